@@ -1,0 +1,23 @@
+//! What a core does with AVX, as data: CPU tables and the license state machine.
+//!
+//! A CPU table (`tables/*.toml`, embedded) says which level a class of
+//! instructions demands, which frequency a level has, and what it costs to get
+//! there and back; every value names its source. The state machine itself is C
+//! (`include/evenkeel/license.h`), so that other hosts run the same lines.
+
+mod class;
+mod license;
+mod model;
+mod turbo;
+
+pub use class::{CLASSES, Class};
+pub use license::{
+    Demand, Effect, FULL_RATE_PERMILLE, License, LicenseTable, Rise, STAGES_MAX, Stage,
+};
+pub use model::{CpuModel, DemandRule, LicenseDomain};
+pub use turbo::Turbo;
+
+/// License levels a CPU may have; `EK_LEVELS_MAX`.
+pub const LEVELS_MAX: usize = 6;
+/// Ranges of active cores; `EK_ROWS_MAX`.
+pub const ROWS_MAX: usize = 16;

@@ -1,0 +1,228 @@
+//! The license state machine of one domain: a thin binding of `evenkeel/license.h`.
+
+use crate::LEVELS_MAX;
+
+/// Stages a rise may have; `EK_STAGES_MAX`.
+pub const STAGES_MAX: usize = 6;
+/// Full instruction rate; `EK_PERMILLE`.
+pub const FULL_RATE_PERMILLE: u16 = 1000;
+
+/// One stage of a rise: `struct ek_stage`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stage {
+    /// How long the stage lasts.
+    pub duration_ns: u32,
+    /// How long while few cores are active.
+    pub duration_few_ns: u32,
+    /// Instruction rate: 0 halted, 250 a quarter.
+    pub rate_permille: u16,
+    /// Level whose frequency applies.
+    pub level: u8,
+    pad: u8,
+}
+
+impl Stage {
+    /// A stage.
+    #[must_use]
+    pub fn new(duration_ns: u32, duration_few_ns: u32, rate_permille: u16, level: u8) -> Self {
+        Self { duration_ns, duration_few_ns, rate_permille, level, pad: 0 }
+    }
+}
+
+/// The stages from one level to a higher one: `struct ek_rise`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rise {
+    stages: u32,
+    stage: [Stage; STAGES_MAX],
+}
+
+impl Rise {
+    /// A rise of at most [`STAGES_MAX`] stages.
+    ///
+    /// # Panics
+    /// With more stages; the reader of CPU tables refuses them first.
+    #[must_use]
+    pub fn new(stages: &[Stage]) -> Self {
+        let mut rise = Self { stages: u32::try_from(stages.len()).unwrap(), ..Self::default() };
+        rise.stage[..stages.len()].copy_from_slice(stages);
+        rise
+    }
+
+    /// The stages in order.
+    #[must_use]
+    pub fn stages(&self) -> &[Stage] {
+        &self.stage[..self.stages as usize]
+    }
+}
+
+/// What the machine needs to know of a CPU: `struct ek_license_table`.
+#[repr(C)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LicenseTable {
+    /// Levels in use.
+    pub levels: u32,
+    /// At most this many active cores is "few".
+    pub few_cores: u32,
+    /// Halt when the level falls.
+    pub fall_halt_ns: u32,
+    pad: u32,
+    /// From the last demand for a level until it may fall.
+    pub hold_ns: [u64; LEVELS_MAX],
+    /// `[from][to][heavy]`.
+    pub rise: [[[Rise; 2]; LEVELS_MAX]; LEVELS_MAX],
+    /// Throttle when the register file widens without a change of level.
+    pub widen: Stage,
+}
+
+impl LicenseTable {
+    /// A machine of that many levels whose transitions cost nothing and hold nothing.
+    #[must_use]
+    pub fn free(levels: u32) -> Self {
+        Self {
+            levels,
+            few_cores: 0,
+            fall_halt_ns: 0,
+            pad: 0,
+            hold_ns: [0; LEVELS_MAX],
+            rise: [[[Rise::default(); 2]; LEVELS_MAX]; LEVELS_MAX],
+            widen: Stage::default(),
+        }
+    }
+}
+
+/// What the code running on a domain demands, all siblings together: `struct ek_demand`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// License level.
+    pub level: u8,
+    /// Register width: 0 = 128 bits, 1 = 256, 2 = 512 and tiles.
+    pub width: u8,
+    /// 1: heavy instructions.
+    pub heavy: u8,
+    pad: u8,
+}
+
+impl Demand {
+    /// A demand.
+    #[must_use]
+    pub fn new(level: u8, width: u8, heavy: bool) -> Self {
+        Self { level, width, heavy: u8::from(heavy), pad: 0 }
+    }
+}
+
+/// What the license does to the domain now: `struct ek_license_effect`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effect {
+    /// Level whose frequency applies.
+    pub level: u8,
+    pad: u8,
+    /// Share of the normal instruction rate that gets through; 0 = halted.
+    pub rate_permille: u16,
+}
+
+#[repr(C)]
+#[derive(Clone, Debug)]
+struct Raw {
+    stage_ends_ns: u64,
+    level_expires_ns: [u64; LEVELS_MAX],
+    width_expires_ns: [u64; 3],
+    demand: Demand,
+    granted: u8,
+    target: u8,
+    width: u8,
+    stage: u8,
+    phase: u8,
+    rise_from: u8,
+    rise_heavy: u8,
+    few: u8,
+}
+
+const _: () = assert!(size_of::<Raw>() == 96 && size_of::<LicenseTable>() == 5552);
+
+unsafe extern "C" {
+    fn ekc_license_init(s: *mut Raw);
+    fn ekc_license_demand(
+        s: *mut Raw,
+        t: *const LicenseTable,
+        demand: Demand,
+        active_cores: u32,
+        now_ns: u64,
+    );
+    fn ekc_license_advance(s: *mut Raw, t: *const LicenseTable, active_cores: u32, now_ns: u64);
+    fn ekc_license_next_ns(s: *const Raw) -> u64;
+    fn ekc_license_effect(s: *const Raw, t: *const LicenseTable) -> Effect;
+}
+
+/// The license of one domain.
+#[derive(Clone, Debug)]
+pub struct License(Raw);
+
+impl Default for License {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl License {
+    /// A domain on which nothing has run yet.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut raw = std::mem::MaybeUninit::uninit();
+        // SAFETY: the function writes the whole struct, and only it.
+        unsafe {
+            ekc_license_init(raw.as_mut_ptr());
+            Self(raw.assume_init())
+        }
+    }
+
+    /// The code that runs on the domain changed.
+    pub fn demand(&mut self, table: &LicenseTable, demand: Demand, active_cores: u32, now_ns: u64) {
+        // SAFETY: both references outlive the call; the function keeps neither.
+        unsafe { ekc_license_demand(&raw mut self.0, table, demand, active_cores, now_ns) }
+    }
+
+    /// Ends the stage, transition or hold that is due; does nothing earlier.
+    pub fn advance(&mut self, table: &LicenseTable, active_cores: u32, now_ns: u64) {
+        // SAFETY: both references outlive the call; the function keeps neither.
+        unsafe { ekc_license_advance(&raw mut self.0, table, active_cores, now_ns) }
+    }
+
+    /// When [`Self::advance`] must be called next; `None`: not before a demand.
+    #[must_use]
+    pub fn next_ns(&self) -> Option<u64> {
+        // SAFETY: reads the struct behind a valid reference.
+        let next_ns = unsafe { ekc_license_next_ns(&raw const self.0) };
+        (next_ns != u64::MAX).then_some(next_ns)
+    }
+
+    /// What applies now.
+    #[must_use]
+    pub fn effect(&self, table: &LicenseTable) -> Effect {
+        // SAFETY: reads both structs behind valid references.
+        unsafe { ekc_license_effect(&raw const self.0, table) }
+    }
+
+    /// The level the domain has been granted; during a rise, the old one.
+    #[must_use]
+    pub fn granted(&self) -> u8 {
+        self.0.granted
+    }
+
+    /// The level demanded now.
+    #[must_use]
+    pub fn demanded(&self) -> u8 {
+        self.0.demand.level
+    }
+
+    /// The level a transition in progress leads to, else the granted one.
+    #[must_use]
+    pub fn heading_for(&self) -> u8 {
+        const RISING: u8 = 1;
+        const FALLING: u8 = 2;
+        if matches!(self.0.phase, RISING | FALLING) { self.0.target } else { self.0.granted }
+    }
+}

@@ -1,0 +1,59 @@
+//! A CPU as the simulator uses it: the checked, dense form of a CPU table.
+
+use crate::{CLASSES, Class, LicenseTable, Turbo};
+
+/// What shares one license.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LicenseDomain {
+    /// Each core has its own (since Broadwell).
+    Core,
+    /// The whole package shares one (Haswell-EP).
+    Package,
+}
+
+/// From which instruction rate on a class demands a level.
+///
+/// The rate counts instructions of the class per 1000 cycles, both siblings together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DemandRule {
+    /// Class of the instructions.
+    pub class: Class,
+    /// Lowest rate the rule applies to, in instructions per 1000 cycles.
+    pub rate_min_permille: u32,
+    /// Level demanded.
+    pub level: u8,
+}
+
+/// A CPU whose table lacks nothing that a run needs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CpuModel {
+    /// Name of the table, such as `xeon-gold-6130`.
+    pub name: String,
+    /// Packages of the machine.
+    pub packages: u32,
+    /// Cores of a package.
+    pub cores_per_package: u32,
+    /// Hardware threads of a core, 1 or 2.
+    pub threads_per_core: u32,
+    /// Names of the levels, level 0 first.
+    pub level_names: Vec<String>,
+    /// What shares one license.
+    pub license_domain: LicenseDomain,
+    /// Frequencies.
+    pub turbo: Turbo,
+    /// Stages, halts and holds.
+    pub license: LicenseTable,
+    /// Rules by class, those of the highest rate first.
+    pub demand: [Vec<DemandRule>; CLASSES],
+}
+
+impl CpuModel {
+    /// The level that instructions of a class demand at a rate (both siblings together).
+    #[must_use]
+    pub fn level_demanded(&self, class: Class, rate_permille: u32) -> u8 {
+        self.demand[class as usize]
+            .iter()
+            .find(|rule| rate_permille >= rule.rate_min_permille)
+            .map_or(0, |rule| rule.level)
+    }
+}

@@ -1,0 +1,1 @@
+//! Metrics, tables, charts, pages.

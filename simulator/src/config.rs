@@ -1,0 +1,117 @@
+//! How to run a workload.
+
+/// A scheduler and its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scheduler {
+    /// Linux 5.9 CFS.
+    Cfs,
+    /// EEVDF of a Linux version.
+    Eevdf(EevdfKernel),
+    /// MuQSS 0.204.
+    Muqss {
+        /// Which CPUs share a run queue.
+        rq_sharing: RqSharing,
+        /// Whether every queue is looked at on each pick.
+        interactive: bool,
+    },
+    /// Virtual time over shared queues (the baseline of D 7.5), with or without compensation.
+    Fair {
+        /// What compensation does.
+        compensation: Compensation,
+        /// Which CPUs share a queue.
+        queues: Queues,
+    },
+}
+
+/// Kernel versions whose EEVDF constants differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EevdfKernel {
+    /// 6.12 as of 6.12.107.
+    V6_12,
+    /// 6.18.
+    V6_18,
+}
+
+/// MuQSS run-queue sharing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RqSharing {
+    /// One a CPU.
+    None,
+    /// One a core.
+    Smt,
+    /// One a package's last-level cache (the default).
+    Mc,
+    /// One for all.
+    All,
+}
+
+/// What `fair` does about time lost to others' licenses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compensation {
+    /// Nothing: the baseline.
+    None,
+    /// Refund only (ATC'21).
+    Relative,
+    /// Refund and bill (D ch. 7).
+    Isolation,
+}
+
+/// Which CPUs share a virtual-time queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queues {
+    /// All.
+    Global,
+    /// Those of a last-level cache (here: of a package).
+    PerLlc,
+}
+
+/// What the policy is allowed to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SensorSet {
+    /// License cycles a core, cycles, stalls, XCR0 trap.
+    D7,
+    /// Register state at switch-out.
+    Xinuse,
+    /// Wide floating-point instructions retired, a thread.
+    FpRetired,
+    /// Classes by name; frequency from the CPU table.
+    Rules,
+    /// Everything, exactly.
+    Truth,
+}
+
+/// Costs that the kernel adds, in reference time. All zero in `ideal` mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Costs {
+    /// Each time another task comes to a CPU.
+    pub switch_ns: u64,
+    /// Each first wide instruction of a slice, with a sensor set that traps.
+    pub trap_ns: u64,
+    /// Each time a task comes to another CPU: fixed part.
+    pub migration_ns: u64,
+    /// Each KiB of working set to fetch from the shared cache of the package.
+    pub migration_ns_per_kib: u64,
+    /// Factor on both for a task that comes from another package.
+    pub remote_package_factor: u64,
+}
+
+/// Everything that decides a run besides workload and CPU.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The scheduler.
+    pub scheduler: Scheduler,
+    /// What the policy knows.
+    pub sensors: SensorSet,
+    /// Repeats a run exactly.
+    pub seed: u64,
+    /// Kernel costs.
+    pub costs: Costs,
+    /// Throughput of a compute-bound thread beside another, of what it has alone: σ0.
+    pub smt_share_permille: u32,
+    /// Timer interrupts a second of tick-driven schedulers.
+    pub hz: u32,
+    /// Stop after this time even if the foreground has not ended.
+    pub limit_ns: u64,
+    /// Whether to keep the history.
+    pub history: bool,
+}

@@ -1,0 +1,72 @@
+//! What a run yields.
+
+use cpu_model::LEVELS_MAX;
+use hdrhistogram::Histogram;
+use trace::History;
+
+/// What one thread got.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskOutcome {
+    /// Time on a CPU.
+    pub cpu_time_ns: u64,
+    /// Of it, time that would not have been needed at the frequency of the task's own level.
+    pub lost_ns: u64,
+    /// Reference cycles done.
+    pub ref_cycles: u64,
+    /// From arrival to end; `None`: still running when the run ended.
+    pub completion_ns: Option<u64>,
+    /// Times it came to a CPU.
+    pub slices: u64,
+    /// Times it came to another CPU than before.
+    pub migrations: u64,
+    /// Time it waited for a CPU while runnable.
+    pub waited_ns: u64,
+    /// CPU time the policy refunded to it.
+    pub refunded_ns: u64,
+    /// CPU time the policy billed it.
+    pub billed_ns: u64,
+}
+
+/// What one application lost to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// Application that was slowed; an index into `Workload::applications`.
+    pub victim: u32,
+    /// Application whose demand held the level.
+    pub culprit: u32,
+    /// CPU time lost.
+    pub lost_ns: u64,
+    /// CPU time the policy refunded the victim and attributed to this culprit.
+    pub repaid_ns: u64,
+}
+
+/// Everything one run yields. A function of workload, CPU, configuration and seed alone.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// By thread id.
+    pub tasks: Vec<TaskOutcome>,
+    /// By victim and culprit, ascending; pairs without loss are left out.
+    pub losses: Vec<Loss>,
+    /// When the last foreground thread ended, or the time limit.
+    pub simulated_ns: u64,
+    /// Whether every foreground thread ended before the time limit.
+    pub completed: bool,
+    /// Busy core time by license level in force.
+    pub level_ns: [u64; LEVELS_MAX],
+    /// Busy core time during which a transition throttled or halted the core.
+    pub throttled_ns: u64,
+    /// Sum over CPUs of the time a task ran.
+    pub busy_ns: u64,
+    /// Sum over CPUs of the time nothing ran.
+    pub idle_ns: u64,
+    /// Context switches to a task.
+    pub switches: u64,
+    /// Switches to a task that ran on another CPU before.
+    pub migrations: u64,
+    /// Timers that fired.
+    pub events: u64,
+    /// From wake-up to the first instruction, of foreground threads, in ns.
+    pub wake_latency_ns: Histogram<u64>,
+    /// Every switch, wake-up, phase and license change, when asked for.
+    pub history: Option<History>,
+}

@@ -1,0 +1,189 @@
+//! A history: which task ran where and when, and what its CPU did meanwhile.
+//!
+//! The same form serves recordings of real machines and runs of the simulator;
+//! a recording simply lacks the events that no kernel can see.
+
+use cpu_model::Class;
+use serde::{Deserialize, Serialize};
+
+/// Where a history comes from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// A recording of a real machine.
+    Recorded,
+    /// A run of the simulator.
+    Simulated,
+}
+
+/// What is said once about a history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of the format.
+    pub schema: u32,
+    /// Where it comes from.
+    pub source: Source,
+    /// Logical CPUs, numbered from 0.
+    pub cpus: u32,
+    /// Time of the first and last record.
+    pub start_ns: u64,
+    /// End of the last record.
+    pub end_ns: u64,
+    /// Hardware threads of a core, where known. CPU `c` belongs to core `c / threads_per_core`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads_per_core: Option<u32>,
+    /// Cores of a package, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores_per_package: Option<u32>,
+    /// Name of the CPU table a simulated run used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
+    /// Free words: scheduler, seed, kernel, command.
+    #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub facts: std::collections::BTreeMap<String, String>,
+    /// Every task that appears, by ascending id.
+    pub tasks: Vec<TaskInfo>,
+}
+
+/// A task of a history. Id 0 is the idle task of every CPU and is not listed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskInfo {
+    /// Thread id, unique in the history.
+    pub tid: u32,
+    /// Process it belongs to, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// Name, cleaned of control characters.
+    pub comm: String,
+    /// Application, the name losses are summed up under; the process's name in recordings.
+    pub app: String,
+    /// Nice level, -20..=19.
+    #[serde(default)]
+    pub nice: i8,
+    /// Whether it is a thread of the kernel.
+    #[serde(default)]
+    pub kernel: bool,
+}
+
+/// Why a task left its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SwitchState {
+    /// It still wanted to run.
+    Runnable,
+    /// It waits: sleep, lock, input.
+    Blocked,
+    /// It ended.
+    Dead,
+}
+
+/// Something that happened at one instant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "e", rename_all = "kebab-case")]
+pub enum Event {
+    /// A CPU changed from one task to another; task 0 is idle.
+    Switch {
+        /// The CPU.
+        cpu: u32,
+        /// Task that left.
+        prev: u32,
+        /// Why it left.
+        state: SwitchState,
+        /// Task that comes.
+        next: u32,
+    },
+    /// A task became runnable; `by` is the running task that woke it, 0 for a timer or device.
+    Wake {
+        /// Task that was woken.
+        task: u32,
+        /// Who woke it.
+        by: u32,
+        /// CPU whose queue it went to.
+        cpu: u32,
+    },
+    /// A task began; it is not runnable before its first wake.
+    Fork {
+        /// The new task.
+        task: u32,
+        /// Its parent, 0 where unknown.
+        by: u32,
+    },
+    /// A task moved from one CPU's queue to another's.
+    Migrate {
+        /// The task.
+        task: u32,
+        /// From this CPU.
+        from: u32,
+        /// To that CPU.
+        to: u32,
+    },
+    /// What a running task executes from now on (simulated runs, and marks of recordings).
+    Phase {
+        /// The task.
+        task: u32,
+        /// Class of its instructions.
+        class: Class,
+        /// Instructions of the class per 1000 cycles.
+        rate_permille: u32,
+        /// Share of the time at the reference frequency that memory stalls take.
+        stall_permille: u32,
+    },
+    /// The task that just came to a CPU first has this much overhead to work off
+    /// (context switch, migration, trap), in reference time. Simulated runs only.
+    Overhead {
+        /// The CPU.
+        cpu: u32,
+        /// Reference time.
+        ns: u64,
+    },
+    /// The license of a core changed. Simulated runs only.
+    License {
+        /// The core.
+        core: u32,
+        /// Level whose frequency applies.
+        level: u8,
+        /// Share of the normal instruction rate; 0 = halted.
+        rate_permille: u16,
+    },
+    /// The frequency of a core changed.
+    Frequency {
+        /// The core.
+        core: u32,
+        /// New frequency.
+        khz: u32,
+    },
+    /// Register state saved when the task left its CPU (`x86_fpu_regs_deactivated`).
+    Registers {
+        /// The task.
+        task: u32,
+        /// XSTATE_BV bits in use.
+        xfeatures: u64,
+    },
+    /// Time the kernel accounted to a task since the last such record.
+    Runtime {
+        /// The task.
+        task: u32,
+        /// Accounted time; without what a hypervisor stole.
+        ns: u64,
+    },
+}
+
+/// An event and its time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Time since an arbitrary start.
+    #[serde(rename = "t")]
+    pub time_ns: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// A whole history in memory, records by ascending time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct History {
+    /// What is said once.
+    pub header: Header,
+    /// What happened.
+    pub records: Vec<Record>,
+}
