@@ -28,6 +28,14 @@ impl Stage {
     pub fn new(duration_ns: u32, duration_few_ns: u32, rate_permille: u16, level: u8) -> Self {
         Self { duration_ns, duration_few_ns, rate_permille, level, pad: 0 }
     }
+
+    /// Share of the stage's duration that is lost.
+    #[must_use]
+    pub fn lost_ns(&self, few: bool) -> u64 {
+        let duration_ns = if few { self.duration_few_ns } else { self.duration_ns };
+        let lost_permille = FULL_RATE_PERMILLE.saturating_sub(self.rate_permille);
+        u64::from(duration_ns) * u64::from(lost_permille) / u64::from(FULL_RATE_PERMILLE)
+    }
 }
 
 /// The stages from one level to a higher one: `struct ek_rise`.
@@ -55,6 +63,12 @@ impl Rise {
     pub fn stages(&self) -> &[Stage] {
         &self.stage[..self.stages as usize]
     }
+
+    /// Time lost: what a halt of that length would cost the running code.
+    #[must_use]
+    pub fn cost_ns(&self, few: bool) -> u64 {
+        self.stages().iter().map(|stage| stage.lost_ns(few)).sum()
+    }
 }
 
 /// What the machine needs to know of a CPU: `struct ek_license_table`.
@@ -70,6 +84,8 @@ pub struct LicenseTable {
     pad: u32,
     /// From the last demand for a level until it may fall.
     pub hold_ns: [u64; LEVELS_MAX],
+    /// From the last use of a register width until it is powered down.
+    pub width_hold_ns: u64,
     /// `[from][to][heavy]`.
     pub rise: [[[Rise; 2]; LEVELS_MAX]; LEVELS_MAX],
     /// Throttle when the register file widens without a change of level.
@@ -86,6 +102,7 @@ impl LicenseTable {
             fall_halt_ns: 0,
             pad: 0,
             hold_ns: [0; LEVELS_MAX],
+            width_hold_ns: 0,
             rise: [[[Rise::default(); 2]; LEVELS_MAX]; LEVELS_MAX],
             widen: Stage::default(),
         }
@@ -141,7 +158,7 @@ struct Raw {
     few: u8,
 }
 
-const _: () = assert!(size_of::<Raw>() == 96 && size_of::<LicenseTable>() == 5552);
+const _: () = assert!(size_of::<Raw>() == 96 && size_of::<LicenseTable>() == 5560);
 
 unsafe extern "C" {
     fn ekc_license_init(s: *mut Raw);
@@ -216,6 +233,13 @@ impl License {
     #[must_use]
     pub fn demanded(&self) -> u8 {
         self.0.demand.level
+    }
+
+    /// Whether the register file is being widened without a change of level.
+    #[must_use]
+    pub fn is_widening(&self) -> bool {
+        const WIDENING: u8 = 3;
+        self.0.phase == WIDENING
     }
 
     /// The level a transition in progress leads to, else the granted one.

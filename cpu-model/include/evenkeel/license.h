@@ -49,6 +49,8 @@ struct ek_license_table {
 	u32 pad;
 	/* From the last demand for a level until it may fall. */
 	u64 hold_ns[EK_LEVELS_MAX];
+	/* From the last use of a register width until it is powered down (3.2.3). */
+	u64 width_hold_ns;
 	/* [from][to][heavy]; no stages where from >= to. */
 	struct ek_rise rise[EK_LEVELS_MAX][EK_LEVELS_MAX][2];
 	/* Throttle when the register file widens without a change of level. */
@@ -131,12 +133,33 @@ static inline const struct ek_rise *ek_license_rise(const struct ek_license *s,
 	return &t->rise[from][to][s->rise_heavy ? 1 : 0];
 }
 
-/* The lowest level that neither current demand nor an unexpired hold forbids. */
+/* The highest level, of those granted, that demand or an unexpired hold keeps. */
 static inline u8 ek_license_floor(const struct ek_license *s, u64 now_ns)
 {
-	for (u32 level = EK_LEVELS_MAX - 1; level > 0; level--) {
+	u32 granted = s->granted < EK_LEVELS_MAX ? s->granted : EK_LEVELS_MAX - 1;
+
+	for (u32 level = granted; level > 0; level--) {
 		if (level <= s->demand.level || s->level_expires_ns[level] > now_ns)
 			return (u8)level;
+	}
+	return 0;
+}
+
+/* Enters the first stage from `first` on that takes time; 0: none is left. */
+static inline u8 ek_license_enter_stage(struct ek_license *s, const struct ek_license_table *t,
+					u32 first, u64 now_ns)
+{
+	const struct ek_rise *rise = ek_license_rise(s, t);
+
+	for (u32 i = first; i < EK_STAGES_MAX && i < rise->stages; i++) {
+		u32 stage_ns = ek_license_stage_ns(&rise->stage[i], s->few);
+
+		if (stage_ns > 0) {
+			s->phase = EK_LICENSE_RISING;
+			s->stage = (u8)i;
+			s->stage_ends_ns = ek_license_later(now_ns, stage_ns);
+			return 1;
+		}
 	}
 	return 0;
 }
@@ -148,18 +171,20 @@ static inline void ek_license_begin_rise(struct ek_license *s, const struct ek_l
 	s->target = s->demand.level;
 	s->rise_heavy = s->demand.heavy ? 1 : 0;
 	s->few = active_cores <= t->few_cores;
-	s->stage = 0;
-
-	const struct ek_rise *rise = ek_license_rise(s, t);
-
 	if (s->demand.width > s->width)
 		s->width = s->demand.width;
-	if (rise->stages == 0) {
+	if (!ek_license_enter_stage(s, t, 0, now_ns))
 		s->granted = s->target;
-		return;
-	}
-	s->phase = EK_LICENSE_RISING;
-	s->stage_ends_ns = ek_license_later(now_ns, ek_license_stage_ns(&rise->stage[0], s->few));
+}
+
+/* Powers down register widths whose hold is over. */
+static inline void ek_license_narrow(struct ek_license *s, u64 now_ns)
+{
+	u32 width = s->width < 3 ? s->width : 2;
+
+	while (width > 0 && width > s->demand.width && s->width_expires_ns[width] <= now_ns)
+		width--;
+	s->width = (u8)width;
 }
 
 /* Outside a transition: begins the one that demand and expired holds call for. */
@@ -169,10 +194,6 @@ static inline void ek_license_settle(struct ek_license *s, const struct ek_licen
 	s->phase = EK_LICENSE_STEADY;
 	s->stage_ends_ns = EK_U64_MAX;
 
-	while (s->width > s->demand.width && s->width < 3 &&
-	       s->width_expires_ns[s->width] <= now_ns)
-		s->width--;
-
 	if (s->demand.level > s->granted) {
 		ek_license_begin_rise(s, t, active_cores, now_ns);
 		return;
@@ -180,12 +201,14 @@ static inline void ek_license_settle(struct ek_license *s, const struct ek_licen
 	if (s->demand.width > s->width) {
 		s->width = s->demand.width;
 		s->few = active_cores <= t->few_cores;
+
 		u32 widen_ns = ek_license_stage_ns(&t->widen, s->few);
+
 		if (widen_ns > 0) {
 			s->phase = EK_LICENSE_WIDENING;
 			s->stage_ends_ns = ek_license_later(now_ns, widen_ns);
+			return;
 		}
-		return;
 	}
 
 	u8 floor = ek_license_floor(s, now_ns);
@@ -220,6 +243,7 @@ static inline void ek_license_demand(struct ek_license *s, const struct ek_licen
 	if (demand.width > 2)
 		demand.width = 2;
 
+	ek_license_narrow(s, now_ns);
 	/* What was demanded until now is held from now on. */
 	for (u32 level = 1; level < EK_LEVELS_MAX; level++) {
 		if (level <= s->demand.level && level > demand.level)
@@ -227,8 +251,7 @@ static inline void ek_license_demand(struct ek_license *s, const struct ek_licen
 	}
 	for (u32 width = 1; width < 3; width++) {
 		if (width <= s->demand.width && width > demand.width)
-			s->width_expires_ns[width] =
-				ek_license_later(now_ns, t->hold_ns[EK_LEVELS_MAX - 1]);
+			s->width_expires_ns[width] = ek_license_later(now_ns, t->width_hold_ns);
 	}
 	s->demand = demand;
 	if (s->phase == EK_LICENSE_STEADY)
@@ -252,17 +275,9 @@ static inline void ek_license_advance(struct ek_license *s, const struct ek_lice
 	if (now_ns < ek_license_next_ns(s))
 		return;
 
-	if (s->phase == EK_LICENSE_RISING) {
-		const struct ek_rise *rise = ek_license_rise(s, t);
-		u32 next = (u32)s->stage + 1;
-
-		if (next < rise->stages && next < EK_STAGES_MAX) {
-			s->stage = (u8)next;
-			s->stage_ends_ns = ek_license_later(
-				now_ns, ek_license_stage_ns(&rise->stage[next], s->few));
-			return;
-		}
-	}
+	if (s->phase == EK_LICENSE_RISING &&
+	    ek_license_enter_stage(s, t, (u32)s->stage + 1, now_ns))
+		return;
 	if (s->phase == EK_LICENSE_RISING || s->phase == EK_LICENSE_FALLING)
 		s->granted = s->target;
 	ek_license_settle(s, t, active_cores, now_ns);
@@ -272,7 +287,8 @@ static inline void ek_license_advance(struct ek_license *s, const struct ek_lice
 static inline struct ek_license_effect ek_license_effect(const struct ek_license *s,
 							 const struct ek_license_table *t)
 {
-	struct ek_license_effect effect = {.level = s->granted, .rate_permille = EK_PERMILLE};
+	struct ek_license_effect effect = {.level = ek_license_clamp_level(t, s->granted),
+					   .rate_permille = EK_PERMILLE};
 
 	if (s->phase == EK_LICENSE_RISING && s->stage < EK_STAGES_MAX) {
 		const struct ek_stage *stage = &ek_license_rise(s, t)->stage[s->stage];
@@ -284,14 +300,15 @@ static inline struct ek_license_effect ek_license_effect(const struct ek_license
 	} else if (s->phase == EK_LICENSE_WIDENING) {
 		effect.rate_permille = t->widen.rate_permille;
 	}
+	if (effect.rate_permille > EK_PERMILLE)
+		effect.rate_permille = EK_PERMILLE;
 	return effect;
 }
 
 _Static_assert(sizeof(struct ek_stage) == 12, "Rust reads this struct");
 _Static_assert(sizeof(struct ek_rise) == 4 + 12 * EK_STAGES_MAX, "Rust reads this struct");
 _Static_assert(sizeof(struct ek_license_table) ==
-		       16 + 8 * EK_LEVELS_MAX +
-			       72 * sizeof(struct ek_rise) + 16,
+		       16 + 8 * EK_LEVELS_MAX + 8 + 72 * sizeof(struct ek_rise) + 16,
 	       "Rust reads this struct");
 _Static_assert(sizeof(struct ek_license) == 8 + 8 * EK_LEVELS_MAX + 24 + 4 + 8 + 4,
 	       "Rust reads this struct");
