@@ -6,15 +6,22 @@
 //! (`include/evenkeel/license.h`), so that other hosts run the same lines.
 
 mod class;
+mod error;
 mod license;
 mod model;
+mod table;
 mod turbo;
 
 pub use class::{CLASSES, Class};
+pub use error::CpuTableError;
 pub use license::{
     Demand, Effect, FULL_RATE_PERMILLE, License, LicenseTable, Rise, STAGES_MAX, Stage,
 };
 pub use model::{CpuModel, DemandRule, LicenseDomain};
+pub use table::{
+    CPU_TABLE_SCHEMA, CpuTable, Demands, Event, Events, Levels, LicenseTimes, Machine, RiseRule,
+    StageKind, StageRule, Transition, TurboMode, TurboOff, TurboRow, TurboRows, Widen, embedded,
+};
 pub use turbo::Turbo;
 
 /// License levels a CPU may have; `EK_LEVELS_MAX`.

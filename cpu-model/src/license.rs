@@ -125,8 +125,8 @@ pub struct Demand {
 impl Demand {
     /// A demand.
     #[must_use]
-    pub fn new(level: u8, width: u8, heavy: bool) -> Self {
-        Self { level, width, heavy: u8::from(heavy), pad: 0 }
+    pub const fn new(level: u8, width: u8, heavy: bool) -> Self {
+        Self { level, width, heavy: heavy as u8, pad: 0 }
     }
 }
 

@@ -1,9 +1,12 @@
 //! A CPU as the simulator uses it: the checked, dense form of a CPU table.
 
-use crate::{CLASSES, Class, LicenseTable, Turbo};
+use serde::Serialize;
+
+use crate::{CLASSES, Class, Demand, LicenseTable, Turbo};
 
 /// What shares one license.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LicenseDomain {
     /// Each core has its own (since Broadwell).
     Core,
@@ -14,7 +17,7 @@ pub enum LicenseDomain {
 /// From which instruction rate on a class demands a level.
 ///
 /// The rate counts instructions of the class per 1000 cycles, both siblings together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct DemandRule {
     /// Class of the instructions.
     pub class: Class,
@@ -55,5 +58,35 @@ impl CpuModel {
             .iter()
             .find(|rule| rate_permille >= rule.rate_min_permille)
             .map_or(0, |rule| rule.level)
+    }
+
+    /// What instructions of a class at a rate (both siblings together) demand of the license.
+    #[must_use]
+    pub fn demand_of(&self, class: Class, rate_permille: u32) -> Demand {
+        Demand::new(self.level_demanded(class, rate_permille), class.width(), class.is_heavy())
+    }
+
+    /// Whether the CPU can execute instructions of a class.
+    #[must_use]
+    pub fn supports(&self, class: Class) -> bool {
+        class == Class::Scalar || !self.demand[class as usize].is_empty()
+    }
+
+    /// Hardware threads of the machine.
+    #[must_use]
+    pub fn cpus(&self) -> u32 {
+        self.packages * self.cores_per_package * self.threads_per_core
+    }
+
+    /// What a transition costs, as if the core had been halted that long.
+    #[must_use]
+    pub fn transition_cost_ns(&self, from: u8, to: u8, heavy: bool, few: bool) -> u64 {
+        match from.cmp(&to) {
+            std::cmp::Ordering::Equal => 0,
+            std::cmp::Ordering::Greater => self.license.fall_halt_ns.into(),
+            std::cmp::Ordering::Less => self.license.rise[usize::from(from)][usize::from(to)]
+                [usize::from(heavy)]
+            .cost_ns(few),
+        }
     }
 }
