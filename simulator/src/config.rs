@@ -23,6 +23,21 @@ pub enum Scheduler {
     },
 }
 
+impl Scheduler {
+    /// Name used in tables and on the command line.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Cfs => "cfs",
+            Self::Eevdf(_) => "eevdf",
+            Self::Muqss { .. } => "muqss",
+            Self::Fair { compensation: Compensation::None, .. } => "fair",
+            Self::Fair { compensation: Compensation::Relative, .. } => "fair-relative",
+            Self::Fair { compensation: Compensation::Isolation, .. } => "fair-isolation",
+        }
+    }
+}
+
 /// Kernel versions whose EEVDF constants differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EevdfKernel {

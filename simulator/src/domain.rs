@@ -1,0 +1,119 @@
+//! A license domain: its state machine, and who holds which level.
+
+use cpu_model::{CpuModel, Demand, LEVELS_MAX, License};
+
+/// A license and the tasks that demand its levels.
+#[derive(Clone, Debug)]
+pub(crate) struct Domain {
+    pub license: License,
+    /// Last demand told to the license.
+    pub demand: Demand,
+    /// By level: the tasks that demand it or, when none does, those that did last.
+    holders: [Vec<u32>; LEVELS_MAX],
+}
+
+/// A running task as its domain sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Runner {
+    pub task: u32,
+    pub core: usize,
+    pub class: cpu_model::Class,
+    pub rate_permille: u32,
+}
+
+impl Domain {
+    pub(crate) fn new() -> Self {
+        Self {
+            license: License::new(),
+            demand: Demand::default(),
+            holders: std::array::from_fn(|_| Vec::new()),
+        }
+    }
+
+    /// Tells the license what runs now; `runners` are ordered by core.
+    pub(crate) fn update(&mut self, cpu: &CpuModel, runners: &[Runner], active: u32, now_ns: u64) {
+        let mut demand = (0_u8, 0_u8, false);
+        for runner in runners {
+            let level = level_among(cpu, runners, runner);
+            demand.1 = demand.1.max(runner.class.width());
+            let heavy = runner.class.is_heavy();
+            if level > demand.0 {
+                demand.0 = level;
+                demand.2 = heavy;
+            } else if level == demand.0 {
+                demand.2 |= heavy;
+            }
+        }
+        if demand.0 > 0 {
+            self.update_holders(cpu, runners, demand.0);
+        }
+        let demand = Demand::new(demand.0, demand.1, demand.2);
+        if demand != self.demand {
+            self.demand = demand;
+            self.license.demand(&cpu.license, demand, active, now_ns);
+        }
+    }
+
+    fn update_holders(&mut self, cpu: &CpuModel, runners: &[Runner], top: u8) {
+        for level in 1..=top {
+            let holders = &mut self.holders[usize::from(level)];
+            holders.clear();
+            for runner in runners {
+                if level_among(cpu, runners, runner) >= level {
+                    holders.push(runner.task);
+                }
+            }
+        }
+    }
+
+    /// Who answers for the level being at least this.
+    pub(crate) fn holders(&self, level: u8) -> &[u32] {
+        &self.holders[usize::from(level)]
+    }
+}
+
+/// The level a runner's class demands with the rates of its core added up.
+fn level_among(cpu: &CpuModel, runners: &[Runner], runner: &Runner) -> u8 {
+    let sum = runners
+        .iter()
+        .filter(|other| other.core == runner.core && other.class == runner.class)
+        .map(|other| other.rate_permille)
+        .sum();
+    cpu.level_demanded(runner.class, sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cpu_model::Class;
+
+    fn skylake() -> CpuModel {
+        crate::testing::skylake()
+    }
+
+    fn runner(task: u32, class: Class, rate_permille: u32) -> Runner {
+        Runner { task, core: 0, class, rate_permille }
+    }
+
+    #[test]
+    fn siblings_reach_together_the_rate_that_neither_reaches_alone() {
+        let cpu = skylake();
+        let mut domain = Domain::new();
+        domain.update(&cpu, &[runner(1, Class::Avx512Heavy, 300)], 16, 0);
+        assert_eq!(domain.license.demanded(), 1);
+        let both = [runner(1, Class::Avx512Heavy, 300), runner(2, Class::Avx512Heavy, 300)];
+        domain.update(&cpu, &both, 16, 0);
+        assert_eq!(domain.license.demanded(), 2);
+        assert_eq!(domain.holders(2), [1, 2]);
+    }
+
+    #[test]
+    fn the_last_to_demand_a_level_answers_for_it_after_leaving() {
+        let cpu = skylake();
+        let mut domain = Domain::new();
+        domain.update(&cpu, &[runner(1, Class::Avx512Heavy, 1000)], 16, 0);
+        domain.update(&cpu, &[runner(2, Class::Avx2Heavy, 1000)], 16, 1000);
+        assert_eq!(domain.holders(2), [1]);
+        assert_eq!(domain.holders(1), [2]);
+    }
+}

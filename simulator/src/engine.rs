@@ -1,0 +1,586 @@
+//! The event loop: timers fire, programs go on, schedulers choose.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use cpu_model::CpuModel;
+use hdrhistogram::Histogram;
+use scenarios::Workload;
+use trace::{Event, SwitchState};
+
+use crate::config::Config;
+use crate::error::SimError;
+use crate::outcome::{Loss, Outcome};
+use crate::recorder::tid;
+use crate::sched::{Charged, Scheduler, Stop, Wake};
+use crate::sensors::Sensors;
+use crate::task::{self, Next, Slice, State};
+use crate::timers::NEVER;
+use crate::world::{Timer, World};
+
+/// Steps without time passing after which a program is taken to be stuck.
+const STEPS_AT_ONCE_MAX: u32 = 1_000_000;
+/// Longest wake-up latency kept apart; longer ones count as this.
+const LATENCY_MAX_NS: u64 = 100_000_000_000;
+
+struct Engine<'a, S> {
+    world: World<'a>,
+    scheduler: S,
+    sensors: Sensors,
+    workload: &'a Workload,
+    /// CPUs that must choose again at this instant.
+    reschedule: Vec<usize>,
+    /// By barrier: who has arrived.
+    barriers: Vec<Vec<usize>>,
+    /// By lock: owner and queue.
+    locks: Vec<(Option<usize>, VecDeque<usize>)>,
+    /// By semaphore: its count and queue.
+    semaphores: Vec<(u64, VecDeque<usize>)>,
+    foreground_left: usize,
+    repaid_ns: Vec<u64>,
+    latency: Histogram<u64>,
+    events: u64,
+    switches: u64,
+    migrations: u64,
+}
+
+pub(crate) fn run<S: Scheduler>(
+    model: &CpuModel,
+    workload: &Workload,
+    config: &Config,
+    scheduler: impl FnOnce(&World) -> S,
+) -> Result<Outcome, SimError> {
+    let world = World::new(model, workload, config)?;
+    let scheduler = scheduler(&world);
+    let ruled = world.tasks.iter().map(|task| task.ruled_level).collect();
+    let sensors = Sensors::new(config.sensors, model, world.topology, ruled, config.seed);
+    let applications = workload.applications.len();
+    let latency = Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3)
+        .map_err(|error| SimError::Machine(error.to_string()))?;
+    let mut engine = Engine {
+        foreground_left: world.tasks.iter().filter(|task| task.foreground).count(),
+        world,
+        scheduler,
+        sensors,
+        workload,
+        reschedule: Vec::new(),
+        barriers: vec![Vec::new(); workload.barriers.len()],
+        locks: vec![(None, VecDeque::new()); workload.locks as usize],
+        semaphores: vec![(0, VecDeque::new()); workload.semaphores as usize],
+        repaid_ns: vec![0; applications * applications],
+        latency,
+        events: 0,
+        switches: 0,
+        migrations: 0,
+    };
+    for (index, thread) in workload.threads.iter().enumerate() {
+        engine.world.set_timer(Timer::TaskWakes(index), thread.arrival_ns);
+    }
+    engine.run()?;
+    Ok(engine.finish())
+}
+
+impl<S: Scheduler> Engine<'_, S> {
+    fn run(&mut self) -> Result<(), SimError> {
+        loop {
+            let (at_ns, slot) = self.world.timers.first();
+            if at_ns > self.world.now_ns {
+                self.world.settle();
+                // Settling may set timers, never earlier than now.
+                let (at_ns, _) = self.world.timers.first();
+                if at_ns > self.world.now_ns {
+                    if at_ns == NEVER && self.foreground_left > 0 {
+                        return Err(self.deadlock());
+                    }
+                    if at_ns > self.world.config.limit_ns {
+                        self.world.now_ns = self.world.config.limit_ns;
+                        return Ok(());
+                    }
+                    self.world.now_ns = at_ns;
+                }
+                continue;
+            }
+            self.world.timers.set(slot, NEVER);
+            self.events += 1;
+            self.fire(self.world.slots.timer(slot))?;
+            self.choose();
+            if self.foreground_left == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn fire(&mut self, timer: Timer) -> Result<(), SimError> {
+        match timer {
+            Timer::StepEnd(cpu) => self.step_ends(cpu),
+            Timer::License(domain) => {
+                self.license_advances(domain);
+                Ok(())
+            }
+            Timer::TaskWakes(task) => {
+                let wake = match self.world.tasks[task].state {
+                    State::Absent => Wake::New,
+                    _ => Wake::Woken { by_cpu: None },
+                };
+                self.proceed(task, wake)
+            }
+            Timer::SliceEnd(cpu) => {
+                self.request(cpu);
+                Ok(())
+            }
+            Timer::Tick(cpu) => {
+                self.tick(cpu);
+                Ok(())
+            }
+        }
+    }
+
+    fn license_advances(&mut self, domain: usize) {
+        let world = &mut self.world;
+        world.touch_domain(domain);
+        let active = world.active_cores_of_domain(domain);
+        world.domains[domain].license.advance(&world.model.license, active, world.now_ns);
+    }
+
+    fn tick(&mut self, cpu: usize) {
+        let Some(period_ns) = self.scheduler.tick_ns() else { return };
+        if self.world.cpus[cpu].running.is_none() {
+            return;
+        }
+        self.world.close(cpu);
+        let mut reschedule = std::mem::take(&mut self.reschedule);
+        self.scheduler.tick(&self.world, cpu, &mut reschedule);
+        self.reschedule = reschedule;
+        self.arm_tick(cpu, period_ns);
+    }
+
+    /// Ticks fall on multiples of the period, as on a machine without skewed ticks.
+    fn arm_tick(&mut self, cpu: usize, period_ns: u64) {
+        let next_ns = (self.world.now_ns / period_ns + 1) * period_ns;
+        self.world.set_timer(Timer::Tick(cpu), next_ns);
+    }
+
+    fn request(&mut self, cpu: usize) {
+        if !self.reschedule.contains(&cpu) {
+            self.reschedule.push(cpu);
+        }
+    }
+
+    fn choose(&mut self) {
+        while let Some(cpu) = self.reschedule.pop() {
+            self.reschedule_cpu(cpu);
+        }
+    }
+
+    /// The running task's compute step is done.
+    fn step_ends(&mut self, cpu: usize) -> Result<(), SimError> {
+        self.world.close(cpu);
+        let Some(task) = self.world.cpus[cpu].running else { return Ok(()) };
+        if !self.world.tasks[task].is_step_done() {
+            // The task or its pace changed at this very instant; settling sets the timer anew.
+            self.world.step_changes(cpu);
+            return Ok(());
+        }
+        if let Some(stop) = self.follow_program(task, Some(cpu))? {
+            self.leave(cpu, task, stop);
+        }
+        Ok(())
+    }
+
+    /// A task that slept, waited or just arrived goes on with its program.
+    fn proceed(&mut self, task: usize, wake: Wake) -> Result<(), SimError> {
+        if self.world.tasks[task].is_step_done() {
+            match self.follow_program(task, None)? {
+                Some(Stop::Ended) => {
+                    self.end(task);
+                    return Ok(());
+                }
+                Some(_) => {
+                    self.world.tasks[task].state = State::Blocked;
+                    return Ok(());
+                }
+                None => {}
+            }
+        }
+        self.make_runnable(task, wake);
+        Ok(())
+    }
+
+    fn make_runnable(&mut self, task: usize, wake: Wake) {
+        let now_ns = self.world.now_ns;
+        let subject = &mut self.world.tasks[task];
+        subject.state = State::Runnable;
+        subject.runnable_since = Some(now_ns);
+        subject.woken_at = Some(now_ns);
+        let placed = self.scheduler.wake(&self.world, task, wake);
+        let by = match wake {
+            Wake::Woken { by_cpu: Some(cpu) } => self.world.cpus[cpu].running.map_or(0, tid),
+            _ => 0,
+        };
+        self.world.record(|| Event::Wake { task: tid(task), by, cpu: placed.cpu as u32 });
+        if let Some(cpu) = placed.reschedule {
+            self.world.claim(cpu);
+            self.request(cpu);
+        }
+    }
+
+    /// Runs steps until one takes time; `None`: the task has work to compute.
+    fn follow_program(
+        &mut self,
+        task: usize,
+        cpu: Option<usize>,
+    ) -> Result<Option<Stop>, SimError> {
+        for _ in 0..STEPS_AT_ONCE_MAX {
+            let next = self.world.tasks[task].advance(self.world.model);
+            match next {
+                Next::Compute => {
+                    if self.world.tasks[task].work_left > 0 {
+                        self.begin_phase(task, cpu);
+                        return Ok(None);
+                    }
+                }
+                Next::Sleep(0) => {}
+                Next::Sleep(ns) => {
+                    let at_ns = self.world.now_ns.saturating_add(ns);
+                    self.world.set_timer(Timer::TaskWakes(task), at_ns);
+                    return Ok(Some(Stop::Blocked));
+                }
+                Next::Barrier(index) => {
+                    self.barriers[index].push(task);
+                    if self.barriers[index].len() < self.workload.barriers[index].threads as usize {
+                        return Ok(Some(Stop::Blocked));
+                    }
+                    let arrived = std::mem::take(&mut self.barriers[index]);
+                    for other in arrived.into_iter().filter(|&other| other != task) {
+                        self.release(other, cpu)?;
+                    }
+                }
+                Next::Lock(index) => {
+                    let (owner, queue) = &mut self.locks[index];
+                    if owner.is_some() {
+                        queue.push_back(task);
+                        return Ok(Some(Stop::Blocked));
+                    }
+                    *owner = Some(task);
+                }
+                Next::Unlock(index) => {
+                    let (owner, queue) = &mut self.locks[index];
+                    *owner = queue.pop_front();
+                    if let Some(next) = *owner {
+                        self.release(next, cpu)?;
+                    }
+                }
+                Next::Wake(index) => {
+                    let (count, queue) = &mut self.semaphores[index];
+                    match queue.pop_front() {
+                        Some(waiter) => self.release(waiter, cpu)?,
+                        None => *count += 1,
+                    }
+                }
+                Next::Wait(index) => {
+                    let (count, queue) = &mut self.semaphores[index];
+                    if *count == 0 {
+                        queue.push_back(task);
+                        return Ok(Some(Stop::Blocked));
+                    }
+                    *count -= 1;
+                }
+                Next::End => return Ok(Some(Stop::Ended)),
+            }
+        }
+        Err(SimError::Livelock {
+            thread: self.workload.threads[task].name.clone(),
+            at_ns: self.world.now_ns,
+        })
+    }
+
+    /// Another task's step lets a waiting task go on; it does so at this instant.
+    fn release(&mut self, task: usize, by_cpu: Option<usize>) -> Result<(), SimError> {
+        self.proceed(task, Wake::Woken { by_cpu })
+    }
+
+    /// A compute step with work begins; on a CPU its conditions change now.
+    fn begin_phase(&mut self, task: usize, cpu: Option<usize>) {
+        let work = self.world.tasks[task].phase.work;
+        self.world.record(|| Event::Phase {
+            task: tid(task),
+            class: work.class,
+            rate_permille: work.rate_permille,
+            stall_permille: work.stall_permille,
+        });
+        if let Some(cpu) = cpu {
+            self.world.step_changes(cpu);
+            self.use_registers(task, cpu);
+        }
+    }
+
+    /// Notes wide registers used in the slice; first use may trap.
+    fn use_registers(&mut self, task: usize, cpu: usize) {
+        let trap_ns = self.world.config.costs.trap_ns;
+        let subject = &mut self.world.tasks[task];
+        let class = subject.phase.work.class;
+        if class.is_heavy() {
+            subject.slice.heavy_level = subject.slice.heavy_level.max(subject.phase.own_level);
+        }
+        let width = class.width();
+        if width <= subject.slice.width {
+            return;
+        }
+        let traps = u64::from(width - subject.slice.width);
+        subject.slice.width = width;
+        self.sensors.first_use(cpu, task, width);
+        if self.sensors.traps() && trap_ns > 0 {
+            self.add_overhead(task, cpu, traps * trap_ns);
+        }
+    }
+
+    fn add_overhead(&mut self, task: usize, cpu: usize, ns: u64) {
+        if ns == 0 {
+            return;
+        }
+        let subject = &mut self.world.tasks[task];
+        subject.overhead_left = subject.overhead_left.saturating_add(task::overhead_units(ns));
+        self.world.step_changes(cpu);
+        self.world.record(|| Event::Overhead { cpu: cpu as u32, ns });
+    }
+
+    /// The running task gives up its CPU of its own accord.
+    fn leave(&mut self, cpu: usize, task: usize, stop: Stop) {
+        self.account(cpu, task, stop);
+        self.world.tasks[task].state = State::Blocked;
+        if stop == Stop::Ended {
+            self.end(task);
+        }
+        self.switch(cpu, Some((task, stop)));
+    }
+
+    fn end(&mut self, task: usize) {
+        let now_ns = self.world.now_ns;
+        let arrival_ns = self.workload.threads[task].arrival_ns;
+        let subject = &mut self.world.tasks[task];
+        subject.state = State::Ended;
+        subject.outcome.completion_ns = Some(now_ns - arrival_ns);
+        if subject.foreground {
+            self.foreground_left -= 1;
+        }
+    }
+
+    /// Tells sensors and scheduler what the running task did since the last time.
+    fn account(&mut self, cpu: usize, task: usize, stop: Stop) {
+        self.world.close(cpu);
+        let row = self.world.row_of(cpu);
+        let now_ns = self.world.now_ns;
+        let slice = std::mem::take(&mut self.world.tasks[task].slice);
+        let observed = self.sensors.stopped(cpu, task, &slice, row, self.world.model, now_ns);
+        self.world.cpus[cpu].since_ns = now_ns;
+        let charged = self.scheduler.stop(&self.world, cpu, task, &observed, stop);
+        self.book(task, &charged);
+    }
+
+    fn book(&mut self, victim: usize, charged: &Charged) {
+        if charged.refund_ns == 0 {
+            return;
+        }
+        self.world.tasks[victim].outcome.refunded_ns += charged.refund_ns;
+        let Some(culprit) = charged.culprit else { return };
+        self.world.tasks[culprit].outcome.billed_ns += charged.bill_ns;
+        let pair = self.world.tasks[victim].application * self.world.applications
+            + self.world.tasks[culprit].application;
+        self.repaid_ns[pair] += charged.refund_ns;
+    }
+
+    fn reschedule_cpu(&mut self, cpu: usize) {
+        let prev = self.world.cpus[cpu].running;
+        if let Some(task) = prev {
+            self.account(cpu, task, Stop::Preempted);
+            self.world.tasks[task].state = State::Runnable;
+        }
+        self.switch(cpu, prev.map(|task| (task, Stop::Preempted)));
+    }
+
+    /// Brings the scheduler's choice to the CPU; `prev` has been accounted.
+    fn switch(&mut self, cpu: usize, prev: Option<(usize, Stop)>) {
+        let pick = self.scheduler.pick(&self.world, cpu);
+        let slice_end_ns = pick
+            .and_then(|pick| pick.slice_ns)
+            .map_or(NEVER, |slice_ns| self.world.now_ns.saturating_add(slice_ns));
+        self.world.set_timer(Timer::SliceEnd(cpu), slice_end_ns);
+        let next = pick.map(|pick| pick.task);
+        if let (Some((task, Stop::Preempted)), Some(next)) = (prev, next)
+            && task == next
+        {
+            self.world.tasks[task].state = State::Running(cpu);
+            self.sensors.started(cpu, task, self.world.model, self.world.now_ns);
+            self.use_registers_again(task, cpu);
+            return;
+        }
+        self.record_switch(cpu, prev, next);
+        self.world.set_running(cpu, next);
+        if let Some((task, Stop::Preempted)) = prev {
+            self.world.tasks[task].runnable_since = Some(self.world.now_ns);
+            if let Some(idle) = self.scheduler.idle_cpu_for(&self.world, task) {
+                self.world.claim(idle);
+                self.request(idle);
+            }
+        }
+        if let Some(task) = next {
+            self.start(cpu, task);
+        }
+    }
+
+    /// A slice that follows another of the same task: no switch, no new trap.
+    fn use_registers_again(&mut self, task: usize, cpu: usize) {
+        let subject = &mut self.world.tasks[task];
+        let class = subject.phase.work.class;
+        subject.slice.width = class.width();
+        if class.is_heavy() {
+            subject.slice.heavy_level = subject.phase.own_level;
+        }
+        self.sensors.first_use(cpu, task, class.width());
+    }
+
+    fn record_switch(&mut self, cpu: usize, prev: Option<(usize, Stop)>, next: Option<usize>) {
+        let (prev, state) = match prev {
+            None => (0, SwitchState::Runnable),
+            Some((task, Stop::Preempted)) => (tid(task), SwitchState::Runnable),
+            Some((task, Stop::Blocked)) => (tid(task), SwitchState::Blocked),
+            Some((task, Stop::Ended)) => (tid(task), SwitchState::Dead),
+        };
+        let next = next.map_or(0, tid);
+        if prev != next {
+            self.world.record(|| Event::Switch { cpu: cpu as u32, prev, state, next });
+        }
+    }
+
+    fn start(&mut self, cpu: usize, task: usize) {
+        let now_ns = self.world.now_ns;
+        self.switches += 1;
+        let overhead_ns = self.switch_overhead_ns(cpu, task);
+        let subject = &mut self.world.tasks[task];
+        subject.slice = Slice::default();
+        subject.outcome.slices += 1;
+        if subject.last_cpu.is_some_and(|last| last != cpu) {
+            subject.outcome.migrations += 1;
+            self.migrations += 1;
+        }
+        subject.last_cpu = Some(cpu);
+        if let Some(since_ns) = subject.runnable_since.take() {
+            subject.outcome.waited_ns += now_ns - since_ns;
+        }
+        if let Some(woken_ns) = subject.woken_at.take()
+            && subject.foreground
+        {
+            self.latency.saturating_record((now_ns - woken_ns).max(1));
+        }
+        self.add_overhead(task, cpu, overhead_ns);
+        self.sensors.started(cpu, task, self.world.model, now_ns);
+        self.use_registers(task, cpu);
+        if let Some(period_ns) = self.scheduler.tick_ns() {
+            self.arm_tick(cpu, period_ns);
+        }
+    }
+
+    /// Reference time that switching to the task costs: more if it comes from elsewhere.
+    fn switch_overhead_ns(&self, cpu: usize, task: usize) -> u64 {
+        let costs = &self.world.config.costs;
+        let topology = &self.world.topology;
+        let subject = &self.world.tasks[task];
+        let Some(last) = subject.last_cpu.filter(|&last| last != cpu) else {
+            return costs.switch_ns;
+        };
+        if topology.core_of(last) == topology.core_of(cpu) {
+            return costs.switch_ns + costs.migration_ns;
+        }
+        let fetch_ns = u64::from(subject.phase.work.working_set_kib) * costs.migration_ns_per_kib;
+        let factor = if topology.package_of(last) == topology.package_of(cpu) {
+            1
+        } else {
+            costs.remote_package_factor.max(1)
+        };
+        costs.switch_ns + (costs.migration_ns + fetch_ns) * factor
+    }
+
+    fn deadlock(&self) -> SimError {
+        const NAMED_MAX: usize = 4;
+        let stuck = |&(index, _): &(usize, &crate::task::Task)| {
+            self.world.tasks[index].state == State::Blocked
+        };
+        let on = |task: usize| {
+            if let Some(i) = self.barriers.iter().position(|all| all.contains(&task)) {
+                format!("barrier {i}")
+            } else if let Some(i) = self.locks.iter().position(|(_, all)| all.contains(&task)) {
+                format!("lock {i}")
+            } else if let Some(i) = self.semaphores.iter().position(|(_, all)| all.contains(&task))
+            {
+                format!("semaphore {i}")
+            } else {
+                "nothing".to_owned()
+            }
+        };
+        let waiting: Vec<String> = self
+            .world
+            .tasks
+            .iter()
+            .enumerate()
+            .filter(stuck)
+            .take(NAMED_MAX)
+            .map(|(index, _)| {
+                format!("{} waits for {}", self.workload.threads[index].name, on(index))
+            })
+            .collect();
+        SimError::Deadlock { at_ns: self.world.now_ns, waiting: waiting.join(", ") }
+    }
+
+    fn finish(mut self) -> Outcome {
+        for cpu in 0..self.world.topology.cpus {
+            self.world.close(cpu);
+        }
+        let world = self.world;
+        let now_ns = world.now_ns;
+        let ref_khz = world.model.turbo.ref_khz;
+        let mut busy_ns = 0;
+        let tasks = world
+            .tasks
+            .into_iter()
+            .map(|task| {
+                let mut outcome = task.outcome;
+                outcome.ref_cycles = task::ref_cycles(task.done, ref_khz);
+                outcome.lost_ns = task.lost_q20 >> 20;
+                if let Some(since_ns) = task.runnable_since {
+                    outcome.waited_ns += now_ns - since_ns;
+                }
+                busy_ns += outcome.cpu_time_ns;
+                outcome
+            })
+            .collect();
+        let applications = world.applications;
+        let losses = (0..applications * applications)
+            .map(|pair| Loss {
+                victim: (pair / applications) as u32,
+                culprit: (pair % applications) as u32,
+                lost_ns: world.losses_q20[pair] >> 20,
+                repaid_ns: self.repaid_ns[pair],
+            })
+            .filter(|loss| loss.lost_ns > 0 || loss.repaid_ns > 0)
+            .collect();
+        let facts = BTreeMap::from([
+            ("seed".to_owned(), world.config.seed.to_string()),
+            ("scheduler".to_owned(), world.config.scheduler.name().to_owned()),
+        ]);
+        let cpu = world.model.name.clone();
+        Outcome {
+            tasks,
+            losses,
+            simulated_ns: now_ns,
+            completed: self.foreground_left == 0,
+            level_ns: world.level_ns,
+            throttled_ns: world.throttled_ns,
+            busy_ns,
+            idle_ns: (now_ns * world.topology.cpus as u64).saturating_sub(busy_ns),
+            switches: self.switches,
+            migrations: self.migrations,
+            events: self.events,
+            wake_latency_ns: self.latency,
+            history: world.recorder.map(|recorder| recorder.finish(now_ns, &cpu, facts)),
+        }
+    }
+}

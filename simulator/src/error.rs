@@ -1,0 +1,31 @@
+//! Why a run could not end well.
+
+/// The workload, not the simulator, is at fault.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SimError {
+    /// Nothing can happen any more, yet foreground threads have not ended.
+    #[error("deadlock at {at_ns} ns: {waiting}")]
+    Deadlock {
+        /// When.
+        at_ns: u64,
+        /// Who waits for what, a few of them.
+        waiting: String,
+    },
+    /// A thread ran through too many steps without any time passing.
+    #[error("thread {thread} runs through its program at {at_ns} ns without computing or sleeping")]
+    Livelock {
+        /// Its name.
+        thread: String,
+        /// When.
+        at_ns: u64,
+    },
+    /// A thread may run nowhere.
+    #[error("thread {thread} is bound to CPUs that the machine does not have")]
+    NoCpu {
+        /// Its name.
+        thread: String,
+    },
+    /// The machine of the workload does not fit the CPU table.
+    #[error("{0}")]
+    Machine(String),
+}

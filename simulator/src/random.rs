@@ -1,0 +1,113 @@
+//! Seeded random streams, one for each purpose and subject.
+
+/// What a stream is for. Streams of different purposes never share draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Amounts of work and sleep of a thread.
+    Work = 1,
+    /// Lengths of slices.
+    Slice = 2,
+    /// What a sensor happens to see.
+    Sensor = 3,
+    /// Choices of a scheduler model.
+    Scheduler = 4,
+}
+
+/// A stream of random numbers: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+#[derive(Clone, Debug)]
+pub(crate) struct Stream {
+    state: u64,
+}
+
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+impl Stream {
+    pub(crate) fn new(seed: u64, purpose: Purpose, subject: u64) -> Self {
+        let state = mix(seed.wrapping_add(GOLDEN))
+            ^ mix((purpose as u64).wrapping_mul(GOLDEN) ^ mix(subject.wrapping_add(GOLDEN)));
+        Self { state }
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(GOLDEN);
+        mix(self.state)
+    }
+
+    /// Uniform in 0..2^32.
+    pub(crate) fn next_u32(&mut self) -> u32 {
+        (self.next() >> 32) as u32
+    }
+
+    /// Uniform in 0..bound; bound > 0.
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// True with probability permille / 1000.
+    pub(crate) fn chance(&mut self, permille: u32) -> bool {
+        self.below(1000) < u64::from(permille)
+    }
+
+    /// Exponential with mean 2^20, by von Neumann's comparison method in integers; at most 20 means.
+    pub(crate) fn exponential_q20(&mut self) -> u64 {
+        const LIMIT: u64 = 20;
+        for whole in 0..LIMIT {
+            // A run of falling uniforms; odd length: accept the first as the fraction.
+            let first = self.next() >> 44;
+            let mut last = first;
+            let mut length = 1_u32;
+            loop {
+                let draw = self.next() >> 44;
+                if draw >= last {
+                    break;
+                }
+                last = draw;
+                length += 1;
+            }
+            if length % 2 == 1 {
+                return (whole << 20) + first;
+            }
+        }
+        LIMIT << 20
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_of_different_purpose_or_subject_differ() {
+        let first = |purpose, subject| Stream::new(1, purpose, subject).next();
+        assert_ne!(first(Purpose::Work, 1), first(Purpose::Work, 2));
+        assert_ne!(first(Purpose::Work, 1), first(Purpose::Slice, 1));
+        assert_eq!(first(Purpose::Work, 1), first(Purpose::Work, 1));
+    }
+
+    #[test]
+    fn exponential_has_mean_and_variance_of_an_exponential() {
+        let mut stream = Stream::new(7, Purpose::Work, 0);
+        let draws: Vec<f64> =
+            (0..200_000).map(|_| stream.exponential_q20() as f64 / f64::from(1 << 20)).collect();
+        let mean = draws.iter().sum::<f64>() / draws.len() as f64;
+        let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / draws.len() as f64;
+        assert!((mean - 1.0).abs() < 0.01, "mean {mean}");
+        assert!((variance - 1.0).abs() < 0.03, "variance {variance}");
+    }
+
+    #[test]
+    fn below_covers_its_range_evenly() {
+        let mut stream = Stream::new(3, Purpose::Work, 0);
+        let mut seen = [0_u32; 10];
+        for _ in 0..100_000 {
+            seen[stream.below(10) as usize] += 1;
+        }
+        assert!(seen.iter().all(|&n| (9_500..10_500).contains(&n)), "{seen:?}");
+    }
+}

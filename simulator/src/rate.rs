@@ -1,0 +1,109 @@
+//! How fast a task progresses: the linear stall model of D 4.3.2 with SMT sharing.
+//!
+//! Exact integer arithmetic; the formulas are in `docs/decisions/0002-machine-model.md`.
+
+/// Fractions in 2^-20.
+pub(crate) const ONE_Q20: u64 = 1 << 20;
+
+/// What decides a task's rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Conditions {
+    pub ref_khz: u32,
+    /// Frequency of the core.
+    pub khz: u32,
+    /// License rate: 0 halted.
+    pub license_permille: u32,
+    /// Stall share of the task at the reference frequency.
+    pub stall_permille: u32,
+    /// Stall share of the task on the sibling, if one runs there.
+    pub sibling_stall_permille: Option<u32>,
+    /// What a compute-bound thread keeps beside another.
+    pub smt_share_permille: u32,
+}
+
+/// Reference ns per ns, in 2^-20, rounded down.
+pub(crate) fn rate_q20(c: &Conditions) -> u64 {
+    if c.license_permille == 0 {
+        return 0;
+    }
+    let compute = 1000 - u128::from(c.stall_permille);
+    // 1/sigma = slow / (1000 * share).
+    let share = u128::from(c.smt_share_permille);
+    let (slow, share) = match c.sibling_stall_permille {
+        None => (1, 1),
+        Some(sibling) => {
+            (1000 * share + (1000 - share) * (1000 - u128::from(sibling)), 1000 * share)
+        }
+    };
+    // 1/rate = stall/1000 + compute/1000 * ref/khz * 1000/license * slow/share.
+    let khz_license = u128::from(c.khz) * u128::from(c.license_permille);
+    let denominator = u128::from(c.stall_permille) * khz_license * share
+        + compute * u128::from(c.ref_khz) * 1000 * slow;
+    let numerator = (1000 * khz_license * share) << 20;
+    if denominator == 0 { 0 } else { (numerator / denominator) as u64 }
+}
+
+/// Share of the task's time that is stalled on memory, in 2^-20: m * rate.
+pub(crate) fn stalled_q20(stall_permille: u32, rate_q20: u64) -> u64 {
+    (u64::from(stall_permille) * rate_q20 / 1000).min(ONE_Q20)
+}
+
+/// Share of the time lost when `rate` is had instead of `ideal`, in 2^-20.
+pub(crate) fn lost_q20(rate_q20: u64, ideal_q20: u64) -> u64 {
+    if ideal_q20 <= rate_q20 { 0 } else { ((ideal_q20 - rate_q20) << 20) / ideal_q20 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALONE: Conditions = Conditions {
+        ref_khz: 2_100_000,
+        khz: 2_100_000,
+        license_permille: 1000,
+        stall_permille: 300,
+        sibling_stall_permille: None,
+        smt_share_permille: 625,
+    };
+
+    fn close(actual: u64, expected: f64) {
+        let actual = actual as f64 / ONE_Q20 as f64;
+        assert!((actual - expected).abs() < 2e-6, "{actual} is not {expected}");
+    }
+
+    #[test]
+    fn at_the_reference_frequency_time_is_reference_time() {
+        close(rate_q20(&ALONE), 1.0);
+    }
+
+    #[test]
+    fn only_the_compute_part_follows_the_frequency() {
+        close(rate_q20(&Conditions { khz: 4_200_000, ..ALONE }), 1.0 / (0.3 + 0.35));
+        close(rate_q20(&Conditions { khz: 1, stall_permille: 1000, ..ALONE }), 1.0);
+    }
+
+    #[test]
+    fn a_throttle_multiplies_the_compute_part_and_a_halt_stops_all() {
+        close(rate_q20(&Conditions { license_permille: 250, ..ALONE }), 1.0 / (0.3 + 0.7 * 4.0));
+        assert_eq!(rate_q20(&Conditions { license_permille: 0, ..ALONE }), 0);
+    }
+
+    #[test]
+    fn two_compute_bound_siblings_get_the_share_each() {
+        let c = Conditions { stall_permille: 0, sibling_stall_permille: Some(0), ..ALONE };
+        close(rate_q20(&c), 0.625);
+    }
+
+    #[test]
+    fn a_stalled_sibling_takes_nothing() {
+        let c = Conditions { stall_permille: 0, sibling_stall_permille: Some(1000), ..ALONE };
+        close(rate_q20(&c), 1.0);
+    }
+
+    #[test]
+    fn losing_a_third_of_the_rate_loses_a_third_of_the_time() {
+        close(lost_q20(ONE_Q20 * 2 / 3, ONE_Q20), 1.0 / 3.0);
+        assert_eq!(lost_q20(ONE_Q20, ONE_Q20), 0);
+        assert_eq!(lost_q20(0, ONE_Q20), ONE_Q20);
+    }
+}

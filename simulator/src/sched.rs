@@ -1,0 +1,80 @@
+//! What the engine asks of a scheduler model.
+
+pub(crate) mod fair;
+
+use crate::sensors::Observed;
+use crate::world::World;
+
+/// Why a task stops running on its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The scheduler wants to choose again; the task is still runnable.
+    Preempted,
+    /// It sleeps or waits.
+    Blocked,
+    /// It ended.
+    Ended,
+}
+
+/// How a task became runnable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wake {
+    /// For the first time.
+    New,
+    /// Its sleep or wait ended; woken by the task on this CPU, if by a task.
+    Woken { by_cpu: Option<usize> },
+}
+
+/// Where a woken task was put, and which CPU must choose again because of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    pub cpu: usize,
+    pub reschedule: Option<usize>,
+}
+
+/// A task to run and for how long at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pick {
+    pub task: usize,
+    /// Until an exact slice timer ends it; `None`: ticks decide.
+    pub slice_ns: Option<u64>,
+}
+
+/// What accounting a slice did, for the books of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Charged {
+    pub refund_ns: u64,
+    pub bill_ns: u64,
+    /// Task the refund is attributed to.
+    pub culprit: Option<usize>,
+}
+
+/// A scheduler model. It keeps the queues; the engine keeps everything else.
+pub(crate) trait Scheduler {
+    /// Period of the timer tick on busy CPUs; `None`: no tick.
+    fn tick_ns(&self) -> Option<u64>;
+
+    /// Queues a task that became runnable.
+    fn wake(&mut self, world: &World, task: usize, wake: Wake) -> Placed;
+
+    /// Accounts the task that leaves the CPU, and queues it again when preempted.
+    fn stop(
+        &mut self,
+        world: &World,
+        cpu: usize,
+        task: usize,
+        observed: &Observed,
+        stop: Stop,
+    ) -> Charged;
+
+    /// Takes the next task for the CPU out of its queue.
+    fn pick(&mut self, world: &World, cpu: usize) -> Option<Pick>;
+
+    /// The timer tick on a busy CPU; CPUs that must choose again are pushed.
+    fn tick(&mut self, world: &World, cpu: usize, reschedule: &mut Vec<usize>);
+
+    /// A CPU to kick because it idles while `task`, just preempted, waits for one.
+    fn idle_cpu_for(&self, world: &World, task: usize) -> Option<usize> {
+        world.idle_cpu_near(task, world.tasks[task].last_cpu.unwrap_or(0))
+    }
+}

@@ -1,0 +1,238 @@
+//! A thread during a run: where its program stands, what it executes, what it got.
+
+use cpu_model::{CpuModel, LEVELS_MAX};
+use scenarios::{Draw, Spread, Step, Thread, Work};
+
+use crate::outcome::TaskOutcome;
+use crate::random::{Purpose, Stream};
+
+/// What a task is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Before its arrival.
+    Absent,
+    /// In a queue.
+    Runnable,
+    /// On this CPU.
+    Running(usize),
+    /// Asleep or waiting for another task.
+    Blocked,
+    /// Its program has ended.
+    Ended,
+}
+
+/// What a task executes when it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Phase {
+    pub work: Work,
+    /// Level that class and rate demand alone.
+    pub own_level: u8,
+}
+
+/// What happened to a task since it was last accounted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slice {
+    pub time_ns: u64,
+    /// kHz times ns: 10^-6 cycles.
+    pub cycles_e6: u64,
+    /// Time during which the counters ran.
+    pub counted_ns: u64,
+    pub level_cycles_e6: [u64; LEVELS_MAX],
+    pub stall_cycles_e6: u64,
+    /// Lost time in 2^-20 ns, and to whom most of it.
+    pub lost_q20: u64,
+    pub lost_to: Option<u32>,
+    /// Widest registers used: 0 = 128 bits, 1 = 256, 2 = 512.
+    pub width: u8,
+    /// Whether heavy 256- or 512-bit instructions retired; the widest level they demand.
+    pub heavy_level: u8,
+}
+
+/// What the next step of a program asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The phase and the units of work are set.
+    Compute,
+    Sleep(u64),
+    Barrier(usize),
+    Lock(usize),
+    Unlock(usize),
+    Wake(usize),
+    Wait(usize),
+    End,
+}
+
+/// A thread during a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Task {
+    pub state: State,
+    pub application: usize,
+    pub foreground: bool,
+    pub weight: u32,
+    /// Index into the affinity masks.
+    pub mask: usize,
+    pub last_cpu: Option<usize>,
+    pub phase: Phase,
+    /// Work left of the step, in 2^-20 reference ns.
+    pub work_left: u64,
+    /// Overhead to work off first, in 2^-20 reference ns.
+    pub overhead_left: u64,
+    /// Units of work done in all.
+    pub done: u64,
+    /// Lost time in 2^-20 ns.
+    pub lost_q20: u64,
+    pub slice: Slice,
+    /// When it became runnable, while it waits for a CPU.
+    pub runnable_since: Option<u64>,
+    /// When it was woken, until it first runs.
+    pub woken_at: Option<u64>,
+    pub outcome: TaskOutcome,
+    pub ruled_level: u8,
+    program: Vec<Step>,
+    position: usize,
+    loops: Vec<u64>,
+    stream: Stream,
+}
+
+const UNITS_PER_NS: u64 = 1 << 20;
+
+impl Task {
+    pub(crate) fn new(
+        thread: &Thread,
+        foreground: bool,
+        mask: usize,
+        cpu: &CpuModel,
+        seed: u64,
+    ) -> Self {
+        Self {
+            state: State::Absent,
+            application: thread.application as usize,
+            foreground,
+            weight: policy::weight(thread.nice),
+            mask,
+            last_cpu: None,
+            phase: Phase {
+                work: Work {
+                    ref_cycles: Draw { mean: 0, spread: Spread::Fixed },
+                    class: cpu_model::Class::Scalar,
+                    rate_permille: 0,
+                    stall_permille: 0,
+                    working_set_kib: 0,
+                },
+                own_level: 0,
+            },
+            work_left: 0,
+            overhead_left: 0,
+            done: 0,
+            lost_q20: 0,
+            slice: Slice::default(),
+            runnable_since: None,
+            woken_at: None,
+            outcome: TaskOutcome::default(),
+            ruled_level: ruled_level(thread, cpu),
+            program: thread.program.clone(),
+            position: 0,
+            loops: vec![0; thread.program.len()],
+            stream: Stream::new(seed, Purpose::Work, thread.stream),
+        }
+    }
+
+    /// Goes on to the next step that is not a loop.
+    pub(crate) fn advance(&mut self, cpu: &CpuModel) -> Next {
+        loop {
+            let Some(&step) = self.program.get(self.position) else { return Next::End };
+            match step {
+                Step::Loop { to, times } => {
+                    self.follow_loop(to, times);
+                    continue;
+                }
+                Step::Compute(work) => {
+                    let cycles = self.draw(work.ref_cycles);
+                    self.work_left = units(cycles, cpu.turbo.ref_khz);
+                    let own_level = cpu.level_demanded(work.class, work.rate_permille);
+                    self.phase = Phase { work, own_level };
+                    self.position += 1;
+                    return Next::Compute;
+                }
+                _ => {}
+            }
+            self.position += 1;
+            return match step {
+                Step::Sleep(time) => Next::Sleep(self.draw(time)),
+                Step::Barrier(i) => Next::Barrier(i as usize),
+                Step::Lock(i) => Next::Lock(i as usize),
+                Step::Unlock(i) => Next::Unlock(i as usize),
+                Step::Wake(i) => Next::Wake(i as usize),
+                Step::Wait(i) => Next::Wait(i as usize),
+                Step::Compute(_) | Step::Loop { .. } => unreachable!("handled above"),
+            };
+        }
+    }
+
+    fn follow_loop(&mut self, to: u32, times: Option<u64>) {
+        let rounds = &mut self.loops[self.position];
+        *rounds += 1;
+        if times.is_none_or(|times| *rounds < times) {
+            self.position = to as usize;
+        } else {
+            *rounds = 0;
+            self.position += 1;
+        }
+    }
+
+    fn draw(&mut self, amount: Draw) -> u64 {
+        let mean = amount.mean;
+        match amount.spread {
+            Spread::Fixed => mean,
+            Spread::Uniform(permille) => {
+                let half = u128::from(mean) * u128::from(permille) / 1000;
+                let wide = u64::try_from(2 * half + 1).unwrap_or(u64::MAX);
+                (mean - u64::try_from(half).unwrap_or(mean).min(mean))
+                    .saturating_add(self.stream.below(wide))
+            }
+            Spread::Exponential => {
+                let scaled = (u128::from(mean) * u128::from(self.stream.exponential_q20())) >> 20;
+                u64::try_from(scaled).unwrap_or(u64::MAX)
+            }
+        }
+    }
+
+    /// Whether all work and overhead of the step is done.
+    pub(crate) fn is_step_done(&self) -> bool {
+        self.work_left == 0 && self.overhead_left == 0
+    }
+}
+
+/// Units of work of that many reference cycles, saturating.
+fn units(ref_cycles: u64, ref_khz: u32) -> u64 {
+    let scaled =
+        u128::from(ref_cycles) * u128::from(1_000_000 * UNITS_PER_NS) / u128::from(ref_khz);
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+/// Reference cycles of that many units of work.
+pub(crate) fn ref_cycles(units: u64, ref_khz: u32) -> u64 {
+    let scaled = u128::from(units) * u128::from(ref_khz) / u128::from(1_000_000 * UNITS_PER_NS);
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+/// Overhead in units of work.
+pub(crate) fn overhead_units(ns: u64) -> u64 {
+    ns.saturating_mul(UNITS_PER_NS)
+}
+
+fn ruled_level(thread: &Thread, cpu: &CpuModel) -> u8 {
+    const FULL_RATE_PERMILLE: u32 = 1000;
+    if let Some(class) = thread.ruled_class {
+        return cpu.level_demanded(class, FULL_RATE_PERMILLE);
+    }
+    thread
+        .program
+        .iter()
+        .filter_map(|step| match step {
+            Step::Compute(work) => Some(cpu.level_demanded(work.class, work.rate_permille)),
+            _ => None,
+        })
+        .max()
+        .unwrap_or(0)
+}

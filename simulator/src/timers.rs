@@ -1,0 +1,90 @@
+//! Which timer fires next: a winner tree with one slot a timer.
+//!
+//! A scheduler simulation has a bounded set of timers and moves most of them
+//! whenever a frequency changes. A slot each means no dead entries and no
+//! allocation, and equal times are ordered by slot, which decides every tie.
+
+/// A timer that is not set.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// The earliest of a fixed set of keys.
+#[derive(Clone, Debug)]
+pub(crate) struct WinnerTree {
+    /// Node 1 is the root, node i has children 2i and 2i+1, the slots are the last
+    /// half. Each node holds the better of its children.
+    nodes: Vec<Node>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Node {
+    key: u64,
+    slot: u32,
+}
+
+impl WinnerTree {
+    pub(crate) fn new(slots: usize) -> Self {
+        let leaves = slots.next_power_of_two().max(2);
+        let mut nodes = vec![Node { key: NEVER, slot: 0 }; 2 * leaves];
+        for slot in 0..leaves {
+            nodes[leaves + slot].slot = slot as u32;
+        }
+        for node in (1..leaves).rev() {
+            nodes[node] = nodes[2 * node];
+        }
+        Self { nodes }
+    }
+
+    /// Sets a slot's key; [`NEVER`] takes it out.
+    #[inline]
+    pub(crate) fn set(&mut self, slot: usize, key: u64) {
+        let mut node = self.nodes.len() / 2 + slot;
+        if self.nodes[node].key == key {
+            return;
+        }
+        self.nodes[node].key = key;
+        while node > 1 {
+            node /= 2;
+            let [left, right] = [self.nodes[2 * node], self.nodes[2 * node + 1]];
+            let winner = if left.key <= right.key { left } else { right };
+            if self.nodes[node] == winner {
+                return;
+            }
+            self.nodes[node] = winner;
+        }
+    }
+
+    /// The smallest key and the lowest slot that has it; [`NEVER`] when all are out.
+    #[inline]
+    pub(crate) fn first(&self) -> (u64, usize) {
+        (self.nodes[1].key, self.nodes[1].slot as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn first_is_the_lowest_slot_of_the_smallest_key(
+            slots in 1_usize..70,
+            changes in prop::collection::vec((0_usize..70, 0_u64..20), 1..200),
+        ) {
+            let mut tree = WinnerTree::new(slots);
+            let mut keys = vec![NEVER; slots];
+            for (slot, key) in changes {
+                let slot = slot % slots;
+                let key = if key == 0 { NEVER } else { key };
+                tree.set(slot, key);
+                keys[slot] = key;
+                let smallest = *keys.iter().min().unwrap();
+                let (first, at) = tree.first();
+                prop_assert_eq!(first, smallest);
+                if smallest != NEVER {
+                    prop_assert_eq!(Some(at), keys.iter().position(|&k| k == smallest));
+                }
+            }
+        }
+    }
+}

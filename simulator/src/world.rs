@@ -1,0 +1,570 @@
+//! The machine during a run: what runs where, how fast, and who pays for it.
+
+use cpu_model::{CpuModel, LEVELS_MAX, LicenseDomain};
+use scenarios::Workload;
+use trace::Event;
+
+use crate::config::Config;
+use crate::domain::{Domain, Runner};
+use crate::error::SimError;
+use crate::rate::{Conditions, ONE_Q20, lost_q20, rate_q20, stalled_q20};
+use crate::recorder::Recorder;
+use crate::task::{State, Task};
+use crate::timers::{NEVER, WinnerTree};
+use crate::topology::{Affinities, Mask, Topology};
+
+/// Timers by kind; at equal times the lower slot fires first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slots {
+    cpus: usize,
+    domains: usize,
+    tasks: usize,
+}
+
+/// A timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timer {
+    StepEnd(usize),
+    License(usize),
+    TaskWakes(usize),
+    SliceEnd(usize),
+    Tick(usize),
+}
+
+impl Slots {
+    fn count(&self) -> usize {
+        3 * self.cpus + self.domains + self.tasks
+    }
+
+    pub(crate) fn slot(&self, timer: Timer) -> usize {
+        match timer {
+            Timer::StepEnd(cpu) => cpu,
+            Timer::License(domain) => self.cpus + domain,
+            Timer::TaskWakes(task) => self.cpus + self.domains + task,
+            Timer::SliceEnd(cpu) => self.cpus + self.domains + self.tasks + cpu,
+            Timer::Tick(cpu) => 2 * self.cpus + self.domains + self.tasks + cpu,
+        }
+    }
+
+    pub(crate) fn timer(&self, mut slot: usize) -> Timer {
+        for (size, make) in [
+            (self.cpus, Timer::StepEnd as fn(usize) -> Timer),
+            (self.domains, Timer::License),
+            (self.tasks, Timer::TaskWakes),
+            (self.cpus, Timer::SliceEnd),
+        ] {
+            if slot < size {
+                return make(slot);
+            }
+            slot -= size;
+        }
+        Timer::Tick(slot)
+    }
+}
+
+/// What decides progress on a CPU during a stretch of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Pace {
+    rate_q20: u64,
+    /// Share of the time that is lost.
+    lost_q20: u64,
+    /// Share of the cycles that are stalled.
+    stalled_q20: u64,
+    /// 0 while halted.
+    khz: u32,
+    level: u8,
+    throttled: bool,
+}
+
+/// A logical CPU.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cpu {
+    pub running: Option<usize>,
+    /// When the running task was last accounted.
+    pub since_ns: u64,
+    /// Until when the running task's progress is booked.
+    booked_ns: u64,
+    pace: Pace,
+    /// Whether the timer of the step's end is right for this pace.
+    is_armed: bool,
+    /// Who answers for the loss.
+    culprits: Vec<u32>,
+    /// Conditions of the last computed rates, actual and ideal, and the rates.
+    known: [Option<(Conditions, u64)>; 2],
+}
+
+impl Cpu {
+    fn rate_q20(&mut self, which: usize, conditions: &Conditions) -> u64 {
+        match self.known[which] {
+            Some((known, rate)) if known == *conditions => rate,
+            _ => {
+                let rate = rate_q20(conditions);
+                self.known[which] = Some((*conditions, rate));
+                rate
+            }
+        }
+    }
+}
+
+const ACTUAL: usize = 0;
+const IDEAL: usize = 1;
+
+#[derive(Clone, Debug)]
+struct Package {
+    active: u32,
+    row: usize,
+}
+
+/// Everything but the queues.
+pub(crate) struct World<'a> {
+    pub now_ns: u64,
+    pub model: &'a CpuModel,
+    pub config: &'a Config,
+    pub topology: Topology,
+    pub affinities: Affinities,
+    pub tasks: Vec<Task>,
+    pub cpus: Vec<Cpu>,
+    pub idle: Mask,
+    /// Cores whose CPUs are all in `idle`.
+    pub idle_cores: Mask,
+    /// Cores with a running task, as of the last settling.
+    active_cores: Mask,
+    pub domains: Vec<Domain>,
+    pub timers: WinnerTree,
+    pub slots: Slots,
+    pub recorder: Option<Recorder>,
+    pub level_ns: [u64; LEVELS_MAX],
+    pub throttled_ns: u64,
+    /// Lost 2^-20 ns, by victim and culprit application.
+    pub losses_q20: Vec<u64>,
+    pub applications: usize,
+    packages: Vec<Package>,
+    turbo_cores: Option<u32>,
+    dirty: Vec<usize>,
+    runners: Vec<Runner>,
+    is_dirty: Mask,
+}
+
+impl<'a> World<'a> {
+    pub(crate) fn new(
+        model: &'a CpuModel,
+        workload: &'a Workload,
+        config: &'a Config,
+    ) -> Result<Self, SimError> {
+        let topology = Topology::new(&workload.machine);
+        if topology.cpus == 0 {
+            return Err(SimError::Machine("the machine has no CPU".into()));
+        }
+        let (affinities, masks) =
+            Affinities::new(&topology, workload.threads.iter().map(|thread| &thread.affinity));
+        let mut tasks = Vec::with_capacity(workload.threads.len());
+        for (thread, mask) in workload.threads.iter().zip(masks) {
+            let application = &workload.applications[thread.application as usize];
+            let foreground = application.role == scenarios::Role::Foreground;
+            let mask = mask.ok_or_else(|| SimError::NoCpu { thread: thread.name.clone() })?;
+            tasks.push(Task::new(thread, foreground, mask, model, config.seed));
+        }
+        let domains = match model.license_domain {
+            LicenseDomain::Core => topology.cores,
+            LicenseDomain::Package => topology.packages,
+        };
+        let slots = Slots { cpus: topology.cpus, domains, tasks: tasks.len() };
+        let applications = workload.applications.len();
+        Ok(Self {
+            now_ns: 0,
+            model,
+            config,
+            affinities,
+            cpus: vec![Cpu::default(); topology.cpus],
+            idle: Mask::full(topology.cpus),
+            idle_cores: Mask::full(topology.cores),
+            active_cores: Mask::empty(topology.cores),
+            domains: vec![Domain::new(); domains],
+            timers: WinnerTree::new(slots.count()),
+            slots,
+            recorder: config.history.then(|| Recorder::new(workload)),
+            level_ns: [0; LEVELS_MAX],
+            throttled_ns: 0,
+            losses_q20: vec![0; applications * applications],
+            applications,
+            packages: vec![
+                Package {
+                    active: 0,
+                    row: model.turbo.row(workload.machine.turbo_cores.unwrap_or(0))
+                };
+                topology.packages
+            ],
+            turbo_cores: workload.machine.turbo_cores,
+            dirty: Vec::new(),
+            runners: Vec::new(),
+            is_dirty: Mask::empty(topology.cores),
+            topology,
+            tasks,
+        })
+    }
+
+    pub(crate) fn set_timer(&mut self, timer: Timer, at_ns: u64) {
+        self.timers.set(self.slots.slot(timer), at_ns);
+    }
+
+    pub(crate) fn record(&mut self, event: impl FnOnce() -> Event) {
+        let now_ns = self.now_ns;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.push(now_ns, event());
+        }
+    }
+
+    /// An idle CPU that the task may use, the nearest to `cpu`: itself if its core is
+    /// idle, an idle core of the package, itself, an idle sibling, any idle CPU.
+    pub(crate) fn idle_cpu_near(&self, task: usize, cpu: usize) -> Option<usize> {
+        let mask = &self.affinities.masks[self.tasks[task].mask];
+        let free = |cpu: usize| self.idle.contains(cpu) && mask.contains(cpu);
+        let core = self.topology.core_of(cpu);
+        if free(cpu) && self.idle_cores.contains(core) {
+            return Some(cpu);
+        }
+        let package = self.topology.package_of(cpu);
+        let cores = self.topology.cores_of_package(package);
+        if let Some(found) = self.cpu_of_idle_core(mask, cores) {
+            return Some(found);
+        }
+        if free(cpu) {
+            return Some(cpu);
+        }
+        let siblings = self.topology.cpus_of_core(core);
+        let own_package = self.topology.cpus_of_package(package);
+        self.idle
+            .first_common(mask, siblings)
+            .or_else(|| self.idle.first_common(mask, own_package))
+            .or_else(|| self.cpu_of_idle_core(mask, 0..self.topology.cores))
+            .or_else(|| self.idle.first_common(mask, 0..self.topology.cpus))
+    }
+
+    fn cpu_of_idle_core(&self, mask: &Mask, cores: std::ops::Range<usize>) -> Option<usize> {
+        let mut start = cores.start;
+        while let Some(core) = self.idle_cores.first_common(&self.idle_cores, start..cores.end) {
+            let cpus = self.topology.cpus_of_core(core);
+            if let Some(cpu) = self.idle.first_common(mask, cpus) {
+                return Some(cpu);
+            }
+            start = core + 1;
+        }
+        None
+    }
+
+    fn domain_of(&self, core: usize) -> usize {
+        match self.model.license_domain {
+            LicenseDomain::Core => core,
+            LicenseDomain::Package => self.topology.package_of_core(core),
+        }
+    }
+
+    /// The frequencies in force for a CPU: turbo row and the level of its domain.
+    pub(crate) fn row_of(&self, cpu: usize) -> usize {
+        self.packages[self.topology.package_of(cpu)].row
+    }
+
+    /// Books what the running task did until now.
+    pub(crate) fn close(&mut self, cpu: usize) {
+        let place = &mut self.cpus[cpu];
+        let dt = self.now_ns - place.booked_ns;
+        place.booked_ns = self.now_ns;
+        let Some(running) = place.running else { return };
+        if dt == 0 {
+            return;
+        }
+        let pace = place.pace;
+        let task = &mut self.tasks[running];
+        let units = pace.rate_q20 * dt;
+        let overhead = units.min(task.overhead_left);
+        task.overhead_left -= overhead;
+        let work = (units - overhead).min(task.work_left);
+        task.work_left -= work;
+        task.done += work;
+        task.outcome.cpu_time_ns += dt;
+
+        let slice = &mut task.slice;
+        slice.time_ns += dt;
+        if pace.khz > 0 {
+            let cycles_e6 = u64::from(pace.khz) * dt;
+            slice.cycles_e6 += cycles_e6;
+            slice.counted_ns += dt;
+            slice.level_cycles_e6[usize::from(pace.level)] += cycles_e6;
+            slice.stall_cycles_e6 += (cycles_e6 >> 10) * pace.stalled_q20 >> 10;
+        }
+        self.level_ns[usize::from(pace.level)] += dt;
+        if pace.throttled {
+            self.throttled_ns += dt;
+        }
+        if pace.lost_q20 > 0 {
+            let lost = pace.lost_q20 * dt;
+            task.lost_q20 += lost;
+            task.slice.lost_q20 += lost;
+            self.blame(cpu, running, lost);
+        }
+    }
+
+    /// Books a loss to those who hold the level above the victim's own.
+    fn blame(&mut self, cpu: usize, victim: usize, lost: u64) {
+        let culprits = &self.cpus[cpu].culprits;
+        let row = self.tasks[victim].application * self.applications;
+        if culprits.is_empty() {
+            self.losses_q20[row + self.tasks[victim].application] += lost;
+            return;
+        }
+        for &task in culprits {
+            let culprit = self.tasks[task as usize].application;
+            self.losses_q20[row + culprit] += lost / culprits.len() as u64;
+        }
+        self.tasks[victim].slice.lost_to = culprits.last().copied();
+    }
+
+    /// The running set, a phase or the license of a core changed.
+    pub(crate) fn touch(&mut self, core: usize) {
+        if !self.is_dirty.contains(core) {
+            self.is_dirty.insert(core);
+            self.dirty.push(core);
+        }
+    }
+
+    pub(crate) fn touch_domain(&mut self, domain: usize) {
+        match self.model.license_domain {
+            LicenseDomain::Core => self.touch(domain),
+            LicenseDomain::Package => {
+                for core in self.topology.cores_of_package(domain) {
+                    self.touch(core);
+                }
+            }
+        }
+    }
+
+    /// Puts the changes of this instant into force: turbo rows, demands, rates, timers.
+    pub(crate) fn settle(&mut self) {
+        if self.dirty.is_empty() {
+            return;
+        }
+        self.settle_turbo_rows();
+        self.settle_demands();
+        // Slots of equal times must not depend on the order of the changes.
+        for index in 0..self.dirty.len() {
+            let core = self.dirty[index];
+            self.settle_rates(core);
+            self.is_dirty.remove(core);
+        }
+        self.dirty.clear();
+    }
+
+    fn settle_turbo_rows(&mut self) {
+        for index in 0..self.dirty.len() {
+            let core = self.dirty[index];
+            let active = self.topology.cpus_of_core(core).any(|c| self.cpus[c].running.is_some());
+            let package = &mut self.packages[self.topology.package_of_core(core)];
+            match (active, self.active_cores.contains(core)) {
+                (true, false) => {
+                    self.active_cores.insert(core);
+                    package.active += 1;
+                }
+                (false, true) => {
+                    self.active_cores.remove(core);
+                    package.active -= 1;
+                }
+                _ => {}
+            }
+        }
+        for package in 0..self.packages.len() {
+            let row =
+                self.model.turbo.row(self.turbo_cores.unwrap_or(self.packages[package].active));
+            if row != self.packages[package].row {
+                self.packages[package].row = row;
+                for core in self.topology.cores_of_package(package) {
+                    if self.active_cores.contains(core) {
+                        self.touch(core);
+                    }
+                }
+            }
+        }
+    }
+
+    fn settle_demands(&mut self) {
+        let mut runners = std::mem::take(&mut self.runners);
+        let mut done = 0;
+        while done < self.dirty.len() {
+            let core = self.dirty[done];
+            done += 1;
+            let index = self.domain_of(core);
+            if self.model.license_domain == LicenseDomain::Package {
+                self.touch_domain(index);
+            }
+            self.runners(index, &mut runners);
+            let active = self.packages[self.topology.package_of_core(core)].active;
+            let domain = &mut self.domains[index];
+            domain.update(self.model, &runners, active, self.now_ns);
+            let due_ns = domain.license.next_ns().unwrap_or(NEVER);
+            self.set_timer(Timer::License(index), due_ns);
+        }
+        self.runners = runners;
+    }
+
+    fn runners(&self, domain: usize, runners: &mut Vec<Runner>) {
+        runners.clear();
+        let cpus = match self.model.license_domain {
+            LicenseDomain::Core => self.topology.cpus_of_core(domain),
+            LicenseDomain::Package => self.topology.cpus_of_package(domain),
+        };
+        for cpu in cpus {
+            if let Some(task) = self.cpus[cpu].running {
+                let work = &self.tasks[task].phase.work;
+                runners.push(Runner {
+                    task: task as u32,
+                    core: self.topology.core_of(cpu),
+                    class: work.class,
+                    rate_permille: work.rate_permille,
+                });
+            }
+        }
+    }
+
+    fn settle_rates(&mut self, core: usize) {
+        let index = self.domain_of(core);
+        let effect = self.domains[index].license.effect(&self.model.license);
+        let row = self.packages[self.topology.package_of_core(core)].row;
+        let khz = self.model.turbo.khz(row, effect.level);
+        let cpus = self.topology.cpus_of_core(core);
+        if let Some(recorder) = &mut self.recorder {
+            let active = self.active_cores.contains(core);
+            recorder.core(self.now_ns, core, effect, if active { khz } else { 0 });
+        }
+        for cpu in cpus.clone() {
+            let Some(running) = self.cpus[cpu].running else {
+                self.set_timer(Timer::StepEnd(cpu), NEVER);
+                continue;
+            };
+            let sibling = cpus
+                .clone()
+                .find(|&other| other != cpu && self.cpus[other].running.is_some())
+                .and_then(|other| self.cpus[other].running)
+                .map(|task| self.tasks[task].phase.work.stall_permille);
+            let conditions = Conditions {
+                ref_khz: self.model.turbo.ref_khz,
+                khz,
+                license_permille: u32::from(effect.rate_permille),
+                stall_permille: self.tasks[running].phase.work.stall_permille,
+                sibling_stall_permille: sibling,
+                smt_share_permille: self.config.smt_share_permille,
+            };
+            let rate = self.cpus[cpu].rate_q20(ACTUAL, &conditions);
+            let pace = Pace {
+                rate_q20: rate,
+                lost_q20: self.lost_share(cpu, running, index, row, &conditions, rate),
+                stalled_q20: stalled_q20(conditions.stall_permille, rate),
+                khz: if effect.rate_permille == 0 { 0 } else { khz },
+                level: effect.level,
+                throttled: effect.rate_permille < 1000,
+            };
+            self.set_pace(cpu, running, index, pace);
+        }
+    }
+
+    fn set_pace(&mut self, cpu: usize, running: usize, domain: usize, pace: Pace) {
+        let is_unchanged = self.cpus[cpu].is_armed && self.cpus[cpu].pace == pace;
+        if is_unchanged && pace.lost_q20 == 0 {
+            return;
+        }
+        self.close(cpu);
+        self.cpus[cpu].pace = pace;
+        if pace.lost_q20 > 0 {
+            let domain = &self.domains[domain];
+            let level = in_question(&domain.license, self.model);
+            let others = domain.holders(level).iter().filter(|&&task| task as usize != running);
+            self.cpus[cpu].culprits.clear();
+            self.cpus[cpu].culprits.extend(others);
+        }
+        if is_unchanged {
+            return;
+        }
+        let task = &self.tasks[running];
+        let due_ns = if pace.rate_q20 == 0 {
+            NEVER
+        } else {
+            let units = task.work_left.saturating_add(task.overhead_left);
+            self.now_ns.saturating_add(units.div_ceil(pace.rate_q20))
+        };
+        self.cpus[cpu].is_armed = true;
+        self.set_timer(Timer::StepEnd(cpu), due_ns);
+    }
+
+    /// Share of the time that a task loses to a level above its own, in 2^-20.
+    fn lost_share(
+        &mut self,
+        cpu: usize,
+        task: usize,
+        domain: usize,
+        row: usize,
+        conditions: &Conditions,
+        rate: u64,
+    ) -> u64 {
+        let phase = &self.tasks[task].phase;
+        let license = &self.domains[domain].license;
+        let above = in_question(license, self.model) > phase.own_level;
+        let widened = conditions.license_permille < 1000
+            && license.is_widening()
+            && self.domains[domain].demand.width > phase.work.class.width();
+        if !above && !widened {
+            return 0;
+        }
+        let ideal = Conditions {
+            khz: self.model.turbo.khz(row, phase.own_level),
+            license_permille: 1000,
+            ..*conditions
+        };
+        lost_q20(rate, self.cpus[cpu].rate_q20(IDEAL, &ideal)).min(ONE_Q20)
+    }
+
+    /// The step, its overhead or the task of a CPU is about to change.
+    pub(crate) fn step_changes(&mut self, cpu: usize) {
+        self.close(cpu);
+        self.cpus[cpu].is_armed = false;
+        self.touch(self.topology.core_of(cpu));
+    }
+
+    /// Puts a task on a CPU or takes it off; times and queues are the engine's.
+    pub(crate) fn set_running(&mut self, cpu: usize, task: Option<usize>) {
+        self.step_changes(cpu);
+        self.cpus[cpu].running = task;
+        self.cpus[cpu].since_ns = self.now_ns;
+        match task {
+            Some(task) => {
+                self.claim(cpu);
+                self.tasks[task].state = State::Running(cpu);
+            }
+            None => {
+                self.idle.insert(cpu);
+                let core = self.topology.core_of(cpu);
+                if self.topology.cpus_of_core(core).all(|cpu| self.idle.contains(cpu)) {
+                    self.idle_cores.insert(core);
+                }
+            }
+        }
+    }
+
+    /// Takes a CPU out of the idle ones: a task is on its way to it.
+    pub(crate) fn claim(&mut self, cpu: usize) {
+        self.idle.remove(cpu);
+        self.idle_cores.remove(self.topology.core_of(cpu));
+    }
+
+    /// Active cores of the package that a license domain belongs to.
+    pub(crate) fn active_cores_of_domain(&self, domain: usize) -> u32 {
+        let package = match self.model.license_domain {
+            LicenseDomain::Core => self.topology.package_of_core(domain),
+            LicenseDomain::Package => domain,
+        };
+        self.packages[package].active
+    }
+}
+
+/// The level that is in force or that a transition leads to, whichever is higher.
+fn in_question(license: &cpu_model::License, model: &CpuModel) -> u8 {
+    let effect = license.effect(&model.license);
+    effect.level.max(license.heading_for()).max(license.granted())
+}
