@@ -1,1 +1,20 @@
-//! The decisions.
+//! The decisions: a thin binding of `policy/include/evenkeel/*.h`.
+//!
+//! Every formula lives in those headers, which the kernel scheduler compiles
+//! too; nothing here calculates. A decision takes plain values and returns plain
+//! values; the host adds, swaps and inserts.
+
+mod compensate;
+mod ffi;
+mod fixed;
+mod frequency;
+mod lost;
+mod vtime;
+
+pub use compensate::{Compensation, Mode, NOBODY, compensate};
+pub use fixed::{ONE, mul_div, mul_q30, share_q30};
+pub use frequency::{
+    Shares, TurboRow, actual_frequency_hz, ideal_frequency_hz, mean_frequency_hz, turbo_row,
+};
+pub use lost::{Lost, Slice, stall_perf_q30, time_lost};
+pub use vtime::{charge, place_new, place_waking, slice_ns, weight, weight_inverse};

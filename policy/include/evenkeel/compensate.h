@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Who gets time back, and who pays for it?
+ *
+ * `relative` refunds the victim and bills nobody (the authors' earlier
+ * scheduler, ATC'21). `isolation` also bills the refund to the last task that
+ * used wide instructions on the core (dissertation 7.4.3), and refunds only
+ * what it can bill: virtual time charged is then CPU time minus the bills
+ * still pending, to the nanosecond. Nobody pays itself.
+ *
+ * The host adds the bill to the culprit and takes it out at its next charge.
+ *
+ * Pure and total: no clock, no globals, no loops, no failure.
+ */
+#ifndef EVENKEEL_COMPENSATE_H
+#define EVENKEEL_COMPENSATE_H
+
+#include "fixed.h"
+
+/* Not a task. */
+#define EK_NOBODY 0xffffffffU
+
+enum ek_mode {
+	EK_MODE_NONE = 0,
+	EK_MODE_RELATIVE = 1,
+	EK_MODE_ISOLATION = 2,
+};
+
+/* A slice that lost time. */
+struct ek_loss {
+	u64 time_ns;
+	u64 lost_ns;
+	u32 victim;
+	/* Last user of wide instructions on the victim's core, or EK_NOBODY. */
+	u32 last_user;
+};
+
+struct ek_compensation {
+	/* Taken off what the victim is charged for the slice; never exceeds it. */
+	u64 refund_ns;
+	u64 bill_ns;
+	/* Who is billed; EK_NOBODY where the bill is 0. */
+	u32 culprit;
+	u32 pad;
+};
+
+static inline void ek_compensate(u32 mode, const struct ek_loss *loss,
+				 struct ek_compensation *compensation)
+{
+	u64 refund_ns = ek_min(loss->lost_ns, loss->time_ns);
+	u32 culprit = loss->last_user;
+
+	compensation->refund_ns = 0;
+	compensation->bill_ns = 0;
+	compensation->culprit = EK_NOBODY;
+	compensation->pad = 0;
+	if (refund_ns == 0)
+		return;
+	if (mode == EK_MODE_RELATIVE) {
+		compensation->refund_ns = refund_ns;
+		return;
+	}
+	if (mode != EK_MODE_ISOLATION || culprit == EK_NOBODY || culprit == loss->victim)
+		return;
+	compensation->refund_ns = refund_ns;
+	compensation->bill_ns = refund_ns;
+	compensation->culprit = culprit;
+}
+
+_Static_assert(sizeof(struct ek_loss) == 24, "Rust reads this struct");
+_Static_assert(sizeof(struct ek_compensation) == 24, "Rust reads this struct");
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * How fast would a slice have run, had nobody else used wide instructions?
+ *
+ * The same rows and the same factor between them, at other shares: what ran
+ * above the level that the task itself demands moves to that level
+ * (dissertation 7.4.2, step 4).
+ *
+ * Pure and total: no clock, no globals, bounded loops, no failure.
+ */
+#ifndef EVENKEEL_IDEAL_FREQUENCY_H
+#define EVENKEEL_IDEAL_FREQUENCY_H
+
+#include "turbo_row.h"
+
+/* The shares without anybody else's licenses. */
+static inline void ek_ideal_shares(const struct ek_shares *shares, u32 own_level,
+				   struct ek_shares *ideal)
+{
+	u64 moved_q30 = 0;
+
+	if (own_level >= EK_LEVELS_MAX)
+		own_level = EK_LEVELS_MAX - 1;
+	for (u32 level = EK_LEVELS_MAX; level-- > 0;) {
+		u32 share_q30 = shares->q30[level];
+
+		ideal->q30[level] = 0;
+		if (level >= own_level)
+			moved_q30 += share_q30;
+		else
+			ideal->q30[level] = share_q30;
+	}
+	ideal->q30[own_level] = (u32)ek_min(moved_q30, EK_ONE);
+}
+
+static inline u64 ek_ideal_frequency_hz(const struct ek_turbo *turbo,
+					const struct ek_shares *shares, u32 own_level,
+					struct ek_turbo_row at)
+{
+	struct ek_shares ideal;
+
+	ek_ideal_shares(shares, own_level, &ideal);
+
+	u64 slow_hz = ek_mean_frequency_hz(turbo, at.slow, &ideal);
+
+	if (at.slow == 0 || at.factor_q30 == 0)
+		return slow_hz;
+
+	u64 fast_hz = ek_mean_frequency_hz(turbo, at.slow - 1, &ideal);
+
+	return slow_hz + ek_mul_q30(ek_sub(fast_hz, slow_hz), at.factor_q30);
+}
+
+#endif

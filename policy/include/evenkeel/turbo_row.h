@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Which rows of the turbo table did a slice run in?
+ *
+ * The number of active cores changes during a slice and nobody counts it. The
+ * two neighbouring rows whose mean frequencies, at the slice's own shares,
+ * enclose the actual one tell it afterwards; how far the actual one lies
+ * between them is the interpolation factor (dissertation 7.4.2, step 3).
+ * Beyond the table's ends the end is meant. Of rows that do not differ at
+ * these shares the one with the fewest active cores is meant.
+ *
+ * Pure and total: no clock, no globals, bounded loops, no failure.
+ */
+#ifndef EVENKEEL_TURBO_ROW_H
+#define EVENKEEL_TURBO_ROW_H
+
+#include "mean_frequency.h"
+
+struct ek_turbo_row {
+	/* The slower row: more active cores. */
+	u32 slow;
+	/* Way from it to the row before, Q30. */
+	u32 factor_q30;
+};
+
+static inline struct ek_turbo_row ek_turbo_row(const struct ek_turbo *turbo,
+					       const struct ek_shares *shares, u64 actual_hz)
+{
+	u32 rows = turbo->rows;
+
+	if (rows > EK_ROWS_MAX)
+		rows = EK_ROWS_MAX;
+	if (rows == 0)
+		rows = 1;
+
+	/* The first row that is not faster, and the one before, were both looked at. */
+	u32 first = 0;
+	u32 slow = rows;
+	u64 slow_hz = 0;
+	u64 fast_hz = 0;
+
+	for (u32 i = 0; i < 5 && first < slow; i++) {
+		u32 middle = (first + slow) / 2;
+		u64 hz = ek_mean_frequency_hz(turbo, middle, shares);
+
+		if (hz > actual_hz) {
+			first = middle + 1;
+			fast_hz = hz;
+		} else {
+			slow = middle;
+			slow_hz = hz;
+		}
+	}
+
+	struct ek_turbo_row at = {.slow = slow, .factor_q30 = 0};
+
+	if (slow >= rows)
+		at.slow = rows - 1;
+	else if (slow > 0)
+		at.factor_q30 = ek_share_q30(ek_sub(actual_hz, slow_hz), ek_sub(fast_hz, slow_hz));
+	return at;
+}
+
+_Static_assert(sizeof(struct ek_turbo_row) == 8, "Rust reads this struct");
+
+#endif

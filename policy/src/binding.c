@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/* Gives the header's functions an address, for Rust. */
+#include <evenkeel/charge.h>
+#include <evenkeel/compensate.h>
+#include <evenkeel/place.h>
+#include <evenkeel/slice.h>
+#include <evenkeel/time_lost.h>
+#include <evenkeel/weight.h>
+
+u64 ekp_mul_div(u64 a, u32 num, u32 den);
+u64 ekp_mul_div(u64 a, u32 num, u32 den)
+{
+	return ek_mul_div(a, num, den);
+}
+
+u64 ekp_mul_q30(u64 a, u32 q30);
+u64 ekp_mul_q30(u64 a, u32 q30)
+{
+	return ek_mul_q30(a, q30);
+}
+
+u32 ekp_share_q30(u64 part, u64 whole);
+u32 ekp_share_q30(u64 part, u64 whole)
+{
+	return ek_share_q30(part, whole);
+}
+
+void ekp_shares(const struct ek_slice *slice, struct ek_shares *shares);
+void ekp_shares(const struct ek_slice *slice, struct ek_shares *shares)
+{
+	ek_shares(slice, shares);
+}
+
+u64 ekp_mean_frequency_hz(const struct ek_turbo *turbo, u32 row, const struct ek_shares *shares);
+u64 ekp_mean_frequency_hz(const struct ek_turbo *turbo, u32 row, const struct ek_shares *shares)
+{
+	return ek_mean_frequency_hz(turbo, row, shares);
+}
+
+u64 ekp_actual_frequency_hz(u32 ref_khz, u64 cycles, u64 ref_cycles);
+u64 ekp_actual_frequency_hz(u32 ref_khz, u64 cycles, u64 ref_cycles)
+{
+	return ek_actual_frequency_hz(ref_khz, cycles, ref_cycles);
+}
+
+struct ek_turbo_row ekp_turbo_row(const struct ek_turbo *turbo, const struct ek_shares *shares,
+				  u64 actual_hz);
+struct ek_turbo_row ekp_turbo_row(const struct ek_turbo *turbo, const struct ek_shares *shares,
+				  u64 actual_hz)
+{
+	return ek_turbo_row(turbo, shares, actual_hz);
+}
+
+u64 ekp_ideal_frequency_hz(const struct ek_turbo *turbo, const struct ek_shares *shares,
+			   u32 own_level, struct ek_turbo_row at);
+u64 ekp_ideal_frequency_hz(const struct ek_turbo *turbo, const struct ek_shares *shares,
+			   u32 own_level, struct ek_turbo_row at)
+{
+	return ek_ideal_frequency_hz(turbo, shares, own_level, at);
+}
+
+u64 ekp_stall_perf_q30(u32 stall_q30, u64 now_hz, u64 next_hz);
+u64 ekp_stall_perf_q30(u32 stall_q30, u64 now_hz, u64 next_hz)
+{
+	return ek_stall_perf_q30(stall_q30, now_hz, next_hz);
+}
+
+void ekp_time_lost(const struct ek_turbo *turbo, const struct ek_slice *slice, u32 own_level,
+		   struct ek_lost *lost);
+void ekp_time_lost(const struct ek_turbo *turbo, const struct ek_slice *slice, u32 own_level,
+		   struct ek_lost *lost)
+{
+	ek_time_lost(turbo, slice, own_level, lost);
+}
+
+void ekp_compensate(u32 mode, const struct ek_loss *loss, struct ek_compensation *compensation);
+void ekp_compensate(u32 mode, const struct ek_loss *loss, struct ek_compensation *compensation)
+{
+	ek_compensate(mode, loss, compensation);
+}
+
+u32 ekp_weight(s32 nice);
+u32 ekp_weight(s32 nice)
+{
+	return ek_weight(nice);
+}
+
+u32 ekp_weight_inverse(u32 weight);
+u32 ekp_weight_inverse(u32 weight)
+{
+	return ek_weight_inverse(weight);
+}
+
+u64 ekp_charge_ns(u64 vtime_ns, u64 time_ns, u64 refund_ns, u64 bill_ns, u32 weight);
+u64 ekp_charge_ns(u64 vtime_ns, u64 time_ns, u64 refund_ns, u64 bill_ns, u32 weight)
+{
+	return ek_charge_ns(vtime_ns, time_ns, refund_ns, bill_ns, weight);
+}
+
+u64 ekp_place_new_ns(u64 vtime_ns, u64 min_vtime_ns, u64 vslice_ns);
+u64 ekp_place_new_ns(u64 vtime_ns, u64 min_vtime_ns, u64 vslice_ns)
+{
+	return ek_place_new_ns(vtime_ns, min_vtime_ns, vslice_ns);
+}
+
+u64 ekp_place_waking_ns(u64 vtime_ns, u64 min_vtime_ns, u64 credit_ns);
+u64 ekp_place_waking_ns(u64 vtime_ns, u64 min_vtime_ns, u64 credit_ns)
+{
+	return ek_place_waking_ns(vtime_ns, min_vtime_ns, credit_ns);
+}
+
+u64 ekp_slice_ns(u64 base_ns, u32 jitter_permille, u32 draw);
+u64 ekp_slice_ns(u64 base_ns, u32 jitter_permille, u32 draw)
+{
+	return ek_slice_ns(base_ns, jitter_permille, draw);
+}

@@ -1,0 +1,61 @@
+//! The C functions of `binding.c`, and the structs that Rust does not show.
+
+use cpu_model::Turbo;
+
+use crate::{Lost, Shares, Slice, TurboRow};
+
+/// `struct ek_loss`.
+#[repr(C)]
+pub(crate) struct Loss {
+    pub time_ns: u64,
+    pub lost_ns: u64,
+    pub victim: u32,
+    pub last_user: u32,
+}
+
+/// `struct ek_compensation`.
+#[repr(C)]
+#[derive(Default)]
+pub(crate) struct RawCompensation {
+    pub refund_ns: u64,
+    pub bill_ns: u64,
+    pub culprit: u32,
+    pad: u32,
+}
+
+const _: () = assert!(size_of::<Loss>() == 24 && size_of::<RawCompensation>() == 24);
+
+// Functions of plain integers have no precondition at all: the headers are total.
+unsafe extern "C" {
+    pub(crate) safe fn ekp_mul_div(a: u64, num: u32, den: u32) -> u64;
+    pub(crate) safe fn ekp_mul_q30(a: u64, q30: u32) -> u64;
+    pub(crate) safe fn ekp_share_q30(part: u64, whole: u64) -> u32;
+    pub(crate) safe fn ekp_actual_frequency_hz(ref_khz: u32, cycles: u64, ref_cycles: u64) -> u64;
+    pub(crate) safe fn ekp_stall_perf_q30(stall_q30: u32, now_hz: u64, next_hz: u64) -> u64;
+    pub(crate) safe fn ekp_weight(nice: i32) -> u32;
+    pub(crate) safe fn ekp_weight_inverse(weight: u32) -> u32;
+    pub(crate) safe fn ekp_charge_ns(
+        vtime_ns: u64,
+        time_ns: u64,
+        refund_ns: u64,
+        bill_ns: u64,
+        weight: u32,
+    ) -> u64;
+    pub(crate) safe fn ekp_place_new_ns(vtime_ns: u64, min_vtime_ns: u64, vslice_ns: u64) -> u64;
+    pub(crate) safe fn ekp_place_waking_ns(vtime_ns: u64, min_vtime_ns: u64, credit_ns: u64)
+    -> u64;
+    pub(crate) safe fn ekp_slice_ns(base_ns: u64, jitter_permille: u32, draw: u32) -> u64;
+
+    // References are valid for the call, and C keeps none; every bit pattern is allowed.
+    pub(crate) safe fn ekp_shares(slice: &Slice, shares: &mut Shares);
+    pub(crate) safe fn ekp_mean_frequency_hz(turbo: &Turbo, row: u32, shares: &Shares) -> u64;
+    pub(crate) safe fn ekp_turbo_row(turbo: &Turbo, shares: &Shares, actual_hz: u64) -> TurboRow;
+    pub(crate) safe fn ekp_ideal_frequency_hz(
+        turbo: &Turbo,
+        shares: &Shares,
+        own_level: u32,
+        at: TurboRow,
+    ) -> u64;
+    pub(crate) safe fn ekp_time_lost(turbo: &Turbo, slice: &Slice, own_level: u32, lost: &mut Lost);
+    pub(crate) safe fn ekp_compensate(mode: u32, loss: &Loss, compensation: &mut RawCompensation);
+}

@@ -1,0 +1,53 @@
+//! Time lost to other tasks' licenses: `evenkeel/time_lost.h`, `stall.h`.
+
+use cpu_model::{LEVELS_MAX, Turbo};
+
+use crate::ffi;
+
+/// What was measured of one task between two switches: `struct ek_slice`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Slice {
+    /// CPU time.
+    pub time_ns: u64,
+    /// Clock cycles.
+    pub cycles: u64,
+    /// Cycles of the reference clock while not halted.
+    pub ref_cycles: u64,
+    /// Cycles at each level; entry 0 is not read, it is what the others leave (Eq. D 7.4).
+    pub level_cycles: [u64; LEVELS_MAX],
+    /// Cycles stalled on L2 misses and bound by stores.
+    pub stall_cycles: u64,
+}
+
+/// What a slice lost: `struct ek_lost`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Never more than the slice's time.
+    pub lost_ns: u64,
+    /// Mean frequency measured; 0 if the counters cannot tell.
+    pub actual_khz: u32,
+    /// Mean frequency had nobody else used wide instructions; the actual one if nobody did.
+    pub ideal_khz: u32,
+}
+
+const _: () = assert!(size_of::<Slice>() == 8 * (4 + LEVELS_MAX) && size_of::<Lost>() == 16);
+
+/// Time that a slice of a task of that level lost (Eq. D 7.3).
+///
+/// Exactly 0 unless cycles ran above the task's own level.
+#[must_use]
+pub fn time_lost(turbo: &Turbo, slice: &Slice, own_level: u8) -> Lost {
+    let mut lost = Lost::default();
+    ffi::ekp_time_lost(turbo, slice, own_level.into(), &mut lost);
+    lost
+}
+
+/// Speed at `next_hz` over speed at `now_hz`, Q30 (Eq. D 4.3).
+///
+/// `stall_q30` is the share of cycles that waited for memory at `now_hz`.
+#[must_use]
+pub fn stall_perf_q30(stall_q30: u32, now_hz: u64, next_hz: u64) -> u64 {
+    ffi::ekp_stall_perf_q30(stall_q30, now_hz, next_hz)
+}

@@ -1,0 +1,41 @@
+//! Virtual time: `evenkeel/weight.h`, `charge.h`, `place.h`, `slice.h`.
+
+use crate::ffi;
+
+/// Weight of a nice value, 1024 at 0; values outside -20..=19 are read as the nearest inside.
+#[must_use]
+pub fn weight(nice: i8) -> u32 {
+    ffi::ekp_weight(nice.into())
+}
+
+/// 2^32 / weight rounded down, at most `u32::MAX`; a weight of 0 is read as 1024.
+#[must_use]
+pub fn weight_inverse(weight: u32) -> u32 {
+    ffi::ekp_weight_inverse(weight)
+}
+
+/// Virtual time after a slice: time less refund plus bill, scaled by 1024 / weight, rounded down.
+///
+/// A refund beyond the time used is cut; a weight of 0 is read as 1024.
+#[must_use]
+pub fn charge(vtime_ns: u64, time_ns: u64, refund_ns: u64, bill_ns: u64, weight: u32) -> u64 {
+    ffi::ekp_charge_ns(vtime_ns, time_ns, refund_ns, bill_ns, weight)
+}
+
+/// Where a new task starts: one virtual slice after the minimum, or later.
+#[must_use]
+pub fn place_new(vtime_ns: u64, min_vtime_ns: u64, vslice_ns: u64) -> u64 {
+    ffi::ekp_place_new_ns(vtime_ns, min_vtime_ns, vslice_ns)
+}
+
+/// Where a waking task continues: at most a credit before the minimum.
+#[must_use]
+pub fn place_waking(vtime_ns: u64, min_vtime_ns: u64, credit_ns: u64) -> u64 {
+    ffi::ekp_place_waking_ns(vtime_ns, min_vtime_ns, credit_ns)
+}
+
+/// Length of a slice: `base_ns * (1 ± jitter)`, uniform in a uniform `draw`; at least 1 ns.
+#[must_use]
+pub fn slice_ns(base_ns: u64, jitter_permille: u32, draw: u32) -> u64 {
+    ffi::ekp_slice_ns(base_ns, jitter_permille, draw)
+}
