@@ -1,5 +1,8 @@
 //! The license state machine of one domain: a thin binding of `evenkeel/license.h`.
 
+#[cfg(test)]
+mod tests;
+
 use crate::LEVELS_MAX;
 
 /// Stages a rise may have; `EK_STAGES_MAX`.

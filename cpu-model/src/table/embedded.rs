@@ -50,13 +50,14 @@ fn unknown(name: &str) -> CpuTableError {
     let short: String = name.chars().take(64).collect();
     let closest = TABLES
         .iter()
-        .map(|&(known, _)| (distance(&short, known), known))
+        .map(|&(known, _)| (!known.contains(&short), distance(&short, known), known))
         .min()
-        .filter(|&(distance, known)| known.contains(&short) || distance <= known.len() / 3);
+        .filter(|&(apart, distance, known)| !apart || distance <= known.len() / 3)
+        .filter(|_| !short.is_empty());
     CpuTableError::UnknownName {
         name: short,
         known: TABLES.iter().map(|&(name, _)| name).collect(),
-        closest: closest.map(|(_, name)| name),
+        closest: closest.map(|(_, _, name)| name),
     }
 }
 

@@ -46,10 +46,8 @@ impl CpuTable {
         }
         let mut next = 1;
         let mut gap = |from: u32, to: u32| {
-            if from < to {
-                missing.push(format!("turbo for {from} to {to} active cores"));
-            } else if from == to {
-                missing.push(format!("turbo for {from} active cores"));
+            if from <= to {
+                missing.push(format!("turbo for {}", active_cores(from, to)));
             }
         };
         for row in rows {
@@ -57,14 +55,14 @@ impl CpuTable {
             next = row.cores_max + 1;
         }
         gap(next, self.machine.cores.unwrap_or(0));
-        for row in rows {
-            for (name, mhz) in self.levels.names.iter().zip(&row.mhz) {
-                if mhz.is_none() {
-                    missing.push(format!(
-                        "turbo.{name} for {} to {} active cores",
-                        row.cores_min, row.cores_max
-                    ));
-                }
+        for (level, name) in self.levels.names.iter().enumerate() {
+            if rows.iter().all(|row| row.mhz[level].is_none()) {
+                missing.push(format!("turbo.{name}"));
+                continue;
+            }
+            for row in rows.iter().filter(|row| row.mhz[level].is_none()) {
+                let range = active_cores(row.cores_min, row.cores_max);
+                missing.push(format!("turbo.{name} for {range}"));
             }
         }
     }
@@ -120,4 +118,8 @@ impl CpuTable {
             }
         }
     }
+}
+
+fn active_cores(from: u32, to: u32) -> String {
+    if from == to { format!("{from} active cores") } else { format!("{from} to {to} active cores") }
 }
