@@ -1,7 +1,22 @@
 //! Workloads as data: what the tasks of a machine do, from a scenario file or a recording.
 
+mod claim;
+mod compile;
+mod deadlock;
+mod embedded;
+mod error;
+mod fields;
+mod number;
+mod phase;
+mod program;
+mod read;
+mod scenario;
 mod workload;
 
+pub use claim::{Claim, METRICS};
+pub use embedded::{by_name, names};
+pub use error::{SCHEMA, ScenarioError};
+pub use scenario::{CPUS_MAX, Case, ForegroundMode, MachineDefaults, Run, Scenario, THREADS_MAX};
 pub use workload::{
     Application, Barrier, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload,
 };

@@ -1,0 +1,268 @@
+//! Runs the programs of a workload without time, to find threads that would wait for ever.
+
+use std::collections::VecDeque;
+
+use crate::workload::{Step, Workload};
+
+/// Steps all threads together may take before the rest is taken on trust.
+const STEPS_MAX: usize = 8 << 20;
+/// Rounds of an endless loop after which it is taken on trust.
+const ENDLESS_ROUNDS: u32 = 3;
+
+/// A thread that can never go on, and the step that holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stuck {
+    pub(crate) thread: usize,
+    pub(crate) step: usize,
+}
+
+/// How a thread stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Can go on; also one whose steps are used up before its program ends.
+    Live,
+    /// Waits at its current step.
+    Waits,
+    Ended,
+}
+
+struct Cursor {
+    at: usize,
+    state: State,
+    steps_left: usize,
+    endless_rounds: u32,
+    /// Rounds done of each loop, by the index of its `Loop` step.
+    rounds: Vec<(usize, u64)>,
+}
+
+#[derive(Default)]
+struct Lock {
+    holder: Option<usize>,
+    waiting: VecDeque<usize>,
+}
+
+#[derive(Default)]
+struct Semaphore {
+    count: u64,
+    waiting: VecDeque<usize>,
+}
+
+struct Run<'w> {
+    workload: &'w Workload,
+    cursors: Vec<Cursor>,
+    ready: VecDeque<usize>,
+    barriers: Vec<Vec<usize>>,
+    locks: Vec<Lock>,
+    semaphores: Vec<Semaphore>,
+}
+
+/// The first thread found that waits for something nobody can give, if any.
+///
+/// Threads take turns whenever they would compute or sleep, as if there were a CPU for each.
+/// Only what happens in this order is seen: a deadlock that needs an unlucky order is not.
+pub(crate) fn find(workload: &Workload) -> Option<Stuck> {
+    let threads = workload.threads.len();
+    let budget = (STEPS_MAX / threads.max(1)).clamp(64, 1 << 16);
+    let cursor = || Cursor {
+        at: 0,
+        state: State::Live,
+        steps_left: budget,
+        endless_rounds: 0,
+        rounds: Vec::new(),
+    };
+    let mut run = Run {
+        workload,
+        cursors: (0..threads).map(|_| cursor()).collect(),
+        ready: (0..threads).collect(),
+        barriers: vec![Vec::new(); workload.barriers.len()],
+        locks: (0..workload.locks).map(|_| Lock::default()).collect(),
+        semaphores: (0..workload.semaphores).map(|_| Semaphore::default()).collect(),
+    };
+    while let Some(thread) = run.ready.pop_front() {
+        if !run.advance(thread) {
+            return Some(Stuck { thread, step: run.cursors[thread].at });
+        }
+    }
+    run.stuck()
+}
+
+impl Run<'_> {
+    /// Runs a thread up to the end of its next computation or sleep, its end, or a wait.
+    /// `false`: it gives back a lock that it does not hold.
+    fn advance(&mut self, thread: usize) -> bool {
+        loop {
+            let cursor = &mut self.cursors[thread];
+            let Some(&step) = self.workload.threads[thread].program.get(cursor.at) else {
+                cursor.state = State::Ended;
+                return true;
+            };
+            if cursor.steps_left == 0 {
+                return true;
+            }
+            cursor.steps_left -= 1;
+            match step {
+                Step::Compute(_) | Step::Sleep(_) => {
+                    cursor.at += 1;
+                    self.ready.push_back(thread);
+                    return true;
+                }
+                Step::Loop { to, times } => cursor.turn(to as usize, times),
+                Step::Unlock(i) if self.locks[i as usize].holder != Some(thread) => return false,
+                _ if self.passes(thread, step) => self.cursors[thread].at += 1,
+                _ => {
+                    self.cursors[thread].state = State::Waits;
+                    return true;
+                }
+            }
+        }
+    }
+
+    /// Whether a thread gets past a step of synchronisation at once.
+    fn passes(&mut self, thread: usize, step: Step) -> bool {
+        match step {
+            Step::Barrier(i) => {
+                let size = self.workload.barriers[i as usize].threads as usize;
+                if self.barriers[i as usize].len() + 1 < size {
+                    self.barriers[i as usize].push(thread);
+                    return false;
+                }
+                for released in std::mem::take(&mut self.barriers[i as usize]) {
+                    self.release(released);
+                }
+                true
+            }
+            Step::Lock(i) => {
+                let lock = &mut self.locks[i as usize];
+                if lock.holder.is_some() {
+                    lock.waiting.push_back(thread);
+                    return false;
+                }
+                lock.holder = Some(thread);
+                true
+            }
+            Step::Unlock(i) => {
+                let lock = &mut self.locks[i as usize];
+                lock.holder = lock.waiting.pop_front();
+                if let Some(next) = lock.holder {
+                    self.release(next);
+                }
+                true
+            }
+            Step::Wake(i) => {
+                match self.semaphores[i as usize].waiting.pop_front() {
+                    Some(next) => self.release(next),
+                    None => self.semaphores[i as usize].count += 1,
+                }
+                true
+            }
+            Step::Wait(i) => {
+                let semaphore = &mut self.semaphores[i as usize];
+                if semaphore.count == 0 {
+                    semaphore.waiting.push_back(thread);
+                    return false;
+                }
+                semaphore.count -= 1;
+                true
+            }
+            Step::Compute(_) | Step::Sleep(_) | Step::Loop { .. } => true,
+        }
+    }
+
+    fn release(&mut self, thread: usize) {
+        self.cursors[thread].at += 1;
+        self.cursors[thread].state = State::Live;
+        self.ready.push_back(thread);
+    }
+
+    /// A waiting thread that no thread which may go on could ever release.
+    fn stuck(&self) -> Option<Stuck> {
+        let mut released = Released::new(self.workload);
+        let mut waiting: Vec<usize> = Vec::new();
+        for (thread, cursor) in self.cursors.iter().enumerate() {
+            match cursor.state {
+                State::Live => released.add(&self.workload.threads[thread].program),
+                State::Waits => waiting.push(thread),
+                State::Ended => {}
+            }
+        }
+        loop {
+            let before = waiting.len();
+            waiting.retain(|&thread| {
+                let program = &self.workload.threads[thread].program;
+                let hopeful = released.frees(program[self.cursors[thread].at]);
+                if hopeful {
+                    released.add(program);
+                }
+                !hopeful
+            });
+            if waiting.len() == before {
+                let step = |&thread: &usize| Stuck { thread, step: self.cursors[thread].at };
+                return waiting.first().map(step);
+            }
+        }
+    }
+}
+
+impl Cursor {
+    /// Goes back to the start of a loop, or past its end.
+    fn turn(&mut self, to: usize, times: Option<u64>) {
+        let Some(times) = times else {
+            self.endless_rounds += 1;
+            if self.endless_rounds == ENDLESS_ROUNDS {
+                self.steps_left = 0;
+            }
+            self.at = to;
+            return;
+        };
+        if self.rounds.last().is_none_or(|&(at, _)| at != self.at) {
+            self.rounds.push((self.at, 0));
+        }
+        let done = self.rounds.last_mut().map_or(times, |(_, done)| {
+            *done += 1;
+            *done
+        });
+        if done < times {
+            self.at = to;
+        } else {
+            self.rounds.pop();
+            self.at += 1;
+        }
+    }
+}
+
+/// What threads that may go on could still give.
+struct Released {
+    barriers: Vec<bool>,
+    locks: Vec<bool>,
+    semaphores: Vec<bool>,
+}
+
+impl Released {
+    fn new(workload: &Workload) -> Self {
+        Self {
+            barriers: vec![false; workload.barriers.len()],
+            locks: vec![false; workload.locks as usize],
+            semaphores: vec![false; workload.semaphores as usize],
+        }
+    }
+
+    fn add(&mut self, program: &[Step]) {
+        for step in program {
+            match *step {
+                Step::Barrier(i) => self.barriers[i as usize] = true,
+                Step::Unlock(i) => self.locks[i as usize] = true,
+                Step::Wake(i) => self.semaphores[i as usize] = true,
+                _ => {}
+            }
+        }
+    }
+
+    fn frees(&self, step: Step) -> bool {
+        match step {
+            Step::Barrier(i) => self.barriers[i as usize],
+            Step::Lock(i) => self.locks[i as usize],
+            Step::Wait(i) => self.semaphores[i as usize],
+            _ => true,
+        }
+    }
+}

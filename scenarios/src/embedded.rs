@@ -1,0 +1,20 @@
+//! The scenarios that are shipped, as part of the program.
+
+macro_rules! embedded {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, concat!($name, ".toml"), include_str!(concat!("../files/", $name, ".toml")))),*]
+    };
+}
+
+const FILES: &[(&str, &str, &str)] = embedded!["parsec-x265"];
+
+/// Names of the shipped scenarios, in order.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FILES.iter().map(|&(name, ..)| name)
+}
+
+/// File name and text of a shipped scenario.
+#[must_use]
+pub fn by_name(name: &str) -> Option<(&'static str, &'static str)> {
+    FILES.iter().find(|(known, ..)| *known == name).map(|&(_, file, text)| (file, text))
+}

@@ -1,0 +1,179 @@
+//! A scenario: who runs on which machine, in which variants, and what is claimed about it.
+
+use std::collections::BTreeMap;
+
+use cpu_model::{Class, CpuModel};
+use toml::de::DeTable;
+
+use crate::claim::Claim;
+use crate::error::{ScenarioError, printable};
+use crate::fields::{Fields, Place, Source};
+use crate::number::Number;
+use crate::phase::Phase;
+use crate::read::read_scenario;
+use crate::workload::CpuSet;
+
+/// Most logical CPUs of a machine.
+pub const CPUS_MAX: u32 = 1024;
+/// Most threads of a workload.
+pub const THREADS_MAX: u32 = 65_536;
+
+/// What a scenario leaves to the CPU table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MachineDefaults {
+    /// Reference frequency.
+    pub ref_khz: u32,
+    /// Packages there are.
+    pub packages: u32,
+    /// Cores of a package there are.
+    pub cores_per_package: u32,
+    /// Hardware threads of a core there are.
+    pub threads_per_core: u32,
+}
+
+impl From<&CpuModel> for MachineDefaults {
+    fn from(cpu: &CpuModel) -> Self {
+        Self {
+            ref_khz: cpu.turbo.ref_khz,
+            packages: cpu.packages,
+            cores_per_package: cpu.cores_per_package,
+            threads_per_core: cpu.threads_per_core,
+        }
+    }
+}
+
+/// How foreground applications meet the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForegroundMode {
+    /// Each in a run of its own.
+    Each,
+    /// All in one run.
+    Together,
+}
+
+/// How a scenario wants to be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// How foreground applications meet the background.
+    pub foreground: ForegroundMode,
+    /// Simulated time after which a run stops.
+    pub limit_ns: u64,
+    /// How many seeds.
+    pub replicates: u32,
+}
+
+/// One run of a scenario: which foreground beside which background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Case {
+    /// Index of the foreground application; `None`: all together.
+    pub foreground: Option<usize>,
+    /// Index of the background variant.
+    pub background: usize,
+}
+
+/// The part of the machine that is used; what is missing is all of the CPU.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct MachineSpec {
+    pub(crate) packages: Option<(u32, Place)>,
+    pub(crate) cores: Option<(u32, Place)>,
+    pub(crate) threads_per_core: Option<(u32, Place)>,
+    pub(crate) turbo_cores: Option<u32>,
+    pub(crate) turbo: bool,
+}
+
+/// An application of the foreground or of a background variant.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ApplicationSpec {
+    pub(crate) name: String,
+    pub(crate) threads: Number,
+    pub(crate) instances: Number,
+    pub(crate) nice: i8,
+    pub(crate) affinity: Option<(CpuSet, Place)>,
+    pub(crate) arrival_ms: Number,
+    pub(crate) phases: Vec<Phase>,
+    pub(crate) place: Place,
+}
+
+/// A variant of the background, the control or one to compare with it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Variant {
+    pub(crate) name: String,
+    pub(crate) control: bool,
+    pub(crate) classes: BTreeMap<String, Class>,
+    pub(crate) applications: Vec<ApplicationSpec>,
+    pub(crate) place: Place,
+}
+
+/// A scenario, read and checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Name.
+    pub name: String,
+    /// What it is, in a sentence or two.
+    pub description: String,
+    /// Where it comes from.
+    pub source: String,
+    /// Name of the CPU table it is meant for.
+    pub cpu: String,
+    /// How it wants to be run.
+    pub run: Run,
+    /// Parameters and their values without a fit.
+    pub parameters: BTreeMap<String, f64>,
+    /// Parameter sets that reproduce the calibrated baselines; replicate i uses fit i mod n.
+    pub fits: Vec<BTreeMap<String, f64>>,
+    /// What is said of its results.
+    pub claims: Vec<Claim>,
+    pub(crate) file: String,
+    pub(crate) machine: MachineSpec,
+    pub(crate) foreground: Vec<ApplicationSpec>,
+    pub(crate) background: Vec<Variant>,
+}
+
+impl Scenario {
+    /// Reads a scenario; `file` is the name that errors give.
+    ///
+    /// # Errors
+    /// The first mistake, with file, line, field and what was expected.
+    pub fn parse(text: &str, file: &str) -> Result<Self, ScenarioError> {
+        let file = &printable(file);
+        let source = Source::new(file, text);
+        let document = DeTable::parse(text).map_err(|error| ScenarioError::Syntax {
+            file: file.clone(),
+            line: source.line(error.span().map_or(0, |span| span.start)),
+            reason: printable(error.message()),
+        })?;
+        let place = Place { file: source.file.clone(), line: 1, field: String::new() };
+        let scenario = read_scenario(Fields::new(&source, document.get_ref(), place))?;
+        scenario.check()?;
+        Ok(scenario)
+    }
+
+    /// Every run: foreground applications by backgrounds, those of one foreground together.
+    #[must_use]
+    pub fn cases(&self) -> Vec<Case> {
+        let foregrounds = match self.run.foreground {
+            ForegroundMode::Each => (0..self.foreground.len()).map(Some).collect(),
+            ForegroundMode::Together => vec![None],
+        };
+        let beside = |foreground| {
+            (0..self.background.len()).map(move |background| Case { foreground, background })
+        };
+        foregrounds.into_iter().flat_map(beside).collect()
+    }
+
+    /// Names of the foreground applications.
+    pub fn foreground_names(&self) -> impl Iterator<Item = &str> {
+        self.foreground.iter().map(|application| application.name.as_str())
+    }
+
+    /// Names of the background variants.
+    pub fn background_names(&self) -> impl Iterator<Item = &str> {
+        self.background.iter().map(|variant| variant.name.as_str())
+    }
+
+    /// Index of the background that the others are compared with.
+    #[must_use]
+    pub fn control(&self) -> usize {
+        self.background.iter().position(|variant| variant.control).unwrap_or(0)
+    }
+}
