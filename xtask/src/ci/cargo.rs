@@ -1,0 +1,47 @@
+//! The steps that are one cargo command each.
+
+use anyhow::Result;
+
+use super::Done;
+use crate::command::{cargo, run};
+
+/// The code is formatted.
+pub fn fmt() -> Result<Done> {
+    run(cargo().args(["fmt", "--all", "--check"]))?;
+    Ok(Done::Passed)
+}
+
+/// The compiler and clippy have no warning.
+pub fn clippy() -> Result<Done> {
+    run(cargo()
+        .args(["clippy", "--workspace", "--all-targets", "--locked", "--quiet"])
+        .args(["--", "-D", "warnings"]))?;
+    Ok(Done::Passed)
+}
+
+/// The commands build as they are shipped.
+pub fn build() -> Result<Done> {
+    run(cargo().args(["build", "--release", "--locked", "--package", "evenkeel"]))?;
+    Ok(Done::Passed)
+}
+
+/// Every test passes.
+pub fn test() -> Result<Done> {
+    run(cargo().args(["test", "--workspace", "--locked", "--no-fail-fast", "--quiet"]))?;
+    Ok(Done::Passed)
+}
+
+/// The documentation builds without a warning.
+pub fn docs() -> Result<Done> {
+    run(cargo()
+        .args([
+            "doc",
+            "--workspace",
+            "--no-deps",
+            "--document-private-items",
+            "--locked",
+            "--quiet",
+        ])
+        .env("RUSTDOCFLAGS", "-D warnings"))?;
+    Ok(Done::Passed)
+}

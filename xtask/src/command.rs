@@ -1,0 +1,56 @@
+//! Running other programs at the root of the project.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::repo;
+
+/// A program that will run at the root of the project.
+pub fn program(name: &str) -> Command {
+    let mut command = Command::new(name);
+    command.current_dir(repo::root());
+    command
+}
+
+/// The cargo that runs this task.
+pub fn cargo() -> Command {
+    program(&env::var("CARGO").unwrap_or_else(|_| "cargo".to_string()))
+}
+
+/// Runs it with its output on the terminal; an error unless it ends with status 0.
+pub fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("starting {}", named(command)))?;
+    if !status.success() {
+        bail!("{} ended with {status}", named(command));
+    }
+    Ok(())
+}
+
+fn named(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// The first of these programs that this machine has.
+pub fn find(names: &[&'static str]) -> Option<&'static str> {
+    let path = env::var_os("PATH")?;
+    names
+        .iter()
+        .copied()
+        .find(|name| env::split_paths(&path).any(|folder| folder.join(name).is_file()))
+}
+
+/// Where cargo puts what it builds.
+pub fn target() -> PathBuf {
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
+    repo::root().join(target)
+}
+
+/// Builds the command as it is shipped and says where it is.
+pub fn evenkeel() -> Result<PathBuf> {
+    run(cargo().args(["build", "--release", "--locked", "--quiet", "--package", "evenkeel"]))?;
+    Ok(target().join("release/evenkeel"))
+}

@@ -1,0 +1,52 @@
+//! No line of code is wider than 100 columns.
+
+use super::Finding;
+use crate::repo::TextFile;
+
+const COLUMNS_MAX: usize = 100;
+/// As in the kernel, whose style the C files follow.
+const TAB: usize = 8;
+
+/// Lines that are too wide; those with an address that cannot be broken are let through.
+pub fn check(file: &TextFile) -> Vec<Finding> {
+    if !matches!(file.extension(), "rs" | "c" | "h" | "py" | "sh") {
+        return Vec::new();
+    }
+    file.lines()
+        .filter(|(_, line)| !line.contains("://"))
+        .map(|(number, line)| (number, columns(line)))
+        .filter(|&(_, columns)| columns > COLUMNS_MAX)
+        .map(|(number, columns)| {
+            Finding::new(file, number, format!("{columns} columns; break it at {COLUMNS_MAX}"))
+        })
+        .collect()
+}
+
+fn columns(line: &str) -> usize {
+    line.chars().fold(0, |column, c| if c == '\t' { column / TAB * TAB + TAB } else { column + 1 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::file;
+    use super::*;
+
+    #[test]
+    fn a_hundred_columns_pass_and_one_more_does_not() {
+        let fits = file("a.rs", &"x".repeat(100));
+        let wide = file("a.rs", &"x".repeat(101));
+        assert!(check(&fits).is_empty());
+        assert_eq!(check(&wide).len(), 1);
+    }
+
+    #[test]
+    fn a_tab_reaches_to_the_next_eighth_column() {
+        assert_eq!(columns("\tx"), 9);
+        assert_eq!(columns("ab\tx"), 9);
+    }
+
+    #[test]
+    fn prose_may_be_wide() {
+        assert!(check(&file("a.md", &"x".repeat(300))).is_empty());
+    }
+}
