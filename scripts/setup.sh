@@ -1,0 +1,216 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# What does this machine lack to run `make demo` or `make test`, and how does it get it?
+#
+# Known: Debian 12, Debian 13, Ubuntu 24.04. Packages come from apt where this is
+# root's shell or sudo asks for no password; otherwise the exact command is printed
+# and the script stops with status 1. Changes nothing where nothing is missing.
+set -eu
+
+cd "$(dirname "$0")/.."
+PATH="$HOME/.cargo/bin:$PATH"
+export PATH
+
+rust_pinned=$(sed -n 's/^channel = "\(.*\)"$/\1/p' rust-toolchain.toml)
+installer="curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs"
+
+say() {
+    printf 'setup: %s\n' "$*"
+}
+
+stop() {
+    printf 'setup: %s\n' "$*" >&2
+    exit 1
+}
+
+has() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+# Prints the prefix that apt needs; fails where packages cannot be installed.
+apt_prefix() {
+    has apt-get || return 1
+    if [ "$(id -u)" -eq 0 ]; then
+        printf 'env DEBIAN_FRONTEND=noninteractive'
+    elif has sudo && sudo -n true 2>/dev/null; then
+        printf 'sudo -n env DEBIAN_FRONTEND=noninteractive'
+    else
+        return 1
+    fi
+}
+
+apt_updated=no
+apt_update() {
+    [ "$apt_updated" = no ] || return 0
+    say "apt-get update"
+    # shellcheck disable=SC2046 # The prefix is several words.
+    $(apt_prefix) apt-get -q -q update || stop "apt-get update failed; see its messages above"
+    apt_updated=yes
+}
+
+# Never removes a package that is already there.
+apt_install() {
+    say "apt-get install $*"
+    # shellcheck disable=SC2046
+    $(apt_prefix) apt-get -q -q install -y --no-install-recommends --no-remove "$@"
+}
+
+# Asks the package lists that are there; fetches them only where there are none.
+apt_offers() {
+    apt_knows libc6-dev || apt_update
+    apt_knows "$1"
+}
+
+apt_knows() {
+    apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'
+}
+
+# --- What is missing ---------------------------------------------------------
+
+c_compiler_works() {
+    has cc && printf '#include <stddef.h>\nint main(void) { return 0; }\n' |
+        cc -x c -o /dev/null - 2>/dev/null
+}
+
+python_works() {
+    has python3 && python3 -c 'import tomllib' 2>/dev/null
+}
+
+clang_works() {
+    has clang && printf 'int f(void) { return 0; }\n' |
+        clang -target bpf -x c -c -o /dev/null - 2>/dev/null
+}
+
+# The toolchain that would build this folder is at least the pinned one.
+rust_works() {
+    has cargo || return 1
+    found=$(cargo --version 2>/dev/null | sed -n 's/^cargo \([0-9.]*\).*/\1/p')
+    [ -n "$found" ] || return 1
+    [ "$(printf '%s\n%s\n' "$rust_pinned" "$found" | sort -V | head -n 1)" = "$rust_pinned" ]
+}
+
+rust_lints_work() {
+    cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
+}
+
+missing=""
+lack() {
+    missing="$missing $*"
+}
+
+find_missing_for_demo() {
+    c_compiler_works || lack gcc libc6-dev
+    [ -e /etc/ssl/certs/ca-certificates.crt ] || lack ca-certificates
+}
+
+find_missing_for_test() {
+    find_missing_for_demo
+    python_works || lack python3-minimal libpython3-stdlib
+    clang_works || lack clang
+}
+
+# --- Getting it --------------------------------------------------------------
+
+get_packages() {
+    [ -n "$missing" ] || return 0
+    if ! apt_prefix >/dev/null; then
+        say "missing packages, and neither root nor sudo without a password:$missing"
+        say "run this, then try again:"
+        stop "  sudo apt-get update && sudo apt-get install -y$missing"
+    fi
+    apt_update
+    # shellcheck disable=SC2086 # A list of package names.
+    apt_install $missing || stop "apt-get could not install:$missing"
+}
+
+# Packages without which one step prints SKIPPED; some distributions do not have them.
+get_optional() {
+    command=$1
+    package=$2
+    step=$3
+    if has "$command"; then
+        return 0
+    fi
+    if ! apt_prefix >/dev/null; then
+        say "without $command the step \`$step\` is skipped; to have it:" \
+            "sudo apt-get install -y $package"
+        return 0
+    fi
+    if apt_offers "$package"; then
+        apt_update
+        apt_install "$package" || say "no $package: the step \`$step\` will be skipped"
+    else
+        say "this distribution has no package $package: the step \`$step\` will be skipped"
+    fi
+}
+
+rust_by_rustup() {
+    rustup toolchain install "$rust_pinned" --profile minimal \
+        --component clippy --component rustfmt
+}
+
+rust_by_installer() {
+    say "this distribution has no rustup package: taking Rust's official installer"
+    has curl || { missing="curl" && get_packages; }
+    command="$installer | sh -s -- -y --profile minimal --default-toolchain $rust_pinned"
+    script=$(mktemp)
+    if sh -c "$installer" >"$script" && [ -s "$script" ]; then
+        sh "$script" -y --profile minimal --default-toolchain "$rust_pinned" \
+            --component clippy --component rustfmt || true
+    fi
+    rm -f "$script"
+    if ! rust_works; then
+        say "the official installer did not get through. Run this where it does, then try again:"
+        stop "  $command --component clippy --component rustfmt"
+    fi
+}
+
+get_rust() {
+    if rust_works; then
+        return 0
+    fi
+    say "no Rust $rust_pinned or newer here"
+    if ! has rustup && apt_prefix >/dev/null && apt_offers rustup; then
+        apt_update
+        apt_install rustup || {
+            say "the rustup package would remove another one. Run this, then try again:"
+            stop "  sudo apt-get install rustup"
+        }
+    fi
+    if has rustup; then
+        rust_by_rustup || true
+        rust_works || stop "rustup could not install Rust $rust_pinned; see its messages above"
+    else
+        rust_by_installer
+    fi
+}
+
+# A rustup toolchain may lack them; a distribution's Rust has packages for them.
+get_rust_lints() {
+    rust_lints_work && return 0
+    if has rustup; then
+        rustup component add clippy rustfmt && return 0
+    fi
+    stop "cargo fmt and cargo clippy are needed; add them to the Rust that is installed"
+}
+
+case "${1-}" in
+demo)
+    find_missing_for_demo
+    get_packages
+    get_rust
+    ;;
+test)
+    find_missing_for_test
+    get_packages
+    get_rust
+    get_rust_lints
+    get_optional frama-c frama-c-base proof
+    get_optional chromium chromium page
+    ;;
+*)
+    echo "usage: scripts/setup.sh demo|test" >&2
+    exit 2
+    ;;
+esac
