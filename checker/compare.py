@@ -1,0 +1,82 @@
+"""Compares what a simulator states with what its history comes to."""
+
+from model import RATE_STEP
+
+# Relative error of sums of up to a million doubles, far above what they can reach.
+DOUBLES = 1e-9
+EXACT_TASK = ("cpu_time_ns", "slices", "migrations", "completion_ns")
+
+
+def totals(replay):
+    """What the whole machine did."""
+    busy = sum(task.cpu_time_ns for task in replay.tasks.values())
+    span = replay.end_ns - replay.start_ns
+    return {
+        "simulated_ns": span,
+        "busy_ns": busy,
+        "idle_ns": replay.cpus * span - busy,
+        "level_ns": [sum(levels) for levels in zip(*(core.level_ns for core in replay.cores))],
+        "throttled_ns": replay.throttled_ns,
+        "switches": replay.switches,
+        "migrations": sum(task.migrations for task in replay.tasks.values()),
+    }
+
+
+def task_result(task, cpu):
+    """What one task got, and the bounds within which a right simulator states it (README)."""
+    completion = None if task.ended_ns is None else task.ended_ns - (task.began_ns or 0)
+    cycles_per_ns = cpu.ref_khz / 1e6
+    ref_cycles = task.progress_ns * cycles_per_ns
+    doubles = (task.progress_ns + task.overhead_done_ns) * cycles_per_ns * DOUBLES
+    rates_ns = task.cpu_time_ns * RATE_STEP
+    below = (rates_ns + task.steps * cpu.fastest) * cycles_per_ns + task.steps
+    return {
+        "tid": task.tid,
+        "cpu_time_ns": task.cpu_time_ns,
+        "slices": task.slices,
+        "migrations": task.migrations,
+        "completion_ns": completion,
+        "ref_cycles": ref_cycles,
+        "ref_cycles_min": ref_cycles - below - doubles - 1,
+        "ref_cycles_max": ref_cycles + doubles + 1,
+        "overhead_ns": task.overhead_done_ns,
+        "lost_ns": task.lost_ns,
+        "lost_ns_width": task.lost_error_ns + task.losing_pieces + 1,
+    }
+
+
+def compare(replay, outcome):
+    """Disagreements, as (kind, words)."""
+    ours = totals(replay)
+    for key in sorted(ours.keys() & outcome.keys()):
+        stated = outcome[key]
+        if key == "level_ns":
+            stated = trimmed(stated, len(ours[key]))
+        if stated != ours[key]:
+            yield key, f"stated {stated}, by the history {ours[key]}"
+    for key in sorted(ours.keys() - outcome.keys()):
+        yield key, "the outcome does not state it"
+    stated_tasks = {task["tid"]: task for task in outcome["tasks"]}
+    for tid in sorted(stated_tasks.keys() ^ replay.tasks.keys()):
+        yield "tasks", f"task {tid} is not in both history and outcome"
+    for tid in sorted(stated_tasks.keys() & replay.tasks.keys()):
+        result = task_result(replay.tasks[tid], replay.cpu)
+        yield from compare_task(result, stated_tasks[tid])
+
+
+def compare_task(ours, stated):
+    who = f"task {ours['tid']}"
+    for key in EXACT_TASK:
+        if stated[key] != ours[key]:
+            yield key, f"{who}: stated {stated[key]}, by the history {ours[key]}"
+    if not ours["ref_cycles_min"] <= stated["ref_cycles"] <= ours["ref_cycles_max"]:
+        low, high = ours["ref_cycles_min"], ours["ref_cycles_max"]
+        yield "ref_cycles", f"{who}: stated {stated['ref_cycles']}, not in {low:.0f}..{high:.0f}"
+    if abs(stated["lost_ns"] - ours["lost_ns"]) > ours["lost_ns_width"]:
+        width = ours["lost_ns_width"]
+        yield "lost_ns", f"{who}: stated {stated['lost_ns']}, not {ours['lost_ns']:.0f}+-{width:.0f}"
+
+
+def trimmed(levels, count):
+    """Without the zeros of levels that the CPU does not have."""
+    return levels[:count] if not any(levels[count:]) else levels

@@ -1,0 +1,149 @@
+"""Tasks and cores, and the rate at which a task's work gets done (docs/decisions/0002)."""
+
+from dataclasses import dataclass, field
+
+from license_machine import FULL, Demand
+
+CLASSES = {
+    # name: (register width, heavy)
+    "scalar": (0, False),
+    "avx2-light": (1, False),
+    "avx2-heavy": (1, True),
+    "avx512-light": (2, False),
+    "avx512-heavy": (2, True),
+    "amx": (2, True),
+}
+# The simulator keeps rates in 2^-20, rounded down.
+RATE_STEP = 2.0**-20
+
+
+@dataclass
+class Run:
+    """What a run was told besides the table."""
+
+    smt_share_permille: int = 625
+    turbo_cores: int | None = None
+    turbo: bool = True
+
+
+@dataclass(frozen=True)
+class Phase:
+    """What a task executes."""
+
+    name: str
+    rate_permille: int
+    stall_permille: int
+
+
+@dataclass
+class Task:
+    """A task's state, and what it got so far."""
+
+    tid: int
+    state: str = "new"
+    cpu: int | None = None
+    last_cpu: int | None = None
+    phase: Phase | None = None
+    overhead_left: float = 0.0
+    began_ns: int | None = None
+    ended_ns: int | None = None
+    cpu_time_ns: int = 0
+    progress_ns: float = 0.0
+    overhead_done_ns: float = 0.0
+    lost_ns: float = 0.0
+    slices: int = 0
+    migrations: int = 0
+    # For the bounds of compare.py.
+    steps: int = 0
+    losing_pieces: int = 0
+    lost_error_ns: float = 0.0
+
+    def runs(self, dt, pace):
+        """The task runs for `dt` at that pace."""
+        self.cpu_time_ns += dt
+        work = dt * pace.rate
+        overhead = min(work, self.overhead_left)
+        self.overhead_left -= overhead
+        self.overhead_done_ns += overhead
+        self.progress_ns += work - overhead
+        if pace.losing:
+            self.lost_ns += dt * pace.loss
+            self.lost_error_ns += dt * pace.loss_error
+            self.losing_pieces += 1
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Reference ns per ns, and the share of the time that is lost to others' licenses."""
+
+    rate: float
+    losing: bool = False
+    loss: float = 0.0
+    loss_error: float = 0.0
+
+
+@dataclass
+class Core:
+    """Who runs on the CPUs of a core, and what its clock does."""
+
+    running: list
+    level_ns: list
+    since_ns: int
+    effect: tuple = (0, FULL)
+    khz: int = 0
+    stated_effect: tuple = (0, FULL)
+    stated_khz: int | None = None
+    # Whether a task ran on it until this instant.
+    was_active: bool = False
+    paces: list = field(default_factory=list)
+
+    def tasks(self):
+        return [task for task in self.running if task is not None]
+
+
+def core_demand(cpu, phases):
+    """What the phases that run on one core demand together."""
+    sums = {}
+    for phase in phases:
+        sums[phase.name] = sums.get(phase.name, 0) + phase.rate_permille
+    levels = {name: cpu.level_demanded(name, rate) for name, rate in sums.items()}
+    level = max(levels.values(), default=0)
+    heavy = any(CLASSES[name][1] for name in levels if levels[name] == level)
+    return Demand(level, max((CLASSES[name][0] for name in sums), default=0), heavy)
+
+
+def domain_demand(demands):
+    """What the cores of one license domain demand together."""
+    level = max(demand.level for demand in demands)
+    heavy = any(demand.heavy for demand in demands if demand.level == level)
+    return Demand(level, max(demand.width for demand in demands), heavy)
+
+
+def rate(phase, sibling, share_permille, slowness, permille=FULL):
+    """Reference ns per ns; `slowness` = reference frequency / frequency."""
+    if permille == 0:
+        return 0.0
+    sigma = 1.0
+    if sibling is not None:
+        busy = 1 - sibling.stall_permille / 1000
+        sigma = 1 / (1 + (1000 / share_permille - 1) * busy)
+    stalled = phase.stall_permille / 1000
+    return 1 / (stalled + (1 - stalled) * slowness / (sigma * permille / FULL))
+
+
+def pace(cpu, run, row, machine, phase, sibling):
+    """How fast a phase gets on under a license, and what it loses to others' demand."""
+    level, permille = machine.effect()
+
+    def at(level, permille):
+        slowness = cpu.ref_khz / cpu.khz(row, level, run.turbo)
+        return rate(phase, sibling, run.smt_share_permille, slowness, permille)
+
+    actual = at(level, permille)
+    own = cpu.level_demanded(phase.name, phase.rate_permille)
+    needless = machine.is_widening() and CLASSES[phase.name][0] < machine.width
+    if machine.reached_level() <= own and not needless:
+        return Pace(actual)
+    ideal = at(own, FULL)
+    error = RATE_STEP * (2 / ideal + 1)
+    return Pace(actual, True, max(0.0, 1 - actual / ideal), error)
