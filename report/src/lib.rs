@@ -1,1 +1,25 @@
-//! Metrics, tables, charts, pages.
+//! Metrics, tables, charts and pages: who loses how much to whom.
+//!
+//! [`compare`] turns simulated runs into a [`Comparison`]; everything else prints one.
+//! Every figure is defined where it is computed and explained where it is shown.
+
+mod application;
+mod compare;
+mod comparison;
+mod grid;
+mod metrics;
+mod published;
+mod run;
+mod sample;
+mod statistics;
+mod table;
+mod verdict;
+mod words;
+
+pub use compare::compare;
+pub use comparison::{
+    Claimed, Comparison, CostTable, LossEntry, Parameter, Run, SCHEMA, Task, WakeLatency,
+};
+pub use published::Published;
+pub use sample::{Claim, Replicates, ReportError, Sample, Setup};
+pub use table::table;

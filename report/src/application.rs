@@ -1,0 +1,96 @@
+//! What one application got in one run, and how much slower that is than in another.
+
+use scenarios::{Application, Role};
+use simulator::{Outcome, TaskOutcome};
+
+use crate::sample::{ReportError, Sample};
+
+/// The threads of an application of one run, summed up.
+#[derive(Clone, Debug)]
+pub(crate) struct Got {
+    pub(crate) application: Application,
+    pub(crate) threads: usize,
+    /// Sums over the threads; `completion_ns` is the longest, `None` when one did not end.
+    pub(crate) sum: TaskOutcome,
+    /// Reference cycles a nanosecond of the run.
+    rate: f64,
+}
+
+/// Sums up a sample by application.
+pub(crate) fn got(sample: &Sample) -> Result<Vec<Got>, ReportError> {
+    check(sample)?;
+    let all = sample.applications.iter().enumerate();
+    Ok(all.map(|(index, application)| sum_up(sample, index, application)).collect())
+}
+
+fn sum_up(sample: &Sample, index: usize, application: &Application) -> Got {
+    let owners = sample.thread_application.iter().map(|&owner| owner as usize);
+    let threads: Vec<&TaskOutcome> = owners
+        .zip(&sample.outcome.tasks)
+        .filter_map(|(owner, task)| (owner == index).then_some(task))
+        .collect();
+    let total = |of: fn(&TaskOutcome) -> u64| threads.iter().map(|task| of(task)).sum();
+    let ends: Option<Vec<u64>> = threads.iter().map(|task| task.completion_ns).collect();
+    let sum = TaskOutcome {
+        cpu_time_ns: total(|task| task.cpu_time_ns),
+        lost_ns: total(|task| task.lost_ns),
+        ref_cycles: total(|task| task.ref_cycles),
+        completion_ns: ends.and_then(|ends| ends.into_iter().max()),
+        slices: total(|task| task.slices),
+        migrations: total(|task| task.migrations),
+        waited_ns: total(|task| task.waited_ns),
+        refunded_ns: total(|task| task.refunded_ns),
+        billed_ns: total(|task| task.billed_ns),
+    };
+    let rate = sum.ref_cycles as f64 / sample.outcome.simulated_ns.max(1) as f64;
+    Got { application: application.clone(), threads: threads.len(), sum, rate }
+}
+
+impl Got {
+    /// Completion over the control's; where a side did not end, the control's rate of work
+    /// over this one. `None` when there is no work to judge by.
+    pub(crate) fn slowdown(&self, control: &Self) -> Option<f64> {
+        let (slow, fast) = match (self.sum.completion_ns, control.sum.completion_ns) {
+            (Some(ours), Some(theirs)) => (ours as f64, theirs as f64),
+            _ => (control.rate, self.rate),
+        };
+        (slow > 0.0 && fast > 0.0).then(|| slow / fast)
+    }
+
+    pub(crate) fn is_judged(&self) -> bool {
+        self.application.role == Role::Foreground
+    }
+
+    /// The same application in the control run: of the same name, else (a background that is
+    /// named after its variant) in the same place and role.
+    pub(crate) fn counterpart<'a>(&self, index: usize, control: &'a [Self]) -> Option<&'a Self> {
+        let role = self.application.role;
+        control.iter().find(|other| other.application.name == self.application.name).or_else(|| {
+            control.get(index).filter(|other| {
+                role == Role::Background && other.application.role == Role::Background
+            })
+        })
+    }
+}
+
+fn check(sample: &Sample) -> Result<(), ReportError> {
+    let applications = sample.applications.len();
+    let Outcome { tasks, losses, .. } = &sample.outcome;
+    let known = |index: u32| (index as usize) < applications;
+    let what = if tasks.len() != sample.thread_application.len() {
+        "the run has another number of threads than the workload"
+    } else if !sample.thread_application.iter().all(|&index| known(index)) {
+        "a thread belongs to no application"
+    } else if !losses.iter().all(|loss| known(loss.victim) && known(loss.culprit)) {
+        "a loss names no application"
+    } else if !sample.applications.iter().any(|app| app.role == Role::Foreground) {
+        "no application is in the foreground"
+    } else {
+        return Ok(());
+    };
+    Err(ReportError::Inconsistent {
+        scheduler: sample.scheduler.clone(),
+        background: sample.background.clone(),
+        what,
+    })
+}

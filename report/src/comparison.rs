@@ -1,0 +1,288 @@
+//! The result: what `compare --json` holds, key by key.
+
+use hdrhistogram::Histogram;
+use scenarios::Role;
+use serde::Serialize;
+
+use crate::published::Published;
+use crate::sample::{Claim, Replicates, ReportError};
+
+/// Version of the JSON form.
+pub const SCHEMA: u32 = 1;
+
+/// Several schedulers on the same work: who loses how much to whom.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    /// Version of this form.
+    pub schema: u32,
+    /// Version that computed it.
+    pub evenkeel: String,
+    /// Name of the CPU table.
+    pub cpu: String,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// The scenario in a sentence.
+    pub description: String,
+    /// Seed of the first replicate.
+    pub seed: u64,
+    /// Sensor set, or several separated by commas.
+    pub sensors: String,
+    /// Ids of the published figures that parameters were fitted to.
+    pub calibrated_on: Vec<String>,
+    /// What replicates differ in.
+    pub replicates: Replicates,
+    /// Names of the license levels, level 0 first.
+    pub level_names: Vec<String>,
+    /// Parameters.
+    pub parameters: Vec<Parameter>,
+    /// Kernel costs.
+    pub costs: CostTable,
+    /// The command that reproduces it.
+    pub command: String,
+    /// What a reader must know.
+    pub notes: Vec<String>,
+    /// What the scenario claims, and whether it holds.
+    pub claims: Vec<Claimed>,
+    /// One entry a scheduler, background and sensor set, in the order of the samples.
+    pub runs: Vec<Run>,
+}
+
+/// A parameter.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Parameter {
+    /// Name.
+    pub name: String,
+    /// Value with its unit.
+    pub value: String,
+}
+
+/// Kernel costs, in reference time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CostTable {
+    /// Each context switch.
+    pub switch_ns: u64,
+    /// Each trap on a first wide instruction.
+    pub trap_ns: u64,
+    /// Each migration.
+    pub migration_ns: u64,
+    /// Each KiB of working set of a migration.
+    pub migration_ns_per_kib: u64,
+    /// Factor for a migration from another package.
+    pub remote_package_factor: u64,
+}
+
+/// A claim and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claimed {
+    /// The claim.
+    #[serde(flatten)]
+    pub claim: Claim,
+    /// What was found; `None` when that scheduler or background was not run.
+    pub found: Option<f64>,
+    /// Whether it holds; `None` when it was not tried.
+    pub holds: Option<bool>,
+}
+
+/// A scheduler with a background, over all programs and replicates.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// Scheduler.
+    pub scheduler: String,
+    /// Background.
+    pub background: String,
+    /// Sensor set.
+    pub sensors: String,
+    /// Whether the others are compared with this background: its slowdown is 1 by definition.
+    pub control: bool,
+    /// Programs that ran one by one.
+    pub programs: usize,
+    /// Replicates of each.
+    pub replicates: usize,
+    /// Simulated runs that the time limit ended; slowdown in them is that of the rate of work.
+    pub unfinished: usize,
+    /// Applications by program; means over replicates.
+    pub tasks: Vec<Task>,
+    /// By victim and culprit: means over replicates, summed over programs.
+    pub losses: Vec<LossEntry>,
+    /// Mean over programs of |slowdown - 1|, the mean over replicates being taken first.
+    pub isolation_slowdown_pct: f64,
+    /// Half the 95 % confidence interval of it; `None` for one replicate or parameter sets.
+    pub ci95_half_width_pct: Option<f64>,
+    /// Lowest and highest over parameter sets.
+    pub range_pct: Option<[f64; 2]>,
+    /// Mean over programs of slowdown - 1.
+    pub signed_slowdown_pct: f64,
+    /// Half the 95 % confidence interval of it.
+    pub signed_ci95_half_width_pct: Option<f64>,
+    /// Mean over programs of slowdown - 1, speed-ups as 0.
+    pub slowdown_only_pct: f64,
+    /// Mean over programs of the foreground's CPU time over that at its ideal frequency - 1.
+    pub remote_avx_overhead_pct: f64,
+    /// Mean over programs of the foreground's CPU time over that with the control - 1.
+    pub cpu_time_vs_sse_pct: f64,
+    /// Largest over smallest slowdown of the applications of a run; mean over runs.
+    pub unfairness: f64,
+    /// Jain's index of their normalised progress; mean over runs.
+    pub jain: f64,
+    /// What was published about this run.
+    pub published: Option<Published>,
+    /// Context switches, all programs and replicates together.
+    pub switches: u64,
+    /// Migrations, likewise.
+    pub migrations: u64,
+    /// Simulated time, likewise.
+    pub simulated_s: f64,
+    /// Timers that fired, likewise.
+    pub events: u64,
+    /// Share of busy core time at each license level.
+    pub level_share_pct: Vec<f64>,
+    /// From wake-up to the first instruction, foreground.
+    pub wake_latency: WakeLatency,
+    /// All of it, for the chart.
+    #[serde(skip)]
+    pub wake_histogram_ns: Histogram<u64>,
+}
+
+/// An application of a program; means over replicates.
+#[derive(Clone, Debug, Serialize)]
+pub struct Task {
+    /// Application.
+    pub name: String,
+    /// Program it ran in, where the scenario runs several one by one.
+    pub program: Option<String>,
+    /// `foreground` is judged, `background` is not.
+    #[serde(serialize_with = "role_name")]
+    pub role: Role,
+    /// Its most demanding instruction class.
+    pub class: String,
+    /// Threads.
+    pub threads: usize,
+    /// CPU time of its threads together.
+    pub cpu_time_s: f64,
+    /// Of it, lost to the licenses of others.
+    pub lost_s: f64,
+    /// Time until its last thread ended; `None`: it did not end.
+    pub completion_s: Option<f64>,
+    /// Reference cycles done.
+    pub progress: f64,
+    /// Completion over completion with the control, or, where a side did not end, the
+    /// control's rate of work over its own; mean of the pairs. `None`: no work, no rate.
+    pub slowdown: Option<f64>,
+    /// Half the 95 % confidence interval of it.
+    pub slowdown_ci95_half_width: Option<f64>,
+    /// CPU time over CPU time at the ideal frequency - 1.
+    pub remote_avx_overhead_pct: f64,
+    /// Times a thread came to a CPU.
+    pub slices: u64,
+    /// Times a thread came to another CPU.
+    pub migrations: u64,
+    /// Time its threads waited for a CPU.
+    pub waited_s: f64,
+    /// CPU time refunded to it.
+    pub refunded_s: f64,
+    /// CPU time billed to it.
+    pub billed_s: f64,
+}
+
+impl Task {
+    /// Slowdown - 1 in percent.
+    #[must_use]
+    pub fn slowdown_pct(&self) -> Option<f64> {
+        self.slowdown.map(|slowdown| 100.0 * (slowdown - 1.0))
+    }
+}
+
+/// What one application lost to another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LossEntry {
+    /// Application that was slowed.
+    pub victim: String,
+    /// Application whose demand held the level.
+    pub culprit: String,
+    /// CPU time lost.
+    pub lost_s: f64,
+    /// CPU time refunded to the victim for it.
+    pub repaid_s: f64,
+}
+
+/// Quantiles of the time from wake-up to the first instruction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WakeLatency {
+    /// Wake-ups.
+    pub count: u64,
+    /// Median.
+    pub p50_us: f64,
+    /// 90 %.
+    pub p90_us: f64,
+    /// 99 %.
+    pub p99_us: f64,
+    /// 99.9 %.
+    pub p999_us: f64,
+    /// Longest.
+    pub max_us: f64,
+}
+
+/// The figures of a run that claims may name.
+pub(crate) const METRICS: [&str; 7] = [
+    "isolation_slowdown_pct",
+    "signed_slowdown_pct",
+    "slowdown_only_pct",
+    "remote_avx_overhead_pct",
+    "cpu_time_vs_sse_pct",
+    "unfairness",
+    "jain",
+];
+
+impl Run {
+    /// The figure of that name.
+    pub(crate) fn metric(&self, name: &str) -> Option<f64> {
+        Some(match name {
+            "isolation_slowdown_pct" => self.isolation_slowdown_pct,
+            "signed_slowdown_pct" => self.signed_slowdown_pct,
+            "slowdown_only_pct" => self.slowdown_only_pct,
+            "remote_avx_overhead_pct" => self.remote_avx_overhead_pct,
+            "cpu_time_vs_sse_pct" => self.cpu_time_vs_sse_pct,
+            "unfairness" => self.unfairness,
+            "jain" => self.jain,
+            _ => return None,
+        })
+    }
+
+    /// What is judged: the foreground applications of its programs.
+    pub fn judged(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.iter().filter(|task| task.role == Role::Foreground)
+    }
+
+    /// The judged application that is slowed most.
+    #[must_use]
+    pub fn worst(&self) -> Option<&Task> {
+        self.judged()
+            .filter(|task| task.slowdown.is_some())
+            .max_by(|a, b| a.slowdown.unwrap_or(0.0).total_cmp(&b.slowdown.unwrap_or(0.0)))
+    }
+}
+
+impl Comparison {
+    /// The JSON form: the same bytes for the same comparison.
+    ///
+    /// # Errors
+    /// When a number has no JSON form, which would be a mistake of ours.
+    pub fn to_json(&self) -> Result<String, ReportError> {
+        let mut text = serde_json::to_string_pretty(self)
+            .map_err(|error| ReportError::Write { format: "JSON", reason: error.to_string() })?;
+        text.push('\n');
+        Ok(text)
+    }
+
+    /// Runs that are compared with the control.
+    pub fn compared(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().filter(|run| !run.control)
+    }
+}
+
+fn role_name<S: serde::Serializer>(role: &Role, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match role {
+        Role::Foreground => "foreground",
+        Role::Background => "background",
+    })
+}

@@ -1,0 +1,169 @@
+//! What a comparison is made from.
+
+use scenarios::Application;
+use serde::Serialize;
+use simulator::{Costs, Outcome};
+
+/// One simulated run and what it was a run of.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Scheduler, such as `fair-isolation`.
+    pub scheduler: String,
+    /// Variant of the background, such as `avx512`.
+    pub background: String,
+    /// Whether this is the background that the others are compared with.
+    pub control: bool,
+    /// Which of several foreground programs ran, where the scenario runs them one by one.
+    pub program: Option<String>,
+    /// Seed or parameter set; equal numbers of different backgrounds are paired.
+    pub replicate: u32,
+    /// Sensor set, such as `d7`.
+    pub sensors: String,
+    /// The applications of the workload.
+    pub applications: Vec<Application>,
+    /// Application of each thread; an index into `applications`.
+    pub thread_application: Vec<u32>,
+    /// What the run yielded.
+    pub outcome: Outcome,
+}
+
+/// What the replicates of a comparison differ in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replicates {
+    /// Only the seed: their spread is chance, and a confidence interval says how much.
+    #[default]
+    Seeds,
+    /// The fitted parameters: each is a prediction, and their range is what is predicted.
+    ParameterSets,
+}
+
+/// A bound on a figure that a scenario claims.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claim {
+    /// Scheduler of the run.
+    pub scheduler: String,
+    /// Background of the run.
+    pub background: String,
+    /// Key of the figure, such as `isolation_slowdown_pct`.
+    pub metric: String,
+    /// Lowest value claimed.
+    pub at_least: Option<f64>,
+    /// Highest value claimed.
+    pub at_most: Option<f64>,
+}
+
+/// What is said once about a comparison.
+#[derive(Clone, Debug, Default)]
+pub struct Setup {
+    /// Version that computed it.
+    pub evenkeel_version: String,
+    /// Name of the CPU table.
+    pub cpu: String,
+    /// Names of the CPU's license levels, level 0 first.
+    pub level_names: Vec<String>,
+    /// Name of the scenario; published figures are found by it.
+    pub scenario: String,
+    /// The scenario in a sentence.
+    pub description: String,
+    /// Seed of the first replicate.
+    pub seed: u64,
+    /// Sensor set, or several separated by commas.
+    pub sensors: String,
+    /// Ids of the published figures that parameters were fitted to.
+    pub calibrated_on: Vec<String>,
+    /// What replicates differ in.
+    pub replicates: Replicates,
+    /// Parameters, name and value with its unit, in the order to show.
+    pub parameters: Vec<(String, String)>,
+    /// Kernel costs.
+    pub costs: Costs,
+    /// The command that reproduces it.
+    pub command: String,
+    /// What a reader must know, a sentence each.
+    pub notes: Vec<String>,
+    /// What the scenario claims.
+    pub claims: Vec<Claim>,
+}
+
+/// Why samples do not make a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReportError {
+    /// There is nothing to compare.
+    #[error("there is no run to compare")]
+    Empty,
+    /// A run has nothing to be compared with.
+    #[error(
+        "scheduler {scheduler}, background {background}, program {program}, replicate \
+         {replicate}: there is no run with the control background"
+    )]
+    NoControl {
+        /// Scheduler of the run.
+        scheduler: String,
+        /// Its background.
+        background: String,
+        /// Its program, `-` where there is only one.
+        program: String,
+        /// Its replicate.
+        replicate: u32,
+    },
+    /// The programs of a run have different replicates, so that no mean is fair to all.
+    #[error(
+        "scheduler {scheduler}, background {background}: program {program} has {found} \
+         replicates where others have {expected}"
+    )]
+    Uneven {
+        /// Scheduler of the run.
+        scheduler: String,
+        /// Its background.
+        background: String,
+        /// The program.
+        program: String,
+        /// Replicates of it.
+        found: usize,
+        /// Replicates of the first program.
+        expected: usize,
+    },
+    /// A sample contradicts itself.
+    #[error("scheduler {scheduler}, background {background}: {what}")]
+    Inconsistent {
+        /// Scheduler of the run.
+        scheduler: String,
+        /// Its background.
+        background: String,
+        /// What contradicts what.
+        what: &'static str,
+    },
+    /// A judged application did no work, so that it has no slowdown.
+    #[error("scheduler {scheduler}, background {background}: {application} made no progress")]
+    NoProgress {
+        /// Scheduler of the run.
+        scheduler: String,
+        /// Its background.
+        background: String,
+        /// The application.
+        application: String,
+    },
+    /// A figure that measures a policy was named as calibrated on.
+    #[error("{id} may not be calibrated on: it was measured with a policy, not a baseline")]
+    CalibratedOnPolicy {
+        /// Id of the figure.
+        id: String,
+    },
+    /// A claim is about a figure that does not exist.
+    #[error("claim on {metric}: there is no such figure; there are {known}")]
+    UnknownMetric {
+        /// What the claim names.
+        metric: String,
+        /// What it could name.
+        known: String,
+    },
+    /// The comparison could not be written in a format.
+    #[error("cannot write {format}: {reason}")]
+    Write {
+        /// The format.
+        format: &'static str,
+        /// Why not.
+        reason: String,
+    },
+}

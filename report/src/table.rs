@@ -1,0 +1,214 @@
+//! The table of `compare`: understood without the manual.
+
+use scenarios::Role;
+
+use crate::comparison::{Comparison, Run, Task};
+use crate::grid::{Column, Grid, Tone, wrap};
+use crate::verdict::{self, Finding};
+use crate::words;
+
+/// The verdict, a line a scheduler and background, and who loses how much to whom.
+///
+/// `width` is that of the terminal in columns; `color` allows escape sequences of ours. Names
+/// are cleaned of all others.
+#[must_use]
+pub fn table(comparison: &Comparison, width: usize, color: bool) -> String {
+    let mut text = String::new();
+    for sentence in verdict::sentences(comparison) {
+        text += &wrap(&sentence, width);
+    }
+    for finding in verdict::findings(comparison) {
+        text += &schedulers(comparison, &finding, width, color);
+        text += &victims(comparison, &finding, width, color);
+    }
+    text += &legend(comparison, width);
+    text
+}
+
+/// How much of the time lost was refunded, in percent; `None` where nothing was lost.
+pub(crate) fn repaid_pct(run: &Run) -> Option<f64> {
+    let lost: f64 = run.losses.iter().map(|loss| loss.lost_s).sum();
+    let repaid: f64 = run.losses.iter().map(|loss| loss.repaid_s).sum();
+    (lost > 0.0).then(|| 100.0 * repaid / lost)
+}
+
+fn several_sensors(comparison: &Comparison) -> bool {
+    comparison.runs.iter().any(|run| run.sensors != comparison.runs[0].sensors)
+}
+
+fn schedulers(comparison: &Comparison, finding: &Finding, width: usize, color: bool) -> String {
+    let mut grid = Grid::new(vec![
+        Column::words("scheduler", 0),
+        Column::words("sensors", 1),
+        Column::numbers("slowdown", 0),
+        Column::words("published", 2),
+        Column::words("worst", 4),
+        Column::numbers("signed", 3),
+        Column::numbers("lost CPU", 5),
+        Column::numbers("repaid", 6),
+        Column::numbers("switches/s", 8),
+        Column::numbers("moves/s", 9),
+        Column::numbers("unfairness", 7),
+    ]);
+    let background = &finding.baseline.background;
+    for run in comparison.compared().filter(|run| run.background == *background) {
+        let plain = |text: String| (text, Tone::Plain);
+        let sensors =
+            if several_sensors(comparison) { words::clean(&run.sensors) } else { String::new() };
+        let published = run.published.as_ref();
+        let tone = match published.and_then(|published| published.hit) {
+            Some(true) => Tone::Good,
+            Some(false) => Tone::Bad,
+            None => Tone::Plain,
+        };
+        let worst = run.worst().map_or_else(String::new, |task| {
+            let slowdown = task.slowdown_pct().unwrap_or(0.0);
+            format!("{} {}", words::clean(&task.name), words::signed_percent(slowdown))
+        });
+        grid.push(vec![
+            plain(words::clean(&run.scheduler)),
+            plain(sensors),
+            plain(words::slowdown(run)),
+            (published.map_or_else(String::new, words::published), tone),
+            plain(worst),
+            plain(words::signed_percent(run.signed_slowdown_pct)),
+            plain(words::percent(run.remote_avx_overhead_pct)),
+            plain(repaid_pct(run).map_or_else(|| "-".to_owned(), |pct| format!("{pct:.0} %"))),
+            plain(per_second(run.switches, run)),
+            plain(per_second(run.migrations, run)),
+            plain(format!("{:.2}", run.unfairness)),
+        ]);
+    }
+    let heading = format!("\n{}: mean slowdown by scheduler", words::variant(background));
+    format!("{heading}\n{}", grid.render(width, color))
+}
+
+pub(crate) fn per_second(count: u64, run: &Run) -> String {
+    if run.simulated_s > 0.0 {
+        words::short_count(count as f64 / run.simulated_s)
+    } else {
+        "-".to_owned()
+    }
+}
+
+fn victims(comparison: &Comparison, finding: &Finding, width: usize, color: bool) -> String {
+    let baseline = finding.baseline;
+    let best = finding.best.map(|run| run.scheduler.as_str());
+    let others: Vec<&Run> = comparison
+        .compared()
+        .filter(|run| run.background == baseline.background && run.sensors == baseline.sensors)
+        .collect();
+    let mut columns = vec![
+        Column::words("who", 0),
+        Column::words("class", 40),
+        Column::numbers("CPU time", 30),
+        Column::numbers("lost", 1),
+        Column::words("to whom", 2),
+    ];
+    for (place, run) in (10..).zip(&others) {
+        let needed = run.scheduler == baseline.scheduler || best == Some(&run.scheduler);
+        columns
+            .push(Column::numbers(&words::clean(&run.scheduler), if needed { 3 } else { place }));
+    }
+    let mut grid = Grid::new(columns);
+    for task in &baseline.tasks {
+        let first = baseline.tasks.iter().find(|other| other.name == task.name);
+        if task.role == Role::Background && !first.is_some_and(|first| std::ptr::eq(first, task)) {
+            continue;
+        }
+        grid.push(victim(baseline, task, &others));
+    }
+    let scheduler = words::clean(&baseline.scheduler);
+    let heading = format!(
+        "\nWho loses how much to whom under {scheduler}, and how much slower each gets by scheduler"
+    );
+    format!("{}{}", wrap(&heading, width), grid.render(width, color))
+}
+
+fn victim(baseline: &Run, task: &Task, others: &[&Run]) -> Vec<(String, Tone)> {
+    let plain = |text: String| (text, Tone::Plain);
+    let background = task.role == Role::Background;
+    let same = || baseline.tasks.iter().filter(|other| other.name == task.name);
+    let cpu_time: f64 = same().map(|task| task.cpu_time_s).sum();
+    let lost: f64 = same().map(|task| task.lost_s).sum();
+    let share = if cpu_time > 0.0 { 100.0 * lost / cpu_time } else { 0.0 };
+    let name = words::clean(&task.name);
+    let mut row = vec![
+        plain(if background { format!("{name} (background)") } else { name }),
+        plain(task.class.clone()),
+        plain(words::seconds(cpu_time)),
+        plain(words::percent(share)),
+        plain(culprits(baseline, &task.name)),
+    ];
+    for run in others {
+        let slowdowns: Vec<f64> = run
+            .tasks
+            .iter()
+            .filter(|other| other.name == task.name)
+            .filter_map(Task::slowdown_pct)
+            .collect();
+        let text = if slowdowns.is_empty() {
+            "-".to_owned()
+        } else {
+            words::signed_percent(crate::statistics::mean(&slowdowns))
+        };
+        row.push((text, if background { Tone::Dim } else { Tone::Plain }));
+    }
+    row
+}
+
+/// Whom a victim lost to, the one that took most first; shares where there are several.
+pub(crate) fn culprits(run: &Run, victim: &str) -> String {
+    let mut losses: Vec<_> =
+        run.losses.iter().filter(|loss| loss.victim == victim && loss.lost_s > 0.0).collect();
+    losses.sort_by(|a, b| b.lost_s.total_cmp(&a.lost_s));
+    let all: f64 = losses.iter().map(|loss| loss.lost_s).sum();
+    match losses.as_slice() {
+        [] => "-".to_owned(),
+        [one] => words::clean(&one.culprit),
+        several => several
+            .iter()
+            .take(3)
+            .map(|loss| {
+                format!("{} {:.0} %", words::clean(&loss.culprit), 100.0 * loss.lost_s / all)
+            })
+            .collect::<Vec<_>>()
+            .join(", "),
+    }
+}
+
+fn legend(comparison: &Comparison, width: usize) -> String {
+    let control = comparison.runs.iter().find(|run| run.control);
+    let control = control.map_or_else(String::new, |run| words::variant(&run.background));
+    let mut text = format!(
+        "\nslowdown: mean of |completion with the background over completion with {control} - 1|; \
+         lost: CPU time that the licenses of others cost"
+    );
+    text += "; background: by its rate of work";
+    let mut lines = wrap(&text, width);
+    for note in &comparison.notes {
+        lines += &wrap(&words::clean(note), width);
+    }
+    lines += &wrap(&settings(comparison), width);
+    lines
+}
+
+/// CPU, sensors, seed and number of runs in a line.
+pub(crate) fn settings(comparison: &Comparison) -> String {
+    let first = comparison.runs.first();
+    let simulated_s: f64 = comparison.runs.iter().map(|run| run.simulated_s).sum();
+    let fits = match comparison.replicates {
+        crate::Replicates::Seeds => "seeds",
+        crate::Replicates::ParameterSets => "fitted parameter sets",
+    };
+    format!(
+        "{} on {}, sensors {}, seed {}, {} programs x {} {fits}, {simulated_s:.0} s simulated; \
+         ± is half a 95 % interval.",
+        words::clean(&comparison.scenario),
+        words::clean(&comparison.cpu),
+        words::clean(&comparison.sensors),
+        comparison.seed,
+        first.map_or(0, |run| run.programs),
+        first.map_or(0, |run| run.replicates),
+    )
+}

@@ -1,0 +1,166 @@
+//! The answer in sentences.
+
+use scenarios::Role;
+
+use crate::comparison::{Claimed, Comparison, Run};
+use crate::words::{clean, list, percent, signed_percent, tenths, variant};
+
+/// What the runs of one background say: the scheduler to start from and the best other one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Finding<'a> {
+    /// `fair` where it ran, else the first scheduler.
+    pub(crate) baseline: &'a Run,
+    /// The other scheduler with the smallest slowdown, if there is another.
+    pub(crate) best: Option<&'a Run>,
+}
+
+/// Findings, the background that slows most first.
+pub(crate) fn findings(comparison: &Comparison) -> Vec<Finding<'_>> {
+    let mut findings: Vec<Finding> = backgrounds(comparison)
+        .into_iter()
+        .map(|background| {
+            let of = || comparison.compared().filter(|run| run.background == background);
+            let baseline = of().find(|run| run.scheduler == "fair").or_else(|| of().next());
+            let baseline = baseline.expect("a background comes from a run");
+            let best = of()
+                .filter(|run| run.scheduler != baseline.scheduler)
+                .min_by(|a, b| a.isolation_slowdown_pct.total_cmp(&b.isolation_slowdown_pct));
+            Finding { baseline, best }
+        })
+        .collect();
+    let slowdown = |finding: &Finding| finding.baseline.isolation_slowdown_pct;
+    findings.sort_by(|a, b| slowdown(b).total_cmp(&slowdown(a)));
+    findings
+}
+
+/// Backgrounds that are compared with the control, in order of appearance.
+pub(crate) fn backgrounds(comparison: &Comparison) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for run in comparison.compared() {
+        if !names.contains(&run.background.as_str()) {
+            names.push(&run.background);
+        }
+    }
+    names
+}
+
+/// The answer: a sentence a background, then what became of published figures and claims.
+pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
+    let mut sentences: Vec<String> =
+        findings(comparison).iter().map(|finding| sentence(comparison, finding)).collect();
+    sentences.extend(published(comparison));
+    sentences.extend(comparison.claims.iter().filter_map(claim));
+    let unfinished: usize = comparison.runs.iter().map(|run| run.unfinished).sum();
+    if unfinished > 0 {
+        sentences.push(format!(
+            "The time limit ended {unfinished} simulated runs early: in them slowdown is that of \
+             the rate of work."
+        ));
+    }
+    sentences
+}
+
+fn sentence(comparison: &Comparison, finding: &Finding) -> String {
+    let Finding { baseline, best } = *finding;
+    let culprit = culprit(comparison, baseline);
+    let before = baseline.isolation_slowdown_pct;
+    let scheduler = clean(&baseline.scheduler);
+    let several = baseline.judged().count() > 1;
+    let what = if (before - baseline.signed_slowdown_pct).abs() < 0.05 {
+        format!("{} longer", percent(before))
+    } else {
+        let signed = signed_percent(baseline.signed_slowdown_pct);
+        format!("{} longer or shorter (signed {signed})", percent(before))
+    };
+    let mut text = if before < 1.0 {
+        format!(
+            "{culprit} hardly changes what the others get under {scheduler}: {}",
+            percent(before)
+        )
+    } else if several {
+        format!("{culprit} makes the other programs take {what} on average under {scheduler}")
+    } else {
+        let victim = baseline.judged().next().map_or_else(String::new, |task| clean(&task.name));
+        format!("{culprit} makes {victim} take {what} under {scheduler}")
+    };
+    if let Some(worst) = baseline.worst().filter(|_| several && before >= 1.0) {
+        let slowdown = worst.slowdown_pct().unwrap_or(0.0);
+        text += &format!(" (worst {} {})", clean(&worst.name), signed_percent(slowdown));
+    }
+    match best {
+        Some(best) if best.isolation_slowdown_pct < before => {
+            let rest = tenths(best.isolation_slowdown_pct);
+            text += &format!("; {} leaves {rest} %.", clean(&best.scheduler));
+        }
+        Some(_) => text += "; no other scheduler leaves less.",
+        None => text.push('.'),
+    }
+    text
+}
+
+/// Who is in the background, and as what; the mix itself where nothing is.
+fn culprit(comparison: &Comparison, run: &Run) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for task in run.tasks.iter().filter(|task| task.role == Role::Background) {
+        let name = clean(&task.name);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let control = comparison.runs.iter().find(|other| other.control);
+    let control = control.map_or_else(String::new, |run| variant(&run.background));
+    let variant = variant(&run.background);
+    if names.is_empty() {
+        format!("Running as {variant} instead of {control}")
+    } else {
+        format!("{} as {variant} instead of {control}", list(&names))
+    }
+}
+
+fn published(comparison: &Comparison) -> Option<String> {
+    let judged: Vec<_> = comparison
+        .runs
+        .iter()
+        .filter_map(|run| run.published.as_ref())
+        .filter_map(|published| published.hit.map(|hit| (published.calibrated, hit)))
+        .collect();
+    let count = |calibrated: bool| {
+        let of = judged.iter().filter(|one| one.0 == calibrated);
+        (of.clone().filter(|one| one.1).count(), of.count())
+    };
+    let (fitted, fitted_all) = count(true);
+    let (predicted, predicted_all) = count(false);
+    let part = |hits, all, what| (all > 0).then(|| format!("{hits} of {all} {what}"));
+    let parts: Vec<String> = [
+        part(predicted, predicted_all, "predicted figures"),
+        part(fitted, fitted_all, "figures calibrated on"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!parts.is_empty())
+        .then(|| format!("Within the tolerance of what was published: {}.", list(&parts)))
+}
+
+fn claim(claimed: &Claimed) -> Option<String> {
+    let claim = &claimed.claim;
+    let what = format!(
+        "{} under {} with {}",
+        clean(&claim.metric),
+        clean(&claim.scheduler),
+        clean(&claim.background)
+    );
+    let bound = match (claim.at_least, claim.at_most) {
+        (Some(low), Some(high)) => format!("from {low} to {high}"),
+        (Some(low), None) => format!("at least {low}"),
+        (None, Some(high)) => format!("at most {high}"),
+        (None, None) => return None,
+    };
+    match (claimed.holds, claimed.found) {
+        (Some(false), Some(found)) => {
+            Some(format!("A claim of the scenario FAILS: {what} is {found:.2}, not {bound}."))
+        }
+        (None, _) => Some(format!("Not run, so not tested: {what} is {bound}.")),
+        _ => None,
+    }
+}
