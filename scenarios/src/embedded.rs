@@ -6,7 +6,23 @@ macro_rules! embedded {
     };
 }
 
-const FILES: &[(&str, &str, &str)] = embedded!["parsec-x265"];
+const FILES: &[(&str, &str, &str)] = embedded![
+    "parsec-x265",
+    "parsec-x265-two-cores",
+    "parsec-synthetic",
+    "parsec-synthetic-two-cores",
+    "parsec-onednn",
+    "parsec-onednn-no-ht",
+    "nginx-crypto",
+    "nginx-crypto-no-ht",
+    "pingpong",
+    "amx-inference",
+    "light512",
+    "closed-form-relative",
+    "closed-form-isolation",
+    "half-load",
+    "canary",
+];
 
 /// Names of the shipped scenarios, in order.
 pub fn names() -> impl Iterator<Item = &'static str> {
