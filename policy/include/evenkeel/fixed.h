@@ -15,6 +15,8 @@
 
 /* The fraction 1. */
 #define EK_ONE (1U << 30)
+/* Below it a u64 can be shifted to Q30. */
+#define EK_WHOLE_END (1ULL << 34)
 
 static inline u64 ek_add(u64 a, u64 b)
 {
@@ -56,7 +58,7 @@ static inline u64 ek_mul_q30(u64 a, u32 q30)
  */
 static inline u32 ek_share_q30(u64 part, u64 whole)
 {
-	for (u32 i = 0; i < 30 && whole >> 34; i++) {
+	for (u32 i = 0; i < 30 && whole >= EK_WHOLE_END; i++) {
 		whole >>= 1;
 		part >>= 1;
 	}

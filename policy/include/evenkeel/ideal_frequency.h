@@ -21,7 +21,7 @@ static inline void ek_ideal_shares(const struct ek_shares *shares, u32 own_level
 
 	if (own_level >= EK_LEVELS_MAX)
 		own_level = EK_LEVELS_MAX - 1;
-	for (u32 level = EK_LEVELS_MAX; level-- > 0;) {
+	for (u32 level = 0; level < EK_LEVELS_MAX; level++) {
 		u32 share_q30 = shares->q30[level];
 
 		ideal->q30[level] = 0;

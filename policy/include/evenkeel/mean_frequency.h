@@ -23,6 +23,8 @@
 
 /* Cycles of a mean: 2^63 / kHz is a period with 38 or more significant bits. */
 #define EK_PERIOD_CYCLES (1ULL << 63)
+/* Below it cycles times EK_HZ_MAX fit a u64. */
+#define EK_CYCLES_END (1ULL << 30)
 
 static inline u32 ek_frequency_clamp_khz(u32 khz)
 {
@@ -82,11 +84,11 @@ static inline u64 ek_actual_frequency_hz(u32 ref_khz, u64 cycles, u64 ref_cycles
 
 	if (ref_cycles == 0)
 		return 0;
-	for (u32 i = 0; i < 34 && cycles >> 30; i++) {
+	for (u32 i = 0; i < 34 && cycles >= EK_CYCLES_END; i++) {
 		cycles >>= 1;
 		ref_cycles >>= 1;
 	}
-	if (cycles >> 30 || ref_cycles == 0)
+	if (cycles >= EK_CYCLES_END || ref_cycles == 0)
 		return EK_HZ_MAX;
 	return ek_min(ref_hz * cycles / ref_cycles, EK_HZ_MAX);
 }
