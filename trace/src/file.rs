@@ -1,0 +1,278 @@
+//! The file `.ektrace`: a history as JSON lines, compressed with zstd.
+//!
+//! The first line names the format and its version, then comes a line for each
+//! record, then a line for each task, and last a line with the header, the
+//! number of records and nothing after it. What a producer only knows at the
+//! end therefore stands at the end, and a file that was cut off has no last line.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Header, History, Problem, Record, Sink, TaskInfo};
+
+/// Version of the format that is written.
+pub const SCHEMA: u32 = 1;
+/// Longest line that is read; names are at most [`crate::COMM_MAX`] bytes long.
+const LINE_MAX: usize = 64 * 1024;
+/// Fast enough to keep up with the importer; our choice.
+const COMPRESSION_LEVEL: i32 = 1;
+/// Problems that an error names.
+const PROBLEMS_NAMED: usize = 3;
+
+/// Why a file could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file could not be read or is no zstd stream.
+    #[error("line {line}: the file is damaged or not a history: {source}")]
+    Damaged {
+        /// Line at which reading failed.
+        line: u64,
+        /// What reading said.
+        source: io::Error,
+    },
+    /// The first line does not name the format.
+    #[error("line 1: not a history, which starts with {{\"ektrace\":{{\"schema\":{SCHEMA}}}}}")]
+    NotAHistory,
+    /// Written by a newer version.
+    #[error("line 1, field schema: {found} is newer than {SCHEMA}, the newest that can be read")]
+    NewerSchema {
+        /// Version of the file.
+        found: u32,
+    },
+    /// Schemas are numbered from 1.
+    #[error("line 1, field schema: {found} is no version, expected 1 to {SCHEMA}")]
+    UnknownSchema {
+        /// Version of the file.
+        found: u32,
+    },
+    /// A line is not what the format has at that place.
+    #[error("line {line}: {message}")]
+    Line {
+        /// The line.
+        line: u64,
+        /// What was expected.
+        message: String,
+    },
+    /// The file ends before its last line.
+    #[error("the file is cut off after line {line}")]
+    Truncated {
+        /// Last whole line.
+        line: u64,
+    },
+    /// The lines are fine, what they say together is not.
+    #[error("the history contradicts itself: {0}")]
+    Invalid(String),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Magic {
+    ektrace: Version,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Version {
+    schema: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TaskLine {
+    task: TaskInfo,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EndLine {
+    end: Header,
+    records: u64,
+}
+
+/// Writes a history as it comes, in room that does not depend on its length.
+pub struct HistoryWriter<W: Write> {
+    encoder: zstd::Encoder<'static, W>,
+    /// The line being built, and lines on their way to the encoder.
+    lines: Vec<u8>,
+    records: u64,
+}
+
+/// Bytes gathered before they are compressed; our choice.
+const CHUNK: usize = 128 * 1024;
+
+impl<W: Write> HistoryWriter<W> {
+    /// Starts a file.
+    ///
+    /// # Errors
+    /// What writing fails with.
+    pub fn new(output: W) -> io::Result<Self> {
+        let mut encoder = zstd::Encoder::new(output, COMPRESSION_LEVEL)?;
+        encoder.include_checksum(true)?;
+        let mut writer = Self { encoder, lines: Vec::with_capacity(CHUNK + 4096), records: 0 };
+        writer.line(&Magic { ektrace: Version { schema: SCHEMA } })?;
+        Ok(writer)
+    }
+
+    fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut self.lines, value)?;
+        self.lines.push(b'\n');
+        if self.lines.len() >= CHUNK {
+            self.encoder.write_all(&self.lines)?;
+            self.lines.clear();
+        }
+        Ok(())
+    }
+
+    /// Ends the compressed stream and gives the output back; to be called after
+    /// [`Sink::finish`], without which the file counts as cut off.
+    ///
+    /// # Errors
+    /// What writing fails with.
+    pub fn into_inner(mut self) -> io::Result<W> {
+        self.encoder.write_all(&self.lines)?;
+        self.encoder.finish()
+    }
+}
+
+impl<W: Write> Sink for HistoryWriter<W> {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        self.records += 1;
+        self.line(record)
+    }
+
+    fn finish(&mut self, header: &Header) -> io::Result<()> {
+        for task in &header.tasks {
+            self.line(&TaskLine { task: task.clone() })?;
+        }
+        let end = Header { schema: SCHEMA, tasks: Vec::new(), ..header.clone() };
+        self.line(&EndLine { end, records: self.records })
+    }
+}
+
+impl History {
+    /// Writes the history as a file of the format [`SCHEMA`].
+    ///
+    /// # Errors
+    /// What writing fails with.
+    pub fn write<W: Write>(&self, output: W) -> io::Result<W> {
+        let mut writer = HistoryWriter::new(output)?;
+        for record in &self.records {
+            writer.record(record)?;
+        }
+        writer.finish(&self.header)?;
+        writer.into_inner()
+    }
+
+    /// Reads a file that [`History::write`] or [`HistoryWriter`] wrote, and checks it.
+    ///
+    /// # Errors
+    /// [`ReadError`], with the line where there is one.
+    pub fn read(input: impl Read) -> Result<Self, ReadError> {
+        let decoder =
+            zstd::Decoder::new(input).map_err(|source| ReadError::Damaged { line: 1, source })?;
+        let mut lines = Lines { input: BufReader::with_capacity(CHUNK, decoder), line: 0 };
+        read_magic(&mut lines)?;
+        let history = read_body(&mut lines)?;
+        let problems = crate::validate(&history);
+        if problems.is_empty() { Ok(history) } else { Err(invalid(&problems)) }
+    }
+}
+
+fn invalid(problems: &[Problem]) -> ReadError {
+    let mut said: Vec<String> =
+        problems.iter().take(PROBLEMS_NAMED).map(ToString::to_string).collect();
+    if problems.len() > PROBLEMS_NAMED {
+        said.push(format!("and {} more", problems.len() - PROBLEMS_NAMED));
+    }
+    ReadError::Invalid(said.join("; "))
+}
+
+/// Lines of a stream, none longer than [`LINE_MAX`].
+struct Lines<R> {
+    input: R,
+    line: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// Reads the next line without its end into `text`; `false` at the end of the file.
+    fn next(&mut self, text: &mut Vec<u8>) -> Result<bool, ReadError> {
+        text.clear();
+        let line = self.line + 1;
+        (&mut self.input)
+            .take(LINE_MAX as u64)
+            .read_until(b'\n', text)
+            .map_err(|source| self.broken(source))?;
+        if text.is_empty() {
+            return Ok(false);
+        }
+        if text.pop() != Some(b'\n') {
+            return if text.len() + 1 == LINE_MAX {
+                let message = format!("longer than {LINE_MAX} bytes");
+                Err(ReadError::Line { line, message })
+            } else {
+                Err(ReadError::Truncated { line: self.line })
+            };
+        }
+        self.line = line;
+        Ok(true)
+    }
+
+    fn broken(&self, source: io::Error) -> ReadError {
+        if source.kind() == io::ErrorKind::UnexpectedEof {
+            ReadError::Truncated { line: self.line }
+        } else {
+            ReadError::Damaged { line: self.line + 1, source }
+        }
+    }
+}
+
+fn read_magic(lines: &mut Lines<impl BufRead>) -> Result<(), ReadError> {
+    let mut text = Vec::new();
+    match lines.next(&mut text) {
+        Ok(true) => {}
+        Ok(false) | Err(ReadError::Line { .. } | ReadError::Truncated { .. }) => {
+            return Err(ReadError::NotAHistory);
+        }
+        Err(error) => return Err(error),
+    }
+    let magic: Magic = serde_json::from_slice(&text).map_err(|_| ReadError::NotAHistory)?;
+    match magic.ektrace.schema {
+        0 => Err(ReadError::UnknownSchema { found: 0 }),
+        1..=SCHEMA => Ok(()),
+        found => Err(ReadError::NewerSchema { found }),
+    }
+}
+
+fn read_body(lines: &mut Lines<impl BufRead>) -> Result<History, ReadError> {
+    let mut text = Vec::new();
+    let mut records: Vec<Record> = Vec::new();
+    let mut tasks: Vec<TaskInfo> = Vec::new();
+    while lines.next(&mut text)? {
+        let line = lines.line;
+        if text.starts_with(b"{\"t\":") && tasks.is_empty() {
+            records.push(parse(&text, line, "a record")?);
+        } else if text.starts_with(b"{\"task\":") {
+            tasks.push(parse::<TaskLine>(&text, line, "a task")?.task);
+        } else if text.starts_with(b"{\"end\":") {
+            let EndLine { end, records: count } = parse(&text, line, "the end")?;
+            if count != records.len() as u64 {
+                let message = format!("{count} records announced, {} found", records.len());
+                return Err(ReadError::Line { line, message });
+            }
+            if lines.next(&mut text)? {
+                let message = "expected nothing after the end".to_owned();
+                return Err(ReadError::Line { line: line + 1, message });
+            }
+            return Ok(History { header: Header { tasks, ..end }, records });
+        } else {
+            let message = "expected a record, a task or the end".to_owned();
+            return Err(ReadError::Line { line, message });
+        }
+    }
+    Err(ReadError::Truncated { line: lines.line })
+}
+
+fn parse<T: for<'de> Deserialize<'de>>(text: &[u8], line: u64, what: &str) -> Result<T, ReadError> {
+    serde_json::from_slice(text)
+        .map_err(|error| ReadError::Line { line, message: format!("expected {what}: {error}") })
+}
