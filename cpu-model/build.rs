@@ -10,6 +10,7 @@ fn main() {
         .opt_level(2)
         .warnings(true)
         .extra_warnings(true)
+        .flag("-Wconversion")
         .warnings_into_errors(true)
         .compile("evenkeel_cpu_model");
 }

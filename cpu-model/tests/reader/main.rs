@@ -138,3 +138,11 @@ fn values_that_are_absent_are_missing_and_stop_a_run() {
     let table = CpuTable::parse(&light_only, "small.toml").unwrap();
     assert_eq!(table.missing(), ["rise fast -> slow (heavy)"]);
 }
+
+#[test]
+fn the_example_of_the_readme_is_a_table() {
+    let readme = include_str!("../../README.md");
+    let example = readme.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let table = CpuTable::parse(example, "README.md").unwrap();
+    assert_eq!(table.transition_cost_ns(0, 2, true, false), Some(45_000));
+}
