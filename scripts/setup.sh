@@ -108,6 +108,7 @@ find_missing_for_test() {
     find_missing_for_demo
     python_works || lack python3-minimal libpython3-stdlib
     clang_works || lack clang
+    has zstd || lack zstd
 }
 
 # --- Getting it --------------------------------------------------------------

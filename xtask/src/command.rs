@@ -1,7 +1,7 @@
 //! Running other programs at the root of the project.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -29,9 +29,12 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// The program without its folder, and its first words.
 fn named(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    const WORDS: usize = 3;
+    let program = Path::new(command.get_program()).file_name().unwrap_or_default();
+    let words = std::iter::once(program).chain(command.get_args());
+    words.take(WORDS).map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 /// The first of these programs that this machine has.
