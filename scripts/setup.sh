@@ -19,8 +19,10 @@ say() {
     printf 'setup: %s\n' "$*"
 }
 
+# Why it ends here, and the command that helps.
 stop() {
-    printf 'setup: %s\n' "$*" >&2
+    printf 'setup: %s\n' "$1" >&2
+    [ $# -lt 2 ] || printf 'setup: run this, then try again:\n\n    %s\n\n' "$2" >&2
     exit 1
 }
 
@@ -52,7 +54,7 @@ apt_update() {
 # Never removes a package that is already there.
 apt_install() {
     say "apt-get install $*"
-    # shellcheck disable=SC2046
+    # shellcheck disable=SC2046 # The prefix is several words.
     $(apt_prefix) apt-get -q -q install -y --no-install-recommends --no-remove "$@"
 }
 
@@ -116,9 +118,8 @@ find_missing_for_test() {
 get_packages() {
     [ -n "$missing" ] || return 0
     if ! apt_prefix >/dev/null; then
-        say "missing packages, and neither root nor sudo without a password:$missing"
-        say "run this, then try again:"
-        stop "  sudo apt-get update && sudo apt-get install -y$missing"
+        stop "missing, and neither root nor sudo without a password here:$missing" \
+            "sudo apt-get update && sudo apt-get install -y$missing"
     fi
     apt_update
     # shellcheck disable=SC2086 # A list of package names.
@@ -146,24 +147,45 @@ get_optional() {
     fi
 }
 
+# The package takes the place of the distribution's own cargo and rustc, of nothing else.
+get_rustup() {
+    apt_update
+    removed=$(apt-get -s install --no-install-recommends rustup | sed -n 's/^Remv \([^ ]*\).*/\1/p')
+    others=$(printf '%s\n' "$removed" | grep -v -E '^(cargo|rust|libstd-rust|$)' || true)
+    [ -z "$others" ] || stop "the rustup package would remove others: $(echo $others)" \
+        "sudo apt-get install rustup"
+    # shellcheck disable=SC2086 # A list of package names.
+    [ -z "$removed" ] || say "rustup takes the place of:" $removed
+    say "apt-get install rustup"
+    # shellcheck disable=SC2046
+    $(apt_prefix) apt-get -q -q install -y --no-install-recommends rustup ||
+        stop "apt-get could not install rustup"
+}
+
 rust_by_rustup() {
-    rustup toolchain install "$rust_pinned" --profile minimal \
-        --component clippy --component rustfmt
+    command="rustup toolchain install $rust_pinned --profile minimal"
+    command="$command --component clippy --component rustfmt"
+    $command || true
+    rust_works || stop "rustup could not install Rust $rust_pinned; see its messages above" \
+        "$command"
+    # Elsewhere, `cargo` should go on working too.
+    rustup default >/dev/null 2>&1 || rustup default "$rust_pinned"
 }
 
 rust_by_installer() {
     say "this distribution has no rustup package: taking Rust's official installer"
     has curl || { missing="curl" && get_packages; }
-    command="$installer | sh -s -- -y --profile minimal --default-toolchain $rust_pinned"
+    choice="-y --profile minimal --default-toolchain $rust_pinned"
+    choice="$choice --component clippy --component rustfmt"
+    command="$installer | sh -s -- $choice"
     script=$(mktemp)
     if sh -c "$installer" >"$script" && [ -s "$script" ]; then
-        sh "$script" -y --profile minimal --default-toolchain "$rust_pinned" \
-            --component clippy --component rustfmt || true
+        # shellcheck disable=SC2086 # Several words.
+        sh "$script" $choice || true
     fi
     rm -f "$script"
     if ! rust_works; then
-        say "the official installer did not get through. Run this where it does, then try again:"
-        stop "  $command --component clippy --component rustfmt"
+        stop "the official installer did not get through" "$command"
     fi
 }
 
@@ -173,15 +195,11 @@ get_rust() {
     fi
     say "no Rust $rust_pinned or newer here"
     if ! has rustup && apt_prefix >/dev/null && apt_offers rustup; then
-        apt_update
-        apt_install rustup || {
-            say "the rustup package would remove another one. Run this, then try again:"
-            stop "  sudo apt-get install rustup"
-        }
+        get_rustup
+        hash -r
     fi
     if has rustup; then
-        rust_by_rustup || true
-        rust_works || stop "rustup could not install Rust $rust_pinned; see its messages above"
+        rust_by_rustup
     else
         rust_by_installer
     fi
