@@ -10,12 +10,16 @@ mod number;
 mod phase;
 mod program;
 mod read;
+mod replay;
 mod scenario;
 mod workload;
 
 pub use claim::{Claim, METRICS};
 pub use embedded::{by_name, names};
 pub use error::{SCHEMA, ScenarioError};
+pub use replay::{
+    ClassRule, ClassRuleError, ReplayError, ReplayOptions, ReplayReport, from_recording,
+};
 pub use scenario::{CPUS_MAX, Case, ForegroundMode, MachineDefaults, Run, Scenario, THREADS_MAX};
 pub use workload::{
     Application, Barrier, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload,

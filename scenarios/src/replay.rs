@@ -1,0 +1,249 @@
+//! Turns a recording into a workload that runs in a closed loop.
+//!
+//! Each thread becomes compute pieces and sleeps. A preemption is no wait: the pieces around it
+//! are one. A wake-up by a running thread stays a dependency, so that a thread that is slowed
+//! slows those that wait for it; any other wake-up becomes a sleep as long as the recorded one,
+//! counted from the moment the thread blocks. Because every wait is paired with a wake that
+//! was recorded earlier, and each semaphore has one waiting thread, no order of execution can
+//! deadlock, however incomplete the recording is.
+
+mod rule;
+mod timeline;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cpu_model::Class;
+use trace::{History, TaskInfo};
+
+use crate::scenario::{CPUS_MAX, THREADS_MAX};
+use crate::workload::{Application, CpuSet, Machine, Role, Step, Thread, Workload};
+pub use rule::{ClassRule, ClassRuleError};
+use timeline::{Kind, Timeline, Track};
+
+/// Instructions of its class per 1000 cycles of a task without marks: one a cycle, our choice.
+const RATE_PERMILLE: u32 = 1000;
+
+/// How to read a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplayOptions {
+    /// Frequency at which the recorded work was done; the CPU's reference frequency if unknown.
+    pub recorded_khz: u32,
+    /// Logical CPUs to run on instead of those recorded.
+    pub cpus: Option<u32>,
+    /// Hardware threads of a core where the recording does not say.
+    pub threads_per_core: u32,
+    /// Classes of tasks by name, in force until a mark says otherwise.
+    pub rules: Vec<ClassRule>,
+    /// Share of the time at the reference frequency that memory stalls take, in permille.
+    pub stall_permille: u32,
+    /// Whether threads of the kernel run too; otherwise they count as devices.
+    pub kernel_threads: bool,
+}
+
+/// What became of a recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplayReport {
+    /// Length of the recording.
+    pub recorded_ns: u64,
+    /// Time that the replayed tasks were on a CPU.
+    pub ran_ns: u64,
+    /// Part of it that a hypervisor stole; it is no work. 0 where the kernel did not account.
+    pub stolen_ns: u64,
+    /// Wake-ups by other tasks that stayed dependencies.
+    pub dependencies: u64,
+    /// Waits for timers and devices that became sleeps.
+    pub sleeps: u64,
+    /// Switches whose outgoing task was not the one that had come.
+    pub broken_switches: u64,
+    /// Threads of the kernel that were left out.
+    pub kernel_threads_dropped: u64,
+}
+
+/// Why a recording cannot be replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayError {
+    /// Nothing says who uses wide instructions.
+    #[error("the recording does not say which tasks use wide instructions")]
+    NoClasses,
+    /// No task ran.
+    #[error("no task runs in the recording")]
+    Empty,
+    /// More tasks than a workload holds.
+    #[error("{0} tasks run in the recording, expected at most {THREADS_MAX}")]
+    TooManyTasks(usize),
+    /// A number of CPUs that cannot be.
+    #[error("{0} logical CPUs, expected 1 to {CPUS_MAX}")]
+    Cpus(u32),
+}
+
+impl Workload {
+    /// The same work with every class scalar: what there would be without wide instructions.
+    #[must_use]
+    pub fn scalar(&self) -> Self {
+        let mut control = self.clone();
+        for application in &mut control.applications {
+            application.class = Class::Scalar;
+        }
+        for thread in &mut control.threads {
+            thread.ruled_class = None;
+            for step in &mut thread.program {
+                if let Step::Compute(work) = step {
+                    work.class = Class::Scalar;
+                }
+            }
+        }
+        control
+    }
+}
+
+/// The workload that does again what was recorded.
+///
+/// Applications without wide instructions are the foreground, those with them the background;
+/// when every application has them, all are the foreground. Threads of the kernel are background.
+///
+/// # Errors
+/// When the recording names no class, holds no work, or does not fit the limits.
+pub fn from_recording(
+    history: &History,
+    options: &ReplayOptions,
+) -> Result<(Workload, ReplayReport), ReplayError> {
+    let machine = machine(history, options)?;
+    let replayed: Vec<&TaskInfo> = (history.header.tasks.iter())
+        .filter(|task| task.tid != 0 && (options.kernel_threads || !task.kernel))
+        .collect();
+    let kind = |task: &&TaskInfo| {
+        let class = ClassRule::class_of(&options.rules, &task.comm, &task.app);
+        let kind = Kind {
+            class: class.unwrap_or_default(),
+            rate_permille: RATE_PERMILLE,
+            stall_permille: options.stall_permille,
+        };
+        (task.tid, kind)
+    };
+    let timeline = Timeline::follow(history, &replayed.iter().map(kind).collect());
+    let mut report = ReplayReport {
+        recorded_ns: history.header.end_ns.saturating_sub(history.header.start_ns),
+        dependencies: timeline.dependencies,
+        sleeps: timeline.sleeps,
+        broken_switches: timeline.broken_switches,
+        kernel_threads_dropped: (history.header.tasks.len() - replayed.len()) as u64,
+        ..ReplayReport::default()
+    };
+    let ran = |task: &&&TaskInfo| !timeline.tracks[&task.tid].program.is_empty();
+    let tasks: Vec<&TaskInfo> = replayed.iter().filter(ran).copied().collect();
+    if tasks.len() > THREADS_MAX as usize {
+        return Err(ReplayError::TooManyTasks(tasks.len()));
+    }
+    let semaphores = timeline.semaphores();
+    let mut tracks = timeline.tracks;
+    let mut workload = Workload {
+        machine,
+        applications: Vec::new(),
+        threads: Vec::new(),
+        barriers: Vec::new(),
+        locks: 0,
+        semaphores,
+    };
+    let mut numbers = BTreeMap::new();
+    for task in tasks {
+        let Some(mut track) = tracks.remove(&task.tid) else { continue };
+        report.ran_ns += track.ran_ns;
+        report.stolen_ns += apply_frequency(&mut track, options.recorded_khz);
+        let application = application(&mut workload, &mut numbers, task);
+        add_thread(&mut workload, application, task, track);
+    }
+    assign_roles(&mut workload, &numbers)?;
+    Ok((workload, report))
+}
+
+/// The recorded machine, or one of as many CPUs as asked for.
+fn machine(history: &History, options: &ReplayOptions) -> Result<Machine, ReplayError> {
+    let header = &history.header;
+    let cpus = options.cpus.unwrap_or(header.cpus);
+    if !(1..=CPUS_MAX).contains(&cpus) {
+        return Err(ReplayError::Cpus(cpus));
+    }
+    let divides = |whole: u32| move |part: &u32| *part > 0 && whole.is_multiple_of(*part);
+    let given = header.threads_per_core.unwrap_or(options.threads_per_core);
+    let threads_per_core = Some(given).filter(divides(cpus)).unwrap_or(1);
+    let cores = cpus / threads_per_core;
+    let cores_per_package = header.cores_per_package.filter(divides(cores)).unwrap_or(cores);
+    Ok(Machine {
+        packages: cores / cores_per_package,
+        cores_per_package,
+        threads_per_core,
+        turbo_cores: None,
+        turbo: true,
+    })
+}
+
+/// Turns recorded time into reference cycles, without the time that was stolen; returns that.
+///
+/// Where within a slice time was stolen is unknown: every piece of a task loses the same share.
+fn apply_frequency(track: &mut Track, recorded_khz: u32) -> u64 {
+    let done_ns = track.accounted_ns.unwrap_or(track.ran_ns).min(track.ran_ns);
+    let ran_ns = u128::from(track.ran_ns.max(1));
+    for step in &mut track.program {
+        if let Step::Compute(work) = step {
+            let cycles = u128::from(work.ref_cycles.mean) * u128::from(recorded_khz) / 1_000_000;
+            let worked = cycles * u128::from(done_ns) / ran_ns;
+            work.ref_cycles.mean = u64::try_from(worked).unwrap_or(u64::MAX).max(1);
+        }
+    }
+    track.ran_ns - done_ns
+}
+
+type Numbers<'h> = BTreeMap<(bool, &'h str), u32>;
+
+/// Index of a task's application; threads of the kernel are one application.
+fn application<'h>(workload: &mut Workload, numbers: &mut Numbers<'h>, task: &'h TaskInfo) -> u32 {
+    let name = if task.kernel { "kernel" } else { task.app.as_str() };
+    *numbers.entry((task.kernel, name)).or_insert_with(|| {
+        let (name, role) = (name.to_owned(), Role::Background);
+        workload.applications.push(Application { name, role, class: Class::Scalar });
+        workload.applications.len() as u32 - 1
+    })
+}
+
+fn add_thread(workload: &mut Workload, application: u32, task: &TaskInfo, track: Track) {
+    let class = |step: &Step| match step {
+        Step::Compute(work) => Some(work.class),
+        _ => None,
+    };
+    let most = track.program.iter().filter_map(class).max().unwrap_or_default();
+    let shown = &mut workload.applications[application as usize].class;
+    *shown = most.max(*shown);
+    workload.threads.push(Thread {
+        application,
+        name: format!("{}/{}", task.comm, task.tid),
+        nice: task.nice.clamp(-20, 19),
+        affinity: CpuSet::default(),
+        arrival_ns: track.arrival_ns,
+        stream: workload.threads.len() as u64,
+        ruled_class: None,
+        program: track.program,
+    });
+}
+
+fn assign_roles(workload: &mut Workload, numbers: &Numbers) -> Result<(), ReplayError> {
+    let user: BTreeSet<u32> =
+        numbers.iter().filter(|((kernel, _), _)| !kernel).map(|(_, &number)| number).collect();
+    if user.is_empty() {
+        return Err(ReplayError::Empty);
+    }
+    let wide = |application: &Application| application.class != Class::Scalar;
+    if !workload.applications.iter().any(wide) {
+        return Err(ReplayError::NoClasses);
+    }
+    let all_wide = user.iter().all(|&number| wide(&workload.applications[number as usize]));
+    for number in user {
+        let application = &mut workload.applications[number as usize];
+        if all_wide || !wide(application) {
+            application.role = Role::Foreground;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,264 @@
+use proptest::prelude::*;
+use trace::{Event, Header, Record, Source, SwitchState};
+
+use super::*;
+use crate::deadlock;
+use crate::workload::{Draw, Spread};
+
+const KHZ: u32 = 2_000_000;
+
+fn options(rule: &str) -> ReplayOptions {
+    ReplayOptions {
+        recorded_khz: KHZ,
+        cpus: None,
+        threads_per_core: 1,
+        rules: vec![rule.parse().unwrap()],
+        stall_permille: 0,
+        kernel_threads: true,
+    }
+}
+
+/// A history of tasks 1, 2, … on two CPUs; times in us, from 0 to the last record's.
+fn history(tasks: u32, events: Vec<(u64, Event)>) -> History {
+    let records: Vec<Record> =
+        events.into_iter().map(|(us, event)| Record { time_ns: us * 1000, event }).collect();
+    let task = |tid: u32| TaskInfo {
+        tid,
+        pid: Some(tid),
+        comm: format!("task{tid}"),
+        app: format!("app{tid}"),
+        nice: 0,
+        kernel: false,
+    };
+    let header = Header {
+        schema: 1,
+        source: Source::Recorded,
+        cpus: 2,
+        start_ns: 0,
+        end_ns: records.last().map_or(0, |record| record.time_ns),
+        threads_per_core: None,
+        cores_per_package: None,
+        cpu: None,
+        facts: BTreeMap::new(),
+        tasks: (1..=tasks).map(task).collect(),
+    };
+    History { header, records }
+}
+
+fn switch(cpu: u32, prev: u32, state: SwitchState, next: u32) -> Event {
+    Event::Switch { cpu, prev, state, next }
+}
+
+fn wake(task: u32, by: u32) -> Event {
+    Event::Wake { task, by, cpu: 0 }
+}
+
+fn work(us: u64, class: Class) -> Step {
+    Step::Compute(crate::workload::Work {
+        ref_cycles: Draw { mean: us * u64::from(KHZ) / 1000, spread: Spread::Fixed },
+        class,
+        rate_permille: RATE_PERMILLE,
+        stall_permille: 0,
+        working_set_kib: 0,
+    })
+}
+
+fn sleep(us: u64) -> Step {
+    Step::Sleep(Draw { mean: us * 1000, spread: Spread::Fixed })
+}
+
+fn replay(history: &History, rule: &str) -> (Vec<Vec<Step>>, ReplayReport) {
+    let (workload, report) = from_recording(history, &options(rule)).unwrap();
+    (workload.threads.into_iter().map(|thread| thread.program).collect(), report)
+}
+
+use Class::{Avx512Heavy, Scalar};
+use SwitchState::{Blocked, Dead, Runnable};
+
+#[test]
+fn timer_wakeup_becomes_a_sleep_from_the_block() {
+    let history = history(
+        1,
+        vec![
+            (0, switch(0, 0, Runnable, 1)),
+            (100, switch(0, 1, Blocked, 0)),
+            (350, wake(1, 0)),
+            (360, switch(0, 0, Runnable, 1)),
+            (400, switch(0, 1, Dead, 0)),
+        ],
+    );
+    let (programs, report) = replay(&history, "task1=avx512-heavy");
+    assert_eq!(programs, [[work(100, Avx512Heavy), sleep(250), work(40, Avx512Heavy)]]);
+    assert_eq!((report.sleeps, report.dependencies, report.ran_ns), (1, 0, 140_000));
+}
+
+#[test]
+fn preemption_does_not_divide_a_piece() {
+    let history = history(
+        2,
+        vec![
+            (0, switch(0, 0, Runnable, 1)),
+            (100, switch(0, 1, Runnable, 2)),
+            (300, switch(0, 2, Runnable, 1)),
+            (350, switch(0, 1, Dead, 0)),
+        ],
+    );
+    let (programs, _) = replay(&history, "task2=avx512-heavy");
+    assert_eq!(programs, [[work(150, Scalar)], [work(200, Avx512Heavy)]]);
+}
+
+#[test]
+fn wakeup_by_a_running_task_stays_a_dependency() {
+    let history = history(
+        2,
+        vec![
+            (0, switch(0, 0, Runnable, 1)),
+            (0, switch(1, 0, Runnable, 2)),
+            (50, switch(1, 2, Blocked, 0)),
+            (200, wake(2, 1)),
+            (210, switch(1, 0, Runnable, 2)),
+            (300, switch(0, 1, Dead, 0)),
+            (310, switch(1, 2, Dead, 0)),
+        ],
+    );
+    let (programs, _) = replay(&history, "task1=avx512-heavy");
+    assert_eq!(programs[0], [work(200, Avx512Heavy), Step::Wake(0), work(100, Avx512Heavy)]);
+    assert_eq!(programs[1], [work(50, Scalar), Step::Wait(0), work(100, Scalar)]);
+}
+
+#[test]
+fn child_starts_when_its_parent_forks() {
+    let history = history(
+        2,
+        vec![
+            (0, switch(0, 0, Runnable, 1)),
+            (70, Event::Fork { task: 2, by: 1 }),
+            (71, wake(2, 1)),
+            (80, switch(1, 0, Runnable, 2)),
+            (90, switch(1, 2, Dead, 0)),
+            (100, switch(0, 1, Dead, 0)),
+        ],
+    );
+    let (programs, _) = replay(&history, "task1=avx512-heavy");
+    assert_eq!(programs[0], [work(70, Avx512Heavy), Step::Wake(0), work(30, Avx512Heavy)]);
+    assert_eq!(programs[1], [Step::Wait(0), work(10, Scalar)]);
+}
+
+#[test]
+fn marks_divide_a_piece_by_class() {
+    let mark = |class| Event::Phase { task: 1, class, rate_permille: 1000, stall_permille: 0 };
+    let history = history(
+        1,
+        vec![
+            (0, switch(0, 0, Runnable, 1)),
+            (30, mark(Avx512Heavy)),
+            (70, mark(Scalar)),
+            (90, switch(0, 1, Dead, 0)),
+        ],
+    );
+    let (programs, _) = replay(&history, "nobody=scalar");
+    assert_eq!(programs, [[work(30, Scalar), work(40, Avx512Heavy), work(20, Scalar)]]);
+}
+
+#[test]
+fn task_that_ran_before_the_recording_counts_from_its_start() {
+    let history = history(1, vec![(40, switch(0, 1, Blocked, 0))]);
+    let (programs, _) = replay(&history, "task1=avx512-heavy");
+    assert_eq!(programs, [[work(40, Avx512Heavy)]]);
+}
+
+#[test]
+fn stolen_time_is_no_work() {
+    let history = history(
+        1,
+        vec![
+            (0, switch(0, 0, Runnable, 1)),
+            (100, Event::Runtime { task: 1, ns: 60_000 }),
+            (100, switch(0, 1, Dead, 0)),
+        ],
+    );
+    let (programs, report) = replay(&history, "task1=avx512-heavy");
+    assert_eq!(programs, [[work(60, Avx512Heavy)]]);
+    assert_eq!(report.stolen_ns, 40_000);
+}
+
+#[test]
+fn recording_without_classes_is_refused() {
+    let history = history(1, vec![(40, switch(0, 1, Blocked, 0))]);
+    let result = from_recording(&history, &options("other=avx512-heavy"));
+    assert_eq!(result.unwrap_err(), ReplayError::NoClasses);
+}
+
+#[test]
+fn recording_without_tasks_is_refused() {
+    let result = from_recording(&history(0, vec![]), &options("*=avx512-heavy"));
+    assert_eq!(result.unwrap_err(), ReplayError::Empty);
+}
+
+#[test]
+fn applications_with_wide_instructions_are_the_background() {
+    let history = history(
+        2,
+        vec![
+            (0, switch(0, 0, Runnable, 1)),
+            (0, switch(1, 0, Runnable, 2)),
+            (50, switch(1, 2, Dead, 0)),
+            (60, switch(0, 1, Dead, 0)),
+        ],
+    );
+    let (workload, _) = from_recording(&history, &options("app2=avx2-heavy")).unwrap();
+    let roles: Vec<_> = workload.applications.iter().map(|one| (one.role, one.class)).collect();
+    assert_eq!(roles, [(Role::Foreground, Scalar), (Role::Background, Class::Avx2Heavy)]);
+    let control = workload.scalar();
+    assert!(control.applications.iter().all(|one| one.class == Scalar));
+    assert_eq!(control.threads[1].program, [work(50, Scalar)]);
+}
+
+#[test]
+fn other_number_of_cpus_keeps_whole_cores() {
+    let mut history = history(1, vec![(40, switch(0, 1, Blocked, 0))]);
+    history.header.threads_per_core = Some(2);
+    history.header.cores_per_package = Some(1);
+    let mut options = options("task1=avx512-heavy");
+    options.cpus = Some(6);
+    let (workload, _) = from_recording(&history, &options).unwrap();
+    assert_eq!((workload.machine.packages, workload.machine.cpus()), (3, 6));
+    options.cpus = Some(0);
+    assert_eq!(from_recording(&history, &options), Err(ReplayError::Cpus(0)));
+}
+
+fn any_event(tasks: u32) -> impl Strategy<Value = Event> {
+    let task = 0..=tasks;
+    let state = prop_oneof![Just(Runnable), Just(Blocked), Just(Blocked), Just(Dead)];
+    let switches = (0..4u32, task.clone(), state, task.clone())
+        .prop_map(|(cpu, prev, state, next)| switch(cpu, prev, state, next));
+    let wakes = (task.clone(), task.clone()).prop_map(|(task, by)| wake(task, by));
+    let forks = (task.clone(), task).prop_map(|(task, by)| Event::Fork { task, by });
+    prop_oneof![4 => switches, 3 => wakes, 1 => forks]
+}
+
+proptest! {
+    /// Even where switches contradict each other and tasks wake each other at random.
+    #[test]
+    fn no_recording_deadlocks(
+        events in prop::collection::vec((0..50u64, any_event(6)), 1..200),
+    ) {
+        let mut now_us = 0;
+        let mut timed = Vec::new();
+        for (later_us, event) in events {
+            now_us += later_us;
+            timed.push((now_us, event));
+        }
+        let history = history(6, timed);
+        if let Ok((workload, report)) = from_recording(&history, &options("*=avx512-heavy")) {
+            prop_assert_eq!(deadlock::find(&workload), None);
+            let cycles = |step: &Step| match step {
+                Step::Compute(work) => work.ref_cycles.mean,
+                _ => 0,
+            };
+            let steps = workload.threads.iter().flat_map(|thread| &thread.program);
+            let done: u64 = steps.map(cycles).sum();
+            prop_assert_eq!(done, report.ran_ns * u64::from(KHZ) / 1_000_000);
+        }
+    }
+}
