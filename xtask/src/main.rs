@@ -2,7 +2,9 @@
 
 mod ci;
 mod command;
+mod r#gen;
 mod licences;
+mod prove;
 mod repo;
 mod tidy;
 
@@ -18,12 +20,18 @@ enum Task {
     Ci(ci::Args),
     /// Look for what a reader should not have to: arrows, lengths, words, links.
     Tidy,
+    /// Write the generated files again, or check that they are up to date.
+    Gen(r#gen::Args),
+    /// Prove the policy headers for all inputs.
+    Prove(prove::Args),
 }
 
 fn main() -> ExitCode {
     let done = match Task::parse() {
         Task::Ci(args) => ci::run(&args),
         Task::Tidy => tidy::run(),
+        Task::Gen(args) => r#gen::run(&args),
+        Task::Prove(args) => prove::run(&args).map(|_| ()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

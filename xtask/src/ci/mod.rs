@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-use crate::{licences, tidy};
+use crate::prove::{self, Proof};
+use crate::{r#gen, licences, tidy};
 
 /// How a step ended when nothing was wrong.
 pub enum Done {
@@ -33,12 +34,14 @@ struct Step {
 /// In order: what fails fastest comes first.
 const STEPS: &[Step] = &[
     Step { name: "tidy", claim: "arrows, lengths, words and links hold", run: check_tidy },
+    Step { name: "gen", claim: "generated files are up to date", run: check_generated },
     Step { name: "fmt", claim: "the code is formatted", run: cargo::fmt },
     Step { name: "licences", claim: "every dependency may be used", run: check_licences },
     Step { name: "clippy", claim: "the compiler and clippy have no warning", run: cargo::clippy },
     Step { name: "build", claim: "the commands build as they are shipped", run: cargo::build },
     Step { name: "test", claim: "every test passes", run: cargo::test },
     Step { name: "docs", claim: "the documentation builds without a warning", run: cargo::docs },
+    Step { name: "proof", claim: "no policy function misbehaves on any input", run: check_proof },
     Step { name: "checker", claim: "the independent checker agrees", run: checker::check },
     Step { name: "page", claim: "a browser shows the page as it should be", run: page::check },
 ];
@@ -138,6 +141,17 @@ fn summary(results: &[(&str, Verdict, Duration)]) -> String {
 
 fn check_tidy() -> Result<Done> {
     tidy::run().map(|()| Done::Passed)
+}
+
+fn check_generated() -> Result<Done> {
+    r#gen::run(&r#gen::Args { check: true }).map(|()| Done::Passed)
+}
+
+fn check_proof() -> Result<Done> {
+    Ok(match prove::run(&prove::Args {})? {
+        Proof::Holds { .. } => Done::Passed,
+        Proof::Skipped => Done::Skipped("no frama-c here".to_string()),
+    })
 }
 
 fn check_licences() -> Result<Done> {

@@ -13,8 +13,9 @@ use super::Done;
 use crate::command::{evenkeel, find, program, run, target};
 
 const BROWSERS: [&str; 2] = ["chromium", "google-chrome"];
-/// The shipped scenario that ends soonest, and the fewest schedulers that differ.
-const COMPARE: [&str; 4] = ["compare", "pingpong", "--scheduler", "fair,fair-isolation"];
+/// The shortest shipped scenario, few runs, and two schedulers that differ.
+const COMPARE: [&str; 6] =
+    ["compare", "pingpong", "--scheduler", "fair,fair-isolation", "--replicates", "2"];
 /// A phone and a wide screen, in CSS pixels.
 const WIDTHS: [u32; 2] = [360, 1600];
 const CHARTS_MIN: u32 = 3;
