@@ -174,6 +174,12 @@ impl Run<'_> {
         self.ready.push_back(thread);
     }
 
+    /// A lock that is not given back is the cause when others wait at barriers behind it.
+    fn wants_lock(&self, thread: usize) -> bool {
+        let step = self.workload.threads[thread].program.get(self.cursors[thread].at);
+        matches!(step, Some(Step::Lock(_)))
+    }
+
     /// A waiting thread that no thread which may go on could ever release.
     fn stuck(&self) -> Option<Stuck> {
         let mut released = Released::new(self.workload);
@@ -197,7 +203,7 @@ impl Run<'_> {
             });
             if waiting.len() == before {
                 let step = |&thread: &usize| Stuck { thread, step: self.cursors[thread].at };
-                return waiting.first().map(step);
+                return waiting.iter().min_by_key(|thread| !self.wants_lock(**thread)).map(step);
             }
         }
     }
