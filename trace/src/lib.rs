@@ -3,18 +3,27 @@
 //! [`import`] reads recordings, [`History::read`] and [`History::write`] the
 //! format `.ektrace` (README.md), [`export`] writes what other tools read.
 
+pub mod classes;
+pub mod export;
 pub mod import;
+pub mod marks;
 
+mod annotate;
 mod file;
+mod glob;
 mod history;
 mod info;
 mod name;
+mod scrub;
 mod sink;
 mod validate;
 
+pub use annotate::{Annotation, annotate};
 pub use file::{HistoryWriter, ReadError, SCHEMA};
+pub use glob::Glob;
 pub use history::{Event, Header, History, Record, Source, SwitchState, TaskInfo};
 pub use info::{Info, REGISTER_BITS, TaskSummary, info};
 pub use name::{COMM_MAX, clean};
+pub use scrub::scrub;
 pub use sink::{Collector, Counter, Sink};
 pub use validate::{CPUS_MAX, Problem, validate};

@@ -1,0 +1,29 @@
+//! Takes out of a history what could tell more than its owner wants to show.
+
+use std::collections::HashMap;
+
+use crate::History;
+use crate::glob::Glob;
+
+/// Facts that say nothing but how good a recording is.
+const FACTS_KEPT: [&str; 3] = ["lost_events", "repaired_switches", "runtime_per_wall_permille"];
+
+/// Gives every task and application whose name fits none of `keep` a name of its own:
+/// `task-1`, `task-2`, in order of ids; equal names stay equal. Facts other than those of
+/// the import are dropped. Addresses are never in a history.
+pub fn scrub(history: &mut History, keep: &[Glob]) {
+    let mut names: HashMap<String, String> = HashMap::new();
+    let mut rename = |name: &mut String| {
+        if keep.iter().any(|glob| glob.fits(name)) {
+            return;
+        }
+        let number = names.len() + 1;
+        let new = names.entry(std::mem::take(name)).or_insert_with(|| format!("task-{number}"));
+        name.clone_from(new);
+    };
+    for task in &mut history.header.tasks {
+        rename(&mut task.comm);
+        rename(&mut task.app);
+    }
+    history.header.facts.retain(|name, _| FACTS_KEPT.contains(&name.as_str()));
+}
