@@ -73,8 +73,8 @@ def compare_task(ours, stated):
         low, high = ours["ref_cycles_min"], ours["ref_cycles_max"]
         yield "ref_cycles", f"{who}: stated {stated['ref_cycles']}, not in {low:.0f}..{high:.0f}"
     if abs(stated["lost_ns"] - ours["lost_ns"]) > ours["lost_ns_width"]:
-        width = ours["lost_ns_width"]
-        yield "lost_ns", f"{who}: stated {stated['lost_ns']}, not {ours['lost_ns']:.0f}+-{width:.0f}"
+        lost, width = ours["lost_ns"], ours["lost_ns_width"]
+        yield "lost_ns", f"{who}: stated {stated['lost_ns']}, not {lost:.0f} +- {width:.0f}"
 
 
 def trimmed(levels, count):

@@ -75,13 +75,11 @@ class LicenseMachine:
                 return
             self.granted = self.transition.goal
             self.transition = None
-        self.give_up_width(now)
         self.rest(active_cores, now)
 
     def tell(self, demand, active_cores, now):
         """The code on the domain changed, or did not."""
-        if self.transition is None:
-            self.give_up_width(now)
+        self.give_up_width(now)
         for level in range(demand.level + 1, self.demand.level + 1):
             self.level_until[level] = now + self.cpu.hold_ns[level]
         for width in range(demand.width + 1, self.demand.width + 1):
@@ -103,20 +101,21 @@ class LicenseMachine:
             self.width = max(self.width, wanted.width)
             stages = self.cpu.rise(self.granted, wanted.level, wanted.heavy)
             self.begin("rise", wanted.level, [s.timed(few) for s in stages], now)
-        elif wanted.width > self.width:
+            return
+        if wanted.width > self.width:
             self.width = wanted.width
             if self.cpu.widen is not None:
                 duration, _, rate = self.cpu.widen.timed(few)
                 self.begin("widen", self.granted, [(duration, self.granted, rate)], now)
-        else:
-            floor = self.lowest_level(now)
-            if floor < self.granted:
-                halt = [(self.cpu.fall_halt_ns, self.granted, 0)]
-                self.begin("fall", floor, halt, now)
+                return
+        floor = self.lowest_level(now)
+        if floor < self.granted:
+            self.begin("fall", floor, [(self.cpu.fall_halt_ns, self.granted, 0)], now)
 
     def lowest_level(self, now):
+        """Of the granted levels, the lowest that demand and unexpired holds allow."""
         held = [level for level, until in self.level_until.items() if until > now]
-        return max([self.demand.level, *held])
+        return max([self.demand.level, *(level for level in held if level <= self.granted)])
 
     def begin(self, kind, goal, stages, now):
         transition = Transition(kind, goal)
