@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use scenarios::Claim;
+
 use crate::application::{self, Got};
-use crate::comparison::{Claimed, Comparison, CostTable, METRICS, Parameter, Run, SCHEMA};
+use crate::comparison::{Claimed, Comparison, CostTable, Parameter, Run, SCHEMA};
 use crate::published;
 use crate::run;
-use crate::sample::{Claim, ReportError, Sample, Setup};
+use crate::sample::{ReportError, Sample, Setup};
 
 /// A sample with its applications summed up.
 pub(crate) struct Summed {
@@ -53,8 +55,7 @@ pub fn compare(setup: Setup, mut samples: Vec<Sample>) -> Result<Comparison, Rep
         .into_iter()
         .map(|group| build_run(&setup, &rows, &group, &controls))
         .collect::<Result<Vec<_>, _>>()?;
-    let claims =
-        setup.claims.iter().map(|claim| judge(claim, &runs)).collect::<Result<Vec<_>, _>>()?;
+    let claims = setup.claims.iter().map(|claim| judge(claim, &runs)).collect();
     Ok(assemble(setup, runs, claims))
 }
 
@@ -91,7 +92,8 @@ fn build_run(
         .collect::<Result<Vec<_>, _>>()?;
     let mut run = run::build(&pairs, setup.replicates)?;
     run.published = published::find(rows, &setup.scenario, &run.scheduler, &run.background)
-        .and_then(|row| run.metric(&row.metric).map(|ours| row.beside(ours, &setup.calibrated_on)));
+        .and_then(|row| Some(row.beside(run.metric(&row.metric)?, &setup.calibrated_on)))
+        .or_else(|| setup.claims.iter().find_map(|claim| published::of_claim(claim, &run)));
     Ok(run)
 }
 
@@ -104,22 +106,28 @@ fn no_control(sample: &Sample) -> ReportError {
     }
 }
 
-fn judge(claim: &Claim, runs: &[Run]) -> Result<Claimed, ReportError> {
-    if !METRICS.contains(&claim.metric.as_str()) {
-        return Err(ReportError::UnknownMetric {
-            metric: claim.metric.clone(),
-            known: METRICS.join(", "),
-        });
-    }
-    let found = runs
+fn judge(claim: &Claim, runs: &[Run]) -> Claimed {
+    let run = runs
         .iter()
-        .find(|run| run.scheduler == claim.scheduler && run.background == claim.background)
-        .and_then(|run| run.metric(&claim.metric));
-    let holds = found.map(|value| {
-        claim.at_least.is_none_or(|bound| value >= bound)
-            && claim.at_most.is_none_or(|bound| value <= bound)
-    });
-    Ok(Claimed { claim: claim.clone(), found, holds })
+        .find(|run| run.scheduler == claim.scheduler && run.background == claim.background);
+    let figure = |run: &Run, name: &str| run.metric(name).unwrap_or(f64::NAN);
+    let minus =
+        |run: &Run| claim.minus.as_ref().map_or(0.0, |(metric, times)| figure(run, metric) * times);
+    Claimed {
+        scheduler: claim.scheduler.clone(),
+        background: claim.background.clone(),
+        figure: match &claim.minus {
+            Some((metric, times)) => format!("{} - {times} {metric}", claim.metric),
+            None => claim.metric.clone(),
+        },
+        min: claim.min,
+        max: claim.max,
+        published: claim.published,
+        must_fail: claim.must_fail,
+        source: claim.source.clone(),
+        found: run.map(|run| figure(run, &claim.metric) - minus(run)),
+        holds: run.map(|run| claim.holds(|name| figure(run, name))),
+    }
 }
 
 fn assemble(setup: Setup, runs: Vec<Run>, claims: Vec<Claimed>) -> Comparison {

@@ -5,7 +5,7 @@ use scenarios::Role;
 use serde::Serialize;
 
 use crate::published::Published;
-use crate::sample::{Claim, Replicates, ReportError};
+use crate::sample::{Replicates, ReportError};
 
 /// Version of the JSON form.
 pub const SCHEMA: u32 = 1;
@@ -71,12 +71,25 @@ pub struct CostTable {
     pub remote_package_factor: u64,
 }
 
-/// A claim and what became of it.
+/// A claim of the scenario and what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claimed {
-    /// The claim.
-    #[serde(flatten)]
-    pub claim: Claim,
+    /// Scheduler of the run.
+    pub scheduler: String,
+    /// Background of the run.
+    pub background: String,
+    /// The figure, with what is subtracted from it.
+    pub figure: String,
+    /// Smallest value that keeps the claim.
+    pub min: Option<f64>,
+    /// Largest value that keeps the claim.
+    pub max: Option<f64>,
+    /// Published figure, where there is one.
+    pub published: Option<f64>,
+    /// Whether the claim is false on purpose, to see that false claims are caught.
+    pub must_fail: bool,
+    /// Where figure and bounds come from.
+    pub source: String,
     /// What was found; `None` when that scheduler or background was not run.
     pub found: Option<f64>,
     /// Whether it holds; `None` when it was not tried.
@@ -222,19 +235,8 @@ pub struct WakeLatency {
     pub max_us: f64,
 }
 
-/// The figures of a run that claims may name.
-pub(crate) const METRICS: [&str; 7] = [
-    "isolation_slowdown_pct",
-    "signed_slowdown_pct",
-    "slowdown_only_pct",
-    "remote_avx_overhead_pct",
-    "cpu_time_vs_sse_pct",
-    "unfairness",
-    "jain",
-];
-
 impl Run {
-    /// The figure of that name.
+    /// The figure of that name, one of [`scenarios::METRICS`].
     pub(crate) fn metric(&self, name: &str) -> Option<f64> {
         Some(match name {
             "isolation_slowdown_pct" => self.isolation_slowdown_pct,

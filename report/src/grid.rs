@@ -132,11 +132,12 @@ fn shorten(text: &str, width: usize) -> String {
     short
 }
 
-/// Breaks a text between words.
+/// Breaks a text between words, but not between a number and its `%`.
 pub(crate) fn wrap(text: &str, width: usize) -> String {
     let mut lines = String::new();
     let mut used = 0;
-    for word in text.split(' ') {
+    let joined = text.replace(" %", "\u{a0}%");
+    for word in joined.split(' ') {
         if used > 0 && used + 1 + word.width() > width {
             lines.push('\n');
             used = 0;
@@ -148,7 +149,7 @@ pub(crate) fn wrap(text: &str, width: usize) -> String {
         used += word.width();
     }
     lines.push('\n');
-    lines
+    lines.replace('\u{a0}', " ")
 }
 
 #[cfg(test)]
@@ -195,5 +196,6 @@ mod tests {
     fn long_names_are_cut_and_texts_break_between_words() {
         assert_eq!(shorten("abcdef", 4), "abc…");
         assert_eq!(wrap("aa bb cc", 5), "aa bb\ncc\n");
+        assert_eq!(wrap("aa 7 %", 5), "aa\n7 %\n");
     }
 }

@@ -21,5 +21,5 @@ pub use comparison::{
     Claimed, Comparison, CostTable, LossEntry, Parameter, Run, SCHEMA, Task, WakeLatency,
 };
 pub use published::Published;
-pub use sample::{Claim, Replicates, ReportError, Sample, Setup};
+pub use sample::{Replicates, ReportError, Sample, Setup};
 pub use table::table;

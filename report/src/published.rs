@@ -1,6 +1,9 @@
 //! What was published, beside what we find.
 
+use scenarios::Claim;
 use serde::{Deserialize, Serialize};
+
+use crate::comparison::Run;
 
 /// The published figures; ids are those of the project's list of targets.
 const TABLE: &str = include_str!("../data/published.csv");
@@ -8,8 +11,8 @@ const TABLE: &str = include_str!("../data/published.csv");
 /// One published figure, and whether ours is within the tolerance that was fixed before.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Published {
-    /// Id of the target, such as `T089`.
-    pub id: String,
+    /// Id of the target, such as `T089`; `None`: the scenario names the figure.
+    pub id: Option<String>,
     /// Where it is printed: document and section.
     pub source: String,
     /// The key of a run it is to be compared with, such as `isolation_slowdown_pct`.
@@ -20,6 +23,8 @@ pub struct Published {
     pub ours_pct: f64,
     /// Ours must be this close, where a tolerance was fixed.
     pub tolerance_pct: Option<f64>,
+    /// Ours must be at least this, where a bound was fixed.
+    pub at_least_pct: Option<f64>,
     /// Ours must be at most this, where a bound was fixed.
     pub at_most_pct: Option<f64>,
     /// Whether parameters were fitted to it; else ours is a prediction.
@@ -50,17 +55,38 @@ impl Row {
         let close = self.tolerance_pct.map(|pct| (ours_pct - self.value_pct).abs() <= pct);
         let low = self.at_most_pct.map(|pct| ours_pct <= pct);
         Published {
-            id: self.id.clone(),
+            id: Some(self.id.clone()),
             source: self.source.clone(),
             metric: self.metric.clone(),
             value_pct: self.value_pct,
             ours_pct,
             tolerance_pct: self.tolerance_pct,
+            at_least_pct: None,
             at_most_pct: self.at_most_pct,
             calibrated: calibrated_on.contains(&self.id),
             hit: close.or(low),
         }
     }
+}
+
+/// The published figure that a claim of the scenario names, if it is one of this run.
+pub(crate) fn of_claim(claim: &Claim, run: &Run) -> Option<Published> {
+    let same = claim.scheduler == run.scheduler && claim.background == run.background;
+    let value_pct = claim.published.filter(|_| same && claim.minus.is_none())?;
+    let ours_pct = run.metric(&claim.metric)?;
+    let bounded = claim.min.or(claim.max).is_some();
+    Some(Published {
+        id: None,
+        source: claim.source.clone(),
+        metric: claim.metric.clone(),
+        value_pct,
+        ours_pct,
+        tolerance_pct: None,
+        at_least_pct: claim.min,
+        at_most_pct: claim.max,
+        calibrated: claim.calibrated,
+        hit: bounded.then(|| claim.holds(|_| ours_pct)),
+    })
 }
 
 /// All rows.

@@ -1,6 +1,6 @@
 //! What a comparison is made from.
 
-use scenarios::Application;
+use scenarios::{Application, Claim};
 use serde::Serialize;
 use simulator::{Costs, Outcome};
 
@@ -36,21 +36,6 @@ pub enum Replicates {
     Seeds,
     /// The fitted parameters: each is a prediction, and their range is what is predicted.
     ParameterSets,
-}
-
-/// A bound on a figure that a scenario claims.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Claim {
-    /// Scheduler of the run.
-    pub scheduler: String,
-    /// Background of the run.
-    pub background: String,
-    /// Key of the figure, such as `isolation_slowdown_pct`.
-    pub metric: String,
-    /// Lowest value claimed.
-    pub at_least: Option<f64>,
-    /// Highest value claimed.
-    pub at_most: Option<f64>,
 }
 
 /// What is said once about a comparison.
@@ -149,14 +134,6 @@ pub enum ReportError {
     CalibratedOnPolicy {
         /// Id of the figure.
         id: String,
-    },
-    /// A claim is about a figure that does not exist.
-    #[error("claim on {metric}: there is no such figure; there are {known}")]
-    UnknownMetric {
-        /// What the claim names.
-        metric: String,
-        /// What it could name.
-        known: String,
     },
     /// The comparison could not be written in a format.
     #[error("cannot write {format}: {reason}")]

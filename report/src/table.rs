@@ -100,8 +100,8 @@ fn victims(comparison: &Comparison, finding: &Finding, width: usize, color: bool
         .collect();
     let mut columns = vec![
         Column::words("who", 0),
-        Column::words("class", 40),
-        Column::numbers("CPU time", 30),
+        Column::words("class", 5),
+        Column::numbers("CPU time", 6),
         Column::numbers("lost", 1),
         Column::words("to whom", 2),
     ];
@@ -111,11 +111,7 @@ fn victims(comparison: &Comparison, finding: &Finding, width: usize, color: bool
             .push(Column::numbers(&words::clean(&run.scheduler), if needed { 3 } else { place }));
     }
     let mut grid = Grid::new(columns);
-    for task in &baseline.tasks {
-        let first = baseline.tasks.iter().find(|other| other.name == task.name);
-        if task.role == Role::Background && !first.is_some_and(|first| std::ptr::eq(first, task)) {
-            continue;
-        }
+    for task in listed(baseline) {
         grid.push(victim(baseline, task, &others));
     }
     let scheduler = words::clean(&baseline.scheduler);
@@ -123,6 +119,17 @@ fn victims(comparison: &Comparison, finding: &Finding, width: usize, color: bool
         "\nWho loses how much to whom under {scheduler}, and how much slower each gets by scheduler"
     );
     format!("{}{}", wrap(&heading, width), grid.render(width, color))
+}
+
+/// The judged applications, then each background application once.
+pub(crate) fn listed(run: &Run) -> Vec<&Task> {
+    let mut listed: Vec<&Task> = run.judged().collect();
+    for task in run.tasks.iter().filter(|task| task.role == Role::Background) {
+        if !listed.iter().any(|other| other.role == task.role && other.name == task.name) {
+            listed.push(task);
+        }
+    }
+    listed
 }
 
 fn victim(baseline: &Run, task: &Task, others: &[&Run]) -> Vec<(String, Tone)> {

@@ -142,25 +142,34 @@ fn published(comparison: &Comparison) -> Option<String> {
         .then(|| format!("Within the tolerance of what was published: {}.", list(&parts)))
 }
 
+/// Claims on published figures are counted by [`published`] already.
 fn claim(claimed: &Claimed) -> Option<String> {
-    let claim = &claimed.claim;
-    let what = format!(
-        "{} under {} with {}",
-        clean(&claim.metric),
-        clean(&claim.scheduler),
-        clean(&claim.background)
-    );
-    let bound = match (claim.at_least, claim.at_most) {
+    if claimed.published.is_some() {
+        return None;
+    }
+    let bound = match (claimed.min, claimed.max) {
         (Some(low), Some(high)) => format!("from {low} to {high}"),
         (Some(low), None) => format!("at least {low}"),
         (None, Some(high)) => format!("at most {high}"),
         (None, None) => return None,
     };
-    match (claimed.holds, claimed.found) {
-        (Some(false), Some(found)) => {
+    let what = format!(
+        "{} under {} with {}",
+        clean(&claimed.figure),
+        clean(&claimed.scheduler),
+        clean(&claimed.background)
+    );
+    match (claimed.found, claimed.holds, claimed.must_fail) {
+        (Some(found), Some(false), false) => {
             Some(format!("A claim of the scenario FAILS: {what} is {found:.2}, not {bound}."))
         }
-        (None, _) => Some(format!("Not run, so not tested: {what} is {bound}.")),
+        (Some(found), Some(true), true) => Some(format!(
+            "A claim that is false on purpose was NOT caught: {what} is {found:.2}, {bound}."
+        )),
+        (Some(found), Some(false), true) => Some(format!(
+            "A claim that is false on purpose was caught: {what} is {found:.2}, not {bound}."
+        )),
+        (None, ..) => Some(format!("Not run, so not tested: {what} is {bound}.")),
         _ => None,
     }
 }

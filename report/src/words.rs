@@ -102,12 +102,17 @@ pub(crate) fn published(published: &Published) -> String {
 pub(crate) fn outcome(published: &Published) -> String {
     let off = signed_percent(published.ours_pct - published.value_pct);
     let off = off.trim_end_matches(" %");
-    match (published.hit, published.tolerance_pct, published.at_most_pct) {
-        (Some(true), Some(pct), _) => format!("hit (±{pct})"),
-        (Some(true), None, Some(pct)) => format!("hit (≤{pct})"),
-        (Some(false), Some(pct), _) => format!("MISS by {off} (±{pct})"),
-        (Some(false), None, Some(pct)) => format!("MISS by {off} (≤{pct})"),
-        _ => format!("{off} points"),
+    let bound = match (published.tolerance_pct, published.at_least_pct, published.at_most_pct) {
+        (Some(pct), ..) => format!("±{pct}"),
+        (None, Some(low), Some(high)) => format!("{low} to {high}"),
+        (None, Some(low), None) => format!("≥{low}"),
+        (None, None, Some(high)) => format!("≤{high}"),
+        (None, None, None) => String::new(),
+    };
+    match published.hit {
+        Some(true) => format!("hit ({bound})"),
+        Some(false) => format!("MISS, {off} ({bound})"),
+        None => format!("{off} points"),
     }
 }
 

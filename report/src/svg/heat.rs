@@ -1,0 +1,41 @@
+//! Who lost how much to whom: victims down, culprits across, the stronger the more.
+
+use super::{Anchor, Svg, fit, text_width};
+
+/// A matrix of percentages.
+#[derive(Clone, Debug)]
+pub(crate) struct Heat {
+    /// Names down.
+    pub(crate) victims: Vec<String>,
+    /// Names across.
+    pub(crate) culprits: Vec<String>,
+    /// Row by row, in percent.
+    pub(crate) values: Vec<Vec<f64>>,
+}
+
+const CELL: (f64, f64) = (84.0, 20.0);
+
+/// Draws a matrix; `most` is the value of the strongest shade. Returns the drawing and its height.
+pub(crate) fn heat(heat: &Heat, most: f64) -> (Svg, f64) {
+    let names = heat.victims.iter().map(|name| text_width(name)).fold(60.0, f64::max).min(150.0);
+    let left = names + 8.0;
+    let mut svg = Svg::new(left + CELL.0 * heat.culprits.len() as f64 + 2.0);
+    svg.text("soft small", (0.0, 13.0), Anchor::Start, "lost by / to");
+    for (column, culprit) in heat.culprits.iter().enumerate() {
+        let x = left + CELL.0 * (column as f64 + 0.5);
+        svg.text("small", (x, 13.0), Anchor::Middle, &fit(culprit, CELL.0));
+    }
+    for (row, victim) in heat.victims.iter().enumerate() {
+        let y = 20.0 + CELL.1 * row as f64;
+        svg.text("", (left - 6.0, y + 14.0), Anchor::End, &fit(victim, names));
+        for (column, culprit) in heat.culprits.iter().enumerate() {
+            let value = heat.values[row][column];
+            let x = left + CELL.0 * column as f64;
+            let title = format!("{victim} lost {value:.2} % of its CPU time to {culprit}");
+            svg.shade((x, y), CELL, value / most.max(1e-9), &title);
+            let text = if value == 0.0 { "–".to_owned() } else { format!("{value:.1} %") };
+            svg.text("small", (x + CELL.0 / 2.0, y + 14.0), Anchor::Middle, &text);
+        }
+    }
+    (svg, 24.0 + CELL.1 * heat.victims.len() as f64)
+}

@@ -1,0 +1,259 @@
+//! The figures of a comparison, against values computed by hand.
+
+// Each test file uses another part of the made-up runs.
+#[allow(dead_code)]
+mod synthetic;
+
+use cpu_model::Class;
+use report::{Comparison, Replicates, ReportError, Run, Sample, Setup, compare};
+use scenarios::{Claim, Role};
+use simulator::{Loss, TaskOutcome};
+use synthetic::{application, outcome, thread};
+
+const S: u64 = 1_000_000_000;
+
+/// A run of one program thread that ends and one background thread that does not.
+fn sample(background: &str, program: &str, replicate: u32, completion_ns: u64) -> Sample {
+    let tasks = vec![
+        thread(Some(completion_ns), completion_ns, 0, 2 * S),
+        thread(None, completion_ns, 0, 2 * completion_ns),
+    ];
+    let class = if background == "sse4" { Class::Scalar } else { Class::Avx512Heavy };
+    Sample {
+        scheduler: "fair".to_owned(),
+        background: background.to_owned(),
+        control: background == "sse4",
+        program: Some(program.to_owned()),
+        replicate,
+        sensors: "d7".to_owned(),
+        applications: vec![
+            application(program, Role::Foreground, Class::Scalar),
+            application("x265", Role::Background, class),
+        ],
+        thread_application: vec![0, 1],
+        outcome: outcome(tasks, Vec::new(), completion_ns),
+    }
+}
+
+/// Control completions of 1 s beside these.
+fn paired(completions: &[(&str, u32, u64)]) -> Vec<Sample> {
+    let pair = |&(program, replicate, ns): &(&str, u32, u64)| {
+        [sample("sse4", program, replicate, S), sample("avx512", program, replicate, ns)]
+    };
+    completions.iter().flat_map(pair).collect()
+}
+
+fn of(samples: Vec<Sample>) -> Comparison {
+    compare(Setup::default(), samples).unwrap()
+}
+
+fn judged(samples: Vec<Sample>) -> Run {
+    of(samples).runs.into_iter().find(|run| !run.control).unwrap()
+}
+
+#[track_caller]
+fn close(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-9, "{found} instead of {expected}");
+}
+
+#[test]
+fn isolation_averages_absolute_program_means() {
+    let run = judged(paired(&[
+        ("a", 0, 12 * S / 10),
+        ("a", 1, 14 * S / 10),
+        ("b", 0, 8 * S / 10),
+        ("b", 1, 10 * S / 10),
+    ]));
+    close(run.isolation_slowdown_pct, (30.0 + 10.0) / 2.0);
+    close(run.signed_slowdown_pct, (30.0 - 10.0) / 2.0);
+    close(run.slowdown_only_pct, 15.0);
+    // Shares of the replicates 20 and 20, so no spread; signed 0 and 20: t(1) * 10.
+    close(run.ci95_half_width_pct.unwrap(), 0.0);
+    close(run.signed_ci95_half_width_pct.unwrap(), 12.706 * 10.0);
+}
+
+#[test]
+fn replicates_are_paired_with_their_own_control() {
+    let mut samples = paired(&[("a", 0, 2 * S), ("a", 1, 3 * S)]);
+    samples[2].outcome = sample("sse4", "a", 1, 2 * S).outcome;
+    close(judged(samples).isolation_slowdown_pct, (100.0 + 50.0) / 2.0);
+}
+
+#[test]
+fn parameter_sets_give_a_range_and_no_interval() {
+    let setup = Setup { replicates: Replicates::ParameterSets, ..Setup::default() };
+    let samples = paired(&[("a", 0, 12 * S / 10), ("a", 1, 8 * S / 10), ("a", 2, 9 * S / 10)]);
+    let comparison = compare(setup, samples).unwrap();
+    let run = comparison.runs.iter().find(|run| !run.control).unwrap();
+    assert_eq!(run.ci95_half_width_pct, None);
+    let [low, high] = run.range_pct.unwrap();
+    close(low, 10.0);
+    close(high, 20.0);
+}
+
+#[test]
+fn a_control_has_slowdown_one_whatever_its_own_times() {
+    let comparison = of(paired(&[("a", 0, 2 * S), ("b", 0, S / 2)]));
+    let control = comparison.runs.iter().find(|run| run.control).unwrap();
+    close(control.isolation_slowdown_pct, 0.0);
+    close(control.unfairness, 1.0);
+    assert!(control.tasks.iter().all(|task| task.slowdown == Some(1.0)));
+}
+
+#[test]
+fn a_background_is_slowed_by_its_rate_of_work() {
+    let mut samples = paired(&[("a", 0, 2 * S)]);
+    samples[1].outcome.tasks[1].ref_cycles = S;
+    let run = judged(samples);
+    // Two cycles a nanosecond with the control, half a cycle now.
+    close(run.tasks[1].slowdown.unwrap(), 4.0);
+    close(run.unfairness, 4.0 / 2.0);
+    // Progress 1/2 and 1/4: (3/4)^2 / (2 * 5/16).
+    close(run.jain, 0.9);
+}
+
+#[test]
+fn a_background_named_after_its_variant_is_found_by_its_place() {
+    let mut samples = paired(&[("a", 0, S)]);
+    samples[1].applications[1].name = "x265-avx512".to_owned();
+    assert_eq!(judged(samples).tasks[1].slowdown, Some(1.0));
+}
+
+#[test]
+fn a_foreground_that_did_not_end_is_judged_by_its_rate_and_said_so() {
+    let mut samples = paired(&[("a", 0, S)]);
+    samples[1].outcome.tasks[0] = thread(None, S, 0, S);
+    samples[1].outcome.completed = false;
+    let run = judged(samples);
+    close(run.isolation_slowdown_pct, 100.0);
+    assert_eq!((run.unfinished, run.tasks[0].completion_s), (1, None));
+}
+
+#[test]
+fn an_application_ends_with_its_last_thread() {
+    let mut samples = paired(&[("a", 0, S)]);
+    for sample in &mut samples {
+        sample.thread_application.push(0);
+        let early = thread(Some(S / 2), S / 2, 0, S);
+        sample.outcome.tasks.push(early);
+    }
+    samples[1].outcome.tasks[2].completion_ns = Some(3 * S);
+    let run = judged(samples);
+    close(run.tasks[0].completion_s.unwrap(), 3.0);
+    close(run.isolation_slowdown_pct, 200.0);
+}
+
+#[test]
+fn remote_overhead_is_lost_time_over_what_is_left_of_the_foreground_only() {
+    let mut samples = paired(&[("a", 0, S), ("b", 0, S)]);
+    samples[1].outcome.tasks[0].lost_ns = S / 5;
+    samples[1].outcome.tasks[1].lost_ns = S / 2;
+    let run = judged(samples);
+    close(run.remote_avx_overhead_pct, 25.0 / 2.0);
+    close(run.tasks[1].remote_avx_overhead_pct, 100.0);
+}
+
+#[test]
+fn cpu_time_is_compared_with_that_of_the_control() {
+    let mut samples = paired(&[("a", 0, S)]);
+    samples[1].outcome.tasks[0].cpu_time_ns = 13 * S / 10;
+    close(judged(samples).cpu_time_vs_sse_pct, 30.0);
+}
+
+#[test]
+fn losses_are_means_over_replicates_summed_over_programs() {
+    let mut samples = paired(&[("a", 0, S), ("a", 1, S), ("b", 0, S), ("b", 1, S)]);
+    let loss = |lost_ns, repaid_ns| Loss { victim: 1, culprit: 1, lost_ns, repaid_ns };
+    for (index, lost) in [(1, 4), (3, 2), (5, 1), (7, 1)] {
+        samples[index].outcome.losses = vec![loss(lost * S, lost * S / 2)];
+    }
+    let run = judged(samples);
+    assert_eq!(run.losses.len(), 1);
+    assert_eq!((&*run.losses[0].victim, &*run.losses[0].culprit), ("x265", "x265"));
+    close(run.losses[0].lost_s, 3.0 + 1.0);
+    close(run.losses[0].repaid_s, 2.0);
+}
+
+#[test]
+fn counts_are_sums_and_wake_ups_are_merged() {
+    let mut samples = paired(&[("a", 0, S), ("b", 0, 3 * S)]);
+    for (index, ns) in [(1, 1_000), (3, 9_000_000_000)] {
+        samples[index].outcome.wake_latency_ns = hdrhistogram::Histogram::new(3).unwrap();
+        samples[index].outcome.wake_latency_ns.record(ns).unwrap();
+    }
+    let run = judged(samples);
+    assert_eq!((run.switches, run.migrations, run.events), (2000, 20, 10_000));
+    close(run.simulated_s, 4.0);
+    assert_eq!(run.wake_latency.count, 2);
+    assert!(run.wake_latency.max_us > 8_900_000.0 && run.wake_latency.p50_us < 1.1);
+}
+
+#[test]
+fn sensor_sets_are_runs_of_their_own() {
+    let mut samples = paired(&[("a", 0, 2 * S)]);
+    let mut others = paired(&[("a", 0, 3 * S)]);
+    others.iter_mut().for_each(|sample| sample.sensors = "truth".to_owned());
+    samples.extend(others);
+    let comparison = of(samples);
+    let found: Vec<(&str, f64)> =
+        comparison.compared().map(|run| (&*run.sensors, run.isolation_slowdown_pct)).collect();
+    assert_eq!(found, [("d7", 100.0), ("truth", 200.0)]);
+}
+
+#[test]
+fn order_of_replicates_does_not_change_a_byte() {
+    let forward = of(paired(&[("a", 0, S), ("a", 1, 2 * S), ("a", 2, 4 * S)]));
+    let backward = of(paired(&[("a", 2, 4 * S), ("a", 1, 2 * S), ("a", 0, S)]));
+    assert_eq!(forward.to_json().unwrap(), backward.to_json().unwrap());
+}
+
+#[test]
+fn a_claim_is_judged_on_its_run() {
+    let claim = |scheduler: &str, max| Claim {
+        scheduler: scheduler.to_owned(),
+        background: "avx512".to_owned(),
+        metric: "isolation_slowdown_pct".to_owned(),
+        minus: Some(("signed_slowdown_pct".to_owned(), 0.5)),
+        min: None,
+        max: Some(max),
+        published: None,
+        calibrated: false,
+        must_fail: false,
+        source: "our choice".to_owned(),
+    };
+    let claims = vec![claim("fair", 6.0), claim("fair", 4.0), claim("cfs", 6.0)];
+    let setup = Setup { claims, ..Setup::default() };
+    let claims = compare(setup, paired(&[("a", 0, 11 * S / 10)])).unwrap().claims;
+    close(claims[0].found.unwrap(), 5.0);
+    let holds: Vec<_> = claims.iter().map(|claimed| claimed.holds).collect();
+    assert_eq!(holds, [Some(true), Some(false), None]);
+}
+
+fn refused(change: impl FnOnce(&mut Vec<Sample>)) -> ReportError {
+    let mut samples = paired(&[("a", 0, S), ("b", 0, S)]);
+    change(&mut samples);
+    compare(Setup::default(), samples).unwrap_err()
+}
+
+#[test]
+fn samples_that_make_no_comparison_are_refused() {
+    assert_eq!(refused(Vec::clear), ReportError::Empty);
+    let error = refused(|samples| drop(samples.remove(0)));
+    assert!(matches!(error, ReportError::NoControl { program, .. } if program == "a"));
+    let error = refused(|samples| samples.extend(paired(&[("b", 1, S)])));
+    assert!(matches!(error, ReportError::Uneven { found: 2, expected: 1, .. }));
+    let error = refused(|samples| samples[0].thread_application[0] = 7);
+    assert!(matches!(error, ReportError::Inconsistent { .. }));
+    let error = refused(|samples| samples[1].outcome.tasks.push(TaskOutcome::default()));
+    assert!(matches!(error, ReportError::Inconsistent { .. }));
+    let error = refused(|samples| samples[1].outcome.tasks[0] = thread(None, 0, 0, 0));
+    assert!(matches!(error, ReportError::NoProgress { application, .. } if application == "a"));
+}
+
+#[test]
+fn a_policy_may_not_be_calibrated_on() {
+    let setup = |id: &str| Setup { calibrated_on: vec![id.to_owned()], ..Setup::default() };
+    let of = |id| compare(setup(id), paired(&[("a", 0, S)]));
+    assert_eq!(of("T090").unwrap_err(), ReportError::CalibratedOnPolicy { id: "T090".to_owned() });
+    assert!(of("T089").is_ok());
+}
