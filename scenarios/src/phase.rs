@@ -7,7 +7,10 @@ use crate::fields::{Fields, Place, Value, list_or_empty};
 use crate::number::Number;
 
 /// Kinds of phases, for errors.
-const KINDS: &str = "compute, sleep, barrier, lock, unlock, wait, wake, wake_others, repeat, forever, first, others";
+const KINDS: &str = concat!(
+    "compute, sleep, barrier, lock, unlock, wait, wake, wake_others, ",
+    "repeat, forever, first, others"
+);
 
 /// One phase and where it stands.
 #[derive(Clone, Debug, PartialEq)]

@@ -171,6 +171,12 @@ impl Scenario {
         self.background.iter().map(|variant| variant.name.as_str())
     }
 
+    /// Whether cores may run above their base frequency.
+    #[must_use]
+    pub fn turbo(&self) -> bool {
+        self.machine.turbo
+    }
+
     /// Index of the background that the others are compared with.
     #[must_use]
     pub fn control(&self) -> usize {

@@ -44,7 +44,9 @@ name = "culprit"
 threads = 2
 instances = 2
 phases = [{ forever = { variants = 2, phases = [
-    { compute = { work_us = 2000, burst_us = "@burst_us", mix = [{ class = "avx512-heavy", share = "@share" }] } },
+    { compute = { work_us = 2000, burst_us = "@burst_us", mix = [
+        { class = "avx512-heavy", share = "@share" },
+    ] } },
     { barrier = "b" },
 ] } }]
 [[claim]]
@@ -54,6 +56,8 @@ metric = "isolation_slowdown_pct"
 max = 1.0
 source = "our choice"
 "#;
+
+type Refusal = (&'static str, &'static str, u32, &'static str, &'static str);
 
 /// The error of [`GOOD`] with one piece of text replaced.
 fn refusal(from: &str, to: &str) -> ScenarioError {
@@ -94,172 +98,197 @@ fn unknown_fields_are_refused_with_those_there_are() {
     refused("cores = 4", "core = 4", sentence);
 }
 
+/// A piece of [`GOOD`], what it becomes, and the line, field and expectation of the refusal.
+const WRONG_VALUES: &[Refusal] = &[
+    ("cores = 4", "cores = 0", 8, "machine.cores", "a whole number from 1 to"),
+    ("cores = 4", "cores = 600", 8, "machine.cores", "at most 1024 logical"),
+    ("limit_s = 10", "limit_s = -1", 11, "run.limit_s", "a number from"),
+    (
+        "work_us = 1000",
+        "work_us = -5",
+        22,
+        "foreground[0].phases[0].compute.work_us",
+        "a number from",
+    ),
+    (
+        "work_us = 1000",
+        "work_us = 1e300",
+        22,
+        "foreground[0].phases[0].compute.work_us",
+        "a number",
+    ),
+    ("work_us = 1000", "work_us = nan", 22, "foreground[0].phases[0].compute.work_us", "a number"),
+    (
+        "work_us = 1000",
+        "work_us = 99999999999999999999",
+        22,
+        "foreground[0].phases[0].compute.work_us",
+        "a number",
+    ),
+    (
+        "stall = 0.2",
+        "stall = 1.2",
+        22,
+        "foreground[0].phases[0].compute.stall",
+        "a number from 0 to 1",
+    ),
+    (
+        "\"scalar\"",
+        "\"sse\"",
+        22,
+        "foreground[0].phases[0].compute.class",
+        "one of scalar, avx2-light",
+    ),
+    (
+        "\"scalar\"",
+        "\"@kernel\"",
+        22,
+        "foreground[0].phases[0].compute.class",
+        "a class that every",
+    ),
+    ("threads = 4", "threads = 65537", 19, "foreground[0].threads", "a number from 1 to 65536"),
+    ("threads = 4", "threads = 1.5", 19, "foreground[0].threads", "a whole number"),
+    (
+        "instances = 2",
+        "instances = 40000",
+        36,
+        "background[1].application[0].threads",
+        "at most 65536 threads",
+    ),
+    ("\"0-7\"", "\"0-8\"", 20, "foreground[0].affinity", "CPUs of this machine, which are 0-7"),
+    ("\"0-7\"", "\"7-0\"", 20, "foreground[0].affinity", "logical CPUs"),
+    (
+        "\"@burst_us\"",
+        "\"@bursts\"",
+        39,
+        "background[1].application[0].phases[0].forever.phases[0].compute.burst_us",
+        "a parameter",
+    ),
+    (
+        "share = 0.5",
+        "share = 1.5",
+        40,
+        "background[1].application[0].phases[0].forever.phases[0].compute.mix[0].share",
+        "a number from 0 to 1, but \"@share\" makes it 1.5",
+    ),
+    ("burst_us = 400", "burst = 400", 16, "fit[0].burst", "a name that [parameters] has"),
+    (
+        "burst_us = 400",
+        "burst_us = -400",
+        39,
+        "background[1].application[0].phases[0].forever.phases[0].compute.burst_us",
+        "a number",
+    ),
+    (
+        "name = \"culprit\"",
+        "name = \"victim\"",
+        35,
+        "background[1].application[0].name",
+        "a name other than the taken",
+    ),
+    ("name = \"avx512\"\n", "name = \"sse4\"\n", 33, "background[1].name", "a name other than"),
+    (
+        "name = \"avx512\"\n",
+        "name = \"avx512\"\ncontrol = true\n",
+        33,
+        "background[1].name",
+        "only one",
+    ),
+    ("control = true\n", "", 30, "background[0].name", "one variant with"),
+    (
+        "name = \"culprit\"",
+        "name = \"\\u001b[2J\"",
+        35,
+        "background[1].application[0].name",
+        "a name of",
+    ),
+    (
+        "background = \"avx512\"",
+        "background = \"avx2\"",
+        46,
+        "claim[0].background",
+        "one of avx512, sse4",
+    ),
+    ("\"isolation_slowdown_pct\"", "\"speed\"", 47, "claim[0].metric", "one of"),
+    ("max = 1.0\n", "", 44, "claim[0].max", "min, max or published, but the field is missing"),
+    (
+        "cpu = \"xeon-gold-6130\"\n",
+        "",
+        1,
+        "cpu",
+        "the name of a CPU table, but the field is missing",
+    ),
+];
+
 #[test]
 fn wrong_values_are_refused() {
-    for (from, to, sentence) in [
-        ("cores = 4", "cores = 0", "it.toml:8: `machine.cores`: expected a whole number from 1 to"),
-        ("cores = 4", "cores = 600", "it.toml:8: `machine.cores`: expected at most 1024 logical"),
-        ("limit_s = 10", "limit_s = -1", "it.toml:11: `run.limit_s`: expected a number from"),
-        (
-            "work_us = 1000",
-            "work_us = -5",
-            "it.toml:22: `foreground[0].phases[0].compute.work_us`: expected a number from",
-        ),
-        (
-            "work_us = 1000",
-            "work_us = 1e300",
-            "it.toml:22: `foreground[0].phases[0].compute.work_us`: ",
-        ),
-        (
-            "work_us = 1000",
-            "work_us = nan",
-            "it.toml:22: `foreground[0].phases[0].compute.work_us`: ",
-        ),
-        (
-            "work_us = 1000",
-            "work_us = 99999999999999999999",
-            "it.toml:22: `foreground[0].phases[0].compute.work_us`: ",
-        ),
-        (
-            "stall = 0.2",
-            "stall = 1.2",
-            "it.toml:22: `foreground[0].phases[0].compute.stall`: expected a number from 0 to 1",
-        ),
-        (
-            "\"scalar\"",
-            "\"sse\"",
-            "it.toml:22: `foreground[0].phases[0].compute.class`: expected one of scalar, avx2-light",
-        ),
-        (
-            "\"scalar\"",
-            "\"@kernel\"",
-            "it.toml:22: `foreground[0].phases[0].compute.class`: expected a class that every",
-        ),
-        (
-            "threads = 4",
-            "threads = 65537",
-            "it.toml:19: `foreground[0].threads`: expected a number from 1 to 65536",
-        ),
-        (
-            "threads = 4",
-            "threads = 1.5",
-            "it.toml:19: `foreground[0].threads`: expected a whole number",
-        ),
-        (
-            "instances = 2",
-            "instances = 40000",
-            "it.toml:36: `background[1].application[0].threads`: expected at most 65536 threads",
-        ),
-        (
-            "\"0-7\"",
-            "\"0-8\"",
-            "it.toml:20: `foreground[0].affinity`: expected CPUs of this machine, which are 0-7",
-        ),
-        ("\"0-7\"", "\"7-0\"", "it.toml:20: `foreground[0].affinity`: expected logical CPUs"),
-        (
-            "\"@burst_us\"",
-            "\"@bursts\"",
-            "it.toml:39: `background[1].application[0].phases[0].forever.phases[0].compute.burst_us`: expected a parameter",
-        ),
-        (
-            "share = 0.5",
-            "share = 1.5",
-            "it.toml:39: `background[1].application[0].phases[0].forever.phases[0].compute.mix[0].share`: expected a number from 0 to 1, but \"@share\" makes it 1.5",
-        ),
-        (
-            "burst_us = 400",
-            "burst = 400",
-            "it.toml:16: `fit[0].burst`: expected a name that [parameters] has",
-        ),
-        ("burst_us = 400", "burst_us = -400", "it.toml:39: "),
-        (
-            "name = \"culprit\"",
-            "name = \"victim\"",
-            "it.toml:35: `background[1].application[0].name`: expected a name other than the taken",
-        ),
-        (
-            "name = \"avx512\"\n",
-            "name = \"sse4\"\n",
-            "it.toml:33: `background[1].name`: expected a name other than",
-        ),
-        (
-            "name = \"avx512\"\n",
-            "name = \"avx512\"\ncontrol = true\n",
-            "it.toml:33: `background[1].name`: expected only one",
-        ),
-        ("control = true\n", "", "it.toml:30: `background[0].name`: expected one variant with"),
-        (
-            "name = \"culprit\"",
-            "name = \"\\u001b[2J\"",
-            "it.toml:35: `background[1].application[0].name`: expected a name of",
-        ),
-        (
-            "background = \"avx512\"",
-            "background = \"avx2\"",
-            "it.toml:44: `claim[0].background`: expected one of avx512, sse4",
-        ),
-        (
-            "\"isolation_slowdown_pct\"",
-            "\"speed\"",
-            "it.toml:45: `claim[0].metric`: expected one of",
-        ),
-        (
-            "max = 1.0\n",
-            "",
-            "it.toml:42: `claim[0].max`: expected min, max or published, but the field is missing",
-        ),
-        (
-            "cpu = \"xeon-gold-6130\"\n",
-            "",
-            "it.toml:1: `cpu`: expected the name of a CPU table, but the field is missing",
-        ),
-    ] {
-        refused(from, to, sentence);
+    for (from, to, line, field, expected) in WRONG_VALUES {
+        refused(from, to, &format!("it.toml:{line}: `{field}`: expected {expected}"));
     }
 }
 
+/// The same, for threads that could never go on.
+const WAITING_FOR_EVER: &[Refusal] = &[
+    (
+        "{ barrier = \"b\" },\n    { first",
+        "{ first = [{ barrier = \"b\" }] },\n    { first",
+        25,
+        "foreground[0].phases[3].first[0].barrier",
+        "all 4 threads of the barrier",
+    ),
+    (
+        "{ lock = \"l\" },\n",
+        "{ wait = \"w\" },\n    { lock = \"l\" },\n",
+        23,
+        "foreground[0].phases[1].wait",
+        "enough wakes",
+    ),
+    (
+        "    { lock = \"l\" },\n",
+        "",
+        23,
+        "foreground[0].phases[1].unlock",
+        "a lock that victim/0 holds",
+    ),
+    (
+        "    { unlock = \"l\" },\n",
+        "",
+        23,
+        "foreground[0].phases[1].lock",
+        "a lock that is given back",
+    ),
+    (
+        "{ wake_others = \"s\" }",
+        "{ wait = \"a\" }, { wake_others = \"s\" }",
+        26,
+        "foreground[0].phases[4].first[0].wait",
+        "enough wakes",
+    ),
+    (
+        "{ lock = \"l\" },\n",
+        "{ first = [{ wait = \"x\" }, { wake_others = \"y\" }] },\n\
+             { others = [{ wait = \"y\" }, { wake = \"x\" }] },\n{ lock = \"l\" },\n",
+        23,
+        "foreground[0].phases[1].first[0].wait",
+        "enough wakes that do not depend",
+    ),
+    (
+        "{ lock = \"l\" },\n",
+        "{ forever = [{ sleep = { us = 1 } }] },\n",
+        23,
+        "foreground[0].phases[1].forever",
+        "a foreground that ends",
+    ),
+];
+
 #[test]
 fn threads_that_wait_for_ever_are_refused() {
-    for (from, to, sentence) in [
-        (
-            "{ barrier = \"b\" },\n    { first",
-            "{ first = [{ barrier = \"b\" }] },\n    { first",
-            "it.toml:25: `foreground[0].phases[3].first[0].barrier`: expected all 4 threads of the barrier",
-        ),
-        (
-            "{ lock = \"l\" },\n",
-            "{ wait = \"w\" },\n    { lock = \"l\" },\n",
-            "it.toml:23: `foreground[0].phases[1].wait`: expected enough wakes",
-        ),
-        (
-            "    { lock = \"l\" },\n",
-            "",
-            "it.toml:23: `foreground[0].phases[1].unlock`: expected a lock that victim/0 holds",
-        ),
-        (
-            "    { unlock = \"l\" },\n",
-            "",
-            "it.toml:23: `foreground[0].phases[1].lock`: expected a lock that is given back",
-        ),
-        (
-            "{ wake_others = \"s\" }",
-            "{ wait = \"a\" }, { wake_others = \"s\" }",
-            "it.toml:26: `foreground[0].phases[4].first[0].wait`",
-        ),
-        (
-            "{ lock = \"l\" },\n",
-            "{ first = [{ wait = \"x\" }, { wake_others = \"y\" }] },\n    { others = [{ wait = \"y\" }, { wake = \"x\" }] },\n    { lock = \"l\" },\n",
-            "it.toml:23: `foreground[0].phases[1].first[0].wait`: expected enough wakes that do not depend",
-        ),
-        (
-            "{ lock = \"l\" },\n",
-            "{ forever = [{ sleep = { us = 1 } }] },\n",
-            "it.toml:23: `foreground[0].phases[1].forever`: expected a foreground that ends",
-        ),
-    ] {
-        refused(from, to, sentence);
+    for (from, to, line, field, expected) in WAITING_FOR_EVER {
+        refused(from, to, &format!("it.toml:{line}: `{field}`: expected {expected}"));
     }
-    let idle = GOOD.replace("{ compute = { work_us = 2000, burst_us = \"@burst_us\", mix = [{ class = \"avx512-heavy\", share = \"@share\" }] } },", "");
+    let (head, tail) = GOOD.split_once("    { compute = { work_us = 2000").unwrap();
+    let tail = tail.split_once("] } },\n").unwrap().1;
+    let idle = format!("{head}{tail}");
     let said = Scenario::parse(&idle, "it.toml").unwrap_err().to_string();
     assert!(said.contains("expected a compute or sleep phase in an endless loop"), "{said}");
 }

@@ -47,6 +47,14 @@ fn every_shipped_scenario_is_read_and_has_its_file_name() {
 }
 
 #[test]
+fn example_of_the_readme_is_a_scenario() {
+    let readme = include_str!("../README.md");
+    let example = readme.split("```toml").nth(1).and_then(|rest| rest.split("```").next());
+    let scenario = Scenario::parse(example.unwrap(), "README.md").unwrap();
+    assert_eq!(scenario.cases().len(), 2);
+}
+
+#[test]
 fn x265_classes_get_the_shares_of_the_parameters() {
     let workload = workload(&shipped("parsec-x265"), "ferret", "avx512");
     let x265 = workload.threads.iter().find(|thread| thread.name == "x265.2/5").unwrap();
