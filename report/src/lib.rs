@@ -8,18 +8,22 @@ mod compare;
 mod comparison;
 mod grid;
 mod metrics;
+mod page;
 mod published;
 mod run;
 mod sample;
 mod statistics;
+mod svg;
 mod table;
 mod verdict;
+mod window;
 mod words;
 
 pub use compare::compare;
 pub use comparison::{
     Claimed, Comparison, CostTable, LossEntry, Parameter, Run, SCHEMA, Task, WakeLatency,
 };
+pub use page::{Gantt, bars_svg, page};
 pub use published::Published;
 pub use sample::{Replicates, ReportError, Sample, Setup};
 pub use table::table;

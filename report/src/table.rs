@@ -196,26 +196,6 @@ fn legend(comparison: &Comparison, width: usize) -> String {
     for note in &comparison.notes {
         lines += &wrap(&words::clean(note), width);
     }
-    lines += &wrap(&settings(comparison), width);
+    lines += &wrap(&words::settings(comparison), width);
     lines
-}
-
-/// CPU, sensors, seed and number of runs in a line.
-pub(crate) fn settings(comparison: &Comparison) -> String {
-    let first = comparison.runs.first();
-    let simulated_s: f64 = comparison.runs.iter().map(|run| run.simulated_s).sum();
-    let fits = match comparison.replicates {
-        crate::Replicates::Seeds => "seeds",
-        crate::Replicates::ParameterSets => "fitted parameter sets",
-    };
-    format!(
-        "{} on {}, sensors {}, seed {}, {} programs x {} {fits}, {simulated_s:.0} s simulated; \
-         ± is half a 95 % interval.",
-        words::clean(&comparison.scenario),
-        words::clean(&comparison.cpu),
-        words::clean(&comparison.sensors),
-        comparison.seed,
-        first.map_or(0, |run| run.programs),
-        first.map_or(0, |run| run.replicates),
-    )
 }

@@ -1,7 +1,8 @@
 //! Words and numbers as every output shows them.
 
-use crate::comparison::Run;
+use crate::comparison::{Comparison, Run};
 use crate::published::Published;
+use crate::sample::Replicates;
 
 /// A name that came from a user, harmless to a terminal: control characters and those that
 /// reorder or hide text are shown as their code point.
@@ -123,6 +124,26 @@ pub(crate) fn list(names: &[String]) -> String {
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
+}
+
+/// CPU, sensors, seed and number of runs in a line.
+pub(crate) fn settings(comparison: &Comparison) -> String {
+    let first = comparison.runs.first();
+    let simulated_s: f64 = comparison.runs.iter().map(|run| run.simulated_s).sum();
+    let fits = match comparison.replicates {
+        Replicates::Seeds => "seeds",
+        Replicates::ParameterSets => "fitted parameter sets",
+    };
+    format!(
+        "{} on {}, sensors {}, seed {}, {} programs x {} {fits}, {simulated_s:.0} s simulated; \
+         ± is half a 95 % interval.",
+        clean(&comparison.scenario),
+        clean(&comparison.cpu),
+        clean(&comparison.sensors),
+        comparison.seed,
+        first.map_or(0, |run| run.programs),
+        first.map_or(0, |run| run.replicates),
+    )
 }
 
 #[cfg(test)]

@@ -61,7 +61,13 @@ impl Svg {
         Self { width, body: String::new() }
     }
 
-    pub(crate) fn rect(&mut self, class: &str, (x, y): (f64, f64), (width, height): (f64, f64), title: &str) {
+    pub(crate) fn rect(
+        &mut self,
+        class: &str,
+        (x, y): (f64, f64),
+        (width, height): (f64, f64),
+        title: &str,
+    ) {
         let _ = write!(
             self.body,
             "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"",
@@ -105,7 +111,13 @@ impl Svg {
     }
 
     /// A rectangle whose strength says how much: 0 is nothing, 1 the most.
-    pub(crate) fn shade(&mut self, (x, y): (f64, f64), (width, height): (f64, f64), strength: f64, title: &str) {
+    pub(crate) fn shade(
+        &mut self,
+        (x, y): (f64, f64),
+        (width, height): (f64, f64),
+        strength: f64,
+        title: &str,
+    ) {
         let _ = write!(
             self.body,
             "<rect class=\"shade\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill-opacity=\"{:.2}\"",
@@ -133,7 +145,9 @@ impl Svg {
 
     /// The drawing as a file of its own.
     pub(crate) fn standalone(self, height: f64, label: &str) -> String {
-        let style = format!("<style>{CHART_CSS}</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>");
+        let style = format!(
+            "<style>{CHART_CSS}</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>"
+        );
         self.finish(height, label, &style)
     }
 
@@ -190,7 +204,10 @@ mod tests {
 
     #[test]
     fn coordinates_are_short() {
-        assert_eq!((number(1.0), number(-0.01), number(2.25)), ("1".into(), "0".into(), "2.2".into()));
+        assert_eq!(
+            (number(1.0), number(-0.01), number(2.25)),
+            ("1".into(), "0".into(), "2.2".into())
+        );
     }
 
     #[test]
