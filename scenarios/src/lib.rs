@@ -17,9 +17,7 @@ mod workload;
 pub use claim::{Claim, METRICS};
 pub use embedded::{by_name, names};
 pub use error::{SCHEMA, ScenarioError};
-pub use replay::{
-    ClassRule, ClassRuleError, ReplayError, ReplayOptions, ReplayReport, from_recording,
-};
+pub use replay::{ReplayError, ReplayOptions, ReplayReport, from_recording};
 pub use scenario::{CPUS_MAX, Case, ForegroundMode, MachineDefaults, Run, Scenario, THREADS_MAX};
 pub use workload::{
     Application, Barrier, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload,

@@ -92,7 +92,7 @@ fn read_base(value: &Value) -> Result<Scenario, ScenarioError> {
     let Some((file, text)) = text else {
         return Err(value.error("the name of a shipped scenario"));
     };
-    let mut base = Scenario::parse(text, file)?;
+    let mut base = Scenario::read(text, file)?;
     base.claims.clear();
     Ok(base)
 }

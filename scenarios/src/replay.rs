@@ -7,7 +7,6 @@
 //! was recorded earlier, and each semaphore has one waiting thread, no order of execution can
 //! deadlock, however incomplete the recording is.
 
-mod rule;
 mod timeline;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,11 +16,7 @@ use trace::{History, TaskInfo};
 
 use crate::scenario::{CPUS_MAX, THREADS_MAX};
 use crate::workload::{Application, CpuSet, Machine, Role, Step, Thread, Workload};
-pub use rule::{ClassRule, ClassRuleError};
-use timeline::{Kind, Timeline, Track};
-
-/// Instructions of its class per 1000 cycles of a task without marks: one a cycle, our choice.
-const RATE_PERMILLE: u32 = 1000;
+use timeline::{Timeline, Track};
 
 /// How to read a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,10 +27,6 @@ pub struct ReplayOptions {
     pub cpus: Option<u32>,
     /// Hardware threads of a core where the recording does not say.
     pub threads_per_core: u32,
-    /// Classes of tasks by name, in force until a mark says otherwise.
-    pub rules: Vec<ClassRule>,
-    /// Share of the time at the reference frequency that memory stalls take, in permille.
-    pub stall_permille: u32,
     /// Whether threads of the kernel run too; otherwise they count as devices.
     pub kernel_threads: bool,
 }
@@ -100,6 +91,8 @@ impl Workload {
 ///
 /// Applications without wide instructions are the foreground, those with them the background;
 /// when every application has them, all are the foreground. Threads of the kernel are background.
+/// Classes are those of the history's phases ([`trace::annotate`] adds them); a task is scalar
+/// before its first phase.
 ///
 /// # Errors
 /// When the recording names no class, holds no work, or does not fit the limits.
@@ -111,16 +104,7 @@ pub fn from_recording(
     let replayed: Vec<&TaskInfo> = (history.header.tasks.iter())
         .filter(|task| task.tid != 0 && (options.kernel_threads || !task.kernel))
         .collect();
-    let kind = |task: &&TaskInfo| {
-        let class = ClassRule::class_of(&options.rules, &task.comm, &task.app);
-        let kind = Kind {
-            class: class.unwrap_or_default(),
-            rate_permille: RATE_PERMILLE,
-            stall_permille: options.stall_permille,
-        };
-        (task.tid, kind)
-    };
-    let timeline = Timeline::follow(history, &replayed.iter().map(kind).collect());
+    let timeline = Timeline::follow(history, replayed.iter().map(|task| task.tid));
     let mut report = ReplayReport {
         recorded_ns: history.header.end_ns.saturating_sub(history.header.start_ns),
         dependencies: timeline.dependencies,

@@ -135,6 +135,13 @@ impl Scenario {
     /// # Errors
     /// The first mistake, with file, line, field and what was expected.
     pub fn parse(text: &str, file: &str) -> Result<Self, ScenarioError> {
+        let scenario = Self::read(text, file)?;
+        scenario.check()?;
+        Ok(scenario)
+    }
+
+    /// Reads a scenario without compiling its cases.
+    pub(crate) fn read(text: &str, file: &str) -> Result<Self, ScenarioError> {
         let file = &printable(file);
         let source = Source::new(file, text);
         let document = DeTable::parse(text).map_err(|error| ScenarioError::Syntax {
@@ -143,9 +150,7 @@ impl Scenario {
             reason: printable(error.message()),
         })?;
         let place = Place { file: source.file.clone(), line: 1, field: String::new() };
-        let scenario = read_scenario(Fields::new(&source, document.get_ref(), place))?;
-        scenario.check()?;
-        Ok(scenario)
+        read_scenario(Fields::new(&source, document.get_ref(), place))
     }
 
     /// Every run: foreground applications by backgrounds, those of one foreground together.

@@ -7,15 +7,14 @@ use crate::workload::{Draw, Spread};
 
 const KHZ: u32 = 2_000_000;
 
-fn options(rule: &str) -> ReplayOptions {
-    ReplayOptions {
-        recorded_khz: KHZ,
-        cpus: None,
-        threads_per_core: 1,
-        rules: vec![rule.parse().unwrap()],
-        stall_permille: 0,
-        kernel_threads: true,
-    }
+const OPTIONS: ReplayOptions =
+    ReplayOptions { recorded_khz: KHZ, cpus: None, threads_per_core: 1, kernel_threads: true };
+
+/// The history with the classes of a rule such as `x265*=avx512-heavy`.
+fn ruled(mut history: History, rule: &str) -> History {
+    let rules = trace::classes::Rules::parse(&[rule.to_owned()]).unwrap();
+    trace::annotate(&mut history, &rules, &trace::marks::Marks::default());
+    history
 }
 
 /// A history of tasks 1, 2, … on two CPUs; times in us, from 0 to the last record's.
@@ -57,7 +56,7 @@ fn work(us: u64, class: Class) -> Step {
     Step::Compute(crate::workload::Work {
         ref_cycles: Draw { mean: us * u64::from(KHZ) / 1000, spread: Spread::Fixed },
         class,
-        rate_permille: RATE_PERMILLE,
+        rate_permille: 1000,
         stall_permille: 0,
         working_set_kib: 0,
     })
@@ -68,7 +67,8 @@ fn sleep(us: u64) -> Step {
 }
 
 fn replay(history: &History, rule: &str) -> (Vec<Vec<Step>>, ReplayReport) {
-    let (workload, report) = from_recording(history, &options(rule)).unwrap();
+    let history = ruled(history.clone(), rule);
+    let (workload, report) = from_recording(&history, &OPTIONS).unwrap();
     (workload.threads.into_iter().map(|thread| thread.program).collect(), report)
 }
 
@@ -185,13 +185,13 @@ fn stolen_time_is_no_work() {
 #[test]
 fn recording_without_classes_is_refused() {
     let history = history(1, vec![(40, switch(0, 1, Blocked, 0))]);
-    let result = from_recording(&history, &options("other=avx512-heavy"));
+    let result = from_recording(&ruled(history, "other=avx512-heavy"), &OPTIONS);
     assert_eq!(result.unwrap_err(), ReplayError::NoClasses);
 }
 
 #[test]
 fn recording_without_tasks_is_refused() {
-    let result = from_recording(&history(0, vec![]), &options("*=avx512-heavy"));
+    let result = from_recording(&ruled(history(0, vec![]), "*=avx512-heavy"), &OPTIONS);
     assert_eq!(result.unwrap_err(), ReplayError::Empty);
 }
 
@@ -206,7 +206,7 @@ fn applications_with_wide_instructions_are_the_background() {
             (60, switch(0, 1, Dead, 0)),
         ],
     );
-    let (workload, _) = from_recording(&history, &options("app2=avx2-heavy")).unwrap();
+    let (workload, _) = from_recording(&ruled(history, "app2=avx2-heavy"), &OPTIONS).unwrap();
     let roles: Vec<_> = workload.applications.iter().map(|one| (one.role, one.class)).collect();
     assert_eq!(roles, [(Role::Foreground, Scalar), (Role::Background, Class::Avx2Heavy)]);
     let control = workload.scalar();
@@ -219,7 +219,8 @@ fn other_number_of_cpus_keeps_whole_cores() {
     let mut history = history(1, vec![(40, switch(0, 1, Blocked, 0))]);
     history.header.threads_per_core = Some(2);
     history.header.cores_per_package = Some(1);
-    let mut options = options("task1=avx512-heavy");
+    let history = ruled(history, "task1=avx512-heavy");
+    let mut options = OPTIONS;
     options.cpus = Some(6);
     let (workload, _) = from_recording(&history, &options).unwrap();
     assert_eq!((workload.machine.packages, workload.machine.cpus()), (3, 6));
@@ -249,8 +250,8 @@ proptest! {
             now_us += later_us;
             timed.push((now_us, event));
         }
-        let history = history(6, timed);
-        if let Ok((workload, report)) = from_recording(&history, &options("*=avx512-heavy")) {
+        let history = ruled(history(6, timed), "*=avx512-heavy");
+        if let Ok((workload, report)) = from_recording(&history, &OPTIONS) {
             prop_assert_eq!(deadlock::find(&workload), None);
             let cycles = |step: &Step| match step {
                 Step::Compute(work) => work.ref_cycles.mean,

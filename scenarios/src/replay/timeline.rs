@@ -9,11 +9,14 @@ use crate::workload::{Draw, Spread, Step, Work};
 
 /// What a task executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Kind {
-    pub(super) class: Class,
-    pub(super) rate_permille: u32,
-    pub(super) stall_permille: u32,
+struct Kind {
+    class: Class,
+    rate_permille: u32,
+    stall_permille: u32,
 }
+
+/// What a task executes before the history says so.
+const SCALAR: Kind = Kind { class: Class::Scalar, rate_permille: 1000, stall_permille: 0 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -60,20 +63,20 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    /// Follows the tasks that `kinds` names; all others count as devices.
-    pub(super) fn follow(history: &History, kinds: &BTreeMap<u32, Kind>) -> Self {
-        let track = |(&task, &kind): (&u32, &Kind)| {
+    /// Follows these tasks; all others count as devices.
+    pub(super) fn follow(history: &History, tasks: impl Iterator<Item = u32>) -> Self {
+        let track = |task: u32| {
             let program = Vec::new();
             let state = State::Unseen;
             let (arrival_ns, ran_ns, accounted_ns) = (0, 0, None);
             let piece = Vec::new();
-            (task, Track { state, kind, piece, program, arrival_ns, ran_ns, accounted_ns })
+            (task, Track { state, kind: SCALAR, piece, program, arrival_ns, ran_ns, accounted_ns })
         };
         let start_ns = history.header.start_ns;
         let mut timeline = Self {
             start_ns,
             now_ns: start_ns,
-            tracks: kinds.iter().map(track).collect(),
+            tracks: tasks.map(track).collect(),
             on_cpu: BTreeMap::new(),
             semaphores: BTreeMap::new(),
             dependencies: 0,
