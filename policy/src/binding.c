@@ -43,18 +43,18 @@ u64 ekp_actual_frequency_hz(u32 ref_khz, u64 cycles, u64 ref_cycles)
 	return ek_actual_frequency_hz(ref_khz, cycles, ref_cycles);
 }
 
-struct ek_turbo_row ekp_turbo_row(const struct ek_turbo *turbo, const struct ek_shares *shares,
-				  u64 actual_hz);
-struct ek_turbo_row ekp_turbo_row(const struct ek_turbo *turbo, const struct ek_shares *shares,
-				  u64 actual_hz)
+void ekp_turbo_row(const struct ek_turbo *turbo, const struct ek_shares *shares, u64 actual_hz,
+		   struct ek_turbo_row *at);
+void ekp_turbo_row(const struct ek_turbo *turbo, const struct ek_shares *shares, u64 actual_hz,
+		   struct ek_turbo_row *at)
 {
-	return ek_turbo_row(turbo, shares, actual_hz);
+	ek_turbo_row(turbo, shares, actual_hz, at);
 }
 
 u64 ekp_ideal_frequency_hz(const struct ek_turbo *turbo, const struct ek_shares *shares,
-			   u32 own_level, struct ek_turbo_row at);
+			   u32 own_level, const struct ek_turbo_row *at);
 u64 ekp_ideal_frequency_hz(const struct ek_turbo *turbo, const struct ek_shares *shares,
-			   u32 own_level, struct ek_turbo_row at)
+			   u32 own_level, const struct ek_turbo_row *at)
 {
 	return ek_ideal_frequency_hz(turbo, shares, own_level, at);
 }

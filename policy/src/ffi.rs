@@ -49,12 +49,17 @@ unsafe extern "C" {
     // References are valid for the call, and C keeps none; every bit pattern is allowed.
     pub(crate) safe fn ekp_shares(slice: &Slice, shares: &mut Shares);
     pub(crate) safe fn ekp_mean_frequency_hz(turbo: &Turbo, row: u32, shares: &Shares) -> u64;
-    pub(crate) safe fn ekp_turbo_row(turbo: &Turbo, shares: &Shares, actual_hz: u64) -> TurboRow;
+    pub(crate) safe fn ekp_turbo_row(
+        turbo: &Turbo,
+        shares: &Shares,
+        actual_hz: u64,
+        at: &mut TurboRow,
+    );
     pub(crate) safe fn ekp_ideal_frequency_hz(
         turbo: &Turbo,
         shares: &Shares,
         own_level: u32,
-        at: TurboRow,
+        at: &TurboRow,
     ) -> u64;
     pub(crate) safe fn ekp_time_lost(turbo: &Turbo, slice: &Slice, own_level: u32, lost: &mut Lost);
     pub(crate) safe fn ekp_compensate(mode: u32, loss: &Loss, compensation: &mut RawCompensation);

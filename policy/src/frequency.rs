@@ -50,11 +50,13 @@ pub fn actual_frequency_hz(ref_khz: u32, cycles: u64, ref_cycles: u64) -> u64 {
 /// The rows whose mean frequencies at these shares enclose the actual one.
 #[must_use]
 pub fn turbo_row(turbo: &Turbo, shares: &Shares, actual_hz: u64) -> TurboRow {
-    ffi::ekp_turbo_row(turbo, shares, actual_hz)
+    let mut at = TurboRow::default();
+    ffi::ekp_turbo_row(turbo, shares, actual_hz, &mut at);
+    at
 }
 
 /// Frequency there, had nothing run above the task's own level.
 #[must_use]
 pub fn ideal_frequency_hz(turbo: &Turbo, shares: &Shares, own_level: u8, at: TurboRow) -> u64 {
-    ffi::ekp_ideal_frequency_hz(turbo, shares, own_level.into(), at)
+    ffi::ekp_ideal_frequency_hz(turbo, shares, own_level.into(), &at)
 }

@@ -35,20 +35,22 @@ static inline void ek_ideal_shares(const struct ek_shares *shares, u32 own_level
 
 static inline u64 ek_ideal_frequency_hz(const struct ek_turbo *turbo,
 					const struct ek_shares *shares, u32 own_level,
-					struct ek_turbo_row at)
+					const struct ek_turbo_row *at)
 {
+	u32 slow = at->slow;
+	u32 factor_q30 = at->factor_q30;
 	struct ek_shares ideal;
 
 	ek_ideal_shares(shares, own_level, &ideal);
 
-	u64 slow_hz = ek_mean_frequency_hz(turbo, at.slow, &ideal);
+	u64 slow_hz = ek_mean_frequency_hz(turbo, slow, &ideal);
 
-	if (at.slow == 0 || at.factor_q30 == 0)
+	if (slow == 0 || factor_q30 == 0)
 		return slow_hz;
 
-	u64 fast_hz = ek_mean_frequency_hz(turbo, at.slow - 1, &ideal);
+	u64 fast_hz = ek_mean_frequency_hz(turbo, slow - 1, &ideal);
 
-	return slow_hz + ek_mul_q30(ek_sub(fast_hz, slow_hz), at.factor_q30);
+	return slow_hz + ek_mul_q30(ek_sub(fast_hz, slow_hz), factor_q30);
 }
 
 #endif

@@ -48,10 +48,11 @@ static inline void ek_time_lost(const struct ek_turbo *turbo, const struct ek_sl
 	ek_shares(slice, &shares);
 	if (actual_hz > 0 && own_level < levels && own_level + 1 < levels &&
 	    ek_shares_above(&shares, own_level)) {
-		struct ek_turbo_row at = ek_turbo_row(turbo, &shares, actual_hz);
 		u32 stall_q30 = ek_stall_share_q30(slice->stall_cycles, cycles);
+		struct ek_turbo_row at;
 
-		ideal_hz = ek_ideal_frequency_hz(turbo, &shares, own_level, at);
+		ek_turbo_row(turbo, &shares, actual_hz, &at);
+		ideal_hz = ek_ideal_frequency_hz(turbo, &shares, own_level, &at);
 		lost->lost_ns = ek_time_lost_ns(slice->time_ns, stall_q30, actual_hz, ideal_hz);
 	}
 	lost->actual_khz = (u32)(actual_hz / 1000);

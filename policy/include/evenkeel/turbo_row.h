@@ -23,8 +23,8 @@ struct ek_turbo_row {
 	u32 factor_q30;
 };
 
-static inline struct ek_turbo_row ek_turbo_row(const struct ek_turbo *turbo,
-					       const struct ek_shares *shares, u64 actual_hz)
+static inline void ek_turbo_row(const struct ek_turbo *turbo, const struct ek_shares *shares,
+				u64 actual_hz, struct ek_turbo_row *at)
 {
 	u32 rows = turbo->rows;
 
@@ -52,13 +52,11 @@ static inline struct ek_turbo_row ek_turbo_row(const struct ek_turbo *turbo,
 		}
 	}
 
-	struct ek_turbo_row at = {.slow = slow, .factor_q30 = 0};
-
-	if (slow >= rows)
-		at.slow = rows - 1;
-	else if (slow > 0)
-		at.factor_q30 = ek_share_q30(ek_sub(actual_hz, slow_hz), ek_sub(fast_hz, slow_hz));
-	return at;
+	at->slow = slow < rows ? slow : rows - 1;
+	at->factor_q30 = 0;
+	if (slow > 0 && slow < rows)
+		at->factor_q30 =
+			ek_share_q30(ek_sub(actual_hz, slow_hz), ek_sub(fast_hz, slow_hz));
 }
 
 _Static_assert(sizeof(struct ek_turbo_row) == 8, "Rust reads this struct");

@@ -38,8 +38,8 @@ static inline u32 ek_weight(s32 nice)
 }
 
 /*
- * 2^32 / weight rounded down, at most EK_U32_MAX: sched_prio_to_wmult of the
- * same file. A weight of 0 is read as that of nice 0.
+ * 2^32 / weight rounded down, at most EK_U32_MAX: within 1 of the same file's
+ * sched_prio_to_wmult. A weight of 0 is read as that of nice 0.
  */
 static inline u32 ek_weight_inverse(u32 weight)
 {

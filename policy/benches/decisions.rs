@@ -1,0 +1,74 @@
+//! What one decision costs. `cargo test` runs each once.
+
+use cpu_model::{LEVELS_MAX, ROWS_MAX, Turbo};
+use divan::{Bencher, black_box};
+use policy::{Mode, Slice};
+
+fn main() {
+    divan::main();
+}
+
+/// The Xeon Gold 6130 (D Table 3.1).
+fn turbo() -> Turbo {
+    let columns = [
+        [3_700_000, 3_600_000, 3_500_000],
+        [3_500_000, 3_400_000, 3_100_000],
+        [3_400_000, 3_100_000, 2_400_000],
+        [3_100_000, 2_600_000, 2_100_000],
+        [2_800_000, 2_400_000, 1_900_000],
+    ];
+    let mut turbo = Turbo {
+        ref_khz: 2_100_000,
+        levels: 3,
+        rows: 5,
+        cores_max: [0; ROWS_MAX],
+        khz: [[0; LEVELS_MAX]; ROWS_MAX],
+    };
+    for (row, khz) in columns.into_iter().enumerate() {
+        turbo.khz[row][..3].copy_from_slice(&khz);
+    }
+    turbo
+}
+
+/// 6 ms between the last two rows, at all three levels.
+fn slice() -> Slice {
+    Slice {
+        time_ns: 6_000_000,
+        cycles: 13_800_000,
+        ref_cycles: 12_600_000,
+        level_cycles: [0, 3_000_000, 6_000_000, 0, 0, 0],
+        stall_cycles: 2_000_000,
+    }
+}
+
+#[divan::bench(args = [0, 1, 2])]
+fn time_lost(bencher: Bencher, own_level: u8) {
+    let (turbo, slice) = (turbo(), slice());
+    bencher.bench(|| policy::time_lost(black_box(&turbo), black_box(&slice), own_level));
+}
+
+#[divan::bench]
+fn time_lost_without_wide_instructions(bencher: Bencher) {
+    let (turbo, slice) = (turbo(), Slice { level_cycles: [0; LEVELS_MAX], ..slice() });
+    bencher.bench(|| policy::time_lost(black_box(&turbo), black_box(&slice), 0));
+}
+
+#[divan::bench]
+fn compensate() -> policy::Compensation {
+    policy::compensate(black_box(Mode::Isolation), black_box(6_000_000), 1_000_000, 7, 9)
+}
+
+#[divan::bench]
+fn charge() -> u64 {
+    policy::charge(black_box(1 << 40), black_box(6_000_000), 1_000_000, 0, black_box(820))
+}
+
+#[divan::bench]
+fn place_waking() -> u64 {
+    policy::place_waking(black_box(1 << 40), black_box(1 << 41), 12_000_000)
+}
+
+#[divan::bench]
+fn slice_ns() -> u64 {
+    policy::slice_ns(black_box(6_000_000), 150, black_box(123_456_789))
+}

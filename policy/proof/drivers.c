@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Written by `cargo xtask gen`: calls every function with arbitrary arguments.
+ *
+ * A volatile variable holds any value at each read, so whatever Frama-C shows
+ * of these calls holds for all inputs.
+ */
+#include <evenkeel/charge.h>
+#include <evenkeel/compensate.h>
+#include <evenkeel/fixed.h>
+#include <evenkeel/ideal_frequency.h>
+#include <evenkeel/license.h>
+#include <evenkeel/mean_frequency.h>
+#include <evenkeel/place.h>
+#include <evenkeel/shares.h>
+#include <evenkeel/slice.h>
+#include <evenkeel/stall.h>
+#include <evenkeel/time_lost.h>
+#include <evenkeel/turbo_row.h>
+#include <evenkeel/weight.h>
+
+static volatile s32 any_s32;
+static volatile struct ek_compensation any_ek_compensation;
+static volatile struct ek_demand any_ek_demand;
+static volatile struct ek_license any_ek_license;
+static volatile struct ek_license_table any_ek_license_table;
+static volatile struct ek_loss any_ek_loss;
+static volatile struct ek_lost any_ek_lost;
+static volatile struct ek_shares any_ek_shares;
+static volatile struct ek_slice any_ek_slice;
+static volatile struct ek_stage any_ek_stage;
+static volatile struct ek_turbo any_ek_turbo;
+static volatile struct ek_turbo_row any_ek_turbo_row;
+static volatile u32 any_u32;
+static volatile u64 any_u64;
+static volatile u8 any_u8;
+
+static void prove_ek_charge_scale_ns(void)
+{
+	u64 time_ns = any_u64;
+	u32 weight = any_u32;
+
+	ek_charge_scale_ns(time_ns, weight);
+}
+
+static void prove_ek_charge_ns(void)
+{
+	u64 vtime_ns = any_u64;
+	u64 time_ns = any_u64;
+	u64 refund_ns = any_u64;
+	u64 bill_ns = any_u64;
+	u32 weight = any_u32;
+
+	ek_charge_ns(vtime_ns, time_ns, refund_ns, bill_ns, weight);
+}
+
+static void prove_ek_compensate(void)
+{
+	u32 mode = any_u32;
+	struct ek_loss loss = any_ek_loss;
+	struct ek_compensation compensation = any_ek_compensation;
+
+	ek_compensate(mode, &loss, &compensation);
+}
+
+static void prove_ek_add(void)
+{
+	u64 a = any_u64;
+	u64 b = any_u64;
+
+	ek_add(a, b);
+}
+
+static void prove_ek_sub(void)
+{
+	u64 a = any_u64;
+	u64 b = any_u64;
+
+	ek_sub(a, b);
+}
+
+static void prove_ek_min(void)
+{
+	u64 a = any_u64;
+	u64 b = any_u64;
+
+	ek_min(a, b);
+}
+
+static void prove_ek_max(void)
+{
+	u64 a = any_u64;
+	u64 b = any_u64;
+
+	ek_max(a, b);
+}
+
+static void prove_ek_mul_q30(void)
+{
+	u64 a = any_u64;
+	u32 q30 = any_u32;
+
+	ek_mul_q30(a, q30);
+}
+
+static void prove_ek_share_q30(void)
+{
+	u64 part = any_u64;
+	u64 whole = any_u64;
+
+	ek_share_q30(part, whole);
+}
+
+static void prove_ek_mul_div(void)
+{
+	u64 a = any_u64;
+	u32 num = any_u32;
+	u32 den = any_u32;
+
+	ek_mul_div(a, num, den);
+}
+
+static void prove_ek_ideal_shares(void)
+{
+	struct ek_shares shares = any_ek_shares;
+	u32 own_level = any_u32;
+	struct ek_shares ideal = any_ek_shares;
+
+	ek_ideal_shares(&shares, own_level, &ideal);
+}
+
+static void prove_ek_ideal_frequency_hz(void)
+{
+	struct ek_turbo turbo = any_ek_turbo;
+	struct ek_shares shares = any_ek_shares;
+	u32 own_level = any_u32;
+	struct ek_turbo_row at = any_ek_turbo_row;
+
+	ek_ideal_frequency_hz(&turbo, &shares, own_level, at);
+}
+
+static void prove_ek_license_clamp_level(void)
+{
+	struct ek_license_table t = any_ek_license_table;
+	u8 level = any_u8;
+
+	ek_license_clamp_level(&t, level);
+}
+
+static void prove_ek_license_later(void)
+{
+	u64 now_ns = any_u64;
+	u64 delay_ns = any_u64;
+
+	ek_license_later(now_ns, delay_ns);
+}
+
+static void prove_ek_license_stage_ns(void)
+{
+	struct ek_stage stage = any_ek_stage;
+	u8 few = any_u8;
+
+	ek_license_stage_ns(&stage, few);
+}
+
+static void prove_ek_license_rise(void)
+{
+	struct ek_license s = any_ek_license;
+	struct ek_license_table t = any_ek_license_table;
+
+	ek_license_rise(&s, &t);
+}
+
+static void prove_ek_license_floor(void)
+{
+	struct ek_license s = any_ek_license;
+	u64 now_ns = any_u64;
+
+	ek_license_floor(&s, now_ns);
+}
+
+static void prove_ek_license_enter_stage(void)
+{
+	struct ek_license s = any_ek_license;
+	struct ek_license_table t = any_ek_license_table;
+	u32 first = any_u32;
+	u64 now_ns = any_u64;
+
+	ek_license_enter_stage(&s, &t, first, now_ns);
+}
+
+static void prove_ek_license_begin_rise(void)
+{
+	struct ek_license s = any_ek_license;
+	struct ek_license_table t = any_ek_license_table;
+	u32 active_cores = any_u32;
+	u64 now_ns = any_u64;
+
+	ek_license_begin_rise(&s, &t, active_cores, now_ns);
+}
+
+static void prove_ek_license_narrow(void)
+{
+	struct ek_license s = any_ek_license;
+	u64 now_ns = any_u64;
+
+	ek_license_narrow(&s, now_ns);
+}
+
+static void prove_ek_license_settle(void)
+{
+	struct ek_license s = any_ek_license;
+	struct ek_license_table t = any_ek_license_table;
+	u32 active_cores = any_u32;
+	u64 now_ns = any_u64;
+
+	ek_license_settle(&s, &t, active_cores, now_ns);
+}
+
+static void prove_ek_license_init(void)
+{
+	struct ek_license s = any_ek_license;
+
+	ek_license_init(&s);
+}
+
+static void prove_ek_license_demand(void)
+{
+	struct ek_license s = any_ek_license;
+	struct ek_license_table t = any_ek_license_table;
+	struct ek_demand demand = any_ek_demand;
+	u32 active_cores = any_u32;
+	u64 now_ns = any_u64;
+
+	ek_license_demand(&s, &t, demand, active_cores, now_ns);
+}
+
+static void prove_ek_license_next_ns(void)
+{
+	struct ek_license s = any_ek_license;
+
+	ek_license_next_ns(&s);
+}
+
+static void prove_ek_license_advance(void)
+{
+	struct ek_license s = any_ek_license;
+	struct ek_license_table t = any_ek_license_table;
+	u32 active_cores = any_u32;
+	u64 now_ns = any_u64;
+
+	ek_license_advance(&s, &t, active_cores, now_ns);
+}
+
+static void prove_ek_license_effect(void)
+{
+	struct ek_license s = any_ek_license;
+	struct ek_license_table t = any_ek_license_table;
+
+	ek_license_effect(&s, &t);
+}
+
+static void prove_ek_frequency_clamp_khz(void)
+{
+	u32 khz = any_u32;
+
+	ek_frequency_clamp_khz(khz);
+}
+
+static void prove_ek_frequency_khz(void)
+{
+	struct ek_turbo turbo = any_ek_turbo;
+	u32 row = any_u32;
+	u32 level = any_u32;
+
+	ek_frequency_khz(&turbo, row, level);
+}
+
+static void prove_ek_mean_frequency_hz(void)
+{
+	struct ek_turbo turbo = any_ek_turbo;
+	u32 row = any_u32;
+	struct ek_shares shares = any_ek_shares;
+
+	ek_mean_frequency_hz(&turbo, row, &shares);
+}
+
+static void prove_ek_actual_frequency_hz(void)
+{
+	u32 ref_khz = any_u32;
+	u64 cycles = any_u64;
+	u64 ref_cycles = any_u64;
+
+	ek_actual_frequency_hz(ref_khz, cycles, ref_cycles);
+}
+
+static void prove_ek_place_new_ns(void)
+{
+	u64 vtime_ns = any_u64;
+	u64 min_vtime_ns = any_u64;
+	u64 vslice_ns = any_u64;
+
+	ek_place_new_ns(vtime_ns, min_vtime_ns, vslice_ns);
+}
+
+static void prove_ek_place_waking_ns(void)
+{
+	u64 vtime_ns = any_u64;
+	u64 min_vtime_ns = any_u64;
+	u64 credit_ns = any_u64;
+
+	ek_place_waking_ns(vtime_ns, min_vtime_ns, credit_ns);
+}
+
+static void prove_ek_shares(void)
+{
+	struct ek_slice slice = any_ek_slice;
+	struct ek_shares shares = any_ek_shares;
+
+	ek_shares(&slice, &shares);
+}
+
+static void prove_ek_shares_above(void)
+{
+	struct ek_shares shares = any_ek_shares;
+	u32 own_level = any_u32;
+
+	ek_shares_above(&shares, own_level);
+}
+
+static void prove_ek_slice_ns(void)
+{
+	u64 base_ns = any_u64;
+	u32 jitter_permille = any_u32;
+	u32 draw = any_u32;
+
+	ek_slice_ns(base_ns, jitter_permille, draw);
+}
+
+static void prove_ek_stall_share_q30(void)
+{
+	u64 stall_cycles = any_u64;
+	u64 cycles = any_u64;
+
+	ek_stall_share_q30(stall_cycles, cycles);
+}
+
+static void prove_ek_stall_perf_q30(void)
+{
+	u32 stall_q30 = any_u32;
+	u64 now_hz = any_u64;
+	u64 next_hz = any_u64;
+
+	ek_stall_perf_q30(stall_q30, now_hz, next_hz);
+}
+
+static void prove_ek_time_lost_ns(void)
+{
+	u64 time_ns = any_u64;
+	u32 stall_q30 = any_u32;
+	u64 actual_hz = any_u64;
+	u64 ideal_hz = any_u64;
+
+	ek_time_lost_ns(time_ns, stall_q30, actual_hz, ideal_hz);
+}
+
+static void prove_ek_time_lost(void)
+{
+	struct ek_turbo turbo = any_ek_turbo;
+	struct ek_slice slice = any_ek_slice;
+	u32 own_level = any_u32;
+	struct ek_lost lost = any_ek_lost;
+
+	ek_time_lost(&turbo, &slice, own_level, &lost);
+}
+
+static void prove_ek_turbo_row(void)
+{
+	struct ek_turbo turbo = any_ek_turbo;
+	struct ek_shares shares = any_ek_shares;
+	u64 actual_hz = any_u64;
+
+	ek_turbo_row(&turbo, &shares, actual_hz);
+}
+
+static void prove_ek_weight(void)
+{
+	s32 nice = any_s32;
+
+	ek_weight(nice);
+}
+
+static void prove_ek_weight_inverse(void)
+{
+	u32 weight = any_u32;
+
+	ek_weight_inverse(weight);
+}
+
+int main(void)
+{
+	prove_ek_charge_scale_ns();
+	prove_ek_charge_ns();
+	prove_ek_compensate();
+	prove_ek_add();
+	prove_ek_sub();
+	prove_ek_min();
+	prove_ek_max();
+	prove_ek_mul_q30();
+	prove_ek_share_q30();
+	prove_ek_mul_div();
+	prove_ek_ideal_shares();
+	prove_ek_ideal_frequency_hz();
+	prove_ek_license_clamp_level();
+	prove_ek_license_later();
+	prove_ek_license_stage_ns();
+	prove_ek_license_rise();
+	prove_ek_license_floor();
+	prove_ek_license_enter_stage();
+	prove_ek_license_begin_rise();
+	prove_ek_license_narrow();
+	prove_ek_license_settle();
+	prove_ek_license_init();
+	prove_ek_license_demand();
+	prove_ek_license_next_ns();
+	prove_ek_license_advance();
+	prove_ek_license_effect();
+	prove_ek_frequency_clamp_khz();
+	prove_ek_frequency_khz();
+	prove_ek_mean_frequency_hz();
+	prove_ek_actual_frequency_hz();
+	prove_ek_place_new_ns();
+	prove_ek_place_waking_ns();
+	prove_ek_shares();
+	prove_ek_shares_above();
+	prove_ek_slice_ns();
+	prove_ek_stall_share_q30();
+	prove_ek_stall_perf_q30();
+	prove_ek_time_lost_ns();
+	prove_ek_time_lost();
+	prove_ek_turbo_row();
+	prove_ek_weight();
+	prove_ek_weight_inverse();
+	return 0;
+}

@@ -1,0 +1,274 @@
+//! The same vectors through the library, the BPF object and the sanitized program.
+//!
+//! Every bit of every answer must agree: the kernel's scheduler decides what the
+//! simulator decided.
+
+mod common;
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use common::{Random, xeon_gold_6130};
+use cpu_model::{LEVELS_MAX, ROWS_MAX, Turbo};
+use object::{Object, ObjectSection};
+use policy::{Mode, Shares, Slice, TurboRow};
+
+const ANSWERS: usize = 27;
+const VECTORS: usize = 200_000;
+
+/// `struct vector` of `vector.h`.
+#[repr(C)]
+#[derive(Clone)]
+struct Vector {
+    answer: [u64; ANSWERS],
+    a: u64,
+    b: u64,
+    c: u64,
+    d: u64,
+    x: u32,
+    y: u32,
+    z: u32,
+    w: u32,
+    slice: Slice,
+    shares: Shares,
+    turbo: Turbo,
+    pad: u32,
+}
+
+const SIZE: usize = size_of::<Vector>();
+const _: () = assert!(SIZE == 8 * ANSWERS + 48 + 80 + 24 + 460 + 4);
+
+/// Garbage, or, every other time, a slice as the 6130 could have run it.
+fn vector(random: &mut Random) -> Vector {
+    let mut v = Vector {
+        answer: [0; ANSWERS],
+        a: random.any(),
+        b: random.any(),
+        c: random.any(),
+        d: random.any(),
+        x: random.any_u32(),
+        y: random.any_u32(),
+        z: random.any_u32(),
+        w: random.any_u32(),
+        slice: Slice {
+            time_ns: random.any(),
+            cycles: random.any(),
+            ref_cycles: random.any(),
+            level_cycles: std::array::from_fn(|_| random.any()),
+            stall_cycles: random.any(),
+        },
+        shares: Shares { q30: std::array::from_fn(|_| random.any_u32()) },
+        turbo: Turbo {
+            ref_khz: random.any_u32(),
+            levels: random.any_u32(),
+            rows: random.any_u32(),
+            cores_max: [0; ROWS_MAX],
+            khz: std::array::from_fn(|_| std::array::from_fn(|_| random.any_u32())),
+        },
+        pad: 0,
+    };
+    if random.below(2) == 0 {
+        make_meaningful(&mut v, random);
+    }
+    v
+}
+
+fn make_meaningful(v: &mut Vector, random: &mut Random) {
+    let time_ns = 10_000 + random.below(100_000_000);
+    let khz = 1_800_000 + random.below(2_000_000);
+    let cycles = time_ns * khz / 1_000_000;
+    let wide = random.below(cycles + 1);
+    let level_1 = random.below(wide + 1);
+
+    v.turbo = xeon_gold_6130();
+    v.slice = Slice {
+        time_ns,
+        cycles,
+        ref_cycles: time_ns * 2_100_000 / 1_000_000,
+        level_cycles: [cycles - wide, level_1, wide - level_1, 0, 0, 0],
+        stall_cycles: random.below(cycles + 1),
+    };
+    v.shares = Shares::of(&v.slice);
+    (v.a, v.b) = (khz * 1000, random.below(time_ns));
+    v.x = (random.below(1 << 31)) as u32;
+    v.y = random.below(6) as u32;
+    v.z = random.below(4) as u32;
+    v.w = random.below(4) as u32;
+}
+
+/// The answers of the library, in the order of `vector.h`.
+fn answer(v: &Vector) -> [u64; ANSWERS] {
+    let at = TurboRow { slow: v.y, factor_q30: v.z };
+    let own_level = u8::try_from(v.w).unwrap_or(u8::MAX);
+    let found = policy::turbo_row(&v.turbo, &v.shares, v.a);
+    let measured = Shares::of(&v.slice);
+    let lost = policy::time_lost(&v.turbo, &v.slice, own_level);
+    let mode = match v.z {
+        1 => Mode::Relative,
+        2 => Mode::Isolation,
+        _ => Mode::None,
+    };
+    let back = policy::compensate(mode, v.a, v.b, v.x, v.y);
+    let nice = i8::try_from(v.z.cast_signed().clamp(-128, 127)).unwrap();
+    let mut answer = [0; ANSWERS];
+    answer[..15].copy_from_slice(&[
+        policy::mul_div(v.a, v.x, v.y),
+        policy::mul_q30(v.a, v.x),
+        policy::share_q30(v.a, v.b).into(),
+        policy::actual_frequency_hz(v.x, v.a, v.b),
+        policy::stall_perf_q30(v.x, v.a, v.b),
+        policy::weight(nice).into(),
+        policy::weight_inverse(v.y).into(),
+        policy::charge(v.a, v.b, v.c, v.d, v.y),
+        policy::place_new(v.a, v.b, v.c),
+        policy::place_waking(v.a, v.b, v.c),
+        policy::slice_ns(v.a, v.x, v.y),
+        policy::mean_frequency_hz(&v.turbo, v.y, &v.shares),
+        policy::ideal_frequency_hz(&v.turbo, &v.shares, own_level, at),
+        found.slow.into(),
+        found.factor_q30.into(),
+    ]);
+    for level in 0..LEVELS_MAX {
+        answer[15 + level] = measured.q30[level].into();
+    }
+    answer[21..].copy_from_slice(&[
+        lost.lost_ns,
+        lost.actual_khz.into(),
+        lost.ideal_khz.into(),
+        back.refund_ns,
+        back.bill_ns,
+        back.culprit.into(),
+    ]);
+    answer
+}
+
+/// The vectors as the C programs read them, answers still 0.
+fn bytes(vectors: &[Vector]) -> Vec<u8> {
+    let mut all = Vec::with_capacity(vectors.len() * SIZE);
+    for v in vectors {
+        // SAFETY: repr(C) without padding (its size is the sum of its fields'), so all is
+        // initialised; the slice lives no longer than the vector it is read from.
+        let one = unsafe { std::slice::from_raw_parts(std::ptr::from_ref(v).cast::<u8>(), SIZE) };
+        all.extend_from_slice(one);
+    }
+    all
+}
+
+/// Fails at the first vector whose answers in `all` are not the library's.
+fn compare(vectors: &[Vector], all: &[u8]) {
+    assert_eq!(all.len(), vectors.len() * SIZE);
+    let mut distinct = std::collections::BTreeSet::new();
+    for (number, (v, answered)) in vectors.iter().zip(all.chunks_exact(SIZE)).enumerate() {
+        let theirs: Vec<u64> = answered[..8 * ANSWERS]
+            .chunks_exact(8)
+            .map(|word| u64::from_ne_bytes(word.try_into().unwrap()))
+            .collect();
+        assert_eq!(theirs, answer(v), "vector {number}");
+        distinct.insert(theirs[21]);
+    }
+    assert!(distinct.len() > vectors.len() / 10, "the vectors hardly ever lose time");
+}
+
+fn vectors() -> Vec<Vector> {
+    let mut random = Random(1);
+    (0..VECTORS).map(|_| vector(&mut random)).collect()
+}
+
+/// A file in the folder that cargo gives this test.
+fn out(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// Compiles a file of `tests/vectors`; `None`, and says so, where there is no such compiler.
+fn compile<S: AsRef<OsStr>>(compiler: &str, flags: &[S], source: &str) -> Option<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = out(&format!("{source}.out"));
+    let done = Command::new(compiler)
+        .args(flags)
+        .arg("-Iinclude")
+        .arg("-I../cpu-model/include")
+        .arg("-o")
+        .arg(&output)
+        .arg(format!("tests/vectors/{source}"))
+        .current_dir(root)
+        .output();
+    match done {
+        Ok(done) => {
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+            Some(output)
+        }
+        Err(error) => {
+            let strict = std::env::var("EVENKEEL_CI").is_ok_and(|value| value == "1");
+            assert!(!strict, "{compiler}: {error}; in CI this may not be skipped");
+            println!("SKIPPED: {compiler}: {error}");
+            None
+        }
+    }
+}
+
+/// The program of an object, its references to constants pointing at `constants`.
+fn link(file: &object::File<'_>, constants: &[u8]) -> Vec<u8> {
+    let text = file.section_by_name(".text").expect("a program");
+    let mut program = text.data().unwrap().to_vec();
+    for (offset, _) in text.relocations() {
+        // A 64-bit load takes two instructions; each has a half of the address.
+        let at = usize::try_from(offset).unwrap();
+        assert_eq!(program[at], 0x18, "only loads of addresses are relocated");
+        let addend = u32::from_le_bytes(program[at + 4..at + 8].try_into().unwrap());
+        let address = constants.as_ptr() as u64 + u64::from(addend);
+        program[at + 4..at + 8].copy_from_slice(&address.to_le_bytes()[..4]);
+        program[at + 12..at + 16].copy_from_slice(&address.to_le_bytes()[4..]);
+    }
+    program
+}
+
+#[test]
+fn a_bpf_program_gives_the_same_bits() {
+    let flags = ["-O2", "-target", "bpf", "-mcpu=v3", "-Wall", "-Werror", "-c"];
+    let Some(path) = compile("clang", &flags, "vector.bpf.c") else { return };
+    let object = std::fs::read(path).unwrap();
+    let file = object::File::parse(object.as_slice()).unwrap();
+    let constants = match file.section_by_name(".rodata") {
+        Some(section) => section.data().unwrap().to_vec(),
+        None => Vec::new(),
+    };
+    let program = link(&file, &constants);
+    let vectors = vectors();
+    let mut all = bytes(&vectors);
+
+    let mut vm = rbpf::EbpfVmRaw::new(Some(&program)).unwrap();
+    let start = constants.as_ptr() as u64;
+    vm.register_allowed_memory(start..start + constants.len() as u64);
+    for one in all.chunks_exact_mut(SIZE) {
+        assert_eq!(vm.execute_program(one).unwrap(), 0);
+    }
+    compare(&vectors, &all);
+}
+
+const SANITIZE: [&str; 6] =
+    ["-O1", "-std=c11", "-Wall", "-Werror", "-fsanitize=undefined", "-fno-sanitize-recover=all"];
+
+#[test]
+fn no_behaviour_is_undefined_and_the_bits_are_the_same() {
+    let Some(program) = compile("cc", &SANITIZE, "sanitized.c") else { return };
+    let vectors = vectors();
+    let input = bytes(&vectors);
+    let mut child =
+        Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || stdin.write_all(&input));
+    let done = child.wait_with_output().unwrap();
+    assert!(done.status.success(), "{}", done.status);
+    writer.join().unwrap().unwrap();
+    compare(&vectors, &done.stdout);
+}
+
+#[test]
+fn the_sanitizer_stops_a_planted_overflow() {
+    let Some(program) = compile("cc", &SANITIZE, "seeded.c") else { return };
+    let done = Command::new(program).output().unwrap();
+    assert!(String::from_utf8_lossy(&done.stderr).contains("signed integer overflow"));
+    assert!(!done.status.success());
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Arguments for every decision, and a place for the answers.
+ *
+ * Compiled as BPF and with the undefined-behaviour sanitizer; same_answers.rs
+ * compares both with the library, bit by bit.
+ */
+#ifndef EVENKEEL_TEST_VECTOR_H
+#define EVENKEEL_TEST_VECTOR_H
+
+#include <evenkeel/charge.h>
+#include <evenkeel/compensate.h>
+#include <evenkeel/place.h>
+#include <evenkeel/slice.h>
+#include <evenkeel/time_lost.h>
+#include <evenkeel/weight.h>
+
+#define ANSWERS 27
+
+struct vector {
+	u64 answer[ANSWERS];
+	u64 a;
+	u64 b;
+	u64 c;
+	u64 d;
+	u32 x;
+	u32 y;
+	u32 z;
+	u32 w;
+	struct ek_slice slice;
+	struct ek_shares shares;
+	struct ek_turbo turbo;
+	u32 pad;
+};
+
+_Static_assert(sizeof(struct vector) == 8 * ANSWERS + 48 + 80 + 24 + 460 + 4, "Rust fills it");
+
+static inline void answer_integers(struct vector *v)
+{
+	v->answer[0] = ek_mul_div(v->a, v->x, v->y);
+	v->answer[1] = ek_mul_q30(v->a, v->x);
+	v->answer[2] = ek_share_q30(v->a, v->b);
+	v->answer[3] = ek_actual_frequency_hz(v->x, v->a, v->b);
+	v->answer[4] = ek_stall_perf_q30(v->x, v->a, v->b);
+	v->answer[5] = ek_weight((s32)v->z);
+	v->answer[6] = ek_weight_inverse(v->y);
+	v->answer[7] = ek_charge_ns(v->a, v->b, v->c, v->d, v->y);
+	v->answer[8] = ek_place_new_ns(v->a, v->b, v->c);
+	v->answer[9] = ek_place_waking_ns(v->a, v->b, v->c);
+	v->answer[10] = ek_slice_ns(v->a, v->x, v->y);
+}
+
+static inline void answer_frequencies(struct vector *v)
+{
+	struct ek_shares measured;
+	struct ek_lost lost;
+	struct ek_turbo_row at = {.slow = v->y, .factor_q30 = v->z};
+
+	v->answer[11] = ek_mean_frequency_hz(&v->turbo, v->y, &v->shares);
+	v->answer[12] = ek_ideal_frequency_hz(&v->turbo, &v->shares, v->w, &at);
+	ek_turbo_row(&v->turbo, &v->shares, v->a, &at);
+	v->answer[13] = at.slow;
+	v->answer[14] = at.factor_q30;
+
+	ek_shares(&v->slice, &measured);
+	for (u32 level = 0; level < EK_LEVELS_MAX; level++)
+		v->answer[15 + level] = measured.q30[level];
+	ek_time_lost(&v->turbo, &v->slice, v->w, &lost);
+	v->answer[21] = lost.lost_ns;
+	v->answer[22] = lost.actual_khz;
+	v->answer[23] = lost.ideal_khz;
+}
+
+static inline void answer_compensation(struct vector *v)
+{
+	struct ek_loss loss = {
+		.time_ns = v->a, .lost_ns = v->b, .victim = v->x, .last_user = v->y};
+	struct ek_compensation compensation;
+
+	ek_compensate(v->z, &loss, &compensation);
+	v->answer[24] = compensation.refund_ns;
+	v->answer[25] = compensation.bill_ns;
+	v->answer[26] = compensation.culprit;
+}
+
+static inline void answer(struct vector *v)
+{
+	answer_integers(v);
+	answer_frequencies(v);
+	answer_compensation(v);
+}
+
+#endif
