@@ -20,9 +20,8 @@ fn x265_is_the_background_of_a_recording_with_xz() {
         kernel_threads: true,
     };
     let (workload, report) = from_recording(&history, &options).unwrap();
-    let role = |name: &str| {
-        workload.applications.iter().find(|one| one.name == name).map(|one| one.role)
-    };
+    let role =
+        |name: &str| workload.applications.iter().find(|one| one.name == name).map(|one| one.role);
     assert_eq!(role("x265"), Some(Role::Background));
     assert_eq!(role("xz"), Some(Role::Foreground));
     assert!(report.ran_ns > report.recorded_ns / 2 && report.ran_ns <= 2 * report.recorded_ns);
