@@ -21,6 +21,7 @@ fn main() -> Result<(), ReportError> {
         Some("page") => report::page(&comparison, &[gantt("fair"), gantt("fair-isolation")]),
         Some("svg") => report::bars_svg(&comparison),
         Some("json") => comparison.to_json()?,
+        Some("csv") => report::csv(&comparison)?,
         _ => report::table(&comparison, 120, true),
     };
     print!("{text}");

@@ -18,15 +18,40 @@ pub(crate) struct Got {
 
 /// Sums up a sample by application.
 pub(crate) fn got(sample: &Sample) -> Result<Vec<Got>, ReportError> {
-    check(sample)?;
-    let all = sample.applications.iter().enumerate();
-    Ok(all.map(|(index, application)| sum_up(sample, index, application)).collect())
+    sum_up_all(
+        &sample.applications,
+        &sample.thread_application,
+        &sample.outcome,
+        &sample.scheduler,
+        &sample.background,
+    )
 }
 
-fn sum_up(sample: &Sample, index: usize, application: &Application) -> Got {
-    let owners = sample.thread_application.iter().map(|&owner| owner as usize);
+/// Sums up an outcome by application; the names are those of an error.
+pub(crate) fn sum_up_all(
+    applications: &[Application],
+    thread_application: &[u32],
+    outcome: &Outcome,
+    scheduler: &str,
+    background: &str,
+) -> Result<Vec<Got>, ReportError> {
+    if let Some(what) = contradiction(applications, thread_application, outcome) {
+        let (scheduler, background) = (scheduler.to_owned(), background.to_owned());
+        return Err(ReportError::Inconsistent { scheduler, background, what });
+    }
+    let all = applications.iter().enumerate();
+    Ok(all.map(|(index, one)| sum_up(outcome, thread_application, index, one)).collect())
+}
+
+fn sum_up(
+    outcome: &Outcome,
+    thread_application: &[u32],
+    index: usize,
+    application: &Application,
+) -> Got {
+    let owners = thread_application.iter().map(|&owner| owner as usize);
     let threads: Vec<&TaskOutcome> = owners
-        .zip(&sample.outcome.tasks)
+        .zip(&outcome.tasks)
         .filter_map(|(owner, task)| (owner == index).then_some(task))
         .collect();
     let total = |of: fn(&TaskOutcome) -> u64| threads.iter().map(|task| of(task)).sum();
@@ -42,7 +67,7 @@ fn sum_up(sample: &Sample, index: usize, application: &Application) -> Got {
         refunded_ns: total(|task| task.refunded_ns),
         billed_ns: total(|task| task.billed_ns),
     };
-    let rate = sum.ref_cycles as f64 / sample.outcome.simulated_ns.max(1) as f64;
+    let rate = sum.ref_cycles as f64 / outcome.simulated_ns.max(1) as f64;
     Got { application: application.clone(), threads: threads.len(), sum, rate }
 }
 
@@ -73,24 +98,21 @@ impl Got {
     }
 }
 
-fn check(sample: &Sample) -> Result<(), ReportError> {
-    let applications = sample.applications.len();
-    let Outcome { tasks, losses, .. } = &sample.outcome;
-    let known = |index: u32| (index as usize) < applications;
-    let what = if tasks.len() != sample.thread_application.len() {
-        "the run has another number of threads than the workload"
-    } else if !sample.thread_application.iter().all(|&index| known(index)) {
-        "a thread belongs to no application"
-    } else if !losses.iter().all(|loss| known(loss.victim) && known(loss.culprit)) {
-        "a loss names no application"
-    } else if !sample.applications.iter().any(|app| app.role == Role::Foreground) {
-        "no application is in the foreground"
+fn contradiction(
+    applications: &[Application],
+    thread_application: &[u32],
+    outcome: &Outcome,
+) -> Option<&'static str> {
+    let known = |index: u32| (index as usize) < applications.len();
+    if outcome.tasks.len() != thread_application.len() {
+        Some("the run has another number of threads than the workload")
+    } else if !thread_application.iter().all(|&index| known(index)) {
+        Some("a thread belongs to no application")
+    } else if !outcome.losses.iter().all(|loss| known(loss.victim) && known(loss.culprit)) {
+        Some("a loss names no application")
+    } else if !applications.iter().any(|one| one.role == Role::Foreground) {
+        Some("no application is in the foreground")
     } else {
-        return Ok(());
-    };
-    Err(ReportError::Inconsistent {
-        scheduler: sample.scheduler.clone(),
-        background: sample.background.clone(),
-        what,
-    })
+        None
+    }
 }

@@ -56,6 +56,8 @@ pub(crate) fn seconds(value: f64) -> String {
 /// A count with at most four digits.
 pub(crate) fn short_count(value: f64) -> String {
     match value {
+        v if v >= 1e10 => format!("{:.0}G", v / 1e9),
+        v if v >= 1e9 => format!("{:.1}G", v / 1e9),
         v if v >= 1e7 => format!("{:.0}M", v / 1e6),
         v if v >= 1e6 => format!("{:.1}M", v / 1e6),
         v if v >= 1e4 => format!("{:.0}k", v / 1e3),
@@ -113,7 +115,7 @@ pub(crate) fn outcome(published: &Published) -> String {
     match published.hit {
         Some(true) => format!("hit ({bound})"),
         Some(false) => format!("MISS, {off} ({bound})"),
-        None => format!("{off} points"),
+        None => format!("off by {off} points"),
     }
 }
 

@@ -58,9 +58,9 @@ fn mean_groups(comparison: &Comparison, brief: bool) -> Vec<Group> {
             let beside = run.published.as_ref().map_or_else(String::new, |beside| {
                 if brief {
                     let mark = beside.hit.map_or("", |hit| if hit { " ✓" } else { " MISS" });
-                    format!(" | {}{mark}", tenths(beside.value_pct))
+                    format!(" (pub. {}{mark})", tenths(beside.value_pct))
                 } else {
-                    format!("   published {}", published(beside))
+                    format!(" – published {}", published(beside))
                 }
             });
             let text = if brief { tenths(value) } else { slowdown(run) };
@@ -82,7 +82,7 @@ fn mean_groups(comparison: &Comparison, brief: bool) -> Vec<Group> {
     findings(comparison).into_iter().map(group).collect()
 }
 
-const MEAN_UNIT: &str = "mean slowdown of the judged programs, %";
+const MEAN_UNIT: &str = "mean slowdown of the programs, %";
 
 fn mean_title(comparison: &Comparison) -> String {
     match findings(comparison).first() {
@@ -90,11 +90,11 @@ fn mean_title(comparison: &Comparison) -> String {
             if best.isolation_slowdown_pct < baseline.isolation_slowdown_pct =>
         {
             format!(
-                "{} leaves {} of the {} slowdown under {}",
+                "{} cuts the mean slowdown from {} under {} to {}",
                 clean(&best.scheduler),
-                percent(best.isolation_slowdown_pct),
                 percent(baseline.isolation_slowdown_pct),
-                clean(&baseline.scheduler)
+                clean(&baseline.scheduler),
+                percent(best.isolation_slowdown_pct)
             )
         }
         Some(Finding { baseline, .. }) => format!(
@@ -198,12 +198,12 @@ pub(super) fn programs(comparison: &Comparison) -> String {
             percent(worst.and_then(Task::slowdown_pct).unwrap_or(0.0)),
             clean(&baseline.scheduler)
         );
-        let groups: Vec<Group> =
-            baseline.judged().map(|task| program_group(comparison, task, &runs)).collect();
+        let mut groups = vec![mean_group(comparison, &runs)];
+        groups.extend(baseline.judged().map(|task| program_group(comparison, task, &runs)));
         let names: Vec<String> = runs.iter().map(|run| clean(&run.scheduler)).collect();
         let colors: Vec<usize> = runs.iter().map(|run| series(comparison, run)).collect();
         let figure = both(&title, |width| {
-            svg::bars(&groups, width, 9.0, "slowdown, %; left of 0 a speed-up")
+            svg::bars(&groups, width, 11.0, "slowdown, %; left of 0 a speed-up")
         });
         text += &format!(
             "<h2>{}</h2>\n{}{figure}{}",
@@ -217,6 +217,33 @@ pub(super) fn programs(comparison: &Comparison) -> String {
 
 fn same_task<'a>(run: &'a Run, task: &Task) -> Option<&'a Task> {
     run.tasks.iter().find(|other| other.name == task.name && other.program == task.program)
+}
+
+/// The means, with the published ones marked where they are means of the same kind.
+fn mean_group(comparison: &Comparison, runs: &[&Run]) -> Group {
+    let bar = |run: &&Run| {
+        let value = run.isolation_slowdown_pct;
+        let beside =
+            run.published.as_ref().map(|beside| format!(" – published {}", published(beside)));
+        Bar {
+            name: String::new(),
+            series: series(comparison, run),
+            value,
+            whisker: None,
+            mark: run.published.as_ref().map(|beside| beside.value_pct),
+            label: percent(value),
+            title: format!(
+                "{}: {}{}",
+                clean(&run.scheduler),
+                slowdown(run),
+                beside.unwrap_or_default()
+            ),
+        }
+    };
+    Group {
+        name: "Mean of |slowdown| (diamond: published)".to_owned(),
+        bars: runs.iter().map(bar).collect(),
+    }
 }
 
 fn program_group(comparison: &Comparison, task: &Task, runs: &[&Run]) -> Group {
@@ -265,15 +292,15 @@ pub(super) fn losses(comparison: &Comparison) -> String {
     let runs: Vec<&Run> = runs_of(comparison, &first.baseline.background)
         .filter(|run| run.sensors == first.baseline.sensors)
         .collect();
-    let heats: Vec<Heat> = runs.iter().map(|run| heat_of(run)).collect();
-    let most = heats.iter().flat_map(|heat| heat.values.iter().flatten());
+    let heats = heats(&runs);
+    let most = heats.iter().flat_map(|(_, heat)| heat.values.iter().flatten());
     let most = most.copied().fold(0.0, f64::max);
     if most == 0.0 {
         return "<h2>Nobody lost CPU time to a license of another</h2>\n".to_owned();
     }
     let top = first.baseline.losses.iter().max_by(|a, b| a.lost_s.total_cmp(&b.lost_s));
     let title = format!(
-        "{} costs the others {} of CPU time for what they do, under {}",
+        "{} makes the others' work cost {} of CPU time under {}",
         top.map_or_else(String::new, |loss| clean(&loss.culprit)),
         signed_percent(first.baseline.remote_avx_overhead_pct),
         clean(&first.baseline.scheduler)
@@ -285,11 +312,11 @@ pub(super) fn losses(comparison: &Comparison) -> String {
         escape(&title),
         escape(&variant(&first.baseline.background))
     );
-    for (run, matrix) in runs.iter().zip(&heats) {
+    for (name, matrix) in &heats {
         let (svg, height) = svg::heat(matrix, most);
-        let name = escape(&run.scheduler);
-        let label = format!("CPU time lost by victim and culprit under {}", clean(&run.scheduler));
-        text += &format!("<figure><h3>{name}</h3>\n{}</figure>\n", svg.inline(height, &label));
+        let label = format!("CPU time lost, {name}");
+        let svg = svg.inline(height, &label);
+        text += &format!("<figure class=\"scroll\"><h3>{}</h3>\n{svg}</figure>\n", escape(name));
     }
     let rows: Vec<Vec<Cell>> = comparison.compared().flat_map(loss_rows).collect();
     let heads =
@@ -306,6 +333,24 @@ fn loss_pct(run: &Run, victim: &str, culprit: &str) -> f64 {
     let lost_s: f64 = run.losses.iter().filter(of).map(|loss| loss.lost_s).sum();
     let all_s = cpu_time_s(run, victim);
     if all_s > 0.0 { 100.0 * lost_s / all_s } else { 0.0 }
+}
+
+/// A matrix a scheduler; or one with a column a scheduler, where all lost to the same culprit.
+fn heats(runs: &[&Run]) -> Vec<(String, Heat)> {
+    let each: Vec<Heat> = runs.iter().map(|run| heat_of(run)).collect();
+    let first = &each[0];
+    let same = |heat: &Heat| heat.culprits == first.culprits && heat.victims == first.victims;
+    if first.culprits.len() == 1 && each.iter().all(same) {
+        let row = |row: usize| each.iter().map(|heat| heat.values[row][0]).collect();
+        let joined = Heat {
+            victims: first.victims.clone(),
+            culprits: runs.iter().map(|run| clean(&run.scheduler)).collect(),
+            values: (0..first.victims.len()).map(row).collect(),
+        };
+        return vec![(format!("to {}, by scheduler", first.culprits[0]), joined)];
+    }
+    let name = |run: &&Run| format!("under {}", clean(&run.scheduler));
+    runs.iter().map(name).zip(each).collect()
 }
 
 fn heat_of(run: &Run) -> Heat {

@@ -46,14 +46,13 @@ pub(crate) fn bars(groups: &[Group], width: f64, bar_height: f64, unit: &str) ->
         [bar.value, whisker[0], whisker[1], bar.mark.unwrap_or(bar.value)]
     });
     let range = ends.fold((0.0, 0.1), |(low, high): (f64, f64), end| (low.min(end), high.max(end)));
-    let axis = Linear::new(range, (left, right), (right - left) / 70.0);
+    let axis = Linear::new(range, (left, right), (right - left) / 55.0);
     let head = if groups.iter().all(|group| group.name.is_empty()) { 4.0 } else { 22.0 };
     let step = bar_height + if bar_height > 12.0 { 5.0 } else { 1.0 };
     let heights = groups.iter().map(|group| head + step * group.bars.len() as f64 + 6.0);
     let bottom: f64 = heights.sum();
     for tick in axis.ticks() {
         let x = axis.at(tick);
-        svg.line("grid", (x, 2.0), (x, bottom));
         svg.text("soft small", (x, bottom + 15.0), Anchor::Middle, &axis.label(tick));
     }
     svg.text("soft small", (left, bottom + 31.0), Anchor::Start, &fit(unit, width - left));
@@ -63,13 +62,21 @@ pub(crate) fn bars(groups: &[Group], width: f64, bar_height: f64, unit: &str) ->
             svg.text("head", (2.0, y + 15.0), Anchor::Start, &fit(&group.name, width));
         }
         y += head;
+        let end = y + step * group.bars.len() as f64;
+        for tick in axis.ticks() {
+            svg.line("grid", (axis.at(tick), y - 2.0), (axis.at(tick), end));
+        }
         for bar in &group.bars {
             draw(&mut svg, &axis, bar, y, bar_height, left);
             y += step;
         }
+        svg.line(
+            "axis",
+            (axis.at(0.0), end - step * group.bars.len() as f64 - 2.0),
+            (axis.at(0.0), end),
+        );
         y += 6.0;
     }
-    svg.line("axis", (axis.at(0.0), 2.0), (axis.at(0.0), bottom));
     (svg, bottom + 38.0)
 }
 

@@ -25,6 +25,18 @@ pub(crate) fn gantt(
     let place = |ns: u64| left + (ms(ns) - from) / (to - from).max(1e-9) * (right - left);
     let mut y = legend(&mut svg, window, levels);
     let top = y;
+    let strips = window.cores_khz.iter().filter(|changes| !changes.is_empty()).count();
+    let bottom = top
+        + ROW * window.cpus.len() as f64
+        + STRIP * strips as f64
+        + 6.0 * window.cores_khz.len() as f64;
+    let ticks = Linear::new((from, to), (left, right), (right - left) / 80.0);
+    for tick in ticks.ticks().into_iter().filter(|tick| (from..=to).contains(tick)) {
+        let x = left + (tick - from) / (to - from).max(1e-9) * (right - left);
+        svg.line("grid", (x, top), (x, bottom));
+        let label = format!("{} ms", ticks.label(tick));
+        svg.text("soft small", (x, bottom + 13.0), Anchor::Middle, &label);
+    }
     let khz = || window.cores_khz.iter().flatten().map(|change| change.1);
     let span = (khz().min().unwrap_or(0), khz().max().unwrap_or(1));
     for (core, cpus) in window.cpus.chunks(window.threads_per_core).enumerate() {
@@ -43,13 +55,7 @@ pub(crate) fn gantt(
         }
         y += 6.0;
     }
-    let ticks = Linear::new((from, to), (left, right), (right - left) / 80.0);
-    for tick in ticks.ticks().into_iter().filter(|tick| (from..=to).contains(tick)) {
-        let x = left + (tick - from) / (to - from).max(1e-9) * (right - left);
-        svg.line("grid", (x, top), (x, y));
-        svg.text("soft small", (x, y + 13.0), Anchor::Middle, &format!("{} ms", ticks.label(tick)));
-    }
-    (svg, y + 20.0)
+    (svg, bottom + 20.0)
 }
 
 fn draw(
@@ -75,7 +81,7 @@ fn draw(
     );
     svg.rect(&format!("l{}", stretch.level), (x, y), size, &title);
     if text_width("abc") < size.0 - 4.0 {
-        svg.text("on", (x + 3.0, y + 11.0), Anchor::Start, &fit(app, size.0 - 4.0));
+        svg.text("on", (x + 3.0, y + 11.0), Anchor::Start, &fit(app, (size.0 - 4.0) * 1.2));
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn heat(heat: &Heat, most: f64) -> (Svg, f64) {
     let names = heat.victims.iter().map(|name| text_width(name)).fold(60.0, f64::max).min(150.0);
     let left = names + 8.0;
     let mut svg = Svg::new(left + CELL.0 * heat.culprits.len() as f64 + 2.0);
-    svg.text("soft small", (0.0, 13.0), Anchor::Start, "lost by / to");
+    svg.text("soft small", (0.0, 13.0), Anchor::Start, "lost by");
     for (column, culprit) in heat.culprits.iter().enumerate() {
         let x = left + CELL.0 * (column as f64 + 0.5);
         svg.text("small", (x, 13.0), Anchor::Middle, &fit(culprit, CELL.0));
@@ -31,7 +31,7 @@ pub(crate) fn heat(heat: &Heat, most: f64) -> (Svg, f64) {
         for (column, culprit) in heat.culprits.iter().enumerate() {
             let value = heat.values[row][column];
             let x = left + CELL.0 * column as f64;
-            let title = format!("{victim} lost {value:.2} % of its CPU time to {culprit}");
+            let title = format!("{victim}, {culprit}: {value:.2} % of its CPU time lost");
             svg.shade((x, y), CELL, value / most.max(1e-9), &title);
             let text = if value == 0.0 { "–".to_owned() } else { format!("{value:.1} %") };
             svg.text("small", (x + CELL.0 / 2.0, y + 14.0), Anchor::Middle, &text);
