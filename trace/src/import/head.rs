@@ -110,26 +110,37 @@ fn who(text: &[u8], end: usize) -> Option<Who> {
     }
     let tid_at = end - digits_before(text, end);
     let tid = Cursor::new(&text[..end], tid_at).pid()?;
-    let (before, tid) = match text[..tid_at] {
-        [.., b' ' | b'/', b'-'] => (tid_at - 1, None),
-        _ => (tid_at, Some(tid)),
+    let unknown = tid == 1 && text[..tid_at].ends_with(b"-");
+    let perf = if unknown {
+        process(text, tid_at - 1).map(|(end, process)| (end, process, None))
+    } else {
+        process(text, tid_at).map(|(end, process)| (end, process, Some(tid)))
     };
-    let (name_end, process) = match *text[..before].last()? {
-        b'/' => {
-            let digits = digits_before(text, before - 1);
-            let at = before - 1 - digits;
-            let minus = usize::from(at > 0 && text[at - 1] == b'-');
-            let known = Cursor::new(text, at).pid().filter(|_| minus == 0);
-            (text[at - minus..before].len() > 1).then_some(())?;
-            matches!(text[..at - minus], [.., b' ']).then_some((at - minus, known))?
-        }
-        b' ' => (before, None),
-        b'-' => (before - 1, None),
-        _ => return None,
+    let (name_end, process, tid) = match perf {
+        Some(found) => found,
+        None if text[..tid_at].ends_with(b"-") => (tid_at - 1, None, Some(tid)),
+        None => return None,
     };
     let name_end = trim(text, name_end);
     let name_start = text[..name_end].iter().take_while(|&&byte| byte == b' ').count();
     Some(Who { name: Span::new(name_start, name_end), process, tid })
+}
+
+/// Perf's ` pid/` or space before a thread's number at `end`: where the name ends, and the
+/// process where it is known.
+fn process(text: &[u8], end: usize) -> Option<(usize, Option<u32>)> {
+    let before = match text[..end].last()? {
+        b' ' => return Some((end, None)),
+        b'/' => end - 1,
+        _ => return None,
+    };
+    let at = before - digits_before(text, before);
+    let pid = Cursor::new(&text[..before], at).pid()?;
+    match text[..at] {
+        [.., b' '] => Some((at, Some(pid))),
+        [.., b' ', b'-'] => Some((at - 1, None)),
+        _ => None,
+    }
 }
 
 fn trim(text: &[u8], end: usize) -> usize {

@@ -165,9 +165,9 @@ impl<'s, S: Sink> Machine<'s, S> {
         }
         report.repaired_switches += u64::from(state.known);
         let start_ns = self.first_ns.unwrap_or(now_ns);
-        let other = self.tasks.get(task).cpu;
-        let other_since_ns = other.map_or(0, |other| self.cpus[other as usize].since_ns);
-        let earliest_ns = state.since_ns.max(other_since_ns).max(self.output.floor_ns());
+        let (other, left_ns) = (self.tasks.get(task).cpu, self.tasks.get(task).left_ns);
+        let elsewhere_ns = other.map_or(left_ns, |other| self.cpus[other as usize].since_ns);
+        let earliest_ns = state.since_ns.max(elsewhere_ns).max(self.output.floor_ns());
         let at_ns = began_ns.max(earliest_ns).max(start_ns).min(now_ns);
         self.take_away(task, at_ns, report)?;
         let prev = self.cpus[cpu as usize].current;
@@ -240,6 +240,7 @@ impl<'s, S: Sink> Machine<'s, S> {
         let (id, pending_ns) = (task.id, std::mem::take(&mut task.pending_ns));
         if prev != IDLE {
             task.cpu = None;
+            task.left_ns = at_ns;
             task.dead |= state == SwitchState::Dead;
             task.slices_ns = task.slices_ns.saturating_add(at_ns.saturating_sub(since_ns));
         }

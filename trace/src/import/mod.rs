@@ -64,7 +64,7 @@ pub enum ImportError {
     },
     /// Nothing to see in it.
     #[error(
-        "no sched_switch in {lines} lines; expected the text of \
+        "no sched_switch of a known CPU in {lines} lines; expected the text of \
          `perf script --ns -F comm,pid,tid,cpu,time,event,trace`"
     )]
     NoSwitch {
@@ -278,7 +278,7 @@ impl<'s, S: Sink> Import<'s, S> {
             self.follow(entry)?;
         }
         let lines = self.report.lines;
-        if !self.report.events.contains_key(SWITCH) {
+        if self.report.switches == 0 {
             return Err(ImportError::NoSwitch { lines });
         }
         self.judge_share()?;
@@ -295,11 +295,9 @@ fn is_blank(text: &[u8]) -> bool {
     text.is_empty() || text[0] == b'#' || text.starts_with(b"cpus=")
 }
 
-const SWITCH: &str = "sched_switch";
-
 fn kind(payload: &Payload) -> &'static str {
     match payload {
-        Payload::Switch { .. } => SWITCH,
+        Payload::Switch { .. } => "sched_switch",
         Payload::Waking { .. } => "sched_waking",
         Payload::Wakeup { .. } => "sched_wakeup",
         Payload::WakeupNew { .. } => "sched_wakeup_new",

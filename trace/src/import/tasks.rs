@@ -70,6 +70,8 @@ pub struct Task {
     pub idle_wait: bool,
     /// CPU it runs on.
     pub cpu: Option<u32>,
+    /// When it last left one.
+    pub left_ns: u64,
     /// It was woken and did not run since.
     pub woken: bool,
     /// Time accounted to it and not given out yet.

@@ -1,0 +1,87 @@
+//! Files that are not what they should be, named by line.
+
+use trace::{History, ReadError};
+
+const MAGIC: &str = "{\"ektrace\":{\"schema\":1}}";
+const TASK: &str = "{\"task\":{\"tid\":7,\"comm\":\"a\",\"app\":\"a\"}}";
+const COMES: &str =
+    "{\"t\":1,\"e\":\"switch\",\"cpu\":0,\"prev\":0,\"state\":\"runnable\",\"next\":7}";
+
+fn end(records: u32) -> String {
+    format!(
+        "{{\"end\":{{\"schema\":1,\"source\":\"recorded\",\"cpus\":1,\"start_ns\":0,\"end_ns\":9,\
+         \"tasks\":[]}},\"records\":{records}}}"
+    )
+}
+
+fn read(lines: &[&str]) -> Result<History, ReadError> {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    History::read(&zstd::encode_all(text.as_bytes(), 1).unwrap()[..])
+}
+
+fn said(lines: &[&str]) -> String {
+    read(lines).unwrap_err().to_string()
+}
+
+#[test]
+fn a_whole_file_is_read() {
+    let history = read(&[MAGIC, COMES, TASK, &end(1)]).unwrap();
+    assert_eq!((history.records.len(), history.header.tasks.len()), (1, 1));
+}
+
+#[test]
+fn a_newer_schema_is_named() {
+    assert_eq!(
+        said(&["{\"ektrace\":{\"schema\":2,\"more\":true}}"]),
+        "line 1, field schema: 2 is newer than 1, the newest that can be read"
+    );
+    assert!(said(&["{\"ektrace\":{\"schema\":0}}"]).contains("0 is no version"));
+}
+
+#[test]
+fn other_files_are_named() {
+    assert!(matches!(
+        History::read(&b"not zstd"[..]),
+        Err(ReadError::NotAHistory | ReadError::Damaged { line: 1, .. })
+    ));
+    assert!(matches!(read(&["{}"]), Err(ReadError::NotAHistory)));
+    assert!(matches!(read(&[]), Err(ReadError::NotAHistory)));
+    assert!(matches!(
+        History::read(&b""[..]),
+        Err(ReadError::NotAHistory | ReadError::Truncated { .. })
+    ));
+}
+
+#[test]
+fn a_cut_off_file_is_named_with_its_last_line() {
+    assert_eq!(said(&[MAGIC, COMES]), "the file is cut off after line 2");
+    let whole = read(&[MAGIC, COMES, TASK, &end(1)]).unwrap().write(Vec::new()).unwrap();
+    for length in 1..whole.len() {
+        assert!(History::read(&whole[..length]).is_err(), "{length}");
+    }
+}
+
+#[test]
+fn mistakes_are_named_with_their_line() {
+    let unknown = "{\"t\":1,\"e\":\"teleport\",\"cpu\":0}";
+    assert!(said(&[MAGIC, unknown]).starts_with("line 2: expected a record: unknown variant"));
+    assert_eq!(said(&[MAGIC, "{\"x\":1}"]), "line 2: expected a record, a task or the end");
+    assert_eq!(said(&[MAGIC, TASK, COMES]), "line 3: expected a record, a task or the end");
+    assert_eq!(said(&[MAGIC, COMES, TASK, &end(2)]), "line 4: 2 records announced, 1 found");
+    assert_eq!(said(&[MAGIC, COMES, TASK, &end(1), "x"]), "line 5: expected nothing after the end");
+    let long = "x".repeat(70_000);
+    assert_eq!(said(&[MAGIC, &long]), "line 2: longer than 65536 bytes");
+}
+
+#[test]
+fn contradictions_are_named() {
+    let leaves = "{\"t\":0,\"e\":\"switch\",\"cpu\":1,\"prev\":9,\"state\":\"blocked\",\"next\":0}";
+    assert_eq!(
+        said(&[MAGIC, COMES, leaves, TASK, &end(2)]),
+        "the history contradicts itself: record 1: its time is before the last record's or out \
+         of the header's bounds; record 1: task 9 is not listed; record 1: CPU or core 1 does not \
+         exist"
+    );
+    assert!(said(&[MAGIC, COMES, COMES, TASK, &end(2)]).contains("where task 7 runs"));
+    assert!(said(&[MAGIC, TASK, TASK, &end(0)]).contains("not in ascending order"));
+}

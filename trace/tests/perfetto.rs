@@ -1,0 +1,167 @@
+//! Perfetto's protobuf, read by a decoder that shares nothing with the writer.
+
+mod random;
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use trace::{Event, History, Record, export, info};
+
+/// A field: its number, and its number or bytes.
+enum Value<'t> {
+    Number(u64),
+    Bytes(&'t [u8]),
+}
+
+fn varint(bytes: &mut &[u8]) -> u64 {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first().expect("a number ends");
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return value;
+        }
+    }
+    panic!("a number has ten bytes at most");
+}
+
+fn fields(mut bytes: &[u8]) -> Vec<(u64, Value<'_>)> {
+    let mut fields = Vec::new();
+    while !bytes.is_empty() {
+        let tag = varint(&mut bytes);
+        let value = match tag & 7 {
+            0 => Value::Number(varint(&mut bytes)),
+            2 => {
+                let length = varint(&mut bytes) as usize;
+                let (value, rest) = bytes.split_at(length);
+                bytes = rest;
+                Value::Bytes(value)
+            }
+            other => panic!("wire type {other}"),
+        };
+        fields.push((tag >> 3, value));
+    }
+    fields
+}
+
+fn number(bytes: &[u8], field: u64) -> Option<u64> {
+    fields(bytes).into_iter().find_map(|(number, value)| match value {
+        Value::Number(value) if number == field => Some(value),
+        _ => None,
+    })
+}
+
+fn all(bytes: &[u8], field: u64) -> Vec<&[u8]> {
+    let wanted = |(number, value)| match value {
+        Value::Bytes(bytes) if number == field => Some(bytes),
+        _ => None,
+    };
+    fields(bytes).into_iter().filter_map(wanted).collect()
+}
+
+fn text(bytes: &[u8], field: u64) -> String {
+    String::from_utf8(all(bytes, field)[0].to_vec()).expect("names are UTF-8")
+}
+
+fn exported(history: &History) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    export::perfetto(history, &mut bytes).unwrap();
+    bytes
+}
+
+/// Switches as `(time, cpu, prev, next)`, in order of time and CPU.
+fn switches(trace: &[u8]) -> Vec<(u64, u64, u64, u64)> {
+    let mut switches = Vec::new();
+    for packet in all(trace, 1) {
+        for bundle in all(packet, 1) {
+            let cpu = number(bundle, 1).expect("a bundle has a CPU");
+            for event in all(bundle, 2) {
+                let time_ns = number(event, 1).unwrap();
+                for switch in all(event, 4) {
+                    assert_eq!(number(event, 2), number(switch, 2));
+                    let (prev, next) = (number(switch, 2).unwrap(), number(switch, 6).unwrap());
+                    switches.push((time_ns, cpu, prev, next));
+                }
+            }
+        }
+    }
+    switches.sort_by_key(|&(time_ns, cpu, ..)| (time_ns, cpu));
+    switches
+}
+
+proptest! {
+    #[test]
+    fn run_times_are_in_it_to_the_nanosecond(
+        steps in random::steps(),
+        names in random::names(),
+    ) {
+        let history = random::history(&steps, &names, 77);
+        let mut run_ns: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut running: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+        let switches = switches(&exported(&history));
+        for (time_ns, cpu, _, next) in switches {
+            if let Some((since_ns, task)) = running.insert(cpu, (time_ns, next)) {
+                *run_ns.entry(task).or_default() += time_ns - since_ns;
+            }
+        }
+        for (since_ns, task) in running.into_values() {
+            *run_ns.entry(task).or_default() += history.header.end_ns - since_ns;
+        }
+        for task in info(&history).tasks.iter().filter(|task| task.slices > 0) {
+            prop_assert_eq!(run_ns.get(&u64::from(task.tid)), Some(&task.run_ns));
+        }
+    }
+}
+
+#[test]
+fn names_wakes_and_counters_are_in_it() {
+    let names: Vec<String> = (1..=6).map(|task| format!("t{task}")).collect();
+    let steps = [(1, 0, 1, 5), (5, 0, 2, 7), (6, 1, 3, 1)];
+    let mut history = random::history(&steps, &names, 0);
+    let at = |event| Record { time_ns: 900, event };
+    history.records.push(at(Event::License { core: 2, level: 1, rate_permille: 250 }));
+    history.records.push(at(Event::License { core: 2, level: 2, rate_permille: 1000 }));
+    history.records.push(at(Event::Frequency { core: 1, khz: 1_900_000 }));
+    let trace = exported(&history);
+    let packets = all(&trace, 1);
+    assert!(packets.iter().all(|packet| number(packet, 10) == Some(1)));
+
+    let tree = all(packets[0], 2)[0];
+    assert_eq!(all(tree, 2).len(), 6);
+    assert_eq!((number(all(tree, 2)[1], 1), text(all(tree, 2)[1], 2)), (Some(2), "t2".to_owned()));
+
+    let event = |field| {
+        let bundles = packets.iter().flat_map(|packet| all(packet, 1));
+        bundles.flat_map(|bundle| all(bundle, 2)).flat_map(|event| all(event, field)).next()
+    };
+    let waking = event(20).expect("the wake is there");
+    assert_eq!((text(waking, 1), number(waking, 2)), ("t2".to_owned(), Some(2)));
+    let migrate = event(491).expect("the migration is there");
+    assert_eq!((number(migrate, 4), number(migrate, 5)), (Some(1), Some(2)));
+    assert_eq!(number(event(11).expect("the frequency is there"), 1), Some(1_900_000));
+
+    let mut tracks = BTreeMap::new();
+    let mut counts = Vec::new();
+    for packet in packets {
+        for track in all(packet, 60) {
+            assert_eq!(all(track, 8).len(), 1);
+            tracks.insert(number(track, 1).unwrap(), text(track, 2));
+        }
+        for count in all(packet, 11) {
+            assert_eq!((number(packet, 8), number(count, 9)), (Some(900), Some(4)));
+            let track: &String = &tracks[&number(count, 11).unwrap()];
+            counts.push((track.clone(), number(count, 30).unwrap()));
+        }
+    }
+    assert_eq!(
+        counts.iter().map(|(track, value)| (track.as_str(), *value)).collect::<Vec<_>>(),
+        [
+            ("core 2 license level", 1),
+            ("core 2 instruction rate (permille)", 250),
+            ("core 2 license level", 2),
+            ("core 2 instruction rate (permille)", 1000),
+            ("core 1 frequency (kHz)", 1_900_000)
+        ]
+    );
+}
