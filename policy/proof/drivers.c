@@ -136,7 +136,7 @@ static void prove_ek_ideal_frequency_hz(void)
 	u32 own_level = any_u32;
 	struct ek_turbo_row at = any_ek_turbo_row;
 
-	ek_ideal_frequency_hz(&turbo, &shares, own_level, at);
+	ek_ideal_frequency_hz(&turbo, &shares, own_level, &at);
 }
 
 static void prove_ek_license_clamp_level(void)
@@ -379,8 +379,9 @@ static void prove_ek_turbo_row(void)
 	struct ek_turbo turbo = any_ek_turbo;
 	struct ek_shares shares = any_ek_shares;
 	u64 actual_hz = any_u64;
+	struct ek_turbo_row at = any_ek_turbo_row;
 
-	ek_turbo_row(&turbo, &shares, actual_hz);
+	ek_turbo_row(&turbo, &shares, actual_hz, &at);
 }
 
 static void prove_ek_weight(void)
