@@ -4,6 +4,8 @@
 //! security policy, and is well-formed XML too, which a test checks.
 
 mod figures;
+mod losses;
+mod moments;
 mod parts;
 
 use trace::History;
@@ -44,11 +46,11 @@ pub fn page(comparison: &Comparison, gantts: &[Gantt]) -> String {
     );
     main += &figures::means(comparison);
     main += &figures::programs(comparison);
-    main += &figures::losses(comparison);
+    main += &losses::losses(comparison);
     for gantt in gantts {
-        main += &figures::history(comparison, gantt);
+        main += &moments::history(comparison, gantt);
     }
-    main += &figures::latency(comparison);
+    main += &moments::latency(comparison);
     main += &parts::work(comparison);
     main += &parts::settings(comparison);
     format!(

@@ -13,7 +13,7 @@ pub(crate) struct Heat {
     pub(crate) values: Vec<Vec<f64>>,
 }
 
-const CELL: (f64, f64) = (84.0, 20.0);
+const CELL: (f64, f64) = (98.0, 20.0);
 
 /// Draws a matrix; `most` is the value of the strongest shade. Returns the drawing and its height.
 pub(crate) fn heat(heat: &Heat, most: f64) -> (Svg, f64) {

@@ -1,0 +1,105 @@
+//! Who lost how much to whom: heat maps and their table.
+
+use super::figures::runs_of;
+use super::parts::{Cell, details, table};
+use crate::comparison::{Comparison, LossEntry, Run};
+use crate::svg::{self, Heat, escape};
+use crate::table::listed;
+use crate::verdict::findings;
+use crate::words::{clean, percent, seconds, signed_percent, variant};
+
+/// Victims and culprits by scheduler, for the background that slows most.
+pub(super) fn losses(comparison: &Comparison) -> String {
+    let found = findings(comparison);
+    let Some(first) = found.first() else { return String::new() };
+    let runs: Vec<&Run> = runs_of(comparison, &first.baseline.background)
+        .filter(|run| run.sensors == first.baseline.sensors)
+        .collect();
+    let heats = heats(&runs);
+    let most = heats.iter().flat_map(|(_, heat)| heat.values.iter().flatten());
+    let most = most.copied().fold(0.0, f64::max);
+    if most == 0.0 {
+        return "<h2>Nobody lost CPU time to a license of another</h2>\n".to_owned();
+    }
+    let top = first.baseline.losses.iter().max_by(|a, b| a.lost_s.total_cmp(&b.lost_s));
+    let title = format!(
+        "{} makes the others' work cost {} of CPU time under {}",
+        top.map_or_else(String::new, |loss| clean(&loss.culprit)),
+        signed_percent(first.baseline.remote_avx_overhead_pct),
+        clean(&first.baseline.scheduler)
+    );
+    let mut text = format!(
+        "<h2>{}</h2>\n<p class=\"soft\">Share of a victim's CPU time that it would not have needed \
+         at the frequency of its own level, by whose level it was; background {}.</p>\n\
+         <div class=\"side\">\n",
+        escape(&title),
+        escape(&variant(&first.baseline.background))
+    );
+    for (name, matrix) in &heats {
+        let (svg, height) = svg::heat(matrix, most);
+        let label = format!("CPU time lost, {name}");
+        let svg = svg.inline(height, &label);
+        text += &format!("<figure class=\"scroll\"><h3>{}</h3>\n{svg}</figure>\n", escape(name));
+    }
+    let rows: Vec<Vec<Cell>> = comparison.compared().flat_map(loss_rows).collect();
+    let heads =
+        ["background", "scheduler", "victim", "culprit", "#lost", "#of its CPU time", "#repaid"];
+    text + "</div>\n" + &details("All losses", &table(&heads, &rows))
+}
+
+fn cpu_time_s(run: &Run, name: &str) -> f64 {
+    run.tasks.iter().filter(|task| task.name == name).map(|task| task.cpu_time_s).sum()
+}
+
+fn loss_pct(run: &Run, victim: &str, culprit: &str) -> f64 {
+    let of = |loss: &&LossEntry| loss.victim == victim && loss.culprit == culprit;
+    let lost_s: f64 = run.losses.iter().filter(of).map(|loss| loss.lost_s).sum();
+    let all_s = cpu_time_s(run, victim);
+    if all_s > 0.0 { 100.0 * lost_s / all_s } else { 0.0 }
+}
+
+/// A matrix a scheduler; or one with a column a scheduler, where all lost to the same culprit.
+fn heats(runs: &[&Run]) -> Vec<(String, Heat)> {
+    let each: Vec<Heat> = runs.iter().map(|run| heat_of(run)).collect();
+    let first = &each[0];
+    let same = |heat: &Heat| heat.culprits == first.culprits && heat.victims == first.victims;
+    if first.culprits.len() == 1 && each.iter().all(same) {
+        let row = |row: usize| each.iter().map(|heat| heat.values[row][0]).collect();
+        let joined = Heat {
+            victims: first.victims.clone(),
+            culprits: runs.iter().map(|run| clean(&run.scheduler)).collect(),
+            values: (0..first.victims.len()).map(row).collect(),
+        };
+        return vec![(format!("to {}, by scheduler", first.culprits[0]), joined)];
+    }
+    let name = |run: &&Run| format!("under {}", clean(&run.scheduler));
+    runs.iter().map(name).zip(each).collect()
+}
+
+fn heat_of(run: &Run) -> Heat {
+    let mut culprits: Vec<&str> = run.losses.iter().map(|loss| loss.culprit.as_str()).collect();
+    culprits.sort_unstable();
+    culprits.dedup();
+    let victims: Vec<&str> = listed(run).into_iter().map(|task| task.name.as_str()).collect();
+    let row = |victim: &&str| culprits.iter().map(|one| loss_pct(run, victim, one)).collect();
+    Heat {
+        values: victims.iter().map(row).collect(),
+        victims: victims.iter().map(|name| clean(name)).collect(),
+        culprits: culprits.iter().map(|name| clean(name)).collect(),
+    }
+}
+
+fn loss_rows(run: &Run) -> Vec<Vec<Cell>> {
+    let row = |loss: &LossEntry| {
+        vec![
+            Cell::text(&variant(&run.background)),
+            Cell::text(&run.scheduler),
+            Cell::text(&loss.victim),
+            Cell::text(&loss.culprit),
+            Cell::number(&seconds(loss.lost_s)),
+            Cell::number(&percent(loss_pct(run, &loss.victim, &loss.culprit))),
+            Cell::number(&seconds(loss.repaid_s)),
+        ]
+    };
+    run.losses.iter().map(row).collect()
+}

@@ -1,0 +1,252 @@
+//! Every output: complete, well-formed, harmless whatever the names, and the same each time.
+
+// Each test file uses another part of the made-up runs.
+#[allow(dead_code)]
+mod synthetic;
+
+use std::collections::BTreeSet;
+
+use quick_xml::Reader;
+use quick_xml::events::Event;
+use report::{Comparison, Gantt, Replicates, Sample, Setup};
+
+const HOSTILE: &str = "<script>alert(1)</script>\u{1b}[31m\"'&,\n\u{202e}";
+
+fn comparison() -> Comparison {
+    report::compare(synthetic::setup(), synthetic::samples(3)).unwrap()
+}
+
+/// The same runs with names that attack a terminal, a page or a table.
+fn hostile() -> Comparison {
+    let mut samples = synthetic::samples(2);
+    for sample in &mut samples {
+        sample.scheduler = format!("{HOSTILE}{}", sample.scheduler);
+        sample.background = format!("{HOSTILE}{}", sample.background);
+        sample.program = sample.program.take().map(|name| format!("{HOSTILE}{name}"));
+        for application in &mut sample.applications {
+            application.name = format!("{HOSTILE}{}", application.name);
+        }
+    }
+    let text = || HOSTILE.to_owned();
+    let setup = Setup {
+        scenario: text(),
+        description: text(),
+        command: text(),
+        notes: vec![text()],
+        parameters: vec![(text(), text())],
+        cpu: text(),
+        sensors: text(),
+        level_names: vec![text(); 3],
+        calibrated_on: vec![text()],
+        ..synthetic::setup()
+    };
+    report::compare(setup, samples).unwrap()
+}
+
+fn page_of(comparison: &Comparison, name: &str) -> String {
+    let history = synthetic::history(name, name);
+    let gantt = Gantt { scheduler: name, background: name, program: Some(name), history: &history };
+    report::page(comparison, &[gantt])
+}
+
+/// Reads a text as XML, which fails where an element is not closed; yields the names of its
+/// elements, and of their attributes after an `@`.
+fn elements(text: &str) -> BTreeSet<String> {
+    let mut reader = Reader::from_str(text);
+    let mut seen = BTreeSet::new();
+    let mut open = 0;
+    loop {
+        let event = reader.read_event().unwrap();
+        match &event {
+            Event::Start(start) | Event::Empty(start) => {
+                let name = start.name().as_ref().to_owned();
+                for attribute in start.attributes() {
+                    let attribute = attribute.unwrap();
+                    seen.insert(format!("{name}@{}", attribute.key.as_ref()));
+                }
+                seen.insert(name);
+                open += i32::from(matches!(event, Event::Start(_)));
+            }
+            Event::End(_) => open -= 1,
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert_eq!(open, 0);
+    seen
+}
+
+#[test]
+fn json_has_the_agreed_keys() {
+    let value: serde_json::Value = serde_json::from_str(&comparison().to_json().unwrap()).unwrap();
+    let run = &value["runs"][2];
+    let has = |value: &serde_json::Value, keys: &[&str]| {
+        for key in keys {
+            assert!(value.get(key).is_some(), "{key}");
+        }
+    };
+    has(
+        &value,
+        &["schema", "evenkeel", "cpu", "scenario", "seed", "sensors", "calibrated_on", "runs"],
+    );
+    has(
+        run,
+        &[
+            "scheduler",
+            "background",
+            "tasks",
+            "losses",
+            "isolation_slowdown_pct",
+            "signed_slowdown_pct",
+            "slowdown_only_pct",
+            "remote_avx_overhead_pct",
+            "cpu_time_vs_sse_pct",
+            "unfairness",
+            "jain",
+            "published",
+            "switches",
+            "migrations",
+            "simulated_s",
+            "events",
+        ],
+    );
+    has(
+        &run["tasks"][0],
+        &[
+            "name",
+            "class",
+            "cpu_time_s",
+            "completion_s",
+            "progress",
+            "slowdown",
+            "remote_avx_overhead_pct",
+            "slices",
+        ],
+    );
+    has(&run["losses"][0], &["victim", "culprit", "lost_s", "repaid_s"]);
+    assert_eq!((value["schema"].as_u64(), run["background"].as_str()), (Some(1), Some("avx512")));
+}
+
+#[test]
+fn the_same_runs_give_the_same_bytes() {
+    let (first, second) = (comparison(), comparison());
+    assert_eq!(first.to_json().unwrap(), second.to_json().unwrap());
+    assert_eq!(page_of(&first, "a"), page_of(&second, "a"));
+    assert_eq!(report::bars_svg(&first), report::bars_svg(&second));
+}
+
+#[test]
+fn the_page_is_well_formed_and_asks_for_nothing() {
+    let page = page_of(&comparison(), "swaptions");
+    let seen = elements(&page);
+    for wanted in ["figure", "table", "details", "svg@aria-label", "meta@http-equiv", "pre"] {
+        assert!(seen.contains(wanted), "{wanted}");
+    }
+    for refused in ["script", "link", "img", "iframe", "image", "use", "a", "object", "form"] {
+        assert!(!seen.contains(refused), "{refused}");
+    }
+    assert!(!seen.iter().any(|name| name.contains("@href") || name.contains("@src")));
+    assert!(!seen.iter().any(|name| name.contains("@on")));
+    assert!(!page.contains("url(") && !page.contains("@import"));
+    assert!(page.len() < 2_000_000);
+}
+
+#[test]
+fn hostile_names_stay_text_on_the_page_and_in_the_picture() {
+    let comparison = hostile();
+    for text in [page_of(&comparison, HOSTILE), report::bars_svg(&comparison)] {
+        let seen = elements(&text);
+        assert!(!seen.contains("script"));
+        assert!(
+            !text.contains("<script") && !text.contains('\u{1b}') && !text.contains('\u{202e}')
+        );
+    }
+}
+
+#[test]
+fn hostile_names_send_nothing_to_the_terminal() {
+    let comparison = hostile();
+    let plain = report::table(&comparison, 200, false);
+    assert!(!plain.chars().any(|c| c.is_control() && c != '\n'));
+    assert!(plain.contains("\\u{1b}[31m"));
+    assert!(!plain.contains('\u{202e}'));
+    let colored = report::table(&comparison, 200, true);
+    assert!(!colored.contains("\u{1b}[31m\""));
+}
+
+#[test]
+fn csv_survives_quotes_commas_and_line_breaks() {
+    let text = report::csv(&hostile()).unwrap();
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let heads = reader.headers().unwrap().clone();
+    assert!(heads.iter().any(|head| head == "cpu_time_s"));
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 6 * 3 * 10 * 2);
+    let application = heads.iter().position(|head| head == "application").unwrap();
+    assert_eq!(&rows[0][application], &format!("{HOSTILE}blackscholes"));
+    assert!(text.ends_with("\r\n"));
+}
+
+#[test]
+fn the_verdict_names_culprit_slowdown_and_remedy() {
+    let table = report::table(&comparison(), 100, false);
+    let verdict = table.split("\n\n").next().unwrap().replace('\n', " ");
+    for part in ["x265 as AVX-512 instead of SSE4", "23.", "under fair", "fair-isolation leaves 8."]
+    {
+        assert!(verdict.contains(part), "{part}: {verdict}");
+    }
+}
+
+#[test]
+fn a_miss_is_called_a_miss_everywhere() {
+    let comparison = comparison();
+    assert!(report::table(&comparison, 120, false).contains("predicted: MISS, +1."));
+    assert!(report::page(&comparison, &[]).contains("class=\"miss\""));
+    assert!(report::bars_svg(&comparison).contains("MISS"));
+}
+
+#[test]
+fn narrow_tables_keep_who_and_how_much() {
+    let table = report::table(&comparison(), 60, false);
+    let long = table.lines().find(|line| line.chars().count() > 60);
+    assert_eq!(long, None);
+    assert!(table.contains("slowdown") && table.contains("fair-isolation"));
+}
+
+#[test]
+fn sensor_sets_have_a_bar_each() {
+    let mut samples = synthetic::samples(2);
+    let others: Vec<Sample> = samples
+        .iter()
+        .cloned()
+        .map(|sample| Sample { sensors: "truth".to_owned(), ..sample })
+        .collect();
+    samples.extend(others);
+    let comparison = report::compare(synthetic::setup(), samples).unwrap();
+    let picture = report::bars_svg(&comparison);
+    assert!(picture.contains("fair-isolation, d7") && picture.contains("fair-isolation, truth"));
+    assert!(report::table(&comparison, 120, false).contains("truth"));
+}
+
+#[test]
+fn parameter_sets_are_shown_as_a_range() {
+    let setup = Setup { replicates: Replicates::ParameterSets, ..synthetic::setup() };
+    let comparison = report::compare(setup, synthetic::samples(3)).unwrap();
+    let table = report::table(&comparison, 120, false);
+    assert!(table.contains(" to ") && table.contains("fitted parameter sets"));
+}
+
+#[test]
+fn the_summary_of_a_run_says_what_each_application_got() {
+    let sample = synthetic::samples(1).into_iter().find(|sample| !sample.control).unwrap();
+    let levels = ["L0", "L1", "L2"].map(str::to_owned);
+    let of = |threads: &[u32]| {
+        report::history_summary(&sample.applications, threads, &levels, &sample.outcome)
+    };
+    let text = of(&sample.thread_application).unwrap();
+    for part in ["blackscholes", "x265 (background)", "avx2-heavy", "mean slice", "L2", "switches"]
+    {
+        assert!(text.contains(part), "{part}");
+    }
+    assert!(of(&[0]).is_err());
+}
