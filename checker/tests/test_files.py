@@ -99,6 +99,21 @@ class Files(unittest.TestCase):
         self.assertEqual([s.ns for s in granite.rise(2, 4, True)], [2600])
         self.assertEqual(granite.rise(0, 1, True), [])
 
+    def test_a_rise_with_its_start_named_comes_before_a_general_one(self):
+        words = table()
+        general = {"to": "avx-512", "stages": [{"kind": "halt", "us": 1}]}
+        words["rise"].insert(0, general)
+        cpu = cpu_table.Cpu(words)
+        self.assertEqual([s.ns for s in cpu.rise(1, 2, True)], [20 * US, 10 * US])
+
+    def test_without_turbo_no_level_is_faster_than_a_faster_one(self):
+        cpu = cpu_table.Cpu(table("xeon-silver-4108"))
+        self.assertEqual([cpu.khz(0, level, False) for level in range(3)], [1_800_000] * 3)
+        self.assertEqual(cpu.khz(3, 2, False), 1_200_000)
+        capped = table()
+        capped["turbo_off"]["mhz"] = {"non-avx": 2100, "avx2": 1500}
+        self.assertEqual(cpu_table.Cpu(capped).khz(0, 2, False), 1_500_000)
+
     def test_records_of_one_instant_count_in_any_order(self):
         records = in_time(history()[::-1])
         swapped = [r for r in records if r["e"] in ("license", "frequency")]

@@ -92,6 +92,47 @@ class Numbers(unittest.TestCase):
         self.assertAlmostEqual(tasks[1]["ref_cycles"], 3_700_000 - 2100 * 2.1, places=3)
         self.assertAlmostEqual(tasks[1]["overhead_ns"], 2100)
 
+    def test_overhead_that_is_left_waits_for_the_next_slice(self):
+        records = [
+            *starts(0, 0, 1), overhead(0, 0, 3700), frequency(0, 0, 3700),
+            switch(1 * US, 0, 1, 0), switch(10 * US, 0, 0, 1), frequency(10 * US, 0, 3700),
+        ]
+        tasks, _ = self.agrees(header(12 * US, 1), records)
+        # 3.7 us of overhead take 2.1 us at 3.7/2.1; 0.9 us of the 3 us are left.
+        self.assertAlmostEqual(tasks[1]["ref_cycles"], 900 * 3.7, places=3)
+        self.assertAlmostEqual(tasks[1]["overhead_ns"], 3700)
+
+    def test_a_victim_with_a_level_of_its_own_loses_against_that_level(self):
+        records = in_time([
+            *starts(0, 0, 1, "avx512-heavy", 1000), *starts(0, 1, 2, "avx512-heavy", 100),
+            *heavy_rise_few(),
+        ])
+        tasks, _ = self.agrees(header(170 * US, 2), records)
+        # Its own level is 1, 3.6 GHz with one or two cores.
+        rise = 30_000 * (1 - 0.25 * 3.7 / 3.6) + 10_000 + 10_000 + 10_000
+        self.assertAlmostEqual(tasks[2]["lost_ns"], rise + 100_000 * 0.1 / 3.6, places=3)
+
+    def test_a_light_class_at_the_demanded_level_makes_no_rise_heavy(self):
+        records = [
+            # Light 512-bit code demands level 1; sparse heavy 256-bit code demands none.
+            *starts(0, 0, 1, "avx512-light", 100), *starts(0, 1, 2, "avx2-heavy", 100),
+            license(0, 0, 0, 250), frequency(0, 0, 3700), license(30 * US, 0, 0, 0),
+            license(40 * US, 0, 1), frequency(40 * US, 0, 3600),
+        ]
+        self.agrees(header(100 * US, 2), records)
+
+    def test_a_light_core_at_the_demanded_level_makes_no_package_heavy(self):
+        shared = table()
+        shared["license"]["domain"] = "package"
+        records = [*starts(0, 0, 1, "avx512-light", 100), *starts(0, 2, 2, "avx2-heavy", 100)]
+        for core in (0, 1):
+            records += [
+                license(0, core, 0, 250), frequency(0, core, 3700),
+                license(30 * US, core, 0, 0),
+                license(40 * US, core, 1), frequency(40 * US, core, 3600),
+            ]
+        self.agrees(header(100 * US, 2, cpus=4, package=2), in_time(records), cpu=shared)
+
     def test_wider_registers_throttle_without_a_change_of_level(self):
         records = [
             *starts(0, 0, 1, "avx2-light", 900), *starts(0, 1, 2),

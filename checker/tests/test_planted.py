@@ -112,6 +112,36 @@ class PlantedErrors(unittest.TestCase):
         for record, kind in extra:
             self.assertIn(kind, kinds(in_time([*history(), record])), f"{record}")
 
+    def test_a_task_on_two_cpus_is_said_to_run_twice(self):
+        records = in_time([*history(), switch(1200 * US, 2, 0, 2)])
+        _, _, violations = judge(header(END, 2), records)
+        self.assertTrue(any("still runs on cpu 0" in found["what"] for found in violations))
+
+    def test_two_changes_of_a_core_at_one_instant_are_noticed(self):
+        records = history()
+        at = index("license", 70 * US)
+        records.insert(at, license(70 * US, 0, 1, 1000))
+        self.assertIn("license", kinds(records))
+
+    def test_a_deadline_after_the_last_record_is_missed(self):
+        records = [record for record in history() if record["t"] < 1500 * US]
+        _, _, violations = judge(header(END, 2), records)
+        self.assertIn("license", {found["kind"] for found in violations})
+
+    def test_a_frequency_is_stated_again_after_idleness_only(self):
+        records = in_time([
+            *starts(0, 0, 1), frequency(0, 0, 3700), switch(10 * US, 0, 1, 0),
+            switch(20 * US, 0, 0, 1), frequency(20 * US, 0, 3700),
+        ])
+        self.assertEqual(judge(header(END, 1), records)[2], [])
+
+    def test_what_would_be_in_force_after_the_end_is_not_asked_for(self):
+        records = [*history(), wake(END, 1), switch(END, 0, 0, 1)]
+        stated = outcome()
+        stated["tasks"][0]["slices"] = 2
+        stated["switches"] = 3
+        self.assertEqual(kinds(records, stated), set())
+
     def test_time_that_goes_back_or_past_the_end_is_noticed(self):
         records = history()
         records[-1]["t"] = 10
