@@ -39,7 +39,13 @@ pub(crate) fn read_scenario(mut fields: Fields) -> Result<Scenario, ScenarioErro
     if let Some(parameters) = fields.take("parameters") {
         scenario.parameters.extend(read_parameters(&parameters, None)?);
     }
-    if let Some(fits) = fields.take("fit") {
+    if let Some(figures) = fields.take("calibrated_on") {
+        scenario.calibrated_on =
+            figures.list()?.iter().map(Value::name).collect::<Result<_, _>>()?;
+    }
+    let fits = fields.take("fit");
+    let has_fits = fits.is_some();
+    if let Some(fits) = fits {
         let known = Some(&scenario.parameters);
         let read = |fit: &Value| read_parameters(fit, known);
         scenario.fits = fits.list()?.iter().map(read).collect::<Result<_, _>>()?;
@@ -49,6 +55,11 @@ pub(crate) fn read_scenario(mut fields: Fields) -> Result<Scenario, ScenarioErro
         scenario.foreground = list.list()?.iter().map(read).collect::<Result<_, _>>()?;
     }
     if let Some(list) = fields.take("background") {
+        if !has_fits {
+            // What the base was fitted with belongs to the backgrounds that are replaced.
+            scenario.fits.clear();
+            scenario.calibrated_on.clear();
+        }
         let read = |value: &Value| read_variant(value.fields()?);
         scenario.background = list.list()?.iter().map(read).collect::<Result<_, _>>()?;
     }
@@ -70,6 +81,7 @@ fn blank() -> Scenario {
         run: Run { foreground: ForegroundMode::Each, limit_ns: 30_000_000_000, replicates: 20 },
         parameters: BTreeMap::new(),
         fits: Vec::new(),
+        calibrated_on: Vec::new(),
         claims: Vec::new(),
         file: String::new(),
         machine: MachineSpec { turbo: true, ..MachineSpec::default() },

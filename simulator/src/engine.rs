@@ -121,7 +121,8 @@ impl<S: Scheduler> Engine<'_, S> {
                     State::Absent => Wake::New,
                     _ => Wake::Woken { by_cpu: None },
                 };
-                self.proceed(task, wake)
+                self.make_runnable(task, wake);
+                Ok(())
             }
             Timer::SliceEnd(cpu) => {
                 self.request(cpu);
@@ -180,31 +181,14 @@ impl<S: Scheduler> Engine<'_, S> {
             self.world.step_changes(cpu);
             return Ok(());
         }
-        if let Some(stop) = self.follow_program(task, Some(cpu))? {
-            self.leave(cpu, task, stop);
+        match self.follow_program(task, cpu)? {
+            None => self.begin_phase(task, cpu),
+            Some(stop) => self.leave(cpu, task, stop),
         }
         Ok(())
     }
 
-    /// A task that slept, waited or just arrived goes on with its program.
-    fn proceed(&mut self, task: usize, wake: Wake) -> Result<(), SimError> {
-        if self.world.tasks[task].is_step_done() {
-            match self.follow_program(task, None)? {
-                Some(Stop::Ended) => {
-                    self.end(task);
-                    return Ok(());
-                }
-                Some(_) => {
-                    self.world.tasks[task].state = State::Blocked;
-                    return Ok(());
-                }
-                None => {}
-            }
-        }
-        self.make_runnable(task, wake);
-        Ok(())
-    }
-
+    /// A task that slept, waited or just arrived wants to go on with its program.
     fn make_runnable(&mut self, task: usize, wake: Wake) {
         let now_ns = self.world.now_ns;
         let subject = &mut self.world.tasks[task];
@@ -224,17 +208,13 @@ impl<S: Scheduler> Engine<'_, S> {
     }
 
     /// Runs steps until one takes time; `None`: the task has work to compute.
-    fn follow_program(
-        &mut self,
-        task: usize,
-        cpu: Option<usize>,
-    ) -> Result<Option<Stop>, SimError> {
+    fn follow_program(&mut self, task: usize, cpu: usize) -> Result<Option<Stop>, SimError> {
+        let woken = Wake::Woken { by_cpu: Some(cpu) };
         for _ in 0..STEPS_AT_ONCE_MAX {
             let next = self.world.tasks[task].advance(self.world.model);
             match next {
                 Next::Compute => {
                     if self.world.tasks[task].work_left > 0 {
-                        self.begin_phase(task, cpu);
                         return Ok(None);
                     }
                 }
@@ -251,7 +231,7 @@ impl<S: Scheduler> Engine<'_, S> {
                     }
                     let arrived = std::mem::take(&mut self.barriers[index]);
                     for other in arrived.into_iter().filter(|&other| other != task) {
-                        self.release(other, cpu)?;
+                        self.make_runnable(other, woken);
                     }
                 }
                 Next::Lock(index) => {
@@ -266,13 +246,13 @@ impl<S: Scheduler> Engine<'_, S> {
                     let (owner, queue) = &mut self.locks[index];
                     *owner = queue.pop_front();
                     if let Some(next) = *owner {
-                        self.release(next, cpu)?;
+                        self.make_runnable(next, woken);
                     }
                 }
                 Next::Wake(index) => {
                     let (count, queue) = &mut self.semaphores[index];
                     match queue.pop_front() {
-                        Some(waiter) => self.release(waiter, cpu)?,
+                        Some(waiter) => self.make_runnable(waiter, woken),
                         None => *count += 1,
                     }
                 }
@@ -293,13 +273,14 @@ impl<S: Scheduler> Engine<'_, S> {
         })
     }
 
-    /// Another task's step lets a waiting task go on; it does so at this instant.
-    fn release(&mut self, task: usize, by_cpu: Option<usize>) -> Result<(), SimError> {
-        self.proceed(task, Wake::Woken { by_cpu })
+    /// A compute step with work begins on a CPU.
+    fn begin_phase(&mut self, task: usize, cpu: usize) {
+        self.record_phase(task);
+        self.world.step_changes(cpu);
+        self.use_registers(task, cpu);
     }
 
-    /// A compute step with work begins; on a CPU its conditions change now.
-    fn begin_phase(&mut self, task: usize, cpu: Option<usize>) {
+    fn record_phase(&mut self, task: usize) {
         let work = self.world.tasks[task].phase.work;
         self.world.record(|| Event::Phase {
             task: tid(task),
@@ -307,10 +288,6 @@ impl<S: Scheduler> Engine<'_, S> {
             rate_permille: work.rate_permille,
             stall_permille: work.stall_permille,
         });
-        if let Some(cpu) = cpu {
-            self.world.step_changes(cpu);
-            self.use_registers(task, cpu);
-        }
     }
 
     /// Notes wide registers used in the slice; first use may trap.
@@ -347,6 +324,8 @@ impl<S: Scheduler> Engine<'_, S> {
     fn leave(&mut self, cpu: usize, task: usize, stop: Stop) {
         self.account(cpu, task, stop);
         self.world.tasks[task].state = State::Blocked;
+        self.world.tasks[task].between_phases();
+        self.record_phase(task);
         if stop == Stop::Ended {
             self.end(task);
         }

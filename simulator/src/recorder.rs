@@ -20,7 +20,8 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn new(workload: &Workload) -> Self {
+    /// `rest` is the effect on cores where nothing has run yet.
+    pub(crate) fn new(workload: &Workload, rest: Effect) -> Self {
         let machine = &workload.machine;
         let tasks = workload.threads.iter().enumerate().map(|(index, thread)| TaskInfo {
             tid: tid(index),
@@ -30,7 +31,6 @@ impl Recorder {
             nice: thread.nice,
             kernel: false,
         });
-        let full = Effect::default();
         Self {
             header: Header {
                 schema: 1,
@@ -45,7 +45,7 @@ impl Recorder {
                 tasks: tasks.collect(),
             },
             records: Vec::new(),
-            cores: vec![(full, 0); (machine.packages * machine.cores_per_package) as usize],
+            cores: vec![(rest, 0); (machine.packages * machine.cores_per_package) as usize],
         }
     }
 

@@ -29,6 +29,18 @@ pub(crate) struct Phase {
     pub own_level: u8,
 }
 
+/// What a task executes before its first step and while it goes from one to the next.
+const BETWEEN_PHASES: Phase = Phase {
+    work: Work {
+        ref_cycles: Draw { mean: 0, spread: Spread::Fixed },
+        class: cpu_model::Class::Scalar,
+        rate_permille: 0,
+        stall_permille: 0,
+        working_set_kib: 0,
+    },
+    own_level: 0,
+};
+
 /// What happened to a task since it was last accounted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slice {
@@ -111,16 +123,7 @@ impl Task {
             weight: policy::weight(thread.nice),
             mask,
             last_cpu: None,
-            phase: Phase {
-                work: Work {
-                    ref_cycles: Draw { mean: 0, spread: Spread::Fixed },
-                    class: cpu_model::Class::Scalar,
-                    rate_permille: 0,
-                    stall_permille: 0,
-                    working_set_kib: 0,
-                },
-                own_level: 0,
-            },
+            phase: BETWEEN_PHASES,
             work_left: 0,
             overhead_left: 0,
             done: 0,
@@ -195,6 +198,13 @@ impl Task {
                 u64::try_from(scaled).unwrap_or(u64::MAX)
             }
         }
+    }
+
+    /// It waits: what it executes on its way to the next step is scalar.
+    pub(crate) fn between_phases(&mut self) {
+        let working_set_kib = self.phase.work.working_set_kib;
+        self.phase = BETWEEN_PHASES;
+        self.phase.work.working_set_kib = working_set_kib;
     }
 
     /// Whether all work and overhead of the step is done.

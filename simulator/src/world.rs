@@ -1,6 +1,6 @@
 //! The machine during a run: what runs where, how fast, and who pays for it.
 
-use cpu_model::{CpuModel, LEVELS_MAX, LicenseDomain};
+use cpu_model::{CpuModel, LEVELS_MAX, License, LicenseDomain};
 use scenarios::Workload;
 use trace::Event;
 
@@ -182,7 +182,9 @@ impl<'a> World<'a> {
             domains: vec![Domain::new(); domains],
             timers: WinnerTree::new(slots.count()),
             slots,
-            recorder: config.history.then(|| Recorder::new(workload)),
+            recorder: config.history.then(|| {
+                Recorder::new(workload, License::new().effect(&model.license))
+            }),
             level_ns: [0; LEVELS_MAX],
             throttled_ns: 0,
             losses_q20: vec![0; applications * applications],

@@ -1,5 +1,6 @@
 //! Tasks of the project: `cargo xtask TASK`.
 
+mod calibrate;
 mod ci;
 mod command;
 mod r#gen;
@@ -22,6 +23,8 @@ enum Task {
     Tidy,
     /// Write the generated files again, or check that they are up to date.
     Gen(r#gen::Args),
+    /// Fit x265 to the published baselines.
+    Calibrate(calibrate::Args),
     /// Prove the policy headers for all inputs.
     Prove(prove::Args),
 }
@@ -31,6 +34,7 @@ fn main() -> ExitCode {
         Task::Ci(args) => ci::run(&args),
         Task::Tidy => tidy::run(),
         Task::Gen(args) => r#gen::run(&args),
+        Task::Calibrate(args) => calibrate::run(&args),
         Task::Prove(args) => prove::run(&args).map(|_| ()),
     };
     match done {

@@ -1,0 +1,103 @@
+//! `evenkeel compare`: several schedulers on the same work.
+
+mod execute;
+mod output;
+mod work;
+
+pub use work::read_scenario;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+
+use crate::run_options::{RunOptions, SCHEDULERS};
+use crate::terminal;
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel compare parsec-x265 --page out/page.html
+      a scenario that comes with evenkeel (all of them: evenkeel compare --list)
+  evenkeel compare mine.toml --scheduler cfs,fair-isolation --json -
+      a scenario of your own, results as JSON
+  evenkeel compare --trace recording.ektrace --class 'x265*=avx512-heavy'
+      a recording; names that match x265* are taken to run heavy 512-bit code";
+
+/// Several schedulers on the same work.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Scenario: a file, or the name of one that comes with evenkeel
+    #[arg(required_unless_present_any = ["trace", "list"], conflicts_with = "trace")]
+    scenario: Option<String>,
+
+    /// Replays a recording (.ektrace of `evenkeel trace import`) instead of a scenario
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+
+    /// Names the scenarios that come with evenkeel
+    #[arg(long)]
+    list: bool,
+
+    #[command(flatten)]
+    replay: work::Replay,
+
+    #[command(flatten)]
+    run: RunOptions,
+
+    /// Schedulers to compare
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_values = SCHEDULERS)]
+    scheduler: Vec<String>,
+
+    /// Backgrounds to compare with the control; default: all
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    background: Vec<String>,
+
+    /// Foreground programs, where the scenario runs them one by one; default: all
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    program: Vec<String>,
+
+    /// Seeds (or fitted parameter sets) to average over; default: what the scenario says
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    replicates: Option<u32>,
+
+    /// Runs at a time; the results do not depend on it
+    #[arg(long, default_value_t = 0, value_name = "N", hide_default_value = true)]
+    jobs: usize,
+
+    #[command(flatten)]
+    output: output::Files,
+}
+
+/// Runs the verb.
+pub fn run(args: Args) -> Result<()> {
+    if args.list {
+        return list();
+    }
+    let work = work::Work::read(args.scenario.as_deref(), args.trace.as_deref(), &args.replay)?;
+    let choice = execute::Choice {
+        schedulers: &args.scheduler,
+        backgrounds: &args.background,
+        programs: &args.program,
+        replicates: args.replicates,
+    };
+    let plan = execute::Plan::new(&work, &args.run, &choice)?;
+    let bar = terminal::progress(plan.runs() as u64, "simulating");
+    let samples = plan.run(&work, args.jobs, &bar)?;
+    bar.finish_and_clear();
+    let histories = if args.output.page.is_some() { plan.histories(&work)? } else { Vec::new() };
+    let comparison = report::compare(plan.setup(&work), samples)?;
+    output::write(&comparison, &histories, &args.output)?;
+    let broken = comparison.claims.iter().filter(|claim| claim.holds == Some(claim.must_fail));
+    let broken = broken.count();
+    ensure!(broken == 0 || !args.output.check, "{broken} claims of the scenario do not hold");
+    Ok(())
+}
+
+fn list() -> Result<()> {
+    for name in scenarios::names() {
+        let (file, text) = scenarios::by_name(name).expect("the name is from the list");
+        let scenario = scenarios::Scenario::parse(text, file)?;
+        println!("{name:28} {}", scenario.description);
+    }
+    Ok(())
+}

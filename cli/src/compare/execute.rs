@@ -1,0 +1,280 @@
+//! Runs everything a comparison needs, in parallel, with results in a fixed order.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result, bail};
+use cpu_model::CpuModel;
+use indicatif::ProgressBar;
+use rayon::prelude::*;
+use report::{Replicates, Sample, Setup};
+use scenarios::{Case, MachineDefaults, Workload};
+use simulator::{Config, Scheduler};
+
+use super::work::Work;
+use crate::machine;
+use crate::run_options::{RunOptions, Sensors};
+
+/// One simulated run.
+#[derive(Clone, Debug)]
+struct Job {
+    scheduler: Scheduler,
+    sensors: Sensors,
+    case: Case,
+    replicate: u32,
+}
+
+/// Which of the runs that are possible are wanted; empty: all.
+pub struct Choice<'a> {
+    /// Names of schedulers.
+    pub schedulers: &'a [String],
+    /// Names of backgrounds besides the control.
+    pub backgrounds: &'a [String],
+    /// Names of foreground programs.
+    pub programs: &'a [String],
+    /// How many seeds or parameter sets.
+    pub replicates: Option<u32>,
+}
+
+impl Choice<'_> {
+    fn cases(&self, work: &Work) -> Result<Vec<Case>> {
+        let cases = work.cases();
+        let backgrounds = cases.iter().map(|case| work.background(case.background).0);
+        known("--background", self.backgrounds, backgrounds)?;
+        known("--program", self.programs, cases.iter().filter_map(|&case| work.program(case)))?;
+        let wanted = |case: &Case| {
+            let (background, is_control) = work.background(case.background);
+            let program = work.program(*case);
+            (self.backgrounds.is_empty() || is_control || self.backgrounds.contains(&background))
+                && program
+                    .is_none_or(|name| self.programs.is_empty() || self.programs.contains(&name))
+        };
+        Ok(cases.into_iter().filter(wanted).collect())
+    }
+}
+
+fn known(flag: &str, wanted: &[String], names: impl Iterator<Item = String>) -> Result<()> {
+    let names: BTreeSet<String> = names.collect();
+    match wanted.iter().find(|name| !names.contains(*name)) {
+        None => Ok(()),
+        Some(name) => {
+            let names: Vec<String> = names.into_iter().collect();
+            bail!("{flag}: {name:?} is not one of {}", names.join(", "))
+        }
+    }
+}
+
+/// The beginning of a run, for a look at it.
+pub struct Shown {
+    /// Scheduler of the run.
+    pub scheduler: String,
+    /// Background of the run.
+    pub background: String,
+    /// Foreground program of the run, where there are several.
+    pub program: Option<String>,
+    /// What happened.
+    pub history: trace::History,
+}
+
+/// All runs of a comparison.
+pub struct Plan {
+    jobs: Vec<Job>,
+    options: RunOptions,
+    /// With turbo on and, where a workload asks for it, off.
+    cpu: CpuModel,
+    cpu_name: String,
+    replicates: u32,
+}
+
+impl Plan {
+    /// Plans the runs; refuses unknown schedulers and incomplete CPU tables.
+    pub fn new(work: &Work, options: &RunOptions, choice: &Choice<'_>) -> Result<Self> {
+        let cpu_name = options.cpu.clone().unwrap_or_else(|| work.cpu().to_owned());
+        let cpu = machine::model(&cpu_name, uses_turbo(work))?;
+        let replicates = choice.replicates.unwrap_or(match work {
+            Work::Scenario(scenario) => scenario.run.replicates,
+            Work::Recording(_) => 3,
+        });
+        let cases = choice.cases(work)?;
+        let mut jobs = Vec::new();
+        for (index, &sensors) in options.sensors.iter().enumerate() {
+            for name in choice.schedulers {
+                let scheduler = options.scheduler(name)?;
+                if index > 0 && !uses_sensors(&scheduler) {
+                    continue;
+                }
+                for &case in &cases {
+                    for replicate in 0..replicates {
+                        jobs.push(Job { scheduler: scheduler.clone(), sensors, case, replicate });
+                    }
+                }
+            }
+        }
+        Ok(Self { jobs, options: options.clone(), cpu, cpu_name, replicates })
+    }
+
+    /// How many runs there are.
+    pub fn runs(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Runs them all; the order of the samples does not depend on `threads`.
+    pub fn run(&self, work: &Work, threads: usize, bar: &ProgressBar) -> Result<Vec<Sample>> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+        pool.install(|| {
+            self.jobs
+                .par_iter()
+                .map(|job| {
+                    let sample = self.sample(work, job);
+                    bar.inc(1);
+                    sample
+                })
+                .collect()
+        })
+    }
+
+    /// One short history a scheduler, beside the first background that is no control.
+    pub fn histories(&self, work: &Work) -> Result<Vec<Shown>> {
+        const SHOWN_NS: u64 = 400_000_000;
+        let mut histories: Vec<Shown> = Vec::new();
+        let shown = |job: &&Job| !work.background(job.case.background).1;
+        let Some(case) = self.jobs.iter().rev().find(shown).map(|job| job.case) else {
+            return Ok(histories);
+        };
+        for job in self.jobs.iter().filter(|job| job.case == case && job.replicate == 0) {
+            let name = job.scheduler.name();
+            if histories.iter().any(|shown| shown.scheduler == name) {
+                continue;
+            }
+            let workload = self.workload(work, job)?;
+            let mut config = self.config(work, job);
+            config.history = true;
+            config.limit_ns = config.limit_ns.min(SHOWN_NS);
+            let outcome = self.simulate(&workload, &config, job, work)?;
+            histories.extend(outcome.history.map(|history| Shown {
+                scheduler: name.to_owned(),
+                background: work.background(case.background).0,
+                program: work.program(case),
+                history,
+            }));
+        }
+        Ok(histories)
+    }
+
+    fn workload(&self, work: &Work, job: &Job) -> Result<Workload> {
+        let machine = MachineDefaults::from(&self.cpu);
+        work.workload(job.case, job.replicate, &self.options.overrides(), &machine)
+    }
+
+    fn config(&self, work: &Work, job: &Job) -> Config {
+        let replicate = u64::from(job.replicate);
+        self.options.config(job.scheduler.clone(), job.sensors, replicate, work.limit_ns())
+    }
+
+    fn simulate(
+        &self,
+        workload: &Workload,
+        config: &Config,
+        job: &Job,
+        work: &Work,
+    ) -> Result<simulator::Outcome> {
+        simulator::run(&self.cpu, workload, config).with_context(|| {
+            let (background, _) = work.background(job.case.background);
+            let program = work.program(job.case).unwrap_or_else(|| "all".to_owned());
+            format!(
+                "{}: {} with {program} beside {background}, seed {}",
+                work.name(),
+                job.scheduler.name(),
+                config.seed
+            )
+        })
+    }
+
+    fn sample(&self, work: &Work, job: &Job) -> Result<Sample> {
+        let workload = self.workload(work, job)?;
+        let outcome = self.simulate(&workload, &self.config(work, job), job, work)?;
+        let (background, control) = work.background(job.case.background);
+        Ok(Sample {
+            scheduler: job.scheduler.name().to_owned(),
+            background,
+            control,
+            program: work.program(job.case),
+            replicate: job.replicate,
+            sensors: job.sensors.name().to_owned(),
+            thread_application: workload.threads.iter().map(|t| t.application).collect(),
+            applications: workload.applications,
+            outcome,
+        })
+    }
+
+    /// What is said once about the comparison.
+    pub fn setup(&self, work: &Work) -> Setup {
+        let options = &self.options;
+        let mut parameters = Vec::new();
+        let mut notes = Vec::new();
+        let mut calibrated_on = Vec::new();
+        let mut is_fitted = false;
+        let mut description = String::new();
+        let mut claims = Vec::new();
+        match work {
+            Work::Scenario(scenario) => {
+                description.clone_from(&scenario.description);
+                let values = scenario.parameters.iter();
+                parameters.extend(values.map(|(name, value)| (name.clone(), value.to_string())));
+                is_fitted = !scenario.fits.is_empty();
+                calibrated_on.clone_from(&scenario.calibrated_on);
+                claims.extend(scenario.claims.iter().cloned());
+            }
+            Work::Recording(recording) => notes.extend(recording.notes.iter().cloned()),
+        }
+        parameters.extend(options.set.iter().map(|(n, v)| (format!("{n} (set)"), v.to_string())));
+        parameters.push(("SMT share".into(), format!("{} permille", options.smt_share)));
+        parameters.push(("replicates".into(), self.replicates.to_string()));
+        Setup {
+            evenkeel_version: env!("CARGO_PKG_VERSION").into(),
+            cpu: self.cpu_name.clone(),
+            level_names: self.cpu.level_names.clone(),
+            scenario: work.name().to_owned(),
+            description,
+            seed: options.seed,
+            calibrated_on,
+            sensors: options.sensors.iter().map(|set| set.name()).collect::<Vec<_>>().join(","),
+            replicates: if is_fitted { Replicates::ParameterSets } else { Replicates::Seeds },
+            parameters,
+            costs: options.costs(),
+            command: command(),
+            notes,
+            claims,
+        }
+    }
+}
+
+fn uses_turbo(work: &Work) -> bool {
+    match work {
+        Work::Scenario(scenario) => scenario.turbo(),
+        Work::Recording(recording) => recording.workload.machine.turbo,
+    }
+}
+
+fn uses_sensors(scheduler: &Scheduler) -> bool {
+    matches!(
+        scheduler,
+        Scheduler::Fair {
+            compensation: simulator::Compensation::Relative | simulator::Compensation::Isolation,
+            ..
+        }
+    )
+}
+
+/// The command as typed, without the folder of the program.
+fn command() -> String {
+    let mut words = std::env::args();
+    let program = words.next().unwrap_or_default();
+    let program = std::path::Path::new(&program)
+        .file_name()
+        .map_or_else(|| "evenkeel".to_owned(), |name| name.to_string_lossy().into_owned());
+    let quoted = words.map(|word| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./,:@".contains(c);
+        if word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    });
+    std::iter::once(program).chain(quoted).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,87 @@
+//! Reads and writes the files that users name.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use tempfile::NamedTempFile;
+
+/// A text file of at most this size; scenarios and CPU tables are far smaller.
+const TEXT_MAX: u64 = 16 << 20;
+
+/// Reads a text file.
+pub fn read_text(path: &Path) -> Result<String> {
+    let reading = || format!("reading {}", path.display());
+    let size = std::fs::metadata(path).with_context(reading)?.len();
+    anyhow::ensure!(size <= TEXT_MAX, "{}: larger than {} MiB", path.display(), TEXT_MAX >> 20);
+    let bytes = std::fs::read(path).with_context(reading)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let line = 1 + bytecount(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
+        anyhow::anyhow!("{}:{line}: not UTF-8", path.display())
+    })
+}
+
+fn bytecount(text: &[u8]) -> usize {
+    text.iter().filter(|&&byte| byte == b'\n').count()
+}
+
+/// Opens a file for reading.
+pub fn open(path: &Path) -> Result<File> {
+    File::open(path).with_context(|| format!("reading {}", path.display()))
+}
+
+/// Writes a file whole or not at all; `-` is standard output.
+pub fn write(path: &Path, contents: &[u8]) -> Result<()> {
+    write_with(path, |output| output.write_all(contents).map_err(Into::into))
+}
+
+/// Lets `fill` write a file that appears only when it is complete; `-` is standard output.
+pub fn write_with<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
+    let writing = || format!("writing {}", path.display());
+    if path == Path::new("-") {
+        let mut output = io::stdout().lock();
+        let value = fill(&mut output)?;
+        output.flush().with_context(writing)?;
+        return Ok(value);
+    }
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    std::fs::create_dir_all(folder).with_context(writing)?;
+    let mut file = NamedTempFile::new_in(folder).with_context(writing)?;
+    let mut buffered = io::BufWriter::new(&mut file);
+    let value = fill(&mut buffered)?;
+    buffered.flush().with_context(writing)?;
+    drop(buffered);
+    set_usual_permissions(file.as_file()).with_context(writing)?;
+    file.persist(path).map_err(|error| error.error).with_context(writing)?;
+    Ok(value)
+}
+
+/// Temporary files are private; results are as readable as any other new file.
+fn set_usual_permissions(file: &File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    const READABLE: u32 = 0o644;
+    file.set_permissions(std::fs::Permissions::from_mode(READABLE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_whose_writing_fails_does_not_appear() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("result.json");
+        let failed: Result<()> = write_with(&path, |output| {
+            output.write_all(b"half")?;
+            anyhow::bail!("no more")
+        });
+        assert!(failed.is_err());
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        write(&path, b"whole").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+    }
+}

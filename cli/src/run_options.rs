@@ -1,0 +1,208 @@
+//! Flags that every simulated run shares, and what they mean.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use simulator::{
+    Compensation, Config, Costs, EevdfKernel, Queues, RqSharing, Scheduler, SensorSet,
+};
+
+/// How to simulate.
+#[derive(Args, Clone, Debug)]
+pub struct RunOptions {
+    /// CPU table: a name of `evenkeel cpu list`, or a file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub cpu: Option<String>,
+
+    /// What the policy may know, in order of preference of the reader: d7 (counters and
+    /// traps of D 7.4), xinuse (register state), fp-retired, rules (names), truth
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Sensors::D7])]
+    pub sensors: Vec<Sensors>,
+
+    /// Repeats a run exactly; replicate i uses seed + i
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// Sets a parameter of the scenario
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
+    pub set: Vec<(String, f64)>,
+
+    /// Kernel whose EEVDF is simulated
+    #[arg(long, value_enum, default_value_t = Kernel::V6_12)]
+    pub kernel: Kernel,
+
+    /// Timer interrupts a second of the tick-driven schedulers
+    #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u32).range(100..=1000))]
+    pub hz: u32,
+
+    /// Run queues that MuQSS shares
+    #[arg(long, value_enum, default_value_t = Sharing::None)]
+    pub rq_sharing: Sharing,
+
+    /// MuQSS looks at every queue (1) or only at longer ones (0)
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
+    pub interactive: u8,
+
+    /// CPUs that share a queue of the fair schedulers
+    #[arg(long, value_enum, default_value_t = QueueGroups::Global)]
+    pub queues: QueueGroups,
+
+    /// No cost of context switches, traps and migrations
+    #[arg(long)]
+    pub ideal: bool,
+
+    /// Throughput a compute-bound thread keeps beside another, in permille of what it has alone
+    #[arg(
+        long,
+        default_value_t = 625,
+        value_name = "PERMILLE",
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
+    pub smt_share: u32,
+}
+
+/// Sensor sets by name.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sensors {
+    #[value(name = "d7")]
+    D7,
+    Xinuse,
+    FpRetired,
+    Rules,
+    Truth,
+}
+
+/// Kernel versions.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    #[value(name = "6.12")]
+    V6_12,
+    #[value(name = "6.18")]
+    V6_18,
+}
+
+/// Run-queue sharing of MuQSS.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    None,
+    Smt,
+    Mc,
+    All,
+}
+
+/// Groups of CPUs with a common queue.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueGroups {
+    Global,
+    Llc,
+}
+
+impl Sensors {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::D7 => "d7",
+            Self::Xinuse => "xinuse",
+            Self::FpRetired => "fp-retired",
+            Self::Rules => "rules",
+            Self::Truth => "truth",
+        }
+    }
+
+    fn set(self) -> SensorSet {
+        match self {
+            Self::D7 => SensorSet::D7,
+            Self::Xinuse => SensorSet::Xinuse,
+            Self::FpRetired => SensorSet::FpRetired,
+            Self::Rules => SensorSet::Rules,
+            Self::Truth => SensorSet::Truth,
+        }
+    }
+}
+
+/// Every scheduler, in the order of tables.
+pub const SCHEDULERS: [&str; 6] =
+    ["cfs", "eevdf", "muqss", "fair", "fair-relative", "fair-isolation"];
+
+/// Context switch, trap and migration: research figures of hand-crafted cost models,
+/// our choice (1.5, 1 and 10 us at the reference frequency; 1 MiB moves in about 40 us).
+const COSTS: Costs = Costs {
+    switch_ns: 1_500,
+    trap_ns: 1_000,
+    migration_ns: 2_000,
+    migration_ns_per_kib: 40,
+    remote_package_factor: 2,
+};
+
+impl RunOptions {
+    /// The scheduler of that name with these options.
+    pub fn scheduler(&self, name: &str) -> Result<Scheduler> {
+        let fair = |compensation| Scheduler::Fair {
+            compensation,
+            queues: match self.queues {
+                QueueGroups::Global => Queues::Global,
+                QueueGroups::Llc => Queues::PerLlc,
+            },
+        };
+        Ok(match name {
+            "cfs" => Scheduler::Cfs,
+            "eevdf" => Scheduler::Eevdf(match self.kernel {
+                Kernel::V6_12 => EevdfKernel::V6_12,
+                Kernel::V6_18 => EevdfKernel::V6_18,
+            }),
+            "muqss" => Scheduler::Muqss {
+                rq_sharing: match self.rq_sharing {
+                    Sharing::None => RqSharing::None,
+                    Sharing::Smt => RqSharing::Smt,
+                    Sharing::Mc => RqSharing::Mc,
+                    Sharing::All => RqSharing::All,
+                },
+                interactive: self.interactive == 1,
+            },
+            "fair" => fair(Compensation::None),
+            "fair-relative" => fair(Compensation::Relative),
+            "fair-isolation" => fair(Compensation::Isolation),
+            _ => bail!("--scheduler: {name:?} is not one of {}", SCHEDULERS.join(", ")),
+        })
+    }
+
+    /// Kernel costs.
+    pub fn costs(&self) -> Costs {
+        if self.ideal { Costs::default() } else { COSTS }
+    }
+
+    /// One run's configuration.
+    pub fn config(
+        &self,
+        scheduler: Scheduler,
+        sensors: Sensors,
+        replicate: u64,
+        limit_ns: u64,
+    ) -> Config {
+        Config {
+            scheduler,
+            sensors: sensors.set(),
+            seed: self.seed.wrapping_add(replicate),
+            costs: self.costs(),
+            smt_share_permille: self.smt_share,
+            hz: self.hz,
+            limit_ns,
+            history: false,
+        }
+    }
+
+    /// Parameters set on the command line.
+    pub fn overrides(&self) -> BTreeMap<String, f64> {
+        self.set.iter().cloned().collect()
+    }
+}
+
+fn assignment(text: &str) -> Result<(String, f64), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+    let value: f64 = value.parse().map_err(|_| format!("{value:?} is not a number"))?;
+    if !value.is_finite() {
+        return Err(format!("{value} is not a finite number"));
+    }
+    Ok((name.trim().to_owned(), value))
+}

@@ -1,0 +1,201 @@
+//! `evenkeel simulate`: one run, its history and what everybody got.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use scenarios::{Case, MachineDefaults, Scenario};
+use serde::Serialize;
+use simulator::Outcome;
+
+use crate::compare::read_scenario;
+use crate::run_options::RunOptions;
+use crate::{files, machine};
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel simulate parsec-x265 --program ferret --background avx512
+  evenkeel simulate light512 --scheduler eevdf -o run.ektrace --json run.json
+  evenkeel trace export run.ektrace --format perfetto -o run.pftrace";
+
+/// One run: history and metrics.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Scenario: a file, or the name of one that comes with evenkeel
+    scenario: String,
+
+    /// Foreground program, where the scenario runs them one by one; default: the first
+    #[arg(long, value_name = "NAME")]
+    program: Option<String>,
+
+    /// Background; default: the first that is not the control
+    #[arg(long, value_name = "NAME")]
+    background: Option<String>,
+
+    /// Scheduler
+    #[arg(long, value_name = "NAME", default_value = "fair-isolation")]
+    scheduler: String,
+
+    /// Stops after this much simulated time
+    #[arg(long, value_name = "SECONDS")]
+    limit: Option<f64>,
+
+    #[command(flatten)]
+    run: RunOptions,
+
+    /// Writes the history: every switch, wake-up, phase, license and frequency
+    #[arg(short, long, value_name = "FILE.ektrace")]
+    output: Option<PathBuf>,
+
+    /// Writes what every thread got, to the ns
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// What a run yields, as JSON; the independent checker reads it.
+#[derive(Serialize)]
+struct RunResult<'a> {
+    schema: u32,
+    cpu: &'a str,
+    scenario: &'a str,
+    scheduler: &'a str,
+    seed: u64,
+    smt_share_permille: u32,
+    turbo_cores: Option<u32>,
+    turbo: bool,
+    tasks: Vec<TaskResult<'a>>,
+    level_ns: &'a [u64],
+    throttled_ns: u64,
+    busy_ns: u64,
+    idle_ns: u64,
+    switches: u64,
+    migrations: u64,
+    simulated_ns: u64,
+    events: u64,
+}
+
+#[derive(Serialize)]
+struct TaskResult<'a> {
+    tid: usize,
+    name: &'a str,
+    cpu_time_ns: u64,
+    lost_ns: u64,
+    ref_cycles: u64,
+    slices: u64,
+    migrations: u64,
+    waited_ns: u64,
+    refunded_ns: u64,
+    billed_ns: u64,
+    completion_ns: Option<u64>,
+}
+
+/// Runs the verb.
+pub fn run(args: Args) -> Result<()> {
+    let scenario = read_scenario(&args.scenario)?;
+    let case = case(&scenario, args.program.as_deref(), args.background.as_deref())?;
+    let cpu_name = args.run.cpu.as_deref().unwrap_or(&scenario.cpu);
+    let cpu = machine::model(cpu_name, scenario.turbo())?;
+    let defaults = MachineDefaults::from(&cpu);
+    let workload = scenario.workload(case, Some(0), &args.run.overrides(), &defaults)?;
+    let scheduler = args.run.scheduler(&args.scheduler)?;
+    let limit_ns = limit_ns(args.limit, scenario.run.limit_ns)?;
+    let Some(&sensors) = args.run.sensors.first() else { bail!("--sensors: name one set") };
+    let mut config = args.run.config(scheduler, sensors, 0, limit_ns);
+    config.history = args.output.is_some();
+    let outcome = simulator::run(&cpu, &workload, &config)?;
+    let history = outcome.history.as_ref();
+    if let (Some(path), Some(history)) = (&args.output, history) {
+        files::write_with(path, |output| Ok(history.write(output).map(|_| ())?))?;
+    }
+    if let Some(path) = &args.json {
+        let result = result(&scenario, cpu_name, &workload, &config, &outcome);
+        files::write(path, (serde_json::to_string_pretty(&result)? + "\n").as_bytes())?;
+    }
+    if args.json.as_deref() != Some(std::path::Path::new("-")) {
+        let thread_application: Vec<u32> =
+            workload.threads.iter().map(|thread| thread.application).collect();
+        let summary = report::history_summary(
+            &workload.applications,
+            &thread_application,
+            &cpu.level_names,
+            &outcome,
+        )?;
+        print!("{summary}");
+    }
+    Ok(())
+}
+
+fn limit_ns(limit_s: Option<f64>, default_ns: u64) -> Result<u64> {
+    let Some(limit_s) = limit_s else { return Ok(default_ns) };
+    const LONGEST_S: f64 = 1e6;
+    if !(limit_s > 0.0 && limit_s <= LONGEST_S) {
+        bail!("--limit: {limit_s} is not a time between 0 and {LONGEST_S} s");
+    }
+    Ok((limit_s * 1e9) as u64)
+}
+
+fn case(scenario: &Scenario, program: Option<&str>, background: Option<&str>) -> Result<Case> {
+    let backgrounds: Vec<&str> = scenario.background_names().collect();
+    let background = match background {
+        Some(name) => position("--background", &backgrounds, name)?,
+        None => (0..backgrounds.len()).find(|&i| i != scenario.control()).unwrap_or(0),
+    };
+    let programs: Vec<&str> = scenario.foreground_names().collect();
+    let wanted = program.map(|name| position("--program", &programs, name)).transpose()?;
+    let cases = scenario.cases();
+    let found = cases.iter().find(|case| {
+        case.background == background && (wanted.is_none() || case.foreground == wanted)
+    });
+    match found {
+        Some(&case) => Ok(case),
+        None => bail!("--program: {} runs all its programs together", scenario.name),
+    }
+}
+
+fn position(flag: &str, names: &[&str], name: &str) -> Result<usize> {
+    match names.iter().position(|known| *known == name) {
+        Some(index) => Ok(index),
+        None => bail!("{flag}: {name:?} is not one of {}", names.join(", ")),
+    }
+}
+
+fn result<'a>(
+    scenario: &'a Scenario,
+    cpu: &'a str,
+    workload: &'a scenarios::Workload,
+    config: &'a simulator::Config,
+    outcome: &'a Outcome,
+) -> RunResult<'a> {
+    let tasks = outcome.tasks.iter().enumerate().map(|(index, task)| TaskResult {
+        tid: index + 1,
+        name: &workload.threads[index].name,
+        cpu_time_ns: task.cpu_time_ns,
+        lost_ns: task.lost_ns,
+        ref_cycles: task.ref_cycles,
+        slices: task.slices,
+        migrations: task.migrations,
+        waited_ns: task.waited_ns,
+        refunded_ns: task.refunded_ns,
+        billed_ns: task.billed_ns,
+        completion_ns: task.completion_ns,
+    });
+    RunResult {
+        schema: 1,
+        cpu,
+        scenario: &scenario.name,
+        scheduler: config.scheduler.name(),
+        seed: config.seed,
+        smt_share_permille: config.smt_share_permille,
+        turbo_cores: workload.machine.turbo_cores,
+        turbo: workload.machine.turbo,
+        tasks: tasks.collect(),
+        level_ns: &outcome.level_ns,
+        throttled_ns: outcome.throttled_ns,
+        busy_ns: outcome.busy_ns,
+        idle_ns: outcome.idle_ns,
+        switches: outcome.switches,
+        migrations: outcome.migrations,
+        simulated_ns: outcome.simulated_ns,
+        events: outcome.events,
+    }
+}

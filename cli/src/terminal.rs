@@ -1,0 +1,40 @@
+//! What the terminal is like: its width, colours, progress.
+
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Columns of a terminal nobody can ask.
+const WIDTH_WITHOUT_TERMINAL: usize = 120;
+
+/// Columns to print in.
+pub fn width() -> usize {
+    terminal_size::terminal_size()
+        .map_or(WIDTH_WITHOUT_TERMINAL, |(columns, _)| usize::from(columns.0))
+}
+
+/// Whether to print in colour: on a terminal, unless `NO_COLOR` is set.
+pub fn color() -> bool {
+    std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// A progress bar on standard error where that is a terminal, else nothing.
+pub fn progress(steps: u64, what: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::stderr());
+    bar.set_style(
+        ProgressStyle::with_template("{msg} [{bar:30}] {pos}/{len} runs, {eta} left")
+            .expect("the template is a constant")
+            .progress_chars("=> "),
+    );
+    bar.set_message(what.to_owned());
+    bar
+}
+
+/// Whether an error only says that the reader of our output went away.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+    })
+}

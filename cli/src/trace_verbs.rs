@@ -1,0 +1,165 @@
+//! `evenkeel trace`: recordings and histories.
+
+mod print;
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::{Subcommand, ValueEnum};
+use trace::{Glob, History};
+
+use crate::files;
+
+const EXAMPLES: &str = "\
+Record two programs and replay them under other schedulers:
+  perf sched record -k CLOCK_MONOTONIC -m 8M -o rec.data \\
+      -e x86_fpu:x86_fpu_regs_deactivated -- sh -c 'prog1 & prog2 & wait'
+  perf script -i rec.data --ns --show-lost-events \\
+      -F comm,pid,tid,cpu,time,event,trace > rec.txt
+  evenkeel trace import rec.txt -o rec.ektrace
+  evenkeel compare --trace rec.ektrace --class 'prog1*=avx512-heavy'";
+
+/// Recordings and histories.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Reads the text of `perf script` of a `perf sched record`
+    Import {
+        /// The text; - is standard input; .zst is unpacked
+        file: PathBuf,
+        /// History to write
+        #[arg(short, long, value_name = "FILE.ektrace")]
+        output: PathBuf,
+        /// Writes the report of the import as JSON
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
+    },
+    /// Who ran how long, in how many slices, with which register state
+    Info {
+        /// The history
+        file: PathBuf,
+        /// Tasks to list
+        #[arg(long, default_value_t = 20)]
+        top: usize,
+    },
+    /// Says whether a history is sound
+    Validate {
+        /// The history
+        file: PathBuf,
+    },
+    /// Writes a history in a form that other tools open
+    Export {
+        /// The history
+        file: PathBuf,
+        /// Form to write
+        #[arg(long, value_enum, default_value_t = Format::Perfetto)]
+        format: Format,
+        /// File to write
+        #[arg(short, long)]
+        output: PathBuf,
+    },
+    /// Replaces names that no rule keeps
+    Scrub {
+        /// The history
+        file: PathBuf,
+        /// Names to keep, such as 'x265*'
+        #[arg(long, value_name = "GLOB")]
+        keep: Vec<String>,
+        /// History to write
+        #[arg(short, long)]
+        output: PathBuf,
+    },
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum Format {
+    /// For ui.perfetto.dev: scheduling, license levels and frequencies
+    Perfetto,
+    /// Text as ftrace prints it
+    Ftrace,
+}
+
+/// Runs the verb.
+pub fn run(args: Args) -> Result<()> {
+    match args.action {
+        Action::Import { file, output, json } => import(&file, &output, json.as_deref()),
+        Action::Info { file, top } => {
+            print!("{}", print::info(&trace::info(&read(&file)?), top));
+            Ok(())
+        }
+        Action::Validate { file } => validate(&file),
+        Action::Export { file, format, output } => {
+            let history = read(&file)?;
+            files::write_with(&output, |out| {
+                match format {
+                    Format::Perfetto => trace::export::perfetto(&history, out)?,
+                    Format::Ftrace => trace::export::ftrace(&history, out)?,
+                }
+                Ok(())
+            })
+        }
+        Action::Scrub { file, keep, output } => {
+            let mut history = read(&file)?;
+            let keep: Vec<Glob> = keep.iter().map(|glob| Glob::new(glob)).collect();
+            trace::scrub(&mut history, &keep);
+            files::write_with(&output, |out| Ok(history.write(out).map(|_| ())?))
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<History> {
+    History::read(files::open(path)?).with_context(|| path.display().to_string())
+}
+
+fn validate(path: &Path) -> Result<()> {
+    let problems = trace::validate(&read(path)?);
+    for problem in &problems {
+        println!("{}: {problem}", path.display());
+    }
+    if problems.is_empty() {
+        println!("{}: sound", path.display());
+        return Ok(());
+    }
+    bail!("{}: {} problems", path.display(), problems.len())
+}
+
+fn import(path: &Path, output: &Path, json: Option<&Path>) -> Result<()> {
+    let report = files::write_with(output, |out| {
+        let mut writer = trace::HistoryWriter::new(out)?;
+        let report = trace::import::perf_script(input(path)?, &mut writer)
+            .with_context(|| path.display().to_string())?;
+        writer.into_inner()?;
+        Ok(report)
+    })?;
+    print!("{}", print::import_summary(&report));
+    if let Some(json) = json {
+        files::write(json, (serde_json::to_string_pretty(&report)? + "\n").as_bytes())?;
+    }
+    Ok(())
+}
+
+/// Text of a file, of standard input, or of a file packed with zstd.
+fn input(path: &Path) -> Result<BufReader<Box<dyn Read>>> {
+    const BUFFER: usize = 1 << 20;
+    const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+    let raw: Box<dyn Read> = if path == Path::new("-") {
+        Box::new(std::io::stdin())
+    } else {
+        Box::new(files::open(path)?)
+    };
+    let mut raw = BufReader::with_capacity(BUFFER, raw);
+    let start = raw.fill_buf().with_context(|| format!("reading {}", path.display()))?;
+    if !start.starts_with(&ZSTD) {
+        return Ok(raw);
+    }
+    let unpacked =
+        zstd::Decoder::with_buffer(raw).with_context(|| format!("unpacking {}", path.display()))?;
+    Ok(BufReader::with_capacity(BUFFER, Box::new(unpacked)))
+}
