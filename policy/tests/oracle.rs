@@ -95,14 +95,14 @@ prop_compose! {
             khz: [[0; LEVELS_MAX]; ROWS_MAX],
         };
         let mut row_khz = top_khz;
-        for row in 0..rows {
+        for (row, step_khz) in row_steps.into_iter().enumerate().take(rows) {
             turbo.cores_max[row] = 2 * row as u32 + 2;
             let mut khz = row_khz;
             for level in 0..levels {
                 turbo.khz[row][level] = khz;
                 khz -= level_steps[level] + widening[level] * row as u32;
             }
-            row_khz -= row_steps[row];
+            row_khz -= step_khz;
         }
         turbo
     }
@@ -131,8 +131,8 @@ prop_compose! {
             level_cycles: [0; LEVELS_MAX],
             stall_cycles: cycles * stall_permille / 1000,
         };
-        for level in 1..levels {
-            slice.level_cycles[level] = cycles * weights[level] / sum;
+        for (level, weight) in weights.into_iter().enumerate().take(levels).skip(1) {
+            slice.level_cycles[level] = cycles * weight / sum;
         }
         (turbo, slice, own % levels)
     }
