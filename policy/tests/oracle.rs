@@ -82,7 +82,7 @@ prop_compose! {
         levels in 1..=LEVELS_MAX,
         rows in 1..=ROWS_MAX,
         ref_khz in 1_000_000..4_000_000u32,
-        top_khz in 3_700_000..5_000_000u32,
+        top_khz in 3_450_000..5_000_000u32,
         row_steps in uniform16(20_000..80_000u32),
         level_steps in uniform6(0..200_000u32),
         widening in uniform6(0..6_000u32),
