@@ -1,0 +1,447 @@
+//! What CFS and EEVDF share: a queue a CPU, domains that even them out, and the choice of
+//! a CPU for a waking task.
+//!
+//! The order within a queue is a [`Discipline`]. Everything here counts tasks and loads,
+//! never virtual time. `kernel/sched/fair.c` of 5.9 and 6.12; what differs is in [`Era`].
+//!
+//! Left out, because no modelled machine or workload has it: task groups, asymmetric
+//! capacities, real-time tasks, automatic NUMA balancing, energy-aware placement.
+
+mod balance;
+mod group;
+mod nohz;
+mod select;
+
+use std::collections::BTreeSet;
+
+use crate::random::{Purpose, Stream};
+use crate::sched::domains::{Era, Level, Pace, levels};
+use crate::sched::pelt::{Input, Signal};
+use crate::sched::{Charged, Pick, Placed, Scheduler, Stop, Wake};
+use crate::sensors::Observed;
+use crate::topology::Mask;
+use crate::world::World;
+
+/// `sysctl_sched_migration_cost`: how long caches stay hot, and the idle time from which
+/// newly idle balancing is thought to pay.
+pub(crate) const MIGRATION_COST_NS: u64 = 500_000;
+/// A CPU's average idle time starts at and never exceeds twice that (`update_avg_idle`).
+const AVG_IDLE_MAX_NS: u64 = 2 * MIGRATION_COST_NS;
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// How a task comes to a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Enqueue {
+    New,
+    Woken,
+    /// Balancing brought it, runnable.
+    Moved,
+}
+
+/// What a queue offers its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Run(usize),
+    /// This one slept while it stood in the queue; it is taken out now.
+    Drop(usize),
+    Nothing,
+}
+
+/// The order in which one CPU's tasks run.
+pub(crate) trait Discipline {
+    /// Charges the running task up to now.
+    fn update(&mut self, cpu: usize, now_ns: u64);
+
+    /// Queues a task that is in no queue; the running task has been charged.
+    fn enqueue(&mut self, cpu: usize, task: usize, how: Enqueue);
+
+    /// Takes out a runnable task that does not run, to be queued on another CPU.
+    fn dequeue(&mut self, cpu: usize, task: usize);
+
+    /// A task wakes that never left its queue; `false` if it did leave.
+    fn revive(&mut self, _cpu: usize, _task: usize) -> bool {
+        false
+    }
+
+    /// The running task, charged, stops; whether it is in the queue afterwards.
+    fn put(&mut self, cpu: usize, task: usize, stop: Stop) -> bool;
+
+    /// Takes the next task to run from the queue.
+    fn pick(&mut self, cpu: usize, now_ns: u64) -> Choice;
+
+    /// Whether the running task gives way to one that was just queued.
+    fn preempts(&mut self, cpu: usize, task: usize) -> bool;
+
+    /// Whether the running task, charged, gives way at this tick.
+    fn tick(&mut self, cpu: usize) -> bool;
+
+    /// Whether balancing may move the task.
+    fn is_movable(&self, _task: usize) -> bool {
+        true
+    }
+
+    /// Whether the task is to run next although it is not first.
+    fn is_buddy(&self, _cpu: usize, _task: usize) -> bool {
+        false
+    }
+}
+
+/// One CPU's queue, as balancing sees it.
+#[derive(Clone, Debug)]
+struct Queue {
+    /// Tasks queued or running, and their weights.
+    nr: u64,
+    weight: u64,
+    running: Option<usize>,
+    /// These tasks by when they were last queued or picked: balancing takes the oldest.
+    tasks: BTreeSet<(u64, usize)>,
+    signal: Signal,
+    /// Since when it idles, until something wakes there.
+    idle_since_ns: Option<u64>,
+    avg_idle_ns: u64,
+    /// Jiffy of the next periodic balancing.
+    next_balance: u64,
+    /// Where the running task is to be pushed.
+    push_to: Option<usize>,
+}
+
+/// A task, as balancing sees it.
+#[derive(Clone, Debug)]
+struct Entity {
+    weight: u64,
+    /// CPU in whose queue it is or was last.
+    cpu: usize,
+    known: bool,
+    queued: bool,
+    running: bool,
+    stamp: u64,
+    signal: Signal,
+    /// When it last ran on that CPU.
+    last_ran_ns: Option<u64>,
+    recent_cpu: usize,
+    wakees: select::Wakees,
+}
+
+/// A kernel with a queue a CPU.
+pub(crate) struct PerCpu<D> {
+    discipline: D,
+    era: Era,
+    levels: Vec<Level>,
+    /// By level, then by CPU.
+    paces: Vec<Vec<Pace>>,
+    /// By level, then by domain: tasks in it cannot be spread as balancing would.
+    pinned: Vec<Vec<bool>>,
+    queues: Vec<Queue>,
+    entities: Vec<Entity>,
+    /// CPUs with no task at all.
+    idle: Mask,
+    /// By package: CPUs with a task.
+    busy: Vec<usize>,
+    /// By package: an idle core was seen since the last search that found none.
+    maybe_idle_core: Vec<bool>,
+    /// By package: how many CPUs a search for an idle one may look at.
+    scan: Vec<u64>,
+    /// Some CPU has two tasks (`rd->overload`).
+    overloaded: bool,
+    /// Jiffy before which idle CPUs are not balanced.
+    next_idle_balance: u64,
+    hz: u64,
+    tick_ns: u64,
+    stamp: u64,
+    draws: Stream,
+}
+
+impl<D: Discipline> PerCpu<D> {
+    pub(crate) fn new(world: &World, era: Era, discipline: D) -> Self {
+        let cpus = world.topology.cpus;
+        let levels = levels(&world.topology, &era);
+        let packages = world.topology.packages;
+        let queue = Queue {
+            nr: 0,
+            weight: 0,
+            running: None,
+            tasks: BTreeSet::new(),
+            signal: Signal::default(),
+            idle_since_ns: None,
+            avg_idle_ns: AVG_IDLE_MAX_NS,
+            next_balance: 0,
+            push_to: None,
+        };
+        let entity = |task: &crate::task::Task| {
+            let first = world.affinities.masks[task.mask].iter().next().unwrap_or(0);
+            Entity {
+                weight: u64::from(task.weight),
+                cpu: first,
+                known: false,
+                queued: false,
+                running: false,
+                stamp: 0,
+                signal: Signal::default(),
+                last_ran_ns: None,
+                recent_cpu: first,
+                wakees: select::Wakees::default(),
+            }
+        };
+        let hz = u64::from(world.config.hz.max(1));
+        Self {
+            discipline,
+            era,
+            paces: levels.iter().map(|level| vec![Pace::new(level); cpus]).collect(),
+            pinned: levels.iter().map(|level| vec![false; cpus / level.span]).collect(),
+            levels,
+            queues: vec![queue; cpus],
+            entities: world.tasks.iter().map(entity).collect(),
+            idle: Mask::full(cpus),
+            busy: vec![0; packages],
+            maybe_idle_core: vec![true; packages],
+            scan: vec![(cpus / packages) as u64; packages],
+            overloaded: false,
+            next_idle_balance: 0,
+            hz,
+            tick_ns: NS_PER_S / hz,
+            stamp: 0,
+            draws: Stream::new(world.config.seed, Purpose::Scheduler, 0),
+        }
+    }
+
+    fn jiffies(&self, world: &World) -> u64 {
+        world.now_ns / self.tick_ns
+    }
+
+    fn is_idle(&self, cpu: usize) -> bool {
+        self.queues[cpu].nr == 0
+    }
+
+    fn sync_queue(&mut self, cpu: usize, now_ns: u64) {
+        let queue = &mut self.queues[cpu];
+        let input =
+            Input { load: queue.weight, runnable: queue.nr, running: queue.running.is_some() };
+        queue.signal.advance(now_ns, input);
+    }
+
+    fn sync_task(&mut self, task: usize, now_ns: u64) {
+        let entity = &mut self.entities[task];
+        let (load, runnable) = if entity.queued { (entity.weight, 1) } else { (0, 0) };
+        entity.signal.advance(now_ns, Input { load, runnable, running: entity.running });
+    }
+
+    /// Makes the task the newest of its queue.
+    fn restamp(&mut self, task: usize) {
+        self.stamp += 1;
+        let entity = &mut self.entities[task];
+        let tasks = &mut self.queues[entity.cpu].tasks;
+        tasks.remove(&(entity.stamp, task));
+        entity.stamp = self.stamp;
+        tasks.insert((entity.stamp, task));
+    }
+
+    /// Books a task in; its and the queue's signals are of this instant.
+    fn add(&mut self, world: &World, cpu: usize, task: usize) {
+        let entity = &mut self.entities[task];
+        entity.cpu = cpu;
+        entity.queued = true;
+        let queue = &mut self.queues[cpu];
+        queue.nr += 1;
+        queue.weight += entity.weight;
+        self.overloaded |= queue.nr > 1;
+        if queue.nr == 1 {
+            self.idle.remove(cpu);
+            self.busy[world.topology.package_of(cpu)] += 1;
+        }
+        self.restamp(task);
+    }
+
+    fn remove(&mut self, world: &World, cpu: usize, task: usize) {
+        let entity = &mut self.entities[task];
+        entity.queued = false;
+        let queue = &mut self.queues[cpu];
+        queue.tasks.remove(&(entity.stamp, task));
+        queue.nr -= 1;
+        queue.weight -= entity.weight;
+        if queue.nr == 0 {
+            self.idle.insert(cpu);
+            self.busy[world.topology.package_of(cpu)] -= 1;
+        }
+    }
+
+    /// Takes a task that does not run to another CPU's queue.
+    fn migrate(&mut self, world: &World, task: usize, to: usize) {
+        let from = self.entities[task].cpu;
+        self.sync_queue(from, world.now_ns);
+        self.sync_queue(to, world.now_ns);
+        self.sync_task(task, world.now_ns);
+        self.discipline.update(from, world.now_ns);
+        self.discipline.dequeue(from, task);
+        self.remove(world, from, task);
+        let signal = self.entities[task].signal;
+        self.queues[from].signal.detach(&signal);
+        self.queues[to].signal.attach(&signal);
+        self.entities[task].last_ran_ns = None;
+        self.discipline.update(to, world.now_ns);
+        self.add(world, to, task);
+        self.discipline.enqueue(to, task, Enqueue::Moved);
+    }
+
+    /// Whether the CPU must choose again because the task was queued there.
+    fn must_choose(&mut self, cpu: usize, task: usize) -> bool {
+        self.queues[cpu].running.is_none() || self.discipline.preempts(cpu, task)
+    }
+
+    /// Signals of a new task: full load, and a share of the CPU's spare utilisation
+    /// (`post_init_entity_util_avg`).
+    fn introduce(&mut self, cpu: usize, task: usize, now_ns: u64) {
+        let weight = self.entities[task].weight;
+        let queue = &self.queues[cpu].signal;
+        let spare = crate::sched::pelt::CAPACITY.saturating_sub(queue.util()) / 2;
+        let util = match queue.util() {
+            0 => spare,
+            busy => (busy * weight / (queue.load() + 1)).min(spare),
+        };
+        self.entities[task].signal = Signal::settled(weight, util, util, now_ns);
+        self.entities[task].known = true;
+    }
+
+    fn note_end_of_idling(&mut self, cpu: usize, now_ns: u64) {
+        let queue = &mut self.queues[cpu];
+        if let Some(since_ns) = queue.idle_since_ns.take() {
+            let idled = (now_ns - since_ns) as i64;
+            let avg = queue.avg_idle_ns as i64;
+            queue.avg_idle_ns = (avg + (idled - avg) / 8).min(AVG_IDLE_MAX_NS as i64) as u64;
+        }
+    }
+
+    /// The running task, now stopped, goes to the CPU that balancing chose for it.
+    fn push_stopped(&mut self, world: &World, cpu: usize) {
+        let Some(to) = self.queues[cpu].push_to.take() else { return };
+        let newest = self.queues[cpu].tasks.last().map(|&(_, task)| task);
+        let Some(task) = newest else { return };
+        let allowed = world.affinities.masks[world.tasks[task].mask].contains(to);
+        if allowed && self.discipline.is_movable(task) {
+            self.migrate(world, task, to);
+        }
+    }
+
+    fn go_idle(&mut self, world: &World, cpu: usize) {
+        self.queues[cpu].idle_since_ns = Some(world.now_ns);
+        let core = world.topology.core_of(cpu);
+        if world.topology.cpus_of_core(core).all(|cpu| self.is_idle(cpu)) {
+            self.maybe_idle_core[world.topology.package_of(cpu)] = true;
+        }
+    }
+}
+
+impl<D: Discipline> Scheduler for PerCpu<D> {
+    fn tick_ns(&self) -> Option<u64> {
+        Some(self.tick_ns)
+    }
+
+    fn wake(&mut self, world: &World, task: usize, wake: Wake) -> Placed {
+        let now_ns = world.now_ns;
+        let last = self.entities[task].cpu;
+        self.discipline.update(last, now_ns);
+        if self.entities[task].queued && self.discipline.revive(last, task) {
+            let reschedule = self.must_choose(last, task).then_some(last);
+            return Placed { cpu: last, reschedule };
+        }
+        let cpu = self.select(world, task, wake);
+        self.sync_queue(cpu, now_ns);
+        if self.entities[task].known {
+            self.sync_task(task, now_ns);
+            if cpu != last {
+                self.sync_queue(last, now_ns);
+                let signal = self.entities[task].signal;
+                self.queues[last].signal.detach(&signal);
+                self.queues[cpu].signal.attach(&signal);
+                self.entities[task].last_ran_ns = None;
+            }
+        } else {
+            self.introduce(cpu, task, now_ns);
+            let signal = self.entities[task].signal;
+            self.queues[cpu].signal.attach(&signal);
+        }
+        self.note_end_of_idling(cpu, now_ns);
+        self.discipline.update(cpu, now_ns);
+        self.add(world, cpu, task);
+        let how = if wake == Wake::New { Enqueue::New } else { Enqueue::Woken };
+        self.discipline.enqueue(cpu, task, how);
+        Placed { cpu, reschedule: self.must_choose(cpu, task).then_some(cpu) }
+    }
+
+    fn stop(
+        &mut self,
+        world: &World,
+        cpu: usize,
+        task: usize,
+        _observed: &Observed,
+        stop: Stop,
+    ) -> Charged {
+        let now_ns = world.now_ns;
+        self.sync_queue(cpu, now_ns);
+        self.sync_task(task, now_ns);
+        self.discipline.update(cpu, now_ns);
+        self.queues[cpu].running = None;
+        self.entities[task].running = false;
+        self.entities[task].last_ran_ns = Some(now_ns);
+        if !self.discipline.put(cpu, task, stop) {
+            self.remove(world, cpu, task);
+        }
+        if stop != Stop::Preempted {
+            self.queues[cpu].push_to = None;
+        }
+        Charged::default()
+    }
+
+    fn pick(&mut self, world: &World, cpu: usize) -> Option<Pick> {
+        let now_ns = world.now_ns;
+        self.sync_queue(cpu, now_ns);
+        self.push_stopped(world, cpu);
+        loop {
+            match self.discipline.pick(cpu, now_ns) {
+                Choice::Run(task) => {
+                    self.sync_task(task, now_ns);
+                    self.queues[cpu].running = Some(task);
+                    self.entities[task].running = true;
+                    self.entities[task].last_ran_ns = Some(now_ns);
+                    self.restamp(task);
+                    return Some(Pick { task, slice_ns: None });
+                }
+                Choice::Drop(task) => {
+                    self.sync_task(task, now_ns);
+                    self.remove(world, cpu, task);
+                }
+                Choice::Nothing => {
+                    if !self.balance_newly_idle(world, cpu) {
+                        self.go_idle(world, cpu);
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn tick(&mut self, world: &World, cpu: usize, reschedule: &mut Vec<usize>) {
+        let now_ns = world.now_ns;
+        self.sync_queue(cpu, now_ns);
+        self.discipline.update(cpu, now_ns);
+        if let Some(task) = self.queues[cpu].running {
+            self.sync_task(task, now_ns);
+            self.entities[task].last_ran_ns = Some(now_ns);
+        }
+        if self.discipline.tick(cpu) || self.queues[cpu].push_to.is_some() {
+            balance::request(reschedule, cpu);
+        }
+        if self.jiffies(world) >= self.queues[cpu].next_balance {
+            self.balance_domains(world, cpu, false, reschedule);
+        }
+        self.balance_idle_cpus(world, cpu, reschedule);
+    }
+
+    /// A stopped task that was pushed to an idle CPU; nothing else is kicked.
+    fn idle_cpu_for(&self, _world: &World, task: usize) -> Option<usize> {
+        let entity = &self.entities[task];
+        (entity.queued && self.queues[entity.cpu].running.is_none()).then_some(entity.cpu)
+    }
+}
+
+#[cfg(test)]
+mod tests;

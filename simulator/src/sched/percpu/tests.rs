@@ -1,0 +1,135 @@
+use crate::config::{EevdfKernel, Scheduler};
+use crate::outcome::Outcome;
+use crate::testing::{config, machine, scalar_work, skylake, sleeper, spinner, thread, workload};
+use scenarios::{Machine, Thread};
+
+const S: u64 = 1_000_000_000;
+const ALL: [Scheduler; 3] =
+    [Scheduler::Cfs, Scheduler::Eevdf(EevdfKernel::V6_12), Scheduler::Eevdf(EevdfKernel::V6_18)];
+
+fn run(scheduler: &Scheduler, machine: Machine, threads: Vec<Thread>, hz: u32) -> Outcome {
+    let mut config = config(scheduler.clone(), 20 * S);
+    config.hz = hz;
+    crate::run(&skylake(), &workload(machine, threads), &config).unwrap()
+}
+
+fn seconds(outcome: &Outcome, task: usize) -> f64 {
+    outcome.tasks[task].cpu_time_ns as f64 / S as f64
+}
+
+#[test]
+fn two_equal_spinners_share_a_cpu_equally() {
+    for scheduler in &ALL {
+        let threads = vec![spinner(0, &[0]), spinner(0, &[0])];
+        let outcome = run(scheduler, machine(1, 4, 2), threads, 250);
+        assert!((seconds(&outcome, 0) - 10.0).abs() < 0.05, "{scheduler:?}");
+        assert_eq!(outcome.busy_ns, 20 * S);
+    }
+}
+
+#[test]
+fn nice_0_and_nice_5_share_as_1024_to_335() {
+    for scheduler in &ALL {
+        let threads = vec![spinner(0, &[0]), spinner(5, &[0])];
+        let outcome = run(scheduler, machine(1, 4, 2), threads, 1000);
+        let share = seconds(&outcome, 0) / seconds(&outcome, 1) / (1024.0 / 335.0);
+        assert!((share - 1.0).abs() < 0.02, "{scheduler:?}: {share}");
+    }
+}
+
+/// Slices end at the first tick at which they are used up.
+#[test]
+fn slices_are_as_long_as_documented() {
+    let eevdf = Scheduler::Eevdf(EevdfKernel::V6_12);
+    let cases = [
+        // 24 ms over the tasks, 3 ms at least; a tick at its very end is too early.
+        (Scheduler::Cfs, 2, 1000, 13.0),
+        (Scheduler::Cfs, 4, 1000, 7.0),
+        (Scheduler::Cfs, 16, 1000, 4.0),
+        (Scheduler::Cfs, 2, 250, 16.0),
+        (Scheduler::Cfs, 4, 250, 8.0),
+        // 2.8 ms whatever the number.
+        (eevdf.clone(), 2, 1000, 3.0),
+        (eevdf.clone(), 16, 1000, 3.0),
+        (eevdf, 4, 250, 4.0),
+    ];
+    for (scheduler, tasks, hz, expected_ms) in cases {
+        let threads = (0..tasks).map(|_| spinner(0, &[0])).collect();
+        let outcome = run(&scheduler, machine(1, 4, 2), threads, hz);
+        let slices: u64 = outcome.tasks.iter().map(|task| task.slices).sum();
+        let mean_ms = 20_000.0 / slices as f64;
+        let off = (mean_ms / expected_ms - 1.0).abs();
+        assert!(off < 0.05, "{scheduler:?}, {tasks} tasks, HZ {hz}: {mean_ms} ms");
+    }
+}
+
+#[test]
+fn a_waking_task_finds_the_idle_cpu() {
+    for scheduler in &ALL {
+        let mut threads: Vec<_> = (0..3).map(|_| spinner(0, &[])).collect();
+        threads.push(sleeper(2_000_000, 1_000_000, &[]));
+        let outcome = run(scheduler, machine(1, 4, 1), threads, 250);
+        let waited_ns = outcome.tasks[3].waited_ns;
+        assert!(waited_ns < S / 100, "{scheduler:?}: {waited_ns}");
+    }
+}
+
+#[test]
+fn an_imbalance_is_evened_out() {
+    for scheduler in &ALL {
+        // Three that end hold CPU 1 while four arrive, most of them on CPU 0.
+        let mut threads: Vec<_> =
+            (0..3).map(|_| thread(0, &[1], vec![scalar_work(400_000_000)])).collect();
+        for arrival in 1..=4 {
+            threads.push(Thread { arrival_ns: arrival * 1_000_000, ..spinner(0, &[]) });
+        }
+        let outcome = run(scheduler, machine(1, 2, 1), threads, 250);
+        assert!(outcome.idle_ns < S / 20, "{scheduler:?}: {} ns idle", outcome.idle_ns);
+        for task in 3..7 {
+            let got = seconds(&outcome, task);
+            assert!((got - 9.8).abs() < 0.7, "{scheduler:?}, task {task}: {got} s");
+        }
+    }
+}
+
+#[test]
+fn pinned_tasks_stay_and_the_others_make_room() {
+    for scheduler in &ALL {
+        let mut threads: Vec<_> = (0..2).map(|_| spinner(0, &[0])).collect();
+        threads.extend((0..2).map(|_| spinner(0, &[])));
+        let outcome = run(scheduler, machine(1, 2, 1), threads, 250);
+        assert_eq!(outcome.tasks[0].migrations + outcome.tasks[1].migrations, 0);
+        for task in 0..4 {
+            let got = seconds(&outcome, task);
+            assert!((got - 10.0).abs() < 0.5, "{scheduler:?}, task {task}: {got} s");
+        }
+    }
+}
+
+#[test]
+fn cores_fill_before_threads_and_no_cpu_idles_beside_a_crowded_one() {
+    for scheduler in &ALL {
+        let half = run(scheduler, machine(2, 4, 2), (0..8).map(|_| spinner(0, &[])).collect(), 250);
+        let spread = half.tasks.iter().map(|task| task.ref_cycles).min().unwrap() as f64
+            / half.tasks.iter().map(|task| task.ref_cycles).max().unwrap() as f64;
+        assert!(spread > 0.95, "{scheduler:?}: two share a core, {spread}");
+        let all: Vec<_> = (0..24).map(|_| spinner(0, &[])).collect();
+        let outcome = run(scheduler, machine(2, 4, 2), all, 250);
+        assert!(outcome.idle_ns < outcome.busy_ns / 1000, "{scheduler:?}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_outcome() {
+    for scheduler in &ALL {
+        let threads = || {
+            (0..12)
+                .map(|i| sleeper(1_000_000 + 77_777 * i, 500_000 + 55_555 * i, &[]))
+                .collect::<Vec<_>>()
+        };
+        let once = run(scheduler, machine(2, 2, 2), threads(), 250);
+        let again = run(scheduler, machine(2, 2, 2), threads(), 250);
+        assert_eq!(once.tasks, again.tasks);
+        assert_eq!((once.events, once.migrations), (again.events, again.migrations));
+    }
+}
