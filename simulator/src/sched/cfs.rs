@@ -1,0 +1,294 @@
+//! CFS as of Linux 5.9: the task with the least virtual runtime of its CPU's queue.
+//!
+//! Numbers and rules are those of `kernel/sched/fair.c` and `features.h` of 5.9. Virtual
+//! time is comparable within a queue only; a task that changes queues keeps its distance
+//! to the least virtual time.
+
+use std::collections::BTreeSet;
+
+use crate::sched::Stop;
+use crate::sched::delta::{scaled, size_factor, virtual_ns};
+use crate::sched::domains::Era;
+use crate::sched::percpu::{Choice, Discipline, Enqueue, MIGRATION_COST_NS};
+use crate::world::World;
+
+/// `sysctl_sched_latency` on one CPU.
+const LATENCY_NS: u64 = 6_000_000;
+/// `sysctl_sched_min_granularity` on one CPU.
+const MIN_GRANULARITY_NS: u64 = 750_000;
+/// `sysctl_sched_wakeup_granularity` on one CPU.
+const WAKEUP_GRANULARITY_NS: u64 = 1_000_000;
+/// `sched_nr_latency`: tasks up to which everyone runs once in the latency.
+const LATENCY_TASKS: u64 = 8;
+
+/// A task is picked a little after the tick that stops the one before, so that after n
+/// ticks it has run a little less than n periods; a slice of whole periods ends a tick
+/// later. Linux shortened EEVDF's base slice for that reason (2ae891b82695). Our choice.
+const TICK_TO_SWITCH_NS: u64 = 2_000;
+
+/// What balancing does in 5.9.
+pub(crate) const ERA: Era = Era {
+    busy_factor: 32,
+    numa_imbalance_pct: 125,
+    shortened_interval: false,
+    newidle_after_ns: MIGRATION_COST_NS,
+    newidle_by_success: false,
+    scan_by_util: false,
+    careful: false,
+};
+
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    weight: u64,
+    vruntime: i64,
+    order: u64,
+    cpu: usize,
+    ran_ns: u64,
+    /// `ran_ns` when it was last picked after another task.
+    picked_at_ns: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    /// By virtual runtime; of equal ones the first queued. The running task is not in it.
+    tree: BTreeSet<(i64, u64, usize)>,
+    running: Option<usize>,
+    since_ns: u64,
+    weight: u64,
+    min_vruntime: i64,
+    /// Woken by preemption: runs next unless that is unfair.
+    next: Option<usize>,
+    /// Preempted: gets the CPU back after the next, unless that is unfair.
+    last: Option<usize>,
+    must_choose: bool,
+}
+
+impl Queue {
+    fn nr(&self) -> u64 {
+        self.tree.len() as u64 + u64::from(self.running.is_some())
+    }
+
+    fn forget_buddy(&mut self, task: usize) {
+        if self.next == Some(task) {
+            self.next = None;
+        }
+        if self.last == Some(task) {
+            self.last = None;
+        }
+    }
+}
+
+/// The order of CFS.
+pub(crate) struct Cfs {
+    tasks: Vec<Task>,
+    queues: Vec<Queue>,
+    latency_ns: u64,
+    min_granularity_ns: u64,
+    wakeup_granularity_ns: u64,
+    orders: u64,
+}
+
+impl Cfs {
+    pub(crate) fn new(world: &World) -> Self {
+        Self::with(world.topology.cpus, world.tasks.iter().map(|task| u64::from(task.weight)))
+    }
+
+    fn with(cpus: usize, weights: impl Iterator<Item = u64>) -> Self {
+        let factor = size_factor(cpus);
+        let task =
+            |weight| Task { weight, vruntime: 0, order: 0, cpu: 0, ran_ns: 0, picked_at_ns: 0 };
+        Self {
+            tasks: weights.map(task).collect(),
+            queues: vec![Queue::default(); cpus],
+            latency_ns: LATENCY_NS * factor,
+            min_granularity_ns: MIN_GRANULARITY_NS * factor,
+            wakeup_granularity_ns: WAKEUP_GRANULARITY_NS * factor,
+            orders: 0,
+        }
+    }
+
+    /// `sched_slice` of a task that is or will be one of `nr` with that weight in all.
+    fn slice_ns(&self, weight: u64, nr: u64, total: u64) -> u64 {
+        let period_ns =
+            if nr > LATENCY_TASKS { nr * self.min_granularity_ns } else { self.latency_ns };
+        scaled(period_ns, weight, total)
+    }
+
+    fn update_min_vruntime(&mut self, cpu: usize) {
+        let queue = &mut self.queues[cpu];
+        let running = queue.running.map(|task| self.tasks[task].vruntime);
+        let first = queue.tree.first().map(|&(vruntime, ..)| vruntime);
+        if let Some(least) = running.into_iter().chain(first).min() {
+            queue.min_vruntime = queue.min_vruntime.max(least);
+        }
+    }
+
+    fn insert(&mut self, cpu: usize, task: usize) {
+        self.orders += 1;
+        let entity = &mut self.tasks[task];
+        entity.order = self.orders;
+        self.queues[cpu].tree.insert((entity.vruntime, entity.order, task));
+    }
+
+    fn extract(&mut self, cpu: usize, task: usize) {
+        let entity = &self.tasks[task];
+        self.queues[cpu].tree.remove(&(entity.vruntime, entity.order, task));
+    }
+
+    /// Whether `other` should have the CPU rather than a task at `vruntime`
+    /// (`wakeup_preempt_entity`): it is behind by more than the granularity.
+    fn is_far_behind(&self, vruntime: i64, other: usize) -> bool {
+        let other = &self.tasks[other];
+        let granularity = virtual_ns(self.wakeup_granularity_ns, other.weight);
+        vruntime - other.vruntime > granularity
+    }
+
+    /// Whether it is fair to run the buddy before the task that is first in line.
+    fn is_fair(&self, buddy: Option<usize>, first: usize) -> Option<usize> {
+        buddy.filter(|&buddy| !self.is_far_behind(self.tasks[buddy].vruntime, first))
+    }
+
+    /// `place_entity`: a new task waits for a slice of everyone's (`START_DEBIT`), a
+    /// sleeper is credited half the latency at most (`GENTLE_FAIR_SLEEPERS`).
+    fn place(&mut self, cpu: usize, task: usize, how: Enqueue) {
+        let entity = self.tasks[task];
+        let queue = &self.queues[cpu];
+        let least = queue.min_vruntime;
+        self.tasks[task].vruntime = match how {
+            Enqueue::New => {
+                let total = queue.weight + entity.weight;
+                let slice_ns = self.slice_ns(entity.weight, queue.nr() + 1, total);
+                least + virtual_ns(slice_ns, entity.weight)
+            }
+            Enqueue::Woken => {
+                let away = least - self.queues[entity.cpu].min_vruntime;
+                let credit = (self.latency_ns / 2) as i64;
+                (entity.vruntime + away).max(least - credit)
+            }
+            // It was made relative when it was taken out.
+            Enqueue::Moved => entity.vruntime + least,
+        };
+    }
+}
+
+impl Discipline for Cfs {
+    fn update(&mut self, cpu: usize, now_ns: u64) {
+        let queue = &mut self.queues[cpu];
+        let Some(running) = queue.running else { return };
+        let delta_ns = now_ns - queue.since_ns;
+        queue.since_ns = now_ns;
+        let entity = &mut self.tasks[running];
+        entity.ran_ns += delta_ns;
+        entity.vruntime += virtual_ns(delta_ns, entity.weight);
+        self.update_min_vruntime(cpu);
+    }
+
+    fn enqueue(&mut self, cpu: usize, task: usize, how: Enqueue) {
+        self.place(cpu, task, how);
+        self.tasks[task].cpu = cpu;
+        self.queues[cpu].weight += self.tasks[task].weight;
+        self.insert(cpu, task);
+        self.update_min_vruntime(cpu);
+    }
+
+    fn dequeue(&mut self, cpu: usize, task: usize) {
+        self.queues[cpu].forget_buddy(task);
+        if self.queues[cpu].running == Some(task) {
+            self.queues[cpu].running = None;
+        } else {
+            self.extract(cpu, task);
+        }
+        self.queues[cpu].weight -= self.tasks[task].weight;
+        self.tasks[task].vruntime -= self.queues[cpu].min_vruntime;
+        self.update_min_vruntime(cpu);
+    }
+
+    fn put(&mut self, cpu: usize, task: usize, stop: Stop) -> bool {
+        if stop == Stop::Preempted {
+            // It stays beside the tree, to be compared with its head.
+            return true;
+        }
+        let queue = &mut self.queues[cpu];
+        queue.forget_buddy(task);
+        queue.running = None;
+        queue.weight -= self.tasks[task].weight;
+        self.update_min_vruntime(cpu);
+        false
+    }
+
+    fn pick(&mut self, cpu: usize, now_ns: u64) -> Choice {
+        let queue = &self.queues[cpu];
+        let stopped = queue.running;
+        let head = queue.tree.first().map(|&(_, _, task)| task);
+        let first = match (stopped, head) {
+            (Some(stopped), Some(head)) => {
+                if self.tasks[stopped].vruntime < self.tasks[head].vruntime {
+                    stopped
+                } else {
+                    head
+                }
+            }
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => return Choice::Nothing,
+        };
+        let chosen = self
+            .is_fair(queue.next, first)
+            .or_else(|| self.is_fair(queue.last, first))
+            .unwrap_or(first);
+        self.queues[cpu].forget_buddy(chosen);
+        self.queues[cpu].must_choose = false;
+        self.queues[cpu].since_ns = now_ns;
+        if stopped != Some(chosen) {
+            if let Some(stopped) = stopped {
+                self.insert(cpu, stopped);
+            }
+            self.extract(cpu, chosen);
+            self.tasks[chosen].picked_at_ns = self.tasks[chosen].ran_ns;
+            self.queues[cpu].running = Some(chosen);
+        }
+        Choice::Run(chosen)
+    }
+
+    /// `check_preempt_wakeup`.
+    fn preempts(&mut self, cpu: usize, task: usize) -> bool {
+        let Some(running) = self.queues[cpu].running else { return true };
+        if self.queues[cpu].must_choose {
+            return true;
+        }
+        if !self.is_far_behind(self.tasks[running].vruntime, task) {
+            return false;
+        }
+        let queue = &mut self.queues[cpu];
+        queue.must_choose = true;
+        queue.next = Some(task);
+        if queue.nr() >= LATENCY_TASKS {
+            queue.last = Some(running);
+        }
+        true
+    }
+
+    /// `check_preempt_tick`.
+    fn tick(&mut self, cpu: usize) -> bool {
+        let queue = &self.queues[cpu];
+        let (Some(running), Some(&(first, ..))) = (queue.running, queue.tree.first()) else {
+            return false;
+        };
+        let entity = &self.tasks[running];
+        let slice_ns = self.slice_ns(entity.weight, queue.nr(), queue.weight);
+        let ran_ns = (entity.ran_ns - entity.picked_at_ns).saturating_sub(TICK_TO_SWITCH_NS);
+        let used_up = ran_ns > slice_ns;
+        let ahead = ran_ns >= self.min_granularity_ns && entity.vruntime - first > slice_ns as i64;
+        if used_up {
+            self.queues[cpu].forget_buddy(running);
+        }
+        self.queues[cpu].must_choose |= used_up || ahead;
+        self.queues[cpu].must_choose
+    }
+
+    fn is_buddy(&self, cpu: usize, task: usize) -> bool {
+        self.queues[cpu].next == Some(task) || self.queues[cpu].last == Some(task)
+    }
+}
+
+#[cfg(test)]
+mod tests;
