@@ -30,7 +30,11 @@ pub use outcome::{Loss, Outcome, TaskOutcome};
 use cpu_model::CpuModel;
 use scenarios::Workload;
 
+use crate::sched::cfs::{self, Cfs};
+use crate::sched::eevdf::{self, Eevdf};
 use crate::sched::fair::Fair;
+use crate::sched::muqss::Muqss;
+use crate::sched::percpu::PerCpu;
 
 /// Runs a workload on a CPU.
 ///
@@ -41,8 +45,14 @@ pub fn run(cpu: &CpuModel, workload: &Workload, config: &Config) -> Result<Outco
         Scheduler::Fair { compensation, queues } => {
             engine::run(cpu, workload, config, |world| Fair::new(world, compensation, queues))
         }
-        Scheduler::Cfs | Scheduler::Eevdf(_) | Scheduler::Muqss { .. } => {
-            Err(SimError::Machine(format!("no model of {}", config.scheduler.name())))
+        Scheduler::Cfs => engine::run(cpu, workload, config, |world| {
+            PerCpu::new(world, cfs::ERA, Cfs::new(world))
+        }),
+        Scheduler::Eevdf(kernel) => engine::run(cpu, workload, config, |world| {
+            PerCpu::new(world, eevdf::ERA, Eevdf::new(world, kernel))
+        }),
+        Scheduler::Muqss { rq_sharing, interactive } => {
+            engine::run(cpu, workload, config, |world| Muqss::new(world, rq_sharing, interactive))
         }
     }
 }

@@ -1,6 +1,13 @@
 //! What the engine asks of a scheduler model.
 
+pub(crate) mod cfs;
+mod delta;
+mod domains;
+pub(crate) mod eevdf;
 pub(crate) mod fair;
+pub(crate) mod muqss;
+mod pelt;
+pub(crate) mod percpu;
 
 use crate::sensors::Observed;
 use crate::world::World;
