@@ -91,6 +91,9 @@ pub(crate) fn per_second(count: u64, run: &Run) -> String {
     }
 }
 
+/// How many applications the table lists.
+const VICTIMS_SHOWN: usize = 40;
+
 fn victims(comparison: &Comparison, finding: &Finding, width: usize, color: bool) -> String {
     let baseline = finding.baseline;
     let best = finding.best.map(|run| run.scheduler.as_str());
@@ -111,19 +114,28 @@ fn victims(comparison: &Comparison, finding: &Finding, width: usize, color: bool
             .push(Column::numbers(&words::clean(&run.scheduler), if needed { 3 } else { place }));
     }
     let mut grid = Grid::new(columns);
-    for task in listed(baseline) {
+    let all = listed(baseline);
+    for task in all.iter().take(VICTIMS_SHOWN) {
         grid.push(victim(baseline, task, &others));
     }
     let scheduler = words::clean(&baseline.scheduler);
     let heading = format!(
         "\nWho loses how much to whom under {scheduler}, and how much slower each gets by scheduler"
     );
-    format!("{}{}", wrap(&heading, width), grid.render(width, color))
+    let mut text = format!("{}{}", wrap(&heading, width), grid.render(width, color));
+    if all.len() > VICTIMS_SHOWN {
+        text += &format!("and {} more, in the JSON, CSV and page\n", all.len() - VICTIMS_SHOWN);
+    }
+    text
 }
 
-/// The judged applications, then each background application once.
+/// The judged applications, of many those that lost most first, then each background
+/// application once.
 pub(crate) fn listed(run: &Run) -> Vec<&Task> {
     let mut listed: Vec<&Task> = run.judged().collect();
+    if listed.len() > VICTIMS_SHOWN {
+        listed.sort_by(|a, b| b.lost_s.total_cmp(&a.lost_s));
+    }
     for task in run.tasks.iter().filter(|task| task.role == Role::Background) {
         if !listed.iter().any(|other| other.role == task.role && other.name == task.name) {
             listed.push(task);

@@ -250,3 +250,38 @@ fn the_summary_of_a_run_says_what_each_application_got() {
     }
     assert!(of(&[0]).is_err());
 }
+
+#[test]
+fn a_crowd_is_cut_to_what_a_reader_can_see() {
+    let crowd = |background: &str| {
+        let mut sample = synthetic::samples(1)
+            .into_iter()
+            .find(|sample| sample.background == background)
+            .unwrap();
+        sample.program = None;
+        let (victim, task) = (sample.applications[0].clone(), sample.outcome.tasks[0].clone());
+        for number in 0..60 {
+            let owner = sample.applications.len() as u32;
+            let name = format!("program-{number}");
+            sample.applications.push(scenarios::Application { name, ..victim.clone() });
+            sample.thread_application.push(owner);
+            sample.outcome.tasks.push(task.clone());
+            for culprit in (2..owner).step_by(3) {
+                let (lost_ns, repaid_ns) = (1000 + u64::from(culprit), 0);
+                sample.outcome.losses.push(simulator::Loss {
+                    victim: owner,
+                    culprit,
+                    lost_ns,
+                    repaid_ns,
+                });
+            }
+        }
+        sample
+    };
+    let samples = vec![crowd("sse4"), crowd("avx512")];
+    let comparison = report::compare(synthetic::setup(), samples).unwrap();
+    assert!(report::table(&comparison, 120, false).contains("and 22 more"));
+    let page = report::page(&comparison, &[]);
+    let shown = page.matches("class=\"shade\"").count();
+    assert_eq!(shown, 24 * 8);
+}

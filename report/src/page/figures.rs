@@ -122,13 +122,13 @@ pub(super) fn means(comparison: &Comparison) -> String {
     let any = comparison.compared().any(|run| run.published.is_some());
     let marks = if any {
         "<p class=\"soft\">The diamond is the published figure. <b>Calibrated</b>: parameters were \
-         fitted to that very figure, so agreement says little. <b>Predicted</b>: nothing was fitted \
-         to it. Whiskers: 95 % interval over seeds, or range over fitted parameter sets.</p>\n"
+         fitted to that very figure, so agreement says little. <b>Predicted</b>: nothing was \
+         fitted to it. Whiskers: 95 % interval over seeds, or range over fitted parameter sets.</p>\n"
     } else {
         "<p class=\"soft\">Whiskers: 95 % interval over seeds, or range over fitted parameter \
          sets. Nothing was published about these runs.</p>\n"
     };
-    let rows: Vec<Vec<Cell>> = comparison.compared().map(|run| mean_row(run)).collect();
+    let rows: Vec<Vec<Cell>> = comparison.compared().map(mean_row).collect();
     let heads = [
         "background",
         "scheduler",
@@ -198,7 +198,8 @@ pub(super) fn programs(comparison: &Comparison) -> String {
             clean(&baseline.scheduler)
         );
         let mut groups = vec![mean_group(comparison, &runs)];
-        groups.extend(baseline.judged().map(|task| program_group(comparison, task, &runs)));
+        let shown = most_slowed(baseline);
+        groups.extend(shown.iter().map(|task| program_group(comparison, task, &runs)));
         let names: Vec<String> = runs.iter().map(|run| clean(&run.scheduler)).collect();
         let colors: Vec<usize> = runs.iter().map(|run| series(comparison, run)).collect();
         let figure = both(&title, |width| {
@@ -216,6 +217,20 @@ pub(super) fn programs(comparison: &Comparison) -> String {
 
 fn same_task<'a>(run: &'a Run, task: &Task) -> Option<&'a Task> {
     run.tasks.iter().find(|other| other.name == task.name && other.program == task.program)
+}
+
+/// How many programs a chart shows; its table has all.
+const PROGRAMS_SHOWN: usize = 24;
+
+/// The judged applications in their order; of too many, those slowed most.
+fn most_slowed(run: &Run) -> Vec<&Task> {
+    let mut tasks: Vec<&Task> = run.judged().collect();
+    if tasks.len() > PROGRAMS_SHOWN {
+        let slowdown = |task: &Task| task.slowdown.unwrap_or(0.0);
+        tasks.sort_by(|a, b| slowdown(b).total_cmp(&slowdown(a)));
+        tasks.truncate(PROGRAMS_SHOWN);
+    }
+    tasks
 }
 
 /// The means, with the published ones marked where they are means of the same kind.

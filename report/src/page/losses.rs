@@ -1,5 +1,7 @@
 //! Who lost how much to whom: heat maps and their table.
 
+use std::collections::BTreeMap;
+
 use super::figures::runs_of;
 use super::parts::{Cell, details, table};
 use crate::comparison::{Comparison, LossEntry, Run};
@@ -76,17 +78,35 @@ fn heats(runs: &[&Run]) -> Vec<(String, Heat)> {
     runs.iter().map(name).zip(each).collect()
 }
 
+/// How many victims and culprits a matrix shows; the table has all.
+const SHOWN: (usize, usize) = (24, 8);
+
 fn heat_of(run: &Run) -> Heat {
-    let mut culprits: Vec<&str> = run.losses.iter().map(|loss| loss.culprit.as_str()).collect();
+    let mut culprits = by_loss(run.losses.iter().map(|loss| (loss.culprit.as_str(), loss.lost_s)));
+    culprits.truncate(SHOWN.1);
     culprits.sort_unstable();
-    culprits.dedup();
-    let victims: Vec<&str> = listed(run).into_iter().map(|task| task.name.as_str()).collect();
+    let mut victims: Vec<&str> = listed(run).into_iter().map(|task| task.name.as_str()).collect();
+    if victims.len() > SHOWN.0 {
+        victims = by_loss(run.losses.iter().map(|loss| (loss.victim.as_str(), loss.lost_s)));
+        victims.truncate(SHOWN.0);
+    }
     let row = |victim: &&str| culprits.iter().map(|one| loss_pct(run, victim, one)).collect();
     Heat {
         values: victims.iter().map(row).collect(),
         victims: victims.iter().map(|name| clean(name)).collect(),
         culprits: culprits.iter().map(|name| clean(name)).collect(),
     }
+}
+
+/// Names by what they stand for in sum, the most first.
+fn by_loss<'a>(losses: impl Iterator<Item = (&'a str, f64)>) -> Vec<&'a str> {
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for (name, lost_s) in losses {
+        *sums.entry(name).or_default() += lost_s;
+    }
+    let mut sums: Vec<(&str, f64)> = sums.into_iter().collect();
+    sums.sort_by(|a, b| b.1.total_cmp(&a.1));
+    sums.into_iter().map(|(name, _)| name).collect()
 }
 
 fn loss_rows(run: &Run) -> Vec<Vec<Cell>> {

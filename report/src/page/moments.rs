@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use hdrhistogram::Histogram;
+
 use super::Gantt;
 use super::figures::{WIDE, both, runs_of, series};
 use super::parts::{Cell, details, table};
@@ -81,7 +83,7 @@ pub(super) fn latency(comparison: &Comparison) -> String {
         .map(|run| Curve {
             name: clean(&run.scheduler),
             series: series(comparison, run),
-            points: distribution(run),
+            points: distribution(&run.wake_histogram_ns),
         })
         .collect();
     let figure = both(&title, |width| svg::ecdf(&curves, width));
@@ -97,30 +99,27 @@ pub(super) fn latency(comparison: &Comparison) -> String {
     )
 }
 
-/// At most some two hundred steps of a distribution, in microseconds.
-fn distribution(run: &Run) -> Vec<(f64, f64)> {
-    let histogram = &run.wake_histogram_ns;
+/// Steps of a logarithmic axis within which wake-ups are drawn as one: 2.5 %, under two pixels.
+const STEPS: f64 = 40.0;
+
+/// The steps of a distribution, in microseconds; those within 2.5 % of each other as one, at
+/// the longest of them.
+fn distribution(histogram: &Histogram<u64>) -> Vec<(f64, f64)> {
     let all = histogram.len() as f64;
     let mut points: Vec<(f64, f64)> = Vec::new();
     let mut below = 0;
+    let mut step = i64::MIN;
     for value in histogram.iter_recorded() {
         below += value.count_at_value();
-        let point = (value.value_iterated_to() as f64 / 1e3, below as f64 / all);
-        match points.last_mut() {
-            Some(last)
-                if point.1 - last.1 < 0.005 && point.1 < 1.0 && points_close(*last, point) =>
-            {
-                *last = point;
-            }
-            _ => points.push(point),
+        let us = value.value_iterated_to() as f64 / 1e3;
+        let next = (us.max(1e-3).ln() * STEPS) as i64;
+        if next == step {
+            points.pop();
         }
+        points.push((us, below as f64 / all));
+        step = next;
     }
     points
-}
-
-/// Whether two values are within a pixel or two of each other on the axis.
-fn points_close(a: (f64, f64), b: (f64, f64)) -> bool {
-    b.0 < a.0 * 1.02 + 1e-3
 }
 
 fn latency_row(run: &Run) -> Vec<Cell> {
@@ -141,5 +140,23 @@ fn duration(us: f64) -> String {
         us if us >= 1e6 => format!("{:.2} s", us / 1e6),
         us if us >= 1e3 => format!("{:.2} ms", us / 1e3),
         us => format!("{us:.1} µs"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thinned_distribution_stays_where_it_is() {
+        let mut histogram = Histogram::new(3).unwrap();
+        for ns in 1..=100_000 {
+            histogram.record(ns).unwrap();
+        }
+        let points = distribution(&histogram);
+        assert!((100..600).contains(&points.len()), "{}", points.len());
+        for (us, share) in points {
+            assert!((share - us / 100.0).abs() < 0.002, "{us} us: {share}");
+        }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct Curve {
 pub(crate) fn ecdf(curves: &[Curve], width: f64) -> (Svg, f64) {
     let mut svg = Svg::new(width);
     let top = legend(&mut svg, curves, width);
-    let (left, right, bottom) = (40.0, width - 14.0, top + 250.0);
+    let (left, right, bottom) = (40.0, width - 24.0, top + 250.0);
     let values = || curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0));
     let low = values().fold(f64::MAX, f64::min).clamp(0.01, 1e9);
     let high = values().fold(low, f64::max);

@@ -120,7 +120,8 @@ impl Svg {
     ) {
         let _ = write!(
             self.body,
-            "<rect class=\"shade\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill-opacity=\"{:.2}\"",
+            "<rect class=\"shade\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" \
+             fill-opacity=\"{:.2}\"",
             number(x),
             number(y),
             number(width),
@@ -154,8 +155,9 @@ impl Svg {
     fn finish(self, height: f64, label: &str, before: &str) -> String {
         let (width, height) = (number(self.width), number(height));
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 {width} {height}\" \
-             width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{}\">{before}{}</svg>\n",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" \
+             viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
+             role=\"img\" aria-label=\"{}\">{before}{}</svg>\n",
             escape(label),
             self.body,
         )
