@@ -154,6 +154,8 @@ struct Import<'s, S> {
     unfinished: Option<Unfinished>,
     /// Texts of entries that are done with, to be used again.
     spare: Vec<Vec<u8>>,
+    /// Lines by [`kind`].
+    events: [u64; KINDS.len()],
     report: ImportReport,
 }
 
@@ -164,6 +166,7 @@ impl<'s, S: Sink> Import<'s, S> {
             window: Window::new(LINES_HELD),
             unfinished: None,
             spare: Vec::new(),
+            events: [0; KINDS.len()],
             report: ImportReport::default(),
         }
     }
@@ -231,7 +234,7 @@ impl<'s, S: Sink> Import<'s, S> {
     }
 
     fn enter(&mut self, entry: Entry) -> Result<(), ImportError> {
-        *self.report.events.entry(kind(&entry.payload)).or_default() += 1;
+        self.events[kind(&entry.payload)] += 1;
         self.report.coarse_time |= !entry.head.nanoseconds;
         let time_ns = entry.head.time_ns;
         if time_ns < self.window.last_ns() {
@@ -277,6 +280,8 @@ impl<'s, S: Sink> Import<'s, S> {
         while let Some(entry) = self.window.pop() {
             self.follow(entry)?;
         }
+        let seen = KINDS.into_iter().zip(self.events).filter(|&(_, lines)| lines > 0);
+        self.report.events = seen.collect();
         let lines = self.report.lines;
         if self.report.switches == 0 {
             return Err(ImportError::NoSwitch { lines });
@@ -295,20 +300,37 @@ fn is_blank(text: &[u8]) -> bool {
     text.is_empty() || text[0] == b'#' || text.starts_with(b"cpus=")
 }
 
-fn kind(payload: &Payload) -> &'static str {
+/// Names of events, in the order of [`kind`].
+const KINDS: [&str; 13] = [
+    "sched_switch",
+    "sched_waking",
+    "sched_wakeup",
+    "sched_wakeup_new",
+    "sched_migrate_task",
+    "sched_process_fork",
+    "sched_process_exec",
+    "sched_process_exit",
+    "sched_stat_runtime",
+    "x86_fpu_regs_deactivated",
+    "cpu_frequency",
+    "lost",
+    "other",
+];
+
+fn kind(payload: &Payload) -> usize {
     match payload {
-        Payload::Switch { .. } => "sched_switch",
-        Payload::Waking { .. } => "sched_waking",
-        Payload::Wakeup { .. } => "sched_wakeup",
-        Payload::WakeupNew { .. } => "sched_wakeup_new",
-        Payload::Migrate { .. } => "sched_migrate_task",
-        Payload::Fork { .. } => "sched_process_fork",
-        Payload::Exec => "sched_process_exec",
-        Payload::Exit { .. } => "sched_process_exit",
-        Payload::Runtime { .. } => "sched_stat_runtime",
-        Payload::Mark { .. } => "x86_fpu_regs_deactivated",
-        Payload::Frequency { .. } => "cpu_frequency",
-        Payload::Lost { .. } => "lost",
-        Payload::Other => "other",
+        Payload::Switch { .. } => 0,
+        Payload::Waking { .. } => 1,
+        Payload::Wakeup { .. } => 2,
+        Payload::WakeupNew { .. } => 3,
+        Payload::Migrate { .. } => 4,
+        Payload::Fork { .. } => 5,
+        Payload::Exec => 6,
+        Payload::Exit { .. } => 7,
+        Payload::Runtime { .. } => 8,
+        Payload::Mark { .. } => 9,
+        Payload::Frequency { .. } => 10,
+        Payload::Lost { .. } => 11,
+        Payload::Other => 12,
     }
 }
