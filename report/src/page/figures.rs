@@ -134,14 +134,14 @@ pub(super) fn means(comparison: &Comparison) -> String {
         "scheduler",
         "sensors",
         "#slowdown",
+        "published",
+        "outcome",
         "#signed",
         "#slowdowns only",
         "#lost CPU",
         "#CPU time",
         "#unfairness",
         "#Jain",
-        "published",
-        "outcome",
     ];
     format!(
         "<h2>{}</h2>\n{figure}{marks}{}",
@@ -158,12 +158,6 @@ fn mean_row(run: &Run) -> Vec<Cell> {
         Cell::text(&run.scheduler),
         Cell::text(&run.sensors),
         Cell::number(&slowdown(run)),
-        Cell::number(&signed_percent(run.signed_slowdown_pct)),
-        Cell::number(&percent(run.slowdown_only_pct)),
-        Cell::number(&percent(run.remote_avx_overhead_pct)),
-        Cell::number(&signed_percent(run.cpu_time_vs_sse_pct)),
-        Cell::number(&format!("{:.2}", run.unfairness)),
-        Cell::number(&format!("{:.3}", run.jain)),
         Cell::text(&beside.map_or_else(String::new, |beside| {
             let how = if beside.calibrated { "calibrated" } else { "predicted" };
             let id = beside.id.as_deref().unwrap_or_default();
@@ -175,6 +169,12 @@ fn mean_row(run: &Run) -> Vec<Cell> {
             )
         })),
         Cell::judged(&beside.map_or_else(String::new, outcome), hit),
+        Cell::number(&signed_percent(run.signed_slowdown_pct)),
+        Cell::number(&percent(run.slowdown_only_pct)),
+        Cell::number(&percent(run.remote_avx_overhead_pct)),
+        Cell::number(&signed_percent(run.cpu_time_vs_sse_pct)),
+        Cell::number(&format!("{:.2}", run.unfairness)),
+        Cell::number(&format!("{:.3}", run.jain)),
     ]
 }
 
