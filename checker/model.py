@@ -35,6 +35,10 @@ class Phase:
     stall_permille: int
 
 
+# What a task runs before its first phase: the kernel's code that brings it to the CPU.
+NO_PHASE = Phase("scalar", 0, 0)
+
+
 @dataclass
 class Task:
     """A task's state, and what it got so far."""
@@ -43,7 +47,7 @@ class Task:
     state: str = "new"
     cpu: int | None = None
     last_cpu: int | None = None
-    phase: Phase | None = None
+    phase: Phase = NO_PHASE
     overhead_left: float = 0.0
     began_ns: int | None = None
     ended_ns: int | None = None
@@ -55,6 +59,7 @@ class Task:
     migrations: int = 0
     # For the bounds of compare.py.
     steps: int = 0
+    phaseless_ns: float = 0.0
     losing_pieces: int = 0
     lost_error_ns: float = 0.0
 
@@ -66,6 +71,8 @@ class Task:
         self.overhead_left -= overhead
         self.overhead_done_ns += overhead
         self.progress_ns += work - overhead
+        if self.phase is NO_PHASE:
+            self.phaseless_ns += work - overhead
         if pace.losing:
             self.lost_ns += dt * pace.loss
             self.lost_error_ns += dt * pace.loss_error

@@ -5,11 +5,9 @@ from itertools import groupby
 
 import rules
 from license_machine import LicenseMachine
-from model import Core, Phase, Task, core_demand, domain_demand, pace
+from model import Core, Task, core_demand, domain_demand, pace
 
 STATED = ("license", "frequency")
-NO_PHASE = Phase("scalar", 0, 0)
-
 
 class Replay:
     """The machine. `violations` says what cannot be, as (time, kind, words)."""
@@ -51,6 +49,10 @@ class Replay:
         self.now = self.end_ns
         for core in self.cores:
             self.book(core)
+        for task in self.tasks.values():
+            # The overhead ends within a ns, that much at most is too much.
+            if task.phaseless_ns > task.slices * self.cpu.fastest:
+                self.complain("phase", f"task {task.tid} gets on without a phase")
 
     def in_order(self, records):
         """The records; one that goes back in time is moved to the last instant."""
@@ -116,20 +118,13 @@ class Replay:
         for domain in sorted(self.touched_domains):
             first = domain * self.domain_size
             demands = [
-                core_demand(self.cpu, [self.phase_of(task) for task in core.tasks()])
+                core_demand(self.cpu, [task.phase for task in core.tasks()])
                 for core in self.cores[first : first + self.domain_size]
             ]
             machine = self.licenses[domain]
             machine.tell(domain_demand(demands), self.active[self.package_of(domain)], self.now)
             if machine.deadline() is not None:
                 heapq.heappush(self.deadlines, (machine.deadline(), domain))
-
-    def phase_of(self, task):
-        if task.phase is None:
-            if self.now < self.end_ns:
-                self.complain("phase", f"task {task.tid} runs without a phase")
-            task.phase = NO_PHASE
-        return task.phase
 
     def put_in_force(self, were_active):
         """New effect, frequency and pace for every core that something changed for."""

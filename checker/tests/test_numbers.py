@@ -92,6 +92,14 @@ class Numbers(unittest.TestCase):
         self.assertAlmostEqual(tasks[1]["ref_cycles"], 3_700_000 - 2100 * 2.1, places=3)
         self.assertAlmostEqual(tasks[1]["overhead_ns"], 2100)
 
+    def test_overhead_before_the_first_phase_is_scalar_code(self):
+        # 1.5 us of overhead take 851.35 ns; at the next whole ns the phase begins.
+        records = [
+            wake(0, 1), switch(0, 0, 0, 1), overhead(0, 0, 1500), frequency(0, 0, 3700),
+            phase(852, 1, "avx512-light", 100), license(852, 0, 0, 250),
+        ]
+        self.agrees(header(5 * US, 1), records)
+
     def test_overhead_that_is_left_waits_for_the_next_slice(self):
         records = [
             *starts(0, 0, 1), overhead(0, 0, 3700), frequency(0, 0, 3700),
