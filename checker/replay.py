@@ -211,15 +211,16 @@ class Replay:
         self.cores[cpu // self.threads].running[cpu % self.threads] = task
 
     def book(self, core):
-        """Adds the time since the last booking to the tasks and to the level."""
+        """Adds the time since the last booking to the tasks and, CPU by CPU, to the level."""
         dt = self.now - core.since_ns
         core.since_ns = self.now
-        if dt == 0 or not core.tasks():
+        running = len(core.tasks())
+        if dt == 0 or running == 0:
             return
         level, permille = core.effect
-        core.level_ns[level] += dt
+        core.level_ns[level] += dt * running
         if permille < 1000:
-            self.throttled_ns += dt
+            self.throttled_ns += dt * running
         for task, task_pace in zip(core.running, core.paces):
             if task is not None:
                 task.runs(dt, task_pace)

@@ -51,9 +51,9 @@ pub struct Outcome {
     pub simulated_ns: u64,
     /// Whether every foreground thread ended before the time limit.
     pub completed: bool,
-    /// Busy core time by license level in force.
+    /// Busy time, summed over CPUs, by license level in force.
     pub level_ns: [u64; LEVELS_MAX],
-    /// Busy core time during which a transition throttled or halted the core.
+    /// Busy time, summed over CPUs, during which a transition throttled or halted the core.
     pub throttled_ns: u64,
     /// Sum over CPUs of the time a task ran.
     pub busy_ns: u64,

@@ -12,7 +12,19 @@ use crate::repo;
 pub fn program(name: &str) -> Command {
     let mut command = Command::new(name);
     command.current_dir(repo::root());
+    if is_strict() {
+        command.env("EVENKEEL_CI", "1");
+    }
     command
+}
+
+/// Whether everything must run, so that a skip is a failure: in CI.
+pub fn is_strict() -> bool {
+    ["CI", "EVENKEEL_CI"].iter().any(|name| env::var(name).is_ok_and(|value| says_yes(&value)))
+}
+
+fn says_yes(value: &str) -> bool {
+    matches!(value, "true" | "1")
 }
 
 /// The cargo that runs this task.
@@ -56,4 +68,15 @@ pub fn target() -> PathBuf {
 pub fn evenkeel() -> Result<PathBuf> {
     run(cargo().args(["build", "--release", "--locked", "--quiet", "--package", "evenkeel"]))?;
     Ok(target().join("release/evenkeel"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::says_yes;
+
+    #[test]
+    fn true_and_1_say_yes_and_nothing_else_does() {
+        assert!(says_yes("true") && says_yes("1"));
+        assert!(!says_yes("false") && !says_yes(""));
+    }
 }

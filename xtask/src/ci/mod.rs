@@ -8,11 +8,11 @@ mod cargo;
 mod checker;
 mod page;
 
-use std::env;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
+use crate::command::is_strict;
 use crate::prove::{self, Proof};
 use crate::{r#gen, licences, tidy};
 
@@ -74,7 +74,7 @@ pub fn run(args: &Args) -> Result<()> {
         return Ok(());
     }
     let steps = chosen(&args.only)?;
-    let strict = is_strict(env::var("CI").ok().as_deref(), env::var("EVENKEEL_CI").ok().as_deref());
+    let strict = is_strict();
 
     let mut results = Vec::new();
     for step in steps {
@@ -99,11 +99,6 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Step>> {
     }
     let wanted = |step: &&Step| only.is_empty() || only.iter().any(|name| name == step.name);
     Ok(STEPS.iter().filter(wanted).collect())
-}
-
-/// Whether a skip is a failure.
-fn is_strict(ci: Option<&str>, evenkeel_ci: Option<&str>) -> bool {
-    [ci, evenkeel_ci].iter().any(|value| matches!(value, Some("true" | "1")))
 }
 
 fn judge(done: Result<Done>, strict: bool) -> Verdict {
@@ -167,14 +162,6 @@ mod tests {
         let skip = || Ok(Done::Skipped("no browser".to_string()));
         assert_eq!(judge(skip(), false), Verdict::Skipped("no browser".to_string()));
         assert!(matches!(judge(skip(), true), Verdict::Failed(why) if why.contains("no browser")));
-    }
-
-    #[test]
-    fn only_ci_and_its_twin_make_it_strict() {
-        assert!(is_strict(Some("true"), None));
-        assert!(is_strict(None, Some("1")));
-        assert!(!is_strict(Some("false"), None));
-        assert!(!is_strict(None, None));
     }
 
     #[test]
