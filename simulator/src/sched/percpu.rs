@@ -8,6 +8,7 @@
 //! capacities, real-time tasks, automatic NUMA balancing, energy-aware placement.
 
 mod balance;
+mod books;
 mod group;
 mod nohz;
 mod select;
@@ -16,7 +17,7 @@ use std::collections::BTreeSet;
 
 use crate::random::{Purpose, Stream};
 use crate::sched::domains::{Era, Level, Pace, levels};
-use crate::sched::pelt::{Input, Signal};
+use crate::sched::pelt::Signal;
 use crate::sched::{Charged, Pick, Placed, Scheduler, Stop, Wake};
 use crate::sensors::Observed;
 use crate::topology::Mask;
@@ -201,131 +202,6 @@ impl<D: Discipline> PerCpu<D> {
             tick_ns: NS_PER_S / hz,
             stamp: 0,
             draws: Stream::new(world.config.seed, Purpose::Scheduler, 0),
-        }
-    }
-
-    fn jiffies(&self, world: &World) -> u64 {
-        world.now_ns / self.tick_ns
-    }
-
-    fn is_idle(&self, cpu: usize) -> bool {
-        self.queues[cpu].nr == 0
-    }
-
-    fn sync_queue(&mut self, cpu: usize, now_ns: u64) {
-        let queue = &mut self.queues[cpu];
-        let input =
-            Input { load: queue.weight, runnable: queue.nr, running: queue.running.is_some() };
-        queue.signal.advance(now_ns, input);
-    }
-
-    fn sync_task(&mut self, task: usize, now_ns: u64) {
-        let entity = &mut self.entities[task];
-        let (load, runnable) = if entity.queued { (entity.weight, 1) } else { (0, 0) };
-        entity.signal.advance(now_ns, Input { load, runnable, running: entity.running });
-    }
-
-    /// Makes the task the newest of its queue.
-    fn restamp(&mut self, task: usize) {
-        self.stamp += 1;
-        let entity = &mut self.entities[task];
-        let tasks = &mut self.queues[entity.cpu].tasks;
-        tasks.remove(&(entity.stamp, task));
-        entity.stamp = self.stamp;
-        tasks.insert((entity.stamp, task));
-    }
-
-    /// Books a task in; its and the queue's signals are of this instant.
-    fn add(&mut self, world: &World, cpu: usize, task: usize) {
-        let entity = &mut self.entities[task];
-        entity.cpu = cpu;
-        entity.queued = true;
-        let queue = &mut self.queues[cpu];
-        queue.nr += 1;
-        queue.weight += entity.weight;
-        self.overloaded |= queue.nr > 1;
-        if queue.nr == 1 {
-            self.idle.remove(cpu);
-            self.busy[world.topology.package_of(cpu)] += 1;
-        }
-        self.restamp(task);
-    }
-
-    fn remove(&mut self, world: &World, cpu: usize, task: usize) {
-        let entity = &mut self.entities[task];
-        entity.queued = false;
-        let queue = &mut self.queues[cpu];
-        queue.tasks.remove(&(entity.stamp, task));
-        queue.nr -= 1;
-        queue.weight -= entity.weight;
-        if queue.nr == 0 {
-            self.idle.insert(cpu);
-            self.busy[world.topology.package_of(cpu)] -= 1;
-        }
-    }
-
-    /// Takes a task that does not run to another CPU's queue.
-    fn migrate(&mut self, world: &World, task: usize, to: usize) {
-        let from = self.entities[task].cpu;
-        self.sync_queue(from, world.now_ns);
-        self.sync_queue(to, world.now_ns);
-        self.sync_task(task, world.now_ns);
-        self.discipline.update(from, world.now_ns);
-        self.discipline.dequeue(from, task);
-        self.remove(world, from, task);
-        let signal = self.entities[task].signal;
-        self.queues[from].signal.detach(&signal);
-        self.queues[to].signal.attach(&signal);
-        self.entities[task].last_ran_ns = None;
-        self.discipline.update(to, world.now_ns);
-        self.add(world, to, task);
-        self.discipline.enqueue(to, task, Enqueue::Moved);
-    }
-
-    /// Whether the CPU must choose again because the task was queued there.
-    fn must_choose(&mut self, cpu: usize, task: usize) -> bool {
-        self.queues[cpu].running.is_none() || self.discipline.preempts(cpu, task)
-    }
-
-    /// Signals of a new task: full load, and a share of the CPU's spare utilisation
-    /// (`post_init_entity_util_avg`).
-    fn introduce(&mut self, cpu: usize, task: usize, now_ns: u64) {
-        let weight = self.entities[task].weight;
-        let queue = &self.queues[cpu].signal;
-        let spare = crate::sched::pelt::CAPACITY.saturating_sub(queue.util()) / 2;
-        let util = match queue.util() {
-            0 => spare,
-            busy => (busy * weight / (queue.load() + 1)).min(spare),
-        };
-        self.entities[task].signal = Signal::settled(weight, util, util, now_ns);
-        self.entities[task].known = true;
-    }
-
-    fn note_end_of_idling(&mut self, cpu: usize, now_ns: u64) {
-        let queue = &mut self.queues[cpu];
-        if let Some(since_ns) = queue.idle_since_ns.take() {
-            let idled = (now_ns - since_ns) as i64;
-            let avg = queue.avg_idle_ns as i64;
-            queue.avg_idle_ns = (avg + (idled - avg) / 8).min(AVG_IDLE_MAX_NS as i64) as u64;
-        }
-    }
-
-    /// The running task, now stopped, goes to the CPU that balancing chose for it.
-    fn push_stopped(&mut self, world: &World, cpu: usize) {
-        let Some(to) = self.queues[cpu].push_to.take() else { return };
-        let newest = self.queues[cpu].tasks.last().map(|&(_, task)| task);
-        let Some(task) = newest else { return };
-        let allowed = world.affinities.masks[world.tasks[task].mask].contains(to);
-        if allowed && self.discipline.is_movable(task) {
-            self.migrate(world, task, to);
-        }
-    }
-
-    fn go_idle(&mut self, world: &World, cpu: usize) {
-        self.queues[cpu].idle_since_ns = Some(world.now_ns);
-        let core = world.topology.core_of(cpu);
-        if world.topology.cpus_of_core(core).all(|cpu| self.is_idle(cpu)) {
-            self.maybe_idle_core[world.topology.package_of(cpu)] = true;
         }
     }
 }

@@ -16,6 +16,14 @@ pub(super) enum Idle {
     Newly,
 }
 
+/// Who balances, at which level, and what it does otherwise.
+#[derive(Clone, Copy, Debug)]
+struct Attempt {
+    cpu: usize,
+    level: usize,
+    idle: Idle,
+}
+
 /// What came of an attempt to move tasks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pulled {
@@ -77,23 +85,23 @@ impl<D: Discipline> PerCpu<D> {
         go_on: &mut bool,
         reschedule: &mut Vec<usize>,
     ) -> usize {
-        if !self.should_balance(world, cpu, level, idle) {
+        let attempt = Attempt { cpu, level, idle };
+        if !self.should_balance(world, attempt) {
             *go_on = false;
-            self.settle_balanced(cpu, level, idle, false);
+            self.settle_balanced(attempt, false);
             return 0;
         }
         let mut without = Vec::new();
         loop {
-            let Some((busiest, amount)) = self.find_busiest(world, cpu, level, idle, &without)
-            else {
-                self.settle_balanced(cpu, level, idle, false);
+            let Some((busiest, amount)) = self.find_busiest(world, attempt, &without) else {
+                self.settle_balanced(attempt, false);
                 return 0;
             };
             let Some(from) = self.busiest_queue(&busiest, amount, &without) else {
-                self.settle_balanced(cpu, level, idle, false);
+                self.settle_balanced(attempt, false);
                 return 0;
             };
-            let pulled = self.pull(world, from, cpu, level, idle, amount, reschedule);
+            let pulled = self.pull(world, from, attempt, amount, reschedule);
             if pulled.some_pinned && pulled.rest {
                 self.flag_pinned(level, cpu, true);
             }
@@ -104,14 +112,14 @@ impl<D: Discipline> PerCpu<D> {
                 if others.any(|other| !group.contains(&other) && !without.contains(&other)) {
                     continue;
                 }
-                self.settle_balanced(cpu, level, idle, true);
+                self.settle_balanced(attempt, true);
                 return 0;
             }
             if pulled.moved > 0 {
                 self.paces[level][cpu].failed = 0;
                 self.paces[level][cpu].reset();
             } else {
-                self.note_failure(world, from, cpu, level, idle, amount, reschedule);
+                self.note_failure(world, from, attempt, amount, reschedule);
             }
             return pulled.moved;
         }
@@ -123,7 +131,8 @@ impl<D: Discipline> PerCpu<D> {
     }
 
     /// Nothing to do here: come back later.
-    fn settle_balanced(&mut self, cpu: usize, level: usize, idle: Idle, pinned: bool) {
+    fn settle_balanced(&mut self, attempt: Attempt, pinned: bool) {
+        let Attempt { cpu, level, idle } = attempt;
         if !pinned {
             self.flag_pinned(level, cpu, false);
         }
@@ -134,7 +143,8 @@ impl<D: Discipline> PerCpu<D> {
     }
 
     /// `should_we_balance`: the first idle CPU of the own group, else its first CPU.
-    fn should_balance(&self, world: &World, cpu: usize, level: usize, idle: Idle) -> bool {
+    fn should_balance(&self, world: &World, attempt: Attempt) -> bool {
+        let Attempt { cpu, level, idle } = attempt;
         if idle == Idle::Newly {
             return true;
         }
@@ -159,11 +169,10 @@ impl<D: Discipline> PerCpu<D> {
     fn find_busiest(
         &mut self,
         world: &World,
-        cpu: usize,
-        level: usize,
-        idle: Idle,
+        attempt: Attempt,
         without: &[usize],
     ) -> Option<(Group, Amount)> {
+        let Attempt { cpu, level, idle } = attempt;
         let now_ns = world.now_ns;
         let domain = self.levels[level];
         let mut groups = domain.groups(cpu);
@@ -223,17 +232,15 @@ impl<D: Discipline> PerCpu<D> {
     }
 
     /// `detach_tasks` and `attach_tasks`: oldest first.
-    #[allow(clippy::too_many_arguments, reason = "the context of one balancing attempt")]
     fn pull(
         &mut self,
         world: &World,
         from: usize,
-        cpu: usize,
-        level: usize,
-        idle: Idle,
+        attempt: Attempt,
         mut amount: Amount,
         reschedule: &mut Vec<usize>,
     ) -> Pulled {
+        let Attempt { cpu, idle, .. } = attempt;
         let mut pulled = Pulled { rest: true, ..Pulled::default() };
         if self.queues[from].nr <= 1 {
             return pulled;
@@ -253,8 +260,8 @@ impl<D: Discipline> PerCpu<D> {
             allowed_seen |= allowed;
             pulled.some_pinned |= !allowed;
             let fits = allowed
-                && self.can_migrate(world, task, from, cpu, level)
-                && self.take_from(task, &mut amount, level, cpu, world.now_ns);
+                && self.can_migrate(world, task, from, attempt)
+                && self.take_from(task, &mut amount, attempt, world.now_ns);
             if !fits {
                 self.restamp(task);
                 continue;
@@ -275,14 +282,8 @@ impl<D: Discipline> PerCpu<D> {
     }
 
     /// `can_migrate_task` for a task that may run on the CPU.
-    fn can_migrate(
-        &self,
-        world: &World,
-        task: usize,
-        from: usize,
-        cpu: usize,
-        level: usize,
-    ) -> bool {
+    fn can_migrate(&self, world: &World, task: usize, from: usize, attempt: Attempt) -> bool {
+        let Attempt { cpu, level, .. } = attempt;
         let entity = &self.entities[task];
         if entity.running || !self.discipline.is_movable(task) {
             return false;
@@ -302,10 +303,10 @@ impl<D: Discipline> PerCpu<D> {
         &mut self,
         task: usize,
         amount: &mut Amount,
-        level: usize,
-        cpu: usize,
+        attempt: Attempt,
         now_ns: u64,
     ) -> bool {
+        let Attempt { cpu, level, .. } = attempt;
         self.sync_task(task, now_ns);
         let failed = self.paces[level][cpu].failed;
         let signal = &self.entities[task].signal;
@@ -336,17 +337,15 @@ impl<D: Discipline> PerCpu<D> {
     }
 
     /// Nothing moved: after some failures the running task itself is pushed.
-    #[allow(clippy::too_many_arguments, reason = "the context of one balancing attempt")]
     fn note_failure(
         &mut self,
         world: &World,
         from: usize,
-        cpu: usize,
-        level: usize,
-        idle: Idle,
+        attempt: Attempt,
         amount: Amount,
         reschedule: &mut Vec<usize>,
     ) {
+        let Attempt { cpu, level, idle } = attempt;
         let tries = self.levels[level].cache_nice_tries;
         let pace = &mut self.paces[level][cpu];
         if idle != Idle::Newly {

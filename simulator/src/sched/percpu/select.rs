@@ -54,7 +54,7 @@ impl<D: Discipline> PerCpu<D> {
             }
         }
         let cpu = if self.era.scan_by_util {
-            self.idle_sibling_6_12(world, mask, task, prev, target, this)
+            self.idle_sibling_6_12(world, mask, task, prev, target)
         } else {
             self.idle_sibling_5_9(world, mask, task, prev, target, this)
         };
@@ -170,7 +170,6 @@ impl<D: Discipline> PerCpu<D> {
         task: usize,
         prev: usize,
         target: usize,
-        _this: usize,
     ) -> usize {
         if self.is_idle(target) {
             return target;
