@@ -1,5 +1,5 @@
-//! Lines a second of CPU time and peak memory of an import of any length: repeats the lines of standard
-//! input, each time later by their length, and prints one line of JSON.
+//! Lines a second of CPU time and peak memory of an import of any length: repeats the lines of
+//! standard input, each time later by their length, and prints one line of JSON.
 //!
 //! `zstdcat RECORDING | measure_import MILLIONS_OF_LINES count|write`
 
@@ -107,8 +107,8 @@ fn main() {
     };
     let all_s = cpu_s() - start_s;
     println!(
-        "{{\"lines\":{},\"records\":{},\"tasks\":{},\"making_cpu_s\":{making_s:.3},\"all_cpu_s\":{all_s:.3},\
-         \"lines_per_cpu_s\":{:.0},\"peak_kib\":{}}}",
+        "{{\"lines\":{},\"records\":{},\"tasks\":{},\"making_cpu_s\":{making_s:.3},\
+         \"all_cpu_s\":{all_s:.3},\"lines_per_cpu_s\":{:.0},\"peak_kib\":{}}}",
         report.lines,
         report.records,
         report.tasks.len(),

@@ -86,7 +86,10 @@ proptest! {
 
     #[test]
     fn shuffled_pieces_of_a_recording_are_refused_or_imported(
-        pieces in prop::collection::vec((0..PIECES.len(), 0..3u32, 0..20u64, 0..4u32, 0..4u32), 0..60),
+        pieces in prop::collection::vec(
+            (0..PIECES.len(), 0..3u32, 0..20u64, 0..4u32, 0..4u32),
+            0..60,
+        ),
     ) {
         let mut text = String::new();
         for (piece, cpu, time, a, b) in pieces {

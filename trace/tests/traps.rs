@@ -107,10 +107,13 @@ fn a_name_with_line_breaks_is_joined() {
 #[test]
 fn the_plugin_style_is_read() {
     let (history, report) = import(
-        "swapper 0/0 [001] 5.000000001: sched:sched_switch: swapper/1:0 [120] R ==> worker:2001 [130]\n\
-         worker 2001/2001 [001] 5.000000101: sched:sched_wakeup: other one:7 [120] success=1 CPU:000\n\
+        "swapper 0/0 [001] 5.000000001: sched:sched_switch: swapper/1:0 [120] R ==> worker:2001 \
+        [130]\n\
+         worker 2001/2001 [001] 5.000000101: sched:sched_wakeup: other one:7 [120] success=1 \
+         CPU:000\n\
          worker 2001/2001 [001] 5.000000151: sched:sched_waking: z:8 [120] CPU:000\n\
-         worker 2001/2001 [001] 5.000000201: sched:sched_switch: worker:2001 [130] R+ ==> a ==> b:9 [98]\n",
+         worker 2001/2001 [001] 5.000000201: sched:sched_switch: worker:2001 [130] R+ ==> a ==> \
+         b:9 [98]\n",
     );
     assert_eq!(switches(&history), [(5_000_000_001, 1, 0, 2001), (5_000_000_201, 1, 2001, 9)]);
     assert_eq!(comm(&history, 9), "a ==> b");
@@ -176,8 +179,10 @@ fn ftrace_tells_interrupts_apart() {
         "# tracer: nop\n#\n\
          \x20 <idle>-0     [000] d..2. 1.000000000: sched_switch: prev_comm=swapper/0 prev_pid=0 \
          prev_prio=120 prev_state=R ==> next_comm=my-a next_pid=4 next_prio=120\n\
-         \x20 my-a-4       (     4) [000] d.h2. 1.000000010: sched_waking: comm=b pid=5 prio=120 target_cpu=000\n\
-         \x20 my-a-4       [000] d..2. 1.000000020: sched_waking: comm=b pid=6 prio=120 target_cpu=000\n\
+         \x20 my-a-4       (     4) [000] d.h2. 1.000000010: sched_waking: comm=b pid=5 prio=120 \
+         target_cpu=000\n\
+         \x20 my-a-4       [000] d..2. 1.000000020: sched_waking: comm=b pid=6 prio=120 \
+         target_cpu=000\n\
          CPU:0 [LOST 5 EVENTS]\n",
     );
     let by = |record: &trace::Record| match record.event {
@@ -262,7 +267,8 @@ fn numbers_of_a_namespace_are_not_taken_for_the_kernels() {
 fn marks_belong_to_the_switch_right_before_them() {
     let mark = |time: &str, cpu: u32, load: u32| {
         format!(
-            "a 4/4 [{cpu:03}] {time}: x86_fpu:x86_fpu_regs_deactivated: x86/fpu: 0xffff8881043c6ac0 \
+            "a 4/4 [{cpu:03}] {time}: x86_fpu:x86_fpu_regs_deactivated: x86/fpu: \
+            0xffff8881043c6ac0 \
              load: {load} xfeatures: 202 xcomp_bv: 80000000000002ff\n"
         )
     };
@@ -288,7 +294,8 @@ fn marks_belong_to_the_switch_right_before_them() {
 
 #[test]
 fn a_number_used_again_is_another_task() {
-    let fork = "p 3/3 [000] 2.0: sched:sched_process_fork: comm=p pid=3 child_comm=new child_pid=40\n\
+    let fork = "p 3/3 [000] 2.0: sched:sched_process_fork: comm=p pid=3 child_comm=new \
+    child_pid=40\n\
                 p 3/3 [000] 2.1: sched:sched_wakeup_new: comm=new pid=40 prio=120 target_cpu=000\n";
     let (history, _) = import(
         switch("1.0", IDLE, "R", ("old", 40))
@@ -310,7 +317,8 @@ fn stolen_time_is_what_slices_have_and_accounts_lack() {
     let (history, report) = import(
         switch("1.000000000", IDLE, "R", ("a", 4))
             + "a 4/4 [000] 1.000000900: sched:sched_stat_runtime: comm=a pid=4 runtime=300 [ns]\n\
-               a 4/4 [000] 1.000000950: sched:sched_stat_runtime: comm=a pid=4 runtime=50 [ns] vruntime=9 [ns]\n"
+               a 4/4 [000] 1.000000950: sched:sched_stat_runtime: comm=a pid=4 runtime=50 [ns] \
+               vruntime=9 [ns]\n"
             + &switch("1.000001000", ("a", 4), "S", IDLE),
     );
     assert_eq!((report.slices_ns, report.runtime_ns), (1000, 350));
@@ -428,7 +436,8 @@ fn frequencies_and_migrations_are_read() {
     let (history, _) = import(
         switch("1.0", IDLE, "R", ("a", 4))
             + "a 4/4 [000] 1.1: power:cpu_frequency: state=2100000 cpu_id=1\n\
-               a 4/4 [000] 1.2: sched:sched_migrate_task: comm=b pid=5 prio=120 orig_cpu=0 dest_cpu=3\n",
+               a 4/4 [000] 1.2: sched:sched_migrate_task: comm=b pid=5 prio=120 orig_cpu=0 \
+               dest_cpu=3\n",
     );
     let events: Vec<&Event> = history.records[1..].iter().map(|record| &record.event).collect();
     assert_eq!(
