@@ -148,8 +148,9 @@ impl Sum {
         let (task, since_ns) = std::mem::replace(running, (next, time_ns));
         let slice_ns = time_ns.saturating_sub(since_ns);
         if let Some(task) = self.tasks.get_mut(&task) {
-            task.run_ns += slice_ns;
-            self.busy_ns[cpu as usize] += slice_ns;
+            task.run_ns = task.run_ns.saturating_add(slice_ns);
+            let busy_ns = &mut self.busy_ns[cpu as usize];
+            *busy_ns = busy_ns.saturating_add(slice_ns);
         }
     }
 
@@ -172,7 +173,7 @@ impl Sum {
             wall_ns: header.end_ns.saturating_sub(header.start_ns),
             records: history.records.len() as u64,
             switches: self.switches,
-            slices_ns: accounted().map(|task| task.run_ns).sum(),
+            slices_ns: accounted().fold(0, |sum, task| task.run_ns.saturating_add(sum)),
             runtime_ns: accounted().fold(0, |sum, task| task.runtime_ns.saturating_add(sum)),
             busy_ns: self.busy_ns,
             tasks,

@@ -165,3 +165,16 @@ fn names_wakes_and_counters_are_in_it() {
         ]
     );
 }
+
+#[test]
+fn absurd_headers_take_no_time_and_overflow_nothing() {
+    let names = vec!["a".to_owned(); 6];
+    let mut history = random::history(&[(1, 0, 1, 5), (1, 1, 2, 5), (7, 0, 1, 1)], &names, 0);
+    history.header.threads_per_core = Some(u32::MAX);
+    history.header.end_ns = u64::MAX;
+    assert_eq!(trace::validate(&history), []);
+    assert!(!exported(&history).is_empty());
+    let runtime = |task| Record { time_ns: 20, event: Event::Runtime { task, ns: u64::MAX } };
+    history.records.extend([runtime(1), runtime(2)]);
+    assert_eq!((info(&history).slices_ns, info(&history).runtime_ns), (u64::MAX, u64::MAX));
+}

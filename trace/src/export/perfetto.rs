@@ -114,7 +114,8 @@ impl<W: Write> Trace<W> {
             Event::Frequency { core, khz } => {
                 self.count(time_ns, core, FREQUENCY, khz.into())?;
                 let first = core.saturating_mul(self.threads);
-                for cpu in first..first.saturating_add(self.threads) {
+                let cpus = self.bundles.len() as u32;
+                for cpu in first..first.saturating_add(self.threads).min(cpus) {
                     let message = Message::default().number(1, khz.into()).number(2, cpu.into());
                     self.ftrace(time_ns, cpu, self.running.on(cpu), 11, &message)?;
                 }
