@@ -1,6 +1,6 @@
 //! A license domain: its state machine, and who holds which level.
 
-use cpu_model::{CpuModel, Demand, LEVELS_MAX, License};
+use cpu_model::{CpuModel, Demand, Effect, LEVELS_MAX, License};
 
 /// A license and the tasks that demand its levels.
 #[derive(Clone, Debug)]
@@ -8,6 +8,12 @@ pub(crate) struct Domain {
     pub license: License,
     /// Last demand told to the license.
     pub demand: Demand,
+    /// What the license does now.
+    pub effect: Effect,
+    /// The level in force or that a transition leads to, whichever is higher.
+    pub level_in_question: u8,
+    /// Whether a register file that widens throttles the domain.
+    pub is_widening: bool,
     /// By level: the tasks that demand it or, when none does, those that did last.
     holders: [Vec<u32>; LEVELS_MAX],
 }
@@ -22,10 +28,14 @@ pub(crate) struct Runner {
 }
 
 impl Domain {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(cpu: &CpuModel) -> Self {
+        let license = License::new();
         Self {
-            license: License::new(),
+            effect: license.effect(&cpu.license),
+            license,
             demand: Demand::default(),
+            level_in_question: 0,
+            is_widening: false,
             holders: std::array::from_fn(|_| Vec::new()),
         }
     }
@@ -51,7 +61,22 @@ impl Domain {
         if demand != self.demand {
             self.demand = demand;
             self.license.demand(&cpu.license, demand, active, now_ns);
+            self.look(cpu);
         }
+    }
+
+    /// Ends what is due.
+    pub(crate) fn advance(&mut self, cpu: &CpuModel, active: u32, now_ns: u64) {
+        self.license.advance(&cpu.license, active, now_ns);
+        self.look(cpu);
+    }
+
+    fn look(&mut self, cpu: &CpuModel) {
+        let license = &self.license;
+        self.effect = license.effect(&cpu.license);
+        self.level_in_question =
+            self.effect.level.max(license.heading_for()).max(license.granted());
+        self.is_widening = license.is_widening();
     }
 
     fn update_holders(&mut self, cpu: &CpuModel, runners: &[Runner], top: u8) {
@@ -74,6 +99,9 @@ impl Domain {
 
 /// The level a runner's class demands with the rates of its core added up.
 fn level_among(cpu: &CpuModel, runners: &[Runner], runner: &Runner) -> u8 {
+    if cpu.demand[runner.class as usize].is_empty() {
+        return 0;
+    }
     let sum = runners
         .iter()
         .filter(|other| other.core == runner.core && other.class == runner.class)
@@ -98,7 +126,7 @@ mod tests {
     #[test]
     fn siblings_reach_together_the_rate_that_neither_reaches_alone() {
         let cpu = skylake();
-        let mut domain = Domain::new();
+        let mut domain = Domain::new(&cpu);
         domain.update(&cpu, &[runner(1, Class::Avx512Heavy, 300)], 16, 0);
         assert_eq!(domain.license.demanded(), 1);
         let both = [runner(1, Class::Avx512Heavy, 300), runner(2, Class::Avx512Heavy, 300)];
@@ -110,7 +138,7 @@ mod tests {
     #[test]
     fn the_last_to_demand_a_level_answers_for_it_after_leaving() {
         let cpu = skylake();
-        let mut domain = Domain::new();
+        let mut domain = Domain::new(&cpu);
         domain.update(&cpu, &[runner(1, Class::Avx512Heavy, 1000)], 16, 0);
         domain.update(&cpu, &[runner(2, Class::Avx2Heavy, 1000)], 16, 1000);
         assert_eq!(domain.holders(2), [1]);

@@ -139,7 +139,7 @@ impl<S: Scheduler> Engine<'_, S> {
         let world = &mut self.world;
         world.touch_domain(domain);
         let active = world.active_cores_of_domain(domain);
-        world.domains[domain].license.advance(&world.model.license, active, world.now_ns);
+        world.domains[domain].advance(world.model, active, world.now_ns);
     }
 
     fn tick(&mut self, cpu: usize) {

@@ -87,10 +87,6 @@ impl Mask {
         self.words.iter().all(|&word| word == 0)
     }
 
-    pub(crate) fn count(&self) -> usize {
-        self.words.iter().map(|word| word.count_ones() as usize).sum()
-    }
-
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.words
             .iter()

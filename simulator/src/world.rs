@@ -179,12 +179,12 @@ impl<'a> World<'a> {
             idle: Mask::full(topology.cpus),
             idle_cores: Mask::full(topology.cores),
             active_cores: Mask::empty(topology.cores),
-            domains: vec![Domain::new(); domains],
+            domains: vec![Domain::new(model); domains],
             timers: WinnerTree::new(slots.count()),
             slots,
-            recorder: config.history.then(|| {
-                Recorder::new(workload, License::new().effect(&model.license))
-            }),
+            recorder: config
+                .history
+                .then(|| Recorder::new(workload, License::new().effect(&model.license))),
             level_ns: [0; LEVELS_MAX],
             throttled_ns: 0,
             losses_q20: vec![0; applications * applications],
@@ -428,7 +428,7 @@ impl<'a> World<'a> {
 
     fn settle_rates(&mut self, core: usize) {
         let index = self.domain_of(core);
-        let effect = self.domains[index].license.effect(&self.model.license);
+        let effect = self.domains[index].effect;
         let row = self.packages[self.topology.package_of_core(core)].row;
         let khz = self.model.turbo.khz(row, effect.level);
         let cpus = self.topology.cpus_of_core(core);
@@ -476,8 +476,10 @@ impl<'a> World<'a> {
         self.cpus[cpu].pace = pace;
         if pace.lost_q20 > 0 {
             let domain = &self.domains[domain];
-            let level = in_question(&domain.license, self.model);
-            let others = domain.holders(level).iter().filter(|&&task| task as usize != running);
+            let others = domain
+                .holders(domain.level_in_question)
+                .iter()
+                .filter(|&&task| task as usize != running);
             self.cpus[cpu].culprits.clear();
             self.cpus[cpu].culprits.extend(others);
         }
@@ -506,11 +508,9 @@ impl<'a> World<'a> {
         rate: u64,
     ) -> u64 {
         let phase = &self.tasks[task].phase;
-        let license = &self.domains[domain].license;
-        let above = in_question(license, self.model) > phase.own_level;
-        let widened = conditions.license_permille < 1000
-            && license.is_widening()
-            && self.domains[domain].demand.width > phase.work.class.width();
+        let domain = &self.domains[domain];
+        let above = domain.level_in_question > phase.own_level;
+        let widened = domain.is_widening && domain.demand.width > phase.work.class.width();
         if !above && !widened {
             return 0;
         }
@@ -563,10 +563,4 @@ impl<'a> World<'a> {
         };
         self.packages[package].active
     }
-}
-
-/// The level that is in force or that a transition leads to, whichever is higher.
-fn in_question(license: &cpu_model::License, model: &CpuModel) -> u8 {
-    let effect = license.effect(&model.license);
-    effect.level.max(license.heading_for()).max(license.granted())
 }
