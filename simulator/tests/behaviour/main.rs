@@ -1,0 +1,7 @@
+//! What published results and simple theory say must come out.
+
+mod build;
+mod closed_forms;
+mod sensors;
+mod shares;
+mod traps;

@@ -1,0 +1,116 @@
+//! What each sensor set sees, and what compensation can do with it.
+
+use cpu_model::Class;
+use scenarios::{Role, Workload};
+use simulator::{Compensation, Config, Outcome, SensorSet};
+
+use crate::build::{add, empty, fair, machine, run, saturating, slowdown_pct};
+
+const TOLERANCE_PCT: f64 = 1.0;
+
+/// Scalar victims and wide culprits, two of each a core.
+fn mixed(culprit: Class) -> Workload {
+    let mut workload = empty(machine(2, 2));
+    add(&mut workload, Role::Foreground, 4, &saturating(Class::Scalar, Some(4000)));
+    add(&mut workload, Role::Background, 4, &saturating(culprit, None));
+    workload
+}
+
+fn isolation(sensors: SensorSet) -> Config {
+    Config { sensors, ..fair(Compensation::Isolation) }
+}
+
+fn slowdown(culprit: Class, config: &Config) -> f64 {
+    slowdown_pct(mixed, culprit, config)
+}
+
+fn refunded_ns(outcome: &Outcome) -> u64 {
+    outcome.tasks.iter().map(|task| task.refunded_ns).sum()
+}
+
+fn lost_ns(outcome: &Outcome) -> u64 {
+    outcome.tasks.iter().map(|task| task.lost_ns).sum()
+}
+
+#[test]
+fn perfect_knowledge_leaves_no_more_than_the_sensors_do() {
+    for culprit in [Class::Avx2Heavy, Class::Avx512Heavy] {
+        let none = slowdown(culprit, &fair(Compensation::None));
+        let truth = slowdown(culprit, &isolation(SensorSet::Truth));
+        let d7 = slowdown(culprit, &isolation(SensorSet::D7));
+        assert!(truth.abs() <= d7.abs() + TOLERANCE_PCT, "{truth:.2} % and {d7:.2} %");
+        assert!(d7 < none / 2.0, "d7 leaves {d7:.2} of {none:.2} %");
+    }
+}
+
+/// License cycles and stalls give what was lost to within a tenth (D 7.4.2).
+#[test]
+fn counters_measure_the_loss() {
+    let outcome = run(&mixed(Class::Avx512Heavy), &isolation(SensorSet::D7));
+    let ratio = refunded_ns(&outcome) as f64 / lost_ns(&outcome) as f64;
+    assert!((0.9..1.1).contains(&ratio), "refunded {ratio:.3} of the loss");
+}
+
+#[test]
+fn the_truth_is_refunded_to_the_last_nanosecond_of_each_slice() {
+    let config = Config { sensors: SensorSet::Truth, ..fair(Compensation::Relative) };
+    let outcome = run(&mixed(Class::Avx512Heavy), &config);
+    let slices: u64 = outcome.tasks.iter().map(|task| task.slices).sum();
+    // Consecutive slices of a task are one to the history, several to the sensors.
+    let gap = lost_ns(&outcome) - refunded_ns(&outcome);
+    assert!(gap <= 4 * slices, "{gap} ns in {slices} slices");
+}
+
+#[test]
+fn no_event_counts_light_wide_instructions() {
+    let light = run(&mixed(Class::Avx512Light), &isolation(SensorSet::FpRetired));
+    assert!(lost_ns(&light) > 0, "victims do lose");
+    assert_eq!(refunded_ns(&light), 0);
+    let heavy = run(&mixed(Class::Avx512Heavy), &isolation(SensorSet::FpRetired));
+    assert!(refunded_ns(&heavy) > 0);
+}
+
+/// Register state is seen at about 1 in 40 switch-outs; evidence counts for 2 s.
+#[test]
+fn rare_register_state_is_enough_for_programs_that_use_it_all_the_time() {
+    let outcome = run(&mixed(Class::Avx512Heavy), &isolation(SensorSet::Xinuse));
+    let recall = refunded_ns(&outcome) as f64 / lost_ns(&outcome) as f64;
+    assert!((0.5..1.3).contains(&recall), "refunded {recall:.2} of the loss");
+    let scalar = run(&mixed(Class::Scalar), &isolation(SensorSet::Xinuse));
+    assert_eq!(refunded_ns(&scalar), 0);
+}
+
+#[test]
+fn rules_believe_names() {
+    let mut workload = mixed(Class::Avx512Heavy);
+    let named = refunded_ns(&run(&workload, &isolation(SensorSet::Rules)));
+    assert!(named > 0);
+    for thread in &mut workload.threads {
+        thread.ruled_class = Some(Class::Scalar);
+    }
+    let misnamed = run(&workload, &isolation(SensorSet::Rules));
+    assert_eq!(refunded_ns(&misnamed), 0);
+    assert!(lost_ns(&misnamed) > 0);
+    // Rules that blame the victims pay the culprits.
+    for thread in &mut workload.threads {
+        let is_victim = thread.application == 0;
+        thread.ruled_class = Some(if is_victim { Class::Avx512Heavy } else { Class::Scalar });
+    }
+    let inverted = run(&workload, &isolation(SensorSet::Rules));
+    assert!(inverted.tasks[..4].iter().all(|task| task.refunded_ns == 0));
+    assert!(inverted.tasks[..4].iter().all(|task| task.billed_ns > 0));
+}
+
+/// The trap comes out of the slice of whom it stops: less work of the same CPU time.
+#[test]
+fn a_trap_costs_work_with_the_sensors_that_trap_and_no_other() {
+    let culprits_work = |sensors| {
+        let mut config = Config { sensors, ..fair(Compensation::None) };
+        config.costs.trap_ns = 100_000;
+        let outcome = run(&mixed(Class::Avx512Heavy), &config);
+        outcome.tasks[4..].iter().map(|task| task.ref_cycles).sum::<u64>()
+    };
+    let without = culprits_work(SensorSet::Rules);
+    assert_eq!(without, culprits_work(SensorSet::Xinuse));
+    assert!(culprits_work(SensorSet::D7) < without);
+}

@@ -1,0 +1,122 @@
+//! A random machine, configuration and seed, all decided by one number.
+
+use cpu_model::{CpuModel, CpuTable, LicenseDomain, LicenseTable, TurboMode};
+use scenarios::{Machine, Workload};
+use simulator::{
+    Compensation, Config, Costs, EevdfKernel, Outcome, Queues, RqSharing, Scheduler, SensorSet,
+    SimError,
+};
+
+use crate::rng::Rng;
+use crate::workload;
+
+/// One run, ready to start.
+#[derive(Clone)]
+pub struct Case {
+    pub cpu: CpuModel,
+    pub workload: Workload,
+    pub config: Config,
+}
+
+pub const SENSORS: [SensorSet; 5] =
+    [SensorSet::D7, SensorSet::Xinuse, SensorSet::FpRetired, SensorSet::Rules, SensorSet::Truth];
+
+pub const COMPENSATIONS: [Compensation; 3] =
+    [Compensation::None, Compensation::Relative, Compensation::Isolation];
+
+impl Case {
+    /// Case number `seed`.
+    pub fn new(seed: u64) -> Self {
+        let mut rng = Rng::new(seed);
+        let cpu = cpu(&mut rng);
+        let machine = machine(&mut rng, &cpu);
+        let workload = workload::random(&mut rng, machine, &cpu);
+        let config = Config {
+            scheduler: scheduler(&mut rng),
+            sensors: rng.pick(&SENSORS),
+            seed: rng.next(),
+            costs: costs(&mut rng),
+            smt_share_permille: rng.pick(&[500, 625, 625, 800, 1000]) as u32,
+            hz: rng.pick(&[100, 250, 1000]),
+            limit_ns: rng.within(1, 4) * 25_000_000,
+            history: true,
+        };
+        Self { cpu, workload, config }
+    }
+
+    pub fn run(&self) -> Result<Outcome, SimError> {
+        simulator::run(&self.cpu, &self.workload, &self.config)
+    }
+
+    pub fn with_compensation(&self, compensation: Compensation) -> Self {
+        let queues = match self.config.scheduler {
+            Scheduler::Fair { queues, .. } => queues,
+            _ => Queues::Global,
+        };
+        let scheduler = Scheduler::Fair { compensation, queues };
+        let mut case = self.clone();
+        case.config.scheduler = scheduler;
+        case
+    }
+}
+
+/// Two to five levels, both domains, and a license that costs nothing.
+fn cpu(rng: &mut Rng) -> CpuModel {
+    let name = rng.pick(&[
+        "xeon-gold-6130",
+        "xeon-gold-6130",
+        "xeon-silver-4108",
+        "cascade-lake",
+        "granite-rapids",
+    ]);
+    let turbo = if rng.once_in(5) { TurboMode::Off } else { TurboMode::On };
+    let table = CpuTable::by_name(name).unwrap();
+    let mut cpu = table.model(turbo).or_else(|_| table.model(TurboMode::On)).unwrap();
+    if rng.once_in(4) {
+        cpu.license_domain = LicenseDomain::Package;
+    }
+    if rng.once_in(8) {
+        cpu.license = LicenseTable::free(cpu.license.levels);
+    }
+    cpu
+}
+
+fn machine(rng: &mut Rng, cpu: &CpuModel) -> Machine {
+    Machine {
+        packages: rng.pick(&[1, 1, 2, 3]),
+        cores_per_package: rng.within(1, 8) as u32,
+        threads_per_core: rng.within(1, 2) as u32,
+        turbo_cores: rng.once_in(4).then(|| rng.within(1, cpu.cores_per_package.into()) as u32),
+        turbo: true,
+    }
+}
+
+/// Every second case is `fair`, which has most variants.
+fn scheduler(rng: &mut Rng) -> Scheduler {
+    let fair = Scheduler::Fair {
+        compensation: rng.pick(&COMPENSATIONS),
+        queues: rng.pick(&[Queues::Global, Queues::PerLlc]),
+    };
+    let sharing = [RqSharing::None, RqSharing::Smt, RqSharing::Mc, RqSharing::All];
+    let muqss = Scheduler::Muqss { rq_sharing: rng.pick(&sharing), interactive: !rng.once_in(3) };
+    match rng.within(0, 7) {
+        0 => Scheduler::Cfs,
+        1 => Scheduler::Eevdf(EevdfKernel::V6_12),
+        2 => Scheduler::Eevdf(EevdfKernel::V6_18),
+        3 => muqss,
+        _ => fair,
+    }
+}
+
+fn costs(rng: &mut Rng) -> Costs {
+    if rng.once_in(2) {
+        return Costs::default();
+    }
+    Costs {
+        switch_ns: rng.within(0, 3000),
+        trap_ns: rng.within(0, 2000),
+        migration_ns: rng.within(0, 10_000),
+        migration_ns_per_kib: rng.within(0, 60),
+        remote_package_factor: rng.within(1, 3),
+    }
+}

@@ -1,0 +1,51 @@
+//! What must hold in every run, on random machines, workloads and configurations.
+//!
+//! Case number n is decided by n alone. A failure names the command that repeats it;
+//! `EVENKEEL_CASES` asks for more cases than a run of all tests has time for.
+
+mod case;
+mod fingerprint;
+mod golden;
+mod licenses;
+mod metamorphic;
+mod outcome;
+mod planted;
+mod replay;
+mod rng;
+mod workload;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use case::Case;
+
+/// Runs a check on cases 0 to `cases`, or on the one that `EVENKEEL_SEED` names.
+fn for_each_case(test: &str, cases: u64, check: impl Fn(&Case) -> Result<(), String>) {
+    let number = |name| {
+        let text = std::env::var(name).ok()?;
+        Some(text.parse::<u64>().unwrap_or_else(|_| panic!("{name} is not a number: {text}")))
+    };
+    let seeds = match number("EVENKEEL_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("EVENKEEL_CASES").unwrap_or(cases),
+    };
+    for seed in seeds {
+        let result = catch_unwind(AssertUnwindSafe(|| check(&Case::new(seed))));
+        let wrong = match result {
+            Ok(Ok(())) => continue,
+            Ok(Err(wrong)) => wrong,
+            Err(_) => "it panics".to_owned(),
+        };
+        panic!(
+            "{wrong}\nrepeat: EVENKEEL_SEED={seed} cargo test -p simulator --test invariants \
+             -- --exact {test}"
+        );
+    }
+}
+
+#[test]
+fn the_books_of_every_run_agree_with_its_history() {
+    for_each_case("the_books_of_every_run_agree_with_its_history", 2000, |case| {
+        let outcome = case.run().map_err(|error| error.to_string())?;
+        outcome::check(case, &outcome)
+    });
+}
