@@ -172,6 +172,19 @@ impl Task {
         }
     }
 
+    /// Whether the step after this one computes; looks past one loop.
+    pub(crate) fn computes_next(&self) -> bool {
+        let at = match self.program.get(self.position) {
+            Some(&Step::Loop { to, times }) => {
+                let rounds = self.loops[self.position] + 1;
+                let again = times.is_none_or(|times| rounds < times);
+                if again { to as usize } else { self.position + 1 }
+            }
+            _ => self.position,
+        };
+        matches!(self.program.get(at), Some(Step::Compute(_)))
+    }
+
     fn follow_loop(&mut self, to: u32, times: Option<u64>) {
         let rounds = &mut self.loops[self.position];
         *rounds += 1;
