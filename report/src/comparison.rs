@@ -119,9 +119,9 @@ pub struct Run {
     pub losses: Vec<LossEntry>,
     /// Mean over programs of |slowdown - 1|, the mean over replicates being taken first.
     pub isolation_slowdown_pct: f64,
-    /// Half the 95 % confidence interval of it; `None` for one replicate or parameter sets.
+    /// Half the 95 % confidence interval of it; `None` for one replicate.
     pub ci95_half_width_pct: Option<f64>,
-    /// Lowest and highest over parameter sets.
+    /// Lowest and highest share of a parameter set in it; their mean is the figure.
     pub range_pct: Option<[f64; 2]>,
     /// Mean over programs of slowdown - 1.
     pub signed_slowdown_pct: f64,

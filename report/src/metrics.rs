@@ -49,11 +49,6 @@ impl Slowdowns {
         self.by_replicate(|_, slowdown| slowdown - 1.0)
     }
 
-    /// [`Self::isolation_pct`] of each replicate alone.
-    pub(crate) fn isolation_by_replicate_pct(&self) -> Vec<f64> {
-        self.by_replicate(|_, slowdown| (slowdown - 1.0).abs())
-    }
-
     fn by_replicate(&self, of: impl Fn(usize, f64) -> f64) -> Vec<f64> {
         let replicates = self.0.iter().map(Vec::len).min().unwrap_or(0);
         let one = |replicate: usize| {
@@ -118,12 +113,6 @@ mod tests {
         let shares = slowdowns.isolation_shares_pct();
         assert!(close(shares[0], 25.0) && close(shares[1], 7.0), "{shares:?}");
         assert!(close(mean(&shares), slowdowns.isolation_pct()));
-    }
-
-    #[test]
-    fn a_replicate_alone_counts_its_own_absolute_values() {
-        let each = Slowdowns(vec![vec![1.1, 0.9]]).isolation_by_replicate_pct();
-        assert!(close(each[0], 10.0) && close(each[1], 10.0));
     }
 
     #[test]

@@ -33,8 +33,7 @@ pub(crate) fn build(pairs: &[Paired], replicates: Replicates) -> Result<Run, Rep
             tasks.push(task);
         }
     }
-    let seeds = replicates == Replicates::Seeds;
-    let ci95 = |values: Vec<f64>| ci95_half_width(&values).filter(|_| seeds);
+    let shares = slowdowns.isolation_shares_pct();
     let over_programs = |of: &dyn Fn(Paired) -> f64| {
         let means: Vec<f64> = programs
             .iter()
@@ -55,10 +54,10 @@ pub(crate) fn build(pairs: &[Paired], replicates: Replicates) -> Result<Run, Rep
         tasks,
         losses: losses(&programs),
         isolation_slowdown_pct: slowdowns.isolation_pct(),
-        ci95_half_width_pct: ci95(slowdowns.isolation_shares_pct()),
-        range_pct: range(&slowdowns.isolation_by_replicate_pct()).filter(|_| !seeds),
+        ci95_half_width_pct: ci95_half_width(&shares),
+        range_pct: range(&shares).filter(|_| replicates == Replicates::ParameterSets),
         signed_slowdown_pct: slowdowns.signed_pct(),
-        signed_ci95_half_width_pct: ci95(slowdowns.signed_by_replicate_pct()),
+        signed_ci95_half_width_pct: ci95_half_width(&slowdowns.signed_by_replicate_pct()),
         slowdown_only_pct: slowdowns.slowdown_only_pct(),
         remote_avx_overhead_pct: over_programs(&|(ours, _)| {
             metrics::remote_avx_overhead_pct(judged(ours, CPU_TIME), judged(ours, LOST))

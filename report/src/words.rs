@@ -79,15 +79,18 @@ pub(crate) fn variant(background: &str) -> String {
     }
 }
 
-/// The mean slowdown with its interval, or its range over parameter sets.
+/// The mean slowdown with its interval, and its range over parameter sets.
 pub(crate) fn slowdown(run: &Run) -> String {
     let value = tenths(run.isolation_slowdown_pct);
-    match (run.ci95_half_width_pct, run.range_pct) {
-        (_, Some([low, high])) => format!("{value} % ({} to {})", tenths(low), tenths(high)),
+    let mean = match run.ci95_half_width_pct {
         // Below a tenth the width would read as exactly none.
-        (Some(half), None) if half < 0.05 && half > 0.0 => format!("{value} ±<0.1 %"),
-        (Some(half), None) => format!("{value} ±{} %", tenths(half)),
-        (None, None) => format!("{value} %"),
+        Some(half) if half < 0.05 && half > 0.0 => format!("{value} ±<0.1 %"),
+        Some(half) => format!("{value} ±{} %", tenths(half)),
+        None => format!("{value} %"),
+    };
+    match run.range_pct {
+        Some([low, high]) => format!("{mean} ({} to {})", tenths(low), tenths(high)),
+        None => mean,
     }
 }
 

@@ -80,14 +80,16 @@ fn replicates_are_paired_with_their_own_control() {
 }
 
 #[test]
-fn parameter_sets_give_a_range_and_no_interval() {
+fn the_range_over_parameter_sets_surrounds_the_mean() {
     let setup = Setup { replicates: Replicates::ParameterSets, ..Setup::default() };
     let samples = paired(&[("a", 0, 12 * S / 10), ("a", 1, 8 * S / 10), ("a", 2, 9 * S / 10)]);
     let comparison = compare(setup, samples).unwrap();
     let run = comparison.runs.iter().find(|run| !run.control).unwrap();
-    assert_eq!(run.ci95_half_width_pct, None);
+    assert!(run.ci95_half_width_pct.is_some());
     let [low, high] = run.range_pct.unwrap();
-    close(low, 10.0);
+    // The mean is a speed-up of 3.3 %, so that a set that slows by 20 % takes 20 from it.
+    close(run.isolation_slowdown_pct, 10.0 / 3.0);
+    close(low, -20.0);
     close(high, 20.0);
 }
 

@@ -14,6 +14,8 @@ pub(crate) struct Domain {
     pub level_in_question: u8,
     /// Whether a register file that widens throttles the domain.
     pub is_widening: bool,
+    /// The tasks with the widest registers of those that run.
+    widest: Vec<u32>,
     /// By level: the tasks that demand it or, when none does, those that did last.
     holders: [Vec<u32>; LEVELS_MAX],
 }
@@ -36,6 +38,7 @@ impl Domain {
             demand: Demand::default(),
             level_in_question: 0,
             is_widening: false,
+            widest: Vec::new(),
             holders: std::array::from_fn(|_| Vec::new()),
         }
     }
@@ -57,6 +60,9 @@ impl Domain {
         if demand.0 > 0 {
             self.update_holders(cpu, runners, demand.0);
         }
+        let widest = runners.iter().filter(|runner| runner.class.width() == demand.1);
+        self.widest.clear();
+        self.widest.extend(widest.map(|runner| runner.task));
         let demand = Demand::new(demand.0, demand.1, demand.2);
         if demand != self.demand {
             self.demand = demand;
@@ -91,9 +97,14 @@ impl Domain {
         }
     }
 
-    /// Who answers for the level being at least this.
-    pub(crate) fn holders(&self, level: u8) -> &[u32] {
-        &self.holders[usize::from(level)]
+    /// Who answers for what a task of that level loses: those who hold the level above
+    /// its own, else those for whose registers the domain is being throttled.
+    pub(crate) fn culprits(&self, own_level: u8) -> &[u32] {
+        if self.level_in_question > own_level {
+            &self.holders[usize::from(self.level_in_question)]
+        } else {
+            &self.widest
+        }
     }
 }
 
@@ -119,6 +130,14 @@ mod tests {
         crate::testing::skylake()
     }
 
+    impl Domain {
+        fn advance_to(&mut self, cpu: &CpuModel, now_ns: u64) {
+            while let Some(due_ns) = self.license.next_ns().filter(|&due_ns| due_ns <= now_ns) {
+                self.advance(cpu, 16, due_ns);
+            }
+        }
+    }
+
     fn runner(task: u32, class: Class, rate_permille: u32) -> Runner {
         Runner { task, core: 0, class, rate_permille }
     }
@@ -132,7 +151,7 @@ mod tests {
         let both = [runner(1, Class::Avx512Heavy, 300), runner(2, Class::Avx512Heavy, 300)];
         domain.update(&cpu, &both, 16, 0);
         assert_eq!(domain.license.demanded(), 2);
-        assert_eq!(domain.holders(2), [1, 2]);
+        assert_eq!(domain.culprits(1), [1, 2]);
     }
 
     #[test]
@@ -140,8 +159,9 @@ mod tests {
         let cpu = skylake();
         let mut domain = Domain::new(&cpu);
         domain.update(&cpu, &[runner(1, Class::Avx512Heavy, 1000)], 16, 0);
-        domain.update(&cpu, &[runner(2, Class::Avx2Heavy, 1000)], 16, 1000);
-        assert_eq!(domain.holders(2), [1]);
-        assert_eq!(domain.holders(1), [2]);
+        let raised_ns = 60_000;
+        domain.advance_to(&cpu, raised_ns);
+        domain.update(&cpu, &[runner(2, Class::Avx2Heavy, 1000)], 16, raised_ns);
+        assert_eq!(domain.culprits(0), [1]);
     }
 }

@@ -530,7 +530,7 @@ impl<S: Scheduler> Engine<'_, S> {
             .map(|task| {
                 let mut outcome = task.outcome;
                 outcome.ref_cycles = task::ref_cycles(task.done, ref_khz);
-                outcome.lost_ns = task.lost_q20 >> 20;
+                outcome.lost_ns = (task.lost_q20 >> 20) as u64;
                 if let Some(since_ns) = task.runnable_since {
                     outcome.waited_ns += now_ns - since_ns;
                 }
@@ -543,7 +543,7 @@ impl<S: Scheduler> Engine<'_, S> {
             .map(|pair| Loss {
                 victim: (pair / applications) as u32,
                 culprit: (pair % applications) as u32,
-                lost_ns: world.losses_q20[pair] >> 20,
+                lost_ns: (world.losses_q20[pair] >> 20) as u64,
                 repaid_ns: self.repaid_ns[pair],
             })
             .filter(|loss| loss.lost_ns > 0 || loss.repaid_ns > 0)

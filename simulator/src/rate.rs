@@ -40,7 +40,7 @@ pub(crate) fn rate_q20(c: &Conditions) -> u64 {
     let denominator = u128::from(c.stall_permille) * khz_license * share
         + compute * u128::from(c.ref_khz) * 1000 * slow;
     let numerator = (1000 * khz_license * share) << 20;
-    if denominator == 0 { 0 } else { (numerator / denominator) as u64 }
+    numerator.checked_div(denominator).unwrap_or(0) as u64
 }
 
 /// Share of the task's time that is stalled on memory, in 2^-20: m * rate.

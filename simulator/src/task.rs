@@ -92,7 +92,7 @@ pub(crate) struct Task {
     /// Units of work done in all.
     pub done: u64,
     /// Lost time in 2^-20 ns.
-    pub lost_q20: u64,
+    pub lost_q20: u128,
     pub slice: Slice,
     /// When it became runnable, while it waits for a CPU.
     pub runnable_since: Option<u64>,

@@ -53,6 +53,10 @@ impl WinnerTree {
         }
     }
 
+    pub(crate) fn get(&self, slot: usize) -> u64 {
+        self.nodes[self.nodes.len() / 2 + slot].key
+    }
+
     /// The smallest key and the lowest slot that has it; [`NEVER`] when all are out.
     #[inline]
     pub(crate) fn first(&self) -> (u64, usize) {

@@ -136,7 +136,7 @@ pub(crate) struct World<'a> {
     pub level_ns: [u64; LEVELS_MAX],
     pub throttled_ns: u64,
     /// Lost 2^-20 ns, by victim and culprit application.
-    pub losses_q20: Vec<u64>,
+    pub losses_q20: Vec<u128>,
     pub applications: usize,
     packages: Vec<Package>,
     turbo_cores: Option<u32>,
@@ -292,7 +292,7 @@ impl<'a> World<'a> {
             slice.cycles_e6 += cycles_e6;
             slice.counted_ns += dt;
             slice.level_cycles_e6[usize::from(pace.level)] += cycles_e6;
-            slice.stall_cycles_e6 += (cycles_e6 >> 10) * pace.stalled_q20 >> 10;
+            slice.stall_cycles_e6 += ((cycles_e6 >> 10) * pace.stalled_q20) >> 10;
         }
         self.level_ns[usize::from(pace.level)] += dt;
         if pace.throttled {
@@ -300,7 +300,7 @@ impl<'a> World<'a> {
         }
         if pace.lost_q20 > 0 {
             let lost = pace.lost_q20 * dt;
-            task.lost_q20 += lost;
+            task.lost_q20 += u128::from(lost);
             task.slice.lost_q20 += lost;
             self.blame(cpu, running, lost);
         }
@@ -311,12 +311,12 @@ impl<'a> World<'a> {
         let culprits = &self.cpus[cpu].culprits;
         let row = self.tasks[victim].application * self.applications;
         if culprits.is_empty() {
-            self.losses_q20[row + self.tasks[victim].application] += lost;
+            self.losses_q20[row + self.tasks[victim].application] += u128::from(lost);
             return;
         }
         for &task in culprits {
             let culprit = self.tasks[task as usize].application;
-            self.losses_q20[row + culprit] += lost / culprits.len() as u64;
+            self.losses_q20[row + culprit] += u128::from(lost / culprits.len() as u64);
         }
         self.tasks[victim].slice.lost_to = culprits.last().copied();
     }
@@ -475,11 +475,9 @@ impl<'a> World<'a> {
         self.close(cpu);
         self.cpus[cpu].pace = pace;
         if pace.lost_q20 > 0 {
-            let domain = &self.domains[domain];
-            let others = domain
-                .holders(domain.level_in_question)
-                .iter()
-                .filter(|&&task| task as usize != running);
+            let own_level = self.tasks[running].phase.own_level;
+            let culprits = self.domains[domain].culprits(own_level).iter();
+            let others = culprits.filter(|&&task| task as usize != running);
             self.cpus[cpu].culprits.clear();
             self.cpus[cpu].culprits.extend(others);
         }

@@ -26,6 +26,9 @@ const SLEEPER_CREDIT_NS: u64 = 12_000_000;
 /// A waking task preempts one that is this far ahead: `sysctl_sched_wakeup_granularity`
 /// on 8 and more CPUs (CFS 5.9, `wakeup_gran`).
 const WAKEUP_GRANULARITY_NS: u64 = 4_000_000;
+const NICE_0_WEIGHT: u32 = 1024;
+/// Above any virtual time that a run reaches.
+const BASE: u64 = 1 << 62;
 
 /// The queue of the tasks that share an affinity mask, in one group of CPUs.
 #[derive(Clone, Debug)]
@@ -52,6 +55,10 @@ pub(crate) struct Fair {
     runnable: Vec<WinnerTree>,
     /// By group: least virtual time so far; never falls.
     min_vtime: Vec<u64>,
+    /// By group: tasks queued or running.
+    load: Vec<usize>,
+    /// By package: a bound on the virtual times of the tasks that run there ([`Fair::bound`]).
+    latest: Vec<WinnerTree>,
     draws: Stream,
 }
 
@@ -86,6 +93,11 @@ impl Fair {
             group: vec![0; world.tasks.len()],
             runnable: vec![WinnerTree::new(world.tasks.len()); groups],
             min_vtime: vec![0; groups],
+            load: vec![0; groups],
+            latest: vec![
+                WinnerTree::new(world.topology.cpus_of_package(0).len());
+                world.topology.packages
+            ],
             draws: Stream::new(world.config.seed, Purpose::Slice, 0),
         }
     }
@@ -137,25 +149,72 @@ impl Fair {
         policy::charge(self.vtime[task], ran_ns, 0, 0, world.tasks[task].weight)
     }
 
+    /// A key that falls as the virtual time of the task that begins to run may grow: until it
+    /// is accounted, its virtual time is at most `now + BASE - key`, for weights from that of
+    /// nice 0 on. Lighter tasks get the key 0, which bounds nothing.
+    fn bound(&self, world: &World, task: usize) -> u64 {
+        if world.tasks[task].weight < NICE_0_WEIGHT {
+            return 0;
+        }
+        BASE.saturating_sub(self.vtime[task]).saturating_add(world.now_ns)
+    }
+
+    fn is_beyond(&self, world: &World, package: usize, vtime: u64) -> bool {
+        let (key, _) = self.latest[package].first();
+        key != NEVER && world.now_ns.saturating_add(BASE.saturating_sub(key)) > vtime
+    }
+
+    fn note_running(&mut self, world: &World, cpu: usize, key: u64) {
+        let package = world.topology.package_of(cpu);
+        let place = cpu - world.topology.cpus_of_package(package).start;
+        self.latest[package].set(place, key);
+    }
+
     /// The first CPU, nearest first, whose task is ahead of the woken one by the granularity.
     /// MuQSS's `try_preempt` takes the first in locality order as well.
     fn preemptable(&self, world: &World, task: usize, near: usize) -> Option<usize> {
         let mask = &world.affinities.masks[world.tasks[task].mask];
-        let granularity =
+        let limit =
             policy::charge(self.vtime[task], WAKEUP_GRANULARITY_NS, 0, 0, world.tasks[task].weight);
         let home = world.topology.package_of(near);
-        let own = world.topology.cpus_of_package(home);
-        let offset = near - own.start;
-        let len = own.len();
-        let start = own.start;
-        let nearest_first = (0..len).map(move |i| start + (offset + i) % len);
-        let others = (0..world.topology.cpus).filter(|cpu| !own.contains(cpu));
-        let others = others.filter(|_| self.groups == 1);
-        nearest_first.chain(others).filter(|&cpu| mask.contains(cpu)).find(|&cpu| {
-            world.cpus[cpu]
-                .running
-                .is_some_and(|running| self.vtime_now(world, cpu, running) > granularity)
-        })
+        let packages = world.topology.packages;
+        let reach = if self.groups == 1 { packages } else { 1 };
+        (0..reach)
+            .map(|step| (home + step) % packages)
+            .filter(|&package| self.is_beyond(world, package, limit))
+            .find_map(|package| {
+                let cpus = world.topology.cpus_of_package(package);
+                let first = if package == home { near - cpus.start } else { 0 };
+                let nearest_first = (0..cpus.len()).map(|i| cpus.start + (first + i) % cpus.len());
+                nearest_first.filter(|&cpu| mask.contains(cpu)).find(|&cpu| {
+                    world.cpus[cpu]
+                        .running
+                        .is_some_and(|running| self.is_ahead(world, cpu, running, limit))
+                })
+            })
+    }
+
+    fn is_ahead(&self, world: &World, cpu: usize, task: usize, limit: u64) -> bool {
+        let ran_ns = world.now_ns - world.cpus[cpu].since_ns;
+        let is_light = world.tasks[task].weight < NICE_0_WEIGHT;
+        self.vtime[task] > limit
+            || ((is_light || self.vtime[task].saturating_add(ran_ns) > limit)
+                && self.vtime_now(world, cpu, task) > limit)
+    }
+
+    /// The group that a task without an idle CPU begins in: the least loaded it may use.
+    fn least_loaded(&self, world: &World, task: usize, near: usize) -> usize {
+        if self.groups == 1 {
+            return near;
+        }
+        let mask = &world.affinities.masks[world.tasks[task].mask];
+        let allowed = |group: &usize| {
+            mask.first_common(mask, world.topology.cpus_of_package(*group)).is_some()
+        };
+        let group = (0..self.groups).filter(allowed).min_by_key(|&group| self.load[group]);
+        group
+            .and_then(|group| mask.first_common(mask, world.topology.cpus_of_package(group)))
+            .unwrap_or(near)
     }
 
     /// Moves a task's virtual time to the scale of another group.
@@ -164,7 +223,11 @@ impl Fair {
         if from != to {
             let ahead = self.vtime[task].saturating_sub(self.min_vtime[from]);
             self.vtime[task] = self.min_vtime[to].saturating_add(ahead);
-            self.runnable[from].set(task, NEVER);
+            if self.runnable[from].get(task) != NEVER {
+                self.runnable[from].set(task, NEVER);
+                self.load[from] -= 1;
+                self.load[to] += 1;
+            }
             self.group[task] = to;
         }
     }
@@ -180,7 +243,10 @@ impl Scheduler for Fair {
         let mask = &world.affinities.masks[world.tasks[task].mask];
         let near = last.or_else(|| mask.iter().next()).unwrap_or(0);
         let idle = world.idle_cpu_near(task, near);
-        let cpu = idle.unwrap_or(near);
+        let cpu = idle.unwrap_or_else(|| match wake {
+            Wake::New => self.least_loaded(world, task, near),
+            Wake::Woken { .. } => near,
+        });
         let group = self.group_of(world, cpu);
         self.change_group(task, group);
         let least = self.min_vtime[group];
@@ -188,8 +254,9 @@ impl Scheduler for Fair {
             Wake::New => policy::place_new(self.vtime[task], least, SLICE_NS),
             Wake::Woken { .. } => policy::place_waking(self.vtime[task], least, SLEEPER_CREDIT_NS),
         };
+        self.load[group] += 1;
         self.enqueue(world, task, group);
-        Placed { cpu, reschedule: idle.or_else(|| self.preemptable(world, task, near)) }
+        Placed { cpu, reschedule: idle.or_else(|| self.preemptable(world, task, cpu)) }
     }
 
     fn stop(
@@ -225,8 +292,12 @@ impl Scheduler for Fair {
         self.change_group(task, group);
         match stop {
             Stop::Preempted => self.enqueue(world, task, group),
-            Stop::Blocked | Stop::Ended => self.runnable[group].set(task, NEVER),
+            Stop::Blocked | Stop::Ended => {
+                self.runnable[group].set(task, NEVER);
+                self.load[group] -= 1;
+            }
         }
+        self.note_running(world, cpu, NEVER);
         self.advance_min_vtime(group);
         charged
     }
@@ -243,6 +314,7 @@ impl Scheduler for Fair {
             self.runnable[own].set(task, self.vtime[task]);
         }
         self.advance_min_vtime(own);
+        self.note_running(world, cpu, self.bound(world, task));
         let slice_ns = policy::slice_ns(SLICE_NS, SLICE_JITTER_PERMILLE, self.draws.next_u32());
         Some(Pick { task, slice_ns: Some(slice_ns) })
     }
