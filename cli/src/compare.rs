@@ -61,8 +61,8 @@ pub struct Args {
     replicates: Option<u32>,
 
     /// Runs at a time; the results do not depend on it
-    #[arg(long, default_value_t = 0, value_name = "N", hide_default_value = true)]
-    jobs: usize,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
 
     #[command(flatten)]
     output: output::Files,
@@ -80,9 +80,11 @@ pub fn run(args: Args) -> Result<()> {
         programs: &args.program,
         replicates: args.replicates,
     };
-    let plan = execute::Plan::new(&work, &args.run, &choice)?;
+    let file = args.scenario.as_deref().unwrap_or_else(|| work.name());
+    let plan = execute::Plan::new(&work, file, &args.run, &choice)?;
+    args.output.refuse_unwritable()?;
     let bar = terminal::progress(plan.runs() as u64, "simulating");
-    let samples = plan.run(&work, args.jobs, &bar)?;
+    let samples = plan.run(&work, args.jobs.map_or(0, usize::from), &bar)?;
     bar.finish_and_clear();
     let histories = if args.output.page.is_some() { plan.histories(&work)? } else { Vec::new() };
     let comparison = report::compare(plan.setup(&work), samples)?;
@@ -97,7 +99,7 @@ fn list() -> Result<()> {
     for name in scenarios::names() {
         let (file, text) = scenarios::by_name(name).expect("the name is from the list");
         let scenario = scenarios::Scenario::parse(text, file)?;
-        println!("{name:28} {}", scenario.description);
+        terminal::print(&format!("{name:28} {}\n", scenario.description))?;
     }
     Ok(())
 }

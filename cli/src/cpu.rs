@@ -6,10 +6,17 @@ use anyhow::Result;
 use clap::Subcommand;
 use cpu_model::{CpuTable, TurboMode, embedded};
 
-use crate::{files, machine};
+use crate::{files, machine, terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel cpu show xeon-gold-6130
+  evenkeel cpu check mine.toml
+  evenkeel compare light512 --cpu mine.toml";
 
 /// CPU tables.
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(subcommand)]
     action: Action,
@@ -36,24 +43,20 @@ enum Action {
 pub fn run(args: Args) -> Result<()> {
     match args.action {
         Action::List => list(),
-        Action::Show { cpu } => {
-            print!("{}", show::show(&machine::table(&cpu)?));
-            Ok(())
-        }
+        Action::Show { cpu } => terminal::print(&show::show(&machine::table(&cpu)?)),
         Action::Check { file } => {
             let table = CpuTable::parse(&files::read_text(&file)?, &file.display().to_string())?;
             let missing = table.missing();
             if missing.is_empty() {
                 table.model(TurboMode::On)?;
-                println!("{}: complete, a run can use it", file.display());
+                terminal::print(&format!("{}: complete, a run can use it\n", file.display()))
             } else {
-                println!(
-                    "{}: well-formed; a run needs also: {}",
+                terminal::print(&format!(
+                    "{}: well-formed; a run needs also: {}\n",
                     file.display(),
                     missing.join(", ")
-                );
+                ))
             }
-            Ok(())
         }
     }
 }
@@ -67,7 +70,7 @@ fn list() -> Result<()> {
         } else {
             format!("lacks {}", missing.join(", "))
         };
-        println!("{name:24} {state}");
+        terminal::print(&format!("{name:24} {state}\n"))?;
     }
     Ok(())
 }

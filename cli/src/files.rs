@@ -28,7 +28,12 @@ fn bytecount(text: &[u8]) -> usize {
 
 /// Opens a file for reading.
 pub fn open(path: &Path) -> Result<File> {
-    File::open(path).with_context(|| format!("reading {}", path.display()))
+    let reading = || format!("reading {}", path.display());
+    let file = File::open(path).with_context(reading)?;
+    if file.metadata().with_context(reading)?.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory)).with_context(reading);
+    }
+    Ok(file)
 }
 
 /// Writes a file whole or not at all; `-` is standard output.
@@ -45,12 +50,14 @@ pub fn write_with<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<T>
         output.flush().with_context(writing)?;
         return Ok(value);
     }
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    std::fs::create_dir_all(folder).with_context(writing)?;
-    let mut file = NamedTempFile::new_in(folder).with_context(writing)?;
+    if is_special(path) {
+        let file = File::options().write(true).open(path).with_context(writing)?;
+        let mut output = io::BufWriter::new(file);
+        let value = fill(&mut output)?;
+        output.flush().with_context(writing)?;
+        return Ok(value);
+    }
+    let mut file = temporary_beside(path).with_context(writing)?;
     let mut buffered = io::BufWriter::new(&mut file);
     let value = fill(&mut buffered)?;
     buffered.flush().with_context(writing)?;
@@ -58,6 +65,32 @@ pub fn write_with<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<T>
     set_usual_permissions(file.as_file()).with_context(writing)?;
     file.persist(path).map_err(|error| error.error).with_context(writing)?;
     Ok(value)
+}
+
+/// Whether there is something that only its owner may replace: a folder, a device, a pipe.
+fn is_special(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_file())
+}
+
+fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    std::fs::create_dir_all(folder)?;
+    NamedTempFile::new_in(folder)
+}
+
+/// Says early that a file cannot be written.
+pub fn refuse_unwritable(path: &Path) -> Result<()> {
+    let writing = || format!("writing {}", path.display());
+    if path == Path::new("-") || (is_special(path) && !path.is_dir()) {
+        return Ok(());
+    }
+    if path.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::IsADirectory)).with_context(writing);
+    }
+    temporary_beside(path).map(drop).with_context(writing)
 }
 
 /// Temporary files are private; results are as readable as any other new file.

@@ -46,6 +46,19 @@ enum Verb {
     Trace(trace_verbs::Args),
 }
 
+/// The causes of an error on one line, each once, without what a terminal would obey.
+fn sentence(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !text.ends_with(&cause) {
+            let colon = if text.is_empty() { "" } else { ": " };
+            text = text + colon + &cause;
+        }
+    }
+    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
+    text.chars().map(shown).collect()
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.verb {
@@ -58,7 +71,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("evenkeel: {error:#}");
+            eprintln!("evenkeel: {}", sentence(&error));
             ExitCode::from(BAD_INPUT)
         }
     }

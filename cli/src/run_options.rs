@@ -167,6 +167,11 @@ impl RunOptions {
         })
     }
 
+    /// What named the CPU, for its errors: the flag, or a field of the work's file.
+    pub fn named_cpu_by(&self, work: &str) -> String {
+        if self.cpu.is_some() { "--cpu".to_owned() } else { format!("{work}: `cpu`") }
+    }
+
     /// Kernel costs.
     pub fn costs(&self) -> Costs {
         if self.ideal { Costs::default() } else { COSTS }

@@ -1,15 +1,15 @@
 //! `evenkeel simulate`: one run, its history and what everybody got.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use scenarios::{Case, MachineDefaults, Scenario};
 use serde::Serialize;
 use simulator::Outcome;
 
 use crate::compare::read_scenario;
 use crate::run_options::RunOptions;
-use crate::{files, machine};
+use crate::{files, machine, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -94,7 +94,8 @@ pub fn run(args: Args) -> Result<()> {
     let scenario = read_scenario(&args.scenario)?;
     let case = case(&scenario, args.program.as_deref(), args.background.as_deref())?;
     let cpu_name = args.run.cpu.as_deref().unwrap_or(&scenario.cpu);
-    let cpu = machine::model(cpu_name, scenario.turbo())?;
+    let named_by = args.run.named_cpu_by(&args.scenario);
+    let cpu = machine::model(cpu_name, scenario.turbo()).context(named_by)?;
     let defaults = MachineDefaults::from(&cpu);
     let workload = scenario.workload(case, Some(0), &args.run.overrides(), &defaults)?;
     let scheduler = args.run.scheduler(&args.scheduler)?;
@@ -111,7 +112,8 @@ pub fn run(args: Args) -> Result<()> {
         let result = result(&scenario, cpu_name, &workload, &config, &outcome);
         files::write(path, (serde_json::to_string_pretty(&result)? + "\n").as_bytes())?;
     }
-    if args.json.as_deref() != Some(std::path::Path::new("-")) {
+    let mut written = [&args.output, &args.json].into_iter().flatten();
+    if !written.any(|path| path == Path::new("-")) {
         let thread_application: Vec<u32> =
             workload.threads.iter().map(|thread| thread.application).collect();
         let summary = report::history_summary(
@@ -120,7 +122,7 @@ pub fn run(args: Args) -> Result<()> {
             &cpu.level_names,
             &outcome,
         )?;
-        print!("{summary}");
+        terminal::print(&summary)?;
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! What the terminal is like: its width, colours, progress.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
+use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Columns of a terminal nobody can ask.
@@ -16,6 +17,15 @@ pub fn width() -> usize {
 /// Whether to print in colour: on a terminal, unless `NO_COLOR` is set.
 pub fn color() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+}
+
+/// Writes to standard output; that its reader went away is an error, not a panic.
+pub fn print(text: &str) -> Result<()> {
+    let mut output = std::io::stdout().lock();
+    output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush())
+        .context("writing to standard output")
 }
 
 /// A progress bar on standard error where that is a terminal, else nothing.

@@ -5,14 +5,14 @@ mod print;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Subcommand, ValueEnum};
 use trace::{Glob, History};
 
-use crate::files;
+use crate::{files, terminal};
 
 const EXAMPLES: &str = "\
-Record two programs and replay them under other schedulers:
+Example: record two programs and replay them under other schedulers:
   perf sched record -k CLOCK_MONOTONIC -m 8M -o rec.data \\
       -e x86_fpu:x86_fpu_regs_deactivated -- sh -c 'prog1 & prog2 & wait'
   perf script -i rec.data --ns --show-lost-events \\
@@ -91,8 +91,7 @@ pub fn run(args: Args) -> Result<()> {
     match args.action {
         Action::Import { file, output, json } => import(&file, &output, json.as_deref()),
         Action::Info { file, top } => {
-            print!("{}", print::info(&trace::info(&read(&file)?), top));
-            Ok(())
+            terminal::print(&print::info(&trace::info(&read(&file)?), top))
         }
         Action::Validate { file } => validate(&file),
         Action::Export { file, format, output } => {
@@ -121,16 +120,18 @@ fn read(path: &Path) -> Result<History> {
 fn validate(path: &Path) -> Result<()> {
     let problems = trace::validate(&read(path)?);
     for problem in &problems {
-        println!("{}: {problem}", path.display());
+        terminal::print(&format!("{}: {problem}\n", path.display()))?;
     }
     if problems.is_empty() {
-        println!("{}: sound", path.display());
-        return Ok(());
+        return terminal::print(&format!("{}: sound\n", path.display()));
     }
     bail!("{}: {} problems", path.display(), problems.len())
 }
 
 fn import(path: &Path, output: &Path, json: Option<&Path>) -> Result<()> {
+    let on_stdout =
+        [Some(output), json].iter().filter(|file| **file == Some(Path::new("-"))).count();
+    ensure!(on_stdout <= 1, "standard output (-) can take one of --output, --json");
     let report = files::write_with(output, |out| {
         let mut writer = trace::HistoryWriter::new(out)?;
         let report = trace::import::perf_script(input(path)?, &mut writer)
@@ -138,7 +139,9 @@ fn import(path: &Path, output: &Path, json: Option<&Path>) -> Result<()> {
         writer.into_inner()?;
         Ok(report)
     })?;
-    print!("{}", print::import_summary(&report));
+    if on_stdout == 0 {
+        terminal::print(&print::import_summary(&report))?;
+    }
     if let Some(json) = json {
         files::write(json, (serde_json::to_string_pretty(&report)? + "\n").as_bytes())?;
     }

@@ -86,10 +86,12 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Plans the runs; refuses unknown schedulers and incomplete CPU tables.
-    pub fn new(work: &Work, options: &RunOptions, choice: &Choice<'_>) -> Result<Self> {
+    /// Plans the runs of work that `file` describes; refuses unknown schedulers and incomplete
+    /// CPU tables.
+    pub fn new(work: &Work, file: &str, options: &RunOptions, choice: &Choice<'_>) -> Result<Self> {
         let cpu_name = options.cpu.clone().unwrap_or_else(|| work.cpu().to_owned());
-        let cpu = machine::model(&cpu_name, uses_turbo(work))?;
+        let named_by = options.named_cpu_by(file);
+        let cpu = machine::model(&cpu_name, uses_turbo(work)).context(named_by)?;
         let replicates = choice.replicates.unwrap_or(match work {
             Work::Scenario(scenario) => scenario.run.replicates,
             Work::Recording(_) => 3,
@@ -265,9 +267,9 @@ fn uses_sensors(scheduler: &Scheduler) -> bool {
     )
 }
 
-/// The command as typed, without the folder of the program.
+/// The command as typed, without the folder of the program and what cannot change results.
 fn command() -> String {
-    let mut words = std::env::args();
+    let mut words = without_jobs(std::env::args().collect()).into_iter();
     let program = words.next().unwrap_or_default();
     let program = std::path::Path::new(&program)
         .file_name()
@@ -277,4 +279,15 @@ fn command() -> String {
         if word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
     });
     std::iter::once(program).chain(quoted).collect::<Vec<_>>().join(" ")
+}
+
+fn without_jobs(mut words: Vec<String>) -> Vec<String> {
+    let mut is_value = false;
+    words.retain(|word| {
+        let is_flag = !is_value && word == "--jobs";
+        let is_kept = !is_flag && !is_value && !word.starts_with("--jobs=");
+        is_value = is_flag;
+        is_kept
+    });
+    words
 }

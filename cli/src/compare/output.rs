@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 use report::{Comparison, Gantt};
 
@@ -33,14 +33,24 @@ pub struct Files {
     pub check: bool,
 }
 
+impl Files {
+    fn all(&self) -> impl Iterator<Item = &Path> {
+        [&self.json, &self.csv, &self.page, &self.svg].into_iter().flatten().map(PathBuf::as_path)
+    }
+
+    /// Refuses before a long run what could not be written after it.
+    pub fn refuse_unwritable(&self) -> Result<()> {
+        let on_stdout = self.all().filter(|path| *path == Path::new("-")).count();
+        ensure!(on_stdout <= 1, "standard output (-) can take one of --json, --csv, --page, --svg");
+        self.all().try_for_each(files::refuse_unwritable)
+    }
+}
+
 /// Writes all that was asked for, and the table.
 pub fn write(comparison: &Comparison, histories: &[Shown], files: &Files) -> Result<()> {
-    let on_stdout = [&files.json, &files.csv, &files.page, &files.svg]
-        .into_iter()
-        .flatten()
-        .any(|path| path == Path::new("-"));
+    let on_stdout = files.all().any(|path| path == Path::new("-"));
     if !on_stdout {
-        print!("{}", report::table(comparison, terminal::width(), terminal::color()));
+        terminal::print(&report::table(comparison, terminal::width(), terminal::color()))?;
     }
     if let Some(path) = &files.json {
         files::write(path, comparison.to_json()?.as_bytes())?;
@@ -55,7 +65,7 @@ pub fn write(comparison: &Comparison, histories: &[Shown], files: &Files) -> Res
         let gantts: Vec<Gantt> = histories.iter().map(gantt).collect();
         files::write(path, report::page(comparison, &gantts).as_bytes())?;
         if !on_stdout {
-            println!("\nThe page with all charts: {}", path.display());
+            terminal::print(&format!("\nThe page with all charts: {}\n", path.display()))?;
         }
     }
     Ok(())

@@ -3,34 +3,35 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use scenarios::{Case, MachineDefaults, Scenario, Workload};
 
 use crate::files;
+use crate::run_options::SCHEDULERS;
 
 /// How a recording is replayed.
 #[derive(Args, Clone, Debug)]
 pub struct Replay {
     /// Class of the threads whose names match, such as 'x265*=avx512-heavy' or 'x265*=avx2-heavy@0.5'
-    #[arg(long, value_name = "GLOB=CLASS[@RATE]", requires = "trace")]
+    #[arg(long, value_name = "GLOB=CLASS[@RATE]", conflicts_with = "scenario")]
     pub class: Vec<String>,
 
     /// AVX use by time: CSV of begin_ns,end_ns,tid,class[,rate] or time_ns,tid,level
-    #[arg(long, value_name = "FILE", requires = "trace")]
+    #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
     pub marks: Option<PathBuf>,
 
     /// Replays on this many CPUs instead of those recorded
-    #[arg(long, value_name = "N", requires = "trace")]
+    #[arg(long, value_name = "N", conflicts_with = "scenario")]
     pub cpus: Option<u32>,
 
     /// Hardware threads of a core, where the recording does not say
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "trace",
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "scenario",
         value_parser = clap::value_parser!(u32).range(1..=2))]
     pub threads_per_core: u32,
 
     /// Frequency at which the recorded machine did its work
-    #[arg(long, value_name = "MHZ", default_value_t = 2800, requires = "trace",
+    #[arg(long, value_name = "MHZ", default_value_t = 2800, conflicts_with = "scenario",
         value_parser = clap::value_parser!(u32).range(100..=10_000))]
     pub recorded_mhz: u32,
 }
@@ -160,8 +161,16 @@ pub fn read_scenario(name: &str) -> Result<Scenario> {
             scenarios::names().collect::<Vec<_>>().join(", ")
         );
     }
-    let text = files::read_text(path)?;
-    Ok(Scenario::parse(&text, name)?)
+    let scenario = Scenario::parse(&files::read_text(path)?, name)?;
+    for (index, claim) in scenario.claims.iter().enumerate() {
+        ensure!(
+            SCHEDULERS.contains(&claim.scheduler.as_str()),
+            "{name}: `claim[{index}].scheduler`: {:?} is not one of {}",
+            claim.scheduler,
+            SCHEDULERS.join(", ")
+        );
+    }
+    Ok(scenario)
 }
 
 fn read_recording(path: &Path, replay: &Replay) -> Result<Recording> {
@@ -182,6 +191,11 @@ fn read_recording(path: &Path, replay: &Replay) -> Result<Recording> {
     };
     let (workload, report) = match scenarios::from_recording(&history, &options) {
         Err(error @ scenarios::ReplayError::NoClasses) => {
+            ensure!(
+                replay.class.is_empty() && replay.marks.is_none(),
+                "{name}: neither --class nor --marks gives a wide class to a task of the \
+                 recording (evenkeel trace info lists their names)"
+            );
             bail!("{name}: {error}; say so with --class 'GLOB=CLASS' or --marks FILE")
         }
         replayed => replayed.with_context(|| name.clone())?,
