@@ -1,11 +1,12 @@
 //! Reads and writes the files that users name.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 use anyhow::{Context, Result};
 use tempfile::NamedTempFile;
+use trace::History;
 
 /// A text file of at most this size; scenarios and CPU tables are far smaller.
 const TEXT_MAX: u64 = 16 << 20;
@@ -13,9 +14,11 @@ const TEXT_MAX: u64 = 16 << 20;
 /// Reads a text file.
 pub fn read_text(path: &Path) -> Result<String> {
     let reading = || format!("reading {}", path.display());
-    let size = std::fs::metadata(path).with_context(reading)?.len();
-    anyhow::ensure!(size <= TEXT_MAX, "{}: larger than {} MiB", path.display(), TEXT_MAX >> 20);
-    let bytes = std::fs::read(path).with_context(reading)?;
+    let mut bytes = Vec::new();
+    // A device has no size to ask for, and may have no end.
+    open(path)?.take(TEXT_MAX + 1).read_to_end(&mut bytes).with_context(reading)?;
+    let is_small = bytes.len() as u64 <= TEXT_MAX;
+    anyhow::ensure!(is_small, "{}: larger than {} MiB", path.display(), TEXT_MAX >> 20);
     String::from_utf8(bytes).map_err(|error| {
         let line = 1 + bytecount(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
         anyhow::anyhow!("{}:{line}: not UTF-8", path.display())
@@ -34,6 +37,16 @@ pub fn open(path: &Path) -> Result<File> {
         return Err(io::Error::from(io::ErrorKind::IsADirectory)).with_context(reading);
     }
     Ok(file)
+}
+
+/// Reads a history; names that its writer did not clean of control characters are cleaned.
+pub fn history(path: &Path) -> Result<History> {
+    let mut history = History::read(open(path)?).with_context(|| path.display().to_string())?;
+    for task in &mut history.header.tasks {
+        task.comm = trace::clean(task.comm.as_bytes());
+        task.app = trace::clean(task.app.as_bytes());
+    }
+    Ok(history)
 }
 
 /// Writes a file whole or not at all; `-` is standard output.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{Subcommand, ValueEnum};
-use trace::{Glob, History};
+use trace::Glob;
 
 use crate::{files, terminal};
 
@@ -91,11 +91,11 @@ pub fn run(args: Args) -> Result<()> {
     match args.action {
         Action::Import { file, output, json } => import(&file, &output, json.as_deref()),
         Action::Info { file, top } => {
-            terminal::print(&print::info(&trace::info(&read(&file)?), top))
+            terminal::print(&print::info(&trace::info(&files::history(&file)?), top))
         }
         Action::Validate { file } => validate(&file),
         Action::Export { file, format, output } => {
-            let history = read(&file)?;
+            let history = files::history(&file)?;
             files::write_with(&output, |out| {
                 match format {
                     Format::Perfetto => trace::export::perfetto(&history, out)?,
@@ -105,7 +105,7 @@ pub fn run(args: Args) -> Result<()> {
             })
         }
         Action::Scrub { file, keep, output } => {
-            let mut history = read(&file)?;
+            let mut history = files::history(&file)?;
             let keep: Vec<Glob> = keep.iter().map(|glob| Glob::new(glob)).collect();
             trace::scrub(&mut history, &keep);
             files::write_with(&output, |out| Ok(history.write(out).map(|_| ())?))
@@ -113,12 +113,8 @@ pub fn run(args: Args) -> Result<()> {
     }
 }
 
-fn read(path: &Path) -> Result<History> {
-    History::read(files::open(path)?).with_context(|| path.display().to_string())
-}
-
 fn validate(path: &Path) -> Result<()> {
-    let problems = trace::validate(&read(path)?);
+    let problems = trace::validate(&files::history(path)?);
     for problem in &problems {
         terminal::print(&format!("{}: {problem}\n", path.display()))?;
     }

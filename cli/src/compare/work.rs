@@ -175,7 +175,7 @@ pub fn read_scenario(name: &str) -> Result<Scenario> {
 
 fn read_recording(path: &Path, replay: &Replay) -> Result<Recording> {
     let name = path.display().to_string();
-    let mut history = trace::History::read(files::open(path)?).with_context(|| name.clone())?;
+    let mut history = files::history(path)?;
     let rules = trace::classes::Rules::parse(&replay.class).context("--class")?;
     let marks = match &replay.marks {
         None => trace::marks::Marks::default(),

@@ -1,0 +1,244 @@
+//! Recordings that are damaged, hostile or not what they seem.
+
+use std::io::Write;
+
+use crate::harness::{Folder, recorded};
+
+const IDLE: (&str, u32) = ("swapper/0", 0);
+
+/// One switch as perf prints it; `at` is in units of 100 ms.
+fn switch(at: u64, prev: (&str, u32), next: (&str, u32)) -> String {
+    format!(
+        "{:>16} {}/{} [000] {}.{}00000000: sched:sched_switch: prev_comm={} prev_pid={} \
+         prev_prio=120 prev_state=R ==> next_comm={} next_pid={} next_prio=120\n",
+        prev.0,
+        prev.1,
+        prev.1,
+        10 + at / 10,
+        at % 10,
+        prev.0,
+        prev.1,
+        next.0,
+        next.1
+    )
+}
+
+/// Two programs that take turns on one CPU.
+fn turns(one: &str, other: &str) -> String {
+    let mut text = switch(0, IDLE, (one, 7));
+    for at in 1..20 {
+        let (prev, next) =
+            if at % 2 == 1 { ((one, 7), (other, 8)) } else { ((other, 8), (one, 7)) };
+        text += &switch(at, prev, next);
+    }
+    text
+}
+
+fn packed(text: &str) -> Vec<u8> {
+    zstd::encode_all(text.as_bytes(), 1).unwrap()
+}
+
+#[track_caller]
+fn import_refused(contents: impl AsRef<[u8]>, sentence: &str) {
+    let folder = Folder::new();
+    folder.write("rec.txt", contents);
+    let args = ["trace", "import", "rec.txt", "-o", "new/rec.ektrace", "--json", "new/rec.json"];
+    folder.refused(&args, sentence);
+}
+
+#[test]
+fn text_without_a_switch_is_refused() {
+    import_refused("", "rec.txt: no sched_switch of a known CPU in 0 lines; expected the text of");
+    import_refused("\n\n\n", "rec.txt: no sched_switch of a known CPU in 3 lines; expected");
+    import_refused([0xff, 0x00, 0x1b, b'\n', 0x80], "rec.txt: no sched_switch of a known CPU in 2");
+}
+
+#[test]
+fn text_that_is_mostly_something_else_is_refused() {
+    let noise = "Mar 14 a line of a log\n".repeat(50);
+    import_refused(turns("a", "b") + &noise, "rec.txt: ");
+}
+
+#[test]
+fn a_binary_recording_is_refused_with_the_command_that_prints_it() {
+    let sentence = "rec.txt: line 1: this is the binary file of perf; expected its text, from \
+                    `perf script --ns";
+    import_refused(b"PERFILE2\0\0\0\x01\x02", sentence);
+}
+
+#[test]
+fn a_packed_text_that_is_cut_off_is_refused() {
+    let whole = packed(&turns("a", "b"));
+    import_refused(&whole[..whole.len() / 2], "rec.txt: line ");
+}
+
+#[test]
+fn a_time_far_before_the_lines_above_is_refused_with_its_line() {
+    let text = turns("a", "b").repeat(40);
+    import_refused(text, "rec.txt: line ");
+}
+
+#[test]
+fn truncated_interleaved_and_shuffled_text_is_repaired_and_counted() {
+    let folder = Folder::new();
+    let text = turns("a", "b");
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.swap(4, 9);
+    lines.insert(6, "a line that someone else wrote in between");
+    let text = lines.join("\n");
+    folder.write("rec.txt", &text[..text.len() - 30]);
+    let said = folder.succeed(&["trace", "import", "rec.txt", "-o", "rec.ektrace"]);
+    for note in ["out of order", "lines are no events", "the first: 7", "the last line is cut off"]
+    {
+        assert!(said.contains(note), "{note}\n{said}");
+    }
+    folder.succeed(&["trace", "validate", "rec.ektrace"]);
+}
+
+/// Names that a terminal, a page, a table or JSON could take for more than a name.
+const HOSTILE: [&str; 4] =
+    ["\u{1b}[2J\u{7}evil", "<img src=x>&", "\u{202e}\"',=1+1", "</script>{}\\"];
+
+#[test]
+fn hostile_names_are_shown_and_never_obeyed() {
+    for (name, other) in HOSTILE.iter().zip(HOSTILE.iter().cycle().skip(1)) {
+        let folder = Folder::new();
+        folder.write("rec.txt", turns(name, other));
+        let mut shown =
+            folder.succeed(&["trace", "import", "rec.txt", "-o", "r.ektrace", "--json", "i.json"]);
+        shown += &folder.succeed(&["trace", "info", "r.ektrace"]);
+        shown += &folder.succeed(&["trace", "validate", "r.ektrace"]);
+        let files = ["--json", "r.json", "--csv", "r.csv", "--page", "r.html", "--svg", "r.svg"];
+        folder.write("marks.csv", "10000000000,12000000000,7,avx512-heavy\n");
+        let flags = ["--trace", "r.ektrace", "--marks", "marks.csv", "--replicates", "1"];
+        let schedulers = ["--scheduler", "fair,fair-isolation"];
+        shown += &folder.succeed(&[&["compare"], &files[..], &flags[..], &schedulers].concat());
+        folder.succeed(&["trace", "export", "r.ektrace", "--format", "ftrace", "-o", "r.txt"]);
+        for file in ["i.json", "r.json", "r.csv", "r.html", "r.svg", "r.txt"] {
+            // Lines of CSV end as RFC 4180 wants it.
+            shown += &folder.read(file).replace("\r\n", "\n");
+        }
+        let obeyed = |c: char| c == '\u{202e}' || (c.is_control() && c != '\n');
+        assert!(!shown.contains(obeyed), "{name:?}");
+        for file in ["r.html", "r.svg"] {
+            let text = folder.read(file);
+            assert!(!text.contains("<img") && !text.contains("</script>{}"), "{name:?} in {file}");
+        }
+        for file in ["i.json", "r.json"] {
+            serde_json::from_str::<serde_json::Value>(&folder.read(file)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_page_shows_a_hostile_name_as_text() {
+    let folder = Folder::new();
+    folder.write("rec.txt", turns("<img src=x>&", "e"));
+    folder.succeed(&["trace", "import", "rec.txt", "-o", "r.ektrace"]);
+    let flags = ["--class", "e=avx512-heavy", "--scheduler", "fair", "--page", "r.html"];
+    let table = folder.succeed(&[&["compare", "--trace", "r.ektrace"], &flags[..]].concat());
+    assert!(table.contains("<img src=x>&"), "{table}");
+    assert!(folder.read("r.html").contains("&lt;img src=x&gt;&amp;"));
+}
+
+const BEGIN: &str = "{\"ektrace\":{\"schema\":1}}\n";
+
+#[test]
+fn histories_that_are_damaged_are_refused_by_every_verb() {
+    let whole = std::fs::read(recorded().path("rec.ektrace")).unwrap();
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 0x55;
+    let cases: [(Vec<u8>, &str); 7] = [
+        (Vec::new(), "rec.ektrace: line 1: not a history, which starts with {\"ektrace\""),
+        (b"junk\x1b\xff".to_vec(), "rec.ektrace: line 1: the file is damaged or not a history"),
+        (whole[..whole.len() / 2].to_vec(), "rec.ektrace: the file is cut off after line "),
+        (flipped, "rec.ektrace: "),
+        (packed("{\"schema\":1}\n"), "rec.ektrace: line 1: "),
+        (packed(BEGIN), "rec.ektrace: the file is cut off after line 1"),
+        (
+            packed("{\"ektrace\":{\"schema\":2}}\n"),
+            "rec.ektrace: line 1, field schema: 2 is newer than 1, the newest that can be read",
+        ),
+    ];
+    for (contents, sentence) in cases {
+        let folder = Folder::new();
+        folder.write("rec.ektrace", contents);
+        for args in [
+            &["trace", "info", "rec.ektrace"][..],
+            &["trace", "validate", "rec.ektrace"],
+            &["trace", "export", "rec.ektrace", "-o", "new/r.pftrace"],
+            &["trace", "scrub", "rec.ektrace", "-o", "new/r.ektrace"],
+            &["compare", "--trace", "rec.ektrace", "--class", "a=amx", "--json", "new/r.json"],
+        ] {
+            folder.refused(args, sentence);
+        }
+    }
+}
+
+#[test]
+fn names_in_a_forged_history_are_cleaned_or_refused() {
+    let folder = Folder::new();
+    folder.write("rec.txt", turns("forged", "other"));
+    folder.succeed(&["trace", "import", "rec.txt", "-o", "r.ektrace"]);
+    let packed_bytes = std::fs::read(folder.path("r.ektrace")).unwrap();
+    let text = String::from_utf8(zstd::decode_all(&packed_bytes[..]).unwrap()).unwrap();
+    assert!(text.contains("\"forged\""));
+    let forged = text.replace("\"forged\"", "\"\\u001b[2J\\u202e<b>\"");
+    let mut file = std::fs::File::create(folder.path("f.ektrace")).unwrap();
+    file.write_all(&packed(&forged)).unwrap();
+    let ran = folder.run(&["trace", "info", "f.ektrace"]);
+    let obeyed = |c: char| c == '\u{202e}' || (c.is_control() && c != '\n');
+    assert!(!(ran.stdout + &ran.stderr).contains(obeyed));
+}
+
+#[test]
+fn histories_that_contradict_themselves_are_refused() {
+    let folder = Folder::new();
+    folder.write("rec.txt", turns("a", "b"));
+    folder.succeed(&["trace", "import", "rec.txt", "-o", "r.ektrace"]);
+    let whole = std::fs::read(folder.path("r.ektrace")).unwrap();
+    let text = String::from_utf8(zstd::decode_all(&whole[..]).unwrap()).unwrap();
+    for (from, to) in [("\"next\":8", "\"next\":99"), ("\"cpu\":0", "\"cpu\":77")] {
+        assert!(text.contains(from), "{text}");
+        folder.write("f.ektrace", packed(&text.replacen(from, to, 1)));
+        folder
+            .refused(&["trace", "info", "f.ektrace"], "f.ektrace: the history contradicts itself");
+    }
+}
+
+#[test]
+fn a_recording_without_classes_is_refused_with_what_to_say() {
+    let folder = recorded();
+    let say = "rec.ektrace: the recording does not say which tasks use wide instructions; say so \
+               with --class 'GLOB=CLASS' or --marks FILE\n";
+    folder.refused(&["compare", "--trace", "rec.ektrace", "--page", "p.html"], say);
+    let unmatched = "rec.ektrace: neither --class nor --marks gives a wide class to a task";
+    for rule in ["nobody*=avx512-heavy", "*=scalar"] {
+        folder.refused(&["compare", "--trace", "rec.ektrace", "--class", rule], unmatched);
+    }
+}
+
+#[test]
+fn mistakes_in_classes_marks_and_cpus_are_refused() {
+    let folder = recorded();
+    folder.write("marks.csv", "begin_ns,end_ns,tid,class\n1,2,x,amx\n");
+    let args = |flag, value| ["compare", "--trace", "rec.ektrace", flag, value];
+    let cases = [
+        ("x265*", "--class: rule 1 `x265*`: expected GLOB=CLASS or GLOB=CLASS@RATE"),
+        ("x265*=avx9", "--class: rule 1, class `avx9`: expected one of scalar, avx2-light"),
+        ("x265*=amx@-1", "--class: rule 1"),
+        ("x265*=amx@nan", "--class: rule 1"),
+    ];
+    for (rule, sentence) in cases {
+        folder.refused(&args("--class", rule), sentence);
+    }
+    folder.refused(&args("--marks", "marks.csv"), "marks.csv: line 2, field tid: `x`, expected");
+    folder.refused(&args("--marks", "none.csv"), "reading none.csv: No such file");
+    for cpus in ["0", "100000"] {
+        let flags = [&args("--class", "x265*=amx")[..], &["--cpus", cpus]].concat();
+        folder.refused(&flags, &format!("rec.ektrace: {cpus} logical CPUs, expected 1 to 1024"));
+    }
+    let folder_as_trace = ["compare", "--trace", ".", "--class", "a=amx"];
+    folder.refused(&folder_as_trace, "reading .: is a directory");
+    folder.refused(&["trace", "import", ".", "-o", "i.ektrace"], "reading .: is a directory");
+}

@@ -1,0 +1,135 @@
+//! Runs the command in a folder of its own and says what came out.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// What a run of the command left behind.
+pub struct Ran {
+    /// Exit code; 101 would be a panic.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+/// An empty folder in which the command runs.
+pub struct Folder(TempDir);
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, contents: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), contents).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Every file below the folder with its contents, hidden ones too.
+    pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        let mut folders = vec![self.0.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+                if entry.file_type().unwrap().is_dir() {
+                    folders.push(entry.path());
+                } else {
+                    files.insert(entry.path(), std::fs::read(entry.path()).unwrap());
+                }
+            }
+        }
+        files
+    }
+
+    /// The command, not started, without what a developer's environment could change.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+        command.current_dir(self.0.path()).args(args).stdin(Stdio::null());
+        for name in ["NO_COLOR", "CLICOLOR_FORCE", "COLUMNS", "RUST_BACKTRACE"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    pub fn run(&self, args: &[&str]) -> Ran {
+        let output = self.command(args).output().unwrap();
+        Ran {
+            code: output.status.code().expect("no signal ended the command"),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// Standard output of a run that succeeds and has nothing to say on standard error.
+    #[track_caller]
+    pub fn succeed(&self, args: &[&str]) -> String {
+        let ran = self.run(args);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{args:?}");
+        ran.stdout
+    }
+
+    /// A run that ends with exit code 2, says nothing on standard output and changes no file.
+    #[track_caller]
+    fn refuse(&self, args: &[&str]) -> String {
+        let before = self.files();
+        let ran = self.run(args);
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{args:?}\n{}", ran.stderr);
+        assert!(before == self.files(), "{args:?} changed {:?}", self.files().keys());
+        ran.stderr
+    }
+
+    /// Asserts that a mistake in a file is refused in one sentence that starts as given.
+    #[track_caller]
+    pub fn refused(&self, args: &[&str], sentence: &str) {
+        let stderr = self.refuse(args);
+        assert!(stderr.starts_with(&format!("evenkeel: {sentence}")), "{args:?}\n{stderr}");
+        let line = stderr.strip_suffix('\n').unwrap();
+        assert!(!line.contains(char::is_control), "{args:?}\n{stderr:?}");
+    }
+
+    /// Asserts that a mistake in a flag is refused and that the first line says what is wrong.
+    #[track_caller]
+    pub fn refused_flag(&self, args: &[&str], parts: &[&str]) {
+        let stderr = self.refuse(args);
+        let mistake: Vec<&str> = stderr.split("\n\n").take(1).collect();
+        assert!(mistake[0].starts_with("error: "), "{args:?}\n{stderr}");
+        for part in parts {
+            assert!(mistake[0].contains(part), "{args:?} {part}\n{stderr}");
+        }
+    }
+}
+
+/// A file of the repository.
+pub fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(path)
+}
+
+/// A folder with the shipped recording of x265 beside xz, imported.
+pub fn recorded() -> Folder {
+    let folder = Folder::new();
+    let text = repository("trace/fixtures/x265_avx512_xz.perf-script.zst");
+    folder.succeed(&["trace", "import", text.to_str().unwrap(), "-o", "rec.ektrace"]);
+    folder
+}
+
+/// Compares text with a file beside the tests; `UPDATE_EXPECT=1` writes the file instead.
+#[track_caller]
+pub fn expect(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command/expected").join(name);
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(expected == text, "{name} is now (UPDATE_EXPECT=1 accepts it):\n{text}");
+}

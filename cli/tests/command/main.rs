@@ -1,0 +1,13 @@
+//! The command as its users meet it: what it prints, writes, refuses and leaves alone.
+
+mod bad_cpu_tables;
+mod bad_flags;
+mod bad_recordings;
+mod bad_scenarios;
+mod claims;
+mod golden;
+mod harness;
+mod pipes;
+mod recording;
+mod repeatable;
+mod results;

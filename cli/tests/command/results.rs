@@ -1,0 +1,169 @@
+//! The JSON that other programs read.
+
+use serde_json::Value;
+
+use crate::harness::Folder;
+
+/// What may stand under a key.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Text,
+    Count,
+    Number,
+    /// Null where there is none, such as the completion of work that never ends.
+    NumberOrNull,
+    List,
+    /// The figure with its source; null where nothing was published.
+    PublishedOrNull,
+}
+use Kind::{Count, List, Number, NumberOrNull, PublishedOrNull, Text};
+
+const COMPARISON: &[(&str, Kind)] = &[
+    ("schema", Count),
+    ("evenkeel", Text),
+    ("cpu", Text),
+    ("scenario", Text),
+    ("seed", Count),
+    ("sensors", Text),
+    ("calibrated_on", List),
+    ("runs", List),
+];
+const RUN: &[(&str, Kind)] = &[
+    ("scheduler", Text),
+    ("background", Text),
+    ("tasks", List),
+    ("losses", List),
+    ("isolation_slowdown_pct", Number),
+    ("signed_slowdown_pct", Number),
+    ("slowdown_only_pct", Number),
+    ("remote_avx_overhead_pct", Number),
+    ("cpu_time_vs_sse_pct", Number),
+    ("unfairness", Number),
+    ("jain", Number),
+    ("published", PublishedOrNull),
+    ("switches", Number),
+    ("migrations", Number),
+    ("simulated_s", Number),
+    ("events", Number),
+];
+const TASK: &[(&str, Kind)] = &[
+    ("name", Text),
+    ("class", Text),
+    ("cpu_time_s", Number),
+    ("completion_s", NumberOrNull),
+    ("progress", Number),
+    ("slowdown", Number),
+    ("remote_avx_overhead_pct", Number),
+    ("slices", Number),
+];
+const LOSS: &[(&str, Kind)] =
+    &[("victim", Text), ("culprit", Text), ("lost_s", Number), ("repaid_s", Number)];
+
+#[track_caller]
+fn has(object: &Value, keys: &[(&str, Kind)]) {
+    for (key, kind) in keys {
+        let value = object.get(key).unwrap_or_else(|| panic!("{key} is missing in {object}"));
+        let fits = match kind {
+            Text => value.is_string(),
+            Count => value.is_u64(),
+            Number => value.is_number(),
+            NumberOrNull => value.is_number() || value.is_null(),
+            List => value.is_array(),
+            PublishedOrNull => value.is_null() || value["value_pct"].is_number(),
+        };
+        assert!(fits, "{key} is {value}, expected {kind:?}");
+    }
+}
+
+fn list<'a>(object: &'a Value, key: &str) -> &'a [Value] {
+    object[key].as_array().unwrap()
+}
+
+fn compared(args: &[&str]) -> Value {
+    let text = Folder::new().succeed(&[&["compare"], args, &["--json", "-"]].concat());
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn every_documented_key_is_there_for_every_run() {
+    let result = compared(&["light512", "--replicates", "2"]);
+    has(&result, COMPARISON);
+    assert_eq!((&result["schema"], &result["seed"]), (&1.into(), &1.into()));
+    assert_eq!(result["evenkeel"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(result["cpu"], "xeon-gold-6130");
+    assert_eq!((&result["scenario"], &result["sensors"]), (&"light512".into(), &"d7".into()));
+    let runs = list(&result, "runs");
+    assert_eq!(runs.len(), 6 * 2, "six schedulers beside two backgrounds");
+    for run in runs {
+        has(run, RUN);
+        assert!(!list(run, "tasks").is_empty());
+        list(run, "tasks").iter().for_each(|task| has(task, TASK));
+        list(run, "losses").iter().for_each(|loss| has(loss, LOSS));
+    }
+    assert!(runs.iter().any(|run| !list(run, "losses").is_empty()));
+}
+
+#[test]
+fn classes_are_those_the_command_line_takes() {
+    const CLASSES: [&str; 6] =
+        ["scalar", "avx2-light", "avx2-heavy", "avx512-light", "avx512-heavy", "amx"];
+    let result = compared(&["light512", "--replicates", "1", "--scheduler", "fair"]);
+    let classes: Vec<&str> = list(&result, "runs")
+        .iter()
+        .flat_map(|run| list(run, "tasks"))
+        .map(|task| task["class"].as_str().unwrap())
+        .collect();
+    assert!(classes.iter().all(|class| CLASSES.contains(class)), "{classes:?}");
+    assert!(["scalar", "avx512-light", "avx512-heavy"].iter().all(|class| classes.contains(class)));
+}
+
+#[test]
+fn published_figure_stands_beside_the_run_it_belongs_to() {
+    let args = ["--program", "ferret", "--replicates", "1", "--scheduler", "fair-isolation"];
+    let result = compared(&[&["parsec-x265"], &args[..]].concat());
+    let published: Vec<&Value> = list(&result, "runs")
+        .iter()
+        .filter(|run| run["background"] == "avx512")
+        .map(|run| &run["published"]["value_pct"])
+        .collect();
+    assert_eq!(published, [&Value::from(6.4)]);
+    assert!(!list(&result, "calibrated_on").is_empty());
+}
+
+#[test]
+fn nothing_says_where_or_when_it_ran() {
+    fn keys(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| keys(item, found)),
+            Value::Object(fields) => fields.iter().for_each(|(key, value)| {
+                found.push(key.clone());
+                keys(value, found);
+            }),
+            _ => {}
+        }
+    }
+    let folder = Folder::new();
+    let text = folder.succeed(&["compare", "light512", "--replicates", "1", "--json", "-"]);
+    let mut found = Vec::new();
+    keys(&serde_json::from_str(&text).unwrap(), &mut found);
+    for word in ["host", "date", "duration", "elapsed", "wall", "pid", "path", "user"] {
+        assert!(!found.iter().any(|key| key.split('_').any(|part| part == word)), "{word}");
+    }
+    let program = env!("CARGO_BIN_EXE_evenkeel");
+    let build = std::path::Path::new(program).parent().unwrap().to_str().unwrap();
+    let place = folder.path("");
+    assert!(!text.contains(build) && !text.contains(place.to_str().unwrap()));
+}
+
+#[test]
+fn csv_has_a_row_for_every_task_of_the_json() {
+    let folder = Folder::new();
+    let files = ["--csv", "r.csv", "--json", "r.json"];
+    folder.succeed(&[&["compare", "light512", "--replicates", "1"], &files[..]].concat());
+    let result: Value = serde_json::from_str(&folder.read("r.json")).unwrap();
+    let tasks: usize = list(&result, "runs").iter().map(|run| list(run, "tasks").len()).sum();
+    let csv = folder.read("r.csv");
+    let columns = |line: &str| line.split(',').count();
+    assert_eq!(csv.lines().count(), 1 + tasks);
+    assert!(csv.lines().all(|line| columns(line) == columns(csv.lines().next().unwrap())));
+}
