@@ -46,21 +46,25 @@ impl Number {
         min: f64,
         max: f64,
     ) -> Result<f64, ScenarioError> {
-        let (value, origin) = match &self.parameter {
-            None => (self.factor, String::new()),
-            Some(name) => {
-                let Some(value) = parameters.get(name) else {
+        let value = match &self.parameter {
+            None => self.factor,
+            Some(name) => match parameters.get(name) {
+                Some(value) => value * self.factor,
+                None => {
                     let name = printable(name);
                     return Err(self.place.error(format!(
                         "a parameter of [parameters], which does not have `{name}`"
                     )));
-                };
-                (value * self.factor, format!(", but \"@{name}\" makes it {}", value * self.factor))
-            }
+                }
+            },
         };
         if (min..=max).contains(&value) {
             return Ok(value);
         }
+        let origin = self
+            .parameter
+            .as_ref()
+            .map_or_else(String::new, |name| format!(", but \"@{name}\" makes it {value}"));
         Err(self.place.error(format!("a number from {min} to {max}{origin}")))
     }
 

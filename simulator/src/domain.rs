@@ -14,6 +14,8 @@ pub(crate) struct Domain {
     pub level_in_question: u8,
     /// Whether a register file that widens throttles the domain.
     pub is_widening: bool,
+    /// What runs, ordered by core.
+    runners: Vec<Runner>,
     /// The tasks with the widest registers of those that run.
     widest: Vec<u32>,
     /// By level: the tasks that demand it or, when none does, those that did last.
@@ -21,7 +23,7 @@ pub(crate) struct Domain {
 }
 
 /// A running task as its domain sees it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Runner {
     pub task: u32,
     pub core: usize,
@@ -38,6 +40,7 @@ impl Domain {
             demand: Demand::default(),
             level_in_question: 0,
             is_widening: false,
+            runners: Vec::new(),
             widest: Vec::new(),
             holders: std::array::from_fn(|_| Vec::new()),
         }
@@ -45,25 +48,34 @@ impl Domain {
 
     /// Tells the license what runs now; `runners` are ordered by core.
     pub(crate) fn update(&mut self, cpu: &CpuModel, runners: &[Runner], active: u32, now_ns: u64) {
-        let mut demand = (0_u8, 0_u8, false);
+        if self.runners == runners {
+            return;
+        }
+        self.runners.clear();
+        self.runners.extend_from_slice(runners);
+        let width = runners.iter().map(|runner| runner.class.width()).max().unwrap_or(0);
+        self.widest.clear();
+        let widest = runners.iter().filter(|runner| runner.class.width() == width);
+        self.widest.extend(widest.map(|runner| runner.task));
+
+        let mut top = 0;
+        let mut is_heavy = false;
         for runner in runners {
             let level = level_among(cpu, runners, runner);
-            demand.1 = demand.1.max(runner.class.width());
-            let heavy = runner.class.is_heavy();
-            if level > demand.0 {
-                demand.0 = level;
-                demand.2 = heavy;
-            } else if level == demand.0 {
-                demand.2 |= heavy;
+            if level > top {
+                // From here on new holders stand in for those who held these levels last.
+                for holders in &mut self.holders[usize::from(top) + 1..=usize::from(level)] {
+                    holders.clear();
+                }
+                top = level;
+                is_heavy = false;
+            }
+            is_heavy |= level == top && runner.class.is_heavy();
+            for holders in &mut self.holders[1..=usize::from(level)] {
+                holders.push(runner.task);
             }
         }
-        if demand.0 > 0 {
-            self.update_holders(cpu, runners, demand.0);
-        }
-        let widest = runners.iter().filter(|runner| runner.class.width() == demand.1);
-        self.widest.clear();
-        self.widest.extend(widest.map(|runner| runner.task));
-        let demand = Demand::new(demand.0, demand.1, demand.2);
+        let demand = Demand::new(top, width, is_heavy);
         if demand != self.demand {
             self.demand = demand;
             self.license.demand(&cpu.license, demand, active, now_ns);
@@ -83,18 +95,6 @@ impl Domain {
         self.level_in_question =
             self.effect.level.max(license.heading_for()).max(license.granted());
         self.is_widening = license.is_widening();
-    }
-
-    fn update_holders(&mut self, cpu: &CpuModel, runners: &[Runner], top: u8) {
-        for level in 1..=top {
-            let holders = &mut self.holders[usize::from(level)];
-            holders.clear();
-            for runner in runners {
-                if level_among(cpu, runners, runner) >= level {
-                    holders.push(runner.task);
-                }
-            }
-        }
     }
 
     /// Who answers for what a task of that level loses: those who hold the level above

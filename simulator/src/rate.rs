@@ -21,6 +21,47 @@ pub(crate) struct Conditions {
     pub smt_share_permille: u32,
 }
 
+/// Rates that were computed before; few conditions differ in a run.
+pub(crate) struct Known {
+    entries: Vec<Option<(Conditions, u64)>>,
+}
+
+impl Known {
+    const ENTRIES: usize = 1024;
+
+    pub(crate) fn new() -> Self {
+        Self { entries: vec![None; Self::ENTRIES] }
+    }
+
+    /// [`rate_q20`], from memory where possible.
+    pub(crate) fn rate_q20(&mut self, conditions: &Conditions) -> u64 {
+        let entry = &mut self.entries[conditions.place() % Self::ENTRIES];
+        match entry {
+            Some((known, rate)) if known == conditions => *rate,
+            _ => {
+                let rate = rate_q20(conditions);
+                *entry = Some((*conditions, rate));
+                rate
+            }
+        }
+    }
+}
+
+impl Conditions {
+    /// Spreads what differs within a run; equal conditions have equal places.
+    fn place(&self) -> usize {
+        let sibling = self.sibling_stall_permille.map_or(1021, |stall| stall + 1);
+        let mixed = (self.khz / 1000)
+            .wrapping_mul(31)
+            .wrapping_add(self.license_permille)
+            .wrapping_mul(37)
+            .wrapping_add(self.stall_permille)
+            .wrapping_mul(41)
+            .wrapping_add(sibling);
+        (mixed ^ (mixed >> 10)) as usize
+    }
+}
+
 /// Reference ns per ns, in 2^-20, rounded down.
 pub(crate) fn rate_q20(c: &Conditions) -> u64 {
     if c.license_permille == 0 {

@@ -7,7 +7,7 @@ use trace::Event;
 use crate::config::Config;
 use crate::domain::{Domain, Runner};
 use crate::error::SimError;
-use crate::rate::{Conditions, ONE_Q20, lost_q20, rate_q20, stalled_q20};
+use crate::rate::{Conditions, Known, ONE_Q20, lost_q20, stalled_q20};
 use crate::recorder::Recorder;
 use crate::task::{State, Task};
 use crate::timers::{NEVER, WinnerTree};
@@ -89,25 +89,7 @@ pub(crate) struct Cpu {
     is_armed: bool,
     /// Who answers for the loss.
     culprits: Vec<u32>,
-    /// Conditions of the last computed rates, actual and ideal, and the rates.
-    known: [Option<(Conditions, u64)>; 2],
 }
-
-impl Cpu {
-    fn rate_q20(&mut self, which: usize, conditions: &Conditions) -> u64 {
-        match self.known[which] {
-            Some((known, rate)) if known == *conditions => rate,
-            _ => {
-                let rate = rate_q20(conditions);
-                self.known[which] = Some((*conditions, rate));
-                rate
-            }
-        }
-    }
-}
-
-const ACTUAL: usize = 0;
-const IDEAL: usize = 1;
 
 #[derive(Clone, Debug)]
 struct Package {
@@ -140,6 +122,7 @@ pub(crate) struct World<'a> {
     pub applications: usize,
     packages: Vec<Package>,
     turbo_cores: Option<u32>,
+    known: Known,
     dirty: Vec<usize>,
     runners: Vec<Runner>,
     is_dirty: Mask,
@@ -197,6 +180,7 @@ impl<'a> World<'a> {
                 topology.packages
             ],
             turbo_cores: workload.machine.turbo_cores,
+            known: Known::new(),
             dirty: Vec::new(),
             runners: Vec::new(),
             is_dirty: Mask::empty(topology.cores),
@@ -454,10 +438,10 @@ impl<'a> World<'a> {
                 sibling_stall_permille: sibling,
                 smt_share_permille: self.config.smt_share_permille,
             };
-            let rate = self.cpus[cpu].rate_q20(ACTUAL, &conditions);
+            let rate = self.known.rate_q20(&conditions);
             let pace = Pace {
                 rate_q20: rate,
-                lost_q20: self.lost_share(cpu, running, index, row, &conditions, rate),
+                lost_q20: self.lost_share(running, index, row, &conditions, rate),
                 stalled_q20: stalled_q20(conditions.stall_permille, rate),
                 khz: if effect.rate_permille == 0 { 0 } else { khz },
                 level: effect.level,
@@ -498,7 +482,6 @@ impl<'a> World<'a> {
     /// Share of the time that a task loses to a level above its own, in 2^-20.
     fn lost_share(
         &mut self,
-        cpu: usize,
         task: usize,
         domain: usize,
         row: usize,
@@ -517,7 +500,7 @@ impl<'a> World<'a> {
             license_permille: 1000,
             ..*conditions
         };
-        lost_q20(rate, self.cpus[cpu].rate_q20(IDEAL, &ideal)).min(ONE_Q20)
+        lost_q20(rate, self.known.rate_q20(&ideal)).min(ONE_Q20)
     }
 
     /// The step, its overhead or the task of a CPU is about to change.

@@ -1,6 +1,6 @@
 //! Runs everything a comparison needs, in parallel, with results in a fixed order.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result, bail};
 use cpu_model::CpuModel;
@@ -122,16 +122,34 @@ impl Plan {
     /// Runs them all; the order of the samples does not depend on `threads`.
     pub fn run(&self, work: &Work, threads: usize, bar: &ProgressBar) -> Result<Vec<Sample>> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-        pool.install(|| {
-            self.jobs
-                .par_iter()
-                .map(|job| {
-                    let sample = self.sample(work, job);
-                    bar.inc(1);
-                    sample
-                })
-                .collect()
-        })
+        // Runs of the same work follow each other, so that it is put together once.
+        let mut groups: BTreeMap<(Case, u32), Vec<usize>> = BTreeMap::new();
+        for (index, job) in self.jobs.iter().enumerate() {
+            groups.entry((job.case, job.replicate)).or_default().push(index);
+        }
+        let groups: Vec<Vec<usize>> = groups.into_values().collect();
+        let samples: Vec<Vec<(usize, Sample)>> = pool.install(|| {
+            groups.par_iter().map(|group| self.run_group(work, group, bar)).collect::<Result<_>>()
+        })?;
+        let mut samples: Vec<(usize, Sample)> = samples.into_iter().flatten().collect();
+        samples.sort_by_key(|&(index, _)| index);
+        Ok(samples.into_iter().map(|(_, sample)| sample).collect())
+    }
+
+    /// Runs jobs of the same case and replicate.
+    fn run_group(
+        &self,
+        work: &Work,
+        group: &[usize],
+        bar: &ProgressBar,
+    ) -> Result<Vec<(usize, Sample)>> {
+        let workload = self.workload(work, &self.jobs[group[0]])?;
+        let run = |&index: &usize| {
+            let sample = self.sample(work, &workload, &self.jobs[index])?;
+            bar.inc(1);
+            Ok((index, sample))
+        };
+        group.iter().map(run).collect()
     }
 
     /// One short history a scheduler, beside the first background that is no control.
@@ -191,9 +209,8 @@ impl Plan {
         })
     }
 
-    fn sample(&self, work: &Work, job: &Job) -> Result<Sample> {
-        let workload = self.workload(work, job)?;
-        let outcome = self.simulate(&workload, &self.config(work, job), job, work)?;
+    fn sample(&self, work: &Work, workload: &Workload, job: &Job) -> Result<Sample> {
+        let outcome = self.simulate(workload, &self.config(work, job), job, work)?;
         let (background, control) = work.background(job.case.background);
         Ok(Sample {
             scheduler: job.scheduler.name().to_owned(),
@@ -203,7 +220,7 @@ impl Plan {
             replicate: job.replicate,
             sensors: job.sensors.name().to_owned(),
             thread_application: workload.threads.iter().map(|t| t.application).collect(),
-            applications: workload.applications,
+            applications: workload.applications.clone(),
             outcome,
         })
     }

@@ -37,7 +37,7 @@ fn help_of_every_verb_shows_an_example_that_parses() {
         assert!(!commands.is_empty(), "{help}");
         for command in commands {
             let words: Vec<&str> = command.split(' ').map(|word| word.trim_matches('\'')).collect();
-            // Files that an example names are not there: that, not a flag, must be the mistake.
+            // With --help at the end every flag is read and nothing runs.
             let ran = folder.run(&[&words[..], &["--help"]].concat());
             assert_eq!(ran.code, 0, "{command}\n{}", ran.stderr);
         }
