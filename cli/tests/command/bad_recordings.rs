@@ -73,6 +73,16 @@ fn a_packed_text_that_is_cut_off_is_refused() {
 }
 
 #[test]
+fn a_small_file_that_unpacks_to_a_line_without_end_is_refused() {
+    let bomb = zstd::encode_all(&vec![b' '; 64 << 20][..], 1).unwrap();
+    assert!(bomb.len() < 16 << 10);
+    import_refused(&bomb, "rec.txt: no sched_switch of a known CPU in 1 lines");
+    let folder = Folder::new();
+    folder.write("rec.ektrace", &bomb);
+    folder.refused(&["trace", "info", "rec.ektrace"], "rec.ektrace: line 1: not a history");
+}
+
+#[test]
 fn a_time_far_before_the_lines_above_is_refused_with_its_line() {
     let text = turns("a", "b").repeat(40);
     import_refused(text, "rec.txt: line ");

@@ -94,6 +94,51 @@ fn threads_that_would_wait_for_ever_are_refused() {
 }
 
 #[test]
+fn threads_that_take_two_locks_in_opposite_order_are_refused() {
+    let take = |one: &str, other: &str| {
+        format!(
+            "[{{ lock = \"{one}\" }}, {{ compute = {{ work_us = 9 }} }}, {{ lock = \"{other}\" }}, \
+             {{ unlock = \"{other}\" }}, {{ unlock = \"{one}\" }}]"
+        )
+    };
+    refused(
+        "{ barrier = \"end\" }",
+        &format!("{{ first = {} }}, {{ others = {} }}", take("a", "b"), take("b", "a")),
+        "it.toml:18: `foreground[0].phases[1].first[2].lock`: expected a lock that is given back",
+    );
+}
+
+#[test]
+fn loops_without_bound_or_work_are_refused() {
+    let depth = 20_000;
+    let deep = "{ repeat = { times = 1, phases = [".repeat(depth)
+        + "{ barrier = \"end\" }"
+        + &"] } }".repeat(depth);
+    refused("{ barrier = \"end\" }", &deep, "it.toml:18: this is not TOML: cannot recurse further");
+    let body = "forever = [{ compute = { work_us = 700, class = \"scalar\" } }]";
+    let variants = "forever = { variants = 1000000000, phases = [{ sleep = { us = 9 } }] }";
+    let place = "it.toml:26: `background[0].application[0].phases[0].forever";
+    refused(body, variants, &format!("{place}.variants`: expected a whole number from 1 to"));
+    refused(body, "forever = []", &format!("{place}`: expected at least one phase"));
+    refused(
+        body,
+        "forever = [{ wake = \"s\" }]",
+        &format!("{place}`: expected a compute or sleep"),
+    );
+}
+
+#[test]
+fn a_program_that_never_works_is_refused_when_it_runs() {
+    let folder = Folder::new();
+    let idle = "{ repeat = { times = 1000000000, phases = [{ wake = \"s\" }] } }";
+    folder.write("it.toml", GOOD.replace("{ barrier = \"end\" }", idle));
+    let flags = ["--scheduler", "fair", "--background", "sse4", "--jobs", "1", "--json", "r.json"];
+    let args = [&["compare", "it.toml"], &flags[..]].concat();
+    folder.refused(&args, "good: fair with all beside sse4, seed 1: thread victim/0 runs through");
+    folder.refused(&["simulate", "it.toml", "-o", "r.ektrace"], "thread victim/0 runs through");
+}
+
+#[test]
 fn a_newer_schema_is_refused_by_name() {
     let sentence = "it.toml:1: `schema` is 2, expected at most 1; use a newer Evenkeel";
     refused("schema = 1", "schema = 2", sentence);
