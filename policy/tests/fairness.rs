@@ -1,8 +1,8 @@
 //! Compensation, charging and placement: claims and closed forms.
 
-mod common;
+mod examples;
 
-use common::{slice, xeon_gold_6130};
+use examples::{slice, xeon_gold_6130};
 use policy::{
     Compensation, Mode, NOBODY, charge, compensate, place_new, place_waking, slice_ns, time_lost,
     weight, weight_inverse,

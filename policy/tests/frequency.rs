@@ -1,8 +1,8 @@
 //! Frequencies and time lost: the worked examples of the sources and closed forms.
 
-mod common;
+mod examples;
 
-use common::{slice, table, xeon_gold_6130};
+use examples::{slice, table, xeon_gold_6130};
 use policy::{
     ONE, Shares, Slice, TurboRow, actual_frequency_hz, ideal_frequency_hz, mean_frequency_hz,
     stall_perf_q30, time_lost, turbo_row,

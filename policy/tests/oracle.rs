@@ -4,7 +4,7 @@
 //! rows that are at least 20 MHz apart, frequencies that never rise with row or level. In it
 //! frequencies are right to 1e-7 and time lost to 1e-4 and 2 ns.
 
-mod common;
+mod examples;
 
 use cpu_model::{LEVELS_MAX, ROWS_MAX, Turbo};
 use num_bigint::BigInt;

@@ -3,15 +3,15 @@
 //! Every bit of every answer must agree: the kernel's scheduler decides what the
 //! simulator decided.
 
-mod common;
+mod examples;
 
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{Random, xeon_gold_6130};
 use cpu_model::{LEVELS_MAX, ROWS_MAX, Turbo};
+use examples::{Random, xeon_gold_6130};
 use object::{Object, ObjectSection};
 use policy::{Mode, Shares, Slice, TurboRow};
 

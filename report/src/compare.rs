@@ -91,6 +91,9 @@ fn build_run(
         })
         .collect::<Result<Vec<_>, _>>()?;
     let mut run = run::build(&pairs, setup.replicates)?;
+    if setup.programs_left_out {
+        return Ok(run);
+    }
     run.published = published::find(rows, &setup.scenario, &run.scheduler, &run.background)
         .and_then(|row| Some(row.beside(run.metric(&row.metric)?, &setup.calibrated_on)))
         .or_else(|| setup.claims.iter().find_map(|claim| published::of_claim(claim, &run)));

@@ -1,6 +1,6 @@
 //! Metrics, tables, charts and pages: who loses how much to whom.
 //!
-//! [`compare`] turns simulated runs into a [`Comparison`]; everything else prints one.
+//! [`compare()`] turns simulated runs into a [`Comparison`]; everything else prints one.
 //! Every figure is defined where it is computed and explained where it is shown.
 
 mod application;

@@ -65,6 +65,8 @@ pub struct Setup {
     pub costs: Costs,
     /// The command that reproduces it.
     pub command: String,
+    /// Whether programs of the scenario were left out: then no published mean compares.
+    pub programs_left_out: bool,
     /// What a reader must know, a sentence each.
     pub notes: Vec<String>,
     /// What the scenario claims.

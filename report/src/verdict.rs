@@ -2,15 +2,18 @@
 
 use scenarios::Role;
 
-use crate::comparison::{Claimed, Comparison, Run};
+use crate::comparison::{Claimed, Comparison, Run, Task};
 use crate::words::{clean, list, percent, signed_percent, tenths, variant};
+
+/// Schedulers that people use, the most likely first.
+const IN_USE: [&str; 3] = ["eevdf", "cfs", "muqss"];
 
 /// What the runs of one background say: the scheduler to start from and the best other one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finding<'a> {
-    /// `fair` where it ran, else the first scheduler.
+    /// `fair` where figures were published beside it, else a scheduler that is in use.
     pub(crate) baseline: &'a Run,
-    /// The other scheduler with the smallest slowdown, if there is another.
+    /// `fair-isolation` where it ran, else the other scheduler with the smallest slowdown.
     pub(crate) best: Option<&'a Run>,
 }
 
@@ -20,11 +23,18 @@ pub(crate) fn findings(comparison: &Comparison) -> Vec<Finding<'_>> {
         .into_iter()
         .map(|background| {
             let of = || comparison.compared().filter(|run| run.background == background);
-            let baseline = of().find(|run| run.scheduler == "fair").or_else(|| of().next());
-            let baseline = baseline.expect("a background comes from a run");
-            let best = of()
-                .filter(|run| run.scheduler != baseline.scheduler)
-                .min_by(|a, b| a.isolation_slowdown_pct.total_cmp(&b.isolation_slowdown_pct));
+            let named = |name: &str| of().find(|run| run.scheduler == name);
+            let has_published = comparison.runs.iter().any(|run| run.published.is_some());
+            let fair = named("fair").filter(|_| has_published);
+            let baseline = fair
+                .or_else(|| IN_USE.iter().find_map(|name| named(name)))
+                .or_else(|| of().next())
+                .expect("a background comes from a run");
+            let others = || of().filter(|run| run.scheduler != baseline.scheduler);
+            let best = others().find(|run| run.scheduler == "fair-isolation").or_else(|| {
+                others()
+                    .min_by(|a, b| a.isolation_slowdown_pct.total_cmp(&b.isolation_slowdown_pct))
+            });
             Finding { baseline, best }
         })
         .collect();
@@ -92,7 +102,7 @@ fn sentence(comparison: &Comparison, finding: &Finding) -> String {
             let rest = tenths(best.isolation_slowdown_pct);
             text += &format!("; {} leaves {rest} %.", clean(&best.scheduler));
         }
-        Some(_) => text += "; no other scheduler leaves less.",
+        Some(best) => text += &format!("; {} leaves no less.", clean(&best.scheduler)),
         None => text.push('.'),
     }
     text
@@ -101,13 +111,23 @@ fn sentence(comparison: &Comparison, finding: &Finding) -> String {
 /// Who is in the background, and as what; the mix itself where nothing is.
 fn culprit(comparison: &Comparison, run: &Run) -> String {
     let mut names: Vec<String> = Vec::new();
-    for task in run.tasks.iter().filter(|task| task.role == Role::Background) {
+    let control = comparison.runs.iter().find(|other| other.control);
+    let as_in_control = |task: &Task| {
+        control.is_some_and(|run| {
+            run.tasks.iter().any(|other| other.name == task.name && other.class == task.class)
+        })
+    };
+    let background = || run.tasks.iter().filter(|task| task.role == Role::Background);
+    let mut changed: Vec<&Task> = background().filter(|task| !as_in_control(task)).collect();
+    if changed.is_empty() {
+        changed = background().collect();
+    }
+    for task in changed {
         let name = clean(&task.name);
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    let control = comparison.runs.iter().find(|other| other.control);
     let control = control.map_or_else(String::new, |run| variant(&run.background));
     let variant = variant(&run.background);
     if names.is_empty() {

@@ -94,7 +94,11 @@ impl Scenario {
                 return Err(ScenarioError::NoParameter {
                     file: self.file.clone(),
                     name: crate::error::printable(name),
-                    known: known.join(", "),
+                    known: if known.is_empty() {
+                        "none; this scenario has no parameters".into()
+                    } else {
+                        known.join(", ")
+                    },
                 });
             };
             *parameter = value;

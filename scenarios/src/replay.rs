@@ -18,6 +18,9 @@ use crate::scenario::{CPUS_MAX, THREADS_MAX};
 use crate::workload::{Application, CpuSet, Machine, Role, Step, Thread, Workload};
 use timeline::{Timeline, Track};
 
+/// An application with less than one in so many of the CPU time of all is a minor one; our choice.
+const MINOR_ONE_IN: u64 = 200;
+
 /// How to read a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayOptions {
@@ -89,7 +92,8 @@ impl Workload {
 
 /// The workload that does again what was recorded.
 ///
-/// Applications without wide instructions are the foreground, those with them the background;
+/// Applications without wide instructions are the foreground, except for those that hardly ran
+/// (`others`); those with wide instructions are the background;
 /// when every application has them, all are the foreground. Threads of the kernel are background.
 /// Classes are those of the history's phases ([`trace::annotate`] adds them); a task is scalar
 /// before its first phase.
@@ -128,12 +132,20 @@ pub fn from_recording(
         locks: 0,
         semaphores,
     };
+    let minor = minor_applications(&tasks, &tracks);
     let mut numbers = BTreeMap::new();
     for task in tasks {
         let Some(mut track) = tracks.remove(&task.tid) else { continue };
         report.ran_ns += track.ran_ns;
         report.stolen_ns += apply_frequency(&mut track, options.recorded_khz);
-        let application = application(&mut workload, &mut numbers, task);
+        let group = if task.kernel {
+            (true, "kernel")
+        } else if minor.contains(task.app.as_str()) {
+            (true, "others")
+        } else {
+            (false, task.app.as_str())
+        };
+        let application = application(&mut workload, &mut numbers, group);
         add_thread(&mut workload, application, task, track);
     }
     assign_roles(&mut workload, &numbers)?;
@@ -177,24 +189,49 @@ fn apply_frequency(track: &mut Track, recorded_khz: u32) -> u64 {
     track.ran_ns - done_ns
 }
 
+/// Applications without wide instructions that hardly ran: their slowdown would say nothing.
+fn minor_applications<'h>(
+    tasks: &[&'h TaskInfo],
+    tracks: &BTreeMap<u32, Track>,
+) -> BTreeSet<&'h str> {
+    let mut ran_ns: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut is_wide: BTreeSet<&str> = BTreeSet::new();
+    for task in tasks.iter().filter(|task| !task.kernel) {
+        let track = &tracks[&task.tid];
+        *ran_ns.entry(&task.app).or_default() += track.ran_ns;
+        if track.most_demanding_class() != Class::Scalar {
+            is_wide.insert(&task.app);
+        }
+    }
+    let all_ns: u64 = ran_ns.values().sum();
+    let is_minor = |ns: u64| ns.saturating_mul(MINOR_ONE_IN) < all_ns;
+    let minor: BTreeSet<&str> = ran_ns
+        .iter()
+        .filter(|&(app, &ns)| is_minor(ns) && !is_wide.contains(app))
+        .map(|(&app, _)| app)
+        .collect();
+    // Someone must be judged.
+    if minor.len() + is_wide.len() == ran_ns.len() { BTreeSet::new() } else { minor }
+}
+
+/// By name, and whether it stands apart and is not judged: the kernel and minor applications.
 type Numbers<'h> = BTreeMap<(bool, &'h str), u32>;
 
-/// Index of a task's application; threads of the kernel are one application.
-fn application<'h>(workload: &mut Workload, numbers: &mut Numbers<'h>, task: &'h TaskInfo) -> u32 {
-    let name = if task.kernel { "kernel" } else { task.app.as_str() };
-    *numbers.entry((task.kernel, name)).or_insert_with(|| {
-        let (name, role) = (name.to_owned(), Role::Background);
+/// Index of the application of that group.
+fn application<'h>(
+    workload: &mut Workload,
+    numbers: &mut Numbers<'h>,
+    group: (bool, &'h str),
+) -> u32 {
+    *numbers.entry(group).or_insert_with(|| {
+        let (name, role) = (group.1.to_owned(), Role::Background);
         workload.applications.push(Application { name, role, class: Class::Scalar });
         workload.applications.len() as u32 - 1
     })
 }
 
 fn add_thread(workload: &mut Workload, application: u32, task: &TaskInfo, track: Track) {
-    let class = |step: &Step| match step {
-        Step::Compute(work) => Some(work.class),
-        _ => None,
-    };
-    let most = track.program.iter().filter_map(class).max().unwrap_or_default();
+    let most = track.most_demanding_class();
     let shown = &mut workload.applications[application as usize].class;
     *shown = most.max(*shown);
     workload.threads.push(Thread {
@@ -211,7 +248,7 @@ fn add_thread(workload: &mut Workload, application: u32, task: &TaskInfo, track:
 
 fn assign_roles(workload: &mut Workload, numbers: &Numbers) -> Result<(), ReplayError> {
     let user: BTreeSet<u32> =
-        numbers.iter().filter(|((kernel, _), _)| !kernel).map(|(_, &number)| number).collect();
+        numbers.iter().filter(|((apart, _), _)| !apart).map(|(_, &number)| number).collect();
     if user.is_empty() {
         return Err(ReplayError::Empty);
     }

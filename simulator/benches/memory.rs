@@ -2,7 +2,7 @@
 //!
 //! `cargo bench -p simulator --bench memory` prints the peak resident set by scheduler.
 
-#[path = "common/runs.rs"]
+#[path = "loads/runs.rs"]
 mod runs;
 
 use std::fs::read_to_string;

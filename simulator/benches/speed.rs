@@ -4,7 +4,7 @@
 //! which other load on the machine disturbs less than wall time; read the smallest.
 //! Without `--bench` (as `cargo test --benches` calls it) each case runs once and briefly.
 
-#[path = "common/runs.rs"]
+#[path = "loads/runs.rs"]
 mod runs;
 
 use std::fs::read_to_string;

@@ -54,7 +54,7 @@ impl Stream {
         self.below(1000) < u64::from(permille)
     }
 
-    /// Exponential with mean 2^20, by von Neumann's comparison method in integers; at most 20 means.
+    /// Exponential with mean 2^20, at most 20 means: von Neumann's comparisons, in integers.
     pub(crate) fn exponential_q20(&mut self) -> u64 {
         const LIMIT: u64 = 20;
         for whole in 0..LIMIT {

@@ -1,7 +1,7 @@
 //! The machine during a run: what runs where, how fast, and who pays for it.
 
 use cpu_model::{CpuModel, LEVELS_MAX, License, LicenseDomain};
-use scenarios::Workload;
+use scenarios::{Step, Thread, Workload};
 use trace::Event;
 
 use crate::config::Config;
@@ -144,6 +144,7 @@ impl<'a> World<'a> {
         for (thread, mask) in workload.threads.iter().zip(masks) {
             let application = &workload.applications[thread.application as usize];
             let foreground = application.role == scenarios::Role::Foreground;
+            refuse_unknown_class(model, thread)?;
             let mask = mask.ok_or_else(|| SimError::NoCpu { thread: thread.name.clone() })?;
             tasks.push(Task::new(thread, foreground, mask, model, config.seed));
         }
@@ -543,5 +544,20 @@ impl<'a> World<'a> {
             LicenseDomain::Package => domain,
         };
         self.packages[package].active
+    }
+}
+
+/// A CPU can run only the classes that its table knows.
+fn refuse_unknown_class(model: &CpuModel, thread: &Thread) -> Result<(), SimError> {
+    let unknown = thread.program.iter().find_map(|step| match step {
+        Step::Compute(work) if !model.supports(work.class) => Some(work.class),
+        _ => None,
+    });
+    match unknown {
+        None => Ok(()),
+        Some(class) => Err(SimError::Machine(format!(
+            "thread {} runs {class} code, which CPU {} does not have",
+            thread.name, model.name
+        ))),
     }
 }

@@ -83,6 +83,8 @@ pub struct Plan {
     cpu: CpuModel,
     cpu_name: String,
     replicates: u32,
+    /// Whether the scenario has programs that were not asked for.
+    programs_left_out: bool,
 }
 
 impl Plan {
@@ -111,7 +113,8 @@ impl Plan {
                 }
             }
         }
-        Ok(Self { jobs, options: options.clone(), cpu, cpu_name, replicates })
+        let programs_left_out = cases.len() < work.cases().len() && !choice.programs.is_empty();
+        Ok(Self { jobs, options: options.clone(), cpu, cpu_name, replicates, programs_left_out })
     }
 
     /// How many runs there are.
@@ -241,7 +244,9 @@ impl Plan {
                 parameters.extend(values.map(|(name, value)| (name.clone(), value.to_string())));
                 is_fitted = !scenario.fits.is_empty();
                 calibrated_on.clone_from(&scenario.calibrated_on);
-                claims.extend(scenario.claims.iter().cloned());
+                if !self.programs_left_out {
+                    claims.extend(scenario.claims.iter().cloned());
+                }
             }
             Work::Recording(recording) => notes.extend(recording.notes.iter().cloned()),
         }
@@ -261,6 +266,7 @@ impl Plan {
             parameters,
             costs: options.costs(),
             command: command(),
+            programs_left_out: self.programs_left_out,
             notes,
             claims,
         }

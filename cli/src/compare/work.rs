@@ -13,11 +13,12 @@ use crate::run_options::SCHEDULERS;
 /// How a recording is replayed.
 #[derive(Args, Clone, Debug)]
 pub struct Replay {
-    /// Class of the threads whose names match, such as 'x265*=avx512-heavy' or 'x265*=avx2-heavy@0.5'
+    /// Class of the threads whose names match, such as 'x265*=avx512-heavy' or
+    /// 'x265*=avx2-heavy@0.5' for one such instruction in two cycles
     #[arg(long, value_name = "GLOB=CLASS[@RATE]", conflicts_with = "scenario")]
     pub class: Vec<String>,
 
-    /// AVX use by time: CSV of begin_ns,end_ns,tid,class[,rate] or time_ns,tid,level
+    /// AVX use by time: CSV of `begin_ns,end_ns,tid,class[,rate]` or `time_ns,tid,level`
     #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
     pub marks: Option<PathBuf>,
 
@@ -109,7 +110,7 @@ impl Work {
                 (name.to_owned(), index == scenario.control())
             }
             Self::Recording(_) if index == 0 => ("scalar".to_owned(), true),
-            Self::Recording(_) => ("as-recorded".to_owned(), false),
+            Self::Recording(_) => ("recorded".to_owned(), false),
         }
     }
 

@@ -110,7 +110,7 @@ fn the_table_names_victim_and_culprit() {
         let victim: Vec<&str> = row("xz ").split_whitespace().collect();
         assert_eq!(victim[1], "scalar", "{table}");
         assert!(victim.contains(&"x265"), "{table}");
-        let culprit: Vec<&str> = row("x265 ").split_whitespace().collect();
+        let culprit: Vec<&str> = row("x265 (background)").split_whitespace().collect();
         assert!(culprit.contains(&"avx512-heavy"), "{table}");
         assert!(table.contains("A hypervisor stole 1.124 s"), "{table}");
     }
@@ -145,7 +145,7 @@ fn isolation_bills_the_culprit_and_repays_the_victim() {
     let folder = recorded();
     let result = json(&folder, &["--scheduler", "fair,fair-isolation", "--replicates", "2"]);
     let loss = |scheduler| {
-        let losses = run(&result, scheduler, "as-recorded")["losses"].as_array().unwrap();
+        let losses = run(&result, scheduler, "recorded")["losses"].as_array().unwrap();
         let pair = losses.iter().find(|loss| loss["victim"] == "xz" && loss["culprit"] == "x265");
         let pair = pair.unwrap_or_else(|| panic!("{losses:?}"));
         (pair["lost_s"].as_f64().unwrap(), pair["repaid_s"].as_f64().unwrap())

@@ -123,7 +123,7 @@ pub(super) fn means(comparison: &Comparison) -> String {
     let marks = if any {
         "<p class=\"soft\">The diamond is the published figure. <b>Calibrated</b>: parameters were \
          fitted to that very figure, so agreement says little. <b>Predicted</b>: nothing was \
-         fitted to it. Whiskers: 95 % interval over seeds, or range over fitted parameter sets.</p>\n"
+         fitted to it. Whiskers: 95 % interval over seeds, or range over fitted sets.</p>\n"
     } else {
         "<p class=\"soft\">Whiskers: 95 % interval over seeds, or range over fitted parameter \
          sets. Nothing was published about these runs.</p>\n"

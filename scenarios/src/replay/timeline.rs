@@ -46,6 +46,17 @@ pub(super) struct Track {
     pub(super) accounted_ns: Option<u64>,
 }
 
+impl Track {
+    /// Of its compute steps.
+    pub(super) fn most_demanding_class(&self) -> Class {
+        let class = |step: &Step| match step {
+            Step::Compute(work) => Some(work.class),
+            _ => None,
+        };
+        self.program.iter().filter_map(class).max().unwrap_or_default()
+    }
+}
+
 /// All tasks of a history.
 pub(super) struct Timeline {
     start_ns: u64,
