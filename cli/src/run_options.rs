@@ -8,6 +8,9 @@ use simulator::{
     Compensation, Config, Costs, EevdfKernel, Queues, RqSharing, Scheduler, SensorSet,
 };
 
+/// Two compute-bound threads of a core get 1.25 times the throughput of one; our choice.
+const SMT_SHARE_PERMILLE: u32 = 625;
+
 /// How to simulate.
 #[derive(Args, Clone, Debug)]
 pub struct RunOptions {
@@ -55,7 +58,7 @@ pub struct RunOptions {
     /// Throughput a compute-bound thread keeps beside another, in permille of what it has alone
     #[arg(
         long,
-        default_value_t = 625,
+        default_value_t = SMT_SHARE_PERMILLE,
         value_name = "PERMILLE",
         value_parser = clap::value_parser!(u32).range(1..=1000)
     )]
@@ -125,8 +128,8 @@ impl Sensors {
 pub const SCHEDULERS: [&str; 6] =
     ["cfs", "eevdf", "muqss", "fair", "fair-relative", "fair-isolation"];
 
-/// Context switch, trap and migration: research figures of hand-crafted cost models,
-/// our choice (1.5, 1 and 10 us at the reference frequency; 1 MiB moves in about 40 us).
+/// Costs in reference time, all our choice: a switch 1.5 us, a trap 1 us, a migration 2 us and
+/// 40 ns for each KiB of working set (25 GB/s), twice that from another package.
 const COSTS: Costs = Costs {
     switch_ns: 1_500,
     trap_ns: 1_000,
@@ -195,6 +198,17 @@ impl RunOptions {
             limit_ns,
             history: false,
         }
+    }
+
+    /// Whether the simulated machine is another than that of published figures.
+    pub fn differ_from_published(&self) -> bool {
+        self.cpu.is_some()
+            || !self.set.is_empty()
+            || self.ideal
+            || self.smt_share != SMT_SHARE_PERMILLE
+            || self.queues != QueueGroups::Global
+            || self.rq_sharing != Sharing::None
+            || self.interactive != 1
     }
 
     /// Parameters set on the command line.

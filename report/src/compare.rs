@@ -77,6 +77,9 @@ fn groups(summed: &[Summed]) -> Vec<Vec<&Summed>> {
     groups
 }
 
+/// Sensor set of the published prototypes.
+const PUBLISHED_SENSORS: &str = "d7";
+
 fn build_run(
     setup: &Setup,
     rows: &[published::Row],
@@ -91,7 +94,7 @@ fn build_run(
         })
         .collect::<Result<Vec<_>, _>>()?;
     let mut run = run::build(&pairs, setup.replicates)?;
-    if setup.programs_left_out {
+    if setup.differs_from_published || run.sensors != PUBLISHED_SENSORS {
         return Ok(run);
     }
     run.published = published::find(rows, &setup.scenario, &run.scheduler, &run.background)

@@ -172,7 +172,7 @@ pub struct Task {
     pub threads: usize,
     /// CPU time of its threads together.
     pub cpu_time_s: f64,
-    /// Of it, lost to the licenses of others.
+    /// Of it, lost to licenses above the task's own level, whoever holds them.
     pub lost_s: f64,
     /// Time until its last thread ended; `None`: it did not end.
     pub completion_s: Option<f64>,

@@ -65,8 +65,9 @@ pub struct Setup {
     pub costs: Costs,
     /// The command that reproduces it.
     pub command: String,
-    /// Whether programs of the scenario were left out: then no published mean compares.
-    pub programs_left_out: bool,
+    /// Whether something differs from how the published figures were got: programs left out,
+    /// another CPU, parameters set by hand. Then none stands beside ours.
+    pub differs_from_published: bool,
     /// What a reader must know, a sentence each.
     pub notes: Vec<String>,
     /// What the scenario claims.

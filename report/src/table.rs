@@ -44,7 +44,7 @@ fn schedulers(comparison: &Comparison, finding: &Finding, width: usize, color: b
         Column::words("published", 2),
         Column::words("worst", 4),
         Column::numbers("signed", 3),
-        Column::numbers("lost CPU", 5),
+        Column::numbers("overhead", 5),
         Column::numbers("repaid", 6),
         Column::numbers("switches/s", 8),
         Column::numbers("moves/s", 9),
@@ -201,7 +201,8 @@ fn legend(comparison: &Comparison, width: usize) -> String {
     let control = control.map_or_else(String::new, |run| words::variant(&run.background));
     let mut text = format!(
         "\nslowdown: mean of |completion with the background over completion with {control} - 1|; \
-         lost: CPU time that the licenses of others cost"
+         overhead: CPU time over what it were at each task's own frequency, minus one; lost: \
+         share of the CPU time that licenses above the task's own level cost, whoever holds them"
     );
     text += "; background: by its rate of work";
     let mut lines = wrap(&text, width);

@@ -72,7 +72,8 @@ pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
 
 fn sentence(comparison: &Comparison, finding: &Finding) -> String {
     let Finding { baseline, best } = *finding;
-    let culprit = culprit(comparison, baseline);
+    let (culprit, several_culprits) = culprit(comparison, baseline);
+    let (makes, changes) = if several_culprits { ("make", "change") } else { ("makes", "changes") };
     let before = baseline.isolation_slowdown_pct;
     let scheduler = clean(&baseline.scheduler);
     let several = baseline.judged().count() > 1;
@@ -84,14 +85,14 @@ fn sentence(comparison: &Comparison, finding: &Finding) -> String {
     };
     let mut text = if before < 1.0 {
         format!(
-            "{culprit} hardly changes what the others get under {scheduler}: {}",
+            "{culprit} hardly {changes} what the others get under {scheduler}: {}",
             percent(before)
         )
     } else if several {
-        format!("{culprit} makes the other programs take {what} on average under {scheduler}")
+        format!("{culprit} {makes} the other programs take {what} on average under {scheduler}")
     } else {
         let victim = baseline.judged().next().map_or_else(String::new, |task| clean(&task.name));
-        format!("{culprit} makes {victim} take {what} under {scheduler}")
+        format!("{culprit} {makes} {victim} take {what} under {scheduler}")
     };
     if let Some(worst) = baseline.worst().filter(|_| several && before >= 1.0) {
         let slowdown = worst.slowdown_pct().unwrap_or(0.0);
@@ -108,8 +109,9 @@ fn sentence(comparison: &Comparison, finding: &Finding) -> String {
     text
 }
 
-/// Who is in the background, and as what; the mix itself where nothing is.
-fn culprit(comparison: &Comparison, run: &Run) -> String {
+/// Who is in the background, and as what, and whether they are several; the mix itself where
+/// nothing is.
+fn culprit(comparison: &Comparison, run: &Run) -> (String, bool) {
     let mut names: Vec<String> = Vec::new();
     let control = comparison.runs.iter().find(|other| other.control);
     let as_in_control = |task: &Task| {
@@ -131,9 +133,9 @@ fn culprit(comparison: &Comparison, run: &Run) -> String {
     let control = control.map_or_else(String::new, |run| variant(&run.background));
     let variant = variant(&run.background);
     if names.is_empty() {
-        format!("Running as {variant} instead of {control}")
+        (format!("Running as {variant} instead of {control}"), false)
     } else {
-        format!("{} as {variant} instead of {control}", list(&names))
+        (format!("{} as {variant} instead of {control}", list(&names)), names.len() > 1)
     }
 }
 

@@ -21,6 +21,9 @@ use timeline::{Timeline, Track};
 /// An application with less than one in so many of the CPU time of all is a minor one; our choice.
 const MINOR_ONE_IN: u64 = 200;
 
+/// Longest work without a wait; the simulator counts it in parts of 2^-20 ns.
+const PIECE_HOURS_MAX: u64 = 1;
+
 /// How to read a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayOptions {
@@ -59,6 +62,14 @@ pub enum ReplayError {
     /// Nothing says who uses wide instructions.
     #[error("the recording does not say which tasks use wide instructions")]
     NoClasses,
+    /// A task works longer without waiting than a run can hold.
+    #[error("task {tid} works {hours} hours without waiting, expected at most {PIECE_HOURS_MAX}")]
+    TooLong {
+        /// Its id.
+        tid: u32,
+        /// How long.
+        hours: u64,
+    },
     /// No task ran.
     #[error("no task runs in the recording")]
     Empty,
@@ -137,6 +148,9 @@ pub fn from_recording(
     for task in tasks {
         let Some(mut track) = tracks.remove(&task.tid) else { continue };
         report.ran_ns += track.ran_ns;
+        if let Some(hours) = too_long(&track) {
+            return Err(ReplayError::TooLong { tid: task.tid, hours });
+        }
         report.stolen_ns += apply_frequency(&mut track, options.recorded_khz);
         let group = if task.kernel {
             (true, "kernel")
@@ -187,6 +201,17 @@ fn apply_frequency(track: &mut Track, recorded_khz: u32) -> u64 {
         }
     }
     track.ran_ns - done_ns
+}
+
+/// Hours of the longest piece of work, where it is too long.
+fn too_long(track: &Track) -> Option<u64> {
+    const NS_PER_HOUR: u64 = 3_600_000_000_000;
+    let piece_ns = |step: &Step| match step {
+        Step::Compute(work) => work.ref_cycles.mean,
+        _ => 0,
+    };
+    let longest = track.program.iter().map(piece_ns).max().unwrap_or(0);
+    (longest > PIECE_HOURS_MAX * NS_PER_HOUR).then(|| longest.div_ceil(NS_PER_HOUR))
 }
 
 /// Applications without wide instructions that hardly ran: their slowdown would say nothing.

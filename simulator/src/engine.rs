@@ -349,7 +349,7 @@ impl<S: Scheduler> Engine<'_, S> {
         let row = self.world.row_of(cpu);
         let now_ns = self.world.now_ns;
         let slice = std::mem::take(&mut self.world.tasks[task].slice);
-        let observed = self.sensors.stopped(cpu, task, &slice, row, self.world.model, now_ns);
+        let observed = self.sensors.stopped(cpu, task, &slice, stop, row, self.world.model, now_ns);
         self.world.cpus[cpu].since_ns = now_ns;
         let charged = self.scheduler.stop(&self.world, cpu, task, &observed, stop);
         self.book(task, &charged);

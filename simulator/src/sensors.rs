@@ -10,6 +10,7 @@ use policy::NOBODY;
 
 use crate::config::SensorSet;
 use crate::random::{Purpose, Stream};
+use crate::sched::Stop;
 use crate::task::Slice;
 use crate::topology::Topology;
 
@@ -96,8 +97,15 @@ impl Sensors {
         self.set == SensorSet::D7
     }
 
-    /// A running task used registers of this width for the first time in its slice.
+    /// A running task used registers of this width for the first time in its slice: what
+    /// only a trap can tell at once.
     pub(crate) fn first_use(&mut self, cpu: usize, task: usize, width: u8) {
+        if matches!(self.set, SensorSet::D7 | SensorSet::Truth) {
+            self.note_use(cpu, task, width);
+        }
+    }
+
+    fn note_use(&mut self, cpu: usize, task: usize, width: u8) {
         let users = &mut self.last_user[self.topology.core_of(cpu)];
         for user in users.iter_mut().take(usize::from(width)) {
             *user = task as u32;
@@ -113,12 +121,13 @@ impl Sensors {
         }
     }
 
-    /// A task is accounted; `leaves` when it gives up its CPU.
+    /// A task is accounted.
     pub(crate) fn stopped(
         &mut self,
         cpu: usize,
         task: usize,
         slice: &Slice,
+        stop: Stop,
         turbo_row: usize,
         model: &CpuModel,
         now_ns: u64,
@@ -131,7 +140,7 @@ impl Sensors {
                 ..self.counted(cpu, slice, &model.turbo)
             },
             SensorSet::Xinuse | SensorSet::FpRetired | SensorSet::Rules => {
-                self.learn(task, slice, now_ns);
+                self.learn(task, slice, stop, now_ns);
                 self.believe(cpu, 0, model, now_ns);
                 self.inferred(cpu, task, slice, turbo_row, &model.turbo, now_ns)
             }
@@ -216,8 +225,11 @@ impl Sensors {
         }
     }
 
-    fn learn(&mut self, task: usize, slice: &Slice, now_ns: u64) {
+    fn learn(&mut self, task: usize, slice: &Slice, stop: Stop, now_ns: u64) {
+        // Code gives wide registers up before it sleeps: they show only where it is preempted.
+        let shows = stop == Stop::Preempted;
         let level = match self.set {
+            SensorSet::Xinuse if !shows => 0,
             SensorSet::Xinuse if slice.width >= 2 && self.chance.chance(XINUSE_512_PERMILLE) => {
                 self.level_of_width[2]
             }
@@ -274,7 +286,7 @@ impl Sensors {
                 (1..3).rev().find(|&w| level >= self.level_of_width[w].max(1)).unwrap_or(0) as u8
             }
         };
-        self.first_use(cpu, task, width);
+        self.note_use(cpu, task, width);
     }
 }
 

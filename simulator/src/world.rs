@@ -13,6 +13,9 @@ use crate::task::{State, Task};
 use crate::timers::{NEVER, WinnerTree};
 use crate::topology::{Affinities, Mask, Topology};
 
+/// Losses are kept for each pair of applications.
+const APPLICATIONS_MAX: usize = 512;
+
 /// Timers by kind; at equal times the lower slot fires first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
@@ -154,6 +157,11 @@ impl<'a> World<'a> {
         };
         let slots = Slots { cpus: topology.cpus, domains, tasks: tasks.len() };
         let applications = workload.applications.len();
+        if applications > APPLICATIONS_MAX {
+            return Err(SimError::Machine(format!(
+                "{applications} applications; losses are kept for at most {APPLICATIONS_MAX}"
+            )));
+        }
         Ok(Self {
             now_ns: 0,
             model,
@@ -267,7 +275,7 @@ impl<'a> World<'a> {
         task.overhead_left -= overhead;
         let work = (units - overhead).min(task.work_left);
         task.work_left -= work;
-        task.done += work;
+        task.done = task.done.saturating_add(work);
         task.outcome.cpu_time_ns += dt;
 
         let slice = &mut task.slice;
@@ -299,9 +307,13 @@ impl<'a> World<'a> {
             self.losses_q20[row + self.tasks[victim].application] += u128::from(lost);
             return;
         }
-        for &task in culprits {
+        let share = lost / culprits.len() as u64;
+        let mut left = lost;
+        for (index, &task) in culprits.iter().enumerate() {
+            let part = if index + 1 == culprits.len() { left } else { share };
+            left -= part;
             let culprit = self.tasks[task as usize].application;
-            self.losses_q20[row + culprit] += u128::from(lost / culprits.len() as u64);
+            self.losses_q20[row + culprit] += u128::from(part);
         }
         self.tasks[victim].slice.lost_to = culprits.last().copied();
     }

@@ -7,7 +7,7 @@ use cpu_model::CpuModel;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use report::{Replicates, Sample, Setup};
-use scenarios::{Case, MachineDefaults, Workload};
+use scenarios::{Case, MachineDefaults, Scenario, Workload};
 use simulator::{Config, Scheduler};
 
 use super::work::Work;
@@ -83,8 +83,8 @@ pub struct Plan {
     cpu: CpuModel,
     cpu_name: String,
     replicates: u32,
-    /// Whether the scenario has programs that were not asked for.
-    programs_left_out: bool,
+    /// Whether something was asked for that the scenario does not say.
+    differs_from_published: bool,
 }
 
 impl Plan {
@@ -113,8 +113,15 @@ impl Plan {
                 }
             }
         }
-        let programs_left_out = cases.len() < work.cases().len() && !choice.programs.is_empty();
-        Ok(Self { jobs, options: options.clone(), cpu, cpu_name, replicates, programs_left_out })
+        let differs_from_published = !choice.programs.is_empty() || options.differ_from_published();
+        Ok(Self {
+            jobs,
+            options: options.clone(),
+            cpu,
+            cpu_name,
+            replicates,
+            differs_from_published,
+        })
     }
 
     /// How many runs there are.
@@ -240,11 +247,10 @@ impl Plan {
         match work {
             Work::Scenario(scenario) => {
                 description.clone_from(&scenario.description);
-                let values = scenario.parameters.iter();
-                parameters.extend(values.map(|(name, value)| (name.clone(), value.to_string())));
+                parameters.extend(used_parameters(scenario, self.replicates));
                 is_fitted = !scenario.fits.is_empty();
                 calibrated_on.clone_from(&scenario.calibrated_on);
-                if !self.programs_left_out {
+                if !self.differs_from_published {
                     claims.extend(scenario.claims.iter().cloned());
                 }
             }
@@ -266,11 +272,23 @@ impl Plan {
             parameters,
             costs: options.costs(),
             command: command(),
-            programs_left_out: self.programs_left_out,
+            differs_from_published: self.differs_from_published,
             notes,
             claims,
         }
     }
+}
+
+/// Parameters as the runs used them: a range where fitted sets differ.
+fn used_parameters(scenario: &Scenario, replicates: u32) -> Vec<(String, String)> {
+    let used = scenario.fits.len().min(replicates as usize);
+    let range = |name: &str, base: f64| {
+        let values = scenario.fits[..used].iter().map(|fit| *fit.get(name).unwrap_or(&base));
+        let low = values.clone().reduce(f64::min).unwrap_or(base);
+        let high = values.reduce(f64::max).unwrap_or(base);
+        if low == high { low.to_string() } else { format!("{low} to {high} (fitted sets)") }
+    };
+    scenario.parameters.iter().map(|(name, &base)| (name.clone(), range(name, base))).collect()
 }
 
 fn uses_turbo(work: &Work) -> bool {

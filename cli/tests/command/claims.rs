@@ -27,7 +27,10 @@ fn a_claim_that_is_false_on_purpose_is_caught_and_that_is_success() {
 #[test]
 fn a_claim_that_is_false_on_purpose_but_holds_fails_the_check() {
     let (code, stdout, stderr) = check(&canary("max = 0.5", "max = 50.0"), "canary.toml");
-    assert_eq!((code, stderr.as_str()), (2, "evenkeel: 1 of 1 claims of the scenario do not hold\n"));
+    assert_eq!(
+        (code, stderr.as_str()),
+        (2, "evenkeel: 1 of 1 claims of the scenario do not hold\n")
+    );
     assert!(!stdout.contains("was caught"), "{stdout}");
 }
 
@@ -35,7 +38,10 @@ fn a_claim_that_is_false_on_purpose_but_holds_fails_the_check() {
 fn a_broken_claim_fails_the_check_and_only_the_check() {
     let folder = canary("must_fail = true\n", "");
     let (code, stdout, stderr) = check(&folder, "canary.toml");
-    assert_eq!((code, stderr.as_str()), (2, "evenkeel: 1 of 1 claims of the scenario do not hold\n"));
+    assert_eq!(
+        (code, stderr.as_str()),
+        (2, "evenkeel: 1 of 1 claims of the scenario do not hold\n")
+    );
     assert!(stdout.contains("FAILS: signed_slowdown_pct under fair with avx512"), "{stdout}");
     let args = ["compare", "canary.toml", "--replicates", "2", "--scheduler", "fair"];
     assert_eq!(folder.succeed(&args), stdout);

@@ -138,7 +138,7 @@ pub(super) fn means(comparison: &Comparison) -> String {
         "outcome",
         "#signed",
         "#slowdowns only",
-        "#lost CPU",
+        "#overhead",
         "#CPU time",
         "#unfairness",
         "#Jain",

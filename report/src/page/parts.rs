@@ -163,7 +163,7 @@ const DEFINITIONS: [(&str, &str); 8] = [
       them cancel, \"slowdowns only\" counts them as none.",
     ),
     (
-        "lost CPU",
+        "overhead",
         "CPU time over the CPU time at the frequency of a program's own level, minus one: \
       the remote AVX overhead.",
     ),
