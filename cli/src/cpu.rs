@@ -2,9 +2,12 @@
 
 mod show;
 
+use std::path::{Path, PathBuf};
+
 use anyhow::Result;
 use clap::Subcommand;
 use cpu_model::{CpuTable, TurboMode, embedded};
+use serde::Serialize;
 
 use crate::{files, machine, terminal};
 
@@ -20,6 +23,10 @@ Examples:
 pub struct Args {
     #[command(subcommand)]
     action: Action,
+
+    /// Writes the same as JSON; - is standard output, then without the text
+    #[arg(long, value_name = "FILE", global = true)]
+    json: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
@@ -35,42 +42,60 @@ enum Action {
     /// Says whether a file is a CPU table that runs can use
     Check {
         /// The file
-        file: std::path::PathBuf,
+        file: PathBuf,
     },
+}
+
+/// A table as `list` and `check` sum it up.
+#[derive(Serialize)]
+struct Summary {
+    cpu: String,
+    complete: bool,
+    missing: Vec<String>,
+}
+
+impl Summary {
+    fn of(table: &CpuTable) -> Self {
+        let missing = table.missing();
+        Self { cpu: table.name.clone(), complete: missing.is_empty(), missing }
+    }
 }
 
 /// Runs the verb.
 pub fn run(args: Args) -> Result<()> {
+    let json = args.json.as_deref();
     match args.action {
-        Action::List => list(),
-        Action::Show { cpu } => terminal::print(&show::show(&machine::table(&cpu)?)),
+        Action::List => {
+            let tables = embedded()
+                .iter()
+                .map(|(name, _)| Ok(Summary::of(&CpuTable::by_name(name)?)))
+                .collect::<Result<Vec<_>>>()?;
+            let line = |summary: &Summary| match summary.complete {
+                true => format!("{:24} complete\n", summary.cpu),
+                false => format!("{:24} lacks {}\n", summary.cpu, summary.missing.join(", ")),
+            };
+            print(json, &tables, &tables.iter().map(line).collect::<String>())
+        }
+        Action::Show { cpu } => {
+            let table = machine::table(&cpu)?;
+            print(json, &table, &show::show(&table))
+        }
         Action::Check { file } => {
             let table = CpuTable::parse(&files::read_text(&file)?, &file.display().to_string())?;
-            let missing = table.missing();
-            if missing.is_empty() {
+            let summary = Summary::of(&table);
+            let text = if summary.complete {
                 table.model(TurboMode::On)?;
-                terminal::print(&format!("{}: complete, a run can use it\n", file.display()))
+                format!("{}: complete, a run can use it\n", file.display())
             } else {
-                terminal::print(&format!(
-                    "{}: well-formed; a run needs also: {}\n",
-                    file.display(),
-                    missing.join(", ")
-                ))
-            }
+                let missing = summary.missing.join(", ");
+                format!("{}: well-formed; a run needs also: {missing}\n", file.display())
+            };
+            print(json, &summary, &text)
         }
     }
 }
 
-fn list() -> Result<()> {
-    for (name, _) in embedded() {
-        let table = CpuTable::by_name(name)?;
-        let missing = table.missing();
-        let state = if missing.is_empty() {
-            "complete".to_owned()
-        } else {
-            format!("lacks {}", missing.join(", "))
-        };
-        terminal::print(&format!("{name:24} {state}\n"))?;
-    }
-    Ok(())
+fn print(json: Option<&Path>, value: &impl Serialize, text: &str) -> Result<()> {
+    let took_stdout = json.map(|path| files::write_json(path, value)).transpose()?;
+    if took_stdout == Some(true) { Ok(()) } else { terminal::print(text) }
 }

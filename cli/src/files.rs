@@ -54,6 +54,12 @@ pub fn write(path: &Path, contents: &[u8]) -> Result<()> {
     write_with(path, |output| output.write_all(contents).map_err(Into::into))
 }
 
+/// Writes a value as JSON, and returns whether that took standard output.
+pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<bool> {
+    write(path, (serde_json::to_string_pretty(value)? + "\n").as_bytes())?;
+    Ok(path == Path::new("-"))
+}
+
 /// Lets `fill` write a file that appears only when it is complete; `-` is standard output.
 pub fn write_with<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
     let writing = || format!("writing {}", path.display());

@@ -110,7 +110,7 @@ pub fn run(args: Args) -> Result<()> {
     }
     if let Some(path) = &args.json {
         let result = result(&scenario, cpu_name, &workload, &config, &outcome);
-        files::write(path, (serde_json::to_string_pretty(&result)? + "\n").as_bytes())?;
+        files::write_json(path, &result)?;
     }
     let mut written = [&args.output, &args.json].into_iter().flatten();
     if !written.any(|path| path == Path::new("-")) {

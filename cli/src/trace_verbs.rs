@@ -48,6 +48,9 @@ enum Action {
         /// Tasks to list
         #[arg(long, default_value_t = 20)]
         top: usize,
+        /// Writes everything as JSON; - is standard output, then without the text
+        #[arg(long, value_name = "FILE")]
+        json: Option<PathBuf>,
     },
     /// Says whether a history is sound
     Validate {
@@ -90,8 +93,13 @@ enum Format {
 pub fn run(args: Args) -> Result<()> {
     match args.action {
         Action::Import { file, output, json } => import(&file, &output, json.as_deref()),
-        Action::Info { file, top } => {
-            terminal::print(&print::info(&trace::info(&files::history(&file)?), top))
+        Action::Info { file, top, json } => {
+            let info = trace::info(&files::history(&file)?);
+            let took_stdout = json.map(|path| files::write_json(&path, &info)).transpose()?;
+            if took_stdout == Some(true) {
+                return Ok(());
+            }
+            terminal::print(&print::info(&info, top))
         }
         Action::Validate { file } => validate(&file),
         Action::Export { file, format, output } => {
@@ -139,7 +147,7 @@ fn import(path: &Path, output: &Path, json: Option<&Path>) -> Result<()> {
         terminal::print(&print::import_summary(&report))?;
     }
     if let Some(json) = json {
-        files::write(json, (serde_json::to_string_pretty(&report)? + "\n").as_bytes())?;
+        files::write_json(json, &report)?;
     }
     Ok(())
 }

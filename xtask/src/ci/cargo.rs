@@ -31,6 +31,14 @@ pub fn test() -> Result<Done> {
     Ok(Done::Passed)
 }
 
+/// An optimised simulator gives the same bytes as the one that was tested.
+pub fn release() -> Result<Done> {
+    run(cargo()
+        .args(["test", "--release", "--locked", "--quiet", "--package", "simulator"])
+        .args(["--test", "invariants", "golden"]))?;
+    Ok(Done::Passed)
+}
+
 /// The documentation builds without a warning.
 pub fn docs() -> Result<Done> {
     run(cargo()

@@ -17,6 +17,10 @@ const RUNS: &[(&str, &str)] = &[
     ("half-load", "fair-relative"),
     ("closed-form-relative", "fair"),
     ("amx-inference", "fair-isolation"),
+    ("light512", "cfs"),
+    ("light512", "muqss"),
+    ("parsec-x265-two-cores", "fair-isolation"),
+    ("parsec-x265-two-cores", "eevdf"),
 ];
 
 /// The checker's own tests hold, and it agrees with every run of the table.
