@@ -18,7 +18,7 @@ demo:
 	@scripts/setup.sh demo
 	@cargo build --release --locked -p evenkeel
 	@mkdir -p out
-	@$(EVENKEEL) compare parsec-x265 --replicates 12 --page out/demo.html --json out/demo.json
+	@$(EVENKEEL) compare parsec-x265 --replicates 10 --page out/demo.html --json out/demo.json
 
 .PHONY: setup
 setup:
