@@ -12,7 +12,7 @@ use crate::error::SimError;
 use crate::outcome::{Loss, Outcome};
 use crate::recorder::tid;
 use crate::sched::{Charged, Scheduler, Stop, Wake};
-use crate::sensors::Sensors;
+use crate::sensors::{Place, Sensors};
 use crate::task::{self, Next, Slice, State};
 use crate::timers::NEVER;
 use crate::world::{Timer, World};
@@ -346,10 +346,10 @@ impl<S: Scheduler> Engine<'_, S> {
     /// Tells sensors and scheduler what the running task did since the last time.
     fn account(&mut self, cpu: usize, task: usize, stop: Stop) {
         self.world.close(cpu);
-        let row = self.world.row_of(cpu);
+        let place = Place { cpu, turbo_row: self.world.row_of(cpu) };
         let now_ns = self.world.now_ns;
         let slice = std::mem::take(&mut self.world.tasks[task].slice);
-        let observed = self.sensors.stopped(cpu, task, &slice, stop, row, self.world.model, now_ns);
+        let observed = self.sensors.stopped(place, task, &slice, stop, self.world.model, now_ns);
         self.world.cpus[cpu].since_ns = now_ns;
         let charged = self.scheduler.stop(&self.world, cpu, task, &observed, stop);
         self.book(task, &charged);

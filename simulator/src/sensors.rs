@@ -34,6 +34,13 @@ pub(crate) struct Observed {
     pub lost_ns: Option<u64>,
 }
 
+/// Where a slice ran, and at which row of the turbo table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub cpu: usize,
+    pub turbo_row: usize,
+}
+
 /// Per task: what has been learned of it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Learned {
@@ -124,14 +131,14 @@ impl Sensors {
     /// A task is accounted.
     pub(crate) fn stopped(
         &mut self,
-        cpu: usize,
+        place: Place,
         task: usize,
         slice: &Slice,
         stop: Stop,
-        turbo_row: usize,
         model: &CpuModel,
         now_ns: u64,
     ) -> Observed {
+        let Place { cpu, turbo_row } = place;
         let observed = match self.set {
             SensorSet::D7 => self.counted(cpu, slice, &model.turbo),
             SensorSet::Truth => Observed {

@@ -221,9 +221,13 @@ impl<'a> Fields<'a> {
     }
 
     fn path_of(&self, key: &str) -> String {
-        let key: String = key.chars().take(64).collect();
-        let key = key.escape_debug();
-        if self.path.is_empty() { key.to_string() } else { format!("{}.{key}", self.path) }
+        // TOML allows a key without letters; a reader must see it.
+        let key: String = if key.is_empty() {
+            "\"\"".to_owned()
+        } else {
+            key.chars().take(64).flat_map(char::escape_debug).collect()
+        };
+        if self.path.is_empty() { key } else { format!("{}.{key}", self.path) }
     }
 
     pub(super) fn get(&self, key: &str) -> Option<Node<'a>> {

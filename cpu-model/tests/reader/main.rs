@@ -80,6 +80,12 @@ fn unknown_and_absent_fields_are_refused() {
              threads, ref_mhz",
         ),
         (
+            "threads = 2",
+            "\"\" = 2",
+            "10: machine.\"\": found an unknown field, expected one of source, packages, cores, \
+             threads, ref_mhz",
+        ),
+        (
             "fast = 2000",
             "quick = 2000",
             "26: turbo_off.mhz.quick: found an unknown field, expected one of fast, slow",

@@ -25,9 +25,15 @@ pub fn build() -> Result<Done> {
     Ok(Done::Passed)
 }
 
+/// Seed of the property tests: one of them fails for a change, not for bad luck. Run by hand
+/// without it they try new inputs each time.
+const SEED: &str = "20261121";
+
 /// Every test passes.
 pub fn test() -> Result<Done> {
-    run(cargo().args(["test", "--workspace", "--locked", "--no-fail-fast", "--quiet"]))?;
+    run(cargo()
+        .args(["test", "--workspace", "--locked", "--no-fail-fast", "--quiet"])
+        .env("PROPTEST_RNG_SEED", SEED))?;
     Ok(Done::Passed)
 }
 
