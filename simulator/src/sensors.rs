@@ -146,7 +146,14 @@ impl Sensors {
                 last_user: slice.lost_to.unwrap_or(NOBODY),
                 ..self.counted(cpu, slice, &model.turbo)
             },
-            SensorSet::Xinuse | SensorSet::FpRetired | SensorSet::Rules => {
+            SensorSet::Xinuse => {
+                // The register state is saved after the slice was accounted: evidence is late.
+                self.believe(cpu, 0, model, now_ns);
+                let observed = self.inferred(cpu, task, slice, turbo_row, &model.turbo, now_ns);
+                self.learn(task, slice, stop, now_ns);
+                observed
+            }
+            SensorSet::FpRetired | SensorSet::Rules => {
                 self.learn(task, slice, stop, now_ns);
                 self.believe(cpu, 0, model, now_ns);
                 self.inferred(cpu, task, slice, turbo_row, &model.turbo, now_ns)

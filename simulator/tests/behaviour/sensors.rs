@@ -43,6 +43,26 @@ fn perfect_knowledge_leaves_no_more_than_the_sensors_do() {
     }
 }
 
+/// Names decide under `rules`: who really runs 512-bit code must not show.
+#[test]
+fn wrong_names_bill_the_wrong_task() {
+    let mut workload = empty(machine(2, 2));
+    add(&mut workload, Role::Foreground, 4, &saturating(Class::Scalar, Some(1000)));
+    add(&mut workload, Role::Background, 4, &saturating(Class::Avx512Heavy, None));
+    let culprits = |thread: &scenarios::Thread| thread.application == 1;
+    for thread in &mut workload.threads {
+        let named = if culprits(thread) { Class::Scalar } else { Class::Avx512Heavy };
+        thread.ruled_class = Some(named);
+    }
+    let outcome = run(&workload, &isolation(SensorSet::Rules));
+    let billed = |wanted: bool| -> u64 {
+        let tasks = workload.threads.iter().zip(&outcome.tasks);
+        tasks.filter(|(t, _)| culprits(t) == wanted).map(|(_, task)| task.billed_ns).sum()
+    };
+    assert_eq!(billed(true), 0);
+    assert!(billed(false) > 0);
+}
+
 /// License cycles and stalls give what was lost to within a tenth (D 7.4.2).
 #[test]
 fn counters_measure_the_loss() {
