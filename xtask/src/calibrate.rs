@@ -42,7 +42,7 @@ const UNKNOWN: [(&str, f64, f64); 7] = [
 #[derive(clap::Args)]
 pub struct Args {
     /// Sets to keep
-    #[arg(long, default_value_t = 20)]
+    #[arg(long, default_value_t = 24)]
     sets: usize,
     /// Seed of the drawn parameters
     #[arg(long, default_value_t = 1)]

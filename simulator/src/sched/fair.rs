@@ -27,7 +27,7 @@ const SLEEPER_CREDIT_NS: u64 = 12_000_000;
 /// on 8 and more CPUs (CFS 5.9, `wakeup_gran`).
 const WAKEUP_GRANULARITY_NS: u64 = 4_000_000;
 const NICE_0_WEIGHT: u32 = 1024;
-/// Above any virtual time that a run reaches.
+/// Above any time and virtual time that a run reaches.
 const BASE: u64 = 1 << 62;
 
 /// The queue of the tasks that share an affinity mask, in one group of CPUs.
@@ -156,12 +156,12 @@ impl Fair {
         if world.tasks[task].weight < NICE_0_WEIGHT {
             return 0;
         }
-        BASE.saturating_sub(self.vtime[task]).saturating_add(world.now_ns)
+        (BASE + world.now_ns).saturating_sub(self.vtime[task])
     }
 
     fn is_beyond(&self, world: &World, package: usize, vtime: u64) -> bool {
         let (key, _) = self.latest[package].first();
-        key != NEVER && world.now_ns.saturating_add(BASE.saturating_sub(key)) > vtime
+        key != NEVER && (BASE + world.now_ns).saturating_sub(key) > vtime
     }
 
     fn note_running(&mut self, world: &World, cpu: usize, key: u64) {

@@ -112,9 +112,19 @@ impl<D: Discipline> PerCpu<D> {
         here < there
     }
 
+    /// The target, else the CPU before it, if it is idle and as near.
+    fn idle_of_two(&self, world: &World, prev: usize, target: usize) -> Option<usize> {
+        let near = world.topology.package_of(prev) == world.topology.package_of(target);
+        if self.is_idle(target) {
+            Some(target)
+        } else {
+            (near && self.is_idle(prev)).then_some(prev)
+        }
+    }
+
     /// The task's recently used CPU, if it is idle and near.
-    fn take_recent(
-        &mut self,
+    fn usable_recent(
+        &self,
         world: &World,
         mask: &Mask,
         task: usize,
@@ -137,21 +147,17 @@ impl<D: Discipline> PerCpu<D> {
         target: usize,
         this: usize,
     ) -> usize {
-        if self.is_idle(target) {
-            return target;
+        if let Some(cpu) = self.idle_of_two(world, prev, target) {
+            return cpu;
         }
-        let package = world.topology.package_of(target);
-        if prev != target && world.topology.package_of(prev) == package && self.is_idle(prev) {
-            return prev;
-        }
-        if let Some(recent) = self.take_recent(world, mask, task, prev, target) {
+        if let Some(recent) = self.usable_recent(world, mask, task, prev, target) {
             self.entities[task].recent_cpu = prev;
             return recent;
         }
         if let Some(cpu) = self.idle_core(world, mask, target) {
             return cpu;
         }
-        let span = world.topology.cpus_of_package(package);
+        let span = world.topology.cpus_of_package(world.topology.package_of(target));
         let budget = span.len() as u64 * (self.queues[this].avg_idle_ns / 512);
         let looks = if budget > 4 * (SCAN_COST_NS + 1) { budget / (SCAN_COST_NS + 1) } else { 4 };
         let looks = usize::try_from(looks.saturating_sub(1)).unwrap_or(usize::MAX);
@@ -171,15 +177,12 @@ impl<D: Discipline> PerCpu<D> {
         prev: usize,
         target: usize,
     ) -> usize {
-        if self.is_idle(target) {
-            return target;
+        if let Some(cpu) = self.idle_of_two(world, prev, target) {
+            return cpu;
         }
         let package = world.topology.package_of(target);
         let near = world.topology.package_of(prev) == package;
-        if prev != target && near && self.is_idle(prev) {
-            return prev;
-        }
-        let recent = self.take_recent(world, mask, task, prev, target);
+        let recent = self.usable_recent(world, mask, task, prev, target);
         self.entities[task].recent_cpu = prev;
         if let Some(recent) = recent {
             return recent;
