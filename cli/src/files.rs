@@ -39,14 +39,9 @@ pub fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Reads a history; names that its writer did not clean of control characters are cleaned.
+/// Reads a history.
 pub fn history(path: &Path) -> Result<History> {
-    let mut history = History::read(open(path)?).with_context(|| path.display().to_string())?;
-    for task in &mut history.header.tasks {
-        task.comm = trace::clean(task.comm.as_bytes());
-        task.app = trace::clean(task.app.as_bytes());
-    }
-    Ok(history)
+    History::read(open(path)?).with_context(|| path.display().to_string())
 }
 
 /// Writes a file whole or not at all; `-` is standard output.

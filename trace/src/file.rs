@@ -172,7 +172,12 @@ impl History {
             zstd::Decoder::new(input).map_err(|source| ReadError::Damaged { line: 1, source })?;
         let mut lines = Lines { input: BufReader::with_capacity(CHUNK, decoder), line: 0 };
         read_magic(&mut lines)?;
-        let history = read_body(&mut lines)?;
+        let mut history = read_body(&mut lines)?;
+        // Whoever wrote the file may have left names as they were.
+        for task in &mut history.header.tasks {
+            task.comm = crate::clean(task.comm.as_bytes());
+            task.app = crate::clean(task.app.as_bytes());
+        }
         let problems = crate::validate(&history);
         if problems.is_empty() { Ok(history) } else { Err(invalid(&problems)) }
     }
