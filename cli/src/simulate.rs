@@ -59,11 +59,15 @@ struct RunResult<'a> {
     cpu: &'a str,
     scenario: &'a str,
     scheduler: &'a str,
+    sensors: &'a str,
     seed: u64,
     smt_share_permille: u32,
     turbo_cores: Option<u32>,
     turbo: bool,
     tasks: Vec<TaskResult<'a>>,
+    losses: Vec<LossResult<'a>>,
+    /// Ends of slices after which the same task went on: histories show switches alone.
+    renewals: Vec<RenewalResult>,
     level_ns: &'a [u64],
     throttled_ns: u64,
     busy_ns: u64,
@@ -78,6 +82,7 @@ struct RunResult<'a> {
 struct TaskResult<'a> {
     tid: usize,
     name: &'a str,
+    application: &'a str,
     cpu_time_ns: u64,
     lost_ns: u64,
     ref_cycles: u64,
@@ -87,6 +92,20 @@ struct TaskResult<'a> {
     refunded_ns: u64,
     billed_ns: u64,
     completion_ns: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct LossResult<'a> {
+    victim: &'a str,
+    culprit: &'a str,
+    lost_ns: u64,
+    repaid_ns: u64,
+}
+
+#[derive(Serialize)]
+struct RenewalResult {
+    t: u64,
+    task: u32,
 }
 
 /// Runs the verb.
@@ -109,8 +128,8 @@ pub fn run(args: Args) -> Result<()> {
         files::write_with(path, |output| Ok(history.write(output).map(|_| ())?))?;
     }
     if let Some(path) = &args.json {
-        let result = result(&scenario, cpu_name, &workload, &config, &outcome);
-        files::write_json(path, &result)?;
+        let names = Names { scenario: &scenario.name, cpu: cpu_name, sensors: sensors.name() };
+        files::write_json(path, &result(names, &workload, &config, &outcome))?;
     }
     let mut written = [&args.output, &args.json].into_iter().flatten();
     if !written.any(|path| path == Path::new("-")) {
@@ -161,16 +180,24 @@ fn position(flag: &str, names: &[&str], name: &str) -> Result<usize> {
     }
 }
 
-fn result<'a>(
-    scenario: &'a Scenario,
+/// What the command line called its inputs.
+struct Names<'a> {
+    scenario: &'a str,
     cpu: &'a str,
+    sensors: &'a str,
+}
+
+fn result<'a>(
+    names: Names<'a>,
     workload: &'a scenarios::Workload,
     config: &'a simulator::Config,
     outcome: &'a Outcome,
 ) -> RunResult<'a> {
+    let application = |index: u32| workload.applications[index as usize].name.as_str();
     let tasks = outcome.tasks.iter().enumerate().map(|(index, task)| TaskResult {
         tid: index + 1,
         name: &workload.threads[index].name,
+        application: application(workload.threads[index].application),
         cpu_time_ns: task.cpu_time_ns,
         lost_ns: task.lost_ns,
         ref_cycles: task.ref_cycles,
@@ -181,16 +208,26 @@ fn result<'a>(
         billed_ns: task.billed_ns,
         completion_ns: task.completion_ns,
     });
+    let losses = outcome.losses.iter().map(|loss| LossResult {
+        victim: application(loss.victim),
+        culprit: application(loss.culprit),
+        lost_ns: loss.lost_ns,
+        repaid_ns: loss.repaid_ns,
+    });
+    let renewals = outcome.renewals.iter();
     RunResult {
         schema: 1,
-        cpu,
-        scenario: &scenario.name,
+        cpu: names.cpu,
+        scenario: names.scenario,
         scheduler: config.scheduler.name(),
+        sensors: names.sensors,
         seed: config.seed,
         smt_share_permille: config.smt_share_permille,
         turbo_cores: workload.machine.turbo_cores,
         turbo: workload.machine.turbo,
         tasks: tasks.collect(),
+        losses: losses.collect(),
+        renewals: renewals.map(|one| RenewalResult { t: one.time_ns, task: one.tid }).collect(),
         level_ns: &outcome.level_ns,
         throttled_ns: outcome.throttled_ns,
         busy_ns: outcome.busy_ns,

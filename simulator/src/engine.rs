@@ -9,7 +9,7 @@ use trace::{Event, SwitchState};
 
 use crate::config::Config;
 use crate::error::SimError;
-use crate::outcome::{Loss, Outcome};
+use crate::outcome::{Loss, Outcome, Renewal};
 use crate::recorder::tid;
 use crate::sched::{Charged, Scheduler, Stop, Wake};
 use crate::sensors::{Place, Sensors};
@@ -37,6 +37,7 @@ struct Engine<'a, S> {
     semaphores: Vec<(u64, VecDeque<usize>)>,
     foreground_left: usize,
     repaid_ns: Vec<u64>,
+    renewals: Vec<Renewal>,
     latency: Histogram<u64>,
     events: u64,
     switches: u64,
@@ -67,6 +68,7 @@ pub(crate) fn run<S: Scheduler>(
         locks: vec![(None, VecDeque::new()); workload.locks as usize],
         semaphores: vec![(0, VecDeque::new()); workload.semaphores as usize],
         repaid_ns: vec![0; applications * applications],
+        renewals: Vec::new(),
         latency,
         events: 0,
         switches: 0,
@@ -390,6 +392,9 @@ impl<S: Scheduler> Engine<'_, S> {
             self.world.tasks[task].state = State::Running(cpu);
             self.sensors.started(cpu, task, self.world.model, self.world.now_ns);
             self.use_registers_again(task, cpu);
+            if self.world.recorder.is_some() {
+                self.renewals.push(Renewal { time_ns: self.world.now_ns, tid: tid(task) });
+            }
             return;
         }
         self.record_switch(cpu, prev, next);
@@ -567,6 +572,7 @@ impl<S: Scheduler> Engine<'_, S> {
             events: self.events,
             wake_latency_ns: self.latency,
             history: world.recorder.map(|recorder| recorder.finish(now_ns, &cpu, facts)),
+            renewals: self.renewals,
         }
     }
 }

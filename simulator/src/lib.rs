@@ -25,7 +25,7 @@ pub use config::{
     Compensation, Config, Costs, EevdfKernel, Queues, RqSharing, Scheduler, SensorSet,
 };
 pub use error::SimError;
-pub use outcome::{Loss, Outcome, TaskOutcome};
+pub use outcome::{Loss, Outcome, Renewal, TaskOutcome};
 
 use cpu_model::CpuModel;
 use scenarios::Workload;

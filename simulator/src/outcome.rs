@@ -40,6 +40,15 @@ pub struct Loss {
     pub repaid_ns: u64,
 }
 
+/// A slice that ended without a switch: the task was accounted and chosen again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Renewal {
+    /// When.
+    pub time_ns: u64,
+    /// The task, as histories number it.
+    pub tid: u32,
+}
+
 /// Everything one run yields. A function of workload, CPU, configuration and seed alone.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -69,4 +78,6 @@ pub struct Outcome {
     pub wake_latency_ns: Histogram<u64>,
     /// Every switch, wake-up, phase and license change, when asked for.
     pub history: Option<History>,
+    /// Ends of slices that the history does not show, in order; empty without a history.
+    pub renewals: Vec<Renewal>,
 }
