@@ -73,15 +73,31 @@ def check(header, records, cpu, outcome):
         violations += [{"kind": kind, "what": words} for kind, words in found]
     tasks = [compare.task_result(task, cpu) for task in replay.tasks.values()]
     cores = [{"level_ns": core.level_ns} for core in replay.cores]
-    return {**compare.totals(replay), "tasks": tasks, "cores": cores}, violations
+    losses = compare.loss_results(replay.losses)
+    result = {**compare.totals(replay), "tasks": tasks, "losses": losses, "cores": cores}
+    return result, violations
 
 
 def run_of(outcome):
     try:
-        share = outcome["smt_share_permille"]
-        return Run(share, outcome["turbo_cores"], outcome["turbo"])
+        return Run(
+            smt_share_permille=outcome["smt_share_permille"],
+            turbo_cores=outcome["turbo_cores"],
+            turbo=outcome["turbo"],
+            scheduler=outcome["scheduler"],
+            sensors=outcome["sensors"],
+            renewals=[renewal(one) for one in outcome["renewals"]],
+        )
     except KeyError as error:
         raise BadInput(f"the outcome does not state {error.args[0]}") from error
+    except TypeError as error:
+        raise BadInput(f"the outcome garbles {error}") from error
+
+
+def renewal(stated):
+    if not (history.is_count(stated["t"]) and history.is_count(stated["task"])):
+        raise BadInput(f"the outcome's renewals: {stated} is no time and task")
+    return {"t": stated["t"], "task": stated["task"]}
 
 
 def write_json(path, value):

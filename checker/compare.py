@@ -1,10 +1,11 @@
 """Compares what a simulator states with what its history comes to."""
 
+import compensation
 from model import RATE_STEP
 
 # Relative error of sums of up to a million doubles, far above what they can reach.
 DOUBLES = 1e-9
-EXACT_TASK = ("cpu_time_ns", "slices", "migrations", "completion_ns")
+EXACT_TASK = ("application", "cpu_time_ns", "slices", "migrations", "completion_ns")
 
 
 def totals(replay):
@@ -32,6 +33,7 @@ def task_result(task, cpu):
     below = (rates_ns + task.steps * cpu.fastest) * cycles_per_ns + task.steps
     return {
         "tid": task.tid,
+        "application": task.app,
         "cpu_time_ns": task.cpu_time_ns,
         "slices": task.slices,
         "migrations": task.migrations,
@@ -43,6 +45,19 @@ def task_result(task, cpu):
         "lost_ns": task.lost_ns,
         "lost_ns_width": task.lost_error_ns + task.losing_pieces + 1,
     }
+
+
+def loss_results(losses):
+    """Who lost how much to whom, and the bound on both sides (README)."""
+    return [
+        {
+            "victim": victim,
+            "culprit": culprit,
+            "lost_ns": lost_ns,
+            "lost_ns_width": losses.error_ns[victim, culprit] + DOUBLES * lost_ns + 1,
+        }
+        for (victim, culprit), lost_ns in sorted(losses.lost_ns.items())
+    ]
 
 
 def compare(replay, outcome):
@@ -62,6 +77,10 @@ def compare(replay, outcome):
     for tid in sorted(stated_tasks.keys() & replay.tasks.keys()):
         result = task_result(replay.tasks[tid], replay.cpu)
         yield from compare_task(result, stated_tasks[tid])
+    yield from compare_losses(replay.losses, outcome["losses"])
+    yield from compensation.invariants(outcome)
+    if replay.run.sensors == "truth":
+        yield from replay.compensation.compare(outcome)
 
 
 def compare_task(ours, stated):
@@ -75,6 +94,19 @@ def compare_task(ours, stated):
     if abs(stated["lost_ns"] - ours["lost_ns"]) > ours["lost_ns_width"]:
         lost, width = ours["lost_ns"], ours["lost_ns_width"]
         yield "lost_ns", f"{who}: stated {stated['lost_ns']}, not {lost:.0f} +- {width:.0f}"
+
+
+def compare_losses(losses, stated_losses):
+    stated = compensation.by_pair(stated_losses, "lost_ns")
+    ours = {(loss["victim"], loss["culprit"]): loss for loss in loss_results(losses)}
+    for victim, culprit in sorted(stated.keys() | ours.keys()):
+        there = stated[victim, culprit]
+        nothing = {"lost_ns": 0.0, "lost_ns_width": 0.0}
+        loss = ours.get((victim, culprit), nothing)
+        lost, width = loss["lost_ns"], loss["lost_ns_width"]
+        if abs(there - lost) > width:
+            words = f"{victim} to {culprit}: stated {there}, not {lost:.0f} +- {width:.0f}"
+            yield "losses", words
 
 
 def trimmed(levels, count):

@@ -89,8 +89,11 @@ def check_header(header, place):
         raise BadInput(f"{place}: cpus: not a whole number of packages")
     if header["end_ns"] < header["start_ns"]:
         raise BadInput(f"{place}: the end is before the start")
-    if not all(isinstance(task, dict) and is_count(task.get("tid")) for task in header["tasks"]):
-        raise BadInput(f"{place}: tasks: expected objects with a tid")
+    for task in header["tasks"]:
+        if not isinstance(task, dict) or not is_count(task.get("tid")):
+            raise BadInput(f"{place}: tasks: expected objects with a tid")
+        if not isinstance(task.get("app"), str):
+            raise BadInput(f"{place}: tasks: task {task['tid']} has no app")
 
 
 def check_record(record, place):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from compensation import Slice
 from license_machine import FULL, Demand
 
 CLASSES = {
@@ -24,6 +25,10 @@ class Run:
     smt_share_permille: int = 625
     turbo_cores: int | None = None
     turbo: bool = True
+    scheduler: str | None = None
+    sensors: str | None = None
+    # Ends of slices that the history does not show: (time, task).
+    renewals: list = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,7 @@ class Task:
     """A task's state, and what it got so far."""
 
     tid: int
+    app: str
     state: str = "new"
     cpu: int | None = None
     last_cpu: int | None = None
@@ -57,6 +63,7 @@ class Task:
     lost_ns: float = 0.0
     slices: int = 0
     migrations: int = 0
+    slice: Slice = field(default_factory=Slice)
     # For the bounds of compare.py.
     steps: int = 0
     phaseless_ns: float = 0.0
@@ -66,6 +73,7 @@ class Task:
     def runs(self, dt, pace):
         """The task runs for `dt` at that pace."""
         self.cpu_time_ns += dt
+        self.slice.time_ns += dt
         work = dt * pace.rate
         overhead = min(work, self.overhead_left)
         self.overhead_left -= overhead
@@ -74,9 +82,14 @@ class Task:
         if self.phase is NO_PHASE:
             self.phaseless_ns += work - overhead
         if pace.losing:
-            self.lost_ns += dt * pace.loss
-            self.lost_error_ns += dt * pace.loss_error
-            self.losing_pieces += 1
+            self.loses(dt * pace.loss, dt * pace.loss_error)
+
+    def loses(self, lost_ns, error_ns):
+        self.lost_ns += lost_ns
+        self.lost_error_ns += error_ns
+        self.losing_pieces += 1
+        self.slice.lost_ns += lost_ns
+        self.slice.error_ns += error_ns
 
 
 @dataclass(frozen=True)
@@ -102,21 +115,28 @@ class Core:
     stated_khz: int | None = None
     # Whether a task ran on it until this instant.
     was_active: bool = False
+    # By thread: how fast its task gets on, and who answers for what it loses.
     paces: list = field(default_factory=list)
+    culprits: list = field(default_factory=list)
 
     def tasks(self):
         return [task for task in self.running if task is not None]
 
 
-def core_demand(cpu, phases):
-    """What the phases that run on one core demand together."""
+def class_levels(cpu, phases):
+    """The level that each class on one core demands; the rates of siblings add up."""
     sums = {}
     for phase in phases:
         sums[phase.name] = sums.get(phase.name, 0) + phase.rate_permille
-    levels = {name: cpu.level_demanded(name, rate) for name, rate in sums.items()}
+    return {name: cpu.level_demanded(name, rate) for name, rate in sums.items()}
+
+
+def core_demand(cpu, phases):
+    """What the phases that run on one core demand together."""
+    levels = class_levels(cpu, phases)
     level = max(levels.values(), default=0)
     heavy = any(CLASSES[name][1] for name in levels if levels[name] == level)
-    return Demand(level, max((CLASSES[name][0] for name in sums), default=0), heavy)
+    return Demand(level, max((CLASSES[name][0] for name in levels), default=0), heavy)
 
 
 def domain_demand(demands):
@@ -148,7 +168,7 @@ def pace(cpu, run, row, machine, phase, sibling):
 
     actual = at(level, permille)
     own = cpu.level_demanded(phase.name, phase.rate_permille)
-    needless = machine.is_widening() and CLASSES[phase.name][0] < machine.width
+    needless = machine.is_widening() and CLASSES[phase.name][0] < machine.demand.width
     if machine.reached_level() <= own and not needless:
         return Pace(actual)
     ideal = at(own, FULL)

@@ -2,12 +2,16 @@
 
 import heapq
 from itertools import groupby
+from operator import itemgetter
 
 import rules
+from blame import Holders, Losses
+from compensation import Compensation
 from license_machine import LicenseMachine
 from model import Core, Task, core_demand, domain_demand, pace
 
 STATED = ("license", "frequency")
+
 
 class Replay:
     """The machine. `violations` says what cannot be, as (time, kind, words)."""
@@ -18,7 +22,7 @@ class Replay:
         self.per_package = header["cores_per_package"]
         self.start_ns = self.now = header["start_ns"]
         self.end_ns = header["end_ns"]
-        self.tasks = {task["tid"]: Task(task["tid"]) for task in header["tasks"]}
+        self.tasks = {task["tid"]: Task(task["tid"], task["app"]) for task in header["tasks"]}
         cores = self.cpus // self.threads
         self.cores = [
             Core([None] * self.threads, [0] * cpu.levels, self.now) for _ in range(cores)
@@ -26,6 +30,9 @@ class Replay:
         self.active = [0] * (cores // self.per_package)
         self.domain_size = self.per_package if cpu.license_domain == "package" else 1
         self.licenses = [LicenseMachine(cpu) for _ in range(cores // self.domain_size)]
+        self.holders = [Holders(cpu) for _ in self.licenses]
+        self.losses = Losses()
+        self.compensation = Compensation(run.scheduler)
         self.deadlines = []
         # What changed at this instant: occupied cores or phases, and license domains.
         self.touched_cores, self.touched_domains = set(), set()
@@ -39,7 +46,10 @@ class Replay:
 
     def play(self, records):
         """All records, then what is left until the end of the history."""
-        for time, instant in groupby(self.in_order(records), key=lambda record: record["t"]):
+        at = itemgetter("t")
+        renewals = [{**renewal, "e": "renewal"} for renewal in self.run.renewals]
+        everything = heapq.merge(self.in_order(records), sorted(renewals, key=at), key=at)
+        for time, instant in groupby(everything, key=at):
             self.run_deadlines(time)
             self.at(time, list(instant))
         if self.now > self.end_ns:
@@ -117,10 +127,9 @@ class Replay:
             self.touched_domains.add(core // self.domain_size)
         for domain in sorted(self.touched_domains):
             first = domain * self.domain_size
-            demands = [
-                core_demand(self.cpu, [task.phase for task in core.tasks()])
-                for core in self.cores[first : first + self.domain_size]
-            ]
+            running = [core.tasks() for core in self.cores[first : first + self.domain_size]]
+            demands = [core_demand(self.cpu, [task.phase for task in tasks]) for tasks in running]
+            self.holders[domain].update(running)
             machine = self.licenses[domain]
             machine.tell(domain_demand(demands), self.active[self.package_of(domain)], self.now)
             if machine.deadline() is not None:
@@ -144,6 +153,7 @@ class Replay:
             core.effect = machine.effect()
             core.khz = self.cpu.khz(row, core.effect[0], self.run.turbo)
             core.paces = [self.pace(core, thread, row, machine) for thread in range(self.threads)]
+            core.culprits = self.culprits(core, index // self.domain_size)
 
     def row(self, active_cores):
         return self.cpu.row(self.run.turbo_cores or active_cores)
@@ -155,10 +165,22 @@ class Replay:
         siblings = [other.phase for other in core.tasks() if other is not task]
         sibling = siblings[0] if siblings else None
         key = (row, machine.effect(), machine.reached_level(), machine.is_widening())
-        key += (machine.width, task.phase, sibling)
+        key += (machine.demand.width, task.phase, sibling)
         if key not in self.paces:
             self.paces[key] = pace(self.cpu, self.run, row, machine, task.phase, sibling)
         return self.paces[key]
+
+    def culprits(self, core, domain):
+        """By thread: who answers for what its task loses from now on."""
+        machine, holders = self.licenses[domain], self.holders[domain]
+        culprits = []
+        for task, pace_now in zip(core.running, core.paces):
+            found = []
+            if pace_now is not None and pace_now.loss > 0:
+                own = self.cpu.level_demanded(task.phase.name, task.phase.rate_permille)
+                found = holders.culprits(task, own, machine)
+            culprits.append(found)
+        return culprits
 
     def hear(self, records):
         """Compares the licenses and frequencies that the history states with those in force."""
@@ -221,6 +243,17 @@ class Replay:
         core.level_ns[level] += dt * running
         if permille < 1000:
             self.throttled_ns += dt * running
-        for task, task_pace in zip(core.running, core.paces):
-            if task is not None:
-                task.runs(dt, task_pace)
+        for task, task_pace, culprits in zip(core.running, core.paces, core.culprits):
+            if task is None:
+                continue
+            task.runs(dt, task_pace)
+            if task_pace.loss > 0:
+                lost_ns, error_ns = dt * task_pace.loss, dt * task_pace.loss_error
+                self.losses.add(task, culprits, lost_ns, error_ns)
+                if culprits:
+                    task.slice.culprit = culprits[-1]
+
+    def account(self, task):
+        """The task leaves its CPU or begins another slice there."""
+        self.book(self.cores[task.cpu // self.threads])
+        self.compensation.account(task)

@@ -34,6 +34,8 @@ def switch(replay, record):
     there_tid = 0 if there is None else there.tid
     if there_tid != prev:
         replay.complain("switch", f"cpu {cpu}: task {prev} leaves, but {there_tid} is there")
+    if there is not None:
+        replay.account(there)
     replay.put(cpu, None)
     if there is not None:
         there.state, there.cpu = state, None
@@ -122,6 +124,14 @@ def overhead(replay, record):
     task.overhead_left += record["ns"]
 
 
+def renewal(replay, record):
+    """No event of histories: the outcome says that a slice ends and the task goes on."""
+    task = known_task(replay, record["task"], record)
+    # One that comes at this instant, or has just left, has no slice that could end.
+    if task is not None and task.cpu is not None:
+        replay.account(task)
+
+
 def of_recordings(replay, record):
     replay.complain("event", f"{record['e']} does not belong in a simulated history")
 
@@ -133,6 +143,7 @@ RULES = {
     "migrate": migrate,
     "phase": phase,
     "overhead": overhead,
+    "renewal": renewal,
     "registers": of_recordings,
     "runtime": of_recordings,
 }

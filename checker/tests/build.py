@@ -10,7 +10,10 @@ import cpu_table
 
 TABLES = Path(__file__).resolve().parents[2] / "cpu-model" / "tables"
 US = 1000
-RUN = {"smt_share_permille": 625, "turbo_cores": None, "turbo": True}
+RUN = {
+    "smt_share_permille": 625, "turbo_cores": None, "turbo": True,
+    "scheduler": "fair", "sensors": "d7", "renewals": [], "losses": [],
+}
 
 
 def table(name="xeon-gold-6130"):
@@ -26,7 +29,7 @@ def header(end_ns, tasks, cpus=32, threads=2, package=16):
         "end_ns": end_ns,
         "threads_per_core": threads,
         "cores_per_package": package,
-        "tasks": [{"tid": tid, "comm": "t", "app": "a"} for tid in range(1, tasks + 1)],
+        "tasks": [{"tid": tid, "comm": "t", "app": f"a{tid}"} for tid in range(1, tasks + 1)],
     }
 
 

@@ -51,6 +51,26 @@ class Files(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("license: 0 ns: core 0", out)
 
+    def test_an_outcome_that_lacks_or_garbles_something_exits_2(self):
+        file = self.write("h.ektrace", text(header(END, 2), history()))
+        spoilt = [
+            ("does not state sensors", lambda stated: stated.pop("sensors")),
+            ("does not state renewals", lambda stated: stated.pop("renewals")),
+            ("lacks or garbles 'losses'", lambda stated: stated.pop("losses")),
+            ("renewals: ", lambda stated: stated["renewals"].append({"t": "1", "task": 2})),
+            ("garbles ", lambda stated: stated["renewals"].append(7)),
+            ("'repaid_ns'", lambda stated: stated["losses"][0].pop("repaid_ns")),
+            ("'billed_ns'", lambda stated: stated["tasks"][1].pop("billed_ns")),
+        ]
+        for words, spoil in spoilt:
+            stated = outcome()
+            spoil(stated)
+            code, _, err = self.run_check(
+                file, "--outcome", self.write("o.json", json.dumps(stated))
+            )
+            self.assertEqual(code, 2, words)
+            self.assertIn(words, err)
+
     @unittest.skipUnless(shutil.which("zstd"), "needs the zstd command")
     def test_a_compressed_history_is_read(self):
         plain = text(header(END, 2), history()).encode()
@@ -72,6 +92,7 @@ class Files(unittest.TestCase):
             ":3: unknown event": whole.replace('"switch"', '"leap"', 1),
             ":3: cpu: -1": whole.replace('"cpu": 0, "prev"', '"cpu": -1, "prev"', 1),
             "end of another": "".join(lines[:1] + lines[2:]),
+            "task 2 has no app": whole.replace('"app": "a2"', '"pid": 2'),
             "simulated": whole.replace('"simulated"', '"recorded"'),
         }
         for words, content in broken.items():

@@ -1,0 +1,185 @@
+"""Losses, refunds and bills: planted errors are found, and found for what they are."""
+
+import unittest
+
+import cpu_table
+from model import Run
+from replay import Replay
+from tests.build import (
+    US, RUN, header, heavy_rise_few, in_time, judge, phase, starts, switch, table, wake,
+)
+
+END = 2100 * US
+# Task 3 loses to task 1 until 1 ms, then to task 2, which took the level over; by D 3.2.2 a
+# rise costs it 52,770 ns and level 2 two of 37 ns.
+TO_FIRST, TO_SECOND = 103_040, 54_054
+# A slice of task 3 ends at 800 us without a switch, the other at 2 ms with one. Each is
+# refunded as a whole, and billed to the last culprit in it.
+FIRST_SLICE, SECOND_SLICE = 92_229, 64_864
+
+
+def history():
+    """Tasks 1 and 2 run AVX-512 one after the other beside task 3."""
+    return in_time([
+        *starts(0, 0, 1, "avx512-heavy", 1000), *starts(0, 1, 3), *heavy_rise_few(),
+        wake(500 * US, 2), switch(1000 * US, 0, 1, 2, "blocked"),
+        phase(1000 * US, 2, "avx512-heavy", 1000),
+        switch(1500 * US, 0, 2, 0, "blocked"),
+        switch(2000 * US, 1, 3, 0, "blocked"),
+    ])
+
+
+def outcome(scheduler="fair-isolation", sensors="truth"):
+    """What a right simulator states about it."""
+    renewals = [{"t": 800 * US, "task": 3}]
+    stated = {**RUN, "scheduler": scheduler, "sensors": sensors, "renewals": renewals}
+    tasks, result, _ = judge(header(END, 3), history())
+    names = ("tid", "application", "cpu_time_ns", "slices", "migrations", "completion_ns")
+    stated["tasks"] = [
+        {
+            **{name: task[name] for name in names},
+            "lost_ns": int(task["lost_ns"]), "ref_cycles": int(task["ref_cycles"]),
+            "refunded_ns": 0, "billed_ns": 0,
+        }
+        for task in tasks.values()
+    ]
+    stated["losses"] = [
+        {"victim": "a3", "culprit": "a1", "lost_ns": TO_FIRST, "repaid_ns": 0},
+        {"victim": "a3", "culprit": "a2", "lost_ns": TO_SECOND, "repaid_ns": 0},
+    ]
+    if scheduler != "fair":
+        stated["tasks"][2]["refunded_ns"] = FIRST_SLICE + SECOND_SLICE
+        stated["losses"][0]["repaid_ns"] = FIRST_SLICE
+        stated["losses"][1]["repaid_ns"] = SECOND_SLICE
+    if scheduler == "fair-isolation":
+        stated["tasks"][0]["billed_ns"] = FIRST_SLICE
+        stated["tasks"][1]["billed_ns"] = SECOND_SLICE
+    totals = ("level_ns", "throttled_ns", "busy_ns", "idle_ns", "switches", "migrations")
+    return {**stated, **{name: result[name] for name in totals}, "simulated_ns": END}
+
+
+def kinds(stated):
+    _, _, violations = judge(header(END, 3), history(), stated)
+    return {violation["kind"] for violation in violations}
+
+
+class Bills(unittest.TestCase):
+    def test_of_those_who_share_the_blame_the_one_on_the_last_cpu_is_billed(self):
+        shared = table()
+        shared["license"]["domain"] = "package"
+        records = in_time([
+            *starts(0, 0, 2, "avx512-heavy", 1000), *starts(0, 4, 1, "avx512-heavy", 1000),
+            *starts(0, 2, 3), switch(50 * US, 2, 3, 0),
+        ])
+        head = header(50 * US, 3, cpus=6, package=3)
+        replay = Replay(head, cpu_table.Cpu(shared), Run(scheduler="fair-isolation"))
+        replay.play(records)
+        self.assertEqual(replay.losses.lost_ns.keys(), {("a3", "a1"), ("a3", "a2")})
+        self.assertEqual(replay.compensation.bills.keys(), {1})
+
+
+class Planted(unittest.TestCase):
+    def test_unspoilt_outcomes_agree(self):
+        for scheduler in ("fair", "fair-relative", "fair-isolation"):
+            for sensors in ("truth", "d7"):
+                self.assertEqual(kinds(outcome(scheduler, sensors)), set(), scheduler)
+
+    def test_a_swapped_culprit_is_noticed(self):
+        stated = outcome()
+        for loss, culprit in zip(stated["losses"], ("a2", "a1")):
+            loss["culprit"] = culprit
+        self.assertIn("losses", kinds(stated))
+        stated = outcome("fair")
+        stated["losses"][0]["culprit"] = "a3"
+        self.assertEqual(kinds(stated), {"losses"})
+
+    def test_a_loss_shifted_to_another_culprit_is_noticed(self):
+        # 5 %, and the least that is outside the bounds.
+        for shift_ns in (TO_FIRST // 20, 5, -5):
+            stated = outcome()
+            stated["losses"][0]["lost_ns"] -= shift_ns
+            stated["losses"][1]["lost_ns"] += shift_ns
+            self.assertEqual(kinds(stated), {"losses"}, shift_ns)
+
+    def test_a_loss_left_out_or_made_up_is_noticed(self):
+        stated = outcome("fair")
+        stated["losses"].pop()
+        self.assertEqual(kinds(stated), {"losses"})
+        stated = outcome("fair")
+        made_up = {"victim": "a1", "culprit": "a2", "lost_ns": 1, "repaid_ns": 0}
+        stated["losses"].append(made_up)
+        self.assertEqual(kinds(stated), {"losses"})
+
+    def test_a_lost_bill_is_noticed_whatever_the_sensors(self):
+        for sensors in ("truth", "d7"):
+            stated = outcome("fair-isolation", sensors)
+            stated["tasks"][0]["billed_ns"] = 0
+            self.assertEqual(kinds(stated), {"billed_ns"}, sensors)
+
+    def test_a_doubled_refund_is_noticed(self):
+        for scheduler in ("fair-isolation", "fair-relative"):
+            stated = outcome(scheduler)
+            stated["tasks"][2]["refunded_ns"] *= 2
+            self.assertIn("refunded_ns", kinds(stated), scheduler)
+        stated = outcome("fair-isolation", "d7")
+        stated["tasks"][2]["refunded_ns"] *= 2
+        self.assertEqual(kinds(stated), {"repaid_ns"})
+
+    def test_amounts_off_by_eight_ns_are_noticed(self):
+        for change_ns in (8, -8):
+            stated = outcome()
+            stated["tasks"][0]["billed_ns"] += change_ns
+            stated["tasks"][2]["refunded_ns"] += change_ns
+            stated["losses"][0]["repaid_ns"] += change_ns
+            self.assertEqual(kinds(stated), {"refunded_ns", "billed_ns", "repaid_ns"}, change_ns)
+
+    def test_a_refund_without_its_repayment_is_noticed(self):
+        stated = outcome("fair-relative")
+        stated["losses"][0]["repaid_ns"] = 0
+        self.assertEqual(kinds(stated), {"repaid_ns"})
+        stated = outcome("fair-relative", "d7")
+        stated["losses"][0]["repaid_ns"] *= 2
+        self.assertEqual(kinds(stated), {"repaid_ns"})
+
+    def test_a_bill_sent_to_another_is_noticed(self):
+        stated = outcome()
+        first, second = stated["tasks"][:2]
+        first["billed_ns"], second["billed_ns"] = 0, FIRST_SLICE + SECOND_SLICE
+        stated["losses"][0]["repaid_ns"] = 0
+        stated["losses"][1]["repaid_ns"] = FIRST_SLICE + SECOND_SLICE
+        self.assertEqual(kinds(stated), {"billed_ns", "repaid_ns"})
+
+    def test_the_end_of_a_slice_decides_who_is_billed(self):
+        stated = outcome()
+        stated["renewals"] = []
+        self.assertEqual(kinds(stated), {"billed_ns", "repaid_ns"})
+
+    def test_a_refund_or_bill_that_the_scheduler_does_not_know_is_noticed(self):
+        stated = outcome("fair", "d7")
+        stated["tasks"][2]["refunded_ns"] = 1
+        self.assertIn("refunded_ns", kinds(stated))
+        stated = outcome("fair-relative", "d7")
+        stated["tasks"][0]["billed_ns"] = 1
+        self.assertEqual(kinds(stated), {"billed_ns"})
+
+    def test_more_refunded_than_it_ran_is_noticed(self):
+        stated = outcome("fair-relative", "d7")
+        stated["tasks"][2]["refunded_ns"] = 2_000_001
+        self.assertEqual(kinds(stated), {"refunded_ns"})
+
+    def test_a_task_that_pays_itself_is_noticed(self):
+        stated = outcome("fair-isolation", "d7")
+        stated["losses"][0].update(culprit="a3", lost_ns=0)
+        stated["losses"].append({**stated["losses"][0], "culprit": "a1", "repaid_ns": 0})
+        stated["losses"][2]["lost_ns"] = TO_FIRST
+        stated["tasks"][0]["billed_ns"], stated["tasks"][2]["billed_ns"] = 0, FIRST_SLICE
+        self.assertEqual(kinds(stated), {"repaid_ns"})
+
+    def test_another_application_is_noticed(self):
+        stated = outcome("fair")
+        stated["tasks"][1]["application"] = "a1"
+        self.assertEqual(kinds(stated), {"application"})
+
+
+if __name__ == "__main__":
+    unittest.main()
