@@ -79,7 +79,7 @@ def compare(replay, outcome):
         yield from compare_task(result, stated_tasks[tid])
     yield from compare_losses(replay.losses, outcome["losses"])
     yield from compensation.invariants(outcome)
-    if replay.run.sensors == "truth":
+    if replay.sensors is not None:
         yield from replay.compensation.compare(outcome)
 
 

@@ -1,58 +1,43 @@
-"""Who got time back, and who paid for it (DESIGN 4, D 7.4.3; docs/decisions/0002, Refunds)."""
+"""Who got time back, and who paid for it (D 7.4.3; docs/decisions/0002, Sensors)."""
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 
 RELATIVE, ISOLATION = "fair-relative", "fair-isolation"
 
 
-@dataclass
-class Slice:
-    """What happened to a task since it was last accounted."""
-
-    time_ns: int = 0
-    lost_ns: float = 0.0
-    error_ns: float = 0.0
-    # The task that a policy which sees the truth is told of.
-    culprit: object = None
-
-
 class Sum:
-    """A sum of amounts that a right simulator cuts to whole ns, one by one."""
+    """A sum of amounts of whole ns, each known within bounds."""
 
     def __init__(self):
-        self.ns = self.below_ns = self.above_ns = 0.0
+        self.low_ns = self.high_ns = 0.0
 
-    def add(self, ns, error_ns):
-        self.ns += ns
-        self.below_ns += error_ns + 1
-        self.above_ns += error_ns
+    def add(self, low_ns, high_ns):
+        self.low_ns += low_ns
+        self.high_ns += high_ns
 
     def holds(self, stated_ns):
-        doubles = 1e-9 * self.ns
-        low, high = self.ns - self.below_ns - doubles, self.ns + self.above_ns + doubles
-        return low <= stated_ns <= high
+        doubles = 1e-9 * self.high_ns
+        return self.low_ns - doubles <= stated_ns <= self.high_ns + doubles
 
     def __str__(self):
-        return f"{self.ns - self.below_ns:.0f}..{self.ns + self.above_ns:.0f}"
+        return f"{self.low_ns:.0f}..{self.high_ns:.0f}"
 
 
 class Compensation:
-    """Refunds and bills of a policy that is told the truth about every slice."""
+    """Refunds and bills of a policy, by what it learns of every slice."""
 
     def __init__(self, scheduler):
         self.scheduler = scheduler
         self.refunds, self.bills, self.repaid = defaultdict(Sum), defaultdict(Sum), defaultdict(Sum)
 
-    def account(self, task):
+    def account(self, task, report):
         """The task's slice ends: what it lost is refunded, if need be to be paid by the culprit."""
-        ended, task.slice = task.slice, Slice()
-        culprit = ended.culprit
+        culprit = report.culprit
         refunds = self.scheduler == RELATIVE
-        bills = self.scheduler == ISOLATION and culprit is not None
-        if ended.lost_ns == 0 or not (refunds or bills):
+        bills = self.scheduler == ISOLATION and culprit not in (None, task)
+        if report.high_ns == 0 or not (refunds or bills):
             return
-        amount = min(ended.lost_ns, ended.time_ns), ended.error_ns
+        amount = min(report.low_ns, task.slice.time_ns), min(report.high_ns, task.slice.time_ns)
         self.refunds[task.tid].add(*amount)
         if bills:
             self.bills[culprit.tid].add(*amount)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from compensation import Slice
 from license_machine import FULL, Demand
 
 CLASSES = {
@@ -45,6 +44,30 @@ NO_PHASE = Phase("scalar", 0, 0)
 
 
 @dataclass
+class Slice:
+    """What happened to a task since it was last accounted."""
+
+    time_ns: int = 0
+    lost_ns: float = 0.0
+    error_ns: float = 0.0
+    # The last of those who answer for the last of the loss.
+    culprit: object = None
+    # While not halted: cycles by the level in force, time, and cycles that waited for memory.
+    level_cycles: dict = field(default_factory=dict)
+    counted_ns: int = 0
+    stall_cycles: float = 0.0
+    # Widest registers used.
+    width: int = 0
+
+    def counts(self, dt, level, khz, stalled):
+        """The counters run."""
+        cycles = dt * khz / 1e6
+        self.level_cycles[level] = self.level_cycles.get(level, 0) + cycles
+        self.counted_ns += dt
+        self.stall_cycles += cycles * min(1.0, stalled)
+
+
+@dataclass(eq=False)
 class Task:
     """A task's state, and what it got so far."""
 

@@ -8,7 +8,8 @@ import rules
 from blame import Holders, Losses
 from compensation import Compensation
 from license_machine import LicenseMachine
-from model import Core, Task, core_demand, domain_demand, pace
+from model import CLASSES, Core, Slice, Task, core_demand, domain_demand, pace
+from sensors import sensors
 
 STATED = ("license", "frequency")
 
@@ -32,6 +33,7 @@ class Replay:
         self.licenses = [LicenseMachine(cpu) for _ in range(cores // self.domain_size)]
         self.holders = [Holders(cpu) for _ in self.licenses]
         self.losses = Losses()
+        self.sensors = sensors(run.sensors, cpu, run, cores)
         self.compensation = Compensation(run.scheduler)
         self.deadlines = []
         # What changed at this instant: occupied cores or phases, and license domains.
@@ -247,13 +249,26 @@ class Replay:
             if task is None:
                 continue
             task.runs(dt, task_pace)
+            if permille > 0:
+                stalled = task.phase.stall_permille / 1000 * task_pace.rate
+                task.slice.counts(dt, level, core.khz, stalled)
             if task_pace.loss > 0:
                 lost_ns, error_ns = dt * task_pace.loss, dt * task_pace.loss_error
                 self.losses.add(task, culprits, lost_ns, error_ns)
                 if culprits:
                     task.slice.culprit = culprits[-1]
 
+    def uses_registers(self, task):
+        """What the task executes from now on may use wider registers than its slice did so far."""
+        width = CLASSES[task.phase.name][0]
+        if self.sensors is not None and width > task.slice.width:
+            task.slice.width = width
+            self.sensors.uses(task, task.cpu // self.threads, width)
+
     def account(self, task):
         """The task leaves its CPU or begins another slice there."""
-        self.book(self.cores[task.cpu // self.threads])
-        self.compensation.account(task)
+        core = task.cpu // self.threads
+        self.book(self.cores[core])
+        if self.sensors is not None:
+            self.compensation.account(task, self.sensors.report(task, core))
+        task.slice = Slice()

@@ -62,6 +62,7 @@ def arrive(replay, cpu, tid, record):
         task.migrations += 1
     task.last_cpu = cpu
     replay.put(cpu, task)
+    replay.uses_registers(task)
 
 
 def wake(replay, record):
@@ -111,6 +112,8 @@ def phase(replay, record):
         replay.touch(task.cpu)
     task.phase = Phase(record["class"], record["rate_permille"], record["stall_permille"])
     task.steps += 1
+    if task.cpu is not None:
+        replay.uses_registers(task)
 
 
 def overhead(replay, record):
@@ -130,6 +133,7 @@ def renewal(replay, record):
     # One that comes at this instant, or has just left, has no slice that could end.
     if task is not None and task.cpu is not None:
         replay.account(task)
+        replay.uses_registers(task)
 
 
 def of_recordings(replay, record):

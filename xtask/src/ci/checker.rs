@@ -34,6 +34,7 @@ const fn by_package(scheduler: &'static str, sensors: &'static str) -> Run {
 /// sensor set, turbo off (`pingpong`) and licenses of cores and of packages.
 const RUNS: &[Run] = &[
     shipped("pingpong", "fair-isolation", "truth"),
+    shipped("pingpong", "fair-isolation", "d7"),
     shipped("pingpong", "eevdf", "d7"),
     shipped("half-load", "fair-relative", "d7"),
     shipped("closed-form-relative", "fair", "truth"),
@@ -45,6 +46,8 @@ const RUNS: &[Run] = &[
     shipped("light512", "fair-isolation", "fp-retired"),
     shipped("light512", "fair-relative", "rules"),
     shipped("parsec-x265-two-cores", "fair-isolation", "truth"),
+    shipped("parsec-x265-two-cores", "fair-isolation", "d7"),
+    shipped("parsec-x265-two-cores", "fair-relative", "d7"),
     shipped("parsec-x265-two-cores", "eevdf", "d7"),
     by_package("fair-isolation", "truth"),
     by_package("fair-relative", "truth"),
