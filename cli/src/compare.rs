@@ -89,8 +89,7 @@ pub fn run(args: Args) -> Result<()> {
     let histories = if args.output.page.is_some() { plan.histories(&work)? } else { Vec::new() };
     let comparison = report::compare(plan.setup(&work), samples)?;
     output::write(&comparison, &histories, &args.output)?;
-    let broken = comparison.claims.iter().filter(|claim| claim.holds == Some(claim.must_fail));
-    let broken = broken.count();
+    let broken = comparison.claims.iter().filter(|claim| claim.is_unexpected()).count();
     if args.output.check {
         let judged = comparison.claims.iter().filter(|claim| claim.holds.is_some()).count();
         ensure!(judged > 0, "--check: no claim of the scenario is about what was run");

@@ -102,6 +102,11 @@ pub enum QueueGroups {
 }
 
 impl Sensors {
+    /// The names of all sets.
+    pub fn names() -> Vec<&'static str> {
+        Self::value_variants().iter().map(|set| set.name()).collect()
+    }
+
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
@@ -120,6 +125,18 @@ impl Sensors {
             Self::FpRetired => SensorSet::FpRetired,
             Self::Rules => SensorSet::Rules,
             Self::Truth => SensorSet::Truth,
+        }
+    }
+}
+
+impl Sharing {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Smt => "smt",
+            Self::Mc => "mc",
+            Self::All => "all",
         }
     }
 }
@@ -200,14 +217,14 @@ impl RunOptions {
         }
     }
 
-    /// Whether the simulated machine is another than that of published figures.
+    /// Whether the simulated machine is another than that of published figures. Claims name the
+    /// run queue sharing that they are about.
     pub fn differ_from_published(&self) -> bool {
         self.cpu.is_some()
             || !self.set.is_empty()
             || self.ideal
             || self.smt_share != SMT_SHARE_PERMILLE
             || self.queues != QueueGroups::Global
-            || self.rq_sharing != Sharing::None
             || self.interactive != 1
     }
 

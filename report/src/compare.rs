@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use scenarios::Claim;
-
 use crate::application::{self, Got};
-use crate::comparison::{Claimed, Comparison, CostTable, Parameter, Run, SCHEMA};
-use crate::published;
+use crate::claims::{self, Claimed};
+use crate::comparison::{Comparison, CostTable, Parameter, Run, SCHEMA};
 use crate::run;
 use crate::sample::{ReportError, Sample, Setup};
 
@@ -27,17 +25,9 @@ fn pair(sample: &Sample) -> Pair<'_> {
 /// scheduler, sensor set, program and replicate.
 ///
 /// # Errors
-/// When there is nothing to compare, a run has no control or contradicts itself, programs
-/// have different numbers of replicates, or the set-up claims what it must not.
+/// When there is nothing to compare, a run has no control or contradicts itself, or programs
+/// have different numbers of replicates.
 pub fn compare(setup: Setup, mut samples: Vec<Sample>) -> Result<Comparison, ReportError> {
-    let rows = published::rows();
-    let policy = |id: &&String| {
-        let mut named = rows.iter().filter(|row| row.id == **id).peekable();
-        named.peek().is_some() && named.all(|row| row.baseline == "no")
-    };
-    if let Some(id) = setup.calibrated_on.iter().find(policy) {
-        return Err(ReportError::CalibratedOnPolicy { id: id.clone() });
-    }
     if samples.is_empty() {
         return Err(ReportError::Empty);
     }
@@ -51,12 +41,26 @@ pub fn compare(setup: Setup, mut samples: Vec<Sample>) -> Result<Comparison, Rep
         .filter(|summed| summed.sample.control)
         .map(|summed| (pair(&summed.sample), summed))
         .collect();
-    let runs = groups(&summed)
+    let mut runs = groups(&summed)
         .into_iter()
-        .map(|group| build_run(&setup, &rows, &group, &controls))
+        .map(|group| build_run(&setup, &group, &controls))
         .collect::<Result<Vec<_>, _>>()?;
-    let claims = setup.claims.iter().map(|claim| judge(claim, &runs)).collect();
+    let judge = |claim| claims::judge(claim, &runs, &setup.rq_sharing);
+    let claims: Vec<Claimed> = setup.claims.iter().map(judge).collect();
+    stand_beside(&setup, &claims, &mut runs);
     Ok(assemble(setup, runs, claims))
+}
+
+/// Gives each run the first published figure that is of nothing but the whole of it.
+fn stand_beside(setup: &Setup, claims: &[Claimed], runs: &mut [Run]) {
+    for (claim, claimed) in setup.claims.iter().zip(claims) {
+        let is_alone = claim.figures().count() == 1 && claim.figure.application.is_none();
+        let is_of = |run: &&mut Run| claims::is_of(&claim.figure, run, &setup.rq_sharing);
+        let run = runs.iter_mut().filter(|_| is_alone).find(is_of);
+        if let Some((run, published)) = run.zip(claimed.beside()) {
+            run.published.get_or_insert(published);
+        }
+    }
 }
 
 /// Samples of the same scheduler, background and sensor set, in order of first appearance.
@@ -77,12 +81,8 @@ fn groups(summed: &[Summed]) -> Vec<Vec<&Summed>> {
     groups
 }
 
-/// Sensor set of the published prototypes.
-const PUBLISHED_SENSORS: &str = "d7";
-
 fn build_run(
     setup: &Setup,
-    rows: &[published::Row],
     group: &[&Summed],
     controls: &BTreeMap<Pair, &Summed>,
 ) -> Result<Run, ReportError> {
@@ -93,14 +93,7 @@ fn build_run(
             None => Err(no_control(&one.sample)),
         })
         .collect::<Result<Vec<_>, _>>()?;
-    let mut run = run::build(&pairs, setup.replicates)?;
-    if setup.differs_from_published || run.sensors != PUBLISHED_SENSORS {
-        return Ok(run);
-    }
-    run.published = published::find(rows, &setup.scenario, &run.scheduler, &run.background)
-        .and_then(|row| Some(row.beside(run.metric(&row.metric)?, &setup.calibrated_on)))
-        .or_else(|| setup.claims.iter().find_map(|claim| published::of_claim(claim, &run)));
-    Ok(run)
+    run::build(&pairs, setup.replicates)
 }
 
 fn no_control(sample: &Sample) -> ReportError {
@@ -109,30 +102,6 @@ fn no_control(sample: &Sample) -> ReportError {
         background: sample.background.clone(),
         program: sample.program.clone().unwrap_or_else(|| "-".to_owned()),
         replicate: sample.replicate,
-    }
-}
-
-fn judge(claim: &Claim, runs: &[Run]) -> Claimed {
-    let run = runs
-        .iter()
-        .find(|run| run.scheduler == claim.scheduler && run.background == claim.background);
-    let figure = |run: &Run, name: &str| run.metric(name).unwrap_or(f64::NAN);
-    let minus =
-        |run: &Run| claim.minus.as_ref().map_or(0.0, |(metric, times)| figure(run, metric) * times);
-    Claimed {
-        scheduler: claim.scheduler.clone(),
-        background: claim.background.clone(),
-        figure: match &claim.minus {
-            Some((metric, times)) => format!("{} - {times} {metric}", claim.metric),
-            None => claim.metric.clone(),
-        },
-        min: claim.min,
-        max: claim.max,
-        published: claim.published,
-        must_fail: claim.must_fail,
-        source: claim.source.clone(),
-        found: run.map(|run| figure(run, &claim.metric) - minus(run)),
-        holds: run.map(|run| claim.holds(|name| figure(run, name))),
     }
 }
 

@@ -1,10 +1,10 @@
 //! The result: what `compare --json` holds, key by key.
 
 use hdrhistogram::Histogram;
-use scenarios::Role;
+use scenarios::{Figure, Role};
 use serde::Serialize;
 
-use crate::published::Published;
+use crate::claims::{Claimed, Published};
 use crate::sample::{Replicates, ReportError};
 
 /// Version of the JSON form.
@@ -71,31 +71,6 @@ pub struct CostTable {
     pub remote_package_factor: u64,
 }
 
-/// A claim of the scenario and what became of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Claimed {
-    /// Scheduler of the run.
-    pub scheduler: String,
-    /// Background of the run.
-    pub background: String,
-    /// The figure, with what is subtracted from it.
-    pub figure: String,
-    /// Smallest value that keeps the claim.
-    pub min: Option<f64>,
-    /// Largest value that keeps the claim.
-    pub max: Option<f64>,
-    /// Published figure, where there is one.
-    pub published: Option<f64>,
-    /// Whether the claim is false on purpose, to see that false claims are caught.
-    pub must_fail: bool,
-    /// Where figure and bounds come from.
-    pub source: String,
-    /// What was found; `None` when that scheduler or background was not run.
-    pub found: Option<f64>,
-    /// Whether it holds; `None` when it was not tried.
-    pub holds: Option<bool>,
-}
-
 /// A scheduler with a background, over all programs and replicates.
 #[derive(Clone, Debug, Serialize)]
 pub struct Run {
@@ -137,7 +112,7 @@ pub struct Run {
     pub unfairness: f64,
     /// Jain's index of their normalised progress; mean over runs.
     pub jain: f64,
-    /// What was published about this run.
+    /// What was published about this run: the first such claim about the whole of it.
     pub published: Option<Published>,
     /// Context switches, all programs and replicates together.
     pub switches: u64,
@@ -236,9 +211,13 @@ pub struct WakeLatency {
 }
 
 impl Run {
-    /// The figure of that name, one of [`scenarios::METRICS`].
-    pub(crate) fn metric(&self, name: &str) -> Option<f64> {
-        Some(match name {
+    /// A claimed figure; `None` for a metric that is none of [`scenarios::METRICS`]. What cannot
+    /// be told, such as the completion of work that did not end, is not a number.
+    pub(crate) fn figure(&self, figure: &Figure) -> Option<f64> {
+        if let Some(application) = &figure.application {
+            return self.of_tasks(&figure.metric, |task| task.name == *application);
+        }
+        Some(match figure.metric.as_str() {
             "isolation_slowdown_pct" => self.isolation_slowdown_pct,
             "signed_slowdown_pct" => self.signed_slowdown_pct,
             "slowdown_only_pct" => self.slowdown_only_pct,
@@ -246,6 +225,30 @@ impl Run {
             "cpu_time_vs_sse_pct" => self.cpu_time_vs_sse_pct,
             "unfairness" => self.unfairness,
             "jain" => self.jain,
+            other => return self.of_tasks(other, |_| true),
+        })
+    }
+
+    /// A metric of some of the judged applications: the mean where each of them has its own.
+    fn of_tasks(&self, metric: &str, wanted: impl Fn(&Task) -> bool) -> Option<f64> {
+        let tasks: Vec<&Task> = self.judged().filter(|task| wanted(task)).collect();
+        let sum = |of: fn(&Task) -> f64| tasks.iter().map(|task| of(task)).sum::<f64>();
+        let mean = |of: fn(&Task) -> f64| sum(of) / tasks.len() as f64;
+        Some(match metric {
+            "isolation_slowdown_pct" => mean(|task| task.slowdown_pct().map_or(f64::NAN, f64::abs)),
+            "signed_slowdown_pct" => mean(|task| task.slowdown_pct().unwrap_or(f64::NAN)),
+            "slowdown_only_pct" => {
+                mean(|task| task.slowdown_pct().map_or(f64::NAN, |pct| pct.max(0.0)))
+            }
+            "remote_avx_overhead_pct" => mean(|task| task.remote_avx_overhead_pct),
+            "completion_s" => mean(|task| task.completion_s.unwrap_or(f64::NAN)),
+            "slice_mcycles" => sum(|task| task.progress) / sum(|task| task.slices as f64) / 1e6,
+            "repaid_pct" => {
+                let victim = |loss: &&LossEntry| tasks.iter().any(|task| task.name == loss.victim);
+                let all = || self.losses.iter().filter(victim);
+                let lost: f64 = all().map(|loss| loss.lost_s).sum();
+                100.0 * all().map(|loss| loss.repaid_s).sum::<f64>() / lost
+            }
             _ => return None,
         })
     }

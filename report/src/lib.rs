@@ -4,12 +4,12 @@
 //! Every figure is defined where it is computed and explained where it is shown.
 
 mod application;
+mod claims;
 mod compare;
 mod comparison;
 mod grid;
 mod metrics;
 mod page;
-mod published;
 mod rows;
 mod run;
 mod sample;
@@ -21,12 +21,10 @@ mod verdict;
 mod window;
 mod words;
 
+pub use claims::{Claimed, Published};
 pub use compare::compare;
-pub use comparison::{
-    Claimed, Comparison, CostTable, LossEntry, Parameter, Run, SCHEMA, Task, WakeLatency,
-};
+pub use comparison::{Comparison, CostTable, LossEntry, Parameter, Run, SCHEMA, Task, WakeLatency};
 pub use page::{Gantt, bars_svg, page};
-pub use published::Published;
 pub use rows::csv;
 pub use sample::{Replicates, ReportError, Sample, Setup};
 pub use summary::history_summary;

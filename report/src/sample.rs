@@ -47,7 +47,7 @@ pub struct Setup {
     pub cpu: String,
     /// Names of the CPU's license levels, level 0 first.
     pub level_names: Vec<String>,
-    /// Name of the scenario; published figures are found by it.
+    /// Name of the scenario.
     pub scenario: String,
     /// The scenario in a sentence.
     pub description: String,
@@ -65,12 +65,12 @@ pub struct Setup {
     pub costs: Costs,
     /// The command that reproduces it.
     pub command: String,
-    /// Whether something differs from how the published figures were got: programs left out,
-    /// another CPU, parameters set by hand. Then none stands beside ours.
-    pub differs_from_published: bool,
     /// What a reader must know, a sentence each.
     pub notes: Vec<String>,
-    /// What the scenario claims.
+    /// What shares a run queue of `MuQSS`.
+    pub rq_sharing: String,
+    /// What the scenario claims; empty where something differs from how the published figures
+    /// were got: programs left out, another CPU, parameters set by hand.
     pub claims: Vec<Claim>,
 }
 
@@ -131,12 +131,6 @@ pub enum ReportError {
         background: String,
         /// The application.
         application: String,
-    },
-    /// A figure that measures a policy was named as calibrated on.
-    #[error("{id} may not be calibrated on: it was measured with a policy, not a baseline")]
-    CalibratedOnPolicy {
-        /// Id of the figure.
-        id: String,
     },
     /// The comparison could not be written in a format.
     #[error("cannot write {format}: {reason}")]

@@ -2,6 +2,7 @@
 
 use scenarios::Role;
 
+use crate::claims::judged;
 use crate::comparison::{Comparison, Run, Task};
 use crate::grid::{Column, Grid, Tone, wrap};
 use crate::verdict::{self, Finding};
@@ -21,8 +22,39 @@ pub fn table(comparison: &Comparison, width: usize, color: bool) -> String {
         text += &schedulers(comparison, &finding, width, color);
         text += &victims(comparison, &finding, width, color);
     }
+    text += &claims(comparison, width, color);
     text += &legend(comparison, width);
     text
+}
+
+/// What the scenario claims and what became of it, a line each.
+fn claims(comparison: &Comparison, width: usize, color: bool) -> String {
+    let mut grid = Grid::new(vec![
+        Column::words("claim", 0),
+        Column::words("scheduler", 1),
+        Column::words("background", 3),
+        Column::numbers("published", 4),
+        Column::numbers("within", 5),
+        Column::numbers("found", 2),
+        Column::words("outcome", 0),
+    ]);
+    if comparison.claims.is_empty() {
+        return String::new();
+    }
+    for claim in &comparison.claims {
+        let row = judged(claim);
+        let tone = match claim.holds {
+            Some(_) if claim.is_unexpected() => Tone::Bad,
+            Some(holds) if holds != claim.must_fail => Tone::Good,
+            Some(_) => Tone::Dim,
+            None => Tone::Plain,
+        };
+        let plain =
+            [row.figure, row.scheduler, row.background, row.published, row.bound, row.found]
+                .map(|text| (text, Tone::Plain));
+        grid.push([&plain[..], &[(row.outcome, tone)]].concat());
+    }
+    format!("\nWhat the scenario claims\n{}", grid.render(width, color))
 }
 
 /// How much of the time lost was refunded, in percent; `None` where nothing was lost.

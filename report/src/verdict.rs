@@ -2,7 +2,8 @@
 
 use scenarios::Role;
 
-use crate::comparison::{Claimed, Comparison, Run, Task};
+use crate::claims::Claimed;
+use crate::comparison::{Comparison, Run, Task};
 use crate::words::{clean, list, percent, signed_percent, tenths, variant};
 
 /// Schedulers that people use, the most likely first.
@@ -60,6 +61,7 @@ pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
         findings(comparison).iter().map(|finding| sentence(comparison, finding)).collect();
     sentences.extend(published(comparison));
     sentences.extend(comparison.claims.iter().filter_map(claim));
+    sentences.extend(not_run(comparison));
     let unfinished: usize = comparison.runs.iter().map(|run| run.unfinished).sum();
     if unfinished > 0 {
         sentences.push(format!(
@@ -139,36 +141,43 @@ fn culprit(comparison: &Comparison, run: &Run) -> (String, bool) {
     }
 }
 
+/// How many published figures are within their tolerance, and which are not.
 fn published(comparison: &Comparison) -> Option<String> {
-    let judged: Vec<_> = comparison
-        .runs
-        .iter()
-        .filter_map(|run| run.published.as_ref())
-        .filter_map(|published| published.hit.map(|hit| (published.calibrated, hit)))
-        .collect();
-    let count = |calibrated: bool| {
-        let of = judged.iter().filter(|one| one.0 == calibrated);
-        (of.clone().filter(|one| one.1).count(), of.count())
+    let of = |calibrated: bool| {
+        let judged = comparison.claims.iter().filter(move |claim| {
+            claim.published.is_some() && claim.holds.is_some() && claim.calibrated == calibrated
+        });
+        let missed: Vec<String> = judged
+            .clone()
+            .filter(|claim| claim.holds == Some(false))
+            .map(|claim| claim.id.as_deref().map_or_else(|| "one without id".to_owned(), clean))
+            .collect();
+        (judged.count(), missed)
     };
-    let (fitted, fitted_all) = count(true);
-    let (predicted, predicted_all) = count(false);
-    let part = |hits, all, what| (all > 0).then(|| format!("{hits} of {all} {what}"));
-    let parts: Vec<String> = [
-        part(predicted, predicted_all, "predicted figures"),
-        part(fitted, fitted_all, "figures calibrated on"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
+    let part = |(all, missed): (usize, Vec<String>), what: &str| {
+        let which = list(&missed);
+        let which = if missed.is_empty() { which } else { format!(" (not {which})") };
+        (all > 0).then(|| format!("{} of {all} {what}{which}", all - missed.len()))
+    };
+    let parts: Vec<String> =
+        [part(of(false), "predicted figures"), part(of(true), "figures calibrated on")]
+            .into_iter()
+            .flatten()
+            .collect();
     (!parts.is_empty())
         .then(|| format!("Within the tolerance of what was published: {}.", list(&parts)))
 }
 
-/// Claims on published figures are counted by [`published`] already.
+/// How many claims are about something else than what was run; the table says which.
+fn not_run(comparison: &Comparison) -> Option<String> {
+    let all = comparison.claims.len();
+    let count = comparison.claims.iter().filter(|claim| claim.found.is_none()).count();
+    (count > 0).then(|| format!("Not run, so not tested: {count} of {all} claims of the scenario."))
+}
+
+/// What became of a claim, where that is worth a sentence: figures that were published are
+/// counted by [`published`] already.
 fn claim(claimed: &Claimed) -> Option<String> {
-    if claimed.published.is_some() {
-        return None;
-    }
     let bound = match (claimed.min, claimed.max) {
         (Some(low), Some(high)) => format!("from {low} to {high}"),
         (Some(low), None) => format!("at least {low}"),
@@ -181,17 +190,22 @@ fn claim(claimed: &Claimed) -> Option<String> {
         clean(&claimed.scheduler),
         clean(&claimed.background)
     );
-    match (claimed.found, claimed.holds, claimed.must_fail) {
-        (Some(found), Some(false), false) => {
-            Some(format!("A claim of the scenario FAILS: {what} is {found:.2}, not {bound}."))
-        }
-        (Some(found), Some(true), true) => Some(format!(
-            "A claim that is false on purpose was NOT caught: {what} is {found:.2}, {bound}."
+    let found = claimed.found?;
+    let known = claimed.known_miss.as_deref().map(clean);
+    match (claimed.holds?, known, claimed.must_fail) {
+        (false, Some(why), _) => Some(format!("{what} is {found:.2}, not {bound}: {why}.")),
+        (true, Some(_), _) => Some(format!(
+            "A claim of the scenario is called a miss, but HOLDS: {what} is {found:.2}, {bound}."
         )),
-        (Some(found), Some(false), true) => Some(format!(
+        (false, None, true) => Some(format!(
             "A claim that is false on purpose was caught: {what} is {found:.2}, not {bound}."
         )),
-        (None, ..) => Some(format!("Not run, so not tested: {what} is {bound}.")),
+        (true, None, true) => Some(format!(
+            "A claim that is false on purpose was NOT caught: {what} is {found:.2}, {bound}."
+        )),
+        (false, None, false) if claimed.published.is_none() => {
+            Some(format!("A claim of the scenario FAILS: {what} is {found:.2}, not {bound}."))
+        }
         _ => None,
     }
 }

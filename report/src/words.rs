@@ -1,7 +1,7 @@
 //! Words and numbers as every output shows them.
 
+use crate::claims::Published;
 use crate::comparison::{Comparison, Run};
-use crate::published::Published;
 use crate::sample::Replicates;
 
 /// A name that came from a user, harmless to a terminal: control characters and those that
@@ -96,31 +96,61 @@ pub(crate) fn slowdown(run: &Run) -> String {
 
 /// The published figure and what became of ours.
 pub(crate) fn published(published: &Published) -> String {
-    let which = match published.metric.as_str() {
-        "isolation_slowdown_pct" => "",
-        "signed_slowdown_pct" => " signed",
-        "cpu_time_vs_sse_pct" => " CPU time",
-        _ => " other",
+    let which = match published.figure.as_str() {
+        "isolation_slowdown_pct" => String::new(),
+        "signed_slowdown_pct" => " signed".to_owned(),
+        "cpu_time_vs_sse_pct" => " CPU time".to_owned(),
+        "remote_avx_overhead_pct" => " overhead".to_owned(),
+        other => format!(" {other}"),
     };
-    let how = if published.calibrated { "calibrated" } else { "predicted" };
-    format!("{} %{which}, {how}: {}", tenths(published.value_pct), outcome(published))
+    let value = amount(&published.figure, published.value);
+    format!("{value}{which}, {}: {}", how(published.calibrated), outcome(published))
+}
+
+/// Whether a figure was known when parameters were chosen.
+pub(crate) fn how(calibrated: bool) -> &'static str {
+    if calibrated { "calibrated" } else { "predicted" }
+}
+
+/// A claimed value with its unit.
+pub(crate) fn amount(figure: &str, value: f64) -> String {
+    if is_percentage(figure) { percent(value) } else { format!("{value:.2}") }
+}
+
+fn is_percentage(figure: &str) -> bool {
+    let metric = figure.split([' ', ',']).next().unwrap_or(figure);
+    metric.ends_with("_pct") || figure.contains("% above")
 }
 
 /// Whether ours is within the tolerance, or how far it is from the published figure.
 pub(crate) fn outcome(published: &Published) -> String {
-    let off = signed_percent(published.ours_pct - published.value_pct);
-    let off = off.trim_end_matches(" %");
-    let bound = match (published.tolerance_pct, published.at_least_pct, published.at_most_pct) {
-        (Some(pct), ..) => format!("±{pct}"),
-        (None, Some(low), Some(high)) => format!("{low} to {high}"),
-        (None, Some(low), None) => format!("≥{low}"),
-        (None, None, Some(high)) => format!("≤{high}"),
-        (None, None, None) => String::new(),
+    let off = published.ours - published.value;
+    let off = if is_percentage(&published.figure) {
+        signed_percent(off).trim_end_matches(" %").to_owned()
+    } else {
+        format!("{off:+.2}")
     };
+    let bound = bound(Some(published.value), published.min, published.max);
     match published.hit {
         Some(true) => format!("hit ({bound})"),
         Some(false) => format!("MISS, {off} ({bound})"),
-        None => format!("off by {off} points"),
+        None => format!("off by {off}"),
+    }
+}
+
+/// The bounds of a claim, as a tolerance where they lie evenly around what was published.
+pub(crate) fn bound(published: Option<f64>, min: Option<f64>, max: Option<f64>) -> String {
+    // What was subtracted and added in decimals is not even in binary.
+    let is_even =
+        |low: f64, high: f64| published.is_some_and(|p| (p - low - high + p).abs() < 1e-9);
+    match (min, max) {
+        (Some(low), Some(high)) if is_even(low, high) => {
+            format!("±{}", ((high - low) * 500.0).round() / 1000.0)
+        }
+        (Some(low), Some(high)) => format!("{low} to {high}"),
+        (Some(low), None) => format!("≥{low}"),
+        (None, Some(high)) => format!("≤{high}"),
+        (None, None) => String::new(),
     }
 }
 
@@ -170,6 +200,22 @@ mod tests {
         assert_eq!(signed_percent(-0.04), "0.0 %");
         assert_eq!(signed_percent(0.06), "+0.1 %");
         assert_eq!(signed_percent(-0.06), "-0.1 %");
+    }
+
+    #[test]
+    fn bounds_around_the_published_value_are_a_tolerance() {
+        assert_eq!(bound(Some(23.5), Some(21.5), Some(25.5)), "±2");
+        assert_eq!(bound(Some(12.6), Some(10.6), Some(14.6)), "±2");
+        assert_eq!(bound(Some(23.5), Some(21.5), Some(25.4)), "21.5 to 25.4");
+        assert_eq!(bound(Some(2.5), None, Some(4.0)), "≤4");
+        assert_eq!(bound(None, Some(-0.5), Some(0.5)), "-0.5 to 0.5");
+    }
+
+    #[test]
+    fn claimed_values_have_the_unit_of_their_figure() {
+        assert_eq!(amount("signed_slowdown_pct of light", 2.04), "2.0 %");
+        assert_eq!(amount("completion_s, % above that under fair", -10.6), "-10.6 %");
+        assert_eq!(amount("slice_mcycles", 0.97), "0.97");
     }
 
     #[test]

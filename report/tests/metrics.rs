@@ -6,7 +6,7 @@ mod synthetic;
 
 use cpu_model::Class;
 use report::{Comparison, Replicates, ReportError, Run, Sample, Setup, compare};
-use scenarios::{Claim, Role};
+use scenarios::{Claim, Figure, Role};
 use simulator::{Loss, TaskOutcome};
 use synthetic::{application, outcome, thread};
 
@@ -209,26 +209,142 @@ fn order_of_replicates_does_not_change_a_byte() {
     assert_eq!(forward.to_json().unwrap(), backward.to_json().unwrap());
 }
 
-#[test]
-fn a_claim_is_judged_on_its_run() {
-    let claim = |scheduler: &str, max| Claim {
+fn claim(scheduler: &str, metric: &str, max: f64) -> Claim {
+    let figure = Figure {
+        metric: metric.to_owned(),
         scheduler: scheduler.to_owned(),
+        rq_sharing: "none".to_owned(),
+        sensors: "d7".to_owned(),
         background: "avx512".to_owned(),
-        metric: "isolation_slowdown_pct".to_owned(),
-        minus: Some(("signed_slowdown_pct".to_owned(), 0.5)),
+        application: None,
+    };
+    Claim {
+        id: Some("T089".to_owned()),
+        figure,
+        minus: None,
+        over: None,
         min: None,
         max: Some(max),
-        published: None,
+        published: Some(5.0),
         calibrated: false,
         must_fail: false,
+        known_miss: None,
         source: "our choice".to_owned(),
+    }
+}
+
+fn claimed(claims: Vec<Claim>, samples: Vec<Sample>) -> Comparison {
+    let setup = Setup { claims, rq_sharing: "smt".to_owned(), ..Setup::default() };
+    compare(setup, samples).unwrap()
+}
+
+#[test]
+fn a_claim_is_judged_on_its_run() {
+    let with_minus = |scheduler: &str, max| {
+        let mut claim = claim(scheduler, "isolation_slowdown_pct", max);
+        let minus = Figure { metric: "signed_slowdown_pct".to_owned(), ..claim.figure.clone() };
+        claim.minus = Some((minus, 0.5));
+        claim
     };
-    let claims = vec![claim("fair", 6.0), claim("fair", 4.0), claim("cfs", 6.0)];
-    let setup = Setup { claims, ..Setup::default() };
-    let claims = compare(setup, paired(&[("a", 0, 11 * S / 10)])).unwrap().claims;
+    let claims = vec![with_minus("fair", 6.0), with_minus("fair", 4.0), with_minus("cfs", 6.0)];
+    let claims = claimed(claims, paired(&[("a", 0, 11 * S / 10)])).claims;
     close(claims[0].found.unwrap(), 5.0);
     let holds: Vec<_> = claims.iter().map(|claimed| claimed.holds).collect();
     assert_eq!(holds, [Some(true), Some(false), None]);
+    assert_eq!(claims[0].figure, "isolation_slowdown_pct - 0.5 signed_slowdown_pct");
+}
+
+#[test]
+fn a_claim_may_be_about_one_application_and_another_background() {
+    let mut claim = claim("fair", "completion_s", 50.0);
+    claim.figure.application = Some("b".to_owned());
+    claim.over = Some(Figure { background: "sse4".to_owned(), ..claim.figure.clone() });
+    let samples = paired(&[("a", 0, 9 * S), ("b", 0, 15 * S / 10)]);
+    let comparison = claimed(vec![claim], samples);
+    close(comparison.claims[0].found.unwrap(), 50.0);
+    assert_eq!(comparison.claims[0].figure, "completion_s of b, % above that with sse4");
+    assert!(comparison.runs.iter().all(|run| run.published.is_none()), "of no whole run");
+}
+
+#[test]
+fn figures_of_applications_are_those_of_their_losses_and_slices() {
+    let mut samples = paired(&[("a", 0, S), ("b", 0, S)]);
+    let loss = |lost_ns, repaid_ns| Loss { victim: 0, culprit: 1, lost_ns, repaid_ns };
+    samples[1].outcome.losses = vec![loss(4 * S, S)];
+    samples[3].outcome.losses = vec![loss(4 * S, 4 * S)];
+    let repaid = |application: Option<&str>| {
+        let mut claim = claim("fair", "repaid_pct", 0.0);
+        claim.figure.application = application.map(str::to_owned);
+        claim
+    };
+    let claims = vec![
+        repaid(Some("a")),
+        repaid(Some("b")),
+        repaid(None),
+        claim("fair", "slice_mcycles", 20.0),
+    ];
+    let found: Vec<f64> =
+        claimed(claims, samples).claims.iter().map(|claimed| claimed.found.unwrap()).collect();
+    // Two thousand million cycles in a hundred slices each.
+    assert_eq!(found, [25.0, 100.0, 62.5, 20.0]);
+}
+
+#[test]
+fn a_claim_is_about_its_sensors_and_queues_and_no_others() {
+    let with = |scheduler: &str, sensors: &str, rq_sharing: &str| {
+        let mut claim = claim(scheduler, "isolation_slowdown_pct", 60.0);
+        claim.figure.sensors = sensors.to_owned();
+        claim.figure.rq_sharing = rq_sharing.to_owned();
+        claim
+    };
+    let run_as = |scheduler: &str| {
+        let mut samples = paired(&[("a", 0, 15 * S / 10)]);
+        samples.iter_mut().for_each(|sample| sample.scheduler = scheduler.to_owned());
+        samples
+    };
+    let holds = |claim: Claim, scheduler| claimed(vec![claim], run_as(scheduler)).claims[0].holds;
+    assert_eq!(holds(with("fair-isolation", "d7", "none"), "fair-isolation"), Some(true));
+    assert_eq!(holds(with("fair-isolation", "truth", "none"), "fair-isolation"), None);
+    assert_eq!(holds(with("fair", "truth", "none"), "fair"), Some(true), "it has no sensors");
+    assert_eq!(holds(with("muqss", "d7", "smt"), "muqss"), Some(true));
+    assert_eq!(holds(with("muqss", "d7", "none"), "muqss"), None);
+}
+
+#[test]
+fn a_miss_is_unexpected_unless_it_is_known() {
+    let is_unexpected = |change: fn(&mut Claim)| {
+        let mut claim = claim("fair", "isolation_slowdown_pct", 4.0);
+        change(&mut claim);
+        claimed(vec![claim], paired(&[("a", 0, 11 * S / 10)])).claims[0].is_unexpected()
+    };
+    assert!(is_unexpected(|_| ()));
+    assert!(!is_unexpected(|claim| claim.max = Some(10.0 + 1e-9)));
+    assert!(!is_unexpected(|claim| claim.must_fail = true));
+    assert!(!is_unexpected(|claim| claim.known_miss = Some("it is so".to_owned())));
+    assert!(is_unexpected(|claim| {
+        claim.known_miss = Some("it is so".to_owned());
+        claim.max = Some(11.0);
+    }));
+    assert!(!is_unexpected(|claim| claim.max = None), "without bounds nothing is wrong");
+}
+
+#[test]
+fn what_cannot_be_told_keeps_no_claim() {
+    let mut samples = paired(&[("a", 0, S)]);
+    samples[1].outcome.tasks[0] = thread(None, S, 0, S);
+    let claims = claimed(vec![claim("fair", "completion_s", 1e9)], samples).claims;
+    assert_eq!((claims[0].holds, claims[0].found.unwrap().is_nan()), (Some(false), true));
+}
+
+#[test]
+fn the_published_figure_stands_beside_its_run() {
+    let claims = vec![claim("cfs", "jain", 1.0), claim("fair", "signed_slowdown_pct", 9.0)];
+    let comparison = claimed(claims, paired(&[("a", 0, 11 * S / 10)]));
+    let [control, run] = &comparison.runs[..] else { panic!("two runs") };
+    assert_eq!(control.published, None);
+    let published = run.published.as_ref().unwrap();
+    assert_eq!((published.id.as_deref(), published.hit), (Some("T089"), Some(false)));
+    close(published.ours, 10.0);
 }
 
 fn refused(change: impl FnOnce(&mut Vec<Sample>)) -> ReportError {
@@ -250,12 +366,4 @@ fn samples_that_make_no_comparison_are_refused() {
     assert!(matches!(error, ReportError::Inconsistent { .. }));
     let error = refused(|samples| samples[1].outcome.tasks[0] = thread(None, 0, 0, 0));
     assert!(matches!(error, ReportError::NoProgress { application, .. } if application == "a"));
-}
-
-#[test]
-fn a_policy_may_not_be_calibrated_on() {
-    let setup = |id: &str| Setup { calibrated_on: vec![id.to_owned()], ..Setup::default() };
-    let of = |id| compare(setup(id), paired(&[("a", 0, S)]));
-    assert_eq!(of("T090").unwrap_err(), ReportError::CalibratedOnPolicy { id: "T090".to_owned() });
-    assert!(of("T089").is_ok());
 }

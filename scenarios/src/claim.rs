@@ -1,105 +1,234 @@
 //! What a scenario claims about its results, and the published figures beside them.
 
-use std::collections::BTreeSet;
-
 use crate::error::ScenarioError;
 use crate::fields::{Fields, Value};
 
-/// Figures that can be claimed, by the names of the JSON output.
-pub const METRICS: [&str; 7] = [
+/// Figures that can be claimed, by the names of the JSON output, and `completion_s` and
+/// `slice_mcycles` of the foreground: until its last thread ended, and the work of a slice.
+pub const METRICS: [&str; 10] = [
     "isolation_slowdown_pct",
     "signed_slowdown_pct",
     "slowdown_only_pct",
     "remote_avx_overhead_pct",
+    "completion_s",
+    "repaid_pct",
+    "slice_mcycles",
     "cpu_time_vs_sse_pct",
     "unfairness",
     "jain",
 ];
 
-/// A figure of one scheduler beside one background, its bounds and what was published.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Claim {
-    /// Name of the scheduler, such as `fair-isolation`.
-    pub scheduler: String,
-    /// Name of the background variant.
-    pub background: String,
+/// Those of [`METRICS`] that a single application has too.
+const METRICS_OF_APPLICATIONS: &[&str] = METRICS.split_at(7).0;
+
+/// Schedulers without a policy of ours, which parameters may be fitted to.
+const BASELINES: [&str; 4] = ["cfs", "eevdf", "muqss", "fair"];
+
+/// What the run queues of `MuQSS` may be shared by.
+const RQ_SHARING: [&str; 4] = ["none", "smt", "mc", "all"];
+
+/// Sensor set of the published prototypes.
+const PUBLISHED_SENSORS: &str = "d7";
+
+/// A metric, and whose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Figure {
     /// One of [`METRICS`].
     pub metric: String,
-    /// Another metric of the same run, times a factor, that is subtracted first.
-    pub minus: Option<(String, f64)>,
+    /// Name of the scheduler, such as `fair-isolation`.
+    pub scheduler: String,
+    /// What shares a run queue of `MuQSS`; `none` for any other scheduler.
+    pub rq_sharing: String,
+    /// Name of the sensor set.
+    pub sensors: String,
+    /// Name of the background variant.
+    pub background: String,
+    /// A foreground application; `None`: all of them.
+    pub application: Option<String>,
+}
+
+/// A figure, its bounds and what was published.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// Id of the published figure, such as `T089`.
+    pub id: Option<String>,
+    /// What is claimed about.
+    pub figure: Figure,
+    /// Another figure, times a factor, that is subtracted first.
+    pub minus: Option<(Figure, f64)>,
+    /// Another figure that it is compared with: the value is how much it is above, in percent.
+    pub over: Option<Figure>,
     /// Smallest value that keeps the claim.
     pub min: Option<f64>,
     /// Largest value that keeps the claim.
     pub max: Option<f64>,
-    /// Published figure, where there is one.
+    /// Published value, where there is one.
     pub published: Option<f64>,
     /// Whether parameters were fitted to this figure: then it is no prediction.
     pub calibrated: bool,
     /// Whether the claim is false on purpose, to see that false claims are caught.
     pub must_fail: bool,
+    /// Why the claim does not hold, where that is known and stays so: it is shown as a miss.
+    pub known_miss: Option<String>,
     /// Where figure and bounds come from.
     pub source: String,
 }
 
-impl Claim {
-    /// Whether the results keep the claim; `figure` yields a metric of the claimed run.
-    pub fn holds(&self, figure: impl Fn(&str) -> f64) -> bool {
-        let minus = self.minus.as_ref().map_or(0.0, |(metric, times)| figure(metric) * times);
-        let value = figure(&self.metric) - minus;
-        self.min.is_none_or(|min| value >= min) && self.max.is_none_or(|max| value <= max)
+impl Figure {
+    /// Whether a policy of ours has a part in it: then nothing may be fitted to it.
+    #[must_use]
+    pub fn has_policy(&self) -> bool {
+        !BASELINES.contains(&self.scheduler.as_str())
     }
 }
 
-pub(crate) fn read_claim(
-    value: &Value,
-    backgrounds: &BTreeSet<String>,
-) -> Result<Claim, ScenarioError> {
-    let mut fields = value.fields()?;
-    let scheduler = fields.need("scheduler", "the name of a scheduler")?.name()?;
-    let background = fields.need("background", "the name of a background")?;
-    if background.as_str().is_none_or(|name| !backgrounds.contains(name)) {
-        let names: Vec<_> = backgrounds.iter().map(String::as_str).collect();
-        return Err(background.error(format!("one of {}", names.join(", "))));
+impl Claim {
+    /// The claimed figure and those that it is set against.
+    pub fn figures(&self) -> impl Iterator<Item = &Figure> {
+        let minus = self.minus.as_ref().map(|(figure, _)| figure);
+        [Some(&self.figure), minus, self.over.as_ref()].into_iter().flatten()
     }
-    let background = background.name()?;
-    let metric = read_metric(&fields.need("metric", "the name of a metric")?)?;
-    let minus = fields.take("minus").map(|value| read_minus(value.fields()?)).transpose()?;
+
+    /// The claimed value; `figure` yields those of the results, `None` where one was not run.
+    pub fn value(&self, figure: impl Fn(&Figure) -> Option<f64>) -> Option<f64> {
+        let mut value = figure(&self.figure)?;
+        if let Some((other, times)) = &self.minus {
+            value -= figure(other)? * times;
+        }
+        if let Some(other) = &self.over {
+            value = 100.0 * (value / figure(other)? - 1.0);
+        }
+        Some(value)
+    }
+
+    /// Whether a value keeps the bounds; `None` where there is none.
+    #[must_use]
+    pub fn holds(&self, value: f64) -> Option<bool> {
+        let is_within =
+            self.min.is_none_or(|min| value >= min) && self.max.is_none_or(|max| value <= max);
+        self.min.or(self.max).map(|_| is_within)
+    }
+}
+
+/// Names that a claim may use.
+pub(crate) struct Names<'a> {
+    pub(crate) backgrounds: Vec<&'a str>,
+    pub(crate) applications: Vec<&'a str>,
+}
+
+pub(crate) fn read_claim(value: &Value, names: &Names) -> Result<Claim, ScenarioError> {
+    let mut fields = value.fields()?;
+    let text = |value: Option<Value>| value.map(|value| value.string()).transpose();
     let float = |value: Option<Value>| value.map(|value| value.float()).transpose();
-    let min = float(fields.take("min"))?;
-    let max = float(fields.take("max"))?;
-    let published = float(fields.take("published"))?;
-    let boolean = |value: Option<Value>| value.map_or(Ok(false), |value| value.boolean());
-    let calibrated = boolean(fields.take("calibrated"))?;
-    let must_fail = boolean(fields.take("must_fail"))?;
-    let source = fields.need("source", "where it comes from")?.string()?;
-    if min.or(max).or(published).is_none() {
+    let boolean = |value: &Option<Value>| value.as_ref().map_or(Ok(false), Value::boolean);
+    let figure = read_figure(&mut fields, names, None)?;
+    let minus = fields.take("minus").map(|value| read_minus(&value, names, &figure)).transpose()?;
+    let over = fields.take("over").map(|value| read_over(&value, names, &figure)).transpose()?;
+    let calibrated = fields.take("calibrated");
+    let must_fail = fields.take("must_fail");
+    let known_miss = fields.take("known_miss");
+    let claim = Claim {
+        id: text(fields.take("id"))?,
+        figure,
+        minus,
+        over,
+        min: float(fields.take("min"))?,
+        max: float(fields.take("max"))?,
+        published: float(fields.take("published"))?,
+        calibrated: boolean(&calibrated)?,
+        must_fail: boolean(&must_fail)?,
+        known_miss: known_miss.as_ref().map(Value::string).transpose()?,
+        source: fields.need("source", "where it comes from")?.string()?,
+    };
+    if claim.min.or(claim.max).or(claim.published).is_none() {
         return Err(fields.missing("max", "min, max or published"));
     }
+    if let Some(value) = calibrated.filter(|_| claim.calibrated) {
+        if claim.figure.has_policy() {
+            let baselines = BASELINES.join(", ");
+            return Err(value.error(format!("false: only {baselines} may be calibrated on")));
+        }
+        if claim.id.is_none() || claim.published.is_none() {
+            return Err(value.error("false, or an `id` and a `published` figure"));
+        }
+    }
+    if let Some(value) = known_miss {
+        if claim.must_fail {
+            return Err(value.error("no reason where `must_fail` is true"));
+        }
+        if claim.min.or(claim.max).is_none() {
+            return Err(value.error("no reason where there is neither `min` nor `max`"));
+        }
+    }
     fields.finish()?;
-    Ok(Claim {
-        scheduler,
-        background,
-        metric,
-        minus,
-        min,
-        max,
-        published,
-        calibrated,
-        must_fail,
-        source,
-    })
+    Ok(claim)
 }
 
-fn read_minus(mut fields: Fields) -> Result<(String, f64), ScenarioError> {
-    let metric = read_metric(&fields.need("metric", "the name of a metric")?)?;
+/// Reads a figure; what it does not say is that of `like`.
+fn read_figure(
+    fields: &mut Fields,
+    names: &Names,
+    like: Option<&Figure>,
+) -> Result<Figure, ScenarioError> {
+    let mut take = |name, expected| match fields.take(name) {
+        None if like.is_none() => Err(fields.missing(name, expected)),
+        value => Ok(value),
+    };
+    let scheduler = take("scheduler", "the name of a scheduler")?;
+    let background = take("background", "the name of a background")?;
+    let metric = take("metric", "the name of a metric")?;
+    let named = |value: Option<&Value>, known: &[&str], of: fn(&Figure) -> &String| match value {
+        Some(value) => one_of(value, known),
+        None => Ok(like.map_or_else(String::new, |like| of(like).clone())),
+    };
+    let background = named(background.as_ref(), &names.backgrounds, |like| &like.background)?;
+    let application = match fields.take("application") {
+        Some(value) => Some(one_of(&value, &names.applications)?),
+        None => like.and_then(|like| like.application.clone()),
+    };
+    let known = if application.is_some() { METRICS_OF_APPLICATIONS } else { &METRICS };
+    let metric = named(metric.as_ref(), known, |like| &like.metric)?;
+    let scheduler = match scheduler {
+        Some(value) => value.name()?,
+        None => like.map_or_else(String::new, |like| like.scheduler.clone()),
+    };
+    let sensors = match fields.take("sensors") {
+        Some(value) => value.name()?,
+        None => like.map_or_else(|| PUBLISHED_SENSORS.to_owned(), |like| like.sensors.clone()),
+    };
+    let rq_sharing = match fields.take("rq_sharing") {
+        Some(value) if scheduler != "muqss" => {
+            return Err(value.error("no such field, which only the scheduler muqss has"));
+        }
+        Some(value) => one_of(&value, &RQ_SHARING)?,
+        None => like
+            .filter(|like| like.scheduler == scheduler)
+            .map_or_else(|| RQ_SHARING[0].to_owned(), |like| like.rq_sharing.clone()),
+    };
+    Ok(Figure { metric, scheduler, rq_sharing, sensors, background, application })
+}
+
+fn read_minus(value: &Value, names: &Names, like: &Figure) -> Result<(Figure, f64), ScenarioError> {
+    let mut fields = value.fields()?;
     let times = fields.take("times").map_or(Ok(1.0), |value| value.float())?;
+    let figure = read_figure(&mut fields, names, Some(like))?;
     fields.finish()?;
-    Ok((metric, times))
+    Ok((figure, times))
 }
 
-fn read_metric(value: &Value) -> Result<String, ScenarioError> {
-    match value.as_str().filter(|name| METRICS.contains(name)) {
+fn read_over(value: &Value, names: &Names, like: &Figure) -> Result<Figure, ScenarioError> {
+    let mut fields = value.fields()?;
+    let figure = read_figure(&mut fields, names, Some(like))?;
+    fields.finish()?;
+    if figure == *like {
+        return Err(value.error("something that differs from the claimed figure"));
+    }
+    Ok(figure)
+}
+
+fn one_of(value: &Value, known: &[&str]) -> Result<String, ScenarioError> {
+    match value.as_str().filter(|name| known.contains(name)) {
         Some(name) => Ok(name.to_owned()),
-        None => Err(value.error(format!("one of {}", METRICS.join(", ")))),
+        None => Err(value.error(format!("one of {}", known.join(", ")))),
     }
 }

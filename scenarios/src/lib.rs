@@ -14,7 +14,7 @@ mod replay;
 mod scenario;
 mod workload;
 
-pub use claim::{Claim, METRICS};
+pub use claim::{Claim, Figure, METRICS};
 pub use embedded::{by_name, names};
 pub use error::{SCHEMA, ScenarioError};
 pub use replay::{ReplayError, ReplayOptions, ReplayReport, from_recording};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cpu_model::Class;
 
-use crate::claim::read_claim;
+use crate::claim::{Claim, Names, read_claim};
 use crate::embedded::by_name;
 use crate::error::{SCHEMA, ScenarioError, printable};
 use crate::fields::{Fields, Place, Value, list_or_empty};
@@ -39,10 +39,6 @@ pub(crate) fn read_scenario(mut fields: Fields) -> Result<Scenario, ScenarioErro
     if let Some(parameters) = fields.take("parameters") {
         scenario.parameters.extend(read_parameters(&parameters, None)?);
     }
-    if let Some(figures) = fields.take("calibrated_on") {
-        scenario.calibrated_on =
-            figures.list()?.iter().map(Value::name).collect::<Result<_, _>>()?;
-    }
     let fits = fields.take("fit");
     let has_fits = fits.is_some();
     if let Some(fits) = fits {
@@ -66,9 +62,15 @@ pub(crate) fn read_scenario(mut fields: Fields) -> Result<Scenario, ScenarioErro
     let claims = list_or_empty(fields.take("claim"))?;
     check_whole(&scenario, &fields)?;
     fields.finish()?;
-    let names: BTreeSet<_> = scenario.background_names().map(str::to_owned).collect();
-    scenario.claims =
+    let names = Names {
+        backgrounds: scenario.background_names().collect(),
+        applications: scenario.foreground_names().collect(),
+    };
+    let claims: Vec<Claim> =
         claims.iter().map(|claim| read_claim(claim, &names)).collect::<Result<_, _>>()?;
+    let fitted = claims.iter().filter(|claim| claim.calibrated);
+    scenario.calibrated_on.extend(fitted.filter_map(|claim| claim.id.clone()));
+    scenario.claims = claims;
     Ok(scenario)
 }
 

@@ -121,7 +121,8 @@ pub struct Scenario {
     pub parameters: BTreeMap<String, f64>,
     /// Parameter sets that reproduce the calibrated baselines; replicate i uses fit i mod n.
     pub fits: Vec<BTreeMap<String, f64>>,
-    /// Ids of the published figures that the fits reproduce; no results besides these were used.
+    /// Ids of the published figures that the fits reproduce: those of its calibrated claims, or
+    /// of its base's; no results besides these were used.
     pub calibrated_on: Vec<String>,
     /// What is said of its results.
     pub claims: Vec<Claim>,

@@ -207,7 +207,7 @@ const WRONG_VALUES: &[Refusal] = &[
         "background = \"avx2\"",
         46,
         "claim[0].background",
-        "one of avx512, sse4",
+        "one of sse4, avx512",
     ),
     ("\"isolation_slowdown_pct\"", "\"speed\"", 47, "claim[0].metric", "one of"),
     ("max = 1.0\n", "", 44, "claim[0].max", "min, max or published, but the field is missing"),

@@ -272,7 +272,7 @@ impl Plan {
             parameters,
             costs: options.costs(),
             command: command(),
-            differs_from_published: self.differs_from_published,
+            rq_sharing: options.rq_sharing.name().to_owned(),
             notes,
             claims,
         }

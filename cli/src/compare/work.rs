@@ -8,7 +8,7 @@ use clap::Args;
 use scenarios::{Case, MachineDefaults, Scenario, Workload};
 
 use crate::files;
-use crate::run_options::SCHEDULERS;
+use crate::run_options::{SCHEDULERS, Sensors};
 
 /// How a recording is replayed.
 #[derive(Args, Clone, Debug)]
@@ -164,14 +164,21 @@ pub fn read_scenario(name: &str) -> Result<Scenario> {
     }
     let scenario = Scenario::parse(&files::read_text(path)?, name)?;
     for (index, claim) in scenario.claims.iter().enumerate() {
-        ensure!(
-            SCHEDULERS.contains(&claim.scheduler.as_str()),
-            "{name}: `claim[{index}].scheduler`: {:?} is not one of {}",
-            claim.scheduler,
-            SCHEDULERS.join(", ")
-        );
+        for figure in claim.figures() {
+            one_of(name, index, "scheduler", &figure.scheduler, &SCHEDULERS)?;
+            one_of(name, index, "sensors", &figure.sensors, &Sensors::names())?;
+        }
     }
     Ok(scenario)
+}
+
+fn one_of(file: &str, claim: usize, field: &str, found: &str, known: &[&str]) -> Result<()> {
+    let known_names = known.join(", ");
+    ensure!(
+        known.contains(&found),
+        "{file}: `claim[{claim}].{field}`: {found:?} is not one of {known_names}"
+    );
+    Ok(())
 }
 
 fn read_recording(path: &Path, replay: &Replay) -> Result<Recording> {

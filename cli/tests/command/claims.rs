@@ -55,12 +55,59 @@ fn a_check_of_nothing_fails() {
     assert_eq!((ran.code, ran.stderr.as_str()), (2, sentence));
 }
 
+/// What takes less than a second each; the others are for `evenkeel compare NAME --check`.
+const CHEAP: [&str; 7] = [
+    "closed-form-isolation",
+    "closed-form-relative",
+    "canary",
+    "half-load",
+    "light512",
+    "pingpong",
+    "amx-inference",
+];
+
 #[test]
-fn claims_that_hold_pass_the_check() {
-    for scenario in ["closed-form-isolation", "closed-form-relative"] {
-        let args = ["compare", scenario, "--replicates", "4", "--check"];
-        assert!(!Folder::new().succeed(&args).contains("FAILS"), "{scenario}");
+fn every_claim_of_the_cheap_scenarios_is_tried_and_comes_out_as_it_says() {
+    for scenario in CHEAP {
+        let flags = ["--replicates", "4", "--sensors", "d7,truth", "--check"];
+        let table = Folder::new().succeed(&[&["compare", scenario], &flags[..]].concat());
+        assert!(!table.contains("FAILS") && !table.contains("Not run"), "{scenario}\n{table}");
     }
+}
+
+#[test]
+fn every_claim_has_its_outcome_in_the_table() {
+    let args = ["compare", "pingpong", "--replicates", "1", "--scheduler", "cfs,fair-isolation"];
+    let table = Folder::new().succeed(&args);
+    let outcome = |id: &str| {
+        let line = table.lines().find(|line| line.starts_with(id));
+        line.unwrap_or_else(|| panic!("{id}\n{table}")).to_owned()
+    };
+    assert!(outcome("T100").ends_with("not run, predicted"), "{table}");
+    assert!(outcome("T103 remote").ends_with("known MISS, predicted"), "{table}");
+    assert!(outcome("T103 slice").ends_with("hit, predicted"), "{table}");
+}
+
+#[test]
+fn a_known_miss_is_said_and_passes_the_check_as_long_as_it_is_one() {
+    let folder = canary("must_fail = true", "known_miss = \"it is so\"");
+    let (code, stdout, _) = check(&folder, "canary.toml");
+    assert_eq!(code, 0);
+    assert!(stdout.contains("not at most 0.5: it is so."), "{stdout}");
+    let text = folder.read("canary.toml").replace("max = 0.5", "max = 50.0");
+    folder.write("canary.toml", text);
+    let (code, stdout, _) = check(&folder, "canary.toml");
+    assert_eq!(code, 2);
+    assert!(stdout.contains("is called a miss, but HOLDS"), "{stdout}");
+}
+
+#[test]
+fn a_claim_about_shared_run_queues_is_tried_with_them() {
+    let folder = canary("scheduler = \"fair\"", "scheduler = \"muqss\"\nrq_sharing = \"smt\"");
+    let args = ["compare", "canary.toml", "--replicates", "1", "--scheduler", "muqss"];
+    assert!(folder.succeed(&args).contains("Not run, so not tested"));
+    let shared = folder.succeed(&[&args[..], &["--rq-sharing", "smt"]].concat());
+    assert!(!shared.contains("Not run"), "{shared}");
 }
 
 #[test]
@@ -68,5 +115,13 @@ fn a_claim_about_a_scheduler_that_is_none_is_refused() {
     canary("\"fair\"", "\"fairr\"").refused(
         &["compare", "canary.toml", "--check"],
         "canary.toml: `claim[0].scheduler`: \"fairr\" is not one of cfs, eevdf",
+    );
+}
+
+#[test]
+fn a_claim_about_sensors_that_are_none_is_refused() {
+    canary("\"fair\"", "\"fair\"\nminus = { sensors = \"eyes\" }").refused(
+        &["compare", "canary.toml", "--check"],
+        "canary.toml: `claim[0].sensors`: \"eyes\" is not one of d7, xinuse",
     );
 }

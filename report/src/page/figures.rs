@@ -5,7 +5,9 @@ use crate::comparison::{Comparison, Run, Task};
 use crate::svg::{self, Bar, Group, Svg, escape};
 use crate::table::listed;
 use crate::verdict::{Finding, findings};
-use crate::words::{clean, outcome, percent, published, signed_percent, slowdown, tenths, variant};
+use crate::words::{
+    amount, clean, how, outcome, percent, published, signed_percent, slowdown, tenths, variant,
+};
 
 pub(super) const WIDE: f64 = 940.0;
 const NARROW: f64 = 326.0;
@@ -48,6 +50,14 @@ pub(super) fn both(label: &str, draw: impl Fn(f64) -> (Svg, f64)) -> String {
     format!("{}{}", one("wide", WIDE), one("narrow", NARROW))
 }
 
+/// Where the published figure is on the axis of slowdowns, if it is a slowdown.
+fn mark(run: &Run) -> Option<f64> {
+    let is_slowdown =
+        |figure: &str| matches!(figure, "isolation_slowdown_pct" | "signed_slowdown_pct");
+    let published = run.published.as_ref();
+    published.filter(|beside| is_slowdown(&beside.figure)).map(|beside| beside.value)
+}
+
 fn mean_groups(comparison: &Comparison, brief: bool) -> Vec<Group> {
     let group = |finding: Finding| {
         let background = &finding.baseline.background;
@@ -55,9 +65,11 @@ fn mean_groups(comparison: &Comparison, brief: bool) -> Vec<Group> {
             let half = run.ci95_half_width_pct;
             let value = run.isolation_slowdown_pct;
             let beside = run.published.as_ref().map_or_else(String::new, |beside| {
-                if brief {
+                if brief && mark(run).is_none() {
+                    String::new()
+                } else if brief {
                     let mark = beside.hit.map_or("", |hit| if hit { " ✓" } else { " MISS" });
-                    format!(" (pub. {}{mark})", tenths(beside.value_pct))
+                    format!(" (pub. {}{mark})", tenths(beside.value))
                 } else {
                     format!(" – published {}", published(beside))
                 }
@@ -68,7 +80,7 @@ fn mean_groups(comparison: &Comparison, brief: bool) -> Vec<Group> {
                 series: series(comparison, run),
                 value,
                 whisker: run.range_pct.or_else(|| half.map(|half| [value - half, value + half])),
-                mark: run.published.as_ref().map(|beside| beside.value_pct),
+                mark: mark(run),
                 label: format!("{text}{beside}"),
                 title: format!("{}: {}{beside}", clean(&run.scheduler), slowdown(run)),
             }
@@ -159,14 +171,9 @@ fn mean_row(run: &Run) -> Vec<Cell> {
         Cell::text(&run.sensors),
         Cell::number(&slowdown(run)),
         Cell::text(&beside.map_or_else(String::new, |beside| {
-            let how = if beside.calibrated { "calibrated" } else { "predicted" };
             let id = beside.id.as_deref().unwrap_or_default();
-            format!(
-                "{} % {} {how}, {} {id}",
-                tenths(beside.value_pct),
-                beside.metric,
-                beside.source
-            )
+            let (figure, how) = (&beside.figure, how(beside.calibrated));
+            format!("{} {figure} {how}, {} {id}", amount(figure, beside.value), beside.source)
         })),
         Cell::judged(&beside.map_or_else(String::new, outcome), hit),
         Cell::number(&signed_percent(run.signed_slowdown_pct)),
@@ -244,7 +251,7 @@ fn mean_group(comparison: &Comparison, runs: &[&Run]) -> Group {
             series: series(comparison, run),
             value,
             whisker: None,
-            mark: run.published.as_ref().map(|beside| beside.value_pct),
+            mark: mark(run),
             label: percent(value),
             title: format!(
                 "{}: {}{}",

@@ -1,5 +1,6 @@
 //! Tables and lists of the page.
 
+use crate::claims::judged;
 use crate::comparison::{Comparison, Run};
 use crate::sample::Replicates;
 use crate::svg::{SERIES, escape};
@@ -230,35 +231,33 @@ fn parameters(comparison: &Comparison) -> Vec<Vec<Cell>> {
 }
 
 fn claims(comparison: &Comparison) -> String {
-    let bound = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-    let row = |claim: &crate::Claimed| {
-        let outcome = match (claim.holds, claim.must_fail) {
-            (None, _) => "not run",
-            (Some(true), false) => "holds",
-            (Some(false), false) => "FAILS",
-            (Some(true), true) => "holds, but is false on purpose",
-            (Some(false), true) => "fails, as it must",
-        };
-        vec![
-            Cell::text(&claim.figure),
-            Cell::text(&claim.scheduler),
-            Cell::text(&variant(&claim.background)),
-            Cell::number(&bound(claim.min)),
-            Cell::number(&bound(claim.max)),
-            Cell::number(&claim.found.map_or_else(String::new, |value| format!("{value:.2}"))),
-            Cell::judged(outcome, claim.holds.map(|holds| holds != claim.must_fail)),
-            Cell::text(&claim.source),
-        ]
-    };
-    let rows: Vec<Vec<Cell>> = comparison.claims.iter().map(row).collect();
+    let rows: Vec<Vec<Cell>> = comparison
+        .claims
+        .iter()
+        .map(|claim| {
+            let row = judged(claim);
+            vec![
+                Cell::text(&row.figure),
+                Cell::text(&row.scheduler),
+                Cell::text(&row.background),
+                Cell::number(&row.published),
+                Cell::number(&row.bound),
+                Cell::number(&row.found),
+                Cell::judged(&row.outcome, claim.holds.map(|holds| holds != claim.must_fail)),
+                Cell::text(claim.known_miss.as_deref().unwrap_or_default()),
+                Cell::text(&claim.source),
+            ]
+        })
+        .collect();
     let heads = [
         "figure",
         "scheduler",
         "background",
-        "#at least",
-        "#at most",
+        "#published",
+        "#within",
         "#found",
         "outcome",
+        "why it is missed",
         "source",
     ];
     table(&heads, &rows)

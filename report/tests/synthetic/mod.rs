@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cpu_model::Class;
 use hdrhistogram::Histogram;
 use report::{Sample, Setup};
-use scenarios::{Application, Role};
+use scenarios::{Application, Role, Scenario};
 use simulator::{Costs, Loss, Outcome, TaskOutcome};
 use trace::{Event, Header, History, Record, Source, SwitchState, TaskInfo};
 
@@ -147,7 +147,10 @@ pub fn samples(replicates: u32) -> Vec<Sample> {
     all
 }
 
+/// With the claims of the scenario that the runs pretend to be of.
 pub fn setup() -> Setup {
+    let (file, text) = scenarios::by_name("parsec-x265").unwrap();
+    let scenario = Scenario::parse(text, file).unwrap();
     let parameter = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     Setup {
         evenkeel_version: "0.1.0".to_owned(),
@@ -157,7 +160,8 @@ pub fn setup() -> Setup {
         description: "Parsec programs beside four x265 encoders of eight threads.".to_owned(),
         seed: 1,
         sensors: "d7".to_owned(),
-        calibrated_on: vec!["T086".to_owned(), "T089".to_owned()],
+        calibrated_on: scenario.calibrated_on,
+        claims: scenario.claims,
         parameters: vec![
             parameter("x265 heavy share", "70 %"),
             parameter("burst", "500 us"),

@@ -1,0 +1,202 @@
+//! Claims of the scenario, judged; those with a published figure stand beside their run.
+
+use scenarios::{Claim, Figure};
+use serde::Serialize;
+
+use crate::comparison::Run;
+use crate::words;
+
+/// A claim of the scenario and what became of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claimed {
+    /// Id of the published figure, such as `T089`.
+    pub id: Option<String>,
+    /// Scheduler of the run.
+    pub scheduler: String,
+    /// Background of the run.
+    pub background: String,
+    /// Sensor set of the run.
+    pub sensors: String,
+    /// The figure with its unit, and what it is set against.
+    pub figure: String,
+    /// Smallest value that keeps the claim.
+    pub min: Option<f64>,
+    /// Largest value that keeps the claim.
+    pub max: Option<f64>,
+    /// Published value, where there is one.
+    pub published: Option<f64>,
+    /// Whether parameters were fitted to it; else what was found is a prediction.
+    pub calibrated: bool,
+    /// Whether the claim is false on purpose, to see that false claims are caught.
+    pub must_fail: bool,
+    /// Why it does not hold, where that is known.
+    pub known_miss: Option<String>,
+    /// Where figure and bounds come from.
+    pub source: String,
+    /// What was found; `None` when that was not run.
+    pub found: Option<f64>,
+    /// Whether it holds; `None` when it was not run or has no bounds.
+    pub holds: Option<bool>,
+}
+
+/// The published figure beside a run, and whether ours is within its tolerance.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Published {
+    /// Id of the figure, such as `T089`.
+    pub id: Option<String>,
+    /// Where it is printed: document and section.
+    pub source: String,
+    /// The figure with its unit, and what it is set against.
+    pub figure: String,
+    /// The published value.
+    pub value: f64,
+    /// Ours.
+    pub ours: f64,
+    /// Smallest value within the tolerance.
+    pub min: Option<f64>,
+    /// Largest value within the tolerance.
+    pub max: Option<f64>,
+    /// Whether parameters were fitted to it; else ours is a prediction.
+    pub calibrated: bool,
+    /// Whether ours is within; `None` where no tolerance was fixed.
+    pub hit: Option<bool>,
+}
+
+impl Claimed {
+    /// Whether the outcome is not the expected one: a claim fails that should hold, or one holds
+    /// that is said to fail.
+    #[must_use]
+    pub fn is_unexpected(&self) -> bool {
+        let should_hold = !self.must_fail && self.known_miss.is_none();
+        self.holds == Some(!should_hold)
+    }
+
+    /// What the outputs show beside a run; `None` where nothing was published or run.
+    pub(crate) fn beside(&self) -> Option<Published> {
+        Some(Published {
+            id: self.id.clone(),
+            source: self.source.clone(),
+            figure: self.figure.clone(),
+            value: self.published?,
+            ours: self.found?,
+            min: self.min,
+            max: self.max,
+            calibrated: self.calibrated,
+            hit: self.holds,
+        })
+    }
+}
+
+/// Judges a claim on the runs; `rq_sharing` is what shared a run queue of `MuQSS` in them.
+pub(crate) fn judge(claim: &Claim, runs: &[Run], rq_sharing: &str) -> Claimed {
+    let found = claim
+        .value(|figure| runs.iter().find(|run| is_of(figure, run, rq_sharing))?.figure(figure));
+    Claimed {
+        id: claim.id.clone(),
+        scheduler: claim.figure.scheduler.clone(),
+        background: claim.figure.background.clone(),
+        sensors: claim.figure.sensors.clone(),
+        figure: described(claim),
+        min: claim.min,
+        max: claim.max,
+        published: claim.published,
+        calibrated: claim.calibrated,
+        must_fail: claim.must_fail,
+        known_miss: claim.known_miss.clone(),
+        source: claim.source.clone(),
+        found,
+        holds: found.and_then(|found| claim.holds(found)),
+    }
+}
+
+/// Whether a figure is one of a run.
+pub(crate) fn is_of(figure: &Figure, run: &Run, rq_sharing: &str) -> bool {
+    run.scheduler == figure.scheduler
+        && run.background == figure.background
+        && (run.sensors == figure.sensors || !figure.has_policy())
+        && (figure.scheduler != "muqss" || figure.rq_sharing == rq_sharing)
+}
+
+/// A claim in the words of every output.
+pub(crate) struct Judged {
+    /// With the id of what was published, where it has one.
+    pub(crate) figure: String,
+    pub(crate) scheduler: String,
+    pub(crate) background: String,
+    pub(crate) published: String,
+    pub(crate) bound: String,
+    pub(crate) found: String,
+    pub(crate) outcome: String,
+}
+
+/// Puts a claim in words.
+pub(crate) fn judged(claim: &Claimed) -> Judged {
+    let amount = |value: f64| words::amount(&claim.figure, value);
+    let outcome = match (claim.found, claim.holds) {
+        (None, _) => "not run",
+        (Some(_), None) => "no tolerance",
+        (_, Some(true)) if claim.must_fail => "holds, but is false on purpose",
+        (_, Some(false)) if claim.must_fail => "fails, as it must",
+        (_, Some(true)) if claim.known_miss.is_some() => "hit, but called a miss",
+        (_, Some(false)) if claim.known_miss.is_some() => "known MISS",
+        (_, Some(true)) => "hit",
+        (_, Some(false)) => "MISS",
+    };
+    let how = claim.published.map(|_| format!(", {}", words::how(claim.calibrated)));
+    Judged {
+        figure: match &claim.id {
+            Some(id) => format!("{id} {}", words::clean(&claim.figure)),
+            None => words::clean(&claim.figure),
+        },
+        scheduler: match claim.sensors.as_str() {
+            "d7" => words::clean(&claim.scheduler),
+            sensors => words::clean(&format!("{}, {sensors}", claim.scheduler)),
+        },
+        background: words::variant(&claim.background),
+        published: claim.published.map_or_else(String::new, amount),
+        bound: words::bound(claim.published, claim.min, claim.max),
+        found: claim.found.map_or_else(String::new, amount),
+        outcome: format!("{outcome}{}", how.unwrap_or_default()),
+    }
+}
+
+/// The figure in words: metric, application, and what it is set against.
+fn described(claim: &Claim) -> String {
+    let mut text = claim.figure.metric.clone();
+    if let Some(application) = &claim.figure.application {
+        text += &format!(" of {application}");
+    }
+    if claim.figure.scheduler == "muqss" && claim.figure.rq_sharing != "none" {
+        text += &format!(", rq_sharing {}", claim.figure.rq_sharing);
+    }
+    if let Some((other, times)) = &claim.minus {
+        let times = if *times == 1.0 { String::new() } else { format!("{times} ") };
+        text += &format!(" - {times}{}", differing(other, &claim.figure));
+    }
+    if let Some(other) = &claim.over {
+        text += &format!(", % above {}", differing(other, &claim.figure));
+    }
+    text
+}
+
+/// A figure by what differs from another.
+fn differing(figure: &Figure, like: &Figure) -> String {
+    let same_metric = figure.metric == like.metric;
+    let mut text = if same_metric { "that".to_owned() } else { figure.metric.clone() };
+    if figure.application != like.application {
+        text += &format!(" of {}", figure.application.as_deref().unwrap_or("all"));
+    }
+    if figure.scheduler != like.scheduler {
+        text += &format!(" under {}", figure.scheduler);
+    }
+    if figure.rq_sharing != like.rq_sharing && figure.scheduler == "muqss" {
+        text += &format!(", rq_sharing {}", figure.rq_sharing);
+    }
+    if figure.background != like.background {
+        text += &format!(" with {}", figure.background);
+    }
+    if figure.sensors != like.sensors {
+        text += &format!(" with sensors {}", figure.sensors);
+    }
+    text
+}
