@@ -14,7 +14,7 @@ use simulator::Scheduler;
 
 const SAMPLES: usize = 5;
 /// The kernel books CPU time at ticks of up to 4 ms: a sample repeats the run this long.
-const SAMPLE_NS: u64 = 200_000_000;
+const SAMPLE_NS: u64 = 1_000_000_000;
 
 /// CPU time of this thread in ns, from `/proc/thread-self/schedstat`.
 fn cpu_time_ns() -> u64 {

@@ -2,6 +2,8 @@
 
 use cpu_model::{CpuModel, Demand, Effect, LEVELS_MAX, License};
 
+use crate::timers::NEVER;
+
 /// A license and the tasks that demand its levels.
 #[derive(Clone, Debug)]
 pub(crate) struct Domain {
@@ -14,6 +16,8 @@ pub(crate) struct Domain {
     pub level_in_question: u8,
     /// Whether a register file that widens throttles the domain.
     pub is_widening: bool,
+    /// When [`Self::advance`] is due; [`NEVER`]: not before a demand.
+    pub due_ns: u64,
     /// What runs, ordered by core.
     runners: Vec<Runner>,
     /// The tasks with the widest registers of those that run.
@@ -40,6 +44,7 @@ impl Domain {
             demand: Demand::default(),
             level_in_question: 0,
             is_widening: false,
+            due_ns: NEVER,
             runners: Vec::new(),
             widest: Vec::new(),
             holders: std::array::from_fn(|_| Vec::new()),
@@ -95,6 +100,7 @@ impl Domain {
         self.level_in_question =
             self.effect.level.max(license.heading_for()).max(license.granted());
         self.is_widening = license.is_widening();
+        self.due_ns = license.next_ns().unwrap_or(NEVER);
     }
 
     /// Who answers for what a task of that level loses: those who hold the level above

@@ -5,71 +5,75 @@
 /// Fractions in 2^-20.
 pub(crate) const ONE_Q20: u64 = 1 << 20;
 
-/// What decides a task's rate.
+/// What is the same for all tasks of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Conditions {
+pub(crate) struct Machine {
     pub ref_khz: u32,
-    /// Frequency of the core.
-    pub khz: u32,
-    /// License rate: 0 halted.
-    pub license_permille: u32,
-    /// Stall share of the task at the reference frequency.
-    pub stall_permille: u32,
-    /// Stall share of the task on the sibling, if one runs there.
-    pub sibling_stall_permille: Option<u32>,
     /// What a compute-bound thread keeps beside another.
     pub smt_share_permille: u32,
 }
 
+/// What decides a task's rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Conditions {
+    /// Frequency of the core.
+    pub khz: u32,
+    /// License rate: 0 halted.
+    pub license_permille: u16,
+    /// Stall share of the task at the reference frequency.
+    pub stall_permille: u32,
+    /// Stall share of the task on the sibling, if one runs there.
+    pub sibling_stall_permille: Option<u32>,
+}
+
+impl Conditions {
+    /// All of it in one number: shares are at most 1000.
+    fn key(&self) -> u64 {
+        let sibling = self.sibling_stall_permille.map_or(0, |stall| stall + 1);
+        u64::from(self.khz) << 31
+            | u64::from(self.license_permille) << 21
+            | u64::from(self.stall_permille) << 11
+            | u64::from(sibling)
+    }
+}
+
 /// Rates that were computed before; few conditions differ in a run.
 pub(crate) struct Known {
-    entries: Vec<Option<(Conditions, u64)>>,
+    machine: Machine,
+    /// Keys of conditions with their rates.
+    entries: Vec<(u64, u64)>,
 }
 
 impl Known {
-    const ENTRIES: usize = 1024;
+    const ENTRIES_LOG2: u32 = 10;
+    /// No condition has this key.
+    const NONE: u64 = u64::MAX;
 
-    pub(crate) fn new() -> Self {
-        Self { entries: vec![None; Self::ENTRIES] }
+    pub(crate) fn new(machine: Machine) -> Self {
+        Self { machine, entries: vec![(Self::NONE, 0); 1 << Self::ENTRIES_LOG2] }
     }
 
     /// [`rate_q20`], from memory where possible.
     pub(crate) fn rate_q20(&mut self, conditions: &Conditions) -> u64 {
-        let entry = &mut self.entries[conditions.place() % Self::ENTRIES];
-        match entry {
-            Some((known, rate)) if known == conditions => *rate,
-            _ => {
-                let rate = rate_q20(conditions);
-                *entry = Some((*conditions, rate));
-                rate
-            }
+        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let key = conditions.key();
+        let place = key.wrapping_mul(SPREAD) >> (u64::BITS - Self::ENTRIES_LOG2);
+        let entry = &mut self.entries[place as usize];
+        if entry.0 != key {
+            *entry = (key, rate_q20(self.machine, conditions));
         }
-    }
-}
-
-impl Conditions {
-    /// Spreads what differs within a run; equal conditions have equal places.
-    fn place(&self) -> usize {
-        let sibling = self.sibling_stall_permille.map_or(1021, |stall| stall + 1);
-        let mixed = (self.khz / 1000)
-            .wrapping_mul(31)
-            .wrapping_add(self.license_permille)
-            .wrapping_mul(37)
-            .wrapping_add(self.stall_permille)
-            .wrapping_mul(41)
-            .wrapping_add(sibling);
-        (mixed ^ (mixed >> 10)) as usize
+        entry.1
     }
 }
 
 /// Reference ns per ns, in 2^-20, rounded down.
-pub(crate) fn rate_q20(c: &Conditions) -> u64 {
+fn rate_q20(machine: Machine, c: &Conditions) -> u64 {
     if c.license_permille == 0 {
         return 0;
     }
     let compute = 1000 - u128::from(c.stall_permille);
     // 1/sigma = slow / (1000 * share).
-    let share = u128::from(c.smt_share_permille);
+    let share = u128::from(machine.smt_share_permille);
     let (slow, share) = match c.sibling_stall_permille {
         None => (1, 1),
         Some(sibling) => {
@@ -79,7 +83,7 @@ pub(crate) fn rate_q20(c: &Conditions) -> u64 {
     // 1/rate = stall/1000 + compute/1000 * ref/khz * 1000/license * slow/share.
     let khz_license = u128::from(c.khz) * u128::from(c.license_permille);
     let denominator = u128::from(c.stall_permille) * khz_license * share
-        + compute * u128::from(c.ref_khz) * 1000 * slow;
+        + compute * u128::from(machine.ref_khz) * 1000 * slow;
     let numerator = (1000 * khz_license * share) << 20;
     numerator.checked_div(denominator).unwrap_or(0) as u64
 }
@@ -98,13 +102,12 @@ pub(crate) fn lost_q20(rate_q20: u64, ideal_q20: u64) -> u64 {
 mod tests {
     use super::*;
 
+    const MACHINE: Machine = Machine { ref_khz: 2_100_000, smt_share_permille: 625 };
     const ALONE: Conditions = Conditions {
-        ref_khz: 2_100_000,
         khz: 2_100_000,
         license_permille: 1000,
         stall_permille: 300,
         sibling_stall_permille: None,
-        smt_share_permille: 625,
     };
 
     fn close(actual: u64, expected: f64) {
@@ -114,31 +117,49 @@ mod tests {
 
     #[test]
     fn at_the_reference_frequency_time_is_reference_time() {
-        close(rate_q20(&ALONE), 1.0);
+        close(rate_q20(MACHINE, &ALONE), 1.0);
     }
 
     #[test]
     fn only_the_compute_part_follows_the_frequency() {
-        close(rate_q20(&Conditions { khz: 4_200_000, ..ALONE }), 1.0 / (0.3 + 0.35));
-        close(rate_q20(&Conditions { khz: 1, stall_permille: 1000, ..ALONE }), 1.0);
+        close(rate_q20(MACHINE, &Conditions { khz: 4_200_000, ..ALONE }), 1.0 / (0.3 + 0.35));
+        close(rate_q20(MACHINE, &Conditions { khz: 1, stall_permille: 1000, ..ALONE }), 1.0);
     }
 
     #[test]
     fn a_throttle_multiplies_the_compute_part_and_a_halt_stops_all() {
-        close(rate_q20(&Conditions { license_permille: 250, ..ALONE }), 1.0 / (0.3 + 0.7 * 4.0));
-        assert_eq!(rate_q20(&Conditions { license_permille: 0, ..ALONE }), 0);
+        close(
+            rate_q20(MACHINE, &Conditions { license_permille: 250, ..ALONE }),
+            1.0 / (0.3 + 0.7 * 4.0),
+        );
+        assert_eq!(rate_q20(MACHINE, &Conditions { license_permille: 0, ..ALONE }), 0);
     }
 
     #[test]
     fn two_compute_bound_siblings_get_the_share_each() {
         let c = Conditions { stall_permille: 0, sibling_stall_permille: Some(0), ..ALONE };
-        close(rate_q20(&c), 0.625);
+        close(rate_q20(MACHINE, &c), 0.625);
     }
 
     #[test]
     fn a_stalled_sibling_takes_nothing() {
         let c = Conditions { stall_permille: 0, sibling_stall_permille: Some(1000), ..ALONE };
-        close(rate_q20(&c), 1.0);
+        close(rate_q20(MACHINE, &c), 1.0);
+    }
+
+    #[test]
+    fn what_is_remembered_is_what_would_be_computed() {
+        let mut known = Known::new(MACHINE);
+        for round in 0..2 {
+            for khz in (1_000_000..3_700_000).step_by(100_000) {
+                for stall_permille in (0..=1000).step_by(50) {
+                    for sibling_stall_permille in [None, Some(0), Some(1000)] {
+                        let c = Conditions { khz, stall_permille, sibling_stall_permille, ..ALONE };
+                        assert_eq!(known.rate_q20(&c), rate_q20(MACHINE, &c), "{round} {c:?}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -201,10 +201,9 @@ impl Task {
         match amount.spread {
             Spread::Fixed => mean,
             Spread::Uniform(permille) => {
-                let half = u128::from(mean) * u128::from(permille) / 1000;
-                let wide = u64::try_from(2 * half + 1).unwrap_or(u64::MAX);
-                (mean - u64::try_from(half).unwrap_or(mean).min(mean))
-                    .saturating_add(self.stream.below(wide))
+                let half = scaled(mean, permille.into(), 1000).min(mean);
+                let wide = half.saturating_mul(2).saturating_add(1);
+                (mean - half).saturating_add(self.stream.below(wide))
             }
             Spread::Exponential => {
                 let scaled = (u128::from(mean) * u128::from(self.stream.exponential_q20())) >> 20;
@@ -228,8 +227,16 @@ impl Task {
 
 /// Units of work of that many reference cycles, saturating.
 fn units(ref_cycles: u64, ref_khz: u32) -> u64 {
-    let scaled =
-        u128::from(ref_cycles) * u128::from(1_000_000 * UNITS_PER_NS) / u128::from(ref_khz);
+    scaled(ref_cycles, 1_000_000 * UNITS_PER_NS, ref_khz.into())
+}
+
+/// `number * factor / divisor`, rounded down, saturating; fast where the product is small.
+#[inline]
+fn scaled(number: u64, factor: u64, divisor: u64) -> u64 {
+    if let Some(product) = number.checked_mul(factor) {
+        return product / divisor;
+    }
+    let scaled = u128::from(number) * u128::from(factor) / u128::from(divisor);
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 

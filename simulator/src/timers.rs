@@ -62,6 +62,33 @@ impl WinnerTree {
     pub(crate) fn first(&self) -> (u64, usize) {
         (self.nodes[1].key, self.nodes[1].slot as usize)
     }
+
+    /// The first slot of a range whose key is below a limit.
+    pub(crate) fn first_below(&self, slots: std::ops::Range<usize>, limit: u64) -> Option<usize> {
+        let leaves = self.nodes.len() / 2;
+        if slots.is_empty() {
+            return None;
+        }
+        let mut node = leaves + slots.start;
+        while self.nodes[node].key >= limit {
+            // The next subtree to the right.
+            while node & 1 == 1 {
+                node /= 2;
+            }
+            if node == 0 {
+                return None;
+            }
+            node += 1;
+        }
+        while node < leaves {
+            node *= 2;
+            if self.nodes[node].key >= limit {
+                node += 1;
+            }
+        }
+        let slot = node - leaves;
+        (slot < slots.end).then_some(slot)
+    }
 }
 
 #[cfg(test)]
@@ -85,6 +112,15 @@ mod tests {
                 let smallest = *keys.iter().min().unwrap();
                 let (first, at) = tree.first();
                 prop_assert_eq!(first, smallest);
+                for limit in [0, 5, 10, NEVER] {
+                    for start in 0..slots {
+                        let found = tree.first_below(start..slots, limit);
+                        let expected = (start..slots).find(|&slot| keys[slot] < limit);
+                        prop_assert_eq!(found, expected);
+                        let (end, none) = (expected.unwrap_or(slots), None);
+                        prop_assert_eq!(tree.first_below(start..end, limit), none);
+                    }
+                }
                 if smallest != NEVER {
                     prop_assert_eq!(Some(at), keys.iter().position(|&k| k == smallest));
                 }

@@ -10,6 +10,25 @@ pub(crate) struct Topology {
     pub packages: usize,
     pub threads_per_core: usize,
     pub cores_per_package: usize,
+    by_threads: Reciprocal,
+    by_cores: Reciprocal,
+}
+
+/// Divides small numbers by a number that stays the same, without a division.
+#[derive(Clone, Copy, Debug)]
+struct Reciprocal(u64);
+
+impl Reciprocal {
+    const SHIFT: u32 = 40;
+
+    fn new(divisor: usize) -> Self {
+        Self((1 << Self::SHIFT) / divisor.max(1) as u64 + 1)
+    }
+
+    /// Exact for numbers and divisors below 2^20.
+    fn divide(self, number: usize) -> usize {
+        ((number as u64 * self.0) >> Self::SHIFT) as usize
+    }
 }
 
 impl Topology {
@@ -23,19 +42,21 @@ impl Topology {
             packages,
             threads_per_core,
             cores_per_package,
+            by_threads: Reciprocal::new(threads_per_core),
+            by_cores: Reciprocal::new(cores_per_package),
         }
     }
 
     pub(crate) fn core_of(&self, cpu: usize) -> usize {
-        cpu / self.threads_per_core
+        self.by_threads.divide(cpu)
     }
 
     pub(crate) fn package_of(&self, cpu: usize) -> usize {
-        self.core_of(cpu) / self.cores_per_package
+        self.package_of_core(self.core_of(cpu))
     }
 
     pub(crate) fn package_of_core(&self, core: usize) -> usize {
-        core / self.cores_per_package
+        self.by_cores.divide(core)
     }
 
     pub(crate) fn cpus_of_core(&self, core: usize) -> std::ops::Range<usize> {
@@ -83,6 +104,14 @@ impl Mask {
         self.words[member / 64] >> (member % 64) & 1 == 1
     }
 
+    /// Takes out the lowest member.
+    pub(crate) fn take_first(&mut self) -> Option<usize> {
+        let (index, word) = self.words.iter_mut().enumerate().find(|(_, word)| **word != 0)?;
+        let bit = word.trailing_zeros() as usize;
+        *word &= *word - 1;
+        Some(index * 64 + bit)
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
     }
@@ -104,20 +133,34 @@ impl Mask {
             return None;
         }
         for index in range.start / 64..=(range.end - 1) / 64 {
-            let mut word = self.words[index] & other.words[index];
-            let base = index * 64;
-            if range.start > base {
-                word &= u64::MAX << (range.start - base);
-            }
-            if range.end < base + 64 {
-                word &= (1 << (range.end - base)) - 1;
-            }
+            let word = self.words[index] & other.words[index] & within(&range, index * 64);
             if word != 0 {
-                return Some(base + word.trailing_zeros() as usize);
+                return Some(index * 64 + word.trailing_zeros() as usize);
             }
         }
         None
     }
+
+    /// The highest member of both sets within a range.
+    pub(crate) fn last_common(&self, other: &Self, range: std::ops::Range<usize>) -> Option<usize> {
+        if range.is_empty() {
+            return None;
+        }
+        for index in (range.start / 64..=(range.end - 1) / 64).rev() {
+            let word = self.words[index] & other.words[index] & within(&range, index * 64);
+            if word != 0 {
+                return Some(index * 64 + 63 - word.leading_zeros() as usize);
+            }
+        }
+        None
+    }
+}
+
+/// The bits of the word that begins at `base` whose members are in a range.
+fn within(range: &std::ops::Range<usize>, base: usize) -> u64 {
+    let from = range.start.saturating_sub(base);
+    let above = (base + 64).saturating_sub(range.end);
+    u64::MAX << from & u64::MAX >> above
 }
 
 struct Bits(u64);
@@ -189,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_common_respects_range_and_both_sets() {
+    fn first_and_last_common_respect_range_and_both_sets() {
         let mut a = Mask::empty(130);
         let mut b = Mask::empty(130);
         for member in [3, 64, 70, 129] {
@@ -203,6 +246,21 @@ mod tests {
         assert_eq!(a.first_common(&b, 71..129), None);
         assert_eq!(a.first_common(&b, 71..130), Some(129));
         assert_eq!(a.first_common(&b, 5..5), None);
+        assert_eq!(a.last_common(&b, 0..130), Some(129));
+        assert_eq!(a.last_common(&b, 0..129), Some(70));
+        assert_eq!(a.last_common(&b, 4..70), None);
+        assert_eq!(a.last_common(&b, 0..64), Some(3));
+        assert_eq!(a.last_common(&b, 5..5), None);
+    }
+
+    #[test]
+    fn a_reciprocal_divides_every_cpu_number_exactly() {
+        for divisor in 1..=1024 {
+            let reciprocal = Reciprocal::new(divisor);
+            for number in 0..=1024 {
+                assert_eq!(reciprocal.divide(number), number / divisor, "{number} / {divisor}");
+            }
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use trace::Event;
 use crate::config::Config;
 use crate::domain::{Domain, Runner};
 use crate::error::SimError;
-use crate::rate::{Conditions, Known, ONE_Q20, lost_q20, stalled_q20};
+use crate::rate::{self, Conditions, Known, ONE_Q20, lost_q20, stalled_q20};
 use crate::recorder::Recorder;
 use crate::task::{State, Task};
 use crate::timers::{NEVER, WinnerTree};
@@ -126,6 +126,8 @@ pub(crate) struct World<'a> {
     packages: Vec<Package>,
     turbo_cores: Option<u32>,
     known: Known,
+    /// Packages whose number of active cores changed.
+    recounted: Mask,
     dirty: Vec<usize>,
     runners: Vec<Runner>,
     is_dirty: Mask,
@@ -189,7 +191,11 @@ impl<'a> World<'a> {
                 topology.packages
             ],
             turbo_cores: workload.machine.turbo_cores,
-            known: Known::new(),
+            known: Known::new(rate::Machine {
+                ref_khz: model.turbo.ref_khz,
+                smt_share_permille: config.smt_share_permille,
+            }),
+            recounted: Mask::empty(topology.packages),
             dirty: Vec::new(),
             runners: Vec::new(),
             is_dirty: Mask::empty(topology.cores),
@@ -357,29 +363,34 @@ impl<'a> World<'a> {
         for index in 0..self.dirty.len() {
             let core = self.dirty[index];
             let active = self.topology.cpus_of_core(core).any(|c| self.cpus[c].running.is_some());
-            let package = &mut self.packages[self.topology.package_of_core(core)];
-            match (active, self.active_cores.contains(core)) {
-                (true, false) => {
-                    self.active_cores.insert(core);
-                    package.active += 1;
-                }
-                (false, true) => {
-                    self.active_cores.remove(core);
-                    package.active -= 1;
-                }
-                _ => {}
+            if active == self.active_cores.contains(core) {
+                continue;
             }
+            let package = self.topology.package_of_core(core);
+            if active {
+                self.active_cores.insert(core);
+                self.packages[package].active += 1;
+            } else {
+                self.active_cores.remove(core);
+                self.packages[package].active -= 1;
+            }
+            self.recounted.insert(package);
         }
-        for package in 0..self.packages.len() {
-            let row =
-                self.model.turbo.row(self.turbo_cores.unwrap_or(self.packages[package].active));
-            if row != self.packages[package].row {
-                self.packages[package].row = row;
-                for core in self.topology.cores_of_package(package) {
-                    if self.active_cores.contains(core) {
-                        self.touch(core);
-                    }
-                }
+        while let Some(package) = self.recounted.take_first() {
+            self.settle_turbo_row(package);
+        }
+    }
+
+    fn settle_turbo_row(&mut self, package: usize) {
+        let active = self.turbo_cores.unwrap_or(self.packages[package].active);
+        let row = self.model.turbo.row(active);
+        if row == self.packages[package].row {
+            return;
+        }
+        self.packages[package].row = row;
+        for core in self.topology.cores_of_package(package) {
+            if self.active_cores.contains(core) {
+                self.touch(core);
             }
         }
     }
@@ -396,10 +407,8 @@ impl<'a> World<'a> {
             }
             self.runners(index, &mut runners);
             let active = self.packages[self.topology.package_of_core(core)].active;
-            let domain = &mut self.domains[index];
-            domain.update(self.model, &runners, active, self.now_ns);
-            let due_ns = domain.license.next_ns().unwrap_or(NEVER);
-            self.set_timer(Timer::License(index), due_ns);
+            self.domains[index].update(self.model, &runners, active, self.now_ns);
+            self.set_timer(Timer::License(index), self.domains[index].due_ns);
         }
         self.runners = runners;
     }
@@ -444,12 +453,10 @@ impl<'a> World<'a> {
                 .and_then(|other| self.cpus[other].running)
                 .map(|task| self.tasks[task].phase.work.stall_permille);
             let conditions = Conditions {
-                ref_khz: self.model.turbo.ref_khz,
                 khz,
-                license_permille: u32::from(effect.rate_permille),
+                license_permille: effect.rate_permille,
                 stall_permille: self.tasks[running].phase.work.stall_permille,
                 sibling_stall_permille: sibling,
-                smt_share_permille: self.config.smt_share_permille,
             };
             let rate = self.known.rate_q20(&conditions);
             let pace = Pace {

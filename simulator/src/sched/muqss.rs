@@ -6,13 +6,18 @@
 //! real-time, batch and idle policies. CPUs at the same distance are visited upwards and
 //! around; MuQSS goes downwards from those in the upper half.
 
-use std::collections::BTreeSet;
+mod near;
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use self::near::Shape;
 use crate::config::RqSharing;
 use crate::random::{Purpose, Stream};
 use crate::sched::{Charged, Pick, Placed, Scheduler, Stop, Wake};
 use crate::sensors::Observed;
-use crate::topology::Topology;
+use crate::timers::{NEVER, WinnerTree};
+use crate::topology::{Mask, Topology};
 use crate::world::World;
 
 /// `rr_interval` of 6 "ms" of 2^20 ns each: 6.291456 ms.
@@ -41,59 +46,48 @@ struct Task {
     relative_ns: u64,
     deadline_ns: u64,
     left_ns: u64,
-    order: u64,
     cpu: usize,
     known: bool,
 }
+
+/// Deadline, order of arrival, task.
+type Entry = (u64, u64, usize);
 
 /// MuQSS.
 pub(crate) struct Muqss {
     sharing: RqSharing,
     interactive: bool,
     tasks: Vec<Task>,
-    /// By run queue: deadline, order of arrival, task.
-    queues: Vec<BTreeSet<(u64, u64, usize)>>,
+    /// By run queue.
+    queues: Vec<BTreeSet<Entry>>,
+    /// By run queue: its earliest deadline.
+    heads: WinnerTree,
     /// By CPU: tasks queued for it or running on it (`rq_load`).
-    load: Vec<u64>,
+    load: WinnerTree,
+    /// By CPU: how much before the end of time its task is due; the latest wins.
+    running: WinnerTree,
+    cpus: Shape,
+    shape: Shape,
     /// By CPU: the task that it was told to run (a hint).
     preempting: Vec<Option<usize>>,
     orders: u64,
     draws: Stream,
 }
 
-/// CPUs from the nearest: the own, its core, its package, the rest.
-fn nearest(topology: &Topology, cpu: usize) -> impl Iterator<Item = usize> + use<> {
-    let threads = topology.threads_per_core;
-    let package = threads * topology.cores_per_package;
-    let packages = topology.packages;
-    let own_package = cpu / package;
-    (0..packages).flat_map(move |p| {
-        let start = (own_package + p) % packages * package;
-        let first_core = (cpu % package) / threads;
-        let cores = package / threads;
-        (0..cores).flat_map(move |c| {
-            let core = start + (first_core + c) % cores * threads;
-            (0..threads).map(move |t| core + (cpu + t) % threads)
-        })
-    })
-}
-
 impl Muqss {
     pub(crate) fn new(world: &World, sharing: RqSharing, interactive: bool) -> Self {
         let topology = &world.topology;
-        let queues = match sharing {
-            RqSharing::None => topology.cpus,
-            RqSharing::Smt => topology.cores,
-            RqSharing::Mc => topology.packages,
-            RqSharing::All => 1,
-        };
+        let shape = Shape::of_queues(topology, sharing);
+        let mut load = WinnerTree::new(topology.cpus);
+        for cpu in 0..topology.cpus {
+            load.set(cpu, 0);
+        }
         let task = |task: &crate::task::Task| {
             let nice = (NICE_MIN..=NICE_MAX).find(|&nice| policy::weight(nice) == task.weight);
             Task {
                 relative_ns: deadline_ns(nice.unwrap_or(0)),
                 deadline_ns: 0,
                 left_ns: 0,
-                order: 0,
                 cpu: world.affinities.masks[task.mask].iter().next().unwrap_or(0),
                 known: false,
             }
@@ -102,8 +96,12 @@ impl Muqss {
             sharing,
             interactive,
             tasks: world.tasks.iter().map(task).collect(),
-            queues: vec![BTreeSet::new(); queues],
-            load: vec![0; topology.cpus],
+            queues: vec![BTreeSet::new(); shape.places()],
+            heads: WinnerTree::new(shape.places()),
+            load,
+            running: WinnerTree::new(topology.cpus),
+            cpus: Shape::of_queues(topology, RqSharing::None),
+            shape,
             preempting: vec![None; topology.cpus],
             orders: 0,
             draws: Stream::new(world.config.seed, Purpose::Slice, 0),
@@ -123,10 +121,19 @@ impl Muqss {
         self.orders += 1;
         let queue = self.queue_of(&world.topology, cpu);
         let entity = &mut self.tasks[task];
-        entity.order = self.orders;
         entity.cpu = cpu;
-        self.queues[queue].insert((entity.deadline_ns, entity.order, task));
-        self.load[cpu] += 1;
+        let deadline_ns = entity.deadline_ns;
+        self.queues[queue].insert((deadline_ns, self.orders, task));
+        self.heads.set(queue, self.heads.get(queue).min(deadline_ns));
+        self.load.set(cpu, self.load.get(cpu) + 1);
+    }
+
+    fn dequeue(&mut self, queue: usize, entry: Entry) {
+        self.queues[queue].remove(&entry);
+        let head = self.queues[queue].first().map_or(NEVER, |&(deadline_ns, ..)| deadline_ns);
+        self.heads.set(queue, head);
+        let from = self.tasks[entry.2].cpu;
+        self.load.set(from, self.load.get(from) - 1);
     }
 
     /// `time_slice_expired`: slice and deadline are renewed together.
@@ -137,84 +144,80 @@ impl Muqss {
         entity.deadline_ns = now_ns + entity.relative_ns;
     }
 
-    /// `best_mask_cpu`: the idle CPU that ranks best for a task of `cpu`; the task's own
-    /// if it idles, else of equals the last whose core idles, else the first.
+    /// `best_mask_cpu`: the idle CPU that ranks best for a task of `cpu`: itself, its core, its
+    /// package, a package that idles, any. Of equals the last whose core idles, else the first.
     fn best_idle(&self, world: &World, task: usize, cpu: usize) -> Option<usize> {
-        const OTHER_THREAD: u32 = 1;
-        const OTHER_CORE: u32 = 2;
-        const CACHE_BUSY: u32 = 8;
-        const OTHER_NODE: u32 = 64;
+        if world.idle.is_empty() {
+            return None;
+        }
         let topology = &world.topology;
         let mask = &world.affinities.masks[world.tasks[task].mask];
         if world.idle.contains(cpu) && mask.contains(cpu) {
             return Some(cpu);
         }
-        let mut best: Option<(u32, usize)> = None;
-        let mut package = usize::MAX;
-        let mut cache_idle = false;
-        for other in world.idle.iter().filter(|&other| mask.contains(other)) {
-            if topology.package_of(other) != package {
-                package = topology.package_of(other);
-                let mut cpus = topology.cpus_of_package(package);
-                cache_idle = cpus.all(|cpu| world.idle.contains(cpu));
-            }
-            let mut ranking = if topology.core_of(other) == topology.core_of(cpu) {
-                OTHER_THREAD
-            } else if package == topology.package_of(cpu) {
-                OTHER_CORE
-            } else {
-                OTHER_NODE
-            };
-            if !cache_idle {
-                ranking |= CACHE_BUSY;
-            }
-            let core_idle = world.idle_cores.contains(topology.core_of(other));
-            let better =
-                best.is_none_or(|(least, _)| ranking < least || (ranking == least && core_idle));
-            if better {
-                best = Some((ranking, other));
-            }
-        }
-        best.map(|(_, cpu)| cpu)
+        let package = topology.package_of(cpu);
+        let idles = |&other: &usize| {
+            let mut cores = topology.cores_of_package(other);
+            other != package && cores.all(|core| world.idle_cores.contains(core))
+        };
+        let idle_packages = (0..topology.packages).rev().filter(idles);
+        best_idle_within(world, mask, topology.cpus_of_core(topology.core_of(cpu)))
+            .or_else(|| best_idle_within(world, mask, topology.cpus_of_package(package)))
+            .or_else(|| {
+                let mut cpus = idle_packages.map(|package| topology.cpus_of_package(package));
+                cpus.find_map(|cpus| best_idle_within(world, mask, cpus))
+            })
+            .or_else(|| best_idle_within(world, mask, 0..topology.cpus))
     }
 
     /// `select_best_cpu` without idle CPUs: the nearest of the least loaded.
     fn least_loaded(&self, world: &World, task: usize) -> usize {
         let mask = &world.affinities.masks[world.tasks[task].mask];
         let own = self.tasks[task].cpu;
-        nearest(&world.topology, own)
-            .filter(|&cpu| mask.contains(cpu))
-            .min_by_key(|&cpu| self.load[cpu])
+        let (least, _) = self.load.first();
+        let most = world.tasks.len() as u64;
+        (least..=most)
+            .find_map(|load| {
+                self.cpus.nearest_below(own, &self.load, load + 1, |cpu| mask.contains(cpu))
+            })
             .unwrap_or(own)
     }
 
     /// `try_preempt`: the nearest CPU whose task is due later.
     fn preemptable(&self, world: &World, task: usize, near: usize) -> Option<usize> {
         let mask = &world.affinities.masks[world.tasks[task].mask];
-        nearest(&world.topology, near).filter(|&cpu| mask.contains(cpu)).find(|&cpu| {
-            let loaded = self.interactive || cpu == near || self.load[cpu] > self.load[near];
-            let Some(running) = world.cpus[cpu].running else { return false };
-            loaded && self.tasks[task].deadline_ns < self.tasks[running].deadline_ns
-        })
+        let loaded =
+            |cpu| self.interactive || cpu == near || self.load.get(cpu) > self.load.get(near);
+        let limit = lateness(self.tasks[task].deadline_ns);
+        let accept = |cpu: usize| mask.contains(cpu) && loaded(cpu);
+        self.cpus.nearest_below(near, &self.running, limit, accept)
     }
 
     /// `earliest_deadline_task`: the queue and entry to run next.
-    fn earliest(&self, world: &World, cpu: usize) -> Option<(usize, (u64, u64, usize))> {
+    fn earliest(&self, world: &World, cpu: usize) -> Option<(usize, Entry)> {
+        let (least, _) = self.heads.first();
+        let hinted = self.preempting[cpu].is_some_and(|task| self.tasks[task].deadline_ns > least);
+        let all_may = world.affinities.masks.len() == 1;
+        if !self.interactive || hinted || !all_may {
+            return self.earliest_by_visiting(world, cpu);
+        }
+        // Then the visit would end with the first queue that has the least of all deadlines.
+        let own = self.queue_of(&world.topology, cpu);
+        let queue =
+            self.shape.nearest_below(own, &self.heads, least.saturating_add(1), |_| true)?;
+        self.queues[queue].first().map(|&entry| (queue, entry))
+    }
+
+    fn earliest_by_visiting(&self, world: &World, cpu: usize) -> Option<(usize, Entry)> {
         let topology = &world.topology;
         let own = self.queue_of(topology, cpu);
-        let mut best: Option<(usize, (u64, u64, usize))> = None;
+        let mut best: Option<(usize, Entry)> = None;
         let mut best_entries = 0;
-        let mut last = usize::MAX;
-        for near in nearest(topology, cpu) {
-            let queue = self.queue_of(topology, near);
-            if queue == last {
-                continue;
-            }
-            last = queue;
+        for queue in self.shape.nearest(own) {
             let local = queue == own;
             let entries = self.queues[queue].len();
             if !self.interactive {
-                if best.is_some() && topology.package_of(near) != topology.package_of(cpu) {
+                if best.is_some() && !self.shape.is_same_package(queue, own) {
                     break;
                 }
                 if entries <= best_entries {
@@ -241,6 +244,24 @@ impl Muqss {
         }
         best
     }
+}
+
+/// A key that falls as a deadline moves away.
+fn lateness(deadline_ns: u64) -> u64 {
+    (NEVER - 1).saturating_sub(deadline_ns)
+}
+
+/// The last idle CPU of a range whose core idles, else the first idle one.
+fn best_idle_within(world: &World, mask: &Mask, cpus: Range<usize>) -> Option<usize> {
+    let mut end = cpus.end;
+    while let Some(cpu) = world.idle.last_common(mask, cpus.start..end) {
+        let core = world.topology.core_of(cpu);
+        if world.idle_cores.contains(core) {
+            return Some(cpu);
+        }
+        end = world.topology.cpus_of_core(core).start.max(cpus.start);
+    }
+    world.idle.first_common(mask, cpus)
 }
 
 impl Scheduler for Muqss {
@@ -281,7 +302,8 @@ impl Scheduler for Muqss {
         if entity.left_ns < EXPIRED_NS {
             self.refill(task, world.now_ns);
         }
-        self.load[cpu] -= 1;
+        self.load.set(cpu, self.load.get(cpu) - 1);
+        self.running.set(cpu, NEVER);
         if stop == Stop::Preempted {
             self.enqueue(world, task, cpu);
         }
@@ -292,11 +314,11 @@ impl Scheduler for Muqss {
         let earliest = self.earliest(world, cpu);
         self.preempting[cpu] = None;
         let (queue, entry) = earliest?;
-        self.queues[queue].remove(&entry);
-        let task = entry.2;
-        let from = std::mem::replace(&mut self.tasks[task].cpu, cpu);
-        self.load[from] -= 1;
-        self.load[cpu] += 1;
+        self.dequeue(queue, entry);
+        let (deadline_ns, _, task) = entry;
+        self.tasks[task].cpu = cpu;
+        self.load.set(cpu, self.load.get(cpu) + 1);
+        self.running.set(cpu, lateness(deadline_ns));
         Some(Pick { task, slice_ns: Some(self.tasks[task].left_ns) })
     }
 

@@ -88,9 +88,22 @@ fn a_sleeper_keeps_its_deadline_and_so_gets_the_cpu_soon() {
     assert!(outcome.wake_latency_ns.value_at_quantile(0.5) < 100_000);
 }
 
+/// A task that never runs, bound to one CPU, makes every pick visit the queues one by one.
 #[test]
-fn nearest_visits_every_cpu_once_from_the_own_core_outwards() {
-    let topology = Topology::new(&machine(2, 2, 2));
-    let order: Vec<_> = nearest(&topology, 5).collect();
-    assert_eq!(order, [5, 4, 7, 6, 1, 0, 3, 2]);
+fn the_earliest_of_all_is_what_a_visit_of_all_queues_finds() {
+    for sharing in [RqSharing::None, RqSharing::Smt, RqSharing::Mc, RqSharing::All] {
+        let run = |bound: bool| {
+            let mut threads: Vec<_> = (0..20).map(|i| spinner((i % 3) as i8, &[])).collect();
+            threads.extend((0..20).map(|i| sleeper(500_000 + 7_000 * i, 300_000, &[])));
+            let mut absent = spinner(0, if bound { &[0] } else { &[] });
+            absent.arrival_ns = 100 * S;
+            threads.push(absent);
+            let config = config(muqss(sharing, true), S);
+            crate::run(&skylake(), &workload(machine(2, 3, 2), threads), &config).unwrap()
+        };
+        let (free, bound) = (run(false), run(true));
+        assert_eq!(free.switches, bound.switches, "{sharing:?}");
+        assert_eq!(free.tasks, bound.tasks, "{sharing:?}");
+        assert!(free.switches > 1000, "{sharing:?}");
+    }
 }
