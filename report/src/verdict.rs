@@ -185,15 +185,17 @@ fn claim(claimed: &Claimed) -> Option<String> {
         (None, None) => return None,
     };
     let what = format!(
-        "{} under {} with {}",
-        clean(&claimed.figure),
+        "under {} with {}, {}",
         clean(&claimed.scheduler),
-        clean(&claimed.background)
+        clean(&claimed.background),
+        clean(&claimed.figure)
     );
     let found = claimed.found?;
     let known = claimed.known_miss.as_deref().map(clean);
     match (claimed.holds?, known, claimed.must_fail) {
-        (false, Some(why), _) => Some(format!("{what} is {found:.2}, not {bound}: {why}.")),
+        (false, Some(why), _) => {
+            Some(format!("A known miss: {what} is {found:.2}, not {bound}: {why}."))
+        }
         (true, Some(_), _) => Some(format!(
             "A claim of the scenario is called a miss, but HOLDS: {what} is {found:.2}, {bound}."
         )),
