@@ -9,9 +9,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use scenarios::{Figure, Scenario};
 use serde_json::Value;
 
 use crate::command::{evenkeel, program};
@@ -78,27 +78,42 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 /// A published figure to fit to.
+#[derive(Debug, PartialEq)]
 struct Baseline {
-    figure: Figure,
+    scheduler: String,
+    background: String,
+    metric: String,
     value: f64,
 }
 
-/// The calibrated claims of the scenario: reading it has refused those of policies.
+/// The calibrated claims of the scenario; `evenkeel` refuses to run one of a policy.
 fn baselines() -> Result<Vec<Baseline>> {
-    let (file, text) = scenarios::by_name(CALIBRATED).context("the scenario is not shipped")?;
-    let claims = Scenario::parse(text, file)?.claims.into_iter();
-    let baselines: Vec<Baseline> = claims
-        .filter(|claim| claim.calibrated && !claim.figure.has_policy())
-        .filter_map(|claim| Some(Baseline { value: claim.published?, figure: claim.figure }))
-        .collect();
-    ensure!(!baselines.is_empty(), "{file} has no calibrated claim");
+    let path = scenario();
+    let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    let table: toml::Table = text.parse().with_context(|| path.display().to_string())?;
+    let claims = table.get("claim").and_then(toml::Value::as_array).map_or(&[][..], Vec::as_slice);
+    let is_calibrated = |claim: &&toml::Value| claim.get("calibrated") == Some(&true.into());
+    let baseline = |claim: &toml::Value| {
+        let text = |name: &str| Some(claim.get(name)?.as_str()?.to_owned());
+        let (scheduler, background) = (text("scheduler")?, text("background")?);
+        let value = claim.get("published")?.as_float()?;
+        Some(Baseline { scheduler, background, metric: text("metric")?, value })
+    };
+    let baselines: Option<Vec<Baseline>> =
+        claims.iter().filter(is_calibrated).map(baseline).collect();
+    let baselines = baselines.context("a calibrated claim lacks a part")?;
+    ensure!(!baselines.is_empty(), "{} has no calibrated claim", path.display());
     Ok(baselines)
+}
+
+/// The file of the scenario.
+fn scenario() -> PathBuf {
+    repo::root().join(format!("scenarios/files/{CALIBRATED}.toml"))
 }
 
 /// What comes out instead of the baselines with a set; nothing else is run.
 fn found(evenkeel: &str, baselines: &[Baseline], set: &Set) -> Result<Vec<f64>> {
-    let schedulers: BTreeSet<&str> =
-        baselines.iter().map(|one| one.figure.scheduler.as_str()).collect();
+    let schedulers: BTreeSet<&str> = baselines.iter().map(|one| one.scheduler.as_str()).collect();
     let schedulers: Vec<&str> = schedulers.into_iter().collect();
     let mut command = program(evenkeel);
     command.args(["compare", CALIBRATED, "--scheduler", &schedulers.join(",")]);
@@ -110,20 +125,20 @@ fn found(evenkeel: &str, baselines: &[Baseline], set: &Set) -> Result<Vec<f64>> 
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let result: Value = serde_json::from_slice(&output.stdout)?;
     let runs = result["runs"].as_array().context("no runs in the result")?;
-    let of = |Baseline { figure, .. }: &Baseline| {
+    let of = |one: &Baseline| {
         let is_of = |run: &&Value| {
-            run["background"] == *figure.background && run["scheduler"] == *figure.scheduler
+            run["background"] == *one.background && run["scheduler"] == *one.scheduler
         };
         let run = runs.iter().find(is_of);
-        let run = run.with_context(|| format!("no run beside {}", figure.background))?;
-        run[&figure.metric].as_f64().context("no figure in the result")
+        let run = run.with_context(|| format!("no run beside {}", one.background))?;
+        run[&one.metric].as_f64().context("no figure in the result")
     };
     baselines.iter().map(of).collect()
 }
 
 /// Puts the sets at the end of the scenario file, in place of those that were there.
 fn write_fits(sets: &[Set]) -> Result<()> {
-    let path = repo::root().join(format!("scenarios/files/{CALIBRATED}.toml"));
+    let path = scenario();
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
     let hand_written = text.split(MARK).next().unwrap_or(&text).trim_end();
     let mut text = format!("{hand_written}\n\n{MARK}\n");
@@ -158,9 +173,12 @@ mod tests {
 
     #[test]
     fn only_baselines_without_a_policy_are_fitted_to() {
-        let baselines = baselines().unwrap();
-        let of = |one: &Baseline| (one.figure.scheduler.clone(), one.value);
-        let fair = |value| ("fair".to_owned(), value);
-        assert_eq!(baselines.iter().map(of).collect::<Vec<_>>(), [fair(7.3), fair(23.5)]);
+        let fair = |background: &str, value| Baseline {
+            scheduler: "fair".to_owned(),
+            background: background.to_owned(),
+            metric: "isolation_slowdown_pct".to_owned(),
+            value,
+        };
+        assert_eq!(baselines().unwrap(), [fair("avx2", 7.3), fair("avx512", 23.5)]);
     }
 }
