@@ -86,6 +86,7 @@ def run_of(outcome):
             turbo=outcome["turbo"],
             scheduler=outcome["scheduler"],
             sensors=outcome["sensors"],
+            sensors_faulty=outcome["counter_noise_permille"] > 0 or outcome["evex_strings"],
             renewals=[renewal(one) for one in outcome["renewals"]],
         )
     except KeyError as error:

@@ -26,6 +26,8 @@ class Run:
     turbo: bool = True
     scheduler: str | None = None
     sensors: str | None = None
+    # Whether counters are noisy or string functions trap: then what was counted is unknown.
+    sensors_faulty: bool = False
     # Ends of slices that the history does not show: (time, task).
     renewals: list = field(default_factory=list)
 

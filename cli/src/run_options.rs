@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use simulator::{
-    Compensation, Config, Costs, EevdfKernel, Queues, RqSharing, Scheduler, SensorSet,
+    Compensation, Config, Costs, EevdfKernel, Queues, RqSharing, Scheduler, SensorFaults, SensorSet,
 };
 
 /// Two compute-bound threads of a core get 1.25 times the throughput of one; our choice.
@@ -22,6 +22,20 @@ pub struct RunOptions {
     /// traps of D 7.4), xinuse (register state), fp-retired, rules (names), truth
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Sensors::D7])]
     pub sensors: Vec<Sensors>,
+
+    /// How far each counter of a slice may be off, in permille of its value (sensors d7)
+    #[arg(
+        long,
+        default_value_t = 0,
+        value_name = "PERMILLE",
+        value_parser = clap::value_parser!(u32).range(0..=1000)
+    )]
+    pub counter_noise: u32,
+
+    /// String functions of the C library use EVEX registers and trap in every slice of every
+    /// task (sensors d7), as glibc's do unless told otherwise
+    #[arg(long)]
+    pub evex_strings: bool,
 
     /// Repeats a run exactly; replicate i uses seed + i
     #[arg(long, default_value_t = 1)]
@@ -208,6 +222,10 @@ impl RunOptions {
         Config {
             scheduler,
             sensors: sensors.set(),
+            sensor_faults: SensorFaults {
+                counter_noise_permille: self.counter_noise,
+                evex_strings: self.evex_strings,
+            },
             seed: self.seed.wrapping_add(replicate),
             costs: self.costs(),
             smt_share_permille: self.smt_share,
@@ -223,6 +241,8 @@ impl RunOptions {
         self.cpu.is_some()
             || !self.set.is_empty()
             || self.ideal
+            || self.counter_noise != 0
+            || self.evex_strings
             || self.smt_share != SMT_SHARE_PERMILLE
             || self.queues != QueueGroups::Global
             || self.interactive != 1

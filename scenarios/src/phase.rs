@@ -75,6 +75,7 @@ pub(crate) struct Compute {
     pub(crate) class: ClassOf,
     pub(crate) rate: Number,
     pub(crate) stall: Number,
+    pub(crate) integer: bool,
     pub(crate) working_set_kib: Number,
     pub(crate) bursts: Option<Bursts>,
 }
@@ -178,10 +179,11 @@ fn read_compute(mut fields: Fields, own: &Defaults) -> Result<Compute, ScenarioE
     };
     let rate = or(fields.take("rate"), &Number::fixed(1.0, place))?;
     let stall = or(fields.take("stall"), &own.stall)?;
+    let integer = fields.take("integer").map_or(Ok(false), |value| value.boolean())?;
     let working_set_kib = or(fields.take("working_set_kib"), &own.working_set_kib)?;
     let bursts = read_bursts(&mut fields)?;
     fields.finish()?;
-    Ok(Compute { work, spread, class, rate, stall, working_set_kib, bursts })
+    Ok(Compute { work, spread, class, rate, stall, integer, working_set_kib, bursts })
 }
 
 fn read_bursts(fields: &mut Fields) -> Result<Option<Bursts>, ScenarioError> {

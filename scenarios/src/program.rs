@@ -104,6 +104,7 @@ impl Amounts<'_> {
             class: self.class(class)?,
             rate_permille: permille(compute.rate.get(self.parameters, 0.0, 8.0)?),
             stall_permille: permille(compute.stall.get(self.parameters, 0.0, 1.0)?),
+            integer: compute.integer,
             working_set_kib: compute.working_set_kib.get_count(self.parameters, 0, u32::MAX)?,
         })
     }

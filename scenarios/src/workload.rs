@@ -84,6 +84,8 @@ pub struct Work {
     pub rate_permille: u32,
     /// Share of the time at the reference frequency that memory stalls take.
     pub stall_permille: u32,
+    /// Whether its wide instructions compute with integers: no floating-point counter sees them.
+    pub integer: bool,
     /// Memory it touches again and again; what a migration has to bring along.
     pub working_set_kib: u32,
 }

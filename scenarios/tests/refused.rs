@@ -100,6 +100,13 @@ fn unknown_fields_are_refused_with_those_there_are() {
 
 /// A piece of [`GOOD`], what it becomes, and the line, field and expectation of the refusal.
 const WRONG_VALUES: &[Refusal] = &[
+    (
+        "stall = 0.2 }",
+        "integer = 1 }",
+        22,
+        "foreground[0].phases[0].compute.integer",
+        "true or false",
+    ),
     ("cores = 4", "cores = 0", 8, "machine.cores", "a whole number from 1 to"),
     ("cores = 4", "cores = 600", 8, "machine.cores", "at most 1024 logical"),
     ("limit_s = 10", "limit_s = -1", 11, "run.limit_s", "a number from"),

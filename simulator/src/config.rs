@@ -95,6 +95,17 @@ pub enum SensorSet {
     Truth,
 }
 
+/// What makes sensors worse than their best; by default nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SensorFaults {
+    /// How far each counter of a slice may be off (`d7`), evenly spread, in permille of its value.
+    pub counter_noise_permille: u32,
+    /// Whether the C library's string functions use EVEX registers, as glibc's do since 2.33
+    /// unless told otherwise: then they trap in every slice of every task (`d7`). D 6.5.1
+    /// disabled them.
+    pub evex_strings: bool,
+}
+
 /// Costs that the kernel adds, in reference time. All zero in `ideal` mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Costs {
@@ -117,6 +128,8 @@ pub struct Config {
     pub scheduler: Scheduler,
     /// What the policy knows.
     pub sensors: SensorSet,
+    /// How well the sensors work.
+    pub sensor_faults: SensorFaults,
     /// Repeats a run exactly.
     pub seed: u64,
     /// Kernel costs.

@@ -53,7 +53,7 @@ pub(crate) fn run<S: Scheduler>(
     let world = World::new(model, workload, config)?;
     let scheduler = scheduler(&world);
     let ruled = world.tasks.iter().map(|task| task.ruled_level).collect();
-    let sensors = Sensors::new(config.sensors, model, world.topology, ruled, config.seed);
+    let sensors = Sensors::new(config, model, world.topology, ruled);
     let applications = workload.applications.len();
     let latency = Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3)
         .map_err(|error| SimError::Machine(error.to_string()))?;
@@ -296,11 +296,11 @@ impl<S: Scheduler> Engine<'_, S> {
     fn use_registers(&mut self, task: usize, cpu: usize) {
         let trap_ns = self.world.config.costs.trap_ns;
         let subject = &mut self.world.tasks[task];
-        let class = subject.phase.work.class;
-        if class.is_heavy() {
-            subject.slice.heavy_level = subject.slice.heavy_level.max(subject.phase.own_level);
+        let work = subject.phase.work;
+        if work.class.is_heavy() && !work.integer {
+            subject.slice.fp_level = subject.slice.fp_level.max(subject.phase.own_level);
         }
-        let width = class.width();
+        let width = self.sensors.width_shown(work.class);
         if width <= subject.slice.width {
             return;
         }
@@ -414,12 +414,13 @@ impl<S: Scheduler> Engine<'_, S> {
     /// A slice that follows another of the same task: no switch, no new trap.
     fn use_registers_again(&mut self, task: usize, cpu: usize) {
         let subject = &mut self.world.tasks[task];
-        let class = subject.phase.work.class;
-        subject.slice.width = class.width();
-        if class.is_heavy() {
-            subject.slice.heavy_level = subject.phase.own_level;
+        let work = subject.phase.work;
+        let width = self.sensors.width_shown(work.class);
+        subject.slice.width = width;
+        if work.class.is_heavy() && !work.integer {
+            subject.slice.fp_level = subject.phase.own_level;
         }
-        self.sensors.first_use(cpu, task, class.width());
+        self.sensors.first_use(cpu, task, width);
     }
 
     fn record_switch(&mut self, cpu: usize, prev: Option<(usize, Stop)>, next: Option<usize>) {

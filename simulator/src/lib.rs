@@ -22,7 +22,7 @@ mod topology;
 mod world;
 
 pub use config::{
-    Compensation, Config, Costs, EevdfKernel, Queues, RqSharing, Scheduler, SensorSet,
+    Compensation, Config, Costs, EevdfKernel, Queues, RqSharing, Scheduler, SensorFaults, SensorSet,
 };
 pub use error::SimError;
 pub use outcome::{Loss, Outcome, Renewal, TaskOutcome};

@@ -5,10 +5,10 @@
 //! state at switch-out (`xinuse`), wide floating-point instructions (`fp-retired`),
 //! names (`rules`), or everything (`truth`).
 
-use cpu_model::{CpuModel, LEVELS_MAX, Turbo};
+use cpu_model::{Class, CpuModel, LEVELS_MAX, Turbo};
 use policy::NOBODY;
 
-use crate::config::SensorSet;
+use crate::config::{Config, SensorFaults, SensorSet};
 use crate::random::{Purpose, Stream};
 use crate::sched::Stop;
 use crate::task::Slice;
@@ -21,6 +21,9 @@ const XINUSE_512_PERMILLE: u32 = 25;
 const XINUSE_256_PERMILLE: u32 = 120;
 /// How long evidence counts; our choice.
 const LEARNED_NS: u64 = 2_000_000_000;
+
+/// The width that the trap on XCR0 sees: it covers all EVEX registers together.
+const WIDEST: u8 = 2;
 
 /// What the policy may know of the slice that just ended.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +62,7 @@ struct Believed {
 /// The sensors of a machine.
 pub(crate) struct Sensors {
     set: SensorSet,
+    faults: SensorFaults,
     /// By core: last task that used 256-bit (0) and 512-bit (1) registers.
     last_user: Vec<[u32; 2]>,
     learned: Vec<Learned>,
@@ -73,14 +77,14 @@ pub(crate) struct Sensors {
 
 impl Sensors {
     pub(crate) fn new(
-        set: SensorSet,
+        config: &Config,
         model: &CpuModel,
         topology: Topology,
         ruled: Vec<u8>,
-        seed: u64,
     ) -> Self {
         Self {
-            set,
+            set: config.sensors,
+            faults: config.sensor_faults,
             last_user: vec![[NOBODY; 2]; topology.cores],
             learned: vec![Learned::default(); ruled.len()],
             ruled,
@@ -95,13 +99,18 @@ impl Sensors {
             believed_ns: vec![[0; LEVELS_MAX]; topology.cpus],
             level_of_width: level_of_width(model),
             topology,
-            chance: Stream::new(seed, Purpose::Sensor, 0),
+            chance: Stream::new(config.seed, Purpose::Sensor, 0),
         }
     }
 
     /// Whether first use of wide registers traps.
     pub(crate) fn traps(&self) -> bool {
         self.set == SensorSet::D7
+    }
+
+    /// The width of registers whose use shows while a task runs code of a class.
+    pub(crate) fn width_shown(&self, class: Class) -> u8 {
+        if self.faults.evex_strings && self.traps() { WIDEST } else { class.width() }
     }
 
     /// A running task used registers of this width for the first time in its slice: what
@@ -168,17 +177,27 @@ impl Sensors {
     }
 
     /// Cycles by license level, cycles, stalls, and the width that trapped.
-    fn counted(&self, cpu: usize, slice: &Slice, turbo: &Turbo) -> Observed {
+    fn counted(&mut self, cpu: usize, slice: &Slice, turbo: &Turbo) -> Observed {
         let own_level = self.level_of_width[usize::from(slice.width)];
         let slice = policy::Slice {
             time_ns: slice.time_ns,
-            cycles: slice.cycles_e6 / 1_000_000,
+            cycles: self.count(slice.cycles_e6),
             ref_cycles: slice.counted_ns * u64::from(turbo.ref_khz) / 1_000_000,
-            level_cycles: slice.level_cycles_e6.map(|cycles| cycles / 1_000_000),
-            stall_cycles: slice.stall_cycles_e6 / 1_000_000,
+            level_cycles: slice.level_cycles_e6.map(|cycles| self.count(cycles)),
+            stall_cycles: self.count(slice.stall_cycles_e6),
         };
         let last_user = self.last_user_above(cpu, own_level, &slice);
         Observed { slice, own_level, last_user, lost_ns: None }
+    }
+
+    /// What a counter shows of that many millionths of a cycle.
+    fn count(&mut self, cycles_e6: u64) -> u64 {
+        let noise = u64::from(self.faults.counter_noise_permille.min(1000));
+        if noise == 0 || self.set != SensorSet::D7 {
+            return cycles_e6 / 1_000_000;
+        }
+        let permille = 1000 - noise + self.chance.below(2 * noise + 1);
+        (u128::from(cycles_e6) * u128::from(permille) / 1_000_000_000) as u64
     }
 
     /// Who last used registers that demand the levels seen above the task's own.
@@ -207,7 +226,7 @@ impl Sensors {
         now_ns: u64,
     ) -> Observed {
         let own_level = match self.set {
-            SensorSet::FpRetired => slice.heavy_level,
+            SensorSet::FpRetired => slice.fp_level,
             _ => self.believed_level(task, now_ns),
         };
         let mut level_cycles = [0; LEVELS_MAX];
@@ -250,7 +269,7 @@ impl Sensors {
             SensorSet::Xinuse if slice.width >= 1 && self.chance.chance(XINUSE_256_PERMILLE) => {
                 self.level_of_width[1]
             }
-            SensorSet::FpRetired => slice.heavy_level,
+            SensorSet::FpRetired => slice.fp_level,
             _ => 0,
         };
         if level > 0 {

@@ -36,6 +36,7 @@ const BETWEEN_PHASES: Phase = Phase {
         class: cpu_model::Class::Scalar,
         rate_permille: 0,
         stall_permille: 0,
+        integer: false,
         working_set_kib: 0,
     },
     own_level: 0,
@@ -51,13 +52,14 @@ pub(crate) struct Slice {
     pub counted_ns: u64,
     pub level_cycles_e6: [u64; LEVELS_MAX],
     pub stall_cycles_e6: u64,
-    /// Lost time in 2^-20 ns, and to whom most of it.
+    /// Lost time in 2^-20 ns.
     pub lost_q20: u64,
+    /// Who held the level when it last lost; of several, the one on the highest CPU.
     pub lost_to: Option<u32>,
-    /// Widest registers used: 0 = 128 bits, 1 = 256, 2 = 512.
+    /// Widest registers whose use shows: 0 = 128 bits, 1 = 256, 2 = 512.
     pub width: u8,
-    /// Whether heavy 256- or 512-bit instructions retired; the widest level they demand.
-    pub heavy_level: u8,
+    /// Highest level demanded by heavy floating-point instructions that retired.
+    pub fp_level: u8,
 }
 
 /// What the next step of a program asks for.

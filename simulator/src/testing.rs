@@ -3,7 +3,7 @@
 use cpu_model::{Class, CpuModel, CpuTable, TurboMode};
 use scenarios::{Application, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload};
 
-use crate::config::{Config, Costs, Scheduler, SensorSet};
+use crate::config::{Config, Costs, Scheduler, SensorFaults, SensorSet};
 
 /// The Xeon Gold 6130.
 pub(crate) fn skylake() -> CpuModel {
@@ -22,6 +22,7 @@ pub(crate) fn scalar_work(ref_cycles: u64) -> Step {
         class: Class::Scalar,
         rate_permille: 0,
         stall_permille: 0,
+        integer: false,
         working_set_kib: 0,
     })
 }
@@ -74,6 +75,7 @@ pub(crate) fn config(scheduler: Scheduler, limit_ns: u64) -> Config {
     Config {
         scheduler,
         sensors: SensorSet::Truth,
+        sensor_faults: SensorFaults::default(),
         seed: 1,
         costs: Costs::default(),
         smt_share_permille: 625,

@@ -258,6 +258,13 @@ impl Plan {
         }
         parameters.extend(options.set.iter().map(|(n, v)| (format!("{n} (set)"), v.to_string())));
         parameters.push(("SMT share".into(), format!("{} permille", options.smt_share)));
+        if options.counter_noise > 0 {
+            parameters
+                .push(("counter noise".into(), format!("{} permille", options.counter_noise)));
+        }
+        if options.evex_strings {
+            parameters.push(("EVEX string functions".into(), "trap".into()));
+        }
         parameters.push(("replicates".into(), self.replicates.to_string()));
         Setup {
             evenkeel_version: env!("CARGO_PKG_VERSION").into(),

@@ -137,6 +137,26 @@ fn a_mean_over_all_programs_is_not_held_against_one_program() {
     assert!(list(&result, "runs").iter().all(|run| run["published"].is_null()));
 }
 
+/// Traps of the C library void the traps: who reads the result must see that they were on.
+#[test]
+fn worse_sensors_refund_less_and_are_stated() {
+    let args = ["parsec-synthetic-two-cores", "--replicates", "1", "--scheduler", "fair-isolation"];
+    let (good, bad) = (compared(&args), compared(&[&args[..], &["--evex-strings"]].concat()));
+    let repaid = |result: &Value| -> f64 {
+        let runs = list(result, "runs").iter();
+        runs.flat_map(|run| list(run, "losses"))
+            .map(|loss| loss["repaid_s"].as_f64().unwrap())
+            .sum()
+    };
+    assert!(repaid(&good) > 0.0);
+    assert_eq!(repaid(&bad), 0.0);
+    let names = |result: &Value| {
+        list(result, "parameters").iter().map(|p| p["name"].to_string()).collect::<Vec<_>>()
+    };
+    assert!(!names(&good).contains(&"\"EVEX string functions\"".to_owned()));
+    assert!(names(&bad).contains(&"\"EVEX string functions\"".to_owned()));
+}
+
 #[test]
 fn nothing_says_where_or_when_it_ran() {
     fn keys(value: &Value, found: &mut Vec<String>) {

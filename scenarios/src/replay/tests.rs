@@ -58,6 +58,7 @@ fn work(us: u64, class: Class) -> Step {
         class,
         rate_permille: 1000,
         stall_permille: 0,
+        integer: false,
         working_set_kib: 0,
     })
 }

@@ -259,6 +259,7 @@ impl Track {
                 class: kind.class,
                 rate_permille: kind.rate_permille,
                 stall_permille: kind.stall_permille,
+                integer: false,
                 working_set_kib: 0,
             }));
         }

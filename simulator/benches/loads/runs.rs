@@ -9,7 +9,8 @@ use scenarios::{
     Work, Workload,
 };
 use simulator::{
-    Compensation, Config, Costs, EevdfKernel, Outcome, Queues, RqSharing, Scheduler, SensorSet,
+    Compensation, Config, Costs, EevdfKernel, Outcome, Queues, RqSharing, Scheduler, SensorFaults,
+    SensorSet,
 };
 
 /// What is run.
@@ -107,6 +108,7 @@ pub fn prepare(load: &Load, scheduler: Scheduler, simulated_ns: u64) -> Prepared
     let config = Config {
         scheduler,
         sensors: SensorSet::D7,
+        sensor_faults: SensorFaults::default(),
         seed: 1,
         costs: Costs::default(),
         smt_share_permille: 625,
@@ -138,6 +140,7 @@ fn synthetic(load: &Load, cpu: &CpuModel, sleep_ns: Option<u64>) -> Workload {
             class,
             rate_permille: 1000,
             stall_permille: 100,
+            integer: false,
             working_set_kib: 256,
         })
     };

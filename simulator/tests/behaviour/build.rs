@@ -2,7 +2,7 @@
 
 use cpu_model::{Class, CpuModel, CpuTable, TurboMode};
 use scenarios::{Application, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload};
-use simulator::{Compensation, Config, Costs, Outcome, Queues, Scheduler, SensorSet};
+use simulator::{Compensation, Config, Costs, Outcome, Queues, Scheduler, SensorFaults, SensorSet};
 
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000_000_000;
@@ -41,6 +41,7 @@ pub fn work(class: Class, ns: u64) -> Work {
         class,
         rate_permille: 1000,
         stall_permille: 0,
+        integer: false,
         working_set_kib: 0,
     }
 }
@@ -74,6 +75,7 @@ pub fn fair(compensation: Compensation) -> Config {
     Config {
         scheduler: Scheduler::Fair { compensation, queues: Queues::Global },
         sensors: SensorSet::Truth,
+        sensor_faults: SensorFaults::default(),
         seed: 1,
         costs: Costs::default(),
         smt_share_permille: 625,

@@ -2,7 +2,7 @@
 
 use cpu_model::Class;
 use scenarios::{Role, Workload};
-use simulator::{Compensation, Config, Outcome, SensorSet};
+use simulator::{Compensation, Config, Outcome, SensorFaults, SensorSet};
 
 use crate::build::{add, empty, fair, machine, run, saturating, slowdown_pct};
 
@@ -88,6 +88,48 @@ fn no_event_counts_light_wide_instructions() {
     assert_eq!(refunded_ns(&light), 0);
     let heavy = run(&mixed(Class::Avx512Heavy), &isolation(SensorSet::FpRetired));
     assert!(refunded_ns(&heavy) > 0);
+}
+
+/// The same heavy code on integers, which is most of what a video encoder runs.
+#[test]
+fn no_floating_point_counter_sees_heavy_integer_code() {
+    let mut workload = mixed(Class::Avx512Heavy);
+    for thread in &mut workload.threads {
+        for step in &mut thread.program {
+            if let scenarios::Step::Compute(work) = step {
+                work.integer = true;
+            }
+        }
+    }
+    let refunded = |sensors| refunded_ns(&run(&workload, &isolation(sensors)));
+    assert_eq!(refunded(SensorSet::FpRetired), 0);
+    assert!(refunded(SensorSet::D7) > 0);
+}
+
+/// Evenly spread errors cancel over many slices, where the loss is far from nothing.
+#[test]
+fn noisy_counters_scatter_refunds_and_keep_their_sum() {
+    let with_noise = |permille| {
+        let sensor_faults =
+            SensorFaults { counter_noise_permille: permille, ..SensorFaults::default() };
+        run(&mixed(Class::Avx512Heavy), &Config { sensor_faults, ..isolation(SensorSet::D7) })
+    };
+    let (exact, noisy) = (with_noise(0), with_noise(50));
+    assert_ne!(refunded_ns(&exact), refunded_ns(&noisy));
+    let of_loss = refunded_ns(&noisy) as f64 / lost_ns(&noisy) as f64;
+    assert!((0.9..1.1).contains(&of_loss), "refunded {of_loss:.3} of the loss");
+}
+
+/// EVEX string functions trap in everybody's slices: nobody looks like a victim (D 6.5.1).
+#[test]
+fn string_functions_that_trap_void_the_traps_and_leave_register_state_alone() {
+    let with_strings = |sensors| {
+        let sensor_faults = SensorFaults { evex_strings: true, ..SensorFaults::default() };
+        run(&mixed(Class::Avx512Heavy), &Config { sensor_faults, ..isolation(sensors) })
+    };
+    assert_eq!(refunded_ns(&with_strings(SensorSet::D7)), 0);
+    let without = run(&mixed(Class::Avx512Heavy), &isolation(SensorSet::Xinuse));
+    assert_eq!(refunded_ns(&with_strings(SensorSet::Xinuse)), refunded_ns(&without));
 }
 
 /// Register state is seen at about 1 in 40 switch-outs; evidence counts for 2 s.

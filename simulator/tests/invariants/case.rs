@@ -3,8 +3,8 @@
 use cpu_model::{CpuModel, CpuTable, LicenseDomain, LicenseTable, TurboMode};
 use scenarios::{Machine, Workload};
 use simulator::{
-    Compensation, Config, Costs, EevdfKernel, Outcome, Queues, RqSharing, Scheduler, SensorSet,
-    SimError,
+    Compensation, Config, Costs, EevdfKernel, Outcome, Queues, RqSharing, Scheduler, SensorFaults,
+    SensorSet, SimError,
 };
 
 use crate::rng::Rng;
@@ -40,6 +40,10 @@ impl Case {
             hz: rng.pick(&[100, 250, 1000]),
             limit_ns: rng.within(1, 4) * 25_000_000,
             history: true,
+            sensor_faults: SensorFaults {
+                counter_noise_permille: rng.pick(&[0, 0, 20, 200, 1000]) as u32,
+                evex_strings: rng.pick(&[false, false, false, true]),
+            },
         };
         Self { cpu, workload, config }
     }

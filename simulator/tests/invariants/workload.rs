@@ -153,6 +153,7 @@ impl Maker<'_> {
             class,
             rate_permille: self.rng.pick(&[100, 300, 500, 700, 1000]),
             stall_permille: self.rng.pick(&[0, 0, 50, 200, 450, 900, 1000]),
+            integer: false,
             working_set_kib: self.rng.pick(&[0, 64, 1024]),
         })
     }
