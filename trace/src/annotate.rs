@@ -13,6 +13,8 @@ pub struct Annotation {
     pub tasks: usize,
     /// Tasks among them that run wide instructions at some time.
     pub wide_tasks: usize,
+    /// Rules that fit the name of no task, counted from 1.
+    pub unused_rules: Vec<usize>,
     /// Marks of tasks that the history does not have.
     pub unknown_marks: usize,
     /// Marks that lie outside of the history's time.
@@ -24,11 +26,15 @@ pub struct Annotation {
 pub fn annotate(history: &mut History, rules: &Rules, marks: &Marks) -> Annotation {
     let by_task: HashMap<u32, &[Mark]> =
         marks.by_task().map(|marks| (marks[0].tid, marks)).collect();
-    let mut done = Annotation::default();
+    let tasks = &history.header.tasks;
+    let fits_nobody =
+        |&rule: &usize| !tasks.iter().any(|task| rules.fits(rule, &task.comm, &task.app));
+    let unused_rules = (1..=rules.len()).filter(fits_nobody).collect();
+    let mut done = Annotation { unused_rules, ..Annotation::default() };
     let mut phases: Vec<Record> = Vec::new();
     let mut named = std::collections::HashSet::new();
     let span_ns = (history.header.start_ns, history.header.end_ns);
-    for task in &history.header.tasks {
+    for task in tasks {
         let rule = rules.find(&task.comm, &task.app);
         let marks = by_task.get(&task.tid).copied();
         if rule.is_none() && marks.is_none() {

@@ -79,6 +79,18 @@ impl Rules {
         self.0.is_empty()
     }
 
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether that rule, counted from 1, fits a task of that name or application.
+    pub(crate) fn fits(&self, rule: usize, comm: &str, app: &str) -> bool {
+        let (glob, _) = &self.0[rule - 1];
+        glob.fits(comm) || glob.fits(app)
+    }
+
     /// What the first rule that fits says.
     #[must_use]
     pub fn find(&self, comm: &str, app: &str) -> Option<Use> {

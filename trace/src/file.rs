@@ -5,7 +5,9 @@
 //! number of records and nothing after it. What a producer only knows at the
 //! end therefore stands at the end, and a file that was cut off has no last line.
 
+use std::cell::Cell;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +19,17 @@ pub const SCHEMA: u32 = 1;
 const LINE_MAX: usize = 64 * 1024;
 /// Fast enough to keep up with the importer; our choice.
 const COMPRESSION_LEVEL: i32 = 1;
+/// Most records of a history: 1 GiB in memory; our choice.
+pub const RECORDS_MAX: u64 = 1 << 25;
+/// Most tasks of a history; our choice.
+pub const TASKS_MAX: u64 = 1 << 18;
+/// A history unpacks to at most so many times its size. Times differ from line to line, so that
+/// real ones stay below 40; a file that was made to fill the memory is above 1000.
+const RATIO_MAX: u64 = 256;
+/// Largest window of the packer, 8 MiB: that of `zstd -19`.
+const WINDOW_LOG_MAX: u32 = 23;
+/// Unpacked bytes that are read whatever the ratio.
+const UNPACKED_FREE: u64 = 4 << 20;
 /// Problems that an error names.
 const PROBLEMS_NAMED: usize = 3;
 
@@ -53,6 +66,25 @@ pub enum ReadError {
         line: u64,
         /// What was expected.
         message: String,
+    },
+    /// More of something than a history holds.
+    #[error("line {line}: more than {most} {what}, the most that a history holds")]
+    TooMany {
+        /// The line.
+        line: u64,
+        /// How many there may be.
+        most: u64,
+        /// Of what.
+        what: &'static str,
+    },
+    /// The file was made to fill the memory of whoever reads it.
+    #[error(
+        "line {line}: the file unpacks to more than {RATIO_MAX} times its size, which no history \
+         does"
+    )]
+    Bomb {
+        /// Last line that was read.
+        line: u64,
     },
     /// The file ends before its last line.
     #[error("the file is cut off after line {line}")]
@@ -137,16 +169,26 @@ impl<W: Write> HistoryWriter<W> {
 impl<W: Write> Sink for HistoryWriter<W> {
     fn record(&mut self, record: &Record) -> io::Result<()> {
         self.records += 1;
+        refuse_too_many(self.records, RECORDS_MAX, "records")?;
         self.line(record)
     }
 
     fn finish(&mut self, header: &Header) -> io::Result<()> {
+        refuse_too_many(header.tasks.len() as u64, TASKS_MAX, "tasks")?;
         for task in &header.tasks {
             self.line(&TaskLine { task: task.clone() })?;
         }
         let end = Header { schema: SCHEMA, tasks: Vec::new(), ..header.clone() };
         self.line(&EndLine { end, records: self.records })
     }
+}
+
+/// What nobody could read back is not written.
+fn refuse_too_many(count: u64, most: u64, what: &str) -> io::Result<()> {
+    if count <= most {
+        return Ok(());
+    }
+    Err(io::Error::other(format!("more than {most} {what}, the most that a history holds")))
 }
 
 impl History {
@@ -168,19 +210,22 @@ impl History {
     /// # Errors
     /// [`ReadError`], with the line where there is one.
     pub fn read(input: impl Read) -> Result<Self, ReadError> {
-        let decoder =
-            zstd::Decoder::new(input).map_err(|source| ReadError::Damaged { line: 1, source })?;
-        let mut lines = Lines { input: BufReader::with_capacity(CHUNK, decoder), line: 0 };
+        let packed = Rc::new(Cell::new(0));
+        let input = Counted { input, bytes: Rc::clone(&packed) };
+        let decoder = unpacking(input).map_err(|source| ReadError::Damaged { line: 1, source })?;
+        let input = BufReader::with_capacity(CHUNK, decoder);
+        let mut lines = Lines { input, line: 0, packed, unpacked: 0 };
         read_magic(&mut lines)?;
-        let mut history = read_body(&mut lines)?;
-        // Whoever wrote the file may have left names as they were.
-        for task in &mut history.header.tasks {
-            task.comm = crate::clean(task.comm.as_bytes());
-            task.app = crate::clean(task.app.as_bytes());
-        }
+        let history = read_body(&mut lines)?;
         let problems = crate::validate(&history);
         if problems.is_empty() { Ok(history) } else { Err(invalid(&problems)) }
     }
+}
+
+fn unpacking<R: Read>(input: R) -> io::Result<zstd::Decoder<'static, BufReader<R>>> {
+    let mut decoder = zstd::Decoder::new(input)?;
+    decoder.window_log_max(WINDOW_LOG_MAX)?;
+    Ok(decoder)
 }
 
 fn invalid(problems: &[Problem]) -> ReadError {
@@ -196,6 +241,24 @@ fn invalid(problems: &[Problem]) -> ReadError {
 struct Lines<R> {
     input: R,
     line: u64,
+    /// Bytes of the file that were read.
+    packed: Rc<Cell<u64>>,
+    /// Bytes of lines that were read.
+    unpacked: u64,
+}
+
+/// Counts what is read.
+struct Counted<R> {
+    input: R,
+    bytes: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(buffer)?;
+        self.bytes.set(self.bytes.get().saturating_add(count as u64));
+        Ok(count)
+    }
 }
 
 impl<R: BufRead> Lines<R> {
@@ -203,10 +266,14 @@ impl<R: BufRead> Lines<R> {
     fn next(&mut self, text: &mut Vec<u8>) -> Result<bool, ReadError> {
         text.clear();
         let line = self.line + 1;
-        (&mut self.input)
+        let length = (&mut self.input)
             .take(LINE_MAX as u64)
             .read_until(b'\n', text)
             .map_err(|source| self.broken(source))?;
+        self.unpacked += length as u64;
+        if self.unpacked > UNPACKED_FREE.max(self.packed.get().saturating_mul(RATIO_MAX)) {
+            return Err(ReadError::Bomb { line: self.line });
+        }
         if text.is_empty() {
             return Ok(false);
         }
@@ -255,9 +322,19 @@ fn read_body(lines: &mut Lines<impl BufRead>) -> Result<History, ReadError> {
     while lines.next(&mut text)? {
         let line = lines.line;
         if text.starts_with(b"{\"t\":") && tasks.is_empty() {
+            if records.len() as u64 == RECORDS_MAX {
+                return Err(ReadError::TooMany { line, most: RECORDS_MAX, what: "records" });
+            }
             records.push(parse(&text, line, "a record")?);
         } else if text.starts_with(b"{\"task\":") {
-            tasks.push(parse::<TaskLine>(&text, line, "a task")?.task);
+            if tasks.len() as u64 == TASKS_MAX {
+                return Err(ReadError::TooMany { line, most: TASKS_MAX, what: "tasks" });
+            }
+            let TaskLine { mut task } = parse(&text, line, "a task")?;
+            // Whoever wrote the file may have left names as they were.
+            task.comm = crate::clean(task.comm.as_bytes());
+            task.app = crate::clean(task.app.as_bytes());
+            tasks.push(task);
         } else if text.starts_with(b"{\"end\":") {
             let EndLine { end, records: count } = parse(&text, line, "the end")?;
             if count != records.len() as u64 {

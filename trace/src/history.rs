@@ -45,6 +45,25 @@ pub struct Header {
     pub tasks: Vec<TaskInfo>,
 }
 
+/// Fact of a recording that shows interrupts, so that the waker of every wake-up is known.
+const INTERRUPTS_FACT: (&str, &str) = ("interrupts", "recorded");
+
+impl Header {
+    /// Whether a wake-up names a task only where that task did it, and no interrupt.
+    #[must_use]
+    pub fn interrupts_known(&self) -> bool {
+        let (name, value) = INTERRUPTS_FACT;
+        let recorded = self.facts.get(name).is_some_and(|found| found == value);
+        self.source == Source::Simulated || recorded
+    }
+
+    /// Notes that the recording shows interrupts.
+    pub(crate) fn know_interrupts(&mut self) {
+        let (name, value) = INTERRUPTS_FACT;
+        self.facts.insert(name.to_owned(), value.to_owned());
+    }
+}
+
 /// A task of a history. Id 0 is the idle task of every CPU and is not listed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskInfo {
@@ -93,6 +112,7 @@ pub enum Event {
         next: u32,
     },
     /// A task became runnable; `by` is the running task that woke it, 0 for a timer or device.
+    /// An interrupt may have woken it while `by` ran unless [`Header::interrupts_known`].
     Wake {
         /// Task that was woken.
         task: u32,

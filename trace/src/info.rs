@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use crate::{Event, History, SwitchState};
+use crate::{Event, History, SwitchState, WakeCounts, Wakers};
 
 /// Bits of XSTATE_BV that tell of wide registers (Intel SDM vol. 1, 13.1).
 pub const REGISTER_BITS: [(u32, &str); 4] =
@@ -27,6 +27,10 @@ pub struct Info {
     pub slices_ns: u64,
     /// Time accounted to them; what is missing was stolen.
     pub runtime_ns: u64,
+    /// Wake-ups by what caused them.
+    pub wakes: WakeCounts,
+    /// Whether every waker is known ([`crate::Header::interrupts_known`]).
+    pub interrupts_known: bool,
     /// Every task, those that ran longest first.
     pub tasks: Vec<TaskSummary>,
 }
@@ -76,7 +80,9 @@ pub fn info(history: &History) -> Info {
     sum.finish(history)
 }
 
-struct Sum {
+struct Sum<'h> {
+    wakers: Wakers<'h>,
+    wakes: WakeCounts,
     tasks: HashMap<u32, TaskSummary>,
     /// Task that runs on each CPU, and since when.
     running: Vec<(u32, u64)>,
@@ -84,8 +90,8 @@ struct Sum {
     switches: u64,
 }
 
-impl Sum {
-    fn new(history: &History) -> Self {
+impl<'h> Sum<'h> {
+    fn new(history: &'h History) -> Self {
         let header = &history.header;
         let tasks = header.tasks.iter().map(|task| {
             let summary = TaskSummary {
@@ -99,6 +105,8 @@ impl Sum {
             (task.tid, summary)
         });
         Self {
+            wakers: Wakers::of(history),
+            wakes: WakeCounts::default(),
             tasks: tasks.collect(),
             running: vec![(0, header.start_ns); header.cpus as usize],
             busy_ns: vec![0; header.cpus as usize],
@@ -118,7 +126,10 @@ impl Sum {
                     task.slices += 1;
                 }
             }
-            Event::Wake { task, .. } => self.count(task, |task| task.wakeups += 1),
+            Event::Wake { task, by, .. } => {
+                self.wakes.count(self.wakers.of_wake(task, by));
+                self.count(task, |task| task.wakeups += 1);
+            }
             Event::Migrate { task, .. } => self.count(task, |task| task.migrations += 1),
             Event::Phase { task, .. } => self.count(task, |task| task.has_class = true),
             Event::Runtime { task, ns } => {
@@ -176,6 +187,8 @@ impl Sum {
             slices_ns: accounted().fold(0, |sum, task| task.run_ns.saturating_add(sum)),
             runtime_ns: accounted().fold(0, |sum, task| task.runtime_ns.saturating_add(sum)),
             busy_ns: self.busy_ns,
+            wakes: self.wakes,
+            interrupts_known: header.interrupts_known(),
             tasks,
         }
     }

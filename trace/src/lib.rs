@@ -17,9 +17,10 @@ mod name;
 mod scrub;
 mod sink;
 mod validate;
+mod wakers;
 
 pub use annotate::{Annotation, annotate};
-pub use file::{HistoryWriter, ReadError, SCHEMA};
+pub use file::{HistoryWriter, RECORDS_MAX, ReadError, SCHEMA, TASKS_MAX};
 pub use glob::Glob;
 pub use history::{Event, Header, History, Record, Source, SwitchState, TaskInfo};
 pub use info::{Info, REGISTER_BITS, TaskSummary, info};
@@ -27,3 +28,4 @@ pub use name::{COMM_MAX, clean};
 pub use scrub::scrub;
 pub use sink::{Collector, Counter, Sink};
 pub use validate::{CPUS_MAX, Problem, validate};
+pub use wakers::{WakeCounts, Waker, Wakers};

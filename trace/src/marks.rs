@@ -102,6 +102,12 @@ impl Marks {
         self.0.is_empty()
     }
 
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The marks of each task, in order of time.
     pub fn by_task(&self) -> impl Iterator<Item = &[Mark]> {
         self.0.chunk_by(|a, b| a.tid == b.tid)

@@ -1,6 +1,8 @@
 //! Files that are not what they should be, named by line.
 
-use trace::{History, ReadError};
+use std::io::Write;
+
+use trace::{History, ReadError, TASKS_MAX};
 
 const MAGIC: &str = "{\"ektrace\":{\"schema\":1}}";
 const TASK: &str = "{\"task\":{\"tid\":7,\"comm\":\"a\",\"app\":\"a\"}}";
@@ -84,4 +86,62 @@ fn contradictions_are_named() {
     );
     assert!(said(&[MAGIC, COMES, COMES, TASK, &end(2)]).contains("where task 7 runs"));
     assert!(said(&[MAGIC, TASK, TASK, &end(0)]).contains("not in ascending order"));
+}
+
+/// A history's file whose middle is the same line again and again.
+fn repetitive(line: &str, times: u64) -> Vec<u8> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    writeln!(encoder, "{MAGIC}").unwrap();
+    let lines = format!("{line}\n").repeat(1000);
+    for _ in 0..times / 1000 {
+        encoder.write_all(lines.as_bytes()).unwrap();
+    }
+    encoder.finish().unwrap()
+}
+
+/// Most memory that this process had so far, in KiB.
+fn peak_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[test]
+fn a_small_file_that_unpacks_to_a_lot_is_refused_early() {
+    let bomb = repetitive(COMES, 3_000_000);
+    assert!(bomb.len() < 64 << 10, "{} bytes for 200 MB", bomb.len());
+    let before_kib = peak_kib();
+    let error = History::read(&bomb[..]).unwrap_err();
+    let grown_kib = peak_kib() - before_kib;
+    let ReadError::Bomb { line } = error else { panic!("{error}") };
+    assert!(line < 200_000, "refused after line {line} of 3,000,000");
+    assert!(grown_kib < 64 << 10, "reading took {grown_kib} KiB");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "line {line}: the file unpacks to more than 256 times its size, which no history does"
+        )
+    );
+}
+
+#[test]
+fn a_window_that_would_fill_the_memory_is_refused() {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.window_log(27).unwrap();
+    writeln!(encoder, "{MAGIC}").unwrap();
+    let error = History::read(&encoder.finish().unwrap()[..]).unwrap_err();
+    assert!(matches!(error, ReadError::Damaged { line: 1, .. }), "{error}");
+}
+
+#[test]
+fn more_tasks_than_a_history_holds_are_refused() {
+    let mut text = format!("{MAGIC}\n");
+    for tid in 1..=TASKS_MAX + 1 {
+        text += &format!("{{\"task\":{{\"tid\":{tid},\"comm\":\"\",\"app\":\"\"}}}}\n");
+    }
+    let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
+    assert_eq!(
+        History::read(&packed[..]).unwrap_err().to_string(),
+        "line 262146: more than 262144 tasks, the most that a history holds"
+    );
 }

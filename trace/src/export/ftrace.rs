@@ -20,6 +20,7 @@ pub fn ftrace(history: &History, output: impl Write) -> io::Result<()> {
         left: HashMap::new(),
         threads: header.threads_per_core.unwrap_or(1).max(1),
         cpus: header.cpus,
+        context: if header.interrupts_known() { "..... " } else { "" },
     };
     writeln!(text.output, "# tracer: nop")?;
     for cpu in 0..header.cpus {
@@ -40,11 +41,13 @@ struct Text<W> {
     left: HashMap<u32, u32>,
     threads: u32,
     cpus: u32,
+    /// That no interrupt did it, where that is known.
+    context: &'static str,
 }
 
 impl<W: Write> Text<W> {
     fn line(&mut self, time_ns: u64, cpu: u32, event: &str) -> io::Result<()> {
-        self.line_as(time_ns, cpu, self.running.on(cpu), ".....", event)
+        self.line_as(time_ns, cpu, self.running.on(cpu), self.context, event)
     }
 
     fn line_as(
@@ -52,14 +55,14 @@ impl<W: Write> Text<W> {
         time_ns: u64,
         cpu: u32,
         task: u32,
-        flags: &str,
+        context: &str,
         event: &str,
     ) -> io::Result<()> {
         let comm = if task == 0 { "<idle>".to_owned() } else { self.names.of(task, cpu).0 };
         let (seconds, ns) = (time_ns / 1_000_000_000, time_ns % 1_000_000_000);
         writeln!(
             self.output,
-            "{comm:>16}-{task:<7} [{cpu:03}] {flags} {seconds:>5}.{ns:09}: {event}"
+            "{comm:>16}-{task:<7} [{cpu:03}] {context}{seconds:>5}.{ns:09}: {event}"
         )
     }
 
@@ -76,7 +79,7 @@ impl<W: Write> Text<W> {
                     Some(here) => self.line(time_ns, here, &event),
                     None => {
                         let running = self.running.on(cpu);
-                        self.line_as(time_ns, cpu, running, "d.h..", &event)
+                        self.line_as(time_ns, cpu, running, "d.h.. ", &event)
                     }
                 }
             }
@@ -105,7 +108,7 @@ impl<W: Write> Text<W> {
                     "x86_fpu_regs_deactivated: x86/fpu: 0x0 load: 1 xfeatures: {xfeatures:x} \
                      xcomp_bv: 0"
                 );
-                self.line_as(time_ns, cpu, task, ".....", &event)
+                self.line_as(time_ns, cpu, task, self.context, &event)
             }
             Event::Runtime { task, ns } => {
                 let here = self.running.cpu_of(task).unwrap_or(0);
@@ -135,7 +138,7 @@ impl<W: Write> Text<W> {
             "sched_switch: prev_comm={prev_comm} prev_pid={prev} prev_prio={prev_prio} \
              prev_state={letter} ==> next_comm={next_comm} next_pid={next} next_prio={next_prio}"
         );
-        self.line_as(time_ns, cpu, prev, ".....", &event)?;
+        self.line_as(time_ns, cpu, prev, self.context, &event)?;
         self.running.switch(cpu, prev, next);
         self.left.insert(prev, cpu);
         Ok(())

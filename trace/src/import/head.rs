@@ -18,8 +18,8 @@ pub struct Head {
     pub cpu: Option<u32>,
     /// When it happened.
     pub time_ns: u64,
-    /// Whether an interrupt did it (only ftrace says so).
-    pub interrupt: bool,
+    /// Whether an interrupt did it, where the line says (only ftrace's do).
+    pub interrupt: Option<bool>,
     /// Whether the time has the nine digits of nanoseconds.
     pub nanoseconds: bool,
     /// Name of the event, without its subsystem.
@@ -41,9 +41,10 @@ fn with_cpu(text: &[u8], bracket: usize) -> Option<Head> {
     let cpu = cursor.small().filter(|&cpu| cpu < crate::CPUS_MAX)?;
     cursor.eat(b"]")?;
     cursor.spaces()?;
-    let mut interrupt = false;
+    let mut interrupt = None;
     if !cursor.rest().first()?.is_ascii_digit() {
-        interrupt = matches!(cursor.word()?.get(2), Some(b'h' | b'H' | b's' | b'z' | b'Z'));
+        let context = cursor.word()?.get(2);
+        interrupt = Some(matches!(context, Some(b'h' | b'H' | b's' | b'z' | b'Z')));
         cursor.spaces()?;
     }
     let who = who(text, bracket)?;
@@ -82,7 +83,7 @@ fn assemble(who: Who, when: (u64, bool), mut cursor: Cursor) -> Option<Head> {
         tid: who.tid,
         cpu: None,
         time_ns: when.0,
-        interrupt: false,
+        interrupt: None,
         nanoseconds: when.1,
         event: Span::new(start + subsystem, start + event.len()),
         payload: (cursor.at + 1).min(cursor.text.len()),

@@ -7,8 +7,11 @@
 //! Every CPU is idle until its first event.
 
 mod end;
+mod interrupts;
 
 use std::io;
+
+use interrupts::Interrupts;
 
 use super::head::Head;
 use super::order::Output;
@@ -44,6 +47,7 @@ struct Cpu {
 pub struct Machine<'s, S> {
     cpus: Vec<Cpu>,
     tasks: Tasks,
+    interrupts: Interrupts,
     output: Output<'s, S>,
     /// Switches whose running task and leaving task agree, and those that do not.
     agreeing: u64,
@@ -57,6 +61,7 @@ impl<'s, S: Sink> Machine<'s, S> {
         Self {
             cpus: Vec::new(),
             tasks: Tasks::new(),
+            interrupts: Interrupts::default(),
             output: Output::new(sink),
             agreeing: 0,
             disagreeing: 0,
@@ -75,6 +80,7 @@ impl<'s, S: Sink> Machine<'s, S> {
             return Ok(());
         }
         let cpu = self.cpu_of(entry);
+        self.interrupts.follow(cpu, entry);
         match (cpu, &entry.payload) {
             (Some(cpu), Payload::Mark { loaded, xfeatures }) => {
                 return self.mark(cpu, entry, (*loaded, *xfeatures), report);
@@ -293,20 +299,16 @@ impl<'s, S: Sink> Machine<'s, S> {
         let event = match entry.payload {
             Payload::Waking { task, cpu: target } => {
                 let task = self.tasks.find_alive(text, task);
-                self.wake(task, cpu, target, entry.head.interrupt)
+                self.wake(task, cpu, target)
             }
             Payload::WakeupNew { task, cpu: target } => {
                 let task = self.tasks.find_alive(text, task);
-                self.wake(task, cpu, target, false)
+                self.wake(task, cpu, target)
             }
             Payload::Wakeup { task, cpu: target } => {
                 let task = self.tasks.find_alive(text, task);
                 let known = self.tasks.get(task);
-                if known.woken || known.cpu.is_some() {
-                    None
-                } else {
-                    self.wake(task, cpu, target, entry.head.interrupt)
-                }
+                if known.woken || known.cpu.is_some() { None } else { self.wake(task, cpu, target) }
             }
             Payload::Migrate { task, from, to } => {
                 let task = self.tasks.find(text, task);
@@ -351,19 +353,13 @@ impl<'s, S: Sink> Machine<'s, S> {
         }
     }
 
-    fn wake(
-        &mut self,
-        task: usize,
-        cpu: Option<u32>,
-        target: u32,
-        interrupt: bool,
-    ) -> Option<Event> {
+    fn wake(&mut self, task: usize, cpu: Option<u32>, target: u32) -> Option<Event> {
         if task == IDLE {
             return None;
         }
         self.tasks.get(task).woken = true;
         let running = cpu.map_or(IDLE, |cpu| self.cpus[cpu as usize].current);
-        let by = if interrupt { 0 } else { self.tasks.id(running) };
+        let by = if self.interrupts.runs(cpu) { 0 } else { self.tasks.id(running) };
         Some(Event::Wake { task: self.tasks.id(task), by, cpu: target })
     }
 

@@ -301,7 +301,7 @@ fn is_blank(text: &[u8]) -> bool {
 }
 
 /// Names of events, in the order of [`kind`].
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 14] = [
     "sched_switch",
     "sched_waking",
     "sched_wakeup",
@@ -314,6 +314,7 @@ const KINDS: [&str; 13] = [
     "x86_fpu_regs_deactivated",
     "cpu_frequency",
     "lost",
+    "interrupt",
     "other",
 ];
 
@@ -331,6 +332,7 @@ fn kind(payload: &Payload) -> usize {
         Payload::Mark { .. } => 9,
         Payload::Frequency { .. } => 10,
         Payload::Lost { .. } => 11,
-        Payload::Other => 12,
+        Payload::Interrupt { .. } => 12,
+        Payload::Other => 13,
     }
 }

@@ -21,19 +21,86 @@ pub struct Named {
 /// What happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
-    Switch { prev: Named, state: SwitchState, idle_wait: bool, next: Named },
-    Waking { task: Named, cpu: u32 },
-    Wakeup { task: Named, cpu: u32 },
-    WakeupNew { task: Named, cpu: u32 },
-    Migrate { task: Named, from: u32, to: u32 },
-    Fork { parent: Named, child: Named },
+    Switch {
+        prev: Named,
+        state: SwitchState,
+        idle_wait: bool,
+        next: Named,
+    },
+    Waking {
+        task: Named,
+        cpu: u32,
+    },
+    Wakeup {
+        task: Named,
+        cpu: u32,
+    },
+    WakeupNew {
+        task: Named,
+        cpu: u32,
+    },
+    Migrate {
+        task: Named,
+        from: u32,
+        to: u32,
+    },
+    Fork {
+        parent: Named,
+        child: Named,
+    },
     Exec,
-    Exit { task: Named },
-    Runtime { task: Named, ns: u64 },
-    Mark { loaded: bool, xfeatures: u64 },
-    Frequency { khz: u32, cpu: u32 },
-    Lost { events: u64 },
+    Exit {
+        task: Named,
+    },
+    Runtime {
+        task: Named,
+        ns: u64,
+    },
+    Mark {
+        loaded: bool,
+        xfeatures: u64,
+    },
+    Frequency {
+        khz: u32,
+        cpu: u32,
+    },
+    Lost {
+        events: u64,
+    },
+    /// An interrupt begins or ends on the line's CPU.
+    Interrupt {
+        begins: bool,
+        of: Interrupt,
+    },
     Other,
+}
+
+/// Kinds of interrupts of which each has to be recorded for every waker to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interrupt {
+    /// A softirq: timers of the wheel, network, completed input and output.
+    Soft,
+    /// The timer of the CPU, which runs the precise timers.
+    Timer,
+    /// Any other.
+    Device,
+}
+
+/// What an event of interrupts says, by its name.
+fn interrupt(event: &[u8]) -> Option<Payload> {
+    let (begins, of) = match event.strip_suffix(b"_entry") {
+        Some(of) => (true, of),
+        None => (false, event.strip_suffix(b"_exit")?),
+    };
+    let of = match of {
+        b"softirq" => Interrupt::Soft,
+        b"local_timer" | b"hrtimer_expire" => Interrupt::Timer,
+        b"irq_handler" | b"call_function" | b"call_function_single" | b"irq_work" => {
+            Interrupt::Device
+        }
+        _ => return None,
+    };
+    Some(Payload::Interrupt { begins, of })
 }
 
 /// Reads the payload; `None` if it is not what the event has.
@@ -52,7 +119,7 @@ pub fn payload(text: &[u8], head: &Head) -> Option<Payload> {
         b"x86_fpu_regs_deactivated" => mark(text, at),
         b"cpu_frequency" => frequency(text, at),
         b"PERF_RECORD_LOST" | b"PERF_RECORD_LOST_SAMPLES" => lost(text, at),
-        _ => Some(Payload::Other),
+        event => Some(interrupt(event).unwrap_or(Payload::Other)),
     }
 }
 

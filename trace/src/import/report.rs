@@ -40,6 +40,8 @@ pub struct ImportReport {
     pub truncated: bool,
     /// Whether the recorder saw other process numbers than the kernel: it ran in a container.
     pub namespaced: bool,
+    /// Whether the recording tells wake-ups by interrupts from those by the running task.
+    pub interrupts_known: bool,
     /// Whether times have less than the nine digits of nanoseconds.
     pub coarse_time: bool,
     /// Logical CPUs.

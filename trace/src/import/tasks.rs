@@ -14,9 +14,10 @@ const REUSED_FROM: u32 = 1 << 22;
 const PRIO_DEFAULT: i32 = 120;
 
 /// Names that threads of the kernel have, followed by anything.
-const KERNEL_NAMES: [&str; 34] = [
+const KERNEL_NAMES: [&str; 36] = [
     "acpi_",
     "ata_",
+    "backlog_napi/",
     "cpuhp/",
     "dm-",
     "edac-",
@@ -37,6 +38,7 @@ const KERNEL_NAMES: [&str; 34] = [
     "kswapd",
     "kthreadd",
     "kthrotld",
+    "ktimers/",
     "kworker/",
     "md_",
     "migration/",

@@ -23,13 +23,17 @@ impl<S: Sink> Machine<'_, S> {
                 self.output.push(self.last_ns, Event::Runtime { task, ns })?;
             }
         }
+        report.interrupts_known = self.interrupts.known();
         report.namespaced = self.disagreeing > 0;
         report.cpus = u32::try_from(self.cpus.len()).unwrap_or(CPUS_MAX);
         report.start_ns = self.first_ns.unwrap_or(0);
         report.end_ns = self.last_ns;
         report.wall_ns = report.end_ns - report.start_ns;
         report.times(self.times());
-        let header = self.header(report);
+        let mut header = self.header(report);
+        if report.interrupts_known {
+            header.know_interrupts();
+        }
         let (sink, records) = self.output.flush()?;
         report.records = records;
         sink.finish(&header)
