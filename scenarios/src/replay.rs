@@ -1,9 +1,9 @@
 //! Turns a recording into a workload that runs in a closed loop.
 //!
 //! Each thread becomes compute pieces and sleeps. A preemption is no wait: the pieces around it
-//! are one. A wake-up by a running thread stays a dependency, so that a thread that is slowed
+//! are one. A wake-up by another thread stays a dependency, so that a thread that is slowed
 //! slows those that wait for it; any other wake-up becomes a sleep as long as the recorded one,
-//! counted from the moment the thread blocks. Because every wait is paired with a wake that
+//! counted from the moment the thread blocks. Which is which decides [`trace::Wakers`]. Because every wait is paired with a wake that
 //! was recorded earlier, and each semaphore has one waiting thread, no order of execution can
 //! deadlock, however incomplete the recording is.
 
@@ -27,7 +27,7 @@ const PIECE_HOURS_MAX: u64 = 1;
 /// How to read a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplayOptions {
-    /// Frequency at which the recorded work was done; the CPU's reference frequency if unknown.
+    /// Frequency at which the recorded work was done, where the recording does not tell.
     pub recorded_khz: u32,
     /// Logical CPUs to run on instead of those recorded.
     pub cpus: Option<u32>,
@@ -46,10 +46,16 @@ pub struct ReplayReport {
     pub ran_ns: u64,
     /// Part of it that a hypervisor stole; it is no work. 0 where the kernel did not account.
     pub stolen_ns: u64,
-    /// Wake-ups by other tasks that stayed dependencies.
+    /// Part of it at a frequency that the recording tells.
+    pub known_khz_ns: u64,
+    /// Waits for other tasks that stayed dependencies.
     pub dependencies: u64,
-    /// Waits for timers and devices that became sleeps.
+    /// Waits that became sleeps of the recorded length: for timers and devices, and unclear ones.
     pub sleeps: u64,
+    /// Sleeps that may have been waits for a task of another process.
+    pub unclear: u64,
+    /// Threads of the kernel that stay on the CPU that their name tells.
+    pub pinned: u64,
     /// Switches whose outgoing task was not the one that had come.
     pub broken_switches: u64,
     /// Threads of the kernel that were left out.
@@ -119,11 +125,14 @@ pub fn from_recording(
     let replayed: Vec<&TaskInfo> = (history.header.tasks.iter())
         .filter(|task| task.tid != 0 && (options.kernel_threads || !task.kernel))
         .collect();
-    let timeline = Timeline::follow(history, replayed.iter().map(|task| task.tid));
+    let tids = replayed.iter().map(|task| task.tid);
+    let timeline = Timeline::follow(history, tids, options.recorded_khz);
     let mut report = ReplayReport {
         recorded_ns: history.header.end_ns.saturating_sub(history.header.start_ns),
         dependencies: timeline.dependencies,
         sleeps: timeline.sleeps,
+        unclear: timeline.unclear,
+        known_khz_ns: timeline.known_khz_ns,
         broken_switches: timeline.broken_switches,
         kernel_threads_dropped: (history.header.tasks.len() - replayed.len()) as u64,
         ..ReplayReport::default()
@@ -151,7 +160,7 @@ pub fn from_recording(
         if let Some(hours) = too_long(&track) {
             return Err(ReplayError::TooLong { tid: task.tid, hours });
         }
-        report.stolen_ns += apply_frequency(&mut track, options.recorded_khz);
+        report.stolen_ns += take_off_stolen(&mut track);
         let group = if task.kernel {
             (true, "kernel")
         } else if minor.contains(task.app.as_str()) {
@@ -160,7 +169,11 @@ pub fn from_recording(
             (false, task.app.as_str())
         };
         let application = application(&mut workload, &mut numbers, group);
-        add_thread(&mut workload, application, task, track);
+        // The numbers of other CPUs would mean nothing.
+        let is_there = |&cpu: &u32| options.cpus.is_none() && cpu < history.header.cpus;
+        let cpus: Vec<u32> = pinned_cpu(task).filter(is_there).into_iter().collect();
+        report.pinned += cpus.len() as u64;
+        add_thread(&mut workload, application, task, track, CpuSet { cpus });
     }
     assign_roles(&mut workload, &numbers)?;
     Ok((workload, report))
@@ -187,16 +200,15 @@ fn machine(history: &History, options: &ReplayOptions) -> Result<Machine, Replay
     })
 }
 
-/// Turns recorded time into reference cycles, without the time that was stolen; returns that.
+/// Takes off the work of time that was stolen; returns that time.
 ///
 /// Where within a slice time was stolen is unknown: every piece of a task loses the same share.
-fn apply_frequency(track: &mut Track, recorded_khz: u32) -> u64 {
+fn take_off_stolen(track: &mut Track) -> u64 {
     let done_ns = track.accounted_ns.unwrap_or(track.ran_ns).min(track.ran_ns);
     let ran_ns = u128::from(track.ran_ns.max(1));
     for step in &mut track.program {
         if let Step::Compute(work) = step {
-            let cycles = u128::from(work.ref_cycles.mean) * u128::from(recorded_khz) / 1_000_000;
-            let worked = cycles * u128::from(done_ns) / ran_ns;
+            let worked = u128::from(work.ref_cycles.mean) * u128::from(done_ns) / ran_ns;
             work.ref_cycles.mean = u64::try_from(worked).unwrap_or(u64::MAX).max(1);
         }
     }
@@ -206,12 +218,8 @@ fn apply_frequency(track: &mut Track, recorded_khz: u32) -> u64 {
 /// Hours of the longest piece of work, where it is too long.
 fn too_long(track: &Track) -> Option<u64> {
     const NS_PER_HOUR: u64 = 3_600_000_000_000;
-    let piece_ns = |step: &Step| match step {
-        Step::Compute(work) => work.ref_cycles.mean,
-        _ => 0,
-    };
-    let longest = track.program.iter().map(piece_ns).max().unwrap_or(0);
-    (longest > PIECE_HOURS_MAX * NS_PER_HOUR).then(|| longest.div_ceil(NS_PER_HOUR))
+    let longest_ns = track.longest_ns;
+    (longest_ns > PIECE_HOURS_MAX * NS_PER_HOUR).then(|| longest_ns.div_ceil(NS_PER_HOUR))
 }
 
 /// Applications without wide instructions that hardly ran: their slowdown would say nothing.
@@ -255,7 +263,34 @@ fn application<'h>(
     })
 }
 
-fn add_thread(workload: &mut Workload, application: u32, task: &TaskInfo, track: Track) {
+/// Threads of the kernel that stay on the CPU whose number follows, at the end of the name or
+/// before a colon (`kworker/3:1H`; unbound ones are called `kworker/u8:1`): the users of
+/// `kthread_create_on_cpu` and `smpboot_register_percpu_thread`, and kernel/workqueue.c, 6.18.
+const PINNED_NAMES: [&str; 8] = [
+    "backlog_napi/",
+    "cpuhp/",
+    "idle_inject/",
+    "ksoftirqd/",
+    "ktimers/",
+    "kworker/",
+    "migration/",
+    "rcuc/",
+];
+
+/// The CPU that the name of a thread of the kernel binds it to.
+fn pinned_cpu(task: &TaskInfo) -> Option<u32> {
+    let after = PINNED_NAMES.iter().find_map(|name| task.comm.strip_prefix(name))?;
+    let number = after.split_once(':').map_or(after, |(number, _)| number);
+    number.parse().ok().filter(|_| task.kernel)
+}
+
+fn add_thread(
+    workload: &mut Workload,
+    application: u32,
+    task: &TaskInfo,
+    track: Track,
+    affinity: CpuSet,
+) {
     let most = track.most_demanding_class();
     let shown = &mut workload.applications[application as usize].class;
     *shown = most.max(*shown);
@@ -263,7 +298,7 @@ fn add_thread(workload: &mut Workload, application: u32, task: &TaskInfo, track:
         application,
         name: format!("{}/{}", task.comm, task.tid),
         nice: task.nice.clamp(-20, 19),
-        affinity: CpuSet::default(),
+        affinity,
         arrival_ns: track.arrival_ns,
         stream: workload.threads.len() as u64,
         ruled_class: None,

@@ -23,7 +23,7 @@ fn history(tasks: u32, events: Vec<(u64, Event)>) -> History {
         events.into_iter().map(|(us, event)| Record { time_ns: us * 1000, event }).collect();
     let task = |tid: u32| TaskInfo {
         tid,
-        pid: Some(tid),
+        pid: Some(1),
         comm: format!("task{tid}"),
         app: format!("app{tid}"),
         nice: 0,
@@ -110,18 +110,7 @@ fn preemption_does_not_divide_a_piece() {
 
 #[test]
 fn wakeup_by_a_running_task_stays_a_dependency() {
-    let history = history(
-        2,
-        vec![
-            (0, switch(0, 0, Runnable, 1)),
-            (0, switch(1, 0, Runnable, 2)),
-            (50, switch(1, 2, Blocked, 0)),
-            (200, wake(2, 1)),
-            (210, switch(1, 0, Runnable, 2)),
-            (300, switch(0, 1, Dead, 0)),
-            (310, switch(1, 2, Dead, 0)),
-        ],
-    );
+    let history = one_wakes_two();
     let (programs, _) = replay(&history, "task1=avx512-heavy");
     assert_eq!(programs[0], [work(200, Avx512Heavy), Step::Wake(0), work(100, Avx512Heavy)]);
     assert_eq!(programs[1], [work(50, Scalar), Step::Wait(0), work(100, Scalar)]);
@@ -227,6 +216,103 @@ fn other_number_of_cpus_keeps_whole_cores() {
     assert_eq!((workload.machine.packages, workload.machine.cpus()), (3, 6));
     options.cpus = Some(0);
     assert_eq!(from_recording(&history, &options), Err(ReplayError::Cpus(0)));
+}
+
+/// Task 2 blocks and task 1 wakes it while it runs itself.
+fn one_wakes_two() -> History {
+    history(
+        2,
+        vec![
+            (0, switch(0, 0, Runnable, 1)),
+            (0, switch(1, 0, Runnable, 2)),
+            (50, switch(1, 2, Blocked, 0)),
+            (200, wake(2, 1)),
+            (210, switch(1, 0, Runnable, 2)),
+            (300, switch(0, 1, Dead, 0)),
+            (310, switch(1, 2, Dead, 0)),
+        ],
+    )
+}
+
+#[test]
+fn a_wake_by_a_stranger_is_an_unclear_sleep_unless_interrupts_are_recorded() {
+    let mut history = one_wakes_two();
+    history.header.tasks[1].pid = Some(2);
+    let (programs, report) = replay(&history, "task1=avx512-heavy");
+    assert_eq!(programs[1], [work(50, Scalar), sleep(150), work(100, Scalar)]);
+    assert_eq!((report.dependencies, report.sleeps, report.unclear), (0, 1, 1));
+    history.header.facts.insert("interrupts".into(), "recorded".into());
+    let (programs, report) = replay(&history, "task1=avx512-heavy");
+    assert_eq!(programs[1], [work(50, Scalar), Step::Wait(0), work(100, Scalar)]);
+    assert_eq!((report.dependencies, report.sleeps, report.unclear), (1, 0, 0));
+}
+
+#[test]
+fn a_wake_by_a_thread_of_the_kernel_is_a_sleep() {
+    let mut history = one_wakes_two();
+    history.header.tasks[0].kernel = true;
+    let (_, report) = replay(&history, "task2=avx512-heavy");
+    assert_eq!((report.dependencies, report.sleeps, report.unclear), (0, 1, 0));
+}
+
+#[test]
+fn recorded_frequencies_decide_how_much_work_was_done() {
+    let frequency = |core, khz| Event::Frequency { core, khz };
+    let mut history = history(
+        1,
+        vec![
+            (0, switch(1, 0, Runnable, 1)),
+            (100, frequency(1, 3 * KHZ)),
+            (150, frequency(0, KHZ / 2)),
+            (200, switch(1, 1, Runnable, 0)),
+            (200, switch(0, 0, Runnable, 1)),
+            (300, switch(0, 1, Dead, 0)),
+        ],
+    );
+    let (programs, report) = replay(&history, "task1=avx512-heavy");
+    // 100 us as assumed, 100 us three times as fast, and 100 us half as fast.
+    assert_eq!(programs, [[work(450, Avx512Heavy)]]);
+    assert_eq!((report.ran_ns, report.known_khz_ns), (300_000, 200_000));
+    // Both are one core: the last frequency holds for both.
+    history.header.threads_per_core = Some(2);
+    history.records[1].event = frequency(0, 3 * KHZ);
+    let (programs, _) = replay(&history, "task1=avx512-heavy");
+    assert_eq!(programs, [[work(100 + 150 + 25 + 50, Avx512Heavy)]]);
+}
+
+#[test]
+fn unbelievable_frequencies_are_not_counted() {
+    let records = vec![
+        (0, switch(0, 0, Runnable, 1)),
+        (0, Event::Frequency { core: 0, khz: 0 }),
+        (0, Event::Frequency { core: 0, khz: u32::MAX }),
+        (100, switch(0, 1, Dead, 0)),
+    ];
+    let (programs, report) = replay(&history(1, records), "task1=avx512-heavy");
+    assert_eq!((programs, report.known_khz_ns), (vec![vec![work(100, Avx512Heavy)]], 0));
+}
+
+#[test]
+fn threads_of_the_kernel_stay_on_the_cpu_of_their_name() {
+    let pinned = |comm: &str, kernel, cpus| {
+        let mut history = one_wakes_two();
+        history.header.tasks[0].comm = comm.to_owned();
+        history.header.tasks[0].kernel = kernel;
+        let history = ruled(history, "task2=avx512-heavy");
+        let options = ReplayOptions { cpus, ..OPTIONS };
+        let (workload, report) = from_recording(&history, &options).unwrap();
+        let affinity = workload.threads[0].affinity.cpus.clone();
+        assert_eq!(report.pinned, affinity.len() as u64);
+        affinity
+    };
+    for comm in ["kworker/1:0", "kworker/1:2H-kblockd", "ksoftirqd/1", "migration/1", "cpuhp/1"] {
+        assert_eq!(pinned(comm, true, None), [1], "{comm}");
+    }
+    for comm in ["kworker/u8:1", "kworker/R-rcu_g", "rcuop/1", "irq/1-nvme", "kworker/2:0"] {
+        assert_eq!(pinned(comm, true, None), [0; 0], "{comm}");
+    }
+    assert_eq!(pinned("ksoftirqd/1", false, None), [0; 0], "a program may have any name");
+    assert_eq!(pinned("ksoftirqd/1", true, Some(4)), [0; 0], "other CPUs");
 }
 
 fn any_event(tasks: u32) -> impl Strategy<Value = Event> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cpu_model::Class;
-use trace::{Event, History, SwitchState};
+use trace::{Event, History, SwitchState, Waker, Wakers};
 
 use crate::workload::{Draw, Spread, Step, Work};
 
@@ -15,8 +15,18 @@ struct Kind {
     stall_permille: u32,
 }
 
+/// Time on a CPU, and the same times the frequency of the CPU, which is its work.
+#[derive(Clone, Copy, Debug, Default)]
+struct Done {
+    ns: u64,
+    ns_khz: u128,
+}
+
 /// What a task executes before the history says so.
 const SCALAR: Kind = Kind { class: Class::Scalar, rate_permille: 1000, stall_permille: 0 };
+
+/// Frequencies of CPUs; what a history says beyond is a mistake and not counted.
+const KHZ_BELIEVED: std::ops::RangeInclusive<u32> = 100_000..=10_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -35,10 +45,13 @@ enum State {
 pub(super) struct Track {
     state: State,
     kind: Kind,
-    /// Run time by kind since the last wait, not yet a step.
-    piece: Vec<(Kind, u64)>,
-    /// Compute steps hold nanoseconds until the frequency is applied.
+    /// Work by kind since the last wait, not yet a step.
+    piece: Vec<(Kind, Done)>,
+    /// The CPU it runs on, or ran on last.
+    cpu: u32,
     pub(super) program: Vec<Step>,
+    /// Time on a CPU of its longest compute step.
+    pub(super) longest_ns: u64,
     pub(super) arrival_ns: u64,
     /// Time on a CPU, from switch to switch.
     pub(super) ran_ns: u64,
@@ -58,33 +71,46 @@ impl Track {
 }
 
 /// All tasks of a history.
-pub(super) struct Timeline {
+pub(super) struct Timeline<'h> {
+    wakers: Wakers<'h>,
+    /// Frequency of each core that the history has told, in kHz.
+    khz: BTreeMap<u32, u32>,
+    /// Of every other core.
+    khz_otherwise: u32,
+    threads_per_core: u32,
     start_ns: u64,
     now_ns: u64,
     pub(super) tracks: BTreeMap<u32, Track>,
     on_cpu: BTreeMap<u32, u32>,
     /// Number of the semaphore on which a task waits for others.
     semaphores: BTreeMap<u32, u32>,
-    /// Wake-ups that stayed dependencies.
+    /// Waits for another task that stayed dependencies.
     pub(super) dependencies: u64,
-    /// Wake-ups that became sleeps.
+    /// Waits that became sleeps, the unclear ones included.
     pub(super) sleeps: u64,
+    /// Sleeps that may have been waits for another task.
+    pub(super) unclear: u64,
+    /// Time that tasks ran at a frequency that the history tells.
+    pub(super) known_khz_ns: u64,
     /// Switches whose outgoing task was not the one that had come.
     pub(super) broken_switches: u64,
 }
 
-impl Timeline {
-    /// Follows these tasks; all others count as devices.
-    pub(super) fn follow(history: &History, tasks: impl Iterator<Item = u32>) -> Self {
-        let track = |task: u32| {
-            let program = Vec::new();
-            let state = State::Unseen;
-            let (arrival_ns, ran_ns, accounted_ns) = (0, 0, None);
-            let piece = Vec::new();
-            (task, Track { state, kind: SCALAR, piece, program, arrival_ns, ran_ns, accounted_ns })
-        };
+impl<'h> Timeline<'h> {
+    /// Follows these tasks; all others count as devices. A core that the history tells no
+    /// frequency of runs at `khz_otherwise`.
+    pub(super) fn follow(
+        history: &'h History,
+        tasks: impl Iterator<Item = u32>,
+        khz_otherwise: u32,
+    ) -> Self {
+        let track = |task: u32| (task, Track::new());
         let start_ns = history.header.start_ns;
         let mut timeline = Self {
+            wakers: Wakers::of(history),
+            khz: BTreeMap::new(),
+            khz_otherwise,
+            threads_per_core: history.header.threads_per_core.unwrap_or(1).max(1),
             start_ns,
             now_ns: start_ns,
             tracks: tasks.map(track).collect(),
@@ -92,6 +118,8 @@ impl Timeline {
             semaphores: BTreeMap::new(),
             dependencies: 0,
             sleeps: 0,
+            unclear: 0,
+            known_khz_ns: 0,
             broken_switches: 0,
         };
         for record in &history.records {
@@ -99,9 +127,10 @@ impl Timeline {
             timeline.apply(&record.event);
         }
         timeline.now_ns = timeline.now_ns.max(history.header.end_ns);
-        for track in timeline.tracks.values_mut() {
-            track.run_until(timeline.now_ns);
-            track.end_piece();
+        let tasks: Vec<u32> = timeline.tracks.keys().copied().collect();
+        for task in tasks {
+            timeline.run_until_now(task);
+            timeline.track(task, Track::end_piece);
         }
         timeline
     }
@@ -116,21 +145,18 @@ impl Timeline {
             Event::Wake { task, by, .. } => self.wake(task, by),
             Event::Fork { task, by } => self.fork(task, by),
             Event::Phase { task, class, rate_permille, stall_permille } => {
-                if let Some(track) = self.tracks.get_mut(&task) {
-                    track.run_until(self.now_ns);
-                    track.kind = Kind { class, rate_permille, stall_permille };
-                }
+                self.run_until_now(task);
+                let kind = Kind { class, rate_permille, stall_permille };
+                self.track(task, |track| track.kind = kind);
             }
-            Event::Runtime { task, ns } => {
-                if let Some(track) = self.tracks.get_mut(&task) {
-                    let so_far = track.accounted_ns.unwrap_or(0);
-                    track.accounted_ns = Some(so_far.saturating_add(ns));
-                }
-            }
+            Event::Runtime { task, ns } => self.track(task, |track| {
+                let so_far = track.accounted_ns.unwrap_or(0);
+                track.accounted_ns = Some(so_far.saturating_add(ns));
+            }),
+            Event::Frequency { core, khz } => self.frequency(core, khz),
             Event::Migrate { .. }
             | Event::Overhead { .. }
             | Event::License { .. }
-            | Event::Frequency { .. }
             | Event::Registers { .. } => {}
         }
     }
@@ -140,28 +166,30 @@ impl Timeline {
         match self.on_cpu.insert(cpu, next) {
             // The first task seen to leave a CPU ran there since the recording began.
             None => {
-                let track = self.tracks.get_mut(&prev);
-                if let Some(track) = track.filter(|track| track.state == State::Unseen) {
-                    track.state = State::Running(self.start_ns);
-                }
+                let start_ns = self.start_ns;
+                self.track(prev, |track| {
+                    if track.state == State::Unseen {
+                        track.state = State::Running(start_ns);
+                        track.cpu = cpu;
+                    }
+                });
             }
             Some(before) if before != prev => {
                 self.broken_switches += 1;
-                if let Some(track) = self.tracks.get_mut(&before) {
-                    track.leave(now_ns, SwitchState::Runnable);
-                }
+                self.run_until_now(before);
+                self.track(before, |track| track.leave(now_ns, SwitchState::Runnable));
             }
             Some(_) => {}
         }
-        if let Some(track) = self.tracks.get_mut(&prev) {
-            track.leave(now_ns, state);
-        }
+        self.run_until_now(prev);
+        self.track(prev, |track| track.leave(now_ns, state));
+        self.run_until_now(next);
         if let Some(track) = self.tracks.get_mut(&next) {
             if let State::Blocked(since_ns) = track.state {
                 track.sleep(now_ns - since_ns);
                 self.sleeps += 1;
             }
-            track.run_until(now_ns);
+            track.cpu = cpu;
             track.state = State::Running(now_ns);
         }
     }
@@ -169,27 +197,25 @@ impl Timeline {
     fn wake(&mut self, task: u32, by: u32) {
         let now_ns = self.now_ns;
         let Some(state) = self.tracks.get(&task).map(|track| track.state) else { return };
+        if matches!(state, State::Runnable | State::Running(_)) {
+            return;
+        }
+        let waker =
+            if self.runs(by) && by != task { self.wakers.of_wake(task, by) } else { Waker::Device };
         match state {
-            State::Unseen | State::Blocked(_) if self.runs(by) && by != task => {
-                self.depend(task, by);
-            }
+            State::Unseen | State::Blocked(_) if waker == Waker::Task => self.depend(task, by),
             State::Blocked(since_ns) => {
                 self.sleeps += 1;
-                if let Some(track) = self.tracks.get_mut(&task) {
-                    track.sleep(now_ns - since_ns);
-                }
+                self.unclear += u64::from(waker == Waker::Unclear);
+                self.track(task, |track| track.sleep(now_ns - since_ns));
             }
             State::Unseen => {
-                if let Some(track) = self.tracks.get_mut(&task) {
-                    track.arrival_ns = now_ns - self.start_ns;
-                }
+                let arrival_ns = now_ns - self.start_ns;
+                self.track(task, |track| track.arrival_ns = arrival_ns);
             }
-            State::Forked => {}
-            State::Runnable | State::Running(_) => return,
+            State::Forked | State::Runnable | State::Running(_) => {}
         }
-        if let Some(track) = self.tracks.get_mut(&task) {
-            track.state = State::Runnable;
-        }
+        self.track(task, |track| track.state = State::Runnable);
     }
 
     fn fork(&mut self, task: u32, by: u32) {
@@ -201,12 +227,13 @@ impl Timeline {
         if dependent {
             self.depend(task, by);
         }
-        if let Some(track) = self.tracks.get_mut(&task) {
+        let arrival_ns = self.now_ns - self.start_ns;
+        self.track(task, |track| {
             track.state = State::Forked;
             if !dependent {
-                track.arrival_ns = self.now_ns - self.start_ns;
+                track.arrival_ns = arrival_ns;
             }
-        }
+        });
     }
 
     fn runs(&self, task: u32) -> bool {
@@ -217,33 +244,79 @@ impl Timeline {
     fn depend(&mut self, task: u32, by: u32) {
         let next = self.semaphores.len() as u32;
         let semaphore = *self.semaphores.entry(task).or_insert(next);
-        if let Some(waker) = self.tracks.get_mut(&by) {
-            waker.run_until(self.now_ns);
+        self.run_until_now(by);
+        self.track(by, |waker| {
             waker.end_piece();
             waker.program.push(Step::Wake(semaphore));
-        }
-        if let Some(track) = self.tracks.get_mut(&task) {
-            track.program.push(Step::Wait(semaphore));
-        }
+        });
+        self.track(task, |track| track.program.push(Step::Wait(semaphore)));
         self.dependencies += 1;
+    }
+
+    /// The tasks of the core did their work so far at its old frequency.
+    fn frequency(&mut self, core: u32, khz: u32) {
+        if !KHZ_BELIEVED.contains(&khz) {
+            return;
+        }
+        let first = core.saturating_mul(self.threads_per_core);
+        for cpu in first..first.saturating_add(self.threads_per_core) {
+            if let Some(&task) = self.on_cpu.get(&cpu) {
+                self.run_until_now(task);
+            }
+        }
+        self.khz.insert(core, khz);
+    }
+
+    /// Writes down the work of a task up to now, if it runs.
+    fn run_until_now(&mut self, task: u32) {
+        let Some(track) = self.tracks.get_mut(&task) else { return };
+        let known = self.khz.get(&(track.cpu / self.threads_per_core)).copied();
+        let ns = track.run_until(self.now_ns, known.unwrap_or(self.khz_otherwise));
+        if known.is_some() {
+            self.known_khz_ns = self.known_khz_ns.saturating_add(ns);
+        }
+    }
+
+    fn track(&mut self, task: u32, change: impl FnOnce(&mut Track)) {
+        if let Some(track) = self.tracks.get_mut(&task) {
+            change(track);
+        }
     }
 }
 
 impl Track {
-    /// Writes down the run time up to now, if it runs.
-    fn run_until(&mut self, now_ns: u64) {
-        let State::Running(since_ns) = self.state else { return };
-        let ns = now_ns.saturating_sub(since_ns);
-        self.state = State::Running(now_ns);
-        self.ran_ns += ns;
-        match self.piece.last_mut() {
-            Some((kind, so_far)) if *kind == self.kind => *so_far += ns,
-            _ => self.piece.push((self.kind, ns)),
+    fn new() -> Self {
+        Self {
+            state: State::Unseen,
+            kind: SCALAR,
+            piece: Vec::new(),
+            cpu: 0,
+            program: Vec::new(),
+            longest_ns: 0,
+            arrival_ns: 0,
+            ran_ns: 0,
+            accounted_ns: None,
         }
     }
 
+    /// Writes down the work up to now, if it runs; returns the time it took.
+    fn run_until(&mut self, now_ns: u64, khz: u32) -> u64 {
+        let State::Running(since_ns) = self.state else { return 0 };
+        let ns = now_ns.saturating_sub(since_ns);
+        self.state = State::Running(now_ns);
+        self.ran_ns += ns;
+        if self.piece.last().is_none_or(|(kind, _)| *kind != self.kind) {
+            self.piece.push((self.kind, Done::default()));
+        }
+        if let Some((_, done)) = self.piece.last_mut() {
+            done.ns += ns;
+            done.ns_khz += u128::from(ns) * u128::from(khz);
+        }
+        ns
+    }
+
+    /// Leaves its CPU; its work so far is written down.
     fn leave(&mut self, now_ns: u64, state: SwitchState) {
-        self.run_until(now_ns);
         if state == SwitchState::Runnable {
             self.state = State::Runnable;
         } else {
@@ -253,9 +326,12 @@ impl Track {
     }
 
     fn end_piece(&mut self) {
-        for (kind, ns) in self.piece.drain(..).filter(|&(_, ns)| ns > 0) {
+        for (kind, done) in self.piece.drain(..).filter(|(_, done)| done.ns > 0) {
+            self.longest_ns = self.longest_ns.max(done.ns);
+            // A piece of more than 2^64 cycles is refused for its time.
+            let cycles = u64::try_from(done.ns_khz / 1_000_000).unwrap_or(u64::MAX).max(1);
             self.program.push(Step::Compute(Work {
-                ref_cycles: Draw { mean: ns, spread: Spread::Fixed },
+                ref_cycles: Draw { mean: cycles, spread: Spread::Fixed },
                 class: kind.class,
                 rate_permille: kind.rate_permille,
                 stall_permille: kind.stall_permille,
