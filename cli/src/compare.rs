@@ -2,6 +2,7 @@
 
 mod execute;
 mod output;
+mod recording;
 mod work;
 
 pub use work::read_scenario;
@@ -38,31 +39,32 @@ pub struct Args {
     #[arg(long)]
     list: bool,
 
-    #[command(flatten)]
-    replay: work::Replay,
-
-    #[command(flatten)]
-    run: RunOptions,
-
     /// Schedulers to compare
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_values = SCHEDULERS)]
     scheduler: Vec<String>,
 
-    /// Backgrounds to compare with the control; default: all
+    /// Backgrounds to compare with the control [default: all]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     background: Vec<String>,
 
-    /// Foreground programs, where the scenario runs them one by one; default: all
+    /// Foreground programs, where the scenario runs them one by one [default: all]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     program: Vec<String>,
 
-    /// Seeds (or fitted parameter sets) to average over; default: what the scenario says
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    /// Seeds (or fitted parameter sets) to average over [default: what the scenario says, 3 for a
+    /// recording]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     replicates: Option<u32>,
 
-    /// Runs at a time; the results do not depend on it
+    /// Runs at a time; the results do not depend on it [default: one a CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     jobs: Option<u16>,
+
+    #[command(flatten)]
+    replay: recording::Replay,
+
+    #[command(flatten)]
+    run: RunOptions,
 
     #[command(flatten)]
     output: output::Files,

@@ -1,7 +1,8 @@
 //! Reads and writes the files that users name.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -76,7 +77,7 @@ pub fn write_with<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<T>
     let value = fill(&mut buffered)?;
     buffered.flush().with_context(writing)?;
     drop(buffered);
-    set_usual_permissions(file.as_file()).with_context(writing)?;
+    keep_permissions(path, file.as_file()).with_context(writing)?;
     file.persist(path).map_err(|error| error.error).with_context(writing)?;
     Ok(value)
 }
@@ -92,7 +93,9 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
         _ => Path::new("."),
     };
     std::fs::create_dir_all(folder)?;
-    NamedTempFile::new_in(folder)
+    // As any other new file: the umask takes off what the user wants off.
+    let anyone = Permissions::from_mode(0o666);
+    tempfile::Builder::new().permissions(anyone).tempfile_in(folder)
 }
 
 /// Says early that a file cannot be written.
@@ -107,11 +110,13 @@ pub fn refuse_unwritable(path: &Path) -> Result<()> {
     temporary_beside(path).map(drop).with_context(writing)
 }
 
-/// Temporary files are private; results are as readable as any other new file.
-fn set_usual_permissions(file: &File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    const READABLE: u32 = 0o644;
-    file.set_permissions(std::fs::Permissions::from_mode(READABLE))
+/// A file that replaces another is as readable as that one was.
+fn keep_permissions(path: &Path, file: &File) -> io::Result<()> {
+    match std::fs::metadata(path) {
+        Ok(replaced) => file.set_permissions(replaced.permissions()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
 #[cfg(test)]
@@ -130,5 +135,16 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
         write(&path, b"whole").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+    }
+
+    #[test]
+    fn a_file_that_replaces_another_keeps_its_mode() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("result.json");
+        std::fs::write(&path, b"old").unwrap();
+        std::fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
+        write(&path, b"new").unwrap();
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!((std::fs::read(&path).unwrap(), mode & 0o777), (b"new".to_vec(), 0o640));
     }
 }

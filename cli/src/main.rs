@@ -11,6 +11,9 @@ mod trace_verbs;
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind::{
+    DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand as HelpOnMissing, DisplayVersion,
+};
 use clap::{Parser, Subcommand};
 
 /// Exit code for a mistake in a file or flag.
@@ -55,12 +58,41 @@ fn sentence(error: &anyhow::Error) -> String {
             text = text + colon + &cause;
         }
     }
+    escaped(&text)
+}
+
+fn escaped(text: &str) -> String {
     let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
     text.chars().map(shown).collect()
 }
 
+/// A mistake in the arguments on one line: what is wrong, and what clap advises.
+fn mistake(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let says = |paragraph: &&str| {
+        !["Usage:", "For more information"].iter().any(|start| paragraph.starts_with(start))
+    };
+    let line = |paragraph: &str| {
+        let words: Vec<&str> = paragraph.lines().map(str::trim).collect();
+        words.join(" ")
+    };
+    let said: Vec<String> = text.trim_end().split("\n\n").filter(says).map(line).collect();
+    let said = said.join("; ");
+    format!("{} (--help says more)", escaped(said.strip_prefix("error: ").unwrap_or(&said)))
+}
+
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // Help and version, asked for or not, are as clap prints them.
+        Err(error) if matches!(error.kind(), DisplayHelp | DisplayVersion | HelpOnMissing) => {
+            error.exit()
+        }
+        Err(error) => {
+            eprintln!("evenkeel: {}", mistake(&error));
+            return ExitCode::from(BAD_INPUT);
+        }
+    };
     let result = match arguments.verb {
         Verb::Compare(args) => compare::run(args),
         Verb::Simulate(args) => simulate::run(args),

@@ -13,14 +13,16 @@ const SMT_SHARE_PERMILLE: u32 = 625;
 
 /// How to simulate.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Simulated machine and scheduler")]
 pub struct RunOptions {
-    /// CPU table: a name of `evenkeel cpu list`, or a file
+    /// CPU to simulate: a name of `evenkeel cpu list`, or a file [default: what the work is for]
     #[arg(long, value_name = "NAME|FILE")]
     pub cpu: Option<String>,
 
-    /// What the policy may know, in order of preference of the reader: d7 (counters and
-    /// traps of D 7.4), xinuse (register state), fp-retired, rules (names), truth
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Sensors::D7])]
+    /// How the policy learns what runs: d7 (counters and traps, as in the dissertation),
+    /// xinuse (register state), fp-retired (counted instructions), rules (names of programs),
+    /// truth (no sensor is that good). `compare` takes several, the first for the table
+    #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',', default_values_t = [Sensors::D7])]
     pub sensors: Vec<Sensors>,
 
     /// How far each counter of a slice may be off, in permille of its value (sensors d7)
@@ -38,10 +40,10 @@ pub struct RunOptions {
     pub evex_strings: bool,
 
     /// Repeats a run exactly; replicate i uses seed + i
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
-    /// Sets a parameter of the scenario
+    /// Sets a parameter of the scenario (its section `parameters`)
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
     pub set: Vec<(String, f64)>,
 

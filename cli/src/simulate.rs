@@ -24,32 +24,34 @@ pub struct Args {
     /// Scenario: a file, or the name of one that comes with evenkeel
     scenario: String,
 
-    /// Foreground program, where the scenario runs them one by one; default: the first
+    /// Foreground program, where the scenario runs them one by one [default: the first]
     #[arg(long, value_name = "NAME")]
     program: Option<String>,
 
-    /// Background; default: the first that is not the control
+    /// Background [default: the first that is not the control]
     #[arg(long, value_name = "NAME")]
     background: Option<String>,
 
-    /// Scheduler
+    /// Scheduler: cfs, eevdf, muqss, fair, fair-relative or fair-isolation
     #[arg(long, value_name = "NAME", default_value = "fair-isolation")]
     scheduler: String,
 
-    /// Stops after this much simulated time
+    /// Stops after this much simulated time; what a run costs grows with its events, so try a
+    /// short limit first [default: what the scenario says]
     #[arg(long, value_name = "SECONDS")]
     limit: Option<f64>,
-
-    #[command(flatten)]
-    run: RunOptions,
 
     /// Writes the history: every switch, wake-up, phase, license and frequency
     #[arg(short, long, value_name = "FILE.ektrace")]
     output: Option<PathBuf>,
 
-    /// Writes what every thread got, to the ns
+    /// Writes what every thread got, to the ns, as JSON; - is standard output, then without the
+    /// text
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+
+    #[command(flatten)]
+    run: RunOptions,
 }
 
 /// What a run yields, as JSON; the independent checker reads it.
@@ -124,7 +126,8 @@ pub fn run(args: Args) -> Result<()> {
     let Some(&sensors) = args.run.sensors.first() else { bail!("--sensors: name one set") };
     let mut config = args.run.config(scheduler, sensors, 0, limit_ns);
     config.history = args.output.is_some();
-    let outcome = simulator::run(&cpu, &workload, &config)?;
+    let outcome =
+        simulator::run(&cpu, &workload, &config).with_context(|| args.scenario.clone())?;
     let history = outcome.history.as_ref();
     if let (Some(path), Some(history)) = (&args.output, history) {
         files::write_with(path, |output| Ok(history.write(output).map(|_| ())?))?;

@@ -12,13 +12,26 @@ use trace::Glob;
 use crate::{files, terminal};
 
 const EXAMPLES: &str = "\
-Example: record two programs and replay them under other schedulers:
+Example: record two programs (as root) and replay them under other schedulers:
   perf sched record -k CLOCK_MONOTONIC -m 8M -o rec.data \\
-      -e x86_fpu:x86_fpu_regs_deactivated -- sh -c 'prog1 & prog2 & wait'
+      -e 'irq:*_entry,irq:*_exit,irq_vectors:local_timer_*' \\
+      -- sh -c 'prog1 & prog2 & wait'
   perf script -i rec.data --ns --show-lost-events \\
       -F comm,pid,tid,cpu,time,event,trace > rec.txt
   evenkeel trace import rec.txt -o rec.ektrace
-  evenkeel compare --trace rec.ektrace --class 'prog1*=avx512-heavy'";
+  evenkeel trace info rec.ektrace
+  evenkeel compare --trace rec.ektrace --class 'prog1*=avx512-heavy'
+The events of interrupts (-e) are optional; without them it is partly a guess which
+wake-ups are by tasks and which by timers. With -e power:cpu_frequency recorded
+frequencies say how much work was done. With -e x86_fpu:x86_fpu_regs_deactivated
+`info` shows which registers were in use.";
+
+const IMPORT: &str = "\
+Example:
+  perf script -i rec.data --ns --show-lost-events \\
+      -F comm,pid,tid,cpu,time,event,trace > rec.txt
+  evenkeel trace import rec.txt -o rec.ektrace
+How to record: evenkeel trace --help.";
 
 /// Recordings and histories.
 #[derive(clap::Args)]
@@ -30,14 +43,16 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Reads the text of `perf script` of a `perf sched record`
+    /// Turns the text of `perf script` into a history
+    #[command(after_help = IMPORT)]
     Import {
-        /// The text; - is standard input; .zst is unpacked
+        /// Text of `perf script` of a `perf sched record`, of `trace-cmd report -t` or of tracefs;
+        /// - is standard input; text packed with zstd is unpacked
         file: PathBuf,
         /// History to write
         #[arg(short, long, value_name = "FILE.ektrace")]
         output: PathBuf,
-        /// Writes the report of the import as JSON
+        /// Writes what the import met as JSON; - is standard output
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
     },

@@ -78,6 +78,8 @@ pub struct Shown {
 /// All runs of a comparison.
 pub struct Plan {
     jobs: Vec<Job>,
+    /// What the user named as work.
+    file: String,
     options: RunOptions,
     /// With turbo on and, where a workload asks for it, off.
     cpu: CpuModel,
@@ -116,6 +118,7 @@ impl Plan {
         let differs_from_published = !choice.programs.is_empty() || options.differ_from_published();
         Ok(Self {
             jobs,
+            file: file.to_owned(),
             options: options.clone(),
             cpu,
             cpu_name,
@@ -212,7 +215,7 @@ impl Plan {
             let program = work.program(job.case).unwrap_or_else(|| "all".to_owned());
             format!(
                 "{}: {} with {program} beside {background}, seed {}",
-                work.name(),
+                self.file,
                 job.scheduler.name(),
                 config.seed
             )

@@ -11,6 +11,7 @@ use crate::{files, terminal};
 
 /// Files to write.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Results")]
 pub struct Files {
     /// Writes the results as JSON; - is standard output, then without the table
     #[arg(long, value_name = "FILE")]

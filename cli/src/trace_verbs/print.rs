@@ -63,6 +63,7 @@ pub fn info(info: &Info, top: usize) -> String {
         info.cpus,
         seconds(info.wall_ns)
     );
+    text.push_str(&wakes(info));
     for (cpu, &busy_ns) in info.busy_ns.iter().enumerate() {
         let share = 100.0 * busy_ns as f64 / info.wall_ns.max(1) as f64;
         let _ = writeln!(text, "  CPU {cpu}: busy {share:.1} %");
@@ -102,6 +103,16 @@ pub fn info(info: &Info, top: usize) -> String {
         let _ = writeln!(text, "  and {} more (--top)", info.tasks.len() - top);
     }
     text
+}
+
+/// How many wake-ups `evenkeel compare --trace` takes for what, and how sure that is.
+fn wakes(info: &Info) -> String {
+    let trace::WakeCounts { by_tasks, by_devices, unclear } = info.wakes;
+    let text = format!("  wake-ups: {by_tasks} by other tasks, {by_devices} by timers and devices");
+    if info.interrupts_known {
+        return text + "\n";
+    }
+    format!("{text}, {unclear} uncertain: no interrupts are recorded (evenkeel trace --help)\n")
 }
 
 fn seconds(ns: u64) -> String {

@@ -222,10 +222,47 @@ fn a_recording_without_classes_is_refused_with_what_to_say() {
     let say = "rec.ektrace: the recording does not say which tasks use wide instructions; say so \
                with --class 'GLOB=CLASS' or --marks FILE\n";
     folder.refused(&["compare", "--trace", "rec.ektrace", "--page", "p.html"], say);
-    let unmatched = "rec.ektrace: neither --class nor --marks gives a wide class to a task";
-    for rule in ["nobody*=avx512-heavy", "*=scalar"] {
-        folder.refused(&["compare", "--trace", "rec.ektrace", "--class", rule], unmatched);
+    let scalar = "rec.ektrace: neither --class nor --marks gives a wide class to a task";
+    folder.refused(&["compare", "--trace", "rec.ektrace", "--class", "*=scalar"], scalar);
+}
+
+#[test]
+fn a_rule_or_marks_about_nobody_are_refused_with_who_there_is() {
+    let folder = recorded();
+    let rules = ["--class", "x265*=avx512-heavy", "--class", "nobody*=amx"];
+    folder.refused(
+        &[&["compare", "--trace", "rec.ektrace"], &rules[..]].concat(),
+        "--class: rule 2 `nobody*=amx` fits no task of rec.ektrace; those that ran longest are xz, x265",
+    );
+    let compare = ["compare", "--trace", "rec.ektrace", "--marks", "marks.csv"];
+    for marks in ["1,2,999999,amx\n", "1,2,1877,amx\n", "1,2,1877,amx\n1,2,9999999,amx\n"] {
+        folder.write("marks.csv", marks);
+        let count = marks.lines().count();
+        let about =
+            format!("marks.csv: none of {count} marks is about a task and time of rec.ektrace: ");
+        folder.refused(&compare, &about);
     }
+    folder.write("marks.csv", "begin_ns,end_ns,tid,class\n");
+    folder.refused(&compare, "marks.csv: no marks\n");
+}
+
+#[test]
+fn marks_that_are_partly_about_nobody_are_counted() {
+    let folder = Folder::new();
+    folder.write("rec.txt", turns("a", "b"));
+    folder.succeed(&["trace", "import", "rec.txt", "-o", "r.ektrace"]);
+    folder.write("marks.csv", "10000000000,12000000000,7,avx512-heavy\n1,2,99,amx\n1,2,8,amx\n");
+    let flags = ["--marks", "marks.csv", "--scheduler", "fair", "--replicates", "1"];
+    let table = folder.succeed(&[&["compare", "--trace", "r.ektrace"], &flags[..]].concat());
+    assert!(table.contains("2 marks are about no task or time of the recording"), "{table}");
+}
+
+#[test]
+fn a_small_history_that_unpacks_to_a_lot_is_refused() {
+    let folder = Folder::new();
+    let line = "{\"t\":1,\"e\":\"fork\",\"task\":7,\"by\":0}\n";
+    folder.write("bomb.ektrace", packed(&(BEGIN.to_owned() + &line.repeat(400_000))));
+    folder.refused(&["trace", "info", "bomb.ektrace"], "bomb.ektrace: line ");
 }
 
 #[test]

@@ -134,8 +134,11 @@ fn a_program_that_never_works_is_refused_when_it_runs() {
     folder.write("it.toml", GOOD.replace("{ barrier = \"end\" }", idle));
     let flags = ["--scheduler", "fair", "--background", "sse4", "--jobs", "1", "--json", "r.json"];
     let args = [&["compare", "it.toml"], &flags[..]].concat();
-    folder.refused(&args, "good: fair with victim beside sse4, seed 1: thread victim/0 runs");
-    folder.refused(&["simulate", "it.toml", "-o", "r.ektrace"], "thread victim/0 runs through");
+    folder.refused(&args, "it.toml: fair with victim beside sse4, seed 1: thread victim/0 runs");
+    folder.refused(
+        &["simulate", "it.toml", "-o", "r.ektrace"],
+        "it.toml: thread victim/0 runs through",
+    );
 }
 
 #[test]

@@ -98,14 +98,16 @@ impl Folder {
         assert!(!line.contains(char::is_control), "{args:?}\n{stderr:?}");
     }
 
-    /// Asserts that a mistake in a flag is refused and that the first line says what is wrong.
+    /// Asserts that a mistake in a flag is refused in one sentence that holds these parts.
     #[track_caller]
     pub fn refused_flag(&self, args: &[&str], parts: &[&str]) {
         let stderr = self.refuse(args);
-        let mistake: Vec<&str> = stderr.split("\n\n").take(1).collect();
-        assert!(mistake[0].starts_with("error: "), "{args:?}\n{stderr}");
+        let line = stderr.strip_prefix("evenkeel: ").and_then(|rest| rest.strip_suffix('\n'));
+        let line = line.unwrap_or_else(|| panic!("{args:?}\n{stderr}"));
+        assert!(!line.contains(char::is_control), "{args:?}\n{stderr:?}");
+        assert!(line.ends_with(" (--help says more)"), "{args:?}\n{stderr}");
         for part in parts {
-            assert!(mistake[0].contains(part), "{args:?} {part}\n{stderr}");
+            assert!(line.contains(part), "{args:?} {part}\n{stderr}");
         }
     }
 }

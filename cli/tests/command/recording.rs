@@ -116,6 +116,25 @@ fn the_table_names_victim_and_culprit() {
     }
 }
 
+/// Text with single spaces, wherever a line is broken.
+fn unbroken(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn it_is_said_what_wakes_and_frequencies_were_taken_for() {
+    let folder = recorded();
+    let info = folder.succeed(&["trace", "info", "rec.ektrace"]);
+    let wakes = info.lines().find(|line| line.starts_with("  wake-ups: ")).unwrap();
+    assert!(wakes.contains(" uncertain: no interrupts are recorded"), "{info}");
+    let flags = ["--scheduler", "fair", "--replicates", "1"];
+    let table = unbroken(&folder.succeed(&[&["compare"], &X265[..], &flags].concat()));
+    assert!(table.contains(" uncertain and count as sleeps: the recording shows no interrupts"));
+    assert!(table.contains("at 2800 MHz, assumed by default (--recorded-mhz changes it)."));
+    let given = [&["compare"], &X265[..], &flags, &["--recorded-mhz", "2100"]].concat();
+    assert!(unbroken(&folder.succeed(&given)).contains("at 2100 MHz (--recorded-mhz)."));
+}
+
 #[test]
 fn the_control_does_the_work_that_was_recorded() {
     let folder = recorded();
@@ -162,6 +181,9 @@ fn a_simulated_history_travels_like_a_recorded_one() {
     folder.succeed(&["simulate", "light512", "-o", "run.ektrace"]);
     assert_eq!(folder.succeed(&["trace", "validate", "run.ektrace"]), "run.ektrace: sound\n");
     folder.succeed(&["trace", "export", "run.ektrace", "-o", "run.pftrace"]);
-    let Ran { code, stderr, .. } = folder.run(&["compare", "--trace", "run.ektrace"]);
+    let Ran { code, stdout, stderr } = folder.run(&["compare", "--trace", "run.ektrace"]);
     assert_eq!((code, stderr.as_str()), (0, ""), "the history knows its classes");
+    let said = unbroken(&stdout);
+    assert!(said.contains(" on CPUs, at the recorded frequencies."), "{stdout}");
+    assert!(said.contains("the recording tells them apart."), "{stdout}");
 }

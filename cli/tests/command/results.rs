@@ -158,6 +158,21 @@ fn worse_sensors_refund_less_and_are_stated() {
 }
 
 #[test]
+fn new_files_are_as_readable_as_the_umask_wants() {
+    use std::os::unix::fs::PermissionsExt;
+    for (umask, expected) in [("077", 0o600), ("022", 0o644), ("002", 0o664)] {
+        let folder = Folder::new();
+        let line = format!("umask {umask} && exec \"$0\" cpu list --json cpus.json");
+        let program = env!("CARGO_BIN_EXE_evenkeel");
+        let mut shell = std::process::Command::new("sh");
+        let ran = shell.args(["-c", &line, program]).current_dir(folder.path("")).output().unwrap();
+        assert!(ran.status.success());
+        let mode = std::fs::metadata(folder.path("cpus.json")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, expected, "umask {umask}");
+    }
+}
+
+#[test]
 fn nothing_says_where_or_when_it_ran() {
     fn keys(value: &Value, found: &mut Vec<String>) {
         match value {

@@ -1,0 +1,218 @@
+//! A recording as work: what its tasks execute, and what the reader must know of the replay.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use scenarios::{ReplayError, ReplayOptions, ReplayReport, Workload};
+use trace::classes::Rules;
+use trace::marks::Marks;
+use trace::{Annotation, History};
+
+use crate::files;
+
+/// How a recording is replayed.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Replay of a recording")]
+pub struct Replay {
+    /// Which instructions run the threads whose names (or else whose application's) match:
+    /// 'x265*=avx512-heavy', or 'x265*=avx2-heavy@0.5' for one such instruction in two cycles.
+    /// Classes are scalar, avx2-light, avx2-heavy, avx512-light, avx512-heavy, amx; of several
+    /// --class the first that matches holds, and threads without any are scalar
+    #[arg(long, value_name = "GLOB=CLASS[@RATE]", conflicts_with = "scenario")]
+    pub class: Vec<String>,
+
+    /// The same by time: CSV lines `begin_ns,end_ns,tid,class[,rate]` or `time_ns,tid,level`
+    #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
+    pub marks: Option<PathBuf>,
+
+    /// Replays on this many CPUs [default: as many as recorded]
+    #[arg(long, value_name = "N", conflicts_with = "scenario")]
+    pub cpus: Option<u32>,
+
+    /// Hardware threads of a core, where the recording does not say
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "scenario",
+        value_parser = clap::value_parser!(u32).range(1..=2))]
+    pub threads_per_core: u32,
+
+    /// Frequency of the recorded machine, where the recording has no cpu_frequency events
+    /// [default: 2800]
+    #[arg(long, value_name = "MHZ", conflicts_with = "scenario",
+        value_parser = clap::value_parser!(u32).range(100..=10_000))]
+    pub recorded_mhz: Option<u32>,
+}
+
+/// A recording as work.
+pub struct Recording {
+    /// Name of the file.
+    pub name: String,
+    /// CPU to replay on where `--cpu` does not say.
+    pub cpu: String,
+    /// What the reader must know.
+    pub notes: Vec<String>,
+    /// The recorded work.
+    pub workload: Workload,
+    /// The same without wide instructions.
+    pub control: Workload,
+    /// When to stop at the latest.
+    pub limit_ns: u64,
+}
+
+/// CPU of recordings that do not say where they come from.
+const REPLAY_CPU: &str = "xeon-gold-6130";
+/// Frequency of recordings that do not say: that of many active cores of [`REPLAY_CPU`] without
+/// wide instructions; our choice.
+const RECORDED_MHZ: u32 = 2800;
+/// A replay may take this many times as long as the recording.
+const REPLAY_LIMIT: u64 = 20;
+/// Names or ids that an error lists.
+const NAMES_LISTED: usize = 8;
+
+impl Recording {
+    /// Reads a history and makes it work.
+    pub fn read(path: &Path, replay: &Replay) -> Result<Self> {
+        let name = path.display().to_string();
+        let mut history = files::history(path)?;
+        let annotation = annotate(&mut history, &name, replay)?;
+        let options = ReplayOptions {
+            recorded_khz: replay.recorded_mhz.unwrap_or(RECORDED_MHZ) * 1000,
+            cpus: replay.cpus,
+            threads_per_core: replay.threads_per_core,
+            kernel_threads: true,
+        };
+        let (workload, report) = match scenarios::from_recording(&history, &options) {
+            Err(error @ ReplayError::NoClasses) => {
+                ensure!(
+                    replay.class.is_empty() && replay.marks.is_none(),
+                    "{name}: neither --class nor --marks gives a wide class to a task of the \
+                     recording (evenkeel trace info lists their names)"
+                );
+                bail!("{name}: {error}; say so with --class 'GLOB=CLASS' or --marks FILE")
+            }
+            replayed => replayed.with_context(|| name.clone())?,
+        };
+        let length_ns = history.header.end_ns - history.header.start_ns;
+        Ok(Self {
+            cpu: history.header.cpu.clone().unwrap_or_else(|| REPLAY_CPU.to_owned()),
+            notes: notes(&report, &annotation, history.header.interrupts_known(), replay),
+            control: workload.scalar(),
+            workload,
+            limit_ns: length_ns.saturating_mul(REPLAY_LIMIT),
+            name,
+        })
+    }
+}
+
+/// Adds the classes of rules and marks; one that says nothing about the recording is a mistake.
+fn annotate(history: &mut History, name: &str, replay: &Replay) -> Result<Annotation> {
+    let rules = Rules::parse(&replay.class).context("--class")?;
+    let marks = match &replay.marks {
+        None => Marks::default(),
+        Some(file) => {
+            Marks::parse(&files::read_text(file)?).with_context(|| file.display().to_string())?
+        }
+    };
+    let annotation = trace::annotate(history, &rules, &marks);
+    if let Some(&rule) = annotation.unused_rules.first() {
+        bail!(
+            "--class: rule {rule} `{}` fits no task of {name}; those that ran longest are {}",
+            replay.class[rule - 1],
+            longest(history, |task| task.comm.clone())
+        );
+    }
+    if let Some(file) = &replay.marks {
+        let file = file.display();
+        ensure!(!marks.is_empty(), "{file}: no marks");
+        let used = marks.len() - annotation.unknown_marks - annotation.outside_marks;
+        ensure!(
+            used > 0,
+            "{file}: none of {} marks is about a task and time of {name}: {} to {} ns, and \
+             those that ran longest are {}",
+            marks.len(),
+            history.header.start_ns,
+            history.header.end_ns,
+            longest(history, |task| format!("{} ({})", task.tid, task.comm))
+        );
+    }
+    Ok(annotation)
+}
+
+/// Tasks that ran longest, each way of showing them once.
+fn longest(history: &History, shown: impl Fn(&trace::TaskSummary) -> String) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for name in trace::info(history).tasks.iter().map(shown) {
+        if names.len() < NAMES_LISTED && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
+}
+
+/// What the reader of a replay must know.
+fn notes(
+    report: &ReplayReport,
+    annotation: &Annotation,
+    interrupts_known: bool,
+    replay: &Replay,
+) -> Vec<String> {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let mut notes = vec![
+        format!(
+            "Replay of {:.3} s of recording, {:.3} s of them on CPUs, {}.",
+            seconds(report.recorded_ns),
+            seconds(report.ran_ns),
+            frequency(report, replay)
+        ),
+        waits(report, interrupts_known),
+    ];
+    let marks_left = annotation.unknown_marks + annotation.outside_marks;
+    if marks_left > 0 {
+        notes.push(format!(
+            "{marks_left} marks are about no task or time of the recording and were left out."
+        ));
+    }
+    if report.stolen_ns > 0 {
+        notes.push(format!(
+            "A hypervisor stole {:.3} s of the recorded CPU time; it is no work in the replay.",
+            seconds(report.stolen_ns)
+        ));
+    }
+    if report.broken_switches > 0 {
+        notes.push(format!("{} switches of the recording were broken.", report.broken_switches));
+    }
+    notes
+}
+
+/// At which frequency the recorded work was done, and who says so.
+fn frequency(report: &ReplayReport, replay: &Replay) -> String {
+    let assumed = match replay.recorded_mhz {
+        Some(mhz) => format!("at {mhz} MHz (--recorded-mhz)"),
+        None => format!("at {RECORDED_MHZ} MHz, assumed by default (--recorded-mhz changes it)"),
+    };
+    if report.known_khz_ns == 0 {
+        return assumed;
+    }
+    let percent = 100.0 * report.known_khz_ns as f64 / report.ran_ns.max(1) as f64;
+    if report.known_khz_ns >= report.ran_ns {
+        "at the recorded frequencies".to_owned()
+    } else {
+        format!("{percent:.1} % of it at the recorded frequencies, the rest {assumed}")
+    }
+}
+
+/// Which waits depend on other tasks, and how sure that is.
+fn waits(report: &ReplayReport, interrupts_known: bool) -> String {
+    let ReplayReport { dependencies, sleeps, unclear, .. } = *report;
+    let devices = sleeps - unclear;
+    let text = format!(
+        "Waits: {dependencies} for another task stay dependencies, {devices} for timers and \
+         devices are sleeps of the recorded length"
+    );
+    if interrupts_known {
+        return text + "; the recording tells them apart.";
+    }
+    format!(
+        "{text}, {unclear} are uncertain and count as sleeps: the recording shows no interrupts \
+         (evenkeel trace --help says how to record them)."
+    )
+}
