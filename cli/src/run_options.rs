@@ -22,7 +22,8 @@ pub struct RunOptions {
     /// How the policy learns what runs: d7 (counters and traps, as in the dissertation),
     /// xinuse (register state), fp-retired (counted instructions), rules (names of programs),
     /// truth (no sensor is that good). `compare` takes several, the first for the table
-    #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',', default_values_t = [Sensors::D7])]
+    #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',',
+        default_values_t = [Sensors::D7])]
     pub sensors: Vec<Sensors>,
 
     /// How far each counter of a slice may be off, in permille of its value (sensors d7)

@@ -3,9 +3,10 @@
 //! Each thread becomes compute pieces and sleeps. A preemption is no wait: the pieces around it
 //! are one. A wake-up by another thread stays a dependency, so that a thread that is slowed
 //! slows those that wait for it; any other wake-up becomes a sleep as long as the recorded one,
-//! counted from the moment the thread blocks. Which is which decides [`trace::Wakers`]. Because every wait is paired with a wake that
-//! was recorded earlier, and each semaphore has one waiting thread, no order of execution can
-//! deadlock, however incomplete the recording is.
+//! counted from the moment the thread blocks; [`trace::Wakers`] decides which is which.
+//!
+//! Because every wait is paired with a wake that was recorded earlier, and each semaphore has one
+//! waiting thread, no order of execution can deadlock, however incomplete the recording is.
 
 mod timeline;
 
