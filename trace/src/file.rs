@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::name::clean_up_to;
 use crate::{Header, History, Problem, Record, Sink, TaskInfo};
 
 /// Version of the format that is written.
@@ -355,6 +356,10 @@ fn read_body(lines: &mut Lines<impl BufRead>) -> Result<History, ReadError> {
 }
 
 fn parse<T: for<'de> Deserialize<'de>>(text: &[u8], line: u64, what: &str) -> Result<T, ReadError> {
-    serde_json::from_slice(text)
-        .map_err(|error| ReadError::Line { line, message: format!("expected {what}: {error}") })
+    /// Longest message shown; the parser quotes what it found.
+    const MESSAGE_MAX: usize = 300;
+    serde_json::from_slice(text).map_err(|error| {
+        let said = clean_up_to(error.to_string().as_bytes(), MESSAGE_MAX);
+        ReadError::Line { line, message: format!("expected {what}: {said}") }
+    })
 }

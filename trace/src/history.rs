@@ -74,7 +74,8 @@ pub struct TaskInfo {
     pub pid: Option<u32>,
     /// Name, cleaned of control characters.
     pub comm: String,
-    /// Application, the name losses are summed up under; the process's name in recordings.
+    /// Application, the name losses are summed up under; in recordings the name of the process, or
+    /// of its eldest thread where its leader never ran.
     pub app: String,
     /// Nice level, -20..=19.
     #[serde(default)]

@@ -9,10 +9,15 @@ const REPLACEMENT: char = '\u{fffd}';
 /// hide text and bytes that are not UTF-8 become U+FFFD, what is too long is cut.
 #[must_use]
 pub fn clean(raw: &[u8]) -> String {
-    let mut name = String::with_capacity(raw.len().min(COMM_MAX));
+    clean_up_to(raw, COMM_MAX)
+}
+
+/// [`clean`] for text of at most that many bytes.
+pub(crate) fn clean_up_to(raw: &[u8], most: usize) -> String {
+    let mut name = String::with_capacity(raw.len().min(most));
     for character in String::from_utf8_lossy(raw).chars() {
         let shown = if is_hidden(character) { REPLACEMENT } else { character };
-        if name.len() + shown.len_utf8() > COMM_MAX {
+        if name.len() + shown.len_utf8() > most {
             break;
         }
         name.push(shown);

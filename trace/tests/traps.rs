@@ -513,3 +513,17 @@ fn flags_of_ftrace_tell_who_woke() {
     assert_eq!(wakers(&[line("d.h2.", 1), line("d..2.", 2)]), (vec![0, 5], true));
     assert_eq!(wakers(&[line("d.s3.", 1)]), (vec![0], false));
 }
+
+#[test]
+fn threads_whose_leader_only_waits_are_one_application() {
+    let thread = |time: &str, name: &str, tid: u32, next: &str, next_tid: u32| {
+        format!(
+            "{name} 60/{tid} [000] {time}: sched:sched_switch: prev_comm={name} prev_pid={tid} \
+             prev_prio=120 prev_state=S ==> next_comm={next} next_pid={next_tid} next_prio=120\n"
+        )
+    };
+    let (history, _) =
+        import(thread("1.0", "b", 62, "a", 61) + &thread("1.1", "a", 61, "swapper/0", 0));
+    let apps: Vec<&str> = history.header.tasks.iter().map(|task| &task.app[..]).collect();
+    assert_eq!(apps, ["a", "a"]);
+}

@@ -176,20 +176,29 @@ impl Tasks {
 
     /// The tasks as a history lists them.
     pub fn infos(&self) -> Vec<TaskInfo> {
-        let mut infos: Vec<TaskInfo> = self.iter().map(|task| self.info(task)).collect();
+        // A leader that only waited does not appear; its eldest thread stands for it.
+        let mut eldest: HashMap<u32, &Task> = HashMap::new();
+        for task in self.iter() {
+            if let Some(process) = task.process {
+                let eldest = eldest.entry(process).or_insert(task);
+                *eldest = if task.pid < eldest.pid { task } else { *eldest };
+            }
+        }
+        let mut infos: Vec<TaskInfo> = self.iter().map(|task| self.info(task, &eldest)).collect();
         infos.sort_unstable_by_key(|info| info.tid);
         infos
     }
 
-    fn info(&self, task: &Task) -> TaskInfo {
+    fn info(&self, task: &Task, eldest: &HashMap<u32, &Task>) -> TaskInfo {
         let comm = task.comm();
         let leader = task.process.and_then(|pid| self.known(pid)).map(|index| &self.tasks[index]);
+        let eldest = task.process.and_then(|pid| eldest.get(&pid).copied());
         let kernel = !task.marked
             && (task.idle_wait || KERNEL_NAMES.iter().any(|name| comm.starts_with(name)));
         TaskInfo {
             tid: task.id,
             pid: leader.map(|leader| leader.id).or(task.process),
-            app: leader.map_or_else(|| comm.clone(), Task::comm),
+            app: leader.or(eldest).unwrap_or(task).comm(),
             comm,
             nice: task.nice(),
             kernel,
