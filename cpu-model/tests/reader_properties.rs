@@ -149,8 +149,6 @@ fn check(text: &str) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
-
     #[test]
     fn damaged_tables_are_read_or_refused_in_one_sentence(
         which in any::<Index>(),

@@ -37,6 +37,23 @@ pub fn test() -> Result<Done> {
     Ok(Done::Passed)
 }
 
+/// Readers of foreign text, and the tests that damage it.
+const READERS: &[(&str, &str)] =
+    &[("trace", "mangled"), ("scenarios", "refused"), ("cpu-model", "reader_properties")];
+/// Damaged texts for each property of each reader: together about a minute.
+const INPUTS: &str = "25000";
+
+/// Readers survive a minute of damaged input.
+pub fn inputs() -> Result<Done> {
+    for (package, test) in READERS {
+        run(cargo()
+            .args(["test", "--locked", "--quiet", "--package", package, "--test", test])
+            .env("PROPTEST_CASES", INPUTS)
+            .env("PROPTEST_RNG_SEED", SEED))?;
+    }
+    Ok(Done::Passed)
+}
+
 /// An optimised simulator gives the same bytes as the one that was tested.
 pub fn release() -> Result<Done> {
     run(cargo()
