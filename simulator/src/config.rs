@@ -140,6 +140,8 @@ pub struct Config {
     pub hz: u32,
     /// Stop after this time even if the foreground has not ended.
     pub limit_ns: u64,
+    /// Give up after that many events; some 3 million take a second.
+    pub events_max: u64,
     /// Whether to keep the history.
     pub history: bool,
 }

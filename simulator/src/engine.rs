@@ -103,6 +103,9 @@ impl<S: Scheduler> Engine<'_, S> {
             }
             self.world.timers.set(slot, NEVER);
             self.events += 1;
+            if self.events > self.world.config.events_max {
+                return Err(self.too_many_events());
+            }
             self.fire(self.world.slots.timer(slot))?;
             self.choose();
             if self.foreground_left == 0 {
@@ -489,6 +492,11 @@ impl<S: Scheduler> Engine<'_, S> {
             costs.remote_package_factor.max(1)
         };
         costs.switch_ns + (costs.migration_ns + fetch_ns) * factor
+    }
+
+    fn too_many_events(&self) -> SimError {
+        let Config { events_max, limit_ns, .. } = *self.world.config;
+        SimError::TooManyEvents { events: events_max, at_ns: self.world.now_ns, limit_ns }
     }
 
     fn deadlock(&self) -> SimError {

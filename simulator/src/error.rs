@@ -19,6 +19,16 @@ pub enum SimError {
         /// When.
         at_ns: u64,
     },
+    /// The run does not come to its end within the events it may have.
+    #[error("{events} events bring the run to {at_ns} ns only, and it may last {limit_ns} ns")]
+    TooManyEvents {
+        /// How many there were.
+        events: u64,
+        /// When.
+        at_ns: u64,
+        /// When the run would have stopped.
+        limit_ns: u64,
+    },
     /// A thread may run nowhere.
     #[error("thread {thread} is bound to CPUs that the machine does not have")]
     NoCpu {

@@ -92,7 +92,8 @@ proptest! {
         match perf_script_history(&lines.join(&b'\n')[..]) {
             Ok((history, _)) => {
                 prop_assert_eq!(validate(&history), []);
-                prop_assert!(history.header.tasks.iter().all(|task| !task.comm.chars().any(char::is_control)));
+                let mut names = history.header.tasks.iter().map(|task| &task.comm);
+                prop_assert!(names.all(|name| !name.chars().any(char::is_control)));
             }
             Err(error) => prop_assert!(is_one_plain_sentence(&error.to_string()), "{error}"),
         }

@@ -114,6 +114,7 @@ pub fn prepare(load: &Load, scheduler: Scheduler, simulated_ns: u64) -> Prepared
         smt_share_permille: 625,
         hz: 250,
         limit_ns: simulated_ns,
+        events_max: u64::MAX,
         history: false,
     };
     Prepared { cpu, workload, config }

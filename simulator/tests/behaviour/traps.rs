@@ -9,7 +9,7 @@ use scenarios::{Barrier, Draw, Role, Spread, Step, Workload};
 use simulator::{Compensation, SensorSet};
 
 use crate::build::{
-    MS, add, completion_ns, empty, fair, machine, run, saturating, slowdown_pct, work,
+    MS, add, completion_ns, empty, fair, machine, run, saturating, skylake, slowdown_pct, work,
 };
 
 const MODES: [Compensation; 3] =
@@ -128,6 +128,17 @@ fn a_foreground_that_looks_like_avx512_gets_nothing_back() {
     };
     let (seen, voided) = (refunded_ns(Class::Scalar), refunded_ns(Class::Avx512Light));
     assert!(voided * 5 < seen, "{voided} ns instead of {seen}");
+}
+
+/// A program may sleep for a nanosecond at a time, for ever.
+#[test]
+fn a_run_that_would_take_for_ever_is_given_up() {
+    let mut workload = empty(machine(1, 1));
+    add(&mut workload, Role::Foreground, 1, &saturating(Class::Scalar, None));
+    let config = simulator::Config { events_max: 1000, ..fair(Compensation::None) };
+    let error = simulator::run(&skylake(), &workload, &config).unwrap_err();
+    let said = error.to_string();
+    assert!(said.starts_with("1000 events bring the run to "), "{said}");
 }
 
 /// A background whose wide build does the same work in less time, once or for ever.

@@ -39,6 +39,7 @@ impl Case {
             smt_share_permille: rng.pick(&[500, 625, 625, 800, 1000]) as u32,
             hz: rng.pick(&[100, 250, 1000]),
             limit_ns: rng.within(1, 4) * 25_000_000,
+            events_max: u64::MAX,
             history: true,
             sensor_faults: SensorFaults {
                 counter_noise_permille: rng.pick(&[0, 0, 20, 200, 1000]) as u32,
