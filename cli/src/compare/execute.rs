@@ -257,7 +257,10 @@ impl Plan {
                     claims.extend(scenario.claims.iter().cloned());
                 }
             }
-            Work::Recording(recording) => notes.extend(recording.notes.iter().cloned()),
+            Work::Recording(recording) => {
+                notes.extend(recording.notes.iter().cloned());
+                notes.extend(recording.turbo_note(&self.cpu));
+            }
         }
         parameters.extend(options.set.iter().map(|(n, v)| (format!("{n} (set)"), v.to_string())));
         parameters.push(("SMT share".into(), format!("{} permille", options.smt_share)));

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use cpu_model::CpuModel;
 use scenarios::{ReplayError, ReplayOptions, ReplayReport, Workload};
 use trace::classes::Rules;
 use trace::marks::Marks;
@@ -34,6 +35,12 @@ pub struct Replay {
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "scenario",
         value_parser = clap::value_parser!(u32).range(1..=2))]
     pub threads_per_core: u32,
+
+    /// Active cores that decide the turbo row, where the recording shows a part of a package only,
+    /// as that of a virtual machine does [default: those that are active in the replay]
+    #[arg(long, value_name = "N", conflicts_with = "scenario",
+        value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub turbo_cores: Option<u32>,
 
     /// Frequency of the recorded machine, where the recording has no cpu_frequency events
     /// [default: 2800]
@@ -80,7 +87,7 @@ impl Recording {
             threads_per_core: replay.threads_per_core,
             kernel_threads: true,
         };
-        let (workload, report) = match scenarios::from_recording(&history, &options) {
+        let (mut workload, report) = match scenarios::from_recording(&history, &options) {
             Err(error @ ReplayError::NoClasses) => {
                 ensure!(
                     replay.class.is_empty() && replay.marks.is_none(),
@@ -91,6 +98,7 @@ impl Recording {
             }
             replayed => replayed.with_context(|| name.clone())?,
         };
+        workload.machine.turbo_cores = replay.turbo_cores;
         let length_ns = history.header.end_ns - history.header.start_ns;
         Ok(Self {
             cpu: history.header.cpu.clone().unwrap_or_else(|| REPLAY_CPU.to_owned()),
@@ -100,6 +108,35 @@ impl Recording {
             limit_ns: length_ns.saturating_mul(REPLAY_LIMIT),
             name,
         })
+    }
+
+    /// What the clock can fall by on a machine of the recorded size, and on a busy package of that
+    /// CPU; nothing where the recording fills the package.
+    pub fn turbo_note(&self, cpu: &CpuModel) -> Option<String> {
+        let machine = &self.workload.machine;
+        let cores = machine.cores_per_package;
+        let top = u8::try_from(cpu.level_names.len()).unwrap_or(u8::MAX).saturating_sub(1);
+        let fall = |active| {
+            let row = cpu.turbo.row(active);
+            let mhz = |level| cpu.turbo.khz(row, level) / 1000;
+            format!("{} to {} MHz", mhz(0), mhz(top))
+        };
+        if let Some(active) = machine.turbo_cores {
+            return Some(format!(
+                "Turbo: as with {active} active cores, {} at most.",
+                fall(active)
+            ));
+        }
+        if cores >= cpu.cores_per_package {
+            return None;
+        }
+        Some(format!(
+            "Turbo: the {cores} recorded cores are taken for all that are active, so that the \
+             clock falls from {} at most; --turbo-cores {} makes that {}, as on a busy package.",
+            fall(cores),
+            cpu.cores_per_package,
+            fall(cpu.cores_per_package)
+        ))
     }
 }
 

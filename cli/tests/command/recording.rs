@@ -135,6 +135,24 @@ fn it_is_said_what_wakes_and_frequencies_were_taken_for() {
     assert!(unbroken(&folder.succeed(&given)).contains("at 2100 MHz (--recorded-mhz)."));
 }
 
+/// Two virtual CPUs of a busy host lose more than two cores that have the package to themselves.
+#[test]
+fn a_recording_of_a_part_says_so_and_can_be_taken_for_a_part() {
+    let folder = recorded();
+    let flags = ["--scheduler", "fair", "--replicates", "1"];
+    let table = unbroken(&folder.succeed(&[&["compare"], &X265[..], &flags].concat()));
+    let alone = "Turbo: the 2 recorded cores are taken for all that are active, so that the clock \
+                 falls from 3700 to 3500 MHz at most; --turbo-cores 16 makes that 2800 to 1900 MHz";
+    assert!(table.contains(alone), "{table}");
+    let busy = [&flags[..], &["--turbo-cores", "16"]].concat();
+    let overhead = |flags: &[&str]| {
+        run(&json(&folder, flags), "fair", "recorded")["remote_avx_overhead_pct"].as_f64().unwrap()
+    };
+    assert!(overhead(&busy) > 3.0 * overhead(&flags));
+    let table = unbroken(&folder.succeed(&[&["compare"], &X265[..], &busy].concat()));
+    assert!(table.contains("Turbo: as with 16 active cores, 2800 to 1900 MHz at most."), "{table}");
+}
+
 #[test]
 fn the_control_does_the_work_that_was_recorded() {
     let folder = recorded();
