@@ -58,6 +58,9 @@ pub(super) fn history(comparison: &Comparison, gantt: &Gantt) -> String {
     )
 }
 
+/// Shortest wait worth a chart: nobody can tell a wake-up from its switch below.
+const SHOWN_US: f64 = 1.0;
+
 /// How long wake-ups wait, by scheduler, for the background that slows most.
 pub(super) fn latency(comparison: &Comparison) -> String {
     let found = findings(comparison);
@@ -65,7 +68,8 @@ pub(super) fn latency(comparison: &Comparison) -> String {
     let runs: Vec<&Run> = runs_of(comparison, &first.baseline.background)
         .filter(|run| run.sensors == first.baseline.sensors && run.wake_latency.count > 0)
         .collect();
-    if runs.is_empty() {
+    // Threads that only ever start wait for nothing that a chart could show.
+    if runs.iter().all(|run| run.wake_latency.p99_us < SHOWN_US) {
         return String::new();
     }
     let best = first.best.filter(|run| run.wake_latency.count > 0);
