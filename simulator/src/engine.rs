@@ -297,7 +297,14 @@ impl<S: Scheduler> Engine<'_, S> {
 
     /// Notes wide registers used in the slice; first use may trap.
     fn use_registers(&mut self, task: usize, cpu: usize) {
-        let trap_ns = self.world.config.costs.trap_ns;
+        let widened = self.note_registers(task, cpu);
+        if self.sensors.traps() {
+            self.add_overhead(task, cpu, widened * self.world.config.costs.trap_ns);
+        }
+    }
+
+    /// Notes wide registers used in the slice, and by how many widths they exceed those before.
+    fn note_registers(&mut self, task: usize, cpu: usize) -> u64 {
         let subject = &mut self.world.tasks[task];
         let work = subject.phase.work;
         if work.class.is_heavy() && !work.integer {
@@ -305,14 +312,12 @@ impl<S: Scheduler> Engine<'_, S> {
         }
         let width = self.sensors.width_shown(work.class);
         if width <= subject.slice.width {
-            return;
+            return 0;
         }
-        let traps = u64::from(width - subject.slice.width);
+        let widened = width - subject.slice.width;
         subject.slice.width = width;
         self.sensors.first_use(cpu, task, width);
-        if self.sensors.traps() && trap_ns > 0 {
-            self.add_overhead(task, cpu, traps * trap_ns);
-        }
+        widened.into()
     }
 
     fn add_overhead(&mut self, task: usize, cpu: usize, ns: u64) {
@@ -394,7 +399,8 @@ impl<S: Scheduler> Engine<'_, S> {
         {
             self.world.tasks[task].state = State::Running(cpu);
             self.sensors.started(cpu, task, self.world.model, self.world.now_ns);
-            self.use_registers_again(task, cpu);
+            // A slice that follows another of the same task: no switch, no new trap.
+            self.note_registers(task, cpu);
             if self.world.recorder.is_some() {
                 self.renewals.push(Renewal { time_ns: self.world.now_ns, tid: tid(task) });
             }
@@ -412,18 +418,6 @@ impl<S: Scheduler> Engine<'_, S> {
         if let Some(task) = next {
             self.start(cpu, task);
         }
-    }
-
-    /// A slice that follows another of the same task: no switch, no new trap.
-    fn use_registers_again(&mut self, task: usize, cpu: usize) {
-        let subject = &mut self.world.tasks[task];
-        let work = subject.phase.work;
-        let width = self.sensors.width_shown(work.class);
-        subject.slice.width = width;
-        if work.class.is_heavy() && !work.integer {
-            subject.slice.fp_level = subject.phase.own_level;
-        }
-        self.sensors.first_use(cpu, task, width);
     }
 
     fn record_switch(&mut self, cpu: usize, prev: Option<(usize, Stop)>, next: Option<usize>) {

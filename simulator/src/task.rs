@@ -207,10 +207,7 @@ impl Task {
                 let wide = half.saturating_mul(2).saturating_add(1);
                 (mean - half).saturating_add(self.stream.below(wide))
             }
-            Spread::Exponential => {
-                let scaled = (u128::from(mean) * u128::from(self.stream.exponential_q20())) >> 20;
-                u64::try_from(scaled).unwrap_or(u64::MAX)
-            }
+            Spread::Exponential => scaled(mean, self.stream.exponential_q20(), 1 << 20),
         }
     }
 
@@ -244,8 +241,7 @@ fn scaled(number: u64, factor: u64, divisor: u64) -> u64 {
 
 /// Reference cycles of that many units of work.
 pub(crate) fn ref_cycles(units: u64, ref_khz: u32) -> u64 {
-    let scaled = u128::from(units) * u128::from(ref_khz) / u128::from(1_000_000 * UNITS_PER_NS);
-    u64::try_from(scaled).unwrap_or(u64::MAX)
+    scaled(units, ref_khz.into(), 1_000_000 * UNITS_PER_NS)
 }
 
 /// Overhead in units of work.
