@@ -34,6 +34,8 @@ pub struct ReplayOptions {
     pub cpus: Option<u32>,
     /// Hardware threads of a core where the recording does not say.
     pub threads_per_core: u32,
+    /// Active cores that decide the turbo row, instead of those active in the replay.
+    pub turbo_cores: Option<u32>,
     /// Whether threads of the kernel run too; otherwise they count as devices.
     pub kernel_threads: bool,
 }
@@ -196,7 +198,7 @@ fn machine(history: &History, options: &ReplayOptions) -> Result<Machine, Replay
         packages: cores / cores_per_package,
         cores_per_package,
         threads_per_core,
-        turbo_cores: None,
+        turbo_cores: options.turbo_cores,
         turbo: true,
     })
 }

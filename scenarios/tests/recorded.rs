@@ -17,6 +17,7 @@ fn x265_is_the_background_of_a_recording_with_xz() {
         recorded_khz: 2_800_000,
         cpus: None,
         threads_per_core: 2,
+        turbo_cores: None,
         kernel_threads: true,
     };
     let (workload, report) = from_recording(&history, &options).unwrap();

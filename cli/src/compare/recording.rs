@@ -85,9 +85,10 @@ impl Recording {
             recorded_khz: replay.recorded_mhz.unwrap_or(RECORDED_MHZ) * 1000,
             cpus: replay.cpus,
             threads_per_core: replay.threads_per_core,
+            turbo_cores: replay.turbo_cores,
             kernel_threads: true,
         };
-        let (mut workload, report) = match scenarios::from_recording(&history, &options) {
+        let (workload, report) = match scenarios::from_recording(&history, &options) {
             Err(error @ ReplayError::NoClasses) => {
                 ensure!(
                     replay.class.is_empty() && replay.marks.is_none(),
@@ -98,7 +99,6 @@ impl Recording {
             }
             replayed => replayed.with_context(|| name.clone())?,
         };
-        workload.machine.turbo_cores = replay.turbo_cores;
         let length_ns = history.header.end_ns - history.header.start_ns;
         Ok(Self {
             cpu: history.header.cpu.clone().unwrap_or_else(|| REPLAY_CPU.to_owned()),

@@ -7,8 +7,13 @@ use crate::workload::{Draw, Spread};
 
 const KHZ: u32 = 2_000_000;
 
-const OPTIONS: ReplayOptions =
-    ReplayOptions { recorded_khz: KHZ, cpus: None, threads_per_core: 1, kernel_threads: true };
+const OPTIONS: ReplayOptions = ReplayOptions {
+    recorded_khz: KHZ,
+    cpus: None,
+    threads_per_core: 1,
+    turbo_cores: None,
+    kernel_threads: true,
+};
 
 /// The history with the classes of a rule such as `x265*=avx512-heavy`.
 fn ruled(mut history: History, rule: &str) -> History {
