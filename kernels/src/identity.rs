@@ -1,0 +1,69 @@
+//! Which CPU this is, by CPUID.
+
+use std::arch::x86_64::{__cpuid, CpuidResult};
+
+/// Who made the CPU and which one it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Such as `GenuineIntel`.
+    pub vendor: String,
+    /// Family, with its extension.
+    pub family: u32,
+    /// Model, with its extension.
+    pub model: u32,
+    /// Stepping.
+    pub stepping: u32,
+    /// The name in words, as CPU or hypervisor give it.
+    pub name: String,
+    /// Whether a hypervisor says that it is there.
+    pub is_virtual: bool,
+}
+
+/// The CPU that this thread runs on.
+#[must_use]
+pub fn identity() -> Identity {
+    let first = __cpuid(0);
+    let version = __cpuid(1);
+    let base_family = version.eax >> 8 & 0xf;
+    let family = base_family + if base_family == 0xf { version.eax >> 20 & 0xff } else { 0 };
+    let extended = if matches!(base_family, 6 | 0xf) { version.eax >> 16 & 0xf } else { 0 };
+    Identity {
+        vendor: text(&[first.ebx, first.edx, first.ecx]),
+        family,
+        model: (extended << 4) + (version.eax >> 4 & 0xf),
+        stepping: version.eax & 0xf,
+        name: name(),
+        is_virtual: version.ecx & (1 << 31) != 0,
+    }
+}
+
+fn name() -> String {
+    if __cpuid(0x8000_0000).eax < 0x8000_0004 {
+        return String::new();
+    }
+    let registers = |CpuidResult { eax, ebx, ecx, edx }| [eax, ebx, ecx, edx];
+    let words: Vec<u32> =
+        (0x8000_0002..=0x8000_0004).flat_map(|leaf| registers(__cpuid(leaf))).collect();
+    text(&words)
+}
+
+fn text(words: &[u32]) -> String {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    let printable = bytes[..end].iter().map(|&byte| match byte {
+        b' '..=b'~' => char::from(byte),
+        _ => ' ',
+    });
+    printable.collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_end_at_the_first_zero_and_lose_their_padding() {
+        assert_eq!(text(&[u32::from_le_bytes(*b"  In"), u32::from_le_bytes(*b"tel\0")]), "Intel");
+        assert_eq!(identity().vendor.len(), 12);
+    }
+}
