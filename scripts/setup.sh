@@ -227,6 +227,8 @@ test)
     get_rust_lints
     get_optional frama-c frama-c-base proof
     get_optional chromium chromium page
+    get_optional groff groff-base install
+    get_optional dpkg-shlibdeps dpkg-dev install
     ;;
 *)
     echo "usage: scripts/setup.sh demo|test" >&2

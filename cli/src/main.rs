@@ -3,6 +3,7 @@
 mod compare;
 mod cpu;
 mod files;
+mod generate;
 mod machine;
 mod run_options;
 mod simulate;
@@ -47,6 +48,8 @@ enum Verb {
     Cpu(cpu::Args),
     /// Recordings and histories.
     Trace(trace_verbs::Args),
+    /// Manual pages and completions.
+    Generate(generate::Args),
 }
 
 /// The causes of an error on one line, each once, without what a terminal would obey.
@@ -98,6 +101,7 @@ fn main() -> ExitCode {
         Verb::Simulate(args) => simulate::run(args),
         Verb::Cpu(args) => cpu::run(args),
         Verb::Trace(args) => trace_verbs::run(args),
+        Verb::Generate(args) => generate::run(args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,6 +6,7 @@
 
 mod cargo;
 mod checker;
+mod install;
 mod page;
 
 use std::time::{Duration, Instant};
@@ -45,6 +46,11 @@ const STEPS: &[Step] = &[
     Step { name: "docs", claim: "the documentation builds without a warning", run: cargo::docs },
     Step { name: "proof", claim: "no policy function misbehaves on any input", run: check_proof },
     Step { name: "checker", claim: "the independent checker agrees", run: checker::check },
+    Step {
+        name: "install",
+        claim: "it installs, explains itself and goes away",
+        run: install::check,
+    },
     Step { name: "page", claim: "a browser shows the page as it should be", run: page::check },
 ];
 
