@@ -83,19 +83,22 @@ macro_rules! code {
     };
 }
 
-/// Puts a pattern into the registers 0 to 12 of 128 bits: 1.7 and -1.0 in single precision.
+/// Fills the registers 0 to 11 and 13 with 1.7 and register 12 with -1.0 in single precision, so
+/// that products change their bits and never become denormal.
 macro_rules! begin {
-    ($widen:literal) => {
+    ($load:literal, $widen:literal) => {
         concat!(
             "mov eax, 0x3fd9999a\n",
             ".irp r, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13\n",
-            "movd xmm\\r, eax\n",
+            $load,
+            " xmm\\r, eax\n",
             $widen,
             "\n",
             ".endr\n",
             "mov eax, 0xbf800000\n",
             ".irp r, 12\n",
-            "movd xmm\\r, eax\n",
+            $load,
+            " xmm\\r, eax\n",
             $widen,
             "\n",
             ".endr",
@@ -111,28 +114,28 @@ macro_rules! block {
 }
 
 // 128-bit floating point, which every x86-64 CPU has, is the control: D 5.2.1 starts from it.
-code!(scalar, begin!("shufps xmm\\r, xmm\\r, 0"), block!("mulps xmm\\r, xmm12"), "");
+code!(scalar, begin!("movd", "shufps xmm\\r, xmm\\r, 0"), block!("mulps xmm\\r, xmm12"), "");
 code!(
     avx2_light,
-    begin!("vbroadcastss ymm\\r, xmm\\r"),
+    begin!("vmovd", "vbroadcastss ymm\\r, xmm\\r"),
     block!("vpor ymm\\r, ymm\\r, ymm12"),
     "vzeroupper"
 );
 code!(
     avx2_heavy,
-    begin!("vbroadcastss ymm\\r, xmm\\r"),
+    begin!("vmovd", "vbroadcastss ymm\\r, xmm\\r"),
     block!("vfmadd213ps ymm\\r, ymm12, ymm13"),
     "vzeroupper"
 );
 code!(
     avx512_light,
-    begin!("vbroadcastss zmm\\r, xmm\\r"),
+    begin!("vmovd", "vbroadcastss zmm\\r, xmm\\r"),
     block!("vpord zmm\\r, zmm\\r, zmm12"),
     "vzeroupper"
 );
 code!(
     avx512_heavy,
-    begin!("vbroadcastss zmm\\r, xmm\\r"),
+    begin!("vmovd", "vbroadcastss zmm\\r, xmm\\r"),
     block!("vfmadd213ps zmm\\r, zmm12, zmm13"),
     "vzeroupper"
 );
