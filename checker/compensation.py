@@ -26,8 +26,11 @@ class Sum:
 class Compensation:
     """Refunds and bills of a policy, by what it learns of every slice."""
 
-    def __init__(self, scheduler):
+    def __init__(self, scheduler, shows_decisions=False):
         self.scheduler = scheduler
+        # Histories show decisions since schema 2.
+        self.shows_decisions = shows_decisions
+        self.decided = {"refunded_ns": Counter(), "billed_ns": Counter()}
         self.refunds, self.bills, self.repaid = defaultdict(Sum), defaultdict(Sum), defaultdict(Sum)
 
     def account(self, task, report):
@@ -43,6 +46,23 @@ class Compensation:
             self.bills[culprit.tid].add(*amount)
         if culprit is not None:
             self.repaid[task.app, culprit.app].add(*amount)
+
+    def decide(self, victim, culprit, record):
+        """The history says who got time back, and who is to pay for it."""
+        self.decided["refunded_ns"][victim.tid] += record["refund_ns"]
+        if culprit is not None:
+            self.decided["billed_ns"][culprit.tid] += record["bill_ns"]
+
+    def compare_decisions(self, outcome):
+        """Disagreements of decisions with what is stated, to the ns, as (kind, words)."""
+        if not self.shows_decisions:
+            return
+        for key, decided in self.decided.items():
+            for task in outcome["tasks"]:
+                tid = task["tid"]
+                if task[key] != decided[tid]:
+                    words = f"task {tid}: stated {task[key]}, decided {decided[tid]}"
+                    yield f"decision {key}", words
 
     def compare(self, outcome):
         """Disagreements with what is stated, as (kind, words)."""

@@ -4,7 +4,7 @@ import json
 import subprocess
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-SCHEMA = 1
+SCHEMA = 2
 
 FIELDS = {
     "switch": {"cpu": int, "prev": int, "state": str, "next": int},
@@ -17,6 +17,10 @@ FIELDS = {
     "frequency": {"core": int, "khz": int},
     "registers": {"task": int, "xfeatures": int},
     "runtime": {"task": int, "ns": int},
+    "decision": {
+        "cpu": int, "victim": int, "culprit": int,
+        "slice_ns": int, "refund_ns": int, "bill_ns": int,
+    },
 }
 
 
@@ -48,15 +52,15 @@ def parse(text, name="history"):
     lines = text.splitlines()
     first = parse_line(lines[0], name, 1) if lines else {}
     schema = first.get("ektrace", {}).get("schema")
-    if schema != SCHEMA:
-        raise BadInput(f"{name}:1: schema {schema!r}, this checker reads {SCHEMA}")
+    if not is_count(schema) or not 1 <= schema <= SCHEMA:
+        raise BadInput(f"{name}:1: schema {schema!r}, this checker reads 1 to {SCHEMA}")
     tasks, records = [], []
     for number, line in enumerate(lines[1:], start=2):
         value = parse_line(line, name, number)
         if "end" in value:
             if number != len(lines) or value.get("records") != len(records):
                 raise BadInput(f"{name}:{number}: the end of another history")
-            header = {**value["end"], "tasks": tasks}
+            header = {**value["end"], "schema": schema, "tasks": tasks}
             check_header(header, f"{name}:{number}")
             return header, records
         if "task" in value and "t" not in value:

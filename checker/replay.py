@@ -34,7 +34,7 @@ class Replay:
         self.holders = [Holders(cpu) for _ in self.licenses]
         self.losses = Losses()
         self.sensors = sensors(run.sensors, cpu, run, cores)
-        self.compensation = Compensation(run.scheduler)
+        self.compensation = Compensation(run.scheduler, shows_decisions=header["schema"] >= 2)
         self.deadlines = []
         # What changed at this instant: occupied cores or phases, and license domains.
         self.touched_cores, self.touched_domains = set(), set()

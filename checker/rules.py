@@ -136,6 +136,18 @@ def renewal(replay, record):
         replay.uses_registers(task)
 
 
+def decision(replay, record):
+    victim = known_task(replay, record["victim"], record)
+    if victim is None or not known_cpu(replay, record["cpu"], record):
+        return
+    if replay.on(record["cpu"]) is not victim or record["refund_ns"] > record["slice_ns"]:
+        replay.complain("decision", f"task {victim.tid} ran no such slice: {record}")
+    culprit = None
+    if record["culprit"] != 0:
+        culprit = known_task(replay, record["culprit"], record)
+    replay.compensation.decide(victim, culprit, record)
+
+
 def of_recordings(replay, record):
     replay.complain("event", f"{record['e']} does not belong in a simulated history")
 
@@ -148,6 +160,7 @@ RULES = {
     "phase": phase,
     "overhead": overhead,
     "renewal": renewal,
+    "decision": decision,
     "registers": of_recordings,
     "runtime": of_recordings,
 }

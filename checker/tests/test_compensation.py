@@ -93,6 +93,37 @@ class Bills(unittest.TestCase):
             self.assertEqual(compensation.bills.keys(), set())
 
 
+class Decisions(unittest.TestCase):
+    """Since schema 2 a history shows what the policy decided."""
+
+    def judged(self, **changes):
+        first = {
+            "t": 800 * US, "e": "decision", "cpu": 1, "victim": 3, "culprit": 1,
+            "slice_ns": 800 * US, "refund_ns": FIRST_SLICE, "bill_ns": FIRST_SLICE,
+        }
+        second = {
+            **first, "t": 2000 * US, "culprit": 2, "slice_ns": 1200 * US,
+            "refund_ns": SECOND_SLICE, "bill_ns": SECOND_SLICE,
+        }
+        decisions = [{**first, **changes}, second]
+        records = in_time([*decisions, *history()])
+        head = {**header(END, 3), "schema": 2}
+        return {violation["kind"] for violation in judge(head, records, outcome())[2]}
+
+    def test_those_that_add_up_to_what_is_stated_agree(self):
+        self.assertEqual(self.judged(), set())
+
+    def test_wrong_ones_are_noticed(self):
+        refund, bill = "decision refunded_ns", "decision billed_ns"
+        self.assertEqual(self.judged(refund_ns=FIRST_SLICE - 1), {refund})
+        self.assertEqual(self.judged(bill_ns=0), {bill})
+        self.assertEqual(self.judged(culprit=2), {bill})
+        self.assertEqual(self.judged(culprit=0), {bill})
+        self.assertEqual(self.judged(culprit=9), {bill, "task"})
+        self.assertEqual(self.judged(cpu=0), {"decision"})
+        self.assertEqual(self.judged(slice_ns=FIRST_SLICE - 1), {"decision"})
+
+
 class Planted(unittest.TestCase):
     def test_unspoilt_outcomes_agree(self):
         for scheduler in ("fair", "fair-relative", "fair-isolation"):

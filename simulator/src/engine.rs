@@ -363,6 +363,16 @@ impl<S: Scheduler> Engine<'_, S> {
         self.world.cpus[cpu].since_ns = now_ns;
         let charged = self.scheduler.stop(&self.world, cpu, task, &observed, stop);
         self.book(task, &charged);
+        if charged.refund_ns > 0 {
+            self.world.record(|| Event::Decision {
+                cpu: cpu as u32,
+                victim: tid(task),
+                culprit: charged.culprit.map_or(0, tid),
+                slice_ns: observed.slice.time_ns,
+                refund_ns: charged.refund_ns,
+                bill_ns: charged.bill_ns,
+            });
+        }
     }
 
     fn book(&mut self, victim: usize, charged: &Charged) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cpu_model::Effect;
 use scenarios::Workload;
-use trace::{Event, Header, History, Record, Source, TaskInfo};
+use trace::{Event, Header, History, Record, SCHEMA, Source, TaskInfo};
 
 /// Task id in histories of a thread; 0 is the idle task.
 pub(crate) fn tid(task: usize) -> u32 {
@@ -33,7 +33,7 @@ impl Recorder {
         });
         Self {
             header: Header {
-                schema: 1,
+                schema: SCHEMA,
                 source: Source::Simulated,
                 cpus: machine.cpus(),
                 start_ns: 0,

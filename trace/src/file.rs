@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::name::clean_up_to;
 use crate::{Header, History, Problem, Record, Sink, TaskInfo};
 
-/// Version of the format that is written.
-pub const SCHEMA: u32 = 1;
+/// Version of the format that is written; 2 added the record `decision` to 1.
+pub const SCHEMA: u32 = 2;
 /// Longest line that is read; names are at most [`crate::COMM_MAX`] bytes long.
 const LINE_MAX: usize = 64 * 1024;
 /// Fast enough to keep up with the importer; our choice.
@@ -346,7 +346,8 @@ fn read_body(lines: &mut Lines<impl BufRead>) -> Result<History, ReadError> {
                 let message = "expected nothing after the end".to_owned();
                 return Err(ReadError::Line { line: line + 1, message });
             }
-            return Ok(History { header: Header { tasks, ..end }, records });
+            let header = Header { schema: SCHEMA, tasks, ..end };
+            return Ok(History { header, records });
         } else {
             let message = "expected a record, a task or the end".to_owned();
             return Err(ReadError::Line { line, message });

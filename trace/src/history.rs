@@ -180,6 +180,22 @@ pub enum Event {
         /// XSTATE_BV bits in use.
         xfeatures: u64,
     },
+    /// The policy gave a task back time that it had lost in the slice that ends now, and billed
+    /// it or not. Simulated runs only, since schema 2.
+    Decision {
+        /// Where the slice ran.
+        cpu: u32,
+        /// Task that lost time.
+        victim: u32,
+        /// Task that the loss is attributed to, 0 where nobody is known.
+        culprit: u32,
+        /// How long the slice was.
+        slice_ns: u64,
+        /// CPU time given back to the victim.
+        refund_ns: u64,
+        /// CPU time billed to the culprit.
+        bill_ns: u64,
+    },
     /// Time the kernel accounted to a task since the last such record.
     Runtime {
         /// The task.

@@ -144,6 +144,7 @@ impl<'h> Sum<'h> {
             Event::Fork { .. }
             | Event::Overhead { .. }
             | Event::License { .. }
+            | Event::Decision { .. }
             | Event::Frequency { .. } => {}
         }
     }

@@ -187,6 +187,11 @@ impl Check {
                 self.cpu(record, from);
                 self.cpu(record, to);
             }
+            Event::Decision { cpu, victim, culprit, .. } => {
+                self.task(record, victim);
+                self.task(record, culprit);
+                self.cpu(record, cpu);
+            }
             Event::Phase { task, .. }
             | Event::Registers { task, .. }
             | Event::Runtime { task, .. } => self.task(record, task),

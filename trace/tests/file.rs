@@ -32,10 +32,18 @@ fn a_whole_file_is_read() {
 }
 
 #[test]
+fn a_file_of_schema_1_is_written_again_as_the_newest() {
+    let history = read(&[MAGIC, COMES, TASK, &end(1)]).unwrap();
+    assert_eq!(history.header.schema, trace::SCHEMA);
+    let file = history.write(Vec::new()).unwrap();
+    assert_eq!(History::read(&file[..]).unwrap(), history);
+}
+
+#[test]
 fn a_newer_schema_is_named() {
     assert_eq!(
-        said(&["{\"ektrace\":{\"schema\":2,\"more\":true}}"]),
-        "line 1, field schema: 2 is newer than 1, the newest that can be read"
+        said(&["{\"ektrace\":{\"schema\":3,\"more\":true}}"]),
+        "line 1, field schema: 3 is newer than 2, the newest that can be read"
     );
     assert!(said(&["{\"ektrace\":{\"schema\":0}}"]).contains("0 is no version"));
 }

@@ -166,8 +166,8 @@ fn histories_that_are_damaged_are_refused_by_every_verb() {
         (packed("{\"schema\":1}\n"), "rec.ektrace: line 1: "),
         (packed(BEGIN), "rec.ektrace: the file is cut off after line 1"),
         (
-            packed("{\"ektrace\":{\"schema\":2}}\n"),
-            "rec.ektrace: line 1, field schema: 2 is newer than 1, the newest that can be read",
+            packed("{\"ektrace\":{\"schema\":3}}\n"),
+            "rec.ektrace: line 1, field schema: 3 is newer than 2, the newest that can be read",
         ),
     ];
     for (contents, sentence) in cases {

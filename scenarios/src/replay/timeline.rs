@@ -157,6 +157,7 @@ impl<'h> Timeline<'h> {
             Event::Migrate { .. }
             | Event::Overhead { .. }
             | Event::License { .. }
+            | Event::Decision { .. }
             | Event::Registers { .. } => {}
         }
     }

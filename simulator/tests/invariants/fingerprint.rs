@@ -3,6 +3,7 @@
 use std::hash::{Hash, Hasher};
 
 use simulator::Outcome;
+use trace::{Event, Record};
 
 /// FNV-1a, 64 bits: the same on every machine.
 struct Fnv(u64);
@@ -46,7 +47,11 @@ pub fn of(outcome: &Outcome) -> u64 {
         ^ of_history(outcome).rotate_left(1)
 }
 
-/// The records alone: who ran where and when.
+/// The records alone: who ran where and when. What the policy decided is in what tasks got.
 pub fn of_history(outcome: &Outcome) -> u64 {
-    fnv(&format!("{:?}", outcome.history.as_ref().map(|history| &history.records)))
+    let records = outcome.history.as_ref().map(|history| {
+        let decided = |record: &&Record| matches!(record.event, Event::Decision { .. });
+        history.records.iter().filter(|record| !decided(record)).collect::<Vec<_>>()
+    });
+    fnv(&format!("{records:?}"))
 }

@@ -58,6 +58,8 @@ fn tasks_got_what_the_history_shows(outcome: &Outcome, got: &[Got]) -> Result<()
             ("waiting time", booked.waited_ns, seen.waited_ns),
             ("slices", booked.slices, seen.slices),
             ("migrations", booked.migrations, seen.migrations),
+            ("refund", booked.refunded_ns, seen.refunded_ns),
+            ("bill", booked.billed_ns, seen.billed_ns),
         ];
         for (what, booked, seen) in pairs {
             ensure(booked == seen, || {

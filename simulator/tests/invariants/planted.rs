@@ -202,8 +202,20 @@ fn losses_inflated_or_given_to_nobody() {
 
 #[test]
 fn a_refund_without_a_bill() {
-    refuses("refunded", |_, outcome| {
+    refuses("bill", |_, outcome| {
         let task = outcome.tasks.iter().position(|task| task.billed_ns > 0).unwrap();
         outcome.tasks[task].billed_ns -= 1;
+    });
+    refuses("refunded", |_, outcome| {
+        let billed = outcome.tasks.iter().position(|task| task.billed_ns > 0).unwrap();
+        outcome.tasks[billed].billed_ns -= 1;
+        let records = &mut outcome.history.as_mut().unwrap().records;
+        let bill = records.iter_mut().find_map(|record| match &mut record.event {
+            Event::Decision { culprit, bill_ns, .. } if *culprit as usize == billed + 1 => {
+                Some(bill_ns)
+            }
+            _ => None,
+        });
+        *bill.unwrap() -= 1;
     });
 }

@@ -23,6 +23,8 @@ pub struct Got {
     pub waited_ns: u64,
     pub slices: u64,
     pub migrations: u64,
+    pub refunded_ns: u64,
+    pub billed_ns: u64,
     last_cpu: Option<usize>,
 }
 
@@ -102,6 +104,17 @@ impl Replay<'_> {
                 Err(format!("overhead on CPU {cpu}, which idles"))
             }
             Event::Overhead { .. } => Ok(()),
+            Event::Decision { cpu, victim, culprit, slice_ns, refund_ns, bill_ns } => {
+                let victim = self.task(victim)?.ok_or("the idle task gets time back")?;
+                if self.running[cpu as usize] != Some(victim) || refund_ns > slice_ns {
+                    return Err(format!("task {victim} gets {refund_ns} ns back on CPU {cpu}"));
+                }
+                self.got[victim].refunded_ns += refund_ns;
+                if let Some(culprit) = self.task(culprit)? {
+                    self.got[culprit].billed_ns += bill_ns;
+                }
+                Ok(())
+            }
             ref other => Err(format!("a simulation does not record {other:?}")),
         }
     }

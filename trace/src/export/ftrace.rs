@@ -116,7 +116,10 @@ impl<W: Write> Text<W> {
                 let event = format!("sched_stat_runtime: comm={comm} pid={task} runtime={ns} [ns]");
                 self.line(time_ns, here, &event)
             }
-            Event::Phase { .. } | Event::Overhead { .. } | Event::License { .. } => Ok(()),
+            Event::Phase { .. }
+            | Event::Overhead { .. }
+            | Event::License { .. }
+            | Event::Decision { .. } => Ok(()),
         }
     }
 

@@ -128,6 +128,7 @@ impl<W: Write> Trace<W> {
             Event::Fork { .. }
             | Event::Phase { .. }
             | Event::Overhead { .. }
+            | Event::Decision { .. }
             | Event::Registers { .. }
             | Event::Runtime { .. } => Ok(()),
         }
