@@ -1,6 +1,6 @@
 //! Which CPU this is, by CPUID.
 
-use std::arch::x86_64::{__cpuid, CpuidResult};
+use std::arch::x86_64::{__cpuid, __cpuid_count, CpuidResult};
 
 /// Who made the CPU and which one it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,32 @@ pub fn identity() -> Identity {
         name: name(),
         is_virtual: version.ecx & (1 << 31) != 0,
     }
+}
+
+/// Where the CPU that this thread runs on is in the machine, as CPU or hypervisor tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Package.
+    pub package: u32,
+    /// Core, unique in the machine.
+    pub core: u32,
+}
+
+/// Where this thread runs now, by the x2APIC id; `None`: the CPU does not say.
+#[must_use]
+pub fn place() -> Option<Place> {
+    const LEAF: u32 = 0xb;
+    const THREADS: u32 = 1;
+    if __cpuid(0).eax < LEAF {
+        return None;
+    }
+    let (threads, cores) = (__cpuid_count(LEAF, 0), __cpuid_count(LEAF, 1));
+    if threads.ecx >> 8 & 0xff != THREADS {
+        return None;
+    }
+    let id = threads.edx;
+    let package_shift = (cores.eax & 0x1f).max(threads.eax & 0x1f);
+    Some(Place { package: id >> package_shift, core: id >> (threads.eax & 0x1f) })
 }
 
 fn name() -> String {

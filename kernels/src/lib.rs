@@ -15,7 +15,7 @@ mod stream;
 mod support;
 mod tsc;
 
-pub use identity::{Identity, identity};
+pub use identity::{Identity, Place, identity, place};
 pub use player::{Phase, play};
 pub use stream::{BLOCK_INSTRUCTIONS, Rate, Stream};
 pub use support::{Unsupported, allowed};

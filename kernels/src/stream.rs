@@ -1,9 +1,14 @@
 //! Streams: endless instructions of a class at a rate.
 
+use std::time::Duration;
+
 use cpu_model::Class;
 
 use crate::code::{self, Code};
 use crate::{Tsc, Unsupported, allowed};
+
+/// Several times the 60 us that the longest throttle lasts (D 3.2.2).
+const WARM_UP: Duration = Duration::from_micros(300);
 
 /// Instructions of its class in a block of a stream.
 pub const BLOCK_INSTRUCTIONS: u64 = code::INSTRUCTIONS;
@@ -80,9 +85,14 @@ impl Stream {
         }
     }
 
-    /// Blocks that take about that many ticks of the counter, at least one.
+    /// Blocks that take about that many ticks of the counter, at least one. Found after a while of
+    /// the stream, when the throttle that wide instructions may begin with is over.
     #[must_use]
     pub fn blocks_in(&self, tsc: &Tsc, ticks: u64) -> u64 {
+        let warm = tsc.now() + tsc.ticks(WARM_UP);
+        while tsc.now() < warm {
+            self.run(1);
+        }
         let mut blocks = 1;
         loop {
             let took = (0..5)
