@@ -1,0 +1,57 @@
+//! How often is what was planted found? `cargo run --release -p silicon --example planted`
+//!
+//! Arguments: seeds a machine (100), seconds of model time a run (12). Prints a row a machine,
+//! noise and class: runs, right verdicts, the worst errors of ratio, hold and entry cost, and how
+//! many runs were within the goals (ratio within a point of the median of all runs, hold within
+//! 5 % or two windows).
+
+#[path = "../tests/planted/truth.rs"]
+mod truth;
+
+use silicon::{Modelled, Noise, characterize, median};
+use truth::{Judged, MACHINES, NOISES, judge, model};
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let mut next = |default: f64| arguments.next().map_or(default, |text| text.parse().unwrap());
+    let (seeds, seconds) = (next(100.0) as u64, next(12.0));
+    println!(
+        "machine,hold_spread,noise,class,planted,runs,right,ratio_within_goal,hold_within_goal,\
+         ratio_off_points_max,hold_off_us_max,entry_off_us_max"
+    );
+    for (name, spread) in MACHINES {
+        for (kind, noise) in NOISES {
+            let model = model(name);
+            let noise = Noise { hold_spread: spread, ..noise };
+            let runs: Vec<Vec<Judged>> = (0..seeds)
+                .map(|seed| {
+                    let mut machine = Modelled::new(model.clone(), noise, seed);
+                    judge(&characterize(&mut machine, seconds, seed, &mut |_| {}), &model, spread)
+                })
+                .collect();
+            for class in 0..runs[0].len() {
+                let of_class: Vec<&Judged> = runs.iter().map(|run| &run[class]).collect();
+                println!("{name},{spread},{kind},{}", row(&of_class));
+            }
+        }
+    }
+}
+
+fn row(runs: &[&Judged]) -> String {
+    let worst = |values: Vec<f64>| values.iter().map(|off| off.abs()).fold(0.0, f64::max);
+    let ratios: Vec<f64> = runs.iter().filter_map(|run| run.ratio_off_points).collect();
+    let middle = median(&ratios);
+    let ratio_within = ratios.iter().filter(|off| (*off - middle).abs() <= 1.0).count();
+    let holds: Vec<(f64, f64)> = runs.iter().filter_map(|run| run.hold_off_us).collect();
+    let hold_within = holds.iter().filter(|(off, allowed)| off.abs() <= *allowed).count();
+    let planted = if runs[0].is_affected { "affected" } else { "unaffected" };
+    format!(
+        "{},{planted},{},{},{ratio_within},{hold_within},{:.3},{:.2},{:.2}",
+        runs[0].class,
+        runs.len(),
+        runs.iter().filter(|run| run.is_right).count(),
+        worst(ratios),
+        worst(holds.iter().map(|(off, _)| *off).collect()),
+        worst(runs.iter().filter_map(|run| run.entry_off_us).collect()),
+    )
+}

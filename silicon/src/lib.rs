@@ -1,0 +1,20 @@
+//! What this machine does with wide instructions, measured.
+//!
+//! [`characterize()`] asks a [`Machine`] that plays bursts: [`Real`] is this one, [`Modelled`] plays
+//! on a CPU table with planted noise, so that what is found can be compared with what is there.
+
+mod characterize;
+mod cpu_table;
+mod machine;
+mod statistics;
+
+pub use characterize::{
+    ClassFinding, Condition, Cost, FINDINGS_SCHEMA, Findings, Hold, Level, Neighbour, Place, Point,
+    RateFinding, Transition, Verdict, characterize, class_words, duration_words, table,
+};
+pub use cpu_table::cpu_table;
+pub use machine::{
+    Facts, Machine, Modelled, Noise, Others, PinError, Played, Real, RealError, Relation, Segment,
+    WINDOW_NS, Work, allowed_cpus, pin,
+};
+pub use statistics::{Estimate, median, quantile};

@@ -1,0 +1,135 @@
+//! What else tells the frequency: the cycle counter, and APERF over MPERF, where they are allowed.
+
+use std::time::Duration;
+
+use kernels::{Tsc, chain};
+
+/// What counters say against the chain, in sentences.
+#[derive(Debug, Default)]
+pub(super) struct Comparison {
+    /// What agrees or does not.
+    pub(super) agreements: Vec<String>,
+    /// What cannot be read here.
+    pub(super) missing: Vec<String>,
+}
+
+/// How long chain and counters run beside each other.
+const COMPARISON: Duration = Duration::from_millis(20);
+
+/// `struct perf_event_attr` in its first version (Linux include/uapi/linux/perf_event.h).
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_events: u32,
+    breakpoint_kind: u32,
+    breakpoint: u64,
+}
+
+const HARDWARE: u32 = 0;
+const CPU_CYCLES: u64 = 0;
+const EXCLUDE_KERNEL_AND_HYPERVISOR: u64 = 0b11 << 5;
+/// Events of the `msr` source (Linux arch/x86/events/msr.c).
+const APERF: u64 = 1;
+const MPERF: u64 = 2;
+
+/// A counter of this thread, closed when dropped.
+struct Counter(libc::c_int);
+
+impl Counter {
+    fn open(kind: u32, config: u64, flags: u64) -> Result<Self, String> {
+        let size = size_of::<Attributes>() as u32;
+        let attributes = Attributes { kind, size, config, flags, ..Attributes::default() };
+        let any_cpu: libc::c_int = -1;
+        let no_group: libc::c_int = -1;
+        // SAFETY: the kernel reads the struct, whose size is in it, and keeps no pointer to it.
+        let descriptor = unsafe {
+            libc::syscall(
+                libc::SYS_perf_event_open,
+                &raw const attributes,
+                0 as libc::pid_t,
+                any_cpu,
+                no_group,
+                0 as libc::c_ulong,
+            )
+        };
+        match libc::c_int::try_from(descriptor) {
+            Ok(descriptor) if descriptor >= 0 => Ok(Self(descriptor)),
+            _ => Err(std::io::Error::last_os_error().to_string()),
+        }
+    }
+
+    fn read(&self) -> u64 {
+        let mut count = 0u64;
+        // SAFETY: the kernel writes at most the size given to the address given.
+        unsafe { libc::read(self.0, (&raw mut count).cast(), size_of::<u64>()) };
+        count
+    }
+}
+
+impl Drop for Counter {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is this counter's own.
+        unsafe { libc::close(self.0) };
+    }
+}
+
+/// Runs a chain beside the counters.
+pub(super) fn compare(tsc: &Tsc, msr_pmu: Option<u32>) -> Comparison {
+    let mut comparison = Comparison::default();
+    match Counter::open(HARDWARE, CPU_CYCLES, EXCLUDE_KERNEL_AND_HYPERVISOR) {
+        Ok(cycles) => {
+            let before = cycles.read();
+            let (additions, _) = run_chain(tsc);
+            let ratio = (cycles.read() - before) as f64 / additions;
+            comparison.agreements.push(format!(
+                "the cycle counter counts {ratio:.3} cycles for each addition of the chain"
+            ));
+        }
+        Err(reason) => comparison
+            .missing
+            .push(format!("cycle counter: not available to this program ({reason})")),
+    }
+    match aperf_over_mperf(tsc, msr_pmu) {
+        Ok(ratio) => comparison
+            .agreements
+            .push(format!("APERF over MPERF gives {ratio:.3} times the frequency of the chain")),
+        Err(reason) => comparison
+            .missing
+            .push(format!("APERF and MPERF: not available to this program ({reason})")),
+    }
+    comparison
+}
+
+/// Frequency by APERF and MPERF (both tick only while the core runs) over that of the chain.
+fn aperf_over_mperf(tsc: &Tsc, msr_pmu: Option<u32>) -> Result<f64, String> {
+    let source = msr_pmu.ok_or("the kernel has no msr event source")?;
+    let aperf = Counter::open(source, APERF, 0)?;
+    let mperf = Counter::open(source, MPERF, 0)?;
+    let before = (aperf.read(), mperf.read());
+    let (additions, ticks) = run_chain(tsc);
+    let (aperf, mperf) = (aperf.read() - before.0, mperf.read() - before.1);
+    if mperf == 0 {
+        return Err("MPERF stands still".to_owned());
+    }
+    Ok(aperf as f64 / mperf as f64 / (additions / ticks))
+}
+
+/// Additions done, and the ticks they took.
+fn run_chain(tsc: &Tsc) -> (f64, f64) {
+    const STEPS: u64 = 2000;
+    let start = tsc.now();
+    let end = start + tsc.ticks(COMPARISON);
+    let mut additions = 0;
+    while tsc.now() < end {
+        chain::additions(STEPS);
+        additions += STEPS * chain::STEP_ADDITIONS;
+    }
+    (additions as f64, (tsc.now() - start) as f64)
+}

@@ -1,0 +1,78 @@
+//! Keeping a thread on one CPU.
+
+use thiserror::Error;
+
+/// Why a thread cannot be pinned.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum PinError {
+    /// The kernel says no.
+    #[error("CPU {cpu} cannot be used: {reason}")]
+    Refused {
+        /// The CPU asked for.
+        cpu: u32,
+        /// What the kernel says.
+        reason: String,
+    },
+    /// The kernel does not say which CPUs there are.
+    #[error("the kernel does not say which CPUs this process may use: {0}")]
+    Unknown(String),
+    /// There is no CPU.
+    #[error("this process may use no CPU")]
+    None,
+}
+
+/// Most CPUs that are asked for.
+const CPUS_MAX: usize = 8192;
+const WORD_BITS: usize = 64;
+
+/// The CPUs that this process may use, ascending.
+///
+/// # Errors
+/// What the kernel says.
+pub fn allowed_cpus() -> Result<Vec<u32>, PinError> {
+    let mut mask = [0u64; CPUS_MAX / WORD_BITS];
+    // SAFETY: the kernel writes at most the size given to the address given.
+    let result = unsafe {
+        libc::sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr().cast::<libc::cpu_set_t>())
+    };
+    if result < 0 {
+        return Err(PinError::Unknown(std::io::Error::last_os_error().to_string()));
+    }
+    let is_set = |cpu: &usize| mask[cpu / WORD_BITS] & (1 << (cpu % WORD_BITS)) != 0;
+    Ok((0..CPUS_MAX).filter(is_set).map(|cpu| cpu as u32).collect())
+}
+
+/// Keeps this thread on a CPU from now on.
+///
+/// # Errors
+/// What the kernel says.
+pub fn pin(cpu: u32) -> Result<(), PinError> {
+    let refused = |reason: String| PinError::Refused { cpu, reason };
+    let mut mask = [0u64; CPUS_MAX / WORD_BITS];
+    let bit = cpu as usize;
+    let word = mask.get_mut(bit / WORD_BITS).ok_or_else(|| refused("no such CPU".to_owned()))?;
+    *word = 1 << (bit % WORD_BITS);
+    // SAFETY: the kernel reads the size given from the address given.
+    let result = unsafe {
+        libc::sched_setaffinity(0, size_of_val(&mask), mask.as_ptr().cast::<libc::cpu_set_t>())
+    };
+    if result == 0 { Ok(()) } else { Err(refused(std::io::Error::last_os_error().to_string())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_stays_where_it_is_pinned_and_no_cpu_that_is_not_there_is_taken() {
+        std::thread::spawn(|| {
+            let last = *allowed_cpus().unwrap().last().unwrap();
+            pin(last).unwrap();
+            assert_eq!(allowed_cpus(), Ok(vec![last]));
+            assert!(matches!(pin(8191), Err(PinError::Refused { cpu: 8191, .. })));
+            assert!(matches!(pin(1 << 20), Err(PinError::Refused { .. })));
+        })
+        .join()
+        .unwrap();
+    }
+}
