@@ -98,10 +98,12 @@ enum Action {
 
 #[derive(ValueEnum, Clone, Copy, Debug)]
 enum Format {
-    /// For ui.perfetto.dev: scheduling, license levels and frequencies
+    /// For ui.perfetto.dev: scheduling, license levels, frequencies and decisions of the policy
     Perfetto,
     /// Text as ftrace prints it
     Ftrace,
+    /// Version 6 of trace.dat, for trace-cmd and KernelShark
+    TraceDat,
 }
 
 /// Runs the verb.
@@ -123,6 +125,7 @@ pub fn run(args: Args) -> Result<()> {
                 match format {
                     Format::Perfetto => trace::export::perfetto(&history, out)?,
                     Format::Ftrace => trace::export::ftrace(&history, out)?,
+                    Format::TraceDat => trace::export::trace_dat(&history, out)?,
                 }
                 Ok(())
             })

@@ -4,6 +4,7 @@ mod random;
 
 use std::collections::BTreeMap;
 
+use cpu_model::Class;
 use proptest::prelude::*;
 use trace::{Event, History, Record, export, info};
 
@@ -90,6 +91,57 @@ fn switches(trace: &[u8]) -> Vec<(u64, u64, u64, u64)> {
     switches
 }
 
+/// An event of a track.
+#[derive(Clone, Debug, PartialEq)]
+struct Tracked {
+    time_ns: u64,
+    /// Name of the track, or the thread and its process.
+    track: String,
+    kind: u64,
+    name: String,
+    value: Option<u64>,
+    notes: Vec<(String, String)>,
+}
+
+fn tracked_as(track: &str, kind: u64, name: &str) -> Tracked {
+    let (track, name) = (track.to_owned(), name.to_owned());
+    Tracked { time_ns: 900, track, kind, name, value: None, notes: Vec::new() }
+}
+
+/// Events of tracks in order; every track is described before, under a parent that is.
+fn tracked(trace: &[u8]) -> Vec<Tracked> {
+    let mut tracks = BTreeMap::new();
+    let mut events = Vec::new();
+    for packet in all(trace, 1) {
+        for track in all(packet, 60) {
+            let parent = number(track, 5);
+            assert!(parent.is_none_or(|parent| tracks.contains_key(&parent)));
+            let name = match all(track, 4).first() {
+                Some(thread) => {
+                    format!("{} of {}", number(thread, 2).unwrap(), number(thread, 1).unwrap())
+                }
+                None => text(track, 2),
+            };
+            assert!(tracks.insert(number(track, 1).unwrap(), name).is_none());
+        }
+        for event in all(packet, 11) {
+            let note = |note: &&[u8]| {
+                let value = number(note, 3).map(|value| value.to_string());
+                (text(note, 10), value.unwrap_or_else(|| text(note, 6)))
+            };
+            events.push(Tracked {
+                time_ns: number(packet, 8).unwrap(),
+                track: tracks[&number(event, 11).unwrap()].clone(),
+                kind: number(event, 9).unwrap(),
+                name: if all(event, 23).is_empty() { String::new() } else { text(event, 23) },
+                value: number(event, 30),
+                notes: all(event, 4).iter().map(note).collect(),
+            });
+        }
+    }
+    events
+}
+
 proptest! {
     #[test]
     fn run_times_are_in_it_to_the_nanosecond(
@@ -121,7 +173,7 @@ fn names_wakes_and_counters_are_in_it() {
     let mut history = random::history(&steps, &names, 0);
     let at = |event| Record { time_ns: 900, event };
     history.records.push(at(Event::License { core: 2, level: 1, rate_permille: 250 }));
-    history.records.push(at(Event::License { core: 2, level: 2, rate_permille: 1000 }));
+    history.records.push(at(Event::License { core: 2, level: 2, rate_permille: 0 }));
     history.records.push(at(Event::Frequency { core: 1, khz: 1_900_000 }));
     let trace = exported(&history);
     let packets = all(&trace, 1);
@@ -141,27 +193,70 @@ fn names_wakes_and_counters_are_in_it() {
     assert_eq!((number(migrate, 4), number(migrate, 5)), (Some(1), Some(2)));
     assert_eq!(number(event(11).expect("the frequency is there"), 1), Some(1_900_000));
 
-    let mut tracks = BTreeMap::new();
-    let mut counts = Vec::new();
-    for packet in packets {
-        for track in all(packet, 60) {
-            assert_eq!(all(track, 8).len(), 1);
-            tracks.insert(number(track, 1).unwrap(), text(track, 2));
-        }
-        for count in all(packet, 11) {
-            assert_eq!((number(packet, 8), number(count, 9)), (Some(900), Some(4)));
-            let track: &String = &tracks[&number(count, 11).unwrap()];
-            counts.push((track.clone(), number(count, 30).unwrap()));
-        }
-    }
+    let shown: Vec<_> = tracked(&trace);
+    let counter = |track: &str, value| Tracked { value: Some(value), ..tracked_as(track, 4, "") };
+    let throttle = |kind, name| tracked_as("core 2 throttle", kind, name);
     assert_eq!(
-        counts.iter().map(|(track, value)| (track.as_str(), *value)).collect::<Vec<_>>(),
+        shown,
         [
-            ("core 2 license level", 1),
-            ("core 2 instruction rate (permille)", 250),
-            ("core 2 license level", 2),
-            ("core 2 instruction rate (permille)", 1000),
-            ("core 1 frequency (kHz)", 1_900_000)
+            counter("core 2 license level", 1),
+            throttle(1, "throttle to 250 permille"),
+            counter("core 2 license level", 2),
+            throttle(2, ""),
+            throttle(1, "halt"),
+            counter("core 1 frequency (kHz)", 1_900_000),
+            Tracked { time_ns: history.header.end_ns, ..throttle(2, "") },
+        ]
+    );
+}
+
+#[test]
+fn decisions_classes_and_registers_are_in_it() {
+    let names: Vec<String> = (1..=6).map(|task| format!("t{task}")).collect();
+    let mut history = random::history(&[(1, 0, 1, 5)], &names, 0);
+    let at = |time_ns, event| Record { time_ns, event };
+    let phase = |class| Event::Phase { task: 2, class, rate_permille: 500, stall_permille: 0 };
+    history.records.extend([
+        at(100, phase(Class::Amx)),
+        at(200, phase(Class::Scalar)),
+        at(300, Event::Registers { task: 2, xfeatures: 0x44 }),
+        at(
+            900,
+            Event::Decision {
+                cpu: 1,
+                victim: 1,
+                culprit: 2,
+                slice_ns: 600,
+                refund_ns: 50,
+                bill_ns: 40,
+            },
+        ),
+    ]);
+    let on_thread = |time_ns, kind, name| Tracked { time_ns, ..tracked_as("2 of 2", kind, name) };
+    let decision = |time_ns, kind, name| Tracked {
+        time_ns,
+        ..tracked_as("CPU 1 time given back", kind, name)
+    };
+    let note = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(
+        tracked(&exported(&history)),
+        [
+            on_thread(100, 1, "amx 500 permille"),
+            on_thread(200, 2, ""),
+            Tracked {
+                notes: vec![note("xfeatures", "68")],
+                ..on_thread(300, 3, "registers: avx zmm-hi256")
+            },
+            Tracked {
+                notes: vec![
+                    note("victim", "t1 (1)"),
+                    note("culprit", "t2 (2)"),
+                    note("refund_ns", "50"),
+                    note("bill_ns", "40"),
+                ],
+                ..decision(300, 1, "refund t1 (1)")
+            },
+            decision(900, 2, ""),
         ]
     );
 }

@@ -1,15 +1,19 @@
-//! Histories for other tools: text of ftrace, and Perfetto's protobuf.
+//! Histories for other tools: text of ftrace, `trace.dat`, and Perfetto's protobuf.
 
 mod ftrace;
+mod kernel;
 mod perfetto;
+mod trace_dat;
 mod wire;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::{Header, clean};
 
 pub use ftrace::ftrace;
 pub use perfetto::perfetto;
+pub use trace_dat::trace_dat;
 
 /// Priority of nice level 0, and the idle task's (`DEFAULT_PRIO`,
 /// include/linux/sched/prio.h, 6.18).
@@ -26,51 +30,24 @@ struct Named {
 struct Names(HashMap<u32, Named>);
 
 impl Names {
+    /// Where nobody knows the processes, the tasks of an application are one, with the number of
+    /// its first task.
     fn new(header: &Header) -> Self {
+        let mut leaders: HashMap<&str, u32> = HashMap::new();
         let tasks = header.tasks.iter().map(|task| {
             let prio = PRIO_DEFAULT + i32::from(task.nice);
-            let process = task.pid.unwrap_or(task.tid);
+            let leader = *leaders.entry(&task.app).or_insert(task.tid);
+            let process = task.pid.unwrap_or(leader);
             (task.tid, Named { comm: clean(task.comm.as_bytes()), process, prio })
         });
         Self(tasks.collect())
     }
 
     /// Name and priority of a task; `cpu` names the idle task.
-    fn of(&self, task: u32, cpu: u32) -> (String, i32) {
+    fn of(&self, task: u32, cpu: u32) -> (Cow<'_, str>, i32) {
         match self.0.get(&task) {
-            Some(named) => (named.comm.clone(), named.prio),
-            None => (format!("swapper/{cpu}"), PRIO_DEFAULT),
-        }
-    }
-}
-
-/// Who runs where, as an exporter follows it.
-struct Running {
-    by_cpu: Vec<u32>,
-    by_task: HashMap<u32, u32>,
-}
-
-impl Running {
-    fn new(cpus: u32) -> Self {
-        Self { by_cpu: vec![0; cpus as usize], by_task: HashMap::new() }
-    }
-
-    fn on(&self, cpu: u32) -> u32 {
-        self.by_cpu.get(cpu as usize).copied().unwrap_or(0)
-    }
-
-    /// The CPU a task runs on.
-    fn cpu_of(&self, task: u32) -> Option<u32> {
-        self.by_task.get(&task).copied()
-    }
-
-    fn switch(&mut self, cpu: u32, prev: u32, next: u32) {
-        if let Some(running) = self.by_cpu.get_mut(cpu as usize) {
-            *running = next;
-        }
-        self.by_task.remove(&prev);
-        if next != 0 {
-            self.by_task.insert(next, cpu);
+            Some(named) => (Cow::Borrowed(&named.comm), named.prio),
+            None => (Cow::Owned(format!("swapper/{cpu}")), PRIO_DEFAULT),
         }
     }
 }

@@ -1,48 +1,57 @@
-//! Perfetto's protobuf: the kernel's own events by CPU, and counters by core.
+//! Perfetto's protobuf: the kernel's own events by CPU, and tracks of what no kernel sees.
 //!
 //! Field numbers are those of perfetto's protos (trace_packet.proto, ftrace_event.proto,
-//! sched.proto, power.proto, process_tree.proto, track_descriptor.proto, track_event.proto).
+//! sched.proto, power.proto, process_tree.proto).
 
-use std::collections::BTreeSet;
+mod tracks;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
+use cpu_model::Class;
+
+use self::tracks::{Kind, Track, Tracks};
+use super::Names;
+use super::kernel::{Traced, Tracer, state_of};
 use super::wire::Message;
-use super::{Names, Running};
-use crate::{Event, History, SwitchState};
+use crate::{Event, Header, History, REGISTER_BITS};
 
 /// The one sequence of packets there is.
 const SEQUENCE: u64 = 1;
 /// `SEQ_INCREMENTAL_STATE_CLEARED`.
 const FIRST_OF_SEQUENCE: u64 = 1;
-/// `TrackEvent.TYPE_COUNTER`.
-const COUNTER: u64 = 4;
 /// Events gathered before a bundle is written; our choice.
 const BUNDLE: usize = 256;
+/// A core that executes at its normal rate.
+const NORMAL_PERMILLE: u16 = 1000;
 
-/// What is counted for each core, by name; the place in the list is part of the track's id.
-const TRACKS: [&str; 3] = ["license level", "instruction rate (permille)", "frequency (kHz)"];
-const LEVEL: u64 = 0;
-const RATE: u64 = 1;
-const FREQUENCY: u64 = 2;
-
-/// Writes a trace that ui.perfetto.dev opens: scheduling by CPU and thread, wake-ups,
-/// migrations, frequencies, and per core the license level with its instruction rate.
+/// Writes a trace that ui.perfetto.dev opens: scheduling by CPU and thread with priorities,
+/// states and wake-ups; per core the license level, the frequency, throttles and halts; on
+/// threads the classes they execute and the register states seen; and every decision of the
+/// policy as a slice with victim, culprit, refund and bill.
+///
+/// Not carried: accounted run times, overheads and the facts of the header.
 ///
 /// # Errors
 /// What writing fails with.
 pub fn perfetto(history: &History, output: impl Write) -> io::Result<()> {
     let header = &history.header;
+    let mut tracer = Tracer::new(header);
     let mut trace = Trace {
         output,
         names: Names::new(header),
-        running: Running::new(header.cpus),
         bundles: vec![(Message::default(), 0); header.cpus as usize],
-        tracks: BTreeSet::new(),
-        threads: header.threads_per_core.unwrap_or(1).max(1),
+        tracks: Tracks::default(),
+        open: BTreeMap::new(),
     };
-    trace.processes(history)?;
+    trace.processes(header)?;
     for record in &history.records {
-        trace.event(record.time_ns, &record.event)?;
+        let time_ns = record.time_ns;
+        trace.tracked(time_ns, &record.event)?;
+        tracer.trace(&record.event, |traced| trace.traced(time_ns, &traced))?;
+    }
+    for track in std::mem::take(&mut trace.open).into_values() {
+        trace.track_event(header.end_ns, track, &tracks::event(Kind::End, track, ""))?;
     }
     for cpu in 0..header.cpus {
         trace.flush(cpu)?;
@@ -53,12 +62,11 @@ pub fn perfetto(history: &History, output: impl Write) -> io::Result<()> {
 struct Trace<W> {
     output: W,
     names: Names,
-    running: Running,
     /// Events of each CPU that are not written yet, and their number.
     bundles: Vec<(Message, usize)>,
-    /// Counters that were described.
-    tracks: BTreeSet<u64>,
-    threads: u32,
+    tracks: Tracks,
+    /// Tracks with a slice that has no end yet, by id.
+    open: BTreeMap<u64, Track>,
 }
 
 impl<W: Write> Trace<W> {
@@ -67,8 +75,7 @@ impl<W: Write> Trace<W> {
         self.output.write_all(&Message::default().message(1, &packet).0)
     }
 
-    fn processes(&mut self, history: &History) -> io::Result<()> {
-        let header = &history.header;
+    fn processes(&mut self, header: &Header) -> io::Result<()> {
         let mut tree = Message::default();
         let mut seen = BTreeSet::new();
         for task in &header.tasks {
@@ -94,82 +101,57 @@ impl<W: Write> Trace<W> {
         self.packet(packet)
     }
 
-    fn event(&mut self, time_ns: u64, event: &Event) -> io::Result<()> {
-        match *event {
+    /// What the kernel's tracepoints know.
+    fn traced(&mut self, time_ns: u64, traced: &Traced) -> io::Result<()> {
+        let (field, message) = match traced.event {
             Event::Switch { cpu, prev, state, next } => {
-                let message = self.switched(cpu, (prev, state), next);
-                self.ftrace(time_ns, cpu, prev, 4, &message)?;
-                self.running.switch(cpu, prev, next);
-                Ok(())
+                let (next_comm, next_prio) = self.names.of(next, cpu);
+                let message = self
+                    .task(prev, cpu)
+                    .number(4, state_of(state).0)
+                    .bytes(5, next_comm.as_bytes())
+                    .number(6, next.into())
+                    .number(7, next_prio as u64);
+                (4, message)
             }
-            Event::Wake { task, by, cpu } => {
-                let message = self.task(task, cpu).number(4, 1).number(5, cpu.into());
-                let here = self.running.cpu_of(by).unwrap_or(cpu);
-                self.ftrace(time_ns, here, self.running.on(here), 20, &message)
+            Event::Wake { task, cpu, .. } => {
+                (20, self.task(task, cpu).number(4, 1).number(5, cpu.into()))
+            }
+            Event::Fork { task, by } => {
+                let (parent, child) = (self.names.of(by, traced.cpu), self.names.of(task, 0));
+                let message = Message::default().bytes(1, parent.0.as_bytes());
+                let message = message.number(2, by.into()).bytes(3, child.0.as_bytes());
+                (239, message.number(4, task.into()))
             }
             Event::Migrate { task, from, to } => {
-                let message = self.task(task, to).number(4, from.into()).number(5, to.into());
-                self.ftrace(time_ns, to, self.running.on(to), 491, &message)
+                (491, self.task(task, to).number(4, from.into()).number(5, to.into()))
             }
             Event::Frequency { core, khz } => {
-                self.count(time_ns, core, FREQUENCY, khz.into())?;
-                let first = core.saturating_mul(self.threads);
-                let cpus = self.bundles.len() as u32;
-                for cpu in first..first.saturating_add(self.threads).min(cpus) {
-                    let message = Message::default().number(1, khz.into()).number(2, cpu.into());
-                    self.ftrace(time_ns, cpu, self.running.on(cpu), 11, &message)?;
-                }
-                Ok(())
+                (11, Message::default().number(1, khz.into()).number(2, core.into()))
             }
-            Event::License { core, level, rate_permille } => {
-                self.count(time_ns, core, LEVEL, level.into())?;
-                self.count(time_ns, core, RATE, rate_permille.into())
-            }
-            Event::Fork { .. }
+            Event::License { .. }
+            | Event::Decision { .. }
             | Event::Phase { .. }
             | Event::Overhead { .. }
-            | Event::Decision { .. }
             | Event::Registers { .. }
-            | Event::Runtime { .. } => Ok(()),
-        }
+            | Event::Runtime { .. } => return Ok(()),
+        };
+        let event = Message::default()
+            .number(1, time_ns)
+            .number(2, traced.current.into())
+            .message(field, &message);
+        let Some((bundle, events)) = self.bundles.get_mut(traced.cpu as usize) else {
+            return Ok(());
+        };
+        *bundle = std::mem::take(bundle).message(2, &event);
+        *events += 1;
+        if *events >= BUNDLE { self.flush(traced.cpu) } else { Ok(()) }
     }
 
     fn task(&self, task: u32, cpu: u32) -> Message {
         let (comm, prio) = self.names.of(task, cpu);
         let message = Message::default().bytes(1, comm.as_bytes()).number(2, task.into());
         message.number(3, prio as u64)
-    }
-
-    fn switched(&self, cpu: u32, (prev, state): (u32, SwitchState), next: u32) -> Message {
-        let (next_comm, next_prio) = self.names.of(next, cpu);
-        // Bits of `prev_state` as the kernel's tracepoint has them (include/linux/sched.h).
-        let state = match state {
-            SwitchState::Runnable => 0,
-            SwitchState::Blocked => 1,
-            SwitchState::Dead => 16,
-        };
-        self.task(prev, cpu)
-            .number(4, state)
-            .bytes(5, next_comm.as_bytes())
-            .number(6, next.into())
-            .number(7, next_prio as u64)
-    }
-
-    /// Adds an event of the kernel to the bundle of its CPU.
-    fn ftrace(
-        &mut self,
-        time_ns: u64,
-        cpu: u32,
-        task: u32,
-        field: u64,
-        message: &Message,
-    ) -> io::Result<()> {
-        let event =
-            Message::default().number(1, time_ns).number(2, task.into()).message(field, message);
-        let Some((bundle, events)) = self.bundles.get_mut(cpu as usize) else { return Ok(()) };
-        *bundle = std::mem::take(bundle).message(2, &event);
-        *events += 1;
-        if *events >= BUNDLE { self.flush(cpu) } else { Ok(()) }
     }
 
     fn flush(&mut self, cpu: u32) -> io::Result<()> {
@@ -182,16 +164,93 @@ impl<W: Write> Trace<W> {
         self.packet(Message::default().message(1, &bundle))
     }
 
-    fn count(&mut self, time_ns: u64, core: u32, track: u64, value: u64) -> io::Result<()> {
-        let id = 1 + u64::from(core) * TRACKS.len() as u64 + track;
-        if self.tracks.insert(id) {
-            let name = format!("core {core} {}", TRACKS[track as usize]);
-            let counter = Message::default();
-            let descriptor =
-                Message::default().number(1, id).bytes(2, name.as_bytes()).message(8, &counter);
-            self.packet(Message::default().message(60, &descriptor))?;
+    /// What tracks of our own show.
+    fn tracked(&mut self, time_ns: u64, event: &Event) -> io::Result<()> {
+        match *event {
+            Event::Frequency { core, khz } => {
+                self.count(time_ns, Track::Frequency(core), khz.into())
+            }
+            Event::License { core, level, rate_permille } => {
+                self.count(time_ns, Track::Level(core), level.into())?;
+                let name = match rate_permille {
+                    NORMAL_PERMILLE => String::new(),
+                    0 => "halt".to_owned(),
+                    rate => format!("throttle to {rate} permille"),
+                };
+                self.show(time_ns, Track::Throttle(core), &name)
+            }
+            Event::Decision { .. } => self.decision(time_ns, event),
+            Event::Phase { task, class, rate_permille, .. } => {
+                let name = match class {
+                    Class::Scalar => String::new(),
+                    class => format!("{class} {rate_permille} permille"),
+                };
+                self.show(time_ns, self.thread(task), &name)
+            }
+            Event::Registers { task, xfeatures } => {
+                let set = REGISTER_BITS.iter().filter(|(bit, _)| xfeatures >> bit & 1 == 1);
+                let names: Vec<&str> = set.map(|&(_, name)| name).collect();
+                let track = self.thread(task);
+                let name = format!("registers: {}", names.join(" "));
+                let event = tracks::event(Kind::Instant, track, &name);
+                let event = tracks::with_number(event, "xfeatures", xfeatures);
+                self.track_event(time_ns, track, &event)
+            }
+            Event::Switch { .. }
+            | Event::Wake { .. }
+            | Event::Fork { .. }
+            | Event::Migrate { .. }
+            | Event::Overhead { .. }
+            | Event::Runtime { .. } => Ok(()),
         }
-        let event = Message::default().number(9, COUNTER).number(11, id).number(30, value);
-        self.packet(Message::default().number(8, time_ns).message(11, &event))
+    }
+
+    fn thread(&self, tid: u32) -> Track {
+        let process = self.names.0.get(&tid).map_or(tid, |named| named.process);
+        Track::Thread { tid, process }
+    }
+
+    /// A slice as long as the one it is about.
+    fn decision(&mut self, time_ns: u64, event: &Event) -> io::Result<()> {
+        let Event::Decision { cpu, victim, culprit, slice_ns, refund_ns, bill_ns } = *event else {
+            return Ok(());
+        };
+        let track = Track::Decided(cpu);
+        let named = |task: u32| match task {
+            0 => "nobody".to_owned(),
+            task => format!("{} ({task})", self.names.of(task, cpu).0),
+        };
+        let (victim, culprit) = (named(victim), named(culprit));
+        let event = tracks::event(Kind::Begin, track, &format!("refund {victim}"));
+        let event = tracks::with_text(event, "victim", &victim);
+        let event = tracks::with_text(event, "culprit", &culprit);
+        let event = tracks::with_number(event, "refund_ns", refund_ns);
+        let event = tracks::with_number(event, "bill_ns", bill_ns);
+        self.track_event(time_ns.saturating_sub(slice_ns), track, &event)?;
+        self.track_event(time_ns, track, &tracks::event(Kind::End, track, ""))
+    }
+
+    /// Ends the slice that a track shows, and begins the one of that name, if it has one.
+    fn show(&mut self, time_ns: u64, track: Track, name: &str) -> io::Result<()> {
+        if self.open.remove(&track.id()).is_some() {
+            self.track_event(time_ns, track, &tracks::event(Kind::End, track, ""))?;
+        }
+        if name.is_empty() {
+            return Ok(());
+        }
+        self.open.insert(track.id(), track);
+        self.track_event(time_ns, track, &tracks::event(Kind::Begin, track, name))
+    }
+
+    fn count(&mut self, time_ns: u64, track: Track, value: u64) -> io::Result<()> {
+        let event = tracks::event(Kind::Counter, track, "").number(30, value);
+        self.track_event(time_ns, track, &event)
+    }
+
+    fn track_event(&mut self, time_ns: u64, track: Track, event: &Message) -> io::Result<()> {
+        for descriptor in self.tracks.describe(track) {
+            self.packet(descriptor)?;
+        }
+        self.packet(Message::default().number(8, time_ns).message(11, event))
     }
 }

@@ -1,0 +1,128 @@
+//! A history as a kernel would have traced it: on which CPU each event happened, and who ran there.
+
+use std::collections::HashMap;
+use std::io;
+
+use crate::{Event, Header, SwitchState};
+
+/// Something that a kernel notes on one CPU.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// Where it is noted.
+    pub cpu: u32,
+    /// Who runs there.
+    pub current: u32,
+    /// Whether an interrupt did it, where that is known.
+    pub interrupt: Option<bool>,
+    /// What happened. The core of a frequency is a CPU here.
+    pub event: Event,
+}
+
+/// Follows who runs where.
+pub struct Tracer {
+    by_cpu: Vec<u32>,
+    by_task: HashMap<u32, u32>,
+    /// CPU that each task left last.
+    left: HashMap<u32, u32>,
+    threads_per_core: u32,
+    interrupt: Option<bool>,
+}
+
+impl Tracer {
+    /// Every CPU idles.
+    pub fn new(header: &Header) -> Self {
+        Self {
+            by_cpu: vec![0; header.cpus as usize],
+            by_task: HashMap::new(),
+            left: HashMap::new(),
+            threads_per_core: header.threads_per_core.unwrap_or(1).max(1),
+            interrupt: header.interrupts_known().then_some(false),
+        }
+    }
+
+    /// Who runs on a CPU.
+    pub fn on(&self, cpu: u32) -> u32 {
+        self.by_cpu.get(cpu as usize).copied().unwrap_or(0)
+    }
+
+    /// Gives `each` what a record becomes: frequencies of a core one for each of its CPUs, all
+    /// else one.
+    ///
+    /// # Errors
+    /// The first of `each`.
+    pub fn trace(
+        &mut self,
+        event: &Event,
+        mut each: impl FnMut(Traced) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let event = event.clone();
+        match event {
+            Event::Switch { cpu, prev, next, .. } => {
+                each(Traced { cpu, current: prev, interrupt: self.interrupt, event })?;
+                self.switch(cpu, prev, next);
+                Ok(())
+            }
+            Event::Wake { by, cpu, .. } => match self.by_task.get(&by) {
+                Some(&here) => each(self.noted(here, event)),
+                None => each(Traced { interrupt: Some(true), ..self.noted(cpu, event) }),
+            },
+            Event::Registers { task, .. } => {
+                let cpu = self.place(task);
+                each(Traced { current: task, ..self.noted(cpu, event) })
+            }
+            Event::Frequency { core, khz } => {
+                for cpu in self.cpus_of(core) {
+                    each(self.noted(cpu, Event::Frequency { core: cpu, khz }))?;
+                }
+                Ok(())
+            }
+            Event::License { core, .. } => {
+                each(self.noted(core.saturating_mul(self.threads_per_core), event))
+            }
+            Event::Migrate { to: cpu, .. }
+            | Event::Overhead { cpu, .. }
+            | Event::Decision { cpu, .. } => each(self.noted(cpu, event)),
+            Event::Fork { by: task, .. }
+            | Event::Phase { task, .. }
+            | Event::Runtime { task, .. } => each(self.noted(self.place(task), event)),
+        }
+    }
+
+    fn noted(&self, cpu: u32, event: Event) -> Traced {
+        Traced { cpu, current: self.on(cpu), interrupt: self.interrupt, event }
+    }
+
+    /// The CPU a task runs on, or ran on last.
+    fn place(&self, task: u32) -> u32 {
+        self.by_task.get(&task).or_else(|| self.left.get(&task)).copied().unwrap_or(0)
+    }
+
+    /// The CPUs of a core that exist.
+    fn cpus_of(&self, core: u32) -> std::ops::Range<u32> {
+        let first = core.saturating_mul(self.threads_per_core);
+        first..first.saturating_add(self.threads_per_core).min(self.by_cpu.len() as u32)
+    }
+
+    fn switch(&mut self, cpu: u32, prev: u32, next: u32) {
+        if let Some(running) = self.by_cpu.get_mut(cpu as usize) {
+            *running = next;
+        }
+        if prev != 0 {
+            self.by_task.remove(&prev);
+            self.left.insert(prev, cpu);
+        }
+        if next != 0 {
+            self.by_task.insert(next, cpu);
+        }
+    }
+}
+
+/// Bit of the kernel's `prev_state` and the letter it stands for (`task_state_to_char`,
+/// include/linux/sched.h, 6.18).
+pub fn state_of(state: SwitchState) -> (u64, char) {
+    match state {
+        SwitchState::Runnable => (0, 'R'),
+        SwitchState::Blocked => (1, 'S'),
+        SwitchState::Dead => (16, 'X'),
+    }
+}
