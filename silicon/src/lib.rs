@@ -2,11 +2,14 @@
 //!
 //! [`characterize()`] asks a [`Machine`] that plays bursts: [`Real`] is this one, [`Modelled`] plays
 //! on a CPU table with planted noise, so that what is found can be compared with what is there.
+//! [`trial`] lets real programs slow each other and asks the simulator for the same.
 
 mod characterize;
 mod cpu_table;
 mod machine;
 mod statistics;
+
+pub mod trial;
 
 pub use characterize::{
     ClassFinding, Condition, Cost, FINDINGS_SCHEMA, Findings, Hold, Level, Neighbour, Place, Point,

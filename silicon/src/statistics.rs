@@ -38,6 +38,18 @@ impl Estimate {
         Self { value: of(self.value), low: a.min(b), high: a.max(b), samples: self.samples }
     }
 
+    /// Half the width of the interval.
+    #[must_use]
+    pub fn half_width(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+
+    /// Whether a value lies in the interval.
+    #[must_use]
+    pub fn contains(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
     /// Whether both ends lie strictly between two numbers.
     #[must_use]
     pub fn is_inside(&self, low: f64, high: f64) -> bool {

@@ -1,0 +1,144 @@
+//! A program and all it starts, that can be paused, and that does not outlive us.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::{self, Child, ExitStatus, Stdio};
+use std::time::Instant;
+
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+use super::TrialError;
+
+/// A program with its arguments and what its environment has beside ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// Program and arguments; at least the program.
+    pub words: Vec<String>,
+    /// Variables.
+    pub environment: Vec<(String, String)>,
+}
+
+impl Command {
+    /// The command on one line.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let variables = self.environment.iter().map(|(name, value)| format!("{name}={value}"));
+        variables.chain(self.words.iter().cloned()).collect::<Vec<_>>().join(" ")
+    }
+
+    pub(super) fn process(&self) -> process::Command {
+        let mut process = process::Command::new(&self.words[0]);
+        process
+            .args(&self.words[1..])
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0);
+        process
+    }
+}
+
+/// Kills the group when our end of its standard input closes, however we end.
+const WATCHDOG: &str = "read -r _; kill -s KILL -- \"-$1\" 2>/dev/null";
+
+/// A running program with its descendants, on one CPU.
+pub(super) struct Group {
+    command: Command,
+    child: Child,
+    watchdog: Child,
+    started: Instant,
+}
+
+impl Group {
+    /// Starts it on a CPU.
+    pub fn start(command: &Command, cpu: usize) -> Result<Self, TrialError> {
+        Self::spawn(command, command.process(), cpu)
+    }
+
+    /// Starts it with standard output for us to read.
+    pub fn start_piped(command: &Command, cpu: usize) -> Result<Self, TrialError> {
+        let mut process = command.process();
+        process.stdout(Stdio::piped());
+        Self::spawn(command, process, cpu)
+    }
+
+    fn spawn(
+        command: &Command,
+        mut process: process::Command,
+        cpu: usize,
+    ) -> Result<Self, TrialError> {
+        let started = Instant::now();
+        let failed = |source| TrialError::Start { command: command.line(), source };
+        let mut child = on_cpu(cpu, || process.spawn())?.map_err(failed)?;
+        let watchdog = watchdog(child.id()).inspect_err(|_| {
+            let _ = killpg(group_of(&child), Signal::SIGKILL);
+            let _ = child.wait();
+        });
+        Ok(Self { command: command.clone(), watchdog: watchdog.map_err(failed)?, child, started })
+    }
+
+    /// The process that was started.
+    pub fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// Process id of the one that was started.
+    pub fn pid(&self) -> Pid {
+        group_of(&self.child)
+    }
+
+    /// Stops or continues all of it.
+    pub fn signal(&self, signal: Signal) -> Result<(), TrialError> {
+        match killpg(self.pid(), signal) {
+            // It may have just ended.
+            Ok(()) | Err(nix::Error::ESRCH | nix::Error::EPERM) => Ok(()),
+            Err(source) => Err(TrialError::Kernel { what: "signalling a program", source }),
+        }
+    }
+
+    /// How it ended, if it has.
+    pub fn ended(&mut self) -> Result<Option<(ExitStatus, Instant)>, TrialError> {
+        let failed = |source| TrialError::Start { command: self.command.line(), source };
+        Ok(self.child.try_wait().map_err(failed)?.map(|status| (status, self.started)))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // The watchdog first: the number of an ended group may become another's.
+        let _ = self.watchdog.kill();
+        let _ = self.watchdog.wait();
+        let _ = killpg(self.pid(), Signal::SIGKILL);
+        let _ = self.child.wait();
+    }
+}
+
+fn group_of(child: &Child) -> Pid {
+    Pid::from_raw(child.id().cast_signed())
+}
+
+fn watchdog(group: u32) -> io::Result<Child> {
+    process::Command::new("sh")
+        .args(["-c", WATCHDOG, "sh", &group.to_string()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+}
+
+/// Does something with this thread on one CPU, so that what it starts is there too.
+pub(super) fn on_cpu<T>(cpu: usize, act: impl FnOnce() -> T) -> Result<T, TrialError> {
+    let this = Pid::from_raw(0);
+    let failed = |source| TrialError::Kernel { what: "choosing a CPU", source };
+    let before = sched_getaffinity(this).map_err(failed)?;
+    let mut only = CpuSet::new();
+    only.set(cpu).map_err(failed)?;
+    sched_setaffinity(this, &only).map_err(failed)?;
+    let value = act();
+    sched_setaffinity(this, &before).map_err(failed)?;
+    Ok(value)
+}
