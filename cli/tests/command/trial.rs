@@ -1,0 +1,63 @@
+//! `evenkeel trial` as its users meet it.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::harness::Folder;
+
+/// Processes whose command line holds a text.
+fn processes_with(text: &str) -> usize {
+    let found = fs::read_dir("/proc").unwrap().flatten().filter(|entry| {
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        line.contains(text) && !line.contains("evenkeel")
+    });
+    found.count()
+}
+
+/// Waits until it holds; a machine may be busy, but not for that long.
+fn holds_soon(condition: impl Fn() -> bool) -> bool {
+    let start = Instant::now();
+    while !condition() {
+        if start.elapsed() > Duration::from_secs(20) {
+            return false;
+        }
+        sleep(Duration::from_millis(20));
+    }
+    true
+}
+
+#[test]
+fn nothing_outlives_a_trial_that_was_killed() {
+    // A number that no other process has.
+    let mark = format!("77{}.5", std::process::id());
+    let script = format!("sh -c 'sleep {mark} & wait'");
+    let mut trial = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
+        .args(["trial", "--pairs", "100000", "--culprit", &script, "--control", &script])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    // Two shells and what each of them starts.
+    assert!(holds_soon(|| processes_with(&mark) >= 4), "{}", processes_with(&mark));
+    trial.kill().unwrap();
+    trial.wait().unwrap();
+    assert!(holds_soon(|| processes_with(&mark) == 0), "{} are left", processes_with(&mark));
+}
+
+#[test]
+fn mistakes_are_named() {
+    let folder = Folder::new();
+    for (arguments, says) in [
+        (&["trial", "--victim", "'open"][..], "--victim: \"'open\" is neither a class"),
+        (&["trial", "--culprit", "sleep 9"], "a command needs --control or --hide"),
+        (&["trial", "--hide", "--culprit", "scalar"], "--hide is for a command"),
+        (&["trial", "--culprit", "sleep 9", "--control", "scalar"], "--culprit and --control must"),
+        (&["trial", "--culprit", "scalar", "--cpus", "1000"], "--cpus: no CPU 1000 here"),
+        (&["trial", "--culprit", "/no/such", "--control", "true"], "cannot start `/no/such`"),
+    ] {
+        folder.refused(arguments, says);
+    }
+}
