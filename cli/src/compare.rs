@@ -88,7 +88,11 @@ pub fn run(args: Args) -> Result<()> {
     let bar = terminal::progress(plan.runs() as u64, "simulating");
     let samples = plan.run(&work, args.jobs.map_or(0, usize::from), &bar)?;
     bar.finish_and_clear();
-    let histories = if args.output.page.is_some() { plan.histories(&work)? } else { Vec::new() };
+    let histories = if args.output.show_histories() {
+        plan.histories(&work, args.output.shown.to_ns)?
+    } else {
+        Vec::new()
+    };
     let comparison = report::compare(plan.setup(&work), samples)?;
     output::write(&comparison, &histories, &args.output)?;
     let broken = comparison.claims.iter().filter(|claim| claim.is_unexpected()).count();

@@ -1,17 +1,23 @@
 //! One self-contained page: the answer, figures with their tables, and how to get it again.
 //!
-//! No script, no font, no address: it opens offline, forbids itself all else by its content
-//! security policy, and is well-formed XML too, which a test checks.
+//! No script, no font, nothing fetched: it opens offline, forbids itself all else by its content
+//! security policy, and is well-formed XML too, which a test checks. It links to its own parts, to
+//! the traces that were written with it, and to the viewer of those.
 
 mod figures;
+mod history;
+mod latency;
 mod losses;
-mod moments;
 mod parts;
+mod ranges;
+mod tasks;
+mod work;
 
 use trace::History;
 
 use crate::comparison::Comparison;
 use crate::svg::{CHART_CSS, escape};
+use crate::words::counted;
 use crate::{verdict, words};
 
 pub use figures::bars_svg;
@@ -27,32 +33,38 @@ pub struct Gantt<'a> {
     pub program: Option<&'a str>,
     /// Its history.
     pub history: &'a History,
+    /// From when to when it is shown.
+    pub span_ns: [u64; 2],
+    /// Where its trace for Perfetto is, seen from the page; parts separated by `/`.
+    pub perfetto: Option<&'a str>,
 }
 
 /// The page as HTML. `gantts` are shown in their order.
 #[must_use]
 pub fn page(comparison: &Comparison, gantts: &[Gantt]) -> String {
-    let title = format!("Evenkeel: {}", escape(&comparison.scenario));
     let sentences = verdict::sentences(comparison);
-    let mut main = String::new();
+    let mut main = format!("<p class=\"soft\">{}</p>\n", escape(&comparison.scenario));
     for (index, sentence) in sentences.iter().enumerate() {
-        let class = if index == 0 { "verdict" } else { "more" };
-        main += &format!("<p class=\"{class}\">{}</p>\n", escape(sentence));
+        let (element, class) = if index == 0 { ("h1", "verdict") } else { ("p", "more") };
+        main += &format!("<{element} class=\"{class}\">{}</{element}>\n", escape(sentence));
     }
     main += &format!(
         "<p class=\"soft\">{} {}</p>\n",
         escape(&comparison.description),
         escape(&words::settings(comparison))
     );
-    main += &figures::means(comparison);
-    main += &figures::programs(comparison);
-    main += &losses::losses(comparison);
-    for gantt in gantts {
-        main += &moments::history(comparison, gantt);
-    }
-    main += &moments::latency(comparison);
-    main += &parts::work(comparison);
-    main += &parts::settings(comparison);
+    let mut all = vec![figures::means(comparison)];
+    all.extend(figures::programs(comparison));
+    all.extend(losses::losses(comparison));
+    all.extend(history::histories(comparison, gantts));
+    all.extend(latency::latency(comparison));
+    all.extend([work::work(comparison), work::settings(comparison)]);
+    let (list, html) = parts::join(&all);
+    main += &format!(
+        "<nav aria-label=\"Parts of this page\"><details><summary>{}</summary>\n\
+         {list}</details></nav>\n{html}",
+        escape(&contents(comparison, gantts))
+    );
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" \
@@ -60,9 +72,27 @@ pub fn page(comparison: &Comparison, gantts: &[Gantt]) -> String {
          form-action 'none'\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta name=\"color-scheme\" content=\"light dark\"/>\n\
-         <title>{title}</title>\n<style>\n{CHART_CSS}{}</style>\n</head>\n<body>\n<main>\n\
-         <h1>{}</h1>\n{main}</main>\n</body>\n</html>\n",
-        include_str!("page/page.css"),
+         <title>{} – {} – Evenkeel</title>\n<style>\n{CHART_CSS}{}</style>\n</head>\n<body>\n<main>\n\
+         {main}</main>\n</body>\n</html>\n",
+        escape(&all[0].title),
         escape(&comparison.scenario),
+        include_str!("page/page.css"),
+    )
+}
+
+/// What the page holds, in a line.
+fn contents(comparison: &Comparison, gantts: &[Gantt]) -> String {
+    let first = comparison.runs.first();
+    let per_run = first.map_or(0, |run| run.programs * run.replicates);
+    format!(
+        "On this page: {} of {} and {}, {}",
+        counted(comparison.runs.len() * per_run, "simulated run"),
+        counted(figures::schedulers(comparison).len(), "scheduler"),
+        counted(verdict::backgrounds(comparison).len() + 1, "background"),
+        match gantts.len() {
+            0 => "no history".to_owned(),
+            1 => "1 history".to_owned(),
+            many => format!("{many} histories"),
+        }
     )
 }

@@ -1,8 +1,14 @@
-//! A short piece of a history, CPU by CPU: who ran, at which level, how fast.
+//! What happened on the CPUs between two times: who ran, at which level, how fast.
+
+mod columns;
+mod usage;
 
 use std::collections::BTreeMap;
 
 use trace::{Event, History};
+
+pub(crate) use columns::{IDLE, KINDS, columns};
+pub(crate) use usage::Usage;
 
 /// A stretch of time of one task at one level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,40 +21,32 @@ pub(crate) struct Stretch {
     pub(crate) level: u8,
 }
 
-/// What happened on some CPUs between two times.
+impl Stretch {
+    pub(crate) fn length_ns(&self) -> u64 {
+        self.to_ns - self.from_ns
+    }
+}
+
+/// What happened between two times.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     pub(crate) from_ns: u64,
     pub(crate) to_ns: u64,
-    /// By CPU.
+    /// By CPU; without a gap.
     pub(crate) cpus: Vec<Vec<Stretch>>,
     /// By core: from when on which frequency.
     pub(crate) cores_khz: Vec<Vec<(u64, u32)>>,
     pub(crate) threads_per_core: usize,
-    /// Stretches shorter than this were joined to the one before.
-    pub(crate) joined_below_ns: u64,
 }
 
-/// How long a window is.
-const LENGTH_NS: u64 = 60_000_000;
-/// How many CPUs it shows.
-const CPUS: usize = 8;
-/// How many stretches it may have, so that a page stays small.
-const STRETCHES_MAX: usize = 2000;
-
 impl Window {
-    /// The first CPUs, from a quarter of the history on, when every application is at work.
-    pub(crate) fn of(history: &History) -> Self {
+    /// The part of a history between two times; its first and last record bound it.
+    pub(crate) fn of(history: &History, [from_ns, to_ns]: [u64; 2]) -> Self {
         let header = &history.header;
+        let to_ns = to_ns.min(header.end_ns);
+        let from_ns = from_ns.clamp(header.start_ns.min(to_ns), to_ns);
         let threads_per_core = header.threads_per_core.unwrap_or(1).max(1) as usize;
-        let length_ns = header.end_ns.saturating_sub(header.start_ns);
-        let from_ns = if length_ns <= 2 * LENGTH_NS {
-            header.start_ns
-        } else {
-            header.start_ns + length_ns / 4
-        };
-        let to_ns = header.end_ns.min(from_ns.saturating_add(LENGTH_NS));
-        let cpus = (header.cpus as usize).min(CPUS);
+        let cpus = header.cpus as usize;
         let cores = cpus.div_ceil(threads_per_core);
         let mut reader = Reader {
             from_ns,
@@ -65,32 +63,74 @@ impl Window {
         for cpu in 0..cpus {
             reader.end(cpu, to_ns);
         }
-        let mut joined_below_ns = 0;
-        let mut shown = reader.stretches.clone();
-        while shown.iter().map(Vec::len).sum::<usize>() > STRETCHES_MAX {
-            joined_below_ns = (joined_below_ns * 2).max(30_000);
-            shown = reader.stretches.iter().map(|all| join(all, joined_below_ns)).collect();
-        }
         Self {
             from_ns,
             to_ns,
-            cpus: shown,
+            cpus: reader.stretches,
             cores_khz: reader.cores_khz,
             threads_per_core,
-            joined_below_ns,
         }
+    }
+
+    /// The part of it between two times.
+    pub(crate) fn part(&self, from_ns: u64, to_ns: u64) -> Self {
+        let stretches = |all: &Vec<Stretch>| {
+            let first = all.partition_point(|stretch| stretch.to_ns <= from_ns);
+            let cut = |stretch: &Stretch| Stretch {
+                from_ns: stretch.from_ns.max(from_ns),
+                to_ns: stretch.to_ns.min(to_ns),
+                ..*stretch
+            };
+            all[first..].iter().take_while(|stretch| stretch.from_ns < to_ns).map(cut).collect()
+        };
+        let changes = |all: &Vec<(u64, u32)>| {
+            let first = all.partition_point(|change| change.0 <= from_ns).saturating_sub(1);
+            let within = all[first..].iter().take_while(|change| change.0 < to_ns);
+            within.map(|&(time_ns, khz)| (time_ns.max(from_ns), khz)).collect()
+        };
+        Self {
+            from_ns,
+            to_ns,
+            cpus: self.cpus.iter().map(stretches).collect(),
+            cores_khz: self.cores_khz.iter().map(changes).collect(),
+            threads_per_core: self.threads_per_core,
+        }
+    }
+
+    /// It in so many parts of the same length.
+    pub(crate) fn parts(&self, count: u64) -> Vec<Self> {
+        let length_ns = self.to_ns - self.from_ns;
+        let edge = |part: u64| {
+            self.from_ns + (u128::from(length_ns) * u128::from(part) / u128::from(count)) as u64
+        };
+        (0..count).map(|part| self.part(edge(part), edge(part + 1))).collect()
+    }
+
+    fn busy(&self) -> impl Iterator<Item = &Stretch> {
+        self.cpus.iter().flatten().filter(|stretch| stretch.task != 0)
     }
 
     /// Share of each level of the time a task ran, in percent.
     pub(crate) fn level_shares_pct(&self) -> BTreeMap<u8, f64> {
-        let busy = || self.cpus.iter().flatten().filter(|stretch| stretch.task != 0);
-        let length = |stretch: &Stretch| (stretch.to_ns - stretch.from_ns) as f64;
-        let all: f64 = busy().map(length).sum();
+        let all: u64 = self.busy().map(Stretch::length_ns).sum();
         let mut shares = BTreeMap::new();
-        for stretch in busy() {
-            *shares.entry(stretch.level).or_insert(0.0) += 100.0 * length(stretch) / all;
+        for stretch in self.busy() {
+            *shares.entry(stretch.level).or_insert(0.0) +=
+                100.0 * stretch.length_ns() as f64 / all as f64;
         }
         shares
+    }
+
+    /// Share of the time a task ran that its core was below full frequency, in percent.
+    pub(crate) fn slow_pct(&self) -> f64 {
+        self.level_shares_pct().iter().filter(|(level, _)| **level > 0).map(|(_, pct)| pct).sum()
+    }
+
+    /// Changes of a CPU from one task to another, idle among them.
+    pub(crate) fn switches(&self) -> usize {
+        let changes =
+            |all: &Vec<Stretch>| all.windows(2).filter(|pair| pair[0].task != pair[1].task).count();
+        self.cpus.iter().map(changes).sum()
     }
 }
 
@@ -120,7 +160,7 @@ impl Reader {
                 }
                 self.levels[core as usize] = level;
             }
-            Event::Frequency { core, khz } if (core as usize) < self.levels.len() => {
+            Event::Frequency { core, khz } if (core as usize) < self.cores_khz.len() => {
                 let all = &mut self.cores_khz[core as usize];
                 if time_ns <= self.from_ns {
                     all.clear();
@@ -145,21 +185,6 @@ impl Reader {
         }
         self.running[cpu].0 = to_ns.max(since_ns);
     }
-}
-
-/// Joins short stretches to the one before.
-fn join(all: &[Stretch], below_ns: u64) -> Vec<Stretch> {
-    let mut joined: Vec<Stretch> = Vec::new();
-    for stretch in all {
-        match joined.last_mut() {
-            Some(last) if stretch.to_ns - stretch.from_ns < below_ns => last.to_ns = stretch.to_ns,
-            Some(last) if last.task == stretch.task && last.level == stretch.level => {
-                last.to_ns = stretch.to_ns;
-            }
-            _ => joined.push(*stretch),
-        }
-    }
-    joined
 }
 
 #[cfg(test)]
@@ -197,36 +222,53 @@ mod tests {
 
     #[test]
     fn a_change_of_level_splits_the_stretches_of_both_siblings() {
-        let window =
-            Window::of(&history(100, &[(0, switch(0, 7)), (0, switch(1, 8)), (40, license(2))]));
+        let events = [(0, switch(0, 7)), (0, switch(1, 8)), (40, license(2))];
+        let window = Window::of(&history(100, &events), [0, 1000]);
         for (cpu, task) in [(0, 7), (1, 8)] {
             let found: Vec<_> =
                 window.cpus[cpu].iter().map(|s| (s.from_ns, s.to_ns, s.task, s.level)).collect();
             assert_eq!(found, [(0, 40, task, 0), (40, 100, task, 2)]);
         }
         assert_eq!(window.level_shares_pct(), BTreeMap::from([(0, 40.0), (2, 60.0)]));
+        assert_eq!((window.slow_pct(), window.switches()), (60.0, 0));
     }
 
     #[test]
     fn a_window_in_the_middle_knows_what_was_before() {
-        let end_ns = 400_000_000;
-        let frequency = Event::Frequency { core: 0, khz: 5 };
-        let window =
-            Window::of(&history(end_ns, &[(1, switch(0, 7)), (2, license(1)), (3, frequency)]));
-        assert_eq!((window.from_ns, window.to_ns), (100_000_000, 160_000_000));
-        let only = Stretch { from_ns: window.from_ns, to_ns: window.to_ns, task: 7, level: 1 };
-        assert_eq!(window.cpus[0], [only]);
-        assert_eq!(window.cores_khz[0], [(window.from_ns, 5)]);
+        let frequency = |khz| Event::Frequency { core: 0, khz };
+        let events = [(1, switch(0, 7)), (2, license(1)), (3, frequency(5)), (150, frequency(6))];
+        let history = history(400, &events);
+        let whole = Window::of(&history, [0, 400]);
+        for window in [Window::of(&history, [100, 160]), whole.part(100, 160)] {
+            assert_eq!((window.from_ns, window.to_ns), (100, 160));
+            let only = Stretch { from_ns: 100, to_ns: 160, task: 7, level: 1 };
+            assert_eq!(window.cpus[0], [only]);
+            assert_eq!(window.cores_khz[0], [(100, 5), (150, 6)]);
+        }
     }
 
     #[test]
-    fn a_crowded_window_is_thinned_without_a_gap() {
+    fn parts_are_the_whole() {
         let events: Vec<_> =
-            (0..10_000_u64).map(|at| (at * 6000, switch(0, at as u32 % 2 + 1))).collect();
-        let window = Window::of(&history(60_000_000, &events));
-        assert!(window.joined_below_ns > 0);
-        assert!(window.cpus.iter().map(Vec::len).sum::<usize>() <= STRETCHES_MAX);
-        let lengths: u64 = window.cpus[0].iter().map(|s| s.to_ns - s.from_ns).sum();
-        assert_eq!(lengths, 60_000_000);
+            (0..1000_u64).map(|at| (at * 6, switch(0, at as u32 % 3 + 1))).collect();
+        let whole = Window::of(&history(6001, &events), [0, u64::MAX]);
+        let parts = whole.parts(7);
+        assert_eq!((parts[0].from_ns, parts[6].to_ns), (0, 6001));
+        let mut usage = BTreeMap::new();
+        for part in &parts {
+            for (task, one) in part.by_task() {
+                *usage.entry(task).or_insert(0) += one.busy_ns;
+            }
+        }
+        let expected: BTreeMap<u32, u64> =
+            whole.by_task().into_iter().map(|(task, one)| (task, one.busy_ns)).collect();
+        assert_eq!(usage, expected);
+    }
+
+    #[test]
+    fn a_range_outside_the_history_is_empty() {
+        let window = Window::of(&history(100, &[(0, switch(0, 7))]), [200, 300]);
+        assert_eq!((window.from_ns, window.to_ns, window.switches()), (100, 100, 0));
+        assert!(window.cpus.iter().all(Vec::is_empty));
     }
 }

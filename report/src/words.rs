@@ -55,6 +55,60 @@ pub(crate) fn seconds(value: f64) -> String {
     }
 }
 
+/// The unit for times up to this one, and its length in nanoseconds.
+pub(crate) fn time_unit(to_ns: u64) -> (&'static str, f64) {
+    match to_ns {
+        0..10_000 => ("ns", 1.0),
+        10_000..10_000_000 => ("µs", 1e3),
+        10_000_000..10_000_000_000 => ("ms", 1e6),
+        _ => ("s", 1e9),
+    }
+}
+
+/// A stretch of time, as precise as tells it from its neighbours.
+pub(crate) fn time_range(from_ns: u64, to_ns: u64) -> String {
+    let unit = time_unit(to_ns);
+    format!("{} {}", time_range_in(unit, from_ns, to_ns), unit.0)
+}
+
+/// The same in a given unit, which it does not name.
+pub(crate) fn time_range_in((_, ns): (&str, f64), from_ns: u64, to_ns: u64) -> String {
+    let digits = usize::from((to_ns - from_ns) as f64 / ns < 10.0);
+    let of = |time_ns: u64| format!("{:.digits$}", time_ns as f64 / ns);
+    format!("{}–{}", of(from_ns), of(to_ns))
+}
+
+/// A time with its unit, in about three digits.
+pub(crate) fn duration(ns: u64) -> String {
+    let (unit, one) = match ns {
+        0..1_000 => return format!("{ns} ns"),
+        1_000..1_000_000 => ("µs", 1e3),
+        1_000_000..1_000_000_000 => ("ms", 1e6),
+        _ => ("s", 1e9),
+    };
+    let value = ns as f64 / one;
+    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.digits$} {unit}")
+}
+
+/// A whole number in groups of three digits.
+pub(crate) fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count and what is counted; an `s` makes it several.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
 /// A count with at most four digits.
 pub(crate) fn short_count(value: f64) -> String {
     match value {
@@ -154,9 +208,16 @@ pub(crate) fn bound(published: Option<f64>, min: Option<f64>, max: Option<f64>) 
     }
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// How many names a sentence lists.
+const LISTED_MAX: usize = 6;
+
+/// `a`, `a and b`, `a, b and c`; of many the first and how many more there are.
 pub(crate) fn list(names: &[String]) -> String {
     match names {
+        many if many.len() > LISTED_MAX => {
+            let first = &many[..LISTED_MAX - 1];
+            format!("{} and {} more", first.join(", "), many.len() - first.len())
+        }
         [] => String::new(),
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
@@ -219,10 +280,23 @@ mod tests {
     }
 
     #[test]
+    fn times_and_counts_are_short_and_tell_apart() {
+        assert_eq!(time_range(100_000_000, 125_000_000), "100–125 ms");
+        assert_eq!(time_range(12_000_000, 15_500_000), "12.0–15.5 ms");
+        let durations = [999, 1_234, 56_700_000, 2_000_000_000].map(duration);
+        assert_eq!(durations, ["999 ns", "1.23 µs", "56.7 ms", "2.00 s"]);
+        assert_eq!(time_range(0, 60_000_000_000), "0–60 s");
+        assert_eq!((grouped(50_000), grouped(999)), ("50,000".to_owned(), "999".to_owned()));
+        assert_eq!((counted(1, "task"), counted(0, "task")), ("1 task".into(), "0 tasks".into()));
+    }
+
+    #[test]
     fn lists_read_like_a_sentence() {
         let names = ["a", "b", "c"].map(str::to_owned);
         assert_eq!(list(&names), "a, b and c");
         assert_eq!(list(&names[..2]), "a and b");
         assert_eq!(list(&names[..1]), "a");
+        let many = vec!["x".to_owned(); 60];
+        assert_eq!(list(&many), "x, x, x, x, x and 55 more");
     }
 }

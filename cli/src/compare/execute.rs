@@ -63,8 +63,8 @@ fn known(flag: &str, wanted: &[String], names: impl Iterator<Item = String>) -> 
     }
 }
 
-/// The beginning of a run, for a look at it.
-pub struct Shown {
+/// A run up to some time, for a look at it.
+pub struct Looked {
     /// Scheduler of the run.
     pub scheduler: String,
     /// Background of the run.
@@ -165,10 +165,10 @@ impl Plan {
         group.iter().map(run).collect()
     }
 
-    /// One short history a scheduler, beside the first background that is no control.
-    pub fn histories(&self, work: &Work) -> Result<Vec<Shown>> {
-        const SHOWN_NS: u64 = 400_000_000;
-        let mut histories: Vec<Shown> = Vec::new();
+    /// The first `until_ns` of a history a scheduler, beside the first background that is no
+    /// control.
+    pub fn histories(&self, work: &Work, until_ns: u64) -> Result<Vec<Looked>> {
+        let mut histories: Vec<Looked> = Vec::new();
         let shown = |job: &&Job| !work.background(job.case.background).1;
         let Some(case) = self.jobs.iter().rev().find(shown).map(|job| job.case) else {
             return Ok(histories);
@@ -181,9 +181,9 @@ impl Plan {
             let workload = self.workload(work, job)?;
             let mut config = self.config(work, job);
             config.history = true;
-            config.limit_ns = config.limit_ns.min(SHOWN_NS);
+            config.limit_ns = config.limit_ns.min(until_ns);
             let outcome = self.simulate(&workload, &config, job, work)?;
-            histories.extend(outcome.history.map(|history| Shown {
+            histories.extend(outcome.history.map(|history| Looked {
                 scheduler: name.to_owned(),
                 background: work.background(case.background).0,
                 program: work.program(case),

@@ -1,8 +1,8 @@
 //! The figures of the page: each with a finding as its title and its table beneath.
 
-use super::parts::{Cell, details, legend, table};
+use super::parts::{Cell, Part, details, first, left_out, legend, table};
 use crate::comparison::{Comparison, Run, Task};
-use crate::svg::{self, Bar, Group, Svg, escape};
+use crate::svg::{self, Bar, Group, Svg};
 use crate::table::listed;
 use crate::verdict::{Finding, findings};
 use crate::words::{
@@ -126,24 +126,26 @@ pub fn bars_svg(comparison: &Comparison) -> String {
 }
 
 /// Mean slowdown by background, scheduler and sensor set, beside the published figures.
-pub(super) fn means(comparison: &Comparison) -> String {
+pub(super) fn means(comparison: &Comparison) -> Part {
     let title = mean_title(comparison);
     let figure = both(&title, |width| {
         svg::bars(&mean_groups(comparison, width < 500.0), width, 18.0, MEAN_UNIT)
     });
-    let any = comparison.compared().any(|run| run.published.is_some());
-    let marks = if any {
-        "<p class=\"soft\">The diamond is the published figure. <b>Calibrated</b>: parameters were \
-         fitted to that very figure, so agreement says little. <b>Predicted</b>: nothing was \
-         fitted to it. Whiskers: 95 % interval over seeds, or range over fitted sets.</p>\n"
-    } else {
-        "<p class=\"soft\">Whiskers: 95 % interval over seeds, or range over fitted parameter \
-         sets. Nothing was published about these runs.</p>\n"
-    };
+    let mut marks = String::new();
+    if comparison.compared().any(|run| run.published.is_some()) {
+        marks += "<p class=\"soft\">The diamond is the published figure. <b>Calibrated</b>: \
+                  parameters were fitted to that very figure, so agreement says little. \
+                  <b>Predicted</b>: nothing was fitted to it.</p>\n";
+    }
+    let has_whisker = |run: &Run| run.ci95_half_width_pct.is_some() || run.range_pct.is_some();
+    if comparison.compared().any(has_whisker) {
+        marks += "<p class=\"soft\">Whiskers: 95 % interval over seeds, or range over fitted \
+                  parameter sets.</p>\n";
+    }
     let rows: Vec<Vec<Cell>> = comparison.compared().map(mean_row).collect();
     let heads = [
-        "background",
         "scheduler",
+        "background",
         "sensors",
         "#slowdown",
         "published",
@@ -155,19 +157,17 @@ pub(super) fn means(comparison: &Comparison) -> String {
         "#unfairness",
         "#Jain",
     ];
-    format!(
-        "<h2>{}</h2>\n{figure}{marks}{}",
-        escape(&title),
-        details("All figures of this chart", &table(&heads, &rows))
-    )
+    let table = table(&format!("All figures: {title}"), &heads, &rows);
+    let html = format!("{figure}{marks}{}", details("All figures of this chart", &table));
+    Part { title, html }
 }
 
 fn mean_row(run: &Run) -> Vec<Cell> {
     let beside = run.published.as_ref();
     let hit = beside.and_then(|beside| beside.hit);
     vec![
-        Cell::text(&variant(&run.background)),
         Cell::text(&run.scheduler),
+        Cell::text(&variant(&run.background)),
         Cell::text(&run.sensors),
         Cell::number(&slowdown(run)),
         Cell::text(&beside.map_or_else(String::new, |beside| {
@@ -186,8 +186,8 @@ fn mean_row(run: &Run) -> Vec<Cell> {
 }
 
 /// Slowdown of every judged program under every scheduler, a chart a background.
-pub(super) fn programs(comparison: &Comparison) -> String {
-    let mut text = String::new();
+pub(super) fn programs(comparison: &Comparison) -> Vec<Part> {
+    let mut parts = Vec::new();
     for finding in findings(comparison) {
         let baseline = finding.baseline;
         if baseline.judged().count() < 2 {
@@ -212,21 +212,34 @@ pub(super) fn programs(comparison: &Comparison) -> String {
         let figure = both(&title, |width| {
             svg::bars(&groups, width, 11.0, "slowdown, %; left of 0 a speed-up")
         });
-        text += &format!(
-            "<h2>{}</h2>\n{}{figure}{}",
-            escape(&title),
+        let count = baseline.judged().count();
+        let shown = if shown.len() < count {
+            format!(
+                "<p class=\"soft\">The {} programs of {count} that are slowed most.</p>\n",
+                shown.len()
+            )
+        } else {
+            String::new()
+        };
+        let table = program_table(&title, baseline, &runs);
+        let html = format!(
+            "{shown}{}{figure}{}",
             legend(&names, &colors),
-            details("All figures of this chart", &program_table(baseline, &runs))
+            details("All figures of this chart", &table)
         );
+        parts.push(Part { title, html });
     }
-    text
+    parts
 }
 
 fn same_task<'a>(run: &'a Run, task: &Task) -> Option<&'a Task> {
     run.tasks.iter().find(|other| other.name == task.name && other.program == task.program)
 }
 
-/// How many programs a chart shows; its table has all.
+/// How many programs a chart's table has.
+const PROGRAMS_LISTED: usize = 500;
+
+/// How many programs a chart shows.
 const PROGRAMS_SHOWN: usize = 24;
 
 /// The judged applications in their order; of too many, those slowed most.
@@ -291,7 +304,7 @@ fn program_group(comparison: &Comparison, task: &Task, runs: &[&Run]) -> Group {
     Group { name: clean(&task.name), bars: runs.iter().filter_map(bar).collect() }
 }
 
-fn program_table(baseline: &Run, runs: &[&Run]) -> String {
+fn program_table(title: &str, baseline: &Run, runs: &[&Run]) -> String {
     let names: Vec<String> = runs.iter().map(|run| format!("#{}", run.scheduler)).collect();
     let mut heads = vec!["program"];
     heads.extend(names.iter().map(String::as_str));
@@ -303,5 +316,7 @@ fn program_table(baseline: &Run, runs: &[&Run]) -> String {
         }));
         row
     };
-    table(&heads, &listed(baseline).into_iter().map(row).collect::<Vec<_>>())
+    let (tasks, more) = first(listed(baseline), PROGRAMS_LISTED);
+    let rows: Vec<Vec<Cell>> = tasks.into_iter().map(row).collect();
+    table(&format!("All figures: {title}"), &heads, &rows) + &left_out(more, "programs")
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::figures::runs_of;
-use super::parts::{Cell, details, table};
+use super::parts::{Cell, Part, Rows, details, first, grouped_table, left_out};
+use super::work::{ROWS_MAX, run_head};
 use crate::comparison::{Comparison, LossEntry, Run};
 use crate::svg::{self, Heat, escape};
 use crate::table::listed;
@@ -11,9 +12,9 @@ use crate::verdict::findings;
 use crate::words::{clean, percent, seconds, signed_percent, variant};
 
 /// Victims and culprits by scheduler, for the background that slows most.
-pub(super) fn losses(comparison: &Comparison) -> String {
+pub(super) fn losses(comparison: &Comparison) -> Option<Part> {
     let found = findings(comparison);
-    let Some(first) = found.first() else { return String::new() };
+    let first = found.first()?;
     let runs: Vec<&Run> = runs_of(comparison, &first.baseline.background)
         .filter(|run| run.sensors == first.baseline.sensors)
         .collect();
@@ -21,7 +22,8 @@ pub(super) fn losses(comparison: &Comparison) -> String {
     let most = heats.iter().flat_map(|(_, heat)| heat.values.iter().flatten());
     let most = most.copied().fold(0.0, f64::max);
     if most == 0.0 {
-        return "<h2>Nobody lost CPU time to a license of another</h2>\n".to_owned();
+        let title = "Nobody lost CPU time to a license of another".to_owned();
+        return Some(Part { title, html: String::new() });
     }
     let top = first.baseline.losses.iter().max_by(|a, b| a.lost_s.total_cmp(&b.lost_s));
     let title = format!(
@@ -30,23 +32,46 @@ pub(super) fn losses(comparison: &Comparison) -> String {
         signed_percent(first.baseline.remote_avx_overhead_pct),
         clean(&first.baseline.scheduler)
     );
-    let mut text = format!(
-        "<h2>{}</h2>\n<p class=\"soft\">Share of a victim's CPU time that it would not have needed \
-         at the frequency of its own level, by whose level it was; background {}.</p>\n\
+    let mut html = format!(
+        "<p class=\"soft\">Share of a victim's CPU time that it would not have needed at the \
+         frequency of its own level, by whose level it was; background {}.</p>\n\
          <div class=\"side\">\n",
-        escape(&title),
         escape(&variant(&first.baseline.background))
     );
     for (name, matrix) in &heats {
         let (svg, height) = svg::heat(matrix, most);
         let label = format!("CPU time lost, {name}");
         let svg = svg.inline(height, &label);
-        text += &format!("<figure class=\"scroll\"><h3>{}</h3>\n{svg}</figure>\n", escape(name));
+        html += &format!(
+            "<figure class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{0}\">\
+             <h3>{1}</h3>\n{svg}</figure>\n",
+            escape(&label),
+            escape(name)
+        );
     }
-    let rows: Vec<Vec<Cell>> = comparison.compared().flat_map(loss_rows).collect();
-    let heads =
-        ["background", "scheduler", "victim", "culprit", "#lost", "#of its CPU time", "#repaid"];
-    text + "</div>\n" + &details("All losses", &table(&heads, &rows))
+    html += "</div>\n";
+    html += &details("All losses", &all_losses(comparison));
+    Some(Part { title, html })
+}
+
+fn all_losses(comparison: &Comparison) -> String {
+    let runs: Vec<&Run> = comparison.compared().collect();
+    let most = (ROWS_MAX / runs.len().max(1)).max(10);
+    let mut more = 0;
+    let mut rows_of = |run: &&Run| {
+        let mut losses: Vec<&LossEntry> = run.losses.iter().collect();
+        if losses.len() > most {
+            losses.sort_by(|a, b| b.lost_s.total_cmp(&a.lost_s));
+        }
+        let (losses, left_out) = first(losses, most);
+        more += left_out;
+        let rows = losses.into_iter().map(|loss| loss_row(run, loss)).collect();
+        Rows { head: run_head(run), rows }
+    };
+    let groups: Vec<Rows> = runs.iter().map(&mut rows_of).collect();
+    let heads = ["victim", "culprit", "#lost", "#of its CPU time", "#repaid"];
+    grouped_table("CPU time lost, by victim and culprit", &heads, &groups)
+        + &left_out(more, "losses")
 }
 
 fn cpu_time_s(run: &Run, name: &str) -> f64 {
@@ -109,17 +134,12 @@ fn by_loss<'a>(losses: impl Iterator<Item = (&'a str, f64)>) -> Vec<&'a str> {
     sums.into_iter().map(|(name, _)| name).collect()
 }
 
-fn loss_rows(run: &Run) -> Vec<Vec<Cell>> {
-    let row = |loss: &LossEntry| {
-        vec![
-            Cell::text(&variant(&run.background)),
-            Cell::text(&run.scheduler),
-            Cell::text(&loss.victim),
-            Cell::text(&loss.culprit),
-            Cell::number(&seconds(loss.lost_s)),
-            Cell::number(&percent(loss_pct(run, &loss.victim, &loss.culprit))),
-            Cell::number(&seconds(loss.repaid_s)),
-        ]
-    };
-    run.losses.iter().map(row).collect()
+fn loss_row(run: &Run, loss: &LossEntry) -> Vec<Cell> {
+    vec![
+        Cell::text(&loss.victim),
+        Cell::text(&loss.culprit),
+        Cell::number(&seconds(loss.lost_s)),
+        Cell::number(&percent(100.0 * loss.lost_s / cpu_time_s(run, &loss.victim))),
+        Cell::number(&seconds(loss.repaid_s)),
+    ]
 }

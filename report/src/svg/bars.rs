@@ -59,7 +59,9 @@ pub(crate) fn bars(groups: &[Group], width: f64, bar_height: f64, unit: &str) ->
     let mut y = 0.0;
     for group in groups {
         if !group.name.is_empty() {
-            svg.text("head", (2.0, y + 15.0), Anchor::Start, &fit(&group.name, width));
+            // Bold letters need more than what a text takes on average.
+            let name = fit(&group.name, width / 1.3);
+            svg.text("head", (2.0, y + 15.0), Anchor::Start, &name);
         }
         y += head;
         let end = y + step * group.bars.len() as f64;

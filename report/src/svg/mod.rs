@@ -6,12 +6,14 @@ mod bars;
 mod ecdf;
 mod gantt;
 mod heat;
+mod lane;
 mod scale;
 
 pub(crate) use bars::{Bar, Group, bars};
 pub(crate) use ecdf::{Curve, ecdf};
-pub(crate) use gantt::gantt;
+pub(crate) use gantt::{Look, gantt, level_name};
 pub(crate) use heat::{Heat, heat};
+pub(crate) use lane::lane;
 
 use std::fmt::Write;
 
@@ -129,6 +131,11 @@ impl Svg {
             0.65 * strength.clamp(0.0, 1.0),
         );
         self.close("rect", title);
+    }
+
+    /// What was drawn elsewhere with this writer.
+    fn raw(&mut self, drawing: &str) {
+        self.body.push_str(drawing);
     }
 
     fn close(&mut self, element: &str, title: &str) {

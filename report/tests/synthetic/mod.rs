@@ -1,5 +1,7 @@
 //! Made-up runs with plausible figures, for looking at reports without a simulator.
 
+pub mod crowd;
+
 use std::collections::BTreeMap;
 
 use cpu_model::Class;
