@@ -5,6 +5,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 
 CARGO_TARGET_DIR ?= target
 EVENKEEL = $(CARGO_TARGET_DIR)/release/evenkeel
+DEMO = $(CARGO_TARGET_DIR)/demo/evenkeel
 
 .PHONY: help
 help:
@@ -18,9 +19,9 @@ help:
 .PHONY: demo
 demo:
 	@scripts/setup.sh demo
-	@cargo build --release --locked -p evenkeel
+	@cargo build --profile demo --no-default-features --locked -p evenkeel
 	@mkdir -p out
-	@$(EVENKEEL) compare parsec-x265 --replicates 10 --page out/demo.html --json out/demo.json
+	@$(DEMO) compare parsec-x265 --replicates 10 --page out/demo.html --json out/demo.json
 
 .PHONY: setup
 setup:
@@ -36,7 +37,7 @@ COMPLETIONS = bash-completion/completions/evenkeel zsh/site-functions/_evenkeel 
 	fish/vendor_completions.d/evenkeel.fish
 
 $(EVENKEEL):
-	@scripts/setup.sh demo
+	@scripts/setup.sh build
 	@cargo build --release --locked -p evenkeel
 
 # Installs what stands at $(EVENKEEL), so that root need not have a compiler.

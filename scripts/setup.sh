@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# What does this machine lack to run `make demo` or `make test`, and how does it get it?
+# What does this machine lack to run `make demo`, `make install` or `make test`, and how does it
+# get it?
 #
 # Known: Debian 12, Debian 13, Ubuntu 24.04. Packages come from apt where this is
 # root's shell or sudo asks for no password; otherwise the exact command is printed
@@ -75,6 +76,10 @@ c_compiler_works() {
         cc -x c -o /dev/null - 2>/dev/null
 }
 
+has_header() {
+    has cc && printf '#include <%s>\n' "$1" | cc -x c -E -o /dev/null - 2>/dev/null
+}
+
 python_works() {
     has python3 && python3 -c 'import tomllib' 2>/dev/null
 }
@@ -106,8 +111,16 @@ find_missing_for_demo() {
     [ -e /etc/ssl/certs/ca-certificates.crt ] || lack ca-certificates
 }
 
-find_missing_for_test() {
+# The recorder is a BPF program and its loader.
+find_missing_for_build() {
     find_missing_for_demo
+    clang_works || lack clang
+    has_header libelf.h || lack libelf-dev
+    has_header zlib.h || lack zlib1g-dev
+}
+
+find_missing_for_test() {
+    find_missing_for_build
     python_works || lack python3-minimal libpython3-stdlib
     clang_works || lack clang
     has zstd || lack zstd
@@ -220,6 +233,11 @@ demo)
     get_packages
     get_rust
     ;;
+build)
+    find_missing_for_build
+    get_packages
+    get_rust
+    ;;
 test)
     find_missing_for_test
     get_packages
@@ -231,7 +249,7 @@ test)
     get_optional dpkg-shlibdeps dpkg-dev install
     ;;
 *)
-    echo "usage: scripts/setup.sh demo|test" >&2
+    echo "usage: scripts/setup.sh demo|build|test" >&2
     exit 2
     ;;
 esac

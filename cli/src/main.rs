@@ -2,6 +2,7 @@
 
 mod compare;
 mod cpu;
+mod doctor;
 mod files;
 mod generate;
 mod machine;
@@ -48,6 +49,8 @@ enum Verb {
     Cpu(cpu::Args),
     /// Recordings and histories.
     Trace(trace_verbs::Args),
+    /// What this machine offers, and how to get what it lacks.
+    Doctor(doctor::Args),
     /// Manual pages and completions.
     Generate(generate::Args),
 }
@@ -100,6 +103,7 @@ fn main() -> ExitCode {
         Verb::Compare(args) => compare::run(args),
         Verb::Simulate(args) => simulate::run(args),
         Verb::Cpu(args) => cpu::run(args),
+        Verb::Doctor(args) => doctor::run(args),
         Verb::Trace(args) => trace_verbs::run(args),
         Verb::Generate(args) => generate::run(args),
     };

@@ -1,6 +1,9 @@
 //! `evenkeel trace`: recordings and histories.
 
+mod marks;
 mod print;
+#[cfg(feature = "record")]
+mod record;
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -43,6 +46,16 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum Action {
+    /// Records the schedule of this machine, with register states
+    #[cfg(feature = "record")]
+    #[command(after_help = record::EXAMPLES)]
+    Record(record::Args),
+    /// This build has no recorder
+    #[cfg(not(feature = "record"))]
+    Record {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        rest: Vec<std::ffi::OsString>,
+    },
     /// Turns the text of `perf script` into a history
     #[command(after_help = IMPORT)]
     Import {
@@ -67,6 +80,8 @@ enum Action {
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
     },
+    /// Which register states each program left its CPUs with
+    Marks(marks::Args),
     /// Says whether a history is sound
     Validate {
         /// The history
@@ -109,6 +124,13 @@ enum Format {
 /// Runs the verb.
 pub fn run(args: Args) -> Result<()> {
     match args.action {
+        #[cfg(feature = "record")]
+        Action::Record(args) => record::run(args),
+        #[cfg(not(feature = "record"))]
+        Action::Record { .. } => {
+            bail!("this build has no recorder: cargo build --release --package evenkeel makes one")
+        }
+        Action::Marks(args) => marks::run(args),
         Action::Import { file, output, json } => import(&file, &output, json.as_deref()),
         Action::Info { file, top, json } => {
             let info = trace::info(&files::history(&file)?);

@@ -58,7 +58,7 @@ impl Header {
     }
 
     /// Notes that the recording shows interrupts.
-    pub(crate) fn know_interrupts(&mut self) {
+    pub fn know_interrupts(&mut self) {
         let (name, value) = INTERRUPTS_FACT;
         self.facts.insert(name.to_owned(), value.to_owned());
     }

@@ -1,0 +1,111 @@
+//! What fits on a full disk: room that is kept free for the end of the file.
+
+use std::cell::Cell;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::rc::Rc;
+
+use nix::fcntl::posix_fallocate;
+use tempfile::NamedTempFile;
+
+/// Room for what comes after the last record: 4,096 records that were held back, and the tasks.
+const KEPT: i64 = 2 << 20;
+
+/// Writes to `output`; once the disk is full, the room that was kept is given back, and
+/// [`Self::full`] says that it is time to end.
+pub struct Room<W, K> {
+    output: W,
+    kept: Option<K>,
+    full: Rc<Cell<bool>>,
+}
+
+impl<W: Write, K> Room<W, K> {
+    /// Writes to `output`, where dropping `kept` frees some room.
+    pub fn new(output: W, kept: K) -> Self {
+        Self { output, kept: Some(kept), full: Rc::default() }
+    }
+
+    /// Whether the disk is full, now and later.
+    pub fn full(&self) -> Rc<Cell<bool>> {
+        Rc::clone(&self.full)
+    }
+
+    fn retrying<T>(&mut self, mut act: impl FnMut(&mut W) -> io::Result<T>) -> io::Result<T> {
+        match act(&mut self.output) {
+            Err(error) if error.kind() == ErrorKind::StorageFull && self.kept.take().is_some() => {
+                self.full.set(true);
+                act(&mut self.output)
+            }
+            done => done,
+        }
+    }
+}
+
+impl<W: Write, K> Write for Room<W, K> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.retrying(|output| output.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.retrying(Write::flush)
+    }
+}
+
+/// A file without a name on the disk of `path` that takes some room.
+pub fn keep_beside(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+    posix_fallocate(file.as_file(), 0, KEPT)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A disk of some bytes, and a file on it.
+    struct Disk {
+        free: Rc<Cell<usize>>,
+        file: Vec<u8>,
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let fits = bytes.len().min(self.free.get());
+            if fits == 0 {
+                return Err(ErrorKind::StorageFull.into());
+            }
+            self.free.set(self.free.get() - fits);
+            self.file.extend_from_slice(&bytes[..fits]);
+            Ok(fits)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    struct Kept(Rc<Cell<usize>>);
+
+    impl Drop for Kept {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 10);
+        }
+    }
+
+    #[test]
+    fn the_room_that_was_kept_takes_the_end_of_the_file_once() {
+        let free = Rc::new(Cell::new(4));
+        let disk = Disk { free: Rc::clone(&free), file: Vec::new() };
+        let mut room = Room::new(disk, Kept(free));
+        let full = room.full();
+        room.write_all(b"1234").unwrap();
+        assert!(!full.get());
+        room.write_all(b"56").unwrap();
+        assert!(full.get());
+        room.write_all(b"789").unwrap();
+        let error = room.write_all(b"0123456").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::StorageFull);
+        assert!(room.output.file.starts_with(b"123456789"));
+    }
+}

@@ -1,0 +1,244 @@
+//! One recording, from the first record to the last.
+
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Error, Result, anyhow};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::time::{ClockId, clock_gettime};
+use sensors::facts::Facts;
+use sensors::recorder::{Follower, Mark, Met, RecordError, Recorder};
+use trace::{Header, HistoryWriter, SCHEMA, Sink, Source};
+
+use super::room::{Room, keep_beside};
+use super::workload::{End, Workload};
+use crate::files;
+
+/// Between two looks into the buffer, which holds a quarter of a million records; our choice.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What to record, and where to.
+pub struct Plan<'a> {
+    pub output: &'a Path,
+    pub duration: Option<Duration>,
+    pub marks: &'a [Mark],
+    pub words: &'a [OsString],
+    pub facts: &'a Facts,
+}
+
+/// What is left to say.
+pub struct Ended {
+    pub summary: String,
+    pub code: i32,
+}
+
+/// Why a recording ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Why {
+    Command,
+    Duration,
+    Signal,
+    DiskFull,
+    HistoryFull,
+}
+
+/// Records, and writes the file.
+pub fn record(plan: Plan<'_>, mut command: Option<Workload>) -> Result<Ended> {
+    let signals = Signals::block()?;
+    let mut recorder = Recorder::start(&plan.facts.online, plan.marks)
+        .map_err(|error| advise(error, plan.facts))?;
+    let slept_ns = suspended_ns();
+    let (met, why, end, lost) = files::write_with(plan.output, |output| {
+        let kept = keep_beside(plan.output).context("keeping room for the end of the file")?;
+        let room = Room::new(output, kept);
+        let full = room.full();
+        let mut writer = HistoryWriter::new(room)?;
+        let threads_per_core = plan.facts.threads_per_core().unwrap_or(1);
+        let mut follower = Follower::new(&mut writer, threads_per_core);
+        if let Some(command) = &mut command {
+            let name = plan.words[0].to_string_lossy();
+            command.start().with_context(|| format!("cannot run {name}"))?;
+        }
+        let why = follow(&plan, &mut recorder, &mut follower, &signals, command.as_ref(), &full)?;
+        recorder.stop()?;
+        let end = command.take().map(Workload::end).transpose().context("ending the command")?;
+        take_all(&mut recorder, &mut follower)?;
+        let lost = recorder.lost()?;
+        let mut header = header(&plan, &recorder.missing, lost);
+        let asleep_ns = suspended_ns().saturating_sub(slept_ns);
+        if asleep_ns > 0 {
+            header.facts.insert("suspended_ns".to_owned(), asleep_ns.to_string());
+        }
+        let met = follower.finish(header)?;
+        writer.into_inner()?.flush()?;
+        Ok((met, why, end, lost))
+    })?;
+    let missing = &recorder.missing;
+    Ok(Ended {
+        summary: summary(&plan, &met, missing, lost, why, end),
+        code: end.filter(|_| why == Why::Command).map_or(0, End::code),
+    })
+}
+
+/// Signals that end a recording; SIGPIPE never does.
+struct Signals(SignalFd);
+
+impl Signals {
+    fn block() -> Result<Self> {
+        let set: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().collect();
+        set.thread_block().context("blocking signals")?;
+        let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
+        Ok(Self(SignalFd::with_flags(&set, flags).context("waiting for signals")?))
+    }
+}
+
+/// Follows the recording until something ends it.
+fn follow<S: Sink>(
+    plan: &Plan<'_>,
+    recorder: &mut Recorder,
+    follower: &mut Follower<'_, S>,
+    signals: &Signals,
+    command: Option<&Workload>,
+    disk_full: &Rc<Cell<bool>>,
+) -> Result<Why> {
+    let begin = Instant::now();
+    loop {
+        take_all(recorder, follower)?;
+        if disk_full.get() {
+            return Ok(Why::DiskFull);
+        }
+        if follower.is_full() {
+            return Ok(Why::HistoryFull);
+        }
+        let left = plan.duration.map(|duration| duration.saturating_sub(begin.elapsed()));
+        if left == Some(Duration::ZERO) {
+            return Ok(Why::Duration);
+        }
+        let mut files = vec![PollFd::new(signals.0.as_fd(), PollFlags::POLLIN)];
+        let ended = command.map(|command| PollFd::new(command.ended_fd(), PollFlags::POLLIN));
+        files.extend(ended);
+        let look = LOOK.min(left.unwrap_or(LOOK)).max(Duration::from_millis(1));
+        match poll(&mut files, PollTimeout::try_from(look).unwrap_or(PollTimeout::MAX)) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(error).context("waiting for the next look"),
+        }
+        let ready = |index: usize| files.get(index).and_then(PollFd::any) == Some(true);
+        if ready(0) {
+            return Ok(Why::Signal);
+        }
+        if ready(1) {
+            return Ok(Why::Command);
+        }
+    }
+}
+
+fn take_all<S: Sink>(recorder: &mut Recorder, follower: &mut Follower<'_, S>) -> Result<()> {
+    for raw in recorder.read()? {
+        follower.take(raw)?;
+    }
+    Ok(())
+}
+
+/// What the machine and the recorder say about the recording.
+fn header(plan: &Plan<'_>, missing: &[&str], lost: u64) -> Header {
+    let mut facts = plan.facts.for_recording();
+    facts.insert("recorder".to_owned(), concat!("evenkeel ", env!("CARGO_PKG_VERSION")).to_owned());
+    facts.insert("lost_events".to_owned(), lost.to_string());
+    if !plan.words.is_empty() {
+        let words: Vec<_> = plan.words.iter().map(|word| word.to_string_lossy()).collect();
+        facts.insert("command".to_owned(), shown(&words.join(" ")));
+    }
+    if !missing.is_empty() {
+        facts.insert("missing_events".to_owned(), missing.join(","));
+    }
+    Header {
+        schema: SCHEMA,
+        source: Source::Recorded,
+        cpus: plan.facts.online.last().map_or(0, |last| last + 1),
+        start_ns: 0,
+        end_ns: 0,
+        threads_per_core: plan.facts.threads_per_core(),
+        cores_per_package: plan.facts.threads_per_core().and(plan.facts.cores_per_package()),
+        cpu: None,
+        facts,
+        tasks: Vec::new(),
+    }
+}
+
+/// Text without what a terminal would obey, and not too long.
+fn shown(text: &str) -> String {
+    const MOST: usize = 500;
+    let plain = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
+    text.chars().take(MOST).map(plain).collect()
+}
+
+/// Time that the machine was suspended since it was started.
+fn suspended_ns() -> u64 {
+    let clock = |id| clock_gettime(id).map(Duration::from).unwrap_or_default();
+    let asleep = clock(ClockId::CLOCK_BOOTTIME).saturating_sub(clock(ClockId::CLOCK_MONOTONIC));
+    // The two clocks are read one after the other.
+    if asleep < Duration::from_millis(1) { 0 } else { asleep.as_nanos() as u64 }
+}
+
+fn summary(
+    plan: &Plan<'_>,
+    met: &Met,
+    missing: &[&str],
+    lost: u64,
+    why: Why,
+    end: Option<End>,
+) -> String {
+    let mut text = format!("{}: {} switches\n", plan.output.display(), met.switches);
+    let mut note = |line: String| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {line}");
+    };
+    match why {
+        Why::DiskFull => note("the disk is full: it ends with what fits".to_owned()),
+        Why::HistoryFull => note("it ends with as much as a history holds".to_owned()),
+        Why::Duration | Why::Signal if end.is_some() => {
+            note("the command was ended with the recording".to_owned());
+        }
+        Why::Command | Why::Duration | Why::Signal => {}
+    }
+    match end {
+        Some(End::Code(code)) if why == Why::Command && code != 0 => {
+            note(format!("the command ended with exit code {code}"));
+        }
+        Some(End::Signal(signal)) if why == Why::Command => {
+            note(format!("the command was ended by signal {signal}"));
+        }
+        _ => {}
+    }
+    if lost > 0 {
+        note(format!("{lost} events were lost for want of room"));
+    }
+    if met.repaired_switches > 0 {
+        note(format!("{} switches were missing and were repaired", met.repaired_switches));
+    }
+    for event in missing {
+        note(format!("this kernel has no event {event}"));
+    }
+    text
+}
+
+/// The error, and what helps.
+fn advise(error: RecordError, facts: &Facts) -> Error {
+    match error {
+        RecordError::NoRights(_) => anyhow!("{error}: {}", sensors::doctor::rights_remedy(facts)),
+        RecordError::NoBtf(_) => anyhow!(
+            "{error}: take a kernel with CONFIG_DEBUG_INFO_BTF=y, or record with perf (evenkeel \
+             trace --help says how) and import it"
+        ),
+        error => Error::new(error).context("recording"),
+    }
+}

@@ -1,0 +1,317 @@
+//! What a machine offers, and how to get what it lacks. Judged from [`Facts`] alone.
+
+mod missing;
+
+use cpu_model::Class;
+use serde::Serialize;
+
+use crate::facts::{Access, Facts, SchedExt, Scheduler};
+
+pub use missing::rights_remedy;
+
+/// Whether something can be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// Now, by this user.
+    Yes,
+    /// By root, or with rights that can be had.
+    AsRoot,
+    /// Not as it is.
+    No,
+}
+
+impl Answer {
+    /// As a word.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::AsRoot => "as root",
+            Self::No => "no",
+        }
+    }
+}
+
+/// Something that the machine can or cannot do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Ability {
+    /// What it is, as a verb.
+    pub what: &'static str,
+    /// Whether it can.
+    pub answer: Answer,
+    /// What was found.
+    pub found: String,
+    /// What it would be good for.
+    pub good_for: &'static str,
+    /// How to get it: a command, or what to ask for.
+    pub remedy: Option<String>,
+}
+
+/// What a machine offers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// Version of this form.
+    pub schema: u32,
+    /// What it can do.
+    pub abilities: Vec<Ability>,
+    /// What it is: a name and what was found.
+    pub machine: Vec<(&'static str, String)>,
+    /// What misleads on this machine.
+    pub caveats: Vec<String>,
+    /// What it was judged by.
+    pub facts: Facts,
+}
+
+impl Report {
+    /// The answer in one line.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let can = |ability: &Ability| format!("{} ({})", ability.what, ability.answer.word());
+        let abilities: Vec<String> = self.abilities.iter().map(can).collect();
+        format!("this machine can: {}", abilities.join(", "))
+    }
+}
+
+/// Judges the facts.
+#[must_use]
+pub fn assess(facts: &Facts) -> Report {
+    let record = record(facts);
+    let registers = registers(facts, &record);
+    Report {
+        schema: 1,
+        abilities: vec![
+            record,
+            registers,
+            counters(facts),
+            aperf(facts),
+            chains(facts),
+            bpf_schedulers(facts),
+            wide(facts, "run AVX2", &[Class::Avx2Light, Class::Avx2Heavy]),
+            wide(facts, "run AVX-512", &[Class::Avx512Light, Class::Avx512Heavy]),
+            wide(facts, "run AMX", &[Class::Amx]),
+            perf(facts),
+        ],
+        machine: machine(facts),
+        caveats: caveats(facts),
+        facts: facts.clone(),
+    }
+}
+
+fn ability(what: &'static str, good_for: &'static str) -> impl Fn(Answer, String) -> Ability {
+    move |answer, found| Ability { what, answer, found, good_for, remedy: None }
+}
+
+impl Ability {
+    fn with(self, remedy: impl Into<String>) -> Self {
+        Self { remedy: Some(remedy.into()), ..self }
+    }
+}
+
+fn record(facts: &Facts) -> Ability {
+    let says = ability(
+        "record schedules",
+        "evenkeel trace record: who ran where and when, for replay under other schedulers",
+    );
+    if !facts.recorder {
+        let found = "this build of the command has no recorder".to_owned();
+        return says(Answer::No, found).with("cargo build --release --package evenkeel");
+    }
+    if facts.kernel_version() < (5, 11) {
+        let found = format!("Linux {} is older than 5.11", facts.kernel);
+        return says(Answer::No, found).with(missing::perf_remedy(facts));
+    }
+    if !facts.btf {
+        let found = "the kernel was built without CONFIG_DEBUG_INFO_BTF".to_owned();
+        return says(Answer::No, found).with(missing::perf_remedy(facts));
+    }
+    if let Some(mode) = facts.lockdown.as_deref().filter(|&mode| mode == "confidentiality") {
+        let found = format!("the kernel is locked down ({mode})");
+        return says(Answer::No, found).with("boot with lockdown=integrity or without lockdown=");
+    }
+    if !facts.may_trace() {
+        let found = "this user lacks CAP_BPF and CAP_PERFMON".to_owned();
+        return says(Answer::AsRoot, found).with(rights_remedy(facts));
+    }
+    says(Answer::Yes, "the kernel describes itself, and this user may trace".to_owned())
+}
+
+fn registers(facts: &Facts, record: &Ability) -> Ability {
+    const EVENT: &str = "x86_fpu_regs_deactivated";
+    let says = ability(
+        "see register states",
+        "evenkeel trace marks: which programs use AVX and AVX-512 registers",
+    );
+    if record.answer == Answer::No {
+        let same = says(Answer::No, record.found.clone());
+        return Ability { remedy: record.remedy.clone(), ..same };
+    }
+    if !facts.has_tracepoint(EVENT) {
+        let found = format!("the kernel has no tracepoint {EVENT}");
+        return says(Answer::No, found).with("a kernel for x86 with CONFIG_TRACEPOINTS=y");
+    }
+    let found = format!("by the tracepoint {EVENT}");
+    Ability { remedy: record.remedy.clone(), ..says(record.answer, found) }
+}
+
+fn counters(facts: &Facts) -> Ability {
+    let says = ability(
+        "measure frequencies by counters",
+        "cycles of each task, hence its average frequency and what it lost",
+    );
+    match facts.cycles {
+        Access::Open => says(Answer::Yes, "the CPU's cycle counter opens".to_owned()),
+        Access::Forbidden => {
+            let level = facts.paranoid.map_or_else(|| "set".to_owned(), |level| level.to_string());
+            says(Answer::AsRoot, format!("kernel.perf_event_paranoid is {level}"))
+                .with("sudo sysctl kernel.perf_event_paranoid=2")
+        }
+        Access::Absent => match &facts.hypervisor {
+            Some(hypervisor) => says(Answer::No, format!("{hypervisor} shows no counters"))
+                .with("ask the host for a virtual PMU (QEMU: -cpu host,pmu=on), or use bare metal"),
+            None => says(Answer::No, "perf knows no counters of this CPU".to_owned())
+                .with("a newer kernel, which knows this CPU"),
+        },
+    }
+}
+
+fn aperf(facts: &Facts) -> Ability {
+    let says = ability(
+        "measure frequencies by APERF/MPERF",
+        "the average frequency of a CPU without programming a counter",
+    );
+    let listed = facts.msr_events.iter().any(|event| event == "aperf");
+    match facts.aperf {
+        Access::Open => says(Answer::Yes, "the msr device of perf has aperf".to_owned()),
+        _ if listed => says(Answer::AsRoot, "this user may not open aperf".to_owned())
+            .with("sudo sysctl kernel.perf_event_paranoid=-1, or sudo evenkeel"),
+        _ if facts.perf_devices.iter().any(|device| device == "msr") => {
+            let found = "the msr device of perf has no aperf here".to_owned();
+            match facts.hypervisor {
+                Some(_) => says(Answer::No, found)
+                    .with("ask the host to pass APERF and MPERF on, or use bare metal"),
+                None => says(Answer::No, found),
+            }
+        }
+        _ => says(Answer::No, "perf has no msr device".to_owned()).with("sudo modprobe msr"),
+    }
+}
+
+fn chains(facts: &Facts) -> Ability {
+    let says = ability(
+        "measure frequencies by chains of additions",
+        "evenkeel characterize: is this machine affected, without any privilege",
+    );
+    if facts.steady_tsc {
+        return says(Answer::Yes, "the TSC runs at one rate".to_owned());
+    }
+    says(Answer::No, "the TSC changes its rate or stops".to_owned())
+        .with("a CPU or virtual machine with an invariant TSC (QEMU: -cpu host,+invtsc)")
+}
+
+fn bpf_schedulers(facts: &Facts) -> Ability {
+    let says =
+        ability("load BPF schedulers", "scx_evenkeel: the policies of the simulator in the kernel");
+    let built = match facts.sched_ext {
+        SchedExt::TooOld => {
+            let found = format!("sched_ext came with Linux 6.12; this is {}", facts.kernel);
+            return says(Answer::No, found).with(missing::kernel_remedy(facts));
+        }
+        SchedExt::NotBuilt => {
+            let found = "the kernel was built without CONFIG_SCHED_CLASS_EXT".to_owned();
+            return says(Answer::No, found).with(missing::kernel_remedy(facts));
+        }
+        SchedExt::Ready => "sched_ext is there, and no scheduler is loaded".to_owned(),
+        SchedExt::Active => format!("{} is loaded", facts.scheduler_name()),
+    };
+    if facts.may_administer() {
+        return says(Answer::Yes, built);
+    }
+    says(Answer::AsRoot, built).with("sudo scx_evenkeel")
+}
+
+fn wide(facts: &Facts, what: &'static str, classes: &[Class]) -> Ability {
+    let says = ability(what, "this width's effect on frequencies can be measured here");
+    if classes.iter().all(|class| facts.classes.contains(class)) {
+        return says(Answer::Yes, "CPU and kernel allow it".to_owned());
+    }
+    says(Answer::No, "CPU, hypervisor or kernel do not offer it".to_owned())
+}
+
+fn perf(facts: &Facts) -> Ability {
+    let says = ability(
+        "record with perf",
+        "recordings on kernels that our recorder does not support (evenkeel trace import)",
+    );
+    let Some(version) = &facts.perf else {
+        return says(Answer::No, "perf is not installed".to_owned())
+            .with(missing::perf_package(facts));
+    };
+    match facts.tracefs {
+        Access::Open => says(Answer::Yes, version.clone()),
+        Access::Forbidden => says(Answer::AsRoot, format!("{version}; tracefs is root's"))
+            .with("sudo perf sched record …"),
+        Access::Absent => says(Answer::No, format!("{version}; tracefs is not mounted"))
+            .with("sudo mount -t tracefs tracefs /sys/kernel/tracing"),
+    }
+}
+
+fn machine(facts: &Facts) -> Vec<(&'static str, String)> {
+    let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
+    let distribution = facts.distribution.as_deref().unwrap_or("unknown distribution");
+    let scheduler = match &facts.scheduler {
+        Scheduler::SchedExt(ops) => format!("{ops}, a BPF scheduler"),
+        _ => facts.scheduler_name().to_owned(),
+    };
+    let threads = facts.cores.iter().map(Vec::len).max().unwrap_or(1);
+    let smt = if threads > 1 { "siblings share cores" } else { "no siblings" };
+    let virtual_note = if facts.hypervisor.is_some() { " that the hypervisor shows" } else { "" };
+    let mhz = facts.mhz.map_or_else(String::new, |mhz| format!(", {mhz} MHz stated"));
+    let hz = facts.hz.map_or_else(|| "unknown".to_owned(), |hz| format!("{hz} a second"));
+    vec![
+        ("kernel", format!("Linux {}, {distribution}", facts.kernel)),
+        ("scheduler", scheduler),
+        ("ticks", hz),
+        ("preemption", known(&facts.preemption)),
+        ("CPU", format!("{}{mhz}", facts.cpu)),
+        (
+            "topology",
+            format!(
+                "{} CPUs on {} cores in {} packages; {smt}{virtual_note}",
+                facts.online.len(),
+                facts.cores.len(),
+                facts.packages
+            ),
+        ),
+        ("virtual", facts.hypervisor.clone().unwrap_or_else(|| "no".to_owned())),
+        ("frequencies", facts.cpufreq.clone().unwrap_or_else(|| "not set by this kernel".into())),
+    ]
+}
+
+/// glibc's string functions use EVEX registers from this version on (sysdeps/x86_64/multiarch).
+const GLIBC_EVEX: (u32, u32) = (2, 34);
+
+fn caveats(facts: &Facts) -> Vec<String> {
+    let mut caveats = Vec::new();
+    let hidden = facts.tunables.as_deref().is_some_and(|set| set.contains("-AVX512VL"));
+    if facts.evex && facts.glibc.is_some_and(|version| version >= GLIBC_EVEX) && !hidden {
+        caveats.push(
+            "the C library's string functions set opmask and hi16-zmm in every program; only \
+             zmm-hi256 tells of 512-bit code. To have clean marks, record with \
+             GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512VL,-AVX512F,-AVX512BW in the programs' \
+             environment"
+                .to_owned(),
+        );
+    }
+    if facts.hypervisor.is_some() {
+        caveats.push(
+            "in a virtual machine neighbours take time and lower clocks unseen: compare \
+             interleaved runs only"
+                .to_owned(),
+        );
+    }
+    if facts.online.len() > 1 && facts.cores.iter().any(|core| core.len() > 1) {
+        caveats.push("a task can be slowed by what runs on its core's sibling".to_owned());
+    }
+    caveats
+}

@@ -1,0 +1,21 @@
+//! Records schedules: a BPF program writes fixed records, which become a history as they come.
+//!
+//! | Question | Where |
+//! |---|---|
+//! | Which events, and which fields of the kernel? | `recorder.bpf.c` |
+//! | How is it loaded and read? | `bpf.rs` |
+//! | What is a record? | `record.rs` |
+//! | How do records become a history? | `follow.rs`, `tasks.rs` |
+
+mod follow;
+mod record;
+mod tasks;
+
+#[cfg(feature = "bpf")]
+mod bpf;
+
+pub use follow::{Follower, Met};
+pub use record::{Kind, Raw};
+
+#[cfg(feature = "bpf")]
+pub use bpf::{Mark, RecordError, Recorder};

@@ -1,0 +1,380 @@
+//! Records become a history: who runs on which CPU, and what is added where records are missing.
+//!
+//! The history begins with the first record that says who runs on a CPU. Where a record was lost,
+//! the task that leaves a CPU need not be the one that came; then it came just now.
+
+use std::collections::VecDeque;
+use std::io;
+
+use cpu_model::Class;
+use trace::{CPUS_MAX, Event, Header, RECORDS_MAX, Record, Sink, SwitchState, TASKS_MAX};
+
+use super::record::{Kind, Raw};
+use super::tasks::{IDLE, Tasks};
+
+/// Records that wait for earlier ones. A CPU takes the time of a record before it takes its place
+/// in the buffer, and may be interrupted in between; our choice.
+const HELD: usize = 4096;
+/// Marked functions that a task can be in at once: returns by `longjmp` are never seen.
+const CLASSES_MAX: usize = 64;
+
+/// In the cookie of a probe: the class is in the low byte.
+pub const COOKIE_CLASS: u64 = 0xff;
+/// The marked stretch ends here.
+pub const COOKIE_END: u64 = 0x100;
+/// Stretches nest, as calls of a function and their returns do.
+pub const COOKIE_NESTS: u64 = 0x200;
+
+/// Instructions of its class that a marked function runs per 1000 cycles: one a cycle.
+const RATE_PERMILLE: u32 = 1000;
+
+/// include/linux/preempt.h: in an interrupt, and what no context sets.
+const COUNT_HARDIRQ: u32 = 0x000f_0000;
+const COUNT_NEVER: u32 = 0x7ff0_0000;
+
+/// What the follower met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Met {
+    /// Switches of the history, added ones included.
+    pub switches: u64,
+    /// Switches that were missing and had to be added.
+    pub repaired_switches: u64,
+    /// Register states that follow no switch.
+    pub unmatched_registers: u64,
+    /// Records of the history.
+    pub records: u64,
+    /// Time of slices, and what the kernel accounted in them; the rest was stolen.
+    pub slices_ns: u64,
+    /// See [`Self::slices_ns`].
+    pub runtime_ns: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Cpu {
+    /// Task that runs.
+    current: usize,
+    /// Whether a record said so; before, the CPU counts as idle.
+    known: bool,
+    /// Task that just left, whose registers come next.
+    leaving: Option<usize>,
+}
+
+/// Whether the probe found the preempt count, by what it says about contexts that are known.
+#[derive(Default)]
+struct Contexts {
+    task: bool,
+    wrong: bool,
+}
+
+/// Follows records, and gives out a history.
+pub struct Follower<'s, S> {
+    sink: &'s mut S,
+    held: VecDeque<Raw>,
+    cpus: Vec<Cpu>,
+    tasks: Tasks,
+    contexts: Contexts,
+    threads_per_core: u32,
+    start_ns: Option<u64>,
+    last_ns: u64,
+    met: Met,
+}
+
+impl<'s, S: Sink> Follower<'s, S> {
+    /// Nothing yet. CPU `c` belongs to core `c / threads_per_core`.
+    pub fn new(sink: &'s mut S, threads_per_core: u32) -> Self {
+        Self {
+            sink,
+            held: VecDeque::with_capacity(HELD + 1),
+            cpus: Vec::new(),
+            tasks: Tasks::new(),
+            contexts: Contexts::default(),
+            threads_per_core: threads_per_core.max(1),
+            start_ns: None,
+            last_ns: 0,
+            met: Met::default(),
+        }
+    }
+
+    /// Takes the next record; the times of neighbours may be in disorder.
+    ///
+    /// # Errors
+    /// What the sink fails with.
+    pub fn take(&mut self, raw: Raw) -> io::Result<()> {
+        let later = |held: &Raw| held.time_ns <= raw.time_ns;
+        if self.held.back().is_none_or(later) {
+            self.held.push_back(raw);
+        } else {
+            let at = self.held.partition_point(later);
+            self.held.insert(at, raw);
+        }
+        if self.held.len() <= HELD {
+            return Ok(());
+        }
+        self.held.pop_front().map_or(Ok(()), |raw| self.apply(&raw))
+    }
+
+    /// Whether a history has room for little more.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        // A record gives at most four, and names at most two new tasks.
+        let (records, tasks) = (8 * HELD as u64, 4 * HELD as u64);
+        self.met.records + records >= RECORDS_MAX || self.tasks.seen + tasks >= TASKS_MAX
+    }
+
+    /// Ends the history: `header` has what is known about the machine.
+    ///
+    /// # Errors
+    /// What the sink fails with, and a machine that told nothing.
+    pub fn finish(mut self, mut header: Header) -> io::Result<Met> {
+        while let Some(raw) = self.held.pop_front() {
+            self.apply(&raw)?;
+        }
+        let Some(start_ns) = self.start_ns else {
+            return Err(io::Error::other("the probes told nothing"));
+        };
+        for cpu in 0..self.cpus.len() {
+            let index = self.cpus[cpu].current;
+            self.account(index, self.last_ns, None)?;
+        }
+        header.start_ns = start_ns;
+        header.end_ns = self.last_ns;
+        header.cpus = header.cpus.max(self.cpus.len() as u32);
+        header.tasks = self.tasks.infos();
+        if self.contexts.task && !self.contexts.wrong {
+            header.know_interrupts();
+        }
+        let permille = self.met.runtime_ns.saturating_mul(1000).checked_div(self.met.slices_ns);
+        let counts = [
+            ("repaired_switches", Some(self.met.repaired_switches)),
+            ("runtime_per_wall_permille", permille),
+        ];
+        for (name, count) in counts {
+            if let Some(count) = count {
+                header.facts.insert(name.to_owned(), count.to_string());
+            }
+        }
+        self.sink.finish(&header)?;
+        Ok(self.met)
+    }
+
+    fn apply(&mut self, raw: &Raw) -> io::Result<()> {
+        if raw.cpu >= CPUS_MAX {
+            return Ok(());
+        }
+        if raw.kind == Kind::Running {
+            return self.running(raw);
+        }
+        let listed = raw.kind == Kind::Task;
+        if listed || self.start_ns.is_none() {
+            if raw.description.is_some() {
+                let index = self.tasks.alive(raw.tid);
+                self.tasks.learn(index, raw);
+                self.tasks.get(index).accounted_ns = Some(raw.value);
+            }
+            return Ok(());
+        }
+        self.last_ns = self.last_ns.max(raw.time_ns);
+        if !matches!(raw.kind, Kind::Registers | Kind::Switch) {
+            self.cpu(raw.cpu).leaving = None;
+        }
+        match raw.kind {
+            Kind::Switch => self.switch(raw),
+            Kind::Wake => self.wake(raw),
+            Kind::Migrate => self.migrate(raw),
+            Kind::Fork => self.fork(raw),
+            Kind::Exec => {
+                let index = self.tasks.alive(raw.other);
+                self.tasks.rename(index, raw.tid);
+                self.tasks.learn(index, raw);
+                Ok(())
+            }
+            Kind::Registers => self.registers(raw),
+            Kind::Frequency => {
+                let core = raw.other / self.threads_per_core;
+                let khz = u32::try_from(raw.value).unwrap_or(u32::MAX);
+                if raw.other >= CPUS_MAX {
+                    return Ok(());
+                }
+                self.cpu(raw.other);
+                self.emit(Event::Frequency { core, khz })
+            }
+            Kind::Class => self.class(raw),
+            Kind::Task | Kind::Running => Ok(()),
+        }
+    }
+
+    fn cpu(&mut self, cpu: u32) -> &mut Cpu {
+        if self.cpus.len() <= cpu as usize {
+            self.cpus.resize(cpu as usize + 1, Cpu::default());
+        }
+        &mut self.cpus[cpu as usize]
+    }
+
+    fn emit(&mut self, event: Event) -> io::Result<()> {
+        self.met.records += 1;
+        self.sink.record(&Record { time_ns: self.last_ns, event })
+    }
+
+    /// Who runs on a CPU: the history begins, or ends.
+    fn running(&mut self, raw: &Raw) -> io::Result<()> {
+        if raw.tid != 0 {
+            let count = raw.other;
+            self.contexts.wrong |= count & COUNT_NEVER != 0 || count == 0;
+            self.contexts.task |= count & COUNT_HARDIRQ == 0;
+        }
+        self.last_ns = self.last_ns.max(raw.time_ns);
+        self.start_ns.get_or_insert(self.last_ns);
+        self.cpu(raw.cpu);
+        let index = self.tasks.alive(raw.tid);
+        self.tasks.learn(index, raw);
+        self.occupy(raw.cpu, index)?;
+        let task = self.tasks.get(index);
+        task.accounted_ns.get_or_insert(raw.value);
+        task.accounted_last_ns = raw.value;
+        Ok(())
+    }
+
+    /// Makes `task` the one that runs on `cpu`, if it is not.
+    fn occupy(&mut self, cpu: u32, task: usize) -> io::Result<()> {
+        let Cpu { current, known, .. } = *self.cpu(cpu);
+        if current == task {
+            self.cpu(cpu).known = true;
+            return Ok(());
+        }
+        self.met.repaired_switches += u64::from(known);
+        self.take_away(task)?;
+        self.change(cpu, SwitchState::Blocked, task)
+    }
+
+    /// Lets the CPU on which `task` still counts as running be idle.
+    fn take_away(&mut self, task: usize) -> io::Result<()> {
+        let Some((cpu, _)) = self.tasks.get(task).running else { return Ok(()) };
+        self.met.repaired_switches += 1;
+        self.change(cpu, SwitchState::Runnable, IDLE)
+    }
+
+    fn switch(&mut self, raw: &Raw) -> io::Result<()> {
+        let prev = self.tasks.alive(raw.tid);
+        self.tasks.learn(prev, raw);
+        self.occupy(raw.cpu, prev)?;
+        self.account(prev, self.last_ns, Some(raw.value))?;
+        let next = self.tasks.alive(raw.other);
+        if next == prev {
+            return Ok(());
+        }
+        self.take_away(next)?;
+        let state = match raw {
+            Raw { dead: true, .. } => SwitchState::Dead,
+            Raw { blocked: true, .. } => SwitchState::Blocked,
+            _ => SwitchState::Runnable,
+        };
+        self.change(raw.cpu, state, next)?;
+        self.cpu(raw.cpu).leaving = (prev != IDLE).then_some(prev);
+        Ok(())
+    }
+
+    /// Gives out the switch from whoever runs on `cpu` to `next`.
+    fn change(&mut self, cpu: u32, state: SwitchState, next: usize) -> io::Result<()> {
+        let now_ns = self.last_ns;
+        let here = self.cpu(cpu);
+        let prev = here.current;
+        *here = Cpu { current: next, known: true, leaving: None };
+        if prev != IDLE {
+            let task = self.tasks.get(prev);
+            task.running = None;
+            task.dead |= state == SwitchState::Dead;
+        }
+        if next != IDLE {
+            self.tasks.get(next).running = Some((cpu, now_ns));
+        }
+        self.met.switches += 1;
+        let (prev, next) = (self.tasks.id(prev), self.tasks.id(next));
+        self.emit(Event::Switch { cpu, prev, state, next })
+    }
+
+    /// Gives out what was accounted to a running task, at most what it has run: at the start the
+    /// kernel's account may be a tick behind.
+    fn account(&mut self, index: usize, now_ns: u64, total_ns: Option<u64>) -> io::Result<()> {
+        let task = self.tasks.get(index);
+        let Some((_, since_ns)) = task.running.filter(|_| index != IDLE) else { return Ok(()) };
+        let total_ns = total_ns.unwrap_or(task.accounted_last_ns);
+        let slice_ns = now_ns - since_ns;
+        let before_ns = task.accounted_ns.unwrap_or(total_ns);
+        let ns = total_ns.saturating_sub(before_ns).min(slice_ns);
+        task.accounted_ns = Some(total_ns.max(before_ns));
+        self.met.slices_ns += slice_ns;
+        self.met.runtime_ns += ns;
+        if ns == 0 {
+            return Ok(());
+        }
+        let task = self.tasks.id(index);
+        self.emit(Event::Runtime { task, ns })
+    }
+
+    fn wake(&mut self, raw: &Raw) -> io::Result<()> {
+        let cpu = u32::try_from(raw.value).unwrap_or(u32::MAX);
+        if raw.tid == 0 || cpu >= CPUS_MAX {
+            return Ok(());
+        }
+        self.cpu(cpu);
+        let task = self.tasks.alive(raw.tid);
+        let by = if raw.interrupt { IDLE } else { self.tasks.alive(raw.other) };
+        let (task, by) = (self.tasks.id(task), self.tasks.id(by));
+        self.emit(Event::Wake { task, by, cpu })
+    }
+
+    fn migrate(&mut self, raw: &Raw) -> io::Result<()> {
+        let (from, to) = (u32::try_from(raw.value).unwrap_or(u32::MAX), raw.other);
+        if raw.tid == 0 || from == to || from.max(to) >= CPUS_MAX {
+            return Ok(());
+        }
+        self.cpu(from.max(to));
+        let task = self.tasks.alive(raw.tid);
+        let task = self.tasks.id(task);
+        self.emit(Event::Migrate { task, from, to })
+    }
+
+    fn fork(&mut self, raw: &Raw) -> io::Result<()> {
+        let by = self.tasks.alive(raw.other);
+        let child = self.tasks.begin(raw.tid);
+        self.tasks.learn(child, raw);
+        self.tasks.get(child).accounted_ns = Some(raw.value);
+        let (task, by) = (self.tasks.id(child), self.tasks.id(by));
+        self.emit(Event::Fork { task, by })
+    }
+
+    fn registers(&mut self, raw: &Raw) -> io::Result<()> {
+        let leaving = self.cpu(raw.cpu).leaving.take();
+        // A task that ends gives its registers up without having left.
+        let Some(index) = leaving.filter(|&index| self.tasks.has_tid(index, raw.tid)) else {
+            self.met.unmatched_registers += 1;
+            return Ok(());
+        };
+        let task = self.tasks.id(index);
+        self.emit(Event::Registers { task, xfeatures: raw.value })
+    }
+
+    fn class(&mut self, raw: &Raw) -> io::Result<()> {
+        let index = self.tasks.alive(raw.tid);
+        let class = (raw.value & COOKIE_CLASS) as u8;
+        let classes = &mut self.tasks.get(index).classes;
+        let before = classes.last().copied();
+        let nests = raw.value & COOKIE_NESTS != 0;
+        if raw.value & COOKIE_END != 0 {
+            classes.pop();
+        } else if !nests {
+            classes.clear();
+            classes.push(class);
+        } else if classes.len() < CLASSES_MAX {
+            classes.push(class);
+        }
+        let now = classes.last().copied();
+        if now == before || index == IDLE {
+            return Ok(());
+        }
+        let class = Class::ALL.get(usize::from(now.unwrap_or(0))).copied().unwrap_or_default();
+        let task = self.tasks.id(index);
+        let (rate_permille, stall_permille) = (RATE_PERMILLE, 0);
+        self.emit(Event::Phase { task, class, rate_permille, stall_permille })
+    }
+}

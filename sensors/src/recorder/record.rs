@@ -1,0 +1,159 @@
+//! A record as the BPF program writes it.
+
+/// What a record is about; `enum kind` of `recorder.bpf.c`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A task that exists at the start.
+    Task,
+    /// The task that runs on the record's CPU, at the start and at the end.
+    Running,
+    /// A task left the CPU to `other`.
+    Switch,
+    /// `other` woke a task, whose CPU is `value`.
+    Wake,
+    /// A task goes from the CPU `value` to the CPU `other`.
+    Migrate,
+    /// `other` began a task.
+    Fork,
+    /// A task runs another program; before, its number was `other`.
+    Exec,
+    /// The registers of the task that leaves were saved; `value` is XSTATE_BV.
+    Registers,
+    /// The CPU `other` runs at `value` kHz.
+    Frequency,
+    /// A marked function begins or ends; `value` is the cookie of the probe.
+    Class,
+}
+
+const KINDS: [Kind; 10] = [
+    Kind::Task,
+    Kind::Running,
+    Kind::Switch,
+    Kind::Wake,
+    Kind::Migrate,
+    Kind::Fork,
+    Kind::Exec,
+    Kind::Registers,
+    Kind::Frequency,
+    Kind::Class,
+];
+
+const KERNEL_THREAD: u8 = 1;
+const BLOCKED: u8 = 2;
+const DEAD: u8 = 4;
+const INTERRUPT: u8 = 8;
+
+/// Bytes of a record without the description of a task.
+const SHORT: usize = 32;
+/// Bytes of one with it.
+const LONG: usize = 56;
+
+/// Name and priority of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// Its name, ended by a zero where it is shorter.
+    pub comm: [u8; 16],
+    /// Priority as the kernel counts: 100..=139 are nice levels -20..=19.
+    pub prio: i32,
+}
+
+/// A record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Raw {
+    /// When it happened, by CLOCK_MONOTONIC.
+    pub time_ns: u64,
+    /// Where.
+    pub cpu: u32,
+    /// What.
+    pub kind: Kind,
+    /// By kind; in records that describe a task the ns accounted to it so far.
+    pub value: u64,
+    /// The task it is about.
+    pub tid: u32,
+    /// Its process.
+    pub pid: u32,
+    /// By kind.
+    pub other: u32,
+    /// Whether the task is a thread of the kernel.
+    pub kernel: bool,
+    /// Whether the task that left waits.
+    pub blocked: bool,
+    /// Whether it ended.
+    pub dead: bool,
+    /// Whether an interrupt did it.
+    pub interrupt: bool,
+    /// Name and priority, in records that have them.
+    pub description: Option<Description>,
+}
+
+impl Raw {
+    /// Reads a record; `None` if it is none.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let long = bytes.len() >= LONG;
+        let kind = *KINDS.get(usize::from(*bytes.get(30)?).checked_sub(1)?)?;
+        let flags = *bytes.get(SHORT - 1)?;
+        let description = long.then(|| Description {
+            comm: array(bytes, SHORT),
+            prio: i32::from_ne_bytes(array(bytes, 48)),
+        });
+        Some(Self {
+            time_ns: u64::from_ne_bytes(array(bytes, 0)),
+            value: u64::from_ne_bytes(array(bytes, 8)),
+            tid: u32::from_ne_bytes(array(bytes, 16)),
+            pid: u32::from_ne_bytes(array(bytes, 20)),
+            other: u32::from_ne_bytes(array(bytes, 24)),
+            cpu: u32::from(u16::from_ne_bytes(array(bytes, 28))),
+            kind,
+            kernel: flags & KERNEL_THREAD != 0,
+            blocked: flags & BLOCKED != 0,
+            dead: flags & DEAD != 0,
+            interrupt: flags & INTERRUPT != 0,
+            description,
+        })
+    }
+}
+
+/// `N` bytes from `at` on; the caller has seen that they are there.
+fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    let mut array = [0; N];
+    array.copy_from_slice(&bytes[at..at + N]);
+    array
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fields_of_a_switch_are_where_the_program_puts_them() {
+        let mut bytes = [0; LONG];
+        bytes[0] = 7;
+        bytes[8] = 9;
+        bytes[16] = 11;
+        bytes[20] = 10;
+        bytes[24] = 12;
+        bytes[29] = 1;
+        bytes[30] = 3;
+        bytes[31] = 1 | 2;
+        bytes[32..36].copy_from_slice(b"x265");
+        bytes[48] = 120;
+        let raw = Raw::parse(&bytes).unwrap();
+        assert_eq!((raw.time_ns, raw.value, raw.tid, raw.pid, raw.other), (7, 9, 11, 10, 12));
+        assert_eq!((raw.cpu, raw.kind), (256, Kind::Switch));
+        assert_eq!([raw.kernel, raw.blocked, raw.dead, raw.interrupt], [true, true, false, false]);
+        let description = raw.description.unwrap();
+        assert_eq!((&description.comm[..5], description.prio), (&b"x265\0"[..], 120));
+    }
+
+    #[test]
+    fn short_ones_have_no_name_and_what_is_none_is_refused() {
+        let mut bytes = [0; SHORT];
+        assert_eq!(Raw::parse(&bytes), None);
+        bytes[30] = 8;
+        assert_eq!(Raw::parse(&bytes).unwrap().description, None);
+        bytes[30] = 11;
+        assert_eq!(Raw::parse(&bytes), None);
+        assert_eq!(Raw::parse(&bytes[..31]), None);
+    }
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Which events of the scheduler happened, as fixed records in one ring buffer.
+ *
+ * Reads the few fields of the kernel that are declared below, relocated by BTF to where the
+ * running kernel has them. Each program reserves one record, fills it and is done: no loops, no
+ * strings, no addresses. Nobody is woken by a record; the reader comes by in time.
+ *
+ * Needs Linux 5.11 (bpf_get_current_task_btf); marks of functions need 5.15 (cookies of probes).
+ */
+typedef unsigned char __u8;
+typedef signed char __s8;
+typedef unsigned short __u16;
+typedef short __s16;
+typedef unsigned int __u32;
+typedef int __s32;
+typedef unsigned long long __u64;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+
+/* What bpf_helpers.h expects from the kernel's interface (include/uapi/linux/bpf.h, 6.18). */
+enum { BPF_MAP_TYPE_RINGBUF = 27 };
+enum { BPF_RB_NO_WAKEUP = 1 };
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#define RELOCATED __attribute__((preserve_access_index))
+
+struct rq;
+
+struct cfs_rq {
+	struct rq *rq;
+} RELOCATED;
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+	__u64 sum_exec_runtime;
+} RELOCATED;
+
+struct thread_info {
+	__u32 cpu;
+} RELOCATED;
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
+	unsigned int flags;
+	int normal_prio;
+	struct sched_entity se;
+	int pid;
+	int tgid;
+	char comm[16];
+} RELOCATED;
+
+/* Names that fields had: `state` until 5.13, `cpu` until 5.15. */
+struct task_struct___old {
+	long state;
+	unsigned int cpu;
+} RELOCATED;
+
+/* With PREEMPT_RT a task counts its softirqs itself. */
+struct task_struct___rt {
+	int softirq_disable_cnt;
+} RELOCATED;
+
+struct xstate_header {
+	__u64 xfeatures;
+} RELOCATED;
+
+struct xregs_state {
+	struct xstate_header header;
+} RELOCATED;
+
+union fpregs_state {
+	struct xregs_state xsave;
+} RELOCATED;
+
+struct fpstate {
+	union fpregs_state regs;
+} RELOCATED;
+
+struct fpu {
+	struct fpstate *fpstate;
+} RELOCATED;
+
+/* Until 5.15. */
+struct fpu___old {
+	union fpregs_state state;
+} RELOCATED;
+
+struct bpf_iter__task {
+	struct task_struct *task;
+} RELOCATED;
+
+/* include/linux/preempt.h, the same from 5.11 to 6.18 */
+#define SERVING_SOFTIRQ 0x00000100
+#define HARDIRQ_OR_NMI 0x00ff0000
+
+/* include/linux/sched.h */
+#define PF_KTHREAD 0x00200000
+#define TASK_DEAD 0x00000080
+
+/* Kinds of records, and flags; src/recorder/record.rs has the same. */
+enum kind {
+	KIND_TASK = 1,
+	KIND_RUNNING,
+	KIND_SWITCH,
+	KIND_WAKE,
+	KIND_MIGRATE,
+	KIND_FORK,
+	KIND_EXEC,
+	KIND_REGISTERS,
+	KIND_FREQUENCY,
+	KIND_CLASS,
+};
+
+enum flag {
+	FLAG_KERNEL_THREAD = 1,
+	FLAG_BLOCKED = 2,
+	FLAG_DEAD = 4,
+	FLAG_INTERRUPT = 8,
+};
+
+struct short_record {
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 value; /* by kind: ns accounted, register state, kHz, class, CPU */
+	__u32 tid;
+	__u32 pid;
+	__u32 other; /* by kind: the next task, waker, parent, CPU */
+	__u16 cpu;
+	__u8 kind;
+	__u8 flags;
+};
+
+struct task_record {
+	struct short_record head;
+	__u64 comm[2];
+	__s32 prio;
+	__u32 unused;
+};
+
+_Static_assert(sizeof(struct short_record) == 32, "as the reader expects");
+_Static_assert(sizeof(struct task_record) == 56, "as the reader expects");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 16 << 20);
+} records SEC(".maps");
+
+/* What the reader knows about this kernel. */
+const volatile struct kernel {
+	/*
+	 * From a CPU's `runqueues` to its preempt count, both per-CPU variables; 0: unknown. (By
+	 * name the kernel finds the count only if it was built with KALLSYMS_ALL.)
+	 */
+	__s64 preempt_count;
+	/* Whether sched_switch passes the state of the task that leaves (from 5.19). */
+	__u8 state_given;
+} kernel;
+
+/* Records for which there was no room. Written by every CPU. */
+__u64 lost;
+
+static __always_inline void *reserve(__u64 size, __u8 kind)
+{
+	struct short_record *record = bpf_ringbuf_reserve(&records, size, 0);
+
+	if (!record) {
+		__sync_fetch_and_add(&lost, 1);
+		return 0;
+	}
+	record->time_ns = bpf_ktime_get_ns();
+	record->value = 0;
+	record->tid = 0;
+	record->pid = 0;
+	record->other = 0;
+	record->cpu = bpf_get_smp_processor_id();
+	record->kind = kind;
+	record->flags = 0;
+	return record;
+}
+
+static __always_inline int submit(void *record)
+{
+	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* A record about `task` with its name and the time accounted to it. */
+static __always_inline struct task_record *describe(struct task_struct *task, __u8 kind)
+{
+	struct task_record *record = reserve(sizeof(*record), kind);
+
+	if (!record)
+		return 0;
+	record->head.value = task->se.sum_exec_runtime;
+	record->head.tid = task->pid;
+	record->head.pid = task->tgid;
+	record->head.flags = task->flags & PF_KTHREAD ? FLAG_KERNEL_THREAD : 0;
+	record->comm[0] = *(__u64 *)&task->comm[0];
+	record->comm[1] = *(__u64 *)&task->comm[8];
+	record->prio = task->normal_prio;
+	record->unused = 0;
+	return record;
+}
+
+static __always_inline __u32 cpu_of(struct task_struct *task)
+{
+	struct task_struct___old *old = (void *)task;
+
+	return bpf_core_field_exists(old->cpu) ? old->cpu : task->thread_info.cpu;
+}
+
+/* The preempt count of this CPU; 0 where it cannot be found. */
+static __always_inline int preempt_count(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	int count = 0;
+
+	if (!kernel.preempt_count || !bpf_core_field_exists(task->se.cfs_rq->rq))
+		return 0;
+	bpf_probe_read_kernel(&count, sizeof(count),
+			      (void *)task->se.cfs_rq->rq + kernel.preempt_count);
+	return count;
+}
+
+/* Whether an interrupt runs here, as ftrace's column of flags would say. */
+static __always_inline __u8 context(void)
+{
+	int count = preempt_count();
+	int softirqs = count;
+
+	if (bpf_core_field_exists(((struct task_struct___rt *)0)->softirq_disable_cnt)) {
+		struct task_struct___rt *task = (void *)bpf_get_current_task_btf();
+
+		softirqs = task->softirq_disable_cnt;
+	}
+	return count & HARDIRQ_OR_NMI || softirqs & SERVING_SOFTIRQ ? FLAG_INTERRUPT : 0;
+}
+
+/* Every task that there is, once at the start. */
+SEC("iter/task")
+int list_task(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	struct task_record *record;
+
+	if (!task)
+		return 0;
+	record = describe(task, KIND_TASK);
+	return record ? submit(record) : 0;
+}
+
+/*
+ * Who runs on a CPU; the reader lets it run there, at the start and at the end. `other` is the
+ * preempt count, by which the reader judges whether it was found.
+ */
+SEC("raw_tp")
+int say_running(void *ctx)
+{
+	struct task_record *record = describe(bpf_get_current_task_btf(), KIND_RUNNING);
+
+	if (!record)
+		return 0;
+	record->head.other = preempt_count();
+	return submit(record);
+}
+
+SEC("tp_btf/sched_switch")
+int on_switch(__u64 *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1];
+	struct task_struct *next = (void *)ctx[2];
+	struct task_struct___old *old = (void *)prev;
+	struct task_record *record = describe(prev, KIND_SWITCH);
+	__u32 state;
+
+	if (!record)
+		return 0;
+	if (kernel.state_given)
+		state = ctx[3];
+	else if (bpf_core_field_exists(prev->__state))
+		state = prev->__state;
+	else
+		state = old->state;
+	if (state & TASK_DEAD)
+		record->head.flags |= FLAG_DEAD;
+	else if (state && !(ctx[0] & 1))
+		record->head.flags |= FLAG_BLOCKED;
+	record->head.other = next->pid;
+	return submit(record);
+}
+
+static __always_inline int wake(struct task_struct *task)
+{
+	struct short_record *record = reserve(sizeof(*record), KIND_WAKE);
+
+	if (!record)
+		return 0;
+	record->tid = task->pid;
+	record->pid = task->tgid;
+	record->other = bpf_get_current_pid_tgid();
+	record->value = cpu_of(task);
+	record->flags = context();
+	return submit(record);
+}
+
+SEC("tp_btf/sched_waking")
+int on_waking(__u64 *ctx)
+{
+	return wake((void *)ctx[0]);
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int on_wakeup_new(__u64 *ctx)
+{
+	return wake((void *)ctx[0]);
+}
+
+SEC("tp_btf/sched_migrate_task")
+int on_migrate(__u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct short_record *record = reserve(sizeof(*record), KIND_MIGRATE);
+
+	if (!record)
+		return 0;
+	record->tid = task->pid;
+	record->pid = task->tgid;
+	record->value = cpu_of(task);
+	record->other = ctx[1];
+	return submit(record);
+}
+
+SEC("tp_btf/sched_process_fork")
+int on_fork(__u64 *ctx)
+{
+	struct task_struct *parent = (void *)ctx[0];
+	struct task_record *record = describe((void *)ctx[1], KIND_FORK);
+
+	if (!record)
+		return 0;
+	record->head.other = parent->pid;
+	return submit(record);
+}
+
+/* A thread that is not the first takes over the number of the process: `other` was its own. */
+SEC("tp_btf/sched_process_exec")
+int on_exec(__u64 *ctx)
+{
+	struct task_record *record = describe((void *)ctx[0], KIND_EXEC);
+
+	if (!record)
+		return 0;
+	record->head.other = ctx[1];
+	return submit(record);
+}
+
+/* The registers of the running task were saved: it leaves. */
+SEC("tp_btf/x86_fpu_regs_deactivated")
+int on_registers(__u64 *ctx)
+{
+	struct fpu *fpu = (void *)ctx[0];
+	struct fpu___old *old = (void *)fpu;
+	struct short_record *record = reserve(sizeof(*record), KIND_REGISTERS);
+
+	if (!record)
+		return 0;
+	record->tid = bpf_get_current_pid_tgid();
+	if (bpf_core_field_exists(fpu->fpstate))
+		record->value = fpu->fpstate->regs.xsave.header.xfeatures;
+	else
+		record->value = old->state.xsave.header.xfeatures;
+	return submit(record);
+}
+
+SEC("tp_btf/cpu_frequency")
+int on_frequency(__u64 *ctx)
+{
+	struct short_record *record = reserve(sizeof(*record), KIND_FREQUENCY);
+
+	if (!record)
+		return 0;
+	record->value = (__u32)ctx[0];
+	record->other = (__u32)ctx[1];
+	return submit(record);
+}
+
+/* A marked function begins or ends; which, and its class, is in the cookie of the probe. */
+SEC("uprobe")
+int on_mark(void *ctx)
+{
+	struct short_record *record = reserve(sizeof(*record), KIND_CLASS);
+
+	if (!record)
+		return 0;
+	record->tid = bpf_get_current_pid_tgid();
+	record->value = bpf_get_attach_cookie(ctx);
+	return submit(record);
+}
+
+char _license[] SEC("license") = "Dual MIT/GPL";
