@@ -1,5 +1,6 @@
 //! The `evenkeel` command.
 
+mod characterize;
 mod compare;
 mod cpu;
 mod doctor;
@@ -23,6 +24,7 @@ const BAD_INPUT: u8 = 2;
 
 const EXAMPLES: &str = "\
 Examples:
+  evenkeel characterize
   evenkeel compare parsec-x265 --page out.html
   evenkeel compare my-scenario.toml --scheduler eevdf,fair-isolation
   evenkeel trace import recording.txt -o recording.ektrace
@@ -45,6 +47,8 @@ enum Verb {
     Compare(compare::Args),
     /// One run: history and metrics.
     Simulate(simulate::Args),
+    /// Is this machine affected?
+    Characterize(characterize::Args),
     /// CPU tables.
     Cpu(cpu::Args),
     /// Recordings and histories.
@@ -102,6 +106,7 @@ fn main() -> ExitCode {
     let result = match arguments.verb {
         Verb::Compare(args) => compare::run(args),
         Verb::Simulate(args) => simulate::run(args),
+        Verb::Characterize(args) => characterize::run(args),
         Verb::Cpu(args) => cpu::run(args),
         Verb::Doctor(args) => doctor::run(args),
         Verb::Trace(args) => trace_verbs::run(args),
