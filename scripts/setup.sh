@@ -124,6 +124,8 @@ find_missing_for_test() {
     python_works || lack python3-minimal libpython3-stdlib
     clang_works || lack clang
     has zstd || lack zstd
+    has trace-cmd || lack trace-cmd
+    python3 -c 'import ensurepip' 2>/dev/null || lack python3-venv
 }
 
 # --- Getting it --------------------------------------------------------------

@@ -4,6 +4,7 @@
 //! `EVENKEEL_CASES` asks for more cases than a run of all tests has time for.
 
 mod case;
+mod exports;
 mod fingerprint;
 mod golden;
 mod licenses;

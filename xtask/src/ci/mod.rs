@@ -6,6 +6,7 @@
 
 mod cargo;
 mod checker;
+mod exports;
 mod install;
 mod page;
 
@@ -46,6 +47,7 @@ const STEPS: &[Step] = &[
     Step { name: "docs", claim: "the documentation builds without a warning", run: cargo::docs },
     Step { name: "proof", claim: "no policy function misbehaves on any input", run: check_proof },
     Step { name: "checker", claim: "the independent checker agrees", run: checker::check },
+    Step { name: "exports", claim: "others read our exports as we mean them", run: exports::check },
     Step {
         name: "install",
         claim: "it installs, explains itself and goes away",

@@ -1,0 +1,81 @@
+"""What others read in exports, and that a difference is found for what it is."""
+
+import copy
+import unittest
+
+import exports
+from tests.build import header, in_time, license, switch, wake
+
+REPORT = """cpus=2
+          <idle>-0     [000]     0.000000000: sched_waking:         comm=a b pid=1 prio=121 target_cpu=000
+          <idle>-0     [000]     0.000000000: sched_wakeup:         comm=a b pid=1 prio=121 target_cpu=000
+          <idle>-0     [000]     0.000000010: sched_switch:         prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a b next_pid=1 next_prio=121
+             a b-1     [000]     0.000000020: license:              core=0 level=2 rate_permille=1000
+             a b-1     [000]     0.000000030: decision:             victim=1 culprit=0 slice_ns=20 refund_ns=5 bill_ns=0
+             a b-1     [000]     0.000000030: sched_switch:         prev_comm=a b prev_pid=1 prev_prio=121 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120
+          <idle>-0     [001]     0.000000070: sched_waking:         comm=a b pid=1 prio=121 target_cpu=001
+          <idle>-0     [001]     0.000000090: sched_switch:         prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a b next_pid=1 next_prio=121
+"""
+PROFILE = """
+task: <idle>-0
+  Event: sched_switch:R (2) Total: 60 Avg: 30 Max: 60(ts:0.000000) Min:60(ts:0.000000)
+
+task: a b-1
+  Event: sched_switch:S (1) Total: 40 Avg: 40 Max: 40(ts:0.000000) Min:40(ts:0.000000)
+  Event: sched_wakeup:0x1 (1) Total: 20 Avg: 20 Max: 20(ts:0.000000) Min:20(ts:0.000000)
+  Event: sched_waking:0x0 (2)
+"""
+
+
+def ours():
+    head = header(100, 1, cpus=2, threads=1, package=2)
+    head["tasks"][0].update(comm="a b", nice=1)
+    decision = {
+        "t": 30, "e": "decision", "cpu": 0, "victim": 1, "culprit": 0, "slice_ns": 20,
+        "refund_ns": 5, "bill_ns": 0,
+    }
+    second = {**wake(70, 1), "cpu": 1}
+    return head, in_time([
+        wake(0, 1), switch(10, 0, 0, 1), license(20, 0, 2), decision,
+        switch(30, 0, 1, 0, "blocked"), second, switch(90, 1, 0, 1),
+    ])
+
+
+def found(head, records):
+    seen, _ = exports.of_report(REPORT.splitlines())
+    differences = exports.of_history(head, records, 15).differences(seen, head["end_ns"])
+    return {words.split(":")[0] for words in differences}
+
+
+class Report(unittest.TestCase):
+    def test_what_agrees_agrees(self):
+        self.assertEqual(found(*ours()), set())
+
+    def test_each_difference_is_found(self):
+        def changed(index, **fields):
+            head, records = copy.deepcopy(ours())
+            records[index].update(fields)
+            return found(head, records)
+
+        self.assertEqual(changed(0, t=1), {"wake-ups"})
+        self.assertEqual(changed(1, t=11), {"switches", "run times"})
+        self.assertEqual(changed(4, state="runnable"), {"switches"})
+        self.assertEqual(changed(2, level=1), {"levels"})
+        self.assertEqual(changed(3, refund_ns=6), {"decisions"})
+        head, records = copy.deepcopy(ours())
+        head["tasks"][0].update(comm="a", nice=0)
+        self.assertEqual(found(head, records), {"names", "priorities"})
+
+    def test_intervals_are_those_of_the_profile(self):
+        _, order = exports.of_report(REPORT.splitlines())
+        profile = exports.of_profile(PROFILE.splitlines())
+        self.assertEqual(exports.intervals(order), profile)
+        self.assertEqual(profile, {(1, "sched_switch:S"): (1, 40), (1, "sched_wakeup:0x1"): (1, 20)})
+
+    def test_a_line_that_is_not_as_expected_is_named(self):
+        with self.assertRaises(exports.BadInput):
+            exports.of_report([REPORT.splitlines()[1].replace("prio=121", "prio=x")])
+
+
+if __name__ == "__main__":
+    unittest.main()

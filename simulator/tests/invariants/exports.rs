@@ -1,0 +1,94 @@
+//! What we export of a simulated history, we read back.
+//!
+//! With `EVENKEEL_EXPORTS` naming a folder, every history and its exports are left there for
+//! `checker/exports.py`, which lets programs of others read them.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use trace::{Event, History, Record, export, import};
+
+use crate::for_each_case;
+
+#[test]
+fn every_export_of_a_run_comes_back() {
+    let folder = std::env::var_os("EVENKEEL_EXPORTS");
+    for_each_case("exports::every_export_of_a_run_comes_back", 200, |case| {
+        let outcome = case.run().map_err(|error| error.to_string())?;
+        let history = outcome.history.ok_or("there is no history")?;
+        file_comes_back(&history)?;
+        text_comes_back(&history)?;
+        let Some(folder) = &folder else { return Ok(()) };
+        let name = format!("{:016x}", case.config.seed);
+        keep(&history, &Path::new(folder).join(name)).map_err(|error| error.to_string())
+    });
+}
+
+fn file_comes_back(history: &History) -> Result<(), String> {
+    let file = history.write(Vec::new()).map_err(|error| error.to_string())?;
+    let read = History::read(&file[..]).map_err(|error| error.to_string())?;
+    if read == *history { Ok(()) } else { Err("the file says something else".to_owned()) }
+}
+
+fn text_comes_back(history: &History) -> Result<(), String> {
+    if !history.records.iter().any(|record| matches!(record.event, Event::Switch { .. })) {
+        return Ok(());
+    }
+    let mut text = Vec::new();
+    export::ftrace(history, &mut text).map_err(|error| error.to_string())?;
+    let (read, report) =
+        import::perf_script_history(&text[..]).map_err(|error| error.to_string())?;
+    if report.repaired_switches + report.unreadable + report.reordered_lines > 0 {
+        return Err(format!("the text needs repairs: {report:?}"));
+    }
+    let expected = carried(history);
+    let differ = expected.iter().zip(&read.records).find(|(ours, theirs)| ours != theirs);
+    if let Some((ours, theirs)) = differ {
+        return Err(format!("{ours:?} comes back as {theirs:?}"));
+    }
+    let (ours, theirs) = (&history.header, &read.header);
+    let sizes = [
+        (expected.len() as u64, read.records.len() as u64),
+        (ours.start_ns, theirs.start_ns),
+        (ours.end_ns, theirs.end_ns),
+        (ours.cpus.into(), theirs.cpus.into()),
+    ];
+    if let Some((ours, theirs)) = sizes.into_iter().find(|(ours, theirs)| ours != theirs) {
+        return Err(format!("{ours} comes back as {theirs}"));
+    }
+    let known: BTreeMap<u32, (&str, i8)> =
+        ours.tasks.iter().map(|task| (task.tid, (&task.comm[..], task.nice))).collect();
+    let other = theirs.tasks.iter().find(|task| known[&task.tid] != (&task.comm, task.nice));
+    other.map_or(Ok(()), |task| Err(format!("{:?} comes back as {task:?}", known[&task.tid])))
+}
+
+/// What the importer reads: events of the kernel, frequencies by CPU.
+fn carried(history: &History) -> Vec<Record> {
+    let threads = history.header.threads_per_core.unwrap_or(1);
+    let mut carried = Vec::new();
+    for record in &history.records {
+        match record.event {
+            Event::Frequency { core, khz } => {
+                let cpus = core * threads..(core + 1) * threads;
+                let event = |core| Event::Frequency { core, khz };
+                let time_ns = record.time_ns;
+                carried.extend(cpus.map(|cpu| Record { time_ns, event: event(cpu) }));
+            }
+            Event::License { .. }
+            | Event::Decision { .. }
+            | Event::Phase { .. }
+            | Event::Overhead { .. } => {}
+            _ => carried.push(record.clone()),
+        }
+    }
+    carried
+}
+
+fn keep(history: &History, stem: &Path) -> io::Result<()> {
+    let file = |extension| File::create(stem.with_extension(extension)).map(io::BufWriter::new);
+    history.write(file("ektrace")?)?;
+    export::perfetto(history, file("pftrace")?)?;
+    export::trace_dat(history, file("dat")?)
+}

@@ -1,0 +1,75 @@
+//! Do programs that we did not write read in our exports what the histories say?
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use anyhow::Result;
+
+use super::Done;
+use crate::command::{evenkeel, find, program, run, target};
+
+/// Version of the package with Perfetto's descriptors.
+const PERFETTO: &str = "0.59.1";
+
+/// Scenario, scheduler and sensors: with decisions, siblings, idle CPUs, thousands of switches.
+const RUNS: &[(&str, &str, &str)] = &[
+    ("light512", "fair-isolation", "d7"),
+    ("amx-inference", "fair-relative", "truth"),
+    ("parsec-x265-two-cores", "fair-isolation", "truth"),
+    ("half-load", "eevdf", "d7"),
+];
+
+/// Exports some runs and lets `checker/exports.py` compare what others read in them.
+pub fn check() -> Result<Done> {
+    for tool in ["python3", "zstd", "trace-cmd"] {
+        if find(&[tool]).is_none() {
+            return Ok(Done::Skipped(format!("no {tool} here")));
+        }
+    }
+    let Some(python) = python_with_perfetto() else {
+        let why = "Python's package perfetto is neither here nor to be had";
+        return Ok(Done::Skipped(why.to_string()));
+    };
+    let evenkeel = evenkeel()?;
+    let folder = target().join("exports");
+    fs::create_dir_all(&folder)?;
+    let mut histories = Vec::new();
+    for &(scenario, scheduler, sensors) in RUNS {
+        let history = folder.join(format!("{scenario}-{scheduler}.ektrace"));
+        let mut simulate = program(&evenkeel.to_string_lossy());
+        simulate.args(["simulate", scenario, "--scheduler", scheduler, "--sensors", sensors]);
+        run(simulate.arg("-o").arg(&history).stdout(Stdio::null()))?;
+        for (format, extension) in [("perfetto", "pftrace"), ("trace-dat", "dat")] {
+            run(program(&evenkeel.to_string_lossy())
+                .args(["trace", "export", "--format", format])
+                .arg(&history)
+                .arg("-o")
+                .arg(history.with_extension(extension)))?;
+        }
+        histories.push(history);
+    }
+    run(program(&python.to_string_lossy()).arg("checker/exports.py").args(&histories))?;
+    Ok(Done::Passed)
+}
+
+/// A Python that has the package: the environment made for it, which is made where it lacks.
+fn python_with_perfetto() -> Option<PathBuf> {
+    let folder = target().join(format!("perfetto-{PERFETTO}"));
+    let python = folder.join("bin/python");
+    if has_perfetto(&python) {
+        return Some(python);
+    }
+    run(program("python3").args(["-m", "venv", "--clear"]).arg(&folder)).ok()?;
+    let package = format!("perfetto=={PERFETTO}");
+    run(program(&python.to_string_lossy()).args(["-m", "pip", "install", "--quiet", &package]))
+        .ok()?;
+    has_perfetto(&python).then_some(python)
+}
+
+fn has_perfetto(python: &Path) -> bool {
+    const IMPORT: &str = "import perfetto.protos.perfetto.trace.perfetto_trace_pb2";
+    let mut command = program(&python.to_string_lossy());
+    command.args(["-c", IMPORT]).stderr(Stdio::null());
+    python.is_file() && run(&mut command).is_ok()
+}
