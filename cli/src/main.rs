@@ -11,6 +11,7 @@ mod run_options;
 mod simulate;
 mod terminal;
 mod trace_verbs;
+mod trial;
 
 use std::process::ExitCode;
 
@@ -55,6 +56,8 @@ enum Verb {
     Trace(trace_verbs::Args),
     /// What this machine offers, and how to get what it lacks.
     Doctor(doctor::Args),
+    /// Real victims and culprits on this machine, and what the model says of them.
+    Trial(trial::Args),
     /// Manual pages and completions.
     Generate(generate::Args),
 }
@@ -110,6 +113,7 @@ fn main() -> ExitCode {
         Verb::Cpu(args) => cpu::run(args),
         Verb::Doctor(args) => doctor::run(args),
         Verb::Trace(args) => trace_verbs::run(args),
+        Verb::Trial(args) => trial::run(&args),
         Verb::Generate(args) => generate::run(args),
     };
     match result {

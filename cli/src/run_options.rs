@@ -9,7 +9,7 @@ use simulator::{
 };
 
 /// Two compute-bound threads of a core get 1.25 times the throughput of one; our choice.
-const SMT_SHARE_PERMILLE: u32 = 625;
+pub const SMT_SHARE_PERMILLE: u32 = 625;
 
 /// A run of an hour: whoever needs more has asked for something else than they meant.
 const EVENTS_MAX: u64 = 10_000_000_000;
@@ -167,7 +167,7 @@ pub const SCHEDULERS: [&str; 6] =
 
 /// Costs in reference time, all our choice: a switch 1.5 us, a trap 1 us, a migration 2 us and
 /// 40 ns for each KiB of working set (25 GB/s), twice that from another package.
-const COSTS: Costs = Costs {
+pub const COSTS: Costs = Costs {
     switch_ns: 1_500,
     trap_ns: 1_000,
     migration_ns: 2_000,

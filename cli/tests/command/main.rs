@@ -11,3 +11,4 @@ mod pipes;
 mod recording;
 mod repeatable;
 mod results;
+mod trial;
