@@ -173,6 +173,7 @@ pub const COSTS: Costs = Costs {
     migration_ns: 2_000,
     migration_ns_per_kib: 40,
     remote_package_factor: 2,
+    idle_exit_ns: 0,
 };
 
 impl RunOptions {
@@ -227,6 +228,7 @@ impl RunOptions {
     ) -> Config {
         Config {
             scheduler,
+            slice_factor: 1,
             sensors: sensors.set(),
             sensor_faults: SensorFaults {
                 counter_noise_permille: self.counter_noise,

@@ -4,11 +4,12 @@ mod marks;
 mod print;
 #[cfg(feature = "record")]
 mod record;
+mod validate;
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::{Subcommand, ValueEnum};
 use trace::Glob;
 
@@ -35,6 +36,14 @@ Example:
       -F comm,pid,tid,cpu,time,event,trace > rec.txt
   evenkeel trace import rec.txt -o rec.ektrace
 How to record: evenkeel trace --help.";
+
+const VALIDATE: &str = "\
+A recording is replayed under the model of its scheduler: its tasks do the recorded work, and the
+model decides who runs where and when. The table has what was recorded beside what came of it, by
+program. The same replay under two models known to be wrong (slices four times as long, and first
+come, first served) shows which figures tell schedulers apart: those that both wrong models hit as
+well say nothing about the model. Recordings that show interrupts (evenkeel trace --help) are
+replayed with the right wakers.";
 
 /// Recordings and histories.
 #[derive(clap::Args)]
@@ -82,11 +91,9 @@ enum Action {
     },
     /// Which register states each program left its CPUs with
     Marks(marks::Args),
-    /// Says whether a history is sound
-    Validate {
-        /// The history
-        file: PathBuf,
-    },
+    /// Says whether a history is sound, and how near a model of its scheduler comes to it
+    #[command(after_help = VALIDATE)]
+    Validate(validate::Args),
     /// Writes a history in a form that other tools open
     Export {
         /// The history
@@ -140,7 +147,7 @@ pub fn run(args: Args) -> Result<()> {
             }
             terminal::print(&print::info(&info, top))
         }
-        Action::Validate { file } => validate(&file),
+        Action::Validate(args) => validate::run(&args),
         Action::Export { file, format, output } => {
             let history = files::history(&file)?;
             files::write_with(&output, |out| {
@@ -159,17 +166,6 @@ pub fn run(args: Args) -> Result<()> {
             files::write_with(&output, |out| Ok(history.write(out).map(|_| ())?))
         }
     }
-}
-
-fn validate(path: &Path) -> Result<()> {
-    let problems = trace::validate(&files::history(path)?);
-    for problem in &problems {
-        terminal::print(&format!("{}: {problem}\n", path.display()))?;
-    }
-    if problems.is_empty() {
-        return terminal::print(&format!("{}: sound\n", path.display()));
-    }
-    bail!("{}: {} problems", path.display(), problems.len())
 }
 
 fn import(path: &Path, output: &Path, json: Option<&Path>) -> Result<()> {

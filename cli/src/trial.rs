@@ -181,6 +181,7 @@ fn predict(
     };
     let config = Config {
         scheduler,
+        slice_factor: 1,
         sensors: SensorSet::Truth,
         sensor_faults: SensorFaults::default(),
         seed: args.seed,

@@ -10,6 +10,7 @@ mod comparison;
 mod grid;
 mod metrics;
 mod page;
+mod reality;
 mod rows;
 mod run;
 mod sample;
@@ -25,6 +26,9 @@ pub use claims::{Claimed, Published};
 pub use compare::compare;
 pub use comparison::{Comparison, CostTable, LossEntry, Parameter, Run, SCHEMA, Task, WakeLatency};
 pub use page::{Gantt, bars_svg, page};
+pub use reality::{
+    Figure, RealityError, Row, Validation, Verdict, against_recording, reality_table,
+};
 pub use rows::csv;
 pub use sample::{Replicates, ReportError, Sample, Setup};
 pub use summary::history_summary;

@@ -17,7 +17,7 @@ mod workload;
 pub use claim::{Claim, Figure, METRICS};
 pub use embedded::{by_name, names};
 pub use error::{SCHEMA, ScenarioError};
-pub use replay::{ReplayError, ReplayOptions, ReplayReport, from_recording};
+pub use replay::{Repetition, ReplayError, ReplayOptions, ReplayReport, from_recording, repeat};
 pub use scenario::{CPUS_MAX, Case, ForegroundMode, MachineDefaults, Run, Scenario, THREADS_MAX};
 pub use workload::{
     Application, Barrier, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload,

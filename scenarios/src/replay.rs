@@ -8,6 +8,7 @@
 //! Because every wait is paired with a wake that was recorded earlier, and each semaphore has one
 //! waiting thread, no order of execution can deadlock, however incomplete the recording is.
 
+mod repeat;
 mod timeline;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,13 +18,15 @@ use trace::{History, TaskInfo};
 
 use crate::scenario::{CPUS_MAX, THREADS_MAX};
 use crate::workload::{Application, CpuSet, Machine, Role, Step, Thread, Workload};
-use timeline::{Timeline, Track};
+pub use repeat::{Repetition, repeat};
+use timeline::{Clock, Timeline, Track};
 
 /// An application with less than one in so many of the CPU time of all is a minor one; our choice.
 const MINOR_ONE_IN: u64 = 200;
 
 /// Longest work without a wait; the simulator counts it in parts of 2^-20 ns.
 const PIECE_HOURS_MAX: u64 = 1;
+const NS_PER_HOUR: u64 = 3_600_000_000_000;
 
 /// How to read a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,12 +127,17 @@ pub fn from_recording(
     history: &History,
     options: &ReplayOptions,
 ) -> Result<(Workload, ReplayReport), ReplayError> {
-    let machine = machine(history, options)?;
+    let cpus = options.cpus.unwrap_or(history.header.cpus);
+    let machine = Machine {
+        turbo_cores: options.turbo_cores,
+        ..machine(history, cpus, options.threads_per_core)?
+    };
     let replayed: Vec<&TaskInfo> = (history.header.tasks.iter())
         .filter(|task| task.tid != 0 && (options.kernel_threads || !task.kernel))
         .collect();
     let tids = replayed.iter().map(|task| task.tid);
-    let timeline = Timeline::follow(history, tids, options.recorded_khz);
+    let clock = Clock::Told { otherwise: options.recorded_khz };
+    let timeline = Timeline::follow(history, tids, clock);
     let mut report = ReplayReport {
         recorded_ns: history.header.end_ns.saturating_sub(history.header.start_ns),
         dependencies: timeline.dependencies,
@@ -182,15 +190,14 @@ pub fn from_recording(
     Ok((workload, report))
 }
 
-/// The recorded machine, or one of as many CPUs as asked for.
-fn machine(history: &History, options: &ReplayOptions) -> Result<Machine, ReplayError> {
+/// The recorded machine with that many CPUs, and threads of a core where it does not say.
+fn machine(history: &History, cpus: u32, threads: u32) -> Result<Machine, ReplayError> {
     let header = &history.header;
-    let cpus = options.cpus.unwrap_or(header.cpus);
     if !(1..=CPUS_MAX).contains(&cpus) {
         return Err(ReplayError::Cpus(cpus));
     }
     let divides = |whole: u32| move |part: &u32| *part > 0 && whole.is_multiple_of(*part);
-    let given = header.threads_per_core.unwrap_or(options.threads_per_core);
+    let given = header.threads_per_core.unwrap_or(threads);
     let threads_per_core = Some(given).filter(divides(cpus)).unwrap_or(1);
     let cores = cpus / threads_per_core;
     let cores_per_package = header.cores_per_package.filter(divides(cores)).unwrap_or(cores);
@@ -198,7 +205,7 @@ fn machine(history: &History, options: &ReplayOptions) -> Result<Machine, Replay
         packages: cores / cores_per_package,
         cores_per_package,
         threads_per_core,
-        turbo_cores: options.turbo_cores,
+        turbo_cores: None,
         turbo: true,
     })
 }
@@ -220,7 +227,6 @@ fn take_off_stolen(track: &mut Track) -> u64 {
 
 /// Hours of the longest piece of work, where it is too long.
 fn too_long(track: &Track) -> Option<u64> {
-    const NS_PER_HOUR: u64 = 3_600_000_000_000;
     let longest_ns = track.longest_ns;
     (longest_ns > PIECE_HOURS_MAX * NS_PER_HOUR).then(|| longest_ns.div_ceil(NS_PER_HOUR))
 }

@@ -14,6 +14,9 @@ pub enum Scheduler {
         /// Whether every queue is looked at on each pick.
         interactive: bool,
     },
+    /// First come, first served from one queue; nothing preempts. No kernel does this: a measure
+    /// for what a figure says about the others.
+    Fifo,
     /// Virtual time over shared queues (the baseline of D 7.5), with or without compensation.
     Fair {
         /// What compensation does.
@@ -31,6 +34,7 @@ impl Scheduler {
             Self::Cfs => "cfs",
             Self::Eevdf(_) => "eevdf",
             Self::Muqss { .. } => "muqss",
+            Self::Fifo => "fifo",
             Self::Fair { compensation: Compensation::None, .. } => "fair",
             Self::Fair { compensation: Compensation::Relative, .. } => "fair-relative",
             Self::Fair { compensation: Compensation::Isolation, .. } => "fair-isolation",
@@ -119,6 +123,8 @@ pub struct Costs {
     pub migration_ns_per_kib: u64,
     /// Factor on both for a task that comes from another package.
     pub remote_package_factor: u64,
+    /// From the wake-up of a task for an idle CPU until that CPU chooses it, in real time.
+    pub idle_exit_ns: u64,
 }
 
 /// Everything that decides a run besides workload and CPU.
@@ -126,6 +132,9 @@ pub struct Costs {
 pub struct Config {
     /// The scheduler.
     pub scheduler: Scheduler,
+    /// How many times as long as the kernel's the slices of `cfs` and `eevdf` are. Anything but 1
+    /// makes a wrong model of them, to show which figures notice.
+    pub slice_factor: u32,
     /// What the policy knows.
     pub sensors: SensorSet,
     /// How well the sensors work.

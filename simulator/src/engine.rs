@@ -29,6 +29,8 @@ struct Engine<'a, S> {
     workload: &'a Workload,
     /// CPUs that must choose again at this instant.
     reschedule: Vec<usize>,
+    /// CPUs that a tick asked to choose again; empty between ticks.
+    asked: Vec<usize>,
     /// By barrier: who has arrived.
     barriers: Vec<Vec<usize>>,
     /// By lock: owner and queue.
@@ -64,6 +66,7 @@ pub(crate) fn run<S: Scheduler>(
         sensors,
         workload,
         reschedule: Vec::new(),
+        asked: Vec::new(),
         barriers: vec![Vec::new(); workload.barriers.len()],
         locks: vec![(None, VecDeque::new()); workload.locks as usize],
         semaphores: vec![(0, VecDeque::new()); workload.semaphores as usize],
@@ -130,7 +133,7 @@ impl<S: Scheduler> Engine<'_, S> {
                 Ok(())
             }
             Timer::SliceEnd(cpu) => {
-                self.request(cpu);
+                self.reschedule_now(cpu);
                 Ok(())
             }
             Timer::Tick(cpu) => {
@@ -153,9 +156,13 @@ impl<S: Scheduler> Engine<'_, S> {
             return;
         }
         self.world.close(cpu);
-        let mut reschedule = std::mem::take(&mut self.reschedule);
-        self.scheduler.tick(&self.world, cpu, &mut reschedule);
-        self.reschedule = reschedule;
+        let mut asked = std::mem::take(&mut self.asked);
+        self.scheduler.tick(&self.world, cpu, &mut asked);
+        for &other in &asked {
+            self.request(other);
+        }
+        asked.clear();
+        self.asked = asked;
         self.arm_tick(cpu, period_ns);
     }
 
@@ -165,7 +172,21 @@ impl<S: Scheduler> Engine<'_, S> {
         self.world.set_timer(Timer::Tick(cpu), next_ns);
     }
 
+    /// The CPU is to choose again; an idle one has to wake up first.
     fn request(&mut self, cpu: usize) {
+        let exit_ns = self.world.config.costs.idle_exit_ns;
+        if exit_ns == 0 || self.world.cpus[cpu].running.is_some() {
+            self.reschedule_now(cpu);
+            return;
+        }
+        // An idle CPU has no slice that could end.
+        let timer = Timer::SliceEnd(cpu);
+        if self.world.timers.get(self.world.slots.slot(timer)) == NEVER {
+            self.world.set_timer(timer, self.world.now_ns.saturating_add(exit_ns));
+        }
+    }
+
+    fn reschedule_now(&mut self, cpu: usize) {
         if !self.reschedule.contains(&cpu) {
             self.reschedule.push(cpu);
         }

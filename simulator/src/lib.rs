@@ -33,6 +33,7 @@ use scenarios::Workload;
 use crate::sched::cfs::{self, Cfs};
 use crate::sched::eevdf::{self, Eevdf};
 use crate::sched::fair::Fair;
+use crate::sched::fifo::Fifo;
 use crate::sched::muqss::Muqss;
 use crate::sched::percpu::PerCpu;
 
@@ -51,6 +52,7 @@ pub fn run(cpu: &CpuModel, workload: &Workload, config: &Config) -> Result<Outco
         Scheduler::Eevdf(kernel) => engine::run(cpu, workload, config, |world| {
             PerCpu::new(world, eevdf::ERA, Eevdf::new(world, kernel))
         }),
+        Scheduler::Fifo => engine::run(cpu, workload, config, Fifo::new),
         Scheduler::Muqss { rq_sharing, interactive } => {
             engine::run(cpu, workload, config, |world| Muqss::new(world, rq_sharing, interactive))
         }

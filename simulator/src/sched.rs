@@ -5,6 +5,7 @@ mod delta;
 mod domains;
 pub(crate) mod eevdf;
 pub(crate) mod fair;
+pub(crate) mod fifo;
 pub(crate) mod muqss;
 mod pelt;
 pub(crate) mod percpu;

@@ -74,6 +74,7 @@ pub(crate) fn workload(machine: Machine, threads: Vec<Thread>) -> Workload {
 pub(crate) fn config(scheduler: Scheduler, limit_ns: u64) -> Config {
     Config {
         scheduler,
+        slice_factor: 1,
         sensors: SensorSet::Truth,
         sensor_faults: SensorFaults::default(),
         seed: 1,

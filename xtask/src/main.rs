@@ -6,6 +6,7 @@ mod command;
 mod r#gen;
 mod licences;
 mod prove;
+mod recordings;
 mod repo;
 mod tidy;
 
@@ -27,6 +28,8 @@ enum Task {
     Calibrate(calibrate::Args),
     /// Prove the policy headers for all inputs.
     Prove(prove::Args),
+    /// Record the schedules that scheduler models are judged by.
+    Recordings(recordings::Args),
 }
 
 fn main() -> ExitCode {
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         Task::Gen(args) => r#gen::run(&args),
         Task::Calibrate(args) => calibrate::run(&args),
         Task::Prove(args) => prove::run(&args).map(|_| ()),
+        Task::Recordings(args) => recordings::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

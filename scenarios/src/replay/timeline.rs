@@ -70,13 +70,21 @@ impl Track {
     }
 }
 
+/// How fast the recorded machine ran, in kHz.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// As fast as the history tells, elsewhere this fast.
+    Told { otherwise: u32 },
+    /// This fast, whatever the history tells.
+    Constant(u32),
+}
+
 /// All tasks of a history.
 pub(super) struct Timeline<'h> {
     wakers: Wakers<'h>,
     /// Frequency of each core that the history has told, in kHz.
     khz: BTreeMap<u32, u32>,
-    /// Of every other core.
-    khz_otherwise: u32,
+    clock: Clock,
     threads_per_core: u32,
     start_ns: u64,
     now_ns: u64,
@@ -97,19 +105,18 @@ pub(super) struct Timeline<'h> {
 }
 
 impl<'h> Timeline<'h> {
-    /// Follows these tasks; all others count as devices. A core that the history tells no
-    /// frequency of runs at `khz_otherwise`.
+    /// Follows these tasks; all others count as devices.
     pub(super) fn follow(
         history: &'h History,
         tasks: impl Iterator<Item = u32>,
-        khz_otherwise: u32,
+        clock: Clock,
     ) -> Self {
         let track = |task: u32| (task, Track::new());
         let start_ns = history.header.start_ns;
         let mut timeline = Self {
             wakers: Wakers::of(history),
             khz: BTreeMap::new(),
-            khz_otherwise,
+            clock,
             threads_per_core: history.header.threads_per_core.unwrap_or(1).max(1),
             start_ns,
             now_ns: start_ns,
@@ -186,9 +193,14 @@ impl<'h> Timeline<'h> {
         self.track(prev, |track| track.leave(now_ns, state));
         self.run_until_now(next);
         if let Some(track) = self.tracks.get_mut(&next) {
-            if let State::Blocked(since_ns) = track.state {
-                track.sleep(now_ns - since_ns);
-                self.sleeps += 1;
+            match track.state {
+                State::Blocked(since_ns) => {
+                    track.sleep(now_ns - since_ns);
+                    self.sleeps += 1;
+                }
+                // Its wake-up was not recorded.
+                State::Unseen => track.arrival_ns = now_ns - self.start_ns,
+                State::Forked | State::Runnable | State::Running(_) => {}
             }
             track.cpu = cpu;
             track.state = State::Running(now_ns);
@@ -256,7 +268,7 @@ impl<'h> Timeline<'h> {
 
     /// The tasks of the core did their work so far at its old frequency.
     fn frequency(&mut self, core: u32, khz: u32) {
-        if !KHZ_BELIEVED.contains(&khz) {
+        if !KHZ_BELIEVED.contains(&khz) || matches!(self.clock, Clock::Constant(_)) {
             return;
         }
         let first = core.saturating_mul(self.threads_per_core);
@@ -272,7 +284,8 @@ impl<'h> Timeline<'h> {
     fn run_until_now(&mut self, task: u32) {
         let Some(track) = self.tracks.get_mut(&task) else { return };
         let known = self.khz.get(&(track.cpu / self.threads_per_core)).copied();
-        let ns = track.run_until(self.now_ns, known.unwrap_or(self.khz_otherwise));
+        let (Clock::Told { otherwise } | Clock::Constant(otherwise)) = self.clock;
+        let ns = track.run_until(self.now_ns, known.unwrap_or(otherwise));
         if known.is_some() {
             self.known_khz_ns = self.known_khz_ns.saturating_add(ns);
         }
@@ -323,6 +336,15 @@ impl Track {
         } else {
             self.end_piece();
             self.state = State::Blocked(now_ns);
+        }
+    }
+
+    /// A task that wants to run now computes for that long more.
+    pub(super) fn go_on(&mut self, ns: u64, khz: u32) {
+        if matches!(self.state, State::Runnable | State::Running(_)) {
+            let done = Done { ns, ns_khz: u128::from(ns) * u128::from(khz) };
+            self.piece.push((self.kind, done));
+            self.end_piece();
         }
     }
 

@@ -107,6 +107,7 @@ pub fn prepare(load: &Load, scheduler: Scheduler, simulated_ns: u64) -> Prepared
     assert_eq!(workload.machine.cpus(), load.cpus());
     let config = Config {
         scheduler,
+        slice_factor: 1,
         sensors: SensorSet::D7,
         sensor_faults: SensorFaults::default(),
         seed: 1,

@@ -90,11 +90,12 @@ pub(crate) struct Cfs {
 
 impl Cfs {
     pub(crate) fn new(world: &World) -> Self {
-        Self::with(world.topology.cpus, world.tasks.iter().map(|task| u64::from(task.weight)))
+        let factor = size_factor(world.topology.cpus) * u64::from(world.config.slice_factor);
+        let weights = world.tasks.iter().map(|task| u64::from(task.weight));
+        Self::with(world.topology.cpus, weights, factor)
     }
 
-    fn with(cpus: usize, weights: impl Iterator<Item = u64>) -> Self {
-        let factor = size_factor(cpus);
+    fn with(cpus: usize, weights: impl Iterator<Item = u64>, factor: u64) -> Self {
         let task =
             |weight| Task { weight, vruntime: 0, order: 0, cpu: 0, ran_ns: 0, picked_at_ns: 0 };
         Self {

@@ -76,13 +76,16 @@ impl Eevdf {
     pub(crate) fn new(world: &World, kernel: EevdfKernel) -> Self {
         let weights = world.tasks.iter().map(|task| u64::from(task.weight));
         let tick_ns = 1_000_000_000 / u64::from(world.config.hz.max(1));
-        Self::with(world.topology.cpus, weights, kernel, tick_ns)
+        let cpus = world.topology.cpus;
+        let slice_ns = BASE_SLICE_NS * size_factor(cpus) * u64::from(world.config.slice_factor);
+        Self::with(cpus, weights, kernel, slice_ns, tick_ns)
     }
 
     fn with(
         cpus: usize,
         weights: impl Iterator<Item = u64>,
         kernel: EevdfKernel,
+        slice_ns: u64,
         tick_ns: u64,
     ) -> Self {
         let task = |weight| Task {
@@ -99,7 +102,7 @@ impl Eevdf {
             tasks: weights.map(task).collect(),
             queues: vec![Queue::default(); cpus],
             kernel,
-            slice_ns: BASE_SLICE_NS * size_factor(cpus),
+            slice_ns,
             tick_ns,
             orders: 0,
         }

@@ -74,6 +74,7 @@ pub fn add(workload: &mut Workload, role: Role, threads: u64, program: &[Step]) 
 pub fn fair(compensation: Compensation) -> Config {
     Config {
         scheduler: Scheduler::Fair { compensation, queues: Queues::Global },
+        slice_factor: 1,
         sensors: SensorSet::Truth,
         sensor_faults: SensorFaults::default(),
         seed: 1,

@@ -32,7 +32,8 @@ impl Case {
         let machine = machine(&mut rng, &cpu);
         let workload = workload::random(&mut rng, machine, &cpu);
         let config = Config {
-            scheduler: scheduler(&mut rng),
+            scheduler: scheduler(seed, &mut rng),
+            slice_factor: 1,
             sensors: rng.pick(&SENSORS),
             seed: rng.next(),
             costs: costs(&mut rng),
@@ -97,7 +98,8 @@ fn machine(rng: &mut Rng, cpu: &CpuModel) -> Machine {
 }
 
 /// Every second case is `fair`, which has most variants.
-fn scheduler(rng: &mut Rng) -> Scheduler {
+/// One case in 16 is first come, first served.
+fn scheduler(seed: u64, rng: &mut Rng) -> Scheduler {
     let fair = Scheduler::Fair {
         compensation: rng.pick(&COMPENSATIONS),
         queues: rng.pick(&[Queues::Global, Queues::PerLlc]),
@@ -105,6 +107,7 @@ fn scheduler(rng: &mut Rng) -> Scheduler {
     let sharing = [RqSharing::None, RqSharing::Smt, RqSharing::Mc, RqSharing::All];
     let muqss = Scheduler::Muqss { rq_sharing: rng.pick(&sharing), interactive: !rng.once_in(3) };
     match rng.within(0, 7) {
+        _ if seed % 16 == 15 => Scheduler::Fifo,
         0 => Scheduler::Cfs,
         1 => Scheduler::Eevdf(EevdfKernel::V6_12),
         2 => Scheduler::Eevdf(EevdfKernel::V6_18),
@@ -123,5 +126,7 @@ fn costs(rng: &mut Rng) -> Costs {
         migration_ns: rng.within(0, 10_000),
         migration_ns_per_kib: rng.within(0, 60),
         remote_package_factor: rng.within(1, 3),
+        // An idle CPU that takes its time is no breach of work conservation.
+        idle_exit_ns: 0,
     }
 }

@@ -7,7 +7,7 @@ const TICK_NS: u64 = 4 * MS;
 const SLICE: i64 = 2_800_000;
 
 fn eevdf(kernel: EevdfKernel, weights: &[u64]) -> Eevdf {
-    Eevdf::with(CPUS, weights.iter().copied(), kernel, TICK_NS)
+    Eevdf::with(CPUS, weights.iter().copied(), kernel, SLICE as u64, TICK_NS)
 }
 
 fn run_first(eevdf: &mut Eevdf, ns: u64) {
