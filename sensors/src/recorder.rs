@@ -14,8 +14,8 @@ mod tasks;
 #[cfg(feature = "bpf")]
 mod bpf;
 
-pub use follow::{Follower, Met};
-pub use record::{Kind, Raw};
+pub use follow::{COOKIE_END, COOKIE_NESTS, Follower, Met};
+pub use record::{Description, Kind, Raw};
 
 #[cfg(feature = "bpf")]
 pub use bpf::{Mark, RecordError, Recorder};

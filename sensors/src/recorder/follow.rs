@@ -1,20 +1,23 @@
 //! Records become a history: who runs on which CPU, and what is added where records are missing.
 //!
 //! The history begins with the first record that says who runs on a CPU. Where a record was lost,
-//! the task that leaves a CPU need not be the one that came; then it came just now.
+//! the task that leaves a CPU need not be the one that came; then it came as long ago as the time
+//! that the kernel accounted to it since.
 
-use std::collections::VecDeque;
 use std::io;
 
 use cpu_model::Class;
-use trace::{CPUS_MAX, Event, Header, RECORDS_MAX, Record, Sink, SwitchState, TASKS_MAX};
+use trace::import::order::{Output, Window};
+use trace::{CPUS_MAX, Event, Header, RECORDS_MAX, Sink, SwitchState, TASKS_MAX};
 
 use super::record::{Kind, Raw};
 use super::tasks::{IDLE, Tasks};
 
 /// Records that wait for earlier ones. A CPU takes the time of a record before it takes its place
 /// in the buffer, and may be interrupted in between; our choice.
-const HELD: usize = 4096;
+const HELD: usize = 1024;
+/// Records and tasks of a history that are kept free for what is held back.
+const RESERVE: u64 = 1 << 14;
 /// Marked functions that a task can be in at once: returns by `longjmp` are never seen.
 const CLASSES_MAX: usize = 64;
 
@@ -55,6 +58,8 @@ struct Cpu {
     current: usize,
     /// Whether a record said so; before, the CPU counts as idle.
     known: bool,
+    /// When it came.
+    since_ns: u64,
     /// Task that just left, whose registers come next.
     leaving: Option<usize>,
 }
@@ -68,8 +73,8 @@ struct Contexts {
 
 /// Follows records, and gives out a history.
 pub struct Follower<'s, S> {
-    sink: &'s mut S,
-    held: VecDeque<Raw>,
+    output: Output<'s, S>,
+    held: Window<Raw>,
     cpus: Vec<Cpu>,
     tasks: Tasks,
     contexts: Contexts,
@@ -83,8 +88,8 @@ impl<'s, S: Sink> Follower<'s, S> {
     /// Nothing yet. CPU `c` belongs to core `c / threads_per_core`.
     pub fn new(sink: &'s mut S, threads_per_core: u32) -> Self {
         Self {
-            sink,
-            held: VecDeque::with_capacity(HELD + 1),
+            output: Output::new(sink),
+            held: Window::new(HELD),
             cpus: Vec::new(),
             tasks: Tasks::new(),
             contexts: Contexts::default(),
@@ -100,25 +105,14 @@ impl<'s, S: Sink> Follower<'s, S> {
     /// # Errors
     /// What the sink fails with.
     pub fn take(&mut self, raw: Raw) -> io::Result<()> {
-        let later = |held: &Raw| held.time_ns <= raw.time_ns;
-        if self.held.back().is_none_or(later) {
-            self.held.push_back(raw);
-        } else {
-            let at = self.held.partition_point(later);
-            self.held.insert(at, raw);
-        }
-        if self.held.len() <= HELD {
-            return Ok(());
-        }
-        self.held.pop_front().map_or(Ok(()), |raw| self.apply(&raw))
+        self.held.insert(raw.time_ns, raw);
+        self.held.overflow().map_or(Ok(()), |raw| self.apply(&raw))
     }
 
     /// Whether a history has room for little more.
     #[must_use]
     pub fn is_full(&self) -> bool {
-        // A record gives at most four, and names at most two new tasks.
-        let (records, tasks) = (8 * HELD as u64, 4 * HELD as u64);
-        self.met.records + records >= RECORDS_MAX || self.tasks.seen + tasks >= TASKS_MAX
+        self.met.records + RESERVE >= RECORDS_MAX || self.tasks.seen + RESERVE >= TASKS_MAX
     }
 
     /// Ends the history: `header` has what is known about the machine.
@@ -126,7 +120,7 @@ impl<'s, S: Sink> Follower<'s, S> {
     /// # Errors
     /// What the sink fails with, and a machine that told nothing.
     pub fn finish(mut self, mut header: Header) -> io::Result<Met> {
-        while let Some(raw) = self.held.pop_front() {
+        while let Some(raw) = self.held.pop() {
             self.apply(&raw)?;
         }
         let Some(start_ns) = self.start_ns else {
@@ -153,7 +147,8 @@ impl<'s, S: Sink> Follower<'s, S> {
                 header.facts.insert(name.to_owned(), count.to_string());
             }
         }
-        self.sink.finish(&header)?;
+        let (sink, _) = self.output.flush()?;
+        sink.finish(&header)?;
         Ok(self.met)
     }
 
@@ -211,8 +206,12 @@ impl<'s, S: Sink> Follower<'s, S> {
     }
 
     fn emit(&mut self, event: Event) -> io::Result<()> {
+        self.emit_at(self.last_ns, event)
+    }
+
+    fn emit_at(&mut self, time_ns: u64, event: Event) -> io::Result<()> {
         self.met.records += 1;
-        self.sink.record(&Record { time_ns: self.last_ns, event })
+        self.output.push(time_ns, event)
     }
 
     /// Who runs on a CPU: the history begins, or ends.
@@ -227,36 +226,44 @@ impl<'s, S: Sink> Follower<'s, S> {
         self.cpu(raw.cpu);
         let index = self.tasks.alive(raw.tid);
         self.tasks.learn(index, raw);
-        self.occupy(raw.cpu, index)?;
+        self.occupy(raw.cpu, index, raw.value)?;
         let task = self.tasks.get(index);
         task.accounted_ns.get_or_insert(raw.value);
         task.accounted_last_ns = raw.value;
         Ok(())
     }
 
-    /// Makes `task` the one that runs on `cpu`, if it is not.
-    fn occupy(&mut self, cpu: u32, task: usize) -> io::Result<()> {
-        let Cpu { current, known, .. } = *self.cpu(cpu);
+    /// Makes `task`, to which `total_ns` are accounted, the one that runs on `cpu`, if it is not.
+    fn occupy(&mut self, cpu: u32, task: usize, total_ns: u64) -> io::Result<()> {
+        let Cpu { current, known, since_ns, .. } = *self.cpu(cpu);
         if current == task {
             self.cpu(cpu).known = true;
             return Ok(());
         }
         self.met.repaired_switches += u64::from(known);
         self.take_away(task)?;
-        self.change(cpu, SwitchState::Blocked, task)
+        let found = self.tasks.get(task);
+        let ran_ns = match found.accounted_ns {
+            Some(before_ns) if task != IDLE => total_ns.saturating_sub(before_ns),
+            _ => 0,
+        };
+        let earliest_ns = since_ns.max(found.left_ns).max(self.output.floor_ns());
+        let earliest_ns = earliest_ns.max(self.start_ns.unwrap_or(0));
+        let at_ns = self.last_ns.saturating_sub(ran_ns).max(earliest_ns);
+        self.change(cpu, SwitchState::Blocked, task, at_ns)
     }
 
     /// Lets the CPU on which `task` still counts as running be idle.
     fn take_away(&mut self, task: usize) -> io::Result<()> {
         let Some((cpu, _)) = self.tasks.get(task).running else { return Ok(()) };
         self.met.repaired_switches += 1;
-        self.change(cpu, SwitchState::Runnable, IDLE)
+        self.change(cpu, SwitchState::Runnable, IDLE, self.last_ns)
     }
 
     fn switch(&mut self, raw: &Raw) -> io::Result<()> {
         let prev = self.tasks.alive(raw.tid);
         self.tasks.learn(prev, raw);
-        self.occupy(raw.cpu, prev)?;
+        self.occupy(raw.cpu, prev, raw.value)?;
         self.account(prev, self.last_ns, Some(raw.value))?;
         let next = self.tasks.alive(raw.other);
         if next == prev {
@@ -268,28 +275,28 @@ impl<'s, S: Sink> Follower<'s, S> {
             Raw { blocked: true, .. } => SwitchState::Blocked,
             _ => SwitchState::Runnable,
         };
-        self.change(raw.cpu, state, next)?;
+        self.change(raw.cpu, state, next, self.last_ns)?;
         self.cpu(raw.cpu).leaving = (prev != IDLE).then_some(prev);
         Ok(())
     }
 
     /// Gives out the switch from whoever runs on `cpu` to `next`.
-    fn change(&mut self, cpu: u32, state: SwitchState, next: usize) -> io::Result<()> {
-        let now_ns = self.last_ns;
+    fn change(&mut self, cpu: u32, state: SwitchState, next: usize, at_ns: u64) -> io::Result<()> {
         let here = self.cpu(cpu);
         let prev = here.current;
-        *here = Cpu { current: next, known: true, leaving: None };
+        *here = Cpu { current: next, known: true, since_ns: at_ns, leaving: None };
         if prev != IDLE {
             let task = self.tasks.get(prev);
             task.running = None;
+            task.left_ns = at_ns;
             task.dead |= state == SwitchState::Dead;
         }
         if next != IDLE {
-            self.tasks.get(next).running = Some((cpu, now_ns));
+            self.tasks.get(next).running = Some((cpu, at_ns));
         }
         self.met.switches += 1;
         let (prev, next) = (self.tasks.id(prev), self.tasks.id(next));
-        self.emit(Event::Switch { cpu, prev, state, next })
+        self.emit_at(at_ns, Event::Switch { cpu, prev, state, next })
     }
 
     /// Gives out what was accounted to a running task, at most what it has run: at the start the

@@ -29,6 +29,8 @@ pub struct Task {
     pub dead: bool,
     /// CPU it runs on, and since when.
     pub running: Option<(u32, u64)>,
+    /// When it last left one.
+    pub left_ns: u64,
     /// Time accounted to it up to its last record, where known.
     pub accounted_ns: Option<u64>,
     /// The last such account of a task that runs.

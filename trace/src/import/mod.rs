@@ -7,7 +7,7 @@ mod cursor;
 mod head;
 mod lines;
 mod machine;
-mod order;
+pub mod order;
 mod payload;
 mod report;
 mod tasks;

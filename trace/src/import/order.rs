@@ -14,6 +14,8 @@ pub struct Window<T> {
 }
 
 impl<T> Window<T> {
+    /// A window over so many things.
+    #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self { items: VecDeque::with_capacity(capacity + 1), capacity, floor_ns: 0 }
     }
@@ -64,6 +66,7 @@ pub struct Output<'s, S> {
 }
 
 impl<'s, S: Sink> Output<'s, S> {
+    /// A window of 4,096 records before `sink`.
     pub fn new(sink: &'s mut S) -> Self {
         Self { window: Window::new(RECORDS_HELD), sink, records: 0 }
     }
@@ -74,6 +77,9 @@ impl<'s, S: Sink> Output<'s, S> {
     }
 
     /// Adds an event at a time not before [`Self::floor_ns`].
+    ///
+    /// # Errors
+    /// What the sink fails with.
     pub fn push(&mut self, time_ns: u64, event: Event) -> io::Result<()> {
         self.window.insert(time_ns, Record { time_ns, event });
         while let Some(record) = self.window.overflow() {
@@ -84,6 +90,9 @@ impl<'s, S: Sink> Output<'s, S> {
     }
 
     /// Gives out everything that is left, and the sink back.
+    ///
+    /// # Errors
+    /// What the sink fails with.
     pub fn flush(mut self) -> io::Result<(&'s mut S, u64)> {
         while let Some(record) = self.window.pop() {
             self.records += 1;
