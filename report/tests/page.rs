@@ -134,6 +134,18 @@ fn each_history_has_one_chosen_range_that_the_keyboard_can_change() {
 }
 
 #[test]
+fn ranges_begin_at_whole_milliseconds_in_every_history() {
+    let mut history = crowd::history();
+    history.header.end_ns = 3_200_000_000;
+    let page = page_with(&history, None);
+    let count = |label: &str| page.matches(&format!("</svg><b>{label}</b>")).count();
+    // 24 would begin at 133.3 ms; the two main histories have 16, the others 8.
+    assert_eq!((count("All: 0–3200"), count("0–133")), (6, 0));
+    assert_eq!((count("0–200"), count("3000–3200")), (2, 2));
+    assert_eq!((count("0–400"), count("2800–3200")), (4, 4));
+}
+
+#[test]
 fn a_short_history_needs_no_choice() {
     let history = synthetic::history("swaptions", "x265");
     let all = elements(&page_with(&history, None));

@@ -27,14 +27,31 @@ pub(super) fn histories(comparison: &Comparison, gantts: &[Gantt]) -> Vec<Part> 
     let is_main: Vec<bool> = main_ones(comparison, gantts);
     let weight = |is_main: bool| if is_main { MAIN } else { 1 };
     let all: usize = is_main.iter().copied().map(weight).sum();
-    let parts = gantts.iter().zip(is_main).enumerate().map(|(id, (gantt, is_main))| {
-        let bytes_max = BYTES_MAX * weight(is_main) / all;
+    let windows: Vec<Window> =
+        gantts.iter().map(|gantt| Window::of(gantt.history, gantt.span_ns)).collect();
+    // The same ranges everywhere, so that the same time can be compared.
+    let ranges_wanted = windows.iter().map(ranges::wanted).max().unwrap_or(0);
+    let parts = gantts.iter().zip(&windows).zip(is_main).enumerate();
+    let part = |(id, ((gantt, window), is_main)): (usize, ((&Gantt, &Window), bool))| {
         let rows = if is_main { MAIN_ROWS } else { 1 };
-        let Part { title, html } = history(comparison, gantt, id, (bytes_max, rows));
+        let names = names(gantt);
+        let room = Room {
+            names: &names,
+            levels: &comparison.level_names,
+            bytes_max: BYTES_MAX * weight(is_main) / all,
+            ranges_max: rows * ranges::A_ROW,
+            ranges_wanted,
+        };
+        let Part { title, html } = history(gantt, window, &room, id);
         let html = if is_main { html } else { details("Show this history", &html) };
         Part { title, html }
-    });
-    parts.collect()
+    };
+    parts.map(part).collect()
+}
+
+fn names(gantt: &Gantt) -> Names {
+    let tasks = gantt.history.header.tasks.iter();
+    tasks.map(|task| (task.tid, (clean(&task.app), clean(&task.comm)))).collect()
 }
 
 /// Which histories the first sentence is about; the first one where it is about none.
@@ -52,30 +69,15 @@ fn main_ones(comparison: &Comparison, gantts: &[Gantt]) -> Vec<bool> {
     is_main
 }
 
-fn history(
-    comparison: &Comparison,
-    gantt: &Gantt,
-    id: usize,
-    (bytes_max, rows): (usize, usize),
-) -> Part {
-    let window = Window::of(gantt.history, gantt.span_ns);
-    let names: Names = gantt
-        .history
-        .header
-        .tasks
-        .iter()
-        .map(|task| (task.tid, (clean(&task.app), clean(&task.comm))))
-        .collect();
+fn history(gantt: &Gantt, window: &Window, room: &Room, id: usize) -> Part {
     let with = gantt.program.map_or_else(String::new, |name| format!(" with {}", clean(name)));
     let title = format!(
         "Under {}{with}, {:.0} % of the CPU time shown ran below full frequency",
         clean(gantt.scheduler),
         window.slow_pct()
     );
-    let programs = tasks::programs(&window, &names);
+    let programs = tasks::programs(window, room.names);
     let count = programs.iter().map(|program| program.tasks.len()).sum();
-    let levels = &comparison.level_names;
-    let room = Room { names: &names, levels, bytes_max, ranges_max: rows * ranges::A_ROW };
     let intro = format!(
         "<p class=\"soft\">Background {}: {} switches of {} in {} on {}, {}; coloured by the license level \
          of the core, with its frequency beneath.</p>\n",
@@ -89,8 +91,8 @@ fn history(
     let html = format!(
         "{intro}{}{}{}",
         perfetto(gantt),
-        ranges::ranges(&window, &room, id),
-        tasks::section(&window, &programs)
+        ranges::ranges(window, room, id),
+        tasks::section(window, &programs)
     );
     Part { title, html }
 }

@@ -17,8 +17,9 @@ pub(super) struct Room<'a> {
     pub(super) levels: &'a [String],
     /// How large the drawings of all ranges may become together.
     pub(super) bytes_max: usize,
-    /// How many ranges there may be.
+    /// How many ranges there may be, and how many tell the stretches of all histories apart.
     pub(super) ranges_max: usize,
+    pub(super) ranges_wanted: usize,
 }
 
 /// How many CPUs are drawn.
@@ -34,18 +35,25 @@ pub(super) const A_ROW: usize = 8;
 /// Columns of the picture of a range, and of that of all.
 const COLUMNS: (usize, usize) = (24, 192);
 
-/// How many ranges: enough that stretches can be told apart, 0 where the whole is enough.
-fn count(window: &Window, most_ranges: usize) -> usize {
+/// How many ranges tell the stretches apart; 0 where the whole is enough.
+pub(super) fn wanted(window: &Window) -> usize {
     let most = window.cpus.iter().take(CPUS_DRAWN).map(Vec::len).max().unwrap_or(0);
-    if most <= STRETCHES {
-        return 0;
-    }
-    most.div_ceil(STRETCHES).next_multiple_of(A_ROW).min(most_ranges)
+    if most <= STRETCHES { 0 } else { most.div_ceil(STRETCHES).next_multiple_of(A_ROW) }
+}
+
+/// The most rows of ranges that begin at a whole millisecond; as many as there may be where none
+/// do.
+fn count(window: &Window, room: &Room) -> usize {
+    let most = room.ranges_max.min(room.ranges_wanted);
+    let length_ns = window.to_ns - window.from_ns;
+    let is_round = |count: &usize| length_ns.is_multiple_of(1_000_000 * *count as u64);
+    let mut counts = (1..=most / A_ROW).rev().map(|rows| rows * A_ROW);
+    counts.find(is_round).unwrap_or(most)
 }
 
 /// The whole and its parts; `id` is that of the history among those of the page.
 pub(super) fn ranges(window: &Window, room: &Room, id: usize) -> String {
-    let parts = window.parts(count(window, room.ranges_max) as u64);
+    let parts = window.parts(count(window, room) as u64);
     let bytes_max = room.bytes_max / (parts.len() + 1);
     let panes: Vec<String> =
         std::iter::once(window).chain(&parts).map(|part| pane(part, room, bytes_max)).collect();

@@ -81,6 +81,8 @@ addEventListener("load", () => {
     unnamed.length,
     choices.length,
   ];
+  document.activeElement.blur();
+  scrollTo(0, 0);
   parent.postMessage(seen.join(" "), "*");
 });
 </script>
