@@ -1,15 +1,15 @@
 //! `evenkeel trace`: recordings and histories.
 
+mod import;
 mod marks;
 mod print;
 #[cfg(feature = "record")]
 mod record;
 mod validate;
 
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use clap::{Subcommand, ValueEnum};
 use trace::Glob;
 
@@ -20,22 +20,13 @@ Example: record two programs (as root) and replay them under other schedulers:
   perf sched record -k CLOCK_MONOTONIC -m 8M -o rec.data \\
       -e 'irq:*_entry,irq:*_exit,irq_vectors:local_timer_*' \\
       -- sh -c 'prog1 & prog2 & wait'
-  perf script -i rec.data --ns --show-lost-events \\
-      -F comm,pid,tid,cpu,time,event,trace > rec.txt
-  evenkeel trace import rec.txt -o rec.ektrace
+  evenkeel trace import rec.data -o rec.ektrace
   evenkeel trace info rec.ektrace
   evenkeel compare --trace rec.ektrace --class 'prog1*=avx512-heavy'
 The events of interrupts (-e) are optional; without them it is partly a guess which
 wake-ups are by tasks and which by timers. With -e power:cpu_frequency recorded
 frequencies say how much work was done. With -e x86_fpu:x86_fpu_regs_deactivated
 `info` shows which registers were in use.";
-
-const IMPORT: &str = "\
-Example:
-  perf script -i rec.data --ns --show-lost-events \\
-      -F comm,pid,tid,cpu,time,event,trace > rec.txt
-  evenkeel trace import rec.txt -o rec.ektrace
-How to record: evenkeel trace --help.";
 
 const VALIDATE: &str = "\
 A recording is replayed under the model of its scheduler: its tasks do the recorded work, and the
@@ -65,19 +56,9 @@ enum Action {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
         rest: Vec<std::ffi::OsString>,
     },
-    /// Turns the text of `perf script` into a history
-    #[command(after_help = IMPORT)]
-    Import {
-        /// Text of `perf script` of a `perf sched record`, of `trace-cmd report -t` or of tracefs;
-        /// - is standard input; text packed with zstd is unpacked
-        file: PathBuf,
-        /// History to write
-        #[arg(short, long, value_name = "FILE.ektrace")]
-        output: PathBuf,
-        /// Writes what the import met as JSON; - is standard output
-        #[arg(long, value_name = "FILE")]
-        json: Option<PathBuf>,
-    },
+    /// Turns a recording of perf, trace-cmd or tracefs into a history
+    #[command(after_help = import::EXAMPLES)]
+    Import(import::Args),
     /// Who ran how long, in how many slices, with which register state
     Info {
         /// The history
@@ -135,10 +116,12 @@ pub fn run(args: Args) -> Result<()> {
         Action::Record(args) => record::run(args),
         #[cfg(not(feature = "record"))]
         Action::Record { .. } => {
-            bail!("this build has no recorder: cargo build --release --package evenkeel makes one")
+            anyhow::bail!(
+                "this build has no recorder: cargo build --release --package evenkeel makes one"
+            )
         }
         Action::Marks(args) => marks::run(args),
-        Action::Import { file, output, json } => import(&file, &output, json.as_deref()),
+        Action::Import(args) => import::run(&args),
         Action::Info { file, top, json } => {
             let info = trace::info(&files::history(&file)?);
             let took_stdout = json.map(|path| files::write_json(&path, &info)).transpose()?;
@@ -166,43 +149,4 @@ pub fn run(args: Args) -> Result<()> {
             files::write_with(&output, |out| Ok(history.write(out).map(|_| ())?))
         }
     }
-}
-
-fn import(path: &Path, output: &Path, json: Option<&Path>) -> Result<()> {
-    let on_stdout =
-        [Some(output), json].iter().filter(|file| **file == Some(Path::new("-"))).count();
-    ensure!(on_stdout <= 1, "standard output (-) can take one of --output, --json");
-    let report = files::write_with(output, |out| {
-        let mut writer = trace::HistoryWriter::new(out)?;
-        let report = trace::import::perf_script(input(path)?, &mut writer)
-            .with_context(|| path.display().to_string())?;
-        writer.into_inner()?;
-        Ok(report)
-    })?;
-    if on_stdout == 0 {
-        terminal::print(&print::import_summary(&report))?;
-    }
-    if let Some(json) = json {
-        files::write_json(json, &report)?;
-    }
-    Ok(())
-}
-
-/// Text of a file, of standard input, or of a file packed with zstd.
-fn input(path: &Path) -> Result<BufReader<Box<dyn Read>>> {
-    const BUFFER: usize = 1 << 20;
-    const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-    let raw: Box<dyn Read> = if path == Path::new("-") {
-        Box::new(std::io::stdin())
-    } else {
-        Box::new(files::open(path)?)
-    };
-    let mut raw = BufReader::with_capacity(BUFFER, raw);
-    let start = raw.fill_buf().with_context(|| format!("reading {}", path.display()))?;
-    if !start.starts_with(&ZSTD) {
-        return Ok(raw);
-    }
-    let unpacked =
-        zstd::Decoder::with_buffer(raw).with_context(|| format!("unpacking {}", path.display()))?;
-    Ok(BufReader::with_capacity(BUFFER, Box::new(unpacked)))
 }

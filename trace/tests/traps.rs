@@ -1,6 +1,6 @@
 //! Everything that misleads a reader of recordings, each as the few lines that show it.
 
-use trace::import::{ImportError, ImportReport, perf_script_history};
+use trace::import::{ImportError, ImportReport, Place, perf_script_history};
 use trace::{Event, History, SwitchState, info, validate};
 
 fn import(text: impl AsRef<[u8]>) -> (History, ImportReport) {
@@ -355,7 +355,10 @@ fn great_disorder_is_refused_with_its_line() {
     text += &switch("1.0", ("a", 4), "S", IDLE);
     let error = refused(&text);
     assert!(
-        matches!(error, ImportError::OutOfOrder { line: 601, behind_ns: 1_000_000_087 }),
+        matches!(
+            error,
+            ImportError::OutOfOrder { place: Place::Line(601), behind_ns: 1_000_000_087 }
+        ),
         "{error}"
     );
     assert!(error.to_string().starts_with("line 601, field time: 1000000087 ns before"));
@@ -395,7 +398,7 @@ fn files_without_a_switch_are_refused() {
     for text in ["", "\n\n# nothing\n", "a 4/4 [000] 1.5: cycles:  1234\n"] {
         assert!(matches!(refused(text), ImportError::NoSwitch { .. }), "{text:?}");
     }
-    assert!(refused("PERFILE2\0\0\0\n").to_string().contains("binary file of perf"));
+    assert!(refused("PERFILE2\0\0\0\n").to_string().contains("file of perf"));
 }
 
 #[test]

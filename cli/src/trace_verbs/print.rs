@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use trace::import::ImportReport;
+use trace::import::{ImportReport, SILENCE_LONG_NS};
 use trace::{Info, REGISTER_BITS};
 
 /// Below this share of accounted time a recording says little: our choice.
@@ -11,7 +11,7 @@ const STOLEN_MUCH_PERMILLE: u64 = 900;
 /// What an import met, for the reader to judge the recording by.
 pub fn import_summary(report: &ImportReport) -> String {
     let mut text = format!(
-        "{} lines, {} switches on {} CPUs in {}\n",
+        "{} lines or events, {} switches on {} CPUs in {}\n",
         report.lines,
         report.switches,
         report.cpus,
@@ -25,10 +25,10 @@ pub fn import_summary(report: &ImportReport) -> String {
     };
     note(report.repaired_switches, "switches were missing from the recording and were repaired");
     note(report.lost_events, "events were lost by the recorder: use a larger -m");
-    note(report.reordered_lines, "lines were out of order and were put right");
+    note(report.reordered_lines, "lines or events were out of order and were put right");
     note(report.joined_lines, "lines were split by a name and were joined");
     note(report.unmatched_marks, "register marks follow no switch and were left out");
-    note(report.unreadable, "lines are no events");
+    note(report.unreadable, "lines or records are no events");
     if !report.unreadable_lines.is_empty() {
         let lines: Vec<String> = report.unreadable_lines.iter().map(u64::to_string).collect();
         let _ = writeln!(text, "    the first: {}", lines.join(", "));
@@ -37,7 +37,17 @@ pub fn import_summary(report: &ImportReport) -> String {
         text.push_str("  the last line is cut off\n");
     }
     if report.coarse_time {
-        text.push_str("  times have less than nine digits: use perf script --ns\n");
+        text.push_str(
+            "  times have less than nine digits: use perf script --ns, trace-cmd report -t\n",
+        );
+    }
+    if report.silence_ns >= SILENCE_LONG_NS {
+        let _ = writeln!(
+            text,
+            "  nothing happened for {}: a suspended machine, a clock that stepped, or lost \
+             events; what ran then counts as running",
+            seconds(report.silence_ns)
+        );
     }
     if let Some(permille) = report.runtime_per_wall_permille {
         let _ = writeln!(

@@ -60,10 +60,28 @@ fn text_that_is_mostly_something_else_is_refused() {
 }
 
 #[test]
-fn a_binary_recording_is_refused_with_the_command_that_prints_it() {
-    let sentence = "rec.txt: line 1: this is the binary file of perf; expected its text, from \
-                    `perf script --ns";
+fn a_file_of_perf_that_was_cut_is_refused_with_the_remedy() {
+    let sentence = "rec.txt: its header is not whole: the file was cut, or its recorder was killed; \
+                    end perf with Ctrl-C";
     import_refused(b"PERFILE2\0\0\0\x01\x02", sentence);
+    let mut killed = b"PERFILE2".to_vec();
+    killed.resize(4096, 0);
+    import_refused(killed, "rec.txt: perf has not noted the length of its data: the file was cut");
+}
+
+#[test]
+fn binary_streams_are_refused_with_what_is_read_instead() {
+    let pipe = b"PERFILE2\x10\0\0\0\0\0\0\0\x40\0\0\0";
+    import_refused(
+        pipe,
+        "rec.txt: this is the output of `perf record` into a pipe; expected a file",
+    );
+    import_refused(
+        packed("PERFILE2 and more than that"),
+        "rec.txt: this is the file of perf, whose",
+    );
+    let trace_cmd = b"\x17\x08Dtracing7\0";
+    import_refused(trace_cmd, "rec.txt: this is the file of trace-cmd; expected its text, from");
 }
 
 #[test]
@@ -98,8 +116,7 @@ fn truncated_interleaved_and_shuffled_text_is_repaired_and_counted() {
     let text = lines.join("\n");
     folder.write("rec.txt", &text[..text.len() - 30]);
     let said = folder.succeed(&["trace", "import", "rec.txt", "-o", "rec.ektrace"]);
-    for note in ["out of order", "lines are no events", "the first: 7", "the last line is cut off"]
-    {
+    for note in ["out of order", "are no events", "the first: 7", "the last line is cut off"] {
         assert!(said.contains(note), "{note}\n{said}");
     }
     folder.succeed(&["trace", "validate", "rec.ektrace"]);

@@ -29,9 +29,10 @@ fn cpu_table_with_its_sources() {
 /// Everything that the examples name.
 fn folder_of_a_newcomer() -> Folder {
     let folder = recorded();
-    for name in ["rec", "recording"] {
+    // Forms are told by content, so this text does for the files of perf as well.
+    for name in ["rec.txt", "recording.txt", "rec.data", "perf.data"] {
         let text = std::fs::read(repository("trace/fixtures/x265_avx512_xz.perf-script.zst"));
-        folder.write(&format!("{name}.txt"), text.unwrap());
+        folder.write(name, text.unwrap());
     }
     std::fs::copy(folder.path("rec.ektrace"), folder.path("recording.ektrace")).unwrap();
     for name in ["my-scenario.toml", "mine.toml"] {

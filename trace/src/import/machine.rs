@@ -13,19 +13,11 @@ use std::io;
 
 use interrupts::Interrupts;
 
-use super::head::Head;
+use super::entry::{Entry, Named, Payload};
 use super::order::Output;
-use super::payload::{Named, Payload};
 use super::report::ImportReport;
 use super::tasks::{IDLE, Tasks};
 use crate::{CPUS_MAX, Event, Sink, SwitchState};
-
-/// A line that was read.
-pub struct Entry {
-    pub text: Vec<u8>,
-    pub head: Head,
-    pub payload: Payload,
-}
 
 #[derive(Default)]
 struct Cpu {
@@ -73,6 +65,8 @@ impl<'s, S: Sink> Machine<'s, S> {
     /// Follows one event.
     pub fn apply(&mut self, entry: &Entry, report: &mut ImportReport) -> io::Result<()> {
         let now_ns = entry.head.time_ns;
+        let before_ns = if self.first_ns.is_some() { self.last_ns } else { now_ns };
+        report.silence_ns = report.silence_ns.max(now_ns - before_ns);
         self.first_ns.get_or_insert(now_ns);
         self.last_ns = now_ns;
         if let Payload::Lost { events } = entry.payload {

@@ -1,4 +1,4 @@
-//! Two bounded windows that put things into order of time: lines as they come
+//! Two bounded windows that put things into order of time: entries as they come
 //! in, and records as they go out.
 
 use std::collections::VecDeque;

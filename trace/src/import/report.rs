@@ -7,12 +7,16 @@ use serde::Serialize;
 /// Numbers of lines that could not be read which are kept.
 pub const LINES_NAMED: usize = 10;
 
+/// Silence from which a reader should know of it: some task of the kernel runs every second on
+/// any CPU that is not idle (`vmstat_work`, mm/vmstat.c, 6.18), and few machines are all idle.
+pub const SILENCE_LONG_NS: u64 = 1_500_000_000;
+
 /// What an import met.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ImportReport {
-    /// Lines read, whatever they held.
+    /// Lines read, whatever they held, or events of a binary file.
     pub lines: u64,
-    /// Lines by name of their event; `other` for those that are not used.
+    /// Events by name of their event; `other` for those that are not used.
     pub events: BTreeMap<&'static str, u64>,
     /// Records of the history.
     pub records: u64,
@@ -32,7 +36,7 @@ pub struct ImportReport {
     pub skipped_marks: u64,
     /// Events of no known CPU.
     pub without_cpu: u64,
-    /// Lines that are no event.
+    /// Lines or records that are no event.
     pub unreadable: u64,
     /// The first of them, counted from 1.
     pub unreadable_lines: Vec<u64>,
@@ -44,6 +48,9 @@ pub struct ImportReport {
     pub interrupts_known: bool,
     /// Whether times have less than the nine digits of nanoseconds.
     pub coarse_time: bool,
+    /// Longest time without any event: where it is long, the machine was suspended, its clock
+    /// stepped, or events are missing.
+    pub silence_ns: u64,
     /// Logical CPUs.
     pub cpus: u32,
     /// Time of the first event.

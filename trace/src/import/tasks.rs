@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::payload::Named;
+use super::entry::Named;
 use crate::{COMM_MAX, TaskInfo, clean};
 
 /// Index of the idle task of every CPU.

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::{Cpu, Machine};
-use crate::import::report::{ImportReport, TaskTime};
+use crate::import::report::{ImportReport, SILENCE_LONG_NS, TaskTime};
 use crate::import::tasks::IDLE;
 use crate::{CPUS_MAX, Event, Header, SCHEMA, Sink, Source};
 
@@ -56,8 +56,12 @@ impl<S: Sink> Machine<'_, S> {
         let counts = [
             ("repaired_switches", Some(report.repaired_switches)),
             ("lost_events", Some(report.lost_events)),
+            ("silence_ns", (report.silence_ns >= SILENCE_LONG_NS).then_some(report.silence_ns)),
             ("runtime_per_wall_permille", report.runtime_per_wall_permille),
         ];
+        if report.coarse_time {
+            facts.insert("times".to_owned(), "microseconds".to_owned());
+        }
         for (name, count) in counts {
             if let Some(count) = count {
                 facts.insert(name.to_owned(), count.to_string());

@@ -5,8 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::Entry;
-use crate::import::payload::{Interrupt, Payload};
+use crate::import::entry::{Entry, Interrupt, Payload};
 
 #[derive(Default)]
 pub struct Interrupts {

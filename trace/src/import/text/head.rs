@@ -3,23 +3,13 @@
 //! A command name may contain nearly anything, so the line is anchored on
 //! ` pid/tid [cpu] time: sys:event:`, which is longer than any name.
 
-use super::cursor::{Cursor, Span};
+use super::cursor::Cursor;
+use crate::import::entry::{self, Head, Span};
 
-/// What a line says before its payload.
+/// What a line says before its payload, and where that is.
 #[derive(Clone, Debug)]
-pub struct Head {
-    /// Name of the running task, as the recorder knew it.
-    pub name: Span,
-    /// Its process, where the line has it and it is known.
-    pub process: Option<u32>,
-    /// The running task; `None` where the recorder no longer knew it (`-1`).
-    pub tid: Option<u32>,
-    /// Where it happened, if the line says.
-    pub cpu: Option<u32>,
-    /// When it happened.
-    pub time_ns: u64,
-    /// Whether an interrupt did it, where the line says (only ftrace's do).
-    pub interrupt: Option<bool>,
+pub struct Line {
+    pub head: Head,
     /// Whether the time has the nine digits of nanoseconds.
     pub nanoseconds: bool,
     /// Name of the event, without its subsystem.
@@ -28,48 +18,95 @@ pub struct Head {
     pub payload: usize,
 }
 
+/// Flags that kernels print: four before 5.17, then five; some recorders add the depth of locks.
+const FLAGS_MIN: usize = 4;
+const FLAGS_MAX: usize = 7;
+
 /// Reads the head of a line; `None` if it has none.
-pub fn head(text: &[u8]) -> Option<Head> {
+pub fn head(text: &[u8]) -> Option<Line> {
     memchr::memchr_iter(b'[', text)
         .find_map(|bracket| with_cpu(text, bracket))
-        .or_else(|| memchr::memchr_iter(b'.', text).find_map(|dot| without_cpu(text, dot)))
+        .or_else(|| memchr::memchr_iter(b'.', text).find_map(|dot| without_bracket(text, dot)))
+        .or_else(|| memchr::memmem::find_iter(text, b"us").find_map(|us| since_start(text, us)))
 }
 
 /// `name pid/tid [000] 1.000000000: sys:event: payload`, the bracket being at `bracket`.
-fn with_cpu(text: &[u8], bracket: usize) -> Option<Head> {
+fn with_cpu(text: &[u8], bracket: usize) -> Option<Line> {
     let mut cursor = Cursor::new(text, bracket + 1);
-    let cpu = cursor.small().filter(|&cpu| cpu < crate::CPUS_MAX)?;
+    let cpu = cursor.small().and_then(entry::cpu)?;
     cursor.eat(b"]")?;
     cursor.spaces()?;
     let mut interrupt = None;
     if !cursor.rest().first()?.is_ascii_digit() {
-        let context = cursor.word()?.get(2);
-        interrupt = Some(matches!(context, Some(b'h' | b'H' | b's' | b'z' | b'Z')));
+        interrupt = Some(in_interrupt(cursor.word()?));
         cursor.spaces()?;
     }
     let who = who(text, bracket)?;
     let when = when(&mut cursor)?;
-    Some(Head { cpu: Some(cpu), interrupt, ..assemble(who, when, cursor)? })
+    assemble(Who { cpu: Some(cpu), interrupt, ..who }, when, cursor)
 }
 
-/// `name pid/tid 1.000000000: sys:event: payload`, the dot of the time being at `dot`.
-fn without_cpu(text: &[u8], dot: usize) -> Option<Head> {
-    let digits = text[..dot].iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    let start = dot - digits;
-    let who = who(text, start)?;
+/// The same without a CPU, or with CPU and flags before the time as `trace-cmd report -l`
+/// prints them: `name-7 0d..2. 1.000000000: event: payload`; the dot of the time is at `dot`.
+fn without_bracket(text: &[u8], dot: usize) -> Option<Line> {
+    let start = dot - digits_before(text, dot);
+    let who = who(text, start).or_else(|| flagged(text, start))?;
     let mut cursor = Cursor::new(text, start);
     let when = when(&mut cursor)?;
     assemble(who, when, cursor)
 }
 
+/// `name-7 0d..2. 1234us+: event: payload`, ftrace's latency format: the time counts from the
+/// start of the buffer, and a sign says how far the next event is.
+fn since_start(text: &[u8], us: usize) -> Option<Line> {
+    let start = us - digits_before(text, us);
+    let time_ns = Cursor::new(text, start).number()?.checked_mul(1000)?;
+    let mut cursor = Cursor::new(text, us + 2);
+    if matches!(cursor.rest().first()?, b' ' | b'+' | b'!' | b'#' | b'*' | b'@' | b'$') {
+        cursor.at += 1;
+    }
+    cursor.eat(b":")?;
+    assemble(flagged(text, start)?, (time_ns, false), cursor)
+}
+
+/// Whether flags of ftrace say that an interrupt did it: the third is the context
+/// (`trace_print_lat_fmt`, kernel/trace/trace_output.c, 6.18).
+fn in_interrupt(flags: &[u8]) -> bool {
+    matches!(flags.get(2), Some(b'h' | b'H' | b's' | b'z' | b'Z'))
+}
+
+/// `name-7 0d..2.` before `end`.
+fn flagged(text: &[u8], end: usize) -> Option<Who> {
+    let end = trim(text, end);
+    let start = memchr::memrchr(b' ', &text[..end])? + 1;
+    let mut cursor = Cursor::new(&text[..end], start);
+    let cpu = cursor.small().and_then(entry::cpu)?;
+    let flags = cursor.rest();
+    let known = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'.';
+    if !(FLAGS_MIN..=FLAGS_MAX).contains(&flags.len()) || !flags.iter().all(known) {
+        return None;
+    }
+    let interrupt = Some(in_interrupt(flags));
+    Some(Who { cpu: Some(cpu), interrupt, ..who(text, start)? })
+}
+
+#[derive(Default)]
 struct Who {
     name: Span,
     process: Option<u32>,
     tid: Option<u32>,
+    cpu: Option<u32>,
+    interrupt: Option<bool>,
 }
 
-fn assemble(who: Who, when: (u64, bool), mut cursor: Cursor) -> Option<Head> {
+fn assemble(who: Who, when: (u64, bool), mut cursor: Cursor) -> Option<Line> {
     cursor.spaces()?;
+    if cursor.eat(b"(+").is_some() {
+        // `trace-cmd report --ts-diff` prints the time since the line before.
+        cursor.number()?;
+        cursor.eat(b")")?;
+        cursor.spaces()?;
+    }
     let start = cursor.at;
     let word = cursor.word()?;
     let event = match word.strip_suffix(b":") {
@@ -77,16 +114,13 @@ fn assemble(who: Who, when: (u64, bool), mut cursor: Cursor) -> Option<Head> {
         None => word.starts_with(b"PERF_RECORD_").then_some(word)?,
     };
     let subsystem = memchr::memrchr(b':', event).map_or(0, |colon| colon + 1);
-    Some(Head {
-        name: who.name,
-        process: who.process,
-        tid: who.tid,
-        cpu: None,
-        time_ns: when.0,
-        interrupt: None,
+    let Who { name, process, tid, cpu, interrupt } = who;
+    cursor.spaces();
+    Some(Line {
+        head: Head { name, process, tid, cpu, time_ns: when.0, interrupt },
         nanoseconds: when.1,
         event: Span::new(start + subsystem, start + event.len()),
-        payload: (cursor.at + 1).min(cursor.text.len()),
+        payload: cursor.at,
     })
 }
 
@@ -106,8 +140,13 @@ fn when(cursor: &mut Cursor) -> Option<(u64, bool)> {
 /// What stands before `end`: `name pid/tid `, `name pid ` or ftrace's `name-pid (group) `.
 fn who(text: &[u8], end: usize) -> Option<Who> {
     let mut end = trim(text, end);
+    let mut group = None;
     if end > 0 && text[end - 1] == b')' {
-        end = trim(text, memchr::memrchr(b'(', &text[..end])?);
+        let open = memchr::memrchr(b'(', &text[..end])?;
+        let mut cursor = Cursor::new(&text[..end - 1], open + 1);
+        cursor.spaces();
+        group = cursor.pid();
+        end = trim(text, open);
     }
     let tid_at = end - digits_before(text, end);
     let tid = Cursor::new(&text[..end], tid_at).pid()?;
@@ -119,12 +158,13 @@ fn who(text: &[u8], end: usize) -> Option<Who> {
     };
     let (name_end, process, tid) = match perf {
         Some(found) => found,
-        None if text[..tid_at].ends_with(b"-") => (tid_at - 1, None, Some(tid)),
+        None if text[..tid_at].ends_with(b"-") => (tid_at - 1, group, Some(tid)),
         None => return None,
     };
     let name_end = trim(text, name_end);
     let name_start = text[..name_end].iter().take_while(|&&byte| byte == b' ').count();
-    Some(Who { name: Span::new(name_start, name_end), process, tid })
+    let name = Span::new(name_start, name_end);
+    Some(Who { name, process, tid, ..Who::default() })
 }
 
 /// Perf's ` pid/` or space before a thread's number at `end`: where the name ends, and the
@@ -159,9 +199,9 @@ mod tests {
     type Parts<'t> = (&'t [u8], Option<u32>, Option<u32>, Option<u32>, u64, &'t [u8], &'t [u8]);
 
     fn of(line: &[u8]) -> Parts<'_> {
-        let head = head(line).expect("the line has a head");
-        let Head { process, tid, cpu, time_ns, payload, .. } = head;
-        (head.name.of(line), process, tid, cpu, time_ns, head.event.of(line), &line[payload..])
+        let Line { head, event, payload, .. } = head(line).expect("the line has a head");
+        let Head { process, tid, cpu, time_ns, .. } = head;
+        (head.name.of(line), process, tid, cpu, time_ns, event.of(line), &line[payload..])
     }
 
     #[test]
@@ -194,7 +234,8 @@ mod tests {
         let both = of(b":-1  -1/-1 [001] 1.5: sched:sched_switch: p");
         assert_eq!((both.1, both.2), (None, None));
         let ftrace = of(b"my-task-17 (  17) [002] d.h2. 1.000000001: sched_waking: comm=x");
-        assert_eq!((ftrace.0, ftrace.2, ftrace.3), (&b"my-task"[..], Some(17), Some(2)));
+        assert_eq!((ftrace.0, ftrace.1, ftrace.2), (&b"my-task"[..], Some(17), Some(17)));
+        assert_eq!(ftrace.3, Some(2));
         let idle = of(b"          <idle>-0     [002] d..2.     1.000000001: sched_switch: p");
         assert_eq!((idle.0, idle.2, idle.5), (&b"<idle>"[..], Some(0), &b"sched_switch"[..]));
     }

@@ -1,30 +1,5 @@
 //! Reading a line piece by piece.
 
-/// A part of a line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Span {
-    start: u32,
-    end: u32,
-}
-
-impl Span {
-    /// Bytes `start..end`; lines are shorter than 4 GiB (`lines::LINE_MAX`).
-    pub fn new(start: usize, end: usize) -> Self {
-        Self { start: start as u32, end: end.max(start) as u32 }
-    }
-
-    /// The part from `start` on, if it begins within.
-    pub fn from(self, start: usize) -> Option<Self> {
-        (start <= self.end as usize)
-            .then(|| Self::new(start.max(self.start as usize), self.end as usize))
-    }
-
-    /// The bytes themselves.
-    pub fn of<'t>(&self, text: &'t [u8]) -> &'t [u8] {
-        &text[self.start as usize..self.end as usize]
-    }
-}
-
 /// A place in a line.
 #[derive(Clone, Copy)]
 pub struct Cursor<'t> {

@@ -3,111 +3,16 @@
 //! Names are not quoted and may hold what looks like fields. Each pattern is
 //! therefore matched over a stretch longer than the 15 bytes of a name.
 
-use super::cursor::{Cursor, Span, places};
-use super::head::Head;
-use crate::SwitchState;
-
-/// A task as a payload names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Named {
-    /// Its name.
-    pub name: Span,
-    /// Its id, the same for every observer.
-    pub pid: u32,
-    /// Priority as the kernel counts: 100..=139 are nice levels -20..=19.
-    pub prio: Option<i32>,
-}
-
-/// What happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Payload {
-    Switch {
-        prev: Named,
-        state: SwitchState,
-        idle_wait: bool,
-        next: Named,
-    },
-    Waking {
-        task: Named,
-        cpu: u32,
-    },
-    Wakeup {
-        task: Named,
-        cpu: u32,
-    },
-    WakeupNew {
-        task: Named,
-        cpu: u32,
-    },
-    Migrate {
-        task: Named,
-        from: u32,
-        to: u32,
-    },
-    Fork {
-        parent: Named,
-        child: Named,
-    },
-    Exec,
-    Exit {
-        task: Named,
-    },
-    Runtime {
-        task: Named,
-        ns: u64,
-    },
-    Mark {
-        loaded: bool,
-        xfeatures: u64,
-    },
-    Frequency {
-        khz: u32,
-        cpu: u32,
-    },
-    Lost {
-        events: u64,
-    },
-    /// An interrupt begins or ends on the line's CPU.
-    Interrupt {
-        begins: bool,
-        of: Interrupt,
-    },
-    Other,
-}
-
-/// Kinds of interrupts of which each has to be recorded for every waker to be known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Interrupt {
-    /// A softirq: timers of the wheel, network, completed input and output.
-    Soft,
-    /// The timer of the CPU, which runs the precise timers.
-    Timer,
-    /// Any other.
-    Device,
-}
-
-/// What an event of interrupts says, by its name.
-fn interrupt(event: &[u8]) -> Option<Payload> {
-    let (begins, of) = match event.strip_suffix(b"_entry") {
-        Some(of) => (true, of),
-        None => (false, event.strip_suffix(b"_exit")?),
-    };
-    let of = match of {
-        b"softirq" => Interrupt::Soft,
-        b"local_timer" | b"hrtimer_expire" => Interrupt::Timer,
-        b"irq_handler" | b"call_function" | b"call_function_single" | b"irq_work" => {
-            Interrupt::Device
-        }
-        _ => return None,
-    };
-    Some(Payload::Interrupt { begins, of })
-}
+use super::cursor::{Cursor, places};
+use super::head::Line;
+use crate::import::entry::{self, Named, Payload, Span};
+use crate::import::tracepoint::States;
 
 /// Reads the payload; `None` if it is not what the event has.
-pub fn payload(text: &[u8], head: &Head) -> Option<Payload> {
-    let at = head.payload;
-    match head.event.of(text) {
-        b"sched_switch" => switch(text, at, head.tid),
+pub fn payload(text: &[u8], line: &Line) -> Option<Payload> {
+    let at = line.payload;
+    match line.event.of(text) {
+        b"sched_switch" => switch(without_latency(text), at, line.head.tid),
         b"sched_waking" => woken(text, at).map(|(task, cpu)| Payload::Waking { task, cpu }),
         b"sched_wakeup" => woken(text, at).map(|(task, cpu)| Payload::Wakeup { task, cpu }),
         b"sched_wakeup_new" => woken(text, at).map(|(task, cpu)| Payload::WakeupNew { task, cpu }),
@@ -119,7 +24,7 @@ pub fn payload(text: &[u8], head: &Head) -> Option<Payload> {
         b"x86_fpu_regs_deactivated" => mark(text, at),
         b"cpu_frequency" => frequency(text, at),
         b"PERF_RECORD_LOST" | b"PERF_RECORD_LOST_SAMPLES" => lost(text, at),
-        event => Some(interrupt(event).unwrap_or(Payload::Other)),
+        event => Some(Payload::interrupt(event).unwrap_or(Payload::Other)),
     }
 }
 
@@ -146,6 +51,14 @@ fn prio(cursor: &mut Cursor) -> Option<i32> {
     cursor.signed()
 }
 
+/// The line without what `trace-cmd report -w` adds: ` Latency: 61.191 usecs`.
+fn without_latency(text: &[u8]) -> &[u8] {
+    let Some(line) = text.strip_suffix(b" usecs") else { return text };
+    let number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let digits = line.iter().rev().take_while(|byte| number(byte)).count();
+    line[..line.len() - digits].strip_suffix(b" Latency: ").unwrap_or(text)
+}
+
 fn switch(text: &[u8], at: usize, tid: Option<u32>) -> Option<Payload> {
     let mut cursor = Cursor::new(text, at);
     if cursor.eat(b"prev_comm=").is_none() {
@@ -159,7 +72,8 @@ fn switch(text: &[u8], at: usize, tid: Option<u32>) -> Option<Payload> {
         let prio = Some(cursor.signed()?);
         cursor.eat(b" prev_state=")?;
         let state = cursor.word()?;
-        cursor.eat(b" ==> next_comm=")?;
+        cursor.eat(b" ==>");
+        cursor.eat(b" next_comm=")?;
         Some((Named { name: Span::new(start, end), pid, prio }, state, cursor.at))
     })?;
     let next = places(text, b" next_pid=", next_at).rev().find_map(|end| {
@@ -207,17 +121,14 @@ fn trimmed(text: &[u8]) -> usize {
     text.len() - spaces
 }
 
-/// The letters are those of `task_state_to_char` (include/linux/sched.h, 6.18); perf and
-/// ftrace add `+` to a preempted task.
+/// The state is a letter, to which perf and ftrace add `+` if the task was preempted, or in raw
+/// lines the kernel's number.
 fn switched(prev: Named, state: &[u8], next: Named) -> Option<Payload> {
-    let &letter = state.first()?;
-    let state = match letter {
-        b'R' => SwitchState::Runnable,
-        b'X' | b'Z' | b'x' => SwitchState::Dead,
-        b'S' | b'D' | b'T' | b't' | b'P' | b'I' | b'K' | b'W' | b'N' => SwitchState::Blocked,
-        _ => return None,
+    let letter = match *state.first()? {
+        b'0'..=b'9' => States::default().letter(Cursor::new(state, 0).number()?),
+        letter => letter,
     };
-    Some(Payload::Switch { prev, state, idle_wait: letter == b'I', next })
+    Payload::switch(prev, letter, next)
 }
 
 fn woken(text: &[u8], at: usize) -> Option<(Named, u32)> {
@@ -245,7 +156,7 @@ fn woken(text: &[u8], at: usize) -> Option<(Named, u32)> {
 }
 
 fn cpu(cursor: &mut Cursor) -> Option<u32> {
-    cursor.small().filter(|&cpu| cpu < crate::CPUS_MAX)
+    cursor.small().and_then(entry::cpu)
 }
 
 fn migrate(text: &[u8], at: usize) -> Option<Payload> {
@@ -261,10 +172,12 @@ fn migrate(text: &[u8], at: usize) -> Option<Payload> {
 
 fn fork(text: &[u8], at: usize) -> Option<Payload> {
     let mut cursor = Cursor::new(text, at);
+    let raw = cursor.eat(b"parent_").is_some();
     cursor.eat(b"comm=")?;
     let start = cursor.at;
-    places(text, b" pid=", start).find_map(|end| {
-        let mut cursor = Cursor::new(text, end + 5);
+    let before: &[u8] = if raw { b" parent_pid=" } else { b" pid=" };
+    places(text, before, start).find_map(|end| {
+        let mut cursor = Cursor::new(text, end + before.len());
         let pid = cursor.pid()?;
         cursor.eat(b" child_comm=")?;
         let child_at = cursor.at;
@@ -306,26 +219,37 @@ fn runtime(text: &[u8], at: usize) -> Option<Payload> {
     let (task, ns) = named(text, at, |cursor| {
         cursor.eat(b" runtime=")?;
         let ns = cursor.number()?;
-        cursor.eat(b" [ns]")?;
+        cursor.eat(b" [ns]");
         if cursor.eat(b" vruntime=").is_some() {
             cursor.number()?;
-            cursor.eat(b" [ns]")?;
+            cursor.eat(b" [ns]");
         }
         Some((None, ns))
     })?;
     Some(Payload::Runtime { task, ns })
 }
 
-/// `x86/fpu: 0xADDRESS load: 1 xfeatures: 2a2 …`; the address is not kept.
+/// `x86/fpu: 0xADDRESS load: 1 xfeatures: 2a2 …`, or raw `fpu=0xADDRESS load_fpu=1 …`; the
+/// address is not kept. Before 5.2 the flag is `initialized`, before 4.15 `fpregs_active`.
 fn mark(text: &[u8], at: usize) -> Option<Payload> {
     let mut cursor = Cursor::new(text, at);
-    cursor.eat(b"x86/fpu: ")?;
+    let raw = cursor.eat(b"fpu=").is_some();
+    if !raw {
+        cursor.eat(b"x86/fpu: ")?;
+    }
     cursor.word()?;
-    cursor.eat(b" load: ")?;
+    cursor.spaces()?;
+    let sign: &[u8] = if raw { b"=" } else { b": " };
+    let flag = memchr::memmem::find(cursor.rest(), sign)?;
+    let name = &cursor.rest()[..flag];
+    matches!(name, b"load" | b"load_fpu" | b"initialized" | b"fpregs_active").then_some(())?;
+    cursor.at += flag + sign.len();
     let loaded = cursor.number()? == 1;
-    cursor.eat(b" xfeatures: ")?;
+    cursor.eat(b" xfeatures")?;
+    cursor.eat(sign)?;
     let xfeatures = cursor.hex()?;
-    cursor.eat(b" xcomp_bv: ")?;
+    cursor.eat(b" xcomp_bv")?;
+    cursor.eat(sign)?;
     cursor.hex()?;
     cursor.done()?;
     Some(Payload::Mark { loaded, xfeatures })

@@ -1,0 +1,205 @@
+//! What every reader makes of a recording: entries in the order of the recording.
+
+use crate::SwitchState;
+
+/// An event: who, where, when, what. Names are parts of `text`.
+pub struct Entry {
+    pub text: Vec<u8>,
+    pub head: Head,
+    pub payload: Payload,
+}
+
+/// What a recorder says of every event.
+#[derive(Clone, Debug, Default)]
+pub struct Head {
+    /// Name of the running task, as the recorder knew it.
+    pub name: Span,
+    /// Its process, where the recorder says it and knew it.
+    pub process: Option<u32>,
+    /// The running task; `None` where the recorder no longer knew it (`-1`).
+    pub tid: Option<u32>,
+    /// Where it happened, if the recorder says.
+    pub cpu: Option<u32>,
+    /// When it happened.
+    pub time_ns: u64,
+    /// Whether an interrupt did it, where the recorder says (only ftrace does).
+    pub interrupt: Option<bool>,
+}
+
+/// A part of an entry's text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    start: u32,
+    end: u32,
+}
+
+impl Span {
+    /// Bytes `start..end`; no text of an entry has 4 GiB.
+    pub fn new(start: usize, end: usize) -> Self {
+        Self { start: start as u32, end: end.max(start) as u32 }
+    }
+
+    /// The part from `start` on, if it begins within.
+    pub fn from(self, start: usize) -> Option<Self> {
+        (start <= self.end as usize)
+            .then(|| Self::new(start.max(self.start as usize), self.end as usize))
+    }
+
+    /// The bytes themselves.
+    pub fn of<'t>(&self, text: &'t [u8]) -> &'t [u8] {
+        &text[self.start as usize..self.end as usize]
+    }
+}
+
+/// A task as a payload names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// Its name.
+    pub name: Span,
+    /// Its id, the same for every observer.
+    pub pid: u32,
+    /// Priority as the kernel counts: 100..=139 are nice levels -20..=19.
+    pub prio: Option<i32>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payload {
+    Switch {
+        prev: Named,
+        state: SwitchState,
+        idle_wait: bool,
+        next: Named,
+    },
+    Waking {
+        task: Named,
+        cpu: u32,
+    },
+    Wakeup {
+        task: Named,
+        cpu: u32,
+    },
+    WakeupNew {
+        task: Named,
+        cpu: u32,
+    },
+    Migrate {
+        task: Named,
+        from: u32,
+        to: u32,
+    },
+    Fork {
+        parent: Named,
+        child: Named,
+    },
+    Exec,
+    Exit {
+        task: Named,
+    },
+    Runtime {
+        task: Named,
+        ns: u64,
+    },
+    Mark {
+        loaded: bool,
+        xfeatures: u64,
+    },
+    Frequency {
+        khz: u32,
+        cpu: u32,
+    },
+    Lost {
+        events: u64,
+    },
+    /// An interrupt begins or ends on the line's CPU.
+    Interrupt {
+        begins: bool,
+        of: Interrupt,
+    },
+    Other,
+}
+
+/// Kinds of interrupts of which each has to be recorded for every waker to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interrupt {
+    /// A softirq: timers of the wheel, network, completed input and output.
+    Soft,
+    /// The timer of the CPU, which runs the precise timers.
+    Timer,
+    /// Any other.
+    Device,
+}
+
+impl Payload {
+    /// A switch, with the state as the letter that the kernel prints for it
+    /// (`task_state_to_char`, include/linux/sched.h, 6.18).
+    pub fn switch(prev: Named, letter: u8, next: Named) -> Option<Self> {
+        let state = match letter {
+            b'R' => SwitchState::Runnable,
+            b'X' | b'Z' | b'x' => SwitchState::Dead,
+            b'S' | b'D' | b'T' | b't' | b'P' | b'I' | b'K' | b'W' | b'N' => SwitchState::Blocked,
+            _ => return None,
+        };
+        Some(Self::Switch { prev, state, idle_wait: letter == b'I', next })
+    }
+
+    /// What an event of interrupts says, by its name.
+    pub fn interrupt(event: &[u8]) -> Option<Self> {
+        let (begins, of) = match event.strip_suffix(b"_entry") {
+            Some(of) => (true, of),
+            None => (false, event.strip_suffix(b"_exit")?),
+        };
+        let of = match of {
+            b"softirq" => Interrupt::Soft,
+            b"local_timer" | b"hrtimer_expire" => Interrupt::Timer,
+            b"irq_handler" | b"call_function" | b"call_function_single" | b"irq_work" => {
+                Interrupt::Device
+            }
+            _ => return None,
+        };
+        Some(Self::Interrupt { begins, of })
+    }
+
+    /// Where its name stands in [`KINDS`].
+    pub fn kind(&self) -> usize {
+        match self {
+            Self::Switch { .. } => 0,
+            Self::Waking { .. } => 1,
+            Self::Wakeup { .. } => 2,
+            Self::WakeupNew { .. } => 3,
+            Self::Migrate { .. } => 4,
+            Self::Fork { .. } => 5,
+            Self::Exec => 6,
+            Self::Exit { .. } => 7,
+            Self::Runtime { .. } => 8,
+            Self::Mark { .. } => 9,
+            Self::Frequency { .. } => 10,
+            Self::Lost { .. } => 11,
+            Self::Interrupt { .. } => 12,
+            Self::Other => 13,
+        }
+    }
+}
+
+/// Names of events, in the order of [`Payload::kind`].
+pub const KINDS: [&str; 14] = [
+    "sched_switch",
+    "sched_waking",
+    "sched_wakeup",
+    "sched_wakeup_new",
+    "sched_migrate_task",
+    "sched_process_fork",
+    "sched_process_exec",
+    "sched_process_exit",
+    "sched_stat_runtime",
+    "x86_fpu_regs_deactivated",
+    "cpu_frequency",
+    "lost",
+    "interrupt",
+    "other",
+];
+
+/// A CPU of a recording, if it is one that a history can have.
+pub fn cpu(number: u32) -> Option<u32> {
+    (number < crate::CPUS_MAX).then_some(number)
+}

@@ -1,0 +1,79 @@
+//! What perf and trace-cmd put into their files of the kernel that recorded: the texts that
+//! describe events (`man trace-cmd.dat.v6`; `perf` writes the same into its feature 1).
+
+use super::format::Format;
+
+/// Systems of events that a history is made from.
+const SYSTEMS: [&str; 6] = ["sched", "irq", "irq_vectors", "timer", "power", "x86_fpu"];
+
+/// The descriptions of the events of [`SYSTEMS`]; `None` if the bytes are cut off, of a machine
+/// whose numbers begin with their highest byte, or something else.
+pub fn formats(bytes: &[u8]) -> Option<Vec<Format>> {
+    let mut reader = Reader { bytes, at: 0 };
+    reader.eat(b"\x17\x08Dtracing")?;
+    reader.string()?;
+    if reader.take(2)?[0] != 0 {
+        return None;
+    }
+    reader.u32()?;
+    for name in [&b"header_page\0"[..], b"header_event\0"] {
+        reader.eat(name)?;
+        reader.sized()?;
+    }
+    for _ in 0..reader.u32()? {
+        reader.sized()?;
+    }
+    let mut formats = Vec::new();
+    for _ in 0..reader.u32()? {
+        let system = reader.string()?;
+        let wanted = SYSTEMS.contains(&system);
+        for _ in 0..reader.u32()? {
+            let text = reader.sized()?;
+            if wanted {
+                formats.extend(std::str::from_utf8(text).ok().and_then(Format::parse));
+            }
+        }
+    }
+    Some(formats)
+}
+
+struct Reader<'b> {
+    bytes: &'b [u8],
+    at: usize,
+}
+
+impl<'b> Reader<'b> {
+    fn take(&mut self, length: usize) -> Option<&'b [u8]> {
+        let taken = self.bytes.get(self.at..)?.get(..length)?;
+        self.at += length;
+        Some(taken)
+    }
+
+    fn eat(&mut self, word: &[u8]) -> Option<()> {
+        (self.take(word.len())? == word).then_some(())
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        let bytes = self.take(4)?.try_into().ok()?;
+        Some(u32::from_le_bytes(bytes))
+    }
+
+    fn u64(&mut self) -> Option<u64> {
+        let bytes = self.take(8)?.try_into().ok()?;
+        Some(u64::from_le_bytes(bytes))
+    }
+
+    /// Text up to a zero byte.
+    fn string(&mut self) -> Option<&'b str> {
+        let length = memchr::memchr(0, self.bytes.get(self.at..)?)?;
+        let text = self.take(length)?;
+        self.at += 1;
+        std::str::from_utf8(text).ok()
+    }
+
+    /// Bytes after their number.
+    fn sized(&mut self) -> Option<&'b [u8]> {
+        let length = usize::try_from(self.u64()?).ok()?;
+        self.take(length)
+    }
+}
