@@ -101,7 +101,7 @@ impl Run<'_> {
             }
             cursor.steps_left -= 1;
             match step {
-                Step::Compute(_) | Step::Sleep(_) => {
+                Step::Compute(_) | Step::Sleep(_) | Step::Timer { .. } => {
                     cursor.at += 1;
                     self.ready.push_back(thread);
                     return true;
@@ -164,7 +164,7 @@ impl Run<'_> {
                 semaphore.count -= 1;
                 true
             }
-            Step::Compute(_) | Step::Sleep(_) | Step::Loop { .. } => true,
+            Step::Compute(_) | Step::Sleep(_) | Step::Timer { .. } | Step::Loop { .. } => true,
         }
     }
 

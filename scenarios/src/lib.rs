@@ -11,6 +11,7 @@ mod phase;
 mod program;
 mod read;
 mod replay;
+mod rt_app;
 mod scenario;
 mod workload;
 

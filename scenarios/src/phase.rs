@@ -24,6 +24,12 @@ pub(crate) enum Kind {
     Compute(Box<Compute>),
     /// Sleep for a time in us.
     Sleep(Number, Spread),
+    /// Sleep until a timer of the thread fires; files of our own have no such phase.
+    Timer {
+        timer: u32,
+        period_us: f64,
+        absolute: bool,
+    },
     Barrier(String),
     Lock(String),
     Unlock(String),

@@ -150,6 +150,10 @@ impl<'s> Program<'_, 's> {
                     let spread = self.amounts.spread(spread)?;
                     self.push(Step::Sleep(Draw { mean, spread }), place)?;
                 }
+                &Kind::Timer { timer, period_us, absolute } => {
+                    let period_ns = (period_us * 1e3).round().max(1.0) as u64;
+                    self.push(Step::Timer { timer, period_ns, absolute }, place)?;
+                }
                 Kind::Barrier(name) => self.sync(Sync::Barrier, name, Step::Barrier, place)?,
                 Kind::Lock(name) => self.sync(Sync::Lock, name, Step::Lock, place)?,
                 Kind::Unlock(name) => self.sync(Sync::Lock, name, Step::Unlock, place)?,
@@ -236,7 +240,8 @@ impl<'s> Program<'_, 's> {
         if self.steps.len() == to {
             return Ok(());
         }
-        let takes_time = |step: &Step| matches!(step, Step::Compute(_) | Step::Sleep(_));
+        let takes_time =
+            |step: &Step| matches!(step, Step::Compute(_) | Step::Sleep(_) | Step::Timer { .. });
         if !self.steps[to..].iter().any(takes_time) {
             return Err(place.error("a compute or sleep phase in an endless loop"));
         }

@@ -11,6 +11,7 @@ use crate::fields::{Fields, Place, Source};
 use crate::number::Number;
 use crate::phase::Phase;
 use crate::read::read_scenario;
+use crate::rt_app;
 use crate::workload::CpuSet;
 
 /// Most logical CPUs of a machine.
@@ -147,6 +148,9 @@ impl Scenario {
     pub(crate) fn read(text: &str, file: &str) -> Result<Self, ScenarioError> {
         let file = &printable(file);
         let source = Source::new(file, text);
+        if rt_app::is_rt_app(text) {
+            return rt_app::read(text, &source);
+        }
         let document = DeTable::parse(text).map_err(|error| ScenarioError::Syntax {
             file: file.clone(),
             line: source.line(error.span().map_or(0, |span| span.start)),

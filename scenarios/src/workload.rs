@@ -97,6 +97,16 @@ pub enum Step {
     Compute(Work),
     /// Sleep for a time in ns, however fast the CPU is.
     Sleep(Draw),
+    /// Sleep until a timer of the thread fires, which it does every so often since the thread
+    /// arrived; go on at once if that is past.
+    Timer {
+        /// The timer.
+        timer: u32,
+        /// Time between two of its times.
+        period_ns: u64,
+        /// Whether a time that was missed counts; else the next one is a period from now.
+        absolute: bool,
+    },
     /// Wait at barrier `Workload::barriers[i]` until all its threads are there.
     Barrier(u32),
     /// Take lock i, or wait for it in order of arrival.

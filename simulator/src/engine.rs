@@ -237,7 +237,7 @@ impl<S: Scheduler> Engine<'_, S> {
     fn follow_program(&mut self, task: usize, cpu: usize) -> Result<Option<Stop>, SimError> {
         let woken = Wake::Woken { by_cpu: Some(cpu) };
         for _ in 0..STEPS_AT_ONCE_MAX {
-            let next = self.world.tasks[task].advance(self.world.model);
+            let next = self.world.tasks[task].advance(self.world.model, self.world.now_ns);
             match next {
                 Next::Compute => {
                     if self.world.tasks[task].work_left > 0 {
@@ -489,7 +489,7 @@ impl<S: Scheduler> Engine<'_, S> {
         let subject = &mut self.world.tasks[task];
         if subject.work_left == 0 && subject.computes_next() {
             // Nobody else sees this step, so it may as well begin with the overhead before it.
-            subject.advance(self.world.model);
+            subject.advance(self.world.model, now_ns);
             self.begin_phase(task, cpu);
         } else {
             self.use_registers(task, cpu);

@@ -105,6 +105,8 @@ pub(crate) struct Task {
     program: Vec<Step>,
     position: usize,
     loops: Vec<u64>,
+    /// By timer of the thread, when it fired last.
+    timers: Vec<u64>,
     stream: Stream,
 }
 
@@ -138,12 +140,13 @@ impl Task {
             program: thread.program.clone(),
             position: 0,
             loops: vec![0; thread.program.len()],
+            timers: vec![thread.arrival_ns; timers(&thread.program)],
             stream: Stream::new(seed, Purpose::Work, thread.stream),
         }
     }
 
     /// Goes on to the next step that is not a loop.
-    pub(crate) fn advance(&mut self, cpu: &CpuModel) -> Next {
+    pub(crate) fn advance(&mut self, cpu: &CpuModel, now_ns: u64) -> Next {
         loop {
             let Some(&step) = self.program.get(self.position) else { return Next::End };
             match step {
@@ -164,6 +167,15 @@ impl Task {
             self.position += 1;
             return match step {
                 Step::Sleep(time) => Next::Sleep(self.draw(time)),
+                Step::Timer { timer, period_ns, absolute } => {
+                    let fires_ns = &mut self.timers[timer as usize];
+                    *fires_ns = fires_ns.saturating_add(period_ns);
+                    let left_ns = fires_ns.saturating_sub(now_ns);
+                    if left_ns == 0 && !absolute {
+                        *fires_ns = now_ns;
+                    }
+                    Next::Sleep(left_ns)
+                }
                 Step::Barrier(i) => Next::Barrier(i as usize),
                 Step::Lock(i) => Next::Lock(i as usize),
                 Step::Unlock(i) => Next::Unlock(i as usize),
@@ -222,6 +234,15 @@ impl Task {
     pub(crate) fn is_step_done(&self) -> bool {
         self.work_left == 0 && self.overhead_left == 0
     }
+}
+
+/// How many timers a program has.
+fn timers(program: &[Step]) -> usize {
+    let timer = |step: &Step| match step {
+        Step::Timer { timer, .. } => *timer as usize + 1,
+        _ => 0,
+    };
+    program.iter().map(timer).max().unwrap_or(0)
 }
 
 /// Units of work of that many reference cycles, saturating.

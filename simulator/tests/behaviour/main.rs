@@ -4,4 +4,5 @@ mod build;
 mod closed_forms;
 mod sensors;
 mod shares;
+mod timers;
 mod traps;
