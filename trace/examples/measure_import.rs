@@ -83,10 +83,40 @@ fn cpu_s() -> f64 {
     ns as f64 / 1e9
 }
 
+/// Imports a file of any form and says how long it took.
+fn file(path: &str, how: &str) {
+    let open = || std::fs::File::open(path).expect("a recording");
+    let start_s = cpu_s();
+    let report = match how {
+        "count" => import::recording(open(), &mut Counter::default()).expect("it is read"),
+        _ => {
+            let mut writer = HistoryWriter::new(std::io::sink()).expect("a sink");
+            let report = import::recording(open(), &mut writer).expect("it is read");
+            writer.into_inner().expect("a sink");
+            report
+        }
+    };
+    let all_s = cpu_s() - start_s;
+    let (events, records) = (report.lines, report.records);
+    println!(
+        "{{\"events\":{events},\"records\":{records},\"cpu_s\":{all_s:.3},\
+         \"events_per_cpu_s\":{:.0},\"peak_kib\":{}}}",
+        events as f64 / all_s,
+        peak_kib()
+    );
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, millions, how] = &arguments[..] else { panic!("MILLIONS_OF_LINES count|write") };
-    let lines = millions.parse::<u64>().expect("a number of millions") * 1_000_000;
+    let [_, first, how] = &arguments[..] else { panic!("MILLIONS_OF_LINES|FILE count|write") };
+    match first.parse::<u64>() {
+        Ok(millions) => repeated(millions * 1_000_000, how),
+        Err(_) => file(first, how),
+    }
+}
+
+/// Imports a text from standard input, repeated until it has so many lines.
+fn repeated(lines: u64, how: &str) {
     let text = std::io::read_to_string(std::io::stdin()).expect("a recording");
     let mut source = Repeated::new(&text, lines);
     let start_s = cpu_s();
@@ -96,7 +126,7 @@ fn main() {
     let making_s = cpu_s() - start_s;
     let input = BufReader::with_capacity(1 << 20, Repeated::new(&text, lines));
     let start_s = cpu_s();
-    let report = match how.as_str() {
+    let report = match how {
         "count" => import::perf_script(input, &mut Counter::default()).expect("it is read"),
         _ => {
             let mut writer = HistoryWriter::new(std::io::sink()).expect("a sink");
