@@ -12,7 +12,7 @@ use crate::{files, terminal};
 const EXAMPLES: &str = "\
 Examples:
   evenkeel characterize
-  evenkeel characterize -o mine.toml
+  evenkeel characterize --page machine.html -o mine.toml
   evenkeel cpu check mine.toml
   evenkeel compare light512 --cpu mine.toml
 
@@ -38,6 +38,10 @@ pub struct Args {
     #[arg(short, long, value_name = "TABLE.toml")]
     output: Option<PathBuf>,
 
+    /// Writes a page with the curves
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+
     /// Writes the findings as JSON; - is standard output, then without the text
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -59,7 +63,7 @@ impl FromStr for Seconds {
 
 /// Runs the verb.
 pub fn run(args: Args) -> Result<()> {
-    for path in [&args.output, &args.json].into_iter().flatten() {
+    for path in [&args.output, &args.page, &args.json].into_iter().flatten() {
         files::refuse_unwritable(path)?;
     }
     let mut machine = Real::new(args.cpu, msr_event_source())?;
@@ -69,6 +73,9 @@ pub fn run(args: Args) -> Result<()> {
     bar.finish_and_clear();
     if let Some(path) = &args.output {
         files::write(path, cpu_table(&findings, &table_name(path)).as_bytes())?;
+    }
+    if let Some(path) = &args.page {
+        files::write(path, report::machine_page(&findings).as_bytes())?;
     }
     print(args.json.as_deref(), &findings)
 }

@@ -25,7 +25,7 @@ mod words;
 pub use claims::{Claimed, Published};
 pub use compare::compare;
 pub use comparison::{Comparison, CostTable, LossEntry, Parameter, Run, SCHEMA, Task, WakeLatency};
-pub use page::{Gantt, bars_svg, page};
+pub use page::{Gantt, bars_svg, machine_page, page};
 pub use reality::{
     Figure, RealityError, Row, Validation, Verdict, against_recording, reality_table,
 };

@@ -8,6 +8,7 @@ mod figures;
 mod history;
 mod latency;
 mod losses;
+mod machine;
 mod parts;
 mod ranges;
 mod tasks;
@@ -21,6 +22,7 @@ use crate::words::counted;
 use crate::{verdict, words};
 
 pub use figures::bars_svg;
+pub use machine::machine_page;
 
 /// A history to look into, and the run it is of.
 #[derive(Clone, Copy, Debug)]
@@ -65,6 +67,11 @@ pub fn page(comparison: &Comparison, gantts: &[Gantt]) -> String {
          {list}</details></nav>\n{html}",
         escape(&contents(comparison, gantts))
     );
+    document(&format!("{} – {} – Evenkeel", all[0].title, comparison.scenario), &main)
+}
+
+/// A page of that title around its contents.
+fn document(title: &str, main: &str) -> String {
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
          <meta http-equiv=\"Content-Security-Policy\" \
@@ -72,10 +79,9 @@ pub fn page(comparison: &Comparison, gantts: &[Gantt]) -> String {
          form-action 'none'\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta name=\"color-scheme\" content=\"light dark\"/>\n\
-         <title>{} – {} – Evenkeel</title>\n<style>\n{CHART_CSS}{}</style>\n</head>\n<body>\n<main>\n\
+         <title>{}</title>\n<style>\n{CHART_CSS}{}</style>\n</head>\n<body>\n<main>\n\
          {main}</main>\n</body>\n</html>\n",
-        escape(&all[0].title),
-        escape(&comparison.scenario),
+        escape(title),
         include_str!("page/page.css"),
     )
 }

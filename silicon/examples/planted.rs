@@ -1,6 +1,6 @@
 //! How often is what was planted found? `cargo run --release -p silicon --example planted`
 //!
-//! Arguments: seeds a machine (100), seconds of model time a run (12). Prints a row a machine,
+//! Arguments: seeds a machine (100), seconds of model time a run (12), one kind of noise (all). Prints a row a machine,
 //! noise and class: runs, right verdicts, the worst errors of ratio, hold and entry cost, and how
 //! many runs were within the goals (ratio within a point of the median of all runs, hold within
 //! 5 % or two windows).
@@ -12,15 +12,18 @@ use silicon::{Modelled, Noise, characterize, median};
 use truth::{Judged, MACHINES, NOISES, judge, model};
 
 fn main() {
-    let mut arguments = std::env::args().skip(1);
-    let mut next = |default: f64| arguments.next().map_or(default, |text| text.parse().unwrap());
-    let (seeds, seconds) = (next(100.0) as u64, next(12.0));
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |index: usize, default: f64| {
+        arguments.get(index).map_or(default, |text| text.parse().unwrap())
+    };
+    let (seeds, seconds) = (number(0, 100.0) as u64, number(1, 12.0));
+    let is_wanted = |kind: &str| arguments.get(2).is_none_or(|only| only == kind);
     println!(
         "machine,hold_spread,noise,class,planted,runs,right,ratio_within_goal,hold_within_goal,\
          ratio_off_points_max,hold_off_us_max,entry_off_us_max"
     );
     for (name, spread) in MACHINES {
-        for (kind, noise) in NOISES {
+        for (kind, noise) in NOISES.into_iter().filter(|(kind, _)| is_wanted(kind)) {
             let model = model(name);
             let noise = Noise { hold_spread: spread, ..noise };
             let runs: Vec<Vec<Judged>> = (0..seeds)

@@ -54,7 +54,7 @@ pub(crate) fn ecdf(curves: &[Curve], width: f64) -> (Svg, f64) {
 }
 
 /// Names beside a piece of their line; returns where the plot may begin.
-fn legend(svg: &mut Svg, curves: &[Curve], width: f64) -> f64 {
+pub(super) fn legend(svg: &mut Svg, curves: &[Curve], width: f64) -> f64 {
     let (mut x, mut y) = (4.0, 14.0);
     for curve in curves {
         let needed = 34.0 + text_width(&curve.name);

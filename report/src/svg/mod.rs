@@ -8,12 +8,14 @@ mod gantt;
 mod heat;
 mod lane;
 mod scale;
+mod spread;
 
 pub(crate) use bars::{Bar, Group, bars};
 pub(crate) use ecdf::{Curve, ecdf};
 pub(crate) use gantt::{Look, gantt, level_name};
 pub(crate) use heat::{Heat, heat};
 pub(crate) use lane::lane;
+pub(crate) use spread::{Axes, Band, spread};
 
 use std::fmt::Write;
 

@@ -26,17 +26,24 @@ pub(super) fn condition(
     tests: usize,
 ) -> Condition {
     let scalar = rounds.of(Kind::of(Class::Scalar));
+    let clock = scalar_ghz(scalar, facts);
     let classes = Class::ALL
         .into_iter()
         .filter(|&class| class != Class::Scalar)
         .map(|class| {
             match facts.unsupported.iter().find(|(unsupported, _)| *unsupported == class) {
                 Some((_, reason)) => unsupported(class, reason.to_string()),
-                None => finding(class, rounds.of(Kind::of(class)), scalar, facts, tests),
+                None => finding(class, rounds.of(Kind::of(class)), scalar, clock.value, tests),
             }
         })
         .collect();
-    Condition { busy_others, rounds: scalar.len(), scalar_ghz: scalar_ghz(scalar, facts), classes }
+    Condition {
+        busy_others,
+        rounds: scalar.len(),
+        scalar_ghz: clock,
+        scalar_after: after_curve(scalar, scalar, clock.value),
+        classes,
+    }
 }
 
 fn unsupported(class: Class, reason: String) -> ClassFinding {
@@ -74,7 +81,7 @@ fn finding(
     class: Class,
     bursts: &[Burst],
     scalar: &[Burst],
-    facts: &Facts,
+    scalar_ghz: f64,
     tests: usize,
 ) -> ClassFinding {
     let effect = effect(bursts, scalar, tests);
@@ -85,7 +92,7 @@ fn finding(
     let mut finding = ClassFinding {
         ratio: effect.strongest,
         entry: entry.filter(|cost| cost.us.value >= ENTRY_MIN_US),
-        after: after_curve(bursts, facts.window_cycles),
+        after: after_curve(bursts, scalar, scalar_ghz),
         entry_curve: entry_curve(bursts),
         verdict: effect.verdict,
         ..unsupported(class, String::new())

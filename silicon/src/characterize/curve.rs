@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::rounds::{AFTER, Burst};
+use crate::machine::WINDOW_NS;
 use crate::statistics::{median, quantile, typical};
 
 /// Most points of a curve.
@@ -39,35 +40,62 @@ pub(crate) fn ratio_curve(class: &[Burst], scalar: &[Burst]) -> Vec<f64> {
         .collect()
 }
 
-/// GHz over the time since the end of the burst. Neighbouring windows are put together where
-/// there are more than a page can show, finely at first, then coarsely.
-pub(crate) fn after_curve(bursts: &[Burst], window_cycles: f64) -> Vec<Point> {
+/// GHz over the time since the end of the burst, each burst against the scalar one of its round,
+/// whose clock counts as the median of all, because neighbours move all clocks.
+pub(crate) fn after_curve(bursts: &[Burst], scalar: &[Burst], scalar_ghz: f64) -> Vec<Point> {
+    let mut rounds: Vec<Round> = bursts
+        .iter()
+        .zip(scalar)
+        .filter_map(|(burst, scalar)| {
+            let windows = &burst.after()[..burst.undisturbed()];
+            Some(Round { windows, begin_ns: 0.0, scalar_ns: typical(scalar.after())? })
+        })
+        .collect();
     let mut points = Vec::new();
-    let mut begins = vec![0.0; bursts.len()];
-    let mut from = 0;
-    while from < AFTER {
-        let to = (from + step(from)).min(AFTER);
-        let mut clocks = Vec::new();
-        let mut ages = Vec::new();
-        for (burst, begin) in bursts.iter().zip(&mut begins) {
-            if burst.undisturbed() < to {
-                continue;
-            }
-            let windows = &burst.after()[from..to];
-            let length: f64 = windows.iter().map(|&ns| f64::from(ns)).sum();
-            ages.push(*begin + length / 2.0);
-            clocks.extend(typical(windows).map(|ns| window_cycles / ns));
-            *begin += length;
-        }
-        points.extend(point(ages, clocks));
-        from = to;
+    let mut from_ns = 0.0;
+    while from_ns < AFTER as f64 * WINDOW_NS {
+        let to_ns = from_ns + step_ns(from_ns);
+        let clocks = rounds
+            .iter_mut()
+            .filter_map(|round| Some(scalar_ghz * round.scalar_ns / round.typical_until(to_ns)?))
+            .collect();
+        points.extend(point((from_ns + to_ns) / 2.0, clocks));
+        from_ns = to_ns;
     }
     points
 }
 
-/// One window at first, then as many as keep the curve short.
-fn step(from: usize) -> usize {
-    if from < POINTS_MAX / 3 { 1 } else { AFTER.div_ceil(POINTS_MAX * 2 / 3) }
+/// What is left of a burst while a curve is drawn.
+struct Round<'a> {
+    windows: &'a [f32],
+    /// When the first of these windows begins, after the burst.
+    begin_ns: f64,
+    /// A window of the scalar burst of the round.
+    scalar_ns: f64,
+}
+
+impl Round<'_> {
+    /// What a window takes of those that begin before a time; they are used up.
+    fn typical_until(&mut self, to_ns: f64) -> Option<f64> {
+        let mut count = 0;
+        while count < self.windows.len() && self.begin_ns < to_ns {
+            self.begin_ns += f64::from(self.windows[count]);
+            count += 1;
+        }
+        let (now, later) = self.windows.split_at(count);
+        self.windows = later;
+        typical(now)
+    }
+}
+
+/// A window at first, then as long as keeps the curve short.
+fn step_ns(from_ns: f64) -> f64 {
+    let fine = POINTS_MAX / 3;
+    if from_ns < fine as f64 * WINDOW_NS {
+        WINDOW_NS
+    } else {
+        AFTER.div_ceil(POINTS_MAX - fine) as f64 * WINDOW_NS
+    }
 }
 
 /// Rate of instructions over the time since the first wide one; 1 = what it is in the end.
@@ -89,18 +117,18 @@ pub(crate) fn entry_curve(bursts: &[Burst]) -> Vec<Point> {
                 ages.push(*begin + ns / 2.0);
                 *begin += ns;
             }
-            point(ages, rates)
+            point(median(&ages), rates)
         })
         .collect()
 }
 
-fn point(ages_ns: Vec<f64>, mut values: Vec<f64>) -> Option<Point> {
+fn point(age_ns: f64, mut values: Vec<f64>) -> Option<Point> {
     if values.is_empty() {
         return None;
     }
     values.sort_by(f64::total_cmp);
     Some(Point {
-        us: median(&ages_ns) / 1000.0,
+        us: age_ns / 1000.0,
         median: quantile(&values, 0.5),
         quartiles: (quantile(&values, 0.25), quantile(&values, 0.75)),
     })

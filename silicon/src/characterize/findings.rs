@@ -67,7 +67,8 @@ pub struct ClassFinding {
     pub boost: Option<Cost>,
     /// Time at the full clock that pays for a return and a new entry (Eq. D 5.2).
     pub break_even_us: Option<Estimate>,
-    /// Clock in GHz over the time since the last instruction.
+    /// Clock in GHz over the time since the last instruction, each burst against the scalar one of
+    /// its round.
     pub after: Vec<Point>,
     /// Rate of instructions over the time since the first one; 1 = in the end.
     pub entry_curve: Vec<Point>,
@@ -82,6 +83,9 @@ pub struct Condition {
     pub rounds: usize,
     /// Clock of scalar code, in GHz; quartiles instead of an interval.
     pub scalar_ghz: Estimate,
+    /// Clock in GHz over the time since the last instruction of a scalar burst, each burst against
+    /// its own mean.
+    pub scalar_after: Vec<Point>,
     /// By class; scalar is not among them.
     pub classes: Vec<ClassFinding>,
 }

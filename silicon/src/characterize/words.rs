@@ -41,8 +41,8 @@ pub fn duration_words(us: f64) -> String {
         us if us >= 10_000.0 => format!("{:.0} ms", us / 1000.0),
         us if us >= 1000.0 => format!("{:.1} ms", us / 1000.0),
         us if us >= 100.0 => format!("{:.2} ms", us / 1000.0),
-        us if us >= 10.0 => format!("{us:.0} us"),
-        us => format!("{us:.1} us"),
+        us if us >= 10.0 => format!("{us:.0} µs"),
+        us => format!("{us:.1} µs"),
     }
 }
 
@@ -63,8 +63,12 @@ pub(super) fn sentence(findings: &Findings) -> String {
     let hidden = with(|verdict| matches!(verdict, Verdict::Hidden(_)));
     let unaffected = with(|verdict| *verdict == Verdict::Unaffected);
     let unsupported = with(|verdict| matches!(verdict, Verdict::Unsupported(_)));
-    let mut parts: Vec<String> =
-        affected.iter().rev().map(|one| effect_words(findings, *one)).collect();
+    let mut parts: Vec<String> = affected
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(index, one)| effect_words(findings, *one, index == 0))
+        .collect();
     let starts_us = |one: &ClassFinding| one.entry.map_or(0.0, |entry| entry.us.value);
     let (throttled, untouched): (Vec<_>, Vec<_>) =
         unaffected.iter().partition(|(_, one)| starts_us(one) >= START_MIN_US);
@@ -104,8 +108,13 @@ fn busy_words(busy_others: usize) -> String {
     }
 }
 
-/// What a class does where it first shows, and by how much more where it does most.
-fn effect_words(findings: &Findings, (busy_others, found): (usize, &ClassFinding)) -> String {
+/// What a class does where it first shows, and by how much more where it does most; the first
+/// class of a sentence in full.
+fn effect_words(
+    findings: &Findings,
+    (busy_others, found): (usize, &ClassFinding),
+    is_first: bool,
+) -> String {
     let when = match busy_others {
         0 => String::new(),
         count => busy_words(count) + " ",
@@ -125,13 +134,19 @@ fn effect_words(findings: &Findings, (busy_others, found): (usize, &ClassFinding
     });
     let name = class_words(found.class);
     let lowered = found.ratio.map_or_else(String::new, |ratio| percent_words(ratio.value));
-    let stays = match &found.hold {
-        Some(hold) => {
-            format!("it stays low for {} after the last instruction", duration_words(hold.us.value))
-        }
-        None => "how long it stays low cannot be told".to_owned(),
-    };
-    format!("{when}{name} code lowers a core by {lowered}{more} and {stays}")
+    let hold = found.hold.as_ref().map(|hold| duration_words(hold.us.value));
+    match (is_first, hold) {
+        (true, Some(hold)) => format!(
+            "{when}{name} code lowers a core by {lowered}{more} and it stays low for {hold} after \
+             the last instruction"
+        ),
+        (true, None) => format!(
+            "{when}{name} code lowers a core by {lowered}{more}; how long it stays low cannot be \
+             told"
+        ),
+        (false, Some(hold)) => format!("{when}{name} by {lowered}{more} for {hold}"),
+        (false, None) => format!("{when}{name} by {lowered}{more}"),
+    }
 }
 
 /// Names of classes, both of a width together.
@@ -177,7 +192,7 @@ mod tests {
     #[test]
     fn durations_have_two_digits_and_a_unit() {
         let words = [0.4, 4.53, 23.4, 662.0, 1500.0, 31_000.0].map(duration_words);
-        assert_eq!(words, ["0.4 us", "4.5 us", "23 us", "0.66 ms", "1.5 ms", "31 ms"]);
+        assert_eq!(words, ["0.4 µs", "4.5 µs", "23 µs", "0.66 ms", "1.5 ms", "31 ms"]);
         assert_eq!((percent_words(0.868), percent_words(0.944)), ("13 %".into(), "5.6 %".into()));
     }
 }

@@ -64,7 +64,11 @@ impl Real {
     pub fn new(cpu: Option<u32>, msr_pmu: Option<u32>) -> Result<Self, RealError> {
         let tsc = Tsc::calibrate()?;
         let cpus = allowed_cpus()?;
-        let cpu = cpu.or(cpus.last().copied()).ok_or(PinError::None)?;
+        let cpu = match cpu {
+            Some(cpu) if !cpus.contains(&cpu) => return Err(PinError::NotOurs { cpu, cpus }.into()),
+            Some(cpu) => cpu,
+            None => *cpus.last().ok_or(PinError::None)?,
+        };
         let places = places::places(&cpus);
         pin(cpu)?;
         let disagreement = chain::agreement(&tsc);

@@ -115,8 +115,8 @@ fn class_rows(text: &mut String, class: &ClassFinding) {
 fn span(us: Estimate) -> String {
     let (divisor, unit, digits) = match us.value {
         value if value >= 1000.0 => (1000.0, "ms", 3),
-        value if value >= 100.0 => (1.0, "us", 0),
-        _ => (1.0, "us", 1),
+        value if value >= 100.0 => (1.0, "µs", 0),
+        _ => (1.0, "µs", 1),
     };
     let shown = |value: f64| format!("{:.digits$}", value / divisor);
     format!("{} {unit} ({} to {})", shown(us.value), shown(us.low), shown(us.high))
@@ -125,7 +125,7 @@ fn span(us: Estimate) -> String {
 fn cost(cost: &Cost) -> String {
     let discarded = match cost.discarded {
         0 => String::new(),
-        count => format!("; {count} above 100 us discarded"),
+        count => format!("; {count} above 100 µs discarded"),
     };
     format!("{}{discarded}", span(cost.us))
 }

@@ -13,12 +13,36 @@ pub enum PinError {
         /// What the kernel says.
         reason: String,
     },
+    /// It is not one of those that this process may use.
+    #[error("CPU {cpu} cannot be used, expected one of {}", listed(cpus))]
+    NotOurs {
+        /// The CPU asked for.
+        cpu: u32,
+        /// Those it may use.
+        cpus: Vec<u32>,
+    },
     /// The kernel does not say which CPUs there are.
     #[error("the kernel does not say which CPUs this process may use: {0}")]
     Unknown(String),
     /// There is no CPU.
     #[error("this process may use no CPU")]
     None,
+}
+
+/// CPUs as the kernel lists them, such as `0-3,8`.
+fn listed(cpus: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &cpu in cpus {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => ranges.push((cpu, cpu)),
+        }
+    }
+    let range = |&(first, last): &(u32, u32)| match first == last {
+        true => first.to_string(),
+        false => format!("{first}-{last}"),
+    };
+    ranges.iter().map(range).collect::<Vec<_>>().join(",")
 }
 
 /// Most CPUs that are asked for.
@@ -62,6 +86,11 @@ pub fn pin(cpu: u32) -> Result<(), PinError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cpus_are_listed_in_ranges() {
+        assert_eq!((listed(&[0, 1, 2, 5, 7, 8]), listed(&[3])), ("0-2,5,7-8".into(), "3".into()));
+    }
 
     #[test]
     fn a_thread_stays_where_it_is_pinned_and_no_cpu_that_is_not_there_is_taken() {
