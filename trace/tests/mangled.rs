@@ -1,7 +1,11 @@
 //! A recording that was damaged in any way is read or refused in one plain sentence.
 
+mod perf_file;
+
+use std::io::Cursor;
+
 use proptest::prelude::*;
-use trace::import::perf_script_history;
+use trace::import::{perf_script_history, recording_history};
 use trace::marks::Marks;
 use trace::{History, validate};
 
@@ -13,6 +17,25 @@ fn recording() -> Vec<Vec<u8>> {
     let packed = include_bytes!("../fixtures/x265_avx512_xz.perf-script.zst");
     let text = zstd::decode_all(&packed[..]).expect("the fixture unpacks");
     text.split(|&byte| byte == b'\n').take(LINES).map(<[u8]>::to_vec).collect()
+}
+
+/// Recordings in the other styles of text, of the same length.
+fn other_style(style: usize) -> Vec<Vec<u8>> {
+    let packed: [&[u8]; 4] = [
+        include_bytes!("../fixtures/forms/report-t-l.zst"),
+        include_bytes!("../fixtures/forms/report-t-R.zst"),
+        include_bytes!("../fixtures/forms/ftrace.zst"),
+        include_bytes!("../fixtures/forms/ftrace-latency.zst"),
+    ];
+    let text = zstd::decode_all(packed[style % packed.len()]).expect("the fixture unpacks");
+    text.split(|&byte| byte == b'\n').take(LINES).map(<[u8]>::to_vec).collect()
+}
+
+/// A whole file of perf, and one whose records are packed.
+fn file_of_perf(pack: bool) -> Vec<u8> {
+    let records = perf_file::turns();
+    let records = if pack { perf_file::packed(&records) } else { records };
+    perf_file::file(&perf_file::FORMATS, &records)
 }
 
 /// One damage; positions are taken modulo what is there.
@@ -95,6 +118,44 @@ proptest! {
                 let mut names = history.header.tasks.iter().map(|task| &task.comm);
                 prop_assert!(names.all(|name| !name.chars().any(char::is_control)));
             }
+            Err(error) => prop_assert!(is_one_plain_sentence(&error.to_string()), "{error}"),
+        }
+    }
+
+    #[test]
+    fn damaged_text_of_ftrace_is_repaired_or_refused(
+        style in 0..4_usize,
+        damages in prop::collection::vec(damage(), 1..12),
+    ) {
+        let mut lines = other_style(style);
+        for damage in damages {
+            apply(&mut lines, damage);
+        }
+        match perf_script_history(&lines.join(&b'\n')[..]) {
+            Ok((history, _)) => prop_assert_eq!(validate(&history), []),
+            Err(error) => prop_assert!(is_one_plain_sentence(&error.to_string()), "{error}"),
+        }
+    }
+
+    #[test]
+    fn a_damaged_file_of_perf_is_read_or_refused(
+        pack: bool,
+        bytes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        words in prop::collection::vec((any::<prop::sample::Index>(), any::<u64>()), 0..2),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let mut file = file_of_perf(pack);
+        for (at, byte) in bytes {
+            let at = at.index(file.len());
+            file[at] = byte;
+        }
+        for (at, word) in words {
+            let at = at.index(file.len() - 8);
+            file[at..at + 8].copy_from_slice(&word.to_le_bytes());
+        }
+        file.truncate(cut.map_or(file.len(), |cut| cut.index(file.len())));
+        match recording_history(Cursor::new(file)) {
+            Ok((history, _)) => prop_assert_eq!(validate(&history), []),
             Err(error) => prop_assert!(is_one_plain_sentence(&error.to_string()), "{error}"),
         }
     }
