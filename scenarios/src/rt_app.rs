@@ -129,11 +129,7 @@ fn variants(foreground: &[Task], background: &[Task], place: &Place) -> Vec<Vari
         place: place.clone(),
     };
     let scalar = classes.keys().map(|name| (name.clone(), Class::Scalar)).collect();
-    let mut variants = vec![variant("scalar", true, scalar)];
-    if classes.values().any(|class| *class != Class::Scalar) {
-        variants.push(variant("as-described", false, classes));
-    }
-    variants
+    vec![variant("scalar", true, scalar), variant("described", false, classes)]
 }
 
 #[derive(Default)]

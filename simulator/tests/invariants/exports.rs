@@ -64,7 +64,7 @@ fn text_comes_back(history: &History) -> Result<(), String> {
     other.map_or(Ok(()), |task| Err(format!("{:?} comes back as {task:?}", known[&task.tid])))
 }
 
-/// What the importer reads: events of the kernel, frequencies by CPU.
+/// What the text carries: everything, but frequencies by CPU, as it has no topology.
 fn carried(history: &History) -> Vec<Record> {
     let threads = history.header.threads_per_core.unwrap_or(1);
     let mut carried = Vec::new();
@@ -76,10 +76,6 @@ fn carried(history: &History) -> Vec<Record> {
                 let time_ns = record.time_ns;
                 carried.extend(cpus.map(|cpu| Record { time_ns, event: event(cpu) }));
             }
-            Event::License { .. }
-            | Event::Decision { .. }
-            | Event::Phase { .. }
-            | Event::Overhead { .. } => {}
             _ => carried.push(record.clone()),
         }
     }

@@ -1,6 +1,6 @@
 //! What every reader makes of a recording: entries in the order of the recording.
 
-use crate::SwitchState;
+use crate::{Event, SwitchState};
 
 /// An event: who, where, when, what. Names are parts of `text`.
 pub struct Entry {
@@ -116,6 +116,8 @@ pub enum Payload {
         begins: bool,
         of: Interrupt,
     },
+    /// An event of our own exports.
+    Own(Event),
     Other,
 }
 
@@ -176,13 +178,14 @@ impl Payload {
             Self::Frequency { .. } => 10,
             Self::Lost { .. } => 11,
             Self::Interrupt { .. } => 12,
-            Self::Other => 13,
+            Self::Own(_) => 13,
+            Self::Other => 14,
         }
     }
 }
 
 /// Names of events, in the order of [`Payload::kind`].
-pub const KINDS: [&str; 14] = [
+pub const KINDS: [&str; 15] = [
     "sched_switch",
     "sched_waking",
     "sched_wakeup",
@@ -196,6 +199,7 @@ pub const KINDS: [&str; 14] = [
     "cpu_frequency",
     "lost",
     "interrupt",
+    "evenkeel",
     "other",
 ];
 

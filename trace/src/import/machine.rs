@@ -8,6 +8,7 @@
 
 mod end;
 mod interrupts;
+mod own;
 
 use std::io;
 
@@ -329,6 +330,7 @@ impl<'s, S: Sink> Machine<'s, S> {
                 self.tasks.find(text, task);
                 None
             }
+            Payload::Own(ref event) => self.own(cpu, event),
             _ => None,
         };
         self.reach(&event);
@@ -338,7 +340,11 @@ impl<'s, S: Sink> Machine<'s, S> {
     /// Makes room for CPUs that an event names besides its own.
     fn reach(&mut self, event: &Option<Event>) {
         let cpu = match *event {
-            Some(Event::Wake { cpu, .. } | Event::Frequency { core: cpu, .. }) => cpu,
+            Some(
+                Event::Wake { cpu, .. }
+                | Event::Frequency { core: cpu, .. }
+                | Event::License { core: cpu, .. },
+            ) => cpu,
             Some(Event::Migrate { from, to, .. }) => from.max(to),
             _ => return,
         };

@@ -5,6 +5,7 @@
 mod cursor;
 mod head;
 mod lines;
+mod own;
 mod payload;
 
 use std::io::BufRead;

@@ -5,6 +5,7 @@
 
 use super::cursor::{Cursor, places};
 use super::head::Line;
+use super::own::own;
 use crate::import::entry::{self, Named, Payload, Span};
 use crate::import::tracepoint::States;
 
@@ -24,7 +25,9 @@ pub fn payload(text: &[u8], line: &Line) -> Option<Payload> {
         b"x86_fpu_regs_deactivated" => mark(text, at),
         b"cpu_frequency" => frequency(text, at),
         b"PERF_RECORD_LOST" | b"PERF_RECORD_LOST_SAMPLES" => lost(text, at),
-        event => Some(Payload::interrupt(event).unwrap_or(Payload::Other)),
+        event => Payload::interrupt(event)
+            .or_else(|| own(event, text, at).map(Payload::Own))
+            .or(Some(Payload::Other)),
     }
 }
 
