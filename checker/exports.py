@@ -20,11 +20,7 @@ from history import BadInput
 
 STATES = {"runnable": 0, "blocked": 1, "dead": 16}
 LETTERS = {"R": 0, "S": 1, "X": 16}
-<<<<<<< HEAD
-LINE = re.compile(r"^.{16,}-\d+ +\[(\d+)\] +(\d+)\.(\d{9}): (\w+): +(.*)$")
-=======
 LINE = re.compile(r"^.{16,} +\[(\d+)\] +(\d+)\.(\d{9}): (\w+): +(.*)$")
->>>>>>> ef2c824 (wip)
 FIELDS = {
     "sched_switch": re.compile(
         r"prev_comm=(.*) prev_pid=(\d+) prev_prio=(\d+) prev_state=(\w) ==> "

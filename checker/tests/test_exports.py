@@ -6,18 +6,6 @@ import unittest
 import exports
 from tests.build import header, in_time, license, switch, wake
 
-<<<<<<< HEAD
-REPORT = """cpus=2
-          <idle>-0     [000]     0.000000000: sched_waking:         comm=a b pid=1 prio=121 target_cpu=000
-          <idle>-0     [000]     0.000000000: sched_wakeup:         comm=a b pid=1 prio=121 target_cpu=000
-          <idle>-0     [000]     0.000000010: sched_switch:         prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a b next_pid=1 next_prio=121
-             a b-1     [000]     0.000000020: license:              core=0 level=2 rate_permille=1000
-             a b-1     [000]     0.000000030: decision:             victim=1 culprit=0 slice_ns=20 refund_ns=5 bill_ns=0
-             a b-1     [000]     0.000000030: sched_switch:         prev_comm=a b prev_pid=1 prev_prio=121 prev_state=S ==> next_comm=swapper/0 next_pid=0 next_prio=120
-          <idle>-0     [001]     0.000000070: sched_waking:         comm=a b pid=1 prio=121 target_cpu=001
-          <idle>-0     [001]     0.000000090: sched_switch:         prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=a b next_pid=1 next_prio=121
-"""
-=======
 AB = "comm=a b pid=1 prio=121"
 
 
@@ -44,7 +32,6 @@ REPORT = [
     line("<idle>-0", 1, 70, "sched_waking", AB + " target_cpu=001"),
     line("<idle>-0", 1, 90, "sched_switch", switch_fields(1, True, "R")),
 ]
->>>>>>> ef2c824 (wip)
 PROFILE = """
 task: <idle>-0
   Event: sched_switch:R (2) Total: 60 Avg: 30 Max: 60(ts:0.000000) Min:60(ts:0.000000)
@@ -71,11 +58,7 @@ def ours():
 
 
 def found(head, records):
-<<<<<<< HEAD
-    seen, _ = exports.of_report(REPORT.splitlines())
-=======
     seen, _ = exports.of_report(REPORT)
->>>>>>> ef2c824 (wip)
     differences = exports.of_history(head, records, 15).differences(seen, head["end_ns"])
     return {words.split(":")[0] for words in differences}
 
@@ -100,16 +83,6 @@ class Report(unittest.TestCase):
         self.assertEqual(found(head, records), {"names", "priorities"})
 
     def test_intervals_are_those_of_the_profile(self):
-<<<<<<< HEAD
-        _, order = exports.of_report(REPORT.splitlines())
-        profile = exports.of_profile(PROFILE.splitlines())
-        self.assertEqual(exports.intervals(order), profile)
-        self.assertEqual(profile, {(1, "sched_switch:S"): (1, 40), (1, "sched_wakeup:0x1"): (1, 20)})
-
-    def test_a_line_that_is_not_as_expected_is_named(self):
-        with self.assertRaises(exports.BadInput):
-            exports.of_report([REPORT.splitlines()[1].replace("prio=121", "prio=x")])
-=======
         _, order = exports.of_report(REPORT)
         profile = exports.of_profile(PROFILE.splitlines())
         self.assertEqual(exports.intervals(order), profile)
@@ -119,7 +92,6 @@ class Report(unittest.TestCase):
     def test_a_line_that_is_not_as_expected_is_named(self):
         with self.assertRaises(exports.BadInput):
             exports.of_report([REPORT[1].replace("prio=121", "prio=x")])
->>>>>>> ef2c824 (wip)
 
 
 if __name__ == "__main__":
