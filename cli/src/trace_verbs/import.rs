@@ -24,8 +24,9 @@ The form is recognised by what is in the file. How to record: evenkeel trace --h
 /// What the verb takes.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The file of `perf sched record`, or text of `perf script`, `trace-cmd report` or tracefs;
-    /// - is text from standard input; text packed with zstd is unpacked
+    /// The file of `perf sched record` or of trace-cmd (version 6), or text of `perf script`,
+    /// `trace-cmd report` or tracefs; - is text from standard input; text packed with zstd is
+    /// unpacked
     file: PathBuf,
     /// History to write
     #[arg(short, long, value_name = "FILE.ektrace")]
@@ -75,7 +76,7 @@ fn import(path: &Path, sink: &mut impl Sink) -> Result<ImportReport> {
         return perf_script(unpacked, sink).with_context(named);
     }
     let form = recognise(&start[..start.len().min(FORM_BYTES)]);
-    if form == Form::PerfData && path != Path::new("-") {
+    if matches!(form, Form::PerfData | Form::TraceDat) && path != Path::new("-") {
         return recording(files::open(path)?, sink).with_context(named);
     }
     perf_script(raw, sink).with_context(named)

@@ -81,7 +81,7 @@ fn binary_streams_are_refused_with_what_is_read_instead() {
         "rec.txt: this is the file of perf, whose",
     );
     let trace_cmd = b"\x17\x08Dtracing7\0";
-    import_refused(trace_cmd, "rec.txt: this is the file of trace-cmd; expected its text, from");
+    import_refused(trace_cmd, "rec.txt: this is the file of trace-cmd; expected its text from");
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod perf_data;
 mod report;
 mod tasks;
 mod text;
+mod trace_dat;
 mod tracepoint;
 
 use std::io::{BufRead, BufReader, Read, Seek};
@@ -34,7 +35,7 @@ pub enum Form {
     PerfData,
     /// `perf.data` as perf writes it into a pipe.
     PerfPipe,
-    /// `trace.dat` of trace-cmd.
+    /// `trace.dat` of trace-cmd, which is read from a file too.
     TraceDat,
 }
 
@@ -71,8 +72,9 @@ pub fn recording(
     input.rewind().map_err(read)?;
     match recognise(&start) {
         Form::PerfData => perf_data::perf_data(input, sink),
+        Form::TraceDat => trace_dat::trace_dat(input, sink),
         Form::Text => text::text(BufReader::with_capacity(1 << 18, input), sink),
-        form => Err(ImportError::Binary { form }),
+        Form::PerfPipe => Err(ImportError::Binary { form: Form::PerfPipe }),
     }
 }
 

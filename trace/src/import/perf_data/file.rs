@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 
 use super::EXPECTED;
 use super::sample::{Layout, Layouts};
-use crate::import::tracepoint::{Decoder, formats};
+use crate::import::tracepoint::{Decoder, Reader, formats};
 use crate::import::{ImportError, Place};
 
 /// `struct perf_file_header` (tools/perf/util/header.h, 6.18).
@@ -159,15 +159,11 @@ impl<R: Read + Seek> Source<'_, R> {
 }
 
 fn decoders(tracing: &[u8]) -> Result<Decoders, ImportError> {
-    let formats =
-        formats(tracing).ok_or_else(|| malformed("the descriptions of its events are damaged"))?;
+    let found = formats(&mut Reader::new(tracing));
+    let found = found.ok_or_else(|| malformed("the descriptions of its events are damaged"))?;
     let mut decoders = HashMap::new();
-    for format in &formats {
-        let decoder = Decoder::new(format).map_err(|missing| {
-            let (event, field) = (crate::clean(format.name.as_bytes()), missing.0);
-            malformed(&format!("the description of the event {event} lacks the field {field}"))
-        })?;
-        decoders.insert(format.id, decoder);
+    for format in &found.formats {
+        decoders.insert(format.id, Decoder::of(format)?);
     }
     Ok(Decoders(decoders))
 }

@@ -3,6 +3,7 @@
 use super::States;
 use super::format::{Field, Format, Location};
 use crate::import::entry::{self, Named, Payload, Span};
+use crate::import::{ImportError, Place};
 
 /// The bytes of one event.
 #[derive(Clone, Copy)]
@@ -90,12 +91,19 @@ enum Event {
 }
 
 /// A field that the description of an event lacks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MissingField(pub &'static str);
+struct MissingField(&'static str);
 
 impl Decoder {
     /// A decoder of the event that `format` describes.
-    pub fn new(format: &Format) -> Result<Self, MissingField> {
+    pub fn of(format: &Format) -> Result<Self, ImportError> {
+        Self::new(format).map_err(|MissingField(field)| {
+            let event = crate::clean(format.name.as_bytes());
+            let what = format!("the description of the event {event} lacks the field {field}");
+            ImportError::Malformed { place: Place::Start, what }
+        })
+    }
+
+    fn new(format: &Format) -> Result<Self, MissingField> {
         let field = |name: &'static str| format.field(&[name]).ok_or(MissingField(name));
         let task = |comm, pid, prio: Option<&'static str>| {
             let prio = prio.map(field).transpose()?;

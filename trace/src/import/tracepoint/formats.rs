@@ -6,16 +6,22 @@ use super::format::Format;
 /// Systems of events that a history is made from.
 const SYSTEMS: [&str; 6] = ["sched", "irq", "irq_vectors", "timer", "power", "x86_fpu"];
 
-/// The descriptions of the events of [`SYSTEMS`]; `None` if the bytes are cut off, of a machine
-/// whose numbers begin with their highest byte, or something else.
-pub fn formats(bytes: &[u8]) -> Option<Vec<Format>> {
-    let mut reader = Reader { bytes, at: 0 };
-    reader.eat(b"\x17\x08Dtracing")?;
-    reader.string()?;
+/// What is found.
+pub struct Formats {
+    /// Descriptions of the events of [`SYSTEMS`].
+    pub formats: Vec<Format>,
+    /// Bytes of a page of the kernel's buffers.
+    pub page_size: u32,
+}
+
+/// Reads the descriptions; `None` if the bytes are cut off, of a machine whose numbers begin with
+/// their highest byte, or something else.
+pub fn formats(reader: &mut Reader) -> Option<Formats> {
+    reader.version()?;
     if reader.take(2)?[0] != 0 {
         return None;
     }
-    reader.u32()?;
+    let page_size = reader.u32()?;
     for name in [&b"header_page\0"[..], b"header_event\0"] {
         reader.eat(name)?;
         reader.sized()?;
@@ -34,16 +40,27 @@ pub fn formats(bytes: &[u8]) -> Option<Vec<Format>> {
             }
         }
     }
-    Some(formats)
+    Some(Formats { formats, page_size })
 }
 
-struct Reader<'b> {
+/// Reads numbers and texts one after the other.
+pub struct Reader<'b> {
     bytes: &'b [u8],
     at: usize,
 }
 
 impl<'b> Reader<'b> {
-    fn take(&mut self, length: usize) -> Option<&'b [u8]> {
+    pub fn new(bytes: &'b [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// Version of the layout, after the magic number of trace-cmd.
+    pub fn version(&mut self) -> Option<&'b str> {
+        self.eat(b"\x17\x08Dtracing")?;
+        self.string()
+    }
+
+    pub fn take(&mut self, length: usize) -> Option<&'b [u8]> {
         let taken = self.bytes.get(self.at..)?.get(..length)?;
         self.at += length;
         Some(taken)
@@ -53,12 +70,16 @@ impl<'b> Reader<'b> {
         (self.take(word.len())? == word).then_some(())
     }
 
-    fn u32(&mut self) -> Option<u32> {
+    pub fn u16(&mut self) -> Option<u16> {
+        Some(u16::from_le_bytes(self.take(2)?.try_into().ok()?))
+    }
+
+    pub fn u32(&mut self) -> Option<u32> {
         let bytes = self.take(4)?.try_into().ok()?;
         Some(u32::from_le_bytes(bytes))
     }
 
-    fn u64(&mut self) -> Option<u64> {
+    pub fn u64(&mut self) -> Option<u64> {
         let bytes = self.take(8)?.try_into().ok()?;
         Some(u64::from_le_bytes(bytes))
     }
@@ -72,7 +93,7 @@ impl<'b> Reader<'b> {
     }
 
     /// Bytes after their number.
-    fn sized(&mut self) -> Option<&'b [u8]> {
+    pub fn sized(&mut self) -> Option<&'b [u8]> {
         let length = usize::try_from(self.u64()?).ok()?;
         self.take(length)
     }

@@ -8,5 +8,5 @@ mod formats;
 mod states;
 
 pub use decode::{Decoder, Raw};
-pub use formats::formats;
+pub use formats::{Reader, formats};
 pub use states::States;
