@@ -79,8 +79,8 @@ fn history(gantt: &Gantt, window: &Window, room: &Room, id: usize) -> Part {
     let programs = tasks::programs(window, room.names);
     let count = programs.iter().map(|program| program.tasks.len()).sum();
     let intro = format!(
-        "<p class=\"soft\">Background {}: {} switches of {} in {} on {}, {}; coloured by the license level \
-         of the core, with its frequency beneath.</p>\n",
+        "<p class=\"soft\">Background {}: {} switches of {} in {} on {}, {}; coloured by \
+         the license level of the core, with its frequency beneath.</p>\n",
         escape(&variant(gantt.background)),
         grouped(window.switches()),
         counted(count, "task"),

@@ -64,8 +64,8 @@ pub(super) fn ranges(window: &Window, room: &Room, id: usize) -> String {
     // From a quarter of the history on every application is at work.
     let chosen = 1 + parts.len() / 4;
     let mut html = format!(
-        "<p class=\"hint\" id=\"hint-{id}\">Choose a time range, in {}: each tile shows how busy the \
-         CPUs were, and at which level.</p>\n\
+        "<p class=\"hint\" id=\"hint-{id}\">Choose a time range, in {}: each tile shows how busy \
+         the CPUs were, and at which level.</p>\n\
          <div class=\"ranges\" role=\"radiogroup\" aria-labelledby=\"hint-{id}\">\n",
         unit.0
     );

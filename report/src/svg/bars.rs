@@ -39,7 +39,8 @@ pub(crate) fn bars(groups: &[Group], width: f64, bar_height: f64, unit: &str) ->
     let all = || groups.iter().flat_map(|group| &group.bars);
     let widest = |of: fn(&Bar) -> &str| all().map(|bar| text_width(of(bar))).fold(0.0, f64::max);
     let names = widest(|bar| &bar.name).min(width * 0.4);
-    let left = if names > 0.0 { names + 8.0 } else { 4.0 };
+    // Without names there must be room for half a label of the axis.
+    let left = if names > 0.0 { names + 8.0 } else { 16.0 };
     let right = width - widest(|bar| &bar.label).min(width * 0.6) - 10.0;
     let ends = all().flat_map(|bar| {
         let whisker = bar.whisker.unwrap_or([bar.value; 2]);
