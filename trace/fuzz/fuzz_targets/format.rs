@@ -1,6 +1,7 @@
 //! Any text as the description of a switch: its fields may be anywhere, of any size.
 #![no_main]
 
+#[expect(dead_code, reason = "the tests use the rest")]
 #[path = "../../tests/perf_file/mod.rs"]
 mod perf_file;
 

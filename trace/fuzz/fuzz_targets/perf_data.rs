@@ -2,6 +2,7 @@
 //! history without contradictions, which our own file carries.
 #![no_main]
 
+#[expect(dead_code, reason = "the tests use the rest")]
 #[path = "../../tests/perf_file/mod.rs"]
 mod perf_file;
 
