@@ -17,16 +17,18 @@ use crate::{files, terminal};
 
 const EXAMPLES: &str = "\
 Example: record two programs (as root) and replay them under other schedulers:
+  evenkeel trace record -o rec.ektrace -- sh -c 'prog1 & prog2 & wait'
+  evenkeel trace info rec.ektrace
+  evenkeel compare --trace rec.ektrace --class 'prog1*=avx512-heavy'
+Where that cannot record (evenkeel doctor says why), perf can:
   perf sched record -k CLOCK_MONOTONIC -m 8M -o rec.data \\
       -e 'irq:*_entry,irq:*_exit,irq_vectors:local_timer_*' \\
       -- sh -c 'prog1 & prog2 & wait'
   evenkeel trace import rec.data -o rec.ektrace
-  evenkeel trace info rec.ektrace
-  evenkeel compare --trace rec.ektrace --class 'prog1*=avx512-heavy'
 The events of interrupts (-e) are optional; without them it is partly a guess which
 wake-ups are by tasks and which by timers. With -e power:cpu_frequency recorded
 frequencies say how much work was done. With -e x86_fpu:x86_fpu_regs_deactivated
-`info` shows which registers were in use.";
+`info` and `marks` show which registers were in use.";
 
 const VALIDATE: &str = "\
 A recording is replayed under the model of its scheduler: its tasks do the recorded work, and the

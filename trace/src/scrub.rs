@@ -5,12 +5,24 @@ use std::collections::HashMap;
 use crate::History;
 use crate::glob::Glob;
 
-/// Facts that say nothing but how good a recording is.
-const FACTS_KEPT: [&str; 3] = ["lost_events", "repaired_switches", "runtime_per_wall_permille"];
+/// Facts that say how good a recording is and how its scheduler works, and nothing about whose
+/// machine it is.
+const FACTS_KEPT: [&str; 10] = [
+    "hz",
+    "interrupts",
+    "lost_events",
+    "mhz",
+    "missing_events",
+    "preemption",
+    "recorder",
+    "repaired_switches",
+    "runtime_per_wall_permille",
+    "scheduler",
+];
 
 /// Gives every task and application whose name fits none of `keep` a name of its own:
-/// `task-1`, `task-2`, in order of ids; equal names stay equal. Facts other than those of
-/// the import are dropped. Addresses are never in a history.
+/// `task-1`, `task-2`, in order of ids; equal names stay equal. Facts that could tell
+/// whose machine it is are dropped. Addresses are never in a history.
 pub fn scrub(history: &mut History, keep: &[Glob]) {
     let mut names: HashMap<String, String> = HashMap::new();
     let mut rename = |name: &mut String| {

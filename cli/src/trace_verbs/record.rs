@@ -5,7 +5,7 @@ mod session;
 mod workload;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -81,7 +81,7 @@ fn mark(text: &str) -> Result<Mark, String> {
 /// Records, and ends with the exit code of the command.
 pub fn run(args: Args) -> Result<()> {
     files::refuse_unwritable(&args.output)?;
-    ensure!(args.output != PathBuf::from("-"), "--output: expected a file, not standard output");
+    ensure!(args.output != Path::new("-"), "--output: expected a file, not standard output");
     let facts = doctor::probe();
     // Before anything else: it is a fork of this process.
     let command = (!args.command.is_empty())

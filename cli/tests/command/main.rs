@@ -5,9 +5,12 @@ mod bad_flags;
 mod bad_recordings;
 mod bad_scenarios;
 mod claims;
+mod doctor;
 mod golden;
 mod harness;
 mod pipes;
+#[cfg(feature = "record")]
+mod recorder;
 mod recording;
 mod repeatable;
 mod results;

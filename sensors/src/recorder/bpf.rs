@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::io::Read;
-use std::os::fd::AsFd;
 use std::rc::Rc;
 
 use cpu_model::Class;
@@ -49,6 +48,9 @@ pub enum RecordError {
     /// Neither root nor the two capabilities.
     #[error("no right to load a BPF program")]
     NoRights(#[source] libbpf_rs::Error),
+    /// Probes of functions ask for more.
+    #[error("no right to probe functions: --uprobe needs root (CAP_SYS_ADMIN); run it with sudo")]
+    NoRightToProbe(#[source] libbpf_rs::Error),
     /// The kernel was built without BTF.
     #[error("this kernel does not describe itself (/sys/kernel/btf/vmlinux)")]
     NoBtf(#[source] libbpf_rs::Error),
@@ -147,7 +149,7 @@ impl Recorder {
     fn list_tasks(&self) -> Result<(), RecordError> {
         let refused = refused("listing the tasks");
         let program = self.program("list_task");
-        let link = program.attach_iter(self.map("records").as_fd()).map_err(&refused)?;
+        let link = program.attach().map_err(&refused)?;
         let mut tasks = Iter::new(&link).map_err(&refused)?;
         let mut nothing = [0; 64];
         // The program writes to the buffer, not to this file.
@@ -173,11 +175,6 @@ impl Recorder {
     fn program(&self, name: &str) -> ProgramMut<'_> {
         let found = self.object.progs_mut().find(|program| program.name() == name);
         found.expect("the object has this program")
-    }
-
-    fn map(&self, name: &str) -> libbpf_rs::Map<'_> {
-        let found = self.object.maps().find(|map| map.name() == name);
-        found.expect("the object has this map")
     }
 
     /// Takes what was recorded since the last time.
@@ -312,7 +309,7 @@ fn attach_mark(
         let link = program
             .attach_uprobe_with_opts(EVERY_PROCESS, &mark.library, 0, options)
             .map_err(|source| match source.kind() {
-                ErrorKind::PermissionDenied => RecordError::NoRights(source),
+                ErrorKind::PermissionDenied => RecordError::NoRightToProbe(source),
                 _ => {
                     let (library, function) = (mark.library.clone(), function.clone());
                     RecordError::Mark { library, function, source }

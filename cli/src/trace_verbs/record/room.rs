@@ -1,13 +1,12 @@
 //! What fits on a full disk: room that is kept free for the end of the file.
 
 use std::cell::Cell;
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::rc::Rc;
 
 use nix::fcntl::posix_fallocate;
-use tempfile::NamedTempFile;
-
 /// Room for what comes after the last record: 4,096 records that were held back, and the tasks.
 const KEPT: i64 = 2 << 20;
 
@@ -51,11 +50,11 @@ impl<W: Write, K> Write for Room<W, K> {
     }
 }
 
-/// A file without a name on the disk of `path` that takes some room.
-pub fn keep_beside(path: &Path) -> io::Result<NamedTempFile> {
+/// A file without a name, which goes with the process, on the disk of `path`.
+pub fn keep_beside(path: &Path) -> io::Result<File> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-    posix_fallocate(file.as_file(), 0, KEPT)?;
+    let file = tempfile::tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    posix_fallocate(&file, 0, KEPT)?;
     Ok(file)
 }
 

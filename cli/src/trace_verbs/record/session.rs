@@ -239,6 +239,7 @@ fn advise(error: RecordError, facts: &Facts) -> Error {
             "{error}: take a kernel with CONFIG_DEBUG_INFO_BTF=y, or record with perf (evenkeel \
              trace --help says how) and import it"
         ),
+        RecordError::NoRightToProbe(_) => anyhow!("{error}"),
         error => Error::new(error).context("recording"),
     }
 }

@@ -122,8 +122,7 @@ impl Drop for Workload {
 
 /// The warden's life.
 fn guard(mut socket: UnixStream, command: &[OsString]) -> io::Result<()> {
-    // A terminal sends its signals to all; the warden acts when the recorder does. The standard
-    // library gives the command a clean mask.
+    // A terminal sends its signals to all; the warden acts when the recorder does.
     SigSet::all().thread_set_mask()?;
     prctl::set_child_subreaper(true)?;
     let mut order = [0; 6];
@@ -151,8 +150,12 @@ fn guard(mut socket: UnixStream, command: &[OsString]) -> io::Result<()> {
 fn spawn(command: &[OsString]) -> io::Result<Child> {
     let mut child = Command::new(&command[0]);
     child.args(&command[1..]);
-    // SAFETY: one system call, which may be made between fork and exec.
-    unsafe { child.pre_exec(|| Ok(prctl::set_pdeathsig(Signal::SIGKILL)?)) };
+    let prepare = || -> io::Result<()> {
+        prctl::set_pdeathsig(Signal::SIGKILL)?;
+        Ok(SigSet::empty().thread_set_mask()?)
+    };
+    // SAFETY: two system calls, which may be made between fork and exec.
+    unsafe { child.pre_exec(prepare) };
     child.spawn()
 }
 
