@@ -293,10 +293,8 @@ impl<S: Scheduler> Engine<'_, S> {
                 Next::End => return Ok(Some(Stop::Ended)),
             }
         }
-        Err(SimError::Livelock {
-            thread: self.workload.threads[task].name.clone(),
-            at_ns: self.world.now_ns,
-        })
+        let thread = self.workload.threads[task].name.clone();
+        Err(SimError::Livelock { thread, at_ns: self.world.now_ns })
     }
 
     /// A compute step with work begins on a CPU.
@@ -383,23 +381,13 @@ impl<S: Scheduler> Engine<'_, S> {
         let observed = self.sensors.stopped(place, task, &slice, stop, self.world.model, now_ns);
         self.world.cpus[cpu].since_ns = now_ns;
         let charged = self.scheduler.stop(&self.world, cpu, task, &observed, stop);
-        self.book(task, &charged);
         if charged.refund_ns > 0 {
-            self.world.record(|| Event::Decision {
-                cpu: cpu as u32,
-                victim: tid(task),
-                culprit: charged.culprit.map_or(0, tid),
-                slice_ns: observed.slice.time_ns,
-                refund_ns: charged.refund_ns,
-                bill_ns: charged.bill_ns,
-            });
+            self.world.record(|| charged.decision(cpu, task, observed.slice.time_ns));
+            self.book(task, &charged);
         }
     }
 
     fn book(&mut self, victim: usize, charged: &Charged) {
-        if charged.refund_ns == 0 {
-            return;
-        }
         self.world.tasks[victim].outcome.refunded_ns += charged.refund_ns;
         let Some(culprit) = charged.culprit else { return };
         self.world.tasks[culprit].outcome.billed_ns += charged.bill_ns;

@@ -10,6 +10,9 @@ pub(crate) mod muqss;
 mod pelt;
 pub(crate) mod percpu;
 
+use trace::Event;
+
+use crate::recorder::tid;
 use crate::sensors::Observed;
 use crate::world::World;
 
@@ -55,6 +58,20 @@ pub(crate) struct Charged {
     pub bill_ns: u64,
     /// Task the refund is attributed to.
     pub culprit: Option<usize>,
+}
+
+impl Charged {
+    /// What a history says of it.
+    pub(crate) fn decision(&self, cpu: usize, victim: usize, slice_ns: u64) -> Event {
+        Event::Decision {
+            cpu: cpu as u32,
+            victim: tid(victim),
+            culprit: self.culprit.map_or(0, tid),
+            slice_ns,
+            refund_ns: self.refund_ns,
+            bill_ns: self.bill_ns,
+        }
+    }
 }
 
 /// A scheduler model. It keeps the queues; the engine keeps everything else.
