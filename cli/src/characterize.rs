@@ -14,7 +14,7 @@ Examples:
   evenkeel characterize
   evenkeel characterize --page machine.html -o mine.toml
   evenkeel cpu check mine.toml
-  evenkeel compare light512 --cpu mine.toml
+  evenkeel compare my-scenario.toml --cpu mine.toml
 
 It needs no privileges. It runs wide instructions on one CPU and keeps the others busy for a part
 of the time. Classes that this CPU or its kernel does not allow are never executed.";
