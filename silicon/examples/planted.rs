@@ -1,9 +1,9 @@
 //! How often is what was planted found? `cargo run --release -p silicon --example planted`
 //!
-//! Arguments: seeds a machine (100), seconds of model time a run (12), one kind of noise (all). Prints a row a machine,
-//! noise and class: runs, right verdicts, the worst errors of ratio, hold and entry cost, and how
-//! many runs were within the goals (ratio within a point of the median of all runs, hold within
-//! 5 % or two windows).
+//! Arguments: seeds a machine (100), seconds of model time a run (12), one kind of noise (all).
+//! Prints a row a machine, noise and class: runs, right verdicts, the worst errors of ratio, hold
+//! and entry cost, and how many runs were within the goals (ratio within a point of the median of
+//! all runs, hold within 5 % or two windows).
 
 #[path = "../tests/planted/truth.rs"]
 mod truth;

@@ -1,7 +1,8 @@
 //! What this machine does with wide instructions, measured.
 //!
-//! [`characterize()`] asks a [`Machine`] that plays bursts: [`Real`] is this one, [`Modelled`] plays
-//! on a CPU table with planted noise, so that what is found can be compared with what is there.
+//! [`characterize()`] asks a [`Machine`] that plays bursts: [`Real`] is this one, [`Modelled`]
+//! plays on a CPU table with planted noise, so that what is found can be compared with what is
+//! there.
 //! [`trial`] lets real programs slow each other and asks the simulator for the same.
 
 mod characterize;

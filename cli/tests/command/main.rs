@@ -4,6 +4,7 @@ mod bad_cpu_tables;
 mod bad_flags;
 mod bad_recordings;
 mod bad_scenarios;
+mod characterize;
 mod claims;
 mod doctor;
 mod golden;

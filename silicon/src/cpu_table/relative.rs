@@ -33,11 +33,11 @@ pub(super) fn events(relative: &CpuTable) -> String {
             cmask => format!(", cmask = {cmask}"),
         };
         let scope = if event.per_core { "core" } else { "thread" };
+        let signal = quoted(&event.signal);
+        let (event, umask) = (event.event, event.umask);
         text += &format!(
-            "    {{ signal = {}, event = {:#04x}, umask = {:#04x}{cmask}, scope = \"{scope}\" }},\n",
-            quoted(&event.signal),
-            event.event,
-            event.umask
+            "    {{ signal = {signal}, event = {event:#04x}, umask = {umask:#04x}{cmask}, \
+             scope = \"{scope}\" }},\n"
         );
     }
     text + "]\n"

@@ -176,8 +176,8 @@ pub(super) fn license(findings: &Findings, relative: Option<&CpuTable>) -> Strin
         })
         .collect();
     let mut text = format!(
-        "[license]\nsource = \"domain: {why}; hold: measured, the median; halt at the return: {}\"\n\
-         domain = \"{domain}\"\nfall_halt_us = {}\n",
+        "[license]\nsource = \"domain: {why}; hold: measured, the median; halt at the return: \
+         {}\"\ndomain = \"{domain}\"\nfall_halt_us = {}\n",
         if halts.is_empty() { "none was resolved" } else { "measured, as D 5.2.2" },
         number(crate::statistics::median(&halts)),
     );

@@ -1,0 +1,52 @@
+//! `evenkeel characterize` on the machine that runs the tests, whatever it is like.
+
+use crate::harness::{Folder, Ran};
+
+/// One short measurement that writes everything.
+fn measure(folder: &Folder) -> Ran {
+    let files = ["-o", "mine.toml", "--page", "mine.html", "--json", "mine.json"];
+    folder.run(&[&["characterize", "--duration", "2s"], files.as_slice()].concat())
+}
+
+#[test]
+fn a_measurement_answers_first_and_its_table_is_one_that_runs_can_use() {
+    let folder = Folder::new();
+    let ran = measure(&folder);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let answer = ran.stdout.lines().next().unwrap();
+    let says = ["yes: ", "no: ", "cannot say: "];
+    assert!(says.iter().any(|start| answer.starts_with(start)), "{answer}");
+
+    let found: serde_json::Value = serde_json::from_str(&folder.read("mine.json")).unwrap();
+    assert_eq!((found["schema"].as_u64(), found["sentence"].as_str()), (Some(1), Some(answer)));
+    let alone = found["conditions"][0]["classes"].as_array().unwrap();
+    assert_eq!(alone.len(), 5);
+    let is_known = |verdict: &serde_json::Value| {
+        ["affected", "unaffected", "hidden", "unsupported"].contains(&verdict.as_str().unwrap())
+    };
+    assert!(alone.iter().all(|class| is_known(&class["verdict"])));
+    assert!(folder.read("mine.html").contains("<h1 class=\"verdict\">"));
+
+    assert_eq!(folder.run(&["cpu", "check", "mine.toml"]).code, 0);
+    // What noise hid is left out of the table, and a run says so.
+    if !answer.contains("hidden by the noise") && !answer.contains("cannot be told") {
+        folder.write("good.toml", include_str!("good.toml"));
+        let ran = folder.run(&["compare", "good.toml", "--cpu", "mine.toml"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_cpu_or_a_duration_that_cannot_be_is_refused_in_a_sentence() {
+    let folder = Folder::new();
+    for (args, says) in [
+        (["--cpu", "8191"], "CPU 8191 cannot be used, expected one of "),
+        (["--duration", "1s"], "expected 2s to 600s"),
+        (["-o", "."], "."),
+    ] {
+        let ran = folder.run(&[&["characterize"], args.as_slice()].concat());
+        assert_eq!(ran.code, 2, "{args:?}");
+        assert!(ran.stderr.contains(says) && ran.stderr.lines().count() == 1, "{}", ran.stderr);
+    }
+    assert!(folder.files().is_empty());
+}
