@@ -1,4 +1,4 @@
-# For users: demo, install, deb. For a change: test. Everything else is cargo or cargo xtask.
+# For users: demo, build, install, deb. For a change: test. Everything else is cargo or cargo xtask.
 
 # A Rust that its installer has just put there is not in this shell's PATH.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
@@ -12,6 +12,7 @@ help:
 	@echo 'make demo    who loses how much to whom: x265 beside AVX-512, under every scheduler'
 	@echo 'make test    everything that must hold before a change goes in'
 	@echo 'make setup   what `make test` needs, without running it'
+	@echo 'make build   the command with its recorder, at target/release/evenkeel'
 	@echo 'make install / uninstall   the command, its manual and completions (PREFIX=/usr/local)'
 	@echo 'make deb     a package for Debian and Ubuntu'
 	@echo 'make clean   remove what was built'
@@ -36,9 +37,13 @@ SHARE = $(DESTDIR)$(PREFIX)/share
 COMPLETIONS = bash-completion/completions/evenkeel zsh/site-functions/_evenkeel \
 	fish/vendor_completions.d/evenkeel.fish
 
-$(EVENKEEL):
+.PHONY: build
+build:
 	@scripts/setup.sh build
 	@cargo build --release --locked -p evenkeel
+
+$(EVENKEEL):
+	@$(MAKE) --no-print-directory build
 
 # Installs what stands at $(EVENKEEL), so that root need not have a compiler.
 .PHONY: install

@@ -277,15 +277,19 @@ fn machine(facts: &Facts) -> Vec<(&'static str, String)> {
         (
             "topology",
             format!(
-                "{} CPUs on {} cores in {} packages; {smt}{virtual_note}",
-                facts.online.len(),
-                facts.cores.len(),
-                facts.packages
+                "{} on {} in {}; {smt}{virtual_note}",
+                counted(facts.online.len(), "CPU"),
+                counted(facts.cores.len(), "core"),
+                counted(facts.packages as usize, "package")
             ),
         ),
         ("virtual", facts.hypervisor.clone().unwrap_or_else(|| "no".to_owned())),
         ("frequencies", facts.cpufreq.clone().unwrap_or_else(|| "not set by this kernel".into())),
     ]
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// glibc's string functions use EVEX registers from this version on (sysdeps/x86_64/multiarch).

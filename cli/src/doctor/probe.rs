@@ -19,6 +19,7 @@ const TRACEPOINTS: [(&str, &str); 4] = [
     ("x86_fpu", "x86_fpu_regs_deactivated"),
     ("power", "cpu_frequency"),
 ];
+const SCHED_EXT: &str = "/sys/kernel/sched_ext";
 const BTF: &str = "/sys/kernel/btf/vmlinux";
 
 /// What this machine shows to this user.
@@ -44,8 +45,8 @@ pub fn probe() -> Facts {
 
 fn kernel_facts(facts: &mut Facts) {
     let version = facts.kernel_version();
-    let state = line("/sys/kernel/sched_ext/state");
-    let ops = line("/sys/kernel/sched_ext/root/ops");
+    let state = line(&format!("{SCHED_EXT}/state"));
+    let ops = line(&[SCHED_EXT, "root", "ops"].join("/"));
     facts.sched_ext = match state.as_deref() {
         None if version < (6, 12) => SchedExt::TooOld,
         None => SchedExt::NotBuilt,

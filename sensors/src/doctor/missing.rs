@@ -10,9 +10,8 @@ pub fn rights_remedy(facts: &Facts) -> String {
     if facts.kernel_version() < (5, 8) {
         return once.to_owned();
     }
-    format!(
-        "{once}, or allow it for good: sudo setcap cap_bpf,cap_perfmon+ep \"$(command -v evenkeel)\""
-    )
+    let command = "sudo setcap cap_bpf,cap_perfmon+ep \"$(command -v evenkeel)\"";
+    format!("{once}, or allow it for good: {command}")
 }
 
 /// Recording by perf, where our recorder cannot.
