@@ -113,12 +113,12 @@ fn refusal(form: Form) -> &'static str {
              itself (`perf record -o FILE`), or the text of `perf script -i - < FILE`"
         }
         Form::TraceDat => {
-            "this is the file of trace-cmd; expected its text from `trace-cmd report -t -l`, or the \
-             name of a file of version 6 (`trace-cmd convert --file-version 6`)"
+            "this is the file of trace-cmd; expected its text from `trace-cmd report -t -l`, or \
+             the name of a file of version 6 (`trace-cmd convert --file-version 6`)"
         }
         Form::PerfData => {
-            "this is the file of perf, whose end is needed first; expected its name, not a stream \
-             or a packed file"
+            "this is the file of perf, whose end is needed first; expected its name, and neither a \
+             stream nor a packed file"
         }
         Form::Text => "this is text",
     }

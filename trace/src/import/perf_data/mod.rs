@@ -5,7 +5,7 @@
 //! buffers: a record of a round is never older than what the round before the last one ended
 //! with, so two rounds are held.
 
-mod file;
+mod front;
 mod names;
 mod records;
 mod rounds;
@@ -13,7 +13,7 @@ mod sample;
 
 use std::io::{Read, Seek};
 
-use file::File;
+use front::Front;
 use names::Names;
 use records::{Kind, Records};
 use rounds::Rounds;
@@ -33,14 +33,14 @@ pub fn perf_data(
     mut input: impl Read + Seek,
     sink: &mut impl Sink,
 ) -> Result<ImportReport, ImportError> {
-    let file = File::read(&mut input)?;
-    let mut records = Records::new(input, file.data)?;
+    let front = Front::read(&mut input)?;
+    let mut records = Records::new(input, front.data)?;
     let mut reader = Reader {
         feed: Feed::new(sink),
         rounds: Rounds::new(),
         names: Names::new(),
-        layouts: file.layouts,
-        decoders: file.decoders,
+        layouts: front.layouts,
+        decoders: front.decoders,
     };
     while let Some(record) = records.next()? {
         reader.record(record.kind, record.body, Place::Record(record.number))?;
@@ -61,7 +61,7 @@ struct Reader<'s, S> {
     rounds: Rounds<Item>,
     names: Names,
     layouts: Layouts,
-    decoders: file::Decoders,
+    decoders: front::Decoders,
 }
 
 impl<S: Sink> Reader<'_, S> {

@@ -4,7 +4,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 
-use super::file::Section;
+use super::front::Section;
 use crate::import::{ImportError, Place};
 
 /// Bytes before the body of a record: u32 type, u16 flags, u16 length.

@@ -31,7 +31,7 @@ pub struct Section {
 }
 
 /// What a file says before its records.
-pub struct File {
+pub struct Front {
     pub data: Section,
     pub layouts: Layouts,
     pub decoders: Decoders,
@@ -48,7 +48,7 @@ impl Decoders {
     }
 }
 
-impl File {
+impl Front {
     /// Reads everything but the records.
     pub fn read(input: &mut (impl Read + Seek)) -> Result<Self, ImportError> {
         let length = input.seek(SeekFrom::End(0)).map_err(unread)?;
