@@ -121,7 +121,8 @@ fn main() -> ExitCode {
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("evenkeel: {}", sentence(&error));
-            ExitCode::from(BAD_INPUT)
+            let is_missed = error.is::<trace_verbs::Missed>();
+            if is_missed { ExitCode::FAILURE } else { ExitCode::from(BAD_INPUT) }
         }
     }
 }

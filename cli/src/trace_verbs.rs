@@ -7,6 +7,8 @@ mod print;
 mod record;
 mod validate;
 
+pub use validate::Missed;
+
 use std::path::PathBuf;
 
 use anyhow::Result;

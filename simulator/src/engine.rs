@@ -1,5 +1,7 @@
 //! The event loop: timers fire, programs go on, schedulers choose.
 
+mod give_up;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use cpu_model::CpuModel;
@@ -505,42 +507,6 @@ impl<S: Scheduler> Engine<'_, S> {
             costs.remote_package_factor.max(1)
         };
         costs.switch_ns + (costs.migration_ns + fetch_ns) * factor
-    }
-
-    fn too_many_events(&self) -> SimError {
-        let Config { events_max, limit_ns, .. } = *self.world.config;
-        SimError::TooManyEvents { events: events_max, at_ns: self.world.now_ns, limit_ns }
-    }
-
-    fn deadlock(&self) -> SimError {
-        const NAMED_MAX: usize = 4;
-        let stuck = |&(index, _): &(usize, &crate::task::Task)| {
-            self.world.tasks[index].state == State::Blocked
-        };
-        let on = |task: usize| {
-            if let Some(i) = self.barriers.iter().position(|all| all.contains(&task)) {
-                format!("barrier {i}")
-            } else if let Some(i) = self.locks.iter().position(|(_, all)| all.contains(&task)) {
-                format!("lock {i}")
-            } else if let Some(i) = self.semaphores.iter().position(|(_, all)| all.contains(&task))
-            {
-                format!("semaphore {i}")
-            } else {
-                "nothing".to_owned()
-            }
-        };
-        let waiting: Vec<String> = self
-            .world
-            .tasks
-            .iter()
-            .enumerate()
-            .filter(stuck)
-            .take(NAMED_MAX)
-            .map(|(index, _)| {
-                format!("{} waits for {}", self.workload.threads[index].name, on(index))
-            })
-            .collect();
-        SimError::Deadlock { at_ns: self.world.now_ns, waiting: waiting.join(", ") }
     }
 
     fn finish(mut self) -> Outcome {

@@ -1,5 +1,6 @@
 //! `evenkeel trace validate`: is a history sound, and how near does a model come to it?
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -70,6 +71,22 @@ impl Model {
     }
 }
 
+/// A model that is not within tolerance, where that was asked for: no mistake of the input.
+#[derive(Debug)]
+pub struct Missed {
+    file: PathBuf,
+    misses: usize,
+}
+
+impl fmt::Display for Missed {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let Self { file, misses } = self;
+        write!(f, "{}: {misses} figures of the model are not within tolerance", file.display())
+    }
+}
+
+impl std::error::Error for Missed {}
+
 /// Runs the verb.
 pub fn run(args: &Args) -> Result<()> {
     let history = files::history(&args.file)?;
@@ -94,7 +111,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let misses = validation.count(Verdict::Miss);
     if args.check && misses > 0 {
-        bail!("{}: {misses} figures of the model are not within tolerance", args.file.display());
+        return Err(Missed { file: args.file.clone(), misses }.into());
     }
     Ok(())
 }

@@ -37,9 +37,28 @@ fn import_says_what_it_met() {
         let said = folder.succeed(&args);
         assert!(said.contains(" switches on 2 CPUs in 8."), "{said}");
         assert!(said.contains("% of the time on CPUs was accounted to tasks"), "{said}");
-        let sound = folder.succeed(&["trace", "validate", "r.ektrace"]);
-        assert_eq!(sound, "r.ektrace: sound\n");
     }
+}
+
+#[test]
+fn validate_compares_with_a_model_and_fails_for_misses_only_when_asked_to() {
+    let folder = Folder::new();
+    let text = repository("trace/fixtures/x265_avx512_xz.perf-script.zst");
+    folder.succeed(&["trace", "import", text.to_str().unwrap(), "-o", "r.ektrace"]);
+    let said = folder.succeed(&["trace", "validate", "r.ektrace", "--json", "v.json"]);
+    assert!(said.starts_with("r.ektrace: sound\n"), "{said}");
+    assert!(said.contains(" tasks on 2 CPUs, replayed under eevdf at HZ 250."), "{said}");
+    let result: Value = serde_json::from_str(&folder.read("v.json")).unwrap();
+    let rows = result["rows"].as_array().unwrap();
+    assert!(rows.iter().any(|row| row["program"] == "x265"), "{said}");
+    let old =
+        ["trace", "validate", "r.ektrace", "--scheduler", "cfs", "--check", "--json", "w.json"];
+    let Ran { code, stderr, .. } = folder.run(&old);
+    let misses = folder.read("w.json").matches("\"verdict\": \"miss\"").count();
+    assert!(misses > 0, "CFS is not what recorded this");
+    let sentence =
+        format!("evenkeel: r.ektrace: {misses} figures of the model are not within tolerance\n");
+    assert_eq!((code, stderr), (1, sentence));
 }
 
 #[test]

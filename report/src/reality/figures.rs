@@ -7,7 +7,7 @@ use super::profile::Tally;
 /// A count below this, in recording and replay, is left to chance.
 const COUNT_MIN: u64 = 20;
 /// Latencies below this are one value.
-const LATENCY_MIN_NS: u64 = 100_000;
+pub(super) const LATENCY_MIN_NS: u64 = 100_000;
 
 /// Whether a replay comes near enough to its recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -6,9 +6,9 @@ use cpu_model::CpuModel;
 use scenarios::{Repetition, ReplayError};
 use serde::Serialize;
 use simulator::{Config, Costs, Scheduler, SensorFaults, SensorSet, SimError};
-use trace::{History, TaskInfo};
+use trace::{Header, History, TaskInfo};
 
-use super::figures::{Capacity, Figure, KINDS, Verdict};
+use super::figures::{Capacity, Figure, KINDS, LATENCY_MIN_NS, Verdict};
 use super::profile::{Profile, Tally, profile};
 
 /// A program with so many switches stands for itself,
@@ -69,6 +69,8 @@ pub struct Validation {
     pub sleeps: u64,
     /// Sleeps that may have been waits for a task.
     pub unclear: u64,
+    /// Events that the recorder lost, where it says so: the figures are of what is left.
+    pub lost_events: u64,
     /// Programs, those that ran longest first; the rest together.
     pub rows: Vec<Row>,
 }
@@ -120,8 +122,7 @@ pub fn against_recording(
     let length_ns = header.end_ns.saturating_sub(header.start_ns);
     let (names, row_of) = rows(history);
     let recorded = profile(history, &row_of, names.len(), length_ns);
-    let idle_exit_ns = recorded.idle_exits_ns.get(recorded.idle_exits_ns.len() / 2).copied();
-    let idle_exit_ns = idle_exit_ns.unwrap_or(0);
+    let idle_exit_ns = idle_exit_ns(&recorded.idle_exits_ns);
     let run = |scheduler: &Scheduler, slice_factor: u32| {
         let config = Config {
             scheduler: scheduler.clone(),
@@ -165,8 +166,19 @@ pub fn against_recording(
         dependencies: repetition.dependencies,
         sleeps: repetition.sleeps,
         unclear: repetition.unclear,
+        lost_events: lost_events(header),
         rows,
     })
+}
+
+fn lost_events(header: &Header) -> u64 {
+    header.facts.get("lost_events").and_then(|count| count.parse().ok()).unwrap_or(0)
+}
+
+/// The median of what is plausible: after longer the CPU did something that was not recorded.
+fn idle_exit_ns(ascending_ns: &[u64]) -> u64 {
+    let plausible = &ascending_ns[..ascending_ns.partition_point(|&ns| ns < LATENCY_MIN_NS)];
+    plausible.get(plausible.len() / 2).copied().unwrap_or(0)
 }
 
 type Name = (String, Option<i8>);
@@ -241,4 +253,71 @@ fn row(program: String, nice: Option<i8>, tallies: &[Tally; 4], capacity: Capaci
         }
     });
     Row { program, nice, share_percent, switches, slice_ms, latency_distance, migrations }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reality::testing::{history, switch, wake};
+    use cpu_model::{CpuTable, TurboMode};
+    use simulator::EevdfKernel;
+    use trace::SwitchState::{Blocked, Runnable};
+
+    const MS: u64 = 1_000_000;
+
+    fn validate(history: &History) -> Validation {
+        let cpu = CpuTable::by_name("xeon-gold-6130").unwrap().model(TurboMode::On).unwrap();
+        let eevdf = Scheduler::Eevdf(EevdfKernel::V6_18);
+        against_recording(history, &cpu, &eevdf, 250).unwrap()
+    }
+
+    /// Two hogs that share a CPU in slices of that length for two seconds.
+    fn hogs(slice_ns: u64) -> History {
+        let mut records = vec![(0, wake(1)), (0, wake(2)), (0, switch(0, 0, Runnable, 1))];
+        let mut running = 1;
+        for turn in 1..2000 * MS / slice_ns {
+            let next = 3 - running;
+            records.push((turn * slice_ns, switch(0, running, Runnable, next)));
+            running = next;
+        }
+        history(1, 2000 * MS, records)
+    }
+
+    #[test]
+    fn hogs_recorded_as_the_model_schedules_them_are_hit_and_tell_it_from_wrong_models() {
+        let validation = validate(&hogs(4 * MS));
+        assert_eq!(validation.rows.len(), 2);
+        for row in &validation.rows {
+            for figure in [row.share_percent, row.switches, row.slice_ms] {
+                assert_eq!(figure.verdict, Verdict::Hit, "{row:?}");
+                assert_eq!(figure.with_fifo, Verdict::Miss, "{row:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn hogs_recorded_with_longer_slices_are_a_miss() {
+        for row in &validate(&hogs(20 * MS)).rows {
+            assert_eq!(row.slice_ms.verdict, Verdict::Miss);
+            assert_eq!(row.share_percent.verdict, Verdict::Hit);
+        }
+    }
+
+    #[test]
+    fn a_program_that_hardly_ran_is_no_row() {
+        let records = vec![
+            (0, switch(0, 0, Runnable, 1)),
+            (MS, switch(0, 1, Blocked, 2)),
+            (MS + 1, switch(0, 2, Blocked, 0)),
+        ];
+        let programs: Vec<String> =
+            validate(&history(1, 2 * MS, records)).rows.into_iter().map(|r| r.program).collect();
+        assert_eq!(programs, ["app1"]);
+    }
+
+    #[test]
+    fn an_idle_cpu_reacts_within_a_tenth_of_a_millisecond_or_was_not_idle() {
+        assert_eq!(idle_exit_ns(&[10_000, 30_000, 50_000, 3 * MS, 4 * MS, 5 * MS]), 30_000);
+        assert_eq!(idle_exit_ns(&[3 * MS]), 0);
+    }
 }

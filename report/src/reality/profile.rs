@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use trace::{Event, History, SwitchState};
 
+/// A wake-up has chosen its CPU after this time; whoever moves later was pulled by balancing.
+const WAKE_NS: u64 = 20_000;
+
 /// Figures of one program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
@@ -41,6 +44,8 @@ struct Task {
     /// On a CPU, or waiting for one.
     wants_cpu: bool,
     woken_ns: Option<u64>,
+    /// In whose queue the wake-up put it; `None` once it was pulled to another.
+    queued_on: Option<u32>,
     last_cpu: Option<u32>,
 }
 
@@ -79,12 +84,18 @@ pub(super) fn profile(
             Event::Switch { cpu, prev, state, next } => {
                 tallying.switch(record.time_ns, cpu, (prev, state), next);
             }
-            Event::Wake { task, .. } => {
+            Event::Wake { task, cpu, .. } => {
                 let task = tallying.tasks.entry(task).or_default();
                 if !task.wants_cpu {
                     task.wants_cpu = true;
                     task.woken_ns = Some(record.time_ns);
+                    task.queued_on = Some(cpu);
                 }
+            }
+            Event::Migrate { task, to, .. } => {
+                let task = tallying.tasks.entry(task).or_default();
+                let by_wake = |woken_ns| record.time_ns.saturating_sub(woken_ns) <= WAKE_NS;
+                task.queued_on = Some(to).filter(|_| task.woken_ns.is_some_and(by_wake));
             }
             _ => {}
         }
@@ -117,10 +128,11 @@ impl Tallying<'_> {
         }
         let task = self.tasks.entry(next).or_default();
         let woken_ns = task.woken_ns.take();
+        let queued_on = task.queued_on.take();
         let moved = task.last_cpu.replace(cpu).is_some_and(|last| last != cpu);
         task.wants_cpu = true;
         let latency_ns = woken_ns.map(|woken_ns| now_ns.saturating_sub(woken_ns));
-        if let Some(latency_ns) = latency_ns.filter(|_| prev == 0)
+        if let Some(latency_ns) = latency_ns.filter(|_| prev == 0 && queued_on == Some(cpu))
             && woken_ns >= Some(before.since_ns)
         {
             self.idle_exits_ns.push(latency_ns);
@@ -193,6 +205,22 @@ mod tests {
             (50, switch(0, 2, Blocked, 1)),
         ]);
         assert_eq!(profile.rows[0].latencies_ns, [10]);
+    }
+
+    #[test]
+    fn a_task_that_an_idle_cpu_pulled_says_nothing_of_how_fast_it_reacts() {
+        let moves = |after_ns| {
+            let to_0 = Event::Migrate { task: 1, from: 1, to: 0 };
+            let records = vec![
+                (10, wake(1)),
+                (10 + after_ns, to_0),
+                (20 + after_ns, switch(0, 0, Runnable, 1)),
+            ];
+            let rows = HashMap::from([(1, 0)]);
+            profile(&history(2, 100_000, records), &rows, 1, 100_000).idle_exits_ns
+        };
+        assert_eq!(moves(WAKE_NS), [WAKE_NS + 10]);
+        assert!(moves(WAKE_NS + 1).is_empty());
     }
 
     #[test]

@@ -36,10 +36,14 @@ fn head(validation: &Validation) -> String {
     let Validation { scheduler, hz, recorded_ns, cpus, tasks, idle_exit_ns, .. } = validation;
     let Validation { dependencies, sleeps, unclear, .. } = validation;
     let clear = sleeps - unclear;
+    let lost = match validation.lost_events {
+        0 => String::new(),
+        lost => format!("\nThe recorder lost {lost} events: nothing here is certain."),
+    };
     format!(
         "{:.3} s of {tasks} tasks on {cpus} CPUs, replayed under {scheduler} at HZ {hz}.\n\
          Waits: {dependencies} for other tasks, {clear} for timers and devices, {unclear} unclear. \
-         An idle CPU reacts after {:.1} us.",
+         An idle CPU reacts after {:.1} us.{lost}",
         *recorded_ns as f64 / 1e9,
         *idle_exit_ns as f64 / 1e3,
     )
@@ -84,4 +88,52 @@ fn sum(validation: &Validation) -> String {
         missed_by(|figure| figure.with_long_slices),
         missed_by(|figure| figure.with_fifo),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(verdict: Verdict, wrong: Verdict) -> Figure {
+        Figure {
+            recorded: Some(2.0),
+            replay: 3.0,
+            verdict,
+            with_long_slices: wrong,
+            with_fifo: Verdict::Hit,
+        }
+    }
+
+    #[test]
+    fn marks_tell_misses_hits_that_say_nothing_and_rare_figures_apart() {
+        let marks = [
+            (Verdict::Miss, Verdict::Miss, "2 / 3 !"),
+            (Verdict::Hit, Verdict::Miss, "2 / 3  "),
+            (Verdict::Hit, Verdict::Hit, "2 / 3 ~"),
+            (Verdict::TooFew, Verdict::TooFew, "2 / 3 -"),
+        ];
+        for (verdict, wrong, shown) in marks {
+            assert_eq!(cell(&figure(verdict, wrong), 0).0, shown);
+        }
+    }
+
+    #[test]
+    fn the_table_says_when_events_were_lost() {
+        let mut validation = Validation {
+            scheduler: "eevdf".to_owned(),
+            hz: 250,
+            recorded_ns: 1_000_000_000,
+            cpus: 2,
+            tasks: 3,
+            idle_exit_ns: 0,
+            dependencies: 1,
+            sleeps: 2,
+            unclear: 1,
+            lost_events: 0,
+            rows: Vec::new(),
+        };
+        assert!(!table(&validation, 80, false).contains("lost"));
+        validation.lost_events = 7;
+        assert!(table(&validation, 80, false).contains("lost 7 events"));
+    }
 }

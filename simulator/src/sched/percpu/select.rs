@@ -104,12 +104,13 @@ impl<D: Discipline> PerCpu<D> {
         }
         self.sync_queue(this, world.now_ns);
         self.sync_queue(prev, world.now_ns);
-        self.sync_task(task, world.now_ns);
+        // The kernel lets the load of a sleeper fall only when it is queued again
+        // (`task_h_load`), so that it counts as much as when it fell asleep.
         let load = self.entities[task].signal.load();
+        let bias = 100 + (imbalance_pct - 100) / 2;
         let here = (self.queues[this].signal.load() + load) * 100;
-        let there = self.queues[prev].signal.load().saturating_sub(load)
-            * (100 + (imbalance_pct - 100) / 2);
-        here < there
+        let there = self.queues[prev].signal.load() * bias;
+        here + load * bias < there
     }
 
     /// The target, else the CPU before it, if it is idle and as near.
