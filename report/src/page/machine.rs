@@ -182,7 +182,7 @@ fn entry(condition: &Condition) -> Part {
         Some((us, class)) => {
             format!("The start of {} code costs {}", class_words(class), duration_words(us))
         }
-        None => "No class costs anything at its start".to_owned(),
+        None => "No class costs anything measurable at its start".to_owned(),
     };
     Part { title, html: format!("{drawing}<p class=\"soft\">{BAND_WORDS}</p>\n") }
 }

@@ -23,13 +23,11 @@ fn span(us: Estimate) -> String {
 }
 
 fn percent(ratio: Estimate) -> String {
-    let percent = |value: f64| (value - 1.0) * 100.0;
-    format!(
-        "{:+.1} ({:+.1} to {:+.1})",
-        percent(ratio.value),
-        percent(ratio.low),
-        percent(ratio.high)
-    )
+    let change = |value: f64| {
+        let text = format!("{:+.1}", (value - 1.0) * 100.0);
+        if matches!(text.as_str(), "-0.0" | "+0.0") { "0.0".to_owned() } else { text }
+    };
+    format!("{} ({} to {})", change(ratio.value), change(ratio.low), change(ratio.high))
 }
 
 fn cost(cost: Option<&Cost>) -> Cell {
