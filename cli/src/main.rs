@@ -6,6 +6,7 @@ mod cpu;
 mod doctor;
 mod files;
 mod generate;
+mod kernel_model;
 mod machine;
 mod run_options;
 mod simulate;

@@ -6,14 +6,16 @@ mod print;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use kernels::Tsc;
+use sensors::facts::{self, Facts};
 use serde::Serialize;
-use silicon::trial::{self, OwnScheduler, Plan, Prediction, Setting, Trial, Verdict};
+use silicon::trial::{self, Place, Plan, Prediction, Setting, Trial, Verdict};
 use simulator::{Config, SensorFaults, SensorSet};
 
+use crate::kernel_model::Model;
 use crate::run_options::{COSTS, SMT_SHARE_PERMILLE};
-use crate::{files, machine, terminal};
+use crate::{doctor, files, machine, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -68,6 +70,8 @@ pub struct Args {
 /// Looking at the interval again and again until it is narrow makes it a little too narrow; going
 /// on until it is clearly below the limit that the verdict uses keeps that from mattering.
 const HALF_WIDTH_GOAL_POINTS: f64 = 0.5;
+/// Timer interrupts a second where the kernel does not say: Debian's and Ubuntu's.
+const HZ: u32 = 250;
 /// Fewer pairs are never enough.
 const PAIRS_MIN: usize = 100;
 
@@ -83,8 +87,8 @@ struct Report<'a> {
     block_ms: u32,
     seed: u64,
     kernel: &'a str,
-    scheduler: &'a str,
-    hz: u32,
+    scheduler: &'a facts::Scheduler,
+    hz: Option<u32>,
     prediction: Option<Prediction>,
     /// Why nothing was predicted.
     unpredicted: Option<String>,
@@ -100,8 +104,8 @@ pub fn run(args: &Args) -> Result<()> {
     let table = args.cpu.as_deref().map(|name| machine::model(name, true)).transpose()?;
     let pair = args.pair.resolve()?;
     let plan = plan(args)?;
-    let own = trial::own_scheduler();
-    let predicted = predict(args, &pair, &plan, &own, table.as_ref());
+    let facts = doctor::probe();
+    let predicted = predict(args, &pair, &plan, &facts, table.as_ref());
 
     let tsc = Tsc::calibrate().context("timing")?;
     let bar = terminal::progress(u64::from(args.pairs), "measuring");
@@ -124,9 +128,9 @@ pub fn run(args: &Args) -> Result<()> {
         culprit_cpu: plan.culprit_cpu,
         block_ms: args.block,
         seed: args.seed,
-        kernel: &own.release,
-        scheduler: own.model.as_ref().map_or("sched_ext", simulator::Scheduler::name),
-        hz: own.hz,
+        kernel: &facts.kernel,
+        scheduler: &facts.scheduler,
+        hz: facts.hz,
         verdict: prediction.map(|said| trial::judge(&found.change_pct, said.change_pct)),
         prediction,
         unpredicted,
@@ -162,35 +166,50 @@ fn predict(
     args: &Args,
     pair: &pair::Pair,
     plan: &Plan,
-    own: &OwnScheduler,
+    facts: &Facts,
     cpu: Option<&cpu_model::CpuModel>,
 ) -> Result<Prediction> {
     const SIMULATED_NS: u64 = 20_000_000_000;
     let cpu = cpu.context(
         "no CPU table: `evenkeel characterize -o machine.toml` measures one, --cpu takes it",
     )?;
-    let scheduler = own.model.clone().context("a sched_ext scheduler decides here")?;
+    if let facts::Scheduler::SchedExt(name) = &facts.scheduler {
+        bail!("the BPF scheduler {name} decides here, and there is no model of it");
+    }
+    let model = Model::of_kernel(&facts.kernel).context("the kernel does not say its version")?;
     let classes = pair.classes.context(
         "what the commands execute is not known: --classes VICTIM,CULPRIT,CONTROL says it",
     )?;
     let setting = Setting {
-        place: trial::place(plan.victim_cpu, plan.culprit_cpu),
+        place: place(plan, facts),
         victim: classes[0],
         culprit: classes[1],
         control: classes[2],
     };
     let config = Config {
-        scheduler,
+        scheduler: model.scheduler(),
         slice_factor: 1,
         sensors: SensorSet::Truth,
         sensor_faults: SensorFaults::default(),
         seed: args.seed,
         costs: COSTS,
         smt_share_permille: SMT_SHARE_PERMILLE,
-        hz: own.hz,
+        hz: facts.hz.unwrap_or(HZ),
         limit_ns: SIMULATED_NS,
         events_max: u64::MAX,
         history: false,
     };
     Ok(trial::predict(&setting, cpu, &config)?)
+}
+
+fn place(plan: &Plan, facts: &Facts) -> Place {
+    let (victim, culprit) = (plan.victim_cpu, plan.culprit_cpu);
+    let holds = |core: &Vec<u32>, cpu: usize| core.iter().any(|&thread| thread as usize == cpu);
+    if victim == culprit {
+        Place::Shared
+    } else if facts.cores.iter().any(|core| holds(core, victim) && holds(core, culprit)) {
+        Place::Siblings
+    } else {
+        Place::Cores
+    }
 }

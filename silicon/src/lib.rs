@@ -18,7 +18,7 @@ pub use characterize::{
 };
 pub use cpu_table::cpu_table;
 pub use machine::{
-    Facts, Machine, Modelled, Noise, Others, PinError, Played, Real, RealError, Relation, Segment,
-    WINDOW_NS, Work, allowed_cpus, pin,
+    Facts, Machine, Modelled, Noise, Others, PinError, Planted, Played, Real, RealError, Relation,
+    Segment, WINDOW_NS, Work, allowed_cpus, pin,
 };
 pub use statistics::{Estimate, median, quantile};

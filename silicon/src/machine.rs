@@ -1,6 +1,7 @@
 //! A machine that plays bursts: the real one and a modelled one.
 
 mod modelled;
+mod planted;
 mod real;
 
 use cpu_model::Class;
@@ -8,6 +9,7 @@ use kernels::{Rate, Unsupported};
 
 pub(crate) use modelled::Random;
 pub use modelled::{Modelled, Noise};
+pub use planted::Planted;
 pub use real::{PinError, Real, RealError, allowed_cpus, pin};
 
 /// What a stretch of a burst executes.

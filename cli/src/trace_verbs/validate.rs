@@ -4,12 +4,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use clap::ValueEnum;
 use report::{RealityError, Verdict};
 use scenarios::ReplayError;
-use simulator::{EevdfKernel, Scheduler};
 use trace::{Header, History, Source};
 
+use crate::kernel_model::Model;
 use crate::{files, machine, terminal};
 
 /// CPU whose frequency the replay runs at; the recorded times are taken to be of it, so that any
@@ -35,40 +34,6 @@ pub struct Args {
     /// Ends with 1 if a figure of the model is not within tolerance
     #[arg(long)]
     check: bool,
-}
-
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-enum Model {
-    /// CFS, as in Linux up to 6.5
-    Cfs,
-    /// EEVDF of Linux 6.6 to 6.16
-    #[value(name = "eevdf-6.12")]
-    Eevdf6_12,
-    /// EEVDF of Linux 6.17 and later
-    #[value(name = "eevdf-6.18")]
-    Eevdf6_18,
-}
-
-impl Model {
-    /// The model for the kernel that a recording names, as in `6.18.44-amd64`.
-    fn of_kernel(release: &str) -> Option<Self> {
-        let (major, rest) = release.split_once('.')?;
-        let minor: String = rest.chars().take_while(char::is_ascii_digit).collect();
-        let version: (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
-        Some(match version {
-            (..=5, _) | (6, ..=5) => Self::Cfs,
-            (6, ..=16) => Self::Eevdf6_12,
-            _ => Self::Eevdf6_18,
-        })
-    }
-
-    fn scheduler(self) -> Scheduler {
-        match self {
-            Self::Cfs => Scheduler::Cfs,
-            Self::Eevdf6_12 => Scheduler::Eevdf(EevdfKernel::V6_12),
-            Self::Eevdf6_18 => Scheduler::Eevdf(EevdfKernel::V6_18),
-        }
-    }
 }
 
 /// A model that is not within tolerance, where that was asked for: no mistake of the input.
@@ -139,26 +104,4 @@ fn assumed(args: &Args, header: &Header) -> (Model, u32) {
     let recorded_hz = fact("hz").and_then(|hz| hz.parse().ok());
     let hz = args.hz.or(recorded_hz).unwrap_or(HZ);
     (model, hz)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_kernel_names_its_model() {
-        let models = [
-            ("5.10.0-30-amd64", Some(Model::Cfs)),
-            ("6.1.192-2", Some(Model::Cfs)),
-            ("6.5", Some(Model::Cfs)),
-            ("6.12.117+deb12", Some(Model::Eevdf6_12)),
-            ("6.18.44-fc", Some(Model::Eevdf6_18)),
-            ("7.2-rc1", Some(Model::Eevdf6_18)),
-            ("unknown", None),
-            ("6.x", None),
-        ];
-        for (release, model) in models {
-            assert_eq!(Model::of_kernel(release), model, "{release}");
-        }
-    }
 }

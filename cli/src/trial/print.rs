@@ -1,5 +1,6 @@
 //! What a trial says to a reader.
 
+use sensors::facts::Scheduler;
 use silicon::Estimate;
 use silicon::trial::{AGREEMENT_POINTS, HALF_WIDTH_POINTS_MAX, Verdict};
 
@@ -26,13 +27,13 @@ pub fn text(report: &Report) -> String {
     let share = report.trial.pairs.iter().map(|pair| pair.cpu_share).sum::<f64>()
         / report.trial.pairs.len() as f64;
     lines.push(format!(
-        "Victim on CPU {} with {:.0} % of it, culprit on CPU {}; {} on Linux {}, HZ {}; blocks of {} ms.",
+        "Victim on CPU {} with {:.0} % of it, culprit on CPU {}; {} on Linux {}; blocks of \
+         {} ms.",
         report.victim_cpu,
         share * 100.0,
         report.culprit_cpu,
-        report.scheduler,
+        scheduler(report),
         report.kernel,
-        report.hz,
         report.block_ms,
     ));
     if report.trial.discarded > 0 {
@@ -82,6 +83,16 @@ fn sentence(report: &Report) -> String {
         Verdict::Disagrees => "DISAGREES",
     };
     format!("{measured}; the model says {:+.1} %: {word}.", said.change_pct)
+}
+
+/// Its name, and how often it looks at the clock.
+fn scheduler(report: &Report) -> String {
+    let name = match report.scheduler {
+        Scheduler::Cfs => "cfs",
+        Scheduler::Eevdf => "eevdf",
+        Scheduler::SchedExt(name) => name,
+    };
+    report.hz.map_or_else(|| name.to_owned(), |hz| format!("{name} at HZ {hz}"))
 }
 
 fn row(name: &str, found: &Estimate) -> String {

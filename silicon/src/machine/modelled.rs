@@ -166,14 +166,15 @@ impl Modelled {
         let stamp = self.now_ns + self.random.normal() * self.noise.jitter_ns;
         (stamp / self.noise.tick_ns).round() * self.noise.tick_ns
     }
+}
 
-    fn demand_of(&self, work: Work) -> Demand {
-        match work {
-            Work::Chain => Demand::default(),
-            Work::Stream(class, rate) => {
-                let full = if class == Class::Amx { FULL_AMX_PERMILLE } else { FULL_PERMILLE };
-                self.model.demand_of(class, rate.permille().unwrap_or(full).min(full))
-            }
+/// What a stretch of a burst demands of a CPU.
+pub(super) fn demand_of(model: &CpuModel, work: Work) -> Demand {
+    match work {
+        Work::Chain => Demand::default(),
+        Work::Stream(class, rate) => {
+            let full = if class == Class::Amx { FULL_AMX_PERMILLE } else { FULL_PERMILLE };
+            model.demand_of(class, rate.permille().unwrap_or(full).min(full))
         }
     }
 }
@@ -207,7 +208,7 @@ impl Machine for Modelled {
         let begin_ns = self.now_ns;
         let mut last = self.stamp();
         for segment in segments {
-            let demand = self.demand_of(segment.work);
+            let demand = demand_of(&self.model, segment.work);
             self.demand(demand, active);
             let mut windows = Vec::with_capacity(segment.windows);
             for _ in 0..segment.windows {

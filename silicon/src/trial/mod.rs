@@ -11,17 +11,15 @@ mod hide;
 mod place;
 mod prediction;
 mod run;
-mod scheduler;
 mod verdict;
 mod victim;
 
 pub use culprit::{Culprit, CulpritCommands};
 pub use group::Command;
 pub use hide::{LIBRARY_SWITCHES, Switch};
-pub use place::{Place, place};
+pub use place::Place;
 pub use prediction::{Prediction, Setting, predict};
 pub use run::{Pair, Plan, Trial, run};
-pub use scheduler::{OwnScheduler, own_scheduler};
 pub use verdict::{AGREEMENT_POINTS, HALF_WIDTH_POINTS_MAX, Verdict, judge};
 pub use victim::{Progress, Victim};
 

@@ -47,11 +47,11 @@ fn workload(setting: &Setting, culprit: Class) -> Workload {
     let application =
         |name: &str, class| Application { name: name.to_owned(), role: Role::Foreground, class };
     Workload {
-        machine: setting.place.machine.clone(),
+        machine: setting.place.machine(),
         applications: vec![application("victim", setting.victim), application("culprit", culprit)],
         threads: vec![
-            spinner(0, "victim", setting.victim, setting.place.victim_cpu),
-            spinner(1, "culprit", culprit, setting.place.culprit_cpu),
+            spinner(0, "victim", setting.victim, 0),
+            spinner(1, "culprit", culprit, setting.place.culprit_cpu()),
         ],
         barriers: Vec::new(),
         locks: 0,

@@ -115,7 +115,7 @@ impl StreamThread {
             }
         };
         let work = self.blocks.load(Ordering::Relaxed) as f64;
-        // Clocks of threads: include/linux/posix-timers_types.h, CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED.
+        // CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED of include/linux/posix-timers_types.h (6.18).
         Ok(Reading { work, cpu_s: cpu_s(ClockId::from_raw((!tid << 3) | 6))? })
     }
 }

@@ -130,8 +130,8 @@ pub fn judge(findings: &Findings, model: &CpuModel, spread: f64) -> Vec<Judged> 
     Class::ALL
         .into_iter()
         .filter(|&class| class != Class::Scalar && model.supports(class))
-        .map(|class| {
-            let found = alone.class(class).unwrap();
+        .filter_map(|class| Some((class, alone.class(class)?)))
+        .map(|(class, found)| {
             let truth = planted(model, class, spread);
             let is_affected = truth.ratio <= 1.0 - EFFECT;
             let right = if is_affected { Verdict::Affected } else { Verdict::Unaffected };

@@ -12,7 +12,7 @@ use crate::command::{self, find, program, run};
 /// Programs that a look at what was installed needs.
 const TOOLS: &[&str] = &["groff", "bash", "dpkg-deb", "dpkg-shlibdeps"];
 
-/// What `make install` put there works, `make uninstall` leaves nothing, `make deb` makes a package.
+/// What `make install` puts there works, `make uninstall` leaves nothing, `make deb` packs it.
 pub fn check() -> Result<Done> {
     if let Some(missing) = TOOLS.iter().find(|tool| find(&[tool]).is_none()) {
         return Ok(Done::Skipped(format!("no {missing} here")));
