@@ -41,7 +41,7 @@ pub struct Args {
     /// CPUs of victim and culprit; one number: both share it
     #[arg(long, value_name = "V[,C]", value_delimiter = ',', num_args = 1..=2,
         default_values_t = [0])]
-    cpus: Vec<usize>,
+    cpus: Vec<u32>,
 
     /// CPU table for the prediction: what `evenkeel characterize -o` wrote [default: none, then
     /// nothing is predicted]
@@ -82,8 +82,8 @@ struct Report<'a> {
     victim: &'a str,
     culprit: &'a str,
     control: &'a str,
-    victim_cpu: usize,
-    culprit_cpu: usize,
+    victim_cpu: u32,
+    culprit_cpu: u32,
     block_ms: u32,
     seed: u64,
     kernel: &'a str,
@@ -204,7 +204,7 @@ fn predict(
 
 fn place(plan: &Plan, facts: &Facts) -> Place {
     let (victim, culprit) = (plan.victim_cpu, plan.culprit_cpu);
-    let holds = |core: &Vec<u32>, cpu: usize| core.iter().any(|&thread| thread as usize == cpu);
+    let holds = |core: &Vec<u32>, cpu: u32| core.contains(&cpu);
     if victim == culprit {
         Place::Shared
     } else if facts.cores.iter().any(|core| holds(core, victim) && holds(core, culprit)) {

@@ -10,6 +10,7 @@ use kernels::{Rate, Unsupported};
 pub(crate) use modelled::Random;
 pub use modelled::{Modelled, Noise};
 pub use planted::Planted;
+pub(crate) use real::on_cpu;
 pub use real::{PinError, Real, RealError, allowed_cpus, pin};
 
 /// What a stretch of a burst executes.

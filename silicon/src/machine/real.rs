@@ -15,6 +15,7 @@ use super::{Facts, Machine, Others, Played, Relation, Segment, WINDOW_NS, Work};
 use crate::statistics::typical;
 use companion::{Companion, Mode};
 
+pub(crate) use pinning::on_cpu;
 pub use pinning::{PinError, allowed_cpus, pin};
 
 /// Why this machine cannot be measured.

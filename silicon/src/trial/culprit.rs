@@ -8,8 +8,9 @@ use std::time::Duration;
 use kernels::{Stream, Tsc};
 use nix::sys::signal::Signal;
 
-use super::group::{Command, Group, on_cpu};
+use super::group::{Command, Group};
 use super::{Form, TrialError};
+use crate::machine::on_cpu;
 
 /// What the culprit is.
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ pub(super) enum Running {
 
 impl Running {
     /// Starts it on a CPU, as the control.
-    pub fn start(culprit: &Culprit, cpu: usize, tsc: &Tsc) -> Result<Self, TrialError> {
+    pub fn start(culprit: &Culprit, cpu: u32, tsc: &Tsc) -> Result<Self, TrialError> {
         Ok(match culprit {
             Culprit::Streams(wide, control) => {
                 Self::Streams(StreamThread::start(*wide, *control, cpu, tsc)?)
@@ -74,14 +75,14 @@ impl Running {
 /// Two commands at work, one of them stopped.
 pub(super) struct Programs {
     commands: CulpritCommands,
-    cpu: usize,
+    cpu: u32,
     wide: Group,
     control: Group,
     form: Form,
 }
 
 impl Programs {
-    fn start(commands: &CulpritCommands, cpu: usize) -> Result<Self, TrialError> {
+    fn start(commands: &CulpritCommands, cpu: u32) -> Result<Self, TrialError> {
         let wide = Group::start(&commands.wide, cpu)?;
         wide.signal(Signal::SIGSTOP)?;
         let control = Group::start(&commands.control, cpu)?;
@@ -128,7 +129,7 @@ pub(super) struct StreamThread {
 }
 
 impl StreamThread {
-    fn start(wide: Stream, control: Stream, cpu: usize, tsc: &Tsc) -> Result<Self, TrialError> {
+    fn start(wide: Stream, control: Stream, cpu: u32, tsc: &Tsc) -> Result<Self, TrialError> {
         let is_wide = Arc::new(AtomicBool::new(false));
         let stop = Arc::new(AtomicBool::new(false));
         let tsc = *tsc;

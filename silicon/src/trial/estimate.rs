@@ -34,18 +34,12 @@ pub(super) fn of_changes(values: &[f64]) -> Option<Estimate> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Random;
 
     /// Values around `middle` with heavy tails, from a fixed sequence.
     fn noisy(middle: f64, count: usize, seed: u64) -> Vec<f64> {
-        let mut state = seed;
-        let mut draw = || {
-            // SplitMix64 (Steele, Lea and Flood 2014).
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut z = state;
-            z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-        };
+        let mut random = Random::new(seed);
+        let mut draw = || random.share();
         (0..count)
             .map(|_| {
                 let noise = (draw() + draw() + draw() - 1.5) * 8.0;

@@ -5,11 +5,11 @@ use std::os::unix::process::CommandExt;
 use std::process::{self, Child, ExitStatus, Stdio};
 use std::time::Instant;
 
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use super::TrialError;
+use crate::machine::on_cpu;
 
 /// A program with its arguments and what its environment has beside ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,12 +54,12 @@ pub(super) struct Group {
 
 impl Group {
     /// Starts it on a CPU.
-    pub fn start(command: &Command, cpu: usize) -> Result<Self, TrialError> {
+    pub fn start(command: &Command, cpu: u32) -> Result<Self, TrialError> {
         Self::spawn(command, command.process(), cpu)
     }
 
     /// Starts it with standard output for us to read.
-    pub fn start_piped(command: &Command, cpu: usize) -> Result<Self, TrialError> {
+    pub fn start_piped(command: &Command, cpu: u32) -> Result<Self, TrialError> {
         let mut process = command.process();
         process.stdout(Stdio::piped());
         Self::spawn(command, process, cpu)
@@ -68,7 +68,7 @@ impl Group {
     fn spawn(
         command: &Command,
         mut process: process::Command,
-        cpu: usize,
+        cpu: u32,
     ) -> Result<Self, TrialError> {
         let started = Instant::now();
         let failed = |source| TrialError::Start { command: command.line(), source };
@@ -128,17 +128,4 @@ fn watchdog(group: u32) -> io::Result<Child> {
         .stderr(Stdio::null())
         .process_group(0)
         .spawn()
-}
-
-/// Does something with this thread on one CPU, so that what it starts is there too.
-pub(super) fn on_cpu<T>(cpu: usize, act: impl FnOnce() -> T) -> Result<T, TrialError> {
-    let this = Pid::from_raw(0);
-    let failed = |source| TrialError::Kernel { what: "choosing a CPU", source };
-    let before = sched_getaffinity(this).map_err(failed)?;
-    let mut only = CpuSet::new();
-    only.set(cpu).map_err(failed)?;
-    sched_setaffinity(this, &only).map_err(failed)?;
-    let value = act();
-    sched_setaffinity(this, &before).map_err(failed)?;
-    Ok(value)
 }

@@ -23,6 +23,8 @@ pub use run::{Pair, Plan, Trial, run};
 pub use verdict::{AGREEMENT_POINTS, HALF_WIDTH_POINTS_MAX, Verdict, judge};
 pub use victim::{Progress, Victim};
 
+use crate::PinError;
+
 /// What the culprit runs during a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
@@ -67,6 +69,9 @@ pub enum TrialError {
         /// Length of the block.
         block_ms: u128,
     },
+    /// The CPU cannot be used.
+    #[error(transparent)]
+    Pin(#[from] PinError),
     /// The kernel refused something.
     #[error("{what}: {source}")]
     Kernel {

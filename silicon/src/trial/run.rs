@@ -6,6 +6,7 @@ use kernels::Tsc;
 use serde::Serialize;
 
 use crate::Estimate;
+use crate::machine::Random;
 
 use super::estimate::{VALUES_MIN, of_changes};
 use super::{Culprit, Form, Progress, TrialError, Victim, culprit, victim};
@@ -14,9 +15,9 @@ use super::{Culprit, Form, Progress, TrialError, Victim, culprit, victim};
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// CPU of the victim.
-    pub victim_cpu: usize,
+    pub victim_cpu: u32,
     /// CPU of the culprit; the same one to share it.
-    pub culprit_cpu: usize,
+    pub culprit_cpu: u32,
     /// Length of a block.
     pub block: Duration,
     /// Pairs to make at least, placebos aside.
@@ -94,13 +95,13 @@ pub fn run(
         running: victim::Running::start(victim, plan.victim_cpu, tsc)?,
         culprit: culprit::Running::start(culprit, plan.culprit_cpu, tsc)?,
     };
-    let mut random = plan.seed;
+    let mut random = Random::new(plan.seed);
     let mut pairs: Vec<Pair> = Vec::new();
     let mut changes = Vec::new();
     let mut discarded = 0;
     while changes.len() < plan.pairs_max.max(VALUES_MIN) {
         let placebo = pairs.len() % PLACEBO_ONE_IN == PLACEBO_ONE_IN - 1;
-        let Some(pair) = bench.pair(placebo, draw(&mut random))? else {
+        let Some(pair) = bench.pair(placebo, random.next() & 1 == 1)? else {
             discarded += 1;
             if discarded > DISCARDED_MAX.max(2 * pairs.len()) {
                 return Err(TrialError::NoProgress { block_ms: plan.block.as_millis() });
@@ -191,13 +192,4 @@ impl Bench<'_> {
         }
         Ok(Some(Block { rate: work / cpu_s, cpu_share: cpu_s / start.elapsed().as_secs_f64() }))
     }
-}
-
-/// The next bit of SplitMix64 (Steele, Lea and Flood 2014).
-fn draw(state: &mut u64) -> bool {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ (z >> 31)) & 1 == 1
 }

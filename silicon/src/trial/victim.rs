@@ -14,7 +14,8 @@ use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{Pid, gettid};
 
 use super::TrialError;
-use super::group::{Command, Group, on_cpu};
+use super::group::{Command, Group};
+use crate::machine::on_cpu;
 
 /// What the victim is.
 #[derive(Clone, Debug)]
@@ -54,7 +55,7 @@ pub(super) enum Running {
 
 impl Running {
     /// Starts it on a CPU; `None`: it is run from start to end in each block instead.
-    pub fn start(victim: &Victim, cpu: usize, tsc: &Tsc) -> Result<Option<Self>, TrialError> {
+    pub fn start(victim: &Victim, cpu: u32, tsc: &Tsc) -> Result<Option<Self>, TrialError> {
         Ok(match victim {
             Victim::Stream(stream) => Some(Self::Stream(StreamThread::start(*stream, cpu, tsc)?)),
             Victim::Command(command, Progress::Lines) => {
@@ -82,7 +83,7 @@ pub(super) struct StreamThread {
 }
 
 impl StreamThread {
-    fn start(stream: Stream, cpu: usize, tsc: &Tsc) -> Result<Self, TrialError> {
+    fn start(stream: Stream, cpu: u32, tsc: &Tsc) -> Result<Self, TrialError> {
         let blocks = Arc::new(AtomicU64::new(0));
         let tid = Arc::new(AtomicI32::new(0));
         let stop = Arc::new(AtomicBool::new(false));
@@ -138,7 +139,7 @@ pub(super) struct LineCounter {
 }
 
 impl LineCounter {
-    fn start(command: &Command, cpu: usize) -> Result<Self, TrialError> {
+    fn start(command: &Command, cpu: u32) -> Result<Self, TrialError> {
         let mut group = Group::start_piped(command, cpu)?;
         let lines = Arc::new(AtomicU64::new(0));
         let output = group.child().stdout.take();
@@ -185,7 +186,7 @@ fn cpu_s(clock: ClockId) -> Result<f64, TrialError> {
 /// CPU time in seconds, with that of the children it waited for.
 pub(super) fn complete(
     command: &Command,
-    cpu: usize,
+    cpu: u32,
     mut meanwhile: impl FnMut() -> Result<(), TrialError>,
 ) -> Result<f64, TrialError> {
     const LOOK: Duration = Duration::from_millis(5);

@@ -49,19 +49,15 @@ fn listed(cpus: &[u32]) -> String {
 const CPUS_MAX: usize = 8192;
 const WORD_BITS: usize = 64;
 
+/// A bit a CPU.
+type Mask = [u64; CPUS_MAX / WORD_BITS];
+
 /// The CPUs that this process may use, ascending.
 ///
 /// # Errors
 /// What the kernel says.
 pub fn allowed_cpus() -> Result<Vec<u32>, PinError> {
-    let mut mask = [0u64; CPUS_MAX / WORD_BITS];
-    // SAFETY: the kernel writes at most the size given to the address given.
-    let result = unsafe {
-        libc::sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr().cast::<libc::cpu_set_t>())
-    };
-    if result < 0 {
-        return Err(PinError::Unknown(std::io::Error::last_os_error().to_string()));
-    }
+    let mask = allowed()?;
     let is_set = |cpu: &usize| mask[cpu / WORD_BITS] & (1 << (cpu % WORD_BITS)) != 0;
     Ok((0..CPUS_MAX).filter(is_set).map(|cpu| cpu as u32).collect())
 }
@@ -72,15 +68,40 @@ pub fn allowed_cpus() -> Result<Vec<u32>, PinError> {
 /// What the kernel says.
 pub fn pin(cpu: u32) -> Result<(), PinError> {
     let refused = |reason: String| PinError::Refused { cpu, reason };
-    let mut mask = [0u64; CPUS_MAX / WORD_BITS];
+    let mut mask: Mask = [0; CPUS_MAX / WORD_BITS];
     let bit = cpu as usize;
     let word = mask.get_mut(bit / WORD_BITS).ok_or_else(|| refused("no such CPU".to_owned()))?;
     *word = 1 << (bit % WORD_BITS);
+    allow(&mask).map_err(|error| refused(error.to_string()))
+}
+
+/// Does something with this thread on one CPU, so that what it starts is there too.
+pub(crate) fn on_cpu<T>(cpu: u32, act: impl FnOnce() -> T) -> Result<T, PinError> {
+    let before = allowed()?;
+    pin(cpu)?;
+    let value = act();
+    allow(&before).map_err(|error| PinError::Refused { cpu, reason: error.to_string() })?;
+    Ok(value)
+}
+
+fn allowed() -> Result<Mask, PinError> {
+    let mut mask: Mask = [0; CPUS_MAX / WORD_BITS];
+    // SAFETY: the kernel writes at most the size given to the address given.
+    let result = unsafe {
+        libc::sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr().cast::<libc::cpu_set_t>())
+    };
+    if result < 0 {
+        return Err(PinError::Unknown(std::io::Error::last_os_error().to_string()));
+    }
+    Ok(mask)
+}
+
+fn allow(mask: &Mask) -> std::io::Result<()> {
     // SAFETY: the kernel reads the size given from the address given.
     let result = unsafe {
-        libc::sched_setaffinity(0, size_of_val(&mask), mask.as_ptr().cast::<libc::cpu_set_t>())
+        libc::sched_setaffinity(0, size_of_val(mask), mask.as_ptr().cast::<libc::cpu_set_t>())
     };
-    if result == 0 { Ok(()) } else { Err(refused(std::io::Error::last_os_error().to_string())) }
+    if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
 #[cfg(test)]

@@ -41,6 +41,16 @@ pub const PHASE: usize = 10;
 pub const OVERHEAD: usize = 11;
 pub const EDGE: usize = 12;
 
+/// Fields of a wake-up, when it begins and when it is done.
+const WOKEN_FIELDS: &[Field] = &[
+    ("char comm[16]", 16, false),
+    ("pid_t pid", 4, true),
+    ("int prio", 4, true),
+    ("int target_cpu", 4, true),
+];
+const WOKEN_PRINT: &str = "\"comm=%s pid=%d prio=%d target_cpu=%03d\", REC->comm, REC->pid, \
+                           REC->prio, REC->target_cpu";
+
 /// All events, those of one system together.
 pub const FORMATS: [Format; 13] = [
     Format {
@@ -60,30 +70,8 @@ pub const FORMATS: [Format; 13] = [
                 __print_symbolic(REC->prev_state, { 0, \"R\" }, { 1, \"S\" }, { 16, \"X\" }), \
                 REC->next_comm, REC->next_pid, REC->next_prio",
     },
-    Format {
-        system: "sched",
-        name: "sched_waking",
-        fields: &[
-            ("char comm[16]", 16, false),
-            ("pid_t pid", 4, true),
-            ("int prio", 4, true),
-            ("int target_cpu", 4, true),
-        ],
-        print: "\"comm=%s pid=%d prio=%d target_cpu=%03d\", REC->comm, REC->pid, REC->prio, \
-                REC->target_cpu",
-    },
-    Format {
-        system: "sched",
-        name: "sched_wakeup",
-        fields: &[
-            ("char comm[16]", 16, false),
-            ("pid_t pid", 4, true),
-            ("int prio", 4, true),
-            ("int target_cpu", 4, true),
-        ],
-        print: "\"comm=%s pid=%d prio=%d target_cpu=%03d\", REC->comm, REC->pid, REC->prio, \
-                REC->target_cpu",
-    },
+    Format { system: "sched", name: "sched_waking", fields: WOKEN_FIELDS, print: WOKEN_PRINT },
+    Format { system: "sched", name: "sched_wakeup", fields: WOKEN_FIELDS, print: WOKEN_PRINT },
     Format {
         system: "sched",
         name: "sched_process_fork",
