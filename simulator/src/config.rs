@@ -40,6 +40,12 @@ impl Scheduler {
             Self::Fair { compensation: Compensation::Isolation, .. } => "fair-isolation",
         }
     }
+
+    /// Whether it asks the sensors for anything: stock kernels do not, and pay for none.
+    #[must_use]
+    pub fn compensates(&self) -> bool {
+        matches!(self, Self::Fair { compensation, .. } if *compensation != Compensation::None)
+    }
 }
 
 /// Kernel versions whose EEVDF constants differ.
@@ -115,7 +121,8 @@ pub struct SensorFaults {
 pub struct Costs {
     /// Each time another task comes to a CPU.
     pub switch_ns: u64,
-    /// Each first wide instruction of a slice, with a sensor set that traps.
+    /// Each first wide instruction of a slice, where a policy that compensates uses a sensor set
+    /// that traps.
     pub trap_ns: u64,
     /// Each time a task comes to another CPU: fixed part.
     pub migration_ns: u64,

@@ -63,6 +63,8 @@ struct Believed {
 pub(crate) struct Sensors {
     set: SensorSet,
     faults: SensorFaults,
+    /// Whether the scheduler asks at all.
+    asked: bool,
     /// By core: last task that used 256-bit (0) and 512-bit (1) registers.
     last_user: Vec<[u32; 2]>,
     learned: Vec<Learned>,
@@ -85,6 +87,7 @@ impl Sensors {
         Self {
             set: config.sensors,
             faults: config.sensor_faults,
+            asked: config.scheduler.compensates(),
             last_user: vec![[NOBODY; 2]; topology.cores],
             learned: vec![Learned::default(); ruled.len()],
             ruled,
@@ -105,7 +108,7 @@ impl Sensors {
 
     /// Whether first use of wide registers traps.
     pub(crate) fn traps(&self) -> bool {
-        self.set == SensorSet::D7
+        self.asked && self.set == SensorSet::D7
     }
 
     /// The width of registers whose use shows while a task runs code of a class.

@@ -165,14 +165,18 @@ fn rules_believe_names() {
 
 /// The trap comes out of the slice of whom it stops: less work of the same CPU time.
 #[test]
-fn a_trap_costs_work_with_the_sensors_that_trap_and_no_other() {
-    let culprits_work = |sensors| {
-        let mut config = Config { sensors, ..fair(Compensation::None) };
-        config.costs.trap_ns = 100_000;
+fn a_trap_costs_work_where_a_policy_uses_sensors_that_trap_and_nowhere_else() {
+    let culprits_work = |sensors, compensation, trap_ns| {
+        let mut config = Config { sensors, ..fair(compensation) };
+        config.costs.trap_ns = trap_ns;
         let outcome = run(&mixed(Class::Avx512Heavy), &config);
         outcome.tasks[4..].iter().map(|task| task.ref_cycles).sum::<u64>()
     };
-    let without = culprits_work(SensorSet::Rules);
-    assert_eq!(without, culprits_work(SensorSet::Xinuse));
-    assert!(culprits_work(SensorSet::D7) < without);
+    let traps_cost = |sensors, compensation| {
+        let [free, costly] = [0, 100_000].map(|ns| culprits_work(sensors, compensation, ns));
+        costly < free
+    };
+    assert!(traps_cost(SensorSet::D7, Compensation::Relative));
+    assert!(!traps_cost(SensorSet::Xinuse, Compensation::Relative));
+    assert!(!traps_cost(SensorSet::D7, Compensation::None));
 }
