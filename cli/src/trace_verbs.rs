@@ -60,7 +60,7 @@ enum Action {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
         rest: Vec<std::ffi::OsString>,
     },
-    /// Turns a recording of perf, trace-cmd or tracefs into a history
+    /// Turns a recording of perf, trace-cmd, tracefs or Perfetto into a history
     #[command(after_help = import::EXAMPLES)]
     Import(import::Args),
     /// Who ran how long, in how many slices, with which register state

@@ -10,7 +10,7 @@ const RECORDING: &[u8] = include_bytes!("../../trace/fixtures/x265_avx512_xz.per
 #[test]
 fn x265_is_the_background_of_a_recording_with_xz() {
     let text = zstd::stream::read::Decoder::new(RECORDING).unwrap();
-    let (mut history, _) = trace::import::perf_script_history(BufReader::new(text)).unwrap();
+    let (mut history, _) = trace::import::stream_history(BufReader::new(text)).unwrap();
     let rules = trace::classes::Rules::parse(&["x265*=avx512-heavy".to_owned()]).unwrap();
     trace::annotate(&mut history, &rules, &trace::marks::Marks::default());
     let options = ReplayOptions {

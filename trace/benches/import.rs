@@ -30,7 +30,7 @@ fn import_and_count(bencher: Bencher) {
     let text = recording();
     bencher.counter(lines(&text)).bench(|| {
         let mut counter = Counter::default();
-        import::perf_script(&text[..], &mut counter).expect("the recording is read");
+        import::stream(&text[..], &mut counter).expect("the recording is read");
         counter.records
     });
 }
@@ -40,15 +40,14 @@ fn import_and_write(bencher: Bencher) {
     let text = recording();
     bencher.counter(lines(&text)).bench(|| {
         let mut writer = HistoryWriter::new(Vec::new()).expect("memory takes every byte");
-        import::perf_script(&text[..], &mut writer).expect("the recording is read");
+        import::stream(&text[..], &mut writer).expect("the recording is read");
         writer.into_inner().expect("memory takes every byte").len()
     });
 }
 
 #[divan::bench]
 fn write_records(bencher: Bencher) {
-    let (history, _) =
-        import::perf_script_history(&recording()[..]).expect("the recording is read");
+    let (history, _) = import::stream_history(&recording()[..]).expect("the recording is read");
     bencher.counter(ItemsCount::new(history.records.len())).bench(|| {
         let mut writer = HistoryWriter::new(std::io::sink()).expect("a sink takes every byte");
         for record in &history.records {
@@ -59,8 +58,7 @@ fn write_records(bencher: Bencher) {
 
 #[divan::bench]
 fn read_file(bencher: Bencher) {
-    let (history, _) =
-        import::perf_script_history(&recording()[..]).expect("the recording is read");
+    let (history, _) = import::stream_history(&recording()[..]).expect("the recording is read");
     let file = history.write(Vec::new()).expect("memory takes every byte");
     bencher
         .counter(ItemsCount::new(history.records.len()))

@@ -127,10 +127,10 @@ fn repeated(lines: u64, how: &str) {
     let input = BufReader::with_capacity(1 << 20, Repeated::new(&text, lines));
     let start_s = cpu_s();
     let report = match how {
-        "count" => import::perf_script(input, &mut Counter::default()).expect("it is read"),
+        "count" => import::stream(input, &mut Counter::default()).expect("it is read"),
         _ => {
             let mut writer = HistoryWriter::new(std::io::sink()).expect("a sink");
-            let report = import::perf_script(input, &mut writer).expect("it is read");
+            let report = import::stream(input, &mut writer).expect("it is read");
             writer.into_inner().expect("a sink");
             report
         }

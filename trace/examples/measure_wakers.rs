@@ -14,7 +14,7 @@ fn main() {
         .lines()
         .filter(|line| !is_interrupt(line))
         .fold(String::with_capacity(text.len()), |text, line| text + line + "\n");
-    let history = |text: &str| import::perf_script_history(text.as_bytes()).expect("a recording").0;
+    let history = |text: &str| import::stream_history(text.as_bytes()).expect("a recording").0;
     let (known, blind) = (history(&text), history(&blind));
     assert!(known.header.interrupts_known(), "the recording has no interrupts");
     assert!(!blind.header.interrupts_known(), "every interrupt is left out");

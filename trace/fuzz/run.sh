@@ -10,10 +10,10 @@ set -eu
 cd "$(dirname "$0")/.."
 runs=${1:?how many inputs for each target}
 shift
-[ $# -gt 0 ] || set -- import perf_data format trace_dat ektrace marks
+[ $# -gt 0 ] || set -- import perf_data format trace_dat perfetto ektrace marks
 for target in "$@"; do
     mkdir -p "fuzz/corpus/$target"
     nice -n 19 cargo +nightly fuzz run --sanitizer none "$target" \
         "fuzz/corpus/$target" "fuzz/seeds/$target" -- \
-        -runs="$runs" -max_len=4096 -print_final_stats=1
+        -runs="$runs" -max_len=16384 -print_final_stats=1
 done

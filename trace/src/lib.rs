@@ -14,6 +14,8 @@ mod glob;
 mod history;
 mod info;
 mod name;
+mod perfetto;
+mod protobuf;
 mod scrub;
 mod sink;
 mod validate;

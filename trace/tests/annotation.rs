@@ -14,7 +14,7 @@ const RECORDING: &str = "\
     prev_state=R ==> next_comm=x265 next_pid=7 next_prio=120\n";
 
 fn recording() -> History {
-    import::perf_script_history(RECORDING.as_bytes()).unwrap().0
+    import::stream_history(RECORDING.as_bytes()).unwrap().0
 }
 
 fn rules(rule: &str) -> Rules {

@@ -75,6 +75,45 @@ fn tracefs_and_trace_cmd_are_one_history() {
     assert_eq!(without(with_processes, false, true), without(report, false, true));
 }
 
+#[test]
+fn perfetto_and_trace_cmd_are_one_history() {
+    assert_eq!(history("pftrace"), history("report-t-l"));
+}
+
+#[test]
+fn compact_switches_lack_only_who_ran_first() {
+    let (whole, compact) = (history("report-t-l"), history("pftrace-compact"));
+    assert_eq!(compact.header.facts["kernel"], "6.18.44");
+    assert_eq!(compact.header.interrupts_known(), whole.header.interrupts_known());
+    for cpu in 0..whole.header.cpus {
+        let switches = |history: &History| {
+            let switch = |record: &Record| match record.event {
+                Event::Switch { cpu: here, prev, state, next } if here == cpu => {
+                    Some((record.time_ns, prev, state, next))
+                }
+                _ => None,
+            };
+            history.records.iter().filter_map(switch).collect::<Vec<_>>()
+        };
+        let (expected, found) = (switches(&whole), switches(&compact));
+        let first = expected.len() - found.len();
+        assert!(found.len() > 60 && first <= 1, "{} of {}", found.len(), expected.len());
+        assert_eq!(found[1..], expected[first + 1..]);
+        let ((time_ns, idle, ..), (same_ns, ..)) = (found[0], expected[first]);
+        assert_eq!((time_ns, idle), (same_ns, 0));
+    }
+    let wakes = |history: &History| {
+        let wake = |record: &Record| match record.event {
+            Event::Wake { task, by, cpu } => Some((record.time_ns, task, by, cpu)),
+            _ => None,
+        };
+        history.records.iter().filter_map(wake).collect::<Vec<_>>()
+    };
+    assert_eq!(wakes(&compact), wakes(&whole));
+    let processes = compact.header.tasks.iter().filter(|task| task.pid == Some(task.tid));
+    assert!(processes.count() > 5);
+}
+
 /// Whether the same happened in both, each time within `most_ns` once `shift_ns` is added.
 fn same_but_for_times(one: &History, other: &History, shift_ns: u64, most_ns: u64) -> bool {
     let near = |(a, b): (&Record, &Record)| {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use trace::import::{perf_script_history, recording_history};
+use trace::import::{recording_history, stream_history};
 use trace::validate;
 
 /// A file that goes when the test ends.
@@ -53,7 +53,7 @@ fn what_perf_records_here_is_the_same_from_its_file_and_its_text() {
             .arg(&file.0)
             .output()
             .expect("perf runs");
-        let (from_text, text_report) = perf_script_history(&text.stdout[..]).expect("text");
+        let (from_text, text_report) = stream_history(&text.stdout[..]).expect("text");
         let opened = fs::File::open(&file.0).expect("perf wrote it");
         let (from_file, file_report) = recording_history(opened).expect("a file of perf");
         assert_eq!(validate(&from_file), [], "{name}");

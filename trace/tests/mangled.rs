@@ -5,7 +5,7 @@ mod perf_file;
 use std::io::Cursor;
 
 use proptest::prelude::*;
-use trace::import::{perf_script_history, recording_history};
+use trace::import::{recording_history, stream_history};
 use trace::marks::Marks;
 use trace::{History, validate};
 
@@ -112,7 +112,7 @@ proptest! {
         for damage in damages {
             apply(&mut lines, damage);
         }
-        match perf_script_history(&lines.join(&b'\n')[..]) {
+        match stream_history(&lines.join(&b'\n')[..]) {
             Ok((history, _)) => {
                 prop_assert_eq!(validate(&history), []);
                 let mut names = history.header.tasks.iter().map(|task| &task.comm);
@@ -131,7 +131,7 @@ proptest! {
         for damage in damages {
             apply(&mut lines, damage);
         }
-        match perf_script_history(&lines.join(&b'\n')[..]) {
+        match stream_history(&lines.join(&b'\n')[..]) {
             Ok((history, _)) => prop_assert_eq!(validate(&history), []),
             Err(error) => prop_assert!(is_one_plain_sentence(&error.to_string()), "{error}"),
         }
@@ -164,7 +164,7 @@ proptest! {
     fn a_damaged_history_is_read_or_refused(
         damages in prop::collection::vec(damage(), 1..6),
     ) {
-        let (history, _) = perf_script_history(&recording().join(&b'\n')[..]).unwrap();
+        let (history, _) = stream_history(&recording().join(&b'\n')[..]).unwrap();
         let mut packed = Vec::new();
         history.write(&mut packed).unwrap();
         let text = zstd::decode_all(&packed[..]).unwrap();

@@ -1,12 +1,16 @@
 //! Perfetto's protobuf, read by a decoder that shares nothing with the writer.
 
+#[expect(dead_code, reason = "another test uses the rest")]
 mod random;
 
 use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::path::Path;
+use std::sync::LazyLock;
 
 use cpu_model::Class;
 use proptest::prelude::*;
-use trace::{Event, History, Record, export, info};
+use trace::{Event, History, Record, export, import, info, validate};
 
 /// A field: its number, and its number or bytes.
 enum Value<'t> {
@@ -108,7 +112,7 @@ fn tracked_as(track: &str, kind: u64, name: &str) -> Tracked {
     Tracked { time_ns: 900, track, kind, name, value: None, notes: Vec::new() }
 }
 
-/// Events of tracks in order; every track is described before, under a parent that is.
+/// Events of tracks in order, without what is said once; every track is described before, under a parent that is.
 fn tracked(trace: &[u8]) -> Vec<Tracked> {
     let mut tracks = BTreeMap::new();
     let mut events = Vec::new();
@@ -125,6 +129,10 @@ fn tracked(trace: &[u8]) -> Vec<Tracked> {
             assert!(tracks.insert(number(track, 1).unwrap(), name).is_none());
         }
         for event in all(packet, 11) {
+            let name = if all(event, 23).is_empty() { String::new() } else { text(event, 23) };
+            if name == "history" {
+                continue;
+            }
             let note = |note: &&[u8]| {
                 let value = number(note, 3).map(|value| value.to_string());
                 (text(note, 10), value.unwrap_or_else(|| text(note, 6)))
@@ -133,7 +141,7 @@ fn tracked(trace: &[u8]) -> Vec<Tracked> {
                 time_ns: number(packet, 8).unwrap(),
                 track: tracks[&number(event, 11).unwrap()].clone(),
                 kind: number(event, 9).unwrap(),
-                name: if all(event, 23).is_empty() { String::new() } else { text(event, 23) },
+                name,
                 value: number(event, 30),
                 notes: all(event, 4).iter().map(note).collect(),
             });
@@ -272,4 +280,160 @@ fn absurd_headers_take_no_time_and_overflow_nothing() {
     let runtime = |task| Record { time_ns: 20, event: Event::Runtime { task, ns: u64::MAX } };
     history.records.extend([runtime(1), runtime(2)]);
     assert_eq!((info(&history).slices_ns, info(&history).runtime_ns), (u64::MAX, u64::MAX));
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name)).unwrap()
+}
+
+/// Histories that were recorded: by perf, ftrace and our own recorder.
+fn recorded() -> Vec<History> {
+    let imported = |name: &str| {
+        let recording = zstd::decode_all(&fixture(name)[..]).unwrap();
+        import::recording_history(Cursor::new(recording)).unwrap().0
+    };
+    vec![
+        History::read(&fixture("openssl_xz_x265.ektrace")[..]).unwrap(),
+        imported("x265_avx512_xz.perf-script.zst"),
+        imported("forms/perf.data.zst"),
+        imported("forms/ftrace.zst"),
+    ]
+}
+
+#[test]
+fn a_recorded_history_comes_back_with_every_word_of_its_header() {
+    for history in recorded() {
+        let trace = exported(&history);
+        let (read, report) = import::stream_history(&trace[..]).unwrap();
+        assert_eq!((report.unreadable, report.repaired_switches), (0, 0));
+        assert_eq!(read.header, history.header);
+        let differ = read.records.iter().zip(&history.records).find(|(read, of)| read != of);
+        assert_eq!((differ, read.records.len()), (None, history.records.len()));
+    }
+}
+
+#[test]
+fn a_trace_that_was_cut_is_read_up_to_there() {
+    let history = recorded().remove(3);
+    let trace = exported(&history);
+    let whole = import::stream_history(&trace[..]).unwrap().0;
+    let (read, report) = import::stream_history(&trace[..trace.len() * 2 / 3]).unwrap();
+    assert!(report.truncated && validate(&read).is_empty());
+    assert_eq!(read.records[..], whole.records[..read.records.len()]);
+    assert_eq!(read.header.end_ns, read.records.last().unwrap().time_ns);
+}
+
+/// A field with bytes or a message, the number of which is below 16.
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut field = vec![number << 3 | 2];
+    let mut length = bytes.len();
+    while length >= 0x80 {
+        field.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    field.push(length as u8);
+    field.extend_from_slice(bytes);
+    field
+}
+
+/// Why a trace is refused.
+fn refused(trace: &[u8]) -> String {
+    let said = import::stream_history(trace).expect_err("it is refused").to_string();
+    assert!(!said.chars().any(char::is_control), "{said}");
+    said
+}
+
+#[test]
+fn damage_is_named_with_its_packet() {
+    let trace = exported(&recorded().remove(3));
+    let said = refused(&[&trace[..], b"\x12\x00"].concat());
+    assert!(said.contains("no packet begins here; expected a trace of Perfetto"), "{said}");
+    let long = [&trace[..], &[0x0a, 0xff, 0xff, 0xff, 0xff, 0x7f]].concat();
+    assert!(refused(&long).contains("a packet of 34359738367 bytes; expected at most"));
+    let endless = [&trace[..], &[0x0a], &[0xff; 11]].concat();
+    assert!(refused(&endless).contains("a length has more than ten bytes"));
+    assert!(
+        refused(b"\n\x04\x08\x01\x10\x01").contains("no sched_switch of a known CPU in 0 events")
+    );
+    let packed = [b"\n\x07\x08\x01".to_vec(), vec![0x92, 3, 2, b'x', b'y']].concat();
+    let said = refused(&packed);
+    assert!(said.starts_with("record 1: its packets are compressed"), "{said}");
+    assert!(said.contains("traceconv decompress_packets"), "{said}");
+}
+
+#[test]
+fn a_header_of_a_history_is_judged() {
+    let said_once = |name: &str, json: &str| {
+        let annotation = [&[0x52, name.len() as u8], name.as_bytes(), &field(6, json.as_bytes())];
+        let event = [&field(4, &annotation.concat())[..], b"\xba\x01\x07history"].concat();
+        field(1, &field(11, &event))
+    };
+    let header = |cpus: u32| {
+        let json = format!(
+            "{{\"schema\":2,\"source\":\"simulated\",\"cpus\":{cpus},\"start_ns\":5,\"end_ns\":9,\
+             \"tasks\":[]}}"
+        );
+        said_once("header", &json)
+    };
+    let (read, _) = import::stream_history(&header(3)[..]).unwrap();
+    assert_eq!((read.header.cpus, read.header.start_ns, read.records.len()), (3, 5, 0));
+    assert!(refused(&header(0)).contains("contradicts itself: header: 0 CPUs, expected 1 to 8192"));
+    assert!(
+        refused(&said_once("header", "{\"\u{1b}\":1}")).contains("the header of the history: ")
+    );
+    let task = [header(1), said_once("task 0", "{\"tid\":0,\"comm\":\"\",\"app\":\"\"}")].concat();
+    assert!(refused(&task).contains("contradicts itself: tasks: id 0 is 0"));
+    assert!(refused(&[header(1), header(1)].concat()).contains("expected one, before all events"));
+    let late = [exported(&recorded().remove(3)), header(1)].concat();
+    assert!(refused(&late).contains("expected one, before all events"));
+}
+
+#[test]
+fn what_a_trace_says_beyond_its_header_is_taken_in() {
+    let history = random::history(&[(1, 0, 1, 5)], &vec!["a".to_owned(); 6], 100);
+    let names = vec!["b".to_owned(); 6];
+    let late = random::history(&[(1, 2, 3, 5), (4, 2, 3, 7)], &names, 50_000);
+    // The second trace without what it says once: processes, the header, tasks.
+    let bundles = |trace: &[u8]| {
+        let packets = all(trace, 1).into_iter().filter(|packet| !all(packet, 1).is_empty());
+        packets.flat_map(|packet| field(1, packet)).collect::<Vec<u8>>()
+    };
+    let both = [exported(&history), bundles(&exported(&late))].concat();
+    let (read, report) = import::stream_history(&both[..]).unwrap();
+    assert_eq!((validate(&read), report.unreadable), (Vec::new(), 0));
+    assert_eq!(read.header.end_ns, 50_012);
+    assert_eq!(read.header.tasks, history.header.tasks);
+    assert_eq!(read.records.len(), 3);
+}
+
+proptest! {
+    #[test]
+    fn a_damaged_trace_is_read_or_refused(
+        which in 0..4_usize,
+        bytes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        static TRACES: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
+            let ours = recorded().into_iter().skip(2).map(|mut history| {
+                history.records.truncate(100);
+                exported(&history)
+            });
+            let others = ["forms/pftrace.zst", "forms/pftrace-compact.zst"];
+            let others = others.map(|name| zstd::decode_all(&fixture(name)[..]).unwrap());
+            ours.chain(others).collect()
+        });
+        let mut trace = TRACES[which].clone();
+        for (at, byte) in bytes {
+            let at = at.index(trace.len());
+            trace[at] = byte;
+        }
+        trace.truncate(cut.map_or(trace.len(), |cut| cut.index(trace.len())));
+        match import::recording_history(Cursor::new(trace)) {
+            Ok((history, _)) => prop_assert_eq!(validate(&history), []),
+            Err(error) => {
+                let said = error.to_string();
+                prop_assert!(!said.chars().any(char::is_control), "{said}");
+            }
+        }
+    }
 }

@@ -26,7 +26,7 @@ fn recording(name: &str) -> String {
 }
 
 fn import(name: &str) -> (History, import::ImportReport) {
-    import::perf_script_history(recording(name).as_bytes()).unwrap()
+    import::stream_history(recording(name).as_bytes()).unwrap()
 }
 
 /// Slices and run time in ns.

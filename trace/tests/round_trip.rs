@@ -2,8 +2,11 @@
 
 mod random;
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Cursor;
+
 use proptest::prelude::*;
-use trace::{Event, History, Record, SwitchState, export, import, info, validate};
+use trace::{Event, History, Record, Source, SwitchState, export, import, info, validate};
 
 /// Per task: id, run time, slices, waits; and all switches of the history.
 fn sums(history: &History) -> (Vec<(u32, u64, u64, u64)>, u64) {
@@ -20,7 +23,80 @@ fn wakes(history: &History) -> Vec<&Record> {
     history.records.iter().filter(kept).collect()
 }
 
+/// What text and `trace.dat` tell of tasks that ran: number, name, nice level.
+fn tasks(history: &History) -> BTreeMap<u32, (&str, i8)> {
+    let ran: BTreeSet<u32> = history
+        .records
+        .iter()
+        .filter_map(|record| match record.event {
+            Event::Switch { next, .. } => Some(next),
+            _ => None,
+        })
+        .collect();
+    let tasks = history.header.tasks.iter().filter(|task| ran.contains(&task.tid));
+    tasks.map(|task| (task.tid, (&task.comm[..], task.nice))).collect()
+}
+
 proptest! {
+    #[test]
+    fn perfetto_keeps_every_record_and_the_header(
+        steps in random::steps(),
+        names in random::names(),
+        extras in random::extras(random::ALL),
+        start_ns in 0..10_000_000_000u64,
+        recorded: bool,
+        known: bool,
+    ) {
+        let mut history = random::history(&steps, &names, start_ns);
+        random::enrich(&mut history, &extras);
+        let header = &mut history.header;
+        if recorded {
+            header.source = Source::Recorded;
+            header.tasks[1].pid = Some(1);
+            header.tasks[2].kernel = true;
+            header.cores_per_package = Some(2);
+        }
+        if known {
+            header.know_interrupts();
+            header.threads_per_core = Some(1);
+        }
+        prop_assert_eq!(validate(&history), []);
+        let mut file = Vec::new();
+        export::perfetto(&history, &mut file).unwrap();
+        let (read, report) = import::recording_history(Cursor::new(&file)).unwrap();
+        prop_assert_eq!(
+            (report.unreadable, report.repaired_switches, report.reordered_lines), (0, 0, 0)
+        );
+        prop_assert_eq!(&read, &history);
+        prop_assert_eq!(import::stream_history(&file[..]).unwrap().0, history);
+    }
+
+    #[test]
+    fn text_and_trace_dat_keep_every_record_in_its_order(
+        steps in random::steps(),
+        names in random::names(),
+        extras in random::extras(random::SIMULATED),
+        start_ns in 0..10_000_000_000u64,
+    ) {
+        let mut history = random::history(&steps, &names, start_ns);
+        random::enrich(&mut history, &extras);
+        prop_assume!(history.records.iter().any(|it| matches!(it.event, Event::Switch { .. })));
+        let (mut text, mut file) = (Vec::new(), Vec::new());
+        export::ftrace(&history, &mut text).unwrap();
+        export::trace_dat(&history, &mut file).unwrap();
+        for form in [text, file] {
+            let (read, report) = import::recording_history(Cursor::new(form)).unwrap();
+            prop_assert_eq!(validate(&read), []);
+            prop_assert_eq!((report.unreadable, report.repaired_switches), (0, 0));
+            prop_assert_eq!(&read.records, &history.records);
+            prop_assert_eq!(
+                (read.header.start_ns, read.header.end_ns, read.header.cpus),
+                (history.header.start_ns, history.header.end_ns, history.header.cpus)
+            );
+            prop_assert_eq!(tasks(&read), tasks(&history));
+        }
+    }
+
     #[test]
     fn text_of_ftrace_keeps_every_nanosecond(
         steps in random::steps(),
@@ -32,7 +108,7 @@ proptest! {
         prop_assume!(history.records.iter().any(|it| matches!(it.event, Event::Switch { .. })));
         let mut text = Vec::new();
         export::ftrace(&history, &mut text).unwrap();
-        let (read, report) = import::perf_script_history(&text[..]).unwrap();
+        let (read, report) = import::stream_history(&text[..]).unwrap();
         prop_assert_eq!(validate(&read), []);
         prop_assert_eq!(report.unreadable, 0);
         prop_assert_eq!(report.repaired_switches, 0);
@@ -78,7 +154,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_refused_or_imported(text in prop::collection::vec(any::<u8>(), 0..2000)) {
-        if let Ok((history, _)) = import::perf_script_history(&text[..]) {
+        if let Ok((history, _)) = import::stream_history(&text[..]) {
             prop_assert_eq!(validate(&history), []);
         }
         prop_assert!(History::read(&text[..]).is_err());
@@ -97,7 +173,7 @@ proptest! {
             let piece = piece.replace("TIME", &format!("1.{time:09}"));
             text += &piece.replace("AA", &a.to_string()).replace("BB", &b.to_string());
         }
-        if let Ok((history, report)) = import::perf_script_history(text.as_bytes()) {
+        if let Ok((history, report)) = import::stream_history(text.as_bytes()) {
             prop_assert_eq!(validate(&history), []);
             prop_assert_eq!(report.records, history.records.len() as u64);
             let switches = info(&history).switches;
@@ -130,7 +206,7 @@ fn state_of_the_last_switch_is_kept() {
     let history = random::history(&steps, &names, 0);
     let mut text = Vec::new();
     export::ftrace(&history, &mut text).unwrap();
-    let (read, _) = import::perf_script_history(&text[..]).unwrap();
+    let (read, _) = import::stream_history(&text[..]).unwrap();
     let dead = Event::Switch { cpu: 0, prev: 1, state: SwitchState::Dead, next: 0 };
     assert_eq!(read.records.last().unwrap().event, dead);
 }

@@ -1,16 +1,16 @@
 //! Everything that misleads a reader of recordings, each as the few lines that show it.
 
-use trace::import::{ImportError, ImportReport, Place, perf_script_history};
+use trace::import::{ImportError, ImportReport, Place, stream_history};
 use trace::{Event, History, SwitchState, info, validate};
 
 fn import(text: impl AsRef<[u8]>) -> (History, ImportReport) {
-    let (history, report) = perf_script_history(text.as_ref()).expect("the recording is read");
+    let (history, report) = stream_history(text.as_ref()).expect("the recording is read");
     assert_eq!(validate(&history), []);
     (history, report)
 }
 
 fn refused(text: impl AsRef<[u8]>) -> ImportError {
-    perf_script_history(text.as_ref()).expect_err("the recording is refused")
+    stream_history(text.as_ref()).expect_err("the recording is refused")
 }
 
 /// A switch on CPU 0 in the kernel's style; a task is `(name, pid)`.

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use trace::import::{FORM_BYTES, Form, ImportReport, perf_script, recognise, recording};
+use trace::import::{FORM_BYTES, Form, ImportReport, recognise, recording, stream};
 use trace::{HistoryWriter, Sink};
 
 use super::print;
@@ -14,6 +14,7 @@ use crate::{files, terminal};
 pub const EXAMPLES: &str = "\
 Example:
   evenkeel trace import perf.data -o rec.ektrace
+  evenkeel trace import rec.pftrace -o rec.ektrace
 or from text, which is read from standard input too:
   perf script -i perf.data --ns --show-lost-events \\
       -F comm,pid,tid,cpu,time,event,trace | evenkeel trace import - -o rec.ektrace
@@ -24,9 +25,9 @@ The form is recognised by what is in the file. How to record: evenkeel trace --h
 /// What the verb takes.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The file of `perf sched record` or of trace-cmd (version 6), or text of `perf script`,
-    /// `trace-cmd report` or tracefs; - is text from standard input; text packed with zstd is
-    /// unpacked
+    /// The file of `perf sched record`, of trace-cmd (version 6) or of Perfetto, or text of `perf
+    /// script`, `trace-cmd report` or tracefs; - is text or Perfetto from standard input; these two
+    /// are unpacked if packed with zstd
     file: PathBuf,
     /// History to write
     #[arg(short, long, value_name = "FILE.ektrace")]
@@ -73,11 +74,11 @@ fn import(path: &Path, sink: &mut impl Sink) -> Result<ImportReport> {
         let unpacked = zstd::Decoder::with_buffer(raw)
             .with_context(|| format!("unpacking {}", path.display()))?;
         let unpacked = BufReader::with_capacity(BUFFER, unpacked);
-        return perf_script(unpacked, sink).with_context(named);
+        return stream(unpacked, sink).with_context(named);
     }
     let form = recognise(&start[..start.len().min(FORM_BYTES)]);
     if matches!(form, Form::PerfData | Form::TraceDat) && path != Path::new("-") {
         return recording(files::open(path)?, sink).with_context(named);
     }
-    perf_script(raw, sink).with_context(named)
+    stream(raw, sink).with_context(named)
 }

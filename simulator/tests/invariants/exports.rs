@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
+use std::io::{self, Cursor};
 use std::path::Path;
 
+use trace::import::ImportReport;
 use trace::{Event, History, Record, export, import};
 
 use crate::for_each_case;
@@ -19,7 +20,8 @@ fn every_export_of_a_run_comes_back() {
         let outcome = case.run().map_err(|error| error.to_string())?;
         let history = outcome.history.ok_or("there is no history")?;
         file_comes_back(&history)?;
-        text_comes_back(&history)?;
+        perfetto_comes_back(&history)?;
+        recordings_come_back(&history)?;
         let Some(folder) = &folder else { return Ok(()) };
         let name = format!("{:016x}", case.config.seed);
         keep(&history, &Path::new(folder).join(name)).map_err(|error| error.to_string())
@@ -32,17 +34,41 @@ fn file_comes_back(history: &History) -> Result<(), String> {
     if read == *history { Ok(()) } else { Err("the file says something else".to_owned()) }
 }
 
-fn text_comes_back(history: &History) -> Result<(), String> {
+fn perfetto_comes_back(history: &History) -> Result<(), String> {
+    let mut trace = Vec::new();
+    export::perfetto(history, &mut trace).map_err(|error| error.to_string())?;
+    let (read, report) = import::stream_history(&trace[..]).map_err(|error| error.to_string())?;
+    needs_no_repair(&report)?;
+    if read == *history { Ok(()) } else { Err("Perfetto's trace says something else".to_owned()) }
+}
+
+/// Text of ftrace, and `trace.dat`.
+fn recordings_come_back(history: &History) -> Result<(), String> {
     if !history.records.iter().any(|record| matches!(record.event, Event::Switch { .. })) {
         return Ok(());
     }
-    let mut text = Vec::new();
+    let (mut text, mut file) = (Vec::new(), Vec::new());
     export::ftrace(history, &mut text).map_err(|error| error.to_string())?;
-    let (read, report) =
-        import::perf_script_history(&text[..]).map_err(|error| error.to_string())?;
-    if report.repaired_switches + report.unreadable + report.reordered_lines > 0 {
-        return Err(format!("the text needs repairs: {report:?}"));
+    export::trace_dat(history, &mut file).map_err(|error| error.to_string())?;
+    for (form, bytes) in [("the text", text), ("trace.dat", file)] {
+        let read = import::recording_history(Cursor::new(bytes)).map_err(|error| error.to_string());
+        read.and_then(|(read, report)| {
+            needs_no_repair(&report)?;
+            same_records(history, &read)
+        })
+        .map_err(|wrong| format!("{form}: {wrong}"))?;
     }
+    Ok(())
+}
+
+fn needs_no_repair(report: &ImportReport) -> Result<(), String> {
+    if report.repaired_switches + report.unreadable + report.reordered_lines > 0 {
+        return Err(format!("it needs repairs: {report:?}"));
+    }
+    Ok(())
+}
+
+fn same_records(history: &History, read: &History) -> Result<(), String> {
     let expected = carried(history);
     let differ = expected.iter().zip(&read.records).find(|(ours, theirs)| ours != theirs);
     if let Some((ours, theirs)) = differ {
@@ -64,7 +90,7 @@ fn text_comes_back(history: &History) -> Result<(), String> {
     other.map_or(Ok(()), |task| Err(format!("{:?} comes back as {task:?}", known[&task.tid])))
 }
 
-/// What the text carries: everything, but frequencies by CPU, as it has no topology.
+/// What text and `trace.dat` carry: everything, but frequencies by CPU, as they have no topology.
 fn carried(history: &History) -> Vec<Record> {
     let threads = history.header.threads_per_core.unwrap_or(1);
     let mut carried = Vec::new();

@@ -14,7 +14,7 @@ fuzz_target!(|text: &str| {
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let rules = Rules::parse(&lines).unwrap_or_default();
     let marks = Marks::parse(text).unwrap_or_default();
-    let recording = import::perf_script_history(RECORDING.as_bytes());
+    let recording = import::stream_history(RECORDING.as_bytes());
     let (mut history, _) = recording.expect("the recording is fine");
     annotate(&mut history, &rules, &marks);
     assert_eq!(validate(&history), []);

@@ -15,7 +15,7 @@ const RECORDING: &str = "\
 
 /// A whole file with one page, which is its end.
 static FILE: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let (history, _) = import::perf_script_history(RECORDING.as_bytes()).expect("it is fine");
+    let (history, _) = import::stream_history(RECORDING.as_bytes()).expect("it is fine");
     let mut file = Vec::new();
     export::trace_dat(&history, &mut file).expect("memory takes every byte");
     file

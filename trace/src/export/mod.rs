@@ -4,7 +4,6 @@ mod ftrace;
 mod kernel;
 mod perfetto;
 mod trace_dat;
-mod wire;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,6 +12,7 @@ use crate::{Header, clean};
 
 pub use ftrace::ftrace;
 pub use perfetto::perfetto;
+pub(crate) use trace_dat::ORDER;
 pub use trace_dat::trace_dat;
 
 /// Priority of nice level 0, and the idle task's (`DEFAULT_PRIO`,

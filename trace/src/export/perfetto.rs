@@ -1,8 +1,9 @@
 //! Perfetto's protobuf: the kernel's own events by CPU, and tracks of what no kernel sees.
 //!
-//! Field numbers are those of perfetto's protos (trace_packet.proto, ftrace_event.proto,
-//! sched.proto, power.proto, process_tree.proto).
+//! Every record is an event of a CPU, in the order of the history, which [`crate::import`] reads
+//! back. The tracks show the same to people.
 
+mod events;
 mod tracks;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,8 +13,9 @@ use cpu_model::Class;
 
 use self::tracks::{Kind, Track, Tracks};
 use super::Names;
-use super::kernel::{Traced, Tracer, state_of};
-use super::wire::Message;
+use super::kernel::{Traced, Tracer};
+use crate::perfetto::{HISTORY, HISTORY_HEADER, HISTORY_TASK, PACKET, bundle, packet, track, tree};
+use crate::protobuf::Message;
 use crate::{Event, Header, History, REGISTER_BITS};
 
 /// The one sequence of packets there is.
@@ -22,15 +24,15 @@ const SEQUENCE: u64 = 1;
 const FIRST_OF_SEQUENCE: u64 = 1;
 /// Events gathered before a bundle is written; our choice.
 const BUNDLE: usize = 256;
+/// Tasks named in one event; our choice.
+const TASKS: usize = 1024;
 /// A core that executes at its normal rate.
 const NORMAL_PERMILLE: u16 = 1000;
 
 /// Writes a trace that ui.perfetto.dev opens: scheduling by CPU and thread with priorities,
 /// states and wake-ups; per core the license level, the frequency, throttles and halts; on
 /// threads the classes they execute and the register states seen; and every decision of the
-/// policy as a slice with victim, culprit, refund and bill.
-///
-/// Not carried: accounted run times, overheads and the facts of the header.
+/// policy as a slice with victim, culprit, refund and bill. The import takes all of it back.
 ///
 /// # Errors
 /// What writing fails with.
@@ -40,30 +42,40 @@ pub fn perfetto(history: &History, output: impl Write) -> io::Result<()> {
     let mut trace = Trace {
         output,
         names: Names::new(header),
-        bundles: vec![(Message::default(), 0); header.cpus as usize],
+        bundle: Bundle::default(),
         tracks: Tracks::default(),
         open: BTreeMap::new(),
     };
     trace.processes(header)?;
+    trace.said_once(header)?;
     for record in &history.records {
         let time_ns = record.time_ns;
         trace.tracked(time_ns, &record.event)?;
-        tracer.trace(&record.event, |traced| trace.traced(time_ns, &traced))?;
+        tracer.trace(&record.event, |traced| {
+            // The number of a core that the topology lacks leads beyond the last CPU.
+            let cpu = traced.cpu.min(header.cpus.saturating_sub(1));
+            trace.traced(time_ns, &Traced { cpu, ..traced })
+        })?;
     }
     for track in std::mem::take(&mut trace.open).into_values() {
         trace.track_event(header.end_ns, track, &tracks::event(Kind::End, track, ""))?;
     }
-    for cpu in 0..header.cpus {
-        trace.flush(cpu)?;
-    }
+    trace.flush()?;
     trace.output.flush()
+}
+
+/// Events of one CPU that are not written yet.
+#[derive(Default)]
+struct Bundle {
+    cpu: u32,
+    events: Message,
+    count: usize,
 }
 
 struct Trace<W> {
     output: W,
     names: Names,
-    /// Events of each CPU that are not written yet, and their number.
-    bundles: Vec<(Message, usize)>,
+    bundle: Bundle,
     tracks: Tracks,
     /// Tracks with a slice that has no end yet, by id.
     open: BTreeMap<u64, Track>,
@@ -71,97 +83,76 @@ struct Trace<W> {
 
 impl<W: Write> Trace<W> {
     fn packet(&mut self, packet: Message) -> io::Result<()> {
-        let packet = packet.number(10, SEQUENCE);
-        self.output.write_all(&Message::default().message(1, &packet).0)
+        let packet = packet.number(packet::SEQUENCE, SEQUENCE);
+        self.output.write_all(&Message::default().message(PACKET, &packet).0)
     }
 
     fn processes(&mut self, header: &Header) -> io::Result<()> {
-        let mut tree = Message::default();
+        let mut processes = Message::default();
         let mut seen = BTreeSet::new();
         for task in &header.tasks {
             let process = self.names.0.get(&task.tid).map_or(task.tid, |named| named.process);
             if seen.insert(process) {
                 let app = crate::clean(task.app.as_bytes());
                 let message = Message::default().number(1, process.into()).bytes(3, app.as_bytes());
-                tree = tree.message(1, &message);
+                processes = processes.message(tree::PROCESS, &message);
             }
         }
         for task in &header.tasks {
             let Some(named) = self.names.0.get(&task.tid) else { continue };
             let thread = Message::default()
-                .number(1, task.tid.into())
-                .bytes(2, named.comm.as_bytes())
-                .number(3, named.process.into());
-            tree = tree.message(2, &thread);
+                .number(tree::THREAD_TID, task.tid.into())
+                .bytes(tree::THREAD_NAME, named.comm.as_bytes())
+                .number(tree::THREAD_PROCESS, named.process.into());
+            processes = processes.message(tree::THREAD, &thread);
         }
         let packet = Message::default()
-            .number(8, header.start_ns)
-            .number(13, FIRST_OF_SEQUENCE)
-            .message(2, &tree);
+            .number(packet::TIME, header.start_ns)
+            .number(packet::SEQUENCE_FLAGS, FIRST_OF_SEQUENCE)
+            .message(packet::PROCESS_TREE, &processes);
         self.packet(packet)
     }
 
-    /// What the kernel's tracepoints know.
+    /// The header, and the tasks.
+    fn said_once(&mut self, header: &Header) -> io::Result<()> {
+        let without_tasks = Header { tasks: Vec::new(), ..header.clone() };
+        let instant = || tracks::event(Kind::Instant, Track::History, HISTORY);
+        let json = serde_json::to_string(&without_tasks)?;
+        let event = tracks::with_text(instant(), HISTORY_HEADER, &json);
+        self.track_event(header.start_ns, Track::History, &event)?;
+        for tasks in header.tasks.chunks(TASKS) {
+            let mut event = instant();
+            for task in tasks {
+                let name = format!("{HISTORY_TASK} {}", task.tid);
+                event = tracks::with_text(event, &name, &serde_json::to_string(task)?);
+            }
+            self.track_event(header.start_ns, Track::History, &event)?;
+        }
+        Ok(())
+    }
+
+    /// What the kernel's tracepoints know, and what they would if they knew more.
     fn traced(&mut self, time_ns: u64, traced: &Traced) -> io::Result<()> {
-        let (field, message) = match traced.event {
-            Event::Switch { cpu, prev, state, next } => {
-                let (next_comm, next_prio) = self.names.of(next, cpu);
-                let message = self
-                    .task(prev, cpu)
-                    .number(4, state_of(state).0)
-                    .bytes(5, next_comm.as_bytes())
-                    .number(6, next.into())
-                    .number(7, next_prio as u64);
-                (4, message)
-            }
-            Event::Wake { task, cpu, .. } => {
-                (20, self.task(task, cpu).number(4, 1).number(5, cpu.into()))
-            }
-            Event::Fork { task, by } => {
-                let (parent, child) = (self.names.of(by, traced.cpu), self.names.of(task, 0));
-                let message = Message::default().bytes(1, parent.0.as_bytes());
-                let message = message.number(2, by.into()).bytes(3, child.0.as_bytes());
-                (239, message.number(4, task.into()))
-            }
-            Event::Migrate { task, from, to } => {
-                (491, self.task(task, to).number(4, from.into()).number(5, to.into()))
-            }
-            Event::Frequency { core, khz } => {
-                (11, Message::default().number(1, khz.into()).number(2, core.into()))
-            }
-            Event::License { .. }
-            | Event::Decision { .. }
-            | Event::Phase { .. }
-            | Event::Overhead { .. }
-            | Event::Registers { .. }
-            | Event::Runtime { .. } => return Ok(()),
-        };
-        let event = Message::default()
-            .number(1, time_ns)
-            .number(2, traced.current.into())
-            .message(field, &message);
-        let Some((bundle, events)) = self.bundles.get_mut(traced.cpu as usize) else {
-            return Ok(());
-        };
-        *bundle = std::mem::take(bundle).message(2, &event);
-        *events += 1;
-        if *events >= BUNDLE { self.flush(traced.cpu) } else { Ok(()) }
+        // Bundles in the order of time keep the order of events at the same ns.
+        if self.bundle.cpu != traced.cpu || self.bundle.count == BUNDLE {
+            self.flush()?;
+            self.bundle.cpu = traced.cpu;
+        }
+        let event = events::event_of(&self.names, time_ns, traced);
+        let events = std::mem::take(&mut self.bundle.events);
+        self.bundle.events = events.message(bundle::EVENT, &event);
+        self.bundle.count += 1;
+        Ok(())
     }
 
-    fn task(&self, task: u32, cpu: u32) -> Message {
-        let (comm, prio) = self.names.of(task, cpu);
-        let message = Message::default().bytes(1, comm.as_bytes()).number(2, task.into());
-        message.number(3, prio as u64)
-    }
-
-    fn flush(&mut self, cpu: u32) -> io::Result<()> {
-        let (events, count) = std::mem::take(&mut self.bundles[cpu as usize]);
+    fn flush(&mut self) -> io::Result<()> {
+        let Bundle { cpu, events, count } = std::mem::take(&mut self.bundle);
         if count == 0 {
             return Ok(());
         }
-        let mut bundle = Message::default().number(1, cpu.into());
+        let mut bundle = Message::default().number(bundle::CPU, cpu.into());
         bundle.0.extend_from_slice(&events.0);
-        self.packet(Message::default().message(1, &bundle))
+        self.packet(Message::default().message(packet::BUNDLE, &bundle))
     }
 
     /// What tracks of our own show.
@@ -243,7 +234,7 @@ impl<W: Write> Trace<W> {
     }
 
     fn count(&mut self, time_ns: u64, track: Track, value: u64) -> io::Result<()> {
-        let event = tracks::event(Kind::Counter, track, "").number(30, value);
+        let event = tracks::event(Kind::Counter, track, "").number(track::COUNTER, value);
         self.track_event(time_ns, track, &event)
     }
 
@@ -251,6 +242,7 @@ impl<W: Write> Trace<W> {
         for descriptor in self.tracks.describe(track) {
             self.packet(descriptor)?;
         }
-        self.packet(Message::default().number(8, time_ns).message(11, event))
+        let packet = Message::default().number(packet::TIME, time_ns);
+        self.packet(packet.message(packet::TRACK_EVENT, event))
     }
 }

@@ -9,6 +9,8 @@ mod ring;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+pub use formats::ORDER;
+
 use formats::FORMATS;
 use ring::{PAGE, Pages};
 
@@ -38,8 +40,8 @@ const HEADER_EVENT: &str = "# compressed entry header\n\
 /// is a `sched_waking` and a `sched_wakeup`, without which `trace-cmd report --profile` tells
 /// nothing about switches.
 ///
-/// Not carried: which of two events on different CPUs came first at the same ns, bytes of names
-/// beyond the 15th, and applications, processes, topology and facts of the header.
+/// Not carried: bytes of names beyond the 15th, and applications, processes, topology and facts of
+/// the header.
 ///
 /// # Errors
 /// What writing fails with.
@@ -111,11 +113,13 @@ impl File<'_> {
         let lines = &self.lines[cpu as usize];
         for line in lines {
             let record = &self.history.records[line.record as usize];
-            pages.event(record.time_ns, &self.event(cpu, line, &record.event))?;
+            let fields = self.event(cpu, line, &record.event).word(line.record);
+            pages.event(record.time_ns, &fields.0)?;
             if let Event::Wake { task, cpu: target, .. } = record.event {
                 let woken = Fields::new(formats::WAKEUP, line.current, line.interrupt)
                     .task(&self.names, task, cpu)
-                    .word(target);
+                    .word(target)
+                    .word(line.record);
                 pages.event(record.time_ns, &woken.0)?;
             }
         }
@@ -132,9 +136,9 @@ impl File<'_> {
         Ok(pages.count)
     }
 
-    fn event(&self, cpu: u32, line: &Line, event: &Event) -> Vec<u8> {
+    fn event(&self, cpu: u32, line: &Line, event: &Event) -> Fields {
         let begin = |format| Fields::new(format, line.current, line.interrupt);
-        let fields = match *event {
+        match *event {
             Event::Switch { prev, state, next, .. } => begin(formats::SWITCH)
                 .task(&self.names, prev, cpu)
                 .long(state_of(state).0)
@@ -167,8 +171,7 @@ impl File<'_> {
                 fields.word(stall_permille).text(&class.to_string(), COMM)
             }
             Event::Overhead { ns, .. } => begin(formats::OVERHEAD).long(ns),
-        };
-        fields.0
+        }
     }
 }
 

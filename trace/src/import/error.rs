@@ -120,6 +120,6 @@ fn refusal(form: Form) -> &'static str {
             "this is the file of perf, whose end is needed first; expected its name, and neither a \
              stream nor a packed file"
         }
-        Form::Text => "this is text",
+        Form::Text | Form::Perfetto => "this is read as it comes",
     }
 }

@@ -5,7 +5,7 @@ use super::entry::{Entry, KINDS};
 use super::machine::Machine;
 use super::order::Window;
 use super::{ENTRIES_HELD, ImportError, ImportReport, Place};
-use crate::Sink;
+use crate::{Header, Sink};
 
 /// The way from entries to a history.
 pub struct Feed<'s, S> {
@@ -63,7 +63,7 @@ impl<'s, S: Sink> Feed<'s, S> {
     }
 
     /// Lets the machine follow what is held; `place` is the last one, the report counts `unit`s.
-    /// A recording without a switch is refused, for it is not `expected`.
+    /// A recording without a switch is refused, for it is not `expected`, but for our own.
     pub fn drain(
         &mut self,
         place: Place,
@@ -75,10 +75,25 @@ impl<'s, S: Sink> Feed<'s, S> {
         }
         let seen = KINDS.into_iter().zip(self.events).filter(|&(_, entries)| entries > 0);
         self.report.events = seen.collect();
-        if self.report.switches == 0 {
+        if self.report.switches == 0 && !self.machine.has_header() {
             return Err(ImportError::NoSwitch { read: self.report.lines, unit, expected });
         }
         Ok(())
+    }
+
+    /// Notes something about the recording.
+    pub fn fact(&mut self, name: &str, value: String) {
+        self.machine.fact(name, value);
+    }
+
+    /// Notes which process a thread belongs to, and its name if no event told it.
+    pub fn tell_process(&mut self, tid: u32, process: u32, name: &[u8]) {
+        self.machine.tell_process(tid, process, name);
+    }
+
+    /// Takes over the header of a history that we exported; it has to be sound.
+    pub fn adopt(&mut self, header: Header) {
+        self.machine.adopt(header);
     }
 
     /// Gives out the rest of the history.

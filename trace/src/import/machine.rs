@@ -10,6 +10,7 @@ mod end;
 mod interrupts;
 mod own;
 
+use std::collections::BTreeMap;
 use std::io;
 
 use interrupts::Interrupts;
@@ -18,7 +19,7 @@ use super::entry::{Entry, Named, Payload};
 use super::order::Output;
 use super::report::ImportReport;
 use super::tasks::{IDLE, Tasks};
-use crate::{CPUS_MAX, Event, Sink, SwitchState};
+use crate::{CPUS_MAX, Event, Header, Sink, SwitchState};
 
 #[derive(Default)]
 struct Cpu {
@@ -47,6 +48,9 @@ pub struct Machine<'s, S> {
     disagreeing: u64,
     first_ns: Option<u64>,
     last_ns: u64,
+    facts: BTreeMap<String, String>,
+    /// Header of the history that was exported, where it was ours.
+    header: Option<Header>,
 }
 
 impl<'s, S: Sink> Machine<'s, S> {
@@ -60,6 +64,8 @@ impl<'s, S: Sink> Machine<'s, S> {
             disagreeing: 0,
             first_ns: None,
             last_ns: 0,
+            facts: BTreeMap::new(),
+            header: None,
         }
     }
 

@@ -1,5 +1,5 @@
 //! Recordings of real machines, in the forms that recorders leave: the text of `perf script`,
-//! of `trace-cmd report` and of tracefs, and the files of perf and of trace-cmd.
+//! of `trace-cmd report` and of tracefs, and the files of perf, of trace-cmd and of Perfetto.
 //!
 //! A reader a form turns its input into the same entries; `feed` puts them into order
 //! within a window, then `machine` follows them. A form is recognised by its first bytes.
@@ -9,14 +9,17 @@ mod error;
 mod feed;
 mod machine;
 pub mod order;
+mod own;
 mod perf_data;
+mod perfetto;
 mod report;
+mod rounds;
 mod tasks;
 mod text;
 mod trace_dat;
 mod tracepoint;
 
-use std::io::{BufRead, BufReader, Read, Seek};
+use std::io::{self, BufRead, BufReader, Read, Seek};
 
 pub use error::{ImportError, Place};
 pub use report::{ImportReport, SILENCE_LONG_NS, TaskTime};
@@ -37,6 +40,8 @@ pub enum Form {
     PerfPipe,
     /// `trace.dat` of trace-cmd, which is read from a file too.
     TraceDat,
+    /// A trace of Perfetto.
+    Perfetto,
 }
 
 /// Bytes of a recording that tell its form.
@@ -48,6 +53,9 @@ pub fn recognise(start: &[u8]) -> Form {
     if start.starts_with(b"\x17\x08Dtracing") {
         return Form::TraceDat;
     }
+    if is_perfetto(start) {
+        return Form::Perfetto;
+    }
     if !start.starts_with(b"PERFILE2") && !start.starts_with(b"2ELIFREP") {
         return Form::Text;
     }
@@ -56,6 +64,13 @@ pub fn recognise(start: &[u8]) -> Form {
         Some([16, 0, 0, 0, 0, 0, 0, 0] | [0, 0, 0, 0, 0, 0, 0, 16]) => Form::PerfPipe,
         _ => Form::PerfData,
     }
+}
+
+/// Whether it begins with a packet, whose first byte is that of a line break: no text has control
+/// characters after it.
+fn is_perfetto(start: &[u8]) -> bool {
+    let control = |&byte: &u8| byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x1b);
+    start.first() == Some(&b'\n') && start.iter().any(control)
 }
 
 /// Reads a recording of any form into `sink`, in room that does not depend on its length.
@@ -73,17 +88,26 @@ pub fn recording(
     match recognise(&start) {
         Form::PerfData => perf_data::perf_data(input, sink),
         Form::TraceDat => trace_dat::trace_dat(input, sink),
-        Form::Text => text::text(BufReader::with_capacity(1 << 18, input), sink),
+        Form::Text | Form::Perfetto => stream(BufReader::with_capacity(1 << 18, input), sink),
         Form::PerfPipe => Err(ImportError::Binary { form: Form::PerfPipe }),
     }
 }
 
-/// Reads a recording as text into `sink`, in room that does not depend on its length.
+/// Reads a recording as text or of Perfetto into `sink`, in room that does not depend on its length.
 ///
 /// # Errors
-/// [`ImportError`], with the line where there is one.
-pub fn perf_script(input: impl BufRead, sink: &mut impl Sink) -> Result<ImportReport, ImportError> {
-    text::text(input, sink)
+/// [`ImportError`], with the line or record where there is one.
+pub fn stream(mut input: impl BufRead, sink: &mut impl Sink) -> Result<ImportReport, ImportError> {
+    let read = |source| ImportError::Read { place: Place::Start, source };
+    let mut start = Vec::with_capacity(FORM_BYTES);
+    input.by_ref().take(FORM_BYTES as u64).read_to_end(&mut start).map_err(read)?;
+    let form = recognise(&start);
+    let whole = io::Cursor::new(start).chain(input);
+    match form {
+        Form::Text => text::text(whole, sink),
+        Form::Perfetto => perfetto::perfetto(whole, sink),
+        form => Err(ImportError::Binary { form }),
+    }
 }
 
 /// Reads a recording of any form into memory.
@@ -94,12 +118,12 @@ pub fn recording_history(input: impl Read + Seek) -> Result<(History, ImportRepo
     collect(|sink| recording(input, sink))
 }
 
-/// Reads a recording as text into memory.
+/// Reads a recording as text or of Perfetto into memory.
 ///
 /// # Errors
-/// [`ImportError`], with the line where there is one.
-pub fn perf_script_history(input: impl BufRead) -> Result<(History, ImportReport), ImportError> {
-    collect(|sink| perf_script(input, sink))
+/// [`ImportError`], with the line or record where there is one.
+pub fn stream_history(input: impl BufRead) -> Result<(History, ImportReport), ImportError> {
+    collect(|sink| stream(input, sink))
 }
 
 fn collect(

@@ -207,6 +207,14 @@ impl Tasks {
 }
 
 impl Task {
+    /// Notes its process, and its name if it has none.
+    pub fn tell(&mut self, process: u32, name: &[u8]) {
+        self.process.get_or_insert(process);
+        if self.name.is_empty() {
+            self.name.extend_from_slice(name);
+        }
+    }
+
     /// Its name, fit to be shown.
     pub fn comm(&self) -> String {
         clean(&self.name)

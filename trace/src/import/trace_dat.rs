@@ -2,7 +2,7 @@
 //!
 //! The file has the pages of one CPU's buffer after those of another. Of each CPU one page is held
 //! and the earliest event goes on; of two at the same time that of the lower CPU, as in
-//! `trace-cmd report`.
+//! `trace-cmd report`, unless our own export says which came first.
 
 mod head;
 mod pages;
@@ -16,17 +16,12 @@ use pages::Cpu;
 
 use super::entry::{Entry, Head, Payload, Span};
 use super::feed::Feed;
-use super::tracepoint::{Decoder, Raw};
+use super::tracepoint::{Decoder, Raw, in_interrupt};
 use super::{ImportError, ImportReport, Place};
 use crate::Sink;
 
 /// What a recording should be.
 const EXPECTED: &str = "a recording of `trace-cmd record -e sched`";
-/// Bits of `common_flags` (include/linux/trace_events.h, 6.18): an interrupt of hardware, of
-/// software, and one that cannot be masked.
-const IN_INTERRUPT: u8 = 0x08 | 0x10 | 0x40;
-/// `TRACE_FLAG_IRQS_NOSUPPORT` of kernels before 6.13: nothing is known.
-const UNKNOWN: u8 = 0x02;
 
 /// Reads the file into `sink`.
 pub fn trace_dat(
@@ -39,11 +34,11 @@ pub fn trace_dat(
     let mut next = BinaryHeap::new();
     for (number, cpu) in cpus.iter_mut().enumerate() {
         if cpu.advance(&mut input, Place::Start)? {
-            next.push(Reverse((cpu.time_ns, number)));
+            next.push(Reverse((cpu.time_ns, order(cpu, &decoders), number)));
         }
     }
     let mut place = Place::Start;
-    while let Some(Reverse((time_ns, number))) = next.pop() {
+    while let Some(Reverse((time_ns, _, number))) = next.pop() {
         let Some(cpu) = cpus.get_mut(number) else { break };
         feed.report.lines += 1;
         place = Place::Record(feed.report.lines);
@@ -53,12 +48,23 @@ pub fn trace_dat(
             None => feed.report.unreadable(feed.report.lines),
         }
         if cpu.advance(&mut input, place)? {
-            next.push(Reverse((cpu.time_ns, number)));
+            next.push(Reverse((cpu.time_ns, order(cpu, &decoders), number)));
         }
     }
     feed.report.lost_events = cpus.iter().fold(0, |sum: u64, cpu| sum.saturating_add(cpu.lost));
     feed.drain(place, "events", EXPECTED)?;
     feed.finish(place)
+}
+
+fn decoder<'d>(event: &[u8], decoders: &'d HashMap<u64, Decoder>) -> Option<&'d Decoder> {
+    let kind = u16::from_le_bytes(*event.first_chunk()?);
+    decoders.get(&kind.into())
+}
+
+/// Which event of the same time came first, where our own export says.
+fn order(cpu: &Cpu, decoders: &HashMap<u64, Decoder>) -> u64 {
+    let event = cpu.event();
+    decoder(event, decoders).map_or(0, |decoder| decoder.order(Raw(event)))
 }
 
 /// `None` if the event has no room for its fields.
@@ -70,9 +76,9 @@ fn entry(
     names: &HashMap<u32, Vec<u8>>,
     mut text: Vec<u8>,
 ) -> Option<Entry> {
-    let [kind0, kind1, flags, _, p0, p1, p2, p3] = *event.first_chunk()?;
+    let [_, _, flags, _, p0, p1, p2, p3] = *event.first_chunk()?;
     let tid = u32::from_le_bytes([p0, p1, p2, p3]);
-    let payload = match decoders.get(&u64::from(u16::from_le_bytes([kind0, kind1]))) {
+    let payload = match decoder(event, decoders) {
         Some(decoder) => decoder.decode(Raw(event), &mut text)?,
         None => Payload::Other,
     };
@@ -84,7 +90,7 @@ fn entry(
         tid: (tid <= i32::MAX as u32).then_some(tid),
         cpu: Some(cpu),
         time_ns,
-        interrupt: (flags & UNKNOWN == 0).then_some(flags & IN_INTERRUPT != 0),
+        interrupt: in_interrupt(flags.into()),
     };
     Some(Entry { text, head, payload })
 }

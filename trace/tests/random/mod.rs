@@ -1,5 +1,6 @@
 //! Random histories without contradictions, such as a simulator makes.
 
+use cpu_model::Class;
 use proptest::prelude::*;
 use trace::{Event, Header, History, Record, Source, SwitchState, TaskInfo};
 
@@ -67,4 +68,49 @@ pub fn history(steps: &[Step], names: &[String], start_ns: u64) -> History {
         tasks: (1..).zip(names).map(task).collect(),
     };
     History { header, records }
+}
+
+/// What else happens: right after which record, what, on which CPU, with which task, how much.
+pub type Extra = (prop::sample::Index, u8, u32, u32, u16);
+
+pub fn extras(kinds: u8) -> impl Strategy<Value = Vec<Extra>> {
+    let extra = (any::<prop::sample::Index>(), 0..kinds, 0..CPUS, 1..=TASKS, any::<u16>());
+    prop::collection::vec(extra, 0..60)
+}
+
+/// Kinds of extras that only a simulator knows, and all.
+pub const SIMULATED: u8 = 4;
+pub const ALL: u8 = 6;
+
+/// Adds what has no part in who runs where.
+pub fn enrich(history: &mut History, extras: &[Extra]) {
+    for (after, kind, cpu, task, number) in extras {
+        let (cpu, task, number) = (*cpu, *task, *number);
+        let event = match kind {
+            0 => Event::License { core: cpu, level: number as u8, rate_permille: number },
+            1 => Event::Decision {
+                cpu,
+                victim: task,
+                culprit: u32::from(number) % (TASKS + 1),
+                slice_ns: u64::from(number) << 20,
+                refund_ns: u64::from(number),
+                bill_ns: 7,
+            },
+            2 => Event::Phase {
+                task,
+                class: Class::ALL[number as usize % Class::ALL.len()],
+                rate_permille: number.into(),
+                stall_permille: cpu,
+            },
+            3 => Event::Overhead { cpu, ns: number.into() },
+            4 => Event::Runtime { task, ns: number.into() },
+            _ => Event::Registers { task, xfeatures: number.into() },
+        };
+        if history.records.is_empty() {
+            return;
+        }
+        let after = after.index(history.records.len());
+        let time_ns = history.records[after].time_ns;
+        history.records.insert(after + 1, Record { time_ns, event });
+    }
 }

@@ -1,11 +1,12 @@
 //! Perfetto's tracks: counters of cores, slices, and what threads execute.
 //!
-//! Field numbers are those of perfetto's track_descriptor.proto, track_event.proto,
-//! debug_annotation.proto and thread_descriptor.proto.
+//! Field numbers that are given here are those of perfetto's track_descriptor.proto and
+//! thread_descriptor.proto.
 
 use std::collections::HashSet;
 
-use crate::export::wire::Message;
+use crate::perfetto::{HISTORY_TRACK, packet, track};
+use crate::protobuf::Message;
 
 /// Kinds of a `TrackEvent`.
 #[derive(Clone, Copy)]
@@ -19,6 +20,8 @@ pub enum Kind {
 /// A track. Groups have none of their own.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Track {
+    /// What is said once.
+    History,
     /// The groups below.
     Cores,
     Decisions,
@@ -38,7 +41,7 @@ pub enum Track {
 }
 
 /// Kinds of tracks that a number tells apart from its like.
-const KINDS: u64 = 8;
+const KINDS: u64 = 16;
 
 impl Track {
     /// A number for each track; 0 is Perfetto's own.
@@ -51,6 +54,7 @@ impl Track {
             Self::Throttle(core) => (5, core),
             Self::Decided(cpu) => (6, cpu),
             Self::Thread { tid, .. } => (7, tid),
+            Self::History => (8, 0),
         };
         u64::from(number) * KINDS + kind
     }
@@ -59,7 +63,7 @@ impl Track {
         match self {
             Self::Level(_) | Self::Frequency(_) | Self::Throttle(_) => Some(Self::Cores),
             Self::Decided(_) => Some(Self::Decisions),
-            Self::Cores | Self::Decisions | Self::Thread { .. } => None,
+            Self::History | Self::Cores | Self::Decisions | Self::Thread { .. } => None,
         }
     }
 
@@ -73,6 +77,7 @@ impl Track {
         let named = |name: &str| message.clone().bytes(2, name.as_bytes());
         let counter = Message::default();
         match self {
+            Self::History => named(HISTORY_TRACK),
             Self::Cores => named("Licenses of cores"),
             Self::Decisions => named("Decisions of the policy"),
             Self::Level(core) => named(&format!("core {core} license level")).message(8, &counter),
@@ -98,22 +103,30 @@ impl Tracks {
     pub fn describe(&mut self, track: Track) -> Vec<Message> {
         let wanted = [track.group(), Some(track)];
         let due = wanted.into_iter().flatten().filter(|track| self.0.insert(track.id()));
-        due.map(|track| Message::default().message(60, &track.descriptor())).collect()
+        let described = |track: Track| {
+            Message::default().message(packet::TRACK_DESCRIPTOR, &track.descriptor())
+        };
+        due.map(described).collect()
     }
 }
 
 /// A `TrackEvent` with a name.
-pub fn event(kind: Kind, track: Track, name: &str) -> Message {
-    let message = Message::default().number(9, kind as u64).number(11, track.id());
-    if name.is_empty() { message } else { message.bytes(23, name.as_bytes()) }
+pub fn event(kind: Kind, on: Track, name: &str) -> Message {
+    let message = Message::default().number(track::KIND, kind as u64).number(track::TRACK, on.id());
+    if name.is_empty() { message } else { message.bytes(track::NAME, name.as_bytes()) }
 }
 
 /// Adds a debug annotation with a number.
 pub fn with_number(event: Message, name: &str, value: u64) -> Message {
-    event.message(4, &Message::default().bytes(10, name.as_bytes()).number(3, value))
+    event.message(track::ANNOTATION, &annotation(name).number(track::ANNOTATION_NUMBER, value))
 }
 
 /// Adds a debug annotation with a text.
 pub fn with_text(event: Message, name: &str, value: &str) -> Message {
-    event.message(4, &Message::default().bytes(10, name.as_bytes()).bytes(6, value.as_bytes()))
+    let annotation = annotation(name).bytes(track::ANNOTATION_TEXT, value.as_bytes());
+    event.message(track::ANNOTATION, &annotation)
+}
+
+fn annotation(name: &str) -> Message {
+    Message::default().bytes(track::ANNOTATION_NAME, name.as_bytes())
 }

@@ -27,6 +27,11 @@ const COMMON: [Field; 4] = [
     ("int common_pid", 4, true),
 ];
 
+/// Last field of every event that stands for a record: the record's place in the history, which says
+/// what came first on two CPUs at the same ns.
+pub const ORDER: &str = "history_order";
+const ORDER_FIELD: Field = ("u32 history_order", 4, false);
+
 pub const SWITCH: usize = 0;
 pub const WAKING: usize = 1;
 pub const WAKEUP: usize = 2;
@@ -177,12 +182,18 @@ pub fn id(format: usize) -> u16 {
     FIRST_ID + format as u16
 }
 
+/// All fields of an event, in their order.
+fn fields(index: usize) -> impl Iterator<Item = &'static Field> {
+    let order = (index != EDGE).then_some(&ORDER_FIELD);
+    COMMON.iter().chain(FORMATS[index].fields).chain(order)
+}
+
 /// The text that tracefs would have in `events/SYSTEM/NAME/format`.
 pub fn text(index: usize) -> String {
     let format = &FORMATS[index];
     let mut text = format!("name: {}\nID: {}\nformat:\n", format.name, id(index));
     let mut offset = 0;
-    for (place, &(declaration, size, signed)) in COMMON.iter().chain(format.fields).enumerate() {
+    for (place, &(declaration, size, signed)) in fields(index).enumerate() {
         if place == COMMON.len() {
             text.push('\n');
         }
@@ -203,9 +214,9 @@ mod tests {
 
     #[test]
     fn fields_are_aligned_and_events_of_a_system_are_together() {
-        for format in &FORMATS {
+        for (index, format) in FORMATS.iter().enumerate() {
             let mut offset = 0;
-            for &(declaration, size, _) in COMMON.iter().chain(format.fields) {
+            for &(declaration, size, _) in fields(index) {
                 let aligned = declaration.ends_with(']') || offset % size == 0;
                 assert!(aligned, "{}: {declaration}", format.name);
                 offset += size;

@@ -1,11 +1,12 @@
 //! What is only known once every line was read.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use super::{Cpu, Machine};
 use crate::import::report::{ImportReport, SILENCE_LONG_NS, TaskTime};
 use crate::import::tasks::IDLE;
-use crate::{CPUS_MAX, Event, Header, SCHEMA, Sink, Source};
+use crate::{CPUS_MAX, Event, Header, SCHEMA, Sink, Source, TaskInfo};
 
 impl<S: Sink> Machine<'_, S> {
     /// Gives out the rest, and the header to the sink.
@@ -25,18 +26,44 @@ impl<S: Sink> Machine<'_, S> {
         }
         report.interrupts_known = self.interrupts.known();
         report.namespaced = self.disagreeing > 0;
-        report.cpus = u32::try_from(self.cpus.len()).unwrap_or(CPUS_MAX);
-        report.start_ns = self.first_ns.unwrap_or(0);
-        report.end_ns = self.last_ns;
-        report.wall_ns = report.end_ns - report.start_ns;
         report.times(self.times());
-        let mut header = self.header(report);
-        if report.interrupts_known {
-            header.know_interrupts();
-        }
+        let header = match self.header.take() {
+            Some(ours) => self.again(ours, report),
+            None => self.first(report),
+        };
+        report.cpus = header.cpus;
+        report.start_ns = header.start_ns;
+        report.end_ns = header.end_ns;
+        report.wall_ns = report.end_ns.saturating_sub(report.start_ns);
         let (sink, records) = self.output.flush()?;
         report.records = records;
         sink.finish(&header)
+    }
+
+    /// Notes something about the recording.
+    pub fn fact(&mut self, name: &str, value: String) {
+        self.facts.insert(name.to_owned(), value);
+    }
+
+    /// Notes which process a thread belongs to, and its name if no event told it.
+    pub fn tell_process(&mut self, tid: u32, process: u32, name: &[u8]) {
+        if let Some(index) = self.tasks.known(tid).filter(|&index| index != IDLE) {
+            self.tasks.get(index).tell(process, name);
+        }
+    }
+
+    /// Takes over the header of a history that we exported.
+    pub fn adopt(&mut self, header: Header) {
+        self.header = Some(header);
+    }
+
+    /// Whether a header was taken over.
+    pub fn has_header(&self) -> bool {
+        self.header.is_some()
+    }
+
+    fn cpu_count(&self) -> u32 {
+        u32::try_from(self.cpus.len()).unwrap_or(CPUS_MAX)
     }
 
     fn times(&self) -> Vec<TaskTime> {
@@ -51,8 +78,9 @@ impl<S: Sink> Machine<'_, S> {
         time.collect()
     }
 
-    fn header(&self, report: &ImportReport) -> Header {
-        let mut facts = std::collections::BTreeMap::new();
+    /// The header of a recording.
+    fn first(&self, report: &ImportReport) -> Header {
+        let mut facts = self.facts.clone();
         let counts = [
             ("repaired_switches", Some(report.repaired_switches)),
             ("lost_events", Some(report.lost_events)),
@@ -67,17 +95,45 @@ impl<S: Sink> Machine<'_, S> {
                 facts.insert(name.to_owned(), count.to_string());
             }
         }
-        Header {
+        let mut header = Header {
             schema: SCHEMA,
             source: Source::Recorded,
-            cpus: report.cpus,
-            start_ns: report.start_ns,
-            end_ns: report.end_ns,
+            cpus: self.cpu_count(),
+            start_ns: self.first_ns.unwrap_or(0),
+            end_ns: self.last_ns,
             threads_per_core: None,
             cores_per_package: None,
             cpu: None,
             facts,
             tasks: self.tasks.infos(),
+        };
+        if report.interrupts_known {
+            header.know_interrupts();
+        }
+        header
+    }
+
+    /// The header that our export had, made to hold what its events say beyond it: nothing, unless
+    /// somebody changed the file.
+    fn again(&self, ours: Header, report: &ImportReport) -> Header {
+        let mut facts = ours.facts;
+        for (name, count) in
+            [("repaired_switches", report.repaired_switches), ("lost_events", report.lost_events)]
+        {
+            if count > 0 {
+                facts.insert(name.to_owned(), count.to_string());
+            }
+        }
+        let of_events = self.tasks.infos().into_iter().map(|task| (task.tid, task));
+        let mut tasks: BTreeMap<u32, TaskInfo> = of_events.collect();
+        tasks.extend(ours.tasks.into_iter().map(|task| (task.tid, task)));
+        Header {
+            cpus: ours.cpus.max(self.cpu_count()),
+            start_ns: self.first_ns.map_or(ours.start_ns, |first_ns| ours.start_ns.min(first_ns)),
+            end_ns: ours.end_ns.max(self.last_ns),
+            facts,
+            tasks: tasks.into_values().collect(),
+            ..ours
         }
     }
 }

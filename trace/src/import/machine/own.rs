@@ -18,6 +18,14 @@ impl<S: Sink> Machine<'_, S> {
                 Some(Event::Decision { cpu, victim, culprit, slice_ns, refund_ns, bill_ns })
             }
             Event::Overhead { ns, .. } => Some(Event::Overhead { cpu: cpu?, ns }),
+            Event::Registers { task, xfeatures } => {
+                let task = self.numbered(task)?;
+                Some(Event::Registers { task, xfeatures })
+            }
+            Event::Runtime { task, ns } => {
+                let task = self.numbered(task)?;
+                Some(Event::Runtime { task, ns })
+            }
             _ => Some(event.clone()),
         }
     }

@@ -8,7 +8,6 @@
 mod front;
 mod names;
 mod records;
-mod rounds;
 mod sample;
 
 use std::io::{Read, Seek};
@@ -16,17 +15,19 @@ use std::io::{Read, Seek};
 use front::Front;
 use names::Names;
 use records::{Kind, Records};
-use rounds::Rounds;
 use sample::{Layouts, Place as Where};
 
 use super::entry::{Entry, Head, Payload, Span};
 use super::feed::Feed;
+use super::rounds::Rounds;
 use super::tracepoint::Raw;
 use super::{ImportError, ImportReport, Place};
 use crate::Sink;
 
 /// What a recording should be.
 const EXPECTED: &str = "a recording of `perf sched record`";
+/// Records held at most. perf empties buffers of some MiB a CPU in a round, with 100 bytes a record.
+const HELD_MAX: usize = 1 << 21;
 
 /// Reads the file into `sink`.
 pub fn perf_data(
@@ -37,7 +38,7 @@ pub fn perf_data(
     let mut records = Records::new(input, front.data)?;
     let mut reader = Reader {
         feed: Feed::new(sink),
-        rounds: Rounds::new(),
+        rounds: Rounds::new(HELD_MAX),
         names: Names::new(),
         layouts: front.layouts,
         decoders: front.decoders,

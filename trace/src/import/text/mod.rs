@@ -15,7 +15,7 @@ use lines::End;
 
 use super::entry::{Entry, Payload};
 use super::feed::Feed;
-use super::{Form, ImportError, ImportReport, Place, recognise};
+use super::{ImportError, ImportReport, Place};
 use crate::Sink;
 
 /// One line in so many may be unreadable at most.
@@ -38,12 +38,6 @@ pub fn text(mut input: impl BufRead, sink: &mut impl Sink) -> Result<ImportRepor
             .map_err(|source| ImportError::Read { place, source })?;
         let Some(end) = end else { break };
         reader.feed.report.lines += 1;
-        if reader.feed.report.lines == 1 {
-            let form = recognise(&line);
-            if form != Form::Text {
-                return Err(ImportError::Binary { form });
-            }
-        }
         reader.line(&mut line, end)?;
     }
     reader.finish()

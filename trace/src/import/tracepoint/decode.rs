@@ -2,7 +2,9 @@
 
 use super::States;
 use super::format::{Field, Format, Location};
+use crate::export::ORDER;
 use crate::import::entry::{self, Named, Payload, Span};
+use crate::import::own::own;
 use crate::import::{ImportError, Place};
 
 /// The bytes of one event.
@@ -73,6 +75,7 @@ struct TaskFields {
 #[derive(Clone, Debug)]
 pub struct Decoder {
     event: Event,
+    order: Option<Field>,
 }
 
 #[derive(Clone, Debug)]
@@ -87,6 +90,7 @@ enum Event {
     Runtime { task: TaskFields, ns: Field },
     Mark { loaded: Field, xfeatures: Field },
     Frequency { khz: Field, cpu: Field },
+    Own { name: String, fields: Vec<(String, Field)> },
     Same(Payload),
 }
 
@@ -146,9 +150,17 @@ impl Decoder {
                 xfeatures: field("xfeatures")?,
             },
             "cpu_frequency" => Event::Frequency { khz: field("state")?, cpu: field("cpu_id")? },
+            name @ ("license" | "decision" | "phase" | "overhead") => {
+                Event::Own { name: name.to_owned(), fields: format.fields().to_vec() }
+            }
             name => Event::Same(Payload::interrupt(name.as_bytes()).unwrap_or(Payload::Other)),
         };
-        Ok(Self { event })
+        Ok(Self { event, order: format.field(&[ORDER]) })
+    }
+
+    /// Which event of the same time came first, where our own export says.
+    pub fn order(&self, raw: Raw) -> u64 {
+        self.order.and_then(|order| raw.number(order)).unwrap_or(0)
     }
 
     /// Reads an event, whose names go into `text`; `None` if it has no room for its fields.
@@ -188,6 +200,12 @@ impl Decoder {
                 khz: u32::try_from(raw.number(*khz)?).ok()?,
                 cpu: raw.cpu(*cpu)?,
             },
+            Event::Own { name, fields } => {
+                let find = |wanted: &str| fields.iter().find(|field| field.0 == wanted);
+                let number = |name: &str| raw.number(find(name)?.1);
+                let string = |name: &str| raw.string(find(name)?.1);
+                Payload::Own(own(name.as_bytes(), number, string)?)
+            }
             Event::Same(payload) => payload.clone(),
         })
     }

@@ -51,6 +51,11 @@ impl Format {
         (!format.name.is_empty()).then_some(format)
     }
 
+    /// Names of fields and where they are.
+    pub fn fields(&self) -> &[(String, Field)] {
+        &self.fields
+    }
+
     /// The field of the first of these names that the event has.
     pub fn field(&self, names: &[&str]) -> Option<Field> {
         let find = |name: &&str| self.fields.iter().find(|field| field.0 == **name);

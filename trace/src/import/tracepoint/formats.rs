@@ -3,8 +3,8 @@
 
 use super::format::Format;
 
-/// Systems of events that a history is made from.
-const SYSTEMS: [&str; 6] = ["sched", "irq", "irq_vectors", "timer", "power", "x86_fpu"];
+/// Systems of events that a history is made from; the last is that of our own exports.
+const SYSTEMS: [&str; 7] = ["sched", "irq", "irq_vectors", "timer", "power", "x86_fpu", "evenkeel"];
 
 /// What is found.
 pub struct Formats {

@@ -10,3 +10,13 @@ mod states;
 pub use decode::{Decoder, Raw};
 pub use formats::{Reader, formats};
 pub use states::States;
+
+/// Whether an interrupt did it, by `common_flags`, where they say.
+pub fn in_interrupt(flags: u64) -> Option<bool> {
+    /// Interrupts of hardware, of software, and those that cannot be masked
+    /// (include/linux/trace_events.h, 6.18).
+    const IN_INTERRUPT: u64 = 0x08 | 0x10 | 0x40;
+    /// `TRACE_FLAG_IRQS_NOSUPPORT` of kernels before 6.13: nothing is known.
+    const UNKNOWN: u64 = 0x02;
+    (flags & UNKNOWN == 0).then_some(flags & IN_INTERRUPT != 0)
+}

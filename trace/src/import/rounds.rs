@@ -1,11 +1,7 @@
-//! Puts records into order of time, round by round as perf wrote them.
+//! Puts events into order of time that recorders wrote one CPU after the other, round by round.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
-
-/// Records held at most. perf empties buffers of some MiB a CPU in a round, with 100 bytes a
-/// record; what does not fit goes on too early and is refused where that shows.
-const HELD_MAX: usize = 1 << 21;
 
 struct Held<T> {
     time_ns: u64,
@@ -43,6 +39,7 @@ impl<T> Eq for Held<T> {}
 /// Records of the rounds that are not over; equal times keep the order of the file.
 pub struct Rounds<T> {
     held: BinaryHeap<Held<T>>,
+    held_max: usize,
     sequence: u64,
     latest_ns: u64,
     /// Latest time of the round before this one.
@@ -52,8 +49,11 @@ pub struct Rounds<T> {
 }
 
 impl<T> Rounds<T> {
-    pub fn new() -> Self {
-        Self { held: BinaryHeap::new(), sequence: 0, latest_ns: 0, before_ns: 0, until_ns: None }
+    /// Holds so many at most; what does not fit goes on too early, and is refused where that
+    /// shows.
+    pub fn new(held_max: usize) -> Self {
+        let held = BinaryHeap::new();
+        Self { held, held_max, sequence: 0, latest_ns: 0, before_ns: 0, until_ns: None }
     }
 
     pub fn insert(&mut self, time_ns: u64, item: T) {
@@ -76,7 +76,7 @@ impl<T> Rounds<T> {
     /// The earliest record, if it may go on.
     pub fn pop(&mut self) -> Option<T> {
         let due = |held: &Held<T>| self.until_ns.is_some_and(|until_ns| held.time_ns <= until_ns);
-        if self.held.len() <= HELD_MAX && !self.held.peek().is_some_and(due) {
+        if self.held.len() <= self.held_max && !self.held.peek().is_some_and(due) {
             return None;
         }
         self.held.pop().map(|held| held.item)
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_record_goes_on_when_no_round_can_bring_an_earlier_one() {
-        let mut rounds = Rounds::new();
+        let mut rounds = Rounds::new(9);
         for (time_ns, item) in [(1, 'a'), (3, 'd'), (2, 'b')] {
             rounds.insert(time_ns, item);
         }
