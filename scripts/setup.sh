@@ -125,6 +125,8 @@ find_missing_for_test() {
     clang_works || lack clang
     has zstd || lack zstd
     has trace-cmd || lack trace-cmd
+    has qemu-system-x86_64 || lack qemu-system-x86
+    has xz || lack xz-utils
     python3 -c 'import ensurepip' 2>/dev/null || lack python3-venv
 }
 

@@ -1,0 +1,174 @@
+//! A kernel that can be booted, from a package of Debian.
+
+use std::env;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::{LabError, at, not_started};
+use crate::packages::{Apt, Wanted};
+
+/// An unpacked kernel; it stays in the cache until someone deletes its folder.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// As it calls itself: `6.1.0-56-amd64`.
+    pub release: String,
+    folder: PathBuf,
+}
+
+/// Where kernels are kept: `evenkeel/lab` in the user's cache.
+#[must_use]
+pub fn cache() -> PathBuf {
+    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    cache.or_else(home).unwrap_or_else(env::temp_dir).join("evenkeel/lab")
+}
+
+impl Kernel {
+    /// The kernel of that name, downloaded unless the cache has it.
+    ///
+    /// # Errors
+    /// [`LabError`].
+    pub fn get(name: &str, cache: &Path) -> Result<Self, LabError> {
+        let wanted = Wanted::parse(name)?;
+        let folder = cache.join(name.replace('/', "_"));
+        if !folder.exists() {
+            fs::create_dir_all(cache).map_err(at(cache))?;
+            // Renamed when it is whole, so that what is in the cache can be used.
+            let room = tempfile::tempdir_in(cache).map_err(at(cache))?;
+            fill(&wanted, room.path())?;
+            fs::rename(room.keep(), &folder).map_err(at(&folder))?;
+        }
+        let modules = modules_folder(&folder);
+        let mut releases = fs::read_dir(&modules).map_err(at(&modules))?.filter_map(Result::ok);
+        let release = releases.next().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let release = release.ok_or(LabError::Unbootable { path: modules, why: "no modules" })?;
+        Ok(Self { release, folder })
+    }
+
+    /// The uncompressed kernel.
+    pub(crate) fn image(&self) -> PathBuf {
+        self.folder.join("vmlinux")
+    }
+
+    /// The folder of its modules.
+    pub(crate) fn modules(&self) -> PathBuf {
+        modules_folder(&self.folder).join(&self.release)
+    }
+
+    /// The statically linked busybox that came with it.
+    pub(crate) fn busybox(&self) -> PathBuf {
+        self.folder.join("bin/busybox")
+    }
+}
+
+fn modules_folder(folder: &Path) -> PathBuf {
+    folder.join("lib/modules")
+}
+
+/// Downloads and unpacks a kernel and a busybox.
+fn fill(wanted: &Wanted, folder: &Path) -> Result<(), LabError> {
+    let apt = Apt::of(&wanted.suite)?;
+    apt.unpack(&apt.real(&wanted.package)?, folder)?;
+    apt.unpack("busybox-static", folder)?;
+    let boot = folder.join("boot");
+    let images = fs::read_dir(&boot).map_err(at(&boot))?.filter_map(Result::ok);
+    let mut images = images.map(|entry| entry.path());
+    let is_image = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"vmlinuz"))
+    };
+    let image = images
+        .find(is_image)
+        .ok_or_else(|| LabError::Unbootable { path: boot.clone(), why: "no vmlinuz" })?;
+    let bytes = fs::read(&image).map_err(at(&image))?;
+    let payload = payload(&bytes).map_err(|why| LabError::Unbootable { path: image, why })?;
+    let vmlinux = folder.join("vmlinux");
+    decompress(payload, &vmlinux)
+}
+
+/// A compressed kernel and the program that knows its form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Payload<'a> {
+    bytes: &'a [u8],
+    program: &'static str,
+}
+
+/// The compressed kernel within a bzImage (Documentation/arch/x86/boot.rst, protocol 2.08).
+fn payload(image: &[u8]) -> Result<Payload<'_>, &'static str> {
+    const SETUP_SECTORS: usize = 0x1f1;
+    const PAYLOAD_OFFSET: usize = 0x248;
+    const PAYLOAD_LENGTH: usize = 0x24c;
+    /// The uncompressed size follows the compressed kernel.
+    const SIZE: usize = 4;
+    let number = |at: usize| {
+        let bytes = image.get(at..)?.first_chunk::<4>()?;
+        usize::try_from(u32::from_le_bytes(*bytes)).ok()
+    };
+    let found = (|| {
+        let sectors = usize::from(*image.get(SETUP_SECTORS)?);
+        let start = (sectors.max(1) + 1) * 512 + number(PAYLOAD_OFFSET)?;
+        let end = start.checked_add(number(PAYLOAD_LENGTH)?)?.checked_sub(SIZE)?;
+        image.get(start..end)
+    })();
+    let bytes = found.ok_or("not a kernel's image")?;
+    let program = match bytes {
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => "xz",
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => "zstd",
+        _ => return Err("compressed neither by xz nor by zstd"),
+    };
+    Ok(Payload { bytes, program })
+}
+
+fn decompress(payload: Payload<'_>, output: &Path) -> Result<(), LabError> {
+    let program = payload.program;
+    let file = fs::File::create(output).map_err(at(output))?;
+    let mut command = Command::new(program);
+    command.arg("-dc").stdin(Stdio::piped()).stdout(file);
+    let mut child = command.spawn().map_err(|source| not_started(program, source))?;
+    let mut input = child.stdin.take().expect("its input is a pipe");
+    let fed = input.write_all(payload.bytes);
+    drop(input);
+    let status = child.wait().map_err(at(output))?;
+    if fed.is_err() || !status.success() {
+        let why = "it cannot read the kernel's image".into();
+        return Err(LabError::Failed { program: program.into(), why });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(payload: &[u8]) -> Vec<u8> {
+        let mut image = vec![0; 1024];
+        image[0x1f1] = 1;
+        image[0x248..0x24c].copy_from_slice(&16u32.to_le_bytes());
+        image[0x24c..0x250].copy_from_slice(&(payload.len() as u32 + 4).to_le_bytes());
+        image.extend([0; 16]);
+        image.extend(payload);
+        image.extend([0; 4]);
+        image
+    }
+
+    #[test]
+    fn an_image_says_where_its_kernel_is() {
+        let xz = *b"\xfd7zXZ\0kernel";
+        let found = image(&xz);
+        assert_eq!(payload(&found), Ok(Payload { bytes: &xz[..], program: "xz" }));
+        assert_eq!(
+            payload(&image(b"\x28\xb5\x2f\xfdx")).map(|payload| payload.program),
+            Ok("zstd")
+        );
+    }
+
+    #[test]
+    fn what_is_no_image_or_cut_off_is_refused() {
+        let cut = &image(b"\xfd7zXZ\0kernel")[..1040];
+        for bytes in [&b""[..], b"MZ", cut] {
+            assert_eq!(payload(bytes), Err("not a kernel's image"));
+        }
+        assert!(payload(&image(b"\x1f\x8bgzip")).unwrap_err().contains("neither"));
+    }
+}

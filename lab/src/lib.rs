@@ -1,0 +1,20 @@
+//! Boots stock kernels of Debian in a virtual machine and runs commands there.
+//!
+//! A [`Kernel`] comes from a package, a [`Machine`] boots it with a writable view of this machine's
+//! root, and every [`Job`] leaves what it printed and wrote in a folder. Nothing of this machine is
+//! changed, and nothing is left running.
+
+mod error;
+mod initramfs;
+mod kernel;
+mod log;
+mod machine;
+mod modules;
+mod packages;
+mod vcpus;
+
+pub use error::LabError;
+pub use kernel::{Kernel, cache};
+pub use log::complaints;
+pub use machine::{Job, Machine, Run};
+pub use vcpus::HostTime;
