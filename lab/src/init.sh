@@ -19,32 +19,32 @@ options=trans=virtio,version=9p2000.L,msize=512000
 mount -t 9p -o "$options,ro,cache=loose" host /host
 mount -t tmpfs -o mode=0755 over /over
 mkdir /over/upper /over/work
-mount -t overlay -o lowerdir=/host,upperdir=/over/upper,workdir=/over/work root /root
-mkdir -p /root/result
-mount -t 9p -o "$options" result /root/result || poweroff -f
+mount -t overlay -o lowerdir=/host,upperdir=/over/upper,workdir=/over/work new /new
+mkdir -p /new/result
+mount -t 9p -o "$options" result /new/result || poweroff -f
 
 for folder in dev proc sys; do
-    mount --move /$folder /root/$folder
+    mount --move /$folder /new/$folder
 done
-mount -t tmpfs run /root/run
-mkdir -p /root/dev/shm /root/dev/pts /root/run/jobs
-mount -t tmpfs shm /root/dev/shm
-mount -t devpts pts /root/dev/pts
-mount -t debugfs debug /root/sys/kernel/debug
-mount -t tracefs tracing /root/sys/kernel/tracing
-mount -t bpf bpf /root/sys/fs/bpf
-mount -t cgroup2 cgroup /root/sys/fs/cgroup
+mount -t tmpfs run /new/run
+mkdir -p /new/dev/shm /new/dev/pts /new/run/jobs
+mount -t tmpfs shm /new/dev/shm
+mount -t devpts pts /new/dev/pts
+mount -t debugfs debug /new/sys/kernel/debug
+mount -t tracefs tracing /new/sys/kernel/tracing
+mount -t bpf bpf /new/sys/fs/bpf
+mount -t cgroup2 cgroup /new/sys/fs/cgroup
 ifconfig lo 127.0.0.1 up
-cp /jobs/* /root/run/jobs
-cp /bin/busybox /root/run/busybox
+cp /jobs/* /new/run/jobs
+cp /bin/busybox /new/run/busybox
 
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root
 for job in /jobs/*; do
     name=${job#/jobs/}
-    chroot /root /bin/sh -c "
+    chroot /new /bin/sh -c "
         cd /result/$name
         /run/busybox timeout -s KILL $limit /run/jobs/$name > stdout 2> stderr
         echo \$? > status"
 done
-dmesg > /root/result/kernel.log
+dmesg > /new/result/kernel.log
 poweroff -f

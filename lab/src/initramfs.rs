@@ -45,7 +45,7 @@ pub(crate) fn write(
     jobs: &[(String, String)],
 ) -> io::Result<()> {
     let mut archive = Archive { output, files: 0 };
-    for folder in ["bin", "dev", "proc", "sys", "host", "over", "root", "modules", "jobs"] {
+    for folder in ["bin", "dev", "proc", "sys", "host", "over", "new", "modules", "jobs"] {
         archive.add(folder, DIRECTORY, &[], (0, 0))?;
     }
     archive.add("dev/console", CONSOLE, &[], CONSOLE_DEVICE)?;

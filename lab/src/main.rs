@@ -1,0 +1,72 @@
+//! `lab`: runs one command under a stock kernel of Debian.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use lab::{Job, Kernel, Machine};
+
+/// Runs one command under a stock kernel of Debian, as root of a virtual machine.
+#[derive(Parser)]
+#[command(name = "lab")]
+struct Args {
+    /// Kernel: 5.10, 6.1, 6.12 or PACKAGE/SUITE.
+    #[arg(long, default_value = "6.1")]
+    kernel: String,
+    /// Virtual CPUs.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    cpus: u32,
+    /// Seconds of this machine in a second of the virtual one.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    dilation: u32,
+    /// Seconds of this machine after which the virtual one is ended.
+    #[arg(long, default_value_t = 600)]
+    limit: u64,
+    /// Folder for what the command writes to its working folder, and for the logs.
+    #[arg(long)]
+    results: Option<PathBuf>,
+    /// Program of the shell.
+    command: String,
+}
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            eprintln!("lab: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The exit status of the command.
+fn run(args: &Args) -> Result<u8> {
+    let limit = Duration::from_secs(args.limit);
+    let machine = Machine {
+        cpus: args.cpus,
+        memory_mib: 4096,
+        dilation: args.dilation,
+        job_limit: limit,
+        limit,
+    };
+    let kernel = Kernel::get(&args.kernel, &lab::cache())?;
+    let job = Job { name: "command".into(), script: format!("#!/bin/sh\n{}\n", args.command) };
+    let room = tempfile::tempdir()?;
+    let results = args.results.as_deref().unwrap_or(room.path());
+    let run = machine.run(&kernel, std::slice::from_ref(&job), results)?;
+    let said = |file: &str| {
+        let path = results.join(&job.name).join(file);
+        fs::read(&path).with_context(|| path.display().to_string())
+    };
+    print!("{}", String::from_utf8_lossy(&said("stdout")?));
+    eprint!("{}", String::from_utf8_lossy(&said("stderr")?));
+    for complaint in lab::complaints(&run.kernel_log) {
+        eprintln!("lab: the kernel says: {complaint}");
+    }
+    let (ran, waited) = (run.host_time.ran.as_secs_f64(), run.host_time.waited.as_secs_f64());
+    eprintln!("lab: {}; its CPUs ran {ran:.1} s and waited {waited:.1} s", kernel.release);
+    Ok(run.statuses[0].and_then(|status| status.try_into().ok()).unwrap_or(u8::MAX))
+}
