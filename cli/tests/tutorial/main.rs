@@ -83,19 +83,34 @@ impl Reader {
         (String::from_utf8_lossy(&output.stdout).into_owned(), output.status.code())
     }
 
-    fn lacks(&self, need: &str) -> bool {
-        match need {
-            "record" => !self.can_record,
-            program => self.run(&format!("command -v {program}")).1 != Some(0),
+    /// Why a need is not met.
+    fn lacks(&self, need: &str) -> Option<String> {
+        let (is_met, why) = match need {
+            "record" => {
+                (self.can_record, "this machine cannot record (evenkeel doctor)".to_owned())
+            }
+            "table" => (self.measured(), "noise left gaps in the measured CPU table".to_owned()),
+            program => {
+                let found = self.run(&format!("command -v {program}")).1 == Some(0);
+                (found, format!("no {program} here"))
+            }
+        };
+        (!is_met).then_some(why)
+    }
+
+    /// Whether `machine.toml` says what each class does; measured once more where it does not, as
+    /// page 1 says.
+    fn measured(&self) -> bool {
+        let has_gaps = || self.run("evenkeel cpu check machine.toml").0.contains("demand.rules");
+        if has_gaps() {
+            self.run("evenkeel characterize -o machine.toml");
         }
+        !has_gaps()
     }
 
     fn follow(&self, step: &Step) -> Result<Done, String> {
-        if let Some(need) = step.needs.iter().find(|need| self.lacks(need)) {
-            return Ok(Done::Skipped(match need.as_str() {
-                "record" => "this machine cannot record (evenkeel doctor)".to_owned(),
-                program => format!("no {program} here"),
-            }));
+        if let Some(why) = step.needs.iter().find_map(|need| self.lacks(need)) {
+            return Ok(Done::Skipped(why));
         }
         match &step.what {
             What::Run { command, code } => match self.run(command) {

@@ -14,7 +14,8 @@ pub struct Step {
     /// Line of the command, from 1.
     pub line: usize,
     pub what: What,
-    /// What the machine must have: `record` (rights and kernel to do so), or programs.
+    /// What it takes: `record` (rights and a kernel for it), `table` (a measured one without
+    /// gaps), or programs.
     pub needs: Vec<String>,
     /// Lines of the output, from 0.
     shown: Range<usize>,
