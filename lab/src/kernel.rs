@@ -40,7 +40,7 @@ impl Kernel {
             fill(&wanted, room.path())?;
             fs::rename(room.keep(), &folder).map_err(at(&folder))?;
         }
-        let modules = modules_folder(&folder);
+        let modules = unpacked(&folder, "lib/modules");
         let mut releases = fs::read_dir(&modules).map_err(at(&modules))?.filter_map(Result::ok);
         let release = releases.next().map(|entry| entry.file_name().to_string_lossy().into_owned());
         let release = release.ok_or(LabError::Unbootable { path: modules, why: "no modules" })?;
@@ -54,17 +54,19 @@ impl Kernel {
 
     /// The folder of its modules.
     pub(crate) fn modules(&self) -> PathBuf {
-        modules_folder(&self.folder).join(&self.release)
+        unpacked(&self.folder, "lib/modules").join(&self.release)
     }
 
     /// The statically linked busybox that came with it.
     pub(crate) fn busybox(&self) -> PathBuf {
-        self.folder.join("bin/busybox")
+        unpacked(&self.folder, "bin/busybox")
     }
 }
 
-fn modules_folder(folder: &Path) -> PathBuf {
-    folder.join("lib/modules")
+/// Debian 13 and later have everything under `usr`.
+fn unpacked(folder: &Path, path: &str) -> PathBuf {
+    let merged = folder.join("usr").join(path);
+    if merged.exists() { merged } else { folder.join(path) }
 }
 
 /// Downloads and unpacks a kernel and a busybox.

@@ -184,7 +184,10 @@ impl Watched {
             if ended.is_some() || start.elapsed() > limit {
                 return Ok((ended, host_time));
             }
-            host_time = HostTime::of(self.0.id()).unwrap_or(host_time);
+            // The threads of a machine that ends go one by one.
+            host_time = HostTime::of(self.0.id())
+                .filter(|now| now.ran >= host_time.ran && now.waited >= host_time.waited)
+                .unwrap_or(host_time);
             sleep(LOOK);
         }
     }
