@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use cpu_model::Class;
 use libbpf_rs::btf::Btf;
-use libbpf_rs::btf::types::{DataSec, FuncProto, Ptr, Typedef, Var};
+use libbpf_rs::btf::types::{DataSec, Func, FuncProto, Ptr, Typedef, Var};
 use libbpf_rs::{
     ErrorKind, Iter, Link, MapCore, MapFlags, Object, ObjectBuilder, OpenObject, ProgramInput,
     ProgramMut, ReferencesType, RingBuffer, RingBufferBuilder, UprobeOpts,
@@ -24,6 +24,9 @@ const BUFFER_MIN: u32 = 16 << 20;
 const BUFFER_PER_CPU: u32 = 128 << 10;
 /// `BPF_F_TEST_RUN_ON_CPU`, include/uapi/linux/bpf.h.
 const ON_CPU: u32 = 1;
+
+/// The newest helper of the kernel that the program calls; from 5.11.
+const NEWEST_HELPER: &str = "bpf_get_current_task_btf";
 
 /// Programs of tracepoints that some kernels lack, and what is missing then.
 const OPTIONAL: [(&str, &str); 2] =
@@ -54,6 +57,11 @@ pub enum RecordError {
     /// The kernel was built without BTF.
     #[error("this kernel does not describe itself (/sys/kernel/btf/vmlinux)")]
     NoBtf(#[source] libbpf_rs::Error),
+    /// A kernel without the helper that names the running task.
+    #[error(
+        "this kernel is older than 5.11; record with perf and import it (evenkeel trace --help)"
+    )]
+    TooOld,
     /// A tracepoint that is needed has another form.
     #[error("this kernel's sched_switch has {0} arguments; expected 3 or 4")]
     Switch(usize),
@@ -104,6 +112,9 @@ impl Recorder {
     pub fn start(online: &[u32], marks: &[Mark]) -> Result<Self, RecordError> {
         libbpf_rs::set_print(None);
         let btf = Btf::from_vmlinux().map_err(RecordError::NoBtf)?;
+        if btf.type_by_name::<Func>(NEWEST_HELPER).is_none() {
+            return Err(RecordError::TooOld);
+        }
         let missing: Vec<_> =
             OPTIONAL.into_iter().filter(|(_, event)| arguments(&btf, event).is_none()).collect();
         let mut object = ObjectBuilder::default()
@@ -253,7 +264,7 @@ fn arguments(btf: &Btf<'_>, event: &str) -> Option<usize> {
     Some(function.len().saturating_sub(1))
 }
 
-/// From a CPU's `runqueues` to its preempt count: a variable of its own, or, from 6.1 to 6.14, a
+/// From a CPU's `runqueues` to its preempt count: a variable of its own, or, from 6.2 to 6.14, a
 /// field of `pcpu_hot` (commits 64701838bf05 and 46e8fff6d45f).
 fn preempt_count(btf: &Btf<'_>) -> Option<i64> {
     let runqueues = per_cpu(btf, "runqueues")?;
