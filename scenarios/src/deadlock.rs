@@ -1,6 +1,6 @@
 //! Runs the programs of a workload without time, to find threads that would wait for ever.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use crate::workload::{Step, Workload};
 
@@ -54,6 +54,8 @@ struct Run<'w> {
     barriers: Vec<Vec<usize>>,
     locks: Vec<Lock>,
     semaphores: Vec<Semaphore>,
+    /// Threads that others are to start.
+    unborn: BTreeSet<u32>,
 }
 
 /// The first thread found that waits for something nobody can give, if any.
@@ -70,13 +72,15 @@ pub(crate) fn find(workload: &Workload) -> Option<Stuck> {
         endless_rounds: 0,
         rounds: Vec::new(),
     };
+    let unborn = workload.forked();
     let mut run = Run {
         workload,
         cursors: (0..threads).map(|_| cursor()).collect(),
-        ready: (0..threads).collect(),
+        ready: (0..threads).filter(|&thread| !unborn.contains(&(thread as u32))).collect(),
         barriers: vec![Vec::new(); workload.barriers.len()],
         locks: (0..workload.locks).map(|_| Lock::default()).collect(),
         semaphores: (0..workload.semaphores).map(|_| Semaphore::default()).collect(),
+        unborn,
     };
     while let Some(thread) = run.ready.pop_front() {
         if !run.advance(thread) {
@@ -148,7 +152,7 @@ impl Run<'_> {
                 }
                 true
             }
-            Step::Wake(i) => {
+            Step::Wake(i) | Step::WakeSync(i) => {
                 match self.semaphores[i as usize].waiting.pop_front() {
                     Some(next) => self.release(next),
                     None => self.semaphores[i as usize].count += 1,
@@ -162,6 +166,12 @@ impl Run<'_> {
                     return false;
                 }
                 semaphore.count -= 1;
+                true
+            }
+            Step::Fork(i) => {
+                if self.unborn.remove(&i) {
+                    self.ready.push_back(i as usize);
+                }
                 true
             }
             Step::Compute(_) | Step::Sleep(_) | Step::Timer { .. } | Step::Loop { .. } => true,
@@ -186,6 +196,7 @@ impl Run<'_> {
         let mut waiting: Vec<usize> = Vec::new();
         for (thread, cursor) in self.cursors.iter().enumerate() {
             match cursor.state {
+                State::Live if self.unborn.contains(&(thread as u32)) => waiting.push(thread),
                 State::Live => released.add(&self.workload.threads[thread].program),
                 State::Waits => waiting.push(thread),
                 State::Ended => {}
@@ -195,7 +206,11 @@ impl Run<'_> {
             let before = waiting.len();
             waiting.retain(|&thread| {
                 let program = &self.workload.threads[thread].program;
-                let hopeful = released.frees(program[self.cursors[thread].at]);
+                let hopeful = if self.unborn.contains(&(thread as u32)) {
+                    released.threads[thread]
+                } else {
+                    released.frees(program[self.cursors[thread].at])
+                };
                 if hopeful {
                     released.add(program);
                 }
@@ -241,6 +256,7 @@ struct Released {
     barriers: Vec<bool>,
     locks: Vec<bool>,
     semaphores: Vec<bool>,
+    threads: Vec<bool>,
 }
 
 impl Released {
@@ -249,6 +265,7 @@ impl Released {
             barriers: vec![false; workload.barriers.len()],
             locks: vec![false; workload.locks as usize],
             semaphores: vec![false; workload.semaphores as usize],
+            threads: vec![false; workload.threads.len()],
         }
     }
 
@@ -257,7 +274,8 @@ impl Released {
             match *step {
                 Step::Barrier(i) => self.barriers[i as usize] = true,
                 Step::Unlock(i) => self.locks[i as usize] = true,
-                Step::Wake(i) => self.semaphores[i as usize] = true,
+                Step::Wake(i) | Step::WakeSync(i) => self.semaphores[i as usize] = true,
+                Step::Fork(i) => self.threads[i as usize] = true,
                 _ => {}
             }
         }

@@ -8,6 +8,7 @@
 //! Because every wait is paired with a wake that was recorded earlier, and each semaphore has one
 //! waiting thread, no order of execution can deadlock, however incomplete the recording is.
 
+mod answers;
 mod repeat;
 mod timeline;
 
@@ -165,8 +166,10 @@ pub fn from_recording(
     };
     let minor = minor_applications(&tasks, &tracks);
     let mut numbers = BTreeMap::new();
+    let mut tids = Vec::new();
     for task in tasks {
         let Some(mut track) = tracks.remove(&task.tid) else { continue };
+        tids.push(task.tid);
         report.ran_ns += track.ran_ns;
         if let Some(hours) = too_long(&track) {
             return Err(ReplayError::TooLong { tid: task.tid, hours });
@@ -186,6 +189,7 @@ pub fn from_recording(
         report.pinned += cpus.len() as u64;
         add_thread(&mut workload, application, task, track, CpuSet { cpus });
     }
+    number_forks(&mut workload, &tids);
     assign_roles(&mut workload, &numbers)?;
     Ok((workload, report))
 }
@@ -313,6 +317,23 @@ fn add_thread(
         ruled_class: None,
         program: track.program,
     });
+}
+
+/// Forks name tasks until the threads have numbers; who never ran is not forked.
+fn number_forks(workload: &mut Workload, tids: &[u32]) {
+    let numbers: BTreeMap<u32, u32> = tids.iter().copied().zip(0..).collect();
+    for thread in &mut workload.threads {
+        thread.program.retain_mut(|step| match step {
+            Step::Fork(task) => match numbers.get(task) {
+                Some(&number) => {
+                    *task = number;
+                    true
+                }
+                None => false,
+            },
+            _ => true,
+        });
+    }
 }
 
 fn assign_roles(workload: &mut Workload, numbers: &Numbers) -> Result<(), ReplayError> {

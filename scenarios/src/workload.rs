@@ -1,5 +1,7 @@
 //! What the simulator runs: threads, each with a program of steps.
 
+use std::collections::BTreeSet;
+
 use cpu_model::Class;
 
 /// The machine a workload runs on. CPU `c` belongs to core `c / threads_per_core`,
@@ -115,6 +117,11 @@ pub enum Step {
     Unlock(u32),
     /// Add one to semaphore i and wake the thread that waits longest.
     Wake(u32),
+    /// The same, over a pipe or a socket: the kernel takes it that the waker waits soon
+    /// (`WF_SYNC`) and rather leaves the woken thread beside it.
+    WakeSync(u32),
+    /// Start thread i, whose arrival then is this and not its own.
+    Fork(u32),
     /// Take one from semaphore i, or wait for it in order of arrival.
     Wait(u32),
     /// Go back to step `to` until the loop has run `times` times in all;
@@ -125,6 +132,18 @@ pub enum Step {
         /// How often the loop runs in all; `None` = for ever.
         times: Option<u64>,
     },
+}
+
+impl Workload {
+    /// Threads that others start.
+    #[must_use]
+    pub fn forked(&self) -> BTreeSet<u32> {
+        let started = |step: &Step| match step {
+            Step::Fork(thread) => Some(*thread),
+            _ => None,
+        };
+        self.threads.iter().flat_map(|thread| thread.program.iter().filter_map(started)).collect()
+    }
 }
 
 /// A barrier and how many threads must arrive at it.

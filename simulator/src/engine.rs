@@ -79,8 +79,11 @@ pub(crate) fn run<S: Scheduler>(
         switches: 0,
         migrations: 0,
     };
+    let forked = workload.forked();
     for (index, thread) in workload.threads.iter().enumerate() {
-        engine.world.set_timer(Timer::TaskWakes(index), thread.arrival_ns);
+        if !forked.contains(&(index as u32)) {
+            engine.world.set_timer(Timer::TaskWakes(index), thread.arrival_ns);
+        }
     }
     engine.run()?;
     Ok(engine.finish())
@@ -128,8 +131,8 @@ impl<S: Scheduler> Engine<'_, S> {
             }
             Timer::TaskWakes(task) => {
                 let wake = match self.world.tasks[task].state {
-                    State::Absent => Wake::New,
-                    _ => Wake::Woken { by_cpu: None },
+                    State::Absent => Wake::New { by_cpu: None },
+                    _ => Wake::Woken { by_cpu: None, sync: false },
                 };
                 self.make_runnable(task, wake);
                 Ok(())
@@ -225,7 +228,9 @@ impl<S: Scheduler> Engine<'_, S> {
         subject.woken_at = Some(now_ns);
         let placed = self.scheduler.wake(&self.world, task, wake);
         let by = match wake {
-            Wake::Woken { by_cpu: Some(cpu) } => self.world.cpus[cpu].running.map_or(0, tid),
+            Wake::New { by_cpu: Some(cpu) } | Wake::Woken { by_cpu: Some(cpu), .. } => {
+                self.world.cpus[cpu].running.map_or(0, tid)
+            }
             _ => 0,
         };
         self.world.record(|| Event::Wake { task: tid(task), by, cpu: placed.cpu as u32 });
@@ -237,7 +242,7 @@ impl<S: Scheduler> Engine<'_, S> {
 
     /// Runs steps until one takes time; `None`: the task has work to compute.
     fn follow_program(&mut self, task: usize, cpu: usize) -> Result<Option<Stop>, SimError> {
-        let woken = Wake::Woken { by_cpu: Some(cpu) };
+        let woken = Wake::Woken { by_cpu: Some(cpu), sync: false };
         for _ in 0..STEPS_AT_ONCE_MAX {
             let next = self.world.tasks[task].advance(self.world.model, self.world.now_ns);
             match next {
@@ -277,11 +282,17 @@ impl<S: Scheduler> Engine<'_, S> {
                         self.make_runnable(next, woken);
                     }
                 }
-                Next::Wake(index) => {
-                    let (count, queue) = &mut self.semaphores[index];
+                Next::Wake { semaphore, sync } => {
+                    let (count, queue) = &mut self.semaphores[semaphore];
+                    let woken = Wake::Woken { by_cpu: Some(cpu), sync };
                     match queue.pop_front() {
                         Some(waiter) => self.make_runnable(waiter, woken),
                         None => *count += 1,
+                    }
+                }
+                Next::Fork(index) => {
+                    if self.world.tasks[index].state == State::Absent {
+                        self.make_runnable(index, Wake::New { by_cpu: Some(cpu) });
                     }
                 }
                 Next::Wait(index) => {

@@ -30,10 +30,11 @@ pub(crate) enum Stop {
 /// How a task became runnable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wake {
-    /// For the first time.
-    New,
-    /// Its sleep or wait ended; woken by the task on this CPU, if by a task.
-    Woken { by_cpu: Option<usize> },
+    /// For the first time; forked by the task on this CPU, if by a task.
+    New { by_cpu: Option<usize> },
+    /// Its sleep or wait ended; woken by the task on this CPU, if by a task, which with `sync`
+    /// promises to wait soon.
+    Woken { by_cpu: Option<usize>, sync: bool },
 }
 
 /// Where a woken task was put, and which CPU must choose again because of it.

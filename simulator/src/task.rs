@@ -71,7 +71,11 @@ pub(crate) enum Next {
     Barrier(usize),
     Lock(usize),
     Unlock(usize),
-    Wake(usize),
+    Wake {
+        semaphore: usize,
+        sync: bool,
+    },
+    Fork(usize),
     Wait(usize),
     End,
 }
@@ -179,7 +183,9 @@ impl Task {
                 Step::Barrier(i) => Next::Barrier(i as usize),
                 Step::Lock(i) => Next::Lock(i as usize),
                 Step::Unlock(i) => Next::Unlock(i as usize),
-                Step::Wake(i) => Next::Wake(i as usize),
+                Step::Wake(i) => Next::Wake { semaphore: i as usize, sync: false },
+                Step::WakeSync(i) => Next::Wake { semaphore: i as usize, sync: true },
+                Step::Fork(i) => Next::Fork(i as usize),
                 Step::Wait(i) => Next::Wait(i as usize),
                 Step::Compute(_) | Step::Loop { .. } => unreachable!("handled above"),
             };

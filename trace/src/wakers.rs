@@ -96,6 +96,14 @@ impl<'h> Wakers<'h> {
         if related { Waker::Task } else { Waker::Unclear }
     }
 
+    /// Whether two tasks are of different processes, neither of them the kernel.
+    #[must_use]
+    pub fn between_processes(&self, one: u32, other: u32) -> bool {
+        let process =
+            |task: u32| self.processes.get(&task).filter(|_| !self.kernel.contains(&task));
+        matches!((process(one), process(other)), (Some(one), Some(other)) if one != other)
+    }
+
     fn siblings(&self, one: Process, other: Process) -> bool {
         let parent = self.parents.get(&one);
         parent.is_some() && parent == self.parents.get(&other)

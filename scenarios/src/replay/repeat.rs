@@ -4,7 +4,10 @@ use cpu_model::Class;
 use trace::{History, TaskInfo};
 
 use super::timeline::{Clock, Timeline, Track};
-use super::{NS_PER_HOUR, PIECE_HOURS_MAX, ReplayError, add_thread, machine, pinned_cpu, too_long};
+use super::{
+    NS_PER_HOUR, PIECE_HOURS_MAX, ReplayError, add_thread, machine, number_forks, pinned_cpu,
+    too_long,
+};
 use crate::scenario::THREADS_MAX;
 use crate::workload::{Application, CpuSet, Role, Workload};
 
@@ -73,5 +76,6 @@ pub fn repeat(history: &History, khz: u32) -> Result<Repetition, ReplayError> {
         add_thread(&mut repetition.workload, 0, task, track, CpuSet { cpus });
         repetition.tids.push(task.tid);
     }
+    number_forks(&mut repetition.workload, &repetition.tids);
     Ok(repetition)
 }

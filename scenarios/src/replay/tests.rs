@@ -135,8 +135,75 @@ fn child_starts_when_its_parent_forks() {
         ],
     );
     let (programs, _) = replay(&history, "task1=avx512-heavy");
-    assert_eq!(programs[0], [work(70, Avx512Heavy), Step::Wake(0), work(30, Avx512Heavy)]);
-    assert_eq!(programs[1], [Step::Wait(0), work(10, Scalar)]);
+    assert_eq!(programs[0], [work(70, Avx512Heavy), Step::Fork(1), work(30, Avx512Heavy)]);
+    assert_eq!(programs[1], [work(10, Scalar)]);
+}
+
+#[test]
+fn a_child_that_never_ran_is_not_forked() {
+    let records = vec![
+        (0, switch(0, 0, Runnable, 1)),
+        (70, Event::Fork { task: 2, by: 1 }),
+        (100, switch(0, 1, Dead, 0)),
+    ];
+    let (programs, _) = replay(&history(2, records), "task1=avx512-heavy");
+    assert_eq!(programs, [[work(70, Avx512Heavy), work(30, Avx512Heavy)]]);
+}
+
+/// Two processes of which the first asks, and the second, which preempts it, answers before it
+/// would have slept; every other time the first sleeps.
+fn questions(rounds: u64) -> History {
+    let mut events = vec![(0, switch(0, 0, Runnable, 1)), (1, switch(1, 2, Blocked, 0))];
+    for at in (10..).step_by(10).take(rounds as usize) {
+        events.extend([
+            (at, wake(2, 1)),
+            (at + 1, switch(0, 1, Runnable, 2)),
+            (at + 2, switch(0, 2, Blocked, 1)),
+            (at + 4, wake(2, 1)),
+            (at + 5, switch(0, 1, Blocked, 2)),
+            (at + 6, wake(1, 2)),
+            (at + 7, switch(0, 2, Blocked, 1)),
+        ]);
+    }
+    let mut history = history(2, events);
+    history.header.tasks[1].pid = Some(2);
+    history.header.facts.insert("interrupts".into(), "recorded".into());
+    history
+}
+
+#[test]
+fn who_asks_again_has_waited_for_the_answer() {
+    let count = |program: &[Step], step| program.iter().filter(|one| **one == step).count();
+    let (programs, _) = replay(&questions(30), "task1=avx512-heavy");
+    // Twice a round task 1 asks, and task 2 answers: of the answers every other was recorded.
+    let [asks, answers] = [&programs[0], &programs[1]];
+    assert_eq!(count(asks, Step::WakeSync(0)), 60);
+    assert_eq!(count(asks, Step::Wait(1)), 60);
+    assert_eq!(count(answers, Step::WakeSync(1)), 60);
+    // Too few to tell.
+    let (programs, _) = replay(&questions(10), "task1=avx512-heavy");
+    assert_eq!(count(&programs[0], Step::Wait(1)), 10);
+}
+
+#[test]
+fn a_child_wakes_its_vforking_parent_like_a_thread_and_then_like_a_stranger() {
+    let mut records = vec![
+        (0, switch(0, 0, Runnable, 1)),
+        (10, Event::Fork { task: 2, by: 1 }),
+        (11, switch(0, 1, Blocked, 2)),
+    ];
+    for at in [20, 30] {
+        records.extend([
+            (at, wake(1, 2)),
+            (at + 1, switch(1, 0, Runnable, 1)),
+            (at + 2, switch(1, 1, Blocked, 0)),
+        ]);
+    }
+    let mut history = history(2, records);
+    history.header.tasks[1].pid = Some(2);
+    let (programs, _) = replay(&history, "task1=avx512-heavy");
+    let wakes = programs[1].iter().filter(|step| !matches!(step, Step::Compute(_)));
+    assert_eq!(wakes.collect::<Vec<_>>(), [&Step::Wake(0), &Step::WakeSync(0)]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use cpu_model::Class;
 use trace::{Event, History, SwitchState, Waker, Wakers};
 
+use super::answers::Answers;
 use crate::workload::{Draw, Spread, Step, Work};
 
 /// What a task executes.
@@ -82,6 +83,7 @@ pub(super) enum Clock {
 /// All tasks of a history.
 pub(super) struct Timeline<'h> {
     wakers: Wakers<'h>,
+    answers: Answers,
     /// Frequency of each core that the history has told, in kHz.
     khz: BTreeMap<u32, u32>,
     clock: Clock,
@@ -92,6 +94,8 @@ pub(super) struct Timeline<'h> {
     on_cpu: BTreeMap<u32, u32>,
     /// Number of the semaphore on which a task waits for others.
     semaphores: BTreeMap<u32, u32>,
+    /// Who forked a task that has woken nobody yet.
+    parents: BTreeMap<u32, u32>,
     /// Waits for another task that stayed dependencies.
     pub(super) dependencies: u64,
     /// Waits that became sleeps, the unclear ones included.
@@ -115,6 +119,7 @@ impl<'h> Timeline<'h> {
         let start_ns = history.header.start_ns;
         let mut timeline = Self {
             wakers: Wakers::of(history),
+            answers: Answers::of(history),
             khz: BTreeMap::new(),
             clock,
             threads_per_core: history.header.threads_per_core.unwrap_or(1).max(1),
@@ -123,6 +128,7 @@ impl<'h> Timeline<'h> {
             tracks: tasks.map(track).collect(),
             on_cpu: BTreeMap::new(),
             semaphores: BTreeMap::new(),
+            parents: BTreeMap::new(),
             dependencies: 0,
             sleeps: 0,
             unclear: 0,
@@ -238,7 +244,13 @@ impl<'h> Timeline<'h> {
         }
         let dependent = self.runs(by) && by != task;
         if dependent {
-            self.depend(task, by);
+            self.run_until_now(by);
+            self.track(by, |parent| {
+                parent.end_piece();
+                parent.program.push(Step::Fork(task));
+            });
+            self.dependencies += 1;
+            self.parents.insert(task, by);
         }
         let arrival_ns = self.now_ns - self.start_ns;
         self.track(task, |track| {
@@ -253,17 +265,39 @@ impl<'h> Timeline<'h> {
         self.tracks.get(&task).is_some_and(|track| matches!(track.state, State::Running(_)))
     }
 
-    /// `task` waits until `by` has come this far.
+    /// `task`, which is blocked, waits until `by` has come this far.
     fn depend(&mut self, task: u32, by: u32) {
-        let next = self.semaphores.len() as u32;
-        let semaphore = *self.semaphores.entry(task).or_insert(next);
         self.run_until_now(by);
-        self.track(by, |waker| {
-            waker.end_piece();
-            waker.program.push(Step::Wake(semaphore));
-        });
+        self.track(by, Track::end_piece);
+        if self.answers.came_early(task, by) {
+            // At the latest when it blocked, and before it is asked again.
+            let semaphore = self.semaphore(by);
+            let wake = self.wake_step(by, task, semaphore);
+            self.track(task, |track| track.program.push(wake));
+            self.track(by, |track| track.program.push(Step::Wait(semaphore)));
+        }
+        let semaphore = self.semaphore(task);
+        let wake = self.wake_step(task, by, semaphore);
+        self.track(by, |track| track.program.push(wake));
         self.track(task, |track| track.program.push(Step::Wait(semaphore)));
         self.dependencies += 1;
+    }
+
+    /// Processes wake each other by pipes, sockets and their end, threads of a process by a futex,
+    /// and a child first of all the parent that waits for its `execve` (`vfork`).
+    fn wake_step(&mut self, task: u32, by: u32, semaphore: u32) -> Step {
+        let vforked = self.parents.remove(&by) == Some(task);
+        if !vforked && self.wakers.between_processes(task, by) {
+            Step::WakeSync(semaphore)
+        } else {
+            Step::Wake(semaphore)
+        }
+    }
+
+    /// Number of the semaphore on which the task waits for others.
+    fn semaphore(&mut self, task: u32) -> u32 {
+        let next = self.semaphores.len() as u32;
+        *self.semaphores.entry(task).or_insert(next)
     }
 
     /// The tasks of the core did their work so far at its old frequency.

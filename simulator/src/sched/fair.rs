@@ -244,14 +244,14 @@ impl Scheduler for Fair {
         let near = last.or_else(|| mask.iter().next()).unwrap_or(0);
         let idle = world.idle_cpu_near(task, near);
         let cpu = idle.unwrap_or_else(|| match wake {
-            Wake::New => self.least_loaded(world, task, near),
+            Wake::New { .. } => self.least_loaded(world, task, near),
             Wake::Woken { .. } => near,
         });
         let group = self.group_of(world, cpu);
         self.change_group(task, group);
         let least = self.min_vtime[group];
         self.vtime[task] = match wake {
-            Wake::New => policy::place_new(self.vtime[task], least, SLICE_NS),
+            Wake::New { .. } => policy::place_new(self.vtime[task], least, SLICE_NS),
             Wake::Woken { .. } => policy::place_waking(self.vtime[task], least, SLEEPER_CREDIT_NS),
         };
         self.load[group] += 1;

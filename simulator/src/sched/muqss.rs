@@ -270,7 +270,7 @@ impl Scheduler for Muqss {
     }
 
     fn wake(&mut self, world: &World, task: usize, wake: Wake) -> Placed {
-        if wake == Wake::New || !self.tasks[task].known {
+        if matches!(wake, Wake::New { .. }) || !self.tasks[task].known {
             // A new task shares the slice of the one that makes it, with its deadline.
             self.refill(task, world.now_ns);
             self.tasks[task].left_ns /= 2;

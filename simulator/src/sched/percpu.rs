@@ -238,7 +238,8 @@ impl<D: Discipline> Scheduler for PerCpu<D> {
         self.note_end_of_idling(cpu, now_ns);
         self.discipline.update(cpu, now_ns);
         self.add(world, cpu, task);
-        let how = if wake == Wake::New { Enqueue::New } else { Enqueue::Woken };
+        let is_new = matches!(wake, Wake::New { .. });
+        let how = if is_new { Enqueue::New } else { Enqueue::Woken };
         self.discipline.enqueue(cpu, task, how);
         Placed { cpu, reschedule: self.must_choose(cpu, task).then_some(cpu) }
     }

@@ -32,9 +32,10 @@ impl<D: Discipline> PerCpu<D> {
     /// `select_task_rq_fair`. A timer is taken to fire where the task slept.
     pub(super) fn select(&mut self, world: &World, task: usize, wake: Wake) -> usize {
         let prev = self.entities[task].cpu;
-        let by_cpu = match wake {
-            Wake::New => return self.idlest(world, task, prev),
-            Wake::Woken { by_cpu } => by_cpu,
+        let (by_cpu, sync) = match wake {
+            // `sched_fork` puts it where its parent runs.
+            Wake::New { by_cpu } => return self.idlest(world, task, by_cpu.unwrap_or(prev)),
+            Wake::Woken { by_cpu, sync } => (by_cpu, sync),
         };
         let this = by_cpu.unwrap_or(prev);
         let mask = &world.affinities.masks[world.tasks[task].mask];
@@ -48,7 +49,7 @@ impl<D: Discipline> PerCpu<D> {
         if affine && this != prev {
             let level = self.levels.iter().find(|level| level.span_of(this).contains(&prev));
             if let Some(pct) = level.map(|level| level.imbalance_pct)
-                && self.is_better_here(world, task, this, prev, pct)
+                && self.is_better_here(world, task, this, prev, pct, sync)
             {
                 target = this;
             }
@@ -94,23 +95,42 @@ impl<D: Discipline> PerCpu<D> {
         this: usize,
         prev: usize,
         imbalance_pct: u64,
+        sync: bool,
     ) -> bool {
         let near = world.topology.package_of(this) == world.topology.package_of(prev);
         if self.is_idle(this) && near {
             return !self.is_idle(prev);
+        }
+        if sync && self.queues[this].tasks.len() == self.delayed(this) + 1 {
+            return true;
         }
         if self.is_idle(prev) {
             return false;
         }
         self.sync_queue(this, world.now_ns);
         self.sync_queue(prev, world.now_ns);
+        let mut load_here = self.queues[this].signal.load();
+        if sync && let Some(waker) = self.queues[this].running {
+            self.sync_task(waker, world.now_ns);
+            let wakers = self.entities[waker].signal.load();
+            if wakers > load_here {
+                return true;
+            }
+            load_here -= wakers;
+        }
         // The kernel lets the load of a sleeper fall only when it is queued again
         // (`task_h_load`), so that it counts as much as when it fell asleep.
         let load = self.entities[task].signal.load();
         let bias = 100 + (imbalance_pct - 100) / 2;
-        let here = (self.queues[this].signal.load() + load) * 100;
-        let there = self.queues[prev].signal.load() * bias;
+        let here = (load_here + load) * 100;
+        let there = self.queues[prev].signal.load() * bias + u64::from(sync);
         here + load * bias < there
+    }
+
+    /// How many tasks sleep in that queue.
+    fn delayed(&self, cpu: usize) -> usize {
+        let tasks = self.queues[cpu].tasks.iter();
+        tasks.filter(|&&(_, task)| !self.discipline.is_movable(task)).count()
     }
 
     /// The target, else the CPU before it, if it is idle and as near.

@@ -1,7 +1,8 @@
-use crate::config::{EevdfKernel, Scheduler};
+use crate::config::{Config, EevdfKernel, Scheduler};
 use crate::outcome::Outcome;
 use crate::testing::{config, machine, scalar_work, skylake, sleeper, spinner, thread, workload};
-use scenarios::{Machine, Thread};
+use scenarios::{Machine, Step, Thread, Workload};
+use trace::Event;
 
 const S: u64 = 1_000_000_000;
 const ALL: [Scheduler; 3] =
@@ -71,6 +72,42 @@ fn a_waking_task_finds_the_idle_cpu() {
         let outcome = run(scheduler, machine(1, 4, 1), threads, 250);
         let waited_ns = outcome.tasks[3].waited_ns;
         assert!(waited_ns < S / 100, "{scheduler:?}: {waited_ns}");
+    }
+}
+
+/// CPU 1 is less loaded, and the sleeper was there.
+#[test]
+fn a_waker_that_promises_to_wait_has_the_woken_task_beside_it() {
+    for scheduler in &ALL {
+        let placed_on = |wake: Step| {
+            let waker = thread(0, &[0], vec![scalar_work(50_000_000), wake, Step::Wait(1)]);
+            let woken = thread(0, &[], vec![Step::Wait(0), scalar_work(1_000_000), Step::Wake(1)]);
+            let late = Thread { arrival_ns: 1_000_000, ..spinner(5, &[1]) };
+            let threads = vec![late, waker, woken];
+            let workload = Workload { semaphores: 2, ..workload(machine(1, 2, 1), threads) };
+            let config = Config { history: true, ..config(scheduler.clone(), S) };
+            let history = crate::run(&skylake(), &workload, &config).unwrap().history.unwrap();
+            history.records.iter().find_map(|record| match record.event {
+                Event::Wake { task: 3, by: 2, cpu } => Some(cpu),
+                _ => None,
+            })
+        };
+        assert_eq!(placed_on(Step::WakeSync(0)), Some(0), "{scheduler:?}");
+        assert_eq!(placed_on(Step::Wake(0)), Some(1), "{scheduler:?}");
+    }
+}
+
+#[test]
+fn a_forked_thread_begins_when_it_is_forked_and_on_an_idle_cpu() {
+    for scheduler in &ALL {
+        let parent =
+            thread(0, &[], vec![scalar_work(50_000_000), Step::Fork(1), scalar_work(50_000_000)]);
+        let child = thread(0, &[], vec![scalar_work(10_000_000)]);
+        let outcome = run(scheduler, machine(1, 2, 1), vec![parent, child], 250);
+        let [parent_ns, child_ns] = [0, 1].map(|task| outcome.tasks[task].completion_ns.unwrap());
+        let share = child_ns as f64 / parent_ns as f64;
+        assert!((share - 0.6).abs() < 0.01, "{scheduler:?}: {share}");
+        assert!(outcome.tasks[1].waited_ns < 1000, "{scheduler:?}");
     }
 }
 
