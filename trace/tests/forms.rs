@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use std::path::Path;
 
 use trace::import::{ImportReport, recording_history};
-use trace::{Event, History, Record, info, validate};
+use trace::{Event, History, Record, SwitchState, info, validate};
 
 fn import(form: &str) -> (History, ImportReport) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/forms");
@@ -153,10 +153,18 @@ fn two_recorders_of_the_same_time_agree_on_every_task() {
     let until_ns = perf.header.end_ns.min(ftrace.header.end_ns);
     let within = |history: &History| {
         let mut cut = history.clone();
+        let mut running = vec![0; history.header.cpus as usize];
+        for record in history.records.iter().take_while(|it| it.time_ns < from_ns) {
+            if let Event::Switch { cpu, next, .. } = record.event {
+                running[cpu as usize] = next;
+            }
+        }
         cut.records.retain(|it| (from_ns..=until_ns).contains(&it.time_ns));
-        let switch = |it: &Record| matches!(it.event, Event::Switch { .. });
-        let first = cut.records.iter().position(switch).expect("a switch");
-        cut.records.drain(..first);
+        let state = SwitchState::Blocked;
+        let came =
+            (0..).zip(running).map(|(cpu, next)| Event::Switch { cpu, prev: 0, state, next });
+        let came = came.map(|event| Record { time_ns: from_ns, event });
+        cut.records.splice(..0, came);
         (cut.header.start_ns, cut.header.end_ns) = (from_ns, until_ns);
         info(&cut).tasks
     };

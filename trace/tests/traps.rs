@@ -230,6 +230,32 @@ fn accounted_time_tells_when_a_hidden_switch_was() {
 }
 
 #[test]
+fn accounted_time_tells_so_even_if_other_events_come_before_it() {
+    let waking = |time: &str| {
+        format!("b 6/6 [000] {time}: sched:sched_waking: comm=c pid=9 prio=120 target_cpu=000\n")
+    };
+    let text = switch("1.000000000", ("a", 4), "S", ("hidden", 5))
+        + &waking("1.000000800")
+        + "b 6/6 [000] 1.000000900: sched:sched_stat_runtime: comm=b pid=6 runtime=700 [ns]\n"
+        + &switch("1.000001000", ("b", 6), "S", IDLE);
+    let (history, report) = import(text);
+    assert_eq!((run_ns(&history, 5), run_ns(&history, 6)), (200, 800));
+    assert!(history.records.iter().any(|it| it.event == Event::Wake { task: 9, by: 6, cpu: 0 }));
+    assert_eq!(report.repaired_switches, 1);
+}
+
+#[test]
+fn a_task_that_only_events_named_does_not_leave_where_it_came_by_a_switch() {
+    let text = switch("1.000000000", ("a", 4), "S", ("hidden", 5))
+        + "b 6/6 [000] 1.000000400: sched:sched_waking: comm=c pid=9 prio=120 target_cpu=000\n"
+        + &switch_on(1, "1.000000500", ("swapper/1", 0), "R", ("b", 6))
+        + &switch("1.000000700", ("d", 7), "S", IDLE)
+        + &switch_on(1, "1.000000900", ("b", 6), "S", ("swapper/1", 0));
+    let (history, _) = import(text);
+    assert_eq!(run_ns(&history, 6), 400);
+}
+
+#[test]
 fn a_missing_switch_out_ends_when_the_task_runs_elsewhere() {
     let (history, report) = import(
         switch_on(0, "1.0", IDLE, "R", ("a", 4))

@@ -3,11 +3,12 @@
 //! Events of some tasks may be missing without a word (they belong to another
 //! container, or the buffer was full), so the task that leaves a CPU need not be
 //! the one that came. Then its interval ends at the CPU's next event, or, where
-//! that event says how long the new task has run already, by so much earlier.
+//! an event says how long the new task has run already, by so much earlier.
 //! Every CPU is idle until its first event.
 
 mod end;
 mod interrupts;
+mod occupy;
 mod own;
 
 use std::collections::BTreeMap;
@@ -33,6 +34,8 @@ struct Cpu {
     next_event_ns: Option<u64>,
     /// Another task that was accounted time here since then, and when it began to run.
     evidence: Option<(u32, u64)>,
+    /// Task that events name as running, though no switch told that it came, and since when.
+    claim: Option<(usize, u64)>,
     /// Task that just left, whose registers the next line may tell.
     leaving: Option<usize>,
 }
@@ -127,69 +130,6 @@ impl<'s, S: Sink> Machine<'s, S> {
         })
     }
 
-    /// Whether the running task that lines name is numbered as in payloads.
-    fn heads_are_global(&self) -> bool {
-        self.agreeing > 0 && self.disagreeing == 0
-    }
-
-    /// Learns from any event but a switch or mark who runs on its CPU.
-    fn observe(&mut self, cpu: u32, entry: &Entry, report: &mut ImportReport) -> io::Result<()> {
-        let now_ns = entry.head.time_ns;
-        let state = &mut self.cpus[cpu as usize];
-        state.leaving = None;
-        state.next_event_ns.get_or_insert(now_ns);
-        let ran = match entry.payload {
-            Payload::Runtime { task, ns } => Some((task.pid, now_ns.saturating_sub(ns))),
-            _ => None,
-        };
-        if state.evidence.is_none() {
-            state.evidence = ran;
-        }
-        let Some(tid) = entry.head.tid.filter(|_| self.heads_are_global()) else { return Ok(()) };
-        let named = Named { name: entry.head.name, pid: tid, prio: None };
-        let index = match self.tasks.known(tid) {
-            Some(index) if !self.tasks.get(index).dead => index,
-            _ => self.tasks.find_alive(&entry.text, named),
-        };
-        if index != IDLE && entry.head.process.is_some() {
-            self.tasks.get(index).process = entry.head.process;
-        }
-        let began = ran.filter(|ran| ran.0 == tid).map_or(now_ns, |ran| ran.1);
-        self.occupy(cpu, index, began, now_ns, report)
-    }
-
-    /// Makes `task` the one that runs on `cpu` since `began_ns`, if it is not.
-    fn occupy(
-        &mut self,
-        cpu: u32,
-        task: usize,
-        began_ns: u64,
-        now_ns: u64,
-        report: &mut ImportReport,
-    ) -> io::Result<()> {
-        let state = &self.cpus[cpu as usize];
-        if state.current == task {
-            self.cpus[cpu as usize].known = true;
-            return Ok(());
-        }
-        report.repaired_switches += u64::from(state.known);
-        let start_ns = self.first_ns.unwrap_or(now_ns);
-        let (other, left_ns) = (self.tasks.get(task).cpu, self.tasks.get(task).left_ns);
-        let elsewhere_ns = other.map_or(left_ns, |other| self.cpus[other as usize].since_ns);
-        let earliest_ns = state.since_ns.max(elsewhere_ns).max(self.output.floor_ns());
-        let at_ns = began_ns.max(earliest_ns).max(start_ns).min(now_ns);
-        self.take_away(task, at_ns, report)?;
-        let prev = self.cpus[cpu as usize].current;
-        self.change(cpu, prev, SwitchState::Blocked, task, at_ns, report)
-    }
-
-    /// Lets the CPU on which `task` still counts as running be idle from `at_ns` on.
-    fn take_away(&mut self, task: usize, at_ns: u64, report: &mut ImportReport) -> io::Result<()> {
-        let Some(cpu) = self.tasks.get(task).cpu else { return Ok(()) };
-        report.repaired_switches += 1;
-        self.change(cpu, task, SwitchState::Runnable, IDLE, at_ns, report)
-    }
-
     fn switch(
         &mut self,
         cpu: u32,
@@ -207,9 +147,12 @@ impl<'s, S: Sink> Machine<'s, S> {
         let global = self.heads_are_global();
         let prev_index = self.tasks.find_alive(&entry.text, prev);
         let next_index = self.tasks.find_alive(&entry.text, next);
+        let claimed = self.cpus[cpu as usize].claim.filter(|claim| claim.0 == prev_index);
+        self.settle(cpu, Some(prev_index), now_ns, report)?;
         let here = &self.cpus[cpu as usize];
         let began_ns = match here.evidence {
             Some((pid, began_ns)) if pid == prev.pid => began_ns,
+            _ if claimed.is_some() => claimed.map_or(now_ns, |claim| claim.1),
             _ if global && here.known => now_ns,
             _ => here.next_event_ns.unwrap_or(now_ns),
         };
@@ -364,7 +307,7 @@ impl<'s, S: Sink> Machine<'s, S> {
             return None;
         }
         self.tasks.get(task).woken = true;
-        let running = cpu.map_or(IDLE, |cpu| self.cpus[cpu as usize].current);
+        let running = cpu.map_or(IDLE, |cpu| self.running(cpu));
         let by = if self.interrupts.runs(cpu) { 0 } else { self.tasks.id(running) };
         Some(Event::Wake { task: self.tasks.id(task), by, cpu: target })
     }

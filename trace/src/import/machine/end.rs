@@ -12,6 +12,7 @@ impl<S: Sink> Machine<'_, S> {
     /// Gives out the rest, and the header to the sink.
     pub fn finish(mut self, report: &mut ImportReport) -> io::Result<()> {
         for cpu in 0..self.cpus.len() {
+            self.settle(cpu as u32, None, self.last_ns, report)?;
             let Cpu { current, since_ns, .. } = self.cpus[cpu];
             if current == IDLE {
                 continue;
