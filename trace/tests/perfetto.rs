@@ -112,7 +112,8 @@ fn tracked_as(track: &str, kind: u64, name: &str) -> Tracked {
     Tracked { time_ns: 900, track, kind, name, value: None, notes: Vec::new() }
 }
 
-/// Events of tracks in order, without what is said once; every track is described before, under a parent that is.
+/// Events of tracks in order, without what is said once; every track is described before, under a
+/// parent that is.
 fn tracked(trace: &[u8]) -> Vec<Tracked> {
     let mut tracks = BTreeMap::new();
     let mut events = Vec::new();

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 
 use proptest::prelude::*;
-use trace::{Event, History, Record, Source, SwitchState, export, import, info, validate};
+use trace::{
+    Event, History, Record, Source, SwitchState, TaskInfo, export, import, info, validate,
+};
 
 /// Per task: id, run time, slices, waits; and all switches of the history.
 fn sums(history: &History) -> (Vec<(u32, u64, u64, u64)>, u64) {
@@ -209,4 +211,34 @@ fn state_of_the_last_switch_is_kept() {
     let (read, _) = import::stream_history(&text[..]).unwrap();
     let dead = Event::Switch { cpu: 0, prev: 1, state: SwitchState::Dead, next: 0 };
     assert_eq!(read.records.last().unwrap().event, dead);
+}
+
+#[test]
+fn a_machine_of_a_thousand_cpus_comes_back_from_every_format() {
+    const CPUS: u32 = 1000;
+    let mut history = random::history(&[], &[], 0);
+    history.header.cpus = CPUS;
+    history.header.end_ns = 1_000_000;
+    for cpu in 0..CPUS {
+        let task = cpu + 1;
+        let comes = Event::Switch { cpu, prev: 0, state: SwitchState::Runnable, next: task };
+        let leaves = Event::Switch { cpu, prev: task, state: SwitchState::Blocked, next: 0 };
+        history.records.push(Record { time_ns: 10 * u64::from(cpu), event: comes });
+        history.records.push(Record { time_ns: 500_000 + u64::from(cpu % 7), event: leaves });
+        let comm = format!("task{task}");
+        let app = comm.clone();
+        let info = TaskInfo { tid: task, pid: None, comm, app, nice: 0, kernel: false };
+        history.header.tasks.push(info);
+    }
+    history.records.sort_by_key(|record| record.time_ns);
+    assert_eq!(validate(&history), []);
+    let (mut text, mut file, mut trace) = (Vec::new(), Vec::new(), Vec::new());
+    export::ftrace(&history, &mut text).unwrap();
+    export::trace_dat(&history, &mut file).unwrap();
+    export::perfetto(&history, &mut trace).unwrap();
+    for form in [text, file, trace] {
+        let (read, report) = import::recording_history(Cursor::new(form)).unwrap();
+        assert_eq!((report.cpus, report.repaired_switches), (CPUS, 0));
+        assert_eq!(read.records, history.records);
+    }
 }

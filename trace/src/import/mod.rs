@@ -93,7 +93,8 @@ pub fn recording(
     }
 }
 
-/// Reads a recording as text or of Perfetto into `sink`, in room that does not depend on its length.
+/// Reads a recording as text or of Perfetto into `sink`, in room that does not depend on its
+/// length.
 ///
 /// # Errors
 /// [`ImportError`], with the line or record where there is one.

@@ -27,8 +27,8 @@ const COMMON: [Field; 4] = [
     ("int common_pid", 4, true),
 ];
 
-/// Last field of every event that stands for a record: the record's place in the history, which says
-/// what came first on two CPUs at the same ns.
+/// Last field of every event that stands for a record: the record's place in the history, which
+/// says what came first on two CPUs at the same ns.
 pub const ORDER: &str = "history_order";
 const ORDER_FIELD: Field = ("u32 history_order", 4, false);
 

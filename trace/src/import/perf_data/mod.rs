@@ -26,7 +26,8 @@ use crate::Sink;
 
 /// What a recording should be.
 const EXPECTED: &str = "a recording of `perf sched record`";
-/// Records held at most. perf empties buffers of some MiB a CPU in a round, with 100 bytes a record.
+/// Records held at most. perf empties buffers of some MiB a CPU in a round, with 100 bytes a
+/// record.
 const HELD_MAX: usize = 1 << 21;
 
 /// Reads the file into `sink`.
