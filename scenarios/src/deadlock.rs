@@ -105,7 +105,7 @@ impl Run<'_> {
             }
             cursor.steps_left -= 1;
             match step {
-                Step::Compute(_) | Step::Sleep(_) | Step::Timer { .. } => {
+                Step::Compute(_) | Step::Sleep(_) | Step::Interrupt { .. } | Step::Timer { .. } => {
                     cursor.at += 1;
                     self.ready.push_back(thread);
                     return true;
@@ -174,7 +174,11 @@ impl Run<'_> {
                 }
                 true
             }
-            Step::Compute(_) | Step::Sleep(_) | Step::Timer { .. } | Step::Loop { .. } => true,
+            Step::Compute(_)
+            | Step::Sleep(_)
+            | Step::Interrupt { .. }
+            | Step::Timer { .. }
+            | Step::Loop { .. } => true,
         }
     }
 

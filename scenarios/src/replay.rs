@@ -138,7 +138,9 @@ pub fn from_recording(
         .collect();
     let tids = replayed.iter().map(|task| task.tid);
     let clock = Clock::Told { otherwise: options.recorded_khz };
-    let timeline = Timeline::follow(history, tids, clock);
+    // The numbers of other CPUs would mean nothing.
+    let same_cpus = if options.cpus.is_none() { history.header.cpus } else { 0 };
+    let timeline = Timeline::follow(history, tids, clock, same_cpus);
     let mut report = ReplayReport {
         recorded_ns: history.header.end_ns.saturating_sub(history.header.start_ns),
         dependencies: timeline.dependencies,
@@ -183,8 +185,7 @@ pub fn from_recording(
             (false, task.app.as_str())
         };
         let application = application(&mut workload, &mut numbers, group);
-        // The numbers of other CPUs would mean nothing.
-        let is_there = |&cpu: &u32| options.cpus.is_none() && cpu < history.header.cpus;
+        let is_there = |&cpu: &u32| cpu < same_cpus;
         let cpus: Vec<u32> = pinned_cpu(task).filter(is_there).into_iter().collect();
         report.pinned += cpus.len() as u64;
         add_thread(&mut workload, application, task, track, CpuSet { cpus });

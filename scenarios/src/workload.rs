@@ -99,6 +99,13 @@ pub enum Step {
     Compute(Work),
     /// Sleep for a time in ns, however fast the CPU is.
     Sleep(Draw),
+    /// Sleep until an interrupt comes on another CPU than the thread's.
+    Interrupt {
+        /// How long that takes.
+        after_ns: u64,
+        /// The CPU.
+        cpu: u32,
+    },
     /// Sleep until a timer of the thread fires, which it does every so often since the thread
     /// arrived; go on at once if that is past.
     Timer {

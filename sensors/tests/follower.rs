@@ -178,8 +178,8 @@ fn a_wake_by_an_interrupt_is_by_nobody() {
     let by_timer = Raw { interrupt: true, time_ns: 201, ..wake };
     let (history, _) = follow(&[running(100, 0, 7, 0), wake, by_timer]);
     let wakes: Vec<&Event> = history.records[1..].iter().map(|record| &record.event).collect();
-    let by = |by| Event::Wake { task: 9, by, cpu: 1 };
-    assert_eq!(wakes, [&by(7), &by(0)]);
+    let by = |by, on| Event::Wake { task: 9, by, cpu: 1, on };
+    assert_eq!(wakes, [&by(7, None), &by(0, Some(0))]);
 }
 
 #[test]

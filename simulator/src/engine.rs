@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::error::SimError;
 use crate::outcome::{Loss, Outcome, Renewal};
 use crate::recorder::tid;
-use crate::sched::{Charged, Scheduler, Stop, Wake};
+use crate::sched::{By, Charged, Scheduler, Stop, Wake};
 use crate::sensors::{Place, Sensors};
 use crate::task::{self, Next, Slice, State};
 use crate::timers::NEVER;
@@ -132,7 +132,10 @@ impl<S: Scheduler> Engine<'_, S> {
             Timer::TaskWakes(task) => {
                 let wake = match self.world.tasks[task].state {
                     State::Absent => Wake::New { by_cpu: None },
-                    _ => Wake::Woken { by_cpu: None, sync: false },
+                    _ => Wake::Woken(match self.world.tasks[task].interrupt_on.take() {
+                        Some(cpu) => By::Interrupt { cpu },
+                        None => By::Timer,
+                    }),
                 };
                 self.make_runnable(task, wake);
                 Ok(())
@@ -227,22 +230,29 @@ impl<S: Scheduler> Engine<'_, S> {
         subject.runnable_since = Some(now_ns);
         subject.woken_at = Some(now_ns);
         let placed = self.scheduler.wake(&self.world, task, wake);
-        let by = match wake {
-            Wake::New { by_cpu: Some(cpu) } | Wake::Woken { by_cpu: Some(cpu), .. } => {
-                self.world.cpus[cpu].running.map_or(0, tid)
-            }
-            _ => 0,
-        };
-        self.world.record(|| Event::Wake { task: tid(task), by, cpu: placed.cpu as u32 });
+        self.record_wake(task, wake, placed.cpu);
         if let Some(cpu) = placed.reschedule {
             self.world.claim(cpu);
             self.request(cpu);
         }
     }
 
+    fn record_wake(&mut self, task: usize, wake: Wake, placed: usize) {
+        let last = self.world.tasks[task].last_cpu;
+        let (by_cpu, on) = match wake {
+            Wake::New { by_cpu } => (by_cpu, None),
+            Wake::Woken(By::Task { cpu, .. }) => (Some(cpu), None),
+            Wake::Woken(By::Interrupt { cpu }) => (None, Some(cpu)),
+            Wake::Woken(By::Timer) => (None, last),
+        };
+        let by = by_cpu.and_then(|cpu| self.world.cpus[cpu].running).map_or(0, tid);
+        let on = (by == 0).then(|| on.unwrap_or(placed) as u32);
+        self.world.record(|| Event::Wake { task: tid(task), by, cpu: placed as u32, on });
+    }
+
     /// Runs steps until one takes time; `None`: the task has work to compute.
     fn follow_program(&mut self, task: usize, cpu: usize) -> Result<Option<Stop>, SimError> {
-        let woken = Wake::Woken { by_cpu: Some(cpu), sync: false };
+        let woken = Wake::Woken(By::Task { cpu, sync: false });
         for _ in 0..STEPS_AT_ONCE_MAX {
             let next = self.world.tasks[task].advance(self.world.model, self.world.now_ns);
             match next {
@@ -250,6 +260,12 @@ impl<S: Scheduler> Engine<'_, S> {
                     if self.world.tasks[task].work_left > 0 {
                         return Ok(None);
                     }
+                }
+                Next::Interrupt { ns, cpu } => {
+                    self.world.tasks[task].interrupt_on = Some(cpu);
+                    let at_ns = self.world.now_ns.saturating_add(ns);
+                    self.world.set_timer(Timer::TaskWakes(task), at_ns);
+                    return Ok(Some(Stop::Blocked));
                 }
                 Next::Sleep(0) => {}
                 Next::Sleep(ns) => {
@@ -284,7 +300,7 @@ impl<S: Scheduler> Engine<'_, S> {
                 }
                 Next::Wake { semaphore, sync } => {
                     let (count, queue) = &mut self.semaphores[semaphore];
-                    let woken = Wake::Woken { by_cpu: Some(cpu), sync };
+                    let woken = Wake::Woken(By::Task { cpu, sync });
                     match queue.pop_front() {
                         Some(waiter) => self.make_runnable(waiter, woken),
                         None => *count += 1,

@@ -32,9 +32,29 @@ pub(crate) enum Stop {
 pub(crate) enum Wake {
     /// For the first time; forked by the task on this CPU, if by a task.
     New { by_cpu: Option<usize> },
-    /// Its sleep or wait ended; woken by the task on this CPU, if by a task, which with `sync`
-    /// promises to wait soon.
-    Woken { by_cpu: Option<usize>, sync: bool },
+    /// Its sleep or wait ended: by a timer where it slept, an interrupt, or a task.
+    Woken(By),
+}
+
+/// What wakes a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// Its timer, which is taken to fire where it slept.
+    Timer,
+    /// An interrupt on this CPU.
+    Interrupt { cpu: usize },
+    /// The task that runs on this CPU, which with `sync` promises to wait soon.
+    Task { cpu: usize, sync: bool },
+}
+
+impl By {
+    /// The CPU it happens on, where that is not the task's own.
+    pub(crate) fn cpu(self) -> Option<usize> {
+        match self {
+            Self::Timer => None,
+            Self::Interrupt { cpu } | Self::Task { cpu, .. } => Some(cpu),
+        }
+    }
 }
 
 /// Where a woken task was put, and which CPU must choose again because of it.

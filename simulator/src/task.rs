@@ -76,6 +76,10 @@ pub(crate) enum Next {
         sync: bool,
     },
     Fork(usize),
+    Interrupt {
+        ns: u64,
+        cpu: usize,
+    },
     Wait(usize),
     End,
 }
@@ -95,6 +99,8 @@ pub(crate) struct Task {
     pub work_left: u64,
     /// Overhead to work off first, in 2^-20 reference ns.
     pub overhead_left: u64,
+    /// The CPU whose interrupt ends its sleep, where that is not its own.
+    pub interrupt_on: Option<usize>,
     /// Units of work done in all.
     pub done: u64,
     /// Lost time in 2^-20 ns.
@@ -134,6 +140,7 @@ impl Task {
             phase: BETWEEN_PHASES,
             work_left: 0,
             overhead_left: 0,
+            interrupt_on: None,
             done: 0,
             lost_q20: 0,
             slice: Slice::default(),
@@ -186,6 +193,9 @@ impl Task {
                 Step::Wake(i) => Next::Wake { semaphore: i as usize, sync: false },
                 Step::WakeSync(i) => Next::Wake { semaphore: i as usize, sync: true },
                 Step::Fork(i) => Next::Fork(i as usize),
+                Step::Interrupt { after_ns, cpu } => {
+                    Next::Interrupt { ns: after_ns, cpu: cpu as usize }
+                }
                 Step::Wait(i) => Next::Wait(i as usize),
                 Step::Compute(_) | Step::Loop { .. } => unreachable!("handled above"),
             };

@@ -121,6 +121,9 @@ pub enum Event {
         by: u32,
         /// CPU whose queue it went to.
         cpu: u32,
+        /// CPU whose interrupt woke it, where `by` is 0 and that is known. Since schema 3.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<u32>,
     },
     /// A task began; it is not runnable before its first wake.
     Fork {

@@ -173,7 +173,7 @@ impl Check {
                     self.switch(record, cpu, prev, state, next);
                 }
             }
-            Event::Wake { task, by, cpu } => {
+            Event::Wake { task, by, cpu, on: _ } => {
                 self.task(record, task);
                 self.task(record, by);
                 self.cpu(record, cpu);

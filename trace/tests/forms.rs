@@ -26,10 +26,10 @@ fn history(form: &str) -> History {
 /// The history without what only some forms say: who woke whom, and processes.
 fn without(mut history: History, wakers: bool, processes: bool) -> History {
     for record in &mut history.records {
-        if let Event::Wake { by, .. } = &mut record.event
+        if let Event::Wake { by, on, .. } = &mut record.event
             && wakers
         {
-            *by = 0;
+            (*by, *on) = (0, None);
         }
     }
     if wakers {
@@ -104,7 +104,7 @@ fn compact_switches_lack_only_who_ran_first() {
     }
     let wakes = |history: &History| {
         let wake = |record: &Record| match record.event {
-            Event::Wake { task, by, cpu } => Some((record.time_ns, task, by, cpu)),
+            Event::Wake { task, by, cpu, on } => Some((record.time_ns, task, by, cpu, on)),
             _ => None,
         };
         history.records.iter().filter_map(wake).collect::<Vec<_>>()

@@ -79,7 +79,7 @@ fn names_that_look_like_fields_of_wakes_are_names() {
             );
         let (history, _) = import(text);
         assert_eq!(comm(&history, 40), name);
-        let wake = Event::Wake { task: 40, by: 5, cpu: 1 };
+        let wake = Event::Wake { task: 40, by: 5, cpu: 1, on: None };
         assert!(history.records.iter().any(|record| record.event == wake), "{name}");
         assert_eq!(history.header.cpus, 2);
     }
@@ -170,7 +170,12 @@ fn headers_without_process_or_cpu_are_read() {
     );
     assert_eq!(switches(&history), [(1_000_000_000, 3, 0, 4), (1_500_000_000, 3, 4, 5)]);
     assert_eq!(report.without_cpu, 1);
-    assert!(history.records.iter().any(|it| it.event == Event::Wake { task: 5, by: 4, cpu: 3 }));
+    assert!(
+        history
+            .records
+            .iter()
+            .any(|it| it.event == Event::Wake { task: 5, by: 4, cpu: 3, on: None })
+    );
 }
 
 #[test]
@@ -240,7 +245,12 @@ fn accounted_time_tells_so_even_if_other_events_come_before_it() {
         + &switch("1.000001000", ("b", 6), "S", IDLE);
     let (history, report) = import(text);
     assert_eq!((run_ns(&history, 5), run_ns(&history, 6)), (200, 800));
-    assert!(history.records.iter().any(|it| it.event == Event::Wake { task: 9, by: 6, cpu: 0 }));
+    assert!(
+        history
+            .records
+            .iter()
+            .any(|it| it.event == Event::Wake { task: 9, by: 6, cpu: 0, on: None })
+    );
     assert_eq!(report.repaired_switches, 1);
 }
 

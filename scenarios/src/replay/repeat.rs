@@ -38,7 +38,7 @@ pub fn repeat(history: &History, khz: u32) -> Result<Repetition, ReplayError> {
     let header = &history.header;
     let machine = machine(history, header.cpus, 1)?;
     let tids = header.tasks.iter().map(|task| task.tid).filter(|&tid| tid != 0);
-    let timeline = Timeline::follow(history, tids, Clock::Constant(khz));
+    let timeline = Timeline::follow(history, tids, Clock::Constant(khz), header.cpus);
     let application =
         Application { name: String::new(), role: Role::Foreground, class: Class::Scalar };
     let mut repetition = Repetition {

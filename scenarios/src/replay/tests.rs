@@ -54,7 +54,7 @@ fn switch(cpu: u32, prev: u32, state: SwitchState, next: u32) -> Event {
 }
 
 fn wake(task: u32, by: u32) -> Event {
-    Event::Wake { task, by, cpu: 0 }
+    Event::Wake { task, by, cpu: 0, on: None }
 }
 
 fn work(us: u64, class: Class) -> Step {
@@ -96,6 +96,30 @@ fn timer_wakeup_becomes_a_sleep_from_the_block() {
     let (programs, report) = replay(&history, "task1=avx512-heavy");
     assert_eq!(programs, [[work(100, Avx512Heavy), sleep(250), work(40, Avx512Heavy)]]);
     assert_eq!((report.sleeps, report.dependencies, report.ran_ns), (1, 0, 140_000));
+}
+
+#[test]
+fn an_interrupt_on_another_cpu_stays_there() {
+    let wake = |on| Event::Wake { task: 1, by: 0, cpu: 0, on: Some(on) };
+    let records = vec![
+        (0, switch(0, 0, Runnable, 1)),
+        (100, switch(0, 1, Blocked, 0)),
+        (350, wake(1)),
+        (360, switch(0, 0, Runnable, 1)),
+        (400, switch(0, 1, Blocked, 0)),
+        (500, wake(0)),
+        (500, switch(0, 0, Runnable, 1)),
+        (600, switch(0, 1, Dead, 0)),
+    ];
+    let history = ruled(history(1, records), "task1=avx512-heavy");
+    let sleeps = |cpus| {
+        let options = ReplayOptions { cpus, ..OPTIONS };
+        let (workload, _) = from_recording(&history, &options).unwrap();
+        let is_sleep = |step: &Step| !matches!(step, Step::Compute(_));
+        workload.threads[0].program.iter().copied().filter(is_sleep).collect::<Vec<_>>()
+    };
+    assert_eq!(sleeps(None), [Step::Interrupt { after_ns: 250_000, cpu: 1 }, sleep(100)]);
+    assert_eq!(sleeps(Some(2)), [sleep(250), sleep(100)], "other CPUs");
 }
 
 #[test]

@@ -88,6 +88,8 @@ pub(super) struct Timeline<'h> {
     khz: BTreeMap<u32, u32>,
     clock: Clock,
     threads_per_core: u32,
+    /// CPUs whose numbers mean in the replay what they mean in the history.
+    same_cpus: u32,
     start_ns: u64,
     now_ns: u64,
     pub(super) tracks: BTreeMap<u32, Track>,
@@ -109,11 +111,13 @@ pub(super) struct Timeline<'h> {
 }
 
 impl<'h> Timeline<'h> {
-    /// Follows these tasks; all others count as devices.
+    /// Follows these tasks; all others count as devices. The first `same_cpus` CPUs are those of
+    /// the replay.
     pub(super) fn follow(
         history: &'h History,
         tasks: impl Iterator<Item = u32>,
         clock: Clock,
+        same_cpus: u32,
     ) -> Self {
         let track = |task: u32| (task, Track::new());
         let start_ns = history.header.start_ns;
@@ -123,6 +127,7 @@ impl<'h> Timeline<'h> {
             khz: BTreeMap::new(),
             clock,
             threads_per_core: history.header.threads_per_core.unwrap_or(1).max(1),
+            same_cpus,
             start_ns,
             now_ns: start_ns,
             tracks: tasks.map(track).collect(),
@@ -155,7 +160,7 @@ impl<'h> Timeline<'h> {
     fn apply(&mut self, event: &Event) {
         match *event {
             Event::Switch { cpu, prev, state, next } => self.switch(cpu, prev, state, next),
-            Event::Wake { task, by, .. } => self.wake(task, by),
+            Event::Wake { task, by, on, .. } => self.wake(task, by, on),
             Event::Fork { task, by } => self.fork(task, by),
             Event::Phase { task, class, rate_permille, stall_permille } => {
                 self.run_until_now(task);
@@ -201,7 +206,7 @@ impl<'h> Timeline<'h> {
         if let Some(track) = self.tracks.get_mut(&next) {
             match track.state {
                 State::Blocked(since_ns) => {
-                    track.sleep(now_ns - since_ns);
+                    track.sleep(now_ns - since_ns, None);
                     self.sleeps += 1;
                 }
                 // Its wake-up was not recorded.
@@ -213,7 +218,7 @@ impl<'h> Timeline<'h> {
         }
     }
 
-    fn wake(&mut self, task: u32, by: u32) {
+    fn wake(&mut self, task: u32, by: u32, on: Option<u32>) {
         let now_ns = self.now_ns;
         let Some(state) = self.tracks.get(&task).map(|track| track.state) else { return };
         if matches!(state, State::Runnable | State::Running(_)) {
@@ -226,7 +231,8 @@ impl<'h> Timeline<'h> {
             State::Blocked(since_ns) => {
                 self.sleeps += 1;
                 self.unclear += u64::from(waker == Waker::Unclear);
-                self.track(task, |track| track.sleep(now_ns - since_ns));
+                let on = on.filter(|&cpu| cpu < self.same_cpus);
+                self.track(task, |track| track.sleep(now_ns - since_ns, on));
             }
             State::Unseen => {
                 let arrival_ns = now_ns - self.start_ns;
@@ -398,9 +404,13 @@ impl Track {
         }
     }
 
-    fn sleep(&mut self, ns: u64) {
-        if ns > 0 {
-            self.program.push(Step::Sleep(Draw { mean: ns, spread: Spread::Fixed }));
+    /// Sleeps until an interrupt, which may be known to come on a CPU. One on the CPU where the
+    /// task slept is taken for its own timer.
+    fn sleep(&mut self, ns: u64, on: Option<u32>) {
+        match on.filter(|&cpu| cpu != self.cpu) {
+            _ if ns == 0 => {}
+            Some(cpu) => self.program.push(Step::Interrupt { after_ns: ns, cpu }),
+            None => self.program.push(Step::Sleep(Draw { mean: ns, spread: Spread::Fixed })),
         }
     }
 }

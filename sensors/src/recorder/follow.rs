@@ -327,7 +327,8 @@ impl<'s, S: Sink> Follower<'s, S> {
         let task = self.tasks.alive(raw.tid);
         let by = if raw.interrupt { IDLE } else { self.tasks.alive(raw.other) };
         let (task, by) = (self.tasks.id(task), self.tasks.id(by));
-        self.emit(Event::Wake { task, by, cpu })
+        let on = (by == 0).then_some(raw.cpu);
+        self.emit(Event::Wake { task, by, cpu, on })
     }
 
     fn migrate(&mut self, raw: &Raw) -> io::Result<()> {

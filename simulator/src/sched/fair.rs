@@ -245,14 +245,14 @@ impl Scheduler for Fair {
         let idle = world.idle_cpu_near(task, near);
         let cpu = idle.unwrap_or_else(|| match wake {
             Wake::New { .. } => self.least_loaded(world, task, near),
-            Wake::Woken { .. } => near,
+            Wake::Woken(_) => near,
         });
         let group = self.group_of(world, cpu);
         self.change_group(task, group);
         let least = self.min_vtime[group];
         self.vtime[task] = match wake {
             Wake::New { .. } => policy::place_new(self.vtime[task], least, SLICE_NS),
-            Wake::Woken { .. } => policy::place_waking(self.vtime[task], least, SLEEPER_CREDIT_NS),
+            Wake::Woken(_) => policy::place_waking(self.vtime[task], least, SLEEPER_CREDIT_NS),
         };
         self.load[group] += 1;
         self.enqueue(world, task, group);

@@ -62,9 +62,12 @@ impl Tracer {
                 self.switch(cpu, prev, next);
                 Ok(())
             }
-            Event::Wake { by, cpu, .. } => match self.by_task.get(&by) {
+            Event::Wake { by, cpu, on, .. } => match self.by_task.get(&by) {
                 Some(&here) => each(self.noted(here, event)),
-                None => each(Traced { interrupt: Some(true), ..self.noted(cpu, event) }),
+                None => {
+                    let here = on.unwrap_or(cpu);
+                    each(Traced { interrupt: Some(true), ..self.noted(here, event) })
+                }
             },
             Event::Registers { task, .. } => {
                 let cpu = self.place(task);

@@ -309,7 +309,8 @@ impl<'s, S: Sink> Machine<'s, S> {
         self.tasks.get(task).woken = true;
         let running = cpu.map_or(IDLE, |cpu| self.running(cpu));
         let by = if self.interrupts.runs(cpu) { 0 } else { self.tasks.id(running) };
-        Some(Event::Wake { task: self.tasks.id(task), by, cpu: target })
+        let on = cpu.filter(|_| by == 0);
+        Some(Event::Wake { task: self.tasks.id(task), by, cpu: target, on })
     }
 
     /// A task that begins; one that has its number and was seen must have ended.

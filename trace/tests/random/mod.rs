@@ -41,7 +41,9 @@ pub fn history(steps: &[Step], names: &[String], start_ns: u64) -> History {
                 dead[here as usize] = state == SwitchState::Dead;
                 Event::Switch { cpu, prev: here, state, next: 0 }
             }
-            5 if !elsewhere && !dead[task as usize] => Event::Wake { task, by: here, cpu },
+            5 if !elsewhere && !dead[task as usize] => {
+                Event::Wake { task, by: here, cpu, on: (here == 0).then_some(cpu) }
+            }
             6 if !elsewhere => Event::Migrate { task, from: cpu, to: (cpu + 1) % CPUS },
             _ => Event::Frequency { core: cpu, khz: 2_000_000 + task },
         };

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::group::{Group, Kind};
 use super::{Discipline, PerCpu};
-use crate::sched::Wake;
 use crate::sched::domains::Level;
 use crate::sched::pelt::CAPACITY;
+use crate::sched::{By, Wake};
 use crate::topology::Mask;
 use crate::world::World;
 
@@ -29,17 +29,19 @@ fn from_on(range: Range<usize>, first: usize) -> impl Iterator<Item = usize> {
 }
 
 impl<D: Discipline> PerCpu<D> {
-    /// `select_task_rq_fair`. A timer is taken to fire where the task slept.
+    /// `select_task_rq_fair`.
     pub(super) fn select(&mut self, world: &World, task: usize, wake: Wake) -> usize {
         let prev = self.entities[task].cpu;
-        let (by_cpu, sync) = match wake {
+        let by = match wake {
             // `sched_fork` puts it where its parent runs.
             Wake::New { by_cpu } => return self.idlest(world, task, by_cpu.unwrap_or(prev)),
-            Wake::Woken { by_cpu, sync } => (by_cpu, sync),
+            Wake::Woken(by) => by,
         };
-        let this = by_cpu.unwrap_or(prev);
+        let this = by.cpu().unwrap_or(prev);
+        let sync = matches!(by, By::Task { sync: true, .. });
         let mask = &world.affinities.masks[world.tasks[task].mask];
-        let waker = by_cpu.and_then(|cpu| self.queues[cpu].running);
+        // For the kernel it is always the current task, even if an interrupt only met it.
+        let waker = by.cpu().and_then(|cpu| self.queues[cpu].running);
         let mut affine = mask.contains(this);
         if let Some(waker) = waker {
             self.record_wakee(world, waker, task);

@@ -1,12 +1,17 @@
-use crate::config::{Config, EevdfKernel, Scheduler};
+use crate::config::{CfsKernel, Config, EevdfKernel, Scheduler};
 use crate::outcome::Outcome;
 use crate::testing::{config, machine, scalar_work, skylake, sleeper, spinner, thread, workload};
 use scenarios::{Machine, Step, Thread, Workload};
 use trace::Event;
 
 const S: u64 = 1_000_000_000;
-const ALL: [Scheduler; 3] =
-    [Scheduler::Cfs, Scheduler::Eevdf(EevdfKernel::V6_12), Scheduler::Eevdf(EevdfKernel::V6_18)];
+const CFS: Scheduler = Scheduler::Cfs(CfsKernel::V5_9);
+const ALL: [Scheduler; 4] = [
+    CFS,
+    Scheduler::Cfs(CfsKernel::V6_1),
+    Scheduler::Eevdf(EevdfKernel::V6_12),
+    Scheduler::Eevdf(EevdfKernel::V6_18),
+];
 
 fn run(scheduler: &Scheduler, machine: Machine, threads: Vec<Thread>, hz: u32) -> Outcome {
     let mut config = config(scheduler.clone(), 20 * S);
@@ -44,11 +49,11 @@ fn slices_are_as_long_as_documented() {
     let eevdf = Scheduler::Eevdf(EevdfKernel::V6_12);
     let cases = [
         // 24 ms over the tasks, 3 ms at least; a tick at its very end is too early.
-        (Scheduler::Cfs, 2, 1000, 13.0),
-        (Scheduler::Cfs, 4, 1000, 7.0),
-        (Scheduler::Cfs, 16, 1000, 4.0),
-        (Scheduler::Cfs, 2, 250, 16.0),
-        (Scheduler::Cfs, 4, 250, 8.0),
+        (CFS, 2, 1000, 13.0),
+        (CFS, 4, 1000, 7.0),
+        (CFS, 16, 1000, 4.0),
+        (CFS, 2, 250, 16.0),
+        (CFS, 4, 250, 8.0),
         // 2.8 ms whatever the number.
         (eevdf.clone(), 2, 1000, 3.0),
         (eevdf.clone(), 16, 1000, 3.0),
@@ -88,12 +93,25 @@ fn a_waker_that_promises_to_wait_has_the_woken_task_beside_it() {
             let config = Config { history: true, ..config(scheduler.clone(), S) };
             let history = crate::run(&skylake(), &workload, &config).unwrap().history.unwrap();
             history.records.iter().find_map(|record| match record.event {
-                Event::Wake { task: 3, by: 2, cpu } => Some(cpu),
+                Event::Wake { task: 3, by: 2, cpu, .. } => Some(cpu),
                 _ => None,
             })
         };
         assert_eq!(placed_on(Step::WakeSync(0)), Some(0), "{scheduler:?}");
         assert_eq!(placed_on(Step::Wake(0)), Some(1), "{scheduler:?}");
+    }
+}
+
+/// A task that slept beside a spinner wakes up on the idle CPU that the interrupt hit.
+#[test]
+fn an_interrupt_on_an_idle_cpu_draws_the_task_there() {
+    for scheduler in &ALL {
+        let second = Step::Interrupt { after_ns: 1_000_000, cpu: 1 };
+        let program = vec![scalar_work(1_000_000), second, scalar_work(1_000_000)];
+        let late = Thread { arrival_ns: 500_000, ..spinner(0, &[0]) };
+        let outcome = run(scheduler, machine(1, 2, 1), vec![thread(0, &[], program), late], 250);
+        assert_eq!(outcome.tasks[0].migrations, 1, "{scheduler:?}");
+        assert_eq!(outcome.tasks[0].waited_ns, 0, "{scheduler:?}");
     }
 }
 
