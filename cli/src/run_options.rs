@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use simulator::{
-    Compensation, Config, Costs, EevdfKernel, Queues, RqSharing, Scheduler, SensorFaults, SensorSet,
+    CfsKernel, Compensation, Config, Costs, EevdfKernel, Queues, RqSharing, Scheduler,
+    SensorFaults, SensorSet,
 };
 
 /// Two compute-bound threads of a core get 1.25 times the throughput of one; our choice.
@@ -51,7 +52,7 @@ pub struct RunOptions {
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
     pub set: Vec<(String, f64)>,
 
-    /// Kernel whose EEVDF is simulated
+    /// Kernel whose rules are simulated: 6.1 for cfs (else 5.9), 6.12 or 6.18 for eevdf (6.1: 6.18)
     #[arg(long, value_enum, default_value_t = Kernel::V6_12)]
     pub kernel: Kernel,
 
@@ -99,6 +100,8 @@ pub enum Sensors {
 /// Kernel versions.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
+    #[value(name = "6.1")]
+    V6_1,
     #[value(name = "6.12")]
     V6_12,
     #[value(name = "6.18")]
@@ -187,10 +190,13 @@ impl RunOptions {
             },
         };
         Ok(match name {
-            "cfs" => Scheduler::Cfs,
+            "cfs" => Scheduler::Cfs(match self.kernel {
+                Kernel::V6_1 => CfsKernel::V6_1,
+                Kernel::V6_12 | Kernel::V6_18 => CfsKernel::V5_9,
+            }),
             "eevdf" => Scheduler::Eevdf(match self.kernel {
                 Kernel::V6_12 => EevdfKernel::V6_12,
-                Kernel::V6_18 => EevdfKernel::V6_18,
+                Kernel::V6_1 | Kernel::V6_18 => EevdfKernel::V6_18,
             }),
             "muqss" => Scheduler::Muqss {
                 rq_sharing: match self.rq_sharing {

@@ -3,8 +3,8 @@
 /// A scheduler and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scheduler {
-    /// Linux 5.9 CFS.
-    Cfs,
+    /// CFS of a Linux version.
+    Cfs(CfsKernel),
     /// EEVDF of a Linux version.
     Eevdf(EevdfKernel),
     /// MuQSS 0.204.
@@ -31,7 +31,7 @@ impl Scheduler {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Cfs => "cfs",
+            Self::Cfs(_) => "cfs",
             Self::Eevdf(_) => "eevdf",
             Self::Muqss { .. } => "muqss",
             Self::Fifo => "fifo",
@@ -46,6 +46,15 @@ impl Scheduler {
     pub fn compensates(&self) -> bool {
         matches!(self, Self::Fair { compensation, .. } if *compensation != Compensation::None)
     }
+}
+
+/// Kernel versions whose CFS differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CfsKernel {
+    /// 5.9.
+    V5_9,
+    /// 6.1 as of 6.1.192.
+    V6_1,
 }
 
 /// Kernel versions whose EEVDF constants differ.

@@ -22,7 +22,8 @@ mod topology;
 mod world;
 
 pub use config::{
-    Compensation, Config, Costs, EevdfKernel, Queues, RqSharing, Scheduler, SensorFaults, SensorSet,
+    CfsKernel, Compensation, Config, Costs, EevdfKernel, Queues, RqSharing, Scheduler,
+    SensorFaults, SensorSet,
 };
 pub use error::SimError;
 pub use outcome::{Loss, Outcome, Renewal, TaskOutcome};
@@ -46,8 +47,8 @@ pub fn run(cpu: &CpuModel, workload: &Workload, config: &Config) -> Result<Outco
         Scheduler::Fair { compensation, queues } => {
             engine::run(cpu, workload, config, |world| Fair::new(world, compensation, queues))
         }
-        Scheduler::Cfs => engine::run(cpu, workload, config, |world| {
-            PerCpu::new(world, cfs::ERA, Cfs::new(world))
+        Scheduler::Cfs(kernel) => engine::run(cpu, workload, config, |world| {
+            PerCpu::new(world, cfs::era(kernel), Cfs::new(world, kernel))
         }),
         Scheduler::Eevdf(kernel) => engine::run(cpu, workload, config, |world| {
             PerCpu::new(world, eevdf::ERA, Eevdf::new(world, kernel))

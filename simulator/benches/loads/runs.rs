@@ -9,8 +9,8 @@ use scenarios::{
     Work, Workload,
 };
 use simulator::{
-    Compensation, Config, Costs, EevdfKernel, Outcome, Queues, RqSharing, Scheduler, SensorFaults,
-    SensorSet,
+    CfsKernel, Compensation, Config, Costs, EevdfKernel, Outcome, Queues, RqSharing, Scheduler,
+    SensorFaults, SensorSet,
 };
 
 /// What is run.
@@ -74,7 +74,7 @@ pub fn schedulers() -> Vec<(&'static str, Scheduler)> {
     [
         fair(Compensation::None),
         fair(Compensation::Isolation),
-        Scheduler::Cfs,
+        Scheduler::Cfs(CfsKernel::V5_9),
         Scheduler::Eevdf(EevdfKernel::V6_12),
         Scheduler::Muqss { rq_sharing: RqSharing::Mc, interactive: true },
     ]

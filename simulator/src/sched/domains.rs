@@ -25,6 +25,9 @@ pub(crate) struct Era {
     /// Number of CPUs to look at for an idle one: from their utilisation (`SIS_UTIL`,
     /// since 6.0) instead of from the time that is there (`SIS_PROP`).
     pub scan_by_util: bool,
+    /// A task's load is halved for each failure before it is compared with what is to be moved
+    /// (since 5.12).
+    pub halves_by_failure: bool,
     /// A running task is pushed only when tasks, not load, are to be moved, and cores
     /// with an idle thread do not pull before idle cores (6.12).
     pub careful: bool,
@@ -181,7 +184,7 @@ mod tests {
     use super::*;
     use scenarios::Machine;
 
-    const CFS: Era = super::super::cfs::ERA;
+    const CFS: Era = super::super::cfs::ERA_5_9;
 
     fn machine(packages: u32, cores_per_package: u32, threads_per_core: u32) -> Topology {
         Topology::new(&Machine {

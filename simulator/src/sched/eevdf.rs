@@ -29,6 +29,7 @@ pub(crate) const ERA: Era = Era {
     newidle_after_ns: 0,
     newidle_by_success: true,
     scan_by_util: true,
+    halves_by_failure: true,
     careful: true,
 };
 

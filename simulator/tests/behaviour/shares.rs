@@ -2,7 +2,7 @@
 
 use cpu_model::Class;
 use scenarios::{Role, Workload};
-use simulator::{Compensation, Config, EevdfKernel, Outcome, RqSharing, Scheduler};
+use simulator::{CfsKernel, Compensation, Config, EevdfKernel, Outcome, RqSharing, Scheduler};
 
 use crate::build::{SECOND, add, empty, fair, machine, run, saturating, skylake};
 
@@ -31,7 +31,7 @@ fn shares_of_fair_follow_the_weights() {
 fn nobody_starves_among_equals() {
     let schedulers = [
         fair(Compensation::None).scheduler,
-        Scheduler::Cfs,
+        Scheduler::Cfs(CfsKernel::V5_9),
         Scheduler::Eevdf(EevdfKernel::V6_12),
         Scheduler::Eevdf(EevdfKernel::V6_18),
         Scheduler::Muqss { rq_sharing: RqSharing::Mc, interactive: true },

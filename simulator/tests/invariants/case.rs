@@ -3,8 +3,8 @@
 use cpu_model::{CpuModel, CpuTable, LicenseDomain, LicenseTable, TurboMode};
 use scenarios::{Machine, Workload};
 use simulator::{
-    Compensation, Config, Costs, EevdfKernel, Outcome, Queues, RqSharing, Scheduler, SensorFaults,
-    SensorSet, SimError,
+    CfsKernel, Compensation, Config, Costs, EevdfKernel, Outcome, Queues, RqSharing, Scheduler,
+    SensorFaults, SensorSet, SimError,
 };
 
 use crate::rng::Rng;
@@ -108,7 +108,7 @@ fn scheduler(seed: u64, rng: &mut Rng) -> Scheduler {
     let muqss = Scheduler::Muqss { rq_sharing: rng.pick(&sharing), interactive: !rng.once_in(3) };
     match rng.within(0, 7) {
         _ if seed % 16 == 15 => Scheduler::Fifo,
-        0 => Scheduler::Cfs,
+        0 => Scheduler::Cfs(rng.pick(&[CfsKernel::V5_9, CfsKernel::V6_1])),
         1 => Scheduler::Eevdf(EevdfKernel::V6_12),
         2 => Scheduler::Eevdf(EevdfKernel::V6_18),
         3 => muqss,

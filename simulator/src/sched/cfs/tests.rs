@@ -4,7 +4,7 @@ const CPUS: usize = 8;
 const MS: u64 = 1_000_000;
 
 fn cfs(weights: &[u64]) -> Cfs {
-    Cfs::with(CPUS, weights.iter().copied(), size_factor(CPUS))
+    Cfs::with(CPUS, weights.iter().copied(), size_factor(CPUS), CfsKernel::V5_9)
 }
 
 /// Runs task 0 alone on CPU 0 for that time.

@@ -314,7 +314,7 @@ impl<D: Discipline> PerCpu<D> {
             Amount::Tasks(left) => *left = left.saturating_sub(1),
             Amount::Load(left) => {
                 let load = signal.load().max(1);
-                let too_much = if self.era.careful {
+                let too_much = if self.era.halves_by_failure {
                     load >> failed.min(63) > *left
                 } else {
                     load / 2 > *left && failed <= self.levels[level].cache_nice_tries
@@ -326,7 +326,7 @@ impl<D: Discipline> PerCpu<D> {
             }
             Amount::Util(left) => {
                 let util = signal.util();
-                let judged = if self.era.careful { util >> failed.min(63) } else { util };
+                let judged = if self.era.halves_by_failure { util >> failed.min(63) } else { util };
                 if judged > *left {
                     return false;
                 }
