@@ -261,14 +261,9 @@ impl<S: Scheduler> Engine<'_, S> {
                         return Ok(None);
                     }
                 }
-                Next::Interrupt { ns, cpu } => {
-                    self.world.tasks[task].interrupt_on = Some(cpu);
-                    let at_ns = self.world.now_ns.saturating_add(ns);
-                    self.world.set_timer(Timer::TaskWakes(task), at_ns);
-                    return Ok(Some(Stop::Blocked));
-                }
-                Next::Sleep(0) => {}
-                Next::Sleep(ns) => {
+                Next::Sleep { ns: 0, .. } => {}
+                Next::Sleep { ns, on } => {
+                    self.world.tasks[task].interrupt_on = on;
                     let at_ns = self.world.now_ns.saturating_add(ns);
                     self.world.set_timer(Timer::TaskWakes(task), at_ns);
                     return Ok(Some(Stop::Blocked));

@@ -67,7 +67,11 @@ pub(crate) struct Slice {
 pub(crate) enum Next {
     /// The phase and the units of work are set.
     Compute,
-    Sleep(u64),
+    /// Until a timer fires where the task slept, or an interrupt comes on that CPU.
+    Sleep {
+        ns: u64,
+        on: Option<usize>,
+    },
     Barrier(usize),
     Lock(usize),
     Unlock(usize),
@@ -76,10 +80,6 @@ pub(crate) enum Next {
         sync: bool,
     },
     Fork(usize),
-    Interrupt {
-        ns: u64,
-        cpu: usize,
-    },
     Wait(usize),
     End,
 }
@@ -177,7 +177,7 @@ impl Task {
             }
             self.position += 1;
             return match step {
-                Step::Sleep(time) => Next::Sleep(self.draw(time)),
+                Step::Sleep(time) => Next::Sleep { ns: self.draw(time), on: None },
                 Step::Timer { timer, period_ns, absolute } => {
                     let fires_ns = &mut self.timers[timer as usize];
                     *fires_ns = fires_ns.saturating_add(period_ns);
@@ -185,7 +185,7 @@ impl Task {
                     if left_ns == 0 && !absolute {
                         *fires_ns = now_ns;
                     }
-                    Next::Sleep(left_ns)
+                    Next::Sleep { ns: left_ns, on: None }
                 }
                 Step::Barrier(i) => Next::Barrier(i as usize),
                 Step::Lock(i) => Next::Lock(i as usize),
@@ -194,7 +194,7 @@ impl Task {
                 Step::WakeSync(i) => Next::Wake { semaphore: i as usize, sync: true },
                 Step::Fork(i) => Next::Fork(i as usize),
                 Step::Interrupt { after_ns, cpu } => {
-                    Next::Interrupt { ns: after_ns, cpu: cpu as usize }
+                    Next::Sleep { ns: after_ns, on: Some(cpu as usize) }
                 }
                 Step::Wait(i) => Next::Wait(i as usize),
                 Step::Compute(_) | Step::Loop { .. } => unreachable!("handled above"),
