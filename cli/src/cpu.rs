@@ -83,14 +83,14 @@ pub fn run(args: Args) -> Result<()> {
         Action::Check { file } => {
             let table = CpuTable::parse(&files::read_text(&file)?, &file.display().to_string())?;
             let summary = Summary::of(&table);
-            let text = if summary.complete {
-                table.model(TurboMode::On)?;
-                format!("{}: complete, a run can use it\n", file.display())
-            } else {
-                let missing = summary.missing.join(", ");
-                format!("{}: well-formed; a run needs also: {missing}\n", file.display())
+            let missing = summary.missing.join(", ");
+            let text = match table.model(TurboMode::On) {
+                Ok(_) if summary.complete => "complete, a run can use it".to_owned(),
+                Ok(_) => format!("a run can use it; without: {missing}"),
+                Err(error) if summary.complete => return Err(error.into()),
+                Err(_) => format!("well-formed; a run needs more; without: {missing}"),
             };
-            print(json, &summary, &text)
+            print(json, &summary, &format!("{}: {text}\n", file.display()))
         }
     }
 }

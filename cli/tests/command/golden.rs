@@ -29,8 +29,8 @@ fn cpu_table_with_its_sources() {
 /// Everything that the examples name.
 fn folder_of_a_newcomer() -> Folder {
     let folder = recorded();
-    // Forms are told by content, so this text does for the files of perf as well.
-    for name in ["rec.txt", "recording.txt", "rec.data", "perf.data"] {
+    // Forms are told by content, so this text does for other files as well.
+    for name in ["rec.txt", "recording.txt", "rec.data", "perf.data", "rec.pftrace"] {
         let text = std::fs::read(repository("trace/fixtures/x265_avx512_xz.perf-script.zst"));
         folder.write(name, text.unwrap());
     }

@@ -50,12 +50,21 @@ impl<W: Write, K> Write for Room<W, K> {
     }
 }
 
-/// A file without a name, which goes with the process, on the disk of `path`.
-pub fn keep_beside(path: &Path) -> io::Result<File> {
+/// A file without a name, which goes with the process, on the disk of `path`; none where the file
+/// system has no such files, as 9p.
+///
+/// # Errors
+/// When the disk is full already.
+pub fn keep_beside(path: &Path) -> io::Result<Option<File>> {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
-    let file = tempfile::tempfile_in(folder.unwrap_or(Path::new(".")))?;
-    posix_fallocate(&file, 0, KEPT)?;
-    Ok(file)
+    let kept = tempfile::tempfile_in(folder.unwrap_or(Path::new("."))).and_then(|file| {
+        posix_fallocate(&file, 0, KEPT)?;
+        Ok(file)
+    });
+    match kept {
+        Err(error) if error.kind() == ErrorKind::StorageFull => Err(error),
+        kept => Ok(kept.ok()),
+    }
 }
 
 #[cfg(test)]
