@@ -42,8 +42,8 @@ fn a_file_of_schema_1_is_written_again_as_the_newest() {
 #[test]
 fn a_newer_schema_is_named() {
     assert_eq!(
-        said(&["{\"ektrace\":{\"schema\":3,\"more\":true}}"]),
-        "line 1, field schema: 3 is newer than 2, the newest that can be read"
+        said(&["{\"ektrace\":{\"schema\":4,\"more\":true}}"]),
+        "line 1, field schema: 4 is newer than 3, the newest that can be read"
     );
     assert!(said(&["{\"ektrace\":{\"schema\":0}}"]).contains("0 is no version"));
 }
