@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """What does recording cost the recorded programs?
 
-measure.py EVENKEEL ROUNDS OUT.csv: in every round each recorder runs once around each workload,
-in an order drawn anew, and once there is none. A workload is a fixed amount of work. Its cost is
-the CPU time of its processes, which other load does not add to, unlike wall time.
+measure.py EVENKEEL ROUNDS OUT.csv [NAME...]: in every round each recorder runs once around each
+workload, in an order drawn anew, and once there is none. A workload is a fixed amount of work. Its
+cost is the CPU time of its processes, which other load does not add to, unlike wall time. Names
+choose workloads and recorders (`pipe`, `mix`, `bpf`, `perf-sched`, `perf-few`); all are the default.
 """
 
 import csv
@@ -101,12 +102,20 @@ def sample(name, recorder, before, folder, file):
             size, switches, lost]
 
 
+def among(names, chosen):
+    """The names that were chosen and `none`; all of them where none was chosen."""
+    if not chosen & set(names):
+        return list(names)
+    return [name for name in names if name in chosen or name == "none"]
+
+
 def main():
     """Reads the arguments."""
     if sys.argv[1] == "--work":
         work(*sys.argv[2:])
         return
     evenkeel, rounds, output = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    chosen = set(sys.argv[4:])
     draw = random.Random(20261121)
     with tempfile.TemporaryDirectory() as folder, open(output, "w", encoding="ascii") as out:
         prepare(folder)
@@ -115,8 +124,9 @@ def main():
                        "bytes", "switches", "lost"])
         file = f"{folder}/recording"
         for number in range(rounds):
-            for name in workloads(folder):
-                variants = list(recorders(evenkeel, file).items())
+            for name in among(workloads(folder), chosen):
+                known = recorders(evenkeel, file)
+                variants = [(who, known[who]) for who in among(known, chosen)]
                 draw.shuffle(variants)
                 for recorder, before in variants:
                     found = sample(name, recorder, before, folder, file)
