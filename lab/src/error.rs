@@ -35,6 +35,9 @@ pub enum LabError {
     /// No such kernel.
     #[error("kernel `{0}`: expected {expected}", expected = crate::packages::EXPECTED)]
     Unknown(String),
+    /// None of several kernels.
+    #[error("no kernel can be had ({0})")]
+    NoKernel(String),
     /// The package has no kernel that can be booted here.
     #[error("{}: {why}", path.display())]
     Unbootable {

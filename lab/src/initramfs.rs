@@ -7,6 +7,7 @@ const INIT: &[u8] = include_bytes!("init.sh");
 
 const DIRECTORY: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
+const FILE: u32 = 0o100_644;
 const CONSOLE: u32 = 0o020_600;
 /// Numbers of `/dev/console` (Documentation/admin-guide/devices.txt).
 const CONSOLE_DEVICE: (u32, u32) = (5, 1);
@@ -54,6 +55,8 @@ pub(crate) fn write(
     for (index, (name, bytes)) in modules.iter().enumerate() {
         archive.add(&format!("modules/{index:02}-{name}.ko"), PROGRAM, bytes, (0, 0))?;
     }
+    let order: String = jobs.iter().map(|(name, _)| format!("{name}\n")).collect();
+    archive.add("order", FILE, order.as_bytes(), (0, 0))?;
     for (name, script) in jobs {
         archive.add(&format!("jobs/{name}"), PROGRAM, script.as_bytes(), (0, 0))?;
     }
@@ -84,6 +87,7 @@ mod tests {
             at = (data + size).next_multiple_of(4);
         }
         assert!(found.contains(&("modules/00-9p.ko".into(), 5)));
+        assert!(found.contains(&("order".into(), 5)));
         assert!(found.contains(&("jobs/00-a".into(), 10)));
         assert_eq!(found.last(), Some(&("TRAILER!!!".into(), 0)));
     }

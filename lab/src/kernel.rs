@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::{LabError, at, not_started};
+use crate::modules;
 use crate::packages::{Apt, Wanted};
+use crate::share::Kind;
 
 /// An unpacked kernel; it stays in the cache until someone deletes its folder.
 #[derive(Clone, Debug)]
@@ -15,6 +17,7 @@ pub struct Kernel {
     /// As it calls itself: `6.1.0-56-amd64`.
     pub release: String,
     folder: PathBuf,
+    share: Kind,
 }
 
 /// Where kernels are kept: `evenkeel/lab` in the user's cache.
@@ -40,15 +43,43 @@ impl Kernel {
             fill(&wanted, room.path())?;
             fs::rename(room.keep(), &folder).map_err(at(&folder))?;
         }
-        let modules = unpacked(&folder, "lib/modules");
-        let mut releases = fs::read_dir(&modules).map_err(at(&modules))?.filter_map(Result::ok);
-        let release = releases.next().map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let release = release.ok_or(LabError::Unbootable { path: modules, why: "no modules" })?;
-        Ok(Self { release, folder })
+        let release = release_of(&packed(&folder)?);
+        let mut kernel = Self { release, folder, share: Kind::Virtiofs };
+        if modules::have_9p(&kernel.modules()) {
+            kernel.share = Kind::NineP;
+        }
+        Ok(kernel)
     }
 
-    /// The uncompressed kernel.
-    pub(crate) fn image(&self) -> PathBuf {
+    /// The first kernel that can be had and that the caller accepts, given the file of its image;
+    /// and why those before were left out.
+    ///
+    /// # Errors
+    /// [`LabError::NoKernel`] if there is none.
+    pub fn first(
+        names: &[&str],
+        cache: &Path,
+        accept: impl Fn(&Self) -> Result<(), String>,
+    ) -> Result<(Self, Vec<String>), LabError> {
+        let mut left_out = Vec::new();
+        for name in names {
+            let kernel = Self::get(name, cache).map_err(|error| error.to_string());
+            match kernel.and_then(|kernel| accept(&kernel).map(|()| kernel)) {
+                Ok(kernel) => return Ok((kernel, left_out)),
+                Err(why) => left_out.push(format!("{name}: {why}")),
+            }
+        }
+        Err(LabError::NoKernel(left_out.join("; ")))
+    }
+
+    /// How it can share folders with the host.
+    pub(crate) fn share(&self) -> Kind {
+        self.share
+    }
+
+    /// The uncompressed kernel, an ELF file with its BTF.
+    #[must_use]
+    pub fn image(&self) -> PathBuf {
         self.folder.join("vmlinux")
     }
 
@@ -74,19 +105,27 @@ fn fill(wanted: &Wanted, folder: &Path) -> Result<(), LabError> {
     let apt = Apt::of(&wanted.suite)?;
     apt.unpack(&apt.real(&wanted.package)?, folder)?;
     apt.unpack("busybox-static", folder)?;
+    let image = packed(folder)?;
+    let bytes = fs::read(&image).map_err(at(&image))?;
+    let payload = payload(&bytes).map_err(|why| LabError::Unbootable { path: image, why })?;
+    decompress(payload, &folder.join("vmlinux"))
+}
+
+/// The image as it came.
+fn packed(folder: &Path) -> Result<PathBuf, LabError> {
     let boot = folder.join("boot");
     let images = fs::read_dir(&boot).map_err(at(&boot))?.filter_map(Result::ok);
-    let mut images = images.map(|entry| entry.path());
     let is_image = |path: &PathBuf| {
         path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"vmlinuz"))
     };
-    let image = images
-        .find(is_image)
-        .ok_or_else(|| LabError::Unbootable { path: boot.clone(), why: "no vmlinuz" })?;
-    let bytes = fs::read(&image).map_err(at(&image))?;
-    let payload = payload(&bytes).map_err(|why| LabError::Unbootable { path: image, why })?;
-    let vmlinux = folder.join("vmlinux");
-    decompress(payload, &vmlinux)
+    let image = images.map(|entry| entry.path()).find(is_image);
+    image.ok_or(LabError::Unbootable { path: boot, why: "no vmlinuz" })
+}
+
+/// The kernel's name for itself, from `vmlinuz-RELEASE`.
+fn release_of(image: &Path) -> String {
+    let name = image.file_name().unwrap_or_default().to_string_lossy();
+    name.strip_prefix("vmlinuz-").unwrap_or(&name).to_owned()
 }
 
 /// A compressed kernel and the program that knows its form.

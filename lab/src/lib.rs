@@ -4,6 +4,7 @@
 //! root, and every [`Job`] leaves what it printed and wrote in a folder. Nothing of this machine is
 //! changed, and nothing is left running.
 
+mod child;
 mod error;
 mod initramfs;
 mod kernel;
@@ -11,10 +12,11 @@ mod log;
 mod machine;
 mod modules;
 mod packages;
+mod share;
 mod vcpus;
 
 pub use error::LabError;
 pub use kernel::{Kernel, cache};
 pub use log::complaints;
-pub use machine::{Job, Machine, Run};
+pub use machine::{Accelerator, Done, Job, Machine, Run};
 pub use vcpus::HostTime;

@@ -1,35 +1,48 @@
 //! A virtual machine that boots a kernel, runs jobs and switches itself off.
 
-use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use kernels::Tsc;
 
-use crate::error::{LabError, at, finish, not_started};
+use crate::child;
+use crate::error::{LabError, at, finish};
 use crate::kernel::Kernel;
+use crate::share::{Folder, Kind, option};
 use crate::vcpus::HostTime;
 use crate::{initramfs, modules};
 
-/// How a kernel is run. There is no hardware help (`accel=tcg`): code of the guest takes many times
-/// as long as code of the host.
+/// How a kernel is run.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    /// Virtual CPUs.
+    /// Virtual CPUs; a multiple of the threads.
     pub cpus: u32,
+    /// Virtual CPUs that are siblings on a core.
+    pub threads_per_core: u32,
     /// Memory, in MiB; what is written to the root is in it.
     pub memory_mib: u32,
-    /// Seconds of the host in a second of the guest, so that the guest's work bears about the same
-    /// relation to its clock as on hardware; 1: none.
-    pub dilation: u32,
+    /// Who runs the guest's instructions.
+    pub accelerator: Accelerator,
     /// Time of the guest that each job may take.
     pub job_limit: Duration,
     /// Time of the host after which the machine is killed.
     pub limit: Duration,
+}
+
+/// Who runs the instructions of a guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accelerator {
+    /// The CPU itself.
+    Kvm,
+    /// QEMU's interpreter: code of the guest takes many times as long as code of the host.
+    Tcg {
+        /// Seconds of the host in a second of the guest, so that the guest's work bears about the
+        /// same relation to its clock as on hardware; 1: none.
+        dilation: u32,
+    },
 }
 
 /// A shell script to run there, as root.
@@ -41,23 +54,67 @@ pub struct Job {
     pub script: String,
 }
 
+/// What a job left behind.
+#[derive(Clone, Debug)]
+pub struct Done {
+    /// Exit status; 137 after its time limit, nothing if it was never ended.
+    pub status: Option<i32>,
+    /// What the kernel logged meanwhile.
+    pub kernel_log: String,
+}
+
 /// What a machine left behind.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Exit status of each job, in order; 137 after its time limit.
-    pub statuses: Vec<Option<i32>>,
-    /// The kernel's log.
-    pub kernel_log: String,
+    /// The jobs, in order.
+    pub jobs: Vec<Done>,
+    /// The kernel's log before the first job.
+    pub boot_log: String,
     /// What the host gave the virtual CPUs.
     pub host_time: HostTime,
 }
 
-/// How often the harness looks at the machine.
-const LOOK: Duration = Duration::from_millis(50);
+/// What a kernel that works with KVM needs at most to switch itself off.
+const PROBE_LIMIT: Duration = Duration::from_secs(10);
+
+impl Accelerator {
+    /// KVM if this kernel comes to its end with it, else the interpreter.
+    ///
+    /// # Errors
+    /// [`LabError`]; that there is no KVM is none.
+    pub fn best(kernel: &Kernel) -> Result<Self, LabError> {
+        let tcg = Self::Tcg { dilation: 1 };
+        if File::options().read(true).write(true).open("/dev/kvm").is_err() {
+            return Ok(tcg);
+        }
+        let probe = Machine {
+            cpus: 1,
+            threads_per_core: 1,
+            memory_mib: 512,
+            accelerator: Self::Kvm,
+            job_limit: PROBE_LIMIT,
+            limit: PROBE_LIMIT,
+        };
+        let results = tempfile::tempdir().map_err(at(Path::new("a folder for a machine")))?;
+        match probe.run(kernel, &[], results.path()) {
+            Ok(_) => Ok(Self::Kvm),
+            Err(LabError::Unfinished { .. }) => Ok(tcg),
+            Err(other) => Err(other),
+        }
+    }
+
+    fn dilation(self) -> u32 {
+        match self {
+            Self::Kvm => 1,
+            Self::Tcg { dilation } => dilation,
+        }
+    }
+}
 
 impl Machine {
     /// Boots the kernel and runs the jobs, one after the other. `results` gets a folder for each,
-    /// with `stdout`, `stderr` and `status`, and `kernel.log` and `console.log`.
+    /// with `stdout`, `stderr`, `status` and `kernel.log`, and beside them `boot.log` and
+    /// `console.log`. Programs that the caller puts into its folder `bin` are found there first.
     ///
     /// # Errors
     /// [`LabError`]; a job that fails or exceeds its time is none.
@@ -71,89 +128,97 @@ impl Machine {
         }
         let results = results.canonicalize().map_err(at(results))?;
         let console = results.join("console.log");
-        let mut command = self.command(kernel, &initramfs, &results, &console)?;
-        if self.dilation > 1 {
+        let folders = [
+            Folder { tag: "host", path: Path::new("/"), is_read_only: true },
+            Folder { tag: "result", path: &results, is_read_only: false },
+        ];
+        let shares = kernel.share().share(&folders, self.memory_mib, room.path())?;
+        let mut command = self.command(kernel, &initramfs, &console)?;
+        command.args(&shares.arguments);
+        if self.accelerator.dilation() > 1 {
             let library = compile_dilation(room.path())?;
             command.env("LD_PRELOAD", library);
-            command.env("EVENKEEL_DILATION", self.dilation.to_string());
+            command.env("EVENKEEL_DILATION", self.accelerator.dilation().to_string());
         }
         let said = room.path().join("said");
         command.stderr(File::create(&said).map_err(at(&said))?);
-        let child = command.spawn().map_err(|source| not_started("setpriv", source))?;
-        let (status, host_time) = Watched(child).wait(self.limit)?;
+        let mut host_time = HostTime::default();
+        let status = child::start(&mut command)?.wait(self.limit, |pid| {
+            // The threads of a machine that ends go one by one.
+            host_time = HostTime::of(pid)
+                .filter(|now| now.ran >= host_time.ran && now.waited >= host_time.waited)
+                .unwrap_or(host_time);
+        })?;
         let unfinished = |why| LabError::Unfinished { why, console: console.clone() };
         let status = status.ok_or_else(|| unfinished("exceeded its time limit".into()))?;
-        let log = results.join("kernel.log");
-        if !status.success() || !log.exists() {
+        let boot_log = results.join("boot.log");
+        if !status.success() || !boot_log.exists() {
             let said = fs::read_to_string(&said).unwrap_or_default();
             return Err(unfinished(format!("ended early ({status}) {}", said.trim())));
         }
-        let kernel_log = String::from_utf8_lossy(&fs::read(&log).map_err(at(&log))?).into_owned();
-        let status_of = |job: &Job| {
-            let status = fs::read_to_string(results.join(&job.name).join("status")).ok()?;
-            status.trim().parse().ok()
-        };
-        Ok(Run { statuses: jobs.iter().map(status_of).collect(), kernel_log, host_time })
+        let jobs = jobs.iter().map(|job| done(&results.join(&job.name))).collect();
+        Ok(Run { jobs, boot_log: text(&boot_log), host_time })
     }
 
     fn command(
         &self,
         kernel: &Kernel,
         initramfs: &Path,
-        results: &Path,
         console: &Path,
     ) -> Result<Command, LabError> {
-        // QEMU goes when the thread that started it goes, however that ends.
-        let mut command = Command::new("setpriv");
-        command.args([
-            "--pdeathsig",
-            "KILL",
-            "qemu-system-x86_64",
-            "-name",
-            "lab,debug-threads=on",
-        ]);
-        command.args(["-accel", "tcg,thread=multi", "-cpu", "max", "-machine", "q35"]);
+        let mut command = Command::new("qemu-system-x86_64");
+        let accelerator = match self.accelerator {
+            Accelerator::Kvm => "kvm",
+            Accelerator::Tcg { .. } => "tcg,thread=multi",
+        };
+        command.args(["-accel", accelerator, "-cpu", "max", "-machine", "q35"]);
+        command.args(["-name", "lab,debug-threads=on"]);
         command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
-        command.args(["-smp", &self.cpus.to_string(), "-m", &self.memory_mib.to_string()]);
+        let (cpus, threads) = (self.cpus, self.threads_per_core);
+        let cores = cpus / threads;
+        command.args(["-smp", &format!("{cpus},sockets=1,cores={cores},threads={threads}")]);
+        command.args(["-m", &self.memory_mib.to_string()]);
         command.arg("-serial").arg(option("file:", console));
         command.arg("-kernel").arg(kernel.image()).arg("-initrd").arg(initramfs);
-        command.args(["-append", &self.kernel_command_line(Tsc::calibrate()?.hz() / 1000)]);
-        for (tag, path, more) in
-            [("host", Path::new("/"), ",readonly=on,multidevs=remap"), ("result", results, "")]
-        {
-            let mut share = option(&format!("local,id={tag},security_model=none,path="), path);
-            share.push(more);
-            command.arg("-fsdev").arg(share);
-            command.args(["-device", &format!("virtio-9p-pci,fsdev={tag},mount_tag={tag}")]);
+        let share = kernel.share().name();
+        let mut line = format!(
+            "console=ttyS0 quiet panic=-1 mitigations=off nokaslr share={share} limit={}",
+            self.job_limit.as_secs()
+        );
+        if self.accelerator != Accelerator::Kvm {
+            line += &self.clock_of_the_host(Tsc::calibrate()?.hz() / 1000);
         }
+        command.arg("-append").arg(line);
         command.stdin(Stdio::null()).stdout(Stdio::null());
         Ok(command)
     }
 
-    /// The kernel takes the host's time-stamp counter for its clock: QEMU hands it through, and
-    /// what a kernel measures here is wrong by factors. `no_timer_check`: its test of the timer
-    /// waits for so many ticks of that counter.
-    fn kernel_command_line(&self, tsc_khz: u64) -> String {
-        let tsc_khz = tsc_khz * u64::from(self.dilation);
-        let limit = self.job_limit.as_secs();
-        format!(
-            "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable no_timer_check \
-             tsc_early_khz={tsc_khz} limit={limit}"
-        )
+    /// The kernel takes the host's time-stamp counter for its clock: the interpreter hands it
+    /// through, and what a kernel measures there is wrong by factors. `no_timer_check`: its test of
+    /// the timer waits for so many ticks of that counter.
+    fn clock_of_the_host(&self, tsc_khz: u64) -> String {
+        let tsc_khz = tsc_khz * u64::from(self.accelerator.dilation());
+        format!(" tsc=reliable no_timer_check tsc_early_khz={tsc_khz}")
     }
 }
 
-/// A path within an option of QEMU, where a comma is written twice.
-fn option(begin: &str, path: &Path) -> OsString {
-    let mut option = OsString::from(begin);
-    option.push(path.to_string_lossy().replace(',', ",,"));
-    option
+fn done(folder: &Path) -> Done {
+    let status = text(&folder.join("status")).trim().parse().ok();
+    Done { status, kernel_log: text(&folder.join("kernel.log")) }
+}
+
+/// What a file of the guest says; nothing if it never came to it.
+fn text(path: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
 }
 
 fn write_initramfs(kernel: &Kernel, jobs: &[Job], path: &Path) -> Result<(), LabError> {
     let busybox = kernel.busybox();
     let busybox = fs::read(&busybox).map_err(at(&busybox))?;
-    let modules = modules::needed(&kernel.modules())?;
+    let modules = match kernel.share() {
+        Kind::NineP => modules::needed(&kernel.modules())?,
+        Kind::Virtiofs => Vec::new(),
+    };
     let jobs: Vec<_> = jobs.iter().map(|job| (job.name.clone(), job.script.clone())).collect();
     let mut file = BufWriter::new(File::create(path).map_err(at(path))?);
     initramfs::write(&mut file, &busybox, &modules, &jobs).map_err(at(path))?;
@@ -171,36 +236,6 @@ fn compile_dilation(folder: &Path) -> Result<PathBuf, LabError> {
     Ok(library)
 }
 
-/// A process that does not outlive this value.
-struct Watched(Child);
-
-impl Watched {
-    /// Waits for its end; no status if that did not come in time.
-    fn wait(mut self, limit: Duration) -> Result<(Option<ExitStatus>, HostTime), LabError> {
-        let start = Instant::now();
-        let mut host_time = HostTime::default();
-        loop {
-            let ended = self.0.try_wait().map_err(at(Path::new("qemu-system-x86_64")))?;
-            if ended.is_some() || start.elapsed() > limit {
-                return Ok((ended, host_time));
-            }
-            // The threads of a machine that ends go one by one.
-            host_time = HostTime::of(self.0.id())
-                .filter(|now| now.ran >= host_time.ran && now.waited >= host_time.waited)
-                .unwrap_or(host_time);
-            sleep(LOOK);
-        }
-    }
-}
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,26 +244,13 @@ mod tests {
     fn a_dilated_machine_is_told_a_faster_counter() {
         let machine = Machine {
             cpus: 2,
+            threads_per_core: 1,
             memory_mib: 512,
-            dilation: 20,
+            accelerator: Accelerator::Tcg { dilation: 20 },
             job_limit: Duration::from_secs(7),
             limit: Duration::from_secs(60),
         };
-        let line = machine.kernel_command_line(2_600_000);
-        assert!(line.contains("tsc_early_khz=52000000") && line.ends_with("limit=7"));
-    }
-
-    #[test]
-    fn commas_of_paths_do_not_end_an_option() {
-        assert_eq!(option("file:", Path::new("/a,b")), "file:/a,,b");
-    }
-
-    #[test]
-    fn a_process_beyond_its_limit_is_ended() {
-        let child = Command::new("sleep").arg("60").spawn().unwrap();
-        let pid = child.id();
-        let (status, _) = Watched(child).wait(Duration::from_millis(1)).unwrap();
-        assert_eq!(status, None);
-        assert!(!Path::new(&format!("/proc/{pid}")).exists());
+        let words = machine.clock_of_the_host(2_600_000);
+        assert!(words.contains("tsc_early_khz=52000000"), "{words}");
     }
 }

@@ -5,21 +5,24 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
-use lab::{Job, Kernel, Machine};
+use lab::{Accelerator, Job, Kernel, Machine};
 
 /// Runs one command under a stock kernel of Debian, as root of a virtual machine.
 #[derive(Parser)]
 #[command(name = "lab")]
 struct Args {
-    /// Kernel: 5.10, 6.1, 6.12 or PACKAGE/SUITE.
+    /// Kernel: 5.10, 6.1, 6.12, 6.18, 6.19, 7.0, sid or PACKAGE/SUITE.
     #[arg(long, default_value = "6.1")]
     kernel: String,
     /// Virtual CPUs.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
     cpus: u32,
-    /// Seconds of this machine in a second of the virtual one.
+    /// Of these, how many are siblings on a core.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
+    threads: u32,
+    /// Seconds of this machine in a second of the virtual one; 1 with KVM, where that works.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     dilation: u32,
     /// Seconds of this machine after which the virtual one is ended.
@@ -45,14 +48,20 @@ fn main() -> ExitCode {
 /// The exit status of the command.
 fn run(args: &Args) -> Result<u8> {
     let limit = Duration::from_secs(args.limit);
+    ensure!(args.cpus.is_multiple_of(args.threads), "--cpus: expected a multiple of --threads");
+    let kernel = Kernel::get(&args.kernel, &lab::cache())?;
+    let accelerator = match args.dilation {
+        1 => Accelerator::best(&kernel)?,
+        dilation => Accelerator::Tcg { dilation },
+    };
     let machine = Machine {
         cpus: args.cpus,
+        threads_per_core: args.threads,
         memory_mib: 4096,
-        dilation: args.dilation,
+        accelerator,
         job_limit: limit,
         limit,
     };
-    let kernel = Kernel::get(&args.kernel, &lab::cache())?;
     let job = Job { name: "command".into(), script: format!("#!/bin/sh\n{}\n", args.command) };
     let room = tempfile::tempdir()?;
     let results = args.results.as_deref().unwrap_or(room.path());
@@ -63,10 +72,12 @@ fn run(args: &Args) -> Result<u8> {
     };
     print!("{}", String::from_utf8_lossy(&said("stdout")?));
     eprint!("{}", String::from_utf8_lossy(&said("stderr")?));
-    for complaint in lab::complaints(&run.kernel_log) {
+    let done = &run.jobs[0];
+    for complaint in lab::complaints(&run.boot_log).iter().chain(&lab::complaints(&done.kernel_log))
+    {
         eprintln!("lab: the kernel says: {complaint}");
     }
     let (ran, waited) = (run.host_time.ran.as_secs_f64(), run.host_time.waited.as_secs_f64());
     eprintln!("lab: {}; its CPUs ran {ran:.1} s and waited {waited:.1} s", kernel.release);
-    Ok(run.statuses[0].and_then(|status| status.try_into().ok()).unwrap_or(u8::MAX))
+    Ok(done.status.and_then(|status| status.try_into().ok()).unwrap_or(u8::MAX))
 }

@@ -9,6 +9,12 @@ use crate::error::{LabError, at, finish};
 /// Drivers that the machine boots with: its folders, and a root that can be written to.
 const NEEDED: [&str; 4] = ["virtio_pci", "9pnet_virtio", "9p", "overlay"];
 
+/// Whether a kernel of these modules can mount a folder by 9p.
+pub(crate) fn have_9p(folder: &Path) -> bool {
+    let mut files = HashMap::new();
+    find(folder, &mut files).is_ok() && files.contains_key("9p")
+}
+
 /// The needed modules, each after those it needs itself; what is built in needs none.
 pub(crate) fn needed(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, LabError> {
     let mut files = HashMap::new();

@@ -9,11 +9,22 @@ use std::process::Command;
 
 use crate::error::{LabError, at, finish};
 
-/// Kernels that have a short name, and the release of Debian they are in.
-const KNOWN: [(&str, &str); 3] = [("5.10", "bullseye"), ("6.1", "bookworm"), ("6.12", "trixie")];
+/// Kernels that have a short name, by package and suite.
+const KNOWN: [(&str, &str, &str); 7] = [
+    ("5.10", "linux-image-amd64", "bullseye"),
+    ("6.1", "linux-image-amd64", "bookworm"),
+    ("6.12", "linux-image-amd64", "trixie"),
+    // The small ones for clouds, which have sched_ext.
+    ("6.18", "linux-image-6.18.15+deb13-cloud-amd64", "trixie-backports"),
+    ("6.19", "linux-image-6.19.14+deb13-cloud-amd64", "trixie-backports"),
+    ("7.0", "linux-image-7.0.13+deb13-cloud-amd64", "trixie-backports"),
+    ("sid", "linux-image-cloud-amd64", "sid"),
+];
+/// Releases of Debian, which have security updates of their own.
+const RELEASES: [&str; 3] = ["bullseye", "bookworm", "trixie"];
 /// What a kernel can be asked for as.
-pub(crate) const EXPECTED: &str = "5.10, 6.1, 6.12, or PACKAGE/SUITE as in \
-                                   linux-image-6.12.107+deb12-amd64-unsigned/bookworm-backports";
+pub(crate) const EXPECTED: &str = "5.10, 6.1, 6.12, 6.18, 6.19, 7.0, sid, or PACKAGE/SUITE as in \
+                                   linux-image-7.0.13+deb13-cloud-amd64/trixie-backports";
 /// Keys that Debian signs with, where the system does not trust them anyway.
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
@@ -27,8 +38,8 @@ pub(crate) struct Wanted {
 impl Wanted {
     /// By the short name of a kernel, or as PACKAGE/SUITE.
     pub(crate) fn parse(name: &str) -> Result<Self, LabError> {
-        if let Some((_, suite)) = KNOWN.iter().find(|(known, _)| *known == name) {
-            return Ok(Self { package: "linux-image-amd64".into(), suite: (*suite).into() });
+        if let Some((_, package, suite)) = KNOWN.iter().find(|(known, ..)| *known == name) {
+            return Ok(Self { package: (*package).into(), suite: (*suite).into() });
         }
         let is_word = |word: &str| {
             word.starts_with(|c: char| c.is_ascii_lowercase())
@@ -85,12 +96,20 @@ impl Apt {
         command
     }
 
-    /// The package that holds the kernel: what a metapackage depends on, else itself.
+    /// The package that holds the kernel: where a metapackage leads, else itself. Since 6.19 the
+    /// kernel of an image is in a package of its own, which names no further one.
     pub(crate) fn real(&self, package: &str) -> Result<String, LabError> {
-        let command = &mut self.command("apt-cache");
-        let shown = finish(command.args(["show", "--no-all-versions", package]))?;
-        let real = dependency(&String::from_utf8_lossy(&shown.stdout), "linux-image-");
-        Ok(real.unwrap_or_else(|| package.to_owned()))
+        let mut package = package.to_owned();
+        loop {
+            let command = &mut self.command("apt-cache");
+            let shown = finish(command.args(["show", "--no-all-versions", &package]))?;
+            let shown = String::from_utf8_lossy(&shown.stdout);
+            let next = dependency(&shown, "linux-binary-");
+            match next.or_else(|| dependency(&shown, "linux-image-")) {
+                Some(next) if next != package => package = next,
+                _ => return Ok(package),
+            }
+        }
     }
 
     /// Downloads a package and unpacks it into the folder.
@@ -124,9 +143,11 @@ fn sources(targets: &str, suite: &str) -> String {
     let line = |site: &str, suite: &str| format!("deb {keys}{site} {suite} main\n");
     let Some(site) = site_of("Debian") else { return String::new() };
     let mut sources = line(site, suite);
-    // Only the releases themselves have updates of their own.
+    if let Some(release) = suite.strip_suffix("-backports") {
+        sources += &line(site, release);
+    }
     if let Some(security) = site_of("Debian-Security")
-        && KNOWN.iter().any(|(_, release)| *release == suite)
+        && RELEASES.contains(&suite)
     {
         sources += &line(security, &format!("{suite}-security"));
     }
@@ -187,6 +208,8 @@ mod tests {
         assert!(lines[0].ends_with("http://mirror/debian bookworm main"));
         assert!(lines[1].ends_with("http://mirror/security bookworm-security main"));
         assert_eq!(sources(targets, "sid").lines().count(), 1);
+        let backports = sources(targets, "trixie-backports");
+        assert!(backports.ends_with("http://mirror/debian trixie main\n"), "{backports}");
         assert_eq!(sources("Ubuntu http://mirror/ubuntu\n", "bookworm"), "");
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lab::{Job, Kernel, LabError, Machine};
+use lab::{Accelerator, Job, Kernel, LabError, Machine};
 
 /// Set for the process that is to be killed: its folder.
 const FOLDER: &str = "EVENKEEL_LAB_TEST_FOLDER";
@@ -14,10 +14,11 @@ const FOLDER: &str = "EVENKEEL_LAB_TEST_FOLDER";
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A cache with a kernel that only loops: a jump to itself where a kernel's setup begins
-/// (Documentation/arch/x86/boot.rst).
+/// (Documentation/arch/x86/boot.rst). It has no modules, so its folders are shared by daemons.
 fn endless_kernel(cache: &Path) -> Kernel {
     let folder = cache.join("6.1");
-    fs::create_dir_all(folder.join("lib/modules/endless")).unwrap();
+    fs::create_dir_all(folder.join("boot")).unwrap();
+    fs::write(folder.join("boot/vmlinuz-endless"), "").unwrap();
     fs::create_dir_all(folder.join("bin")).unwrap();
     fs::write(folder.join("bin/busybox"), "").unwrap();
     let mut image = vec![0u8; 16 << 10];
@@ -29,18 +30,28 @@ fn endless_kernel(cache: &Path) -> Kernel {
 }
 
 fn run(folder: &Path, limit: Duration) -> Result<lab::Run, LabError> {
-    let machine = Machine { cpus: 1, memory_mib: 64, dilation: 1, job_limit: PATIENCE, limit };
+    let machine = Machine {
+        cpus: 1,
+        threads_per_core: 1,
+        memory_mib: 64,
+        accelerator: Accelerator::Tcg { dilation: 1 },
+        job_limit: PATIENCE,
+        limit,
+    };
     let job = Job { name: "never".into(), script: "#!/bin/sh\n".into() };
     machine.run(&endless_kernel(&folder.join("cache")), &[job], &folder.join("results"))
 }
 
-/// Processes whose arguments name the folder.
+/// Machines, and daemons of the folders that they share, whose arguments name the folder.
 fn processes_of(folder: &Path) -> Vec<PathBuf> {
     let folder = folder.to_str().unwrap();
     let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok).map(|entry| entry.path());
     let names_it = |process: &PathBuf| {
         let arguments = fs::read(process.join("cmdline")).unwrap_or_default();
-        arguments.starts_with(b"qemu") && String::from_utf8_lossy(&arguments).contains(folder)
+        let arguments = String::from_utf8_lossy(&arguments);
+        let program = arguments.split('\0').next().unwrap_or_default();
+        ["qemu-system-x86_64", "virtiofsd"].iter().any(|name| program.ends_with(name))
+            && arguments.contains(folder)
     };
     processes.filter(names_it).collect()
 }
@@ -75,7 +86,8 @@ fn a_machine_goes_with_a_harness_that_is_killed() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    wait_until("the machine starts", || !processes_of(folder.path()).is_empty());
+    // One daemon names the folder: the other serves the root.
+    wait_until("the machine starts", || processes_of(folder.path()).len() == 2);
     assert_eq!(harness.try_wait().unwrap(), None, "the harness waits for the machine");
     harness.kill().unwrap();
     harness.wait().unwrap();

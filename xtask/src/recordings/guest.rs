@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use lab::{Job, Kernel, Machine};
+use lab::{Accelerator, Job, Kernel, Machine};
 
 use super::works::Work;
 
@@ -35,14 +35,16 @@ pub fn record(
     let machine = Machine {
         cpus: 2,
         memory_mib: 4096,
-        dilation,
+        threads_per_core: 1,
+        accelerator: Accelerator::Tcg { dilation },
         job_limit: JOB_LIMIT,
         limit: BOOT_LIMIT + JOB_LIMIT * dilation,
     };
     let job = Job { name: work.name.to_owned(), script: script(work, evenkeel) };
     let results = tempfile::tempdir()?;
     let run = machine.run(kernel, &[job], results.path())?;
-    let complaints = lab::complaints(&run.kernel_log);
+    let mut complaints = lab::complaints(&run.boot_log);
+    complaints.extend(lab::complaints(&run.jobs[0].kernel_log));
     ensure!(complaints.is_empty(), "the kernel complained: {}", complaints[0]);
     let made = results.path().join(work.name);
     let said = fs::read_to_string(made.join("stderr")).unwrap_or_default();
