@@ -41,19 +41,29 @@ COMPLETIONS = bash-completion/completions/evenkeel zsh/site-functions/_evenkeel 
 build:
 	@scripts/setup.sh build
 	@cargo build --release --locked -p evenkeel
+	@touch $(EVENKEEL)
 
-$(EVENKEEL):
-	@$(MAKE) --no-print-directory build
+# Whose checkout it is, builds; `sudo make install` must not leave root's files in it, nor need a
+# compiler of root's, and so it takes what was built if nothing is newer.
+SOURCES = Cargo.toml Cargo.lock */Cargo.toml */build.rs */src */include */tables */files
+.PHONY: built
+built:
+	@if [ -O . ]; then $(MAKE) --no-print-directory build; \
+	elif [ ! -e $(EVENKEEL) ]; then \
+		echo 'make: nothing is built yet; run `make build` first, without sudo' >&2; exit 1; \
+	elif [ -n "$$(find $(SOURCES) -type f -newer $(EVENKEEL) | head -n 1)" ]; then \
+		echo 'make: what is built is older than the sources; run `make build`, without sudo' >&2; \
+		exit 1; \
+	fi
 
-# Installs what stands at $(EVENKEEL), so that root need not have a compiler.
 .PHONY: install
-install: $(EVENKEEL)
+install: built
 	@install -D -m 755 $(EVENKEEL) $(DESTDIR)$(PREFIX)/bin/evenkeel
 	@$(EVENKEEL) generate man $(SHARE)/man/man1
 	@$(EVENKEEL) generate completions bash -o $(SHARE)/$(word 1,$(COMPLETIONS))
 	@$(EVENKEEL) generate completions zsh -o $(SHARE)/$(word 2,$(COMPLETIONS))
 	@$(EVENKEEL) generate completions fish -o $(SHARE)/$(word 3,$(COMPLETIONS))
-	@echo 'installed $(DESTDIR)$(PREFIX)/bin/evenkeel; `man evenkeel` explains it'
+	@echo "installed $(DESTDIR)$(PREFIX)/bin/evenkeel: $$($(EVENKEEL) --version)"
 
 .PHONY: uninstall
 uninstall:
@@ -61,7 +71,7 @@ uninstall:
 		$(SHARE)/man/man1/evenkeel-*.1 $(addprefix $(SHARE)/,$(COMPLETIONS))
 
 .PHONY: deb
-deb: $(EVENKEEL)
+deb: built
 	@scripts/deb.sh
 
 .PHONY: clean

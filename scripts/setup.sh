@@ -14,7 +14,8 @@ PATH="$HOME/.cargo/bin:$PATH"
 export PATH
 
 rust_pinned=$(sed -n 's/^channel = "\(.*\)"$/\1/p' rust-toolchain.toml)
-installer="curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs"
+# What https://sh.rustup.rs leads to, on the host that the toolchain comes from too.
+installer="curl --proto '=https' --tlsv1.2 -sSf https://static.rust-lang.org/rustup/rustup-init.sh"
 
 say() {
     printf 'setup: %s\n' "$*"
@@ -115,6 +116,7 @@ find_missing_for_demo() {
 find_missing_for_build() {
     find_missing_for_demo
     clang_works || lack clang
+    has pkg-config || lack pkg-config
     has_header libelf.h || lack libelf-dev
     has_header zlib.h || lack zlib1g-dev
 }
@@ -122,7 +124,6 @@ find_missing_for_build() {
 find_missing_for_test() {
     find_missing_for_build
     python_works || lack python3-minimal libpython3-stdlib
-    clang_works || lack clang
     has zstd || lack zstd
     has trace-cmd || lack trace-cmd
     has qemu-system-x86_64 || lack qemu-system-x86
