@@ -82,7 +82,10 @@ pub fn run(args: Args) -> Result<()> {
 
 fn print(json: Option<&Path>, findings: &Findings) -> Result<()> {
     let took_stdout = json.map(|path| files::write_json(path, findings)).transpose()?;
-    if took_stdout == Some(true) { Ok(()) } else { terminal::print(&table(findings)) }
+    if took_stdout == Some(true) {
+        return Ok(());
+    }
+    terminal::print(&report::fit(&table(findings), terminal::width()))
 }
 
 /// The number of the kernel's `msr` event source, if it has one.

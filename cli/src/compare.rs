@@ -5,6 +5,7 @@ mod output;
 mod recording;
 mod work;
 
+pub use execute::is_meant;
 pub use work::read_scenario;
 
 use std::path::PathBuf;

@@ -7,7 +7,7 @@ use scenarios::{Case, MachineDefaults, Scenario};
 use serde::Serialize;
 use simulator::Outcome;
 
-use crate::compare::read_scenario;
+use crate::compare::{is_meant, read_scenario};
 use crate::run_options::RunOptions;
 use crate::{files, machine, terminal};
 
@@ -179,7 +179,7 @@ fn case(scenario: &Scenario, program: Option<&str>, background: Option<&str>) ->
 }
 
 fn position(flag: &str, names: &[&str], name: &str) -> Result<usize> {
-    match names.iter().position(|known| *known == name) {
+    match names.iter().position(|known| is_meant(name, known)) {
         Some(index) => Ok(index),
         None => bail!("{flag}: {name:?} is not one of {}", names.join(", ")),
     }

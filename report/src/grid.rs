@@ -134,14 +134,28 @@ fn shorten(text: &str, width: usize) -> String {
 
 /// Breaks a text between words, but not between a number and its `%`.
 pub(crate) fn wrap(text: &str, width: usize) -> String {
-    let mut lines = String::new();
-    let mut used = 0;
-    let joined = text.replace(" %", "\u{a0}%");
-    for word in joined.split(' ') {
-        if used > 0 && used + 1 + word.width() > width {
+    broken(text, width, 0)
+}
+
+/// Breaks the lines of a text that are longer than `width` columns between words; what does not fit
+/// follows two columns further in.
+#[must_use]
+pub fn fit(text: &str, width: usize) -> String {
+    text.lines().map(|line| broken(line, width, 2)).collect()
+}
+
+fn broken(text: &str, width: usize, further: usize) -> String {
+    let words = text.trim_start_matches(' ');
+    let indent = text.len() - words.len();
+    let mut lines = " ".repeat(indent);
+    let mut used = indent;
+    for (index, word) in words.replace(" %", "\u{a0}%").split(' ').enumerate() {
+        if index > 0 && used + 1 + word.width() > width {
+            lines.truncate(lines.trim_end_matches(' ').len());
             lines.push('\n');
-            used = 0;
-        } else if used > 0 {
+            used = indent + further;
+            lines.push_str(&" ".repeat(used));
+        } else if index > 0 {
             lines.push(' ');
             used += 1;
         }
@@ -197,5 +211,11 @@ mod tests {
         assert_eq!(shorten("abcdef", 4), "abc…");
         assert_eq!(wrap("aa bb cc", 5), "aa bb\ncc\n");
         assert_eq!(wrap("aa 7 %", 5), "aa\n7 %\n");
+    }
+
+    #[test]
+    fn lines_that_are_too_long_go_on_further_in() {
+        assert_eq!(fit("  one two three\n  a   b\n\n", 10), "  one two\n    three\n  a   b\n\n");
+        assert_eq!(fit("a-very-long-word b", 5), "a-very-long-word\n  b\n");
     }
 }

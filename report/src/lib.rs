@@ -25,6 +25,7 @@ mod words;
 pub use claims::{Claimed, Published};
 pub use compare::compare;
 pub use comparison::{Comparison, CostTable, LossEntry, Parameter, Run, SCHEMA, Task, WakeLatency};
+pub use grid::fit;
 pub use page::{Gantt, bars_svg, machine_page, page};
 pub use reality::{
     Figure, RealityError, Row, Validation, Verdict, against_recording, reality_table,
@@ -33,3 +34,4 @@ pub use rows::csv;
 pub use sample::{Replicates, ReportError, Sample, Setup};
 pub use summary::history_summary;
 pub use table::table;
+pub use words::variant;

@@ -105,10 +105,24 @@ fn sentence(comparison: &Comparison, finding: &Finding) -> String {
             let rest = tenths(best.isolation_slowdown_pct);
             text += &format!("; {} leaves {rest} %.", clean(&best.scheduler));
         }
-        Some(best) => text += &format!("; {} leaves no less.", clean(&best.scheduler)),
+        Some(best) => {
+            text += &format!("; {} leaves no less", clean(&best.scheduler));
+            text += if nobody_waits(best) { NOTHING_TO_GIVE } else { "." };
+        }
         None => text.push('.'),
     }
     text
+}
+
+const NOTHING_TO_GIVE: &str =
+    ": nobody waits for a CPU, and so time that is given back is of no use to anybody.";
+
+/// Whether the judged applications have a CPU whenever they want one, but for a hundredth of the
+/// time that they run (our choice).
+fn nobody_waits(run: &Run) -> bool {
+    const WAITED_MAX: f64 = 0.01;
+    let sum = |of: fn(&Task) -> f64| run.judged().map(of).sum::<f64>();
+    sum(|task| task.waited_s) < WAITED_MAX * sum(|task| task.cpu_time_s)
 }
 
 /// Who is in the background, and as what, and whether they are several; the mix itself where

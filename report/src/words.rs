@@ -123,7 +123,8 @@ pub(crate) fn short_count(value: f64) -> String {
 }
 
 /// The usual spelling of a variant of the background; any other name as it is.
-pub(crate) fn variant(background: &str) -> String {
+#[must_use]
+pub fn variant(background: &str) -> String {
     match background {
         "sse" | "sse2" | "sse4" | "avx" | "avx2" | "amx" => background.to_uppercase(),
         "avx512" => "AVX-512".to_owned(),
@@ -229,18 +230,18 @@ pub(crate) fn settings(comparison: &Comparison) -> String {
     let first = comparison.runs.first();
     let simulated_s: f64 = comparison.runs.iter().map(|run| run.simulated_s).sum();
     let fits = match comparison.replicates {
-        Replicates::Seeds => "seeds",
-        Replicates::ParameterSets => "fitted parameter sets",
+        Replicates::Seeds => "seed",
+        Replicates::ParameterSets => "fitted parameter set",
     };
     format!(
-        "{} on {}, sensors {}, seed {}, {} programs x {} {fits}, {simulated_s:.0} s simulated; \
+        "{} on {}, sensors {}, seed {}, {} x {}, {simulated_s:.0} s simulated; \
          ± is half a 95 % interval.",
         clean(&comparison.scenario),
         clean(&comparison.cpu),
         clean(&comparison.sensors),
         comparison.seed,
-        first.map_or(0, |run| run.programs),
-        first.map_or(0, |run| run.replicates),
+        counted(first.map_or(0, |run| run.programs), "program"),
+        counted(first.map_or(0, |run| run.replicates), fits),
     )
 }
 

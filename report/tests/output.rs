@@ -137,6 +137,28 @@ fn hostile_names_send_nothing_to_the_terminal() {
 }
 
 #[test]
+fn where_nobody_waits_it_says_that_no_scheduler_helps() {
+    let waiting = |share: u64| {
+        let mut samples = synthetic::samples(2);
+        samples.retain(|sample| ["fair", "fair-isolation"].contains(&sample.scheduler.as_str()));
+        for sample in &mut samples {
+            // So that the one that compensates is the worse one.
+            sample.scheduler = match sample.scheduler.as_str() {
+                "fair" => "fair-isolation".to_owned(),
+                _ => "fair".to_owned(),
+            };
+            for task in &mut sample.outcome.tasks {
+                task.waited_ns = task.cpu_time_ns / 100 * share;
+            }
+        }
+        let comparison = report::compare(synthetic::setup(), samples).unwrap();
+        report::table(&comparison, 1000, false)
+    };
+    assert!(waiting(0).contains("fair-isolation leaves no less: nobody waits for a CPU"));
+    assert!(waiting(2).contains("fair-isolation leaves no less."));
+}
+
+#[test]
 fn csv_survives_quotes_commas_and_line_breaks() {
     let text = report::csv(&hostile()).unwrap();
     let mut reader = csv::Reader::from_reader(text.as_bytes());

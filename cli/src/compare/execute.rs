@@ -41,20 +41,26 @@ impl Choice<'_> {
         let backgrounds = cases.iter().map(|case| work.background(case.background).0);
         known("--background", self.backgrounds, backgrounds)?;
         known("--program", self.programs, cases.iter().filter_map(|&case| work.program(case)))?;
+        let are_meant = |names: &[String], name: &str| {
+            names.is_empty() || names.iter().any(|wanted| is_meant(wanted, name))
+        };
         let wanted = |case: &Case| {
             let (background, is_control) = work.background(case.background);
-            let program = work.program(*case);
-            (self.backgrounds.is_empty() || is_control || self.backgrounds.contains(&background))
-                && program
-                    .is_none_or(|name| self.programs.is_empty() || self.programs.contains(&name))
+            (is_control || are_meant(self.backgrounds, &background))
+                && work.program(*case).is_none_or(|name| are_meant(self.programs, &name))
         };
         Ok(cases.into_iter().filter(wanted).collect())
     }
 }
 
+/// Whether a background or program is meant: by its name, or as tables spell it.
+pub fn is_meant(wanted: &str, name: &str) -> bool {
+    wanted == name || wanted == report::variant(name)
+}
+
 fn known(flag: &str, wanted: &[String], names: impl Iterator<Item = String>) -> Result<()> {
     let names: BTreeSet<String> = names.collect();
-    match wanted.iter().find(|name| !names.contains(*name)) {
+    match wanted.iter().find(|wanted| !names.iter().any(|name| is_meant(wanted, name))) {
         None => Ok(()),
         Some(name) => {
             let names: Vec<String> = names.into_iter().collect();

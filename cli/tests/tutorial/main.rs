@@ -126,9 +126,12 @@ impl Reader {
 fn characterized(cpu: &str) -> String {
     const SECONDS: f64 = 12.0;
     const SEED: u64 = 1;
+    /// What the command takes where it does not print on a terminal.
+    const COLUMNS: usize = 120;
     let model = CpuTable::by_name(cpu).unwrap().model(TurboMode::On).unwrap();
     let mut machine = Modelled::new(model, Noise::BUSY, SEED);
-    silicon::table(&silicon::characterize(&mut machine, SECONDS, SEED, &mut |_| {}))
+    let findings = silicon::characterize(&mut machine, SECONDS, SEED, &mut |_| {});
+    report::fit(&silicon::table(&findings), COLUMNS)
 }
 
 /// The output with `[..]` and `...` where the page has them, if the rest is the same.

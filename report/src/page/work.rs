@@ -128,7 +128,11 @@ const DEFINITIONS: [(&str, &str); 8] = [
     ("CPU time", "CPU time over that with the control background, minus one."),
     ("unfairness", "Largest over smallest slowdown of the applications that run together."),
     ("Jain", "Jain's index of their normalised progress: 1 when all are slowed alike."),
-    ("repaid", "Share of the lost CPU time that the scheduler refunded to its victims."),
+    (
+        "repaid",
+        "Share of the lost CPU time that the scheduler refunded to its victims. A refund is an \
+      earlier turn, and so it helps only those who wait for a CPU.",
+    ),
     (
         "calibrated, predicted",
         "Calibrated: parameters were fitted to the published figure. \

@@ -61,7 +61,7 @@ impl Counter {
         };
         match libc::c_int::try_from(descriptor) {
             Ok(descriptor) if descriptor >= 0 => Ok(Self(descriptor)),
-            _ => Err(std::io::Error::last_os_error().to_string()),
+            _ => Err(refusal(&std::io::Error::last_os_error())),
         }
     }
 
@@ -70,6 +70,20 @@ impl Counter {
         // SAFETY: the kernel writes at most the size given to the address given.
         unsafe { libc::read(self.0, (&raw mut count).cast(), size_of::<u64>()) };
         count
+    }
+}
+
+/// What the kernel means by an error of `perf_event_open` (its manual page, section errors).
+fn refusal(error: &std::io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP | libc::ENXIO) => {
+            "this machine has none, as most virtual ones".to_owned()
+        }
+        Some(libc::EACCES | libc::EPERM) => {
+            "the kernel keeps it for privileged ones, see kernel.perf_event_paranoid".to_owned()
+        }
+        Some(libc::ENOSYS) => "this kernel has no perf events".to_owned(),
+        _ => error.to_string(),
     }
 }
 
@@ -132,4 +146,19 @@ fn run_chain(tsc: &Tsc) -> (f64, f64) {
         additions += STEPS * chain::STEP_ADDITIONS;
     }
     (additions as f64, (tsc.now() - start) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_counter_that_is_refused_says_why_in_words() {
+        for known in [libc::ENOENT, libc::EOPNOTSUPP, libc::EACCES, libc::ENOSYS] {
+            let said = refusal(&std::io::Error::from_raw_os_error(known));
+            assert!(!said.contains("os error"), "{said}");
+        }
+        let said = refusal(&std::io::Error::from_raw_os_error(libc::EMFILE));
+        assert!(said.contains("os error"), "{said}");
+    }
 }
