@@ -82,6 +82,8 @@ struct Report<'a> {
     victim: &'a str,
     culprit: &'a str,
     control: &'a str,
+    /// By what wide instructions are hidden from the control.
+    hidden_by: Option<pair::HiddenBy>,
     victim_cpu: u32,
     culprit_cpu: u32,
     block_ms: u32,
@@ -124,6 +126,7 @@ pub fn run(args: &Args) -> Result<()> {
         victim: &pair.victim_name,
         culprit: &pair.culprit_name,
         control: &pair.control_name,
+        hidden_by: pair.hidden_by,
         victim_cpu: plan.victim_cpu,
         culprit_cpu: plan.culprit_cpu,
         block_ms: args.block,

@@ -5,7 +5,7 @@ mod missing;
 use cpu_model::Class;
 use serde::Serialize;
 
-use crate::facts::{Access, Facts, SchedExt, Scheduler};
+use crate::facts::{Access, CpuidFaulting, Facts, SchedExt, Scheduler};
 
 pub use missing::rights_remedy;
 
@@ -90,6 +90,7 @@ pub fn assess(facts: &Facts) -> Report {
             wide(facts, "run AVX2", &[Class::Avx2Light, Class::Avx2Heavy]),
             wide(facts, "run AVX-512", &[Class::Avx512Light, Class::Avx512Heavy]),
             wide(facts, "run AMX", &[Class::Amx]),
+            hide(facts),
             perf(facts),
         ],
         machine: machine(facts),
@@ -236,6 +237,33 @@ fn wide(facts: &Facts, what: &'static str, classes: &[Class]) -> Ability {
         return says(Answer::Yes, "CPU and kernel allow it".to_owned());
     }
     says(Answer::No, "CPU, hypervisor or kernel do not offer it".to_owned())
+}
+
+fn hide(facts: &Facts) -> Ability {
+    let says = ability(
+        "hide wide instructions by CPUID",
+        "evenkeel trial --hide: a control for programs whose libraries have no switch",
+    );
+    match facts.cpuid_faulting {
+        CpuidFaulting::Offered => {
+            says(Answer::Yes, "CPUID can fault, and this user may follow programs".to_owned())
+        }
+        CpuidFaulting::KernelTooOld => {
+            let found = format!("CPUID can fault since Linux 4.12; this is {}", facts.kernel);
+            says(Answer::No, found).with("a newer kernel")
+        }
+        CpuidFaulting::Refused => {
+            let found = "this user may not forbid CPUID to programs and follow them".to_owned();
+            says(Answer::No, found).with(
+                "sudo sysctl kernel.yama.ptrace_scope=1; in a container, a seccomp profile that \
+                 allows ptrace and arch_prctl",
+            )
+        }
+        CpuidFaulting::Absent => {
+            let (found, remedy) = missing::cpuid_fault(facts);
+            says(Answer::No, found).with(remedy)
+        }
+    }
 }
 
 fn perf(facts: &Facts) -> Ability {

@@ -46,6 +46,21 @@ pub enum Access {
     Absent,
 }
 
+/// Whether CPUID can be made to fault in programs, so that somebody else answers it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CpuidFaulting {
+    /// It can.
+    Offered,
+    /// The kernel is older than 4.12.
+    KernelTooOld,
+    /// The kernel knows of no way to do it on this CPU (no flag `cpuid_fault`).
+    #[default]
+    Absent,
+    /// The kernel refuses it, or to follow programs, to this user.
+    Refused,
+}
+
 /// What was found on a machine. Lists are empty and options are none where nothing was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -76,6 +91,8 @@ pub struct Facts {
     pub hypervisor: Option<String>,
     /// Classes of instructions that CPU and kernel allow.
     pub classes: Vec<Class>,
+    /// Whether CPUID can be made to fault.
+    pub cpuid_faulting: CpuidFaulting,
     /// Whether the C library can use EVEX registers (AVX512VL, AVX512BW).
     pub evex: bool,
     /// Whether the TSC runs at one rate, always.

@@ -2,7 +2,7 @@
 
 use cpu_model::Class;
 use sensors::doctor::{Ability, Answer, Report, assess};
-use sensors::facts::{Access, Facts, SchedExt, Scheduler};
+use sensors::facts::{Access, CpuidFaulting, Facts, SchedExt, Scheduler};
 
 /// A virtual machine with Zen 4, Debian 12 and Linux 6.18, 2026-11-21.
 const ROOT: &str = include_str!("../fixtures/zen4-vm-root.json");
@@ -40,7 +40,7 @@ fn root_of_a_virtual_machine_can_record_but_not_count() {
         "this machine can: record schedules (yes), see register states (yes), measure frequencies \
          by counters (no), measure frequencies by APERF/MPERF (no), measure frequencies by chains \
          of additions (yes), load BPF schedulers (no), run AVX2 (yes), run AVX-512 (yes), run AMX \
-         (no), record with perf (yes)"
+         (no), hide wide instructions by CPUID (no), record with perf (yes)"
     );
     lacks(&report, "measure frequencies by counters", Answer::No, "pmu=on");
     lacks(&report, "load BPF schedulers", Answer::No, "trixie-backports");
@@ -191,4 +191,37 @@ fn the_caveat_about_the_c_library_goes_where_it_does_not_hold() {
     assert!(!warns(|facts| facts.evex = false));
     assert!(!warns(|facts| facts.glibc = Some((2, 33))));
     assert!(!warns(|facts| facts.tunables = Some("glibc.cpu.hwcaps=-AVX512VL".to_owned())));
+}
+
+#[test]
+fn cpuid_that_cannot_fault_is_laid_to_the_host_the_kernel_or_the_cpu() {
+    let what = "hide wide instructions by CPUID";
+    lacks(&assess(&facts(ROOT)), what, Answer::No, "bare metal");
+    let with = |kernel: &str, cpu: &str, hypervisor: Option<&str>, faulting| {
+        changed(|facts| {
+            facts.kernel = kernel.to_owned();
+            facts.cpu = cpu.to_owned();
+            facts.hypervisor = hypervisor.map(str::to_owned);
+            facts.cpuid_faulting = faulting;
+        })
+    };
+    let absent = CpuidFaulting::Absent;
+    let amd = "AMD EPYC 9454 48-Core Processor";
+    lacks(&with("6.12.1", amd, None, absent), what, Answer::No, "a kernel of 6.17");
+    lacks(&with("6.18.1", amd, None, absent), what, Answer::No, "Ivy Bridge");
+    lacks(
+        &with("6.12.1", "Intel Xeon", Some("kvm"), absent),
+        what,
+        Answer::No,
+        "MSR_PLATFORM_INFO",
+    );
+    let old = CpuidFaulting::KernelTooOld;
+    assert!(ability(&with("4.9.1", amd, None, old), what).found.contains("this is 4.9.1"));
+    let refused = with("6.18.1", amd, None, CpuidFaulting::Refused);
+    lacks(&refused, what, Answer::No, "kernel.yama.ptrace_scope=1");
+    let offered = with("6.18.1", amd, None, CpuidFaulting::Offered);
+    assert_eq!(
+        (ability(&offered, what).answer, &ability(&offered, what).remedy),
+        (Answer::Yes, &None)
+    );
 }

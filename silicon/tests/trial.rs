@@ -28,7 +28,11 @@ fn shell(script: &str) -> Command {
 }
 
 fn commands(wide: &str, control: &str) -> Culprit {
-    Culprit::Commands(CulpritCommands { wide: shell(wide), control: shell(control) })
+    Culprit::Commands(CulpritCommands {
+        wide: shell(wide),
+        control: shell(control),
+        emulates_cpuid: false,
+    })
 }
 
 #[test]
@@ -81,7 +85,7 @@ fn programs_that_fail_or_end_at_once_are_named() {
     let short = run(&plan(), &victim, &commands("sleep 9", "exit 0"), &tsc, |_, _| {});
     assert!(matches!(short, Err(TrialError::TooShort { .. })), "{short:?}");
     let missing = Command { words: vec!["/no/such/program".to_owned()], environment: Vec::new() };
-    let both = CulpritCommands { wide: missing.clone(), control: missing };
+    let both = CulpritCommands { wide: missing.clone(), control: missing, emulates_cpuid: false };
     let missing = run(&plan(), &victim, &Culprit::Commands(both), &tsc, |_, _| {});
     assert!(matches!(missing, Err(TrialError::Start { .. })), "{missing:?}");
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use cpu_model::Class;
-use sensors::facts::{Access, Facts, SchedExt, Scheduler};
+use sensors::facts::{Access, CpuidFaulting, Facts, SchedExt, Scheduler};
+use silicon::trial::hide::{Faulting, faulting};
 
 use super::system;
 
@@ -119,6 +120,12 @@ fn cpu_facts(facts: &mut Facts) {
         Class::Amx => has(&["amx_tile", "amx_int8"]),
     };
     facts.classes = Class::ALL.into_iter().filter(allowed).collect();
+    facts.cpuid_faulting = match faulting() {
+        Faulting::Offered => CpuidFaulting::Offered,
+        Faulting::KernelTooOld => CpuidFaulting::KernelTooOld,
+        Faulting::Absent => CpuidFaulting::Absent,
+        Faulting::Refused => CpuidFaulting::Refused,
+    };
     facts.evex = has(&["avx512vl", "avx512bw"]);
     facts.steady_tsc = has(&["constant_tsc", "nonstop_tsc"]);
     facts.hypervisor = has(&["hypervisor"]).then(hypervisor);

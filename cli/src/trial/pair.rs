@@ -4,7 +4,9 @@ use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use cpu_model::Class;
 use kernels::{Rate, Stream};
-use silicon::trial::{Command, Culprit, CulpritCommands, LIBRARY_SWITCHES, Progress, Victim};
+use serde::Serialize;
+use silicon::trial::hide::{Faulting, LIBRARY_SWITCHES, faulting};
+use silicon::trial::{Command, Culprit, CulpritCommands, Progress, Victim};
 
 /// Flags that say it.
 #[derive(Args)]
@@ -21,8 +23,9 @@ pub struct Options {
     #[arg(long, value_name = "CLASS|CMD")]
     control: Option<String>,
 
-    /// The control is the culprit's command with wide instructions hidden from glibc, OpenSSL,
-    /// oneDNN, oneMKL, OpenBLAS, NumPy, OpenJDK and .NET by their variables of the environment
+    /// The control is the culprit's command with wide instructions hidden: from glibc, OpenSSL,
+    /// oneDNN, oneMKL, OpenBLAS, NumPy, OpenJDK and .NET by their variables of the environment,
+    /// and where CPUID can fault (see evenkeel doctor) from everything that asks the CPU
     #[arg(long, conflicts_with = "control")]
     hide: bool,
 
@@ -44,6 +47,16 @@ enum ProgressName {
 /// What the control of `--hide` is called.
 const HIDDEN: &str = "the same with wide instructions hidden";
 
+/// By what wide instructions are hidden from the control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HiddenBy {
+    /// Variables that libraries listen to.
+    LibrarySwitches,
+    /// The same, and CPUID says that there are none.
+    CpuidFaultingAndLibrarySwitches,
+}
+
 /// Victim and culprit, ready to run.
 pub struct Pair {
     pub victim: Victim,
@@ -51,6 +64,8 @@ pub struct Pair {
     pub victim_name: String,
     pub culprit_name: String,
     pub control_name: String,
+    /// By what wide instructions are hidden; none: the control is another command.
+    pub hidden_by: Option<HiddenBy>,
     /// Classes of victim, culprit and control, where known.
     pub classes: Option<[Class; 3]>,
 }
@@ -84,11 +99,16 @@ impl Options {
             }
             _ => None,
         };
+        let hidden_by = self.hide.then(|| match faulting() {
+            Faulting::Offered => HiddenBy::CpuidFaultingAndLibrarySwitches,
+            _ => HiddenBy::LibrarySwitches,
+        });
         let said = self.classes.as_deref().map(said_classes).transpose()?;
         Ok(Pair {
             victim_name: victim.name(),
             culprit_name: culprit.name(),
             control_name: if self.hide { HIDDEN.to_owned() } else { control.name() },
+            hidden_by,
             classes: said.or(known),
             victim: match victim {
                 Side::Class(class) => Victim::Stream(stream("--victim", class)?),
@@ -105,7 +125,9 @@ impl Options {
                     Culprit::Streams(stream("--culprit", wide)?, stream("--control", control)?)
                 }
                 (Side::Command(wide), Side::Command(control)) => {
-                    Culprit::Commands(CulpritCommands { wide, control })
+                    let emulates_cpuid =
+                        hidden_by == Some(HiddenBy::CpuidFaultingAndLibrarySwitches);
+                    Culprit::Commands(CulpritCommands { wide, control, emulates_cpuid })
                 }
                 _ => bail!("--culprit and --control must both be classes or both be commands"),
             },

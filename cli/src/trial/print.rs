@@ -5,6 +5,7 @@ use silicon::Estimate;
 use silicon::trial::{AGREEMENT_POINTS, HALF_WIDTH_POINTS_MAX, Verdict};
 
 use super::Report;
+use super::pair::HiddenBy;
 
 /// The sentence, the table, the rule, and what it does not prove.
 pub fn text(report: &Report) -> String {
@@ -36,6 +37,15 @@ pub fn text(report: &Report) -> String {
         report.kernel,
         report.block_ms,
     ));
+    lines.extend(report.hidden_by.map(|means| {
+        let means = match means {
+            HiddenBy::CpuidFaultingAndLibrarySwitches => "CPUID faulting and library switches",
+            HiddenBy::LibrarySwitches => {
+                "library switches (CPUID cannot fault here: evenkeel doctor says why)"
+            }
+        };
+        format!("Wide instructions hidden by: {means}.")
+    }));
     if report.trial.discarded > 0 {
         lines.push(format!(
             "{} pairs were thrown away: the victim got no CPU time in one of their blocks.",

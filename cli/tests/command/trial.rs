@@ -5,6 +5,8 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::harness::Folder;
 
 /// Processes whose command line holds a text.
@@ -45,6 +47,23 @@ fn nothing_outlives_a_trial_that_was_killed() {
     trial.kill().unwrap();
     trial.wait().unwrap();
     assert!(holds_soon(|| processes_with(&mark) == 0), "{} are left", processes_with(&mark));
+}
+
+#[test]
+fn a_trial_says_by_what_wide_instructions_are_hidden() {
+    let folder = Folder::new();
+    let spin = "sh -c 'while :; do :; done'";
+    let trial = ["trial", "--culprit", spin, "--hide", "--pairs", "6", "--block", "20"];
+    let json = [&trial[..], &["--json", "found.json"]].concat();
+    let text = folder.succeed(&json);
+    let found: Value = serde_json::from_str(&folder.read("found.json")).unwrap();
+    let doctor: Value = serde_json::from_str(&folder.succeed(&["doctor", "--json", "-"])).unwrap();
+    let (by, says) = match doctor["facts"]["cpuid_faulting"] == "offered" {
+        true => ("cpuid-faulting-and-library-switches", "CPUID faulting and library switches."),
+        false => ("library-switches", "library switches (CPUID cannot fault here: "),
+    };
+    assert_eq!(found["hidden_by"], by);
+    assert!(text.contains(&format!("\nWide instructions hidden by: {says}")), "{text}");
 }
 
 #[test]

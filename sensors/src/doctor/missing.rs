@@ -47,6 +47,27 @@ pub fn kernel_remedy(facts: &Facts) -> String {
     }
 }
 
+/// Why there is no `cpuid_fault`, and what would have it.
+pub fn cpuid_fault(facts: &Facts) -> (String, &'static str) {
+    // `bsp_init_amd` of arch/x86/kernel/cpu/amd.c looks for it from 6.17 on.
+    if facts.cpu.contains("AMD") && facts.kernel_version() < (6, 17) {
+        let found = format!("Linux knows of it on AMD's CPUs since 6.17; this is {}", facts.kernel);
+        return (found, "a kernel of 6.17 or newer on Zen 4 or newer");
+    }
+    match &facts.hypervisor {
+        // `kvm_emulate_cpuid` of arch/x86/kvm/cpuid.c (6.18).
+        Some(hypervisor) => (
+            format!("{hypervisor} does not show that CPUID can fault (no flag cpuid_fault)"),
+            "ask the host to show MSR_PLATFORM_INFO, with which KVM lets CPUID fault on Intel's \
+             CPUs, or use bare metal",
+        ),
+        None => (
+            "the CPU does not let CPUID fault (no flag cpuid_fault)".to_owned(),
+            "Intel's CPUs since Ivy Bridge and AMD's since Zen 4 have it",
+        ),
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Family {
     Debian,

@@ -9,6 +9,7 @@ use kernels::{Stream, Tsc};
 use nix::sys::signal::Signal;
 
 use super::group::{Command, Group};
+use super::hide::Emulation;
 use super::{Form, TrialError};
 use crate::machine::on_cpu;
 
@@ -28,6 +29,23 @@ pub struct CulpritCommands {
     pub wide: Command,
     /// The same without.
     pub control: Command,
+    /// Both are followed and CPUID is answered for them: to the wide one as it is, to the control
+    /// without wide instructions. So both pay for being followed.
+    pub emulates_cpuid: bool,
+}
+
+impl CulpritCommands {
+    fn start(&self, form: Form, cpu: u32) -> Result<Group, TrialError> {
+        let command = match form {
+            Form::Wide => &self.wide,
+            Form::Control => &self.control,
+        };
+        if !self.emulates_cpuid {
+            return Group::start(command, cpu);
+        }
+        let emulation = Emulation { hides: form == Form::Control, stand_in: None };
+        Group::start_traced(command, cpu, emulation)
+    }
 }
 
 /// How often a stream looks whether it is to change.
@@ -83,9 +101,9 @@ pub(super) struct Programs {
 
 impl Programs {
     fn start(commands: &CulpritCommands, cpu: u32) -> Result<Self, TrialError> {
-        let wide = Group::start(&commands.wide, cpu)?;
+        let wide = commands.start(Form::Wide, cpu)?;
         wide.signal(Signal::SIGSTOP)?;
-        let control = Group::start(&commands.control, cpu)?;
+        let control = commands.start(Form::Control, cpu)?;
         Ok(Self { commands: commands.clone(), cpu, wide, control, form: Form::Control })
     }
 
@@ -116,7 +134,7 @@ impl Programs {
             let within_ms = life.as_millis().max(1);
             return Err(TrialError::TooShort { command: command.line(), within_ms });
         }
-        *group = Group::start(command, self.cpu)?;
+        *group = self.commands.start(self.form, self.cpu)?;
         Ok(())
     }
 }

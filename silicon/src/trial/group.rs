@@ -2,13 +2,14 @@
 
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::{self, Child, ExitStatus, Stdio};
+use std::process::{self, Child, ChildStdout, ExitStatus, Stdio};
 use std::time::Instant;
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use super::TrialError;
+use super::hide::{Emulation, Traced};
 use crate::machine::on_cpu;
 
 /// A program with its arguments and what its environment has beside ours.
@@ -47,9 +48,16 @@ const WATCHDOG: &str = "read -r _; kill -s KILL -- \"-$1\" 2>/dev/null";
 /// A running program with its descendants, on one CPU.
 pub(super) struct Group {
     command: Command,
-    child: Child,
+    program: Program,
     watchdog: Child,
     started: Instant,
+}
+
+enum Program {
+    /// As it is.
+    Free(Child),
+    /// Followed, so that CPUID says what it is told to.
+    Traced(Traced),
 }
 
 impl Group {
@@ -65,6 +73,17 @@ impl Group {
         Self::spawn(command, process, cpu)
     }
 
+    /// Starts it on a CPU, where CPUID says what it is told to.
+    pub fn start_traced(
+        command: &Command,
+        cpu: u32,
+        emulation: Emulation,
+    ) -> Result<Self, TrialError> {
+        let started = Instant::now();
+        let traced = Traced::start(command, cpu, Stdio::null(), emulation)?;
+        Self::guarded(command, Program::Traced(traced), started)
+    }
+
     fn spawn(
         command: &Command,
         mut process: process::Command,
@@ -72,22 +91,35 @@ impl Group {
     ) -> Result<Self, TrialError> {
         let started = Instant::now();
         let failed = |source| TrialError::Start { command: command.line(), source };
-        let mut child = on_cpu(cpu, || process.spawn())?.map_err(failed)?;
-        let watchdog = watchdog(child.id()).inspect_err(|_| {
-            let _ = killpg(group_of(&child), Signal::SIGKILL);
-            let _ = child.wait();
-        });
-        Ok(Self { command: command.clone(), watchdog: watchdog.map_err(failed)?, child, started })
+        let child = on_cpu(cpu, || process.spawn())?.map_err(failed)?;
+        Self::guarded(command, Program::Free(child), started)
     }
 
-    /// The process that was started.
-    pub fn child(&mut self) -> &mut Child {
-        &mut self.child
+    fn guarded(
+        command: &Command,
+        mut program: Program,
+        started: Instant,
+    ) -> Result<Self, TrialError> {
+        match watchdog(program.pid()) {
+            Ok(watchdog) => Ok(Self { command: command.clone(), program, watchdog, started }),
+            Err(source) => {
+                program.kill();
+                Err(TrialError::Start { command: command.line(), source })
+            }
+        }
+    }
+
+    /// Its standard output, if it was piped and not taken yet.
+    pub fn stdout(&mut self) -> Option<ChildStdout> {
+        match &mut self.program {
+            Program::Free(child) => child.stdout.take(),
+            Program::Traced(traced) => traced.stdout(),
+        }
     }
 
     /// Process id of the one that was started.
     pub fn pid(&self) -> Pid {
-        group_of(&self.child)
+        self.program.pid()
     }
 
     /// Stops or continues all of it.
@@ -101,8 +133,32 @@ impl Group {
 
     /// How it ended, if it has.
     pub fn ended(&mut self) -> Result<Option<(ExitStatus, Instant)>, TrialError> {
+        let ended = match &mut self.program {
+            Program::Free(child) => child.try_wait(),
+            Program::Traced(traced) => traced.ended(),
+        };
         let failed = |source| TrialError::Start { command: self.command.line(), source };
-        Ok(self.child.try_wait().map_err(failed)?.map(|status| (status, self.started)))
+        Ok(ended.map_err(failed)?.map(|status| (status, self.started)))
+    }
+}
+
+impl Program {
+    fn pid(&self) -> Pid {
+        match self {
+            Self::Free(child) => Pid::from_raw(child.id().cast_signed()),
+            Self::Traced(traced) => traced.pid(),
+        }
+    }
+
+    /// Ends all of it.
+    fn kill(&mut self) {
+        match self {
+            Self::Free(child) => {
+                let _ = killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL);
+                let _ = child.wait();
+            }
+            Self::Traced(traced) => traced.kill(),
+        }
     }
 }
 
@@ -111,16 +167,11 @@ impl Drop for Group {
         // The watchdog first: the number of an ended group may become another's.
         let _ = self.watchdog.kill();
         let _ = self.watchdog.wait();
-        let _ = killpg(self.pid(), Signal::SIGKILL);
-        let _ = self.child.wait();
+        self.program.kill();
     }
 }
 
-fn group_of(child: &Child) -> Pid {
-    Pid::from_raw(child.id().cast_signed())
-}
-
-fn watchdog(group: u32) -> io::Result<Child> {
+fn watchdog(group: Pid) -> io::Result<Child> {
     process::Command::new("sh")
         .args(["-c", WATCHDOG, "sh", &group.to_string()])
         .stdin(Stdio::piped())

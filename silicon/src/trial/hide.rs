@@ -1,4 +1,14 @@
-//! The same program without its wide instructions: what each library listens to.
+//! The same program without its wide instructions: what each library listens to, and what CPUID
+//! says to those that listen to nothing else.
+
+mod faulting;
+mod mask;
+mod tracee;
+mod tracer;
+
+pub use faulting::{Faulting, faulting};
+pub use mask::{Answer, CpuidBits, Register, WIDE_BITS, hidden};
+pub use tracer::{Emulation, Traced};
 
 /// A variable of the environment that keeps one library from wide instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

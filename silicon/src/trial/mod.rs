@@ -4,10 +4,11 @@
 //! pair of neighbouring blocks gives one change of the victim's progress a CPU second. Every third
 //! pair is a *placebo*, control against control: what the instrument finds where there is nothing.
 
+pub mod hide;
+
 mod culprit;
 mod estimate;
 mod group;
-mod hide;
 mod place;
 mod prediction;
 mod run;
@@ -16,7 +17,6 @@ mod victim;
 
 pub use culprit::{Culprit, CulpritCommands};
 pub use group::Command;
-pub use hide::{LIBRARY_SWITCHES, Switch};
 pub use place::Place;
 pub use prediction::{Prediction, Setting, predict};
 pub use run::{Pair, Plan, Trial, run};

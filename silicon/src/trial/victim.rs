@@ -142,7 +142,7 @@ impl LineCounter {
     fn start(command: &Command, cpu: u32) -> Result<Self, TrialError> {
         let mut group = Group::start_piped(command, cpu)?;
         let lines = Arc::new(AtomicU64::new(0));
-        let output = group.child().stdout.take();
+        let output = group.stdout();
         let reader = output.map(|output| {
             let lines = Arc::clone(&lines);
             std::thread::spawn(move || {
