@@ -10,8 +10,8 @@ use kernels::{Rate, Unsupported};
 pub(crate) use modelled::Random;
 pub use modelled::{Modelled, Noise};
 pub use planted::Planted;
-pub(crate) use real::on_cpu;
 pub use real::{PinError, Real, RealError, allowed_cpus, pin};
+pub(crate) use real::{first_cpu_of, on_cpu};
 
 /// What a stretch of a burst executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,8 +15,8 @@ use super::{Facts, Machine, Others, Played, Relation, Segment, WINDOW_NS, Work};
 use crate::statistics::typical;
 use companion::{Companion, Mode};
 
-pub(crate) use pinning::on_cpu;
 pub use pinning::{PinError, allowed_cpus, pin};
+pub(crate) use pinning::{first_cpu_of, on_cpu};
 
 /// Why this machine cannot be measured.
 #[derive(Clone, Debug, Error, PartialEq)]

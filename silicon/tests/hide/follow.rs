@@ -14,7 +14,7 @@ use silicon::trial::hide::{Answer, Emulation, Faulting, Traced, faulting, hidden
 use silicon::trial::{Command, TrialError};
 
 use crate::program::{
-    HIDING, STAND_IN, command, holds_soon, program, program_32, skipped, some_cpu, start, told,
+    HIDING, STAND_IN, holds_soon, program, program_32, skipped, some_cpu, start, told,
 };
 
 fn asked(leaf: u32, subleaf: u32) -> Answer {
@@ -54,17 +54,20 @@ fn a_program_that_is_only_followed_is_told_the_truth() {
 }
 
 #[test]
-fn the_cpu_that_a_program_is_on_tells_its_own_number() {
-    // Where this thread goes the CPU's number follows, which the program must be told likewise.
-    for cpu in silicon::allowed_cpus().unwrap() {
-        let ask = command(&["ask", "1", "0"]);
-        let found = lines(Traced::start(&ask, cpu, Stdio::piped(), HIDING).unwrap());
+fn a_program_that_goes_to_a_cpu_is_told_its_number() {
+    let cpus = silicon::allowed_cpus().unwrap();
+    let names: Vec<String> = cpus.iter().chain(&cpus).map(u32::to_string).collect();
+    let mut arguments = vec!["on"];
+    arguments.extend(names.iter().map(String::as_str));
+    let found = lines(start(&arguments, HIDING));
+    for (line, cpu) in found.iter().zip(cpus.iter().copied().cycle()) {
         let there = std::thread::spawn(move || {
             silicon::pin(cpu).unwrap();
             asked(1, 0).ebx
         });
-        assert_eq!(told(&found[0]).2.ebx, there.join().unwrap(), "CPU {cpu}");
+        assert_eq!(told(line).2.ebx, there.join().unwrap(), "CPU {cpu}");
     }
+    assert_eq!(found.len(), 2 * cpus.len());
 }
 
 #[test]

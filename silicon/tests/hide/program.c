@@ -1,9 +1,12 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * What the tests run under the tracer. ASK is an instruction of two bytes that
  * the tracer takes for CPUID: HLT, which no program may execute, so that it
  * raises SIGSEGV on every CPU.
  */
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -81,6 +84,20 @@ static void *becoming_thread(void *self)
 	_exit(93);
 }
 
+/* From CPU to CPU, asking for the number of each. */
+static void ask_on(char **cpus)
+{
+	for (; *cpus; cpus++) {
+		cpu_set_t one;
+
+		CPU_ZERO(&one);
+		CPU_SET(atoi(*cpus), &one);
+		if (sched_setaffinity(0, sizeof(one), &one))
+			_exit(96);
+		ask(1, 0);
+	}
+}
+
 static volatile sig_atomic_t handled;
 
 static void handler(int signal)
@@ -121,6 +138,8 @@ int main(int argc, char **argv)
 		ask(strtoul(argv[2], NULL, 16), strtoul(argv[3], NULL, 16));
 	else if (!strcmp(what, "cpuid"))
 		ask_cpuid(strtoul(argv[2], NULL, 16), strtoul(argv[3], NULL, 16));
+	else if (!strcmp(what, "on"))
+		ask_on(argv + 2);
 	else if (!strcmp(what, "everywhere"))
 		ask_everywhere(argv[0]);
 	else if (!strcmp(what, "become")) {

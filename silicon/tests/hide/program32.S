@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* A program of 32 bits that asks for leaf 7 by HLT and writes EAX, EBX, ECX and EDX. */
 	.globl	_start
 _start:

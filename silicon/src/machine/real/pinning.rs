@@ -57,9 +57,17 @@ type Mask = [u64; CPUS_MAX / WORD_BITS];
 /// # Errors
 /// What the kernel says.
 pub fn allowed_cpus() -> Result<Vec<u32>, PinError> {
-    let mask = allowed()?;
+    Ok(cpus(&allowed(THIS_THREAD)?).collect())
+}
+
+/// The first CPU that a thread of any process may use; none: it is gone.
+pub(crate) fn first_cpu_of(thread: libc::pid_t) -> Option<u32> {
+    cpus(&allowed(thread).ok()?).next()
+}
+
+fn cpus(mask: &Mask) -> impl Iterator<Item = u32> {
     let is_set = |cpu: &usize| mask[cpu / WORD_BITS] & (1 << (cpu % WORD_BITS)) != 0;
-    Ok((0..CPUS_MAX).filter(is_set).map(|cpu| cpu as u32).collect())
+    (0..CPUS_MAX).filter(is_set).map(|cpu| cpu as u32)
 }
 
 /// Keeps this thread on a CPU from now on.
@@ -77,18 +85,22 @@ pub fn pin(cpu: u32) -> Result<(), PinError> {
 
 /// Does something with this thread on one CPU, so that what it starts is there too.
 pub(crate) fn on_cpu<T>(cpu: u32, act: impl FnOnce() -> T) -> Result<T, PinError> {
-    let before = allowed()?;
+    let before = allowed(THIS_THREAD)?;
     pin(cpu)?;
     let value = act();
     allow(&before).map_err(|error| PinError::Refused { cpu, reason: error.to_string() })?;
     Ok(value)
 }
 
-fn allowed() -> Result<Mask, PinError> {
+/// What stands for the calling thread, sched_setaffinity(2).
+const THIS_THREAD: libc::pid_t = 0;
+
+fn allowed(thread: libc::pid_t) -> Result<Mask, PinError> {
     let mut mask: Mask = [0; CPUS_MAX / WORD_BITS];
     // SAFETY: the kernel writes at most the size given to the address given.
     let result = unsafe {
-        libc::sched_getaffinity(0, size_of_val(&mask), mask.as_mut_ptr().cast::<libc::cpu_set_t>())
+        let mask_bits = mask.as_mut_ptr().cast::<libc::cpu_set_t>();
+        libc::sched_getaffinity(thread, size_of_val(&mask), mask_bits)
     };
     if result < 0 {
         return Err(PinError::Unknown(std::io::Error::last_os_error().to_string()));
@@ -99,7 +111,11 @@ fn allowed() -> Result<Mask, PinError> {
 fn allow(mask: &Mask) -> std::io::Result<()> {
     // SAFETY: the kernel reads the size given from the address given.
     let result = unsafe {
-        libc::sched_setaffinity(0, size_of_val(mask), mask.as_ptr().cast::<libc::cpu_set_t>())
+        libc::sched_setaffinity(
+            THIS_THREAD,
+            size_of_val(mask),
+            mask.as_ptr().cast::<libc::cpu_set_t>(),
+        )
     };
     if result == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
@@ -119,6 +135,7 @@ mod tests {
             let last = *allowed_cpus().unwrap().last().unwrap();
             pin(last).unwrap();
             assert_eq!(allowed_cpus(), Ok(vec![last]));
+            assert_eq!(first_cpu_of(nix::unistd::gettid().as_raw()), Some(last));
             assert!(matches!(pin(8191), Err(PinError::Refused { cpu: 8191, .. })));
             assert!(matches!(pin(1 << 20), Err(PinError::Refused { .. })));
         })

@@ -135,7 +135,7 @@ pub const WIDE_BITS: &[CpuidBits] = &[
             (19, "AVX10"),
         ],
     },
-    // Intel's Instruction Set Extensions (319433), leaf 1EH, sub-leaf 1: which tile products there are.
+    // Intel's Instruction Set Extensions (319433), leaf 1EH, sub-leaf 1: tile products.
     CpuidBits {
         leaf: 0x1e,
         subleaf: Some(1),

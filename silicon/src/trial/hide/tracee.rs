@@ -176,12 +176,6 @@ pub(super) fn restore(thread: pid_t, before: Interrupted) -> io::Result<i64> {
     Ok(answer.into())
 }
 
-/// The CPU that a thread ran on last: field 39 of proc_pid_stat(5), the name being the second.
-pub(super) fn cpu(thread: pid_t) -> Option<u32> {
-    let stat = std::fs::read_to_string(format!("/proc/{thread}/stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(39 - 3)?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,13 +197,5 @@ mod tests {
         ] {
             assert_eq!(Stop::of(status), stop, "{status:#x}");
         }
-    }
-
-    #[test]
-    fn a_thread_knows_its_cpu() {
-        let tid = nix::unistd::gettid().as_raw();
-        let cpus = crate::allowed_cpus().unwrap();
-        assert!(cpu(tid).is_some_and(|cpu| cpus.contains(&cpu)));
-        assert_eq!(cpu(-1), None);
     }
 }

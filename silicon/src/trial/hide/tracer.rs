@@ -1,12 +1,12 @@
 //! Follows a program and all it starts, and answers CPUID for it.
 //!
 //! A thread of this process is the tracer (ptrace(2)). The program begins as a shell that says that
-//! it runs, is seized, gets a line and becomes the program. At the end of each `execve`,
-//! which allows CPUID again (`arch_setup_new_exec` of arch/x86/kernel/process.c, 6.18), the tracer
-//! lets the thread forbid itself CPUID; new threads and processes inherit that. From then on CPUID
-//! raises SIGSEGV, and the tracer answers instead. It asks the CPU that the thread was on, because
-//! APIC ids and, on hybrid CPUs, caches differ. All other signals are passed on, and what is
-//! stopped stays stopped until SIGCONT.
+//! it runs, is seized, gets a line and becomes the program. At the end of each `execve`, which
+//! allows CPUID again (`arch_setup_new_exec` of arch/x86/kernel/process.c, 6.18), the tracer lets the
+//! thread forbid itself CPUID; new threads and processes inherit that. From then on CPUID raises
+//! SIGSEGV, and the tracer answers instead. It asks a CPU that the thread may use, because APIC ids
+//! and, on hybrid CPUs, caches differ; who wants those of one CPU goes there first. All other
+//! signals are passed on, and what is stopped stays stopped until SIGCONT.
 //!
 //! When the program ends, or the tracer does for any reason, SIGKILL of this process included,
 //! everything that was followed is killed (`PTRACE_O_EXITKILL`).
@@ -31,7 +31,7 @@ use nix::unistd::Pid;
 use super::faulting::Faulting;
 use super::mask::{Answer, hidden};
 use super::tracee::{self, Interrupted, Resume, Stop};
-use crate::machine::on_cpu;
+use crate::machine::{first_cpu_of, on_cpu};
 use crate::trial::{Command, TrialError};
 
 /// What CPUID says to a program.
@@ -175,7 +175,7 @@ fn follow(
         calls: HashMap::new(),
         answers: HashMap::new(),
     };
-    // A parent hears of a child whose `execve` has not ended yet, and that end is not the program's.
+    // A parent hears of a child whose `execve` has not ended yet, which is not the program's.
     let runs = child.stderr.take().map_or(Ok(()), |mut shell| shell.read_exact(&mut [0]));
     let followed = runs.and_then(|()| {
         ptrace::seize(root, all)?;
@@ -293,7 +293,7 @@ impl Tracer {
             return Ok(false);
         };
         let (leaf, subleaf) = (registers.rax as u32, registers.rcx as u32);
-        let answer = self.ask(tracee::cpu(thread), leaf, subleaf);
+        let answer = self.ask(first_cpu_of(thread), leaf, subleaf);
         let told = if self.emulation.hides { hidden(leaf, subleaf, answer) } else { answer };
         tracee::answer(thread, registers, told)?;
         Ok(true)
