@@ -56,18 +56,25 @@ fn a_program_that_is_only_followed_is_told_the_truth() {
 #[test]
 fn a_program_that_goes_to_a_cpu_is_told_its_number() {
     let cpus = silicon::allowed_cpus().unwrap();
-    let names: Vec<String> = cpus.iter().chain(&cpus).map(u32::to_string).collect();
+    let names: Vec<String> = cpus.iter().map(u32::to_string).collect();
     let mut arguments = vec!["on"];
     arguments.extend(names.iter().map(String::as_str));
-    let found = lines(start(&arguments, HIDING));
-    for (line, cpu) in found.iter().zip(cpus.iter().copied().cycle()) {
-        let there = std::thread::spawn(move || {
-            silicon::pin(cpu).unwrap();
-            asked(1, 0).ebx
-        });
-        assert_eq!(told(line).2.ebx, there.join().unwrap(), "CPU {cpu}");
+    // Wherever the tracer is: its thread stays where the one stays that starts it.
+    let told_to_one_at = |tracer: u32| {
+        silicon::pin(tracer).unwrap();
+        lines(start(&arguments, HIDING))
+    };
+    for &tracer in &cpus {
+        let found = std::thread::scope(|scope| scope.spawn(|| told_to_one_at(tracer)).join());
+        for (line, &cpu) in found.unwrap().iter().zip(&cpus) {
+            let there = move || {
+                silicon::pin(cpu).unwrap();
+                asked(1, 0).ebx
+            };
+            let expected = std::thread::spawn(there).join().unwrap();
+            assert_eq!(told(line).2.ebx, expected, "CPU {cpu}, tracer on {tracer}");
+        }
     }
-    assert_eq!(found.len(), 2 * cpus.len());
 }
 
 #[test]
@@ -180,6 +187,29 @@ fn a_stopped_group_does_nothing_until_it_is_continued() {
     }
     let before = read();
     assert!(holds_soon(|| read() > before), "it does not go on");
+}
+
+#[test]
+fn pauses_at_any_moment_do_no_harm() {
+    // Most of its time goes to becoming other programs.
+    let script = "for i in $(seq 200); do \"$0\" ask 7 0; done";
+    let words = ["sh", "-c", script, program()].map(str::to_owned).to_vec();
+    let many = Command { words, environment: Vec::new() };
+    let mut traced = Traced::start(&many, some_cpu(), Stdio::piped(), HIDING).unwrap();
+    let lines = count(&mut traced);
+    let mut pauses = 0;
+    let status = loop {
+        if let Some(status) = traced.ended().unwrap() {
+            break status;
+        }
+        for signal in [Signal::SIGSTOP, Signal::SIGCONT] {
+            let _ = killpg(traced.pid(), signal);
+            std::thread::sleep(Duration::from_micros(300 + pauses % 7 * 100));
+        }
+        pauses += 1;
+    };
+    assert!(status.success() && pauses > 20, "{status}, {pauses} pauses");
+    assert!(holds_soon(|| lines.load(Ordering::Relaxed) == 200), "{lines:?}");
 }
 
 #[test]

@@ -129,6 +129,13 @@ static void *writing_thread(void *unused)
 	return unused;
 }
 
+static void *waiting_thread(void *unused)
+{
+	for (;;)
+		pause();
+	return unused;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -150,12 +157,17 @@ int main(int argc, char **argv)
 	else if (!strcmp(what, "crash")) {
 		ask(7, 0);
 		*(volatile int *)0 = 0;
-	} else if (!strcmp(what, "write") || !strcmp(what, "leave")) {
-		/* Two threads of this process and one of a child, which may leave the group. */
+	} else if (!strcmp(what, "write")) {
+		/* Two threads of this process and one of a child. */
 		pthread_create(&thread, NULL, writing_thread, NULL);
-		if (fork() == 0 && !strcmp(what, "leave"))
-			setsid();
+		fork();
 		writing_thread(NULL);
+	} else if (!strcmp(what, "leave")) {
+		/* The same, but the child leaves the group, and nobody does anything. */
+		pthread_create(&thread, NULL, waiting_thread, NULL);
+		if (fork() == 0)
+			setsid();
+		waiting_thread(NULL);
 	} else
 		return 95;
 	return 0;
