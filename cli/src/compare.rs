@@ -29,10 +29,10 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Scenario: a file, or the name of one that comes with evenkeel
-    #[arg(required_unless_present_any = ["trace", "list"], conflicts_with = "trace")]
+    #[arg(conflicts_with = "trace")]
     scenario: Option<String>,
 
-    /// Replays a recording (.ektrace of `evenkeel trace import`) instead of a scenario
+    /// Replays a recording (.ektrace of `evenkeel trace record` or `import`) instead of a scenario
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
@@ -109,7 +109,8 @@ fn list() -> Result<()> {
     for name in scenarios::names() {
         let (file, text) = scenarios::by_name(name).expect("the name is from the list");
         let scenario = scenarios::Scenario::parse(text, file)?;
-        terminal::print(&format!("{name:28} {}\n", scenario.description))?;
+        let line = format!("{name:25} {}", scenario.description);
+        terminal::print(&report::fit(&line, terminal::width()))?;
     }
     Ok(())
 }

@@ -97,5 +97,8 @@ pub fn run(args: Args) -> Result<()> {
 
 fn print(json: Option<&Path>, value: &impl Serialize, text: &str) -> Result<()> {
     let took_stdout = json.map(|path| files::write_json(path, value)).transpose()?;
-    if took_stdout == Some(true) { Ok(()) } else { terminal::print(text) }
+    if took_stdout == Some(true) {
+        return Ok(());
+    }
+    terminal::print(&report::fit(text, terminal::width()))
 }

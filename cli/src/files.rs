@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use tempfile::NamedTempFile;
 use trace::History;
 
@@ -19,7 +19,7 @@ pub fn read_text(path: &Path) -> Result<String> {
     // A device has no size to ask for, and may have no end.
     open(path)?.take(TEXT_MAX + 1).read_to_end(&mut bytes).with_context(reading)?;
     let is_small = bytes.len() as u64 <= TEXT_MAX;
-    anyhow::ensure!(is_small, "{}: larger than {} MiB", path.display(), TEXT_MAX >> 20);
+    ensure!(is_small, "{}: larger than {} MiB", path.display(), TEXT_MAX >> 20);
     String::from_utf8(bytes).map_err(|error| {
         let line = 1 + bytecount(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
         anyhow::anyhow!("{}:{line}: not UTF-8", path.display())
@@ -40,9 +40,23 @@ pub fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
+/// What every file packed by zstd starts with, histories among them (RFC 8878).
+pub const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Whether a file is packed by zstd, as histories are and no text is.
+pub fn is_packed(path: &Path) -> bool {
+    let mut start = [0; ZSTD.len()];
+    let read =
+        path.is_file() && File::open(path).is_ok_and(|mut it| it.read_exact(&mut start).is_ok());
+    read && start == ZSTD
+}
+
 /// Reads a history.
 pub fn history(path: &Path) -> Result<History> {
-    History::read(open(path)?).with_context(|| path.display().to_string())
+    let file = open(path)?;
+    let advice = "no history; `evenkeel trace import` makes one of a recording by other tools";
+    ensure!(!path.is_file() || is_packed(path), "{}: {advice}", path.display());
+    History::read(file).with_context(|| path.display().to_string())
 }
 
 /// Writes a file whole or not at all; `-` is standard output.
@@ -95,7 +109,12 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
     std::fs::create_dir_all(folder)?;
     // As any other new file: the umask takes off what the user wants off.
     let anyone = Permissions::from_mode(0o666);
-    tempfile::Builder::new().permissions(anyone).tempfile_in(folder)
+    let made = tempfile::Builder::new().permissions(anyone).tempfile_in(folder);
+    // Without the name of the temporary file, which nobody has heard of.
+    made.map_err(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied.into(),
+        _ => error,
+    })
 }
 
 /// Says early that a file cannot be written.

@@ -132,7 +132,8 @@ pub fn run(args: Args) -> Result<()> {
             if took_stdout == Some(true) {
                 return Ok(());
             }
-            terminal::print(&print::info(&info, top))
+            let width = terminal::width();
+            terminal::print(&report::fit(&print::info(&info, top, width), width))
         }
         Action::Validate(args) => validate::run(&args),
         Action::Export { file, format, output } => {

@@ -53,9 +53,10 @@ impl Choice<'_> {
     }
 }
 
-/// Whether a background or program is meant: by its name, or as tables spell it.
+/// Whether a background or program is meant: by its name, or as tables or people spell it.
 pub fn is_meant(wanted: &str, name: &str) -> bool {
-    wanted == name || wanted == report::variant(name)
+    let plain = |text: &str| text.to_lowercase().replace(['-', ' '], "");
+    [plain(name), plain(&report::variant(name))].contains(&plain(wanted))
 }
 
 fn known(flag: &str, wanted: &[String], names: impl Iterator<Item = String>) -> Result<()> {

@@ -24,7 +24,7 @@ impl Work {
         match (scenario, trace) {
             (_, Some(path)) => Ok(Self::Recording(Box::new(Recording::read(path, replay)?))),
             (Some(name), None) => Ok(Self::Scenario(Box::new(read_scenario(name)?))),
-            (None, None) => bail!("name a scenario, or a recording with --trace"),
+            (None, None) => bail!("name a scenario (--list has them), or a recording with --trace"),
         }
     }
 
@@ -114,6 +114,7 @@ pub fn read_scenario(name: &str) -> Result<Scenario> {
             scenarios::names().collect::<Vec<_>>().join(", ")
         );
     }
+    ensure!(!files::is_packed(path), "{name}: a recording, no scenario: say --trace {name}");
     let scenario = Scenario::parse(&files::read_text(path)?, name)?;
     for (index, claim) in scenario.claims.iter().enumerate() {
         for figure in claim.figures() {

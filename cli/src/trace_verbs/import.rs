@@ -22,6 +22,9 @@ or from text, which is read from standard input too:
   cat /sys/kernel/tracing/trace | evenkeel trace import - -o rec.ektrace
 The form is recognised by what is in the file. How to record: evenkeel trace --help.";
 
+/// What every history starts with, unpacked.
+const HISTORY: &str = "{\"ektrace\":";
+
 /// What the verb takes.
 #[derive(clap::Args)]
 pub struct Args {
@@ -61,7 +64,6 @@ pub fn run(args: &Args) -> Result<()> {
 
 fn import(path: &Path, sink: &mut impl Sink) -> Result<ImportReport> {
     const BUFFER: usize = 1 << 20;
-    const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
     let named = || path.display().to_string();
     let raw: Box<dyn Read> = if path == Path::new("-") {
         Box::new(std::io::stdin())
@@ -70,10 +72,13 @@ fn import(path: &Path, sink: &mut impl Sink) -> Result<ImportReport> {
     };
     let mut raw = BufReader::with_capacity(BUFFER, raw);
     let start = raw.fill_buf().with_context(|| format!("reading {}", path.display()))?;
-    if start.starts_with(&ZSTD) {
+    if start.starts_with(&files::ZSTD) {
         let unpacked = zstd::Decoder::with_buffer(raw)
             .with_context(|| format!("unpacking {}", path.display()))?;
-        let unpacked = BufReader::with_capacity(BUFFER, unpacked);
+        let mut unpacked = BufReader::with_capacity(BUFFER, unpacked);
+        let starts_as_one = |start: &[u8]| start.starts_with(HISTORY.as_bytes());
+        let is_history = unpacked.fill_buf().is_ok_and(starts_as_one);
+        ensure!(!is_history, "{}: a history already; nothing to import", path.display());
         return stream(unpacked, sink).with_context(named);
     }
     let form = recognise(&start[..start.len().min(FORM_BYTES)]);

@@ -125,14 +125,14 @@ impl Program {
 }
 
 fn text(programs: &[Program], top: usize) -> String {
-    let mut text = format!("{:24} {:>9} {:>9}", "program", "switches", "marks");
+    let mut text = format!("{:16} {:>9} {:>9}", "program", "switches", "marks");
     for (_, name) in REGISTER_BITS {
         let _ = write!(text, " {name:>10}");
     }
     text.push('\n');
     let (marked, silent): (Vec<_>, Vec<_>) = programs.iter().partition(|it| it.marks > 0);
     for program in marked.iter().take(top) {
-        let _ = write!(text, "{:24} {:>9} {:>9}", program.name, program.switches, program.marks);
+        let _ = write!(text, "{:16} {:>9} {:>9}", program.name, program.switches, program.marks);
         for (_, name) in REGISTER_BITS {
             let share = program.registers.get(name).map_or(0.0, |register| register.share);
             let _ = write!(text, " {:>8.1} %", share * 100.0);
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn the_table_lists_what_has_marks_and_counts_the_rest() {
         let text = text(&programs(&history()), 20);
-        assert!(text.contains("x265                             3         3     66.7 %"), "{text}");
+        assert!(text.contains("x265                     3         3     66.7 %"), "{text}");
         assert!(text.ends_with("without marks, as threads of the kernel are: 1\n"), "{text}");
     }
 }

@@ -64,8 +64,13 @@ pub fn import_summary(report: &ImportReport) -> String {
     text
 }
 
-/// The tasks of a history, those that ran longest first.
-pub fn info(info: &Info, top: usize) -> String {
+/// Columns that a table with registers takes.
+const REGISTERS_WIDTH: usize = 118;
+
+/// The tasks of a history, those that ran longest first; where there is room, with the registers
+/// that they used.
+pub fn info(info: &Info, top: usize, width: usize) -> String {
+    let registers = if width < REGISTERS_WIDTH { &[][..] } else { &REGISTER_BITS[..] };
     let mut text = format!(
         "{} records, {} switches on {} CPUs in {}\n",
         info.records,
@@ -80,17 +85,17 @@ pub fn info(info: &Info, top: usize) -> String {
     }
     let _ = write!(
         text,
-        "\n{:>7} {:20} {:>4} {:>11} {:>8} {:>10} {:>8} {:>8}",
+        "\n{:>7} {:15} {:>4} {:>11} {:>8} {:>10} {:>8} {:>8}",
         "tid", "name", "nice", "run s", "slices", "mean ms", "wakes", "moves"
     );
-    for (_, name) in REGISTER_BITS {
-        let _ = write!(text, " {name:>10}");
+    for (_, name) in registers {
+        let _ = write!(text, " {name:>9}");
     }
     text.push('\n');
     for task in info.tasks.iter().take(top) {
         let _ = write!(
             text,
-            "{:>7} {:20} {:>4} {:>11.6} {:>8} {:>10.3} {:>8} {:>8}",
+            "{:>7} {:15} {:>4} {:>11.6} {:>8} {:>10.3} {:>8} {:>8}",
             task.tid,
             task.comm,
             task.nice,
@@ -100,11 +105,11 @@ pub fn info(info: &Info, top: usize) -> String {
             task.wakeups,
             task.migrations
         );
-        for permille in task.registers_permille {
+        for (permille, _) in task.registers_permille.iter().zip(registers) {
             if task.marks == 0 {
-                let _ = write!(text, " {:>10}", "-");
+                let _ = write!(text, " {:>9}", "-");
             } else {
-                let _ = write!(text, " {:>8.1} %", permille as f64 / 10.0);
+                let _ = write!(text, " {:>7.1} %", *permille as f64 / 10.0);
             }
         }
         text.push('\n');
@@ -122,7 +127,7 @@ fn wakes(info: &Info) -> String {
     if info.interrupts_known {
         return text + "\n";
     }
-    format!("{text}, {unclear} uncertain: no interrupts are recorded (evenkeel trace --help)\n")
+    format!("{text}, {unclear} uncertain: no interrupts are recorded (trace --help)\n")
 }
 
 fn seconds(ns: u64) -> String {

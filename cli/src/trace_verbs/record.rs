@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(short, long, conflicts_with = "command", required_unless_present = "command")]
     all: bool,
     /// Command to run while recording
-    #[arg(last = true, value_name = "CMD")]
+    #[arg(trailing_var_arg = true, value_name = "CMD")]
     command: Vec<OsString>,
 }
 

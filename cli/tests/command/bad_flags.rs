@@ -58,7 +58,12 @@ fn flags_that_contradict_each_other_are_refused() {
         let (name, _) = flag.split_once('=').unwrap();
         folder.refused_flag(&["compare", "light512", flag], &[name, "SCENARIO"]);
     }
-    folder.refused_flag(&["compare"], &["SCENARIO"]);
+    folder
+        .refused(&["compare"], "name a scenario (--list has them), or a recording with --trace\n");
+    folder.refused(
+        &["compare", "rec.ektrace"],
+        "rec.ektrace: a recording, no scenario: say --trace rec.ektrace\n",
+    );
     folder.refused_flag(&["nonsense"], &["nonsense"]);
 }
 

@@ -175,9 +175,10 @@ fn histories_that_are_damaged_are_refused_by_every_verb() {
     let whole = std::fs::read(recorded().path("rec.ektrace")).unwrap();
     let mut flipped = whole.clone();
     flipped[whole.len() / 2] ^= 0x55;
-    let cases: [(Vec<u8>, &str); 7] = [
-        (Vec::new(), "rec.ektrace: line 1: not a history, which starts with {\"ektrace\""),
-        (b"junk\x1b\xff".to_vec(), "rec.ektrace: line 1: the file is damaged or not a history"),
+    let cases: [(Vec<u8>, &str); 8] = [
+        (Vec::new(), "rec.ektrace: no history; `evenkeel trace import` makes one"),
+        (b"junk\x1b\xff".to_vec(), "rec.ektrace: no history; `evenkeel trace import` makes one"),
+        (whole[..8].to_vec(), "rec.ektrace: line 1: not a history, which starts with {\"ektrace\""),
         (whole[..whole.len() / 2].to_vec(), "rec.ektrace: the file is cut off after line "),
         (flipped, "rec.ektrace: "),
         (packed("{\"schema\":1}\n"), "rec.ektrace: line 1: "),
@@ -305,4 +306,7 @@ fn mistakes_in_classes_marks_and_cpus_are_refused() {
     let folder_as_trace = ["compare", "--trace", ".", "--class", "a=amx"];
     folder.refused(&folder_as_trace, "reading .: is a directory");
     folder.refused(&["trace", "import", ".", "-o", "i.ektrace"], "reading .: is a directory");
+    let history = recorded();
+    let again = ["trace", "import", "rec.ektrace", "-o", "again.ektrace"];
+    history.refused(&again, "rec.ektrace: a history already; nothing to import\n");
 }

@@ -126,9 +126,9 @@ fn a_command_that_cannot_run_leaves_no_file() {
 }
 
 #[test]
-fn the_command_gets_its_own_signals() {
+fn the_command_needs_no_dashes_and_gets_its_own_signals() {
     let Some(folder) = recording() else { return };
-    let args = ["trace", "record", "-o", "r.ektrace", "--duration", "20", "--"];
+    let args = ["trace", "record", "-o", "r.ektrace", "--duration", "20"];
     let ran = folder.run(&[&args[..], &["timeout", "0.1", "sleep", "1000"]].concat());
     assert_eq!(ran.code, 124, "{}", ran.stderr);
 }

@@ -73,10 +73,11 @@ impl Counter {
     }
 }
 
-/// What the kernel means by an error of `perf_event_open` (its manual page, section errors).
+/// What the kernel means by an error of `perf_event_open` (its manual page, section errors; that of
+/// an event which the `msr` source does not have is EINVAL, Linux arch/x86/events/msr.c).
 fn refusal(error: &std::io::Error) -> String {
     match error.raw_os_error() {
-        Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP | libc::ENXIO) => {
+        Some(libc::ENOENT | libc::ENODEV | libc::ENXIO | libc::EOPNOTSUPP | libc::EINVAL) => {
             "this machine has none, as most virtual ones".to_owned()
         }
         Some(libc::EACCES | libc::EPERM) => {
@@ -154,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_counter_that_is_refused_says_why_in_words() {
-        for known in [libc::ENOENT, libc::EOPNOTSUPP, libc::EACCES, libc::ENOSYS] {
+        for known in [libc::ENOENT, libc::EINVAL, libc::EACCES, libc::ENOSYS] {
             let said = refusal(&std::io::Error::from_raw_os_error(known));
             assert!(!said.contains("os error"), "{said}");
         }
