@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use cpu_model::Class;
 use kernels::{Rate, Stream, Tsc};
-use silicon::trial::{Command, Culprit, CulpritCommands, Plan, Progress, TrialError, Victim, run};
+use silicon::trial::hide::{Faulting, faulting};
+use silicon::trial::{
+    Command, Cpuid, Culprit, CulpritCommands, Plan, Progress, TrialError, Victim, run,
+};
 
 fn plan() -> Plan {
     Plan {
@@ -31,7 +34,7 @@ fn commands(wide: &str, control: &str) -> Culprit {
     Culprit::Commands(CulpritCommands {
         wide: shell(wide),
         control: shell(control),
-        emulates_cpuid: false,
+        cpuid: Cpuid::Cpu,
     })
 }
 
@@ -56,6 +59,24 @@ fn a_culprit_that_shares_the_cpu_halves_the_share_of_the_victim() {
         run(&plan(), &Victim::Stream(scalar()), &commands(spin, spin), &tsc, |_, _| {}).unwrap();
     let shares: f64 = found.pairs.iter().map(|pair| pair.cpu_share).sum();
     assert!(shares / (found.pairs.len() as f64) < 0.75, "{found:?}");
+}
+
+#[test]
+fn programs_that_are_followed_are_paused_and_started_again_like_others() {
+    let tsc = Tsc::calibrate().unwrap();
+    let follow = |stand_in| {
+        // A shell and what it starts, which end again and again.
+        let (wide, control) = (shell("sleep 0.03; true"), shell("sleep 0.03; true"));
+        let cpuid = Cpuid::Tracer { stand_in };
+        let culprit = Culprit::Commands(CulpritCommands { wide, control, cpuid });
+        run(&plan(), &Victim::Stream(scalar()), &culprit, &tsc, |_, _| {})
+    };
+    // Any fault would do to stand for CPUID: these programs have none.
+    let found = follow(Some([0xf4, 0x90])).unwrap();
+    assert_eq!(found.pairs.iter().filter(|pair| !pair.placebo).count(), 6);
+    // Without a stand-in nothing is measured that is not hidden.
+    let is_offered = faulting() == Faulting::Offered;
+    assert_eq!(follow(None).is_ok(), is_offered);
 }
 
 #[test]
@@ -85,7 +106,7 @@ fn programs_that_fail_or_end_at_once_are_named() {
     let short = run(&plan(), &victim, &commands("sleep 9", "exit 0"), &tsc, |_, _| {});
     assert!(matches!(short, Err(TrialError::TooShort { .. })), "{short:?}");
     let missing = Command { words: vec!["/no/such/program".to_owned()], environment: Vec::new() };
-    let both = CulpritCommands { wide: missing.clone(), control: missing, emulates_cpuid: false };
+    let both = CulpritCommands { wide: missing.clone(), control: missing, cpuid: Cpuid::Cpu };
     let missing = run(&plan(), &victim, &Culprit::Commands(both), &tsc, |_, _| {});
     assert!(matches!(missing, Err(TrialError::Start { .. })), "{missing:?}");
 }

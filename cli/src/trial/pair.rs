@@ -6,7 +6,7 @@ use cpu_model::Class;
 use kernels::{Rate, Stream};
 use serde::Serialize;
 use silicon::trial::hide::{Faulting, LIBRARY_SWITCHES, faulting};
-use silicon::trial::{Command, Culprit, CulpritCommands, Progress, Victim};
+use silicon::trial::{Command, Cpuid, Culprit, CulpritCommands, Progress, Victim};
 
 /// Flags that say it.
 #[derive(Args)]
@@ -125,9 +125,13 @@ impl Options {
                     Culprit::Streams(stream("--culprit", wide)?, stream("--control", control)?)
                 }
                 (Side::Command(wide), Side::Command(control)) => {
-                    let emulates_cpuid =
-                        hidden_by == Some(HiddenBy::CpuidFaultingAndLibrarySwitches);
-                    Culprit::Commands(CulpritCommands { wide, control, emulates_cpuid })
+                    let cpuid = match hidden_by {
+                        Some(HiddenBy::CpuidFaultingAndLibrarySwitches) => {
+                            Cpuid::Tracer { stand_in: None }
+                        }
+                        _ => Cpuid::Cpu,
+                    };
+                    Culprit::Commands(CulpritCommands { wide, control, cpuid })
                 }
                 _ => bail!("--culprit and --control must both be classes or both be commands"),
             },

@@ -29,9 +29,21 @@ pub struct CulpritCommands {
     pub wide: Command,
     /// The same without.
     pub control: Command,
-    /// Both are followed and CPUID is answered for them: to the wide one as it is, to the control
-    /// without wide instructions. So both pay for being followed.
-    pub emulates_cpuid: bool,
+    /// Who answers CPUID to both.
+    pub cpuid: Cpuid,
+}
+
+/// Who answers CPUID to a culprit's programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cpuid {
+    /// The CPU.
+    Cpu,
+    /// We, who follow both, so that both pay for it: to the wide one as the CPU would, to the
+    /// control without wide instructions.
+    Tracer {
+        /// As in [`Emulation`].
+        stand_in: Option<[u8; 2]>,
+    },
 }
 
 impl CulpritCommands {
@@ -40,11 +52,13 @@ impl CulpritCommands {
             Form::Wide => &self.wide,
             Form::Control => &self.control,
         };
-        if !self.emulates_cpuid {
-            return Group::start(command, cpu);
+        match self.cpuid {
+            Cpuid::Cpu => Group::start(command, cpu),
+            Cpuid::Tracer { stand_in } => {
+                let emulation = Emulation { hides: form == Form::Control, stand_in };
+                Group::start_traced(command, cpu, emulation)
+            }
         }
-        let emulation = Emulation { hides: form == Form::Control, stand_in: None };
-        Group::start_traced(command, cpu, emulation)
     }
 }
 

@@ -15,7 +15,7 @@ mod run;
 mod verdict;
 mod victim;
 
-pub use culprit::{Culprit, CulpritCommands};
+pub use culprit::{Cpuid, Culprit, CulpritCommands};
 pub use group::Command;
 pub use place::Place;
 pub use prediction::{Prediction, Setting, predict};

@@ -2,11 +2,11 @@
 //!
 //! A thread of this process is the tracer (ptrace(2)). The program begins as a shell that says that
 //! it runs, is seized, gets a line and becomes the program. At the end of each `execve`, which
-//! allows CPUID again (`arch_setup_new_exec` of arch/x86/kernel/process.c, 6.18), the tracer lets the
-//! thread forbid itself CPUID; new threads and processes inherit that. From then on CPUID raises
-//! SIGSEGV, and the tracer answers instead. It asks a CPU that the thread may use, because APIC ids
-//! and, on hybrid CPUs, caches differ; who wants those of one CPU goes there first. All other
-//! signals are passed on, and what is stopped stays stopped until SIGCONT.
+//! allows CPUID again (`arch_setup_new_exec` of arch/x86/kernel/process.c, 6.18), the tracer lets
+//! the thread forbid itself CPUID; new threads and processes inherit that. From then on CPUID
+//! raises SIGSEGV, and the tracer answers instead. It asks a CPU that the thread may use, because
+//! APIC ids and, on hybrid CPUs, caches differ; who wants those of one CPU goes there first. All
+//! other signals are passed on, and what is stopped stays stopped until SIGCONT.
 //!
 //! When the program ends, or the tracer does for any reason, SIGKILL of this process included,
 //! everything that was followed is killed (`PTRACE_O_EXITKILL`).
