@@ -11,12 +11,15 @@
 #include <evenkeel/ideal_frequency.h>
 #include <evenkeel/license.h>
 #include <evenkeel/mean_frequency.h>
+#include <evenkeel/move.h>
 #include <evenkeel/place.h>
+#include <evenkeel/preempt.h>
 #include <evenkeel/shares.h>
 #include <evenkeel/slice.h>
 #include <evenkeel/stall.h>
 #include <evenkeel/time_lost.h>
 #include <evenkeel/turbo_row.h>
+#include <evenkeel/wait.h>
 #include <evenkeel/weight.h>
 
 static volatile s32 any_s32;
@@ -294,6 +297,15 @@ static void prove_ek_actual_frequency_hz(void)
 	ek_actual_frequency_hz(ref_khz, cycles, ref_cycles);
 }
 
+static void prove_ek_move_ns(void)
+{
+	u64 vtime_ns = any_u64;
+	u64 min_from_ns = any_u64;
+	u64 min_to_ns = any_u64;
+
+	ek_move_ns(vtime_ns, min_from_ns, min_to_ns);
+}
+
 static void prove_ek_place_new_ns(void)
 {
 	u64 vtime_ns = any_u64;
@@ -310,6 +322,23 @@ static void prove_ek_place_waking_ns(void)
 	u64 credit_ns = any_u64;
 
 	ek_place_waking_ns(vtime_ns, min_vtime_ns, credit_ns);
+}
+
+static void prove_ek_preempt_limit_ns(void)
+{
+	u64 vtime_ns = any_u64;
+	u64 granularity_ns = any_u64;
+	u32 weight = any_u32;
+
+	ek_preempt_limit_ns(vtime_ns, granularity_ns, weight);
+}
+
+static void prove_ek_preempt(void)
+{
+	u64 limit_ns = any_u64;
+	u64 running_vtime_ns = any_u64;
+
+	ek_preempt(limit_ns, running_vtime_ns);
 }
 
 static void prove_ek_shares(void)
@@ -335,6 +364,16 @@ static void prove_ek_slice_ns(void)
 	u32 draw = any_u32;
 
 	ek_slice_ns(base_ns, jitter_permille, draw);
+}
+
+static void prove_ek_slice_shared_ns(void)
+{
+	u64 base_ns = any_u64;
+	u32 weight = any_u32;
+	u32 waiting = any_u32;
+	u32 cpus = any_u32;
+
+	ek_slice_shared_ns(base_ns, weight, waiting, cpus);
 }
 
 static void prove_ek_stall_share_q30(void)
@@ -384,6 +423,21 @@ static void prove_ek_turbo_row(void)
 	ek_turbo_row(&turbo, &shares, actual_hz, &at);
 }
 
+static void prove_ek_wait_is_long(void)
+{
+	u64 waited_ns = any_u64;
+	u64 watchdog_ns = any_u64;
+
+	ek_wait_is_long(waited_ns, watchdog_ns);
+}
+
+static void prove_ek_wait_look_ns(void)
+{
+	u64 watchdog_ns = any_u64;
+
+	ek_wait_look_ns(watchdog_ns);
+}
+
 static void prove_ek_weight(void)
 {
 	s32 nice = any_s32;
@@ -430,16 +484,22 @@ int main(void)
 	prove_ek_frequency_khz();
 	prove_ek_mean_frequency_hz();
 	prove_ek_actual_frequency_hz();
+	prove_ek_move_ns();
 	prove_ek_place_new_ns();
 	prove_ek_place_waking_ns();
+	prove_ek_preempt_limit_ns();
+	prove_ek_preempt();
 	prove_ek_shares();
 	prove_ek_shares_above();
 	prove_ek_slice_ns();
+	prove_ek_slice_shared_ns();
 	prove_ek_stall_share_q30();
 	prove_ek_stall_perf_q30();
 	prove_ek_time_lost_ns();
 	prove_ek_time_lost();
 	prove_ek_turbo_row();
+	prove_ek_wait_is_long();
+	prove_ek_wait_look_ns();
 	prove_ek_weight();
 	prove_ek_weight_inverse();
 	return 0;

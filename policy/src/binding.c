@@ -2,9 +2,12 @@
 /* Gives the header's functions an address, for Rust. */
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
+#include <evenkeel/move.h>
 #include <evenkeel/place.h>
+#include <evenkeel/preempt.h>
 #include <evenkeel/slice.h>
 #include <evenkeel/time_lost.h>
+#include <evenkeel/wait.h>
 #include <evenkeel/weight.h>
 
 u64 ekp_mul_div(u64 a, u32 num, u32 den);
@@ -113,4 +116,40 @@ u64 ekp_slice_ns(u64 base_ns, u32 jitter_permille, u32 draw);
 u64 ekp_slice_ns(u64 base_ns, u32 jitter_permille, u32 draw)
 {
 	return ek_slice_ns(base_ns, jitter_permille, draw);
+}
+
+u64 ekp_slice_shared_ns(u64 base_ns, u32 weight, u32 waiting, u32 cpus);
+u64 ekp_slice_shared_ns(u64 base_ns, u32 weight, u32 waiting, u32 cpus)
+{
+	return ek_slice_shared_ns(base_ns, weight, waiting, cpus);
+}
+
+u64 ekp_move_ns(u64 vtime_ns, u64 min_from_ns, u64 min_to_ns);
+u64 ekp_move_ns(u64 vtime_ns, u64 min_from_ns, u64 min_to_ns)
+{
+	return ek_move_ns(vtime_ns, min_from_ns, min_to_ns);
+}
+
+u64 ekp_preempt_limit_ns(u64 vtime_ns, u64 granularity_ns, u32 weight);
+u64 ekp_preempt_limit_ns(u64 vtime_ns, u64 granularity_ns, u32 weight)
+{
+	return ek_preempt_limit_ns(vtime_ns, granularity_ns, weight);
+}
+
+u32 ekp_preempt(u64 limit_ns, u64 running_vtime_ns);
+u32 ekp_preempt(u64 limit_ns, u64 running_vtime_ns)
+{
+	return ek_preempt(limit_ns, running_vtime_ns);
+}
+
+u32 ekp_wait_is_long(u64 waited_ns, u64 watchdog_ns);
+u32 ekp_wait_is_long(u64 waited_ns, u64 watchdog_ns)
+{
+	return ek_wait_is_long(waited_ns, watchdog_ns);
+}
+
+u64 ekp_wait_look_ns(u64 watchdog_ns);
+u64 ekp_wait_look_ns(u64 watchdog_ns)
+{
+	return ek_wait_look_ns(watchdog_ns);
 }

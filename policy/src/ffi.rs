@@ -45,6 +45,18 @@ unsafe extern "C" {
     pub(crate) safe fn ekp_place_waking_ns(vtime_ns: u64, min_vtime_ns: u64, credit_ns: u64)
     -> u64;
     pub(crate) safe fn ekp_slice_ns(base_ns: u64, jitter_permille: u32, draw: u32) -> u64;
+    pub(crate) safe fn ekp_slice_shared_ns(
+        base_ns: u64,
+        weight: u32,
+        waiting: u32,
+        cpus: u32,
+    ) -> u64;
+    pub(crate) safe fn ekp_move_ns(vtime_ns: u64, min_from_ns: u64, min_to_ns: u64) -> u64;
+    pub(crate) safe fn ekp_preempt_limit_ns(vtime_ns: u64, granularity_ns: u64, weight: u32)
+    -> u64;
+    pub(crate) safe fn ekp_preempt(limit_ns: u64, running_vtime_ns: u64) -> u32;
+    pub(crate) safe fn ekp_wait_is_long(waited_ns: u64, watchdog_ns: u64) -> u32;
+    pub(crate) safe fn ekp_wait_look_ns(watchdog_ns: u64) -> u64;
 
     // References are valid for the call, and C keeps none; every bit pattern is allowed.
     pub(crate) safe fn ekp_shares(slice: &Slice, shares: &mut Shares);

@@ -17,4 +17,7 @@ pub use frequency::{
     Shares, TurboRow, actual_frequency_hz, ideal_frequency_hz, mean_frequency_hz, turbo_row,
 };
 pub use lost::{Lost, Slice, stall_perf_q30, time_lost};
-pub use vtime::{charge, place_new, place_waking, slice_ns, weight, weight_inverse};
+pub use vtime::{
+    charge, move_between, place_new, place_waking, preempt_limit, preempts, slice_ns,
+    slice_shared_ns, wait_is_long, wait_look_ns, weight, weight_inverse,
+};

@@ -1,4 +1,5 @@
-//! Virtual time: `evenkeel/weight.h`, `charge.h`, `place.h`, `slice.h`.
+//! Virtual time: `evenkeel/weight.h`, `charge.h`, `place.h`, `slice.h`, `move.h`, `preempt.h`,
+//! `wait.h`.
 
 use crate::ffi;
 
@@ -38,4 +39,42 @@ pub fn place_waking(vtime_ns: u64, min_vtime_ns: u64, credit_ns: u64) -> u64 {
 #[must_use]
 pub fn slice_ns(base_ns: u64, jitter_permille: u32, draw: u32) -> u64 {
     ffi::ekp_slice_ns(base_ns, jitter_permille, draw)
+}
+
+/// Length of a slice in a queue of `waiting` tasks that `cpus` serve: `base_ns` scaled by
+/// weight / 1024 and by cpus / waiting, from 0.2 ms to `base_ns`.
+#[must_use]
+pub fn slice_shared_ns(base_ns: u64, weight: u32, waiting: u32, cpus: u32) -> u64 {
+    ffi::ekp_slice_shared_ns(base_ns, weight, waiting, cpus)
+}
+
+/// Virtual time in another queue: as far after its minimum as after the old one's.
+#[must_use]
+pub fn move_between(vtime_ns: u64, min_from_ns: u64, min_to_ns: u64) -> u64 {
+    ffi::ekp_move_ns(vtime_ns, min_from_ns, min_to_ns)
+}
+
+/// The virtual time beyond which a running task gives way to a waking one.
+#[must_use]
+pub fn preempt_limit(vtime_ns: u64, granularity_ns: u64, weight: u32) -> u64 {
+    ffi::ekp_preempt_limit_ns(vtime_ns, granularity_ns, weight)
+}
+
+/// Whether a running task gives way.
+#[must_use]
+pub fn preempts(limit_ns: u64, running_vtime_ns: u64) -> bool {
+    ffi::ekp_preempt(limit_ns, running_vtime_ns) != 0
+}
+
+/// Whether a task has waited for more than a quarter of the watchdog's time.
+#[must_use]
+pub fn wait_is_long(waited_ns: u64, watchdog_ns: u64) -> bool {
+    ffi::ekp_wait_is_long(waited_ns, watchdog_ns) != 0
+}
+
+/// How long until queues are looked at again for who has waited: an eighth of the watchdog's time,
+/// at least 1 ms.
+#[must_use]
+pub fn wait_look_ns(watchdog_ns: u64) -> u64 {
+    ffi::ekp_wait_look_ns(watchdog_ns)
 }

@@ -4,7 +4,8 @@ mod examples;
 
 use examples::{slice, xeon_gold_6130};
 use policy::{
-    Compensation, Mode, NOBODY, charge, compensate, place_new, place_waking, slice_ns, time_lost,
+    Compensation, Mode, NOBODY, charge, compensate, move_between, place_new, place_waking,
+    preempt_limit, preempts, slice_ns, slice_shared_ns, time_lost, wait_is_long, wait_look_ns,
     weight, weight_inverse,
 };
 
@@ -99,6 +100,38 @@ fn slices_spread_evenly_over_the_jitter() {
     assert!(slice_ns(6 * MS, 150, u32::MAX).abs_diff(6 * MS * 115 / 100) <= 2);
     assert_eq!(slice_ns(6 * MS, 0, u32::MAX), 6 * MS);
     assert_eq!(slice_ns(6 * MS, 1000, 0), 1);
+}
+
+#[test]
+fn slices_shrink_for_light_tasks_and_long_queues_and_never_below_a_fifth_of_a_millisecond() {
+    assert_eq!(slice_shared_ns(6 * MS, 1024, 2, 2), 6 * MS);
+    assert_eq!(slice_shared_ns(6 * MS, 88761, 0, 2), 6 * MS);
+    assert_eq!(slice_shared_ns(6 * MS, 512, 0, 2), 3 * MS);
+    assert_eq!(slice_shared_ns(6 * MS, 1024, 4, 2), 3 * MS);
+    assert_eq!(slice_shared_ns(6 * MS, 15, 0, 2), 200_000);
+    assert_eq!(slice_shared_ns(6 * MS, 1024, 1000, 0), 6 * MS);
+    assert_eq!(slice_shared_ns(1000, 15, 0, 2), 1000);
+}
+
+#[test]
+fn a_task_that_changes_queues_keeps_its_distance_and_is_not_behind_the_minimum() {
+    assert_eq!(move_between(105 * MS, 100 * MS, 7 * MS), 12 * MS);
+    assert_eq!(move_between(95 * MS, 100 * MS, 7 * MS), 7 * MS);
+}
+
+#[test]
+fn a_running_task_gives_way_only_beyond_the_granularity() {
+    let limit = preempt_limit(100 * MS, 4 * MS, 1024);
+    assert_eq!(limit, 104 * MS);
+    assert!(!preempts(limit, 104 * MS) && preempts(limit, 104 * MS + 1));
+    assert_eq!(preempt_limit(100 * MS, 4 * MS, 2048), 102 * MS);
+}
+
+#[test]
+fn who_waits_goes_first_well_before_the_watchdog() {
+    let watchdog = 5000 * MS;
+    assert!(!wait_is_long(watchdog / 4, watchdog) && wait_is_long(watchdog / 4 + 1, watchdog));
+    assert_eq!((wait_look_ns(watchdog), wait_look_ns(0)), (watchdog / 8, MS));
 }
 
 /// Work of a scalar victim beside a culprit on one CPU, over what half of a clean CPU gives.

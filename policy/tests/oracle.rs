@@ -305,6 +305,31 @@ proptest! {
     }
 
     #[test]
+    fn a_shared_slice_stays_between_its_bounds_and_falls_with_the_queue(
+        base_ns in 200_000..1u64 << 40,
+        weight in 1..100_000u32,
+        waiting in 0..100_000u32,
+        cpus in 1..10_000u32,
+    ) {
+        let ours = policy::slice_shared_ns(base_ns, weight, waiting, cpus);
+        prop_assert!((200_000..=base_ns).contains(&ours));
+        prop_assert!(policy::slice_shared_ns(base_ns, weight, waiting + 1, cpus) <= ours);
+        let exact = whole(base_ns) * ratio(weight.min(1024).into(), 1024)
+            * ratio(cpus.min(waiting.max(cpus)).into(), waiting.max(cpus).into());
+        let exact = exact.max(whole(200_000));
+        prop_assert!(distance(&whole(ours), &exact) <= whole(2));
+    }
+
+    #[test]
+    fn a_move_keeps_the_distance_to_the_minimum(
+        ahead_ns in 0..1u64 << 40,
+        from_ns in 0..1u64 << 60,
+        to_ns in 0..1u64 << 60,
+    ) {
+        prop_assert_eq!(policy::move_between(from_ns + ahead_ns, from_ns, to_ns), to_ns + ahead_ns);
+    }
+
+    #[test]
     fn more_stalls_never_lose_more((turbo, slice, _) in garbage(), own: u8, more in any_u64()) {
         let stalled = Slice { stall_cycles: slice.stall_cycles.saturating_add(more), ..slice };
         let (less, lost) = (

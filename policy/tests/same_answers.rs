@@ -15,7 +15,7 @@ use examples::{Random, xeon_gold_6130};
 use object::{Object, ObjectSection};
 use policy::{Mode, Shares, Slice, TurboRow};
 
-const ANSWERS: usize = 27;
+const ANSWERS: usize = 33;
 const VECTORS: usize = 200_000;
 
 /// `struct vector` of `vector.h`.
@@ -133,13 +133,21 @@ fn answer(v: &Vector) -> [u64; ANSWERS] {
     for level in 0..LEVELS_MAX {
         answer[15 + level] = measured.q30[level].into();
     }
-    answer[21..].copy_from_slice(&[
+    answer[21..27].copy_from_slice(&[
         lost.lost_ns,
         lost.actual_khz.into(),
         lost.ideal_khz.into(),
         back.refund_ns,
         back.bill_ns,
         back.culprit.into(),
+    ]);
+    answer[27..].copy_from_slice(&[
+        policy::slice_shared_ns(v.a, v.x, v.y, v.z),
+        policy::move_between(v.a, v.b, v.c),
+        policy::preempt_limit(v.a, v.b, v.x),
+        policy::preempts(v.a, v.b).into(),
+        policy::wait_is_long(v.b, v.a).into(),
+        policy::wait_look_ns(v.a),
     ]);
     answer
 }

@@ -11,7 +11,7 @@
 #ifndef EVENKEEL_SLICE_H
 #define EVENKEEL_SLICE_H
 
-#include "fixed.h"
+#include "weight.h"
 
 /* base * (1 +- jitter), uniform in the draw; at least 1 ns, so that time passes. */
 static inline u64 ek_slice_ns(u64 base_ns, u32 jitter_permille, u32 draw)
@@ -24,6 +24,22 @@ static inline u64 ek_slice_ns(u64 base_ns, u32 jitter_permille, u32 draw)
 	u64 length_ns = ek_add(ek_sub(base_ns, jitter_ns), ek_add(up_ns, up_ns));
 
 	return ek_max(length_ns, 1);
+}
+
+/* No slice that waiting shortens is shorter; a switch costs some microseconds. Our choice. */
+#define EK_SLICE_MIN_NS 200000ULL
+
+/*
+ * A slice in a queue of `waiting` tasks that `cpus` serve: less for light tasks,
+ * and less where several wait for each CPU; heavy ones wait less instead.
+ */
+static inline u64 ek_slice_shared_ns(u64 base_ns, u32 weight, u32 waiting, u32 cpus)
+{
+	u64 length_ns = ek_min(ek_mul_div(base_ns, weight, EK_WEIGHT_ONE), base_ns);
+
+	if (waiting > cpus && cpus > 0)
+		length_ns = ek_mul_div(length_ns, cpus, waiting);
+	return ek_min(ek_max(length_ns, EK_SLICE_MIN_NS), ek_max(base_ns, 1));
 }
 
 #endif

@@ -10,12 +10,15 @@
 
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
+#include <evenkeel/move.h>
 #include <evenkeel/place.h>
+#include <evenkeel/preempt.h>
 #include <evenkeel/slice.h>
 #include <evenkeel/time_lost.h>
+#include <evenkeel/wait.h>
 #include <evenkeel/weight.h>
 
-#define ANSWERS 27
+#define ANSWERS 33
 
 struct vector {
 	u64 answer[ANSWERS];
@@ -83,9 +86,20 @@ static inline void answer_compensation(struct vector *v)
 	v->answer[26] = compensation.culprit;
 }
 
+static inline void answer_queues(struct vector *v)
+{
+	v->answer[27] = ek_slice_shared_ns(v->a, v->x, v->y, v->z);
+	v->answer[28] = ek_move_ns(v->a, v->b, v->c);
+	v->answer[29] = ek_preempt_limit_ns(v->a, v->b, v->x);
+	v->answer[30] = ek_preempt(v->a, v->b);
+	v->answer[31] = ek_wait_is_long(v->b, v->a);
+	v->answer[32] = ek_wait_look_ns(v->a);
+}
+
 static inline void answer(struct vector *v)
 {
 	answer_integers(v);
+	answer_queues(v);
 	answer_frequencies(v);
 	answer_compensation(v);
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Does a waking task interrupt a running one?
+ *
+ * As CFS decides (wakeup_preempt_entity in kernel/sched/fair.c, Linux 5.9):
+ * only if the running one is further ahead in virtual time than a granularity,
+ * which is time of the waking one. Else every wake-up of a task that is a
+ * little behind would cost a switch.
+ *
+ * Pure and total: no clock, no globals, no loops, no failure.
+ */
+#ifndef EVENKEEL_PREEMPT_H
+#define EVENKEEL_PREEMPT_H
+
+#include "charge.h"
+
+/* The virtual time beyond which a running task gives way. */
+static inline u64 ek_preempt_limit_ns(u64 vtime_ns, u64 granularity_ns, u32 weight)
+{
+	return ek_charge_ns(vtime_ns, granularity_ns, 0, 0, weight);
+}
+
+static inline u32 ek_preempt(u64 limit_ns, u64 running_vtime_ns)
+{
+	return running_vtime_ns > limit_ns;
+}
+
+#endif
