@@ -214,6 +214,7 @@ impl<'s> Compiler<'s> {
                 nice: spec.nice,
                 affinity: affinity.clone(),
                 arrival_ns: (arrival_ms * 1e6).round() as u64,
+                was_on: None,
                 stream: stream | u64::from(number),
                 ruled_class: None,
                 program: steps,

@@ -314,6 +314,7 @@ fn add_thread(
         nice: task.nice.clamp(-20, 19),
         affinity,
         arrival_ns: track.arrival_ns,
+        was_on: track.was_on,
         stream: workload.threads.len() as u64,
         ruled_class: None,
         program: track.program,

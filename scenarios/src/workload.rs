@@ -173,6 +173,9 @@ pub struct Thread {
     pub affinity: CpuSet,
     /// When it starts.
     pub arrival_ns: u64,
+    /// CPU it was on before: it was there when the run began, and runs on or sleeps. `None`: it is
+    /// new when it starts.
+    pub was_on: Option<u32>,
     /// Number of its random stream; equal numbers draw equal amounts in every run of a seed.
     pub stream: u64,
     /// Class that rules (`--rule`) give it; `None`: its most demanding class.

@@ -130,7 +130,9 @@ impl<S: Scheduler> Engine<'_, S> {
                 Ok(())
             }
             Timer::TaskWakes(task) => {
+                let was_there = self.world.tasks[task].last_cpu.is_some();
                 let wake = match self.world.tasks[task].state {
+                    State::Absent if was_there && self.world.now_ns > 0 => Wake::Woken(By::Timer),
                     State::Absent => Wake::New { by_cpu: None },
                     _ => Wake::Woken(match self.world.tasks[task].interrupt_on.take() {
                         Some(cpu) => By::Interrupt { cpu },

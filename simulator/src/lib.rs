@@ -51,7 +51,7 @@ pub fn run(cpu: &CpuModel, workload: &Workload, config: &Config) -> Result<Outco
             PerCpu::new(world, cfs::era(kernel), Cfs::new(world, kernel))
         }),
         Scheduler::Eevdf(kernel) => engine::run(cpu, workload, config, |world| {
-            PerCpu::new(world, eevdf::ERA, Eevdf::new(world, kernel))
+            PerCpu::new(world, eevdf::era(kernel), Eevdf::new(world, kernel))
         }),
         Scheduler::Fifo => engine::run(cpu, workload, config, Fifo::new),
         Scheduler::Muqss { rq_sharing, interactive } => {

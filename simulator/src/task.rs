@@ -136,7 +136,7 @@ impl Task {
             foreground,
             weight: policy::weight(thread.nice),
             mask,
-            last_cpu: None,
+            last_cpu: thread.was_on.map(|cpu| cpu as usize),
             phase: BETWEEN_PHASES,
             work_left: 0,
             overhead_left: 0,

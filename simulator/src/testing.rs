@@ -35,6 +35,7 @@ pub(crate) fn thread(nice: i8, cpus: &[u32], program: Vec<Step>) -> Thread {
         nice,
         affinity: CpuSet { cpus: cpus.to_vec() },
         arrival_ns: 0,
+        was_on: None,
         stream: 0,
         ruled_class: None,
         program,

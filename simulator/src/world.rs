@@ -151,7 +151,11 @@ impl<'a> World<'a> {
             let foreground = application.role == scenarios::Role::Foreground;
             refuse_unknown_class(model, thread)?;
             let mask = mask.ok_or_else(|| SimError::NoCpu { thread: thread.name.clone() })?;
-            tasks.push(Task::new(thread, foreground, mask, model, config.seed));
+            let mut task = Task::new(thread, foreground, mask, model, config.seed);
+            let allowed = &affinities.masks[mask];
+            task.last_cpu =
+                task.last_cpu.filter(|&cpu| cpu < topology.cpus && allowed.contains(cpu));
+            tasks.push(task);
         }
         let domains = match model.license_domain {
             LicenseDomain::Core => topology.cores,

@@ -446,3 +446,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn tasks_are_where_they_were_when_they_were_first_seen() {
+    let moved = Event::Migrate { task: 3, from: 0, to: 1 };
+    let records = vec![
+        (50, switch(1, 1, Runnable, 2)),
+        (60, moved),
+        (70, wake(3, 0)),
+        (80, Event::Fork { task: 4, by: 2 }),
+        (90, wake(4, 2)),
+        (100, switch(1, 2, Blocked, 3)),
+        (120, switch(1, 3, Blocked, 4)),
+        (140, switch(1, 4, Dead, 0)),
+    ];
+    let history = ruled(history(4, records), "task1=avx512-heavy");
+    let was_on = |cpus| {
+        let (workload, _) = from_recording(&history, &ReplayOptions { cpus, ..OPTIONS }).unwrap();
+        workload.threads.iter().map(|thread| thread.was_on).collect::<Vec<_>>()
+    };
+    assert_eq!(was_on(None), [Some(1), Some(1), Some(0), None]);
+    assert_eq!(was_on(Some(2)), [None; 4], "other CPUs");
+}

@@ -54,6 +54,8 @@ pub(super) struct Track {
     /// Time on a CPU of its longest compute step.
     pub(super) longest_ns: u64,
     pub(super) arrival_ns: u64,
+    /// Where it was before it was first seen, unless it began then.
+    pub(super) was_on: Option<u32>,
     /// Time on a CPU, from switch to switch.
     pub(super) ran_ns: u64,
     /// Time the kernel accounted, where it said so.
@@ -160,7 +162,10 @@ impl<'h> Timeline<'h> {
     fn apply(&mut self, event: &Event) {
         match *event {
             Event::Switch { cpu, prev, state, next } => self.switch(cpu, prev, state, next),
-            Event::Wake { task, by, on, .. } => self.wake(task, by, on),
+            Event::Wake { task, by, cpu, on } => {
+                self.first_seen(task, cpu);
+                self.wake(task, by, on);
+            }
             Event::Fork { task, by } => self.fork(task, by),
             Event::Phase { task, class, rate_permille, stall_permille } => {
                 self.run_until_now(task);
@@ -172,16 +177,28 @@ impl<'h> Timeline<'h> {
                 track.accounted_ns = Some(so_far.saturating_add(ns));
             }),
             Event::Frequency { core, khz } => self.frequency(core, khz),
-            Event::Migrate { .. }
-            | Event::Overhead { .. }
+            Event::Migrate { task, from, .. } => self.first_seen(task, from),
+            Event::Overhead { .. }
             | Event::License { .. }
             | Event::Decision { .. }
             | Event::Registers { .. } => {}
         }
     }
 
+    /// A task was on that CPU when it was first seen.
+    fn first_seen(&mut self, task: u32, cpu: u32) {
+        let cpu = Some(cpu).filter(|&cpu| cpu < self.same_cpus);
+        self.track(task, |track| {
+            if track.state == State::Unseen && track.was_on.is_none() {
+                track.was_on = cpu;
+            }
+        });
+    }
+
     fn switch(&mut self, cpu: u32, prev: u32, state: SwitchState, next: u32) {
         let now_ns = self.now_ns;
+        self.first_seen(prev, cpu);
+        self.first_seen(next, cpu);
         match self.on_cpu.insert(cpu, next) {
             // The first task seen to leave a CPU ran there since the recording began.
             None => {
@@ -348,6 +365,7 @@ impl Track {
             program: Vec::new(),
             longest_ns: 0,
             arrival_ns: 0,
+            was_on: None,
             ran_ns: 0,
             accounted_ns: None,
         }

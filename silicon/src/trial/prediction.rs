@@ -74,6 +74,7 @@ fn spinner(application: u32, name: &str, class: Class, cpu: u32) -> Thread {
         nice: 0,
         affinity: CpuSet { cpus: vec![cpu] },
         arrival_ns: 0,
+        was_on: None,
         stream: u64::from(application),
         ruled_class: None,
         program: vec![Step::Compute(work), Step::Loop { to: 0, times: None }],

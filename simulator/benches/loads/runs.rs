@@ -161,6 +161,7 @@ fn synthetic(load: &Load, cpu: &CpuModel, sleep_ns: Option<u64>) -> Workload {
         nice: 0,
         affinity: CpuSet::default(),
         arrival_ns: 0,
+        was_on: None,
         stream: index.into(),
         ruled_class: None,
         program: program(index),

@@ -39,6 +39,8 @@ pub(crate) const ERA_5_9: Era = Era {
     scan_by_util: false,
     halves_by_failure: false,
     careful: false,
+    sleepers_apart: false,
+    owed_first: false,
 };
 
 /// What balancing does in 6.1.

@@ -31,6 +31,12 @@ pub(crate) struct Era {
     /// A running task is pushed only when tasks, not load, are to be moved, and cores
     /// with an idle thread do not pull before idle cores (6.12).
     pub careful: bool,
+    /// A task that sleeps in its queue is no work to be taken, and moves with load only (since
+    /// 6.14; before, it counts and moves like any other).
+    pub sleepers_apart: bool,
+    /// A task that is owed no time moves to a CPU that has others only after a failure
+    /// (`task_is_ineligible_on_dst_cpu`, in 6.18 and not in 6.12).
+    pub owed_first: bool,
 }
 
 /// One level of domains.

@@ -20,9 +20,8 @@ use crate::world::World;
 /// in 6.6 and in the first releases of 6.12.
 const BASE_SLICE_NS: u64 = 700_000;
 
-/// What balancing does in 6.12 and 6.18. `NI_RANDOM` is in stable 6.12.69 and later and in
-/// stable 6.18.
-pub(crate) const ERA: Era = Era {
+/// What balancing does in 6.12. `NI_RANDOM` is in stable 6.12.69 and later and in stable 6.18.
+const ERA_6_12: Era = Era {
     busy_factor: 16,
     numa_imbalance_pct: 117,
     shortened_interval: true,
@@ -31,7 +30,17 @@ pub(crate) const ERA: Era = Era {
     scan_by_util: true,
     halves_by_failure: true,
     careful: true,
+    sleepers_apart: false,
+    owed_first: false,
 };
+
+/// What balancing does in a kernel.
+pub(crate) fn era(kernel: EevdfKernel) -> Era {
+    match kernel {
+        EevdfKernel::V6_12 => ERA_6_12,
+        EevdfKernel::V6_18 => Era { sleepers_apart: true, owed_first: true, ..ERA_6_12 },
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Task {
@@ -272,16 +281,13 @@ impl Discipline for Eevdf {
     }
 
     /// `requeue_delayed_entity` with `DELAY_ZERO`.
-    fn revive(&mut self, cpu: usize, task: usize) -> bool {
-        if !std::mem::take(&mut self.tasks[task].delayed) {
-            return false;
-        }
+    fn revive(&mut self, cpu: usize, task: usize) {
+        self.tasks[task].delayed = false;
         if self.lag(cpu, task) > 0 {
             self.leave(cpu, task);
             self.tasks[task].lag = 0;
             self.enqueue(cpu, task, Enqueue::Woken);
         }
-        true
     }
 
     fn put(&mut self, cpu: usize, task: usize, stop: Stop) -> bool {
@@ -334,8 +340,8 @@ impl Discipline for Eevdf {
         self.queues[cpu].must_choose
     }
 
-    fn is_movable(&self, task: usize) -> bool {
-        !self.tasks[task].delayed
+    fn is_owed(&self, cpu: usize, task: usize) -> bool {
+        self.is_eligible(cpu, task)
     }
 }
 

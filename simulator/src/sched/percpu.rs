@@ -59,10 +59,8 @@ pub(crate) trait Discipline {
     /// Takes out a runnable task that does not run, to be queued on another CPU.
     fn dequeue(&mut self, cpu: usize, task: usize);
 
-    /// A task wakes that never left its queue; `false` if it did leave.
-    fn revive(&mut self, _cpu: usize, _task: usize) -> bool {
-        false
-    }
+    /// A task wakes that never left its queue.
+    fn revive(&mut self, _cpu: usize, _task: usize) {}
 
     /// The running task, charged, stops; whether it is in the queue afterwards.
     fn put(&mut self, cpu: usize, task: usize, stop: Stop) -> bool;
@@ -76,8 +74,8 @@ pub(crate) trait Discipline {
     /// Whether the running task, charged, gives way at this tick.
     fn tick(&mut self, cpu: usize) -> bool;
 
-    /// Whether balancing may move the task.
-    fn is_movable(&self, _task: usize) -> bool {
+    /// Whether the queue owes the task time; a queue without such books owes everyone.
+    fn is_owed(&self, _cpu: usize, _task: usize) -> bool {
         true
     }
 
@@ -92,6 +90,8 @@ pub(crate) trait Discipline {
 struct Queue {
     /// Tasks queued or running, and their weights.
     nr: u64,
+    /// Those of them that sleep.
+    sleeping: u64,
     weight: u64,
     running: Option<usize>,
     /// These tasks by when they were last queued or picked: balancing takes the oldest.
@@ -114,6 +114,8 @@ struct Entity {
     cpu: usize,
     known: bool,
     queued: bool,
+    /// It sleeps, and its queue has not let it go (`DELAY_DEQUEUE`).
+    sleeping: bool,
     running: bool,
     stamp: u64,
     signal: Signal,
@@ -159,6 +161,7 @@ impl<D: Discipline> PerCpu<D> {
         let packages = world.topology.packages;
         let queue = Queue {
             nr: 0,
+            sleeping: 0,
             weight: 0,
             running: None,
             tasks: BTreeSet::new(),
@@ -169,12 +172,14 @@ impl<D: Discipline> PerCpu<D> {
             push_to: None,
         };
         let entity = |task: &crate::task::Task| {
-            let first = world.affinities.masks[task.mask].iter().next().unwrap_or(0);
+            let allowed = &world.affinities.masks[task.mask];
+            let first = task.last_cpu.or_else(|| allowed.iter().next()).unwrap_or(0);
             Entity {
                 weight: u64::from(task.weight),
                 cpu: first,
                 known: false,
                 queued: false,
+                sleeping: false,
                 running: false,
                 stamp: 0,
                 signal: Signal::default(),
@@ -215,7 +220,12 @@ impl<D: Discipline> Scheduler for PerCpu<D> {
         let now_ns = world.now_ns;
         let last = self.entities[task].cpu;
         self.discipline.update(last, now_ns);
-        if self.entities[task].queued && self.discipline.revive(last, task) {
+        if self.entities[task].sleeping {
+            self.sync_queue(last, now_ns);
+            self.sync_task(task, now_ns);
+            self.discipline.revive(last, task);
+            self.entities[task].sleeping = false;
+            self.queues[last].sleeping -= 1;
             let reschedule = self.must_choose(last, task).then_some(last);
             return Placed { cpu: last, reschedule };
         }
@@ -256,12 +266,8 @@ impl<D: Discipline> Scheduler for PerCpu<D> {
         self.sync_queue(cpu, now_ns);
         self.sync_task(task, now_ns);
         self.discipline.update(cpu, now_ns);
-        self.queues[cpu].running = None;
-        self.entities[task].running = false;
         self.entities[task].last_ran_ns = Some(now_ns);
-        if !self.discipline.put(cpu, task, stop) {
-            self.remove(world, cpu, task);
-        }
+        self.note_stop(world, cpu, task, stop);
         if stop != Stop::Preempted {
             self.queues[cpu].push_to = None;
         }
@@ -285,6 +291,7 @@ impl<D: Discipline> Scheduler for PerCpu<D> {
                 Choice::Drop(task) => {
                     self.sync_task(task, now_ns);
                     self.remove(world, cpu, task);
+                    self.entities[task].sleeping = false;
                 }
                 Choice::Nothing => {
                     if !self.balance_newly_idle(world, cpu) {

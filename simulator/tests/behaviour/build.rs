@@ -63,6 +63,7 @@ pub fn add(workload: &mut Workload, role: Role, threads: u64, program: &[Step]) 
             nice: 0,
             affinity: CpuSet::default(),
             arrival_ns: 0,
+            was_on: None,
             // Far apart by role, so that backgrounds can be swapped.
             stream: u64::from(application) << 32 | part,
             ruled_class: None,

@@ -94,6 +94,7 @@ fn add_application(
             nice,
             affinity: affinity.clone(),
             arrival_ns: arrival_ns + late,
+            was_on: None,
             stream: workload.threads.len() as u64,
             ruled_class: None,
             program,

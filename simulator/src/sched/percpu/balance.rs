@@ -18,10 +18,10 @@ pub(super) enum Idle {
 
 /// Who balances, at which level, and what it does otherwise.
 #[derive(Clone, Copy, Debug)]
-struct Attempt {
-    cpu: usize,
-    level: usize,
-    idle: Idle,
+pub(super) struct Attempt {
+    pub(super) cpu: usize,
+    pub(super) level: usize,
+    pub(super) idle: Idle,
 }
 
 /// What came of an attempt to move tasks.
@@ -183,7 +183,9 @@ impl<D: Discipline> PerCpu<D> {
             let group = self.group(level, cpus, without, now_ns);
             load += group.load;
             util += group.util;
-            if group.nr > 0 && busiest.as_ref().is_none_or(|other| group.is_busier_than(other)) {
+            if group.takeable > 0
+                && busiest.as_ref().is_none_or(|other| group.is_busier_than(other))
+            {
                 busiest = Some(group);
             }
         }
@@ -212,16 +214,17 @@ impl<D: Discipline> PerCpu<D> {
         let mut best = None;
         let mut most = 0;
         for cpu in group.cpus.clone().filter(|cpu| !without.contains(cpu)) {
-            let queue = &self.queues[cpu];
+            let nr = self.takeable(cpu);
+            let signal = &self.queues[cpu].signal;
             let has = match amount {
-                Amount::Load(imbalance) => match queue.signal.load() {
-                    load if queue.nr == 1 && load > imbalance => 0,
-                    load if queue.nr > 0 => load,
+                Amount::Load(imbalance) => match signal.load() {
+                    load if nr == 1 && load > imbalance => 0,
+                    load if nr > 0 => load,
                     _ => 0,
                 },
-                Amount::Util(_) if queue.nr > 1 => queue.signal.util(),
+                Amount::Util(_) if nr > 1 => signal.util(),
                 Amount::Util(_) => 0,
-                Amount::Tasks(_) => queue.nr,
+                Amount::Tasks(_) => nr,
             };
             if has > most {
                 most = has;
@@ -256,6 +259,10 @@ impl<D: Discipline> PerCpu<D> {
             if idle != Idle::Busy && self.queues[from].nr <= 1 {
                 break;
             }
+            if self.stays_put(task, from, attempt, amount) {
+                self.restamp(task);
+                continue;
+            }
             let allowed = world.affinities.masks[world.tasks[task].mask].contains(cpu);
             allowed_seen |= allowed;
             pulled.some_pinned |= !allowed;
@@ -281,11 +288,36 @@ impl<D: Discipline> PerCpu<D> {
         pulled
     }
 
+    /// Tasks to be taken from a CPU (`h_nr_runnable`, before 6.14 `h_nr_queued`).
+    pub(super) fn takeable(&self, cpu: usize) -> u64 {
+        let queue = &self.queues[cpu];
+        if self.era.sleepers_apart { queue.nr - queue.sleeping } else { queue.nr }
+    }
+
+    /// What `can_migrate_task` asks of a task before it looks where the task may run.
+    pub(super) fn stays_put(
+        &self,
+        task: usize,
+        from: usize,
+        attempt: Attempt,
+        amount: Amount,
+    ) -> bool {
+        let Attempt { cpu, level, .. } = attempt;
+        let with_load = matches!(amount, Amount::Load(_));
+        if self.era.sleepers_apart && self.entities[task].sleeping && !with_load {
+            return true;
+        }
+        self.era.owed_first
+            && self.paces[level][cpu].failed == 0
+            && self.queues[cpu].nr > 0
+            && !self.discipline.is_owed(from, task)
+    }
+
     /// `can_migrate_task` for a task that may run on the CPU.
     fn can_migrate(&self, world: &World, task: usize, from: usize, attempt: Attempt) -> bool {
         let Attempt { cpu, level, .. } = attempt;
         let entity = &self.entities[task];
-        if entity.running || !self.discipline.is_movable(task) {
+        if entity.running {
             return false;
         }
         let domain = &self.levels[level];
@@ -370,9 +402,11 @@ impl<D: Discipline> PerCpu<D> {
     /// if no other may.
     fn push(&mut self, world: &World, from: usize, cpu: usize, reschedule: &mut Vec<usize>) {
         let allowed = |task: usize| world.affinities.masks[world.tasks[task].mask].contains(cpu);
-        let waiting = self.queues[from].tasks.iter().map(|&(_, task)| task).find(|&task| {
-            !self.entities[task].running && self.discipline.is_movable(task) && allowed(task)
-        });
+        let waiting = self.queues[from]
+            .tasks
+            .iter()
+            .map(|&(_, task)| task)
+            .find(|&task| !self.entities[task].running && allowed(task));
         if let Some(task) = waiting {
             self.migrate(world, task, cpu);
             if self.must_choose(cpu, task) {

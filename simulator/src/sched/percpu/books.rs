@@ -1,6 +1,7 @@
 //! Which task is in which queue, and what that does to loads and idle times.
 
 use super::{AVG_IDLE_MAX_NS, Discipline, Enqueue, PerCpu};
+use crate::sched::Stop;
 use crate::sched::pelt::{CAPACITY, Input, Signal};
 use crate::world::World;
 
@@ -15,14 +16,18 @@ impl<D: Discipline> PerCpu<D> {
 
     pub(super) fn sync_queue(&mut self, cpu: usize, now_ns: u64) {
         let queue = &mut self.queues[cpu];
-        let input =
-            Input { load: queue.weight, runnable: queue.nr, running: queue.running.is_some() };
+        let input = Input {
+            load: queue.weight,
+            runnable: queue.nr - queue.sleeping,
+            running: queue.running.is_some(),
+        };
         queue.signal.advance(now_ns, input);
     }
 
     pub(super) fn sync_task(&mut self, task: usize, now_ns: u64) {
         let entity = &mut self.entities[task];
-        let (load, runnable) = if entity.queued { (entity.weight, 1) } else { (0, 0) };
+        let load = if entity.queued { entity.weight } else { 0 };
+        let runnable = u64::from(entity.queued && !entity.sleeping);
         entity.signal.advance(now_ns, Input { load, runnable, running: entity.running });
     }
 
@@ -43,6 +48,7 @@ impl<D: Discipline> PerCpu<D> {
         entity.queued = true;
         let queue = &mut self.queues[cpu];
         queue.nr += 1;
+        queue.sleeping += u64::from(entity.sleeping);
         queue.weight += entity.weight;
         self.overloaded |= queue.nr > 1;
         if queue.nr == 1 {
@@ -58,10 +64,23 @@ impl<D: Discipline> PerCpu<D> {
         let queue = &mut self.queues[cpu];
         queue.tasks.remove(&(entity.stamp, task));
         queue.nr -= 1;
+        queue.sleeping -= u64::from(entity.sleeping);
         queue.weight -= entity.weight;
         if queue.nr == 0 {
             self.idle.insert(cpu);
             self.busy[world.topology.package_of(cpu)] -= 1;
+        }
+    }
+
+    /// Books the running task out, unless its queue keeps it.
+    pub(super) fn note_stop(&mut self, world: &World, cpu: usize, task: usize, stop: Stop) {
+        self.queues[cpu].running = None;
+        self.entities[task].running = false;
+        if !self.discipline.put(cpu, task, stop) {
+            self.remove(world, cpu, task);
+        } else if stop != Stop::Preempted {
+            self.entities[task].sleeping = true;
+            self.queues[cpu].sleeping += 1;
         }
     }
 
@@ -117,7 +136,7 @@ impl<D: Discipline> PerCpu<D> {
         let newest = self.queues[cpu].tasks.last().map(|&(_, task)| task);
         let Some(task) = newest else { return };
         let allowed = world.affinities.masks[world.tasks[task].mask].contains(to);
-        if allowed && self.discipline.is_movable(task) {
+        if allowed {
             self.migrate(world, task, to);
         }
     }

@@ -21,6 +21,8 @@ pub(super) struct Group {
     pub cpus: Range<usize>,
     pub kind: Kind,
     pub nr: u64,
+    /// Those of them that may be taken.
+    pub takeable: u64,
     pub idle: u64,
     pub load: u64,
     pub util: u64,
@@ -111,7 +113,7 @@ impl Situation<'_> {
             }
             if !self.is_sibling_preferred() && busiest.kind != Kind::Overloaded {
                 let crowded = busiest.cpus.len() > 1 && local.idle <= busiest.idle + 1;
-                if !self.idle || crowded || busiest.nr == 1 {
+                if !self.idle || crowded || busiest.takeable == 1 {
                     return None;
                 }
             }
@@ -199,6 +201,7 @@ impl<D: Discipline> PerCpu<D> {
             cpus: cpus.clone(),
             kind: Kind::HasSpare,
             nr: 0,
+            takeable: 0,
             idle: 0,
             load: 0,
             util: 0,
@@ -209,6 +212,7 @@ impl<D: Discipline> PerCpu<D> {
             self.sync_queue(cpu, now_ns);
             let queue = &self.queues[cpu];
             group.nr += queue.nr;
+            group.takeable += self.takeable(cpu);
             group.idle += u64::from(queue.nr == 0);
             group.load += queue.signal.load();
             group.util += queue.signal.util();

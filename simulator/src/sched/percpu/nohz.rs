@@ -10,13 +10,15 @@ impl<D: Discipline> PerCpu<D> {
     /// The cost of looking around, which the kernel measures and weighs against the
     /// expected idle time, is taken as nothing.
     pub(super) fn balance_newly_idle(&mut self, world: &World, cpu: usize) -> bool {
-        if self.queues[cpu].nr > 0 || !self.overloaded {
-            return self.queues[cpu].nr > 0;
+        if self.queues[cpu].nr > 0 {
+            return true;
         }
-        if self.queues[cpu].avg_idle_ns < self.era.newidle_after_ns {
+        if !self.overloaded || self.queues[cpu].avg_idle_ns < self.era.newidle_after_ns {
+            self.balance_sooner(cpu, 0);
             return false;
         }
         for level in 0..self.levels.len() {
+            self.balance_sooner(cpu, level);
             let mut weight = 0;
             if self.era.newidle_by_success {
                 let draw = self.draws.next_u32();
@@ -35,6 +37,15 @@ impl<D: Discipline> PerCpu<D> {
             }
         }
         false
+    }
+
+    /// `update_next_balance`: a level is balanced again after the interval of an idle CPU.
+    fn balance_sooner(&mut self, cpu: usize, level: usize) {
+        let Some(pace) = self.paces.get(level).map(|paces| paces[cpu]) else { return };
+        let cpus = self.queues.len() as u64;
+        let next = pace.last + pace.interval(false, &self.era, self.hz, cpus);
+        let queue = &mut self.queues[cpu];
+        queue.next_balance = queue.next_balance.min(next);
     }
 
     /// `nohz_balancer_kick`: a busy CPU's tick has idle CPUs look for work.

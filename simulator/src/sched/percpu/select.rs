@@ -34,7 +34,12 @@ impl<D: Discipline> PerCpu<D> {
         let prev = self.entities[task].cpu;
         let by = match wake {
             // `sched_fork` puts it where its parent runs.
-            Wake::New { by_cpu } => return self.idlest(world, task, by_cpu.unwrap_or(prev)),
+            Wake::New { by_cpu: None } if world.tasks[task].last_cpu.is_some() => return prev,
+            Wake::New { by_cpu } => {
+                let this = by_cpu.unwrap_or(prev);
+                self.entities[task].recent_cpu = this;
+                return self.idlest(world, task, this);
+            }
             Wake::Woken(by) => by,
         };
         let this = by.cpu().unwrap_or(prev);
@@ -56,11 +61,11 @@ impl<D: Discipline> PerCpu<D> {
                 target = this;
             }
         }
-        let cpu = if self.era.scan_by_util {
-            self.idle_sibling_6_12(world, mask, task, prev, target)
-        } else {
-            self.idle_sibling_5_9(world, mask, task, prev, target, this)
-        };
+        if self.era.scan_by_util {
+            return self.idle_sibling_6_12(world, mask, task, prev, target);
+        }
+        let cpu = self.idle_sibling_5_9(world, mask, task, prev, target, this);
+        // 5.14 removed this.
         if affine && let Some(waker) = waker {
             self.entities[waker].recent_cpu = this;
         }
@@ -103,7 +108,7 @@ impl<D: Discipline> PerCpu<D> {
         if self.is_idle(this) && near {
             return !self.is_idle(prev);
         }
-        if sync && self.queues[this].tasks.len() == self.delayed(this) + 1 {
+        if sync && self.queues[this].nr == self.queues[this].sleeping + 1 {
             return true;
         }
         if self.is_idle(prev) {
@@ -127,12 +132,6 @@ impl<D: Discipline> PerCpu<D> {
         let here = (load_here + load) * 100;
         let there = self.queues[prev].signal.load() * bias + u64::from(sync);
         here + load * bias < there
-    }
-
-    /// How many tasks sleep in that queue.
-    fn delayed(&self, cpu: usize) -> usize {
-        let tasks = self.queues[cpu].tasks.iter();
-        tasks.filter(|&&(_, task)| !self.discipline.is_movable(task)).count()
     }
 
     /// The target, else the CPU before it, if it is idle and as near.

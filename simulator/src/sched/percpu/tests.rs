@@ -1,6 +1,12 @@
+use super::balance::{Attempt, Idle};
+use super::group::Amount;
+use super::{Choice, Discipline, Enqueue, PerCpu};
 use crate::config::{CfsKernel, Config, EevdfKernel, Scheduler};
 use crate::outcome::Outcome;
+use crate::sched::eevdf::{self, Eevdf};
+use crate::sched::{By, Stop, Wake};
 use crate::testing::{config, machine, scalar_work, skylake, sleeper, spinner, thread, workload};
+use crate::world::World;
 use scenarios::{Machine, Step, Thread, Workload};
 use trace::Event;
 
@@ -147,6 +153,39 @@ fn an_imbalance_is_evened_out() {
     }
 }
 
+/// The task that waits ran until 40 ms, too lately to be taken when CPU 1 goes idle at 40.2 ms.
+#[test]
+fn a_cpu_that_went_idle_is_balanced_at_one_of_the_next_ticks() {
+    for scheduler in &ALL {
+        let on_0 = || Thread { was_on: Some(0), ..spinner(0, &[]) };
+        let model = skylake();
+        let khz = u64::from(model.turbo.khz(model.turbo.row(2), 0));
+        let short = thread(0, &[1], vec![scalar_work(402 * khz / 10)]);
+        let threads = vec![on_0(), on_0(), short];
+        let config = config(scheduler.clone(), S / 10);
+        let workload = workload(machine(1, 2, 1), threads);
+        let outcome = crate::run(&model, &workload, &config).unwrap();
+        assert!(outcome.idle_ns < 9_000_000, "{scheduler:?}: {} ns", outcome.idle_ns);
+    }
+}
+
+#[test]
+fn a_task_that_was_there_goes_on_where_it_was() {
+    for scheduler in &ALL {
+        let runs = Thread { was_on: Some(1), ..spinner(0, &[]) };
+        let sleeps = Thread { arrival_ns: 10_000_000, ..runs.clone() };
+        let threads = vec![runs, Thread { was_on: Some(0), ..spinner(0, &[]) }, sleeps];
+        let workload = workload(machine(1, 2, 1), threads);
+        let config = Config { history: true, ..config(scheduler.clone(), 12_000_000) };
+        let history = crate::run(&skylake(), &workload, &config).unwrap().history.unwrap();
+        let placed = history.records.iter().filter_map(|record| match record.event {
+            Event::Wake { task, cpu, .. } => Some((task, cpu)),
+            _ => None,
+        });
+        assert_eq!(placed.collect::<Vec<_>>(), [(1, 1), (2, 0), (3, 1)], "{scheduler:?}");
+    }
+}
+
 #[test]
 fn pinned_tasks_stay_and_the_others_make_room() {
     for scheduler in &ALL {
@@ -187,4 +226,78 @@ fn the_same_seed_gives_the_same_outcome() {
         assert_eq!(once.tasks, again.tasks);
         assert_eq!((once.events, once.migrations), (again.events, again.migrations));
     }
+}
+
+/// EEVDF of 6.18 on two CPUs, with spinners that nobody has queued yet.
+fn with_eevdf(spinners: usize, test: impl FnOnce(&World, &mut PerCpu<Eevdf>)) {
+    let threads = (0..spinners).map(|_| spinner(0, &[])).collect();
+    let (model, workload) = (skylake(), workload(machine(1, 2, 1), threads));
+    let config = config(Scheduler::Eevdf(EevdfKernel::V6_18), S);
+    let world = World::new(&model, &workload, &config).unwrap();
+    let order = Eevdf::new(&world, EevdfKernel::V6_18);
+    let mut kernel = PerCpu::new(&world, eevdf::era(EevdfKernel::V6_18), order);
+    test(&world, &mut kernel);
+}
+
+fn queue(kernel: &mut PerCpu<Eevdf>, world: &World, cpu: usize, task: usize) {
+    kernel.add(world, cpu, task);
+    kernel.discipline.enqueue(cpu, task, Enqueue::New);
+}
+
+#[test]
+fn a_forked_task_may_wake_up_on_the_cpu_of_its_parent() {
+    with_eevdf(2, |world, kernel| {
+        // No other CPU is searched.
+        kernel.scan[0] = 0;
+        kernel.select(world, 0, Wake::New { by_cpu: Some(1) });
+        queue(kernel, world, 0, 1);
+        kernel.entities[0].cpu = 0;
+        assert_eq!(kernel.select(world, 0, Wake::Woken(By::Timer)), 1);
+    });
+}
+
+#[test]
+fn a_waker_forgets_no_cpu() {
+    with_eevdf(2, |world, kernel| {
+        queue(kernel, world, 1, 1);
+        kernel.queues[1].running = Some(1);
+        kernel.select(world, 0, Wake::Woken(By::Task { cpu: 1, sync: false }));
+        assert_eq!(kernel.entities[1].recent_cpu, 0);
+    });
+}
+
+#[test]
+fn a_task_that_is_owed_nothing_moves_beside_others_only_after_a_failure() {
+    with_eevdf(3, |world, kernel| {
+        queue(kernel, world, 0, 0);
+        queue(kernel, world, 0, 1);
+        let Choice::Run(first) = kernel.discipline.pick(0, 0) else { panic!("a task") };
+        kernel.discipline.update(0, 2_000_000);
+        let attempt = Attempt { cpu: 1, level: 0, idle: Idle::Busy };
+        let stays =
+            |kernel: &PerCpu<Eevdf>, task| kernel.stays_put(task, 0, attempt, Amount::Tasks(1));
+        assert!(!stays(kernel, first), "nobody is there");
+        queue(kernel, world, 1, 2);
+        assert!(stays(kernel, first) && !stays(kernel, 1 - first));
+        kernel.paces[0][1].failed = 1;
+        assert!(!stays(kernel, first));
+    });
+}
+
+#[test]
+fn a_task_that_sleeps_in_its_queue_is_no_work_to_be_taken() {
+    with_eevdf(2, |world, kernel| {
+        queue(kernel, world, 0, 0);
+        queue(kernel, world, 0, 1);
+        assert_eq!(kernel.takeable(0), 2);
+        let Choice::Run(first) = kernel.discipline.pick(0, 0) else { panic!("a task") };
+        kernel.queues[0].running = Some(first);
+        kernel.entities[first].running = true;
+        kernel.discipline.update(0, 2_000_000);
+        kernel.note_stop(world, 0, first, Stop::Blocked);
+        assert_eq!((kernel.queues[0].nr, kernel.takeable(0)), (2, 1));
+        let attempt = Attempt { cpu: 1, level: 0, idle: Idle::Idles };
+        assert!(kernel.stays_put(first, 0, attempt, Amount::Tasks(1)));
+        assert!(!kernel.stays_put(first, 0, attempt, Amount::Load(1024)));
+    });
 }
