@@ -57,15 +57,15 @@ pub const SEEN: [Work; 5] = [
 pub const UNSEEN: [Work; 4] = [
     Work {
         name: "x265",
-        prepare: "openssl enc -aes-256-ctr -pass pass:x -pbkdf2 -in /dev/zero 2>/dev/null | \
+        prepare: "openssl enc -aes-256-ctr -pass pass:y -pbkdf2 -in /dev/zero 2>/dev/null | \
                   head -c 60000000 > noise; ln -s noise noise.yuv",
-        run: "timeout 14 x265 --input noise.yuv --input-res 640x360 --fps 30 -o out.hevc & \
+        run: "timeout 14 x265 --input noise.yuv --input-res 480x272 --fps 30 -o out.hevc & \
               timeout 14 xz -6 -T1 -k -c noise > /dev/null; wait",
     },
     Work {
         name: "nginx",
         prepare: "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem \
-                  -subj /CN=localhost -days 2; mkdir -p html; head -c 20000 /dev/urandom > \
+                  -subj /CN=localhost -days 2; mkdir -p html; head -c 50000 /dev/urandom > \
                   html/index.html; echo \"daemon off; worker_processes 2; pid $PWD/pid; \
                   error_log $PWD/error.log; events {} http { access_log off; server { \
                   listen 127.0.0.1:18443 ssl; ssl_certificate $PWD/cert.pem; \
@@ -73,13 +73,13 @@ pub const UNSEEN: [Work; 4] = [
                   chmod -R a+rX .",
         run: "nginx -c $PWD/nginx.conf & sleep 1; \
               for i in 1 2; do openssl s_time -connect 127.0.0.1:18443 -www /index.html -new \
-              -time 11 & done; timeout 11 7z b -mmt1 100; kill $(cat pid); wait",
+              -time 11 & done; timeout 11 7z b -mmt1 -md20 100; kill $(cat pid); wait",
     },
     Work {
         name: "compile",
         prepare: "cargo new --quiet --lib job; cd job; \
-                  { for n in $(seq 400); do echo \"pub fn f$n(a: &[u64]) -> Vec<String> { \
-                  a.iter().map(|x| x.wrapping_mul($n)).filter(|x| x % 3 == 1)\
+                  { for n in $(seq 300); do echo \"pub fn f$n(a: &[u64]) -> Vec<String> { \
+                  a.iter().map(|x| x.wrapping_mul($n)).filter(|x| x % 5 != 1)\
                   .map(|x| format!(\\\"{x:x}\\\")).collect() }\"; done; } > src/lib.rs; \
                   for n in 1 2 3; do cp -r . ../job$n; \
                   sed -i \"s/name = .*/name = \\\"job$n\\\"/\" ../job$n/Cargo.toml; done",
@@ -89,7 +89,7 @@ pub const UNSEEN: [Work; 4] = [
     Work {
         name: "messages",
         prepare: "",
-        run: "perf bench sched messaging -g 2 -l 400 & \
+        run: "perf bench sched messaging -g 3 -l 300 & \
               nice -n 5 timeout 6 openssl speed -seconds 6 \
               sha256;               wait",
     },
