@@ -15,14 +15,17 @@ pub fn show(table: &CpuTable) -> String {
 fn write_all(text: &mut String, table: &CpuTable) -> std::fmt::Result {
     writeln!(text, "{} ({})\n{}", table.name, table.microarchitecture, table.description)?;
     let machine = &table.machine;
-    let count = |value: Option<u32>| value.map_or_else(|| "?".to_owned(), |n| n.to_string());
+    let number = |value: Option<u32>| value.map_or_else(|| "?".to_owned(), |n| n.to_string());
+    let count = |value: Option<u32>, what: &str| {
+        format!("{} {what}{}", number(value), if value == Some(1) { "" } else { "s" })
+    };
     writeln!(
         text,
-        "\n{} packages of {} cores of {} threads, reference clock {} MHz",
-        count(machine.packages),
-        count(machine.cores),
-        count(machine.threads),
-        count(machine.ref_mhz)
+        "\n{} of {} of {}, reference clock {} MHz",
+        count(machine.packages, "package"),
+        count(machine.cores, "core"),
+        count(machine.threads, "thread"),
+        number(machine.ref_mhz)
     )?;
     write_frequencies(text, table)?;
     write_demands(text, table)?;
