@@ -102,6 +102,14 @@ rust_lints_work() {
     cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1
 }
 
+# QEMU's own until Debian 12, a package of its own since.
+virtiofsd_package() {
+    case "$(. /etc/os-release && echo "$ID$VERSION_ID")" in
+    debian12) echo qemu-system-common ;;
+    *) echo virtiofsd ;;
+    esac
+}
+
 missing=""
 lack() {
     missing="$missing $*"
@@ -128,6 +136,8 @@ find_missing_for_test() {
     has trace-cmd || lack trace-cmd
     has qemu-system-x86_64 || lack qemu-system-x86
     has xz || lack xz-utils
+    has stress-ng || lack stress-ng
+    [ -x /usr/lib/qemu/virtiofsd ] || [ -x /usr/libexec/virtiofsd ] || lack "$(virtiofsd_package)"
     python3 -c 'import ensurepip' 2>/dev/null || lack python3-venv
 }
 

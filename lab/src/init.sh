@@ -4,9 +4,10 @@
 # The first process of the machine: mounts, runs the jobs one after the other, switches off.
 #
 # The root is the host's, read-only; where the kernel knows overlays, under a writable layer in
-# memory, else with /tmp, /var/tmp and /run in memory. /run/result is the one folder of the host that
-# can be written to; programs in its `bin` are found first. From the kernel's command line come `share`, the kind of shared folders, and `limit`,
-# the seconds of the machine after which a job is ended.
+# memory, else with /tmp, /var/tmp and /run in memory. /run/result is the one folder of the host
+# that can be written to; programs in its `bin` are found first. From the kernel's command line come
+# `share`, the kind of shared folders, and `limit`, the seconds of the machine after which a job is
+# ended.
 /bin/busybox --install -s /bin
 
 mount -t devtmpfs dev /dev

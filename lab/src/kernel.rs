@@ -43,7 +43,7 @@ impl Kernel {
             fill(&wanted, room.path())?;
             fs::rename(room.keep(), &folder).map_err(at(&folder))?;
         }
-        let release = release_of(&packed(&folder)?);
+        let (_, release) = packed(&folder)?;
         let mut kernel = Self { release, folder, share: Kind::Virtiofs };
         if modules::have_9p(&kernel.modules()) {
             kernel.share = Kind::NineP;
@@ -105,27 +105,30 @@ fn fill(wanted: &Wanted, folder: &Path) -> Result<(), LabError> {
     let apt = Apt::of(&wanted.suite)?;
     apt.unpack(&apt.real(&wanted.package)?, folder)?;
     apt.unpack("busybox-static", folder)?;
-    let image = packed(folder)?;
+    let (image, _) = packed(folder)?;
     let bytes = fs::read(&image).map_err(at(&image))?;
     let payload = payload(&bytes).map_err(|why| LabError::Unbootable { path: image, why })?;
     decompress(payload, &folder.join("vmlinux"))
 }
 
-/// The image as it came.
-fn packed(folder: &Path) -> Result<PathBuf, LabError> {
-    let boot = folder.join("boot");
-    let images = fs::read_dir(&boot).map_err(at(&boot))?.filter_map(Result::ok);
-    let is_image = |path: &PathBuf| {
-        path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"vmlinuz"))
+/// A kernel's image as it came: `boot/vmlinuz-RELEASE`, from 7.1 on `lib/modules/RELEASE/vmlinuz`.
+fn packed(folder: &Path) -> Result<(PathBuf, String), LabError> {
+    let names = |folder: &Path| {
+        let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect::<Vec<_>>()
     };
-    let image = images.map(|entry| entry.path()).find(is_image);
-    image.ok_or(LabError::Unbootable { path: boot, why: "no vmlinuz" })
-}
-
-/// The kernel's name for itself, from `vmlinuz-RELEASE`.
-fn release_of(image: &Path) -> String {
-    let name = image.file_name().unwrap_or_default().to_string_lossy();
-    name.strip_prefix("vmlinuz-").unwrap_or(&name).to_owned()
+    let (boot, modules) = (folder.join("boot"), unpacked(folder, "lib/modules"));
+    let in_boot = names(&boot).into_iter().find_map(|name| {
+        let release = name.strip_prefix("vmlinuz-")?.to_owned();
+        Some((boot.join(&name), release))
+    });
+    let with_modules = || {
+        let images = names(&modules).into_iter();
+        images.map(|release| (modules.join(&release).join("vmlinuz"), release))
+    };
+    in_boot
+        .or_else(|| with_modules().find(|(image, _)| image.exists()))
+        .ok_or_else(|| LabError::Unbootable { path: folder.to_owned(), why: "no vmlinuz" })
 }
 
 /// A compressed kernel and the program that knows its form.
@@ -202,6 +205,21 @@ mod tests {
             payload(&image(b"\x28\xb5\x2f\xfdx")).map(|payload| payload.program),
             Ok("zstd")
         );
+    }
+
+    #[test]
+    fn an_image_is_where_its_version_has_it() {
+        for (path, release) in
+            [("boot/vmlinuz-6.1.0-amd64", "6.1.0-amd64"), ("usr/lib/modules/7.3/vmlinuz", "7.3")]
+        {
+            let folder = tempfile::tempdir().unwrap();
+            let image = folder.path().join(path);
+            fs::create_dir_all(image.parent().unwrap()).unwrap();
+            fs::write(&image, "").unwrap();
+            assert_eq!(packed(folder.path()).unwrap(), (image, release.to_owned()));
+        }
+        let empty = tempfile::tempdir().unwrap();
+        assert!(packed(empty.path()).unwrap_err().to_string().ends_with("no vmlinuz"));
     }
 
     #[test]

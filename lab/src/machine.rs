@@ -77,6 +77,13 @@ pub struct Run {
 /// What a kernel that works with KVM needs at most to switch itself off.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
+/// How often a machine is started that its interpreter breaks.
+const STARTS_MAX: u32 = 4;
+/// QEMU before 8.1 translates code without a lock on its page. While a kernel changes an
+/// instruction behind a breakpoint, as it does when a scheduler is loaded, another CPU may then
+/// keep that breakpoint, and the kernel does not know it any more.
+const STALE_BREAKPOINT: &str = "Oops: int3";
+
 impl Accelerator {
     /// KVM if this kernel comes to its end with it, else the interpreter.
     ///
@@ -116,9 +123,23 @@ impl Machine {
     /// with `stdout`, `stderr`, `status` and `kernel.log`, and beside them `boot.log` and
     /// `console.log`. Programs that the caller puts into its folder `bin` are found there first.
     ///
+    /// A machine that its interpreter broke starts again, with all jobs.
+    ///
     /// # Errors
     /// [`LabError`]; a job that fails or exceeds its time is none.
     pub fn run(&self, kernel: &Kernel, jobs: &[Job], results: &Path) -> Result<Run, LabError> {
+        for _ in 1..STARTS_MAX {
+            match self.start(kernel, jobs, results) {
+                Err(LabError::Unfinished { console, .. })
+                    if self.accelerator != Accelerator::Kvm
+                        && text(&console).contains(STALE_BREAKPOINT) => {}
+                other => return other,
+            }
+        }
+        self.start(kernel, jobs, results)
+    }
+
+    fn start(&self, kernel: &Kernel, jobs: &[Job], results: &Path) -> Result<Run, LabError> {
         let room = tempfile::tempdir().map_err(at(Path::new("a folder for the machine")))?;
         let initramfs = room.path().join("initramfs");
         write_initramfs(kernel, jobs, &initramfs)?;
@@ -151,6 +172,9 @@ impl Machine {
         })?;
         let unfinished = |why| LabError::Unfinished { why, console: console.clone() };
         let status = status.ok_or_else(|| unfinished("exceeded its time limit".into()))?;
+        if let Some(panic) = text(&console).lines().find(|line| line.contains("Kernel panic")) {
+            return Err(unfinished(format!("panicked: {}", panic.trim())));
+        }
         let boot_log = results.join("boot.log");
         if !status.success() || !boot_log.exists() {
             let said = fs::read_to_string(&said).unwrap_or_default();

@@ -66,8 +66,17 @@ pub fn target() -> PathBuf {
 
 /// Builds the command as it is shipped and says where it is.
 pub fn evenkeel() -> Result<PathBuf> {
-    run(cargo().args(["build", "--release", "--locked", "--quiet", "--package", "evenkeel"]))?;
-    Ok(target().join("release/evenkeel"))
+    built("evenkeel", "evenkeel")
+}
+
+/// The same of the kernel scheduler's loader.
+pub fn scx_evenkeel() -> Result<PathBuf> {
+    built("scheduler", "scx_evenkeel")
+}
+
+fn built(package: &str, program: &str) -> Result<PathBuf> {
+    run(cargo().args(["build", "--release", "--locked", "--quiet", "--package", package]))?;
+    Ok(target().join("release").join(program))
 }
 
 #[cfg(test)]

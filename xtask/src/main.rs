@@ -4,6 +4,7 @@ mod calibrate;
 mod ci;
 mod command;
 mod r#gen;
+mod lab;
 mod licences;
 mod prove;
 mod recordings;
@@ -28,6 +29,8 @@ enum Task {
     Calibrate(calibrate::Args),
     /// Prove the policy headers for all inputs.
     Prove(prove::Args),
+    /// Run the kernel scheduler under a stock kernel, in a virtual machine.
+    Lab(lab::Args),
     /// Record the schedules that scheduler models are judged by.
     Recordings(recordings::Args),
 }
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         Task::Gen(args) => r#gen::run(&args),
         Task::Calibrate(args) => calibrate::run(&args),
         Task::Prove(args) => prove::run(&args).map(|_| ()),
+        Task::Lab(args) => lab::run(&args),
         Task::Recordings(args) => recordings::run(&args),
     };
     match done {

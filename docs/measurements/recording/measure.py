@@ -5,7 +5,8 @@
 measure.py EVENKEEL ROUNDS OUT.csv [NAME...]: in every round each recorder runs once around each
 workload, in an order drawn anew, and once there is none. A workload is a fixed amount of work. Its
 cost is the CPU time of its processes, which other load does not add to, unlike wall time. Names
-choose workloads and recorders (`pipe`, `mix`, `bpf`, `perf-sched`, `perf-few`); all are the default.
+choose workloads and recorders (`pipe`, `mix`, `bpf`, `perf-sched`, `perf-few`); without any, all
+run.
 """
 
 import csv

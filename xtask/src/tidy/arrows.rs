@@ -76,8 +76,9 @@ pub fn check(files: &[TextFile]) -> Vec<Finding> {
 
     let mut found = Vec::new();
     for (file, manifest) in &manifests {
-        let used: BTreeSet<&str> =
+        let mut used: BTreeSet<&str> =
             dependencies(manifest).filter_map(|name| room_of.get(name).copied()).collect();
+        used.extend(super::includes::rooms(files, file.room()));
         found.extend(judge(file, &used, &arrows, files));
     }
     found

@@ -1,6 +1,8 @@
 //! The C of `policy` and `cpu-model` includes its own headers, those of the rooms
 //! it has an arrow to, and nothing else: no libc, no kernel headers.
 
+use std::collections::BTreeSet;
+
 use super::Finding;
 use super::arrows::Arrows;
 use crate::repo::TextFile;
@@ -24,6 +26,19 @@ pub fn check(files: &[TextFile]) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// The other rooms whose headers a room's C includes.
+pub fn rooms<'a>(files: &'a [TextFile], room: &str) -> BTreeSet<&'a str> {
+    let own = files.iter().filter(|file| file.room() == room);
+    let c = own.filter(|file| matches!(file.extension(), "c" | "h"));
+    let headers: BTreeSet<&str> =
+        c.flat_map(|file| file.text.lines().filter_map(included)).collect();
+    let is_included = |file: &&TextFile| {
+        let header = file.path.strip_prefix(file.room()).and_then(|p| p.strip_prefix("/include/"));
+        file.room() != room && header.is_some_and(|header| headers.contains(header))
+    };
+    files.iter().filter(is_included).map(TextFile::room).collect()
 }
 
 fn included(line: &str) -> Option<&str> {
@@ -61,6 +76,17 @@ mod tests {
         assert_eq!(including("#include \"other.h\"\n"), 0);
         assert_eq!(including("#include <evenkeel/other.h>\n"), 0);
         assert_eq!(including("#include <evenkeel/ints.h>\n"), 0);
+    }
+
+    #[test]
+    fn rooms_are_those_of_the_headers() {
+        let files = [
+            file("policy/include/evenkeel/charge.h", "#include <evenkeel/ints.h>\n"),
+            file("cpu-model/include/evenkeel/ints.h", ""),
+            file("scheduler/src/x.bpf.c", "#include <evenkeel/charge.h>\n#include \"own.h\"\n"),
+            file("scheduler/src/notes.md", "#include <evenkeel/ints.h>\n"),
+        ];
+        assert_eq!(rooms(&files, "scheduler").into_iter().collect::<Vec<_>>(), ["policy"]);
     }
 
     #[test]

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Virtual time over the queues of last-level caches, as a sched_ext scheduler.
+ *
+ * One queue a cache in order of virtual time, one a CPU for tasks that may run
+ * nowhere else, and one a cache for who has waited too long. A CPU compares the
+ * heads and its running task; the least goes on. docs/decisions/0014 says what
+ * is not exact in this order and why.
+ *
+ * No formula stands here: each operation gathers, asks the headers of
+ * policy/, acts and counts.
+ */
+#include "kernel.h"
+
+#include <evenkeel/charge.h>
+#include <evenkeel/move.h>
+#include <evenkeel/place.h>
+#include <evenkeel/preempt.h>
+#include <evenkeel/slice.h>
+#include <evenkeel/wait.h>
+
+#include "interface.h"
+
+char _license[] SEC("license") = "Dual MIT/GPL";
+
+const volatile struct ek_config config;
+struct ek_end end;
+
+/* Names of queues: a cache's, a CPU's, and that of the long waiting of a cache. */
+#define OF_CPU (1ULL << 32)
+#define OF_AGED (1ULL << 33)
+#define NEVER (~0ULL)
+/* CPUs that a wake-up looks at for one to interrupt; our choice. */
+#define LOOKS_MAX 64
+
+struct task {
+	u64 vtime_ns;
+	/* CPU time it had when it came to a CPU. */
+	u64 exec_ns;
+	u64 runnable_since_ns;
+	u32 weight;
+	u32 cache;
+	bool is_new;
+	bool has_yielded;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task);
+} tasks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ek_cpu);
+} cpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ek_cache);
+} caches SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, EK_COUNTERS);
+	__type(key, u32);
+	__type(value, u64);
+} counters SEC(".maps");
+
+struct look {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct look);
+} looks SEC(".maps");
+
+static void count(u32 counter)
+{
+	u64 *value = bpf_map_lookup_elem(&counters, &counter);
+
+	if (value)
+		*value += 1;
+}
+
+static struct task *task_of(struct task_struct *p)
+{
+	return bpf_task_storage_get(&tasks, p, 0, 0);
+}
+
+static struct ek_cpu *cpu_of(u32 cpu)
+{
+	return bpf_map_lookup_elem(&cpus, &cpu);
+}
+
+static struct ek_cache *cache_of(u32 cache)
+{
+	return bpf_map_lookup_elem(&caches, &cache);
+}
+
+/* --- Virtual time --- */
+
+static void read_weight(struct task_struct *p, struct task *task)
+{
+	task->weight = ek_weight(p->static_prio - DEFAULT_PRIO);
+}
+
+/* Races with other CPUs of the cache: a smaller value may stay, until the next one. */
+static void raise_minimum(u32 index, u64 vtime_ns)
+{
+	struct ek_cache *cache = cache_of(index);
+
+	if (cache && vtime_ns != NEVER)
+		cache->min_vtime_ns = ek_max(cache->min_vtime_ns, vtime_ns);
+}
+
+static void change_cache(struct task *task, u32 to)
+{
+	struct ek_cache *old = cache_of(task->cache), *new = cache_of(to);
+
+	if (task->cache == to || !old || !new)
+		return;
+	task->vtime_ns = ek_move_ns(task->vtime_ns, old->min_vtime_ns, new->min_vtime_ns);
+	task->cache = to;
+}
+
+/* That of what runs on a CPU, if it were accounted now; NEVER if nothing of ours runs. */
+static u64 running_vtime_ns(const struct ek_cpu *cpu, u64 now_ns)
+{
+	u32 weight = cpu->weight;
+
+	if (weight == 0)
+		return NEVER;
+	return ek_charge_ns(cpu->vtime_ns, ek_sub(now_ns, cpu->since_ns), 0, 0, weight);
+}
+
+/*
+ * While nothing waits, no head tells the minimum: then it is the least that
+ * runs. Looked up when a task comes, since it matters to no one before.
+ */
+static void raise_minimum_to_running(u32 near)
+{
+	struct ek_cpu *cpu = cpu_of(near);
+	u64 least_ns = NEVER, now_ns = scx_bpf_now();
+	int i;
+
+	if (!cpu || scx_bpf_dsq_nr_queued(cpu->cache))
+		return;
+	bpf_for(i, 0, LOOKS_MAX) {
+		least_ns = ek_min(least_ns, running_vtime_ns(cpu, now_ns));
+		if (cpu->next == near)
+			break;
+		cpu = cpu_of(cpu->next);
+		if (!cpu)
+			return;
+	}
+	raise_minimum(cpu->cache, least_ns);
+}
+
+static u64 slice_ns(const struct task *task)
+{
+	struct ek_cache *cache = cache_of(task->cache);
+	s32 waiting = scx_bpf_dsq_nr_queued(task->cache);
+
+	return ek_slice_shared_ns(config.slice_ns, task->weight, waiting > 0 ? waiting : 0,
+				  cache ? cache->cpus : 0);
+}
+
+/* --- Waking --- */
+
+/* Interrupts the nearest CPU of the cache whose task is ahead of the waking one. */
+static void interrupt_one(struct task_struct *p, const struct task *task, u32 near)
+{
+	u64 limit_ns = ek_preempt_limit_ns(task->vtime_ns, config.wakeup_granularity_ns,
+					   task->weight);
+	u64 now_ns = scx_bpf_now();
+	u32 index = near;
+	int i;
+
+	bpf_for(i, 0, LOOKS_MAX) {
+		struct ek_cpu *cpu = cpu_of(index);
+
+		if (!cpu)
+			return;
+		u64 running_ns = running_vtime_ns(cpu, now_ns);
+
+		if (running_ns != NEVER && bpf_cpumask_test_cpu(index, p->cpus_ptr) &&
+		    ek_preempt(limit_ns, running_ns)) {
+			count(EK_PREEMPTED);
+			scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_PREEMPT));
+			return;
+		}
+		index = cpu->next;
+		if (index == near)
+			return;
+	}
+}
+
+SEC("struct_ops/ek_select_cpu")
+s32 BPF_PROG(ek_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	struct task *task = task_of(p);
+	bool is_idle = false;
+	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+
+	if (is_idle && task) {
+		count(EK_WOKE_IDLE);
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_ns(task), 0);
+	}
+	return cpu;
+}
+
+/* A task can run again: woken, new, or come from another scheduling class. */
+SEC("struct_ops/ek_runnable")
+void BPF_PROG(ek_runnable, struct task_struct *p, u64 enq_flags)
+{
+	struct task *task = task_of(p);
+	u32 index = scx_bpf_task_cpu(p);
+	struct ek_cpu *cpu = cpu_of(index);
+
+	if (!task || !cpu)
+		return;
+	read_weight(p, task);
+	task->runnable_since_ns = scx_bpf_now();
+	raise_minimum_to_running(index);
+	change_cache(task, cpu->cache);
+
+	struct ek_cache *cache = cache_of(cpu->cache);
+
+	if (!cache)
+		return;
+	if (task->is_new) {
+		task->is_new = false;
+		task->vtime_ns = ek_place_new_ns(cache->min_vtime_ns, cache->min_vtime_ns,
+						 config.slice_ns);
+	} else if (enq_flags & kernel_enum(scx_enq_flags, SCX_ENQ_WAKEUP)) {
+		task->vtime_ns = ek_place_waking_ns(task->vtime_ns, cache->min_vtime_ns,
+						    config.sleeper_credit_ns);
+	}
+}
+
+/* --- Queues --- */
+
+/*
+ * Others wait for the kernel's threads of a CPU, so they go at once; those that
+ * have used more than their share wait in order like everyone.
+ */
+static bool goes_at_once(struct task_struct *p, const struct task *task)
+{
+	struct ek_cache *cache = cache_of(task->cache);
+
+	return (p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1 && cache &&
+	       task->vtime_ns <= cache->min_vtime_ns;
+}
+
+SEC("struct_ops/ek_enqueue")
+void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
+{
+	struct task *task = task_of(p);
+	u32 index = scx_bpf_task_cpu(p);
+	struct ek_cpu *cpu = cpu_of(index);
+	u64 queue;
+
+	if (!task || !cpu) {
+		/* Its memory could not be had, or the CPU is not one that was there. */
+		count(EK_NO_MEMORY);
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, config.slice_ns, enq_flags);
+		return;
+	}
+	change_cache(task, cpu->cache);
+	if (goes_at_once(p, task)) {
+		count(EK_KERNEL_THREAD);
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_ns(task), enq_flags | SCX_ENQ_PREEMPT);
+		return;
+	}
+	if (p->nr_cpus_allowed == 1 || may_not_migrate(p)) {
+		count(EK_PINNED);
+		queue = OF_CPU | index;
+	} else {
+		count(EK_QUEUED);
+		queue = cpu->cache;
+	}
+	scx_bpf_dsq_insert_vtime(p, queue, slice_ns(task), task->vtime_ns, enq_flags);
+
+	s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+
+	if (idle >= 0)
+		scx_bpf_kick_cpu(idle, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
+	else if (enq_flags & kernel_enum(scx_enq_flags, SCX_ENQ_WAKEUP))
+		interrupt_one(p, task, index);
+}
+
+static u64 head_ns(u64 queue)
+{
+	struct task_struct *p;
+	u64 vtime_ns = NEVER;
+
+	if (scx_bpf_dsq_nr_queued(queue) <= 0)
+		return NEVER;
+	bpf_for_each(scx_dsq, p, queue, 0) {
+		vtime_ns = p->scx.dsq_vtime;
+		break;
+	}
+	return vtime_ns;
+}
+
+static bool take(u64 queue)
+{
+	return scx_bpf_dsq_nr_queued(queue) > 0 && scx_bpf_dsq_move_to_local(queue);
+}
+
+/* The task that ran goes on if none that waits has less virtual time. */
+static bool keeps(struct task_struct *prev, const struct ek_cpu *cpu, u64 least_ns)
+{
+	struct task *task = task_of(prev);
+
+	if (!task || !(prev->scx.flags & SCX_TASK_QUEUED))
+		return false;
+
+	u64 vtime_ns = running_vtime_ns(cpu, scx_bpf_now());
+
+	if (least_ns != NEVER && (task->has_yielded || vtime_ns > least_ns))
+		return false;
+	raise_minimum(cpu->cache, ek_min(vtime_ns, least_ns));
+	task->has_yielded = false;
+	set_slice(prev, slice_ns(task));
+	return true;
+}
+
+static bool take_from_others(u32 own)
+{
+	u32 cache = own;
+	int i;
+
+	bpf_for(i, 1, EK_CACHES_MAX) {
+		cache = cache + 1 < config.caches ? cache + 1 : 0;
+		if (cache == own)
+			break;
+		if (take(OF_AGED | cache) || take(cache))
+			return true;
+	}
+	return false;
+}
+
+SEC("struct_ops/ek_dispatch")
+void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
+{
+	struct ek_cpu *cpu = cpu_of(index);
+
+	if (!cpu)
+		return;
+	if (take(OF_AGED | cpu->cache))
+		return;
+
+	u64 shared = cpu->cache, own = OF_CPU | (u32)index;
+	u64 shared_ns = head_ns(shared), own_ns = head_ns(own);
+	u64 least_ns = ek_min(shared_ns, own_ns);
+
+	if (prev && keeps(prev, cpu, least_ns)) {
+		count(EK_KEPT);
+		return;
+	}
+	if (least_ns != NEVER) {
+		u64 first = own_ns < shared_ns ? own : shared;
+
+		raise_minimum(cpu->cache, least_ns);
+		if (take(first)) {
+			count(EK_TOOK);
+			return;
+		}
+		/* Another CPU was quicker, or none of the queue may run here. */
+		count(EK_PASSED_OVER);
+		if (take(first == own ? shared : own))
+			return;
+	}
+	if (take_from_others(cpu->cache))
+		count(EK_TOOK_OTHER_CACHE);
+}
+
+/* --- Running --- */
+
+SEC("struct_ops/ek_running")
+void BPF_PROG(ek_running, struct task_struct *p)
+{
+	struct task *task = task_of(p);
+	struct ek_cpu *cpu = cpu_of(scx_bpf_task_cpu(p));
+
+	if (!task || !cpu)
+		return;
+	read_weight(p, task);
+	change_cache(task, cpu->cache);
+	task->exec_ns = p->se.sum_exec_runtime;
+	task->has_yielded = false;
+	cpu->vtime_ns = task->vtime_ns;
+	cpu->since_ns = scx_bpf_now();
+	cpu->weight = task->weight;
+}
+
+SEC("struct_ops/ek_stopping")
+void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
+{
+	struct task *task = task_of(p);
+	struct ek_cpu *cpu = cpu_of(scx_bpf_task_cpu(p));
+
+	if (!task || !cpu)
+		return;
+
+	u64 used_ns = ek_sub(p->se.sum_exec_runtime, task->exec_ns);
+
+	task->exec_ns = p->se.sum_exec_runtime;
+	task->vtime_ns = ek_charge_ns(task->vtime_ns, used_ns, 0, 0, task->weight);
+	cpu->weight = 0;
+	if (runnable)
+		task->runnable_since_ns = scx_bpf_now();
+}
+
+SEC("struct_ops/ek_yield")
+bool BPF_PROG(ek_yield, struct task_struct *from, struct task_struct *to)
+{
+	struct task *task = task_of(from);
+
+	if (!task || to)
+		return false;
+	count(EK_YIELDED);
+	task->has_yielded = true;
+	set_slice(from, 0);
+	return false;
+}
+
+/* --- Who has waited too long --- */
+
+/* Moves the tasks of a queue that have waited too long to where they go first. */
+static void hurry(u64 queue, u64 to, u64 flags, u64 now_ns)
+{
+	struct task_struct *p;
+
+	if (scx_bpf_dsq_nr_queued(queue) <= 0)
+		return;
+	bpf_for_each(scx_dsq, p, queue, 0) {
+		struct task *task = task_of(p);
+
+		if (task && ek_wait_is_long(ek_sub(now_ns, task->runnable_since_ns),
+					    config.watchdog_ns) &&
+		    scx_bpf_dsq_move(&___it, p, to, flags))
+			count(EK_AGED);
+	}
+}
+
+static int look(void *map, int *key, struct look *look)
+{
+	u64 now_ns = scx_bpf_now();
+	int i;
+
+	bpf_for(i, 0, (int)config.caches)
+		hurry(i, OF_AGED | (u32)i, 0, now_ns);
+	bpf_for(i, 0, (int)config.cpus)
+		hurry(OF_CPU | (u32)i, SCX_DSQ_LOCAL_ON | (u32)i, SCX_ENQ_PREEMPT, now_ns);
+	bpf_timer_start(&look->timer, ek_wait_look_ns(config.watchdog_ns), 0);
+	return 0;
+}
+
+/* --- Beginning and end --- */
+
+SEC("struct_ops.s/ek_init_task")
+s32 BPF_PROG(ek_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	if (bpf_task_storage_get(&tasks, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE))
+		return 0;
+	return -ENOMEM;
+}
+
+SEC("struct_ops/ek_enable")
+void BPF_PROG(ek_enable, struct task_struct *p)
+{
+	struct task *task = task_of(p);
+
+	if (task)
+		task->is_new = true;
+}
+
+/* Without these two a CPU that comes or goes would end the scheduler. Queues are there for all. */
+SEC("struct_ops/ek_cpu_online")
+void BPF_PROG(ek_cpu_online, s32 cpu)
+{
+}
+
+SEC("struct_ops/ek_cpu_offline")
+void BPF_PROG(ek_cpu_offline, s32 cpu)
+{
+}
+
+SEC("struct_ops.s/ek_init")
+s32 BPF_PROG(ek_init)
+{
+	u32 zero = 0;
+	struct look *first = bpf_map_lookup_elem(&looks, &zero);
+	int i, error;
+
+	if (!first || !has_masks())
+		return -ENOENT;
+	bpf_for(i, 0, (int)config.caches) {
+		error = scx_bpf_create_dsq(i, -1);
+		if (error)
+			return error;
+		error = scx_bpf_create_dsq(OF_AGED | (u32)i, -1);
+		if (error)
+			return error;
+	}
+	bpf_for(i, 0, (int)config.cpus) {
+		error = scx_bpf_create_dsq(OF_CPU | (u32)i, -1);
+		if (error)
+			return error;
+	}
+	error = bpf_timer_init(&first->timer, &looks, CLOCK_MONOTONIC);
+	if (error)
+		return error;
+	error = bpf_timer_set_callback(&first->timer, look);
+	if (error)
+		return error;
+	return bpf_timer_start(&first->timer, ek_wait_look_ns(config.watchdog_ns), 0);
+}
+
+SEC("struct_ops/ek_exit")
+void BPF_PROG(ek_exit, struct scx_exit_info *info)
+{
+	bpf_probe_read_kernel_str(end.reason, sizeof(end.reason), info->reason);
+	bpf_probe_read_kernel_str(end.message, sizeof(end.message), info->msg);
+	end.code = info->exit_code;
+	/* Last: the loader waits for it. */
+	barrier();
+	*(volatile s32 *)&end.kind = info->kind;
+}
+
+SEC(".struct_ops.link")
+struct sched_ext_ops evenkeel_ops = {
+	.select_cpu = (void *)ek_select_cpu,
+	.runnable = (void *)ek_runnable,
+	.enqueue = (void *)ek_enqueue,
+	.dispatch = (void *)ek_dispatch,
+	.running = (void *)ek_running,
+	.stopping = (void *)ek_stopping,
+	.yield = (void *)ek_yield,
+	.cpu_online = (void *)ek_cpu_online,
+	.cpu_offline = (void *)ek_cpu_offline,
+	.init_task = (void *)ek_init_task,
+	.enable = (void *)ek_enable,
+	.init = (void *)ek_init,
+	.exit = (void *)ek_exit,
+	.flags = SCX_OPS_ENQ_MIGRATION_DISABLED,
+	.name = "evenkeel",
+};

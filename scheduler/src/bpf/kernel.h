@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * What of the kernel does the scheduler use?
+ *
+ * The fields and functions that we need and no others, declared here and found
+ * in the running kernel by BTF: names of fields, functions and constants are
+ * the kernel's (kernel/sched/ext.c, ext_idle.c and include/linux/sched/ext.h,
+ * Linux 6.18 to 7.3).
+ */
+#ifndef EVENKEEL_KERNEL_H
+#define EVENKEEL_KERNEL_H
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef signed char s8;
+typedef signed short s16;
+typedef signed int s32;
+typedef signed long long s64;
+#define EK_HAVE_KERNEL_INTS
+
+typedef u8 __u8;
+typedef u16 __u16;
+typedef u32 __u32;
+typedef u64 __u64;
+typedef s8 __s8;
+typedef s16 __s16;
+typedef s32 __s32;
+typedef s64 __s64;
+typedef u16 __be16;
+typedef u32 __be32;
+typedef u32 __wsum;
+typedef _Bool bool;
+#define true 1
+#define false 0
+
+/* What bpf_helpers.h expects (include/uapi/linux/bpf.h, Linux 7.0). */
+enum bpf_map_type {
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+enum { BPF_F_NO_PREALLOC = 1 };
+enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
+struct bpf_timer {
+	u64 opaque[2];
+} __attribute__((aligned(8)));
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+
+#define CLOCK_MONOTONIC 1
+#define ENOENT 2
+#define ENOMEM 12
+
+#define RELOCATED __attribute__((preserve_access_index))
+
+/* --- Tasks --- */
+
+struct cpumask {
+	unsigned long bits[1];
+} RELOCATED;
+
+struct sched_entity {
+	u64 sum_exec_runtime;
+} RELOCATED;
+
+struct sched_ext_entity {
+	u32 flags;
+	u64 slice;
+	u64 dsq_vtime;
+} RELOCATED;
+
+struct task_struct {
+	unsigned int flags;
+	int static_prio;
+	int nr_cpus_allowed;
+	unsigned short migration_disabled;
+	const struct cpumask *cpus_ptr;
+	struct sched_entity se;
+	struct sched_ext_entity scx;
+	int pid;
+} RELOCATED;
+
+/* include/linux/sched.h, include/linux/sched/prio.h */
+#define PF_KTHREAD 0x00200000
+#define DEFAULT_PRIO 120
+/* enum scx_ent_flags */
+#define SCX_TASK_QUEUED 1
+
+/* --- sched_ext --- */
+
+struct scx_init_task_args {
+	bool fork;
+} RELOCATED;
+
+enum scx_exit_kind { SCX_EXIT_NONE };
+
+struct scx_exit_info {
+	enum scx_exit_kind kind;
+	s64 exit_code;
+	const char *reason;
+	const char *msg;
+} RELOCATED;
+
+/* Values that other versions number differently: by BTF. */
+enum scx_enq_flags {
+	SCX_ENQ_WAKEUP = 1,
+};
+enum scx_kick_flags {
+	SCX_KICK_IDLE = 1,
+	SCX_KICK_PREEMPT = 2,
+};
+/* The upper half of the flags is sched_ext's own, and the same in 6.12 to 7.3. */
+#define SCX_ENQ_PREEMPT (1ULL << 32)
+#define SCX_DSQ_LOCAL ((1ULL << 63) | 2)
+#define SCX_DSQ_LOCAL_ON ((1ULL << 63) | (1ULL << 62))
+#define SCX_OPS_ENQ_MIGRATION_DISABLED (1ULL << 4)
+
+#define kernel_enum(type, name) bpf_core_enum_value(enum type, name)
+
+struct bpf_iter_scx_dsq {
+	u64 opaque[6];
+} __attribute__((aligned(8)));
+struct bpf_iter_num {
+	u64 opaque[1];
+} __attribute__((aligned(8)));
+
+s32 scx_bpf_create_dsq(u64 dsq_id, s32 node) __ksym;
+s32 scx_bpf_dsq_nr_queued(u64 dsq_id) __ksym;
+s32 scx_bpf_select_cpu_dfl(struct task_struct *p, s32 prev_cpu, u64 wake_flags,
+			   bool *is_idle) __ksym;
+s32 scx_bpf_pick_idle_cpu(const struct cpumask *cpus_allowed, u64 flags) __ksym;
+void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
+s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
+u64 scx_bpf_now(void) __ksym;
+bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
+void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags) __ksym;
+bool scx_bpf_dsq_move(struct bpf_iter_scx_dsq *it__iter, struct task_struct *p, u64 dsq_id,
+		      u64 enq_flags) __ksym;
+bool scx_bpf_dsq_move_to_local(u64 dsq_id) __ksym;
+/* Kernels keep it beside __scx_bpf_dsq_insert_vtime, for which clang 14 writes no BTF. */
+void scx_bpf_dsq_insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice, u64 vtime,
+			      u64 enq_flags) __ksym;
+/* From 6.19 on. */
+bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
+
+int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __ksym;
+struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it) __ksym;
+void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym;
+int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end) __ksym;
+int *bpf_iter_num_next(struct bpf_iter_num *it) __ksym;
+void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym;
+
+/*
+ * Functions are matched by their whole prototype, and clang describes a
+ * structure that is only pointed to as unknown unless somebody asks for it.
+ */
+static inline bool has_masks(void)
+{
+	return bpf_core_type_exists(struct cpumask);
+}
+
+/* The operations that we have; libbpf finds their places in the kernel's structure by name. */
+struct sched_ext_ops {
+	s32 (*select_cpu)(struct task_struct *p, s32 prev_cpu, u64 wake_flags);
+	void (*enqueue)(struct task_struct *p, u64 enq_flags);
+	void (*dispatch)(s32 cpu, struct task_struct *prev);
+	void (*runnable)(struct task_struct *p, u64 enq_flags);
+	void (*running)(struct task_struct *p);
+	void (*stopping)(struct task_struct *p, bool runnable);
+	bool (*yield)(struct task_struct *from, struct task_struct *to);
+	void (*cpu_online)(s32 cpu);
+	void (*cpu_offline)(s32 cpu);
+	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
+	void (*enable)(struct task_struct *p);
+	s32 (*init)(void);
+	void (*exit)(struct scx_exit_info *info);
+	u64 flags;
+	u32 timeout_ms;
+	char name[128];
+};
+
+_Static_assert(__builtin_offsetof(struct sched_ext_ops, timeout_ms) == 14 * 8,
+	       "src/load.rs writes this");
+
+static inline void set_slice(struct task_struct *p, u64 slice_ns)
+{
+	if (bpf_ksym_exists(scx_bpf_task_set_slice))
+		scx_bpf_task_set_slice(p, slice_ns);
+	else
+		p->scx.slice = slice_ns;
+}
+
+/* The trampoline of a BPF program itself disables migration of the running task once. */
+static inline bool may_not_migrate(struct task_struct *p)
+{
+	if (p->migration_disabled == 1)
+		return bpf_get_current_task_btf() != p;
+	return p->migration_disabled > 1;
+}
+
+#endif

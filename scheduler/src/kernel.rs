@@ -1,0 +1,105 @@
+//! Can a kernel take the scheduler, and if not, what helps?
+
+use std::fmt;
+use std::path::Path;
+
+use libbpf_rs::btf::Btf;
+use libbpf_rs::btf::types::{Func, FuncProto, Struct};
+use libbpf_rs::{Error, ReferencesType};
+
+/// What a kernel says about itself (BTF).
+pub struct Kernel(Btf<'static>);
+
+/// Why a kernel cannot take the scheduler.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Defect {
+    /// Built without sched_ext, or too old for it.
+    NoSchedExt,
+    /// A function that we call is not there.
+    NoFunction(&'static str),
+    /// A function is described with another number of arguments than it has.
+    WrongPrototype {
+        /// Its name.
+        function: &'static str,
+        /// Arguments that we know.
+        expected: usize,
+        /// Arguments that the kernel describes.
+        found: usize,
+    },
+}
+
+/// What we call that every kernel must have, and how many arguments it takes
+/// (kernel/sched/ext.c and ext_idle.c, Linux 6.18 to 7.3).
+const FUNCTIONS: [(&str, usize); 13] = [
+    ("scx_bpf_create_dsq", 2),
+    ("scx_bpf_dsq_nr_queued", 1),
+    ("scx_bpf_select_cpu_dfl", 4),
+    ("scx_bpf_pick_idle_cpu", 2),
+    ("scx_bpf_kick_cpu", 2),
+    ("scx_bpf_task_cpu", 1),
+    ("scx_bpf_now", 0),
+    ("scx_bpf_dsq_insert", 4),
+    ("scx_bpf_dsq_insert_vtime", 5),
+    ("scx_bpf_dsq_move", 4),
+    ("scx_bpf_dsq_move_to_local", 1),
+    ("bpf_iter_scx_dsq_new", 3),
+    ("bpf_iter_scx_dsq_next", 1),
+];
+
+impl Kernel {
+    /// The one that runs.
+    ///
+    /// # Errors
+    /// If it does not describe itself.
+    pub fn running() -> Result<Self, Error> {
+        Btf::from_vmlinux().map(Self)
+    }
+
+    /// The one of an uncompressed image, or of what it says about itself.
+    ///
+    /// # Errors
+    /// If it does not describe itself.
+    pub fn of_file(file: &Path) -> Result<Self, Error> {
+        Btf::from_path(file).map(Self)
+    }
+
+    /// Everything that keeps it from taking the scheduler.
+    #[must_use]
+    pub fn defects(&self) -> Vec<Defect> {
+        if self.0.type_by_name::<Struct>("sched_ext_ops").is_none() {
+            return vec![Defect::NoSchedExt];
+        }
+        FUNCTIONS
+            .iter()
+            .filter_map(|&(function, expected)| self.defect(function, expected))
+            .collect()
+    }
+
+    fn defect(&self, function: &'static str, expected: usize) -> Option<Defect> {
+        let Some(found) = self.0.type_by_name::<Func>(function) else {
+            return Some(Defect::NoFunction(function));
+        };
+        let prototype: FuncProto = found.referenced_type().try_into().ok()?;
+        let found = prototype.len();
+        (found != expected).then_some(Defect::WrongPrototype { function, expected, found })
+    }
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSchedExt => out.write_str(
+                "this kernel has no sched_ext: it needs Linux 6.18 or newer, built with \
+                 CONFIG_SCHED_CLASS_EXT=y (Debian: linux-image-amd64 from trixie-backports)",
+            ),
+            Self::NoFunction(name) => {
+                write!(out, "this kernel's sched_ext lacks {name}: it needs Linux 6.18 or newer")
+            }
+            Self::WrongPrototype { function, expected, found } => write!(
+                out,
+                "this kernel describes {function} with {found} arguments and not {expected}: some \
+                 builds of 7.1 and 7.2 have such wrong BTF; take another version"
+            ),
+        }
+    }
+}
