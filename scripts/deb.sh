@@ -12,9 +12,8 @@ version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)
 arch=$(dpkg --print-architecture)
 package="out/evenkeel_${version}_$arch.deb"
 
-# The time of the commit, so that the same commit gives the same package.
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 0)
-export SOURCE_DATE_EPOCH
+command -v dpkg-shlibdeps >/dev/null ||
+    { echo 'deb: dpkg-shlibdeps is missing: sudo apt-get install -y dpkg-dev' >&2; exit 1; }
 
 mkdir -p out
 stage=$(mktemp -d)
@@ -54,6 +53,10 @@ Description: who loses how much to whom on power-limited CPUs
  predicts what other schedulers would make of it.
 CONTROL
 
+# The time of the commit, so that the same commit gives the same package. Not before the build, which
+# would begin anew.
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 0)
+export SOURCE_DATE_EPOCH
 dpkg-deb --root-owner-group --build "$root" "$package.new" >/dev/null
 mv "$package.new" "$package"
 echo "$package"

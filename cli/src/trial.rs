@@ -144,7 +144,7 @@ pub fn run(args: &Args) -> Result<()> {
     if took_stdout == Some(true) {
         return Ok(());
     }
-    terminal::print(&print::text(&report))
+    terminal::print(&::report::fit(&print::text(&report), terminal::width()))
 }
 
 fn plan(args: &Args) -> Result<Plan> {
