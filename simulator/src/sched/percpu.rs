@@ -10,6 +10,7 @@
 mod balance;
 mod books;
 mod group;
+mod moves;
 mod nohz;
 mod select;
 
