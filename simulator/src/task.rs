@@ -136,7 +136,7 @@ impl Task {
             foreground,
             weight: policy::weight(thread.nice),
             mask,
-            last_cpu: thread.was_on.map(|cpu| cpu as usize),
+            last_cpu: thread.was_on.filter(|&cpu| allows(thread, cpu)).map(|cpu| cpu as usize),
             phase: BETWEEN_PHASES,
             work_left: 0,
             overhead_left: 0,
@@ -250,6 +250,11 @@ impl Task {
     pub(crate) fn is_step_done(&self) -> bool {
         self.work_left == 0 && self.overhead_left == 0
     }
+}
+
+/// Whether the thread may run on that CPU.
+fn allows(thread: &Thread, cpu: u32) -> bool {
+    thread.affinity.cpus.is_empty() || thread.affinity.cpus.contains(&cpu)
 }
 
 /// How many timers a program has.

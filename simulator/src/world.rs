@@ -151,11 +151,7 @@ impl<'a> World<'a> {
             let foreground = application.role == scenarios::Role::Foreground;
             refuse_unknown_class(model, thread)?;
             let mask = mask.ok_or_else(|| SimError::NoCpu { thread: thread.name.clone() })?;
-            let mut task = Task::new(thread, foreground, mask, model, config.seed);
-            let allowed = &affinities.masks[mask];
-            task.last_cpu =
-                task.last_cpu.filter(|&cpu| cpu < topology.cpus && allowed.contains(cpu));
-            tasks.push(task);
+            tasks.push(Task::new(thread, foreground, mask, model, config.seed));
         }
         let domains = match model.license_domain {
             LicenseDomain::Core => topology.cores,
