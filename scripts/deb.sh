@@ -53,8 +53,8 @@ Description: who loses how much to whom on power-limited CPUs
  predicts what other schedulers would make of it.
 CONTROL
 
-# The time of the commit, so that the same commit gives the same package. Not before the build, which
-# would begin anew.
+# The time of the commit, so that the same commit gives the same package. Not set before the build,
+# which would begin anew.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 0)
 export SOURCE_DATE_EPOCH
 dpkg-deb --root-owner-group --build "$root" "$package.new" >/dev/null

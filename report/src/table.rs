@@ -237,8 +237,8 @@ fn legend(comparison: &Comparison, width: usize) -> String {
          share of the CPU time that licenses above the task's own level cost, whoever holds them"
     );
     if comparison.compared().any(|run| repaid_pct(run).is_some_and(|pct| pct > 0.0)) {
-        text += "; repaid: share of the time lost that was credited to whoever lost it, which helps \
-                 only those who wait for a CPU";
+        text += "; repaid: share of the time lost that was credited to whoever lost it, which \
+                 helps only those who wait for a CPU";
     }
     text += "; background: by its rate of work";
     let mut lines = wrap(&text, width);
