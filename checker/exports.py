@@ -20,7 +20,8 @@ from history import BadInput
 
 STATES = {"runnable": 0, "blocked": 1, "dead": 16}
 LETTERS = {"R": 0, "S": 1, "X": 16}
-LINE = re.compile(r"^.{16,} +\[(\d+)\] +(\d+)\.(\d{9}): (\w+): +(.*)$")
+# trace-cmd 3.3 puts flags between CPU and time, as in `..h..`; 3.1 does not.
+LINE = re.compile(r"^.{16,} +\[(\d+)\] +(?:[^ ]{5} +)?(\d+)\.(\d{9}): (\w+): +(.*)$")
 FIELDS = {
     "sched_switch": re.compile(
         r"prev_comm=(.*) prev_pid=(\d+) prev_prio=(\d+) prev_state=(\w) ==> "

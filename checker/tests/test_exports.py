@@ -82,6 +82,12 @@ class Report(unittest.TestCase):
         head["tasks"][0].update(comm="a", nice=0)
         self.assertEqual(found(head, records), {"names", "priorities"})
 
+    def test_flags_of_newer_versions_change_nothing(self):
+        flagged = [line.replace("] ", "] ..h.. ", 1) for line in REPORT]
+        self.assertNotEqual(flagged, REPORT)
+        (seen, order), (plain, expected) = exports.of_report(flagged), exports.of_report(REPORT)
+        self.assertEqual((vars(seen), order), (vars(plain), expected))
+
     def test_intervals_are_those_of_the_profile(self):
         _, order = exports.of_report(REPORT)
         profile = exports.of_profile(PROFILE.splitlines())
