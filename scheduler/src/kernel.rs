@@ -30,13 +30,15 @@ pub enum Defect {
 
 /// What we call that every kernel must have, and how many arguments it takes
 /// (kernel/sched/ext.c and ext_idle.c, Linux 6.18 to 7.3).
-const FUNCTIONS: [(&str, usize); 13] = [
+const FUNCTIONS: [(&str, usize); 15] = [
     ("scx_bpf_create_dsq", 2),
     ("scx_bpf_dsq_nr_queued", 1),
     ("scx_bpf_select_cpu_dfl", 4),
     ("scx_bpf_pick_idle_cpu", 2),
     ("scx_bpf_kick_cpu", 2),
     ("scx_bpf_task_cpu", 1),
+    ("scx_bpf_get_online_cpumask", 0),
+    ("scx_bpf_put_cpumask", 1),
     ("scx_bpf_now", 0),
     ("scx_bpf_dsq_insert", 4),
     ("scx_bpf_dsq_insert_vtime", 5),

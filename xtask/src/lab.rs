@@ -31,9 +31,11 @@ pub struct Args {
 /// Kernels with sched_ext, best first.
 const KERNELS: [&str; 4] = ["7.0", "6.19", "6.18", "sid"];
 /// What every change must pass.
-pub const SMOKE: [&str; 4] = ["loads", "killed", "shares", "stress"];
+const SMOKE: [&str; 4] = ["loads", "killed", "shares", "stress"];
+/// How the tests that are shell scripts load the scheduler and end it.
+const LOADER: &str = "loader.sh";
 /// Time of the machine that a test may take.
-const TEST_LIMIT: Duration = Duration::from_secs(150);
+const TEST_LIMIT: Duration = Duration::from_secs(300);
 /// Time for the boot.
 const BOOT_LIMIT: Duration = Duration::from_secs(120);
 /// What the kernel says of a scheduler that comes and goes as it should.
@@ -42,11 +44,12 @@ const NO_COMPLAINT: [&str; 2] =
 
 /// Boots the machine and runs the tests.
 pub fn run(args: &Args) -> Result<()> {
-    let tests: Vec<&str> = match args.tests.as_slice() {
-        [one] if one == "smoke" => SMOKE.to_vec(),
-        names => names.iter().map(String::as_str).collect(),
+    let named = |name: &'_ String| match name.as_str() {
+        "smoke" => SMOKE.map(str::to_owned).to_vec(),
+        name => vec![name.to_owned()],
     };
-    let jobs = tests.iter().map(|name| job(name)).collect::<Result<Vec<_>>>()?;
+    let tests = args.tests.iter().flat_map(named);
+    let jobs = tests.map(|name| job(&name)).collect::<Result<Vec<_>>>()?;
     let loader = command::scx_evenkeel()?;
     let kernel = kernel(args.kernel.as_deref(), &loader)?;
     let room = tempfile::tempdir()?;
@@ -54,6 +57,7 @@ pub fn run(args: &Args) -> Result<()> {
     let programs = results.join("bin");
     fs::create_dir_all(&programs).with_context(|| programs.display().to_string())?;
     fs::copy(&loader, programs.join("scx_evenkeel")).context("copying the loader")?;
+    fs::copy(tests_folder().join(LOADER), programs.join(LOADER)).context("copying the tests")?;
 
     let accelerator = Accelerator::best(&kernel)?;
     println!("Linux {}, {accelerator:?}", kernel.release);
@@ -78,9 +82,13 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
+fn tests_folder() -> PathBuf {
+    repo::root().join("scheduler/tests/lab")
+}
+
 /// A test as a job of the machine.
 fn job(name: &str) -> Result<Job> {
-    let folder = repo::root().join("scheduler/tests/lab");
+    let folder = tests_folder();
     let paths = ["sh", "py"].map(|ending| folder.join(name).with_extension(ending));
     let Some(path) = paths.iter().find(|path| path.exists()) else {
         bail!("no test `{name}` in {}", folder.display());

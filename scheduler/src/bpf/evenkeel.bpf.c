@@ -12,167 +12,14 @@
  */
 #include "kernel.h"
 
-#include <evenkeel/charge.h>
-#include <evenkeel/move.h>
 #include <evenkeel/place.h>
 #include <evenkeel/preempt.h>
-#include <evenkeel/slice.h>
-#include <evenkeel/wait.h>
 
-#include "interface.h"
+#include "look.bpf.h"
+#include "state.bpf.h"
+#include "vtime.bpf.h"
 
 char _license[] SEC("license") = "Dual MIT/GPL";
-
-const volatile struct ek_config config;
-struct ek_end end;
-
-/* Names of queues: a cache's, a CPU's, and that of the long waiting of a cache. */
-#define OF_CPU (1ULL << 32)
-#define OF_AGED (1ULL << 33)
-#define NEVER (~0ULL)
-/* CPUs that a wake-up looks at for one to interrupt; our choice. */
-#define LOOKS_MAX 64
-
-struct task {
-	u64 vtime_ns;
-	/* CPU time it had when it came to a CPU. */
-	u64 exec_ns;
-	u64 runnable_since_ns;
-	u32 weight;
-	u32 cache;
-	bool is_new;
-	bool has_yielded;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct task);
-} tasks SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct ek_cpu);
-} cpus SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct ek_cache);
-} caches SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, EK_COUNTERS);
-	__type(key, u32);
-	__type(value, u64);
-} counters SEC(".maps");
-
-struct look {
-	struct bpf_timer timer;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct look);
-} looks SEC(".maps");
-
-static void count(u32 counter)
-{
-	u64 *value = bpf_map_lookup_elem(&counters, &counter);
-
-	if (value)
-		*value += 1;
-}
-
-static struct task *task_of(struct task_struct *p)
-{
-	return bpf_task_storage_get(&tasks, p, 0, 0);
-}
-
-static struct ek_cpu *cpu_of(u32 cpu)
-{
-	return bpf_map_lookup_elem(&cpus, &cpu);
-}
-
-static struct ek_cache *cache_of(u32 cache)
-{
-	return bpf_map_lookup_elem(&caches, &cache);
-}
-
-/* --- Virtual time --- */
-
-static void read_weight(struct task_struct *p, struct task *task)
-{
-	task->weight = ek_weight(p->static_prio - DEFAULT_PRIO);
-}
-
-/* Races with other CPUs of the cache: a smaller value may stay, until the next one. */
-static void raise_minimum(u32 index, u64 vtime_ns)
-{
-	struct ek_cache *cache = cache_of(index);
-
-	if (cache && vtime_ns != NEVER)
-		cache->min_vtime_ns = ek_max(cache->min_vtime_ns, vtime_ns);
-}
-
-static void change_cache(struct task *task, u32 to)
-{
-	struct ek_cache *old = cache_of(task->cache), *new = cache_of(to);
-
-	if (task->cache == to || !old || !new)
-		return;
-	task->vtime_ns = ek_move_ns(task->vtime_ns, old->min_vtime_ns, new->min_vtime_ns);
-	task->cache = to;
-}
-
-/* That of what runs on a CPU, if it were accounted now; NEVER if nothing of ours runs. */
-static u64 running_vtime_ns(const struct ek_cpu *cpu, u64 now_ns)
-{
-	u32 weight = cpu->weight;
-
-	if (weight == 0)
-		return NEVER;
-	return ek_charge_ns(cpu->vtime_ns, ek_sub(now_ns, cpu->since_ns), 0, 0, weight);
-}
-
-/*
- * While nothing waits, no head tells the minimum: then it is the least that
- * runs. Looked up when a task comes, since it matters to no one before.
- */
-static void raise_minimum_to_running(u32 near)
-{
-	struct ek_cpu *cpu = cpu_of(near);
-	u64 least_ns = NEVER, now_ns = scx_bpf_now();
-	int i;
-
-	if (!cpu || scx_bpf_dsq_nr_queued(cpu->cache))
-		return;
-	bpf_for(i, 0, LOOKS_MAX) {
-		least_ns = ek_min(least_ns, running_vtime_ns(cpu, now_ns));
-		if (cpu->next == near)
-			break;
-		cpu = cpu_of(cpu->next);
-		if (!cpu)
-			return;
-	}
-	raise_minimum(cpu->cache, least_ns);
-}
-
-static u64 slice_ns(const struct task *task)
-{
-	struct ek_cache *cache = cache_of(task->cache);
-	s32 waiting = scx_bpf_dsq_nr_queued(task->cache);
-
-	return ek_slice_shared_ns(config.slice_ns, task->weight, waiting > 0 ? waiting : 0,
-				  cache ? cache->cpus : 0);
-}
 
 /* --- Waking --- */
 
@@ -329,7 +176,6 @@ static bool keeps(struct task_struct *prev, const struct ek_cpu *cpu, u64 least_
 
 	if (least_ns != NEVER && (task->has_yielded || vtime_ns > least_ns))
 		return false;
-	raise_minimum(cpu->cache, ek_min(vtime_ns, least_ns));
 	task->has_yielded = false;
 	set_slice(prev, slice_ns(task));
 	return true;
@@ -371,7 +217,9 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 	if (least_ns != NEVER) {
 		u64 first = own_ns < shared_ns ? own : shared;
 
-		raise_minimum(cpu->cache, least_ns);
+		/* Pinned tasks alone say nothing about the others of the cache. */
+		if (shared_ns != NEVER)
+			raise_minimum(cpu->cache, least_ns);
 		if (take(first)) {
 			count(EK_TOOK);
 			return;
@@ -435,38 +283,6 @@ bool BPF_PROG(ek_yield, struct task_struct *from, struct task_struct *to)
 	return false;
 }
 
-/* --- Who has waited too long --- */
-
-/* Moves the tasks of a queue that have waited too long to where they go first. */
-static void hurry(u64 queue, u64 to, u64 flags, u64 now_ns)
-{
-	struct task_struct *p;
-
-	if (scx_bpf_dsq_nr_queued(queue) <= 0)
-		return;
-	bpf_for_each(scx_dsq, p, queue, 0) {
-		struct task *task = task_of(p);
-
-		if (task && ek_wait_is_long(ek_sub(now_ns, task->runnable_since_ns),
-					    config.watchdog_ns) &&
-		    scx_bpf_dsq_move(&___it, p, to, flags))
-			count(EK_AGED);
-	}
-}
-
-static int look(void *map, int *key, struct look *look)
-{
-	u64 now_ns = scx_bpf_now();
-	int i;
-
-	bpf_for(i, 0, (int)config.caches)
-		hurry(i, OF_AGED | (u32)i, 0, now_ns);
-	bpf_for(i, 0, (int)config.cpus)
-		hurry(OF_CPU | (u32)i, SCX_DSQ_LOCAL_ON | (u32)i, SCX_ENQ_PREEMPT, now_ns);
-	bpf_timer_start(&look->timer, ek_wait_look_ns(config.watchdog_ns), 0);
-	return 0;
-}
-
 /* --- Beginning and end --- */
 
 SEC("struct_ops.s/ek_init_task")
@@ -488,20 +304,30 @@ void BPF_PROG(ek_enable, struct task_struct *p)
 
 /* Without these two a CPU that comes or goes would end the scheduler. Queues are there for all. */
 SEC("struct_ops/ek_cpu_online")
-void BPF_PROG(ek_cpu_online, s32 cpu)
+void BPF_PROG(ek_cpu_online, s32 index)
 {
+	struct ek_cpu *cpu = cpu_of(index);
+
+	if (cpu)
+		cpu->is_going = 0;
 }
 
 SEC("struct_ops/ek_cpu_offline")
-void BPF_PROG(ek_cpu_offline, s32 cpu)
+void BPF_PROG(ek_cpu_offline, s32 index)
 {
+	struct ek_cpu *cpu = cpu_of(index);
+	struct look *first = the_look();
+
+	if (!cpu || !first)
+		return;
+	cpu->is_going = 1;
+	bpf_timer_start(&first->timer, GOING_LOOK_NS, 0);
 }
 
 SEC("struct_ops.s/ek_init")
 s32 BPF_PROG(ek_init)
 {
-	u32 zero = 0;
-	struct look *first = bpf_map_lookup_elem(&looks, &zero);
+	struct look *first = the_look();
 	int i, error;
 
 	if (!first || !has_masks())

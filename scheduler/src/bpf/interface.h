@@ -35,7 +35,8 @@ struct ek_cpu {
 	u64 vtime_ns;
 	u64 since_ns;
 	u32 weight;
-	u32 pad;
+	/* The CPU is being taken away. */
+	u32 is_going;
 };
 
 struct ek_cache {

@@ -25,6 +25,16 @@ def cpu_time_ns(task):
         return int(file.read().split()[0])
 
 
+def times_ns(tasks):
+    """Of each task, the mean over three seconds: when the host stops a CPU of the machine for a
+    while, its task is ahead until the others have caught up."""
+    looks = []
+    for _ in range(30):
+        looks.append([cpu_time_ns(task) for task in tasks])
+        time.sleep(0.1)
+    return [sum(look) / len(looks) for look in zip(*looks)]
+
+
 def start(nice, cpus):
     """A busy task on these CPUs."""
     task = subprocess.Popen(BUSY)
@@ -37,9 +47,9 @@ def worst(name, nices, cpus, seconds):
     """How far the share that is furthest off is from the expected one, relatively."""
     tasks = [start(nice, cpus) for nice in nices]
     time.sleep(1)
-    before = [cpu_time_ns(task) for task in tasks]
+    before = times_ns(tasks)
     time.sleep(seconds)
-    used = [cpu_time_ns(task) - ns for task, ns in zip(tasks, before)]
+    used = [after - ns for after, ns in zip(times_ns(tasks), before)]
     for task in tasks:
         task.kill()
         task.wait()

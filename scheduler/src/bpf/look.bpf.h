@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Who has waited too long, and which CPUs are being taken away? A timer looks
+ * after both.
+ */
+#ifndef EVENKEEL_LOOK_BPF_H
+#define EVENKEEL_LOOK_BPF_H
+
+#include <evenkeel/wait.h>
+
+#include "state.bpf.h"
+
+/* Moves the tasks of a queue, or those that have waited too long, to where they go first. */
+static void hurry(u64 queue, u64 to, u64 flags, u64 now_ns, bool all)
+{
+	struct task_struct *p;
+
+	if (scx_bpf_dsq_nr_queued(queue) <= 0)
+		return;
+	bpf_for_each(scx_dsq, p, queue, 0) {
+		struct task *task = task_of(p);
+
+		if (!task)
+			continue;
+
+		u64 waited_ns = ek_sub(now_ns, task->runnable_since_ns);
+
+		bool is_aged = ek_wait_is_long(waited_ns, config.watchdog_ns);
+
+		if ((all || is_aged) && scx_bpf_dsq_move(&___it, p, to, flags) && is_aged)
+			count(EK_AGED);
+	}
+}
+
+static bool is_online(u32 index)
+{
+	const struct cpumask *online = scx_bpf_get_online_cpumask();
+	bool is = bpf_cpumask_test_cpu(index, online);
+
+	scx_bpf_put_cpumask(online);
+	return is;
+}
+
+/*
+ * A CPU that is being taken away asks us for nothing any more, so its own queue
+ * is handed to it, and it finds out that it is empty only when it schedules
+ * (balance_push in kernel/sched/core.c, Linux 7.0): other CPUs take its tasks
+ * from the shared queue behind its back.
+ */
+static bool send_off(u32 index, struct ek_cpu *cpu, u64 now_ns)
+{
+	if (!is_online(index)) {
+		cpu->is_going = 0;
+		return false;
+	}
+	hurry(OF_CPU | index, SCX_DSQ_LOCAL_ON | index, 0, now_ns, true);
+	scx_bpf_kick_cpu(index, 0);
+	return true;
+}
+
+static int look(void *map, int *key, struct look *look)
+{
+	u64 now_ns = scx_bpf_now(), next_ns = ek_wait_look_ns(config.watchdog_ns);
+	int i;
+
+	bpf_for(i, 0, (int)config.caches)
+		hurry(i, OF_AGED | (u32)i, 0, now_ns, false);
+	bpf_for(i, 0, (int)config.cpus) {
+		struct ek_cpu *cpu = cpu_of(i);
+
+		if (cpu && cpu->is_going && send_off(i, cpu, now_ns))
+			next_ns = GOING_LOOK_NS;
+		else
+			hurry(OF_CPU | (u32)i, SCX_DSQ_LOCAL_ON | (u32)i, SCX_ENQ_PREEMPT, now_ns,
+			      false);
+	}
+	bpf_timer_start(&look->timer, next_ns, 0);
+	return 0;
+}
+
+static struct look *the_look(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&looks, &zero);
+}
+
+#endif

@@ -1,0 +1,15 @@
+#!/bin/sh
+# Loaded and unloaded a hundred times while tasks run.
+. loader.sh
+
+stress-ng --switch 2 --cpu 2 --timeout 600 --quiet &
+work=$!
+for _ in $(seq 100); do
+    scx_evenkeel --watchdog 5s --for 50ms 2> said || {
+        cat said
+        exit 1
+    }
+done
+reach disabled
+kill $work
+echo "enabled $(cat /sys/kernel/sched_ext/enable_seq) times"
