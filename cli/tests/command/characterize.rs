@@ -20,7 +20,8 @@ fn a_measurement_answers_first_and_its_table_is_one_that_runs_can_use() {
     let found: serde_json::Value = serde_json::from_str(&folder.read("mine.json")).unwrap();
     assert_eq!(found["schema"].as_u64(), Some(1));
     // A long one goes on in the next line.
-    assert!(found["sentence"].as_str().unwrap().starts_with(answer), "{found}");
+    let sentence = found["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with(answer), "{found}");
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 120), "{}", ran.stdout);
     let alone = found["conditions"][0]["classes"].as_array().unwrap();
     assert_eq!(alone.len(), 5);
@@ -32,7 +33,7 @@ fn a_measurement_answers_first_and_its_table_is_one_that_runs_can_use() {
 
     assert_eq!(folder.run(&["cpu", "check", "mine.toml"]).code, 0);
     // What noise hid is left out of the table, and a run says so.
-    if !answer.contains("hidden by the noise") && !answer.contains("cannot be told") {
+    if !sentence.contains("hidden by the noise") && !sentence.contains("cannot be told") {
         folder.write("good.toml", include_str!("good.toml"));
         let ran = folder.run(&["compare", "good.toml", "--cpu", "mine.toml"]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);

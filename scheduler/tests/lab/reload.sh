@@ -2,7 +2,7 @@
 # Loaded and unloaded a hundred times while tasks run.
 . loader.sh
 
-stress-ng --switch 2 --cpu 2 --timeout 600 --quiet &
+stress-ng --switch 1 --timeout 600 --quiet &
 work=$!
 for _ in $(seq 100); do
     scx_evenkeel --watchdog 5s --for 50ms 2> said || {

@@ -174,8 +174,8 @@ impl Fair {
     /// MuQSS's `try_preempt` takes the first in locality order as well.
     fn preemptable(&self, world: &World, task: usize, near: usize) -> Option<usize> {
         let mask = &world.affinities.masks[world.tasks[task].mask];
-        let limit =
-            policy::charge(self.vtime[task], WAKEUP_GRANULARITY_NS, 0, 0, world.tasks[task].weight);
+        let weight = world.tasks[task].weight;
+        let limit = policy::preempt_limit(self.vtime[task], WAKEUP_GRANULARITY_NS, weight);
         let home = world.topology.package_of(near);
         let packages = world.topology.packages;
         let reach = if self.groups == 1 { packages } else { 1 };
@@ -197,9 +197,9 @@ impl Fair {
     fn is_ahead(&self, world: &World, cpu: usize, task: usize, limit: u64) -> bool {
         let ran_ns = world.now_ns - world.cpus[cpu].since_ns;
         let is_light = world.tasks[task].weight < NICE_0_WEIGHT;
-        self.vtime[task] > limit
+        policy::preempts(limit, self.vtime[task])
             || ((is_light || self.vtime[task].saturating_add(ran_ns) > limit)
-                && self.vtime_now(world, cpu, task) > limit)
+                && policy::preempts(limit, self.vtime_now(world, cpu, task)))
     }
 
     /// The group that a task without an idle CPU begins in: the least loaded it may use.
@@ -221,8 +221,8 @@ impl Fair {
     fn change_group(&mut self, task: usize, to: usize) {
         let from = self.group[task];
         if from != to {
-            let ahead = self.vtime[task].saturating_sub(self.min_vtime[from]);
-            self.vtime[task] = self.min_vtime[to].saturating_add(ahead);
+            let (min_from, min_to) = (self.min_vtime[from], self.min_vtime[to]);
+            self.vtime[task] = policy::move_between(self.vtime[task], min_from, min_to);
             if self.runnable[from].get(task) != NEVER {
                 self.runnable[from].set(task, NEVER);
                 self.load[from] -= 1;
