@@ -51,8 +51,8 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// The first kernel that can be had and that the caller accepts, given the file of its image;
-    /// and why those before were left out.
+    /// The first kernel that can be had and that the caller accepts, and why those before it were
+    /// left out.
     ///
     /// # Errors
     /// [`LabError::NoKernel`] if there is none.

@@ -1,7 +1,7 @@
 //! A virtual machine that boots a kernel, runs jobs and switches itself off.
 
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{BufWriter, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -11,6 +11,7 @@ use kernels::Tsc;
 use crate::child;
 use crate::error::{LabError, at, finish};
 use crate::kernel::Kernel;
+use crate::log::complaints;
 use crate::share::{Folder, Kind, option};
 use crate::vcpus::HostTime;
 use crate::{initramfs, modules};
@@ -72,6 +73,15 @@ pub struct Run {
     pub boot_log: String,
     /// What the host gave the virtual CPUs.
     pub host_time: HostTime,
+}
+
+impl Run {
+    /// What the kernel said was wrong, from its boot to the last job.
+    #[must_use]
+    pub fn complaints(&self) -> Vec<&str> {
+        let jobs = self.jobs.iter().map(|done| &done.kernel_log);
+        std::iter::once(&self.boot_log).chain(jobs).flat_map(|log| complaints(log)).collect()
+    }
 }
 
 /// What a kernel that works with KVM needs at most to switch itself off.
@@ -146,7 +156,12 @@ impl Machine {
         for job in jobs {
             let folder = results.join(&job.name);
             fs::create_dir_all(&folder).map_err(at(&folder))?;
+            // What another run left in the same place is no answer of this one.
+            for file in ["status", "kernel.log"] {
+                remove(&folder.join(file))?;
+            }
         }
+        remove(&results.join("boot.log"))?;
         let results = results.canonicalize().map_err(at(results))?;
         let console = results.join("console.log");
         let folders = [
@@ -223,6 +238,13 @@ impl Machine {
     fn clock_of_the_host(&self, tsc_khz: u64) -> String {
         let tsc_khz = tsc_khz * u64::from(self.accelerator.dilation());
         format!(" tsc=reliable no_timer_check tsc_early_khz={tsc_khz}")
+    }
+}
+
+fn remove(file: &Path) -> Result<(), LabError> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(at(file)(error)),
+        _ => Ok(()),
     }
 }
 

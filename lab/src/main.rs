@@ -73,8 +73,7 @@ fn run(args: &Args) -> Result<u8> {
     print!("{}", String::from_utf8_lossy(&said("stdout")?));
     eprint!("{}", String::from_utf8_lossy(&said("stderr")?));
     let done = &run.jobs[0];
-    for complaint in lab::complaints(&run.boot_log).iter().chain(&lab::complaints(&done.kernel_log))
-    {
+    for complaint in run.complaints() {
         eprintln!("lab: the kernel says: {complaint}");
     }
     let (ran, waited) = (run.host_time.ran.as_secs_f64(), run.host_time.waited.as_secs_f64());

@@ -9,8 +9,7 @@
 #ifndef EVENKEEL_INTERFACE_H
 #define EVENKEEL_INTERFACE_H
 
-/* As many as Linux can be built for (NR_CPUS_RANGE_END in arch/x86/Kconfig, 7.0). */
-#define EK_CPUS_MAX 8192
+/* More than machines have; a loop over them needs a bound. Our choice. */
 #define EK_CACHES_MAX 1024
 
 struct ek_config {

@@ -43,8 +43,7 @@ pub fn record(
     let job = Job { name: work.name.to_owned(), script: script(work, evenkeel) };
     let results = tempfile::tempdir()?;
     let run = machine.run(kernel, &[job], results.path())?;
-    let mut complaints = lab::complaints(&run.boot_log);
-    complaints.extend(lab::complaints(&run.jobs[0].kernel_log));
+    let complaints = run.complaints();
     ensure!(complaints.is_empty(), "the kernel complained: {}", complaints[0]);
     let made = results.path().join(work.name);
     let said = fs::read_to_string(made.join("stderr")).unwrap_or_default();
