@@ -45,7 +45,7 @@ build:
 
 # Whose checkout it is, builds; `sudo make install` must not leave root's files in it, nor need a
 # compiler of root's, and so it takes what was built if nothing is newer.
-SOURCES = Cargo.toml Cargo.lock */Cargo.toml */build.rs */src */include */tables */files
+SOURCES = Cargo.toml Cargo.lock */Cargo.toml */build.rs */build */src */include */tables */files
 .PHONY: built
 built:
 	@if [ -O . ]; then $(MAKE) --no-print-directory build; \
