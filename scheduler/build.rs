@@ -7,6 +7,9 @@ mod clang;
 const HEADERS: [&str; 3] = ["src/bpf", "../policy/include", "../cpu-model/include"];
 
 fn main() {
+    if std::env::var_os("CARGO_FEATURE_LOAD").is_none() {
+        return;
+    }
     for path in HEADERS {
         println!("cargo::rerun-if-changed={path}");
     }

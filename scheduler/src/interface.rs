@@ -27,7 +27,8 @@ impl Default for Config {
 
 impl Config {
     /// Bytes of `struct ek_config`.
-    pub(crate) fn bytes(&self, cpus: u32, caches: u32) -> Vec<u8> {
+    #[must_use]
+    pub fn bytes(&self, cpus: u32, caches: u32) -> Vec<u8> {
         let watchdog_ns = u64::from(self.watchdog_ms) * 1_000_000;
         let times =
             [self.slice_ns, self.sleeper_credit_ns, self.wakeup_granularity_ns, watchdog_ns];
@@ -37,7 +38,8 @@ impl Config {
 }
 
 /// Bytes of `struct ek_cpu` of a CPU that runs nothing.
-pub(crate) fn cpu(next: u32, cache: u32) -> [u8; 32] {
+#[must_use]
+pub fn cpu(next: u32, cache: u32) -> [u8; 32] {
     let mut bytes = [0; 32];
     bytes[..4].copy_from_slice(&next.to_ne_bytes());
     bytes[4..8].copy_from_slice(&cache.to_ne_bytes());
@@ -45,7 +47,8 @@ pub(crate) fn cpu(next: u32, cache: u32) -> [u8; 32] {
 }
 
 /// Bytes of `struct ek_cache` before anything ran.
-pub(crate) fn cache(cpus: u32) -> [u8; 16] {
+#[must_use]
+pub fn cache(cpus: u32) -> [u8; 16] {
     let mut bytes = [0; 16];
     bytes[8..12].copy_from_slice(&cpus.to_ne_bytes());
     bytes
@@ -135,7 +138,8 @@ const FIRST_ERROR: i32 = 1024;
 
 impl End {
     /// From the bytes of `struct ek_end`; nothing while the scheduler runs.
-    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
         let kind = i32::from_ne_bytes(*bytes.first_chunk()?);
         let code = i64::from_ne_bytes(*bytes.get(8..)?.first_chunk()?);
         let text = |bytes: &[u8]| {

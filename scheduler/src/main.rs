@@ -1,10 +1,5 @@
 //! `scx_evenkeel`: loads the scheduler and waits until it is told to go, or is made to.
 
-mod interface;
-mod kernel;
-mod load;
-mod topology;
-
 use std::io::{IsTerminal, stderr};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -18,10 +13,10 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use interface::{Config, End};
-use kernel::Kernel;
-use load::Running;
-use topology::Topology;
+use scheduler::interface::{Config, End};
+use scheduler::kernel::Kernel;
+use scheduler::load::Running;
+use scheduler::topology::Topology;
 
 /// Fair scheduling by virtual time, as a sched_ext scheduler.
 ///
