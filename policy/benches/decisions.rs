@@ -2,7 +2,7 @@
 
 use cpu_model::{LEVELS_MAX, ROWS_MAX, Turbo};
 use divan::{Bencher, black_box};
-use policy::{Mode, Slice};
+use policy::{Loss, Mode, Slice};
 
 fn main() {
     divan::main();
@@ -55,7 +55,14 @@ fn time_lost_without_wide_instructions(bencher: Bencher) {
 
 #[divan::bench]
 fn compensate() -> policy::Compensation {
-    policy::compensate(black_box(Mode::Isolation), black_box(6_000_000), 1_000_000, 7, 9)
+    let loss = Loss {
+        time_ns: 6_000_000,
+        lost_ns: 1_000_000,
+        victim: 7,
+        last_user: 9,
+        room_ns: 100_000_000,
+    };
+    policy::compensate(black_box(Mode::Isolation), black_box(&loss))
 }
 
 #[divan::bench]

@@ -5,38 +5,100 @@
  * A volatile variable holds any value at each read, so whatever Frama-C shows
  * of these calls holds for all inputs.
  */
+#include <evenkeel/belief.h>
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
 #include <evenkeel/fixed.h>
 #include <evenkeel/ideal_frequency.h>
+#include <evenkeel/infer.h>
+#include <evenkeel/learned.h>
 #include <evenkeel/license.h>
 #include <evenkeel/mean_frequency.h>
 #include <evenkeel/move.h>
 #include <evenkeel/place.h>
 #include <evenkeel/preempt.h>
+#include <evenkeel/retired.h>
 #include <evenkeel/shares.h>
 #include <evenkeel/slice.h>
 #include <evenkeel/stall.h>
 #include <evenkeel/time_lost.h>
 #include <evenkeel/turbo_row.h>
+#include <evenkeel/users.h>
 #include <evenkeel/wait.h>
 #include <evenkeel/weight.h>
 
 static volatile s32 any_s32;
+static volatile struct ek_belief any_ek_belief;
 static volatile struct ek_compensation any_ek_compensation;
 static volatile struct ek_demand any_ek_demand;
+static volatile struct ek_learned any_ek_learned;
+static volatile struct ek_level_times any_ek_level_times;
 static volatile struct ek_license any_ek_license;
 static volatile struct ek_license_table any_ek_license_table;
 static volatile struct ek_loss any_ek_loss;
 static volatile struct ek_lost any_ek_lost;
+static volatile struct ek_rates any_ek_rates;
+static volatile struct ek_retired any_ek_retired;
 static volatile struct ek_shares any_ek_shares;
 static volatile struct ek_slice any_ek_slice;
 static volatile struct ek_stage any_ek_stage;
 static volatile struct ek_turbo any_ek_turbo;
 static volatile struct ek_turbo_row any_ek_turbo_row;
+static volatile struct ek_users any_ek_users;
 static volatile u32 any_u32;
 static volatile u64 any_u64;
 static volatile u8 any_u8;
+
+static void prove_ek_belief_demanded(void)
+{
+	struct ek_belief belief = any_ek_belief;
+
+	ek_belief_demanded(&belief);
+}
+
+static void prove_ek_belief_held(void)
+{
+	struct ek_belief belief = any_ek_belief;
+	u32 floor = any_u32;
+	u64 now_ns = any_u64;
+
+	ek_belief_held(&belief, floor, now_ns);
+}
+
+static void prove_ek_belief_is_quiet(void)
+{
+	struct ek_belief belief = any_ek_belief;
+
+	ek_belief_is_quiet(&belief);
+}
+
+static void prove_ek_belief_book(void)
+{
+	struct ek_belief belief = any_ek_belief;
+	u64 now_ns = any_u64;
+
+	ek_belief_book(&belief, now_ns);
+}
+
+static void prove_ek_belief_change(void)
+{
+	struct ek_belief belief = any_ek_belief;
+	struct ek_level_times hold = any_ek_level_times;
+	u32 from = any_u32;
+	u32 to = any_u32;
+	u64 now_ns = any_u64;
+
+	ek_belief_change(&belief, &hold, from, to, now_ns);
+}
+
+static void prove_ek_belief_since(void)
+{
+	struct ek_belief belief = any_ek_belief;
+	struct ek_level_times before = any_ek_level_times;
+	struct ek_level_times since = any_ek_level_times;
+
+	ek_belief_since(&belief, &before, &since);
+}
 
 static void prove_ek_charge_scale_ns(void)
 {
@@ -55,6 +117,13 @@ static void prove_ek_charge_ns(void)
 	u32 weight = any_u32;
 
 	ek_charge_ns(vtime_ns, time_ns, refund_ns, bill_ns, weight);
+}
+
+static void prove_ek_bill_room_ns(void)
+{
+	u64 owed_ns = any_u64;
+
+	ek_bill_room_ns(owed_ns);
 }
 
 static void prove_ek_compensate(void)
@@ -140,6 +209,41 @@ static void prove_ek_ideal_frequency_hz(void)
 	struct ek_turbo_row at = any_ek_turbo_row;
 
 	ek_ideal_frequency_hz(&turbo, &shares, own_level, &at);
+}
+
+static void prove_ek_active_row(void)
+{
+	struct ek_turbo turbo = any_ek_turbo;
+	u32 active_cores = any_u32;
+
+	ek_active_row(&turbo, active_cores);
+}
+
+static void prove_ek_infer(void)
+{
+	struct ek_turbo turbo = any_ek_turbo;
+	u32 row = any_u32;
+	struct ek_level_times believed = any_ek_level_times;
+	struct ek_slice slice = any_ek_slice;
+
+	ek_infer(&turbo, row, &believed, &slice);
+}
+
+static void prove_ek_learn(void)
+{
+	struct ek_learned learned = any_ek_learned;
+	u32 level = any_u32;
+	u64 now_ns = any_u64;
+
+	ek_learn(&learned, level, now_ns);
+}
+
+static void prove_ek_learned_level(void)
+{
+	struct ek_learned learned = any_ek_learned;
+	u64 now_ns = any_u64;
+
+	ek_learned_level(&learned, now_ns);
 }
 
 static void prove_ek_license_clamp_level(void)
@@ -341,6 +445,15 @@ static void prove_ek_preempt(void)
 	ek_preempt(limit_ns, running_vtime_ns);
 }
 
+static void prove_ek_retired_level(void)
+{
+	struct ek_rates rates = any_ek_rates;
+	struct ek_retired retired = any_ek_retired;
+	u64 cycles = any_u64;
+
+	ek_retired_level(&rates, &retired, cycles);
+}
+
 static void prove_ek_shares(void)
 {
 	struct ek_slice slice = any_ek_slice;
@@ -423,6 +536,31 @@ static void prove_ek_turbo_row(void)
 	ek_turbo_row(&turbo, &shares, actual_hz, &at);
 }
 
+static void prove_ek_users_none(void)
+{
+	struct ek_users users = any_ek_users;
+
+	ek_users_none(&users);
+}
+
+static void prove_ek_users_note(void)
+{
+	struct ek_users users = any_ek_users;
+	u32 level = any_u32;
+	u32 task = any_u32;
+
+	ek_users_note(&users, level, task);
+}
+
+static void prove_ek_users_above(void)
+{
+	struct ek_users users = any_ek_users;
+	struct ek_slice slice = any_ek_slice;
+	u32 own_level = any_u32;
+
+	ek_users_above(&users, &slice, own_level);
+}
+
 static void prove_ek_wait_is_long(void)
 {
 	u64 waited_ns = any_u64;
@@ -454,8 +592,15 @@ static void prove_ek_weight_inverse(void)
 
 int main(void)
 {
+	prove_ek_belief_demanded();
+	prove_ek_belief_held();
+	prove_ek_belief_is_quiet();
+	prove_ek_belief_book();
+	prove_ek_belief_change();
+	prove_ek_belief_since();
 	prove_ek_charge_scale_ns();
 	prove_ek_charge_ns();
+	prove_ek_bill_room_ns();
 	prove_ek_compensate();
 	prove_ek_add();
 	prove_ek_sub();
@@ -466,6 +611,10 @@ int main(void)
 	prove_ek_mul_div();
 	prove_ek_ideal_shares();
 	prove_ek_ideal_frequency_hz();
+	prove_ek_active_row();
+	prove_ek_infer();
+	prove_ek_learn();
+	prove_ek_learned_level();
 	prove_ek_license_clamp_level();
 	prove_ek_license_later();
 	prove_ek_license_stage_ns();
@@ -489,6 +638,7 @@ int main(void)
 	prove_ek_place_waking_ns();
 	prove_ek_preempt_limit_ns();
 	prove_ek_preempt();
+	prove_ek_retired_level();
 	prove_ek_shares();
 	prove_ek_shares_above();
 	prove_ek_slice_ns();
@@ -498,6 +648,9 @@ int main(void)
 	prove_ek_time_lost_ns();
 	prove_ek_time_lost();
 	prove_ek_turbo_row();
+	prove_ek_users_none();
+	prove_ek_users_note();
+	prove_ek_users_above();
 	prove_ek_wait_is_long();
 	prove_ek_wait_look_ns();
 	prove_ek_weight();

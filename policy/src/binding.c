@@ -2,11 +2,15 @@
 /* Gives the header's functions an address, for Rust. */
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
+#include <evenkeel/infer.h>
+#include <evenkeel/learned.h>
 #include <evenkeel/move.h>
 #include <evenkeel/place.h>
 #include <evenkeel/preempt.h>
+#include <evenkeel/retired.h>
 #include <evenkeel/slice.h>
 #include <evenkeel/time_lost.h>
+#include <evenkeel/users.h>
 #include <evenkeel/wait.h>
 #include <evenkeel/weight.h>
 
@@ -152,4 +156,76 @@ u64 ekp_wait_look_ns(u64 watchdog_ns);
 u64 ekp_wait_look_ns(u64 watchdog_ns)
 {
 	return ek_wait_look_ns(watchdog_ns);
+}
+
+u64 ekp_bill_room_ns(u64 owed_ns);
+u64 ekp_bill_room_ns(u64 owed_ns)
+{
+	return ek_bill_room_ns(owed_ns);
+}
+
+void ekp_learn(struct ek_learned *learned, u32 level, u64 now_ns);
+void ekp_learn(struct ek_learned *learned, u32 level, u64 now_ns)
+{
+	ek_learn(learned, level, now_ns);
+}
+
+u32 ekp_learned_level(const struct ek_learned *learned, u64 now_ns);
+u32 ekp_learned_level(const struct ek_learned *learned, u64 now_ns)
+{
+	return ek_learned_level(learned, now_ns);
+}
+
+void ekp_belief_change(struct ek_belief *belief, const struct ek_level_times *hold, u32 from,
+		       u32 to, u64 now_ns);
+void ekp_belief_change(struct ek_belief *belief, const struct ek_level_times *hold, u32 from,
+		       u32 to, u64 now_ns)
+{
+	ek_belief_change(belief, hold, from, to, now_ns);
+}
+
+u32 ekp_belief_is_quiet(const struct ek_belief *belief);
+u32 ekp_belief_is_quiet(const struct ek_belief *belief)
+{
+	return ek_belief_is_quiet(belief);
+}
+
+void ekp_belief_since(const struct ek_belief *belief, const struct ek_level_times *before,
+		      struct ek_level_times *since);
+void ekp_belief_since(const struct ek_belief *belief, const struct ek_level_times *before,
+		      struct ek_level_times *since)
+{
+	ek_belief_since(belief, before, since);
+}
+
+u32 ekp_active_row(const struct ek_turbo *turbo, u32 active_cores);
+u32 ekp_active_row(const struct ek_turbo *turbo, u32 active_cores)
+{
+	return ek_active_row(turbo, active_cores);
+}
+
+void ekp_infer(const struct ek_turbo *turbo, u32 row, const struct ek_level_times *believed,
+	       struct ek_slice *slice);
+void ekp_infer(const struct ek_turbo *turbo, u32 row, const struct ek_level_times *believed,
+	       struct ek_slice *slice)
+{
+	ek_infer(turbo, row, believed, slice);
+}
+
+void ekp_users_note(struct ek_users *users, u32 level, u32 task);
+void ekp_users_note(struct ek_users *users, u32 level, u32 task)
+{
+	ek_users_note(users, level, task);
+}
+
+u32 ekp_users_above(const struct ek_users *users, const struct ek_slice *slice, u32 own_level);
+u32 ekp_users_above(const struct ek_users *users, const struct ek_slice *slice, u32 own_level)
+{
+	return ek_users_above(users, slice, own_level);
+}
+
+u32 ekp_retired_level(const struct ek_rates *rates, const struct ek_retired *retired, u64 cycles);
+u32 ekp_retired_level(const struct ek_rates *rates, const struct ek_retired *retired, u64 cycles)
+{
+	return ek_retired_level(rates, retired, cycles);
 }

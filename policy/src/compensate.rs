@@ -18,6 +18,22 @@ pub enum Mode {
     Isolation = 2,
 }
 
+/// A slice that lost time: `struct ek_loss`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loss {
+    /// CPU time of the slice.
+    pub time_ns: u64,
+    /// What it lost of that.
+    pub lost_ns: u64,
+    /// Whose slice it was.
+    pub victim: u32,
+    /// Who used wide instructions last on the victim's core, or [`NOBODY`].
+    pub last_user: u32,
+    /// How much more may be billed to that user.
+    pub room_ns: u64,
+}
+
 /// The two halves of compensation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compensation {
@@ -30,18 +46,18 @@ pub struct Compensation {
 }
 
 /// Who gets time back for a slice that lost time, and who pays.
-///
-/// `last_user` used wide instructions last on the victim's core, or is [`NOBODY`].
 #[must_use]
-pub fn compensate(
-    mode: Mode,
-    time_ns: u64,
-    lost_ns: u64,
-    victim: u32,
-    last_user: u32,
-) -> Compensation {
-    let loss = ffi::Loss { time_ns, lost_ns, victim, last_user };
+pub fn compensate(mode: Mode, loss: &Loss) -> Compensation {
     let mut raw = ffi::RawCompensation::default();
-    ffi::ekp_compensate(mode as u32, &loss, &mut raw);
+    ffi::ekp_compensate(mode as u32, loss, &mut raw);
     Compensation { refund_ns: raw.refund_ns, bill_ns: raw.bill_ns, culprit: raw.culprit }
+}
+
+/// Bills that a task owes at one time, at most; `EK_BILL_MAX_NS`.
+pub const BILL_MAX_NS: u64 = 100_000_000;
+
+/// How much more may be billed to a task that owes so much.
+#[must_use]
+pub fn bill_room_ns(owed_ns: u64) -> u64 {
+    ffi::ekp_bill_room_ns(owed_ns)
 }

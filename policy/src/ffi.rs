@@ -2,16 +2,9 @@
 
 use cpu_model::Turbo;
 
-use crate::{Lost, Shares, Slice, TurboRow};
-
-/// `struct ek_loss`.
-#[repr(C)]
-pub(crate) struct Loss {
-    pub time_ns: u64,
-    pub lost_ns: u64,
-    pub victim: u32,
-    pub last_user: u32,
-}
+use crate::{
+    Belief, Learned, LevelTimes, Loss, Lost, Rates, Shares, Slice, TurboRow, Users, WIDTHS,
+};
 
 /// `struct ek_compensation`.
 #[repr(C)]
@@ -23,7 +16,13 @@ pub(crate) struct RawCompensation {
     pad: u32,
 }
 
-const _: () = assert!(size_of::<Loss>() == 24 && size_of::<RawCompensation>() == 24);
+/// `struct ek_retired`.
+#[repr(C)]
+pub(crate) struct Retired {
+    pub wide: [u64; WIDTHS],
+}
+
+const _: () = assert!(size_of::<Loss>() == 32 && size_of::<RawCompensation>() == 24);
 
 // Functions of plain integers have no precondition at all: the headers are total.
 unsafe extern "C" {
@@ -75,4 +74,26 @@ unsafe extern "C" {
     ) -> u64;
     pub(crate) safe fn ekp_time_lost(turbo: &Turbo, slice: &Slice, own_level: u32, lost: &mut Lost);
     pub(crate) safe fn ekp_compensate(mode: u32, loss: &Loss, compensation: &mut RawCompensation);
+
+    pub(crate) safe fn ekp_bill_room_ns(owed_ns: u64) -> u64;
+    pub(crate) safe fn ekp_learn(learned: &mut Learned, level: u32, now_ns: u64);
+    pub(crate) safe fn ekp_learned_level(learned: &Learned, now_ns: u64) -> u32;
+    pub(crate) safe fn ekp_belief_change(
+        belief: &mut Belief,
+        hold: &LevelTimes,
+        from: u32,
+        to: u32,
+        now_ns: u64,
+    );
+    pub(crate) safe fn ekp_belief_is_quiet(belief: &Belief) -> u32;
+    pub(crate) safe fn ekp_belief_since(
+        belief: &Belief,
+        before: &LevelTimes,
+        since: &mut LevelTimes,
+    );
+    pub(crate) safe fn ekp_active_row(turbo: &Turbo, active_cores: u32) -> u32;
+    pub(crate) safe fn ekp_infer(turbo: &Turbo, row: u32, believed: &LevelTimes, slice: &mut Slice);
+    pub(crate) safe fn ekp_users_note(users: &mut Users, level: u32, task: u32);
+    pub(crate) safe fn ekp_users_above(users: &Users, slice: &Slice, own_level: u32) -> u32;
+    pub(crate) safe fn ekp_retired_level(rates: &Rates, retired: &Retired, cycles: u64) -> u32;
 }

@@ -4,6 +4,7 @@
 //! too; nothing here calculates. A decision takes plain values and returns plain
 //! values; the host adds, swaps and inserts.
 
+mod belief;
 mod compensate;
 mod ffi;
 mod fixed;
@@ -11,7 +12,10 @@ mod frequency;
 mod lost;
 mod vtime;
 
-pub use compensate::{Compensation, Mode, NOBODY, compensate};
+pub use belief::{
+    Belief, Learned, LevelTimes, Rates, Users, WIDTHS, active_row, infer, retired_level,
+};
+pub use compensate::{BILL_MAX_NS, Compensation, Loss, Mode, NOBODY, bill_room_ns, compensate};
 pub use fixed::{ONE, mul_div, mul_q30, share_q30};
 pub use frequency::{
     Shares, TurboRow, actual_frequency_hz, ideal_frequency_hz, mean_frequency_hz, turbo_row,

@@ -4,28 +4,33 @@ mod examples;
 
 use examples::{slice, xeon_gold_6130};
 use policy::{
-    Compensation, Mode, NOBODY, charge, compensate, move_between, place_new, place_waking,
-    preempt_limit, preempts, slice_ns, slice_shared_ns, time_lost, wait_is_long, wait_look_ns,
-    weight, weight_inverse,
+    BILL_MAX_NS, Compensation, Loss, Mode, NOBODY, bill_room_ns, charge, compensate, move_between,
+    place_new, place_waking, preempt_limit, preempts, slice_ns, slice_shared_ns, time_lost,
+    wait_is_long, wait_look_ns, weight, weight_inverse,
 };
 
 const MS: u64 = 1_000_000;
 const VICTIM: u32 = 7;
 const CULPRIT: u32 = 9;
 
+/// A slice of the victim; nothing is owed yet.
+fn loss(time_ns: u64, lost_ns: u64, last_user: u32) -> Loss {
+    Loss { time_ns, lost_ns, victim: VICTIM, last_user, room_ns: bill_room_ns(0) }
+}
+
 #[test]
 fn relative_refunds_and_bills_nobody() {
     assert_eq!(
-        compensate(Mode::Relative, 6 * MS, MS, VICTIM, CULPRIT),
+        compensate(Mode::Relative, &loss(6 * MS, MS, CULPRIT)),
         Compensation { refund_ns: MS, bill_ns: 0, culprit: NOBODY }
     );
-    assert_eq!(compensate(Mode::Relative, 6 * MS, MS, VICTIM, NOBODY).refund_ns, MS);
+    assert_eq!(compensate(Mode::Relative, &loss(6 * MS, MS, NOBODY)).refund_ns, MS);
 }
 
 #[test]
 fn isolation_bills_the_last_user_what_it_refunds() {
     assert_eq!(
-        compensate(Mode::Isolation, 6 * MS, MS, VICTIM, CULPRIT),
+        compensate(Mode::Isolation, &loss(6 * MS, MS, CULPRIT)),
         Compensation { refund_ns: MS, bill_ns: MS, culprit: CULPRIT }
     );
 }
@@ -33,15 +38,28 @@ fn isolation_bills_the_last_user_what_it_refunds() {
 #[test]
 fn isolation_refunds_only_what_somebody_else_pays() {
     let nothing = Compensation { refund_ns: 0, bill_ns: 0, culprit: NOBODY };
-    assert_eq!(compensate(Mode::Isolation, 6 * MS, MS, VICTIM, VICTIM), nothing);
-    assert_eq!(compensate(Mode::Isolation, 6 * MS, MS, VICTIM, NOBODY), nothing);
-    assert_eq!(compensate(Mode::Isolation, 6 * MS, 0, VICTIM, CULPRIT), nothing);
-    assert_eq!(compensate(Mode::None, 6 * MS, MS, VICTIM, CULPRIT), nothing);
+    assert_eq!(compensate(Mode::Isolation, &loss(6 * MS, MS, VICTIM)), nothing);
+    assert_eq!(compensate(Mode::Isolation, &loss(6 * MS, MS, NOBODY)), nothing);
+    assert_eq!(compensate(Mode::Isolation, &loss(6 * MS, 0, CULPRIT)), nothing);
+    assert_eq!(compensate(Mode::None, &loss(6 * MS, MS, CULPRIT)), nothing);
 }
 
 #[test]
 fn a_refund_never_exceeds_the_slice() {
-    assert_eq!(compensate(Mode::Isolation, MS, 5 * MS, VICTIM, CULPRIT).refund_ns, MS);
+    assert_eq!(compensate(Mode::Isolation, &loss(MS, 5 * MS, CULPRIT)).refund_ns, MS);
+}
+
+#[test]
+fn a_task_owes_at_most_a_bound_and_nobody_gets_what_is_not_billed() {
+    let full = Loss { room_ns: bill_room_ns(BILL_MAX_NS), ..loss(6 * MS, MS, CULPRIT) };
+    let nothing = Compensation { refund_ns: 0, bill_ns: 0, culprit: NOBODY };
+    assert_eq!(compensate(Mode::Isolation, &full), nothing);
+    let half = Loss { room_ns: bill_room_ns(BILL_MAX_NS - MS / 2), ..full };
+    let back = compensate(Mode::Isolation, &half);
+    assert_eq!((back.refund_ns, back.bill_ns), (MS / 2, MS / 2));
+    assert_eq!(bill_room_ns(u64::MAX), 0);
+    // Who bills nobody needs no room.
+    assert_eq!(compensate(Mode::Relative, &full).refund_ns, MS);
 }
 
 #[test]
@@ -146,7 +164,7 @@ fn victims_work(mode: Mode, slices: u64) -> f64 {
         used_ns += MS;
         if victim_ns <= culprit_ns {
             let lost = time_lost(&turbo, &measured, 0);
-            let back = compensate(mode, MS, lost.lost_ns, VICTIM, CULPRIT);
+            let back = compensate(mode, &loss(MS, lost.lost_ns, CULPRIT));
             victim_ns = charge(victim_ns, MS, back.refund_ns, 0, 1024);
             bill_ns += back.bill_ns;
             pending_total_ns += back.refund_ns - back.bill_ns;

@@ -10,12 +10,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use cpu_model::{LEVELS_MAX, ROWS_MAX, Turbo};
+use cpu_model::{LEVELS_MAX, Turbo};
 use examples::{Random, xeon_gold_6130};
 use object::{Object, ObjectSection};
-use policy::{Mode, Shares, Slice, TurboRow};
+use policy::{Belief, Learned, LevelTimes, Loss, Mode, Rates, Shares, Slice, TurboRow, Users};
 
-const ANSWERS: usize = 33;
+const ANSWERS: usize = 49;
 const VECTORS: usize = 200_000;
 
 /// `struct vector` of `vector.h`.
@@ -34,11 +34,14 @@ struct Vector {
     slice: Slice,
     shares: Shares,
     turbo: Turbo,
+    users: Users,
     pad: u32,
+    belief: Belief,
+    times: [LevelTimes; 2],
 }
 
 const SIZE: usize = size_of::<Vector>();
-const _: () = assert!(SIZE == 8 * ANSWERS + 48 + 80 + 24 + 460 + 4);
+const _: () = assert!(SIZE == 8 * ANSWERS + 48 + 80 + 24 + 460 + 24 + 4 + 224);
 
 /// Garbage, or, every other time, a slice as the 6130 could have run it.
 fn vector(random: &mut Random) -> Vector {
@@ -64,10 +67,13 @@ fn vector(random: &mut Random) -> Vector {
             ref_khz: random.any_u32(),
             levels: random.any_u32(),
             rows: random.any_u32(),
-            cores_max: [0; ROWS_MAX],
+            cores_max: std::array::from_fn(|_| random.any_u32()),
             khz: std::array::from_fn(|_| std::array::from_fn(|_| random.any_u32())),
         },
+        users: Users { last: std::array::from_fn(|_| random.any_u32()) },
         pad: 0,
+        belief: Belief::default(),
+        times: [LevelTimes::default(); 2],
     };
     if random.below(2) == 0 {
         make_meaningful(&mut v, random);
@@ -110,7 +116,16 @@ fn answer(v: &Vector) -> [u64; ANSWERS] {
         2 => Mode::Isolation,
         _ => Mode::None,
     };
-    let back = policy::compensate(mode, v.a, v.b, v.x, v.y);
+    let back = policy::compensate(
+        mode,
+        &Loss {
+            time_ns: v.a,
+            lost_ns: v.b,
+            victim: v.x,
+            last_user: v.y,
+            room_ns: policy::bill_room_ns(v.c),
+        },
+    );
     let nice = i8::try_from(v.z.cast_signed().clamp(-128, 127)).unwrap();
     let mut answer = [0; ANSWERS];
     answer[..15].copy_from_slice(&[
@@ -141,7 +156,7 @@ fn answer(v: &Vector) -> [u64; ANSWERS] {
         back.bill_ns,
         back.culprit.into(),
     ]);
-    answer[27..].copy_from_slice(&[
+    answer[27..33].copy_from_slice(&[
         policy::slice_shared_ns(v.a, v.x, v.y, v.z),
         policy::move_between(v.a, v.b, v.c),
         policy::preempt_limit(v.a, v.b, v.x),
@@ -149,7 +164,51 @@ fn answer(v: &Vector) -> [u64; ANSWERS] {
         policy::wait_is_long(v.b, v.a).into(),
         policy::wait_look_ns(v.a),
     ]);
+    answer[33..44].copy_from_slice(&answer_belief(v));
+    answer[44..].copy_from_slice(&answer_users(v));
     answer
+}
+
+/// A number of a vector as a level; those beyond all levels are alike.
+fn level(any: u32) -> u8 {
+    u8::try_from(any).unwrap_or(u8::MAX)
+}
+
+/// A core whose hardware thread changes its demand twice, the second time `b` later.
+fn answer_belief(v: &Vector) -> [u64; 11] {
+    let hold = LevelTimes { ns: v.slice.level_cycles };
+    let mut belief = Belief { since_ns: v.d, ..Belief::default() };
+    let (from, to) = (level(v.z), level(v.w));
+    belief.change(&hold, from, to, v.a);
+    let mut answer = [0; 11];
+    answer[0] = belief.is_quiet().into();
+    belief.change(&hold, to, 0, v.a.saturating_add(v.b));
+    let believed = belief.since(&LevelTimes::default());
+    answer[1..7].copy_from_slice(&believed.ns);
+    let mut slice = Slice { time_ns: v.b, cycles: v.c, ref_cycles: v.x.into(), ..Slice::default() };
+    policy::infer(&v.turbo, policy::active_row(&v.turbo, v.y), &believed, &mut slice);
+    answer[7..].copy_from_slice(&[
+        slice.cycles,
+        slice.ref_cycles,
+        slice.level_cycles[0],
+        slice.level_cycles[2],
+    ]);
+    answer
+}
+
+fn answer_users(v: &Vector) -> [u64; 5] {
+    let mut users = v.users;
+    users.note(level(v.w), v.x);
+    let mut learned = Learned::default();
+    learned.learn(level(v.w), v.a);
+    let rates = Rates { min_permille: [v.shares.q30, v.users.last] };
+    [
+        users.above(&v.slice, level(v.z)).into(),
+        learned.level(v.b).into(),
+        policy::retired_level(&rates, [v.a, v.b], v.c).into(),
+        policy::bill_room_ns(v.b),
+        policy::active_row(&v.turbo, v.y) as u64,
+    ]
 }
 
 /// The vectors as the C programs read them, answers still 0.

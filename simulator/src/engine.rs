@@ -443,7 +443,7 @@ impl<S: Scheduler> Engine<'_, S> {
             && task == next
         {
             self.world.tasks[task].state = State::Running(cpu);
-            self.sensors.started(cpu, task, self.world.model, self.world.now_ns);
+            self.sensors.started(cpu, task, self.world.now_ns);
             // A slice that follows another of the same task: no switch, no new trap.
             self.note_registers(task, cpu);
             if self.world.recorder.is_some() {
@@ -499,7 +499,7 @@ impl<S: Scheduler> Engine<'_, S> {
             self.latency.saturating_record((now_ns - woken_ns).max(1));
         }
         self.add_overhead(task, cpu, overhead_ns);
-        self.sensors.started(cpu, task, self.world.model, now_ns);
+        self.sensors.started(cpu, task, now_ns);
         let subject = &mut self.world.tasks[task];
         if subject.work_left == 0 && subject.computes_next() {
             // Nobody else sees this step, so it may as well begin with the overhead before it.

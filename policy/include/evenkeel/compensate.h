@@ -6,7 +6,8 @@
  * scheduler, ATC'21). `isolation` also bills the refund to the last task that
  * used wide instructions on the core (dissertation 7.4.3), and refunds only
  * what it can bill: virtual time charged is then CPU time minus the bills
- * still pending, to the nanosecond. Nobody pays itself.
+ * still pending, to the nanosecond. Nobody pays itself, and bills that wait for
+ * a task that does not run are bounded.
  *
  * The host adds the bill to the culprit and takes it out at its next charge.
  *
@@ -26,6 +27,15 @@ enum ek_mode {
 	EK_MODE_ISOLATION = 2,
 };
 
+/* Bills that a task owes at one time, at most; our choice. */
+#define EK_BILL_MAX_NS 100000000ULL
+
+/* How much more may be billed to a task that owes so much. */
+static inline u64 ek_bill_room_ns(u64 owed_ns)
+{
+	return ek_sub(EK_BILL_MAX_NS, owed_ns);
+}
+
 /* A slice that lost time. */
 struct ek_loss {
 	u64 time_ns;
@@ -33,6 +43,8 @@ struct ek_loss {
 	u32 victim;
 	/* Last user of wide instructions on the victim's core, or EK_NOBODY. */
 	u32 last_user;
+	/* How much more may be billed to it. */
+	u64 room_ns;
 };
 
 struct ek_compensation {
@@ -62,12 +74,15 @@ static inline void ek_compensate(u32 mode, const struct ek_loss *loss,
 	}
 	if (mode != EK_MODE_ISOLATION || culprit == EK_NOBODY || culprit == loss->victim)
 		return;
+	refund_ns = ek_min(refund_ns, loss->room_ns);
+	if (refund_ns == 0)
+		return;
 	compensation->refund_ns = refund_ns;
 	compensation->bill_ns = refund_ns;
 	compensation->culprit = culprit;
 }
 
-_Static_assert(sizeof(struct ek_loss) == 24, "Rust reads this struct");
+_Static_assert(sizeof(struct ek_loss) == 32, "Rust reads this struct");
 _Static_assert(sizeof(struct ek_compensation) == 24, "Rust reads this struct");
 
 #endif

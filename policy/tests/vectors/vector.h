@@ -10,15 +10,19 @@
 
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
+#include <evenkeel/infer.h>
+#include <evenkeel/learned.h>
 #include <evenkeel/move.h>
 #include <evenkeel/place.h>
 #include <evenkeel/preempt.h>
+#include <evenkeel/retired.h>
 #include <evenkeel/slice.h>
 #include <evenkeel/time_lost.h>
+#include <evenkeel/users.h>
 #include <evenkeel/wait.h>
 #include <evenkeel/weight.h>
 
-#define ANSWERS 33
+#define ANSWERS 49
 
 struct vector {
 	u64 answer[ANSWERS];
@@ -33,10 +37,14 @@ struct vector {
 	struct ek_slice slice;
 	struct ek_shares shares;
 	struct ek_turbo turbo;
+	struct ek_users users;
 	u32 pad;
+	/* Too much for the stack of a BPF program beside the rest. */
+	struct ek_belief belief;
+	struct ek_level_times times[2];
 };
 
-_Static_assert(sizeof(struct vector) == 8 * ANSWERS + 48 + 80 + 24 + 460 + 4, "Rust fills it");
+_Static_assert(sizeof(struct vector) == 8 * ANSWERS + 48 + 80 + 24 + 460 + 24 + 4 + 224, "Rust fills it");
 
 static inline void answer_integers(struct vector *v)
 {
@@ -77,7 +85,8 @@ static inline void answer_frequencies(struct vector *v)
 static inline void answer_compensation(struct vector *v)
 {
 	struct ek_loss loss = {
-		.time_ns = v->a, .lost_ns = v->b, .victim = v->x, .last_user = v->y};
+		.time_ns = v->a, .lost_ns = v->b, .victim = v->x, .last_user = v->y,
+		.room_ns = ek_bill_room_ns(v->c)};
 	struct ek_compensation compensation;
 
 	ek_compensate(v->z, &loss, &compensation);
@@ -96,12 +105,57 @@ static inline void answer_queues(struct vector *v)
 	v->answer[32] = ek_wait_look_ns(v->a);
 }
 
+/* A core whose hardware thread changes its demand twice, the second time `b` later. */
+static inline void answer_belief(struct vector *v)
+{
+	struct ek_belief *belief = &v->belief;
+	struct ek_level_times *hold = &v->times[0], *believed = &v->times[1];
+	struct ek_slice slice = {.time_ns = v->b, .cycles = v->c, .ref_cycles = v->x};
+
+	for (u32 level = 0; level < EK_LEVELS_MAX; level++)
+		hold->ns[level] = v->slice.level_cycles[level];
+	belief->since_ns = v->d;
+	ek_belief_change(belief, hold, v->z, v->w, v->a);
+	v->answer[33] = ek_belief_is_quiet(belief);
+	ek_belief_change(belief, hold, v->w, 0, ek_add(v->a, v->b));
+	ek_belief_since(belief, believed, believed);
+	for (u32 level = 0; level < EK_LEVELS_MAX; level++)
+		v->answer[34 + level] = believed->ns[level];
+	ek_infer(&v->turbo, ek_active_row(&v->turbo, v->y), believed, &slice);
+	v->answer[40] = slice.cycles;
+	v->answer[41] = slice.ref_cycles;
+	v->answer[42] = slice.level_cycles[0];
+	v->answer[43] = slice.level_cycles[2];
+}
+
+static inline void answer_users(struct vector *v)
+{
+	struct ek_users users = v->users;
+	struct ek_learned learned = {};
+	struct ek_rates rates;
+	struct ek_retired retired = {.wide = {v->a, v->b}};
+
+	ek_users_note(&users, v->w, v->x);
+	v->answer[44] = ek_users_above(&users, &v->slice, v->z);
+	ek_learn(&learned, v->w, v->a);
+	v->answer[45] = ek_learned_level(&learned, v->b);
+	for (u32 level = 0; level < EK_LEVELS_MAX; level++) {
+		rates.min_permille[0][level] = v->shares.q30[level];
+		rates.min_permille[1][level] = v->users.last[level];
+	}
+	v->answer[46] = ek_retired_level(&rates, &retired, v->c);
+	v->answer[47] = ek_bill_room_ns(v->b);
+	v->answer[48] = ek_active_row(&v->turbo, v->y);
+}
+
 static inline void answer(struct vector *v)
 {
 	answer_integers(v);
 	answer_queues(v);
 	answer_frequencies(v);
 	answer_compensation(v);
+	answer_belief(v);
+	answer_users(v);
 }
 
 #endif

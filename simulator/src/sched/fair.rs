@@ -6,7 +6,7 @@
 //! policy very similar to the policy of CFS"; what it leaves open is marked as our
 //! choice below. All formulas are the policy headers'.
 
-use policy::{Mode, NOBODY};
+use policy::{Loss, Mode, NOBODY};
 
 use crate::config::{Compensation, Queues};
 use crate::random::{Purpose, Stream};
@@ -273,12 +273,20 @@ impl Scheduler for Fair {
             let lost_ns = observed.lost_ns.unwrap_or_else(|| {
                 policy::time_lost(&world.model.turbo, &observed.slice, observed.own_level).lost_ns
             });
-            let compensation =
-                policy::compensate(self.mode, time_ns, lost_ns, task as u32, observed.last_user);
+            let last_user = observed.last_user;
+            let owed_ns = self.pending_bill.get(last_user as usize).copied().unwrap_or(0);
+            let loss = Loss {
+                time_ns,
+                lost_ns,
+                victim: task as u32,
+                last_user,
+                room_ns: policy::bill_room_ns(owed_ns),
+            };
+            let compensation = policy::compensate(self.mode, &loss);
             charged.refund_ns = compensation.refund_ns;
             charged.bill_ns = compensation.bill_ns;
-            if observed.last_user != NOBODY {
-                charged.culprit = Some(observed.last_user as usize);
+            if last_user != NOBODY {
+                charged.culprit = Some(last_user as usize);
             }
             if compensation.culprit != NOBODY {
                 self.pending_bill[compensation.culprit as usize] += compensation.bill_ns;

@@ -1,0 +1,129 @@
+//! What is believed where no counter tells: `evenkeel/learned.h`, `belief.h`, `infer.h`,
+//! `users.h`, `retired.h`.
+
+use cpu_model::{LEVELS_MAX, Turbo};
+
+use crate::{NOBODY, Slice, ffi};
+
+/// Until when a task is believed to demand each level: `struct ek_learned`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Learned {
+    /// In ns; entry 0 is not read.
+    pub until_ns: [u64; LEVELS_MAX],
+}
+
+impl Learned {
+    /// Notes evidence that the task demanded a level; 0 is none.
+    pub fn learn(&mut self, level: u8, now_ns: u64) {
+        ffi::ekp_learn(self, level.into(), now_ns);
+    }
+
+    /// The level it is believed to demand.
+    #[must_use]
+    pub fn level(&self, now_ns: u64) -> u8 {
+        ffi::ekp_learned_level(self, now_ns) as u8
+    }
+}
+
+/// A time for each level: `struct ek_level_times`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LevelTimes {
+    /// In ns.
+    pub ns: [u64; LEVELS_MAX],
+}
+
+/// Which levels are believed in force on a core: `struct ek_belief`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Belief {
+    /// Until when time is booked, in ns.
+    pub since_ns: u64,
+    /// Until when each level is held after the last demand for it, in ns.
+    pub held_until_ns: [u64; LEVELS_MAX],
+    /// Booked so far.
+    pub booked: LevelTimes,
+    /// Running tasks that demand each level; entry 0 is not used.
+    pub running: [u32; LEVELS_MAX],
+}
+
+impl Belief {
+    /// From now on a hardware thread demands `to` instead of `from`; what it demanded is held.
+    pub fn change(&mut self, hold: &LevelTimes, from: u8, to: u8, now_ns: u64) {
+        ffi::ekp_belief_change(self, hold, from.into(), to.into(), now_ns);
+    }
+
+    /// Whether nothing but level 0 is in force, now and since what was booked last.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        ffi::ekp_belief_is_quiet(self) != 0
+    }
+
+    /// What was booked between two readings.
+    #[must_use]
+    pub fn since(&self, before: &LevelTimes) -> LevelTimes {
+        let mut since = LevelTimes::default();
+        ffi::ekp_belief_since(self, before, &mut since);
+        since
+    }
+}
+
+/// The row of the turbo table for that many active cores; the last one beyond it.
+#[must_use]
+pub fn active_row(turbo: &Turbo, active_cores: u32) -> usize {
+    ffi::ekp_active_row(turbo, active_cores) as usize
+}
+
+/// Fills in what counters would have shown: cycles by level, and all cycles and reference cycles
+/// where they are 0.
+pub fn infer(turbo: &Turbo, row: usize, believed: &LevelTimes, slice: &mut Slice) {
+    ffi::ekp_infer(turbo, row as u32, believed, slice);
+}
+
+/// Who used wide instructions last on a core, by level: `struct ek_users`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Users {
+    /// [`NOBODY`] where no task has yet; entry 0 is not used.
+    pub last: [u32; LEVELS_MAX],
+}
+
+impl Default for Users {
+    fn default() -> Self {
+        Self { last: [NOBODY; LEVELS_MAX] }
+    }
+}
+
+impl Users {
+    /// A task demanded a level, and so all below it.
+    pub fn note(&mut self, level: u8, task: u32) {
+        ffi::ekp_users_note(self, level.into(), task);
+    }
+
+    /// Who answers for what a slice ran above the level of its own task, or [`NOBODY`].
+    #[must_use]
+    pub fn above(&self, slice: &Slice, own_level: u8) -> u32 {
+        ffi::ekp_users_above(self, slice, own_level.into())
+    }
+}
+
+/// Widths whose instructions are counted: 256 and 512 bits.
+pub const WIDTHS: usize = 2;
+
+/// From which rate on instructions of a width demand each level: `struct ek_rates`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rates {
+    /// In instructions a thousand cycles; `u32::MAX`: never.
+    pub min_permille: [[u32; LEVELS_MAX]; WIDTHS],
+}
+
+/// The level that so many wide floating-point instructions, by width, demanded.
+#[must_use]
+pub fn retired_level(rates: &Rates, wide: [u64; WIDTHS], cycles: u64) -> u8 {
+    ffi::ekp_retired_level(rates, &ffi::Retired { wide }, cycles) as u8
+}
+
+const _: () = assert!(size_of::<Belief>() == 8 + 20 * LEVELS_MAX);
+const _: () = assert!(size_of::<Users>() == 4 * LEVELS_MAX);
