@@ -65,11 +65,11 @@ static void prove_ek_belief_held(void)
 	ek_belief_held(&belief, floor, now_ns);
 }
 
-static void prove_ek_belief_is_quiet(void)
+static void prove_ek_belief_busy_until_ns(void)
 {
 	struct ek_belief belief = any_ek_belief;
 
-	ek_belief_is_quiet(&belief);
+	ek_belief_busy_until_ns(&belief);
 }
 
 static void prove_ek_belief_book(void)
@@ -93,11 +93,12 @@ static void prove_ek_belief_change(void)
 
 static void prove_ek_belief_since(void)
 {
-	struct ek_belief belief = any_ek_belief;
+	struct ek_level_times booked = any_ek_level_times;
 	struct ek_level_times before = any_ek_level_times;
+	u64 passed_ns = any_u64;
 	struct ek_level_times since = any_ek_level_times;
 
-	ek_belief_since(&belief, &before, &since);
+	ek_belief_since(&booked, &before, passed_ns, &since);
 }
 
 static void prove_ek_charge_scale_ns(void)
@@ -594,7 +595,7 @@ int main(void)
 {
 	prove_ek_belief_demanded();
 	prove_ek_belief_held();
-	prove_ek_belief_is_quiet();
+	prove_ek_belief_busy_until_ns();
 	prove_ek_belief_book();
 	prove_ek_belief_change();
 	prove_ek_belief_since();

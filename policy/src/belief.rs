@@ -42,7 +42,7 @@ pub struct Belief {
     pub since_ns: u64,
     /// Until when each level is held after the last demand for it, in ns.
     pub held_until_ns: [u64; LEVELS_MAX],
-    /// Booked so far.
+    /// Booked so far; entry 0 is not used.
     pub booked: LevelTimes,
     /// Running tasks that demand each level; entry 0 is not used.
     pub running: [u32; LEVELS_MAX],
@@ -54,17 +54,17 @@ impl Belief {
         ffi::ekp_belief_change(self, hold, from.into(), to.into(), now_ns);
     }
 
-    /// Whether nothing but level 0 is in force, now and since what was booked last.
+    /// Until when more than level 0 may be in force, in ns; `u64::MAX` while a task demands it.
     #[must_use]
-    pub fn is_quiet(&self) -> bool {
-        ffi::ekp_belief_is_quiet(self) != 0
+    pub fn busy_until_ns(&self) -> u64 {
+        ffi::ekp_belief_busy_until_ns(self)
     }
 
-    /// What was booked between two readings.
+    /// What was booked since a reading that is so long ago; what is left was level 0.
     #[must_use]
-    pub fn since(&self, before: &LevelTimes) -> LevelTimes {
+    pub fn since(&self, before: &LevelTimes, passed_ns: u64) -> LevelTimes {
         let mut since = LevelTimes::default();
-        ffi::ekp_belief_since(self, before, &mut since);
+        ffi::ekp_belief_since(&self.booked, before, passed_ns, &mut since);
         since
     }
 }

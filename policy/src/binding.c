@@ -184,18 +184,18 @@ void ekp_belief_change(struct ek_belief *belief, const struct ek_level_times *ho
 	ek_belief_change(belief, hold, from, to, now_ns);
 }
 
-u32 ekp_belief_is_quiet(const struct ek_belief *belief);
-u32 ekp_belief_is_quiet(const struct ek_belief *belief)
+u64 ekp_belief_busy_until_ns(const struct ek_belief *belief);
+u64 ekp_belief_busy_until_ns(const struct ek_belief *belief)
 {
-	return ek_belief_is_quiet(belief);
+	return ek_belief_busy_until_ns(belief);
 }
 
-void ekp_belief_since(const struct ek_belief *belief, const struct ek_level_times *before,
-		      struct ek_level_times *since);
-void ekp_belief_since(const struct ek_belief *belief, const struct ek_level_times *before,
-		      struct ek_level_times *since)
+void ekp_belief_since(const struct ek_level_times *booked, const struct ek_level_times *before,
+		      u64 passed_ns, struct ek_level_times *since);
+void ekp_belief_since(const struct ek_level_times *booked, const struct ek_level_times *before,
+		      u64 passed_ns, struct ek_level_times *since)
 {
-	ek_belief_since(belief, before, since);
+	ek_belief_since(booked, before, passed_ns, since);
 }
 
 u32 ekp_active_row(const struct ek_turbo *turbo, u32 active_cores);

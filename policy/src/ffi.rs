@@ -85,10 +85,11 @@ unsafe extern "C" {
         to: u32,
         now_ns: u64,
     );
-    pub(crate) safe fn ekp_belief_is_quiet(belief: &Belief) -> u32;
+    pub(crate) safe fn ekp_belief_busy_until_ns(belief: &Belief) -> u64;
     pub(crate) safe fn ekp_belief_since(
-        belief: &Belief,
+        booked: &LevelTimes,
         before: &LevelTimes,
+        passed_ns: u64,
         since: &mut LevelTimes,
     );
     pub(crate) safe fn ekp_active_row(turbo: &Turbo, active_cores: u32) -> u32;

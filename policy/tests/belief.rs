@@ -57,7 +57,8 @@ proptest! {
         }
         let end = now + 50;
         belief.change(&hold, 0, 0, end);
-        prop_assert_eq!(belief.booked.ns, watched(&changes, &hold, end));
+        let since = belief.since(&LevelTimes::default(), end);
+        prop_assert_eq!(since.ns, watched(&changes, &hold, end));
     }
 
     #[test]
@@ -73,23 +74,23 @@ proptest! {
         let before = Belief { since_ns, held_until_ns, running, ..Belief::default() };
         let mut belief = before;
         belief.change(&LevelTimes { ns }, from, to, now_ns);
-        let booked: u64 = belief.since(&before.booked).ns.iter().sum();
-        prop_assert_eq!(booked, now_ns.saturating_sub(since_ns));
+        let passed_ns = now_ns.saturating_sub(since_ns);
+        let since = belief.since(&before.booked, passed_ns);
+        prop_assert_eq!(since.ns.iter().sum::<u64>(), passed_ns);
     }
 }
 
 #[test]
-fn a_core_is_quiet_until_somebody_demands_a_level_and_after_its_hold() {
+fn a_core_is_busy_while_somebody_demands_a_level_and_until_its_hold_ends() {
     let mut belief = Belief::default();
-    assert!(belief.is_quiet());
+    assert_eq!(belief.busy_until_ns(), 0);
     belief.change(&skylake(), 0, 2, US);
-    assert!(!belief.is_quiet());
+    assert_eq!(belief.busy_until_ns(), u64::MAX);
     belief.change(&skylake(), 2, 0, 2 * US);
-    assert!(!belief.is_quiet());
-    belief.change(&skylake(), 0, 0, 2 * US + HOLD_NS - 1);
-    assert!(!belief.is_quiet());
-    belief.change(&skylake(), 0, 0, 2 * US + HOLD_NS);
-    assert!(belief.is_quiet());
+    assert_eq!(belief.busy_until_ns(), 2 * US + HOLD_NS);
+    belief.change(&skylake(), 0, 0, 9 * US + HOLD_NS);
+    assert_eq!(belief.busy_until_ns(), 2 * US + HOLD_NS);
+    assert_eq!(belief.booked.ns, [0, 0, US + HOLD_NS, 0, 0, 0]);
 }
 
 #[test]

@@ -181,9 +181,9 @@ fn answer_belief(v: &Vector) -> [u64; 11] {
     let (from, to) = (level(v.z), level(v.w));
     belief.change(&hold, from, to, v.a);
     let mut answer = [0; 11];
-    answer[0] = belief.is_quiet().into();
+    answer[0] = belief.busy_until_ns();
     belief.change(&hold, to, 0, v.a.saturating_add(v.b));
-    let believed = belief.since(&LevelTimes::default());
+    let believed = belief.since(&LevelTimes::default(), v.c);
     answer[1..7].copy_from_slice(&believed.ns);
     let mut slice = Slice { time_ns: v.b, cycles: v.c, ref_cycles: v.x.into(), ..Slice::default() };
     policy::infer(&v.turbo, policy::active_row(&v.turbo, v.y), &believed, &mut slice);

@@ -197,7 +197,7 @@ impl Sensors {
             _ => self.believed_level(task, now_ns),
         };
         let core = self.topology.core_of(place.cpu);
-        let believed = self.beliefs[core].since(&self.booked[place.cpu]);
+        let believed = self.beliefs[core].since(&self.booked[place.cpu], slice.time_ns);
         let mut slice = policy::Slice { time_ns: slice.time_ns, ..policy::Slice::default() };
         policy::infer(turbo, place.turbo_row, &believed, &mut slice);
         let last_user = self.users[core].above(&slice, own_level);

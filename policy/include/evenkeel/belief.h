@@ -5,8 +5,9 @@
  * The highest level that any of its running tasks is believed to demand, and
  * after that for as long as the CPU holds it (dissertation 3.2.3). Transitions
  * are left out. The host tells each change of a running task; the time at each
- * level adds up over the life of the core, so that a slice is the difference
- * of two readings, on every hardware thread alike.
+ * level above 0 adds up over the life of the core, so that a slice is the
+ * difference of two readings, on every hardware thread alike. A reading that
+ * was taken while the core was quiet holds until it no longer is.
  *
  * Pure and total: no clock, no globals, bounded loops, no failure. Hardware
  * threads share one, under the host's lock.
@@ -28,7 +29,7 @@ struct ek_belief {
 	u64 since_ns;
 	/* Until when each level is held after the last demand for it. */
 	u64 held_until_ns[EK_LEVELS_MAX];
-	/* Booked so far. */
+	/* Booked so far; entry 0 is not used. */
 	struct ek_level_times booked;
 	/* Running tasks that demand each level; entry 0 is not used. */
 	u32 running[EK_LEVELS_MAX];
@@ -53,11 +54,17 @@ static inline u32 ek_belief_held(const struct ek_belief *belief, u32 floor, u64 
 	return floor;
 }
 
-/* Whether nothing but level 0 is in force, now and since what was booked last. */
-static inline u32 ek_belief_is_quiet(const struct ek_belief *belief)
+/* Until when more than level 0 may be in force; EK_U64_MAX while a task demands it. */
+static inline u64 ek_belief_busy_until_ns(const struct ek_belief *belief)
 {
-	return ek_belief_demanded(belief) == 0 &&
-	       ek_belief_held(belief, 0, belief->since_ns) == 0;
+	u64 until_ns = 0;
+
+	for (u32 level = 1; level < EK_LEVELS_MAX; level++) {
+		if (belief->running[level] > 0)
+			return EK_U64_MAX;
+		until_ns = ek_max(until_ns, belief->held_until_ns[level]);
+	}
+	return until_ns;
 }
 
 /* Books the time until now; time that was booked already is left alone. */
@@ -71,8 +78,8 @@ static inline void ek_belief_book(struct ek_belief *belief, u64 now_ns)
 		u32 level = ek_belief_held(belief, demanded, from_ns);
 		u64 until_ns = now_ns;
 
-		if (level >= EK_LEVELS_MAX)
-			return;
+		if (level == 0 || level >= EK_LEVELS_MAX)
+			break;
 		if (level > demanded)
 			until_ns = ek_min(now_ns, belief->held_until_ns[level]);
 		belief->booked.ns[level] =
@@ -104,13 +111,18 @@ static inline void ek_belief_change(struct ek_belief *belief, const struct ek_le
 	}
 }
 
-/* What was booked between two readings. */
-static inline void ek_belief_since(const struct ek_belief *belief,
-				   const struct ek_level_times *before,
+/* What was booked since a reading that is so long ago; what is left was level 0. */
+static inline void ek_belief_since(const struct ek_level_times *booked,
+				   const struct ek_level_times *before, u64 passed_ns,
 				   struct ek_level_times *since)
 {
-	for (u32 level = 0; level < EK_LEVELS_MAX; level++)
-		since->ns[level] = ek_sub(belief->booked.ns[level], before->ns[level]);
+	for (u32 level = 1; level < EK_LEVELS_MAX; level++) {
+		u64 part_ns = ek_sub(booked->ns[level], before->ns[level]);
+
+		since->ns[level] = part_ns;
+		passed_ns = ek_sub(passed_ns, part_ns);
+	}
+	since->ns[0] = passed_ns;
 }
 
 _Static_assert(sizeof(struct ek_level_times) == 8 * EK_LEVELS_MAX, "Rust reads this struct");

@@ -116,9 +116,9 @@ static inline void answer_belief(struct vector *v)
 		hold->ns[level] = v->slice.level_cycles[level];
 	belief->since_ns = v->d;
 	ek_belief_change(belief, hold, v->z, v->w, v->a);
-	v->answer[33] = ek_belief_is_quiet(belief);
+	v->answer[33] = ek_belief_busy_until_ns(belief);
 	ek_belief_change(belief, hold, v->w, 0, ek_add(v->a, v->b));
-	ek_belief_since(belief, believed, believed);
+	ek_belief_since(&belief->booked, believed, v->c, believed);
 	for (u32 level = 0; level < EK_LEVELS_MAX; level++)
 		v->answer[34 + level] = believed->ns[level];
 	ek_infer(&v->turbo, ek_active_row(&v->turbo, v->y), believed, &slice);
