@@ -220,6 +220,16 @@ static void prove_ek_active_row(void)
 	ek_active_row(&turbo, active_cores);
 }
 
+static void prove_ek_counted_times(void)
+{
+	struct ek_turbo turbo = any_ek_turbo;
+	u32 row = any_u32;
+	struct ek_slice slice = any_ek_slice;
+	struct ek_level_times times = any_ek_level_times;
+
+	ek_counted_times(&turbo, row, &slice, &times);
+}
+
 static void prove_ek_infer(void)
 {
 	struct ek_turbo turbo = any_ek_turbo;
@@ -613,6 +623,7 @@ int main(void)
 	prove_ek_ideal_shares();
 	prove_ek_ideal_frequency_hz();
 	prove_ek_active_row();
+	prove_ek_counted_times();
 	prove_ek_infer();
 	prove_ek_learn();
 	prove_ek_learned_level();

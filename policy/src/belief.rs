@@ -75,6 +75,14 @@ pub fn active_row(turbo: &Turbo, active_cores: u32) -> usize {
     ffi::ekp_active_row(turbo, active_cores) as usize
 }
 
+/// How long the counted cycles above level 0 took in a row; what is left was level 0.
+#[must_use]
+pub fn counted_times(turbo: &Turbo, row: usize, slice: &Slice) -> LevelTimes {
+    let mut times = LevelTimes::default();
+    ffi::ekp_counted_times(turbo, row as u32, slice, &mut times);
+    times
+}
+
 /// Fills in what counters would have shown: cycles by level, and all cycles and reference cycles
 /// where they are 0.
 pub fn infer(turbo: &Turbo, row: usize, believed: &LevelTimes, slice: &mut Slice) {

@@ -204,6 +204,14 @@ u32 ekp_active_row(const struct ek_turbo *turbo, u32 active_cores)
 	return ek_active_row(turbo, active_cores);
 }
 
+void ekp_counted_times(const struct ek_turbo *turbo, u32 row, const struct ek_slice *slice,
+		       struct ek_level_times *times);
+void ekp_counted_times(const struct ek_turbo *turbo, u32 row, const struct ek_slice *slice,
+		       struct ek_level_times *times)
+{
+	ek_counted_times(turbo, row, slice, times);
+}
+
 void ekp_infer(const struct ek_turbo *turbo, u32 row, const struct ek_level_times *believed,
 	       struct ek_slice *slice);
 void ekp_infer(const struct ek_turbo *turbo, u32 row, const struct ek_level_times *believed,

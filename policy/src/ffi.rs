@@ -93,6 +93,12 @@ unsafe extern "C" {
         since: &mut LevelTimes,
     );
     pub(crate) safe fn ekp_active_row(turbo: &Turbo, active_cores: u32) -> u32;
+    pub(crate) safe fn ekp_counted_times(
+        turbo: &Turbo,
+        row: u32,
+        slice: &Slice,
+        times: &mut LevelTimes,
+    );
     pub(crate) safe fn ekp_infer(turbo: &Turbo, row: u32, believed: &LevelTimes, slice: &mut Slice);
     pub(crate) safe fn ekp_users_note(users: &mut Users, level: u32, task: u32);
     pub(crate) safe fn ekp_users_above(users: &Users, slice: &Slice, own_level: u32) -> u32;

@@ -13,7 +13,8 @@ mod lost;
 mod vtime;
 
 pub use belief::{
-    Belief, Learned, LevelTimes, Rates, Users, WIDTHS, active_row, infer, retired_level,
+    Belief, Learned, LevelTimes, Rates, Users, WIDTHS, active_row, counted_times, infer,
+    retired_level,
 };
 pub use compensate::{BILL_MAX_NS, Compensation, Loss, Mode, NOBODY, bill_room_ns, compensate};
 pub use fixed::{ONE, mul_div, mul_q30, share_q30};

@@ -5,8 +5,8 @@ mod examples;
 use cpu_model::LEVELS_MAX;
 use examples::xeon_gold_6130;
 use policy::{
-    Belief, Learned, LevelTimes, NOBODY, Rates, Slice, Users, active_row, infer, retired_level,
-    time_lost,
+    Belief, Learned, LevelTimes, NOBODY, Rates, Slice, Users, active_row, counted_times, infer,
+    retired_level, time_lost,
 };
 use proptest::prelude::*;
 
@@ -129,6 +129,22 @@ fn counted_cycles_hold_and_are_divided_like_the_inferred_ones() {
     let share = slice.level_cycles[2] as f64 / 4000.0;
     let expected = 19.0 * 1.9 / (28.0 * 2.8 + 19.0 * 1.9);
     assert!((share - expected).abs() < 1e-3, "{share} {expected}");
+}
+
+#[test]
+fn counted_cycles_take_the_time_that_the_table_says_and_give_the_same_slice_back() {
+    let turbo = xeon_gold_6130();
+    let row = active_row(&turbo, 16);
+    let believed = LevelTimes { ns: [3_000_000, 1_000_000, 2_000_000, 0, 0, 0] };
+    let mut slice = Slice { time_ns: 6_000_000, ..Slice::default() };
+    infer(&turbo, row, &believed, &mut slice);
+    let times = counted_times(&turbo, row, &slice);
+    for (time, expected) in times.ns.iter().zip(&believed.ns) {
+        assert!(time.abs_diff(*expected) < 10, "{times:?}");
+    }
+    // More cycles than fit: all of the time, and no more.
+    let slice = Slice { time_ns: 1000, level_cycles: [0, 0, u64::MAX, 0, 0, 0], ..slice };
+    assert_eq!(counted_times(&turbo, row, &slice).ns.iter().sum::<u64>(), 1000);
 }
 
 #[test]

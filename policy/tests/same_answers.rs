@@ -15,7 +15,7 @@ use examples::{Random, xeon_gold_6130};
 use object::{Object, ObjectSection};
 use policy::{Belief, Learned, LevelTimes, Loss, Mode, Rates, Shares, Slice, TurboRow, Users};
 
-const ANSWERS: usize = 49;
+const ANSWERS: usize = 51;
 const VECTORS: usize = 200_000;
 
 /// `struct vector` of `vector.h`.
@@ -196,11 +196,12 @@ fn answer_belief(v: &Vector) -> [u64; 11] {
     answer
 }
 
-fn answer_users(v: &Vector) -> [u64; 5] {
+fn answer_users(v: &Vector) -> [u64; 7] {
     let mut users = v.users;
     users.note(level(v.w), v.x);
     let mut learned = Learned::default();
     learned.learn(level(v.w), v.a);
+    let counted = policy::counted_times(&v.turbo, v.y as usize, &v.slice);
     let rates = Rates { min_permille: [v.shares.q30, v.users.last] };
     [
         users.above(&v.slice, level(v.z)).into(),
@@ -208,6 +209,8 @@ fn answer_users(v: &Vector) -> [u64; 5] {
         policy::retired_level(&rates, [v.a, v.b], v.c).into(),
         policy::bill_room_ns(v.b),
         policy::active_row(&v.turbo, v.y) as u64,
+        counted.ns[0],
+        counted.ns[1],
     ]
 }
 

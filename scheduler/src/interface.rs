@@ -1,7 +1,12 @@
 //! The structures of `bpf/interface.h`.
 
+use cpu_model::{Class, CpuModel, LEVELS_MAX, Turbo};
+use policy::{LevelTimes, Mode, Rates, WIDTHS};
+
+use crate::topology::Topology;
+
 /// How to schedule: `struct ek_config` but for what the topology says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Slice of a task of nice 0 for which nobody waits, in ns.
     pub slice_ns: u64,
@@ -11,6 +16,10 @@ pub struct Config {
     pub wakeup_granularity_ns: u64,
     /// The kernel ejects a scheduler that lets a task wait for so long, in ms.
     pub watchdog_ms: u32,
+    /// What is done about time lost; nothing is `fair`.
+    pub compensation: Option<Compensation>,
+    /// Whether each slice goes to the ring buffer of decisions.
+    pub tells: bool,
 }
 
 impl Default for Config {
@@ -21,37 +30,199 @@ impl Default for Config {
             sleeper_credit_ns: 12_000_000,
             wakeup_granularity_ns: 4_000_000,
             watchdog_ms: 30_000,
+            compensation: None,
+            tells: false,
         }
+    }
+}
+
+/// What tells the classes of tasks and the levels in force: `enum ek_sensor`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Sensor {
+    /// Cycles at each license level, counted by core.
+    Licenses = 1,
+    /// Wide floating-point instructions, counted by hardware thread.
+    FpRetired = 2,
+    /// Registers in use when a task leaves its CPU.
+    Registers = 4,
+    /// Names.
+    Rules = 8,
+}
+
+/// Hardware counters: `enum ek_event`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum HardwareEvent {
+    /// Cycles at license level 1.
+    License1,
+    /// Cycles at license level 2.
+    License2,
+    /// Core cycles.
+    Cycles,
+    /// Reference cycles while not halted.
+    RefCycles,
+    /// Cycles stalled on L2 misses.
+    StallL2Miss,
+    /// Cycles bound by stores.
+    StallStores,
+    /// Packed floating-point instructions of 256 bits.
+    Fp256,
+    /// Packed floating-point instructions of 512 bits.
+    Fp512,
+}
+
+/// How many hardware counters there are.
+pub const EVENTS: u32 = 8;
+
+/// What is done about time lost, and from what it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compensation {
+    /// Who gets time back, and who pays.
+    pub mode: Mode,
+    /// What tells classes and levels.
+    pub sensors: Vec<Sensor>,
+    /// Counters that every CPU has.
+    pub events: Vec<HardwareEvent>,
+    /// Level that registers in use of 256 bits, of 512 bits and of tiles are evidence for.
+    pub level_of_width: [u32; 3],
+    /// How long each level is held.
+    pub hold: LevelTimes,
+    /// From which rate on wide floating-point instructions demand each level.
+    pub rates: Rates,
+    /// The frequencies.
+    pub turbo: Turbo,
+}
+
+/// Rate of code that is nothing else.
+const FULL_RATE_PERMILLE: u32 = 1000;
+
+impl Compensation {
+    /// On a CPU of that model.
+    #[must_use]
+    pub fn on(model: &CpuModel, mode: Mode, sensors: &[Sensor], events: &[HardwareEvent]) -> Self {
+        let level = |classes: &[Class]| {
+            let levels = classes.iter().map(|&c| model.level_demanded(c, FULL_RATE_PERMILLE));
+            levels.max().unwrap_or(0).into()
+        };
+        let mut min_permille = [[u32::MAX; LEVELS_MAX]; WIDTHS];
+        let heavy = [Class::Avx2Heavy, Class::Avx512Heavy];
+        for (of_width, class) in min_permille.iter_mut().zip(heavy) {
+            for rule in &model.demand[class as usize] {
+                let least = &mut of_width[usize::from(rule.level)];
+                *least = rule.rate_min_permille.min(*least);
+            }
+        }
+        Self {
+            mode,
+            sensors: sensors.to_vec(),
+            events: events.to_vec(),
+            level_of_width: [
+                level(&[Class::Avx2Light, Class::Avx2Heavy]),
+                level(&[Class::Avx512Light, Class::Avx512Heavy]),
+                level(&[Class::Amx]),
+            ],
+            hold: LevelTimes { ns: model.license.hold_ns },
+            rates: Rates { min_permille },
+            turbo: model.turbo.clone(),
+        }
+    }
+}
+
+/// Numbers as the program reads them, one after the other.
+#[derive(Default)]
+struct Words(Vec<u8>);
+
+impl Words {
+    fn u64s(&mut self, words: &[u64]) {
+        self.0.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
+    }
+
+    fn u32s(&mut self, words: &[u32]) {
+        self.0.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
     }
 }
 
 impl Config {
     /// Bytes of `struct ek_config`.
     #[must_use]
-    pub fn bytes(&self, cpus: u32, caches: u32) -> Vec<u8> {
-        let watchdog_ns = u64::from(self.watchdog_ms) * 1_000_000;
-        let times =
-            [self.slice_ns, self.sleeper_credit_ns, self.wakeup_granularity_ns, watchdog_ns];
-        let times = times.iter().flat_map(|time| time.to_ne_bytes());
-        times.chain([cpus, caches].iter().flat_map(|count| count.to_ne_bytes())).collect()
+    pub fn bytes(&self, topology: &Topology) -> Vec<u8> {
+        let mut words = Words::default();
+        words.u64s(&[
+            self.slice_ns,
+            self.sleeper_credit_ns,
+            self.wakeup_granularity_ns,
+            u64::from(self.watchdog_ms) * 1_000_000,
+        ]);
+        words.u32s(&[topology.cpus() as u32, topology.caches.count]);
+        let Some(compensation) = &self.compensation else {
+            words.u32s(&[Mode::None as u32, 1, 0, 0, self.tells.into()]);
+            words.0.resize(CONFIG_BYTES, 0);
+            return words.0;
+        };
+        let Compensation { mode, sensors, events, level_of_width, hold, rates, turbo } =
+            compensation;
+        words.u32s(&[
+            *mode as u32,
+            turbo.levels,
+            sensors.iter().fold(0, |bits, &sensor| bits | sensor as u32),
+            events.iter().fold(0, |bits, &event| bits | 1 << event as u32),
+            self.tells.into(),
+        ]);
+        words.u32s(level_of_width);
+        words.u64s(&hold.ns);
+        words.u32s(rates.min_permille.as_flattened());
+        words.u32s(&[turbo.ref_khz, turbo.levels, turbo.rows]);
+        words.u32s(&turbo.cores_max);
+        words.u32s(turbo.khz.as_flattened());
+        words.0.resize(CONFIG_BYTES, 0);
+        words.0
     }
 }
 
-/// Bytes of `struct ek_cpu` of a CPU that runs nothing.
+const CONFIG_BYTES: usize = 632;
+const CPU_BYTES: usize = 392;
+
+/// How many entries a map of the program has that the topology decides; nothing for others.
 #[must_use]
-pub fn cpu(next: u32, cache: u32) -> [u8; 32] {
-    let mut bytes = [0; 32];
-    bytes[..4].copy_from_slice(&next.to_ne_bytes());
-    bytes[4..8].copy_from_slice(&cache.to_ne_bytes());
-    bytes
+pub fn entries(map: &str, topology: &Topology) -> Option<u32> {
+    let cpus = topology.cpus() as u32;
+    match map {
+        "cpus" => Some(cpus),
+        "caches" => Some(topology.caches.count),
+        "cores" => Some(topology.cores.count),
+        "packages" => Some(topology.packages.count),
+        "events" => Some(cpus * EVENTS),
+        _ => None,
+    }
 }
 
-/// Bytes of `struct ek_cache` before anything ran.
+/// Bytes of each CPU's `struct ek_cpu`; none runs anything.
 #[must_use]
-pub fn cache(cpus: u32) -> [u8; 16] {
-    let mut bytes = [0; 16];
-    bytes[8..12].copy_from_slice(&cpus.to_ne_bytes());
-    bytes
+pub fn cpus(topology: &Topology) -> Vec<Vec<u8>> {
+    let Topology { cores, caches, packages } = topology;
+    let (next, siblings) = (caches.ring(), cores.ring());
+    let cpu = |cpu: usize| {
+        let mut words = Words::default();
+        words.u32s(&[next[cpu], caches.of[cpu]]);
+        words.u64s(&[0, 0, 0]);
+        words.u32s(&[cores.of[cpu], packages.of[cpu], siblings[cpu]]);
+        words.0.resize(CPU_BYTES, 0);
+        words.0
+    };
+    (0..topology.cpus()).map(cpu).collect()
+}
+
+/// Bytes of each cache's `struct ek_cache`, before anything ran.
+#[must_use]
+pub fn caches(topology: &Topology) -> Vec<Vec<u8>> {
+    let cache = |&cpus: &u32| {
+        let mut words = Words::default();
+        words.u64s(&[0]);
+        words.u32s(&[cpus, 0]);
+        words.0
+    };
+    topology.caches.sizes().iter().map(cache).collect()
 }
 
 /// What happened how often; `enum ek_counter`.
@@ -81,11 +252,25 @@ pub enum Counter {
     Yielded,
     /// A task without memory of ours was scheduled in order of arrival.
     NoMemory,
+    /// A slice showed wide instructions.
+    Evidence,
+    /// A slice lost time to others' licenses.
+    Lost,
+    /// A slice got time back.
+    Refunded,
+    /// That time, in ns.
+    RefundedNs,
+    /// What others were billed of it, in ns.
+    BilledNs,
+    /// A slice lost time, and there was nobody to bill.
+    NobodyToBill,
+    /// A slice did not fit into the ring buffer of decisions.
+    Untold,
 }
 
 impl Counter {
     /// All, in the order of their numbers.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 19] = [
         Self::WokeIdle,
         Self::Queued,
         Self::Pinned,
@@ -98,6 +283,13 @@ impl Counter {
         Self::Aged,
         Self::Yielded,
         Self::NoMemory,
+        Self::Evidence,
+        Self::Lost,
+        Self::Refunded,
+        Self::RefundedNs,
+        Self::BilledNs,
+        Self::NobodyToBill,
+        Self::Untold,
     ];
 
     /// Its name in statistics.
@@ -116,6 +308,13 @@ impl Counter {
             Self::Aged => "aged",
             Self::Yielded => "yielded",
             Self::NoMemory => "no_memory",
+            Self::Evidence => "evidence",
+            Self::Lost => "lost",
+            Self::Refunded => "refunded",
+            Self::RefundedNs => "refunded_ns",
+            Self::BilledNs => "billed_ns",
+            Self::NobodyToBill => "nobody_to_bill",
+            Self::Untold => "untold",
         }
     }
 }
@@ -159,14 +358,53 @@ impl End {
 
 #[cfg(test)]
 mod tests {
+    use cpu_model::{CpuTable, TurboMode};
+
     use super::*;
+    use crate::topology::Groups;
+
+    fn groups(of: &[u32], count: u32) -> Groups {
+        Groups { of: of.to_vec(), count }
+    }
+
+    fn two_cores() -> Topology {
+        Topology {
+            cores: groups(&[0, 1, 0, 1], 2),
+            caches: groups(&[0; 4], 1),
+            packages: groups(&[0; 4], 1),
+        }
+    }
 
     #[test]
     fn structures_have_the_bytes_that_the_program_expects() {
-        assert_eq!(Config::default().bytes(2, 1).len(), 40);
-        assert_eq!(cpu(7, 3)[..8], [7, 0, 0, 0, 3, 0, 0, 0]);
-        assert_eq!(cache(4)[8], 4);
+        let topology = two_cores();
+        let fair = Config::default().bytes(&topology);
+        assert_eq!(fair.len(), CONFIG_BYTES);
+        // CPUs, caches, no compensation, one class.
+        assert_eq!(fair[32..52], [4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+        let cpus = cpus(&topology);
+        assert_eq!((cpus.len(), cpus[1].len()), (4, CPU_BYTES));
+        assert_eq!(cpus[1][..8], [2, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(cpus[1][32..44], [1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0]);
+        assert_eq!(caches(&topology), [[0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0]]);
         assert_eq!(Counter::ALL.last().map(|&last| last as usize), Some(Counter::ALL.len() - 1));
+        assert_eq!(HardwareEvent::Fp512 as u32 + 1, EVENTS);
+    }
+
+    #[test]
+    fn what_is_known_of_a_cpu_is_that_of_its_table() {
+        let model = CpuTable::by_name("xeon-gold-6130").unwrap().model(TurboMode::On).unwrap();
+        let sensors = [Sensor::FpRetired, Sensor::Registers];
+        let on = Compensation::on(&model, Mode::Isolation, &sensors, &[HardwareEvent::Fp512]);
+        assert_eq!(on.level_of_width, [1, 2, 0]);
+        // D 3.2.1: heavy 512-bit code demands level 2 from one instruction in two cycles on.
+        assert_eq!(on.rates.min_permille[1][..3], [u32::MAX, 0, 500]);
+        let config = Config { compensation: Some(on), ..Config::default() };
+        let bytes = config.bytes(&two_cores());
+        assert_eq!(bytes.len(), CONFIG_BYTES);
+        assert_eq!(bytes[40..52], [2, 0, 0, 0, 3, 0, 0, 0, 6, 0, 0, 0]);
+        assert_eq!(bytes[52..56], [128, 0, 0, 0]);
+        assert_eq!(bytes[168..172], 2_100_000u32.to_ne_bytes());
     }
 
     #[test]

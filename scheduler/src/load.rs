@@ -3,9 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use libbpf_rs::{
-    ErrorKind, Link, MapCore, MapFlags, MapMut, Object, ObjectBuilder, OpenMapMut, OpenObject,
-};
+use libbpf_rs::{ErrorKind, Link, MapCore, MapFlags, MapMut, Object, ObjectBuilder, OpenObject};
 use thiserror::Error;
 
 use crate::interface::{self, Config, Counter, End};
@@ -14,9 +12,10 @@ use crate::topology::Topology;
 /// The program that `build.rs` compiled.
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/evenkeel.bpf.o"));
 
-/// Where `timeout_ms` is in `struct sched_ext_ops` of `bpf/kernel.h`, after 13 operations and the
-/// flags.
-const TIMEOUT: usize = 14 * 8;
+/// Where `update_idle` is in `struct sched_ext_ops` of `bpf/kernel.h`.
+const UPDATE_IDLE: usize = 7 * 8;
+/// Where `timeout_ms` is, after 14 operations and the flags.
+const TIMEOUT: usize = 15 * 8;
 
 /// Why the scheduler does not run.
 #[derive(Debug, Error)]
@@ -113,25 +112,21 @@ fn configure(
     config: &Config,
     topology: &Topology,
 ) -> Result<(), LoadError> {
-    let cpus = topology.cache_of.len() as u32;
     for mut map in object.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
-        let entries = |map: &mut OpenMapMut, count| {
-            map.set_max_entries(count).map_err(refused("making room for CPUs"))
-        };
-        match name.as_str() {
-            "cpus" => entries(&mut map, cpus)?,
-            "caches" => entries(&mut map, topology.caches)?,
-            "evenkeel_ops" => {
-                let ops = map.initial_value_mut().expect("operations have values");
-                ops[TIMEOUT..][..4].copy_from_slice(&config.watchdog_ms.to_ne_bytes());
+        if let Some(entries) = interface::entries(&name, topology) {
+            map.set_max_entries(entries).map_err(refused("making room for CPUs"))?;
+        }
+        if name == "evenkeel_ops" {
+            let ops = map.initial_value_mut().expect("operations have values");
+            ops[TIMEOUT..][..4].copy_from_slice(&config.watchdog_ms.to_ne_bytes());
+            if config.compensation.is_none() {
+                ops[UPDATE_IDLE..][..8].fill(0);
             }
-            _ if name.ends_with(".rodata") => {
-                let values = map.initial_value_mut().expect("constants have values");
-                let bytes = config.bytes(cpus, topology.caches);
-                values[..bytes.len()].copy_from_slice(&bytes);
-            }
-            _ => {}
+        } else if name.ends_with(".rodata") {
+            let values = map.initial_value_mut().expect("constants have values");
+            let bytes = config.bytes(topology);
+            values[..bytes.len()].copy_from_slice(&bytes);
         }
     }
     Ok(())
@@ -144,12 +139,11 @@ fn place(object: &Object, topology: &Topology) -> Result<(), LoadError> {
         let written = map(object, name).update(&key, value, MapFlags::ANY);
         written.map_err(refused("telling the scheduler where CPUs are"))
     };
-    let next = topology.next_of_cache();
-    for (cpu, (&cache, &next)) in topology.cache_of.iter().zip(&next).enumerate() {
-        write("cpus", cpu, &interface::cpu(next, cache))?;
+    for (cpu, value) in interface::cpus(topology).iter().enumerate() {
+        write("cpus", cpu, value)?;
     }
-    for (cache, &cpus) in topology.cpus_of_cache().iter().enumerate() {
-        write("caches", cache, &interface::cache(cpus))?;
+    for (cache, value) in interface::caches(topology).iter().enumerate() {
+        write("caches", cache, value)?;
     }
     Ok(())
 }

@@ -7,13 +7,14 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use clap::Parser;
+use clap::{Parser, ValueEnum};
+use cpu_model::{CpuTable, TurboMode};
 use libbpf_rs::PrintLevel;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use scheduler::interface::{Config, End};
+use scheduler::interface::{Compensation, Config, End, Sensor};
 use scheduler::kernel::Kernel;
 use scheduler::load::Running;
 use scheduler::topology::Topology;
@@ -40,6 +41,12 @@ struct Args {
     /// Prints how often things happened, every so often.
     #[arg(long, value_name = "TIME")]
     stats: Option<humantime::Duration>,
+    /// What is done about time that tasks lose to others' wide instructions.
+    #[arg(long, value_enum, default_value_t = Mode::Fair)]
+    mode: Mode,
+    /// CPU table to take frequencies from: a name of `evenkeel cpu list`.
+    #[arg(long, value_name = "NAME")]
+    cpu: Option<String>,
     /// Slice of a task that has its CPU for itself.
     #[arg(long, value_name = "TIME", default_value = "6ms")]
     slice: humantime::Duration,
@@ -55,6 +62,17 @@ struct Args {
     /// Looks at another kernel instead: its uncompressed image, or its BTF.
     #[arg(long, value_name = "FILE", requires = "check")]
     btf: Option<PathBuf>,
+}
+
+/// Scheduling modes, by the names of the simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// Nothing: virtual time alone.
+    Fair,
+    /// Victims get the time back (ATC'21).
+    FairRelative,
+    /// Victims get the time back, and who caused the loss pays (D ch. 7).
+    FairIsolation,
 }
 
 fn main() -> ExitCode {
@@ -89,9 +107,9 @@ fn run(args: &Args) -> Result<ExitCode> {
     let running = Running::start(&config, &topology)?;
     eprintln!(
         "scx_evenkeel: fair scheduling on {} CPUs, {} last-level {}",
-        topology.cache_of.len(),
-        topology.caches,
-        if topology.caches == 1 { "cache" } else { "caches" },
+        topology.cpus(),
+        topology.caches.count,
+        if topology.caches.count == 1 { "cache" } else { "caches" },
     );
     match watch(args, &signals, &running)? {
         Some(end) => Ok(report(&end)),
@@ -115,7 +133,21 @@ fn config(args: &Args) -> Result<Config> {
     if !(200_000..=100_000_000).contains(&slice_ns) {
         bail!("--slice {}: expected 200us to 100ms", args.slice);
     }
-    Ok(Config { slice_ns, watchdog_ms: watchdog_ms as u32, ..Config::default() })
+    let compensation = compensation(args)?;
+    Ok(Config { slice_ns, watchdog_ms: watchdog_ms as u32, compensation, ..Config::default() })
+}
+
+fn compensation(args: &Args) -> Result<Option<Compensation>> {
+    let mode = match args.mode {
+        Mode::Fair => return Ok(None),
+        Mode::FairRelative => policy::Mode::Relative,
+        Mode::FairIsolation => policy::Mode::Isolation,
+    };
+    let Some(name) = &args.cpu else {
+        bail!("this mode takes frequencies from a CPU table: name it with --cpu");
+    };
+    let model = CpuTable::by_name(name)?.model(TurboMode::On)?;
+    Ok(Some(Compensation::on(&model, mode, &[Sensor::Registers], &[])))
 }
 
 fn signals() -> Result<SignalFd> {

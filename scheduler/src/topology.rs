@@ -1,4 +1,4 @@
-//! Which CPUs share their last-level cache?
+//! Which CPUs share their core, their last-level cache and their package?
 
 use std::collections::HashMap;
 use std::fs;
@@ -7,13 +7,64 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// The CPUs of a machine, and the cache of each.
+/// CPUs in groups, numbered from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Groups {
+    /// By CPU number: its group.
+    pub of: Vec<u32>,
+    /// How many groups there are.
+    pub count: u32,
+}
+
+impl Groups {
+    /// CPUs of which the same is said are together; those of which nothing is said are in the
+    /// first group.
+    fn by<T: Eq + std::hash::Hash>(cpus: usize, said: impl Fn(usize) -> Option<T>) -> Self {
+        let mut numbers = HashMap::new();
+        let mut of = vec![0; cpus];
+        for (cpu, group) in of.iter_mut().enumerate() {
+            let next = numbers.len() as u32;
+            if let Some(said) = said(cpu) {
+                *group = *numbers.entry(said).or_insert(next);
+            }
+        }
+        Self { of, count: (numbers.len() as u32).max(1) }
+    }
+
+    /// By CPU: the next one of its group, in a ring.
+    #[must_use]
+    pub fn ring(&self) -> Vec<u32> {
+        let mut next: Vec<u32> = (0..self.of.len() as u32).collect();
+        for group in 0..self.count {
+            let of_group = |cpu: &usize| self.of[*cpu] == group;
+            let members: Vec<usize> = (0..self.of.len()).filter(of_group).collect();
+            for (index, &member) in members.iter().enumerate() {
+                next[member] = members[(index + 1) % members.len()] as u32;
+            }
+        }
+        next
+    }
+
+    /// By group: how many CPUs it has.
+    #[must_use]
+    pub fn sizes(&self) -> Vec<u32> {
+        let mut sizes = vec![0; self.count as usize];
+        for &group in &self.of {
+            sizes[group as usize] += 1;
+        }
+        sizes
+    }
+}
+
+/// The CPUs of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// By CPU number: the number of its cache, counted from 0.
-    pub cache_of: Vec<u32>,
-    /// How many caches there are.
-    pub caches: u32,
+    /// Physical cores.
+    pub cores: Groups,
+    /// Last-level caches.
+    pub caches: Groups,
+    /// Packages.
+    pub packages: Groups,
 }
 
 /// Why the CPUs are not known.
@@ -41,7 +92,8 @@ pub enum TopologyError {
 const FOLDER: &str = "/sys/devices/system/cpu";
 
 impl Topology {
-    /// Of this machine. A CPU that is off says nothing of its cache and counts to the first.
+    /// Of this machine. A CPU that is off says nothing of itself: it counts as a core of its own,
+    /// and to the first cache and package.
     ///
     /// # Errors
     /// [`TopologyError`].
@@ -52,41 +104,21 @@ impl Topology {
     fn of(folder: &Path) -> Result<Self, TopologyError> {
         let possible = list(&folder.join("possible"))?;
         let cpus = possible.last().map_or(0, |&last| last as usize + 1);
-        let mut numbers = HashMap::new();
-        let mut cache_of = vec![0; cpus];
-        for &cpu in &possible {
-            let Some(shared) = last_level(&folder.join(format!("cpu{cpu}/cache"))) else {
-                continue;
-            };
-            // CPUs with the same list share the cache.
-            let next = numbers.len() as u32;
-            cache_of[cpu as usize] = *numbers.entry(shared).or_insert(next);
-        }
-        Ok(Self { cache_of, caches: (numbers.len() as u32).max(1) })
+        let place = |cpu: usize| folder.join(format!("cpu{cpu}"));
+        let said = |cpu: usize, name: &str| fs::read_to_string(place(cpu).join(name)).ok();
+        Ok(Self {
+            cores: Groups::by(cpus, |cpu| {
+                said(cpu, "topology/thread_siblings_list").or_else(|| Some(format!("alone {cpu}")))
+            }),
+            caches: Groups::by(cpus, |cpu| last_level(&place(cpu).join("cache"))),
+            packages: Groups::by(cpus, |cpu| said(cpu, "topology/physical_package_id")),
+        })
     }
 
-    /// By CPU: the next one of its cache, in a ring.
+    /// How many CPU numbers there are.
     #[must_use]
-    pub fn next_of_cache(&self) -> Vec<u32> {
-        let mut next: Vec<u32> = (0..self.cache_of.len() as u32).collect();
-        for cache in 0..self.caches {
-            let of_cache = |cpu: &usize| self.cache_of[*cpu] == cache;
-            let members: Vec<usize> = (0..self.cache_of.len()).filter(of_cache).collect();
-            for (index, &member) in members.iter().enumerate() {
-                next[member] = members[(index + 1) % members.len()] as u32;
-            }
-        }
-        next
-    }
-
-    /// By cache: how many CPUs share it.
-    #[must_use]
-    pub fn cpus_of_cache(&self) -> Vec<u32> {
-        let mut cpus = vec![0; self.caches as usize];
-        for &cache in &self.cache_of {
-            cpus[cache as usize] += 1;
-        }
-        cpus
+    pub fn cpus(&self) -> usize {
+        self.cores.of.len()
     }
 }
 
@@ -134,21 +166,42 @@ mod tests {
         folder
     }
 
+    fn groups(of: &[u32], count: u32) -> Groups {
+        Groups { of: of.to_vec(), count }
+    }
+
     #[test]
     fn cpus_with_the_same_last_level_are_together() {
         let caches =
             [(0, 1, "0"), (0, 3, "0,2"), (1, 3, "1,3"), (2, 3, "0,2"), (3, 2, "3"), (3, 3, "1,3")];
         let topology = Topology::of(machine("0-3\n", &caches).path()).unwrap();
-        assert_eq!(topology, Topology { cache_of: vec![0, 1, 0, 1], caches: 2 });
-        assert_eq!(topology.next_of_cache(), [2, 3, 0, 1]);
-        assert_eq!(topology.cpus_of_cache(), [2, 2]);
+        assert_eq!(topology.caches, groups(&[0, 1, 0, 1], 2));
+        assert_eq!(topology.caches.ring(), [2, 3, 0, 1]);
+        assert_eq!(topology.caches.sizes(), [2, 2]);
+    }
+
+    #[test]
+    fn siblings_share_a_core_and_cores_a_package() {
+        let folder = machine("0-3\n", &[]);
+        for (cpu, siblings, package) in [(0, "0,2", 0), (1, "1,3", 1), (2, "0,2", 0)] {
+            let place = folder.path().join(format!("cpu{cpu}/topology"));
+            fs::create_dir_all(&place).unwrap();
+            fs::write(place.join("thread_siblings_list"), siblings).unwrap();
+            fs::write(place.join("physical_package_id"), package.to_string()).unwrap();
+        }
+        let topology = Topology::of(folder.path()).unwrap();
+        // CPU 3 is off.
+        assert_eq!(topology.cores, groups(&[0, 1, 0, 2], 3));
+        assert_eq!(topology.cores.ring(), [2, 1, 0, 3]);
+        assert_eq!(topology.packages, groups(&[0, 1, 0, 0], 2));
+        assert_eq!(topology.cpus(), 4);
     }
 
     #[test]
     fn without_caches_and_with_cpus_that_are_off_there_is_one() {
         let topology = Topology::of(machine("0-2", &[(1, 2, "1")]).path()).unwrap();
-        assert_eq!(topology, Topology { cache_of: vec![0; 3], caches: 1 });
-        assert_eq!(topology.next_of_cache(), [1, 2, 0]);
+        assert_eq!(topology.caches, groups(&[0; 3], 1));
+        assert_eq!(topology.caches.ring(), [1, 2, 0]);
     }
 
     #[test]

@@ -29,6 +29,22 @@ static inline u32 ek_active_row(const struct ek_turbo *turbo, u32 active_cores)
 	return rows > 0 ? rows - 1 : 0;
 }
 
+/* How long the counted cycles above level 0 took in a row; what is left was level 0. */
+static inline void ek_counted_times(const struct ek_turbo *turbo, u32 row,
+				    const struct ek_slice *slice, struct ek_level_times *times)
+{
+	u64 left_ns = slice->time_ns;
+
+	for (u32 level = 1; level < EK_LEVELS_MAX; level++) {
+		u32 khz = ek_frequency_khz(turbo, row, level);
+		u64 part_ns = ek_min(ek_mul_div(slice->level_cycles[level], 1000000, khz), left_ns);
+
+		times->ns[level] = part_ns;
+		left_ns = ek_sub(left_ns, part_ns);
+	}
+	times->ns[0] = left_ns;
+}
+
 /* `slice` comes with its time, its stalls, and cycles and reference cycles or 0. */
 static inline void ek_infer(const struct ek_turbo *turbo, u32 row,
 			    const struct ek_level_times *believed, struct ek_slice *slice)

@@ -22,7 +22,7 @@
 #include <evenkeel/wait.h>
 #include <evenkeel/weight.h>
 
-#define ANSWERS 49
+#define ANSWERS 51
 
 struct vector {
 	u64 answer[ANSWERS];
@@ -146,6 +146,9 @@ static inline void answer_users(struct vector *v)
 	v->answer[46] = ek_retired_level(&rates, &retired, v->c);
 	v->answer[47] = ek_bill_room_ns(v->b);
 	v->answer[48] = ek_active_row(&v->turbo, v->y);
+	ek_counted_times(&v->turbo, v->y, &v->slice, &v->times[0]);
+	v->answer[49] = v->times[0].ns[0];
+	v->answer[50] = v->times[0].ns[1];
 }
 
 static inline void answer(struct vector *v)

@@ -2,10 +2,11 @@
 /*
  * Virtual time over the queues of last-level caches, as a sched_ext scheduler.
  *
- * One queue a cache in order of virtual time, one a CPU for tasks that may run
- * nowhere else, and one a cache for who has waited too long. A CPU compares the
- * heads and its running task; the least goes on. docs/decisions/0014 says what
- * is not exact in this order and why.
+ * One queue a cache and class in order of virtual time, one a CPU for tasks that
+ * may run nowhere else, and one a cache for who has waited too long. A CPU
+ * compares the heads and its running task; the least goes on. Time that a slice
+ * lost to others' licenses is given back, and billed. docs/decisions/0014 says
+ * what is not exact in this order and why, 0016 what is known of licenses.
  *
  * No formula stands here: each operation gathers, asks the headers of
  * policy/, acts and counts.
@@ -15,7 +16,9 @@
 #include <evenkeel/place.h>
 #include <evenkeel/preempt.h>
 
+#include "compensate.bpf.h"
 #include "look.bpf.h"
+#include "sense.bpf.h"
 #include "state.bpf.h"
 #include "vtime.bpf.h"
 
@@ -133,7 +136,7 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 		queue = OF_CPU | index;
 	} else {
 		count(EK_QUEUED);
-		queue = cpu->cache;
+		queue = queue_of(cpu->cache, class_of(task));
 	}
 	scx_bpf_dsq_insert_vtime(p, queue, slice_ns(task), task->vtime_ns, enq_flags);
 
@@ -164,6 +167,34 @@ static bool take(u64 queue)
 	return scx_bpf_dsq_nr_queued(queue) > 0 && scx_bpf_dsq_move_to_local(queue);
 }
 
+/* The queue of a cache whose head has the least virtual time, and that of its head. */
+static u64 least_of(u32 cache, u64 *least_ns)
+{
+	u64 least = queue_of(cache, 0);
+
+	*least_ns = head_ns(least);
+	for (u32 class = 1; class < EK_LEVELS_MAX && class < config.classes; class++) {
+		u64 queue = queue_of(cache, class);
+		u64 vtime_ns = head_ns(queue);
+
+		if (vtime_ns < *least_ns) {
+			*least_ns = vtime_ns;
+			least = queue;
+		}
+	}
+	return least;
+}
+
+/* Any task of a cache that may run here, of any class. */
+static bool take_any(u32 cache)
+{
+	for (u32 class = 0; class < EK_LEVELS_MAX && class < config.classes; class++) {
+		if (take(queue_of(cache, class)))
+			return true;
+	}
+	return false;
+}
+
 /* The task that ran goes on if none that waits has less virtual time. */
 static bool keeps(struct task_struct *prev, const struct ek_cpu *cpu, u64 least_ns)
 {
@@ -190,7 +221,7 @@ static bool take_from_others(u32 own)
 		cache = cache + 1 < config.caches ? cache + 1 : 0;
 		if (cache == own)
 			break;
-		if (take(OF_AGED | cache) || take(cache))
+		if (take(OF_AGED | cache) || take_any(cache))
 			return true;
 	}
 	return false;
@@ -206,8 +237,8 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 	if (take(OF_AGED | cpu->cache))
 		return;
 
-	u64 shared = cpu->cache, own = OF_CPU | (u32)index;
-	u64 shared_ns = head_ns(shared), own_ns = head_ns(own);
+	u64 own = OF_CPU | (u32)index, own_ns = head_ns(own), shared_ns;
+	u64 shared = least_of(cpu->cache, &shared_ns);
 	u64 least_ns = ek_min(shared_ns, own_ns);
 
 	if (prev && keeps(prev, cpu, least_ns)) {
@@ -226,7 +257,7 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 		}
 		/* Another CPU was quicker, or none of the queue may run here. */
 		count(EK_PASSED_OVER);
-		if (take(first == own ? shared : own))
+		if (take(first == own ? shared : own) || take_any(cpu->cache))
 			return;
 	}
 	if (take_from_others(cpu->cache))
@@ -239,7 +270,8 @@ SEC("struct_ops/ek_running")
 void BPF_PROG(ek_running, struct task_struct *p)
 {
 	struct task *task = task_of(p);
-	struct ek_cpu *cpu = cpu_of(scx_bpf_task_cpu(p));
+	u32 index = scx_bpf_task_cpu(p);
+	struct ek_cpu *cpu = cpu_of(index);
 
 	if (!task || !cpu)
 		return;
@@ -250,13 +282,31 @@ void BPF_PROG(ek_running, struct task_struct *p)
 	cpu->vtime_ns = task->vtime_ns;
 	cpu->since_ns = scx_bpf_now();
 	cpu->weight = task->weight;
+	if (config.mode != EK_MODE_NONE)
+		begin_slice(p, task, index, cpu);
+}
+
+/* The loader wants every slice; what does not fit is counted. */
+static void tell(struct task_struct *p, const struct task *task, u32 index,
+		 struct ek_decision *decision)
+{
+	decision->time_ns = scx_bpf_now();
+	decision->vtime_ns = task->vtime_ns;
+	decision->cpu = index;
+	decision->victim = p->pid;
+	decision->weight = task->weight;
+	if (bpf_ringbuf_output(&decisions, decision, sizeof(*decision), 0))
+		count(EK_UNTOLD);
+	forget(decision);
 }
 
 SEC("struct_ops/ek_stopping")
 void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 {
 	struct task *task = task_of(p);
-	struct ek_cpu *cpu = cpu_of(scx_bpf_task_cpu(p));
+	u32 index = scx_bpf_task_cpu(p);
+	struct ek_cpu *cpu = cpu_of(index);
+	u64 refund_ns = 0, paid_ns = 0;
 
 	if (!task || !cpu)
 		return;
@@ -264,7 +314,18 @@ void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 	u64 used_ns = ek_sub(p->se.sum_exec_runtime, task->exec_ns);
 
 	task->exec_ns = p->se.sum_exec_runtime;
-	task->vtime_ns = ek_charge_ns(task->vtime_ns, used_ns, 0, 0, task->weight);
+	if (config.mode != EK_MODE_NONE) {
+		refund_ns = end_slice(p, task, index, cpu, used_ns);
+		if (task->owed_ns)
+			paid_ns = __sync_lock_test_and_set(&task->owed_ns, 0);
+	}
+	task->vtime_ns = ek_charge_ns(task->vtime_ns, used_ns, refund_ns, paid_ns, task->weight);
+	if (config.tells) {
+		cpu->decision.slice_ns = used_ns;
+		cpu->decision.refund_ns = refund_ns;
+		cpu->decision.paid_ns = paid_ns;
+		tell(p, task, index, &cpu->decision);
+	}
 	cpu->weight = 0;
 	if (runnable)
 		task->runnable_since_ns = scx_bpf_now();
@@ -288,9 +349,12 @@ bool BPF_PROG(ek_yield, struct task_struct *from, struct task_struct *to)
 SEC("struct_ops.s/ek_init_task")
 s32 BPF_PROG(ek_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
-	if (bpf_task_storage_get(&tasks, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE))
-		return 0;
-	return -ENOMEM;
+	struct task *task = bpf_task_storage_get(&tasks, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!task)
+		return -ENOMEM;
+	task->ruled = EK_NAME_ASKED;
+	return 0;
 }
 
 SEC("struct_ops/ek_enable")
@@ -300,6 +364,16 @@ void BPF_PROG(ek_enable, struct task_struct *p)
 
 	if (task)
 		task->is_new = true;
+}
+
+/* Whether a CPU idles; asked only where the frequency comes from the CPU table. */
+SEC("struct_ops/ek_update_idle")
+void BPF_PROG(ek_update_idle, s32 index, bool idle)
+{
+	struct ek_cpu *cpu = cpu_of(index);
+
+	if (cpu)
+		set_active(cpu, !idle);
 }
 
 /* Without these two a CPU that comes or goes would end the scheduler. Queues are there for all. */
@@ -333,9 +407,11 @@ s32 BPF_PROG(ek_init)
 	if (!first || !has_masks())
 		return -ENOENT;
 	bpf_for(i, 0, (int)config.caches) {
-		error = scx_bpf_create_dsq(i, -1);
-		if (error)
-			return error;
+		for (u32 class = 0; class < EK_LEVELS_MAX && class < config.classes; class++) {
+			error = scx_bpf_create_dsq(queue_of(i, class), -1);
+			if (error)
+				return error;
+		}
 		error = scx_bpf_create_dsq(OF_AGED | (u32)i, -1);
 		if (error)
 			return error;
@@ -374,12 +450,13 @@ struct sched_ext_ops evenkeel_ops = {
 	.running = (void *)ek_running,
 	.stopping = (void *)ek_stopping,
 	.yield = (void *)ek_yield,
+	.update_idle = (void *)ek_update_idle,
 	.cpu_online = (void *)ek_cpu_online,
 	.cpu_offline = (void *)ek_cpu_offline,
 	.init_task = (void *)ek_init_task,
 	.enable = (void *)ek_enable,
 	.init = (void *)ek_init,
 	.exit = (void *)ek_exit,
-	.flags = SCX_OPS_ENQ_MIGRATION_DISABLED,
+	.flags = SCX_OPS_KEEP_BUILTIN_IDLE | SCX_OPS_ENQ_MIGRATION_DISABLED,
 	.name = "evenkeel",
 };

@@ -3,14 +3,52 @@
  * What do the scheduler and its loader tell each other?
  *
  * The loader writes the configuration and the places of CPUs before it loads
- * the program, and reads counters and the reason of the end. src/interface.rs
- * has the same structures.
+ * the program, and reads counters, decisions and the reason of the end.
+ * src/interface.rs has the same structures.
  */
 #ifndef EVENKEEL_INTERFACE_H
 #define EVENKEEL_INTERFACE_H
 
+#include <evenkeel/belief.h>
+#include <evenkeel/compensate.h>
+#include <evenkeel/learned.h>
+#include <evenkeel/retired.h>
+#include <evenkeel/users.h>
+
 /* More than machines have; a loop over them needs a bound. Our choice. */
 #define EK_CACHES_MAX 1024
+/* TASK_COMM_LEN of the kernel. */
+#define EK_NAME 16
+/* Names that rules are looked up for; our choice. */
+#define EK_NAMES_MAX 8192
+
+/* Hardware counters that a CPU may have for us. */
+enum ek_event {
+	/* Core cycles at license levels 1 and 2 (CORE_POWER.LVL1/2_TURBO_LICENSE). */
+	EK_EVENT_LICENSE_1,
+	EK_EVENT_LICENSE_2,
+	/* Cycles and reference cycles: of the PMU, or aperf and mperf. */
+	EK_EVENT_CYCLES,
+	EK_EVENT_REF_CYCLES,
+	/* Stalled on L2 misses, and bound by stores. */
+	EK_EVENT_STALL_L2_MISS,
+	EK_EVENT_STALL_STORES,
+	/* Packed floating-point instructions of 256 and 512 bits. */
+	EK_EVENT_FP_256,
+	EK_EVENT_FP_512,
+	EK_EVENTS,
+};
+
+/* What tells the classes of tasks, and the levels in force. */
+enum ek_sensor {
+	EK_SENSOR_LICENSES = 1,
+	EK_SENSOR_FP_RETIRED = 2,
+	EK_SENSOR_REGISTERS = 4,
+	EK_SENSOR_RULES = 8,
+};
+
+/* Registers that a saved state shows in use. */
+enum ek_width { EK_WIDTH_256, EK_WIDTH_512, EK_WIDTH_TILES, EK_WIDTHS_SHOWN };
 
 struct ek_config {
 	u64 slice_ns;
@@ -23,6 +61,41 @@ struct ek_config {
 	u32 cpus;
 	/* Last-level caches. */
 	u32 caches;
+	/* enum ek_mode; without compensation no sensor is read. */
+	u32 mode;
+	/* Queues of a cache: one for each level that tasks may demand. */
+	u32 classes;
+	/* Bits of enum ek_sensor, and 1 << enum ek_event for those that the CPU has. */
+	u32 sensors;
+	u32 events;
+	/* Each slice is told to the ring buffer. */
+	u32 tells;
+	/* Level that registers of each width in use are evidence for. */
+	u32 level_of_width[EK_WIDTHS_SHOWN];
+	struct ek_level_times hold;
+	struct ek_rates rates;
+	struct ek_turbo turbo;
+	u32 pad;
+};
+
+/* What a slice came to, for whoever wants to recompute it. */
+struct ek_decision {
+	u64 time_ns;
+	u64 slice_ns;
+	u64 lost_ns;
+	u64 refund_ns;
+	u64 bill_ns;
+	/* Bills of others that the task paid with this slice. */
+	u64 paid_ns;
+	u64 vtime_ns;
+	struct ek_slice slice;
+	u32 cpu;
+	u32 victim;
+	/* Who is billed, or EK_NOBODY. */
+	u32 culprit;
+	u32 weight;
+	u32 own_level;
+	u32 pad;
 };
 
 /* A CPU's place, and what runs there. */
@@ -36,6 +109,26 @@ struct ek_cpu {
 	u32 weight;
 	/* The CPU is being taken away. */
 	u32 is_going;
+	u32 core;
+	u32 package;
+	/* The next CPU of the same core, in a ring. */
+	u32 sibling;
+	/* Something runs, so that its core counts as active. */
+	u32 is_active;
+	/* Until when more than level 0 may be in force on its core. */
+	u64 busy_until_ns;
+	/* Level that the running task is believed to demand. */
+	u32 level;
+	/* Whether `booked` is what was booked on the core when the slice began. */
+	u32 is_read;
+	struct ek_level_times booked;
+	/* Counters when the slice began, and whether all were read. */
+	u64 counted[EK_EVENTS];
+	u32 is_counted;
+	u32 pad;
+	struct ek_level_times believed;
+	/* The slice that ends. */
+	struct ek_decision decision;
 };
 
 struct ek_cache {
@@ -44,6 +137,20 @@ struct ek_cache {
 	u32 cpus;
 	u32 pad;
 };
+
+struct ek_package {
+	u32 active_cores;
+};
+
+/* A task's name and that of its process: what rules look at. */
+struct ek_names {
+	char task[EK_NAME];
+	char process[EK_NAME];
+};
+
+/* Answers of the rules: a level, or one of these. */
+#define EK_NAME_UNRULED 0xfffffffeU
+#define EK_NAME_ASKED 0xffffffffU
 
 /* What happened how often; each has a sentence in src/interface.rs. */
 enum ek_counter {
@@ -59,6 +166,13 @@ enum ek_counter {
 	EK_AGED,
 	EK_YIELDED,
 	EK_NO_MEMORY,
+	EK_EVIDENCE,
+	EK_LOST,
+	EK_REFUNDED,
+	EK_REFUNDED_NS,
+	EK_BILLED_NS,
+	EK_NOBODY_TO_BILL,
+	EK_UNTOLD,
 	EK_COUNTERS,
 };
 
@@ -70,9 +184,10 @@ struct ek_end {
 	char message[1024];
 };
 
-_Static_assert(sizeof(struct ek_config) == 40, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 32, "the loader writes this");
+_Static_assert(sizeof(struct ek_config) == 632, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 392, "the loader writes this");
 _Static_assert(sizeof(struct ek_cache) == 16, "the loader writes this");
+_Static_assert(sizeof(struct ek_decision) == 160, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 1168, "the loader reads this");
 
 #endif

@@ -37,15 +37,28 @@ typedef _Bool bool;
 
 /* What bpf_helpers.h expects (include/uapi/linux/bpf.h, Linux 7.0). */
 enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
+enum { BPF_NOEXIST = 1 };
 enum { BPF_F_NO_PREALLOC = 1 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 struct bpf_timer {
 	u64 opaque[2];
 } __attribute__((aligned(8)));
+
+struct bpf_spin_lock {
+	u32 val;
+};
+struct bpf_perf_event_value {
+	u64 counter;
+	u64 enabled;
+	u64 running;
+};
 
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
@@ -82,6 +95,30 @@ struct task_struct {
 	struct sched_entity se;
 	struct sched_ext_entity scx;
 	int pid;
+	struct task_struct *group_leader;
+	char comm[16];
+} RELOCATED;
+
+/* --- Saved registers (arch/x86/include/asm/fpu/types.h) --- */
+
+struct xstate_header {
+	u64 xfeatures;
+} RELOCATED;
+
+struct xregs_state {
+	struct xstate_header header;
+} RELOCATED;
+
+union fpregs_state {
+	struct xregs_state xsave;
+} RELOCATED;
+
+struct fpstate {
+	union fpregs_state regs;
+} RELOCATED;
+
+struct fpu {
+	struct fpstate *fpstate;
 } RELOCATED;
 
 /* include/linux/sched.h, include/linux/sched/prio.h */
@@ -117,6 +154,7 @@ enum scx_kick_flags {
 #define SCX_ENQ_PREEMPT (1ULL << 32)
 #define SCX_DSQ_LOCAL ((1ULL << 63) | 2)
 #define SCX_DSQ_LOCAL_ON ((1ULL << 63) | (1ULL << 62))
+#define SCX_OPS_KEEP_BUILTIN_IDLE (1ULL << 0)
 #define SCX_OPS_ENQ_MIGRATION_DISABLED (1ULL << 4)
 
 #define kernel_enum(type, name) bpf_core_enum_value(enum type, name)
@@ -146,6 +184,8 @@ bool scx_bpf_dsq_move_to_local(u64 dsq_id) __ksym;
 /* Kernels keep it beside __scx_bpf_dsq_insert_vtime, for which clang 14 writes no BTF. */
 void scx_bpf_dsq_insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice, u64 vtime,
 			      u64 enq_flags) __ksym;
+struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
+void bpf_task_release(struct task_struct *p) __ksym;
 /* From 6.19 on. */
 bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
 
@@ -174,6 +214,7 @@ struct sched_ext_ops {
 	void (*running)(struct task_struct *p);
 	void (*stopping)(struct task_struct *p, bool runnable);
 	bool (*yield)(struct task_struct *from, struct task_struct *to);
+	void (*update_idle)(s32 cpu, bool idle);
 	void (*cpu_online)(s32 cpu);
 	void (*cpu_offline)(s32 cpu);
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
@@ -185,7 +226,7 @@ struct sched_ext_ops {
 	char name[128];
 };
 
-_Static_assert(__builtin_offsetof(struct sched_ext_ops, timeout_ms) == 14 * 8,
+_Static_assert(__builtin_offsetof(struct sched_ext_ops, timeout_ms) == 15 * 8,
 	       "src/load.rs writes this");
 
 static inline void set_slice(struct task_struct *p, u64 slice_ns)

@@ -63,8 +63,10 @@ static int look(void *map, int *key, struct look *look)
 	u64 now_ns = scx_bpf_now(), next_ns = ek_wait_look_ns(config.watchdog_ns);
 	int i;
 
-	bpf_for(i, 0, (int)config.caches)
-		hurry(i, OF_AGED | (u32)i, 0, now_ns, false);
+	bpf_for(i, 0, (int)config.caches) {
+		for (u32 class = 0; class < EK_LEVELS_MAX && class < config.classes; class++)
+			hurry(queue_of(i, class), OF_AGED | (u32)i, 0, now_ns, false);
+	}
 	bpf_for(i, 0, (int)config.cpus) {
 		struct ek_cpu *cpu = cpu_of(i);
 

@@ -11,8 +11,11 @@
 
 const volatile struct ek_config config;
 struct ek_end end;
+/* Counters that the loader gave up, as bits: others want them. */
+u32 events_given_up SEC(".data.given_up");
 
-/* Names of queues: a cache's, a CPU's, and that of the long waiting of a cache. */
+/* Names of queues: a class of a cache, a CPU's, and that of the long waiting of a cache. */
+#define OF_CLASS(class) ((u64)(class) << 16)
 #define OF_CPU (1ULL << 32)
 #define OF_AGED (1ULL << 33)
 #define NEVER (~0ULL)
@@ -28,8 +31,23 @@ struct task {
 	u64 runnable_since_ns;
 	u32 weight;
 	u32 cache;
+	/* Billed by others, and not yet paid. */
+	u64 owed_ns;
+	struct ek_learned learned;
+	/* Until when the task may be believed to demand more than level 0. */
+	u64 wide_until_ns;
+	/* Level that the rules give it, or what is known of that (EK_NAME_...). */
+	u32 ruled;
 	bool is_new;
 	bool has_yielded;
+};
+
+/* A physical core; what it believes is only kept where no counter tells the levels. */
+struct core {
+	struct bpf_spin_lock lock;
+	u32 active_cpus;
+	struct ek_belief belief;
+	struct ek_users users;
 };
 
 struct {
@@ -54,6 +72,48 @@ struct {
 } caches SEC(".maps");
 
 struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct core);
+} cores SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ek_package);
+} packages SEC(".maps");
+
+/* By CPU, then by event. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u32);
+} events SEC(".maps");
+
+/* What the rules say of a name, or that they were asked. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, EK_NAMES_MAX);
+	__type(key, struct ek_names);
+	__type(value, u32);
+} names SEC(".maps");
+
+/* Names that the rules are asked for. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 16);
+} asked SEC(".maps");
+
+/* Slices, where the loader wants them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 12);
+} decisions SEC(".maps");
+
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, EK_COUNTERS);
 	__type(key, u32);
@@ -71,12 +131,17 @@ struct {
 	__type(value, struct look);
 } looks SEC(".maps");
 
-static void count(u32 counter)
+static void count_by(u32 counter, u64 by)
 {
 	u64 *value = bpf_map_lookup_elem(&counters, &counter);
 
 	if (value)
-		*value += 1;
+		*value += by;
+}
+
+static void count(u32 counter)
+{
+	count_by(counter, 1);
 }
 
 static struct task *task_of(struct task_struct *p)
@@ -92,6 +157,32 @@ static struct ek_cpu *cpu_of(u32 cpu)
 static struct ek_cache *cache_of(u32 cache)
 {
 	return bpf_map_lookup_elem(&caches, &cache);
+}
+
+static struct core *core_of(const struct ek_cpu *cpu)
+{
+	u32 core = cpu->core;
+
+	return bpf_map_lookup_elem(&cores, &core);
+}
+
+static u64 queue_of(u32 cache, u32 class)
+{
+	return cache | OF_CLASS(class);
+}
+
+/* Tasks that wait in the queues of a cache. */
+static u32 waiting(u32 cache)
+{
+	u32 tasks = 0;
+
+	for (u32 class = 0; class < EK_LEVELS_MAX && class < config.classes; class++) {
+		s32 queued = scx_bpf_dsq_nr_queued(queue_of(cache, class));
+
+		if (queued > 0)
+			tasks += queued;
+	}
+	return tasks;
 }
 
 #endif

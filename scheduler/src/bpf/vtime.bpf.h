@@ -56,7 +56,7 @@ static void raise_minimum_to_running(u32 near)
 	u64 least_ns = NEVER, now_ns = scx_bpf_now();
 	int i;
 
-	if (!cpu || scx_bpf_dsq_nr_queued(cpu->cache))
+	if (!cpu || waiting(cpu->cache))
 		return;
 	bpf_for(i, 0, LOOKS_MAX) {
 		least_ns = ek_min(least_ns, running_vtime_ns(cpu, now_ns));
@@ -72,9 +72,8 @@ static void raise_minimum_to_running(u32 near)
 static u64 slice_ns(const struct task *task)
 {
 	struct ek_cache *cache = cache_of(task->cache);
-	s32 waiting = scx_bpf_dsq_nr_queued(task->cache);
 
-	return ek_slice_shared_ns(config.slice_ns, task->weight, waiting > 0 ? waiting : 0,
+	return ek_slice_shared_ns(config.slice_ns, task->weight, waiting(task->cache),
 				  cache ? cache->cpus : 0);
 }
 

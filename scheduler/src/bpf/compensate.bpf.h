@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * How much did a slice lose, who gets it back and who pays?
+ *
+ * A task that demands nothing on a core where nothing is held costs a look at
+ * two numbers, or at two counters where there are any, and no more.
+ */
+#ifndef EVENKEEL_COMPENSATE_BPF_H
+#define EVENKEEL_COMPENSATE_BPF_H
+
+#include <evenkeel/infer.h>
+#include <evenkeel/time_lost.h>
+
+#include "sense.bpf.h"
+
+/* Hardware threads of a core; our choice. */
+#define SIBLINGS_MAX 8
+
+/* --- Cores --- */
+
+/* The core of a CPU becomes busy, or stays so: its hardware threads take a reading if they have none. */
+static void tell_siblings(u32 index, u64 busy_until_ns, const struct ek_level_times *booked)
+{
+	u32 sibling = index;
+
+	for (u32 i = 0; i < SIBLINGS_MAX; i++) {
+		struct ek_cpu *cpu = cpu_of(sibling);
+
+		if (!cpu)
+			return;
+		if (!cpu->is_read) {
+			cpu->booked = *booked;
+			cpu->is_read = true;
+		}
+		cpu->busy_until_ns = busy_until_ns;
+		sibling = cpu->sibling;
+		if (sibling == index)
+			return;
+	}
+}
+
+/* From now on what runs on a CPU is believed to demand a level; `booked` is what was until now. */
+static void demand(u32 index, struct ek_cpu *cpu, u32 level, u64 now_ns,
+		   struct ek_level_times *booked)
+{
+	struct core *core = core_of(cpu);
+
+	if (!core)
+		return;
+	bpf_spin_lock(&core->lock);
+	ek_belief_change(&core->belief, (const struct ek_level_times *)&config.hold, cpu->level,
+			 level, now_ns);
+	*booked = core->belief.booked;
+	u64 busy_until_ns = ek_belief_busy_until_ns(&core->belief);
+	bpf_spin_unlock(&core->lock);
+	cpu->level = level;
+	tell_siblings(index, busy_until_ns, booked);
+}
+
+/* Counts the cores of a package that are not idle: they decide the row of the turbo table. */
+static void set_active(struct ek_cpu *cpu, bool is_active)
+{
+	u32 index = cpu->package;
+	struct ek_package *package = bpf_map_lookup_elem(&packages, &index);
+	struct core *core = core_of(cpu);
+
+	if (!package || !core || cpu->is_active == is_active)
+		return;
+	cpu->is_active = is_active;
+	if (is_active) {
+		if (__sync_fetch_and_add(&core->active_cpus, 1) == 0)
+			__sync_fetch_and_add(&package->active_cores, 1);
+	} else {
+		if (__sync_fetch_and_add(&core->active_cpus, -1) == 1)
+			__sync_fetch_and_add(&package->active_cores, -1);
+	}
+}
+
+static u32 turbo_row(const struct ek_cpu *cpu)
+{
+	u32 index = cpu->package;
+	struct ek_package *package = bpf_map_lookup_elem(&packages, &index);
+
+	return ek_active_row((const struct ek_turbo *)&config.turbo,
+			     package ? package->active_cores : 1);
+}
+
+/* --- The beginning of a slice --- */
+
+static void begin_slice(struct task_struct *p, struct task *task, u32 index, struct ek_cpu *cpu)
+{
+	u64 now_ns = cpu->since_ns;
+
+	if (!cpu->is_active)
+		set_active(cpu, true);
+	if ((config.sensors & EK_SENSOR_RULES) && task->ruled == EK_NAME_ASKED)
+		look_up_names(p, task);
+
+	u32 level = level_of(task, now_ns);
+	bool is_busy = level > 0 || cpu->busy_until_ns > now_ns;
+
+	if (config.events)
+		read_counters(cpu, index, is_busy);
+	cpu->is_read = false;
+	if (is_busy && !(config.sensors & EK_SENSOR_LICENSES))
+		demand(index, cpu, level, now_ns, &cpu->booked);
+	cpu->is_read = is_busy;
+}
+
+/* --- The end of a slice --- */
+
+/* Whether anything above level 0 was in force, and evidence of this slice. */
+static bool is_quiet(struct task *task, u32 index, struct ek_cpu *cpu, u64 now_ns, u32 *own_level)
+{
+	*own_level = level_of(task, now_ns);
+	if (config.sensors & EK_SENSOR_FP_RETIRED) {
+		struct ek_retired retired = {.wide = {gained(cpu, index, EK_EVENT_FP_256),
+						      gained(cpu, index, EK_EVENT_FP_512)}};
+
+		*own_level = 0;
+		if (retired.wide[0] | retired.wide[1]) {
+			*own_level = ek_retired_level((const struct ek_rates *)&config.rates,
+						      &retired,
+						      gained(cpu, index, EK_EVENT_CYCLES));
+			learn(task, *own_level, now_ns);
+		}
+	}
+	if (config.sensors & EK_SENSOR_LICENSES) {
+		u64 level_1 = gained(cpu, index, EK_EVENT_LICENSE_1);
+		u64 level_2 = gained(cpu, index, EK_EVENT_LICENSE_2);
+
+		cpu->decision.slice.level_cycles[1] = level_1;
+		cpu->decision.slice.level_cycles[2] = level_2;
+		if (level_1 | level_2)
+			tell_siblings(index, now_ns + config.hold.ns[1], &cpu->booked);
+		return !(level_1 | level_2);
+	}
+	return cpu->level == 0 && *own_level == 0 && cpu->busy_until_ns <= cpu->since_ns;
+}
+
+/* Fills in what counters showed of the slice, or would have shown. */
+static void gather(u32 index, struct ek_cpu *cpu, u64 used_ns, u64 now_ns)
+{
+	struct ek_slice *slice = &cpu->decision.slice;
+	const struct ek_turbo *turbo = (const struct ek_turbo *)&config.turbo;
+
+	slice->time_ns = used_ns;
+	slice->cycles = 0;
+	slice->ref_cycles = 0;
+	slice->stall_cycles = 0;
+	if (cpu->is_counted) {
+		slice->cycles = gained(cpu, index, EK_EVENT_CYCLES);
+		slice->ref_cycles = gained(cpu, index, EK_EVENT_REF_CYCLES);
+		slice->stall_cycles = ek_add(gained(cpu, index, EK_EVENT_STALL_L2_MISS),
+					     gained(cpu, index, EK_EVENT_STALL_STORES));
+	}
+	if (config.sensors & EK_SENSOR_LICENSES) {
+		if (slice->cycles > 0 && slice->ref_cycles > 0)
+			return;
+		ek_counted_times(turbo, turbo_row(cpu), slice, &cpu->believed);
+	} else {
+		struct ek_level_times booked = {};
+		bool is_read = cpu->is_read;
+
+		demand(index, cpu, 0, now_ns, &booked);
+		if (!is_read)
+			cpu->booked = booked;
+		ek_belief_since(&booked, &cpu->booked, ek_sub(now_ns, cpu->since_ns),
+				&cpu->believed);
+	}
+	ek_infer(turbo, turbo_row(cpu), &cpu->believed, slice);
+}
+
+/* Bills a task, and returns how much it may owe more: 0 if it is gone. */
+static u64 bill(u32 pid, u64 bill_ns)
+{
+	struct task_struct *p = pid == EK_NOBODY ? NULL : bpf_task_from_pid(pid);
+	u64 room_ns = 0;
+
+	if (!p)
+		return 0;
+
+	struct task *culprit = bpf_task_storage_get(&tasks, p, 0, 0);
+
+	if (culprit) {
+		if (bill_ns > 0)
+			__sync_fetch_and_add(&culprit->owed_ns, bill_ns);
+		room_ns = ek_bill_room_ns(culprit->owed_ns);
+	}
+	bpf_task_release(p);
+	return room_ns;
+}
+
+/* What a slice that lost nothing came to. */
+static void forget(struct ek_decision *decision)
+{
+	struct ek_slice none = {};
+
+	decision->slice = none;
+	decision->lost_ns = 0;
+	decision->bill_ns = 0;
+	decision->culprit = EK_NOBODY;
+	decision->own_level = 0;
+}
+
+/* Time to give back for a slice that others' licenses slowed; the culprit is billed. */
+static u64 compensate(struct task_struct *p, struct core *core, struct ek_cpu *cpu, u32 own_level)
+{
+	struct ek_decision *decision = &cpu->decision;
+	struct ek_compensation back;
+	struct ek_lost lost;
+
+	ek_time_lost((const struct ek_turbo *)&config.turbo, &cpu->decision.slice, own_level, &lost);
+	decision->lost_ns = lost.lost_ns;
+	if (lost.lost_ns == 0)
+		return 0;
+	count(EK_LOST);
+
+	struct ek_loss loss = {
+		.time_ns = cpu->decision.slice.time_ns,
+		.lost_ns = lost.lost_ns,
+		.victim = p->pid,
+		.last_user = ek_users_above(&core->users, &cpu->decision.slice, own_level),
+	};
+
+	if (config.mode == EK_MODE_ISOLATION)
+		loss.room_ns = bill(loss.last_user, 0);
+	ek_compensate(config.mode, &loss, &back);
+	if (back.refund_ns == 0) {
+		count(EK_NOBODY_TO_BILL);
+		return 0;
+	}
+	count(EK_REFUNDED);
+	count_by(EK_REFUNDED_NS, back.refund_ns);
+	if (back.bill_ns > 0) {
+		bill(back.culprit, back.bill_ns);
+		count_by(EK_BILLED_NS, back.bill_ns);
+	}
+	decision->bill_ns = back.bill_ns;
+	decision->culprit = back.culprit;
+	return back.refund_ns;
+}
+
+/* The refund of the slice that ends. */
+static u64 end_slice(struct task_struct *p, struct task *task, u32 index, struct ek_cpu *cpu,
+		     u64 used_ns)
+{
+	u64 now_ns = scx_bpf_now();
+	struct core *core;
+	u32 own_level;
+
+	if (is_quiet(task, index, cpu, now_ns, &own_level))
+		return 0;
+	core = core_of(cpu);
+	if (!core)
+		return 0;
+	gather(index, cpu, used_ns, now_ns);
+	cpu->decision.own_level = own_level;
+
+	u64 refund_ns = compensate(p, core, cpu, own_level);
+
+	ek_users_note(&core->users, level_of(task, now_ns), p->pid);
+	return refund_ns;
+}
+
+#endif

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * What do counters, saved registers and rules tell of a task's class?
+ *
+ * Evidence is precise and rare, so it is learned and forgotten again
+ * (evenkeel/learned.h). What the rules say of a task's name overrides it.
+ */
+#ifndef EVENKEEL_SENSE_BPF_H
+#define EVENKEEL_SENSE_BPF_H
+
+#include "state.bpf.h"
+
+/* Bits of XSTATE_BV: upper halves of YMM and of ZMM 0 to 15, and tiles (SDM 13.1). */
+#define XFEATURE_YMM (1ULL << 2)
+#define XFEATURE_ZMM_HI256 (1ULL << 6)
+#define XFEATURE_TILES (3ULL << 17)
+
+/* --- Counters --- */
+
+static bool has_event(u32 event)
+{
+	return (config.events & ~events_given_up) >> event & 1;
+}
+
+/* 0 where it cannot be read. */
+static u64 counter(u32 index, u32 event)
+{
+	struct bpf_perf_event_value value = {};
+
+	if (!has_event(event) ||
+	    bpf_perf_event_read_value(&events, index * EK_EVENTS + event, &value, sizeof(value)))
+		return 0;
+	return value.counter;
+}
+
+/* What a counter has gained since the slice began. */
+static u64 gained(const struct ek_cpu *cpu, u32 index, u32 event)
+{
+	return ek_sub(counter(index, event), cpu->counted[event]);
+}
+
+/* Reads the counters of a sensor, or those that only a busy core needs, at the beginning. */
+static void read_counters(struct ek_cpu *cpu, u32 index, bool is_busy)
+{
+	if (config.sensors & EK_SENSOR_LICENSES) {
+		cpu->counted[EK_EVENT_LICENSE_1] = counter(index, EK_EVENT_LICENSE_1);
+		cpu->counted[EK_EVENT_LICENSE_2] = counter(index, EK_EVENT_LICENSE_2);
+	}
+	if (config.sensors & EK_SENSOR_FP_RETIRED) {
+		cpu->counted[EK_EVENT_FP_256] = counter(index, EK_EVENT_FP_256);
+		cpu->counted[EK_EVENT_FP_512] = counter(index, EK_EVENT_FP_512);
+	}
+	cpu->is_counted = is_busy && has_event(EK_EVENT_CYCLES);
+	if (!cpu->is_counted)
+		return;
+	cpu->counted[EK_EVENT_CYCLES] = counter(index, EK_EVENT_CYCLES);
+	cpu->counted[EK_EVENT_REF_CYCLES] = counter(index, EK_EVENT_REF_CYCLES);
+	cpu->counted[EK_EVENT_STALL_L2_MISS] = counter(index, EK_EVENT_STALL_L2_MISS);
+	cpu->counted[EK_EVENT_STALL_STORES] = counter(index, EK_EVENT_STALL_STORES);
+}
+
+/* --- Classes --- */
+
+static u32 level_of(const struct task *task, u64 now_ns)
+{
+	if (task->wide_until_ns <= now_ns)
+		return 0;
+	if (task->ruled < EK_LEVELS_MAX)
+		return task->ruled;
+	return ek_learned_level(&task->learned, now_ns);
+}
+
+static u32 class_of(const struct task *task)
+{
+	u32 classes = config.classes;
+
+	return classes > 1 ? ek_min(level_of(task, scx_bpf_now()), classes - 1) : 0;
+}
+
+static void learn(struct task *task, u32 level, u64 now_ns)
+{
+	if (level == 0)
+		return;
+	count(EK_EVIDENCE);
+	ek_learn(&task->learned, level, now_ns);
+	if (task->ruled >= EK_LEVELS_MAX)
+		task->wide_until_ns = ek_max(task->wide_until_ns, ek_add(now_ns, EK_LEARNED_NS));
+}
+
+/* The level that registers in use are evidence for. */
+static u32 shown_level(u64 xfeatures)
+{
+	if (xfeatures & XFEATURE_TILES)
+		return config.level_of_width[EK_WIDTH_TILES];
+	if (xfeatures & XFEATURE_ZMM_HI256)
+		return config.level_of_width[EK_WIDTH_512];
+	if (xfeatures & XFEATURE_YMM)
+		return config.level_of_width[EK_WIDTH_256];
+	return 0;
+}
+
+#ifdef EK_STAND_IN
+/*
+ * For tests in QEMU's interpreter, whose XSTATE_BV shows AVX in use always and
+ * which has no AVX-512: upper halves of YMM that are not 0 stand for ZMM. They
+ * are at 576 in the standard format of XSAVE (SDM 13.4).
+ */
+static u64 in_use(const struct fpstate *state)
+{
+	u64 halves[32];
+
+	if (bpf_probe_read_kernel(halves, sizeof(halves), (const char *)&state->regs + 576))
+		return 0;
+	for (u32 i = 0; i < 32; i++) {
+		if (halves[i])
+			return XFEATURE_ZMM_HI256;
+	}
+	return 0;
+}
+#else
+static u64 in_use(const struct fpstate *state)
+{
+	return state->regs.xsave.header.xfeatures;
+}
+#endif
+
+/*
+ * The registers of the running task were saved: it leaves. That is after
+ * `stopping`, so the evidence counts from the task's next slice on.
+ */
+SEC("tp_btf/x86_fpu_regs_deactivated")
+int ek_registers(u64 *ctx)
+{
+	const struct fpu *fpu = (const void *)ctx[0];
+	u32 level = shown_level(in_use(fpu->fpstate));
+
+	if (level == 0)
+		return 0;
+
+	struct task_struct *p = bpf_get_current_task_btf();
+	struct task *task = bpf_task_storage_get(&tasks, p, 0, 0);
+	struct ek_cpu *cpu = cpu_of(bpf_get_smp_processor_id());
+
+	if (!task || !cpu)
+		return 0;
+	learn(task, level, bpf_ktime_get_ns());
+
+	struct core *core = core_of(cpu);
+
+	if (core)
+		ek_users_note(&core->users, level_of(task, bpf_ktime_get_ns()), p->pid);
+	return 0;
+}
+
+/* --- Rules --- */
+
+/* Looks the task's names up, or asks the loader for them; until it answers, nothing is ruled. */
+static void look_up_names(struct task_struct *p, struct task *task)
+{
+	struct ek_names key = {};
+	u32 asks = EK_NAME_ASKED;
+
+	bpf_probe_read_kernel_str(key.task, sizeof(key.task), p->comm);
+	bpf_probe_read_kernel_str(key.process, sizeof(key.process), p->group_leader->comm);
+
+	u32 *level = bpf_map_lookup_elem(&names, &key);
+
+	if (!level) {
+		if (!bpf_map_update_elem(&names, &key, &asks, BPF_NOEXIST))
+			bpf_ringbuf_output(&asked, &key, sizeof(key), 0);
+		return;
+	}
+	if (*level == EK_NAME_ASKED)
+		return;
+	task->ruled = *level;
+	if (task->ruled < EK_LEVELS_MAX)
+		task->wide_until_ns = task->ruled > 0 ? EK_U64_MAX : 0;
+}
+
+/* The name changes, by exec or by the task itself. */
+SEC("tp_btf/task_rename")
+int ek_renamed(u64 *ctx)
+{
+	struct task *task = bpf_task_storage_get(&tasks, (struct task_struct *)ctx[0], 0, 0);
+
+	if (task)
+		task->ruled = EK_NAME_ASKED;
+	return 0;
+}
+
+#endif
