@@ -13,10 +13,17 @@ fn main() {
     for path in HEADERS {
         println!("cargo::rerun-if-changed={path}");
     }
+    // Of builds for tests alone, such as `EK_STAND_IN`: names of src/bpf, separated by spaces.
+    println!("cargo::rerun-if-env-changed=EVENKEEL_TEST_BUILD");
+    let names = std::env::var("EVENKEEL_TEST_BUILD").unwrap_or_default();
+    let defines: Vec<String> = names.split_whitespace().map(|name| format!("-D{name}")).collect();
+    let mut arguments =
+        vec!["-D__TARGET_ARCH_x86", "-I../policy/include", "-I../cpu-model/include"];
+    arguments.extend(defines.iter().map(String::as_str));
     clang::compile(&clang::Program {
         source: "src/bpf/evenkeel.bpf.c",
         object: "evenkeel.bpf.o",
-        arguments: &["-D__TARGET_ARCH_x86", "-I../policy/include", "-I../cpu-model/include"],
+        arguments: &arguments,
         user: "the scheduler",
         otherwise: "",
     });
