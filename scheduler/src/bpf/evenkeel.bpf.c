@@ -324,6 +324,7 @@ void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 		cpu->decision.slice_ns = used_ns;
 		cpu->decision.refund_ns = refund_ns;
 		cpu->decision.paid_ns = paid_ns;
+		cpu->decision.is_runnable = runnable;
 		tell(p, task, index, &cpu->decision);
 	}
 	cpu->weight = 0;

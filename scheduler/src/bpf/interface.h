@@ -95,7 +95,8 @@ struct ek_decision {
 	u32 culprit;
 	u32 weight;
 	u32 own_level;
-	u32 pad;
+	/* Whether it still wanted to run when it left. */
+	u32 is_runnable;
 };
 
 /* A CPU's place, and what runs there. */
