@@ -53,10 +53,12 @@ cp /bin/busybox /new/run/busybox
 export PATH=/run/result/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp
 dmesg -c > /new/run/result/boot.log
 for name in $(cat /order); do
+    cat /new/proc/uptime > "/new/run/result/$name/began"
     chroot /new /bin/sh -c "
         cd /run/result/$name
         /run/busybox timeout -s KILL $limit /run/jobs/$name > stdout 2> stderr
         echo \$? > status"
+    cat /new/proc/uptime > "/new/run/result/$name/ended"
     # Whatever the job left running: all but this first process.
     kill -KILL -1
     dmesg -c > "/new/run/result/$name/kernel.log"

@@ -13,10 +13,12 @@ mod machine;
 mod modules;
 mod packages;
 mod share;
+mod upstream;
 mod vcpus;
 
 pub use error::LabError;
 pub use kernel::{Kernel, cache};
 pub use log::complaints;
 pub use machine::{Accelerator, Done, Job, Machine, Run};
+pub use upstream::Upstream;
 pub use vcpus::HostTime;

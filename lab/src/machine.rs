@@ -44,6 +44,10 @@ pub enum Accelerator {
         /// same relation to its clock as on hardware; 1: none.
         dilation: u32,
     },
+    /// QEMU's interpreter with a clock that each instruction of the guest advances by 1 ns, and
+    /// that jumps to the next timer while the guest is idle: times are numbers of instructions.
+    /// One virtual CPU.
+    Counting,
 }
 
 /// A shell script to run there, as root.
@@ -62,6 +66,8 @@ pub struct Done {
     pub status: Option<i32>,
     /// What the kernel logged meanwhile.
     pub kernel_log: String,
+    /// Time of the guest that it took; nothing if it was never ended.
+    pub duration: Option<Duration>,
 }
 
 /// What a machine left behind.
@@ -73,6 +79,8 @@ pub struct Run {
     pub boot_log: String,
     /// What the host gave the virtual CPUs.
     pub host_time: HostTime,
+    /// How often the machine was started again, with all jobs, since its interpreter broke it.
+    pub restarts: u32,
 }
 
 impl Run {
@@ -87,8 +95,8 @@ impl Run {
 /// What a kernel that works with KVM needs at most to switch itself off.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
-/// How often a machine is started that its interpreter breaks.
-const STARTS_MAX: u32 = 4;
+/// How often a machine that its interpreter breaks is started again.
+const RESTARTS_MAX: u32 = 3;
 /// QEMU before 8.1 translates code without a lock on its page. While a kernel changes an
 /// instruction behind a breakpoint, as it does when a scheduler is loaded, another CPU may then
 /// keep that breakpoint, and the kernel does not know it any more.
@@ -122,7 +130,7 @@ impl Accelerator {
 
     fn dilation(self) -> u32 {
         match self {
-            Self::Kvm => 1,
+            Self::Kvm | Self::Counting => 1,
             Self::Tcg { dilation } => dilation,
         }
     }
@@ -133,20 +141,26 @@ impl Machine {
     /// with `stdout`, `stderr`, `status` and `kernel.log`, and beside them `boot.log` and
     /// `console.log`. Programs that the caller puts into its folder `bin` are found there first.
     ///
-    /// A machine that its interpreter broke starts again, with all jobs.
+    /// A machine that its interpreter broke starts again, with all jobs; [`Run::restarts`] says how
+    /// often.
     ///
     /// # Errors
     /// [`LabError`]; a job that fails or exceeds its time is none.
     pub fn run(&self, kernel: &Kernel, jobs: &[Job], results: &Path) -> Result<Run, LabError> {
-        for _ in 1..STARTS_MAX {
-            match self.start(kernel, jobs, results) {
-                Err(LabError::Unfinished { console, .. })
-                    if self.accelerator != Accelerator::Kvm
-                        && text(&console).contains(STALE_BREAKPOINT) => {}
-                other => return other,
+        let mut restarts = 0;
+        loop {
+            let end = self.start(kernel, jobs, results);
+            let is_broken = matches!(&end, Err(LabError::Unfinished { console, .. })
+                if self.is_interpreted() && text(console).contains(STALE_BREAKPOINT));
+            if !is_broken || restarts == RESTARTS_MAX {
+                return end.map(|run| Run { restarts, ..run });
             }
+            restarts += 1;
         }
-        self.start(kernel, jobs, results)
+    }
+
+    fn is_interpreted(&self) -> bool {
+        self.accelerator != Accelerator::Kvm
     }
 
     fn start(&self, kernel: &Kernel, jobs: &[Job], results: &Path) -> Result<Run, LabError> {
@@ -157,7 +171,7 @@ impl Machine {
             let folder = results.join(&job.name);
             fs::create_dir_all(&folder).map_err(at(&folder))?;
             // What another run left in the same place is no answer of this one.
-            for file in ["status", "kernel.log"] {
+            for file in ["status", "kernel.log", "began", "ended"] {
                 remove(&folder.join(file))?;
             }
         }
@@ -196,7 +210,7 @@ impl Machine {
             return Err(unfinished(format!("ended early ({status}) {}", said.trim())));
         }
         let jobs = jobs.iter().map(|job| done(&results.join(&job.name))).collect();
-        Ok(Run { jobs, boot_log: text(&boot_log), host_time })
+        Ok(Run { jobs, boot_log: text(&boot_log), host_time, restarts: 0 })
     }
 
     fn command(
@@ -209,7 +223,11 @@ impl Machine {
         let accelerator = match self.accelerator {
             Accelerator::Kvm => "kvm",
             Accelerator::Tcg { .. } => "tcg,thread=multi",
+            Accelerator::Counting => "tcg,thread=single",
         };
+        if self.accelerator == Accelerator::Counting {
+            command.args(["-icount", "shift=0,sleep=off"]);
+        }
         command.args(["-accel", accelerator, "-cpu", "max", "-machine", "q35"]);
         command.args(["-name", "lab,debug-threads=on"]);
         command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
@@ -224,8 +242,13 @@ impl Machine {
             "console=ttyS0 quiet panic=-1 mitigations=off nokaslr share={share} limit={}",
             self.job_limit.as_secs()
         );
-        if self.accelerator != Accelerator::Kvm {
-            line += &self.clock_of_the_host(Tsc::calibrate()?.hz() / 1000);
+        match self.accelerator {
+            Accelerator::Kvm => {}
+            Accelerator::Tcg { .. } => {
+                line += &self.clock_of_the_host(Tsc::calibrate()?.hz() / 1000)
+            }
+            // The interpreter's counter advances with its clock, by 1 each ns.
+            Accelerator::Counting => line += &self.clock_of_the_host(1_000_000),
         }
         command.arg("-append").arg(line);
         command.stdin(Stdio::null()).stdout(Stdio::null());
@@ -250,7 +273,18 @@ fn remove(file: &Path) -> Result<(), LabError> {
 
 fn done(folder: &Path) -> Done {
     let status = text(&folder.join("status")).trim().parse().ok();
-    Done { status, kernel_log: text(&folder.join("kernel.log")) }
+    let uptime = |file| uptime(&text(&folder.join(file)));
+    let duration = uptime("ended").zip(uptime("began"));
+    Done {
+        status,
+        kernel_log: text(&folder.join("kernel.log")),
+        duration: duration.map(|(ended, began)| ended.saturating_sub(began)),
+    }
+}
+
+/// The first number of `/proc/uptime`, in seconds.
+fn uptime(text: &str) -> Option<Duration> {
+    Duration::try_from_secs_f64(text.split_whitespace().next()?.parse().ok()?).ok()
 }
 
 /// What a file of the guest says; nothing if it never came to it.

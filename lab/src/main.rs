@@ -25,6 +25,9 @@ struct Args {
     /// Seconds of this machine in a second of the virtual one; 1 with KVM, where that works.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
     dilation: u32,
+    /// Counts instructions: one virtual CPU whose clock each instruction advances by 1 ns.
+    #[arg(long, conflicts_with_all = ["cpus", "threads", "dilation"])]
+    icount: bool,
     /// Seconds of this machine after which the virtual one is ended.
     #[arg(long, default_value_t = 600)]
     limit: u64,
@@ -51,11 +54,12 @@ fn run(args: &Args) -> Result<u8> {
     ensure!(args.cpus.is_multiple_of(args.threads), "--cpus: expected a multiple of --threads");
     let kernel = Kernel::get(&args.kernel, &lab::cache())?;
     let accelerator = match args.dilation {
+        _ if args.icount => Accelerator::Counting,
         1 => Accelerator::best(&kernel)?,
         dilation => Accelerator::Tcg { dilation },
     };
     let machine = Machine {
-        cpus: args.cpus,
+        cpus: if args.icount { 1 } else { args.cpus },
         threads_per_core: args.threads,
         memory_mib: 4096,
         accelerator,
@@ -75,6 +79,9 @@ fn run(args: &Args) -> Result<u8> {
     let done = &run.jobs[0];
     for complaint in run.complaints() {
         eprintln!("lab: the kernel says: {complaint}");
+    }
+    if run.restarts > 0 {
+        eprintln!("lab: started {} more times, since QEMU broke it", run.restarts);
     }
     let (ran, waited) = (run.host_time.ran.as_secs_f64(), run.host_time.waited.as_secs_f64());
     eprintln!("lab: {}; its CPUs ran {ran:.1} s and waited {waited:.1} s", kernel.release);

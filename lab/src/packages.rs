@@ -96,28 +96,30 @@ impl Apt {
         command
     }
 
-    /// The package that holds the kernel: where a metapackage leads, else itself. Since 6.19 the
-    /// kernel of an image is in a package of its own, which names no further one.
+    /// The package that holds the kernel or its source: where a metapackage leads, else itself.
+    /// Since 6.19 the kernel of an image is in a package of its own, which names no further one.
     pub(crate) fn real(&self, package: &str) -> Result<String, LabError> {
         let mut package = package.to_owned();
         loop {
             let command = &mut self.command("apt-cache");
             let shown = finish(command.args(["show", "--no-all-versions", &package]))?;
             let shown = String::from_utf8_lossy(&shown.stdout);
-            let next = dependency(&shown, "linux-binary-");
-            match next.or_else(|| dependency(&shown, "linux-image-")) {
+            let begins = ["linux-binary-", "linux-image-", "linux-source-"];
+            match begins.iter().find_map(|begin| dependency(&shown, begin)) {
                 Some(next) if next != package => package = next,
                 _ => return Ok(package),
             }
         }
     }
 
-    /// Downloads a package and unpacks it into the folder.
-    pub(crate) fn unpack(&self, package: &str, into: &Path) -> Result<(), LabError> {
+    /// Downloads a package and unpacks it into the folder; says which version it is.
+    pub(crate) fn unpack(&self, package: &str, into: &Path) -> Result<String, LabError> {
         finish(self.command("apt-get").args(["-q", "-q", "download", package]))?;
         let archive = self.downloaded(package)?;
+        let version = finish(Command::new("dpkg-deb").arg("-f").arg(&archive).arg("Version"))?;
         finish(Command::new("dpkg-deb").arg("-x").arg(&archive).arg(into))?;
-        fs::remove_file(&archive).map_err(at(&archive))
+        fs::remove_file(&archive).map_err(at(&archive))?;
+        Ok(String::from_utf8_lossy(&version.stdout).trim().to_owned())
     }
 
     fn downloaded(&self, package: &str) -> Result<PathBuf, LabError> {

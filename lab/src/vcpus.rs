@@ -19,7 +19,8 @@ impl HostTime {
         for task in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
             let path = task.ok()?.path();
             let name = fs::read_to_string(path.join("comm")).ok()?;
-            if !name.starts_with("CPU ") {
+            // A counting machine has one thread for all.
+            if !["CPU ", "ALL CPUs"].iter().any(|begin| name.starts_with(begin)) {
                 continue;
             }
             let (ran, waited) = times(&fs::read_to_string(path.join("schedstat")).ok()?)?;

@@ -79,6 +79,13 @@ fn built(package: &str, program: &str) -> Result<PathBuf> {
     Ok(target().join("release").join(program))
 }
 
+/// Builds a program that is not shipped and says where it is.
+pub fn example(package: &str, name: &str) -> Result<PathBuf> {
+    let build = ["build", "--release", "--locked", "--quiet", "--package", package];
+    run(cargo().args(build).args(["--example", name]))?;
+    Ok(target().join("release/examples").join(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::says_yes;

@@ -5,6 +5,11 @@ state() {
     cat /sys/kernel/sched_ext/state
 }
 
+# The name of the scheduler that is loaded.
+ops() {
+    (cd /sys/kernel/sched_ext/root && cat ops)
+}
+
 # Waits until sched_ext is in a state.
 reach() {
     for _ in $(seq 100); do

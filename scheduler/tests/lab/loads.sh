@@ -5,7 +5,7 @@
 scx_evenkeel --check
 reach disabled
 load > first 2>&1
-[ "$(cd /sys/kernel/sched_ext/root && cat ops)" = evenkeel ]
+[ "$(ops)" = evenkeel ]
 
 if scx_evenkeel 2> second; then
     echo "a second one was loaded"
