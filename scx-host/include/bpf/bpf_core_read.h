@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * What does a BPF program expect of <bpf/bpf_core_read.h>, where fields are where
+ * its own declarations put them?
+ *
+ * What a program declares exists; values of enumerations are those it was
+ * compiled with, and the host checks when it loads them that they are its own.
+ */
+#ifndef SCX_HOST_BPF_CORE_READ_H
+#define SCX_HOST_BPF_CORE_READ_H
+
+#define bpf_core_field_exists(field...) ((void)sizeof(field), 1)
+#define bpf_core_field_size(field...) sizeof(field)
+#define bpf_core_type_exists(type) (sizeof(type) > 0)
+#define bpf_core_type_size(type) sizeof(type)
+#define bpf_core_enum_value_exists(type, value) ((void)(value), 1)
+#define bpf_core_enum_value(type, value) ((type)(value))
+
+#define bpf_core_read(to, size, from) bpf_probe_read_kernel(to, size, (const void *)(from))
+#define SCX_HOST_READ1(from, a) (from)->a
+#define SCX_HOST_READ2(from, a, b) (from)->a->b
+#define SCX_HOST_READ3(from, a, b, c) (from)->a->b->c
+#define BPF_CORE_READ(from, fields...) \
+	___bpf_apply(SCX_HOST_READ, ___bpf_narg(fields))(from, fields)
+#define bpf_core_cast(pointer, type) ((typeof(type) *)(pointer))
+
+#endif

@@ -1,0 +1,69 @@
+//! Our own scheduler, as its loader would load it (`scheduler/src/load.rs`).
+
+use scheduler::interface::{self, Config};
+use scheduler::topology::{Groups, Topology as Placed};
+
+use crate::faults::Faults;
+use crate::host::{Host, LoadError};
+use crate::object::Object;
+use crate::topology::Topology;
+
+const NATIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/evenkeel.so"));
+const BPF: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/evenkeel.bpf.o"));
+
+/// Maps that have room for what the topology says.
+const SIZED: [&str; 5] = ["cpus", "caches", "cores", "packages", "events"];
+
+/// The scheduler for a machine, with its constants set and room for its CPUs.
+///
+/// # Panics
+/// If the source no longer has what its loader sets, which is a mistake of ours.
+#[must_use]
+pub fn evenkeel(config: &Config, topology: &Topology) -> Object {
+    let placed = placed(topology);
+    let mut object = Object::parse(NATIVE, BPF).expect("build.rs made it");
+    let set = object.set_constant("config", &config.bytes(&placed));
+    set.and_then(|()| object.set_operation("timeout_ms", config.watchdog_ms))
+        .expect("the source has what its loader sets");
+    if config.compensation.is_none() {
+        object.remove_operation("update_idle");
+    }
+    for map in SIZED {
+        let entries = interface::entries(map, &placed);
+        object.set_max_entries(map, entries.expect("the topology decides it") as usize);
+    }
+    object
+}
+
+/// Loads and attaches a copy.
+///
+/// # Errors
+/// [`LoadError`].
+pub fn load_evenkeel(
+    object: &Object,
+    topology: Topology,
+    faults: Faults,
+) -> Result<Host, LoadError> {
+    let placed = placed(&topology);
+    let mut host = Host::load(object, topology, faults)?;
+    for (cpu, value) in interface::cpus(&placed).iter().enumerate() {
+        host.update("cpus", cpu as u32, value)?;
+    }
+    for (cache, value) in interface::caches(&placed).iter().enumerate() {
+        host.update("caches", cache as u32, value)?;
+    }
+    host.attach()?;
+    Ok(host)
+}
+
+fn placed(topology: &Topology) -> Placed {
+    let groups = |of: &[usize]| Groups {
+        of: of.iter().map(|&group| group as u32).collect(),
+        count: of.iter().max().map_or(1, |&last| last as u32 + 1),
+    };
+    Placed {
+        cores: groups(&topology.core_of),
+        caches: groups(&topology.cache_of),
+        packages: groups(&topology.package_of),
+    }
+}

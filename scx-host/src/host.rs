@@ -1,0 +1,532 @@
+//! An instance: a scheduler, loaded, with its tasks and CPUs.
+
+use std::cell::{RefCell, RefMut};
+use std::io;
+
+use thiserror::Error;
+
+use crate::abi;
+use crate::cpus::{CPUS_MAX, CpuMask};
+use crate::exit::{Exit, ExitKind};
+use crate::faults::{Chance, Faults};
+use crate::image::Image;
+use crate::kfuncs;
+use crate::layout::{Field, Layout, TaskMemory};
+use crate::maps::{Counted, MapError, Maps};
+use crate::object::{Object, ObjectError};
+use crate::ops::{Op, Ops, Program, program_at};
+use crate::state::{Context, Counts, Custody, Life, Parts, State, Task};
+use crate::topology::Topology;
+
+/// Why a scheduler does not run.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// It is none.
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    /// Its maps.
+    #[error(transparent)]
+    Map(#[from] MapError),
+    /// This process could not load a copy of it.
+    #[error("loading the scheduler's code: {0}")]
+    Image(#[from] io::Error),
+    /// A machine that no kernel supports.
+    #[error("{0} CPUs: expected 1 to {CPUS_MAX}")]
+    Cpus(usize),
+    /// It refused.
+    #[error("the scheduler's init returned {0}")]
+    Init(i32),
+    /// It ended at once.
+    #[error("{0}")]
+    Ended(Exit),
+}
+
+/// A task as it comes into being.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskSpec {
+    /// Its name (`comm`).
+    pub name: String,
+    /// -20 to 19.
+    pub nice: i8,
+    /// CPUs that it may use; all if empty.
+    pub cpus: Vec<usize>,
+    /// A thread of the kernel.
+    pub is_kernel: bool,
+    /// Where it is before it first runs.
+    pub cpu: usize,
+}
+
+/// A scheduler with its tasks, on one machine.
+pub struct Host {
+    pub(crate) state: RefCell<State>,
+    pub(crate) ops: Ops,
+    /// Programs on tracepoints, by the name of the section.
+    programs: Vec<(String, Program)>,
+    instance: *mut *const RefCell<State>,
+    map_addresses: Vec<u64>,
+    exit_layout: ExitLayout,
+    is_attached: bool,
+    // Last, since the others point into it.
+    _image: Image,
+}
+
+// SAFETY: all that an instance points to is its own; it is used by one thread at a time.
+unsafe impl Send for Host {}
+
+/// `scx.weight` of a nice value (`sched_weight_to_cgroup`): 100 is nice 0.
+pub(crate) fn weight(nice: i8) -> u64 {
+    ((u64::from(policy::weight(nice)) * 100 + 512) / 1024).clamp(1, 10_000)
+}
+
+/// Where the members of `struct scx_exit_info` are, and its size.
+struct ExitLayout {
+    kind: Option<usize>,
+    code: Option<usize>,
+    reason: Option<usize>,
+    message: Option<usize>,
+    bytes: usize,
+}
+
+impl ExitLayout {
+    fn new(object: &Object) -> Self {
+        let info = object.btf.structure("scx_exit_info");
+        let place = |name| info.and_then(|info| object.btf.path(info, name)).map(|(at, _)| at);
+        Self {
+            kind: place("kind"),
+            code: place("exit_code"),
+            reason: place("reason"),
+            message: place("msg"),
+            bytes: info.map_or(0, |info| object.btf.size(info)),
+        }
+    }
+}
+
+impl Host {
+    /// Loads a copy of a scheduler; it runs after [`Host::attach`].
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn load(object: &Object, topology: Topology, faults: Faults) -> Result<Self, LoadError> {
+        let cpus = topology.cpus();
+        if !(1..=CPUS_MAX).contains(&cpus) {
+            return Err(LoadError::Cpus(cpus));
+        }
+        let symbol = |name: &str| {
+            let found = object.symbols.get(name);
+            found.map(|symbol| symbol.address).ok_or_else(|| ObjectError::Missing(name.to_owned()))
+        };
+        let image = Image::load(object.native(), symbol("scx_host_anchor")?)?;
+        for (name, function) in kfuncs::all() {
+            let pointer = image.at(symbol(&format!("scx_host_call_{name}"))?);
+            // SAFETY: native/helpers.c has a pointer to a function of this type there.
+            unsafe { pointer.cast::<*const ()>().write(function) };
+        }
+        let maps = Maps::new(&object.btf, &object.max_entries, cpus)?;
+        let mut map_addresses = Vec::new();
+        for (index, name) in maps.names().enumerate() {
+            let at = image.at(symbol(name)?);
+            // SAFETY: a map's declaration is a structure of pointers; its first word is ours.
+            unsafe { at.cast::<u64>().write(index as u64) };
+            map_addresses.push(at as u64);
+        }
+        let ops = Ops::new(object, &image)?;
+        let programs = object.programs.iter().filter(|(section, _)| section.starts_with("tp_btf/"));
+        let programs = programs.map(|(section, name)| {
+            symbol(name).map(|address| (section.clone(), program_at(image.at(address) as u64)))
+        });
+        let programs = programs.collect::<Result<_, _>>()?;
+        let instance = image.at(symbol("scx_host_instance")?).cast();
+        let keeps = ops.flags & abi::OPS_KEEP_BUILTIN_IDLE != 0;
+        let state = State::new(Parts {
+            topology,
+            layout: Layout::new(&object.btf),
+            maps,
+            ops_flags: ops.flags,
+            has_own_idle: ops.has(Op::UpdateIdle) && !keeps,
+            chance: Chance::new(faults),
+        });
+        Ok(Self {
+            state: RefCell::new(state),
+            ops,
+            programs,
+            instance,
+            map_addresses,
+            exit_layout: ExitLayout::new(object),
+            is_attached: false,
+            _image: image,
+        })
+    }
+
+    /// Hands the machine over to the scheduler.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn attach(&mut self) -> Result<(), LoadError> {
+        let returned = self.call(Op::Init, 0, None, &[]).unwrap_or(0) as i32;
+        self.settle();
+        if let Some(exit) = self.exit() {
+            return Err(LoadError::Ended(exit));
+        }
+        if returned != 0 {
+            return Err(LoadError::Init(returned));
+        }
+        self.is_attached = true;
+        Ok(())
+    }
+
+    // --- Calling the scheduler ---
+
+    /// Calls an operation, if the scheduler has it and was not ended.
+    pub(crate) fn call(
+        &self,
+        op: Op,
+        cpu: usize,
+        subject: Option<usize>,
+        arguments: &[u64],
+    ) -> Option<u64> {
+        let program = self.ops.get(op)?;
+        let is_last = matches!(op, Op::Exit | Op::ExitTask | Op::Disable);
+        if self.state().exit.is_some() && !is_last {
+            return None;
+        }
+        Some(self.run(program, op, cpu, subject, arguments))
+    }
+
+    pub(crate) fn run(
+        &self,
+        program: Program,
+        op: Op,
+        cpu: usize,
+        subject: Option<usize>,
+        arguments: &[u64],
+    ) -> u64 {
+        let mut context = [0; 8];
+        context[..arguments.len()].copy_from_slice(arguments);
+        self.state().enter(Context { op, cpu, subject, was_inserted: false });
+        // SAFETY: the image has a pointer to the instance there.
+        unsafe { self.instance.write(&raw const self.state) };
+        // SAFETY: the program takes an array of values; it calls back only through the pointers
+        // set at loading, which borrow the state for the length of a call, and nobody has it now.
+        let returned = unsafe { program(context.as_ptr()) };
+        self.state().leave();
+        returned
+    }
+
+    pub(crate) fn state(&self) -> RefMut<'_, State> {
+        self.state.borrow_mut()
+    }
+
+    pub(crate) fn pointer(&self, task: usize) -> u64 {
+        self.state().tasks[task].memory.pointer()
+    }
+
+    /// What is done when interrupts may come again.
+    pub(crate) fn settle(&self) {
+        let mut state = self.state();
+        state.finish_deferred();
+        state.finish_kicks();
+    }
+
+    // --- Tasks come and go ---
+
+    /// A task that the scheduler does not know yet: forked, or there before it. Nothing if the
+    /// scheduler refuses it, which makes the fork fail.
+    pub fn add_task(&mut self, spec: &TaskSpec, is_forked: bool) -> Option<usize> {
+        let task = self.enter(spec);
+        let pointer = self.pointer(task);
+        let arguments = [u8::from(is_forked), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let cpu = spec.cpu;
+        let given = [pointer, arguments.as_ptr() as u64];
+        if self.call(Op::InitTask, cpu, None, &given).unwrap_or(0) as i32 != 0 {
+            let mut state = self.state();
+            state.maps.forget_task(task);
+            state.tasks[task].life = Life::Gone;
+            return None;
+        }
+        self.call(Op::Enable, cpu, None, &[pointer]);
+        let weight = self.state().get(task, Field::Weight);
+        self.call(Op::SetWeight, cpu, None, &[pointer, weight]);
+        self.settle();
+        Some(task)
+    }
+
+    fn enter(&self, spec: &TaskSpec) -> usize {
+        let mut state = self.state();
+        let number = state.tasks.len();
+        let memory = TaskMemory::new(&state.layout, number, &spec.name);
+        let cpus = state.cpus.len();
+        let allowed = if spec.cpus.is_empty() {
+            CpuMask::of(0..cpus)
+        } else {
+            CpuMask::of(spec.cpus.iter().copied().filter(|&cpu| cpu < cpus))
+        };
+        let (address, count) = (allowed.address() as u64, allowed.count() as u64);
+        let leader = memory.pointer();
+        state.tasks.push(Task {
+            memory,
+            name: spec.name.clone(),
+            allowed,
+            cpu: spec.cpu.min(cpus - 1),
+            is_queued: false,
+            custody: Custody::None,
+            enqueues: 0,
+            dsq: None,
+            direct: None,
+            runnable_since_ns: 0,
+            has_run: true,
+            life: Life::Enabled,
+        });
+        // Numbers of processes begin with 1.
+        let pid = number as u64 + 1;
+        let flags = if spec.is_kernel { abi::PF_KTHREAD } else { 0 };
+        let prio = abi::DEFAULT_PRIO + i64::from(spec.nice);
+        for (field, value) in [
+            (Field::Pid, pid),
+            (Field::Tgid, pid),
+            (Field::Flags, flags),
+            (Field::StaticPrio, prio.cast_unsigned()),
+            (Field::AllowedCount, count),
+            (Field::Cpus, address),
+            (Field::GroupLeader, leader),
+            (Field::Slice, abi::SLICE_DFL),
+            (Field::Weight, weight(spec.nice)),
+        ] {
+            state.set(number, field, value);
+        }
+        number
+    }
+
+    /// A task that sleeps for ever has gone.
+    pub fn remove_task(&mut self, task: usize) {
+        if self.state().tasks[task].life == Life::Gone {
+            return;
+        }
+        let (pointer, cpu) = (self.pointer(task), self.state().tasks[task].cpu);
+        let cancelled = [0u64; 1];
+        self.call(Op::Disable, cpu, None, &[pointer]);
+        self.call(Op::ExitTask, cpu, None, &[pointer, cancelled.as_ptr() as u64]);
+        let mut state = self.state();
+        state.maps.forget_task(task);
+        state.tasks[task].life = Life::Gone;
+    }
+
+    // --- Time ---
+
+    /// The clock goes on; it never goes back.
+    pub fn set_now(&mut self, now_ns: u64) {
+        let mut state = self.state();
+        state.now_ns = state.now_ns.max(now_ns);
+    }
+
+    /// When the scheduler's next timer fires.
+    #[must_use]
+    pub fn next_timer_ns(&self) -> Option<u64> {
+        self.state().next_timer_ns()
+    }
+
+    /// Fires the timers that are due.
+    pub fn fire_timers(&mut self) {
+        loop {
+            let due = self.state().take_due();
+            let Some((callback, cpu, map, key, value)) = due else { break };
+            if self.exit().is_some() {
+                break;
+            }
+            self.fire(callback, cpu, self.map_addresses[map], key, value);
+        }
+        self.settle();
+    }
+
+    /// The callback of a timer takes the map, the key and the value, not an array.
+    fn fire(&self, callback: Program, cpu: usize, map: u64, key: u32, value: *mut u8) {
+        type Callback = unsafe extern "C" fn(u64, *const u32, *mut u8) -> u64;
+        // SAFETY: `bpf_timer_set_callback` was given a function of this type.
+        let callback = unsafe { std::mem::transmute::<Program, Callback>(callback) };
+        let context = Context { op: Op::Timer, cpu, subject: None, was_inserted: false };
+        self.state().enter(context);
+        // SAFETY: as in `run`.
+        unsafe { self.instance.write(&raw const self.state) };
+        // SAFETY: as in `run`; the value is in the map that the timer was made for.
+        unsafe { callback(map, &raw const key, value) };
+        self.state().leave();
+    }
+
+    /// How long a task may wait, in ns (`timeout_ms` of the operations).
+    #[must_use]
+    pub fn watchdog_ns(&self) -> u64 {
+        match self.ops.timeout_ms {
+            0 => abi::WATCHDOG_MAX_NS,
+            ms => u64::from(ms) * 1_000_000,
+        }
+    }
+
+    /// Ends the scheduler if a task has waited too long (`check_rq_for_timeouts`).
+    pub fn check_watchdog(&mut self) {
+        let limit_ns = self.watchdog_ns();
+        let mut state = self.state();
+        let now_ns = state.now_ns;
+        let has_starved = |&task: &usize| {
+            let one = &state.tasks[task];
+            let waits = one.is_queued && state.cpus[one.cpu].current != Some(task);
+            waits && now_ns.saturating_sub(one.runnable_since_ns) > limit_ns
+        };
+        let starved = (0..state.tasks.len()).find(has_starved);
+        if let Some(task) = starved {
+            let waited_ms = (now_ns - state.tasks[task].runnable_since_ns) / 1_000_000;
+            let (seconds, ms) = (waited_ms / 1000, waited_ms % 1000);
+            let message = format!("{} failed to run for {seconds}.{ms:03}s", state.label(task));
+            state.fail(ExitKind::Stall, message);
+        }
+    }
+
+    // --- What the loader does ---
+
+    fn map(&self, name: &str, key: u32) -> Result<usize, MapError> {
+        let found = self.state().maps.find(name);
+        found.ok_or_else(|| MapError::NoEntry { name: name.to_owned(), key })
+    }
+
+    /// Writes an entry of an array.
+    ///
+    /// # Errors
+    /// [`MapError::NoEntry`].
+    pub fn update(&mut self, name: &str, key: u32, value: &[u8]) -> Result<(), MapError> {
+        let map = self.map(name, key)?;
+        let mut state = self.state();
+        let fits = value.len() <= state.maps.value_size(map);
+        if fits && state.maps.update(map, &key.to_ne_bytes(), value, 0) == 0 {
+            return Ok(());
+        }
+        Err(MapError::NoEntry { name: name.to_owned(), key })
+    }
+
+    /// Reads an entry of an array, that of one CPU where each has its own.
+    ///
+    /// # Errors
+    /// [`MapError::NoEntry`].
+    pub fn read(&self, name: &str, key: u32, cpu: usize) -> Result<Vec<u8>, MapError> {
+        let map = self.map(name, key)?;
+        let state = self.state();
+        let place = state.maps.lookup(map, &key.to_ne_bytes(), cpu);
+        if place.is_null() {
+            return Err(MapError::NoEntry { name: name.to_owned(), key });
+        }
+        // SAFETY: a value of the map is there.
+        Ok(unsafe { std::slice::from_raw_parts(place, state.maps.value_size(map)) }.to_vec())
+    }
+
+    /// What a counter of a CPU shows, in an entry of a map of events.
+    ///
+    /// # Errors
+    /// [`MapError::NoEntry`].
+    pub fn set_event(&mut self, name: &str, key: u32, value: Counted) -> Result<(), MapError> {
+        let map = self.map(name, key)?;
+        let is_set = self.state().maps.set_event(map, key, value);
+        is_set.then_some(()).ok_or_else(|| MapError::NoEntry { name: name.to_owned(), key })
+    }
+
+    /// The oldest record of a ring buffer, taken out of it.
+    ///
+    /// # Errors
+    /// [`MapError::NoEntry`].
+    pub fn take_record(&mut self, name: &str) -> Result<Option<Vec<u8>>, MapError> {
+        let map = self.map(name, 0)?;
+        Ok(self.state().maps.take_record(map))
+    }
+
+    /// Runs the scheduler's program on a tracepoint, if it has one; as in `x86_fpu_regs_deactivated`.
+    pub fn tracepoint(&mut self, name: &str, cpu: usize, arguments: &[u64]) -> bool {
+        let found = self.programs.iter().find(|(section, _)| section.ends_with(name));
+        let Some(&(_, program)) = found else { return false };
+        self.run(program, Op::Tracepoint, cpu, None, arguments);
+        self.settle();
+        true
+    }
+
+    // --- The end ---
+
+    /// Why the scheduler ended; nothing while it runs.
+    #[must_use]
+    pub fn exit(&self) -> Option<Exit> {
+        self.state().exit.clone()
+    }
+
+    /// Takes all tasks from the scheduler and lets it end (`scx_disable_workfn`).
+    pub fn unload(&mut self) -> Exit {
+        self.state().fail(ExitKind::Unregistered, String::new());
+        let exit = self.exit().expect("just set");
+        if !std::mem::take(&mut self.is_attached) {
+            return exit;
+        }
+        let tasks = self.state().tasks.len();
+        for task in 0..tasks {
+            self.remove_task(task);
+        }
+        let texts = [exit.kind.reason(), &exit.message].map(|text| {
+            let bytes = text.bytes().filter(|&byte| byte != 0).chain([0]);
+            bytes.collect::<Vec<u8>>()
+        });
+        let mut info = vec![0u64; self.exit_layout.bytes.div_ceil(8).max(1)];
+        let mut write = |place: Option<usize>, value: u64, bytes: usize| {
+            let Some(place) = place else { return };
+            let shift = 8 * (place % 8);
+            let mask = if bytes == 8 { u64::MAX } else { (1 << (8 * bytes)) - 1 };
+            info[place / 8] |= (value & mask) << shift;
+        };
+        write(self.exit_layout.kind, u64::from(exit.kind.number().cast_unsigned()), 4);
+        write(self.exit_layout.code, exit.code.cast_unsigned(), 8);
+        write(self.exit_layout.reason, texts[0].as_ptr() as u64, 8);
+        write(self.exit_layout.message, texts[1].as_ptr() as u64, 8);
+        self.call(Op::Exit, 0, None, &[info.as_ptr() as u64]);
+        exit
+    }
+
+    // --- What can be seen of it ---
+
+    /// What runs on a CPU.
+    #[must_use]
+    pub fn current(&self, cpu: usize) -> Option<usize> {
+        self.state().cpus[cpu].current
+    }
+
+    /// The CPUs that must choose again, in ascending order; asked once.
+    pub fn take_reschedules(&mut self) -> Vec<usize> {
+        let mut state = self.state();
+        let cpus = state.cpus.iter_mut().enumerate();
+        cpus.filter_map(|(index, cpu)| std::mem::take(&mut cpu.needs_reschedule).then_some(index))
+            .collect()
+    }
+
+    /// How often things happened.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.state().counts
+    }
+
+    /// What the scheduler printed since the last time.
+    pub fn take_printed(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.state().printed)
+    }
+
+    /// A task's place in the scheduler's order (`scx.dsq_vtime`).
+    #[must_use]
+    pub fn vtime(&self, task: usize) -> u64 {
+        self.state().get(task, Field::Vtime)
+    }
+
+    /// What is left of a task's slice, in ns.
+    #[must_use]
+    pub fn slice_ns(&self, task: usize) -> u64 {
+        self.state().get(task, Field::Slice)
+    }
+
+    /// In how many queues a task is, a CPU being one.
+    #[must_use]
+    pub fn places_of(&self, task: usize) -> usize {
+        let state = self.state();
+        let queues = state.dsqs.iter().flatten();
+        let waits = queues.map(|dsq| dsq.tasks().filter(|&other| other == task).count());
+        let runs = state.cpus.iter().filter(|cpu| cpu.current == Some(task)).count();
+        waits.sum::<usize>() + runs
+    }
+}

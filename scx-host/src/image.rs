@@ -1,0 +1,74 @@
+//! A copy of a scheduler's code and data in this process.
+
+use std::ffi::{CString, c_void};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+
+/// A symbol that every native build exports; native/helpers.c has it.
+const ANCHOR: &str = "scx_host_anchor";
+
+/// A loaded copy; its data are its own, since each copy is a file of its own.
+pub(crate) struct Image {
+    handle: *mut c_void,
+    /// Where the image's address 0 is.
+    base: usize,
+    /// Open as long as the copy: the loader knows copies by the name of their file, and a number
+    /// that was used again would lead to the other copy.
+    _file: File,
+}
+
+// SAFETY: what the image holds is used by the instance that owns it, on one thread at a time.
+unsafe impl Send for Image {}
+
+impl Image {
+    /// `anchor` is the address of [`ANCHOR`] in the image.
+    pub(crate) fn load(native: &[u8], anchor: u64) -> io::Result<Self> {
+        let name = CString::new("scheduler").expect("no zero in it");
+        // SAFETY: the name ends with zero; the result is checked.
+        let number = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
+        if number < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: it was just opened and belongs to nobody else.
+        let mut file = unsafe { File::from_raw_fd(number) };
+        file.write_all(native)?;
+        let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        let path = path.expect("no zero in it");
+        // SAFETY: the path ends with zero. The object has no constructors of its own.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        if handle.is_null() {
+            return Err(io::Error::other(last_error()));
+        }
+        let symbol = CString::new(ANCHOR).expect("no zero in it");
+        // SAFETY: the handle was just opened.
+        let found = unsafe { libc::dlsym(handle, symbol.as_ptr()) } as usize;
+        let image = Self { handle, base: found.wrapping_sub(anchor as usize), _file: file };
+        if found == 0 {
+            return Err(io::Error::other("the object was not linked with the host's helpers"));
+        }
+        Ok(image)
+    }
+
+    /// Where an address of the image is in this process.
+    pub(crate) fn at(&self, address: u64) -> *mut u8 {
+        std::ptr::with_exposed_provenance_mut(self.base.wrapping_add(address as usize))
+    }
+}
+
+impl Drop for Image {
+    fn drop(&mut self) {
+        // SAFETY: opened in `load`, closed once; nobody calls into it any more.
+        unsafe { libc::dlclose(self.handle) };
+    }
+}
+
+fn last_error() -> String {
+    // SAFETY: the text, if any, stays until the next call on this thread.
+    let text = unsafe { libc::dlerror() };
+    if text.is_null() {
+        return "no reason given".to_owned();
+    }
+    // SAFETY: as above; it ends with zero.
+    unsafe { std::ffi::CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}

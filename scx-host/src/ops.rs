@@ -1,0 +1,133 @@
+//! The operations of a scheduler.
+
+use crate::btf::Btf;
+use crate::image::Image;
+use crate::object::{Object, ObjectError};
+
+/// An operation, or where else a scheduler's code runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Op {
+    SelectCpu,
+    Enqueue,
+    Dequeue,
+    Dispatch,
+    Tick,
+    Runnable,
+    Running,
+    Stopping,
+    Quiescent,
+    Yield,
+    SetWeight,
+    SetCpumask,
+    UpdateIdle,
+    CpuOnline,
+    CpuOffline,
+    InitTask,
+    ExitTask,
+    Enable,
+    Disable,
+    Init,
+    Exit,
+    /// The callback of a timer.
+    Timer,
+    /// A program on a tracepoint.
+    Tracepoint,
+}
+
+/// By operation: its name in `struct sched_ext_ops`.
+const NAMES: [&str; 21] = [
+    "select_cpu",
+    "enqueue",
+    "dequeue",
+    "dispatch",
+    "tick",
+    "runnable",
+    "running",
+    "stopping",
+    "quiescent",
+    "yield",
+    "set_weight",
+    "set_cpumask",
+    "update_idle",
+    "cpu_online",
+    "cpu_offline",
+    "init_task",
+    "exit_task",
+    "enable",
+    "disable",
+    "init",
+    "exit",
+];
+
+/// Operations that schedulers may have and the host never calls, which changes nothing for them.
+const NEVER_CALLED: [&str; 7] =
+    ["dump", "dump_cpu", "dump_task", "cpu_acquire", "cpu_release", "core_sched_before", "name"];
+
+/// A program, which takes its arguments from an array of 64-bit values.
+pub(crate) type Program = unsafe extern "C" fn(*const u64) -> u64;
+
+/// The operations of a loaded copy.
+pub(crate) struct Ops {
+    programs: [Option<Program>; NAMES.len()],
+    pub flags: u64,
+    pub timeout_ms: u32,
+}
+
+impl Ops {
+    pub(crate) fn new(object: &Object, image: &Image) -> Result<Self, ObjectError> {
+        let (name, id) = object.operations()?;
+        let symbol = object.symbols.get(name).ok_or(ObjectError::NoOperations)?;
+        let read = |field: &str| {
+            let (offset, of) = object.btf.path(id, field)?;
+            let at = image.at(symbol.address + offset as u64);
+            let mut bytes = [0; 8];
+            let size = object.btf.size(of).min(8);
+            // SAFETY: BTF puts the field into the variable that the image has there.
+            unsafe { at.copy_to_nonoverlapping(bytes.as_mut_ptr(), size) };
+            Some(u64::from_le_bytes(bytes))
+        };
+        let mut programs = [None; NAMES.len()];
+        for (program, name) in programs.iter_mut().zip(NAMES) {
+            let address = read(name).filter(|&address| address != 0);
+            let address = address.filter(|_| !object.without.contains(name));
+            *program = address.map(program_at);
+        }
+        for member in object.btf.members(id) {
+            let known = NAMES.iter().chain(&NEVER_CALLED).any(|name| *name == member.name);
+            if !known && is_function(&object.btf, member.of) && read(&member.name) != Some(0) {
+                return Err(ObjectError::Missing(format!(
+                    "host for the operation {}",
+                    member.name
+                )));
+            }
+        }
+        Ok(Self {
+            programs,
+            flags: read("flags").unwrap_or(0),
+            timeout_ms: read("timeout_ms").unwrap_or(0) as u32,
+        })
+    }
+
+    pub(crate) fn get(&self, op: Op) -> Option<Program> {
+        self.programs.get(op as usize).copied().flatten()
+    }
+
+    pub(crate) fn has(&self, op: Op) -> bool {
+        self.get(op).is_some()
+    }
+}
+
+fn is_function(btf: &Btf, id: crate::btf::Id) -> bool {
+    btf.is_function(btf.pointed(id))
+}
+
+/// A function of the image.
+pub(crate) fn program_at(address: u64) -> Program {
+    // SAFETY: the address is that of a program of the image, by its relocated operations or its
+    // symbols; all of them take one pointer and return in the first register.
+    unsafe {
+        std::mem::transmute::<*const (), Program>(std::ptr::with_exposed_provenance(
+            address as usize,
+        ))
+    }
+}

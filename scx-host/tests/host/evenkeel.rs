@@ -1,0 +1,123 @@
+//! Our own scheduler.
+
+use scx_host::{Config, Counter, Faults, Host, TaskSpec, Topology, evenkeel, load_evenkeel};
+
+use crate::machine::{Habit, Machine, Order, SPINS};
+
+pub fn fair(topology: &Topology, config: &Config, faults: Faults) -> Host {
+    load_evenkeel(&evenkeel(config, topology), topology.clone(), faults).unwrap()
+}
+
+fn machine(topology: &Topology) -> Machine {
+    let host = fair(topology, &Config::default(), Faults::default());
+    Machine::new(host, topology.cpus())
+}
+
+fn spec(name: &str, nice: i8, cpus: &[usize]) -> TaskSpec {
+    TaskSpec {
+        name: name.into(),
+        nice,
+        cpus: cpus.to_vec(),
+        cpu: cpus.first().copied().unwrap_or(0),
+        ..TaskSpec::default()
+    }
+}
+
+pub fn count(host: &Host, cpus: usize, counter: Counter) -> u64 {
+    let of_cpu = |cpu| {
+        let bytes = host.read("counters", counter as u32, cpu).unwrap();
+        u64::from_ne_bytes(*bytes.first_chunk().unwrap())
+    };
+    (0..cpus).map(of_cpu).sum()
+}
+
+#[test]
+fn two_tasks_of_one_cpu_take_turns_of_a_slice() {
+    let topology = Topology::regular(1, 1, 1);
+    let mut machine = machine(&topology);
+    for name in ["a", "b"] {
+        assert!(machine.start(&spec(name, 0, &[]), SPINS));
+    }
+    machine.run(1_000_000_000);
+    assert_eq!(machine.host.exit(), None);
+    let [a, b] = [&machine.tasks[0], &machine.tasks[1]].map(|task| task.runtime_ns);
+    assert_eq!(a + b, 1_000_000_000, "the CPU never idles");
+    assert!(a.abs_diff(b) <= 14_000_000, "{a} {b}");
+    // Slices of 6.3 ms end at ticks of 1 ms.
+    assert!((130..=170).contains(&machine.switches), "{}", machine.switches);
+}
+
+#[test]
+fn cpu_time_follows_weights() {
+    let topology = Topology::regular(1, 1, 1);
+    let mut machine = machine(&topology);
+    for nice in [0, 3, 6] {
+        machine.start(&spec("spinner", nice, &[]), SPINS);
+    }
+    machine.run(20_000_000_000);
+    let times: Vec<u64> = machine.tasks.iter().map(|task| task.runtime_ns).collect();
+    let total = (1024 + 526 + 272) as f64;
+    for (time, weight) in times.iter().zip([1024.0, 526.0, 272.0]) {
+        let share = *time as f64 / 20e9;
+        assert!((share - weight / total).abs() < 0.01, "{times:?}");
+    }
+}
+
+#[test]
+fn a_sleeper_interrupts_whoever_is_ahead() {
+    let topology = Topology::regular(1, 1, 1);
+    let mut machine = machine(&topology);
+    machine.start(&spec("spinner", 0, &[]), SPINS);
+    machine.start(&spec("sleeper", 0, &[]), Habit { computes_ns: 1_000_000, sleeps_ns: 9_000_000 });
+    machine.run(5_000_000_000);
+    let share = machine.tasks[1].runtime_ns as f64 / 5e9;
+    assert!((0.09..0.105).contains(&share), "{share}");
+    assert!(count(&machine.host, 1, Counter::Preempted) > 400);
+}
+
+#[test]
+fn instances_on_many_threads_share_nothing() {
+    let topology = Topology::regular(1, 2, 1);
+    let histories: Vec<_> = std::thread::scope(|scope| {
+        let run = || {
+            let mut machine = machine(&topology);
+            for name in ["a", "b", "c"] {
+                machine.start(&spec(name, 0, &[]), SPINS);
+            }
+            machine.run(200_000_000);
+            machine.history
+        };
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(run)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(histories[0].len() > 30);
+    assert!(histories.iter().all(|history| *history == histories[0]));
+}
+
+#[test]
+fn the_scheduler_is_told_why_it_ends() {
+    let topology = Topology::regular(1, 1, 1);
+    let mut machine = machine(&topology);
+    machine.start(&spec("a", 0, &[]), SPINS);
+    let exit = machine.host.unload();
+    assert_eq!(exit.kind.reason(), "unregistered from user space");
+    assert_eq!(machine.host.places_of(0), 1, "what ran goes on, under another class");
+}
+
+#[test]
+fn a_seed_repeats_the_order_in_which_cpus_choose() {
+    let topology = Topology::regular(1, 4, 1);
+    let run = |seed| {
+        let mut machine = machine(&topology);
+        machine.order = Order::Seeded(seed);
+        for number in 0..6 {
+            let computes_ns = 500_000 * (1 + number % 3);
+            let habit = Habit { computes_ns, sleeps_ns: 300_000 };
+            machine.start(&spec("sleeper", 0, &[]), habit);
+        }
+        machine.run(300_000_000);
+        machine.history
+    };
+    assert_eq!(run(1), run(1));
+    assert_ne!(run(1), run(2));
+}

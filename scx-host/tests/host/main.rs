@@ -1,0 +1,4 @@
+//! What schedulers do in the host.
+
+mod evenkeel;
+mod machine;
