@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const HEADERS: [&str; 3] = ["../scheduler/src/bpf", "../policy/include", "../cpu-model/include"];
 
 fn main() {
-    for path in HEADERS.iter().chain(&["include", "native", "build"]) {
+    for path in HEADERS.iter().chain(&["headers", "native", "build"]) {
         println!("cargo::rerun-if-changed={path}");
     }
     println!("cargo::rerun-if-env-changed=CLANG");

@@ -24,7 +24,7 @@ pub struct Source<'a> {
 pub fn compile(source: &Source) -> Result<(), String> {
     let Source { file, arguments, room, output, name } = source;
     let at = |end: &str| output.join(format!("{name}{end}"));
-    let headers = room.join("include");
+    let headers = room.join("headers");
     let sources = |command: &mut Command| {
         // The place of the sources on this machine stays out of the object.
         command.args(["-std=gnu11", "-O2", "-fdebug-compilation-dir=.", "-I"]).arg(&headers);
@@ -41,27 +41,27 @@ pub fn compile(source: &Source) -> Result<(), String> {
     native.args(["-Wno-unknown-attributes", "-Wno-ignored-attributes"]);
     native.arg("-c").arg(file).arg("-o").arg(at(".o"));
     run(native)?;
-    let mut helpers = clang();
-    helpers.args(["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Werror"]);
-    helpers.args(["-Wno-strict-prototypes", "-Wno-unknown-warning-option"]);
-    helpers.arg("-Wno-deprecated-non-prototype");
-    helpers.arg("-c").arg(room.join("native/helpers.c")).arg("-o").arg(at(".helpers.o"));
-    run(helpers)?;
+    let mut functions = clang();
+    functions.args(["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-Wall", "-Werror"]);
+    functions.args(["-Wno-strict-prototypes", "-Wno-unknown-warning-option"]);
+    functions.arg("-Wno-deprecated-non-prototype");
+    functions.arg("-c").arg(room.join("native/functions.c")).arg("-o").arg(at(".functions.o"));
+    run(functions)?;
     let mut link = clang();
     // What the host does not have must fail here, not in a run.
     link.args(["-shared", "-Wl,-z,defs", "-Wl,--build-id=none"]);
-    link.args(aliases(&at(".o"), &at(".helpers.o"))?);
-    link.arg(at(".o")).arg(at(".helpers.o")).arg("-o").arg(at(".so"));
+    link.args(aliases(&at(".o"), &at(".functions.o"))?);
+    link.arg(at(".o")).arg(at(".functions.o")).arg("-o").arg(at(".so"));
     run(link)
 }
 
 /// Names as `NAME___suffix`, which libbpf takes for `NAME` (CO-RE's flavours).
-fn aliases(native: &Path, helpers: &Path) -> Result<Vec<String>, String> {
+fn aliases(native: &Path, functions: &Path) -> Result<Vec<String>, String> {
     let read = |path: &Path| std::fs::read(path).map_err(|error| error.to_string());
-    let (native, helpers) = (read(native)?, read(helpers)?);
+    let (native, functions) = (read(native)?, read(functions)?);
     let parse = |bytes| object::File::parse(bytes).map_err(|error| error.to_string());
-    let (native, helpers) = (parse(&*native)?, parse(&*helpers)?);
-    let has = |name: &str| helpers.symbols().any(|one| one.name() == Ok(name));
+    let (native, functions) = (parse(&*native)?, parse(&*functions)?);
+    let has = |name: &str| functions.symbols().any(|one| one.name() == Ok(name));
     let wanted = native.symbols().filter(|one| one.is_undefined());
     let names = wanted.filter_map(|one| one.name().ok().map(str::to_owned));
     let known = names.filter_map(|name| {

@@ -118,7 +118,7 @@ impl Host {
         let image = Image::load(object.native(), symbol("scx_host_anchor")?)?;
         for (name, function) in kfuncs::all() {
             let pointer = image.at(symbol(&format!("scx_host_call_{name}"))?);
-            // SAFETY: native/helpers.c has a pointer to a function of this type there.
+            // SAFETY: native/functions.c has a pointer to a function of this type there.
             unsafe { pointer.cast::<*const ()>().write(function) };
         }
         let maps = Maps::new(&object.btf, &object.max_entries, cpus)?;
@@ -434,7 +434,7 @@ impl Host {
         Ok(self.state().maps.take_record(map))
     }
 
-    /// Runs the scheduler's program on a tracepoint, if it has one; as in `x86_fpu_regs_deactivated`.
+    /// Runs the scheduler's program on a tracepoint, if it has one.
     pub fn tracepoint(&mut self, name: &str, cpu: usize, arguments: &[u64]) -> bool {
         let found = self.programs.iter().find(|(section, _)| section.ends_with(name));
         let Some(&(_, program)) = found else { return false };

@@ -1,11 +1,10 @@
 //! A copy of a scheduler's code and data in this process.
 
 use std::ffi::{CString, c_void};
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// A symbol that every native build exports; native/helpers.c has it.
+/// A symbol that every native build exports; native/functions.c has it.
 const ANCHOR: &str = "scx_host_anchor";
 
 /// A loaded copy; its data are its own, since each copy is a file of its own.
@@ -15,7 +14,7 @@ pub(crate) struct Image {
     base: usize,
     /// Open as long as the copy: the loader knows copies by the name of their file, and a number
     /// that was used again would lead to the other copy.
-    _file: File,
+    _file: OwnedFd,
 }
 
 // SAFETY: what the image holds is used by the instance that owns it, on one thread at a time.
@@ -31,8 +30,8 @@ impl Image {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: it was just opened and belongs to nobody else.
-        let mut file = unsafe { File::from_raw_fd(number) };
-        file.write_all(native)?;
+        let file = unsafe { OwnedFd::from_raw_fd(number) };
+        write(number, native)?;
         let path = CString::new(format!("/proc/self/fd/{}", file.as_raw_fd()));
         let path = path.expect("no zero in it");
         // SAFETY: the path ends with zero. The object has no constructors of its own.
@@ -54,6 +53,16 @@ impl Image {
     pub(crate) fn at(&self, address: u64) -> *mut u8 {
         std::ptr::with_exposed_provenance_mut(self.base.wrapping_add(address as usize))
     }
+}
+
+fn write(file: i32, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        // SAFETY: the bytes are there; the result is checked.
+        let written = unsafe { libc::write(file, bytes.as_ptr().cast(), bytes.len()) };
+        let written = usize::try_from(written).map_err(|_| io::Error::last_os_error())?;
+        bytes = &bytes[written..];
+    }
+    Ok(())
 }
 
 impl Drop for Image {

@@ -6,8 +6,8 @@
 use std::cell::RefCell;
 
 use crate::abi;
+use crate::bpf;
 use crate::exit::{Exit, ExitKind, format};
-use crate::helpers;
 use crate::layout::{Field, number_of};
 use crate::memory::given;
 use crate::ops::Op;
@@ -49,12 +49,12 @@ pub(crate) fn all() -> Vec<(&'static str, *const ())> {
         scx_bpf_task_set_dsq_vtime, scx_bpf_error_bstr, scx_bpf_exit_bstr, scx_host_print,
         bpf_iter_scx_dsq_new, bpf_iter_scx_dsq_next, bpf_iter_scx_dsq_destroy,
     ];
-    let others = list![helpers:
+    let others = list![bpf:
         bpf_map_lookup_elem, bpf_map_lookup_percpu_elem, bpf_map_update_elem, bpf_map_delete_elem,
         bpf_task_storage_get, bpf_task_storage_delete, bpf_timer_init, bpf_timer_set_callback,
         bpf_timer_start, bpf_timer_cancel, bpf_get_current_task_btf, bpf_get_smp_processor_id,
-        bpf_get_prandom_u32, bpf_task_from_pid, bpf_perf_event_read_value, bpf_ringbuf_output, bpf_ringbuf_reserve,
-        bpf_ringbuf_submit, bpf_ringbuf_discard,
+        bpf_get_prandom_u32, bpf_task_from_pid, bpf_perf_event_read_value, bpf_ringbuf_output,
+        bpf_ringbuf_reserve, bpf_ringbuf_submit, bpf_ringbuf_discard,
     ];
     own.into_iter().chain(others).collect()
 }

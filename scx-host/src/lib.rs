@@ -6,6 +6,7 @@
 //! host calls the scheduler in the order in which a kernel does. It knows nothing of what tasks do.
 
 mod abi;
+mod bpf;
 mod btf;
 mod change;
 mod cpus;
@@ -13,7 +14,6 @@ mod dsq;
 mod evenkeel;
 mod exit;
 mod faults;
-mod helpers;
 mod host;
 mod idle;
 mod image;
@@ -35,6 +35,6 @@ pub use host::{Host, LoadError, TaskSpec};
 pub use maps::{Counted, MapError};
 pub use object::{Object, ObjectError};
 pub use schedule::{Choice, Waker};
-pub use scheduler::interface::{Config, Counter};
+pub use scheduler::interface::Config;
 pub use state::Counts;
 pub use topology::Topology;

@@ -98,7 +98,7 @@ impl Object {
         Ok(object)
     }
 
-    /// Constants must be ours; those that a loader sets (`__SCX_…` of upstream's headers) become so.
+    /// Constants must be ours; those that a loader sets (`__SCX_…` of upstream) become so.
     fn agree_on_constants(&mut self) -> Result<(), ObjectError> {
         let known: BTreeMap<&str, u64> = abi::CONSTANTS.into_iter().collect();
         for (name, theirs) in self.btf.constants() {

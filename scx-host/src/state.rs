@@ -342,7 +342,8 @@ impl State {
             None => true,
             Some(Refusal::MigrationDisabled) => {
                 self.error(format!(
-                    "SCX_DSQ_LOCAL[_ON] cannot move migration disabled {name} from CPU {from} to {cpu}"
+                    "SCX_DSQ_LOCAL[_ON] cannot move migration disabled {name} from CPU {from} \
+                     to {cpu}"
                 ));
                 false
             }

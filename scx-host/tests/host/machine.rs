@@ -22,6 +22,9 @@ pub struct Task {
     pub left_ns: u64,
     /// When it wakes; nothing while it is runnable.
     pub wakes_ns: Option<u64>,
+    /// When it woke, until it runs; and how long it waited each time.
+    pub woke_ns: Option<u64>,
+    pub waits_ns: Vec<u64>,
 }
 
 pub struct Machine {
@@ -64,7 +67,15 @@ impl Machine {
     pub fn start(&mut self, spec: &TaskSpec, habit: Habit) -> bool {
         let Some(number) = self.host.add_task(spec, true) else { return false };
         let left_ns = habit.computes_ns;
-        self.tasks.push(Task { number, habit, runtime_ns: 0, left_ns, wakes_ns: None });
+        self.tasks.push(Task {
+            number,
+            habit,
+            runtime_ns: 0,
+            left_ns,
+            wakes_ns: None,
+            woke_ns: None,
+            waits_ns: Vec::new(),
+        });
         self.host.wake(number, Waker { cpu: spec.cpu, is_fork: true, is_sync: false });
         self.choose();
         true
@@ -112,6 +123,12 @@ impl Machine {
         if !is_kept {
             self.switches += 1;
             self.history.push((self.now_ns, cpu, task));
+            let now_ns = self.now_ns;
+            if let Some(task) = task.map(|task| self.task(task))
+                && let Some(woke_ns) = task.woke_ns.take()
+            {
+                task.waits_ns.push(now_ns - woke_ns);
+            }
         }
     }
 
@@ -163,7 +180,7 @@ impl Machine {
         let due = self.tasks.iter_mut().filter(|task| task.wakes_ns.is_some_and(|at| at <= now_ns));
         let due: Vec<usize> = due
             .map(|task| {
-                task.wakes_ns = None;
+                task.woke_ns = task.wakes_ns.take();
                 task.number
             })
             .collect();

@@ -5,7 +5,7 @@
  *
  * Sections and descriptions of maps are as libbpf reads them, so that the same
  * source compiles for the BPF target too, where its BTF tells the geometry of
- * its maps. Helpers are functions here, and native/helpers.c has them.
+ * its maps. Helpers are functions here, and native/functions.c has them.
  */
 #ifndef SCX_HOST_BPF_HELPERS_H
 #define SCX_HOST_BPF_HELPERS_H
