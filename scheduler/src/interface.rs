@@ -51,7 +51,7 @@ pub enum Sensor {
 }
 
 /// Hardware counters: `enum ek_event`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u32)]
 pub enum HardwareEvent {
     /// Cycles at license level 1.
@@ -72,8 +72,22 @@ pub enum HardwareEvent {
     Fp512,
 }
 
+impl HardwareEvent {
+    /// All, in the order of their numbers.
+    pub const ALL: [Self; 8] = [
+        Self::License1,
+        Self::License2,
+        Self::Cycles,
+        Self::RefCycles,
+        Self::StallL2Miss,
+        Self::StallStores,
+        Self::Fp256,
+        Self::Fp512,
+    ];
+}
+
 /// How many hardware counters there are.
-pub const EVENTS: u32 = 8;
+pub const EVENTS: u32 = HardwareEvent::ALL.len() as u32;
 
 /// What is done about time lost, and from what it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -225,100 +239,6 @@ pub fn caches(topology: &Topology) -> Vec<Vec<u8>> {
     topology.caches.sizes().iter().map(cache).collect()
 }
 
-/// What happened how often; `enum ek_counter`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counter {
-    /// A waking task found an idle CPU.
-    WokeIdle,
-    /// A task went into the queue of a cache.
-    Queued,
-    /// A task went into the queue of the one CPU that it may use.
-    Pinned,
-    /// A thread of the kernel went to the front.
-    KernelThread,
-    /// A waking task interrupted one that was ahead.
-    Preempted,
-    /// A task went on after its slice, since nobody had less virtual time.
-    Kept,
-    /// A CPU took the task with the least virtual time.
-    Took,
-    /// A CPU with nothing to do took a task of another cache.
-    TookOtherCache,
-    /// The least could not be taken: another CPU was quicker, or it may not run there.
-    PassedOver,
-    /// A task had waited too long and went first.
-    Aged,
-    /// A task gave its CPU up.
-    Yielded,
-    /// A task without memory of ours was scheduled in order of arrival.
-    NoMemory,
-    /// A slice showed wide instructions.
-    Evidence,
-    /// A slice lost time to others' licenses.
-    Lost,
-    /// A slice got time back.
-    Refunded,
-    /// That time, in ns.
-    RefundedNs,
-    /// What others were billed of it, in ns.
-    BilledNs,
-    /// A slice lost time, and there was nobody to bill.
-    NobodyToBill,
-    /// A slice did not fit into the ring buffer of decisions.
-    Untold,
-}
-
-impl Counter {
-    /// All, in the order of their numbers.
-    pub const ALL: [Self; 19] = [
-        Self::WokeIdle,
-        Self::Queued,
-        Self::Pinned,
-        Self::KernelThread,
-        Self::Preempted,
-        Self::Kept,
-        Self::Took,
-        Self::TookOtherCache,
-        Self::PassedOver,
-        Self::Aged,
-        Self::Yielded,
-        Self::NoMemory,
-        Self::Evidence,
-        Self::Lost,
-        Self::Refunded,
-        Self::RefundedNs,
-        Self::BilledNs,
-        Self::NobodyToBill,
-        Self::Untold,
-    ];
-
-    /// Its name in statistics.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::WokeIdle => "woke_idle",
-            Self::Queued => "queued",
-            Self::Pinned => "pinned",
-            Self::KernelThread => "kernel_thread",
-            Self::Preempted => "preempted",
-            Self::Kept => "kept",
-            Self::Took => "took",
-            Self::TookOtherCache => "took_other_cache",
-            Self::PassedOver => "passed_over",
-            Self::Aged => "aged",
-            Self::Yielded => "yielded",
-            Self::NoMemory => "no_memory",
-            Self::Evidence => "evidence",
-            Self::Lost => "lost",
-            Self::Refunded => "refunded",
-            Self::RefundedNs => "refunded_ns",
-            Self::BilledNs => "billed_ns",
-            Self::NobodyToBill => "nobody_to_bill",
-            Self::Untold => "untold",
-        }
-    }
-}
-
 /// Why the kernel no longer runs the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
@@ -387,7 +307,6 @@ mod tests {
         assert_eq!(cpus[1][..8], [2, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(cpus[1][32..44], [1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0]);
         assert_eq!(caches(&topology), [[0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0]]);
-        assert_eq!(Counter::ALL.last().map(|&last| last as usize), Some(Counter::ALL.len() - 1));
         assert_eq!(HardwareEvent::Fp512 as u32 + 1, EVENTS);
     }
 

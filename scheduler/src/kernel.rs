@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use libbpf_rs::btf::Btf;
-use libbpf_rs::btf::types::{Func, FuncProto, Struct};
+use libbpf_rs::btf::types::{Func, FuncProto, Struct, Typedef};
 use libbpf_rs::{Error, ReferencesType};
 
 /// What a kernel says about itself (BTF).
@@ -29,8 +29,8 @@ pub enum Defect {
 }
 
 /// What we call that every kernel must have, and how many arguments it takes
-/// (kernel/sched/ext.c and ext_idle.c, Linux 6.18 to 7.3).
-const FUNCTIONS: [(&str, usize); 15] = [
+/// (kernel/sched/ext.c, ext_idle.c, kernel/bpf/cpumask.c and helpers.c, Linux 6.18 to 7.3).
+const FUNCTIONS: [(&str, usize); 18] = [
     ("scx_bpf_create_dsq", 2),
     ("scx_bpf_dsq_nr_queued", 1),
     ("scx_bpf_select_cpu_dfl", 4),
@@ -46,6 +46,9 @@ const FUNCTIONS: [(&str, usize); 15] = [
     ("scx_bpf_dsq_move_to_local", 1),
     ("bpf_iter_scx_dsq_new", 3),
     ("bpf_iter_scx_dsq_next", 1),
+    ("bpf_cpumask_test_cpu", 2),
+    ("bpf_task_from_pid", 1),
+    ("bpf_task_release", 1),
 ];
 
 impl Kernel {
@@ -63,6 +66,12 @@ impl Kernel {
     /// If it does not describe itself.
     pub fn of_file(file: &Path) -> Result<Self, Error> {
         Btf::from_path(file).map(Self)
+    }
+
+    /// Whether it has a tracepoint that programs can attach to.
+    #[must_use]
+    pub fn has_tracepoint(&self, name: &str) -> bool {
+        self.0.type_by_name::<Typedef>(&format!("btf_trace_{name}")).is_some()
     }
 
     /// Everything that keeps it from taking the scheduler.

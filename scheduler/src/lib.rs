@@ -1,8 +1,17 @@
 //! What loads the scheduler into a kernel (feature `load`), and what whoever runs it must tell it.
 
+pub mod counters;
+#[cfg(feature = "load")]
+pub mod cpu;
 pub mod interface;
 #[cfg(feature = "load")]
 pub mod kernel;
 #[cfg(feature = "load")]
 pub mod load;
+#[cfg(feature = "load")]
+pub mod rules;
+#[cfg(feature = "load")]
+pub mod sensors;
+#[cfg(feature = "load")]
+pub mod stats;
 pub mod topology;

@@ -1,12 +1,21 @@
 //! Loads the scheduler, and tells what became of it.
 
+use std::cell::RefCell;
 use std::fs;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::path::Path;
+use std::rc::Rc;
 
-use libbpf_rs::{ErrorKind, Link, MapCore, MapFlags, MapMut, Object, ObjectBuilder, OpenObject};
+use libbpf_rs::{
+    ErrorKind, Link, MapCore, MapFlags, MapMut, Object, ObjectBuilder, OpenObject, RingBuffer,
+    RingBufferBuilder,
+};
 use thiserror::Error;
 
-use crate::interface::{self, Config, Counter, End};
+use crate::counters::Counter;
+use crate::interface::{self, Config, EVENTS, End, Sensor};
+use crate::rules::Names;
+use crate::sensors::counters::Counters;
 use crate::topology::Topology;
 
 /// The program that `build.rs` compiled.
@@ -43,10 +52,23 @@ fn refused(doing: &'static str) -> impl Fn(libbpf_rs::Error) -> LoadError {
     }
 }
 
+/// Programs of tracepoints, and the sensor that needs each.
+const TRACEPOINTS: [(&str, Sensor); 2] =
+    [("ek_registers", Sensor::Registers), ("ek_renamed", Sensor::Rules)];
+
+/// Room for decisions: half a second of a machine that does nothing but switch; our choice. A
+/// power of two, as the kernel asks.
+const DECISIONS_BYTES: u32 = 8 << 20;
+
+/// What a ring buffer held, one piece a record.
+type Records = Rc<RefCell<Vec<Vec<u8>>>>;
+
 /// The loaded scheduler. It goes with this value, and with the process, however that ends.
 pub struct Running {
-    // Before the object that it belongs to.
-    _link: Link,
+    // In this order they are dropped: what is attached before what it writes to.
+    _links: Vec<Link>,
+    asked: (RingBuffer<'static>, Records),
+    decisions: (RingBuffer<'static>, Records),
     object: Object,
 }
 
@@ -55,7 +77,11 @@ impl Running {
     ///
     /// # Errors
     /// [`LoadError`].
-    pub fn start(config: &Config, topology: &Topology) -> Result<Self, LoadError> {
+    pub fn start(
+        config: &Config,
+        topology: &Topology,
+        counters: &Counters,
+    ) -> Result<Self, LoadError> {
         if let Some(other) = other_scheduler() {
             return Err(LoadError::Busy(other));
         }
@@ -65,24 +91,78 @@ impl Running {
         configure(&mut object, config, topology)?;
         let mut object = object.load().map_err(refused("loading the scheduler"))?;
         place(&object, topology)?;
-        let link = map_mut(&mut object, "evenkeel_ops")
-            .attach_struct_ops()
-            .map_err(refused("handing the tasks over"))?;
-        Ok(Self { _link: link, object })
+        place_counters(&object, counters)?;
+        let asked = ring(&object, "asked")?;
+        let decisions = ring(&object, "decisions")?;
+        let links = attach(&mut object)?;
+        Ok(Self { _links: links, asked, decisions, object })
     }
 
-    /// How often each thing happened so far.
+    /// Can be read when names are asked for.
+    ///
+    /// # Panics
+    /// Never: the buffer has a file.
+    #[must_use]
+    pub fn asks(&self) -> BorrowedFd<'_> {
+        // SAFETY: the file is the buffer's, which lives as long as this.
+        unsafe { BorrowedFd::borrow_raw(self.asked.0.epoll_fd()) }
+    }
+
+    /// Names that are asked for since the last time.
     ///
     /// # Errors
     /// [`LoadError`].
-    pub fn counts(&self) -> Result<Vec<(Counter, u64)>, LoadError> {
+    pub fn asked(&self) -> Result<Vec<Names>, LoadError> {
+        let (buffer, records) = &self.asked;
+        buffer.consume().map_err(refused("reading which names are asked for"))?;
+        Ok(records.take().iter().filter_map(|bytes| Names::parse(bytes)).collect())
+    }
+
+    /// Answers for a name.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn answer(&self, names: &Names, answer: u32) -> Result<(), LoadError> {
+        let answered =
+            map(&self.object, "names").update(&names.0, &answer.to_ne_bytes(), MapFlags::ANY);
+        answered.map_err(refused("answering for a name"))
+    }
+
+    /// Decisions since the last time, as the program wrote them.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn decisions(&self) -> Result<Vec<Vec<u8>>, LoadError> {
+        let (buffer, records) = &self.decisions;
+        buffer.consume().map_err(refused("reading decisions"))?;
+        Ok(records.take())
+    }
+
+    /// Tells which counters are given up, as bits of their numbers.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn give_up(&self, events: u32) -> Result<(), LoadError> {
+        let written = map(&self.object, ".data.given_up").update(
+            &0u32.to_ne_bytes(),
+            &events.to_ne_bytes(),
+            MapFlags::ANY,
+        );
+        written.map_err(refused("telling which counters are given up"))
+    }
+
+    /// How often each thing happened so far, by the numbers of [`Counter`].
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn counts(&self) -> Result<Vec<u64>, LoadError> {
         let counters = map(&self.object, "counters");
         let count = |counter: Counter| {
             let key = (counter as u32).to_ne_bytes();
             let found = counters.lookup_percpu(&key, MapFlags::ANY);
             let found = found.map_err(refused("reading a counter"))?.unwrap_or_default();
             let numbers = found.iter().filter_map(|bytes| bytes.first_chunk());
-            Ok((counter, numbers.map(|bytes| u64::from_ne_bytes(*bytes)).sum()))
+            Ok(numbers.map(|bytes| u64::from_ne_bytes(*bytes)).sum())
         };
         Counter::ALL.into_iter().map(count).collect()
     }
@@ -112,10 +192,21 @@ fn configure(
     config: &Config,
     topology: &Topology,
 ) -> Result<(), LoadError> {
+    let sensors = config.compensation.as_ref().map_or(&[][..], |it| &it.sensors);
+    for mut program in object.progs_mut() {
+        let name = program.name().to_string_lossy().into_owned();
+        let needs = TRACEPOINTS.iter().find(|(program, _)| *program == name);
+        if needs.is_some_and(|(_, sensor)| !sensors.contains(sensor)) {
+            program.set_autoload(false);
+        }
+    }
     for mut map in object.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         if let Some(entries) = interface::entries(&name, topology) {
             map.set_max_entries(entries).map_err(refused("making room for CPUs"))?;
+        }
+        if name == "decisions" && config.tells {
+            map.set_max_entries(DECISIONS_BYTES).map_err(refused("making room for decisions"))?;
         }
         if name == "evenkeel_ops" {
             let ops = map.initial_value_mut().expect("operations have values");
@@ -146,6 +237,46 @@ fn place(object: &Object, topology: &Topology) -> Result<(), LoadError> {
         write("caches", cache, value)?;
     }
     Ok(())
+}
+
+/// Hands the files of counters to the program.
+fn place_counters(object: &Object, counters: &Counters) -> Result<(), LoadError> {
+    let events = map(object, "events");
+    for (cpu, event, file) in counters.files() {
+        let key = (cpu * EVENTS + event as u32).to_ne_bytes();
+        let file = file.as_fd().as_raw_fd().to_ne_bytes();
+        let written = events.update(&key, &file, MapFlags::ANY);
+        written.map_err(refused("handing over the counters"))?;
+    }
+    Ok(())
+}
+
+fn ring(object: &Object, name: &str) -> Result<(RingBuffer<'static>, Records), LoadError> {
+    let refused = refused("opening a ring buffer");
+    let records = Records::default();
+    let into = Rc::clone(&records);
+    let mut builder = RingBufferBuilder::new();
+    let take = move |bytes: &[u8]| {
+        into.borrow_mut().push(bytes.to_vec());
+        0
+    };
+    let map = map(object, name);
+    builder.add(&map, take).map_err(&refused)?;
+    Ok((builder.build().map_err(refused)?, records))
+}
+
+/// The tracepoints first, so that no task is scheduled unseen.
+fn attach(object: &mut Object) -> Result<Vec<Link>, LoadError> {
+    let mut links = Vec::new();
+    for program in object.progs_mut() {
+        let is_tracepoint = TRACEPOINTS.iter().any(|(name, _)| program.name() == *name);
+        if is_tracepoint && program.autoload() {
+            links.push(program.attach_trace().map_err(refused("attaching to a tracepoint"))?);
+        }
+    }
+    let mut ops = map_mut(object, "evenkeel_ops");
+    links.push(ops.attach_struct_ops().map_err(refused("handing the tasks over"))?);
+    Ok(links)
 }
 
 fn map<'a>(object: &'a Object, name: &str) -> impl MapCore + 'a {

@@ -1,25 +1,26 @@
 //! `scx_evenkeel`: loads the scheduler and waits until it is told to go, or is made to.
 
+mod monitor;
+mod setup;
+mod watch;
+
 use std::io::{IsTerminal, stderr};
-use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, ValueEnum};
-use cpu_model::{CpuTable, TurboMode};
 use libbpf_rs::PrintLevel;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use scheduler::interface::{Compensation, Config, End, Sensor};
+use scheduler::interface::End;
 use scheduler::kernel::Kernel;
 use scheduler::load::Running;
+use scheduler::sensors::Source;
 use scheduler::topology::Topology;
 
-/// Fair scheduling by virtual time, as a sched_ext scheduler.
+/// Fair scheduling by virtual time that gives back what wide instructions of others cost.
 ///
 /// All tasks of the normal classes are scheduled by it until it ends; then the kernel's own
 /// scheduler has them back. It ends by Ctrl-C, SIGTERM or after --for, and nothing of it is left
@@ -32,6 +33,8 @@ use scheduler::topology::Topology;
 Examples:
   scx_evenkeel                     schedule until Ctrl-C
   scx_evenkeel --for 10m --stats 1s
+  scx_evenkeel --mode fair-isolation --cpu xeon-gold-6130 --rule 'x265*=avx512-heavy'
+  scx_evenkeel --monitor           what the one that runs does, every second
   scx_evenkeel --check             can this kernel take it?"
 )]
 struct Args {
@@ -41,12 +44,23 @@ struct Args {
     /// Prints how often things happened, every so often.
     #[arg(long, value_name = "TIME")]
     stats: Option<humantime::Duration>,
-    /// What is done about time that tasks lose to others' wide instructions.
-    #[arg(long, value_enum, default_value_t = Mode::Fair)]
-    mode: Mode,
-    /// CPU table to take frequencies from: a name of `evenkeel cpu list`.
-    #[arg(long, value_name = "NAME")]
+    /// Shows every second what a scx_evenkeel that runs does; loads nothing.
+    #[arg(long, conflicts_with_all = ["check", "stats", "mode", "cpu"])]
+    monitor: bool,
+    /// What is done about time that tasks lose to others' wide instructions. Without it,
+    /// fair-isolation where the CPU is known to be affected, else fair.
+    #[arg(long, value_enum)]
+    mode: Option<Mode>,
+    /// CPU table to take frequencies from: a name of `evenkeel cpu list`, or a file, such as
+    /// `evenkeel characterize` writes. Without it, that of this machine's model name.
+    #[arg(long, value_name = "NAME|FILE")]
     cpu: Option<String>,
+    /// What tells which tasks use wide instructions.
+    #[arg(long, value_enum, default_value_t = Sensors::Auto)]
+    sensors: Sensors,
+    /// Says by name what tasks run: GLOB=CLASS or GLOB=CLASS@RATE; the first that fits holds.
+    #[arg(long = "rule", value_name = "GLOB=CLASS[@RATE]")]
+    rules: Vec<String>,
     /// Slice of a task that has its CPU for itself.
     #[arg(long, value_name = "TIME", default_value = "6ms")]
     slice: humantime::Duration,
@@ -75,6 +89,43 @@ enum Mode {
     FairIsolation,
 }
 
+impl Mode {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Fair => "fair",
+            Self::FairRelative => "fair-relative",
+            Self::FairIsolation => "fair-isolation",
+        }
+    }
+}
+
+/// What tells classes, by the names of the simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Sensors {
+    /// The best of those below that this machine has.
+    Auto,
+    /// Counters of cycles at license levels, and saved registers.
+    D7,
+    /// Counters of wide floating-point instructions, and saved registers.
+    FpRetired,
+    /// Saved registers.
+    Xinuse,
+    /// Names, by --rule.
+    Rules,
+}
+
+impl Sensors {
+    fn wanted(self) -> Option<Source> {
+        match self {
+            Self::Auto => None,
+            Self::D7 => Some(Source::D7),
+            Self::FpRetired => Some(Source::FpRetired),
+            Self::Xinuse => Some(Source::Xinuse),
+            Self::Rules => Some(Source::Rules),
+        }
+    }
+}
+
 fn main() -> ExitCode {
     match run(&Args::parse()) {
         Ok(status) => status,
@@ -86,6 +137,9 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<ExitCode> {
+    if args.monitor {
+        return monitor::run();
+    }
     let print = |_, said: String| eprint!("{said}");
     libbpf_rs::set_print(args.verbose.then_some((PrintLevel::Debug, print)));
     let kernel = match &args.btf {
@@ -93,6 +147,9 @@ fn run(args: &Args) -> Result<ExitCode> {
         None => Kernel::running().context("it needs CONFIG_DEBUG_INFO_BTF=y"),
     };
     let kernel = kernel.context("this kernel does not describe itself")?;
+    // What is wrong with the arguments does not depend on the kernel.
+    let topology = Topology::read().context("the CPUs of this machine")?;
+    let plan = setup::plan(args)?;
     if let Some(defect) = kernel.defects().first() {
         bail!("{defect}");
     }
@@ -100,18 +157,21 @@ fn run(args: &Args) -> Result<ExitCode> {
         println!("this kernel can take the scheduler");
         return Ok(ExitCode::SUCCESS);
     }
-    let config = config(args)?;
-    let topology = Topology::read().context("the CPUs of this machine")?;
+    let setup = setup::setup(args, plan, &kernel)?;
     // From here on a signal is read, so that it ends the wait and not the process.
     let signals = signals()?;
-    let running = Running::start(&config, &topology)?;
+    let running = Running::start(&setup.config, &topology, &setup.counters)?;
     eprintln!(
-        "scx_evenkeel: fair scheduling on {} CPUs, {} last-level {}",
+        "scx_evenkeel: {} scheduling on {} CPUs, {} last-level {}",
+        setup.about.mode,
         topology.cpus(),
         topology.caches.count,
         if topology.caches.count == 1 { "cache" } else { "caches" },
     );
-    match watch(args, &signals, &running)? {
+    for said in &setup.said {
+        eprintln!("scx_evenkeel: {said}");
+    }
+    match watch::watch(args, &setup, &signals, &running)? {
         Some(end) => Ok(report(&end)),
         None => {
             if stderr().is_terminal() {
@@ -123,74 +183,10 @@ fn run(args: &Args) -> Result<ExitCode> {
     }
 }
 
-fn config(args: &Args) -> Result<Config> {
-    let watchdog_ms = args.watchdog.as_millis();
-    // SCX_WATCHDOG_MAX_TIMEOUT of kernel/sched/ext_internal.h, Linux 7.0.
-    if !(1..=30_000).contains(&watchdog_ms) {
-        bail!("--watchdog {}: expected 1ms to 30s", args.watchdog);
-    }
-    let slice_ns = u64::try_from(args.slice.as_nanos()).unwrap_or(u64::MAX);
-    if !(200_000..=100_000_000).contains(&slice_ns) {
-        bail!("--slice {}: expected 200us to 100ms", args.slice);
-    }
-    let compensation = compensation(args)?;
-    Ok(Config { slice_ns, watchdog_ms: watchdog_ms as u32, compensation, ..Config::default() })
-}
-
-fn compensation(args: &Args) -> Result<Option<Compensation>> {
-    let mode = match args.mode {
-        Mode::Fair => return Ok(None),
-        Mode::FairRelative => policy::Mode::Relative,
-        Mode::FairIsolation => policy::Mode::Isolation,
-    };
-    let Some(name) = &args.cpu else {
-        bail!("this mode takes frequencies from a CPU table: name it with --cpu");
-    };
-    let model = CpuTable::by_name(name)?.model(TurboMode::On)?;
-    Ok(Some(Compensation::on(&model, mode, &[Sensor::Registers], &[])))
-}
-
 fn signals() -> Result<SignalFd> {
     let set: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().collect();
     set.thread_block().context("blocking signals")?;
     SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC).context("waiting for signals")
-}
-
-/// How often the loader looks whether the kernel ended the scheduler.
-const LOOK: Duration = Duration::from_millis(200);
-
-/// Waits for the end; nothing if it was asked for.
-fn watch(args: &Args, signals: &SignalFd, running: &Running) -> Result<Option<End>> {
-    let start = Instant::now();
-    let mut next_stats = args.stats.map(|every| start + *every);
-    loop {
-        if let Some(end) = running.end()? {
-            return Ok(Some(end));
-        }
-        let now = Instant::now();
-        if next_stats.is_some_and(|time| time <= now) {
-            print_counts(start.elapsed(), running)?;
-            next_stats = args.stats.map(|every| now + *every);
-        }
-        let left = args.duration.map(|limit| limit.saturating_sub(start.elapsed()));
-        if left == Some(Duration::ZERO) {
-            return Ok(None);
-        }
-        let wait = left.map_or(LOOK, |left| left.min(LOOK));
-        let timeout = PollTimeout::try_from(wait).unwrap_or(PollTimeout::ZERO);
-        let mut polled = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
-        if poll(&mut polled, timeout).context("waiting for signals")? > 0 {
-            return Ok(None);
-        }
-    }
-}
-
-fn print_counts(since: Duration, running: &Running) -> Result<()> {
-    let counts = running.counts()?;
-    let words: Vec<_> =
-        counts.iter().map(|(counter, count)| format!("{} {count}", counter.name())).collect();
-    println!("{:.1} s  {}", since.as_secs_f64(), words.join("  "));
-    Ok(())
 }
 
 /// Says why the kernel ended it.

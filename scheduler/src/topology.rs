@@ -122,6 +122,14 @@ impl Topology {
     }
 }
 
+/// CPUs that are on.
+///
+/// # Errors
+/// [`TopologyError`].
+pub fn online() -> Result<Vec<u32>, TopologyError> {
+    list(&Path::new(FOLDER).join("online"))
+}
+
 /// The list of CPUs that share the cache of the highest level; nothing where none is told.
 fn last_level(folder: &Path) -> Option<String> {
     let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);

@@ -1,0 +1,71 @@
+//! What does the program count, and what does each count mean?
+
+macro_rules! counters {
+    ($($variant:ident, $name:literal, $sentence:literal;)*) => {
+        /// What happened how often; `enum ek_counter`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Counter {
+            $(#[doc = $sentence] $variant,)*
+        }
+
+        impl Counter {
+            /// All, in the order of their numbers.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
+
+            /// Its name in statistics.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+
+            /// What it counts.
+            #[must_use]
+            pub fn sentence(self) -> &'static str {
+                match self { $(Self::$variant => $sentence,)* }
+            }
+        }
+    };
+}
+
+counters! {
+    WokeIdle, "woke_idle", "A waking task found an idle CPU.";
+    Queued, "queued", "A task went into the queue of a cache.";
+    Pinned, "pinned", "A task went into the queue of the one CPU that it may use.";
+    KernelThread, "kernel_thread", "A thread of the kernel went to the front.";
+    Preempted, "preempted", "A waking task interrupted one that was ahead.";
+    Kept, "kept", "A task went on after its slice, since nobody had less virtual time.";
+    Took, "took", "A CPU took the task with the least virtual time.";
+    TookOtherCache, "took_other_cache", "A CPU with nothing to do took a task of another cache.";
+    PassedOver, "passed_over",
+        "The least could not be taken: another CPU was quicker, or it may not run there.";
+    Aged, "aged", "A task had waited too long and went first.";
+    Yielded, "yielded", "A task gave its CPU up.";
+    NoMemory, "no_memory", "A task without memory of ours was scheduled in order of arrival.";
+    Evidence, "evidence", "A slice showed wide instructions.";
+    Lost, "lost", "A slice lost time to others' licenses.";
+    Refunded, "refunded", "A slice got time back.";
+    RefundedNs, "refunded_ns", "Time given back, in ns.";
+    BilledNs, "billed_ns", "Of time given back what others were billed, in ns.";
+    NobodyToBill, "nobody_to_bill", "A slice lost time, and there was nobody to bill.";
+    Untold, "untold", "A slice did not fit into the ring buffer of decisions.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The counters of the C header, in order: `EK_WOKE_IDLE` is `woke_idle`.
+    #[test]
+    fn the_program_has_the_same_counters() {
+        let header = include_str!("bpf/interface.h");
+        let list = header.split_once("enum ek_counter {").unwrap().1.split_once('}').unwrap().0;
+        let names: Vec<_> = list
+            .split([',', '\n'])
+            .filter_map(|line| line.trim().strip_prefix("EK_"))
+            .map(str::to_lowercase)
+            .collect();
+        let (last, counted) = names.split_last().unwrap();
+        assert_eq!(last, "counters");
+        assert_eq!(counted, Counter::ALL.map(Counter::name));
+    }
+}

@@ -1,0 +1,186 @@
+//! From the arguments and what this machine has to how the scheduler is loaded.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use cpu_model::{CpuModel, CpuTable, TurboMode};
+use trace::classes::Rules;
+
+use scheduler::cpu;
+use scheduler::interface::{Compensation, Config};
+use scheduler::kernel::Kernel;
+use scheduler::sensors::counters::{Counters, probe};
+use scheduler::sensors::{Choice, Found, choose, codes};
+use scheduler::stats::About;
+use scheduler::topology;
+
+use crate::{Args, Mode};
+
+/// The CPU that tasks are compensated by.
+struct Cpu {
+    table: CpuTable,
+    model: CpuModel,
+    /// Whether the table is this machine's, so that its event codes mean what they say.
+    is_this: bool,
+}
+
+/// What the arguments ask for.
+pub struct Plan {
+    config: Config,
+    mode: Mode,
+    cpu: Option<Cpu>,
+    rules: Rules,
+    /// Why the mode is what it is, where nobody chose it.
+    why: Option<String>,
+}
+
+/// How the scheduler is loaded.
+pub struct Setup {
+    /// For the program.
+    pub config: Config,
+    /// Open counters.
+    pub counters: Counters,
+    /// What names say, and of which CPU.
+    pub rules: Option<(Rules, CpuModel)>,
+    /// For statistics.
+    pub about: About,
+    /// What whoever started it should know.
+    pub said: Vec<String>,
+}
+
+/// Reads the arguments, and what they name.
+pub fn plan(args: &Args) -> Result<Plan> {
+    let rules = Rules::parse(&args.rules)?;
+    let (mode, cpu, why) = mode(args)?;
+    if mode == Mode::Fair && !rules.is_empty() {
+        let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+        bail!("--rule is of use in modes that give time back, and this is fair{why}");
+    }
+    Ok(Plan { config: config(args)?, mode, cpu, rules, why })
+}
+
+fn config(args: &Args) -> Result<Config> {
+    let watchdog_ms = args.watchdog.as_millis();
+    // SCX_WATCHDOG_MAX_TIMEOUT of kernel/sched/ext_internal.h, Linux 7.0.
+    if !(1..=30_000).contains(&watchdog_ms) {
+        bail!("--watchdog {}: expected 1ms to 30s", args.watchdog);
+    }
+    let slice_ns = u64::try_from(args.slice.as_nanos()).unwrap_or(u64::MAX);
+    if !(200_000..=100_000_000).contains(&slice_ns) {
+        bail!("--slice {}: expected 200us to 100ms", args.slice);
+    }
+    Ok(Config { slice_ns, watchdog_ms: watchdog_ms as u32, ..Config::default() })
+}
+
+/// The mode, the CPU, and why the mode is that one where nobody chose it.
+fn mode(args: &Args) -> Result<(Mode, Option<Cpu>, Option<String>)> {
+    if args.mode == Some(Mode::Fair) {
+        return Ok((Mode::Fair, None, None));
+    }
+    let found = match &args.cpu {
+        Some(name) => Ok(named(name)?),
+        None => of_this_machine(),
+    };
+    let (table, is_this) = match (found, args.mode) {
+        (Ok(found), _) => found,
+        (Err(why), None) => return Ok((Mode::Fair, None, Some(why))),
+        (Err(why), Some(mode)) => bail!(
+            "--mode {} takes frequencies from a CPU table, and {why}: name one with --cpu \
+             (`evenkeel cpu list`), or measure this machine (`evenkeel characterize -o TABLE.toml`)",
+            mode.name()
+        ),
+    };
+    let model = match (table.model(TurboMode::On), args.mode, &args.cpu) {
+        (Ok(model), ..) => model,
+        (Err(error), None, None) => return Ok((Mode::Fair, None, Some(error.to_string()))),
+        (Err(error), ..) => return Err(error.into()),
+    };
+    let why = format!("the clock of {} does not depend on wide instructions", table.name);
+    match args.mode {
+        None if !cpu::is_affected(&model) => Ok((Mode::Fair, None, Some(why))),
+        mode => {
+            let cpu = Cpu { table, model, is_this };
+            Ok((mode.unwrap_or(Mode::FairIsolation), Some(cpu), None))
+        }
+    }
+}
+
+/// Longest CPU table that is read; the embedded ones have 6 kB.
+const TABLE_BYTES_MAX: u64 = 1 << 20;
+
+/// The model name of this machine's CPUs.
+fn this_cpu() -> Option<String> {
+    let cpuinfo = fs::read_to_string("/proc/cpuinfo").ok()?;
+    cpu::model_name(&cpuinfo).map(str::to_owned)
+}
+
+/// The table of that name, or in that file, and whether it is this machine's. A file was written
+/// for the machine that it is used on.
+fn named(name: &str) -> Result<(CpuTable, bool)> {
+    if name.ends_with(".toml") || name.contains('/') {
+        let path = Path::new(name);
+        let length = fs::metadata(path).with_context(|| name.to_owned())?.len();
+        if length > TABLE_BYTES_MAX {
+            bail!("{name}: {length} bytes, expected a CPU table of at most {TABLE_BYTES_MAX}");
+        }
+        let text = fs::read_to_string(path).with_context(|| name.to_owned())?;
+        return Ok((CpuTable::parse(&text, name)?, true));
+    }
+    let is_this = this_cpu().and_then(|said| cpu::table_of(&said)) == Some(name);
+    Ok((CpuTable::by_name(name)?, is_this))
+}
+
+/// The table of this machine, or why there is none.
+fn of_this_machine() -> Result<(CpuTable, bool), String> {
+    let Some(said) = this_cpu() else {
+        return Err("this machine does not name its CPU".to_owned());
+    };
+    let Some(name) = cpu::table_of(&said) else {
+        return Err(format!("no CPU table is known for this CPU ({said})"));
+    };
+    CpuTable::by_name(name).map(|table| (table, true)).map_err(|error| error.to_string())
+}
+
+/// Looks what this machine has, and opens it.
+pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
+    let Plan { mut config, mode, cpu, rules, why } = plan;
+    let mut said: Vec<_> = why.map(|why| format!("fair, since {why}")).into_iter().collect();
+    let policy_mode = match mode {
+        Mode::Fair => policy::Mode::None,
+        Mode::FairRelative => policy::Mode::Relative,
+        Mode::FairIsolation => policy::Mode::Isolation,
+    };
+    let cpus = topology::online()?;
+    let about = About { mode: mode.name(), sensors: String::new(), cpus: cpus.len() };
+    let Some(cpu) = cpu else {
+        return Ok(Setup { config, counters: Counters::default(), rules: None, about, said });
+    };
+    let first = cpus.first().copied().unwrap_or(0);
+    let is_this = cpu.is_this || args.sensors.wanted().is_some();
+    let found = Found {
+        tells_registers: kernel.has_tracepoint("x86_fpu_regs_deactivated"),
+        has_rules: !rules.is_empty(),
+        ..probe(codes(&cpu.table, is_this), first)
+    };
+    let choice = match choose(&found, args.sensors.wanted()) {
+        Ok(choice) => choice,
+        Err(why) => bail!("--mode {}: {why}", mode.name()),
+    };
+    said.push(format!("CPU {}; seen by {choice}", cpu.table.name));
+    let counters = open(&choice, &cpus)?;
+    let events: Vec<_> = choice.counters.iter().map(|&(event, _)| event).collect();
+    config.compensation = Some(Compensation::on(&cpu.model, policy_mode, &choice.sensors, &events));
+    let about = About { sensors: choice.to_string(), ..about };
+    let rules = (!rules.is_empty()).then_some((rules, cpu.model));
+    Ok(Setup { config, counters, rules, about, said })
+}
+
+fn open(choice: &Choice, cpus: &[u32]) -> Result<Counters> {
+    Counters::open(choice, cpus).map_err(|(event, cpu, error)| {
+        let name = event.signal();
+        anyhow::Error::from(error).context(format!(
+            "{name} opened on the first CPU and not on CPU {cpu}; --sensors xinuse needs no counter"
+        ))
+    })
+}

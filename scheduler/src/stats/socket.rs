@@ -1,0 +1,207 @@
+//! The socket of statistics: who listens, and who asks.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Snapshot, protocol};
+
+/// Where sched_ext's tools look for the one scheduler.
+pub const PATH: &str = "/var/run/scx/root/stats";
+
+/// Programs that may be connected at one time, and the longest request; our choice.
+const CLIENTS_MAX: usize = 16;
+const LINE_MAX: usize = 4096;
+/// How long a program waits for its answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A program that is connected.
+struct Client {
+    stream: UnixStream,
+    read: Vec<u8>,
+    /// What it was told last.
+    before: Snapshot,
+}
+
+/// The side that answers. It waits for nobody; the socket goes with it.
+pub struct Server {
+    path: PathBuf,
+    listener: UnixListener,
+    clients: Vec<Client>,
+}
+
+impl Server {
+    /// Listens; what a killed scheduler left there is replaced.
+    ///
+    /// # Errors
+    /// If there can be no socket of that name.
+    pub fn listen(path: &Path) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let listener = UnixListener::bind(path)?;
+        listener.set_nonblocking(true)?;
+        Ok(Self { path: path.to_owned(), listener, clients: Vec::new() })
+    }
+
+    /// Files that can be read when there is something to do.
+    pub fn files(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let clients = self.clients.iter().map(|client| client.stream.as_fd());
+        std::iter::once(self.listener.as_fd()).chain(clients)
+    }
+
+    /// Answers whoever has asked. `report` makes a report from now and from what was told before.
+    pub fn serve(&mut self, now: &Snapshot, report: impl Fn(&Snapshot, &Snapshot) -> Value) {
+        while let Ok((stream, _)) = self.listener.accept() {
+            if self.clients.len() < CLIENTS_MAX && stream.set_nonblocking(true).is_ok() {
+                let before = Snapshot::default();
+                self.clients.push(Client { stream, read: Vec::new(), before });
+            }
+        }
+        self.clients.retain_mut(|client| client.serve(now, &report).is_ok());
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // If somebody else took it away, it is gone.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl Client {
+    /// # Errors
+    /// If it went, wrote too much, or does not read its answers.
+    fn serve(
+        &mut self,
+        now: &Snapshot,
+        report: &impl Fn(&Snapshot, &Snapshot) -> Value,
+    ) -> io::Result<()> {
+        let mut buffer = [0; LINE_MAX];
+        loop {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(bytes) => self.read.extend_from_slice(&buffer[..bytes]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error),
+            }
+            while let Some(end) = self.read.iter().position(|&byte| byte == b'\n') {
+                let line: Vec<u8> = self.read.drain(..=end).collect();
+                let answer = protocol::answer(&line, || report(now, &self.before));
+                self.before = now.clone();
+                self.stream.write_all(answer.as_bytes())?;
+            }
+            if self.read.len() > LINE_MAX {
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The side that asks.
+pub struct Asker(BufReader<UnixStream>);
+
+impl Asker {
+    /// Connects to the scheduler that runs.
+    ///
+    /// # Errors
+    /// If none runs.
+    pub fn connect(path: &Path) -> io::Result<Self> {
+        let stream = UnixStream::connect(path)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self(BufReader::new(stream)))
+    }
+
+    /// Asks for a report; nothing if the scheduler has ended.
+    ///
+    /// # Errors
+    /// If it does not answer, or something else does.
+    pub fn ask(&mut self) -> io::Result<Option<Value>> {
+        let mut line = Vec::new();
+        let asked = self.0.get_mut().write_all(protocol::request().as_bytes());
+        match asked.and_then(|()| self.0.read_until(b'\n', &mut line)) {
+            Ok(0) => Ok(None),
+            Ok(_) => protocol::response(&line).map(Some).map_err(io::Error::other),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(None),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A report of seconds: those since the start, and those since the last request.
+    fn seconds(now: &Snapshot, before: &Snapshot) -> Value {
+        json!([now.since_start.as_secs(), (now.since_start - before.since_start).as_secs()])
+    }
+
+    fn at(seconds: u64) -> Snapshot {
+        Snapshot { since_start: Duration::from_secs(seconds), ..Snapshot::default() }
+    }
+
+    #[test]
+    fn each_program_is_told_what_is_new_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("scx/root/stats");
+        let mut server = Server::listen(&path).unwrap();
+        let mut client = BufReader::new(UnixStream::connect(&path).unwrap());
+        for (now, told) in [(5, json!([5, 5])), (7, json!([7, 2]))] {
+            client.get_mut().write_all(protocol::request().as_bytes()).unwrap();
+            server.serve(&at(now), seconds);
+            let mut line = String::new();
+            client.read_line(&mut line).unwrap();
+            assert_eq!(protocol::response(line.as_bytes()).unwrap(), told);
+        }
+    }
+
+    #[test]
+    fn who_asks_is_answered_until_the_scheduler_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stats");
+        let mut server = Server::listen(&path).unwrap();
+        let mut asker = Asker::connect(&path).unwrap();
+        let asks = std::thread::spawn(move || (asker.ask().unwrap(), asker));
+        while !asks.is_finished() {
+            server.serve(&at(5), seconds);
+        }
+        let (told, mut asker) = asks.join().unwrap();
+        assert_eq!(told, Some(json!([5, 5])));
+        drop(server);
+        assert_eq!(asker.ask().unwrap(), None);
+        assert!(!path.exists());
+        assert!(Asker::connect(&path).is_err());
+    }
+
+    #[test]
+    fn who_writes_without_end_or_goes_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stats");
+        // What a killed scheduler left.
+        drop(UnixListener::bind(&path).unwrap());
+        let mut server = Server::listen(&path).unwrap();
+        let mut long = UnixStream::connect(&path).unwrap();
+        let gone = UnixStream::connect(&path).unwrap();
+        server.serve(&at(0), seconds);
+        assert_eq!(server.clients.len(), 2);
+        drop(gone);
+        long.write_all(&[b' '; LINE_MAX + 1]).unwrap();
+        server.serve(&at(0), seconds);
+        assert_eq!(server.clients.len(), 0);
+    }
+}

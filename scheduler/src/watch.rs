@@ -1,0 +1,169 @@
+//! What the loader does while the scheduler runs: a loop that waits for signals, names and
+//! programs that ask, and looks around now and then.
+
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signalfd::SignalFd;
+
+use scheduler::interface::{End, HardwareEvent};
+use scheduler::load::Running;
+use scheduler::sensors::given_up::{GivenUp, Group, Step};
+use scheduler::stats::socket::{PATH, Server};
+use scheduler::stats::{Snapshot, line, report};
+
+use crate::Args;
+use crate::setup::Setup;
+
+/// How often the loader looks whether the kernel ended the scheduler; our choice.
+const LOOK: Duration = Duration::from_millis(200);
+/// How often it looks after the counters.
+const COUNTERS: Duration = Duration::from_secs(1);
+
+/// What goes on beside the scheduler.
+struct Watch<'a> {
+    setup: &'a Setup,
+    running: &'a Running,
+    start: Instant,
+    server: Option<Server>,
+    given_up: GivenUp,
+    /// Groups of which it was said that they are given up.
+    said: Vec<Group>,
+    printed: Snapshot,
+}
+
+/// Waits for the end; nothing if it was asked for.
+pub fn watch(
+    args: &Args,
+    setup: &Setup,
+    signals: &SignalFd,
+    running: &Running,
+) -> Result<Option<End>> {
+    let server = Server::listen(Path::new(PATH))
+        .inspect_err(|error| eprintln!("scx_evenkeel: no statistics on {PATH}: {error}"));
+    let mut watch = Watch {
+        setup,
+        running,
+        start: Instant::now(),
+        server: server.ok(),
+        given_up: GivenUp::nothing_of(&setup.counters.groups()),
+        said: Vec::new(),
+        printed: Snapshot::default(),
+    };
+    let mut next_stats = args.stats.map(|every| *every);
+    let mut next_counters = COUNTERS;
+    loop {
+        if let Some(end) = running.end()? {
+            return Ok(Some(end));
+        }
+        let now = watch.start.elapsed();
+        if next_stats.is_some_and(|time| time <= now) {
+            watch.print()?;
+            next_stats = args.stats.map(|every| now + *every);
+        }
+        if next_counters <= now {
+            watch.look_after_counters(now)?;
+            next_counters = now + COUNTERS;
+        }
+        let left = args.duration.map(|limit| limit.saturating_sub(now));
+        if left == Some(Duration::ZERO) {
+            return Ok(None);
+        }
+        let until_stats = next_stats.map_or(LOOK, |time| time.saturating_sub(now));
+        if watch.wait(signals, left.unwrap_or(LOOK).min(LOOK).min(until_stats))? {
+            return Ok(None);
+        }
+    }
+}
+
+impl Watch<'_> {
+    /// Waits, answers who asks, and says whether a signal came.
+    fn wait(&mut self, signals: &SignalFd, time: Duration) -> Result<bool> {
+        let timeout = PollTimeout::try_from(time).unwrap_or(PollTimeout::ZERO);
+        let mut files = vec![signals.as_fd(), self.running.asks()];
+        files.extend(self.server.iter().flat_map(Server::files));
+        let mut polled: Vec<_> =
+            files.into_iter().map(|file| PollFd::new(file, PollFlags::POLLIN)).collect();
+        poll(&mut polled, timeout).context("waiting for signals")?;
+        let is_ready = |file: &PollFd| file.any().unwrap_or(true);
+        let [signal, asked, others @ ..] = &polled[..] else { return Ok(true) };
+        let (signal, asked) = (is_ready(signal), is_ready(asked));
+        let is_asked = others.iter().any(is_ready);
+        if asked {
+            self.answer_names()?;
+        }
+        if is_asked {
+            self.answer_statistics()?;
+        }
+        Ok(signal)
+    }
+
+    fn answer_names(&self) -> Result<()> {
+        for names in self.running.asked()? {
+            if let Some((rules, model)) = &self.setup.rules {
+                self.running.answer(&names, names.answer(rules, model))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn answer_statistics(&mut self) -> Result<()> {
+        let now = self.snapshot()?;
+        let about = &self.setup.about;
+        if let Some(server) = &mut self.server {
+            server.serve(&now, |now, before| report(about, now, before));
+        }
+        Ok(())
+    }
+
+    fn snapshot(&self) -> Result<Snapshot> {
+        let bits = self.given_up.bits();
+        let is_open = |event: &HardwareEvent| {
+            self.setup.counters.files().any(|(_, other, _)| other == *event)
+        };
+        let is_given_up = |event: &HardwareEvent| bits >> *event as u32 & 1 != 0 && is_open(event);
+        Ok(Snapshot {
+            since_start: self.start.elapsed(),
+            counts: self.running.counts()?,
+            given_up: HardwareEvent::ALL
+                .iter()
+                .filter(|event| is_given_up(event))
+                .map(|event| event.signal())
+                .collect(),
+        })
+    }
+
+    fn print(&mut self) -> Result<()> {
+        let now = self.snapshot()?;
+        println!("{}", line(&now, &self.printed, self.setup.about.cpus));
+        self.printed = now;
+        Ok(())
+    }
+
+    /// Gives counters up that others took, and takes them back.
+    fn look_after_counters(&mut self, now: Duration) -> Result<()> {
+        let counters = &self.setup.counters;
+        let taken = counters.taken(&self.given_up.held());
+        match self.given_up.step(now.as_secs(), &taken) {
+            None => return Ok(()),
+            Some(Step::TakeBack(group)) => counters.take_back(group),
+            Some(Step::GiveUp(group, seconds)) => {
+                counters.give_up(group);
+                // What is left may have been in error for want of these.
+                self.given_up.held().into_iter().for_each(|group| counters.take_back(group));
+                if !self.said.contains(&group) {
+                    self.said.push(group);
+                    let without = group.without();
+                    eprintln!(
+                        "scx_evenkeel: others use the PMU; given up for {seconds} s or longer: \
+                         {without}"
+                    );
+                }
+            }
+        }
+        Ok(self.running.give_up(self.given_up.bits())?)
+    }
+}
