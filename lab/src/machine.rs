@@ -44,9 +44,8 @@ pub enum Accelerator {
         /// same relation to its clock as on hardware; 1: none.
         dilation: u32,
     },
-    /// QEMU's interpreter with a clock that each instruction of the guest advances by 1 ns, and
-    /// that jumps to the next timer while the guest is idle: times are numbers of instructions.
-    /// One virtual CPU.
+    /// QEMU's interpreter with a clock that each instruction of the guest advances by 1 ns: times
+    /// of a guest that is never idle are numbers of instructions. One virtual CPU.
     Counting,
 }
 
@@ -226,7 +225,7 @@ impl Machine {
             Accelerator::Counting => "tcg,thread=single",
         };
         if self.accelerator == Accelerator::Counting {
-            command.args(["-icount", "shift=0,sleep=off"]);
+            command.args(["-icount", "shift=0"]);
         }
         command.args(["-accel", accelerator, "-cpu", "max", "-machine", "q35"]);
         command.args(["-name", "lab,debug-threads=on"]);

@@ -74,6 +74,13 @@ pub fn scx_evenkeel() -> Result<PathBuf> {
     built("scheduler", "scx_evenkeel")
 }
 
+/// The same, built for tests with this name defined. The next build takes its place.
+pub fn scx_evenkeel_with(define: &str) -> Result<PathBuf> {
+    let build = ["build", "--release", "--locked", "--quiet", "--package", "scheduler"];
+    run(cargo().args(build).env("EVENKEEL_TEST_BUILD", define))?;
+    Ok(target().join("release/scx_evenkeel"))
+}
+
 fn built(package: &str, program: &str) -> Result<PathBuf> {
     run(cargo().args(["build", "--release", "--locked", "--quiet", "--package", package]))?;
     Ok(target().join("release").join(program))

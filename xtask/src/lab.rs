@@ -42,6 +42,8 @@ pub struct Args {
 const KERNELS: [&str; 4] = ["7.0", "6.19", "6.18", "sid"];
 /// What every change must pass.
 const SMOKE: [&str; 6] = ["loads", "verifier", "refuses", "killed", "shares", "stress"];
+/// Builds for tests, and the name that is defined in them.
+const VARIANTS: [(&str, &str); 1] = [("scx_evenkeel_lossy", "EK_LOSE")];
 /// Time for the boot.
 const BOOT_LIMIT: Duration = Duration::from_secs(120);
 
@@ -107,11 +109,15 @@ fn machine(accelerator: Accelerator, tests: &[Test]) -> Machine {
 
 /// Puts into a folder what the tests call by name; says where the loader is.
 fn provide(tests: &[Test], programs: &Path) -> Result<PathBuf> {
+    let named = |program: &str| tests.iter().any(|test| test.job.script.contains(program));
+    for (program, define) in VARIANTS.iter().filter(|(program, _)| named(program)) {
+        let built = command::scx_evenkeel_with(define)?;
+        fs::copy(built, programs.join(program)).with_context(|| (*program).to_owned())?;
+    }
     let loader = command::scx_evenkeel()?;
     fs::copy(&loader, programs.join("scx_evenkeel")).context("copying the loader")?;
     fs::copy(test::folder().join(test::LOADER), programs.join(test::LOADER))
         .context("copying the tests")?;
-    let named = |program: &str| tests.iter().any(|test| test.job.script.contains(program));
     if named(verifier::LIBRARY) {
         verifier::build(programs)?;
     }

@@ -119,6 +119,11 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 	struct ek_cpu *cpu = cpu_of(index);
 	u64 queue;
 
+#ifdef EK_LOSE
+	/* For tests of the watchdog: a task of the least weight is never queued. */
+	if (p->static_prio == DEFAULT_PRIO + 19)
+		return;
+#endif
 	if (!task || !cpu) {
 		/* Its memory could not be had, or the CPU is not one that was there. */
 		count(EK_NO_MEMORY);

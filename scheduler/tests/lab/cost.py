@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
+# Limit in seconds: 600
+# The kernel may say: "simple" enabled
+# The kernel may say: "simple" disabled (unregistered from user space)
 """Instructions an operation under each scheduler, and those of each operation of sched_ext.
 
 For a machine whose clock advances by 1 ns with each instruction: its times are instructions. Writes
@@ -11,16 +14,17 @@ import json
 import subprocess
 import time
 
-ROUNDS = 5
+ROUNDS = 3
 SCHEDULERS = {
     "eevdf": [],
     "scx_simple": ["load_object", "/run/result/bin/scx_simple.bpf.o"],
     "fair": ["scx_evenkeel"],
+    "fair-isolation": ["scx_evenkeel", "--mode", "fair-isolation", "--cpu", "xeon-gold-6130"],
 }
 # Operations in a run: a byte there and back; messages of 20 senders to 20 receivers each.
 WORKS = {
-    "pipe": (["pipe", "-l", "5000"], 5000),
-    "messaging": (["messaging", "-g", "5", "-l", "40"], 5 * 20 * 20 * 40),
+    "pipe": (["pipe", "-l", "2000"], 2000),
+    "messaging": (["messaging", "-g", "2", "-l", "40"], 2 * 20 * 20 * 40),
 }
 
 
@@ -91,7 +95,6 @@ def count_callbacks(table):
             continue
         for work in WORKS:
             with Loaded(command):
-                run(work)
                 before = callbacks()
                 run(work)
                 for callback, (calls, time_ns) in sorted(callbacks().items()):
@@ -111,9 +114,9 @@ def main():
             for name, command in SCHEDULERS.items():
                 with Loaded(command):
                     for work in WORKS:
-                        run(work)
                         cost, idle = run(work)
                         table.writerow([name, work, number, f"{cost:.0f}", f"{idle:.3f}"])
+                        file.flush()
     with open("callbacks.csv", "w", encoding="ascii", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["scheduler", "work", "callback", "calls_per_op", "instructions_per_call"])

@@ -3,7 +3,13 @@
 . loader.sh
 
 export VERIFIER_SAYS="$PWD/said"
-: > said
-LD_PRELOAD=/run/result/bin/verifier.so scx_evenkeel --for 1s 2> loader
+for mode in fair fair-relative fair-isolation; do
+    echo "mode $mode" >> said
+    LD_PRELOAD=/run/result/bin/verifier.so \
+        scx_evenkeel --mode $mode --cpu xeon-gold-6130 --for 1s > loader 2>&1 || {
+        cat loader
+        exit 1
+    }
+    reach disabled
+done
 grep -q processed said
-reach disabled

@@ -13,7 +13,7 @@ pub const TEST: &str = "cost";
 const FILES: [&str; 2] = ["cost.csv", "callbacks.csv"];
 /// Works, and how far above another a scheduler may be, in parts of a thousand.
 const WORKS: [&str; 2] = ["pipe", "messaging"];
-const GOALS: [(&str, &str, u64); 1] = [("fair", "scx_simple", 50)];
+const GOALS: [(&str, &str, u64); 2] = [("fair", "scx_simple", 50), ("fair-isolation", "fair", 10)];
 
 /// Medians by scheduler and work.
 type Medians = BTreeMap<(String, String), u64>;
@@ -30,7 +30,7 @@ pub fn judge(results: &Path, is_written: bool) -> Result<()> {
     let text = fs::read_to_string(folder.join(FILES[0])).context("reading the samples")?;
     let medians = medians(&text)?;
     for ((scheduler, work), median) in &medians {
-        println!("{scheduler:<10} {work:<10} {median:>6} instructions an operation");
+        println!("{scheduler:<14} {work:<10} {median:>6} instructions an operation");
     }
     let misses = misses(&medians)?;
     ensure!(misses.is_empty(), "{}", misses.join("; "));
@@ -86,11 +86,14 @@ mod tests {
     fn a_scheduler_beyond_its_goal_is_named() {
         let text = format!(
             "{HEAD}scx_simple,pipe,0,1000,0\nscx_simple,messaging,0,1000,0\nfair,pipe,0,900,0\n\
-             fair,pipe,1,1050,0\nfair,pipe,2,2000,0\nfair,messaging,0,1051,0\n"
+             fair,pipe,1,1050,0\nfair,pipe,2,2000,0\nfair,messaging,0,1051,0\nfair-isolation,pipe,0,1061,0\nfair-isolation,messaging,0,1050,0\n"
         );
         let found = misses(&medians(&text).unwrap()).unwrap();
-        let expected = "messaging: fair takes 5.1 % more than scx_simple; the goal is 5 %";
-        assert_eq!(found, [expected]);
+        let expected = [
+            "messaging: fair takes 5.1 % more than scx_simple; the goal is 5 %",
+            "pipe: fair-isolation takes 1.0 % more than fair; the goal is 1 %",
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

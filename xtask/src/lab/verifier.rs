@@ -16,7 +16,7 @@ pub const LIBRARY: &str = "verifier.so";
 /// A number may differ by this many in a hundred, or by so many.
 const TOLERANCE_PCT: u64 = 10;
 const TOLERANCE: u64 = 5;
-const HEAD: &str = "kernel,clang,program,instructions,states,peak_states";
+const HEAD: &str = "kernel,clang,mode,program,instructions,states,peak_states";
 
 /// What it took to verify a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,7 @@ struct Row {
     kernel: String,
     /// Major version of the compiler.
     clang: String,
+    mode: String,
     program: String,
     instructions: u64,
     states: u64,
@@ -76,9 +77,10 @@ fn clang() -> Result<String> {
     Ok(version.context("clang does not say its version")?.to_owned())
 }
 
-/// From lines as `ek_enqueue processed 641 insns (limit 1000000) … total_states 60 peak_states 60`.
+/// From a line `mode fair`, and then lines as `ek_enqueue processed 641 insns (limit 1000000) … total_states 60 peak_states 60`.
 fn rows_said(text: &str, kernel: &str, clang: &str) -> Result<Vec<Row>> {
-    let row = |line: &str| {
+    let mut mode = String::new();
+    let row = |line: &str, mode: &str| {
         let words: Vec<_> = line.split_whitespace().collect();
         let after = |name: &str| {
             let at = words.iter().position(|word| *word == name)?;
@@ -87,28 +89,37 @@ fn rows_said(text: &str, kernel: &str, clang: &str) -> Result<Vec<Row>> {
         Some(Row {
             kernel: kernel.to_owned(),
             clang: clang.to_owned(),
+            mode: mode.to_owned(),
             program: (*words.first()?).to_owned(),
             instructions: after("processed")?,
             states: after("total_states")?,
             peak_states: after("peak_states")?,
         })
     };
-    let rows: Option<Vec<_>> = text.lines().map(row).collect();
-    rows.filter(|rows| !rows.is_empty()).context("the verifier's statistics are not as expected")
+    let mut rows = Vec::new();
+    for line in text.lines() {
+        match line.strip_prefix("mode ") {
+            Some(name) => name.clone_into(&mut mode),
+            None => rows.push(row(line, &mode).with_context(|| format!("statistics: {line}"))?),
+        }
+    }
+    ensure!(!rows.is_empty(), "the verifier told nothing");
+    Ok(rows)
 }
 
 fn rows_of(text: &str) -> Result<Vec<Row>> {
     let mut lines = text.lines();
     ensure!(lines.next() == Some(HEAD), "expected the columns {HEAD}");
     let row = |line: &str| {
-        let [kernel, clang, program, instructions, states, peak_states] =
+        let [kernel, clang, mode, program, instructions, states, peak_states] =
             line.split(',').collect::<Vec<_>>()[..]
         else {
-            bail!("expected six columns: {line}");
+            bail!("expected seven columns: {line}");
         };
         Ok(Row {
             kernel: kernel.to_owned(),
             clang: clang.to_owned(),
+            mode: mode.to_owned(),
             program: program.to_owned(),
             instructions: instructions.parse()?,
             states: states.parse()?,
@@ -124,8 +135,8 @@ fn written(known: Vec<Row>, found: Vec<Row>) -> String {
     rows.extend(found);
     rows.sort_by(|a, b| (&a.kernel, &a.clang).cmp(&(&b.kernel, &b.clang)));
     let line = |row: &Row| {
-        let Row { kernel, clang, program, instructions, states, peak_states } = row;
-        format!("{kernel},{clang},{program},{instructions},{states},{peak_states}\n")
+        let Row { kernel, clang, mode, program, instructions, states, peak_states } = row;
+        format!("{kernel},{clang},{mode},{program},{instructions},{states},{peak_states}\n")
     };
     format!("{HEAD}\n{}", rows.iter().map(line).collect::<String>())
 }
@@ -139,11 +150,14 @@ impl Row {
 
 /// What is beyond the tolerance, a sentence each.
 fn changes(known: &[Row], found: &[Row]) -> Vec<String> {
-    let named = |rows: &[Row], name: &str| rows.iter().find(|row| row.program == name).cloned();
+    let same = |rows: &[Row], row: &Row| {
+        let name = |row: &Row| (row.mode.clone(), row.program.clone());
+        rows.iter().find(|other| name(other) == name(row)).cloned()
+    };
     let mut changes = Vec::new();
     for row in found {
-        let Some(was) = named(known, &row.program) else {
-            changes.push(format!("{} is new", row.program));
+        let Some(was) = same(known, row) else {
+            changes.push(format!("{} is new in mode {}", row.program, row.mode));
             continue;
         };
         let numbers = [
@@ -153,12 +167,13 @@ fn changes(known: &[Row], found: &[Row]) -> Vec<String> {
         ];
         for (what, was, is) in numbers {
             if was.abs_diff(is) > TOLERANCE.max(was * TOLERANCE_PCT / 100) {
-                changes.push(format!("{} has {is} {what} and not {was}", row.program));
+                let Row { mode, program, .. } = row;
+                changes.push(format!("{program} has {is} {what} and not {was} in mode {mode}"));
             }
         }
     }
-    let gone = known.iter().filter(|row| named(found, &row.program).is_none());
-    changes.extend(gone.map(|row| format!("{} is gone", row.program)));
+    let gone = known.iter().filter(|row| same(found, row).is_none());
+    changes.extend(gone.map(|row| format!("{} is gone in mode {}", row.program, row.mode)));
     changes
 }
 
@@ -166,13 +181,15 @@ fn changes(known: &[Row], found: &[Row]) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const SAID: &str = "ek_enqueue processed 641 insns (limit 1000000) max_states_per_insn 2 \
+    const SAID: &str = "mode fair\n\
+                        ek_enqueue processed 641 insns (limit 1000000) max_states_per_insn 2 \
                         total_states 60 peak_states 61 mark_read 0\n";
 
     fn row(program: &str, instructions: u64) -> Row {
         Row {
             kernel: "7.0".into(),
             clang: "14".into(),
+            mode: "fair".into(),
             program: program.into(),
             instructions,
             states: 60,
@@ -198,10 +215,10 @@ mod tests {
         assert!(changes(&known, &[row("a", 1100), row("b", 15), row("c", 10)]).is_empty());
         let found = changes(&known, &[row("a", 1101), row("b", 16), row("d", 10)]);
         let expected = [
-            "a has 1101 instructions and not 1000",
-            "b has 16 instructions and not 10",
-            "d is new",
-            "c is gone",
+            "a has 1101 instructions and not 1000 in mode fair",
+            "b has 16 instructions and not 10 in mode fair",
+            "d is new in mode fair",
+            "c is gone in mode fair",
         ];
         assert_eq!(found, expected);
     }

@@ -1,0 +1,28 @@
+#!/bin/sh
+# A task that the scheduler loses: the kernel takes all tasks back and the loader says which it was.
+# The build loses those of nice 19.
+# The kernel may say: "evenkeel" disabled (runnable task stall)
+# The kernel may say: sched_ext: evenkeel: sh[
+. loader.sh
+
+scx_evenkeel_lossy --watchdog 5s 2> said &
+loader=$!
+reach enabled
+nice -n 19 sh -c 'while :; do :; done' &
+lost=$!
+status=0
+wait "$loader" || status=$?
+cat said
+[ "$status" = 1 ]
+grep -q "the kernel ended it: runnable task stall" said
+grep -q "sh\[$lost\] failed to run for [5-9]" said
+reach disabled
+before=$(cut -d ' ' -f 1 /proc/$lost/schedstat)
+sleep 1
+[ "$(cut -d ' ' -f 1 /proc/$lost/schedstat)" -gt "$before" ]
+kill "$lost"
+[ -z "$(ls /sys/fs/bpf)" ]
+# The one that is shipped takes them again, and does not lose such a task.
+load
+nice -n 19 sh -c 'exit 7' || [ $? = 7 ]
+unload
