@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long)]
     list: bool,
 
-    /// Schedulers to compare
+    /// Schedulers to compare; scx:fair is the kernel scheduler's own source, beside its model
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_values = SCHEDULERS)]
     scheduler: Vec<String>,
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use simulator::{
     CfsKernel, Compensation, Config, Costs, EevdfKernel, Queues, RqSharing, Scheduler,
@@ -68,7 +68,7 @@ pub struct RunOptions {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
     pub interactive: u8,
 
-    /// CPUs that share a queue of the fair schedulers
+    /// CPUs that share a queue of the fair schedulers (scx:… have one for each last-level cache)
     #[arg(long, value_enum, default_value_t = QueueGroups::Global)]
     pub queues: QueueGroups,
 
@@ -168,6 +168,9 @@ impl Sharing {
 pub const SCHEDULERS: [&str; 6] =
     ["cfs", "eevdf", "muqss", "fair", "fair-relative", "fair-isolation"];
 
+/// The kernel scheduler's own source, as the simulator runs it.
+const FROM_THE_KERNEL: [&str; 3] = ["scx:fair", "scx:fair-relative", "scx:fair-isolation"];
+
 /// Costs in reference time, all our choice: a switch 1.5 us, a trap 1 us, a migration 2 us and
 /// 40 ns for each KiB of working set (25 GB/s), twice that from another package.
 pub const COSTS: Costs = Costs {
@@ -188,6 +191,13 @@ impl RunOptions {
                 QueueGroups::Global => Queues::Global,
                 QueueGroups::Llc => Queues::PerLlc,
             },
+        };
+        let scx = |compensation| {
+            ensure!(
+                cfg!(feature = "scx"),
+                "--scheduler: {name} is not in this build: build it with cargo's feature scx"
+            );
+            Ok(Scheduler::Scx { compensation })
         };
         Ok(match name {
             "cfs" => Scheduler::Cfs(match self.kernel {
@@ -210,7 +220,14 @@ impl RunOptions {
             "fair" => fair(Compensation::None),
             "fair-relative" => fair(Compensation::Relative),
             "fair-isolation" => fair(Compensation::Isolation),
-            _ => bail!("--scheduler: {name:?} is not one of {}", SCHEDULERS.join(", ")),
+            "scx:fair" => scx(Compensation::None)?,
+            "scx:fair-relative" => scx(Compensation::Relative)?,
+            "scx:fair-isolation" => scx(Compensation::Isolation)?,
+            _ => bail!(
+                "--scheduler: {name:?} is not one of {}, {}",
+                SCHEDULERS.join(", "),
+                FROM_THE_KERNEL.join(", ")
+            ),
         })
     }
 

@@ -24,6 +24,11 @@ pub enum Scheduler {
         /// Which CPUs share a queue.
         queues: Queues,
     },
+    /// The kernel scheduler's own source on a sched_ext without a kernel (feature `scx`).
+    Scx {
+        /// What compensation does.
+        compensation: Compensation,
+    },
 }
 
 impl Scheduler {
@@ -38,13 +43,21 @@ impl Scheduler {
             Self::Fair { compensation: Compensation::None, .. } => "fair",
             Self::Fair { compensation: Compensation::Relative, .. } => "fair-relative",
             Self::Fair { compensation: Compensation::Isolation, .. } => "fair-isolation",
+            Self::Scx { compensation: Compensation::None } => "scx:fair",
+            Self::Scx { compensation: Compensation::Relative } => "scx:fair-relative",
+            Self::Scx { compensation: Compensation::Isolation } => "scx:fair-isolation",
         }
     }
 
     /// Whether it asks the sensors for anything: stock kernels do not, and pay for none.
     #[must_use]
     pub fn compensates(&self) -> bool {
-        matches!(self, Self::Fair { compensation, .. } if *compensation != Compensation::None)
+        match self {
+            Self::Fair { compensation, .. } | Self::Scx { compensation } => {
+                *compensation != Compensation::None
+            }
+            Self::Cfs(_) | Self::Eevdf(_) | Self::Muqss { .. } | Self::Fifo => false,
+        }
     }
 }
 

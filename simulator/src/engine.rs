@@ -52,10 +52,10 @@ pub(crate) fn run<S: Scheduler>(
     model: &CpuModel,
     workload: &Workload,
     config: &Config,
-    scheduler: impl FnOnce(&World) -> S,
+    scheduler: impl FnOnce(&World) -> Result<S, SimError>,
 ) -> Result<Outcome, SimError> {
     let world = World::new(model, workload, config)?;
-    let scheduler = scheduler(&world);
+    let scheduler = scheduler(&world)?;
     let ruled = world.tasks.iter().map(|task| task.ruled_level).collect();
     let sensors = Sensors::new(config, model, world.topology, ruled);
     let applications = workload.applications.len();
@@ -116,6 +116,11 @@ impl<S: Scheduler> Engine<'_, S> {
             }
             self.fire(self.world.slots.timer(slot))?;
             self.choose();
+            if let Some(failure) = self.scheduler.failure() {
+                return Err(failure);
+            }
+            let timer_ns = self.scheduler.timer_ns().unwrap_or(NEVER);
+            self.world.set_timer(Timer::Scheduler, timer_ns);
             if self.foreground_left == 0 {
                 return Ok(());
             }
@@ -150,6 +155,11 @@ impl<S: Scheduler> Engine<'_, S> {
                 self.tick(cpu);
                 Ok(())
             }
+            Timer::Scheduler => {
+                self.scheduler.timer_fires(&self.world);
+                self.follow_scheduler();
+                Ok(())
+            }
         }
     }
 
@@ -173,7 +183,19 @@ impl<S: Scheduler> Engine<'_, S> {
         }
         asked.clear();
         self.asked = asked;
+        self.follow_scheduler();
         self.arm_tick(cpu, period_ns);
+    }
+
+    /// CPUs that the scheduler interrupts of its own accord.
+    fn follow_scheduler(&mut self) {
+        let mut asked = std::mem::take(&mut self.asked);
+        self.scheduler.reschedules(&mut asked);
+        for &cpu in &asked {
+            self.request(cpu);
+        }
+        asked.clear();
+        self.asked = asked;
     }
 
     /// Ticks fall on multiples of the period, as on a machine without skewed ticks.
@@ -237,6 +259,7 @@ impl<S: Scheduler> Engine<'_, S> {
             self.world.claim(cpu);
             self.request(cpu);
         }
+        self.follow_scheduler();
     }
 
     fn record_wake(&mut self, task: usize, wake: Wake, placed: usize) {
@@ -434,6 +457,7 @@ impl<S: Scheduler> Engine<'_, S> {
     /// Brings the scheduler's choice to the CPU; `prev` has been accounted.
     fn switch(&mut self, cpu: usize, prev: Option<(usize, Stop)>) {
         let pick = self.scheduler.pick(&self.world, cpu);
+        self.follow_scheduler();
         let slice_end_ns = pick
             .and_then(|pick| pick.slice_ns)
             .map_or(NEVER, |slice_ns| self.world.now_ns.saturating_add(slice_ns));

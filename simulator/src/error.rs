@@ -35,6 +35,14 @@ pub enum SimError {
         /// Its name.
         thread: String,
     },
+    /// The scheduler was ended, as a kernel would have ended it.
+    #[error("the scheduler was ended at {at_ns} ns: {why}")]
+    Ended {
+        /// When.
+        at_ns: u64,
+        /// The kernel's words.
+        why: String,
+    },
     /// The machine of the workload does not fit the CPU table.
     #[error("{0}")]
     Machine(String),

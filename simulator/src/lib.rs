@@ -37,6 +37,8 @@ use crate::sched::fair::Fair;
 use crate::sched::fifo::Fifo;
 use crate::sched::muqss::Muqss;
 use crate::sched::percpu::PerCpu;
+#[cfg(feature = "scx")]
+use crate::sched::scx::Scx;
 
 /// Runs a workload on a CPU.
 ///
@@ -45,17 +47,27 @@ use crate::sched::percpu::PerCpu;
 pub fn run(cpu: &CpuModel, workload: &Workload, config: &Config) -> Result<Outcome, SimError> {
     match config.scheduler {
         Scheduler::Fair { compensation, queues } => {
-            engine::run(cpu, workload, config, |world| Fair::new(world, compensation, queues))
+            engine::run(cpu, workload, config, |world| Ok(Fair::new(world, compensation, queues)))
         }
         Scheduler::Cfs(kernel) => engine::run(cpu, workload, config, |world| {
-            PerCpu::new(world, cfs::era(kernel), Cfs::new(world, kernel))
+            Ok(PerCpu::new(world, cfs::era(kernel), Cfs::new(world, kernel)))
         }),
         Scheduler::Eevdf(kernel) => engine::run(cpu, workload, config, |world| {
-            PerCpu::new(world, eevdf::era(kernel), Eevdf::new(world, kernel))
+            Ok(PerCpu::new(world, eevdf::era(kernel), Eevdf::new(world, kernel)))
         }),
-        Scheduler::Fifo => engine::run(cpu, workload, config, Fifo::new),
+        Scheduler::Fifo => engine::run(cpu, workload, config, |world| Ok(Fifo::new(world))),
         Scheduler::Muqss { rq_sharing, interactive } => {
-            engine::run(cpu, workload, config, |world| Muqss::new(world, rq_sharing, interactive))
+            engine::run(cpu, workload, config, |world| {
+                Ok(Muqss::new(world, rq_sharing, interactive))
+            })
         }
+        #[cfg(feature = "scx")]
+        Scheduler::Scx { compensation } => {
+            engine::run(cpu, workload, config, |world| Scx::new(world, workload, compensation))
+        }
+        #[cfg(not(feature = "scx"))]
+        Scheduler::Scx { .. } => Err(SimError::Machine(
+            "this build has no schedulers of the kernel (feature scx)".into(),
+        )),
     }
 }

@@ -9,9 +9,12 @@ pub(crate) mod fifo;
 pub(crate) mod muqss;
 mod pelt;
 pub(crate) mod percpu;
+#[cfg(feature = "scx")]
+pub(crate) mod scx;
 
 use trace::Event;
 
+use crate::error::SimError;
 use crate::recorder::tid;
 use crate::sensors::Observed;
 use crate::world::World;
@@ -118,6 +121,22 @@ pub(crate) trait Scheduler {
 
     /// The timer tick on a busy CPU; CPUs that must choose again are pushed.
     fn tick(&mut self, world: &World, cpu: usize, reschedule: &mut Vec<usize>);
+
+    /// More CPUs that must choose again, since the last time; pushed.
+    fn reschedules(&mut self, _cpus: &mut Vec<usize>) {}
+
+    /// When it wants to be called, whatever else happens.
+    fn timer_ns(&self) -> Option<u64> {
+        None
+    }
+
+    /// That time has come.
+    fn timer_fires(&mut self, _world: &World) {}
+
+    /// Why it cannot go on; nothing while it can.
+    fn failure(&self) -> Option<SimError> {
+        None
+    }
 
     /// A CPU to kick because it idles while `task`, just preempted, waits for one.
     fn idle_cpu_for(&self, world: &World, task: usize) -> Option<usize> {

@@ -32,11 +32,13 @@ pub(crate) enum Timer {
     TaskWakes(usize),
     SliceEnd(usize),
     Tick(usize),
+    /// What the scheduler itself wants to be called for.
+    Scheduler,
 }
 
 impl Slots {
     fn count(&self) -> usize {
-        3 * self.cpus + self.domains + self.tasks
+        3 * self.cpus + self.domains + self.tasks + 1
     }
 
     pub(crate) fn slot(&self, timer: Timer) -> usize {
@@ -46,6 +48,7 @@ impl Slots {
             Timer::TaskWakes(task) => self.cpus + self.domains + task,
             Timer::SliceEnd(cpu) => self.cpus + self.domains + self.tasks + cpu,
             Timer::Tick(cpu) => 2 * self.cpus + self.domains + self.tasks + cpu,
+            Timer::Scheduler => 3 * self.cpus + self.domains + self.tasks,
         }
     }
 
@@ -55,13 +58,14 @@ impl Slots {
             (self.domains, Timer::License),
             (self.tasks, Timer::TaskWakes),
             (self.cpus, Timer::SliceEnd),
+            (self.cpus, Timer::Tick),
         ] {
             if slot < size {
                 return make(slot);
             }
             slot -= size;
         }
-        Timer::Tick(slot)
+        Timer::Scheduler
     }
 }
 

@@ -1,0 +1,185 @@
+//! The kernel scheduler's own source, on a sched_ext without a kernel (`scx-host`).
+//!
+//! The model keeps no queue: it tells the host what happens on the machine and passes on which
+//! CPUs must choose and what they chose. A slice ends at a tick, as in the kernel, and `dispatch`
+//! is asked while the old task is still on its CPU; so a task that merely is to be looked at is told
+//! when the CPU chooses, and not before.
+
+use scenarios::Workload;
+use scx_host::{Config, Faults, Host, TaskSpec, Topology, Waker, evenkeel, load_evenkeel};
+
+use crate::config::Compensation;
+use crate::error::SimError;
+use crate::sched::{By, Charged, Pick, Placed, Scheduler, Stop, Wake};
+use crate::sensors::Observed;
+use crate::world::World;
+
+/// The scheduler in its host.
+pub(crate) struct Scx {
+    host: Host,
+    specs: Vec<TaskSpec>,
+    /// By task: its number in the host, once it is there.
+    number: Vec<Option<usize>>,
+    /// By number in the host: the task.
+    task: Vec<usize>,
+    /// It ended and leaves its CPU.
+    ending: Option<usize>,
+    tick_ns: u64,
+    /// When the host looks for tasks that waited too long.
+    watch_ns: u64,
+    refused: Option<String>,
+}
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+impl Scx {
+    pub(crate) fn new(
+        world: &World,
+        workload: &Workload,
+        compensation: Compensation,
+    ) -> Result<Self, SimError> {
+        if compensation != Compensation::None {
+            let what = "the kernel's scheduler has no sensors here yet: take scx:fair";
+            return Err(SimError::Machine(what.into()));
+        }
+        let topology = Topology::regular(
+            world.topology.packages,
+            world.topology.cores_per_package,
+            world.topology.threads_per_core,
+        );
+        let object = evenkeel(&Config::default(), &topology);
+        let host = load_evenkeel(&object, topology, Faults::default())
+            .map_err(|error| SimError::Machine(error.to_string()))?;
+        let spec = |(index, thread): (usize, &scenarios::Thread)| {
+            let task = &world.tasks[index];
+            let cpus: Vec<usize> = world.affinities.masks[task.mask].iter().collect();
+            TaskSpec {
+                name: thread.name.clone(),
+                nice: thread.nice,
+                cpu: task.last_cpu.or(cpus.first().copied()).unwrap_or(0),
+                cpus,
+                is_kernel: false,
+            }
+        };
+        Ok(Self {
+            specs: workload.threads.iter().enumerate().map(spec).collect(),
+            number: vec![None; world.tasks.len()],
+            task: Vec::new(),
+            ending: None,
+            tick_ns: NS_PER_S / u64::from(world.config.hz),
+            watch_ns: host.watchdog_ns() / 2,
+            refused: None,
+            host,
+        })
+    }
+
+    /// The task's number in the host, which gets to know it if it does not.
+    fn enter(&mut self, task: usize, is_forked: bool) -> Option<usize> {
+        if self.number[task].is_none() {
+            let spec = &self.specs[task];
+            self.number[task] = self.host.add_task(spec, is_forked);
+            match self.number[task] {
+                Some(number) => {
+                    self.task.resize(number + 1, usize::MAX);
+                    self.task[number] = task;
+                }
+                None => self.refused = Some(format!("it refused the task {}", spec.name)),
+            }
+        }
+        self.number[task]
+    }
+
+    /// CPU time of what runs on a CPU, in all.
+    fn runtime_ns(&self, world: &World, cpu: usize) -> u64 {
+        let current = self.host.current(cpu);
+        current.map_or(0, |number| world.tasks[self.task[number]].outcome.cpu_time_ns)
+    }
+}
+
+impl Scheduler for Scx {
+    fn tick_ns(&self) -> Option<u64> {
+        Some(self.tick_ns)
+    }
+
+    fn wake(&mut self, world: &World, task: usize, wake: Wake) -> Placed {
+        self.host.set_now(world.now_ns);
+        let home = self.specs[task].cpu;
+        let last = world.tasks[task].last_cpu.unwrap_or(home);
+        let waker = match wake {
+            Wake::New { by_cpu } => {
+                Waker { cpu: by_cpu.unwrap_or(home), is_fork: true, is_sync: false }
+            }
+            Wake::Woken(by) => Waker {
+                cpu: by.cpu().unwrap_or(last),
+                is_fork: false,
+                is_sync: matches!(by, By::Task { sync: true, .. }),
+            },
+        };
+        let Some(number) = self.enter(task, waker.is_fork) else {
+            return Placed { cpu: last, reschedule: None };
+        };
+        Placed { cpu: self.host.wake(number, waker), reschedule: None }
+    }
+
+    fn stop(
+        &mut self,
+        world: &World,
+        cpu: usize,
+        task: usize,
+        _observed: &Observed,
+        stop: Stop,
+    ) -> Charged {
+        self.host.set_now(world.now_ns);
+        if stop != Stop::Preempted {
+            self.host.block(cpu, self.runtime_ns(world, cpu));
+        }
+        if stop == Stop::Ended {
+            self.ending = self.number[task];
+        }
+        Charged::default()
+    }
+
+    fn pick(&mut self, world: &World, cpu: usize) -> Option<Pick> {
+        self.host.set_now(world.now_ns);
+        let choice = self.host.schedule(cpu, self.runtime_ns(world, cpu));
+        if let Some(number) = self.ending.take() {
+            self.host.remove_task(number);
+        }
+        choice.task.map(|number| Pick { task: self.task[number], slice_ns: None })
+    }
+
+    fn tick(&mut self, world: &World, cpu: usize, _reschedule: &mut Vec<usize>) {
+        self.host.set_now(world.now_ns);
+        self.host.tick(cpu, self.runtime_ns(world, cpu));
+    }
+
+    fn reschedules(&mut self, cpus: &mut Vec<usize>) {
+        cpus.extend(self.host.take_reschedules());
+    }
+
+    fn timer_ns(&self) -> Option<u64> {
+        let timer_ns = self.host.next_timer_ns().unwrap_or(u64::MAX);
+        Some(timer_ns.min(self.watch_ns))
+    }
+
+    fn timer_fires(&mut self, world: &World) {
+        self.host.set_now(world.now_ns);
+        self.host.fire_timers();
+        if self.watch_ns <= world.now_ns {
+            self.host.check_watchdog();
+            self.watch_ns = world.now_ns + self.host.watchdog_ns() / 2;
+        }
+    }
+
+    fn failure(&self) -> Option<SimError> {
+        if let Some(why) = &self.refused {
+            return Some(SimError::Machine(why.clone()));
+        }
+        let exit = self.host.exit()?;
+        Some(SimError::Ended { at_ns: exit.at_ns, why: exit.to_string() })
+    }
+
+    fn idle_cpu_for(&self, _world: &World, _task: usize) -> Option<usize> {
+        None
+    }
+}
