@@ -15,6 +15,8 @@ mod replay;
 mod rng;
 mod workload;
 
+#[cfg(feature = "scx")]
+use simulator::{Compensation, Scheduler};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use case::Case;
@@ -48,5 +50,19 @@ fn the_books_of_every_run_agree_with_its_history() {
     for_each_case("the_books_of_every_run_agree_with_its_history", 2000, |case| {
         let outcome = case.run().map_err(|error| error.to_string())?;
         outcome::check(case, &outcome)
+    });
+}
+
+#[cfg(feature = "scx")]
+#[test]
+fn so_do_those_of_the_kernels_own_scheduler() {
+    for_each_case("so_do_those_of_the_kernels_own_scheduler", 500, |case| {
+        let mut case = case.clone();
+        case.config.scheduler = Scheduler::Scx { compensation: Compensation::None };
+        let outcome = case.run().map_err(|error| error.to_string())?;
+        outcome::check(&case, &outcome)?;
+        let again = case.run().map_err(|error| error.to_string())?;
+        let same = fingerprint::of(&again) == fingerprint::of(&outcome);
+        if same { Ok(()) } else { Err("a second run differs".into()) }
     });
 }

@@ -17,7 +17,9 @@ pub fn check(case: &Case, outcome: &Outcome) -> Result<(), String> {
     let promises = Promises {
         work_conserving: matches!(
             case.config.scheduler,
-            Scheduler::Fair { .. } | Scheduler::Muqss { interactive: true, .. }
+            Scheduler::Fair { .. }
+                | Scheduler::Muqss { interactive: true, .. }
+                | Scheduler::Scx { .. }
         ),
     };
     let got = replay(&case.cpu, &case.workload, history, promises)?;
