@@ -2,7 +2,7 @@
 
 use cpu_model::{LEVELS_MAX, Turbo};
 
-use crate::ffi;
+use crate::{Shares, TurboRow, ffi};
 
 /// What was measured of one task between two switches: `struct ek_slice`.
 #[repr(C)]
@@ -27,12 +27,17 @@ pub struct Lost {
     /// Never more than the slice's time.
     pub lost_ns: u64,
     /// Mean frequency measured; 0 if the counters cannot tell.
-    pub actual_khz: u32,
+    pub actual_hz: u64,
     /// Mean frequency had nobody else used wide instructions; the actual one if nobody did.
-    pub ideal_khz: u32,
+    pub ideal_hz: u64,
+    /// Shares of the slice's cycles at each level.
+    pub shares: Shares,
+    /// The row of the turbo table that it ran in; the first where nothing was lost.
+    pub at: TurboRow,
 }
 
-const _: () = assert!(size_of::<Slice>() == 8 * (4 + LEVELS_MAX) && size_of::<Lost>() == 16);
+const _: () =
+    assert!(size_of::<Slice>() == 8 * (4 + LEVELS_MAX) && size_of::<Lost>() == 32 + 4 * LEVELS_MAX);
 
 /// Time that a slice of a task of that level lost (Eq. D 7.3).
 ///

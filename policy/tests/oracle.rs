@@ -262,7 +262,7 @@ proptest! {
     fn garbage_never_loses_more_than_the_slice((turbo, slice, _) in garbage(), own: u8) {
         let lost = policy::time_lost(&turbo, &slice, own);
         prop_assert!(lost.lost_ns <= slice.time_ns);
-        prop_assert!(lost.lost_ns == 0 || lost.ideal_khz >= lost.actual_khz);
+        prop_assert!(lost.lost_ns == 0 || lost.ideal_hz >= lost.actual_hz);
         prop_assert!(lost.lost_ns == 0 || u32::from(own) + 1 < turbo.levels);
     }
 

@@ -150,8 +150,8 @@ fn answer(v: &Vector) -> [u64; ANSWERS] {
     }
     answer[21..27].copy_from_slice(&[
         lost.lost_ns,
-        lost.actual_khz.into(),
-        lost.ideal_khz.into(),
+        lost.actual_hz,
+        lost.ideal_hz,
         back.refund_ns,
         back.bill_ns,
         back.culprit.into(),

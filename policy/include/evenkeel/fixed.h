@@ -13,6 +13,17 @@
 
 #include <evenkeel/ints.h>
 
+/*
+ * BPF's verifier follows every path and remembers what it learned of each
+ * value, and gives up where that multiplies. What is stored in a map before
+ * this and read after it, it no longer knows anything of.
+ */
+#ifdef __bpf__
+#define EK_FORGET() asm volatile("" ::: "memory")
+#else
+#define EK_FORGET()
+#endif
+
 /* The fraction 1. */
 #define EK_ONE (1U << 30)
 /* Below it a u64 can be shifted to Q30. */
@@ -58,7 +69,24 @@ static inline u64 ek_mul_q30(u64 a, u32 q30)
  */
 static inline u32 ek_share_q30(u64 part, u64 whole)
 {
-	for (u32 i = 0; i < 30 && whole >= EK_WHOLE_END; i++) {
+	/* Down to as many bits as fit, by halves. */
+	if (whole >= 1ULL << 49) {
+		whole >>= 16;
+		part >>= 16;
+	}
+	if (whole >= 1ULL << 41) {
+		whole >>= 8;
+		part >>= 8;
+	}
+	if (whole >= 1ULL << 37) {
+		whole >>= 4;
+		part >>= 4;
+	}
+	if (whole >= 1ULL << 35) {
+		whole >>= 2;
+		part >>= 2;
+	}
+	if (whole >= EK_WHOLE_END) {
 		whole >>= 1;
 		part >>= 1;
 	}

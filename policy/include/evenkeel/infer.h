@@ -58,11 +58,13 @@ static inline void ek_infer(const struct ek_turbo *turbo, u32 row,
 	for (u32 level = 0; level < EK_LEVELS_MAX; level++) {
 		u32 share_q30 = ek_share_q30(believed->ns[level], whole_ns);
 		u32 khz = ek_frequency_khz(turbo, row, level);
-		u64 part = ek_mul_div(ek_mul_q30(time_ns, share_q30), khz, 1000000);
 
-		slice->level_cycles[level] = part;
-		cycles = ek_add(cycles, part);
+		slice->level_cycles[level] =
+			ek_mul_div(ek_mul_q30(time_ns, share_q30), khz, 1000000);
+		EK_FORGET();
 	}
+	for (u32 level = 0; level < EK_LEVELS_MAX; level++)
+		cycles = ek_add(cycles, slice->level_cycles[level]);
 	if (slice->cycles == 0 || slice->ref_cycles == 0) {
 		slice->cycles = cycles;
 		slice->ref_cycles =

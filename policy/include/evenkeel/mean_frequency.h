@@ -84,7 +84,28 @@ static inline u64 ek_actual_frequency_hz(u32 ref_khz, u64 cycles, u64 ref_cycles
 
 	if (ref_cycles == 0)
 		return 0;
-	for (u32 i = 0; i < 34 && cycles >= EK_CYCLES_END; i++) {
+	/* Down to as many bits as fit, by halves. */
+	if (cycles >= 1ULL << 61) {
+		cycles >>= 32;
+		ref_cycles >>= 32;
+	}
+	if (cycles >= 1ULL << 45) {
+		cycles >>= 16;
+		ref_cycles >>= 16;
+	}
+	if (cycles >= 1ULL << 37) {
+		cycles >>= 8;
+		ref_cycles >>= 8;
+	}
+	if (cycles >= 1ULL << 33) {
+		cycles >>= 4;
+		ref_cycles >>= 4;
+	}
+	if (cycles >= 1ULL << 31) {
+		cycles >>= 2;
+		ref_cycles >>= 2;
+	}
+	if (cycles >= EK_CYCLES_END) {
 		cycles >>= 1;
 		ref_cycles >>= 1;
 	}

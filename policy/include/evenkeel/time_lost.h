@@ -21,8 +21,11 @@
 struct ek_lost {
 	u64 lost_ns;
 	/* Both 0 where the counters cannot tell. */
-	u32 actual_khz;
-	u32 ideal_khz;
+	u64 actual_hz;
+	u64 ideal_hz;
+	/* On the way there; in the caller's memory for the sake of BPF's verifier (EK_FORGET). */
+	struct ek_shares shares;
+	struct ek_turbo_row at;
 };
 
 /* Eq. 7.3 for known frequencies. */
@@ -38,27 +41,30 @@ static inline u64 ek_time_lost_ns(u64 time_ns, u32 stall_q30, u64 actual_hz, u64
 static inline void ek_time_lost(const struct ek_turbo *turbo, const struct ek_slice *slice,
 				u32 own_level, struct ek_lost *lost)
 {
-	u64 cycles = slice->cycles;
 	u32 levels = turbo->levels;
-	u64 actual_hz = ek_actual_frequency_hz(turbo->ref_khz, cycles, slice->ref_cycles);
-	u64 ideal_hz = actual_hz;
-	struct ek_shares shares;
 
 	lost->lost_ns = 0;
-	ek_shares(slice, &shares);
-	if (actual_hz > 0 && own_level < levels && own_level + 1 < levels &&
-	    ek_shares_above(&shares, own_level)) {
-		u32 stall_q30 = ek_stall_share_q30(slice->stall_cycles, cycles);
-		struct ek_turbo_row at;
+	lost->actual_hz =
+		ek_actual_frequency_hz(turbo->ref_khz, slice->cycles, slice->ref_cycles);
+	lost->ideal_hz = lost->actual_hz;
+	lost->at.slow = 0;
+	lost->at.factor_q30 = 0;
+	ek_shares(slice, &lost->shares);
+	EK_FORGET();
+	if (lost->actual_hz == 0 || own_level >= levels || own_level + 1 >= levels ||
+	    !ek_shares_above(&lost->shares, own_level))
+		return;
+	ek_turbo_row(turbo, &lost->shares, lost->actual_hz, &lost->at);
+	EK_FORGET();
+	lost->ideal_hz = ek_ideal_frequency_hz(turbo, &lost->shares, own_level, &lost->at);
+	EK_FORGET();
 
-		ek_turbo_row(turbo, &shares, actual_hz, &at);
-		ideal_hz = ek_ideal_frequency_hz(turbo, &shares, own_level, &at);
-		lost->lost_ns = ek_time_lost_ns(slice->time_ns, stall_q30, actual_hz, ideal_hz);
-	}
-	lost->actual_khz = (u32)(actual_hz / 1000);
-	lost->ideal_khz = (u32)(ideal_hz / 1000);
+	u32 stall_q30 = ek_stall_share_q30(slice->stall_cycles, slice->cycles);
+
+	lost->lost_ns =
+		ek_time_lost_ns(slice->time_ns, stall_q30, lost->actual_hz, lost->ideal_hz);
 }
 
-_Static_assert(sizeof(struct ek_lost) == 16, "Rust reads this struct");
+_Static_assert(sizeof(struct ek_lost) == 32 + 4 * EK_LEVELS_MAX, "Rust reads this struct");
 
 #endif

@@ -78,8 +78,8 @@ static inline void answer_frequencies(struct vector *v)
 		v->answer[15 + level] = measured.q30[level];
 	ek_time_lost(&v->turbo, &v->slice, v->w, &lost);
 	v->answer[21] = lost.lost_ns;
-	v->answer[22] = lost.actual_khz;
-	v->answer[23] = lost.ideal_khz;
+	v->answer[22] = lost.actual_hz;
+	v->answer[23] = lost.ideal_hz;
 }
 
 static inline void answer_compensation(struct vector *v)

@@ -4,6 +4,9 @@
  *
  * A task that demands nothing on a core where nothing is held costs a look at
  * two numbers, or at two counters where there are any, and no more.
+ *
+ * What is not static here is so for the verifier: it follows such a function
+ * once, and not on every path that leads to it.
  */
 #ifndef EVENKEEL_COMPENSATE_BPF_H
 #define EVENKEEL_COMPENSATE_BPF_H
@@ -39,22 +42,22 @@ static void tell_siblings(u32 index, u64 busy_until_ns, const struct ek_level_ti
 	}
 }
 
-/* From now on what runs on a CPU is believed to demand a level; `booked` is what was until now. */
-static void demand(u32 index, struct ek_cpu *cpu, u32 level, u64 now_ns,
-		   struct ek_level_times *booked)
+/* From now on what runs on a CPU demands a level; `believed` is what was booked until now. */
+__noinline int ek_demand(u32 index, u32 level, u64 now_ns)
 {
-	struct core *core = core_of(cpu);
+	struct ek_cpu *cpu = cpu_of(index);
+	struct core *core = cpu ? core_of(cpu) : NULL;
 
 	if (!core)
-		return;
+		return 0;
 	bpf_spin_lock(&core->lock);
-	ek_belief_change(&core->belief, (const struct ek_level_times *)&config.hold, cpu->level,
-			 level, now_ns);
-	*booked = core->belief.booked;
+	ek_belief_change(&core->belief, configured(hold), cpu->level, level, now_ns);
+	cpu->believed = core->belief.booked;
 	u64 busy_until_ns = ek_belief_busy_until_ns(&core->belief);
 	bpf_spin_unlock(&core->lock);
 	cpu->level = level;
-	tell_siblings(index, busy_until_ns, booked);
+	tell_siblings(index, busy_until_ns, &cpu->believed);
+	return 0;
 }
 
 /* Counts the cores of a package that are not idle: they decide the row of the turbo table. */
@@ -76,13 +79,13 @@ static void set_active(struct ek_cpu *cpu, bool is_active)
 	}
 }
 
-static u32 turbo_row(const struct ek_cpu *cpu)
+static void look_up_row(struct ek_cpu *cpu)
 {
 	u32 index = cpu->package;
 	struct ek_package *package = bpf_map_lookup_elem(&packages, &index);
 
-	return ek_active_row((const struct ek_turbo *)&config.turbo,
-			     package ? package->active_cores : 1);
+	cpu->turbo_row = ek_active_row(configured(turbo), package ? package->active_cores : 1);
+	EK_FORGET();
 }
 
 /* --- The beginning of a slice --- */
@@ -102,8 +105,10 @@ static void begin_slice(struct task_struct *p, struct task *task, u32 index, str
 	if (config.events)
 		read_counters(cpu, index, is_busy);
 	cpu->is_read = false;
-	if (is_busy && !(config.sensors & EK_SENSOR_LICENSES))
-		demand(index, cpu, level, now_ns, &cpu->booked);
+	if (is_busy && !(config.sensors & EK_SENSOR_LICENSES)) {
+		ek_demand(index, level, now_ns);
+		cpu->booked = cpu->believed;
+	}
 	cpu->is_read = is_busy;
 }
 
@@ -119,8 +124,7 @@ static bool is_quiet(struct task *task, u32 index, struct ek_cpu *cpu, u64 now_n
 
 		*own_level = 0;
 		if (retired.wide[0] | retired.wide[1]) {
-			*own_level = ek_retired_level((const struct ek_rates *)&config.rates,
-						      &retired,
+			*own_level = ek_retired_level(configured(rates), &retired,
 						      gained(cpu, index, EK_EVENT_CYCLES));
 			learn(task, *own_level, now_ns);
 		}
@@ -139,10 +143,15 @@ static bool is_quiet(struct task *task, u32 index, struct ek_cpu *cpu, u64 now_n
 }
 
 /* Fills in what counters showed of the slice, or would have shown. */
-static void gather(u32 index, struct ek_cpu *cpu, u64 used_ns, u64 now_ns)
+__noinline int ek_gather(u32 index, u64 used_ns, u64 now_ns)
 {
+	const struct ek_turbo *turbo = configured(turbo);
+	struct ek_cpu *cpu = cpu_of(index);
+
+	if (!cpu)
+		return 0;
+
 	struct ek_slice *slice = &cpu->decision.slice;
-	const struct ek_turbo *turbo = (const struct ek_turbo *)&config.turbo;
 
 	slice->time_ns = used_ns;
 	slice->cycles = 0;
@@ -156,19 +165,32 @@ static void gather(u32 index, struct ek_cpu *cpu, u64 used_ns, u64 now_ns)
 	}
 	if (config.sensors & EK_SENSOR_LICENSES) {
 		if (slice->cycles > 0 && slice->ref_cycles > 0)
-			return;
-		ek_counted_times(turbo, turbo_row(cpu), slice, &cpu->believed);
+			return 0;
+		look_up_row(cpu);
+		ek_counted_times(turbo, cpu->turbo_row, slice, &cpu->believed);
 	} else {
-		struct ek_level_times booked = {};
 		bool is_read = cpu->is_read;
 
-		demand(index, cpu, 0, now_ns, &booked);
+		look_up_row(cpu);
+		ek_demand(index, 0, now_ns);
 		if (!is_read)
-			cpu->booked = booked;
-		ek_belief_since(&booked, &cpu->booked, ek_sub(now_ns, cpu->since_ns),
+			cpu->booked = cpu->believed;
+		ek_belief_since(&cpu->believed, &cpu->booked, ek_sub(now_ns, cpu->since_ns),
 				&cpu->believed);
 	}
-	ek_infer(turbo, turbo_row(cpu), &cpu->believed, slice);
+	ek_infer(turbo, cpu->turbo_row, &cpu->believed, slice);
+	return 0;
+}
+
+/* What the slice lost, with counters as gathered. */
+__noinline u64 ek_lost_ns(u32 index, u32 own_level)
+{
+	struct ek_cpu *cpu = cpu_of(index);
+
+	if (!cpu)
+		return 0;
+	ek_time_lost(configured(turbo), &cpu->decision.slice, own_level, &cpu->lost);
+	return cpu->lost.lost_ns;
 }
 
 /* Bills a task, and returns how much it may owe more: 0 if it is gone. */
@@ -204,21 +226,21 @@ static void forget(struct ek_decision *decision)
 }
 
 /* Time to give back for a slice that others' licenses slowed; the culprit is billed. */
-static u64 compensate(struct task_struct *p, struct core *core, struct ek_cpu *cpu, u32 own_level)
+static u64 compensate(struct task_struct *p, struct core *core, u32 index, struct ek_cpu *cpu,
+		      u32 own_level)
 {
 	struct ek_decision *decision = &cpu->decision;
 	struct ek_compensation back;
-	struct ek_lost lost;
 
-	ek_time_lost((const struct ek_turbo *)&config.turbo, &cpu->decision.slice, own_level, &lost);
-	decision->lost_ns = lost.lost_ns;
-	if (lost.lost_ns == 0)
+	decision->own_level = own_level;
+	decision->lost_ns = ek_lost_ns(index, own_level);
+	if (decision->lost_ns == 0)
 		return 0;
 	count(EK_LOST);
 
 	struct ek_loss loss = {
 		.time_ns = cpu->decision.slice.time_ns,
-		.lost_ns = lost.lost_ns,
+		.lost_ns = decision->lost_ns,
 		.victim = p->pid,
 		.last_user = ek_users_above(&core->users, &cpu->decision.slice, own_level),
 	};
@@ -254,10 +276,9 @@ static u64 end_slice(struct task_struct *p, struct task *task, u32 index, struct
 	core = core_of(cpu);
 	if (!core)
 		return 0;
-	gather(index, cpu, used_ns, now_ns);
-	cpu->decision.own_level = own_level;
+	ek_gather(index, used_ns, now_ns);
 
-	u64 refund_ns = compensate(p, core, cpu, own_level);
+	u64 refund_ns = compensate(p, core, index, cpu, own_level);
 
 	ek_users_note(&core->users, level_of(task, now_ns), p->pid);
 	return refund_ns;

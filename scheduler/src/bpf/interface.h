@@ -13,6 +13,7 @@
 #include <evenkeel/compensate.h>
 #include <evenkeel/learned.h>
 #include <evenkeel/retired.h>
+#include <evenkeel/time_lost.h>
 #include <evenkeel/users.h>
 
 /* More than machines have; a loop over them needs a bound. Our choice. */
@@ -126,10 +127,12 @@ struct ek_cpu {
 	/* Counters when the slice began, and whether all were read. */
 	u64 counted[EK_EVENTS];
 	u32 is_counted;
-	u32 pad;
+	/* Row of the turbo table that holds. */
+	u32 turbo_row;
 	struct ek_level_times believed;
 	/* The slice that ends. */
 	struct ek_decision decision;
+	struct ek_lost lost;
 };
 
 struct ek_cache {
@@ -186,7 +189,7 @@ struct ek_end {
 };
 
 _Static_assert(sizeof(struct ek_config) == 632, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 392, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 448, "the loader writes this");
 _Static_assert(sizeof(struct ek_cache) == 16, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 160, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 1168, "the loader reads this");

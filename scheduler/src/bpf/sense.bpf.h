@@ -143,12 +143,12 @@ int ek_registers(u64 *ctx)
 
 	if (!task || !cpu)
 		return 0;
-	learn(task, level, bpf_ktime_get_ns());
+	learn(task, level, scx_bpf_now());
 
 	struct core *core = core_of(cpu);
 
 	if (core)
-		ek_users_note(&core->users, level_of(task, bpf_ktime_get_ns()), p->pid);
+		ek_users_note(&core->users, level_of(task, scx_bpf_now()), p->pid);
 	return 0;
 }
 

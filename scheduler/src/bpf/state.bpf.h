@@ -10,6 +10,13 @@
 #include "interface.h"
 
 const volatile struct ek_config config;
+/* A part of it, for functions that take a pointer: without this clang would read it as 0. */
+#define configured(part)                                                                       \
+	({                                                                                     \
+		const void *at = (const void *)&config.part;                                   \
+		asm("" : "+r"(at));                                                            \
+		at;                                                                            \
+	})
 struct ek_end end;
 /* Counters that the loader gave up, as bits: others want them. */
 u32 events_given_up SEC(".data.given_up");
