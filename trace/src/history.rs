@@ -184,7 +184,7 @@ pub enum Event {
         xfeatures: u64,
     },
     /// The policy gave a task back time that it had lost in the slice that ends now, and billed
-    /// it or not. Simulated runs only, since schema 2.
+    /// it or not. Of the simulator and of the kernel scheduler, since schema 2.
     Decision {
         /// Where the slice ran.
         cpu: u32,

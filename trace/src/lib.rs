@@ -4,6 +4,7 @@
 //! format `.ektrace` (README.md), [`export`] writes what other tools read.
 
 pub mod classes;
+pub mod decisions;
 pub mod export;
 pub mod import;
 pub mod marks;

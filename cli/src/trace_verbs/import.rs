@@ -15,6 +15,7 @@ pub const EXAMPLES: &str = "\
 Example:
   evenkeel trace import perf.data -o rec.ektrace
   evenkeel trace import rec.pftrace -o rec.ektrace
+  evenkeel trace import run.ekdec -o run.ektrace    (of scx_evenkeel --decisions run.ekdec)
 or from text, which is read from standard input too:
   perf script -i perf.data --ns --show-lost-events \\
       -F comm,pid,tid,cpu,time,event,trace | evenkeel trace import - -o rec.ektrace
@@ -28,9 +29,9 @@ const HISTORY: &str = "{\"ektrace\":";
 /// What the verb takes.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The file of `perf sched record`, of trace-cmd (version 6) or of Perfetto, or text of `perf
-    /// script`, `trace-cmd report` or tracefs; - is text or Perfetto from standard input; these two
-    /// are unpacked if packed with zstd
+    /// The file of `perf sched record`, of trace-cmd (version 6), of Perfetto or of `scx_evenkeel
+    /// --decisions`, or text of `perf script`, `trace-cmd report` or tracefs; - is text, Perfetto or
+    /// decisions from standard input; these three are unpacked if packed with zstd
     file: PathBuf,
     /// History to write
     #[arg(short, long, value_name = "FILE.ektrace")]

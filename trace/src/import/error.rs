@@ -120,6 +120,6 @@ fn refusal(form: Form) -> &'static str {
             "this is the file of perf, whose end is needed first; expected its name, and neither a \
              stream nor a packed file"
         }
-        Form::Text | Form::Perfetto => "this is read as it comes",
+        Form::Text | Form::Perfetto | Form::Decisions => "this is read as it comes",
     }
 }

@@ -1,9 +1,11 @@
 //! Recordings of real machines, in the forms that recorders leave: the text of `perf script`,
-//! of `trace-cmd report` and of tracefs, and the files of perf, of trace-cmd and of Perfetto.
+//! of `trace-cmd report` and of tracefs, and the files of perf, of trace-cmd and of Perfetto; and
+//! the decisions of the kernel scheduler.
 //!
 //! A reader a form turns its input into the same entries; `feed` puts them into order
 //! within a window, then `machine` follows them. A form is recognised by its first bytes.
 
+mod decisions;
 mod entry;
 mod error;
 mod feed;
@@ -42,6 +44,8 @@ pub enum Form {
     TraceDat,
     /// A trace of Perfetto.
     Perfetto,
+    /// Decisions of `scx_evenkeel --decisions`.
+    Decisions,
 }
 
 /// Bytes of a recording that tell its form.
@@ -55,6 +59,9 @@ pub fn recognise(start: &[u8]) -> Form {
     }
     if is_perfetto(start) {
         return Form::Perfetto;
+    }
+    if start.starts_with(crate::decisions::START.as_bytes()) {
+        return Form::Decisions;
     }
     if !start.starts_with(b"PERFILE2") && !start.starts_with(b"2ELIFREP") {
         return Form::Text;
@@ -88,13 +95,15 @@ pub fn recording(
     match recognise(&start) {
         Form::PerfData => perf_data::perf_data(input, sink),
         Form::TraceDat => trace_dat::trace_dat(input, sink),
-        Form::Text | Form::Perfetto => stream(BufReader::with_capacity(1 << 18, input), sink),
+        Form::Text | Form::Perfetto | Form::Decisions => {
+            stream(BufReader::with_capacity(1 << 18, input), sink)
+        }
         Form::PerfPipe => Err(ImportError::Binary { form: Form::PerfPipe }),
     }
 }
 
-/// Reads a recording as text or of Perfetto into `sink`, in room that does not depend on its
-/// length.
+/// Reads a recording as text, of Perfetto or decisions into `sink`; for the first two in room that
+/// does not depend on its length.
 ///
 /// # Errors
 /// [`ImportError`], with the line or record where there is one.
@@ -107,6 +116,7 @@ pub fn stream(mut input: impl BufRead, sink: &mut impl Sink) -> Result<ImportRep
     match form {
         Form::Text => text::text(whole, sink),
         Form::Perfetto => perfetto::perfetto(whole, sink),
+        Form::Decisions => decisions::decisions(whole, sink),
         form => Err(ImportError::Binary { form }),
     }
 }
