@@ -55,6 +55,11 @@ impl Host {
         if mask.count() == 0 {
             return;
         }
+        if self.state().may_not_migrate(task) {
+            // Whoever asked waits until it may (`affine_move_task`).
+            self.state().tasks[task].wanted = Some(cpus.to_vec());
+            return;
+        }
         self.change(task, at, |host| {
             let address = {
                 let mut state = host.state();
@@ -66,7 +71,7 @@ impl Host {
         });
         let cpu = self.state().tasks[task].cpu;
         let is_queued = self.state().tasks[task].is_queued;
-        if is_queued && !mask.contains(cpu) && !self.state().may_not_migrate(task) {
+        if is_queued && !mask.contains(cpu) {
             self.leave(task, cpu);
         }
         self.settle();
@@ -83,6 +88,10 @@ impl Host {
     /// A task may not leave its CPU, or may again (`migrate_disable`).
     pub fn set_migration_disabled(&mut self, task: usize, disabled: bool) {
         self.state().set(task, Field::MigrationDisabled, disabled.into());
+        let wanted = self.state().tasks[task].wanted.take();
+        if let Some(cpus) = wanted {
+            self.set_cpus(task, &cpus, self.cpu_of(task));
+        }
     }
 
     /// The running task of a CPU gives up the rest of its turn (`sched_yield`).
@@ -119,12 +128,10 @@ impl Host {
         !state.cpus[cpu].is_active && !is_there
     }
 
-    /// A drained CPU is gone (`CPUHP_AP_ACTIVE` is behind it).
+    /// A drained CPU is gone. The masks of idle CPUs go on to show it until somebody picks it, as
+    /// in the kernel.
     pub fn finish_offline(&mut self, cpu: usize) {
-        let mut state = self.state();
-        state.online.remove(cpu);
-        let state = &mut *state;
-        state.idle.set(&state.topology, cpu, false);
+        self.state().online.remove(cpu);
     }
 
     /// A CPU comes.

@@ -15,7 +15,7 @@ use crate::layout::{Field, Layout, TaskMemory};
 use crate::maps::{Counted, MapError, Maps};
 use crate::object::{Object, ObjectError};
 use crate::ops::{Op, Ops, Program, program_at};
-use crate::state::{Context, Counts, Custody, Life, Parts, State, Task};
+use crate::state::{Context, Custody, Life, Parts, State, Task};
 use crate::topology::Topology;
 
 /// Why a scheduler does not run.
@@ -274,6 +274,7 @@ impl Host {
             direct: None,
             runnable_since_ns: 0,
             has_run: true,
+            wanted: None,
             life: Life::Enabled,
         });
         // Numbers of processes begin with 1.
@@ -479,54 +480,5 @@ impl Host {
         write(self.exit_layout.message, texts[1].as_ptr() as u64, 8);
         self.call(Op::Exit, 0, None, &[info.as_ptr() as u64]);
         exit
-    }
-
-    // --- What can be seen of it ---
-
-    /// What runs on a CPU.
-    #[must_use]
-    pub fn current(&self, cpu: usize) -> Option<usize> {
-        self.state().cpus[cpu].current
-    }
-
-    /// The CPUs that must choose again, in ascending order; asked once.
-    pub fn take_reschedules(&mut self) -> Vec<usize> {
-        let mut state = self.state();
-        let cpus = state.cpus.iter_mut().enumerate();
-        cpus.filter_map(|(index, cpu)| std::mem::take(&mut cpu.needs_reschedule).then_some(index))
-            .collect()
-    }
-
-    /// How often things happened.
-    #[must_use]
-    pub fn counts(&self) -> Counts {
-        self.state().counts
-    }
-
-    /// What the scheduler printed since the last time.
-    pub fn take_printed(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.state().printed)
-    }
-
-    /// A task's place in the scheduler's order (`scx.dsq_vtime`).
-    #[must_use]
-    pub fn vtime(&self, task: usize) -> u64 {
-        self.state().get(task, Field::Vtime)
-    }
-
-    /// What is left of a task's slice, in ns.
-    #[must_use]
-    pub fn slice_ns(&self, task: usize) -> u64 {
-        self.state().get(task, Field::Slice)
-    }
-
-    /// In how many queues a task is, a CPU being one.
-    #[must_use]
-    pub fn places_of(&self, task: usize) -> usize {
-        let state = self.state();
-        let queues = state.dsqs.iter().flatten();
-        let waits = queues.map(|dsq| dsq.tasks().filter(|&other| other == task).count());
-        let runs = state.cpus.iter().filter(|cpu| cpu.current == Some(task)).count();
-        waits.sum::<usize>() + runs
     }
 }

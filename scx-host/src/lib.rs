@@ -24,6 +24,7 @@ mod memory;
 mod object;
 mod ops;
 mod schedule;
+mod seen;
 mod state;
 mod timers;
 mod topology;

@@ -214,6 +214,12 @@ impl Maps {
         values[task].as_ref().map_or(std::ptr::null_mut(), |block| block.address().cast())
     }
 
+    pub(crate) fn stored(&self, map: usize, task: usize) -> Option<&[u8]> {
+        let map = &self.maps[map];
+        let Values::Storage(values) = &map.values else { return None };
+        values.get(task)?.as_ref().map(|block| &block.bytes()[..map.value_size])
+    }
+
     pub(crate) fn has_storage(&self, map: usize, task: usize) -> bool {
         let Values::Storage(values) = &self.maps[map].values else { return false };
         values.get(task).is_some_and(Option::is_some)

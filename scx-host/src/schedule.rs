@@ -67,9 +67,24 @@ impl Host {
         } else {
             self.state().any_allowed(task)
         };
-        let mut state = self.state();
-        let fits = state.tasks[task].allowed.contains(chosen) && state.cpus[chosen].is_active;
-        if fits { chosen } else { state.fallback(task) }
+        let fits = {
+            let state = self.state();
+            state.tasks[task].allowed.contains(chosen) && state.cpus[chosen].is_active
+        };
+        if fits { chosen } else { self.fallback(task, waker.cpu) }
+    }
+
+    /// `select_fallback_rq`: a task all of whose CPUs have gone may use every one.
+    fn fallback(&self, task: usize, at: usize) -> usize {
+        if self.state().break_affinity(task) {
+            let given = {
+                let state = self.state();
+                let one = &state.tasks[task];
+                [one.memory.pointer(), one.allowed.address() as u64]
+            };
+            self.call(Op::SetCpumask, at, None, &given);
+        }
+        self.state().fallback(task)
     }
 
     /// `select_task_rq_scx`.
@@ -378,16 +393,7 @@ impl Host {
     /// `move_queued_task`: a runnable task that may not stay where it is.
     pub(crate) fn move_to_allowed(&self, task: usize, at: usize) {
         self.dequeue_task(task, abi::DEQ_SAVE, at, true);
-        let broken = self.state().break_affinity(task);
-        if broken {
-            let (pointer, cpus) = {
-                let state = self.state();
-                let one = &state.tasks[task];
-                (one.memory.pointer(), one.allowed.address() as u64)
-            };
-            self.call(Op::SetCpumask, at, None, &[pointer, cpus]);
-        }
-        let to = self.state().fallback(task);
+        let to = self.fallback(task, at);
         self.state().tasks[task].cpu = to;
         self.enqueue_task(task, 0, at, true);
         let mut state = self.state();
@@ -436,8 +442,8 @@ impl State {
         self.tasks[task].allowed.iter(self.cpus.len()).next().unwrap_or(0)
     }
 
-    /// `select_fallback_rq`: where it was, else any CPU that it may use, else any at all.
-    pub(crate) fn fallback(&mut self, task: usize) -> usize {
+    /// Where a task was, else any CPU that it may use.
+    fn fallback(&mut self, task: usize) -> usize {
         let one = &self.tasks[task];
         let fits = |&cpu: &usize| one.allowed.contains(cpu) && self.cpus[cpu].is_active;
         let own = Some(one.cpu).filter(fits);

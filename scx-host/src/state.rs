@@ -51,6 +51,8 @@ pub(crate) struct Task {
     /// Since when it waits (`runnable_at`); counted from its last time on a CPU.
     pub runnable_since_ns: u64,
     pub has_run: bool,
+    /// CPUs that it will be bound to when it may migrate again.
+    pub wanted: Option<Vec<usize>>,
     pub life: Life,
 }
 

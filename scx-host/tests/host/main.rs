@@ -2,3 +2,4 @@
 
 mod evenkeel;
 mod machine;
+mod random;

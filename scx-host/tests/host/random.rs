@@ -1,0 +1,240 @@
+//! What holds on random machines, whatever happens there.
+//!
+//! Tasks come, sleep, yield, end, change their weight and their CPUs; CPUs go and come; timers are
+//! late, memory cannot be had, CPUs choose for nothing and in any order. The seed decides all.
+
+use proptest::prelude::*;
+use scx_host::{Config, Faults, Host, TaskSpec, Topology};
+
+use crate::evenkeel::fair;
+use crate::machine::{Habit, Machine, Order};
+
+/// Short, so that a task that is forgotten is found.
+const WATCHDOG_MS: u32 = 400;
+const STEPS: u32 = 3000;
+
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(0x9e37_79b9);
+        let mixed = (self.0 ^ (self.0 >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed ^ (mixed >> 32)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    fn once_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+
+    fn cpus(&mut self, of: usize) -> Vec<usize> {
+        match self.below(4) {
+            0 => vec![self.below(of)],
+            1 => Vec::new(),
+            _ => (0..of).filter(|_| self.once_in(2)).collect(),
+        }
+    }
+}
+
+struct Storm {
+    machine: Machine,
+    dice: Dice,
+    /// The CPU that is away.
+    away: Option<usize>,
+    /// CPUs go and come. One that has gone is shown as idle once more, as in the kernel, and the
+    /// kick that it gets is lost: then a CPU may idle beside a task.
+    has_faults: bool,
+    bound: Option<usize>,
+}
+
+fn storm(seed: u64, topology: &Topology, has_faults: bool) -> Storm {
+    let mut dice = Dice(seed);
+    let config = Config { watchdog_ms: WATCHDOG_MS, ..Config::default() };
+    let faults = Faults {
+        seed,
+        no_memory_permille: if has_faults { 50 } else { 0 },
+        timer_late_ns_max: if has_faults { 20_000_000 } else { 0 },
+    };
+    let host = fair(topology, &config, faults);
+    let mut machine = Machine::new(host, topology.cpus());
+    machine.order = Order::Seeded(dice.next());
+    Storm { machine, dice, away: None, has_faults, bound: None }
+}
+
+impl Storm {
+    fn start(&mut self) {
+        let cpus = self.machine.cpus;
+        let spec = TaskSpec {
+            name: format!("task {}", self.machine.tasks.len()),
+            nice: self.dice.below(40) as i8 - 20,
+            cpus: self.dice.cpus(cpus),
+            is_kernel: self.dice.once_in(8),
+            cpu: self.dice.below(cpus),
+        };
+        let computes_ns = 100_000 * (1 + self.dice.below(300) as u64);
+        let sleeps_ns = 100_000 * (1 + self.dice.below(100) as u64);
+        self.machine.start(&spec, Habit { computes_ns, sleeps_ns });
+    }
+
+    /// Something that nobody foresaw.
+    fn happen(&mut self) {
+        let cpus = self.machine.cpus;
+        let (cpu, at) = (self.dice.below(cpus), self.dice.below(cpus));
+        let index = self.dice.below(self.machine.tasks.len().max(1));
+        let task = self.machine.tasks.get(index).map(|task| task.number);
+        let runtime_ns = self.machine.runtime_ns(cpu);
+        let host = &mut self.machine.host;
+        match (self.dice.below(8), task) {
+            (0, Some(task)) => {
+                let set = self.dice.cpus(cpus);
+                host.set_cpus(task, &set, at);
+            }
+            (1, Some(task)) => host.set_nice(task, self.dice.below(40) as i8 - 20, at),
+            (2, _) => host.yield_now(cpu, runtime_ns),
+            // A kick for nothing.
+            (3, _) => {
+                host.schedule(cpu, runtime_ns);
+            }
+            (4, _) => self.bind_current(cpu),
+            (5, _) if self.has_faults && self.dice.once_in(4) => self.hotplug(cpu),
+            _ => {}
+        }
+        self.machine.choose();
+    }
+
+    /// Only a task itself forbids its migration, and allows it again while it runs.
+    fn bind_current(&mut self, cpu: usize) {
+        let host = &mut self.machine.host;
+        let current = host.current(cpu);
+        match (self.bound, current) {
+            (None, Some(task)) => {
+                host.set_migration_disabled(task, true);
+                self.bound = Some(task);
+            }
+            (Some(task), Some(running)) if task == running => {
+                host.set_migration_disabled(task, false);
+                self.bound = None;
+            }
+            _ => {}
+        }
+    }
+
+    fn hotplug(&mut self, cpu: usize) {
+        let host = &mut self.machine.host;
+        match self.away {
+            // A task that is bound to it would have to let go first.
+            None if self.bound.is_none() && self.machine.cpus > 1 => {
+                host.take_offline(cpu);
+                self.away = Some(cpu);
+            }
+            Some(away) if host.is_drained(away) => {
+                host.finish_offline(away);
+                host.take_online(away);
+                self.away = None;
+            }
+            _ => {}
+        }
+    }
+
+    fn vtimes(&self) -> Vec<Option<u64>> {
+        let read = |number| {
+            let bytes = self.machine.host.storage("tasks", number)?;
+            bytes.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))
+        };
+        self.machine.tasks.iter().map(|task| read(task.number)).collect()
+    }
+
+    fn run(&mut self, check: impl Fn(&Self) -> Result<(), String>) -> Result<(), String> {
+        for _ in 0..2 + self.dice.below(12) {
+            self.start();
+        }
+        let mut before = self.vtimes();
+        for step in 0..STEPS {
+            self.machine.step();
+            if self.dice.once_in(5) {
+                self.happen();
+            }
+            if self.dice.once_in(200) && self.machine.tasks.len() < 40 {
+                self.start();
+            }
+            if let Some(exit) = self.machine.host.exit() {
+                return Err(format!("step {step}: {exit}"));
+            }
+            check(self).map_err(|wrong| format!("step {step}: {wrong}"))?;
+            let after = self.vtimes();
+            let fell = before.iter().zip(&after).position(|(before, after)| after < before);
+            if let (Some(task), true) = (fell, self.has_one_cache()) {
+                return Err(format!("step {step}: virtual time of task {task} fell"));
+            }
+            before = after;
+        }
+        Ok(())
+    }
+
+    fn has_one_cache(&self) -> bool {
+        self.machine.cpus <= 4
+    }
+}
+
+/// A runnable task is in one queue or runs; one that sleeps is nowhere.
+fn each_task_is_in_one_place(storm: &Storm) -> Result<(), String> {
+    let host = &storm.machine.host;
+    for task in &storm.machine.tasks {
+        let places = host.places_of(task.number);
+        let expected = usize::from(task.wakes_ns.is_none());
+        if places != expected {
+            return Err(format!("task {} is in {places} places", task.number));
+        }
+    }
+    Ok(())
+}
+
+/// No CPU idles while a task waits that may run there.
+fn no_cpu_idles_for_nothing(storm: &Storm) -> Result<(), String> {
+    let host = &storm.machine.host;
+    for cpu in (0..storm.machine.cpus).filter(|&cpu| host.current(cpu).is_none()) {
+        let could = |host: &Host, number| host.waits(number) && host.may_run_on(number, cpu);
+        if let Some(task) = storm.machine.tasks.iter().find(|task| could(host, task.number)) {
+            return Err(format!("CPU {cpu} idles beside {}", host.describe(task.number)));
+        }
+    }
+    Ok(())
+}
+
+fn topologies() -> impl Strategy<Value = Topology> {
+    let known = [(1, 1, 1), (1, 2, 1), (1, 2, 2), (1, 4, 1), (2, 2, 2), (2, 3, 1), (4, 2, 1)];
+    proptest::sample::select(known.to_vec()).prop_map(|(c, k, t)| Topology::regular(c, k, t))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+
+    #[test]
+    fn nothing_is_lost_and_no_cpu_idles_for_nothing(seed: u64, topology in topologies()) {
+        let mut storm = storm(seed, &topology, false);
+        let checked = storm.run(|storm| {
+            each_task_is_in_one_place(storm)?;
+            no_cpu_idles_for_nothing(storm)
+        });
+        prop_assert_eq!(checked, Ok(()));
+    }
+
+    #[test]
+    fn nothing_is_lost_when_things_fail(seed: u64, topology in topologies()) {
+        let mut storm = storm(seed, &topology, true);
+        prop_assert_eq!(storm.run(each_task_is_in_one_place), Ok(()));
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_history(seed: u64, topology in topologies()) {
+        let history = || {
+            let mut storm = storm(seed, &topology, true);
+            let checked = storm.run(|_| Ok(()));
+            (checked, storm.machine.history, storm.machine.host.counts())
+        };
+        prop_assert_eq!(history(), history());
+    }
+}
