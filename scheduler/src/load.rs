@@ -36,7 +36,7 @@ pub enum LoadError {
     #[error("sched_ext runs another scheduler, {0}: end it first")]
     Busy(String),
     /// Any other refusal.
-    #[error("{doing}")]
+    #[error("{doing} (-v says more)")]
     Refused {
         /// What was tried.
         doing: &'static str,
@@ -45,9 +45,15 @@ pub enum LoadError {
     },
 }
 
+fn is_root() -> bool {
+    // SAFETY: it cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
 fn refused(doing: &'static str) -> impl Fn(libbpf_rs::Error) -> LoadError {
     move |source| match source.kind() {
-        ErrorKind::PermissionDenied => LoadError::NoRights(source),
+        // The verifier refuses a program with the same number.
+        ErrorKind::PermissionDenied if !is_root() => LoadError::NoRights(source),
         _ => LoadError::Refused { doing, source },
     }
 }

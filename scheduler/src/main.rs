@@ -1,5 +1,6 @@
 //! `scx_evenkeel`: loads the scheduler and waits until it is told to go, or is made to.
 
+mod decisions;
 mod monitor;
 mod setup;
 mod watch;
@@ -61,6 +62,9 @@ struct Args {
     /// Says by name what tasks run: GLOB=CLASS or GLOB=CLASS@RATE; the first that fits holds.
     #[arg(long = "rule", value_name = "GLOB=CLASS[@RATE]")]
     rules: Vec<String>,
+    /// Writes what each slice came to into this file, for `evenkeel trace import`.
+    #[arg(long, value_name = "FILE")]
+    decisions: Option<PathBuf>,
     /// Slice of a task that has its CPU for itself.
     #[arg(long, value_name = "TIME", default_value = "6ms")]
     slice: humantime::Duration,
@@ -158,12 +162,16 @@ fn run(args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let setup = setup::setup(args, plan, &kernel)?;
+    let about = &setup.about;
+    let head = decisions::head(&topology, about.mode, setup.cpu.as_deref(), &about.sensors);
+    let file = args.decisions.as_deref().map(|path| decisions::File::create(path, &head));
+    let file = file.transpose()?;
     // From here on a signal is read, so that it ends the wait and not the process.
     let signals = signals()?;
     let running = Running::start(&setup.config, &topology, &setup.counters)?;
     eprintln!(
         "scx_evenkeel: {} scheduling on {} CPUs, {} last-level {}",
-        setup.about.mode,
+        about.mode,
         topology.cpus(),
         topology.caches.count,
         if topology.caches.count == 1 { "cache" } else { "caches" },
@@ -171,7 +179,7 @@ fn run(args: &Args) -> Result<ExitCode> {
     for said in &setup.said {
         eprintln!("scx_evenkeel: {said}");
     }
-    match watch::watch(args, &setup, &signals, &running)? {
+    match watch::watch(args, &setup, &signals, &running, file)? {
         Some(end) => Ok(report(&end)),
         None => {
             if stderr().is_terminal() {

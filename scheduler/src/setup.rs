@@ -43,6 +43,8 @@ pub struct Setup {
     pub counters: Counters,
     /// What names say, and of which CPU.
     pub rules: Option<(Rules, CpuModel)>,
+    /// Name of the CPU table.
+    pub cpu: Option<String>,
     /// For statistics.
     pub about: About,
     /// What whoever started it should know.
@@ -70,7 +72,8 @@ fn config(args: &Args) -> Result<Config> {
     if !(200_000..=100_000_000).contains(&slice_ns) {
         bail!("--slice {}: expected 200us to 100ms", args.slice);
     }
-    Ok(Config { slice_ns, watchdog_ms: watchdog_ms as u32, ..Config::default() })
+    let (watchdog_ms, tells) = (watchdog_ms as u32, args.decisions.is_some());
+    Ok(Config { slice_ns, watchdog_ms, tells, ..Config::default() })
 }
 
 /// The mode, the CPU, and why the mode is that one where nobody chose it.
@@ -154,7 +157,8 @@ pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
     let cpus = topology::online()?;
     let about = About { mode: mode.name(), sensors: String::new(), cpus: cpus.len() };
     let Some(cpu) = cpu else {
-        return Ok(Setup { config, counters: Counters::default(), rules: None, about, said });
+        let counters = Counters::default();
+        return Ok(Setup { config, counters, rules: None, cpu: None, about, said });
     };
     let first = cpus.first().copied().unwrap_or(0);
     let is_this = cpu.is_this || args.sensors.wanted().is_some();
@@ -173,7 +177,7 @@ pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
     config.compensation = Some(Compensation::on(&cpu.model, policy_mode, &choice.sensors, &events));
     let about = About { sensors: choice.to_string(), ..about };
     let rules = (!rules.is_empty()).then_some((rules, cpu.model));
-    Ok(Setup { config, counters, rules, about, said })
+    Ok(Setup { config, counters, rules, cpu: Some(cpu.table.name), about, said })
 }
 
 fn open(choice: &Choice, cpus: &[u32]) -> Result<Counters> {

@@ -45,6 +45,14 @@ impl Groups {
         next
     }
 
+    /// How many CPUs each group has, where these are CPUs in a row.
+    #[must_use]
+    pub fn in_rows(&self) -> Option<u32> {
+        let size = self.of.len() as u32 / self.count;
+        let is_in_row = |(cpu, &group): (usize, &u32)| group == cpu as u32 / size;
+        (size > 0 && self.of.iter().enumerate().all(is_in_row)).then_some(size)
+    }
+
     /// By group: how many CPUs it has.
     #[must_use]
     pub fn sizes(&self) -> Vec<u32> {
@@ -203,6 +211,9 @@ mod tests {
         assert_eq!(topology.cores.ring(), [2, 1, 0, 3]);
         assert_eq!(topology.packages, groups(&[0, 1, 0, 0], 2));
         assert_eq!(topology.cpus(), 4);
+        assert_eq!(topology.cores.in_rows(), None);
+        assert_eq!(groups(&[0, 0, 1, 1], 2).in_rows(), Some(2));
+        assert_eq!(groups(&[0, 0, 1], 2).in_rows(), None);
     }
 
     #[test]

@@ -6,17 +6,19 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signalfd::SignalFd;
 
+use scheduler::counters::Counter;
 use scheduler::interface::{End, HardwareEvent};
 use scheduler::load::Running;
 use scheduler::sensors::given_up::{GivenUp, Group, Step};
 use scheduler::stats::socket::{PATH, Server};
 use scheduler::stats::{Snapshot, line, report};
 
-use crate::Args;
 use crate::setup::Setup;
+use crate::{Args, decisions};
 
 /// How often the loader looks whether the kernel ended the scheduler; our choice.
 const LOOK: Duration = Duration::from_millis(200);
@@ -33,6 +35,7 @@ struct Watch<'a> {
     /// Groups of which it was said that they are given up.
     said: Vec<Group>,
     printed: Snapshot,
+    decisions: Option<decisions::File>,
 }
 
 /// Waits for the end; nothing if it was asked for.
@@ -41,6 +44,7 @@ pub fn watch(
     setup: &Setup,
     signals: &SignalFd,
     running: &Running,
+    decisions: Option<decisions::File>,
 ) -> Result<Option<End>> {
     let server = Server::listen(Path::new(PATH))
         .inspect_err(|error| eprintln!("scx_evenkeel: no statistics on {PATH}: {error}"));
@@ -52,34 +56,43 @@ pub fn watch(
         given_up: GivenUp::nothing_of(&setup.counters.groups()),
         said: Vec::new(),
         printed: Snapshot::default(),
+        decisions,
     };
-    let mut next_stats = args.stats.map(|every| *every);
-    let mut next_counters = COUNTERS;
-    loop {
-        if let Some(end) = running.end()? {
-            return Ok(Some(end));
-        }
-        let now = watch.start.elapsed();
-        if next_stats.is_some_and(|time| time <= now) {
-            watch.print()?;
-            next_stats = args.stats.map(|every| now + *every);
-        }
-        if next_counters <= now {
-            watch.look_after_counters(now)?;
-            next_counters = now + COUNTERS;
-        }
-        let left = args.duration.map(|limit| limit.saturating_sub(now));
-        if left == Some(Duration::ZERO) {
-            return Ok(None);
-        }
-        let until_stats = next_stats.map_or(LOOK, |time| time.saturating_sub(now));
-        if watch.wait(signals, left.unwrap_or(LOOK).min(LOOK).min(until_stats))? {
-            return Ok(None);
-        }
-    }
+    let end = watch.until_end(args, signals);
+    watch.end_decisions()?;
+    end
 }
 
 impl Watch<'_> {
+    fn until_end(&mut self, args: &Args, signals: &SignalFd) -> Result<Option<End>> {
+        let look = if args.decisions.is_some() { decisions::EVERY } else { LOOK };
+        let mut next_stats = args.stats.map(|every| *every);
+        let mut next_counters = COUNTERS;
+        loop {
+            if let Some(end) = self.running.end()? {
+                return Ok(Some(end));
+            }
+            let now = self.start.elapsed();
+            if next_stats.is_some_and(|time| time <= now) {
+                self.print()?;
+                next_stats = args.stats.map(|every| now + *every);
+            }
+            self.take_decisions()?;
+            if next_counters <= now {
+                self.look_after_counters(now)?;
+                next_counters = now + COUNTERS;
+            }
+            let left = args.duration.map(|limit| limit.saturating_sub(now));
+            if left == Some(Duration::ZERO) {
+                return Ok(None);
+            }
+            let until_stats = next_stats.map_or(look, |time| time.saturating_sub(now));
+            if self.wait(signals, left.unwrap_or(look).min(look).min(until_stats))? {
+                return Ok(None);
+            }
+        }
+    }
+
     /// Waits, answers who asks, and says whether a signal came.
     fn wait(&mut self, signals: &SignalFd, time: Duration) -> Result<bool> {
         let timeout = PollTimeout::try_from(time).unwrap_or(PollTimeout::ZERO);
@@ -87,7 +100,11 @@ impl Watch<'_> {
         files.extend(self.server.iter().flat_map(Server::files));
         let mut polled: Vec<_> =
             files.into_iter().map(|file| PollFd::new(file, PollFlags::POLLIN)).collect();
-        poll(&mut polled, timeout).context("waiting for signals")?;
+        match poll(&mut polled, timeout) {
+            // Stopped by somebody, and continued.
+            Err(Errno::EINTR) => return Ok(false),
+            result => result.context("waiting for signals")?,
+        };
         let is_ready = |file: &PollFd| file.any().unwrap_or(true);
         let [signal, asked, others @ ..] = &polled[..] else { return Ok(true) };
         let (signal, asked) = (is_ready(signal), is_ready(asked));
@@ -99,6 +116,23 @@ impl Watch<'_> {
             self.answer_statistics()?;
         }
         Ok(signal)
+    }
+
+    fn take_decisions(&mut self) -> Result<()> {
+        match &mut self.decisions {
+            Some(file) => file.take(&self.running.decisions()?),
+            None => Ok(()),
+        }
+    }
+
+    fn end_decisions(&mut self) -> Result<()> {
+        self.take_decisions()?;
+        if let Some(file) = self.decisions.take() {
+            let untold = self.running.counts()?[Counter::Untold as usize];
+            let slices = file.finish(untold)?;
+            eprintln!("scx_evenkeel: {slices} decisions written, {untold} lost");
+        }
+        Ok(())
     }
 
     fn answer_names(&self) -> Result<()> {

@@ -1,0 +1,208 @@
+//! `--decisions`: the file of what each slice came to, and who the tasks are.
+
+use std::collections::HashMap;
+use std::fs::{self, Permissions};
+use std::io::{BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use scheduler::topology::Topology;
+use tempfile::{Builder, NamedTempFile};
+use trace::decisions::{self, Head, NAME_BYTES, SCHEMA, Task};
+
+/// How often decisions are taken out of the kernel's buffer; our choice.
+pub const EVERY: Duration = Duration::from_millis(100);
+/// Where a slice's task and weight are: `struct ek_decision`.
+const VICTIM: usize = 140;
+const WEIGHT: usize = 148;
+
+/// Where the kernel names tasks.
+const PROC: &str = "/proc";
+
+/// A file that is there when it is whole. Until then it has another name, by which what a killed
+/// loader wrote can be found.
+pub struct File {
+    path: PathBuf,
+    file: BufWriter<NamedTempFile>,
+    known: HashMap<u32, Task>,
+    slices: u64,
+}
+
+impl File {
+    /// Begins one.
+    pub fn create(path: &Path, head: &Head) -> Result<Self> {
+        let writing = || format!("writing {}", path.display());
+        ensure!(!path.is_dir(), "{}: it is a folder", path.display());
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let anyone = Permissions::from_mode(0o666);
+        let file = Builder::new()
+            .prefix(&format!("{name}."))
+            .suffix(".part")
+            .permissions(anyone)
+            .tempfile_in(folder.unwrap_or(Path::new(".")))
+            .with_context(writing)?;
+        let mut file = BufWriter::new(file);
+        file.write_all(&decisions::head(head)).with_context(writing)?;
+        Ok(Self { path: path.to_owned(), file, known: HashMap::new(), slices: 0 })
+    }
+
+    /// Writes slices as the program told them, each behind what is known of its task.
+    pub fn take(&mut self, told: &[Vec<u8>]) -> Result<()> {
+        for bytes in told {
+            let Some(record) = decisions::slice(bytes) else { continue };
+            let number =
+                |at: usize| bytes[at..].first_chunk().map_or(0, |it| u32::from_ne_bytes(*it));
+            let tid = number(VICTIM);
+            if !self.known.contains_key(&tid) {
+                let task = task(Path::new(PROC), tid, number(WEIGHT));
+                self.write(&decisions::task(&task))?;
+                self.known.insert(tid, task);
+            }
+            self.write(&record)?;
+            self.slices += 1;
+        }
+        let path = self.path.display();
+        self.file.flush().with_context(|| format!("writing {path}"))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let path = self.path.display();
+        self.file.write_all(bytes).with_context(|| format!("writing {path}"))
+    }
+
+    /// Ends it, with so many slices for which there was no room.
+    pub fn finish(mut self, untold: u64) -> Result<u64> {
+        // Who has another name by now, after an exec as a rule.
+        for (tid, known) in std::mem::take(&mut self.known) {
+            let now = Task { nice: known.nice, ..task(Path::new(PROC), tid, 0) };
+            if now.pid != 0 && now != known {
+                self.write(&decisions::task(&now))?;
+            }
+        }
+        self.write(&decisions::end(self.slices, untold))?;
+        let writing = || format!("writing {}", self.path.display());
+        let file = self.file.into_inner().map_err(|error| error.into_error());
+        let file = file.with_context(writing)?;
+        file.persist(&self.path).map_err(|error| error.error).with_context(writing)?;
+        Ok(self.slices)
+    }
+}
+
+/// What holds for all slices.
+pub fn head(topology: &Topology, mode: &str, cpu: Option<&str>, sensors: &str) -> Head {
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    Head {
+        schema: SCHEMA,
+        cpus: topology.cpus() as u32,
+        caches: topology.caches.count,
+        threads_per_core: topology.cores.in_rows(),
+        mode: mode.to_owned(),
+        cpu: cpu.map(str::to_owned),
+        sensors: sensors.to_owned(),
+        kernel: kernel.trim().to_owned(),
+    }
+}
+
+/// What the kernel still says of a task that ran a moment ago.
+fn task(proc: &Path, tid: u32, weight: u32) -> Task {
+    let status = fs::read_to_string(proc.join(format!("{tid}/status"))).unwrap_or_default();
+    let pid = value(&status, "Tgid").unwrap_or(0);
+    let nice = (-20..=19).find(|&nice| policy::weight(nice) == weight).unwrap_or(0);
+    // The field is there from 6.8 on (commit 0ee44885fe9c).
+    let is_kernel = value(&status, "Kthread") == Some(1);
+    let (name, process) = (name(proc, tid), name(proc, pid));
+    Task { tid, pid, nice: nice.into(), is_kernel, name, process }
+}
+
+fn value(status: &str, field: &str) -> Option<u32> {
+    let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
+    line.trim().parse().ok()
+}
+
+/// The name of a task, which may be any bytes; empty if it is gone.
+fn name(proc: &Path, tid: u32) -> [u8; NAME_BYTES] {
+    let mut name = [0; NAME_BYTES];
+    let said = fs::read(proc.join(format!("{tid}/comm"))).unwrap_or_default();
+    let said = said.strip_suffix(b"\n").unwrap_or(&said);
+    // The last byte stays 0, as in the kernel.
+    let length = said.len().min(NAME_BYTES - 1);
+    name[..length].copy_from_slice(&said[..length]);
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use trace::decisions::{Reader, Record, SLICE_BYTES};
+
+    use super::*;
+
+    fn a_head() -> Head {
+        Head {
+            schema: SCHEMA,
+            cpus: 2,
+            caches: 1,
+            threads_per_core: None,
+            mode: "fair".to_owned(),
+            cpu: None,
+            sensors: String::new(),
+            kernel: "7.0".to_owned(),
+        }
+    }
+
+    fn slice(task: u32) -> Vec<u8> {
+        let mut bytes = vec![0; SLICE_BYTES];
+        bytes[VICTIM..][..4].copy_from_slice(&task.to_ne_bytes());
+        bytes[WEIGHT..][..4].copy_from_slice(&526u32.to_ne_bytes());
+        bytes
+    }
+
+    fn records(path: &Path) -> (Vec<Record>, bool) {
+        let file = fs::read(path).unwrap();
+        let mut reader = Reader::new(&file[..]).unwrap();
+        let records = std::iter::from_fn(|| reader.next_record().unwrap()).collect();
+        (records, reader.is_ended())
+    }
+
+    #[test]
+    fn a_file_is_there_when_it_is_whole_and_names_each_task_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.ekdec");
+        let mut file = File::create(&path, &a_head()).unwrap();
+        let own = std::process::id();
+        file.take(&[slice(own), slice(own), vec![1, 2, 3]]).unwrap();
+        assert!(!path.exists());
+        // What a loader leaves that is killed now.
+        let entries: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
+        let (found, is_ended) = records(&entries[0].as_ref().unwrap().path());
+        assert_eq!((found.len(), is_ended), (3, false));
+        assert_eq!(file.finish(4).unwrap(), 2);
+        let (found, is_ended) = records(&path);
+        assert!(is_ended);
+        let Record::Task(task) = &found[0] else { panic!("no task") };
+        assert_eq!((task.tid, task.pid, task.nice, task.is_kernel), (own, own, 3, false));
+        assert_eq!(found[3], Record::End { slices: 2, untold: 4 });
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_task_is_what_the_kernel_says_of_it() {
+        let proc = tempfile::tempdir().unwrap();
+        for (tid, comm, status) in [
+            (9, &b"wpp-\xff\n"[..], "Name:\twpp\nTgid:\t8\nKthread:\t0\n"),
+            (8, b"x265\n", "Name:\tx265\nTgid:\t8\n"),
+        ] {
+            let folder = proc.path().join(tid.to_string());
+            fs::create_dir(&folder).unwrap();
+            fs::write(folder.join("comm"), comm).unwrap();
+            fs::write(folder.join("status"), status).unwrap();
+        }
+        let found = task(proc.path(), 9, 1024);
+        assert_eq!((found.pid, found.nice), (8, 0));
+        assert_eq!((&found.name[..6], &found.process[..5]), (&b"wpp-\xff\0"[..], &b"x265\0"[..]));
+        let gone = task(proc.path(), 7, 1024);
+        assert_eq!((gone.pid, gone.name), (0, [0; NAME_BYTES]));
+    }
+}
