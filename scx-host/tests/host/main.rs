@@ -2,4 +2,7 @@
 
 mod evenkeel;
 mod machine;
+mod mistakes;
+#[path = "../../build/native.rs"]
+mod native;
 mod random;
