@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+"""Checks what the kernel scheduler decided, slice by slice, from its file of decisions.
+
+Exit code 0: everything agrees; 1: something does not; 2: the input cannot be judged.
+"""
+
+import argparse
+import json
+import struct
+import sys
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+import cpu_table
+from history import BadInput, read_text
+from model import Run
+from model import Slice as Counted
+from sensors import Counters
+
+SHOWN = 20
+SCHEMA = 1
+LEVELS = 6
+NOBODY = 0xFFFFFFFF
+# Weight of nice 0 (kernel/sched/core.c, sched_prio_to_weight).
+WEIGHT_ONE = 1024
+# `struct ek_decision` of the scheduler's interface.h.
+SLICE = struct.Struct(f"<7Q Q Q Q {LEVELS}Q Q 6I")
+TASK = struct.Struct("<I I i I 16s 16s")
+END = struct.Struct("<Q Q")
+MODES = ("fair", "fair-relative", "fair-isolation")
+
+
+@dataclass
+class Slice:
+    number: int
+    time_ns: int
+    slice_ns: int
+    lost_ns: int
+    refund_ns: int
+    bill_ns: int
+    paid_ns: int
+    vtime_ns: int
+    counted_ns: int
+    cycles: int
+    ref_cycles: int
+    level_cycles: tuple
+    stall_cycles: int
+    cpu: int
+    victim: int
+    culprit: int
+    weight: int
+    own_level: int
+    is_runnable: int
+
+
+@dataclass
+class File:
+    head: dict
+    slices: list
+    names: dict
+    untold: int
+    is_whole: bool
+
+
+def read(path):
+    """The slices of a file, and what else it says."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from error
+    end = data.find(b"\n")
+    head = read_head(data[:end] if end >= 0 else data, path)
+    found = File(head, [], {}, 0, False)
+    at = end + 1
+    while at + 8 <= len(data) and not found.is_whole:
+        kind, length = struct.unpack_from("<II", data, at)
+        body = data[at + 8:at + 8 + length]
+        if len(body) < length:
+            break
+        take(found, kind, body, path)
+        at += 8 + length
+    return found
+
+
+def read_head(line, path):
+    try:
+        head = json.loads(line)["ekdecisions"]
+        schema, cpus, mode = head["schema"], head["cpus"], head["mode"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadInput(f"{path}:1: no file of scx_evenkeel --decisions: {error}") from error
+    if schema != SCHEMA or mode not in MODES or not isinstance(cpus, int):
+        raise BadInput(f"{path}:1: schema {schema!r}, mode {mode!r}; this checker reads {SCHEMA}")
+    return head
+
+
+def take(found, kind, body, path):
+    if kind == 1 and len(body) == SLICE.size:
+        values = SLICE.unpack(body)
+        levels = slice(10, 10 + LEVELS)
+        found.slices.append(
+            Slice(len(found.slices), *values[:10], values[levels], *values[levels.stop:])
+        )
+    elif kind == 2 and len(body) == TASK.size:
+        tid, _, _, _, name, _ = TASK.unpack(body)
+        found.names[tid] = name.split(b"\0")[0].decode(errors="replace")
+    elif kind == 3 and len(body) == END.size:
+        slices, found.untold = END.unpack(body)
+        found.is_whole = True
+        if slices != len(found.slices):
+            raise BadInput(f"{path}: {len(found.slices)} slices, and the end says {slices}")
+    else:
+        raise BadInput(f"{path}: kind {kind} with {len(body)} bytes is no record")
+
+
+class Check:
+    """What does not agree, by kind."""
+
+    def __init__(self, found, cpu=None):
+        self.file = found
+        self.cpu = cpu
+        self.counters = Counters(cpu, Run(), 1) if cpu else None
+        self.violations = []
+        self.judged = Counter()
+
+    def say(self, kind, one, words):
+        self.violations.append({"kind": kind, "slice": one.number, "what": words})
+
+    def all(self):
+        for one in self.file.slices:
+            self.amounts(one)
+            self.lost(one)
+        self.virtual_time()
+        if self.file.head["mode"] == "fair-isolation":
+            self.bills()
+
+    def amounts(self, one):
+        """Nobody gets back more than it lost or used; who pays is somebody else (D 7.4.3)."""
+        mode = self.file.head["mode"]
+        if one.refund_ns > one.slice_ns:
+            self.say("refund", one, f"{one.refund_ns} ns of a slice of {one.slice_ns} ns")
+        if one.refund_ns > one.lost_ns:
+            self.say("refund", one, f"{one.refund_ns} ns of {one.lost_ns} ns lost")
+        if mode == "fair" and (one.lost_ns or one.refund_ns or one.bill_ns or one.paid_ns):
+            self.say("mode", one, "fair knows neither losses nor bills")
+        if mode == "fair-relative" and (one.bill_ns or one.paid_ns):
+            self.say("mode", one, "fair-relative bills nobody")
+        if mode == "fair-relative" and one.refund_ns != min(one.lost_ns, one.slice_ns):
+            self.say("refund", one, f"{one.refund_ns} ns for {one.lost_ns} ns lost")
+        if mode == "fair-isolation" and one.bill_ns != one.refund_ns:
+            self.say("bill", one, f"{one.bill_ns} ns billed for {one.refund_ns} ns given back")
+        if (one.bill_ns > 0) != (one.culprit != NOBODY):
+            self.say("bill", one, f"{one.bill_ns} ns billed to {one.culprit}")
+        if one.culprit == one.victim:
+            self.say("bill", one, f"task {one.victim} pays itself")
+        self.judged["amounts"] += 1
+
+    def lost(self, one):
+        """Eq. D 7.3 from the cycles of the slice and the CPU table."""
+        if self.counters is None:
+            return
+        low, high = self.bounds(one)
+        if not low <= one.lost_ns <= high:
+            words = f"{one.lost_ns} ns lost, by Eq. D 7.3 {low:.0f} to {high:.0f}"
+            self.say("loss", one, words)
+        self.judged["losses"] += 1
+
+    def bounds(self, one):
+        """What the slice lost by its cycles: nothing where none were read or inferred."""
+        if one.cycles == 0 or one.ref_cycles == 0:
+            return 0, 0
+        above = {level: one.level_cycles[level] for level in range(1, self.cpu.levels)}
+        # Counters of levels and that of all cycles are not read at one time.
+        level_cycles = {0: max(one.cycles - sum(above.values()), 0), **above}
+        counted_ns = one.ref_cycles / (self.cpu.ref_khz / 1e6)
+        counted = Counted(
+            one.counted_ns, level_cycles=level_cycles, counted_ns=counted_ns,
+            stall_cycles=one.stall_cycles,
+        )
+        return self.counters.lost_ns(counted, one.own_level)
+
+    def virtual_time(self):
+        """
+        Virtual time advances by (CPU time - refund + paid) * 1024 / weight, rounded down.
+
+        To the ns from one slice of a task to its next if it still wanted to run in between; else
+        it was placed anew when it woke, which never takes virtual time away. A shift from one
+        cache to another may, and so may slices that are missing.
+        """
+        if self.file.head.get("caches", 1) > 1 or self.file.untold > 0:
+            return
+        last = {}
+        for one in sorted(self.file.slices, key=lambda one: one.time_ns):
+            due_ns = max(one.slice_ns - one.refund_ns, 0) + one.paid_ns
+            charge_ns = due_ns * WEIGHT_ONE // one.weight
+            before = last.get(one.victim)
+            last[one.victim] = one
+            if before is None:
+                continue
+            found_ns = one.vtime_ns - before.vtime_ns
+            if before.is_runnable and found_ns != charge_ns:
+                words = f"task {one.victim} is charged {found_ns} ns and not {charge_ns}"
+                self.say("charge", one, words)
+            elif found_ns < charge_ns:
+                words = f"task {one.victim} is charged {found_ns} ns, less than {charge_ns}"
+                self.say("charge", one, words)
+            self.judged["charges to the ns" if before.is_runnable else "charges at least"] += 1
+
+    def bills(self):
+        """Nobody pays what was not billed to it."""
+        billed, paid = Counter(), defaultdict(int)
+        for one in self.file.slices:
+            billed[one.culprit] += one.bill_ns
+            paid[one.victim] += one.paid_ns
+        if self.file.untold > 0:
+            return
+        for task, paid_ns in paid.items():
+            if paid_ns > billed[task]:
+                self.violations.append({
+                    "kind": "paid",
+                    "what": f"task {task} paid {paid_ns} ns, and was billed {billed[task]} ns",
+                })
+        self.judged["tasks that paid"] += sum(paid_ns > 0 for paid_ns in paid.values())
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("file", metavar="FILE", help="what scx_evenkeel --decisions wrote")
+    parser.add_argument("--cpu", metavar="TABLE.toml", help="the CPU table that it used")
+    args = parser.parse_args(arguments)
+    try:
+        found = read(args.file)
+        cpu = None
+        if args.cpu is not None:
+            cpu = cpu_table.parse(read_text(args.cpu), args.cpu)
+        check = Check(found, cpu)
+        check.all()
+    except BadInput as error:
+        print(f"decisions: {error}", file=sys.stderr)
+        return 2
+    print_result(found, check)
+    return 1 if check.violations else 0
+
+
+def print_result(found, check):
+    slices = found.slices
+    refund_ns = sum(one.refund_ns for one in slices)
+    paid_ns = sum(one.paid_ns for one in slices)
+    print(
+        f"{len(slices)} slices, {sum(one.slice_ns for one in slices) / 1e9:.6f} s, "
+        f"{refund_ns / 1e9:.6f} s given back in {sum(one.refund_ns > 0 for one in slices)}, "
+        f"{paid_ns / 1e9:.6f} s paid, {found.untold} lost"
+        + ("" if found.is_whole else "; the file was cut")
+    )
+    print("judged: " + ", ".join(f"{count} {what}" for what, count in check.judged.items()))
+    for violation in check.violations[:SHOWN]:
+        at = f"slice {violation['slice']}: " if "slice" in violation else ""
+        print(f"{violation['kind']}: {at}{violation['what']}")
+    if not check.violations:
+        print("agrees")
+        return
+    kinds = Counter(violation["kind"] for violation in check.violations)
+    counts = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
+    print(f"{len(check.violations)} disagreements: {counts}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
