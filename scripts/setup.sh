@@ -261,6 +261,8 @@ test)
     get_optional frama-c frama-c-base proof
     get_optional chromium chromium page
     get_optional groff groff-base install
+    get_optional perf linux-perf "xtask lab cost"
+    get_optional bpftool bpftool "xtask lab cost"
     get_optional dpkg-shlibdeps dpkg-dev install
     ;;
 *)

@@ -2,7 +2,7 @@
 # A task that the scheduler loses: the kernel takes all tasks back and the loader says which it was.
 # The build loses those of nice 19.
 # The kernel may say: "evenkeel" disabled (runnable task stall)
-# The kernel may say: sched_ext: evenkeel: sh[
+# The kernel may say: failed to run for
 . loader.sh
 
 scx_evenkeel_lossy --watchdog 5s 2> said &
@@ -15,7 +15,7 @@ wait "$loader" || status=$?
 cat said
 [ "$status" = 1 ]
 grep -q "the kernel ended it: runnable task stall" said
-grep -q "sh\[$lost\] failed to run for [5-9]" said
+grep -q "\[$lost\] failed to run for [5-9]" said
 reach disabled
 before=$(cut -d ' ' -f 1 /proc/$lost/schedstat)
 sleep 1

@@ -86,7 +86,8 @@ mod tests {
     fn a_scheduler_beyond_its_goal_is_named() {
         let text = format!(
             "{HEAD}scx_simple,pipe,0,1000,0\nscx_simple,messaging,0,1000,0\nfair,pipe,0,900,0\n\
-             fair,pipe,1,1050,0\nfair,pipe,2,2000,0\nfair,messaging,0,1051,0\nfair-isolation,pipe,0,1061,0\nfair-isolation,messaging,0,1050,0\n"
+             fair,pipe,1,1050,0\nfair,pipe,2,2000,0\nfair,messaging,0,1051,0\n\
+             fair-isolation,pipe,0,1061,0\nfair-isolation,messaging,0,1050,0\n"
         );
         let found = misses(&medians(&text).unwrap()).unwrap();
         let expected = [

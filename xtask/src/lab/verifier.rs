@@ -77,7 +77,8 @@ fn clang() -> Result<String> {
     Ok(version.context("clang does not say its version")?.to_owned())
 }
 
-/// From a line `mode fair`, and then lines as `ek_enqueue processed 641 insns (limit 1000000) … total_states 60 peak_states 60`.
+/// From a line `mode fair`, and then lines as `ek_enqueue processed 641 insns (limit 1000000) …
+/// total_states 60 peak_states 60`.
 fn rows_said(text: &str, kernel: &str, clang: &str) -> Result<Vec<Row>> {
     let mut mode = String::new();
     let row = |line: &str, mode: &str| {
