@@ -21,6 +21,8 @@ SHOWN = 20
 SCHEMA = 1
 LEVELS = 6
 NOBODY = 0xFFFFFFFF
+# Task 0 is the idle task, and the culprit of a CPU's first slice, before anything was written.
+NOT_TASKS = (NOBODY, 0)
 # Weight of nice 0 (kernel/sched/core.c, sched_prio_to_weight).
 WEIGHT_ONE = 1024
 # `struct ek_decision` of the scheduler's interface.h.
@@ -149,7 +151,7 @@ class Check:
             self.say("refund", one, f"{one.refund_ns} ns for {one.lost_ns} ns lost")
         if mode == "fair-isolation" and one.bill_ns != one.refund_ns:
             self.say("bill", one, f"{one.bill_ns} ns billed for {one.refund_ns} ns given back")
-        if (one.bill_ns > 0) != (one.culprit != NOBODY):
+        if (one.bill_ns > 0) != (one.culprit not in NOT_TASKS):
             self.say("bill", one, f"{one.bill_ns} ns billed to {one.culprit}")
         if one.culprit == one.victim:
             self.say("bill", one, f"task {one.victim} pays itself")

@@ -1,10 +1,10 @@
-//! Compiles the scheduler's BPF source with clang.
+//! Compiles the BPF sources of the scheduler and of the observer with clang.
 
 #[path = "../sensors/build/clang.rs"]
 mod clang;
 
-/// Folders of the headers that the source includes.
-const HEADERS: [&str; 3] = ["src/bpf", "../policy/include", "../cpu-model/include"];
+/// Folders of the sources, and of the headers that they include.
+const HEADERS: [&str; 4] = ["src/bpf", "src/observe", "../policy/include", "../cpu-model/include"];
 
 fn main() {
     if std::env::var_os("CARGO_FEATURE_LOAD").is_none() {
@@ -24,6 +24,13 @@ fn main() {
         source: "src/bpf/evenkeel.bpf.c",
         object: "evenkeel.bpf.o",
         arguments: &arguments,
+        user: "the scheduler",
+        otherwise: "",
+    });
+    clang::compile(&clang::Program {
+        source: "src/observe/observe.bpf.c",
+        object: "observe.bpf.o",
+        arguments: &["-D__TARGET_ARCH_x86", "-Isrc/bpf"],
         user: "the scheduler",
         otherwise: "",
     });

@@ -109,6 +109,8 @@ class Planted(unittest.TestCase):
             (["charge"], {"second": {"paid_ns": 1}}),
             (["bill"], {"second": {"bill_ns": less}, "payer": {"paid_ns": less}}),
             (["bill"], {"second": {"culprit": NOBODY}, "payer": {"paid_ns": 0}}),
+            (["bill"], {"second": {"culprit": 0}, "payer": {"paid_ns": 0}}),
+            (["bill"], {"first": {"culprit": 9}}),
             (["paid"], {"payer": {"paid_ns": more}}),
             (["loss", "refund"], {"second": {"lost_ns": LOST_NS - 2000}}),
             (["loss"], {"second": {"lost_ns": LOST_NS + 2000}}),

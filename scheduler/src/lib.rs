@@ -9,6 +9,8 @@ pub mod kernel;
 #[cfg(feature = "load")]
 pub mod load;
 #[cfg(feature = "load")]
+pub mod observe;
+#[cfg(feature = "load")]
 pub mod rules;
 #[cfg(feature = "load")]
 pub mod sensors;

@@ -35,6 +35,9 @@ pub enum LoadError {
     /// Only one at a time.
     #[error("sched_ext runs another scheduler, {0}: end it first")]
     Busy(String),
+    /// A kernel that does not tell what is wanted.
+    #[error("this kernel has no tracepoint {0}; it needs one for x86 with CONFIG_TRACEPOINTS=y")]
+    NoTracepoint(&'static str),
     /// Any other refusal.
     #[error("{doing} (-v says more)")]
     Refused {
@@ -50,7 +53,7 @@ fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-fn refused(doing: &'static str) -> impl Fn(libbpf_rs::Error) -> LoadError {
+pub(crate) fn refused(doing: &'static str) -> impl Fn(libbpf_rs::Error) -> LoadError {
     move |source| match source.kind() {
         // The verifier refuses a program with the same number.
         ErrorKind::PermissionDenied if !is_root() => LoadError::NoRights(source),
@@ -285,7 +288,7 @@ fn attach(object: &mut Object) -> Result<Vec<Link>, LoadError> {
     Ok(links)
 }
 
-fn map<'a>(object: &'a Object, name: &str) -> impl MapCore + 'a {
+pub(crate) fn map<'a>(object: &'a Object, name: &str) -> impl MapCore + 'a {
     let is_it = |map: &libbpf_rs::Map| {
         let found = map.name().to_string_lossy();
         found == name || (name.starts_with('.') && found.ends_with(name))

@@ -2,6 +2,7 @@
 
 mod decisions;
 mod monitor;
+mod observing;
 mod setup;
 mod watch;
 
@@ -35,6 +36,7 @@ Examples:
   scx_evenkeel                     schedule until Ctrl-C
   scx_evenkeel --for 10m --stats 1s
   scx_evenkeel --mode fair-isolation --cpu xeon-gold-6130 --rule 'x265*=avx512-heavy'
+  scx_evenkeel --observe --for 10s who uses wide registers; schedules nothing
   scx_evenkeel --monitor           what the one that runs does, every second
   scx_evenkeel --check             can this kernel take it?"
 )]
@@ -48,6 +50,10 @@ struct Args {
     /// Shows every second what a scx_evenkeel that runs does; loads nothing.
     #[arg(long, conflicts_with_all = ["check", "stats", "mode", "cpu"])]
     monitor: bool,
+    /// Schedules nothing: shows which tasks use wide registers, and who runs after them. Needs
+    /// no sched_ext.
+    #[arg(long, conflicts_with_all = ["check", "monitor", "mode", "rules", "decisions"])]
+    observe: bool,
     /// What is done about time that tasks lose to others' wide instructions. Without it,
     /// fair-isolation where the CPU is known to be affected, else fair.
     #[arg(long, value_enum)]
@@ -151,6 +157,9 @@ fn run(args: &Args) -> Result<ExitCode> {
         None => Kernel::running().context("it needs CONFIG_DEBUG_INFO_BTF=y"),
     };
     let kernel = kernel.context("this kernel does not describe itself")?;
+    if args.observe {
+        return observing::run(args, &kernel);
+    }
     // What is wrong with the arguments does not depend on the kernel.
     let topology = Topology::read().context("the CPUs of this machine")?;
     let plan = setup::plan(args)?;
@@ -191,6 +200,7 @@ fn run(args: &Args) -> Result<ExitCode> {
     }
 }
 
+/// Signals are read from here on, and end nothing by themselves.
 fn signals() -> Result<SignalFd> {
     let set: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().collect();
     set.thread_block().context("blocking signals")?;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use cpu_model::{CpuModel, CpuTable, TurboMode};
@@ -143,6 +144,17 @@ fn of_this_machine() -> Result<(CpuTable, bool), String> {
         return Err(format!("no CPU table is known for this CPU ({said})"));
     };
     CpuTable::by_name(name).map(|table| (table, true)).map_err(|error| error.to_string())
+}
+
+/// How long the CPU that is named, or this machine's, holds its levels; nothing if nobody knows.
+pub fn hold(args: &Args) -> Result<Option<Duration>> {
+    let found = match &args.cpu {
+        Some(name) => Some(named(name)?),
+        None => of_this_machine().ok(),
+    };
+    let Some((table, _)) = found else { return Ok(None) };
+    let holds = table.license.iter().flat_map(|license| &license.hold_ns).flatten();
+    Ok(holds.max().map(|&hold_ns| Duration::from_nanos(hold_ns.into())))
 }
 
 /// Looks what this machine has, and opens it.
