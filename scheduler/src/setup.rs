@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use cpu_model::{CpuModel, CpuTable, TurboMode};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use trace::classes::Rules;
 
 use scheduler::cpu;
@@ -193,6 +194,12 @@ pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
 }
 
 fn open(choice: &Choice, cpus: &[u32]) -> Result<Counters> {
+    // Each counter of each CPU is an open file, and as a rule a process may have 1024.
+    if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
+        && soft < hard
+    {
+        setrlimit(Resource::RLIMIT_NOFILE, hard, hard).context("room for open files")?;
+    }
     Counters::open(choice, cpus).map_err(|(event, cpu, error)| {
         let name = event.signal();
         anyhow::Error::from(error).context(format!(

@@ -189,13 +189,54 @@ impl Counters {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
+    use crate::sensors::{Frequency, Source};
 
     #[test]
     fn a_counter_in_error_or_shared_is_taken() {
         assert!(!is_taken(24, [5, 1000, 1000]));
         assert!(is_taken(0, [0, 0, 0]));
         assert!(is_taken(24, [5, 1000, 999]));
+    }
+
+    /// Perf's software clock, `PERF_TYPE_SOFTWARE` and `PERF_COUNT_SW_CPU_CLOCK`, stands for a
+    /// counter of stalls.
+    #[test]
+    fn counters_open_count_and_stop_by_groups() {
+        let clock = Code { device: 1, config: 0 };
+        let choice = Choice {
+            source: Source::D7,
+            frequency: Frequency::Table,
+            sensors: Vec::new(),
+            counters: vec![(HardwareEvent::StallL2Miss, clock)],
+            passed_over: Vec::new(),
+        };
+        let counters = match Counters::open(&choice, &[0]) {
+            Ok(counters) => counters,
+            // In a container, where nobody may count what others do.
+            Err((_, cpu, error)) => {
+                assert_eq!(cpu, 0);
+                assert!([libc::EPERM, libc::EACCES].contains(&error.raw_os_error().unwrap()));
+                return;
+            }
+        };
+        let files: Vec<_> = counters.files().map(|(cpu, event, _)| (cpu, event)).collect();
+        assert_eq!(files, [(0, HardwareEvent::StallL2Miss)]);
+        assert_eq!(counters.groups(), [Group::Stalls]);
+        assert_eq!(counters.taken(&Group::ALL), []);
+        let count = || {
+            let mut value = [0u8; 24];
+            let file = counters.0[0].file.try_clone().unwrap();
+            fs::File::from(file).read_exact(&mut value).unwrap();
+            u64::from_ne_bytes(*value.first_chunk().unwrap())
+        };
+        counters.give_up(Group::Stalls);
+        let stopped = count();
+        assert_eq!(count(), stopped);
+        counters.take_back(Group::Stalls);
+        assert!(count() > stopped);
     }
 
     #[test]
