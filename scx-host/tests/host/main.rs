@@ -6,3 +6,4 @@ mod mistakes;
 #[path = "../../build/native.rs"]
 mod native;
 mod random;
+mod upstream;

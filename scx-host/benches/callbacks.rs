@@ -1,0 +1,105 @@
+//! How many callbacks a second the host runs, our scheduler's own work included.
+//!
+//! `cargo bench -p scx-host` prints raw samples of CPU time, which other load on the machine disturbs
+//! less than wall time; read the smallest. Without `--bench` each case runs once and briefly.
+
+use std::fs::read_to_string;
+
+use scx_host::{Config, Faults, Host, TaskSpec, Topology, Waker, evenkeel, load_evenkeel};
+
+const SAMPLES: usize = 5;
+/// The kernel books CPU time at ticks of up to 4 ms: a sample repeats the work this long.
+const SAMPLE_NS: u64 = 1_000_000_000;
+
+/// CPU time of this thread in ns, from `/proc/thread-self/schedstat`.
+fn cpu_time_ns() -> u64 {
+    let stat = read_to_string("/proc/thread-self/schedstat").unwrap();
+    stat.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// CPUs on which tasks block, wake and end their slices in turn.
+struct Bench {
+    host: Host,
+    cpus: usize,
+    now_ns: u64,
+    runtime_ns: Vec<u64>,
+}
+
+impl Bench {
+    fn new(topology: &Topology, tasks: usize) -> Self {
+        let object = evenkeel(&Config::default(), topology);
+        let host = load_evenkeel(&object, topology.clone(), Faults::default()).unwrap();
+        let cpus = topology.cpus();
+        let mut bench = Self { host, cpus, now_ns: 0, runtime_ns: vec![0; tasks] };
+        for task in 0..tasks {
+            let spec = TaskSpec { name: "task".into(), cpu: task % cpus, ..TaskSpec::default() };
+            let number = bench.host.add_task(&spec, true).unwrap();
+            bench.host.wake(number, Waker { cpu: spec.cpu, is_fork: true, is_sync: false });
+            bench.choose();
+        }
+        bench
+    }
+
+    fn runtime(&self, cpu: usize) -> u64 {
+        self.host.current(cpu).map_or(0, |task| self.runtime_ns[task])
+    }
+
+    fn choose(&mut self) {
+        for cpu in self.host.take_reschedules() {
+            let runtime_ns = self.runtime(cpu);
+            self.host.schedule(cpu, runtime_ns);
+        }
+    }
+
+    /// On each CPU in turn: its task sleeps for a moment, or has used its slice up.
+    fn round(&mut self) {
+        for cpu in 0..self.cpus {
+            self.now_ns += 200_000;
+            self.host.set_now(self.now_ns);
+            let Some(task) = self.host.current(cpu) else { continue };
+            if cpu % 2 == 0 {
+                self.runtime_ns[task] += 300_000;
+                self.host.block(cpu, self.runtime_ns[task]);
+                self.host.schedule(cpu, 0);
+                self.host.wake(task, Waker { cpu, is_fork: false, is_sync: false });
+            } else {
+                self.runtime_ns[task] += 8_000_000;
+                let runtime_ns = self.runtime_ns[task];
+                self.host.tick(cpu, runtime_ns);
+            }
+            self.choose();
+        }
+        self.host.fire_timers();
+    }
+}
+
+fn main() {
+    let is_bench = std::env::args().any(|argument| argument == "--bench");
+    println!("cpus tasks callbacks M_callbacks/s ns_a_callback cpu_ms...");
+    for (caches, cores, threads, tasks) in [(1, 4, 1, 16), (2, 8, 2, 64), (4, 16, 2, 512)] {
+        let topology = Topology::regular(caches, cores, threads);
+        let mut bench = Bench::new(&topology, tasks);
+        let mut samples = Vec::new();
+        let mut best = f64::INFINITY;
+        let mut callbacks = 0;
+        for _ in 0..if is_bench { SAMPLES } else { 1 } {
+            let (start_ns, before) = (cpu_time_ns(), bench.host.counts().callbacks);
+            bench.round();
+            while is_bench && cpu_time_ns() - start_ns < SAMPLE_NS {
+                (0..100).for_each(|_| bench.round());
+            }
+            let used_ns = (cpu_time_ns() - start_ns) as f64;
+            callbacks = bench.host.counts().callbacks - before;
+            best = best.min(used_ns / callbacks as f64);
+            samples.push(format!("{:.1}", used_ns / 1e6));
+        }
+        assert!(callbacks > 0 && bench.host.exit().is_none(), "{:?}", bench.host.exit());
+        let cpus = topology.cpus();
+        if is_bench {
+            let rate = 1e3 / best;
+            println!("{cpus} {tasks} {callbacks} {rate:.2} {best:.0} {}", samples.join(" "));
+        } else {
+            println!("{cpus} {tasks} {callbacks}");
+        }
+    }
+}
