@@ -195,7 +195,7 @@ impl Config {
 }
 
 const CONFIG_BYTES: usize = 632;
-const CPU_BYTES: usize = 448;
+const CPU_BYTES: usize = 456;
 
 /// How many entries a map of the program has that the topology decides; nothing for others.
 #[must_use]
@@ -220,6 +220,7 @@ pub fn cpus(topology: &Topology) -> Vec<Vec<u8>> {
         let mut words = Words::default();
         words.u32s(&[next[cpu], caches.of[cpu]]);
         words.u64s(&[0, 0, 0]);
+        words.u32s(&[0]);
         words.u32s(&[cores.of[cpu], packages.of[cpu], siblings[cpu]]);
         words.0.resize(CPU_BYTES, 0);
         words.0
@@ -232,8 +233,8 @@ pub fn cpus(topology: &Topology) -> Vec<Vec<u8>> {
 pub fn caches(topology: &Topology) -> Vec<Vec<u8>> {
     let cache = |&cpus: &u32| {
         let mut words = Words::default();
-        words.u64s(&[0]);
-        words.u32s(&[cpus, 0]);
+        words.u64s(&[0, 0]);
+        words.u32s(&[cpus, 1, 0, 0]);
         words.0
     };
     topology.caches.sizes().iter().map(cache).collect()
@@ -305,8 +306,11 @@ mod tests {
         let cpus = cpus(&topology);
         assert_eq!((cpus.len(), cpus[1].len()), (4, CPU_BYTES));
         assert_eq!(cpus[1][..8], [2, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(cpus[1][32..44], [1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0]);
-        assert_eq!(caches(&topology), [[0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0]]);
+        assert_eq!(cpus[1][36..48], [1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0]);
+        assert_eq!(
+            caches(&topology),
+            [[[0; 16].as_slice(), &[4, 0, 0, 0, 1, 0, 0, 0], &[0; 8]].concat()]
+        );
         assert_eq!(HardwareEvent::Fp512 as u32 + 1, EVENTS);
     }
 

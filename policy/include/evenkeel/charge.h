@@ -18,8 +18,8 @@
 /* Time as virtual time. A weight of 0 is read as that of nice 0. */
 static inline u64 ek_charge_scale_ns(u64 time_ns, u32 weight)
 {
-	if (weight == 0)
-		weight = EK_WEIGHT_ONE;
+	if (weight == 0 || weight == EK_WEIGHT_ONE)
+		return time_ns;
 	return ek_mul_div(time_ns, EK_WEIGHT_ONE, weight);
 }
 

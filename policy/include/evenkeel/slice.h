@@ -35,8 +35,10 @@ static inline u64 ek_slice_ns(u64 base_ns, u32 jitter_permille, u32 draw)
  */
 static inline u64 ek_slice_shared_ns(u64 base_ns, u32 weight, u32 waiting, u32 cpus)
 {
-	u64 length_ns = ek_min(ek_mul_div(base_ns, weight, EK_WEIGHT_ONE), base_ns);
+	u64 length_ns = base_ns;
 
+	if (weight < EK_WEIGHT_ONE)
+		length_ns = ek_mul_div(base_ns, weight, EK_WEIGHT_ONE);
 	if (waiting > cpus && cpus > 0)
 		length_ns = ek_mul_div(length_ns, cpus, waiting);
 	return ek_min(ek_max(length_ns, EK_SLICE_MIN_NS), ek_max(base_ns, 1));

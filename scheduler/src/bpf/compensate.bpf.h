@@ -114,7 +114,15 @@ static void begin_slice(struct task_struct *p, struct task *task, u32 index, str
 
 /* --- The end of a slice --- */
 
-/* Whether anything above level 0 was in force, and evidence of this slice. */
+/* Whether the slice cannot have seen anything above level 0, without a look at a clock. */
+static bool is_surely_quiet(const struct task *task, const struct ek_cpu *cpu)
+{
+	return !(config.sensors & (EK_SENSOR_FP_RETIRED | EK_SENSOR_LICENSES)) &&
+	       cpu->level == 0 && cpu->busy_until_ns <= cpu->since_ns &&
+	       task->wide_until_ns <= cpu->since_ns;
+}
+
+/* Whether nothing above level 0 was in force; notes evidence of this slice. */
 static bool is_quiet(struct task *task, u32 index, struct ek_cpu *cpu, u64 now_ns, u32 *own_level)
 {
 	*own_level = level_of(task, now_ns);
@@ -267,10 +275,13 @@ static u64 compensate(struct task_struct *p, struct core *core, u32 index, struc
 static u64 end_slice(struct task_struct *p, struct task *task, u32 index, struct ek_cpu *cpu,
 		     u64 used_ns)
 {
-	u64 now_ns = scx_bpf_now();
 	struct core *core;
 	u32 own_level;
+	u64 now_ns;
 
+	if (is_surely_quiet(task, cpu))
+		return 0;
+	now_ns = scx_bpf_now();
 	if (is_quiet(task, index, cpu, now_ns, &own_level))
 		return 0;
 	core = core_of(cpu);

@@ -35,7 +35,7 @@ static void interrupt_one(struct task_struct *p, const struct task *task, u32 ne
 	u32 index = near;
 	int i;
 
-	bpf_for(i, 0, LOOKS_MAX) {
+	bpf_for(i, 0, WAKE_LOOKS_MAX) {
 		struct ek_cpu *cpu = cpu_of(index);
 
 		if (!cpu)
@@ -63,7 +63,8 @@ s32 BPF_PROG(ek_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 
 	if (is_idle && task) {
 		count(EK_WOKE_IDLE);
-		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_ns(task), 0);
+		task->was_shared = false;
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(task), 0);
 	}
 	return cpu;
 }
@@ -78,15 +79,16 @@ void BPF_PROG(ek_runnable, struct task_struct *p, u64 enq_flags)
 
 	if (!task || !cpu)
 		return;
-	read_weight(p, task);
-	task->runnable_since_ns = scx_bpf_now();
-	raise_minimum_to_running(index);
-	change_cache(task, cpu->cache);
 
 	struct ek_cache *cache = cache_of(cpu->cache);
+	u64 now_ns = scx_bpf_now();
 
 	if (!cache)
 		return;
+	read_weight(p, task);
+	task->runnable_since_ns = now_ns;
+	raise_minimum_to_running(index, cpu, cache, now_ns);
+	change_cache(task, cpu->cache);
 	if (task->is_new) {
 		task->is_new = false;
 		task->vtime_ns = ek_place_new_ns(cache->min_vtime_ns, cache->min_vtime_ns,
@@ -103,12 +105,31 @@ void BPF_PROG(ek_runnable, struct task_struct *p, u64 enq_flags)
  * Others wait for the kernel's threads of a CPU, so they go at once; those that
  * have used more than their share wait in order like everyone.
  */
-static bool goes_at_once(struct task_struct *p, const struct task *task)
+static bool goes_at_once(struct task_struct *p, const struct task *task,
+			 const struct ek_cache *cache)
 {
-	struct ek_cache *cache = cache_of(task->cache);
-
-	return (p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1 && cache &&
+	return (p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1 &&
 	       task->vtime_ns <= cache->min_vtime_ns;
+}
+
+/*
+ * Who might run a task that was just queued? A waking one has found all CPUs
+ * busy, else it would not be here, unless it may run on one CPU only.
+ */
+static void find_cpu(struct task_struct *p, struct task *task, u32 index, u64 enq_flags)
+{
+	bool wakes = enq_flags & kernel_enum(scx_enq_flags, SCX_ENQ_WAKEUP);
+
+	if (!wakes || p->nr_cpus_allowed == 1) {
+		s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+
+		if (idle >= 0) {
+			scx_bpf_kick_cpu(idle, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
+			return;
+		}
+	}
+	if (wakes)
+		interrupt_one(p, task, index);
 }
 
 SEC("struct_ops/ek_enqueue")
@@ -117,6 +138,7 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 	struct task *task = task_of(p);
 	u32 index = scx_bpf_task_cpu(p);
 	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 	u64 queue;
 
 #ifdef EK_LOSE
@@ -124,33 +146,36 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 	if (p->static_prio == DEFAULT_PRIO + 19)
 		return;
 #endif
-	if (!task || !cpu) {
+	if (!task || !cpu || !cache) {
 		/* Its memory could not be had, or the CPU is not one that was there. */
 		count(EK_NO_MEMORY);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, config.slice_ns, enq_flags);
 		return;
 	}
 	change_cache(task, cpu->cache);
-	if (goes_at_once(p, task)) {
+	task->was_shared = false;
+	if (goes_at_once(p, task, cache)) {
 		count(EK_KERNEL_THREAD);
-		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_ns(task), enq_flags | SCX_ENQ_PREEMPT);
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(task),
+				   enq_flags | SCX_ENQ_PREEMPT);
 		return;
 	}
 	if (p->nr_cpus_allowed == 1 || may_not_migrate(p)) {
 		count(EK_PINNED);
+		cpu->has_own = true;
 		queue = OF_CPU | index;
 	} else {
+		u32 class = class_of(task);
+
 		count(EK_QUEUED);
-		queue = queue_of(cpu->cache, class_of(task));
+		task->was_shared = true;
+		if (class >= cache->classes)
+			cache->classes = class + 1;
+		queue = queue_of(cpu->cache, class);
 	}
-	scx_bpf_dsq_insert_vtime(p, queue, slice_ns(task), task->vtime_ns, enq_flags);
-
-	s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
-
-	if (idle >= 0)
-		scx_bpf_kick_cpu(idle, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
-	else if (enq_flags & kernel_enum(scx_enq_flags, SCX_ENQ_WAKEUP))
-		interrupt_one(p, task, index);
+	scx_bpf_dsq_insert_vtime(p, queue, slice_ns(task, cache, waiting(cpu->cache, cache)),
+				 task->vtime_ns, enq_flags);
+	find_cpu(p, task, index, enq_flags);
 }
 
 static u64 head_ns(u64 queue)
@@ -173,13 +198,13 @@ static bool take(u64 queue)
 }
 
 /* The queue of a cache whose head has the least virtual time, and that of its head. */
-static u64 least_of(u32 cache, u64 *least_ns)
+static u64 least_of(u32 index, const struct ek_cache *cache, u64 *least_ns)
 {
-	u64 least = queue_of(cache, 0);
+	u64 least = queue_of(index, 0);
 
 	*least_ns = head_ns(least);
-	for (u32 class = 1; class < EK_LEVELS_MAX && class < config.classes; class++) {
-		u64 queue = queue_of(cache, class);
+	for (u32 class = 1; class < EK_LEVELS_MAX && class < cache->classes; class++) {
+		u64 queue = queue_of(index, class);
 		u64 vtime_ns = head_ns(queue);
 
 		if (vtime_ns < *least_ns) {
@@ -191,21 +216,36 @@ static u64 least_of(u32 cache, u64 *least_ns)
 }
 
 /* Any task of a cache that may run here, of any class. */
-static bool take_any(u32 cache)
+static bool take_any(u32 index)
 {
-	for (u32 class = 0; class < EK_LEVELS_MAX && class < config.classes; class++) {
-		if (take(queue_of(cache, class)))
+	struct ek_cache *cache = cache_of(index);
+
+	for (u32 class = 0; cache && class < EK_LEVELS_MAX && class < cache->classes; class++) {
+		if (take(queue_of(index, class)))
 			return true;
 	}
 	return false;
 }
 
+/* Those that have waited too long; the mark is set again while there may be more. */
+static bool take_aged(u32 index, struct ek_cache *cache)
+{
+	if (!cache->has_aged)
+		return false;
+	cache->has_aged = false;
+	if (!take(OF_AGED | index))
+		return false;
+	cache->has_aged = true;
+	return true;
+}
+
 /* The task that ran goes on if none that waits has less virtual time. */
-static bool keeps(struct task_struct *prev, const struct ek_cpu *cpu, u64 least_ns)
+static bool keeps(struct task_struct *prev, const struct ek_cpu *cpu,
+		  const struct ek_cache *cache, u64 least_ns)
 {
 	struct task *task = task_of(prev);
 
-	if (!task || !(prev->scx.flags & SCX_TASK_QUEUED))
+	if (!task)
 		return false;
 
 	u64 vtime_ns = running_vtime_ns(cpu, scx_bpf_now());
@@ -213,11 +253,13 @@ static bool keeps(struct task_struct *prev, const struct ek_cpu *cpu, u64 least_
 	if (least_ns != NEVER && (task->has_yielded || vtime_ns > least_ns))
 		return false;
 	task->has_yielded = false;
-	set_slice(prev, slice_ns(task));
+	set_slice(prev, least_ns == NEVER ?
+				slice_alone_ns(task) :
+				slice_ns(task, cache, waiting(cpu->cache, cache)));
 	return true;
 }
 
-static bool take_from_others(u32 own)
+static void take_from_others(u32 own)
 {
 	u32 cache = own;
 	int i;
@@ -226,47 +268,62 @@ static bool take_from_others(u32 own)
 		cache = cache + 1 < config.caches ? cache + 1 : 0;
 		if (cache == own)
 			break;
-		if (take(OF_AGED | cache) || take_any(cache))
-			return true;
+		if (take(OF_AGED | cache) || take_any(cache)) {
+			count(EK_TOOK_OTHER_CACHE);
+			return;
+		}
 	}
-	return false;
+}
+
+/* Takes the task with the least virtual time, of the cache or of the CPU alone. */
+static bool take_least(u32 index, struct ek_cpu *cpu, u64 shared, u64 shared_ns, u64 own_ns)
+{
+	u64 own = OF_CPU | index, first = own_ns < shared_ns ? own : shared;
+
+	if (own_ns == NEVER && shared_ns == NEVER)
+		return false;
+	if (take(first)) {
+		count(EK_TOOK);
+		return true;
+	}
+	/* Another CPU was quicker, or none of the queue may run here. */
+	count(EK_PASSED_OVER);
+	return take(first == own ? shared : own) || take_any(cpu->cache);
 }
 
 SEC("struct_ops/ek_dispatch")
 void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 {
 	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
+	u64 own_ns = NEVER, shared_ns;
 
-	if (!cpu)
+	if (!cache || take_aged(cpu->cache, cache))
 		return;
-	if (take(OF_AGED | cpu->cache))
+	if (cpu->has_own) {
+		own_ns = head_ns(OF_CPU | (u32)index);
+		cpu->has_own = own_ns != NEVER;
+	}
+
+	bool goes_on = prev && (prev->scx.flags & SCX_TASK_QUEUED);
+
+	if (!goes_on && own_ns == NEVER && cache->classes == 1) {
+		/* Nothing to compare the head with. */
+		if (scx_bpf_dsq_move_to_local(queue_of(cpu->cache, 0)))
+			count(EK_TOOK);
+		else
+			take_from_others(cpu->cache);
 		return;
+	}
 
-	u64 own = OF_CPU | (u32)index, own_ns = head_ns(own), shared_ns;
-	u64 shared = least_of(cpu->cache, &shared_ns);
-	u64 least_ns = ek_min(shared_ns, own_ns);
+	u64 shared = least_of(cpu->cache, cache, &shared_ns);
 
-	if (prev && keeps(prev, cpu, least_ns)) {
+	if (goes_on && keeps(prev, cpu, cache, ek_min(shared_ns, own_ns))) {
 		count(EK_KEPT);
 		return;
 	}
-	if (least_ns != NEVER) {
-		u64 first = own_ns < shared_ns ? own : shared;
-
-		/* Pinned tasks alone say nothing about the others of the cache. */
-		if (shared_ns != NEVER)
-			raise_minimum(cpu->cache, least_ns);
-		if (take(first)) {
-			count(EK_TOOK);
-			return;
-		}
-		/* Another CPU was quicker, or none of the queue may run here. */
-		count(EK_PASSED_OVER);
-		if (take(first == own ? shared : own) || take_any(cpu->cache))
-			return;
-	}
-	if (take_from_others(cpu->cache))
-		count(EK_TOOK_OTHER_CACHE);
+	if (!take_least(index, cpu, shared, shared_ns, own_ns))
+		take_from_others(cpu->cache);
 }
 
 /* --- Running --- */
@@ -280,12 +337,21 @@ void BPF_PROG(ek_running, struct task_struct *p)
 
 	if (!task || !cpu)
 		return;
+	u64 now_ns = scx_bpf_now();
+
 	read_weight(p, task);
 	change_cache(task, cpu->cache);
+	if (task->was_shared) {
+		struct ek_cache *cache = cache_of(cpu->cache);
+
+		/* Pinned tasks alone would say nothing about the others of the cache. */
+		if (cache)
+			raise_minimum(cache, task->vtime_ns, now_ns);
+	}
 	task->exec_ns = p->se.sum_exec_runtime;
 	task->has_yielded = false;
 	cpu->vtime_ns = task->vtime_ns;
-	cpu->since_ns = scx_bpf_now();
+	cpu->since_ns = now_ns;
 	cpu->weight = task->weight;
 	if (config.mode != EK_MODE_NONE)
 		begin_slice(p, task, index, cpu);

@@ -111,12 +111,15 @@ struct ek_cpu {
 	u32 weight;
 	/* The CPU is being taken away. */
 	u32 is_going;
+	/* Tasks may wait in the CPU's own queue. */
+	u32 has_own;
 	u32 core;
 	u32 package;
 	/* The next CPU of the same core, in a ring. */
 	u32 sibling;
 	/* Something runs, so that its core counts as active. */
 	u32 is_active;
+	u32 pad;
 	/* Until when more than level 0 may be in force on its core. */
 	u64 busy_until_ns;
 	/* Level that the running task is believed to demand. */
@@ -138,7 +141,13 @@ struct ek_cpu {
 struct ek_cache {
 	/* Least virtual time so far; never falls. */
 	u64 min_vtime_ns;
+	/* When that was last looked at. */
+	u64 raised_ns;
 	u32 cpus;
+	/* Classes that tasks were queued in so far; queues beyond are empty. */
+	u32 classes;
+	/* Somebody has waited too long. */
+	u32 has_aged;
 	u32 pad;
 };
 
@@ -189,8 +198,8 @@ struct ek_end {
 };
 
 _Static_assert(sizeof(struct ek_config) == 632, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 448, "the loader writes this");
-_Static_assert(sizeof(struct ek_cache) == 16, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 456, "the loader writes this");
+_Static_assert(sizeof(struct ek_cache) == 32, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 160, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 1168, "the loader reads this");
 

@@ -10,13 +10,17 @@
 
 #include "state.bpf.h"
 
-/* Moves the tasks of a queue, or those that have waited too long, to where they go first. */
-static void hurry(u64 queue, u64 to, u64 flags, u64 now_ns, bool all)
+/*
+ * Moves the tasks of a queue, or those that have waited too long, to where they
+ * go first; whether there were any.
+ */
+static bool hurry(u64 queue, u64 to, u64 flags, u64 now_ns, bool all)
 {
 	struct task_struct *p;
+	bool any = false;
 
 	if (scx_bpf_dsq_nr_queued(queue) <= 0)
-		return;
+		return false;
 	bpf_for_each(scx_dsq, p, queue, 0) {
 		struct task *task = task_of(p);
 
@@ -27,9 +31,13 @@ static void hurry(u64 queue, u64 to, u64 flags, u64 now_ns, bool all)
 
 		bool is_aged = ek_wait_is_long(waited_ns, config.watchdog_ns);
 
-		if ((all || is_aged) && scx_bpf_dsq_move(&___it, p, to, flags) && is_aged)
-			count(EK_AGED);
+		if ((all || is_aged) && scx_bpf_dsq_move(&___it, p, to, flags)) {
+			any = true;
+			if (is_aged)
+				count(EK_AGED);
+		}
 	}
+	return any;
 }
 
 static bool is_online(u32 index)
@@ -64,8 +72,13 @@ static int look(void *map, int *key, struct look *look)
 	int i;
 
 	bpf_for(i, 0, (int)config.caches) {
-		for (u32 class = 0; class < EK_LEVELS_MAX && class < config.classes; class++)
-			hurry(queue_of(i, class), OF_AGED | (u32)i, 0, now_ns, false);
+		struct ek_cache *cache = cache_of(i);
+
+		for (u32 class = 0; cache && class < EK_LEVELS_MAX && class < cache->classes;
+		     class++) {
+			if (hurry(queue_of(i, class), OF_AGED | (u32)i, 0, now_ns, false))
+				cache->has_aged = true;
+		}
 	}
 	bpf_for(i, 0, (int)config.cpus) {
 		struct ek_cpu *cpu = cpu_of(i);

@@ -26,8 +26,10 @@ u32 events_given_up SEC(".data.given_up");
 #define OF_CPU (1ULL << 32)
 #define OF_AGED (1ULL << 33)
 #define NEVER (~0ULL)
-/* CPUs that a wake-up looks at for one to interrupt; our choice. */
+/* CPUs that are looked at for the least virtual time that runs, once a slice; our choice. */
 #define LOOKS_MAX 64
+/* CPUs that a wake-up looks at for one to interrupt; our choice. */
+#define WAKE_LOOKS_MAX 8
 /* How often a CPU that is being taken away is looked after; our choice. */
 #define GOING_LOOK_NS 5000000ULL
 
@@ -37,6 +39,8 @@ struct task {
 	u64 exec_ns;
 	u64 runnable_since_ns;
 	u32 weight;
+	/* static_prio that the weight was read from. */
+	int prio;
 	u32 cache;
 	/* Billed by others, and not yet paid. */
 	u64 owed_ns;
@@ -47,6 +51,8 @@ struct task {
 	u32 ruled;
 	bool is_new;
 	bool has_yielded;
+	/* It waits, or waited, in a queue of its cache. */
+	bool was_shared;
 };
 
 /* A physical core; what it believes is only kept where no counter tells the levels. */
@@ -179,12 +185,12 @@ static u64 queue_of(u32 cache, u32 class)
 }
 
 /* Tasks that wait in the queues of a cache. */
-static u32 waiting(u32 cache)
+static u32 waiting(u32 index, const struct ek_cache *cache)
 {
 	u32 tasks = 0;
 
-	for (u32 class = 0; class < EK_LEVELS_MAX && class < config.classes; class++) {
-		s32 queued = scx_bpf_dsq_nr_queued(queue_of(cache, class));
+	for (u32 class = 0; class < EK_LEVELS_MAX && class < cache->classes; class++) {
+		s32 queued = scx_bpf_dsq_nr_queued(queue_of(index, class));
 
 		if (queued > 0)
 			tasks += queued;

@@ -14,23 +14,30 @@
 
 static void read_weight(struct task_struct *p, struct task *task)
 {
-	task->weight = ek_weight(p->static_prio - DEFAULT_PRIO);
+	int prio = p->static_prio;
+
+	if (task->prio == prio)
+		return;
+	task->prio = prio;
+	task->weight = ek_weight(prio - DEFAULT_PRIO);
 }
 
 /* Races with other CPUs of the cache: a smaller value may stay, until the next one. */
-static void raise_minimum(u32 index, u64 vtime_ns)
+static void raise_minimum(struct ek_cache *cache, u64 vtime_ns, u64 now_ns)
 {
-	struct ek_cache *cache = cache_of(index);
-
-	if (cache && vtime_ns != NEVER)
+	cache->raised_ns = now_ns;
+	if (vtime_ns != NEVER)
 		cache->min_vtime_ns = ek_max(cache->min_vtime_ns, vtime_ns);
 }
 
 static void change_cache(struct task *task, u32 to)
 {
+	if (task->cache == to)
+		return;
+
 	struct ek_cache *old = cache_of(task->cache), *new = cache_of(to);
 
-	if (task->cache == to || !old || !new)
+	if (!old || !new)
 		return;
 	task->vtime_ns = ek_move_ns(task->vtime_ns, old->min_vtime_ns, new->min_vtime_ns);
 	task->cache = to;
@@ -47,16 +54,17 @@ static u64 running_vtime_ns(const struct ek_cpu *cpu, u64 now_ns)
 }
 
 /*
- * While nothing waits, no head tells the minimum: then it is the least that
- * runs. Looked up when a task comes, since it matters to no one before.
+ * The minimum follows the tasks that begin to run. While none does, it is the
+ * least that runs: looked up when a task comes, since it matters to no one
+ * before, and once a slice at most.
  */
-static void raise_minimum_to_running(u32 near)
+static void raise_minimum_to_running(u32 near, struct ek_cpu *cpu, struct ek_cache *cache,
+				     u64 now_ns)
 {
-	struct ek_cpu *cpu = cpu_of(near);
-	u64 least_ns = NEVER, now_ns = scx_bpf_now();
+	u64 least_ns = NEVER;
 	int i;
 
-	if (!cpu || waiting(cpu->cache))
+	if (ek_sub(now_ns, cache->raised_ns) < config.slice_ns || waiting(cpu->cache, cache))
 		return;
 	bpf_for(i, 0, LOOKS_MAX) {
 		least_ns = ek_min(least_ns, running_vtime_ns(cpu, now_ns));
@@ -66,15 +74,19 @@ static void raise_minimum_to_running(u32 near)
 		if (!cpu)
 			return;
 	}
-	raise_minimum(cpu->cache, least_ns);
+	raise_minimum(cache, least_ns, now_ns);
 }
 
-static u64 slice_ns(const struct task *task)
+/* A slice while nobody waits. */
+static u64 slice_alone_ns(const struct task *task)
 {
-	struct ek_cache *cache = cache_of(task->cache);
+	return ek_slice_shared_ns(config.slice_ns, task->weight, 0, 0);
+}
 
-	return ek_slice_shared_ns(config.slice_ns, task->weight, waiting(task->cache),
-				  cache ? cache->cpus : 0);
+/* A slice while so many wait in the queues of the cache. */
+static u64 slice_ns(const struct task *task, const struct ek_cache *cache, u32 waiting)
+{
+	return ek_slice_shared_ns(config.slice_ns, task->weight, waiting, cache->cpus);
 }
 
 #endif
