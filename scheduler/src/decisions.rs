@@ -26,7 +26,8 @@ const PROC: &str = "/proc";
 pub struct File {
     path: PathBuf,
     file: BufWriter<NamedTempFile>,
-    known: HashMap<u32, Task>,
+    /// By thread id what was written of a task, and its slices.
+    known: HashMap<u32, (Task, u64)>,
     slices: u64,
 }
 
@@ -55,17 +56,28 @@ impl File {
             let Some(record) = decisions::slice(bytes) else { continue };
             let number =
                 |at: usize| bytes[at..].first_chunk().map_or(0, |it| u32::from_ne_bytes(*it));
-            let tid = number(VICTIM);
-            if !self.known.contains_key(&tid) {
-                let task = task(Path::new(PROC), tid, number(WEIGHT));
-                self.write(&decisions::task(&task))?;
-                self.known.insert(tid, task);
-            }
+            self.name(number(VICTIM), number(WEIGHT))?;
             self.write(&record)?;
             self.slices += 1;
         }
         let path = self.path.display();
         self.file.flush().with_context(|| format!("writing {path}"))
+    }
+
+    /// Writes who a task is, if that is new: looked at with its first slice, its second, fourth,
+    /// eighth and so on, since an exec gives it another name, early as a rule.
+    fn name(&mut self, tid: u32, weight: u32) -> Result<()> {
+        let (known, slices) = self.known.entry(tid).or_default();
+        *slices += 1;
+        if !slices.is_power_of_two() {
+            return Ok(());
+        }
+        let now = task(Path::new(PROC), tid, weight);
+        if *slices > 1 && (now.pid == 0 || now == *known) {
+            return Ok(());
+        }
+        *known = now.clone();
+        self.write(&decisions::task(&now))
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<()> {
@@ -75,13 +87,6 @@ impl File {
 
     /// Ends it, with so many slices for which there was no room.
     pub fn finish(mut self, untold: u64) -> Result<u64> {
-        // Who has another name by now, after an exec as a rule.
-        for (tid, known) in std::mem::take(&mut self.known) {
-            let now = Task { nice: known.nice, ..task(Path::new(PROC), tid, 0) };
-            if now.pid != 0 && now != known {
-                self.write(&decisions::task(&now))?;
-            }
-        }
         self.write(&decisions::end(self.slices, untold))?;
         let writing = || format!("writing {}", self.path.display());
         let file = self.file.into_inner().map_err(|error| error.into_error());

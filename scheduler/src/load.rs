@@ -7,8 +7,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use libbpf_rs::{
-    ErrorKind, Link, MapCore, MapFlags, MapMut, Object, ObjectBuilder, OpenObject, RingBuffer,
-    RingBufferBuilder,
+    ErrorKind, Link, MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, OpenObject,
+    RingBuffer, RingBufferBuilder,
 };
 use thiserror::Error;
 
@@ -78,6 +78,9 @@ pub struct Running {
     _links: Vec<Link>,
     asked: (RingBuffer<'static>, Records),
     decisions: (RingBuffer<'static>, Records),
+    /// Maps that are read again and again.
+    counters: MapHandle,
+    end: MapHandle,
     object: Object,
 }
 
@@ -103,8 +106,13 @@ impl Running {
         place_counters(&object, counters)?;
         let asked = ring(&object, "asked")?;
         let decisions = ring(&object, "decisions")?;
+        let handle = |name: &str| {
+            let handle = MapHandle::try_from(&map(&object, name));
+            handle.map_err(refused("keeping a map at hand"))
+        };
+        let (counters, end) = (handle("counters")?, handle(".bss")?);
         let links = attach(&mut object)?;
-        Ok(Self { _links: links, asked, decisions, object })
+        Ok(Self { _links: links, asked, decisions, counters, end, object })
     }
 
     /// Can be read when names are asked for.
@@ -165,10 +173,9 @@ impl Running {
     /// # Errors
     /// [`LoadError`].
     pub fn counts(&self) -> Result<Vec<u64>, LoadError> {
-        let counters = map(&self.object, "counters");
         let count = |counter: Counter| {
             let key = (counter as u32).to_ne_bytes();
-            let found = counters.lookup_percpu(&key, MapFlags::ANY);
+            let found = self.counters.lookup_percpu(&key, MapFlags::ANY);
             let found = found.map_err(refused("reading a counter"))?.unwrap_or_default();
             let numbers = found.iter().filter_map(|bytes| bytes.first_chunk());
             Ok(numbers.map(|bytes| u64::from_ne_bytes(*bytes)).sum())
@@ -181,7 +188,7 @@ impl Running {
     /// # Errors
     /// [`LoadError`].
     pub fn end(&self) -> Result<Option<End>, LoadError> {
-        let bytes = map(&self.object, ".bss").lookup(&0u32.to_ne_bytes(), MapFlags::ANY);
+        let bytes = self.end.lookup(&0u32.to_ne_bytes(), MapFlags::ANY);
         let bytes = bytes.map_err(refused("reading why it ended"))?;
         Ok(bytes.and_then(|bytes| End::parse(&bytes)))
     }
@@ -288,7 +295,7 @@ fn attach(object: &mut Object) -> Result<Vec<Link>, LoadError> {
     Ok(links)
 }
 
-pub(crate) fn map<'a>(object: &'a Object, name: &str) -> impl MapCore + 'a {
+pub(crate) fn map<'a>(object: &'a Object, name: &str) -> libbpf_rs::Map<'a> {
     let is_it = |map: &libbpf_rs::Map| {
         let found = map.name().to_string_lossy();
         found == name || (name.starts_with('.') && found.ends_with(name))

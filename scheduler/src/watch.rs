@@ -21,7 +21,7 @@ use crate::setup::Setup;
 use crate::{Args, decisions};
 
 /// How often the loader looks whether the kernel ended the scheduler; our choice.
-const LOOK: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_millis(500);
 /// How often it looks after the counters.
 const COUNTERS: Duration = Duration::from_secs(1);
 
