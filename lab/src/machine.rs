@@ -44,6 +44,9 @@ pub enum Accelerator {
         /// same relation to its clock as on hardware; 1: none.
         dilation: u32,
     },
+    /// QEMU's interpreter with all virtual CPUs in one thread, one after the other: slower, and none
+    /// keeps code that another has changed.
+    InTurns,
     /// QEMU's interpreter with a clock that each instruction of the guest advances by 1 ns: times
     /// of a guest that is never idle are numbers of instructions. One virtual CPU.
     Counting,
@@ -129,7 +132,7 @@ impl Accelerator {
 
     fn dilation(self) -> u32 {
         match self {
-            Self::Kvm | Self::Counting => 1,
+            Self::Kvm | Self::InTurns | Self::Counting => 1,
             Self::Tcg { dilation } => dilation,
         }
     }
@@ -222,7 +225,7 @@ impl Machine {
         let accelerator = match self.accelerator {
             Accelerator::Kvm => "kvm",
             Accelerator::Tcg { .. } => "tcg,thread=multi",
-            Accelerator::Counting => "tcg,thread=single",
+            Accelerator::InTurns | Accelerator::Counting => "tcg,thread=single",
         };
         if self.accelerator == Accelerator::Counting {
             command.args(["-icount", "shift=0"]);
@@ -243,7 +246,7 @@ impl Machine {
         );
         match self.accelerator {
             Accelerator::Kvm => {}
-            Accelerator::Tcg { .. } => {
+            Accelerator::Tcg { .. } | Accelerator::InTurns => {
                 line += &self.clock_of_the_host(Tsc::calibrate()?.hz() / 1000)
             }
             // The interpreter's counter advances with its clock, by 1 each ns.

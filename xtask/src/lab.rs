@@ -63,8 +63,13 @@ pub fn run(args: &Args) -> Result<()> {
     fs::create_dir_all(&programs).with_context(|| programs.display().to_string())?;
     let loader = provide(&tests, &programs)?;
     let kernel = kernel(args.kernel.as_deref(), &loader, &tests)?;
-    let accelerator =
-        if has(cost::TEST) { Accelerator::Counting } else { Accelerator::best(&kernel)? };
+    let accelerator = match Accelerator::best(&kernel)? {
+        _ if has(cost::TEST) => Accelerator::Counting,
+        Accelerator::Tcg { .. } if tests.iter().any(|test| test.is_in_turns) => {
+            Accelerator::InTurns
+        }
+        best => best,
+    };
     println!("Linux {}, {accelerator:?}", kernel.release);
     boot(&machine(accelerator, &tests), &kernel, &tests, results)?;
     if has(verifier::TEST) {

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Loaded and unloaded a hundred times while tasks run. A load takes seconds in an interpreter: most
 # of them in the loader, which reads what the kernel says of itself.
+# Virtual CPUs in turns.
 # Limit in seconds: 1500
 . loader.sh
 

@@ -20,6 +20,9 @@ const NO_COMPLAINT: [&str; 2] =
 const MAY_SAY: &str = "# The kernel may say: ";
 /// A line of a script that begins so gives its limit in seconds.
 const LIMIT_IS: &str = "# Limit in seconds: ";
+/// A script with this line changes the kernel's code so often that QEMU's interpreter breaks it,
+/// unless virtual CPUs run in turns.
+const IN_TURNS: &str = "# Virtual CPUs in turns.";
 /// A script with this line is for kernels that cannot take the scheduler, too.
 const ANY_KERNEL: &str = "# Any kernel.";
 
@@ -31,6 +34,8 @@ pub struct Test {
     pub limit: Duration,
     /// Whether the kernel need not be able to take the scheduler.
     pub takes_any_kernel: bool,
+    /// Whether virtual CPUs run in turns where QEMU interprets.
+    pub is_in_turns: bool,
     may_say: Vec<String>,
 }
 
@@ -53,17 +58,17 @@ impl Test {
     fn parse(name: &str, script: String) -> Result<Self> {
         let mut limit = LIMIT;
         let mut may_say: Vec<_> = NO_COMPLAINT.map(str::to_owned).to_vec();
-        let mut takes_any_kernel = false;
+        let has = |wanted: &str| script.lines().any(|line| line == wanted);
+        let (takes_any_kernel, is_in_turns) = (has(ANY_KERNEL), has(IN_TURNS));
         for line in script.lines() {
             if let Some(words) = line.strip_prefix(MAY_SAY) {
                 may_say.push(words.to_owned());
             } else if let Some(seconds) = line.strip_prefix(LIMIT_IS) {
                 limit = Duration::from_secs(seconds.parse().context("the limit")?);
             }
-            takes_any_kernel |= line == ANY_KERNEL;
         }
         let job = Job { name: name.to_owned(), script };
-        Ok(Self { job, limit, takes_any_kernel, may_say })
+        Ok(Self { job, limit, takes_any_kernel, is_in_turns, may_say })
     }
 
     /// What the kernel complained of that this test does not expect.
