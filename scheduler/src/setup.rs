@@ -92,7 +92,7 @@ fn mode(args: &Args) -> Result<(Mode, Option<Cpu>, Option<String>)> {
         (Err(why), None) => return Ok((Mode::Fair, None, Some(why))),
         (Err(why), Some(mode)) => bail!(
             "--mode {} takes frequencies from a CPU table, and {why}: name one with --cpu \
-             (`evenkeel cpu list`), or measure this machine (`evenkeel characterize -o TABLE.toml`)",
+             (`evenkeel cpu list`), or measure it (`evenkeel characterize -o TABLE.toml`)",
             mode.name()
         ),
     };

@@ -182,8 +182,8 @@ proptest! {
         let (history, report) = import(&[vec![head(3)], slices.clone()].concat()).unwrap();
         prop_assert_eq!(validate(&history), []);
         prop_assert_eq!(report.lines, slices.len() as u64);
-        let runtimes = history.records.iter().filter(|it| matches!(it.event, Event::Runtime { .. }));
-        prop_assert_eq!(runtimes.count(), slices.len());
+        let is_runtime = |it: &&trace::Record| matches!(it.event, Event::Runtime { .. });
+        prop_assert_eq!(history.records.iter().filter(is_runtime).count(), slices.len());
     }
 
     #[test]

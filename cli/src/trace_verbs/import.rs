@@ -30,8 +30,8 @@ const HISTORY: &str = "{\"ektrace\":";
 #[derive(clap::Args)]
 pub struct Args {
     /// The file of `perf sched record`, of trace-cmd (version 6), of Perfetto or of `scx_evenkeel
-    /// --decisions`, or text of `perf script`, `trace-cmd report` or tracefs; - is text, Perfetto or
-    /// decisions from standard input; these three are unpacked if packed with zstd
+    /// --decisions`, or text of `perf script`, `trace-cmd report` or tracefs; - is text, decisions
+    /// or Perfetto from standard input; these three are unpacked if packed with zstd
     file: PathBuf,
     /// History to write
     #[arg(short, long, value_name = "FILE.ektrace")]

