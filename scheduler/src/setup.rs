@@ -57,9 +57,13 @@ pub struct Setup {
 pub fn plan(args: &Args) -> Result<Plan> {
     let rules = Rules::parse(&args.rules)?;
     let (mode, cpu, why) = mode(args)?;
-    if mode == Mode::Fair && !rules.is_empty() {
+    let option = match args.sensors.wanted() {
+        Some(_) => Some("--sensors"),
+        None => (!rules.is_empty()).then_some("--rule"),
+    };
+    if let (Mode::Fair, Some(option)) = (mode, option) {
         let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
-        bail!("--rule is of use in modes that give time back, and this is fair{why}");
+        bail!("{option} is of use in modes that give time back, and this is fair{why}");
     }
     Ok(Plan { config: config(args)?, mode, cpu, rules, why })
 }
@@ -168,11 +172,11 @@ pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
         Mode::FairIsolation => policy::Mode::Isolation,
     };
     let cpus = topology::online()?;
-    let about = About { mode: mode.name(), sensors: String::new(), cpus: cpus.len() };
-    let Some(cpu) = cpu else {
-        let counters = Counters::default();
-        return Ok(Setup { config, counters, rules: None, cpu: None, about, said });
+    let fair = |config, said| {
+        let about = About { mode: Mode::Fair.name(), sensors: String::new(), cpus: cpus.len() };
+        Setup { config, counters: Counters::default(), rules: None, cpu: None, about, said }
     };
+    let Some(cpu) = cpu else { return Ok(fair(config, said)) };
     let first = cpus.first().copied().unwrap_or(0);
     let is_this = cpu.is_this || args.sensors.wanted().is_some();
     let found = Found {
@@ -180,15 +184,17 @@ pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
         has_rules: !rules.is_empty(),
         ..probe(codes(&cpu.table, is_this), first)
     };
+    let nobody_chose = args.mode.is_none() && args.sensors.wanted().is_none();
     let choice = match choose(&found, args.sensors.wanted()) {
         Ok(choice) => choice,
-        Err(why) => bail!("--mode {}: {why}", mode.name()),
+        Err(why) if nobody_chose => return Ok(fair(config, vec![format!("fair, since {why}")])),
+        Err(why) => bail!("{}: {why}", mode.name()),
     };
     said.push(format!("CPU {}; seen by {choice}", cpu.table.name));
     let counters = open(&choice, &cpus)?;
     let events: Vec<_> = choice.counters.iter().map(|&(event, _)| event).collect();
     config.compensation = Some(Compensation::on(&cpu.model, policy_mode, &choice.sensors, &events));
-    let about = About { sensors: choice.to_string(), ..about };
+    let about = About { mode: mode.name(), sensors: choice.to_string(), cpus: cpus.len() };
     let rules = (!rules.is_empty()).then_some((rules, cpu.model));
     Ok(Setup { config, counters, rules, cpu: Some(cpu.table.name), about, said })
 }
