@@ -113,7 +113,9 @@ pub fn head(topology: &Topology, mode: &str, cpu: Option<&str>, sensors: &str) -
 
 /// What the kernel still says of a task that ran a moment ago.
 fn task(proc: &Path, tid: u32, weight: u32) -> Task {
-    let status = fs::read_to_string(proc.join(format!("{tid}/status"))).unwrap_or_default();
+    // It holds the name, which may be any bytes.
+    let status = fs::read(proc.join(format!("{tid}/status"))).unwrap_or_default();
+    let status = String::from_utf8_lossy(&status);
     let pid = value(&status, "Tgid").unwrap_or(0);
     let nice = (-20..=19).find(|&nice| policy::weight(nice) == weight).unwrap_or(0);
     // The field is there from 6.8 on (commit 0ee44885fe9c).
@@ -196,8 +198,8 @@ mod tests {
     fn a_task_is_what_the_kernel_says_of_it() {
         let proc = tempfile::tempdir().unwrap();
         for (tid, comm, status) in [
-            (9, &b"wpp-\xff\n"[..], "Name:\twpp\nTgid:\t8\nKthread:\t0\n"),
-            (8, b"x265\n", "Name:\tx265\nTgid:\t8\n"),
+            (9, &b"wpp-\xff\n"[..], &b"Name:\twpp-\xff\nTgid:\t8\nKthread:\t1\n"[..]),
+            (8, b"x265\n", b"Name:\tx265\nTgid:\t8\n"),
         ] {
             let folder = proc.path().join(tid.to_string());
             fs::create_dir(&folder).unwrap();
@@ -205,7 +207,7 @@ mod tests {
             fs::write(folder.join("status"), status).unwrap();
         }
         let found = task(proc.path(), 9, 1024);
-        assert_eq!((found.pid, found.nice), (8, 0));
+        assert_eq!((found.pid, found.nice, found.is_kernel), (8, 0, true));
         assert_eq!((&found.name[..6], &found.process[..5]), (&b"wpp-\xff\0"[..], &b"x265\0"[..]));
         let gone = task(proc.path(), 7, 1024);
         assert_eq!((gone.pid, gone.name), (0, [0; NAME_BYTES]));
