@@ -9,6 +9,7 @@ mod watch;
 use std::io::{IsTerminal, stderr};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, ValueEnum};
@@ -42,11 +43,11 @@ Examples:
 )]
 struct Args {
     /// Ends by itself after this time, as in 90s or 10m.
-    #[arg(long = "for", value_name = "TIME")]
-    duration: Option<humantime::Duration>,
-    /// Prints how often things happened, every so often.
-    #[arg(long, value_name = "TIME")]
-    stats: Option<humantime::Duration>,
+    #[arg(long = "for", value_name = "TIME", value_parser = time)]
+    duration: Option<Duration>,
+    /// Prints how often things happened, every so often; a number alone is seconds.
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    stats: Option<Duration>,
     /// Shows every second what a scx_evenkeel that runs does; loads nothing.
     #[arg(long, conflicts_with_all = ["check", "stats", "mode", "cpu"])]
     monitor: bool,
@@ -72,11 +73,11 @@ struct Args {
     #[arg(long, value_name = "FILE")]
     decisions: Option<PathBuf>,
     /// Slice of a task that has its CPU for itself.
-    #[arg(long, value_name = "TIME", default_value = "6ms")]
-    slice: humantime::Duration,
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "6ms")]
+    slice: Duration,
     /// The kernel takes the tasks back if one waits for so long; at most 30s.
-    #[arg(long, value_name = "TIME", default_value = "30s")]
-    watchdog: humantime::Duration,
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "30s")]
+    watchdog: Duration,
     /// Prints what the kernel's verifier and libbpf say.
     #[arg(short, long)]
     verbose: bool,
@@ -134,6 +135,22 @@ impl Sensors {
             Self::Rules => Some(Source::Rules),
         }
     }
+}
+
+/// A time such as 90s or 10m; a number alone is seconds, as other schedulers' loaders take it.
+fn time(text: &str) -> Result<Duration, String> {
+    let expected = || format!("expected a time such as 90s, 10m or 1.5, found {text:?}");
+    match text.parse::<f64>() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).map_err(|_| expected()),
+        Err(_) => humantime::parse_duration(text).map_err(|_| expected()),
+    }
+}
+
+/// The same, and not so short that printing would take all of it.
+fn interval(text: &str) -> Result<Duration, String> {
+    let time = time(text)?;
+    let least = Duration::from_millis(10);
+    if time >= least { Ok(time) } else { Err("expected 10ms or more".to_owned()) }
 }
 
 fn main() -> ExitCode {
@@ -215,4 +232,30 @@ fn report(end: &End) -> ExitCode {
         eprintln!("scx_evenkeel: {}", message.trim_end());
     }
     if end.is_error() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units_or_are_seconds() {
+        assert_eq!(time("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(time("1.5"), Ok(Duration::from_millis(1500)));
+        assert_eq!(time("10m"), Ok(Duration::from_secs(600)));
+        for wrong in ["", "-1", "x", "nan", "1e30", "99999999999999999999s"] {
+            assert!(time(wrong).is_err(), "{wrong}");
+        }
+        assert!(interval("0").is_err() && interval("1ms").is_err());
+        assert_eq!(interval("1"), Ok(Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn arguments_fit_each_other() {
+        use clap::CommandFactory;
+        Args::command().debug_assert();
+        assert!(Args::try_parse_from(["scx_evenkeel", "--observe", "--mode", "fair"]).is_err());
+        assert!(Args::try_parse_from(["scx_evenkeel", "--monitor", "--stats", "1"]).is_err());
+        assert!(Args::try_parse_from(["scx_evenkeel", "--btf", "vmlinux"]).is_err());
+    }
 }

@@ -12,10 +12,13 @@ use scheduler::stats::table;
 
 /// How often.
 const EVERY: Duration = Duration::from_secs(1);
-/// Columns where nobody says how many there are.
-const WIDTH: usize = 120;
-/// The cursor goes to the upper left, and all below is cleared (ECMA-48: CUP, ED).
-const FIRST: &str = "\x1b[H\x1b[J";
+/// Columns and rows where nobody says how many there are.
+const SIZE: (u16, u16) = (120, u16::MAX);
+/// The whole screen is cleared, the cursor goes to the upper left, and what is below it is cleared
+/// (ECMA-48: ED, CUP).
+const CLEAR: &str = "\x1b[2J";
+const HOME: &str = "\x1b[H";
+const CLEAR_BELOW: &str = "\x1b[J";
 /// Clears each line to its end before the next begins (ECMA-48: EL).
 const LINE_END: &str = "\x1b[K\n";
 
@@ -31,15 +34,20 @@ pub fn run() -> Result<ExitCode> {
     let mut is_first = true;
     while let Some(report) = asker.ask().context(PATH)? {
         let terminal = stdout().is_terminal();
-        let width = terminal_size::terminal_size().map_or(WIDTH, |(width, _)| width.0.into());
-        let Some(table) = table(&report, width) else {
+        let size = terminal_size::terminal_size().filter(|_| terminal);
+        let (columns, rows) = size.map_or(SIZE, |(columns, rows)| (columns.0, rows.0));
+        let Some(table) = table(&report, columns.into()) else {
             bail!("{PATH}: another scheduler answers there");
         };
+        // A line below the last row would move all others up.
+        let rows = usize::from(rows.saturating_sub(1));
+        let table: String = table.split_inclusive('\n').take(rows).collect();
         // The first report tells of all the time before, the next of a second.
-        let shown = match terminal {
-            true if is_first => format!("\x1b[2J{FIRST}{table}"),
-            true => format!("\x1b[H{}\x1b[J", table.replace('\n', LINE_END)),
-            false => table + "\n",
+        let shown = if terminal {
+            let clear = if is_first { CLEAR } else { "" };
+            format!("{clear}{HOME}{}{CLEAR_BELOW}", table.replace('\n', LINE_END))
+        } else {
+            table + "\n"
         };
         is_first = false;
         match stdout().write_all(shown.as_bytes()).and_then(|()| stdout().flush()) {

@@ -23,7 +23,7 @@ pub fn run(args: &Args, kernel: &Kernel) -> Result<ExitCode> {
     let signals = signals()?;
     let observer = Observer::start(kernel, hold)?;
     let start = Instant::now();
-    let mut next = args.stats.map(|every| *every);
+    let mut next = args.stats;
     loop {
         let now = start.elapsed();
         let left = args.duration.map_or(LONG, |limit| limit.saturating_sub(now));
@@ -43,7 +43,7 @@ pub fn run(args: &Args, kernel: &Kernel) -> Result<ExitCode> {
         let now = start.elapsed();
         if next.is_some_and(|time| time <= now) {
             println!("{}", text(&observer.observed(), now, hold));
-            next = args.stats.map(|every| now + *every);
+            next = args.stats.map(|every| now + every);
         }
     }
     print!("{}", text(&observer.observed(), start.elapsed(), hold));

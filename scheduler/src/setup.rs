@@ -72,11 +72,11 @@ fn config(args: &Args) -> Result<Config> {
     let watchdog_ms = args.watchdog.as_millis();
     // SCX_WATCHDOG_MAX_TIMEOUT of kernel/sched/ext_internal.h, Linux 7.0.
     if !(1..=30_000).contains(&watchdog_ms) {
-        bail!("--watchdog {}: expected 1ms to 30s", args.watchdog);
+        bail!("--watchdog {:?}: expected 1ms to 30s", args.watchdog);
     }
     let slice_ns = u64::try_from(args.slice.as_nanos()).unwrap_or(u64::MAX);
     if !(200_000..=100_000_000).contains(&slice_ns) {
-        bail!("--slice {}: expected 200us to 100ms", args.slice);
+        bail!("--slice {:?}: expected 200us to 100ms", args.slice);
     }
     let (watchdog_ms, tells) = (watchdog_ms as u32, args.decisions.is_some());
     Ok(Config { slice_ns, watchdog_ms, tells, ..Config::default() })

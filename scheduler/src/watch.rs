@@ -66,7 +66,7 @@ pub fn watch(
 impl Watch<'_> {
     fn until_end(&mut self, args: &Args, signals: &SignalFd) -> Result<Option<End>> {
         let look = if args.decisions.is_some() { decisions::EVERY } else { LOOK };
-        let mut next_stats = args.stats.map(|every| *every);
+        let mut next_stats = args.stats;
         let mut next_counters = COUNTERS;
         loop {
             if let Some(end) = self.running.end()? {
@@ -75,7 +75,7 @@ impl Watch<'_> {
             let now = self.start.elapsed();
             if next_stats.is_some_and(|time| time <= now) {
                 self.print()?;
-                next_stats = args.stats.map(|every| now + *every);
+                next_stats = args.stats.map(|every| now + every);
             }
             self.take_decisions()?;
             if next_counters <= now {
