@@ -103,7 +103,7 @@ impl Running {
         configure(&mut object, config, topology)?;
         let mut object = object.load().map_err(refused("loading the scheduler"))?;
         place(&object, topology)?;
-        place_counters(&object, counters)?;
+        place_counters(&map(&object, "events"), counters)?;
         let asked = ring(&object, "asked")?;
         let decisions = ring(&object, "decisions")?;
         let handle = |name: &str| {
@@ -256,8 +256,7 @@ fn place(object: &Object, topology: &Topology) -> Result<(), LoadError> {
 }
 
 /// Hands the files of counters to the program.
-fn place_counters(object: &Object, counters: &Counters) -> Result<(), LoadError> {
-    let events = map(object, "events");
+fn place_counters(events: &impl MapCore, counters: &Counters) -> Result<(), LoadError> {
     for (cpu, event, file) in counters.files() {
         let key = (cpu * EVENTS + event as u32).to_ne_bytes();
         let file = file.as_fd().as_raw_fd().to_ne_bytes();
@@ -305,4 +304,50 @@ pub(crate) fn map<'a>(object: &'a Object, name: &str) -> libbpf_rs::Map<'a> {
 
 fn map_mut<'a>(object: &'a mut Object, name: &str) -> MapMut<'a> {
     object.maps_mut().find(|map| map.name() == name).expect("the object has this map")
+}
+
+#[cfg(test)]
+mod tests {
+    use libbpf_rs::{MapHandle, MapType};
+    use libbpf_sys::bpf_map_create_opts;
+
+    use super::*;
+    use crate::interface::HardwareEvent;
+    use crate::sensors::{Choice, Code, Frequency, Source};
+
+    /// Perf's software clock stands for cycles; the kernel refuses files of anything but perf, and
+    /// places that the map does not have.
+    #[test]
+    fn counters_go_where_the_program_reads_them() {
+        let clock = Code { device: 1, config: 0 };
+        let choice = Choice {
+            source: Source::Xinuse,
+            frequency: Frequency::Pmu,
+            sensors: Vec::new(),
+            counters: vec![(HardwareEvent::Cycles, clock), (HardwareEvent::Fp512, clock)],
+            passed_over: Vec::new(),
+        };
+        let counters = match Counters::open(&choice, &[0]) {
+            Ok(counters) => counters,
+            // An ordinary user, or root of a container.
+            Err((_, _, error)) => {
+                assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+                return;
+            }
+        };
+        let events = |entries: u32| {
+            let options = bpf_map_create_opts {
+                sz: size_of::<bpf_map_create_opts>() as u64,
+                ..bpf_map_create_opts::default()
+            };
+            let kind = MapType::PerfEventArray;
+            MapHandle::create(kind, Some("events"), 4, 4, entries, &options)
+        };
+        let room = match events(EVENTS) {
+            Ok(room) => room,
+            Err(error) => return assert_eq!(error.kind(), ErrorKind::PermissionDenied),
+        };
+        place_counters(&room, &counters).unwrap();
+        assert!(place_counters(&events(EVENTS - 1).unwrap(), &counters).is_err());
+    }
 }
