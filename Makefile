@@ -10,6 +10,7 @@ DEMO = $(CARGO_TARGET_DIR)/demo/evenkeel
 .PHONY: help
 help:
 	@echo 'make demo    who loses how much to whom: x265 beside AVX-512, under every scheduler'
+	@echo 'make kernel-demo   the kernel scheduler in a virtual machine, beside x265 and others: a page'
 	@echo 'make test    everything that must hold before a change goes in'
 	@echo 'make setup   what `make test` needs, without running it'
 	@echo 'make build   the command with its recorder, at target/release/evenkeel'
@@ -23,6 +24,13 @@ demo:
 	@cargo build --profile demo --no-default-features --locked -p evenkeel
 	@mkdir -p out
 	@$(DEMO) compare parsec-x265 --replicates 10 --page out/demo.html --json out/demo.json
+
+KERNEL = out/kernel
+.PHONY: kernel-demo
+kernel-demo: setup build
+	@cargo xtask lab works --results $(KERNEL)
+	@$(EVENKEEL) trace import $(KERNEL)/works/run.ekdec -o $(KERNEL)/run.ektrace
+	@$(EVENKEEL) trace page $(KERNEL)/run.ektrace -o out/kernel.html
 
 .PHONY: setup
 setup:

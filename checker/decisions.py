@@ -21,7 +21,6 @@ SHOWN = 20
 SCHEMA = 1
 LEVELS = 6
 NOBODY = 0xFFFFFFFF
-# Task 0 is the idle task, and the culprit of a CPU's first slice, before anything was written.
 NOT_TASKS = (NOBODY, 0)
 # Weight of nice 0 (kernel/sched/core.c, sched_prio_to_weight).
 WEIGHT_ONE = 1024

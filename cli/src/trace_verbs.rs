@@ -74,6 +74,14 @@ enum Action {
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
     },
+    /// A page of who had the CPUs, and what the scheduler gave back at whose cost
+    Page {
+        /// The history
+        file: PathBuf,
+        /// Page to write
+        #[arg(short, long)]
+        output: PathBuf,
+    },
     /// Which register states each program left its CPUs with
     Marks(marks::Args),
     /// Says whether a history is sound, and how near a model of its scheduler comes to it
@@ -134,6 +142,11 @@ pub fn run(args: Args) -> Result<()> {
             }
             let width = terminal::width();
             terminal::print(&report::fit(&print::info(&info, top, width), width))
+        }
+        Action::Page { file, output } => {
+            let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let page = report::recording_page(&files::history(&file)?, &name);
+            files::write(&output, page.as_bytes())
         }
         Action::Validate(args) => validate::run(&args),
         Action::Export { file, format, output } => {

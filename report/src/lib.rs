@@ -26,7 +26,7 @@ pub use claims::{Claimed, Published};
 pub use compare::compare;
 pub use comparison::{Comparison, CostTable, LossEntry, Parameter, Run, SCHEMA, Task, WakeLatency};
 pub use grid::fit;
-pub use page::{Gantt, bars_svg, machine_page, page};
+pub use page::{Gantt, bars_svg, machine_page, page, recording_page};
 pub use reality::{
     Figure, RealityError, Row, Validation, Verdict, against_recording, reality_table,
 };

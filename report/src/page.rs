@@ -11,6 +11,7 @@ mod losses;
 mod machine;
 mod parts;
 mod ranges;
+mod recording;
 mod tasks;
 mod work;
 
@@ -23,6 +24,7 @@ use crate::{verdict, words};
 
 pub use figures::bars_svg;
 pub use machine::machine_page;
+pub use recording::recording_page;
 
 /// A history to look into, and the run it is of.
 #[derive(Clone, Copy, Debug)]

@@ -43,7 +43,8 @@ const KERNELS: [&str; 4] = ["7.0", "6.19", "6.18", "sid"];
 /// What every change must pass.
 const SMOKE: [&str; 6] = ["loads", "verifier", "refuses", "killed", "shares", "stress"];
 /// Builds for tests, and the name that is defined in them.
-const VARIANTS: [(&str, &str); 1] = [("scx_evenkeel_lossy", "EK_LOSE")];
+const VARIANTS: [(&str, &str); 2] =
+    [("scx_evenkeel_lossy", "EK_LOSE"), ("scx_evenkeel_stand_in", "EK_STAND_IN")];
 /// Time for the boot.
 const BOOT_LIMIT: Duration = Duration::from_secs(120);
 

@@ -470,6 +470,18 @@ void BPF_PROG(ek_cpu_offline, s32 index)
 	bpf_timer_start(&first->timer, GOING_LOOK_NS, 0);
 }
 
+/* No task has used anything on a CPU. */
+static void nobody_yet(u32 index)
+{
+	struct ek_cpu *cpu = cpu_of(index);
+	struct core *core = cpu ? core_of(cpu) : NULL;
+
+	if (!core)
+		return;
+	cpu->decision.culprit = EK_NOBODY;
+	ek_users_none(&core->users);
+}
+
 SEC("struct_ops.s/ek_init")
 s32 BPF_PROG(ek_init)
 {
@@ -492,6 +504,7 @@ s32 BPF_PROG(ek_init)
 		error = scx_bpf_create_dsq(OF_CPU | (u32)i, -1);
 		if (error)
 			return error;
+		nobody_yet(i);
 	}
 	error = bpf_timer_init(&first->timer, &looks, CLOCK_MONOTONIC);
 	if (error)
