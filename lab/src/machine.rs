@@ -44,8 +44,8 @@ pub enum Accelerator {
         /// same relation to its clock as on hardware; 1: none.
         dilation: u32,
     },
-    /// QEMU's interpreter with all virtual CPUs in one thread, one after the other: slower, and none
-    /// keeps code that another has changed.
+    /// QEMU's interpreter with all virtual CPUs in one thread, one after the other: slower, and
+    /// none keeps code that another has changed.
     InTurns,
     /// QEMU's interpreter with a clock that each instruction of the guest advances by 1 ns: times
     /// of a guest that is never idle are numbers of instructions. One virtual CPU.
@@ -140,8 +140,9 @@ impl Accelerator {
 
 impl Machine {
     /// Boots the kernel and runs the jobs, one after the other. `results` gets a folder for each,
-    /// with `stdout`, `stderr`, `status` and `kernel.log`, and beside them `boot.log` and
-    /// `console.log`. Programs that the caller puts into its folder `bin` are found there first.
+    /// emptied before, with `stdout`, `stderr`, `status` and `kernel.log`, and beside them
+    /// `boot.log` and `console.log`. Programs that the caller puts into its folder `bin` are found
+    /// there first.
     ///
     /// A machine that its interpreter broke starts again, with all jobs; [`Run::restarts`] says how
     /// often.
@@ -171,13 +172,19 @@ impl Machine {
         write_initramfs(kernel, jobs, &initramfs)?;
         for job in jobs {
             let folder = results.join(&job.name);
-            fs::create_dir_all(&folder).map_err(at(&folder))?;
             // What another run left in the same place is no answer of this one.
-            for file in ["status", "kernel.log", "began", "ended"] {
-                remove(&folder.join(file))?;
+            match fs::remove_dir_all(&folder) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(at(&folder)(error));
+                }
+                _ => fs::create_dir_all(&folder).map_err(at(&folder))?,
             }
         }
-        remove(&results.join("boot.log"))?;
+        let boot_log = results.join("boot.log");
+        match fs::remove_file(&boot_log) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(at(&boot_log)(error)),
+            _ => {}
+        }
         let results = results.canonicalize().map_err(at(results))?;
         let console = results.join("console.log");
         let folders = [
@@ -263,13 +270,6 @@ impl Machine {
     fn clock_of_the_host(&self, tsc_khz: u64) -> String {
         let tsc_khz = tsc_khz * u64::from(self.accelerator.dilation());
         format!(" tsc=reliable no_timer_check tsc_early_khz={tsc_khz}")
-    }
-}
-
-fn remove(file: &Path) -> Result<(), LabError> {
-    match fs::remove_file(file) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(at(file)(error)),
-        _ => Ok(()),
     }
 }
 
