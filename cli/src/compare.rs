@@ -40,7 +40,8 @@ pub struct Args {
     #[arg(long)]
     list: bool,
 
-    /// Schedulers to compare; scx:fair is the kernel scheduler's own source, beside its model
+    /// Schedulers to compare; scx:fair, scx:fair-relative and scx:fair-isolation are the kernel
+    /// scheduler's own source, beside the models
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_values = SCHEDULERS)]
     scheduler: Vec<String>,
 

@@ -32,8 +32,8 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     background: Option<String>,
 
-    /// Scheduler: cfs, eevdf, muqss, fair, fair-relative, fair-isolation, or scx:fair for the kernel
-    /// scheduler's own source
+    /// Scheduler: cfs, eevdf, muqss, fair, fair-relative, fair-isolation; with scx: before the fair
+    /// ones, the kernel scheduler's own source
     #[arg(long, value_name = "NAME", default_value = "fair-isolation")]
     scheduler: String,
 

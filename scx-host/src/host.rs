@@ -13,6 +13,7 @@ use crate::image::Image;
 use crate::kfuncs;
 use crate::layout::{Field, Layout, TaskMemory};
 use crate::maps::{Counted, MapError, Maps};
+use crate::memory::Block;
 use crate::object::{Object, ObjectError};
 use crate::ops::{Op, Ops, Program, program_at};
 use crate::state::{Context, Custody, Life, Parts, State, Task};
@@ -65,6 +66,7 @@ pub struct Host {
     instance: *mut *const RefCell<State>,
     map_addresses: Vec<u64>,
     exit_layout: ExitLayout,
+    fpu_layout: Option<FpuLayout>,
     is_attached: bool,
     // Last, since the others point into it.
     _image: Image,
@@ -98,6 +100,29 @@ impl ExitLayout {
             message: place("msg"),
             bytes: info.map_or(0, |info| object.btf.size(info)),
         }
+    }
+}
+
+/// The tracepoint of saved registers.
+const REGISTERS_SAVED: &str = "tp_btf/x86_fpu_regs_deactivated";
+
+/// Where `struct fpu` has its state, that has the features in use, and the sizes of both.
+struct FpuLayout {
+    state: usize,
+    xfeatures: usize,
+    fpu_bytes: usize,
+    state_bytes: usize,
+}
+
+impl FpuLayout {
+    fn new(object: &Object) -> Option<Self> {
+        let (fpu, state) = (object.btf.structure("fpu")?, object.btf.structure("fpstate")?);
+        Some(Self {
+            state: object.btf.path(fpu, "fpstate")?.0,
+            xfeatures: object.btf.path(state, "regs.xsave.header.xfeatures")?.0,
+            fpu_bytes: object.btf.size(fpu),
+            state_bytes: object.btf.size(state),
+        })
     }
 }
 
@@ -152,6 +177,7 @@ impl Host {
             instance,
             map_addresses,
             exit_layout: ExitLayout::new(object),
+            fpu_layout: FpuLayout::new(object),
             is_attached: false,
             _image: image,
         })
@@ -200,9 +226,13 @@ impl Host {
         subject: Option<usize>,
         arguments: &[u64],
     ) -> u64 {
+        self.run_in(program, Context::new(op, cpu, subject), arguments)
+    }
+
+    fn run_in(&self, program: Program, within: Context, arguments: &[u64]) -> u64 {
         let mut context = [0; 8];
         context[..arguments.len()].copy_from_slice(arguments);
-        self.state().enter(Context { op, cpu, subject, was_inserted: false });
+        self.state().enter(within);
         // SAFETY: the image has a pointer to the instance there.
         unsafe { self.instance.write(&raw const self.state) };
         // SAFETY: the program takes an array of values; it calls back only through the pointers
@@ -343,8 +373,7 @@ impl Host {
         type Callback = unsafe extern "C" fn(u64, *const u32, *mut u8) -> u64;
         // SAFETY: `bpf_timer_set_callback` was given a function of this type.
         let callback = unsafe { std::mem::transmute::<Program, Callback>(callback) };
-        let context = Context { op: Op::Timer, cpu, subject: None, was_inserted: false };
-        self.state().enter(context);
+        self.state().enter(Context::new(Op::Timer, cpu, None));
         // SAFETY: as in `run`.
         unsafe { self.instance.write(&raw const self.state) };
         // SAFETY: as in `run`; the value is in the map that the timer was made for.
@@ -435,13 +464,36 @@ impl Host {
         Ok(self.state().maps.take_record(map))
     }
 
-    /// Runs the scheduler's program on a tracepoint, if it has one.
-    pub fn tracepoint(&mut self, name: &str, cpu: usize, arguments: &[u64]) -> bool {
-        let found = self.programs.iter().find(|(section, _)| section.ends_with(name));
-        let Some(&(_, program)) = found else { return false };
-        self.run(program, Op::Tracepoint, cpu, None, arguments);
+    /// Writes an entry of a map with keys of any kind.
+    ///
+    /// # Errors
+    /// [`MapError::NoEntry`].
+    pub fn insert(&mut self, name: &str, key: &[u8], value: &[u8]) -> Result<(), MapError> {
+        let map = self.map(name, 0)?;
+        let mut state = self.state();
+        let fits = key.len() == state.maps.key_size(map);
+        let fits = fits && value.len() == state.maps.value_size(map);
+        if fits && state.maps.update(map, key, value, 0) == 0 {
+            return Ok(());
+        }
+        Err(MapError::NoEntry { name: name.to_owned(), key: 0 })
+    }
+
+    /// The registers of a task that has left a CPU were saved, with these states in use
+    /// (`XSTATE_BV`): runs the scheduler's program on `x86_fpu_regs_deactivated`. That comes after
+    /// the choice of the next task, and the leaving one still is who is interrupted.
+    pub fn save_registers(&mut self, task: usize, cpu: usize, xfeatures: u64) {
+        let found = self.programs.iter().find(|(section, _)| section == REGISTERS_SAVED);
+        let (Some(&(_, program)), Some(layout)) = (found, &self.fpu_layout) else { return };
+        let mut state = Block::zeroed(layout.state_bytes);
+        state.bytes_mut()[layout.xfeatures..][..8].copy_from_slice(&xfeatures.to_ne_bytes());
+        let mut fpu = Block::zeroed(layout.fpu_bytes);
+        let address = (state.address() as u64).to_ne_bytes();
+        fpu.bytes_mut()[layout.state..][..8].copy_from_slice(&address);
+        let mut within = Context::new(Op::Tracepoint, cpu, None);
+        within.leaving = Some(task);
+        self.run_in(program, within, &[fpu.address() as u64]);
         self.settle();
-        true
     }
 
     // --- The end ---

@@ -156,6 +156,16 @@ impl Object {
         self.write(&name, offset, &value.to_ne_bytes())
     }
 
+    /// Where a field of a structure of the scheduler is, in bytes.
+    ///
+    /// # Errors
+    /// [`ObjectError::Missing`].
+    pub fn offset_of(&self, structure: &str, field: &str) -> Result<usize, ObjectError> {
+        let found = self.btf.structure(structure).and_then(|id| self.btf.path(id, field));
+        let missing = || ObjectError::Missing(format!("{structure}.{field}"));
+        found.map(|(offset, _)| offset).ok_or_else(missing)
+    }
+
     /// Takes an operation out.
     pub fn remove_operation(&mut self, name: &str) {
         self.without.insert(name.to_owned());

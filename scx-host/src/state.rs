@@ -73,6 +73,14 @@ pub(crate) struct Context {
     /// The task that may be inserted, of `select_cpu` and `enqueue`; nothing once it was.
     pub subject: Option<usize>,
     pub was_inserted: bool,
+    /// The task that the code interrupts, where that no longer is what the run queue says.
+    pub leaving: Option<usize>,
+}
+
+impl Context {
+    pub(crate) fn new(op: Op, cpu: usize, subject: Option<usize>) -> Self {
+        Self { op, cpu, subject, was_inserted: false, leaving: None }
+    }
 }
 
 /// An insertion during `dispatch`, carried out after it.

@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::error::SimError;
 use crate::outcome::{Loss, Outcome, Renewal};
 use crate::recorder::tid;
-use crate::sched::{By, Charged, Scheduler, Stop, Wake};
+use crate::sched::{By, Charged, Decided, Scheduler, Stop, Wake};
 use crate::sensors::{Place, Sensors};
 use crate::task::{self, Next, Slice, State};
 use crate::timers::NEVER;
@@ -430,9 +430,21 @@ impl<S: Scheduler> Engine<'_, S> {
         let observed = self.sensors.stopped(place, task, &slice, stop, self.world.model, now_ns);
         self.world.cpus[cpu].since_ns = now_ns;
         let charged = self.scheduler.stop(&self.world, cpu, task, &observed, stop);
+        self.decide(&Decided { cpu, victim: task, slice_ns: observed.slice.time_ns, charged });
+        self.follow_decisions();
+    }
+
+    fn decide(&mut self, decided: &Decided) {
+        let Decided { cpu, victim, slice_ns, charged } = *decided;
         if charged.refund_ns > 0 {
-            self.world.record(|| charged.decision(cpu, task, observed.slice.time_ns));
-            self.book(task, &charged);
+            self.world.record(|| charged.decision(cpu, victim, slice_ns));
+            self.book(victim, &charged);
+        }
+    }
+
+    fn follow_decisions(&mut self) {
+        while let Some(decided) = self.scheduler.decided() {
+            self.decide(&decided);
         }
     }
 
@@ -457,6 +469,7 @@ impl<S: Scheduler> Engine<'_, S> {
     /// Brings the scheduler's choice to the CPU; `prev` has been accounted.
     fn switch(&mut self, cpu: usize, prev: Option<(usize, Stop)>) {
         let pick = self.scheduler.pick(&self.world, cpu);
+        self.follow_decisions();
         self.follow_scheduler();
         let slice_end_ns = pick
             .and_then(|pick| pick.slice_ns)

@@ -98,6 +98,15 @@ impl Charged {
     }
 }
 
+/// A decision about a slice that another callback ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Decided {
+    pub cpu: usize,
+    pub victim: usize,
+    pub slice_ns: u64,
+    pub charged: Charged,
+}
+
 /// A scheduler model. It keeps the queues; the engine keeps everything else.
 pub(crate) trait Scheduler {
     /// Period of the timer tick on busy CPUs; `None`: no tick.
@@ -124,6 +133,12 @@ pub(crate) trait Scheduler {
 
     /// More CPUs that must choose again, since the last time; pushed.
     fn reschedules(&mut self, _cpus: &mut Vec<usize>) {}
+
+    /// What it decided since the last time, one after the other, where [`Scheduler::stop`] could
+    /// not say.
+    fn decided(&mut self) -> Option<Decided> {
+        None
+    }
 
     /// When it wants to be called, whatever else happens.
     fn timer_ns(&self) -> Option<u64> {

@@ -8,7 +8,7 @@
 use cpu_model::{Class, CpuModel, Turbo};
 use policy::{Belief, Learned, LevelTimes, NOBODY, Users};
 
-use crate::config::{Config, SensorFaults, SensorSet};
+use crate::config::{Config, Scheduler, SensorFaults, SensorSet};
 use crate::random::{Purpose, Stream};
 use crate::sched::Stop;
 use crate::task::Slice;
@@ -32,6 +32,17 @@ pub(crate) struct Observed {
     pub last_user: u32,
     /// Time lost where the set knows it without a model.
     pub lost_ns: Option<u64>,
+    /// What a kernel could see besides.
+    pub seen: Seen,
+}
+
+/// What a scheduler that has its own beliefs is told of a slice.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    /// Width of the registers that were in use when the task left, as in [`Slice::width`].
+    pub registers: u8,
+    /// Wide floating-point instructions of 256 and of 512 bits.
+    pub retired: [u64; 2],
 }
 
 /// Where a slice ran, and at which row of the turbo table.
@@ -47,6 +58,8 @@ pub(crate) struct Sensors {
     faults: SensorFaults,
     /// Whether the scheduler asks at all.
     asked: bool,
+    /// Whether it has beliefs of its own, and is told what a kernel can see.
+    has_own_beliefs: bool,
     /// By core.
     users: Vec<Users>,
     /// By task.
@@ -75,6 +88,7 @@ impl Sensors {
             set: config.sensors,
             faults: config.sensor_faults,
             asked: config.scheduler.compensates(),
+            has_own_beliefs: matches!(config.scheduler, Scheduler::Scx { .. }),
             users: vec![Users::default(); topology.cores],
             learned: vec![Learned::default(); ruled.len()],
             ruled,
@@ -90,7 +104,7 @@ impl Sensors {
 
     /// Whether first use of wide registers traps.
     pub(crate) fn traps(&self) -> bool {
-        self.asked && self.set == SensorSet::D7
+        self.asked && self.set == SensorSet::D7 && !self.has_own_beliefs
     }
 
     /// The width of registers whose use shows while a task runs code of a class.
@@ -131,6 +145,7 @@ impl Sensors {
     ) -> Observed {
         let cpu = place.cpu;
         let turbo = &model.turbo;
+        let seen = self.seen(slice, stop);
         let observed = match self.set {
             SensorSet::D7 => self.counted(cpu, slice, turbo),
             SensorSet::Truth => Observed {
@@ -152,7 +167,27 @@ impl Sensors {
             }
         };
         self.note_user(cpu, task, slice, now_ns);
-        observed
+        Observed { seen, ..observed }
+    }
+
+    fn seen(&mut self, slice: &Slice, stop: Stop) -> Seen {
+        const E9: u64 = 1_000_000_000;
+        if !self.asked || !self.has_own_beliefs {
+            return Seen::default();
+        }
+        let registers = self.width_in_use(slice, stop);
+        Seen { registers, retired: slice.retired_e9.map(|retired| retired / E9) }
+    }
+
+    /// Code gives wide registers up before it sleeps, and mostly before it is preempted.
+    fn width_in_use(&mut self, slice: &Slice, stop: Stop) -> u8 {
+        if stop != Stop::Preempted {
+            0
+        } else if slice.width >= 2 && self.chance.chance(XINUSE_512_PERMILLE) {
+            2
+        } else {
+            u8::from(slice.width >= 1 && self.chance.chance(XINUSE_256_PERMILLE))
+        }
     }
 
     fn needs_belief(&self) -> bool {
@@ -170,7 +205,7 @@ impl Sensors {
             stall_cycles: self.count(slice.stall_cycles_e6),
         };
         let last_user = self.users[self.topology.core_of(cpu)].above(&slice, own_level);
-        Observed { slice, own_level, last_user, lost_ns: None }
+        Observed { slice, own_level, last_user, lost_ns: None, seen: Seen::default() }
     }
 
     /// What a counter shows of that many millionths of a cycle.
@@ -201,7 +236,7 @@ impl Sensors {
         let mut slice = policy::Slice { time_ns: slice.time_ns, ..policy::Slice::default() };
         policy::infer(turbo, place.turbo_row, &believed, &mut slice);
         let last_user = self.users[core].above(&slice, own_level);
-        Observed { slice, own_level, last_user, lost_ns: None }
+        Observed { slice, own_level, last_user, lost_ns: None, seen: Seen::default() }
     }
 
     fn believed_level(&self, task: usize, now_ns: u64) -> u8 {
@@ -212,16 +247,11 @@ impl Sensors {
     }
 
     fn learn(&mut self, task: usize, slice: &Slice, stop: Stop, now_ns: u64) {
-        // Code gives wide registers up before it sleeps: they show only where it is preempted.
-        let shows = stop == Stop::Preempted;
         let level = match self.set {
-            SensorSet::Xinuse if !shows => 0,
-            SensorSet::Xinuse if slice.width >= 2 && self.chance.chance(XINUSE_512_PERMILLE) => {
-                self.level_of_width[2]
-            }
-            SensorSet::Xinuse if slice.width >= 1 && self.chance.chance(XINUSE_256_PERMILLE) => {
-                self.level_of_width[1]
-            }
+            SensorSet::Xinuse => match self.width_in_use(slice, stop) {
+                0 => 0,
+                width => self.level_of_width[usize::from(width)],
+            },
             SensorSet::FpRetired => slice.fp_level,
             _ => 0,
         };

@@ -295,6 +295,11 @@ impl<'a> World<'a> {
             slice.cycles_e6 += cycles_e6;
             slice.counted_ns += dt;
             slice.level_cycles_e6[usize::from(pace.level)] += cycles_e6;
+            let work = &task.phase.work;
+            if work.class.is_heavy() && !work.integer {
+                let retired_e9 = cycles_e6 * u64::from(work.rate_permille);
+                slice.retired_e9[usize::from(work.class.width() > 1)] += retired_e9;
+            }
             slice.stall_cycles_e6 += ((cycles_e6 >> 10) * pace.stalled_q20) >> 10;
         }
         self.level_ns[usize::from(pace.level)] += dt;

@@ -8,11 +8,15 @@
 use scenarios::Workload;
 use scx_host::{Config, Faults, Host, TaskSpec, Topology, Waker, evenkeel, load_evenkeel};
 
-use crate::config::Compensation;
+use crate::config::{Compensation, SensorSet};
 use crate::error::SimError;
-use crate::sched::{By, Charged, Pick, Placed, Scheduler, Stop, Wake};
+use crate::sched::{By, Charged, Decided, Pick, Placed, Scheduler, Stop, Wake};
 use crate::sensors::Observed;
 use crate::world::World;
+
+mod sense;
+
+use sense::Sense;
 
 /// The scheduler in its host.
 pub(crate) struct Scx {
@@ -28,6 +32,7 @@ pub(crate) struct Scx {
     /// When the host looks for tasks that waited too long.
     watch_ns: u64,
     refused: Option<String>,
+    sense: Sense,
 }
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -38,31 +43,41 @@ impl Scx {
         workload: &Workload,
         compensation: Compensation,
     ) -> Result<Self, SimError> {
-        if compensation != Compensation::None {
-            let what = "the kernel's scheduler has no sensors here yet: take scx:fair";
-            return Err(SimError::Machine(what.into()));
-        }
+        let compensation = sense::compensation(world, compensation)?;
         let topology = Topology::regular(
             world.topology.packages,
             world.topology.cores_per_package,
             world.topology.threads_per_core,
         );
-        let object = evenkeel(&Config::default(), &topology);
-        let host = load_evenkeel(&object, topology, Faults::default())
+        let tells = compensation.is_some();
+        let rules = tells && world.config.sensors == SensorSet::Rules;
+        let config = Config { compensation, tells, ..Config::default() };
+        let object = evenkeel(&config, &topology);
+        let sense = Sense::new(world, &object, config.compensation.as_ref())
+            .map_err(|error| SimError::Machine(error.to_string()))?;
+        let mut host = load_evenkeel(&object, topology, Faults::default())
             .map_err(|error| SimError::Machine(error.to_string()))?;
         let spec = |(index, thread): (usize, &scenarios::Thread)| {
             let task = &world.tasks[index];
             let cpus: Vec<usize> = world.affinities.masks[task.mask].iter().collect();
             TaskSpec {
-                name: thread.name.clone(),
+                // Rules go by names, and a kernel cuts them: so each has its own.
+                name: format!("{index}:{}", thread.name),
                 nice: thread.nice,
                 cpu: task.last_cpu.or(cpus.first().copied()).unwrap_or(0),
                 cpus,
                 is_kernel: false,
             }
         };
+        let specs: Vec<TaskSpec> = workload.threads.iter().enumerate().map(spec).collect();
+        if rules {
+            let levels = world.tasks.iter().map(|task| task.ruled_level);
+            let names = specs.iter().map(|spec| spec.name.clone());
+            sense::answer_names(&mut host, names.zip(levels));
+        }
         Ok(Self {
-            specs: workload.threads.iter().enumerate().map(spec).collect(),
+            specs,
+            sense,
             number: vec![None; world.tasks.len()],
             task: Vec::new(),
             ending: None,
@@ -126,10 +141,11 @@ impl Scheduler for Scx {
         world: &World,
         cpu: usize,
         task: usize,
-        _observed: &Observed,
+        observed: &Observed,
         stop: Stop,
     ) -> Charged {
         self.host.set_now(world.now_ns);
+        self.sense.count(&mut self.host, cpu, observed);
         if stop != Stop::Preempted {
             self.host.block(cpu, self.runtime_ns(world, cpu));
         }
@@ -141,7 +157,11 @@ impl Scheduler for Scx {
 
     fn pick(&mut self, world: &World, cpu: usize) -> Option<Pick> {
         self.host.set_now(world.now_ns);
+        let prev = self.host.current(cpu);
         let choice = self.host.schedule(cpu, self.runtime_ns(world, cpu));
+        if let Some(prev) = prev.filter(|_| !choice.is_kept) {
+            self.sense.left(&mut self.host, cpu, prev);
+        }
         if let Some(number) = self.ending.take() {
             self.host.remove_task(number);
         }
@@ -155,6 +175,14 @@ impl Scheduler for Scx {
 
     fn reschedules(&mut self, cpus: &mut Vec<usize>) {
         cpus.extend(self.host.take_reschedules());
+    }
+
+    fn decided(&mut self) -> Option<Decided> {
+        let decided = self.sense.decided(&mut self.host)?;
+        let Charged { culprit, .. } = decided.charged;
+        let culprit = culprit.map(|number| self.task[number]);
+        let charged = Charged { culprit, ..decided.charged };
+        Some(Decided { victim: self.task[decided.victim], charged, ..decided })
     }
 
     fn timer_ns(&self) -> Option<u64> {

@@ -175,10 +175,12 @@ fn compensation_adds_up(case: &Case, outcome: &Outcome) -> Result<(), String> {
     let billed: u64 = outcome.tasks.iter().map(|task| task.billed_ns).sum();
     let repaid: u64 = outcome.losses.iter().map(|loss| loss.repaid_ns).sum();
     let holds = match case.config.scheduler {
-        Scheduler::Fair { compensation: Compensation::Isolation, .. } => {
+        Scheduler::Fair { compensation: Compensation::Isolation, .. }
+        | Scheduler::Scx { compensation: Compensation::Isolation } => {
             refunded == billed && refunded == repaid
         }
-        Scheduler::Fair { compensation: Compensation::Relative, .. } => {
+        Scheduler::Fair { compensation: Compensation::Relative, .. }
+        | Scheduler::Scx { compensation: Compensation::Relative } => {
             billed == 0 && repaid <= refunded
         }
         _ => refunded == 0 && billed == 0 && repaid == 0,

@@ -1,0 +1,173 @@
+//! What the kernel's scheduler is told by sensors, and what it says it decided.
+//!
+//! Counters are those of the CPU and go on as a slice is accounted; registers show when a task has
+//! left; names are looked up before the run. What is believed of it all is the source's own.
+
+use scx_host::{
+    Compensation as Compensates, Counted, EVENTS, HardwareEvent, Host, Object, ObjectError, Sensor,
+};
+
+use crate::config::{Compensation, SensorSet};
+use crate::error::SimError;
+use crate::sched::{Charged, Decided};
+use crate::sensors::Observed;
+use crate::world::World;
+
+/// Bits of `XSTATE_BV` by width of registers: nothing, upper halves of YMM, of ZMM (SDM 13.1).
+const IN_USE: [u64; 3] = [0, 1 << 2, 1 << 6];
+
+/// The counters of each CPU, and where decisions have their fields.
+pub(super) struct Sense {
+    events: Vec<HardwareEvent>,
+    /// By CPU, then by event.
+    counted: Vec<[u64; EVENTS as usize]>,
+    /// By CPU: what registers would show if the task left now.
+    in_use: Vec<u64>,
+    fields: Fields,
+}
+
+/// Where `struct ek_decision` has what the books of a run need.
+struct Fields {
+    time_ns: usize,
+    refund_ns: usize,
+    bill_ns: usize,
+    cpu: usize,
+    victim: usize,
+    culprit: usize,
+}
+
+/// `EK_NOBODY`.
+const NOBODY: u32 = u32::MAX;
+
+/// What the source is to do and from what it is to know it; nothing is `fair`.
+pub(super) fn compensation(
+    world: &World,
+    compensation: Compensation,
+) -> Result<Option<Compensates>, SimError> {
+    let mode = match compensation {
+        Compensation::None => return Ok(None),
+        Compensation::Relative => policy::Mode::Relative,
+        Compensation::Isolation => policy::Mode::Isolation,
+    };
+    let (sensors, events): (&[Sensor], &[HardwareEvent]) = match world.config.sensors {
+        SensorSet::D7 => (
+            &[Sensor::Licenses, Sensor::Registers],
+            &[
+                HardwareEvent::License1,
+                HardwareEvent::License2,
+                HardwareEvent::Cycles,
+                HardwareEvent::RefCycles,
+                HardwareEvent::StallL2Miss,
+                HardwareEvent::StallStores,
+            ],
+        ),
+        SensorSet::FpRetired => (
+            &[Sensor::FpRetired, Sensor::Registers],
+            &[HardwareEvent::Fp256, HardwareEvent::Fp512, HardwareEvent::Cycles],
+        ),
+        SensorSet::Xinuse => (&[Sensor::Registers], &[]),
+        SensorSet::Rules => (&[Sensor::Rules], &[]),
+        SensorSet::Truth => {
+            let what = "the kernel's scheduler has no sensors `truth`: no machine has";
+            return Err(SimError::Machine(what.into()));
+        }
+    };
+    Ok(Some(Compensates::on(world.model, mode, sensors, events)))
+}
+
+impl Sense {
+    pub(super) fn new(
+        world: &World,
+        object: &Object,
+        compensation: Option<&Compensates>,
+    ) -> Result<Self, ObjectError> {
+        let place = |field| object.offset_of("ek_decision", field);
+        Ok(Self {
+            events: compensation.map(|it| it.events.clone()).unwrap_or_default(),
+            counted: vec![[0; EVENTS as usize]; world.topology.cpus],
+            in_use: vec![0; world.topology.cpus],
+            fields: Fields {
+                time_ns: place("time_ns")?,
+                refund_ns: place("refund_ns")?,
+                bill_ns: place("bill_ns")?,
+                cpu: place("cpu")?,
+                victim: place("victim")?,
+                culprit: place("culprit")?,
+            },
+        })
+    }
+
+    /// The counters of a CPU after a slice.
+    pub(super) fn count(&mut self, host: &mut Host, cpu: usize, observed: &Observed) {
+        let (slice, seen) = (&observed.slice, &observed.seen);
+        self.in_use[cpu] = IN_USE[usize::from(seen.registers)];
+        for &event in &self.events {
+            let gained = match event {
+                HardwareEvent::License1 => slice.level_cycles[1],
+                HardwareEvent::License2 => slice.level_cycles[2..].iter().sum(),
+                HardwareEvent::Cycles => slice.cycles,
+                HardwareEvent::RefCycles => slice.ref_cycles,
+                HardwareEvent::StallL2Miss => slice.stall_cycles,
+                HardwareEvent::Fp256 => seen.retired[0],
+                HardwareEvent::Fp512 => seen.retired[1],
+                _ => 0,
+            };
+            let counter = &mut self.counted[cpu][event as usize];
+            *counter += gained;
+            let value = Counted { cpu, counter: *counter, ..Counted::default() };
+            let key = cpu as u32 * EVENTS + event as u32;
+            host.set_event("events", key, value).expect("there is room for every CPU's events");
+        }
+    }
+
+    /// A task has left a CPU.
+    pub(super) fn left(&mut self, host: &mut Host, cpu: usize, number: usize) {
+        let in_use = std::mem::take(&mut self.in_use[cpu]);
+        if in_use != 0 {
+            host.save_registers(number, cpu, in_use);
+        }
+    }
+
+    /// The next decision that gave time back; tasks by their numbers in the host.
+    pub(super) fn decided(&self, host: &mut Host) -> Option<Decided> {
+        while let Some(record) = host.take_record("decisions").ok()? {
+            let word = |at: usize| record.get(at..).and_then(|bytes| bytes.first_chunk());
+            let u64_at = |at| word(at).map_or(0, |bytes| u64::from_ne_bytes(*bytes));
+            let u32_at = |at: usize| {
+                let bytes = record.get(at..).and_then(|bytes| bytes.first_chunk());
+                bytes.map_or(NOBODY, |bytes| u32::from_ne_bytes(*bytes))
+            };
+            let (refund_ns, culprit) = (u64_at(self.fields.refund_ns), u32_at(self.fields.culprit));
+            if refund_ns == 0 {
+                continue;
+            }
+            // Numbers of processes begin with 1.
+            let number = |pid: u32| pid as usize - 1;
+            return Some(Decided {
+                cpu: u32_at(self.fields.cpu) as usize,
+                victim: number(u32_at(self.fields.victim)),
+                slice_ns: u64_at(self.fields.time_ns),
+                charged: Charged {
+                    refund_ns,
+                    bill_ns: u64_at(self.fields.bill_ns),
+                    culprit: (culprit != NOBODY && culprit != 0).then(|| number(culprit)),
+                },
+            });
+        }
+        None
+    }
+}
+
+/// The source asks for names; here all are answered before the run.
+pub(super) fn answer_names(host: &mut Host, names: impl Iterator<Item = (String, u8)>) {
+    const NAME: usize = 16;
+    for (name, level) in names {
+        let mut key = [0; 2 * NAME];
+        let length = name.len().min(NAME - 1);
+        for half in key.chunks_exact_mut(NAME) {
+            half[..length].copy_from_slice(&name.as_bytes()[..length]);
+        }
+        // What finds no room is asked for in vain, and is of no class.
+        let _ = host.insert("names", &key, &u32::from(level).to_ne_bytes());
+    }
+}
