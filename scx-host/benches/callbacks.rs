@@ -1,7 +1,7 @@
 //! How many callbacks a second the host runs, our scheduler's own work included.
 //!
-//! `cargo bench -p scx-host` prints raw samples of CPU time, which other load on the machine disturbs
-//! less than wall time; read the smallest. Without `--bench` each case runs once and briefly.
+//! `cargo bench -p scx-host` prints raw samples of CPU time, which other load on the machine
+//! disturbs less than wall time; read the smallest. Without `--bench` each case runs once, briefly.
 
 use std::fs::read_to_string;
 

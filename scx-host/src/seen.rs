@@ -60,7 +60,7 @@ impl Host {
         one.is_queued && state.cpus[one.cpu].current != Some(task)
     }
 
-    /// Whether a task that waits may run on a CPU at once; one that was given to another CPU may not.
+    /// Whether a task that waits may run on a CPU at once; one that another CPU was given may not.
     #[must_use]
     pub fn may_run_on(&self, task: usize, cpu: usize) -> bool {
         let state = self.state();

@@ -1,5 +1,6 @@
 //! The event loop: timers fire, programs go on, schedulers choose.
 
+mod decisions;
 mod give_up;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -13,7 +14,7 @@ use crate::config::Config;
 use crate::error::SimError;
 use crate::outcome::{Loss, Outcome, Renewal};
 use crate::recorder::tid;
-use crate::sched::{By, Charged, Decided, Scheduler, Stop, Wake};
+use crate::sched::{By, Decided, Scheduler, Stop, Wake};
 use crate::sensors::{Place, Sensors};
 use crate::task::{self, Next, Slice, State};
 use crate::timers::NEVER;
@@ -185,17 +186,6 @@ impl<S: Scheduler> Engine<'_, S> {
         self.asked = asked;
         self.follow_scheduler();
         self.arm_tick(cpu, period_ns);
-    }
-
-    /// CPUs that the scheduler interrupts of its own accord.
-    fn follow_scheduler(&mut self) {
-        let mut asked = std::mem::take(&mut self.asked);
-        self.scheduler.reschedules(&mut asked);
-        for &cpu in &asked {
-            self.request(cpu);
-        }
-        asked.clear();
-        self.asked = asked;
     }
 
     /// Ticks fall on multiples of the period, as on a machine without skewed ticks.
@@ -432,29 +422,6 @@ impl<S: Scheduler> Engine<'_, S> {
         let charged = self.scheduler.stop(&self.world, cpu, task, &observed, stop);
         self.decide(&Decided { cpu, victim: task, slice_ns: observed.slice.time_ns, charged });
         self.follow_decisions();
-    }
-
-    fn decide(&mut self, decided: &Decided) {
-        let Decided { cpu, victim, slice_ns, charged } = *decided;
-        if charged.refund_ns > 0 {
-            self.world.record(|| charged.decision(cpu, victim, slice_ns));
-            self.book(victim, &charged);
-        }
-    }
-
-    fn follow_decisions(&mut self) {
-        while let Some(decided) = self.scheduler.decided() {
-            self.decide(&decided);
-        }
-    }
-
-    fn book(&mut self, victim: usize, charged: &Charged) {
-        self.world.tasks[victim].outcome.refunded_ns += charged.refund_ns;
-        let Some(culprit) = charged.culprit else { return };
-        self.world.tasks[culprit].outcome.billed_ns += charged.bill_ns;
-        let pair = self.world.tasks[victim].application * self.world.applications
-            + self.world.tasks[culprit].application;
-        self.repaid_ns[pair] += charged.refund_ns;
     }
 
     fn reschedule_cpu(&mut self, cpu: usize) {

@@ -33,10 +33,12 @@ pub(crate) struct Observed {
     /// Time lost where the set knows it without a model.
     pub lost_ns: Option<u64>,
     /// What a kernel could see besides.
+    #[cfg_attr(not(feature = "scx"), expect(dead_code, reason = "only that scheduler asks"))]
     pub seen: Seen,
 }
 
 /// What a scheduler that has its own beliefs is told of a slice.
+#[cfg_attr(not(feature = "scx"), expect(dead_code, reason = "only that scheduler asks"))]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     /// Width of the registers that were in use when the task left, as in [`Slice::width`].

@@ -209,8 +209,12 @@ fn topologies() -> impl Strategy<Value = Topology> {
     proptest::sample::select(known.to_vec()).prop_map(|(c, k, t)| Topology::regular(c, k, t))
 }
 
+fn storms() -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+    #![proptest_config(storms())]
 
     #[test]
     fn nothing_is_lost_and_no_cpu_idles_for_nothing(seed: u64, topology in topologies()) {

@@ -2,8 +2,8 @@
 //!
 //! The model keeps no queue: it tells the host what happens on the machine and passes on which
 //! CPUs must choose and what they chose. A slice ends at a tick, as in the kernel, and `dispatch`
-//! is asked while the old task is still on its CPU; so a task that merely is to be looked at is told
-//! when the CPU chooses, and not before.
+//! is asked while the old task is still on its CPU; so the end of a slice is told when the CPU
+//! chooses, and not before.
 
 use scenarios::Workload;
 use scx_host::{Config, Faults, Host, TaskSpec, Topology, Waker, evenkeel, load_evenkeel};
