@@ -21,6 +21,16 @@
 
 typedef long call_fn(long number, ...);
 
+/* The first line that begins so; later kernels say the words within others, too. */
+static const char *line_of(const char *text, const char *begin)
+{
+	while (*text && strncmp(text, begin, strlen(begin))) {
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	return text;
+}
+
 static long load_and_tell(call_fn *call, union bpf_attr *attr, long size)
 {
 	static char log[4096];
@@ -37,10 +47,9 @@ static long load_and_tell(call_fn *call, union bpf_attr *attr, long size)
 	attr->log_size = 0;
 	file = path && answer >= 0 ? fopen(path, "a") : NULL;
 	if (file) {
-		const char *line = strstr(log, "processed ");
+		const char *line = line_of(log, "processed ");
 
-		fprintf(file, "%.15s %.*s\n", attr->prog_name,
-			line ? (int)strcspn(line, "\n") : 0, line ? line : "");
+		fprintf(file, "%.15s %.*s\n", attr->prog_name, (int)strcspn(line, "\n"), line);
 		fclose(file);
 	}
 	return answer;
