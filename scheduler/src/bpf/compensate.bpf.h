@@ -21,7 +21,7 @@
 
 /* --- Cores --- */
 
-/* The core of a CPU becomes busy, or stays so: its hardware threads take a reading if they have none. */
+/* A core becomes busy, or stays so: its hardware threads take a reading if they have none. */
 static void tell_siblings(u32 index, u64 busy_until_ns, const struct ek_level_times *booked)
 {
 	u32 sibling = index;
@@ -105,7 +105,7 @@ static void begin_slice(struct task_struct *p, struct task *task, u32 index, str
 	if (config.events)
 		read_counters(cpu, index, is_busy);
 	cpu->is_read = false;
-	if (is_busy && !(config.sensors & EK_SENSOR_LICENSES)) {
+	if (is_busy && !counts_licenses()) {
 		ek_demand(index, level, now_ns);
 		cpu->booked = cpu->believed;
 	}
@@ -117,13 +117,22 @@ static void begin_slice(struct task_struct *p, struct task *task, u32 index, str
 /* Whether the slice cannot have seen anything above level 0, without a look at a clock. */
 static bool is_surely_quiet(const struct task *task, const struct ek_cpu *cpu)
 {
-	return !(config.sensors & (EK_SENSOR_FP_RETIRED | EK_SENSOR_LICENSES)) &&
+	return !(config.sensors & EK_SENSOR_FP_RETIRED) && !counts_licenses() &&
 	       cpu->level == 0 && cpu->busy_until_ns <= cpu->since_ns &&
 	       task->wide_until_ns <= cpu->since_ns;
 }
 
+/* Cycles of the slice: counted, or those of full frequency. */
+static u64 slice_cycles(const struct ek_cpu *cpu, u32 index, u64 used_ns)
+{
+	u64 cycles = gained(cpu, index, EK_EVENT_CYCLES);
+
+	return cycles ? cycles : ek_mul_div(used_ns, config.turbo.khz[0][0], 1000000);
+}
+
 /* Whether nothing above level 0 was in force; notes evidence of this slice. */
-static bool is_quiet(struct task *task, u32 index, struct ek_cpu *cpu, u64 now_ns, u32 *own_level)
+static bool is_quiet(struct task *task, u32 index, struct ek_cpu *cpu, u64 used_ns, u64 now_ns,
+		     u32 *own_level)
 {
 	*own_level = level_of(task, now_ns);
 	if (config.sensors & EK_SENSOR_FP_RETIRED) {
@@ -133,11 +142,11 @@ static bool is_quiet(struct task *task, u32 index, struct ek_cpu *cpu, u64 now_n
 		*own_level = 0;
 		if (retired.wide[0] | retired.wide[1]) {
 			*own_level = ek_retired_level(configured(rates), &retired,
-						      gained(cpu, index, EK_EVENT_CYCLES));
+						      slice_cycles(cpu, index, used_ns));
 			learn(task, *own_level, now_ns);
 		}
 	}
-	if (config.sensors & EK_SENSOR_LICENSES) {
+	if (counts_licenses()) {
 		u64 level_1 = gained(cpu, index, EK_EVENT_LICENSE_1);
 		u64 level_2 = gained(cpu, index, EK_EVENT_LICENSE_2);
 
@@ -171,7 +180,7 @@ __noinline int ek_gather(u32 index, u64 used_ns, u64 now_ns)
 		slice->stall_cycles = ek_add(gained(cpu, index, EK_EVENT_STALL_L2_MISS),
 					     gained(cpu, index, EK_EVENT_STALL_STORES));
 	}
-	if (config.sensors & EK_SENSOR_LICENSES) {
+	if (counts_licenses()) {
 		if (slice->cycles > 0 && slice->ref_cycles > 0)
 			return 0;
 		look_up_row(cpu);
@@ -282,7 +291,7 @@ static u64 end_slice(struct task_struct *p, struct task *task, u32 index, struct
 	if (is_surely_quiet(task, cpu))
 		return 0;
 	now_ns = scx_bpf_now();
-	if (is_quiet(task, index, cpu, now_ns, &own_level))
+	if (is_quiet(task, index, cpu, used_ns, now_ns, &own_level))
 		return 0;
 	core = core_of(cpu);
 	if (!core)

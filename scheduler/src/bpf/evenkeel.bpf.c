@@ -102,14 +102,13 @@ void BPF_PROG(ek_runnable, struct task_struct *p, u64 enq_flags)
 /* --- Queues --- */
 
 /*
- * Others wait for the kernel's threads of a CPU, so they go at once; those that
- * have used more than their share wait in order like everyone.
+ * Others wait for the kernel's threads, so they go at once; those that have
+ * used more than their share wait in order like everyone.
  */
 static bool goes_at_once(struct task_struct *p, const struct task *task,
 			 const struct ek_cache *cache)
 {
-	return (p->flags & PF_KTHREAD) && p->nr_cpus_allowed == 1 &&
-	       task->vtime_ns <= cache->min_vtime_ns;
+	return (p->flags & PF_KTHREAD) && task->vtime_ns <= cache->min_vtime_ns;
 }
 
 /*
@@ -160,7 +159,7 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 				   enq_flags | SCX_ENQ_PREEMPT);
 		return;
 	}
-	if (p->nr_cpus_allowed == 1 || may_not_migrate(p)) {
+	if (config.cpus > 1 && (p->nr_cpus_allowed == 1 || may_not_migrate(p))) {
 		count(EK_PINNED);
 		cpu->has_own = true;
 		queue = OF_CPU | index;
@@ -298,7 +297,11 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 	u64 own_ns = NEVER, shared_ns;
 
-	if (!cache || take_aged(cpu->cache, cache))
+	if (!cache)
+		return;
+	/* Every other one, so that thousands of them do not keep all others waiting. */
+	cpu->took_aged = cache->has_aged && !cpu->took_aged && take_aged(cpu->cache, cache);
+	if (cpu->took_aged)
 		return;
 	if (cpu->has_own) {
 		own_ns = head_ns(OF_CPU | (u32)index);
@@ -311,7 +314,7 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 		/* Nothing to compare the head with. */
 		if (scx_bpf_dsq_move_to_local(queue_of(cpu->cache, 0)))
 			count(EK_TOOK);
-		else
+		else if (!take_aged(cpu->cache, cache))
 			take_from_others(cpu->cache);
 		return;
 	}
@@ -322,7 +325,7 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 		count(EK_KEPT);
 		return;
 	}
-	if (!take_least(index, cpu, shared, shared_ns, own_ns))
+	if (!take_least(index, cpu, shared, shared_ns, own_ns) && !take_aged(cpu->cache, cache))
 		take_from_others(cpu->cache);
 }
 

@@ -119,7 +119,8 @@ struct ek_cpu {
 	u32 sibling;
 	/* Something runs, so that its core counts as active. */
 	u32 is_active;
-	u32 pad;
+	/* It took one that had waited too long; the next one is the least again. */
+	u32 took_aged;
 	/* Until when more than level 0 may be in force on its core. */
 	u64 busy_until_ns;
 	/* Level that the running task is believed to demand. */

@@ -33,16 +33,24 @@ static u64 counter(u32 index, u32 event)
 	return value.counter;
 }
 
-/* What a counter has gained since the slice began. */
+/* What a counter has gained since the slice began; 0 where it did not count then. */
 static u64 gained(const struct ek_cpu *cpu, u32 index, u32 event)
 {
-	return ek_sub(counter(index, event), cpu->counted[event]);
+	u64 before = cpu->counted[event];
+
+	return before ? ek_sub(counter(index, event), before) : 0;
+}
+
+/* Whether counters tell the levels in force, now that some may have been given up. */
+static bool counts_licenses(void)
+{
+	return (config.sensors & EK_SENSOR_LICENSES) && has_event(EK_EVENT_LICENSE_1);
 }
 
 /* Reads the counters of a sensor, or those that only a busy core needs, at the beginning. */
 static void read_counters(struct ek_cpu *cpu, u32 index, bool is_busy)
 {
-	if (config.sensors & EK_SENSOR_LICENSES) {
+	if (counts_licenses()) {
 		cpu->counted[EK_EVENT_LICENSE_1] = counter(index, EK_EVENT_LICENSE_1);
 		cpu->counted[EK_EVENT_LICENSE_2] = counter(index, EK_EVENT_LICENSE_2);
 	}
@@ -50,10 +58,12 @@ static void read_counters(struct ek_cpu *cpu, u32 index, bool is_busy)
 		cpu->counted[EK_EVENT_FP_256] = counter(index, EK_EVENT_FP_256);
 		cpu->counted[EK_EVENT_FP_512] = counter(index, EK_EVENT_FP_512);
 	}
+	/* The rate of wide instructions wants cycles of every slice. */
+	if (is_busy || (config.sensors & EK_SENSOR_FP_RETIRED))
+		cpu->counted[EK_EVENT_CYCLES] = counter(index, EK_EVENT_CYCLES);
 	cpu->is_counted = is_busy && has_event(EK_EVENT_CYCLES);
 	if (!cpu->is_counted)
 		return;
-	cpu->counted[EK_EVENT_CYCLES] = counter(index, EK_EVENT_CYCLES);
 	cpu->counted[EK_EVENT_REF_CYCLES] = counter(index, EK_EVENT_REF_CYCLES);
 	cpu->counted[EK_EVENT_STALL_L2_MISS] = counter(index, EK_EVENT_STALL_L2_MISS);
 	cpu->counted[EK_EVENT_STALL_STORES] = counter(index, EK_EVENT_STALL_STORES);
