@@ -6,4 +6,5 @@ mod mistakes;
 #[path = "../../build/native.rs"]
 mod native;
 mod random;
+mod sensors;
 mod upstream;
