@@ -99,10 +99,10 @@ static inline void ek_belief_change(struct ek_belief *belief, const struct ek_le
 	ek_belief_book(belief, now_ns);
 	for (u32 level = 1; level < EK_LEVELS_MAX; level++) {
 		u32 running = belief->running[level];
+		u64 held_ns = ek_add(now_ns, hold->ns[level]);
 
-		if (level <= from)
-			belief->held_until_ns[level] =
-				ek_max(belief->held_until_ns[level], ek_add(now_ns, hold->ns[level]));
+		if (level <= from && held_ns > belief->held_until_ns[level])
+			belief->held_until_ns[level] = held_ns;
 		if (level == from && running > 0)
 			running--;
 		if (level == to && running < EK_U32_MAX)

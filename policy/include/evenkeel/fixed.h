@@ -19,7 +19,7 @@
  * this and read after it, it no longer knows anything of.
  */
 #ifdef __bpf__
-#define EK_FORGET() asm volatile("" ::: "memory")
+#define EK_FORGET() asm("" ::: "memory")
 #else
 #define EK_FORGET()
 #endif

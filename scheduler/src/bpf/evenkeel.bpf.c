@@ -249,7 +249,7 @@ static bool keeps(struct task_struct *prev, const struct ek_cpu *cpu,
 
 	u64 vtime_ns = running_vtime_ns(cpu, scx_bpf_now());
 
-	if (least_ns != NEVER && (task->has_yielded || vtime_ns > least_ns))
+	if (least_ns != NEVER && (task->has_yielded || vtime_ns >= least_ns))
 		return false;
 	task->has_yielded = false;
 	set_slice(prev, least_ns == NEVER ?
