@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use ::lab::{Accelerator, Job, Kernel, Machine};
 use anyhow::{Context, Result, ensure};
 
-use crate::command;
+use crate::{command, repo};
 use test::Test;
 
 /// Arguments of the task.
@@ -42,6 +42,8 @@ pub struct Args {
 const KERNELS: [&str; 4] = ["7.0", "6.19", "6.18", "sid"];
 /// What every change must pass.
 const SMOKE: [&str; 6] = ["loads", "verifier", "refuses", "killed", "shares", "stress"];
+/// A CPU table that tests change.
+const TABLE: &str = "xeon-gold-6130.toml";
 /// Builds for tests, and the name that is defined in them.
 const VARIANTS: [(&str, &str); 2] =
     [("scx_evenkeel_lossy", "EK_LOSE"), ("scx_evenkeel_stand_in", "EK_STAND_IN")];
@@ -124,6 +126,10 @@ fn provide(tests: &[Test], programs: &Path) -> Result<PathBuf> {
     fs::copy(&loader, programs.join("scx_evenkeel")).context("copying the loader")?;
     fs::copy(test::folder().join(test::LOADER), programs.join(test::LOADER))
         .context("copying the tests")?;
+    if named(TABLE) {
+        let table = repo::root().join("cpu-model/tables").join(TABLE);
+        fs::copy(table, programs.join(TABLE)).context("copying a CPU table")?;
+    }
     if named(verifier::LIBRARY) {
         verifier::build(programs)?;
     }

@@ -19,14 +19,23 @@ SCHEDULERS = {
     "eevdf": [],
     "scx_simple": ["load_object", "/run/result/bin/scx_simple.bpf.o"],
     "fair": ["scx_evenkeel"],
-    # QEMU's interpreter shows 256-bit registers in use always, which mean nothing on this CPU.
-    "fair-isolation": ["scx_evenkeel", "--mode", "fair-isolation", "--cpu", "xeon-gold-6326"],
+    "fair-isolation": ["scx_evenkeel", "--mode", "fair-isolation", "--cpu", "cpu.toml"],
 }
 # Operations in a run: a byte there and back; messages of 20 senders to 20 receivers each.
 WORKS = {
     "pipe": (["pipe", "-l", "2000"], 2000),
     "messaging": (["messaging", "-g", "2", "-l", "40"], 2 * 20 * 20 * 40),
 }
+
+
+def write_cpu():
+    """A CPU on which 256-bit code demands nothing: the interpreter shows its registers always."""
+    with open("/run/result/bin/xeon-gold-6130.toml", encoding="utf-8") as file:
+        table = file.read()
+    rule = 'class = "avx2-heavy", rate = 0.5, level = "avx2"'
+    assert rule in table
+    with open("cpu.toml", "w", encoding="utf-8") as file:
+        file.write(table.replace(rule, rule.replace('"avx2"', '"non-avx"')))
 
 
 def wait_for(state):
@@ -108,6 +117,7 @@ def count_callbacks(table):
 
 def main():
     """Interleaved rounds, so that what drifts hits all alike."""
+    write_cpu()
     with open("cost.csv", "w", encoding="ascii", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["scheduler", "work", "round", "instructions_per_op", "idle_s"])
