@@ -195,7 +195,7 @@ impl Config {
 }
 
 const CONFIG_BYTES: usize = 632;
-const CPU_BYTES: usize = 456;
+const CPU_BYTES: usize = 464;
 
 /// How many entries a map of the program has that the topology decides; nothing for others.
 #[must_use]
@@ -233,8 +233,8 @@ pub fn cpus(topology: &Topology) -> Vec<Vec<u8>> {
 pub fn caches(topology: &Topology) -> Vec<Vec<u8>> {
     let cache = |&cpus: &u32| {
         let mut words = Words::default();
-        words.u64s(&[0, 0]);
-        words.u32s(&[cpus, 1, 0, 0]);
+        words.u64s(&[0, 0, 0]);
+        words.u32s(&[0, cpus, 1, 0]);
         words.0
     };
     topology.caches.sizes().iter().map(cache).collect()
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(cpus[1][36..48], [1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0]);
         assert_eq!(
             caches(&topology),
-            [[[0; 16].as_slice(), &[4, 0, 0, 0, 1, 0, 0, 0], &[0; 8]].concat()]
+            [[[0; 28].as_slice(), &[4, 0, 0, 0, 1, 0, 0, 0], &[0; 4]].concat()]
         );
         assert_eq!(HardwareEvent::Fp512 as u32 + 1, EVENTS);
     }

@@ -31,11 +31,11 @@ static void interrupt_one(struct task_struct *p, const struct task *task, u32 ne
 {
 	u64 limit_ns = ek_preempt_limit_ns(task->vtime_ns, config.wakeup_granularity_ns,
 					   task->weight);
-	u64 now_ns = scx_bpf_now();
+	/* When it woke, just now. */
+	u64 now_ns = task->runnable_since_ns;
 	u32 index = near;
-	int i;
 
-	bpf_for(i, 0, WAKE_LOOKS_MAX) {
+	for (u32 i = 0; i < WAKE_LOOKS_MAX; i++) {
 		struct ek_cpu *cpu = cpu_of(index);
 
 		if (!cpu)
@@ -45,6 +45,7 @@ static void interrupt_one(struct task_struct *p, const struct task *task, u32 ne
 		if (running_ns != NEVER && bpf_cpumask_test_cpu(index, p->cpus_ptr) &&
 		    ek_preempt(limit_ns, running_ns)) {
 			count(EK_PREEMPTED);
+			cpu->gives_way = true;
 			scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_PREEMPT));
 			return;
 		}
@@ -172,8 +173,8 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 			cache->classes = class + 1;
 		queue = queue_of(cpu->cache, class);
 	}
-	scx_bpf_dsq_insert_vtime(p, queue, slice_ns(task, cache, waiting(cpu->cache, cache)),
-				 task->vtime_ns, enq_flags);
+	scx_bpf_dsq_insert_vtime(p, queue, slice_ns(task, cpu->cache, cache), task->vtime_ns,
+				 enq_flags);
 	find_cpu(p, task, index, enq_flags);
 }
 
@@ -240,7 +241,7 @@ static bool take_aged(u32 index, struct ek_cache *cache)
 
 /* The task that ran goes on if none that waits has less virtual time. */
 static bool keeps(struct task_struct *prev, const struct ek_cpu *cpu,
-		  const struct ek_cache *cache, u64 least_ns)
+		  struct ek_cache *cache, u64 least_ns)
 {
 	struct task *task = task_of(prev);
 
@@ -254,7 +255,7 @@ static bool keeps(struct task_struct *prev, const struct ek_cpu *cpu,
 	task->has_yielded = false;
 	set_slice(prev, least_ns == NEVER ?
 				slice_alone_ns(task) :
-				slice_ns(task, cache, waiting(cpu->cache, cache)));
+				slice_ns(task, cpu->cache, cache));
 	return true;
 }
 
@@ -309,14 +310,20 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 	}
 
 	bool goes_on = prev && (prev->scx.flags & SCX_TASK_QUEUED);
+	bool gives_way = cpu->gives_way;
 
-	if (!goes_on && own_ns == NEVER && cache->classes == 1) {
-		/* Nothing to compare the head with. */
-		if (scx_bpf_dsq_move_to_local(queue_of(cpu->cache, 0)))
+	cpu->gives_way = false;
+	if ((!goes_on || gives_way) && own_ns == NEVER && cache->classes == 1) {
+		/* Nothing to compare the head with, or it was when the task was interrupted. */
+		if (scx_bpf_dsq_move_to_local(queue_of(cpu->cache, 0))) {
 			count(EK_TOOK);
-		else if (!take_aged(cpu->cache, cache))
-			take_from_others(cpu->cache);
-		return;
+			return;
+		}
+		if (!goes_on) {
+			if (!take_aged(cpu->cache, cache))
+				take_from_others(cpu->cache);
+			return;
+		}
 	}
 
 	u64 shared = least_of(cpu->cache, cache, &shared_ns);
@@ -447,8 +454,9 @@ void BPF_PROG(ek_update_idle, s32 index, bool idle)
 {
 	struct ek_cpu *cpu = cpu_of(index);
 
-	if (cpu)
-		set_active(cpu, !idle);
+	/* One that becomes busy counts when its task begins. */
+	if (cpu && idle)
+		set_active(cpu, false);
 }
 
 /* Without these two a CPU that comes or goes would end the scheduler. Queues are there for all. */

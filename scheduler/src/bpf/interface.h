@@ -123,6 +123,9 @@ struct ek_cpu {
 	u32 took_aged;
 	/* Until when more than level 0 may be in force on its core. */
 	u64 busy_until_ns;
+	/* A waking task has interrupted the running one. */
+	u32 gives_way;
+	u32 pad;
 	/* Level that the running task is believed to demand. */
 	u32 level;
 	/* Whether `booked` is what was booked on the core when the slice began. */
@@ -144,12 +147,14 @@ struct ek_cache {
 	u64 min_vtime_ns;
 	/* When that was last looked at. */
 	u64 raised_ns;
+	/* When those that wait were counted last, and how many they were. */
+	u64 counted_ns;
+	u32 waiting;
 	u32 cpus;
 	/* Classes that tasks were queued in so far; queues beyond are empty. */
 	u32 classes;
 	/* Somebody has waited too long. */
 	u32 has_aged;
-	u32 pad;
 };
 
 struct ek_package {
@@ -199,8 +204,8 @@ struct ek_end {
 };
 
 _Static_assert(sizeof(struct ek_config) == 632, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 456, "the loader writes this");
-_Static_assert(sizeof(struct ek_cache) == 32, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 464, "the loader writes this");
+_Static_assert(sizeof(struct ek_cache) == 40, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 160, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 1168, "the loader reads this");
 

@@ -84,7 +84,7 @@ static u32 class_of(const struct task *task)
 {
 	u32 classes = config.classes;
 
-	return classes > 1 ? ek_min(level_of(task, scx_bpf_now()), classes - 1) : 0;
+	return classes > 1 ? ek_min(level_of(task, task->runnable_since_ns), classes - 1) : 0;
 }
 
 static void learn(struct task *task, u32 level, u64 now_ns)

@@ -28,6 +28,8 @@ u32 events_given_up SEC(".data.given_up");
 #define NEVER (~0ULL)
 /* CPUs that are looked at for the least virtual time that runs, once a slice; our choice. */
 #define LOOKS_MAX 64
+/* How often those that wait are counted, which decides the length of slices; our choice. */
+#define COUNT_NS 1000000ULL
 /* CPUs that a wake-up looks at for one to interrupt; our choice. */
 #define WAKE_LOOKS_MAX 8
 /* How often a CPU that is being taken away is looked after; our choice. */

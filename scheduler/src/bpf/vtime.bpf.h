@@ -83,10 +83,16 @@ static u64 slice_alone_ns(const struct task *task)
 	return ek_slice_shared_ns(config.slice_ns, task->weight, 0, 0);
 }
 
-/* A slice while so many wait in the queues of the cache. */
-static u64 slice_ns(const struct task *task, const struct ek_cache *cache, u32 waiting)
+/* A slice while others wait in the queues of the cache; they are counted now and then. */
+static u64 slice_ns(const struct task *task, u32 index, struct ek_cache *cache)
 {
-	return ek_slice_shared_ns(config.slice_ns, task->weight, waiting, cache->cpus);
+	u64 now_ns = task->runnable_since_ns;
+
+	if (ek_sub(now_ns, cache->counted_ns) >= COUNT_NS) {
+		cache->counted_ns = now_ns;
+		cache->waiting = waiting(index, cache);
+	}
+	return ek_slice_shared_ns(config.slice_ns, task->weight, cache->waiting, cache->cpus);
 }
 
 #endif
