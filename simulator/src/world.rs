@@ -128,7 +128,8 @@ pub(crate) struct World<'a> {
     pub losses_q20: Vec<u128>,
     pub applications: usize,
     packages: Vec<Package>,
-    turbo_cores: Option<u32>,
+    /// Active cores that hold whatever runs, where the scenario says so.
+    pub turbo_cores: Option<u32>,
     known: Known,
     /// Packages whose number of active cores changed.
     recounted: Mask,

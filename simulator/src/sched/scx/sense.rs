@@ -28,7 +28,7 @@ pub(super) struct Sense {
 
 /// Where `struct ek_decision` has what the books of a run need.
 struct Fields {
-    time_ns: usize,
+    slice_ns: usize,
     refund_ns: usize,
     bill_ns: usize,
     cpu: usize,
@@ -72,7 +72,14 @@ pub(super) fn compensation(
             return Err(SimError::Machine(what.into()));
         }
     };
-    Ok(Some(Compensates::on(world.model, mode, sensors, events)))
+    let mut compensates = Compensates::on(world.model, mode, sensors, events);
+    if let Some(cores) = world.turbo_cores {
+        // The source counts the cores of its own machine, which stands for a part of one here.
+        let turbo = &mut compensates.turbo;
+        turbo.khz[0] = turbo.khz[turbo.row(cores)];
+        turbo.rows = 1;
+    }
+    Ok(Some(compensates))
 }
 
 impl Sense {
@@ -87,7 +94,7 @@ impl Sense {
             counted: vec![[0; EVENTS as usize]; world.topology.cpus],
             in_use: vec![0; world.topology.cpus],
             fields: Fields {
-                time_ns: place("time_ns")?,
+                slice_ns: place("slice_ns")?,
                 refund_ns: place("refund_ns")?,
                 bill_ns: place("bill_ns")?,
                 cpu: place("cpu")?,
@@ -146,7 +153,7 @@ impl Sense {
             return Some(Decided {
                 cpu: u32_at(self.fields.cpu) as usize,
                 victim: number(u32_at(self.fields.victim)),
-                slice_ns: u64_at(self.fields.time_ns),
+                slice_ns: u64_at(self.fields.slice_ns),
                 charged: Charged {
                     refund_ns,
                     bill_ns: u64_at(self.fields.bill_ns),
