@@ -30,7 +30,7 @@ fn cpu_table_with_its_sources() {
 fn folder_of_a_newcomer() -> Folder {
     let folder = recorded();
     // Forms are told by content, so this text does for other files as well.
-    for name in ["rec.txt", "recording.txt", "rec.data", "perf.data", "rec.pftrace"] {
+    for name in ["rec.txt", "recording.txt", "rec.data", "perf.data", "rec.pftrace", "rec.ekdec"] {
         let text = std::fs::read(repository("trace/fixtures/x265_avx512_xz.perf-script.zst"));
         folder.write(name, text.unwrap());
     }
