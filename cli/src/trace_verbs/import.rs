@@ -16,7 +16,8 @@ Example:
   evenkeel trace import perf.data -o rec.ektrace
   evenkeel trace import rec.pftrace -o rec.ektrace
   evenkeel trace import rec.ekdec -o rec.ektrace
-(the last is what scx_evenkeel --decisions rec.ekdec writes) or from text, which is read from standard input too:
+(the last is what scx_evenkeel --decisions rec.ekdec writes)
+or from text, which is read from standard input too:
   perf script -i perf.data --ns --show-lost-events \\
       -F comm,pid,tid,cpu,time,event,trace | evenkeel trace import - -o rec.ektrace
   trace-cmd report -t -l trace.dat | evenkeel trace import - -o rec.ektrace
