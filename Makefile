@@ -10,7 +10,7 @@ DEMO = $(CARGO_TARGET_DIR)/demo/evenkeel
 .PHONY: help
 help:
 	@echo 'make demo    who loses how much to whom: x265 beside AVX-512, under every scheduler'
-	@echo 'make kernel-demo   the kernel scheduler in a virtual machine, beside x265 and others: a page'
+	@echo 'make kernel-demo   the kernel scheduler in a virtual machine, beside x265: a page'
 	@echo 'make test    everything that must hold before a change goes in'
 	@echo 'make setup   what `make test` needs, without running it'
 	@echo 'make build   the command with its recorder, at target/release/evenkeel'
@@ -31,6 +31,7 @@ kernel-demo: setup build
 	@cargo xtask lab works --results $(KERNEL)
 	@$(EVENKEEL) trace import $(KERNEL)/works/run.ekdec -o $(KERNEL)/run.ektrace
 	@$(EVENKEEL) trace page $(KERNEL)/run.ektrace -o out/kernel.html
+	@echo 'The page: out/kernel.html'
 
 .PHONY: setup
 setup:
