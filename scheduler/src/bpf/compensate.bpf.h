@@ -42,7 +42,10 @@ static void tell_siblings(u32 index, u64 busy_until_ns, const struct ek_level_ti
 	}
 }
 
-/* From now on what runs on a CPU demands a level; `believed` is what was booked until now. */
+/*
+ * From now on what runs on a CPU demands a level; `believed` is what was booked
+ * until now, and its reading if it had none.
+ */
 __noinline int ek_demand(u32 index, u32 level, u64 now_ns)
 {
 	struct ek_cpu *cpu = cpu_of(index);
@@ -105,11 +108,9 @@ static void begin_slice(struct task_struct *p, struct task *task, u32 index, str
 	if (config.events)
 		read_counters(cpu, index, is_busy);
 	cpu->is_read = false;
-	if (is_busy && !counts_licenses()) {
+	/* Takes the reading. */
+	if (is_busy && !counts_licenses())
 		ek_demand(index, level, now_ns);
-		cpu->booked = cpu->believed;
-	}
-	cpu->is_read = is_busy;
 }
 
 /* --- The end of a slice --- */
@@ -186,12 +187,8 @@ __noinline int ek_gather(u32 index, u64 used_ns, u64 now_ns)
 		look_up_row(cpu);
 		ek_counted_times(turbo, cpu->turbo_row, slice, &cpu->believed);
 	} else {
-		bool is_read = cpu->is_read;
-
 		look_up_row(cpu);
 		ek_demand(index, 0, now_ns);
-		if (!is_read)
-			cpu->booked = cpu->believed;
 		ek_belief_since(&cpu->believed, &cpu->booked, ek_sub(now_ns, cpu->since_ns),
 				&cpu->believed);
 	}

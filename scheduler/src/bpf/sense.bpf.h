@@ -153,12 +153,13 @@ int ek_registers(u64 *ctx)
 
 	if (!task || !cpu)
 		return 0;
-	learn(task, level, scx_bpf_now());
 
 	struct core *core = core_of(cpu);
+	u64 now_ns = scx_bpf_now();
 
+	learn(task, level, now_ns);
 	if (core)
-		ek_users_note(&core->users, level_of(task, scx_bpf_now()), p->pid);
+		ek_users_note(&core->users, level_of(task, now_ns), p->pid);
 	return 0;
 }
 
