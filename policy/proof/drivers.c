@@ -8,6 +8,7 @@
 #include <evenkeel/belief.h>
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
+#include <evenkeel/demanded.h>
 #include <evenkeel/fixed.h>
 #include <evenkeel/ideal_frequency.h>
 #include <evenkeel/infer.h>
@@ -29,8 +30,10 @@
 
 static volatile s32 any_s32;
 static volatile struct ek_belief any_ek_belief;
+static volatile struct ek_beside any_ek_beside;
 static volatile struct ek_compensation any_ek_compensation;
 static volatile struct ek_demand any_ek_demand;
+static volatile struct ek_demanded any_ek_demanded;
 static volatile struct ek_learned any_ek_learned;
 static volatile struct ek_level_times any_ek_level_times;
 static volatile struct ek_license any_ek_license;
@@ -42,6 +45,7 @@ static volatile struct ek_retired any_ek_retired;
 static volatile struct ek_shares any_ek_shares;
 static volatile struct ek_slice any_ek_slice;
 static volatile struct ek_stage any_ek_stage;
+static volatile struct ek_tests any_ek_tests;
 static volatile struct ek_turbo any_ek_turbo;
 static volatile struct ek_turbo_row any_ek_turbo_row;
 static volatile struct ek_users any_ek_users;
@@ -134,6 +138,43 @@ static void prove_ek_compensate(void)
 	struct ek_compensation compensation = any_ek_compensation;
 
 	ek_compensate(mode, &loss, &compensation);
+}
+
+static void prove_ek_possible_level(void)
+{
+	struct ek_tests tests = any_ek_tests;
+
+	ek_possible_level(&tests);
+}
+
+static void prove_ek_beside_note(void)
+{
+	struct ek_beside beside = any_ek_beside;
+	struct ek_beside other = any_ek_beside;
+
+	ek_beside_note(&beside, &other);
+}
+
+static void prove_ek_evidence_of(void)
+{
+	u32 level = any_u32;
+	struct ek_beside beside = any_ek_beside;
+	u32 is_cleared = any_u32;
+
+	ek_evidence_of(level, &beside, is_cleared);
+}
+
+static void prove_ek_demanded(void)
+{
+	struct ek_level_times at = any_ek_level_times;
+	struct ek_level_times hold = any_ek_level_times;
+	u64 held_ns = any_u64;
+	struct ek_beside beside = any_ek_beside;
+	u32 believed = any_u32;
+	struct ek_tests tests = any_ek_tests;
+	struct ek_demanded demanded = any_ek_demanded;
+
+	ek_demanded(&at, &hold, held_ns, &beside, believed, &tests, &demanded);
 }
 
 static void prove_ek_add(void)
@@ -613,6 +654,10 @@ int main(void)
 	prove_ek_charge_ns();
 	prove_ek_bill_room_ns();
 	prove_ek_compensate();
+	prove_ek_possible_level();
+	prove_ek_beside_note();
+	prove_ek_evidence_of();
+	prove_ek_demanded();
 	prove_ek_add();
 	prove_ek_sub();
 	prove_ek_min();

@@ -2,6 +2,7 @@
 /* Gives the header's functions an address, for Rust. */
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
+#include <evenkeel/demanded.h>
 #include <evenkeel/infer.h>
 #include <evenkeel/learned.h>
 #include <evenkeel/move.h>
@@ -236,4 +237,26 @@ u32 ekp_retired_level(const struct ek_rates *rates, const struct ek_retired *ret
 u32 ekp_retired_level(const struct ek_rates *rates, const struct ek_retired *retired, u64 cycles)
 {
 	return ek_retired_level(rates, retired, cycles);
+}
+
+u32 ekp_possible_level(const struct ek_tests *tests);
+u32 ekp_possible_level(const struct ek_tests *tests)
+{
+	return ek_possible_level(tests);
+}
+
+void ekp_beside_note(struct ek_beside *beside, const struct ek_beside *other);
+void ekp_beside_note(struct ek_beside *beside, const struct ek_beside *other)
+{
+	ek_beside_note(beside, other);
+}
+
+void ekp_demanded(const struct ek_level_times *at, const struct ek_level_times *hold, u64 held_ns,
+		  const struct ek_beside *beside, u32 believed, struct ek_tests *tests,
+		  struct ek_demanded *demanded);
+void ekp_demanded(const struct ek_level_times *at, const struct ek_level_times *hold, u64 held_ns,
+		  const struct ek_beside *beside, u32 believed, struct ek_tests *tests,
+		  struct ek_demanded *demanded)
+{
+	ek_demanded(at, hold, held_ns, beside, believed, tests, demanded);
 }

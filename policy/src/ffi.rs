@@ -3,7 +3,8 @@
 use cpu_model::Turbo;
 
 use crate::{
-    Belief, Learned, LevelTimes, Loss, Lost, Rates, Shares, Slice, TurboRow, Users, WIDTHS,
+    Belief, Beside, Demanded, Learned, LevelTimes, Loss, Lost, Rates, Shares, Slice, Tests,
+    TurboRow, Users, WIDTHS,
 };
 
 /// `struct ek_compensation`.
@@ -102,5 +103,16 @@ unsafe extern "C" {
     pub(crate) safe fn ekp_infer(turbo: &Turbo, row: u32, believed: &LevelTimes, slice: &mut Slice);
     pub(crate) safe fn ekp_users_note(users: &mut Users, level: u32, task: u32);
     pub(crate) safe fn ekp_users_above(users: &Users, slice: &Slice, own_level: u32) -> u32;
+    pub(crate) safe fn ekp_possible_level(tests: &Tests) -> u32;
+    pub(crate) safe fn ekp_beside_note(beside: &mut Beside, other: &Beside);
+    pub(crate) safe fn ekp_demanded(
+        at: &LevelTimes,
+        hold: &LevelTimes,
+        held_ns: u64,
+        beside: &Beside,
+        believed: u32,
+        tests: &mut Tests,
+        demanded: &mut Demanded,
+    );
     pub(crate) safe fn ekp_retired_level(rates: &Rates, retired: &Retired, cycles: u64) -> u32;
 }

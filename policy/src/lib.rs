@@ -6,6 +6,7 @@
 
 mod belief;
 mod compensate;
+mod demanded;
 mod ffi;
 mod fixed;
 mod frequency;
@@ -17,6 +18,7 @@ pub use belief::{
     retired_level,
 };
 pub use compensate::{BILL_MAX_NS, Compensation, Loss, Mode, NOBODY, bill_room_ns, compensate};
+pub use demanded::{Beside, CLEARED_NS, Demanded, Tests};
 pub use fixed::{ONE, mul_div, mul_q30, share_q30};
 pub use frequency::{
     Shares, TurboRow, actual_frequency_hz, ideal_frequency_hz, mean_frequency_hz, turbo_row,

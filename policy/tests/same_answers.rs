@@ -13,9 +13,11 @@ use std::process::{Command, Stdio};
 use cpu_model::{LEVELS_MAX, Turbo};
 use examples::{Random, xeon_gold_6130};
 use object::{Object, ObjectSection};
-use policy::{Belief, Learned, LevelTimes, Loss, Mode, Rates, Shares, Slice, TurboRow, Users};
+use policy::{
+    Belief, Beside, Learned, LevelTimes, Loss, Mode, Rates, Shares, Slice, Tests, TurboRow, Users,
+};
 
-const ANSWERS: usize = 51;
+const ANSWERS: usize = 56;
 const VECTORS: usize = 200_000;
 
 /// `struct vector` of `vector.h`.
@@ -165,7 +167,8 @@ fn answer(v: &Vector) -> [u64; ANSWERS] {
         policy::wait_look_ns(v.a),
     ]);
     answer[33..44].copy_from_slice(&answer_belief(v));
-    answer[44..].copy_from_slice(&answer_users(v));
+    answer[44..51].copy_from_slice(&answer_users(v));
+    answer[51..].copy_from_slice(&answer_demanded(v));
     answer
 }
 
@@ -211,6 +214,25 @@ fn answer_users(v: &Vector) -> [u64; 7] {
         policy::active_row(&v.turbo, v.y) as u64,
         counted.ns[0],
         counted.ns[1],
+    ]
+}
+
+/// A slice judged twice, so that what the tests came to is read, too.
+fn answer_demanded(v: &Vector) -> [u64; 5] {
+    let mut tests = Tests::default();
+    let mut beside = Beside { runs: v.x & 1, possible: v.y & 7, believed: v.z & 7 };
+    beside.note(&Beside { runs: v.w & 1, possible: v.z & 7, believed: v.w & 7 });
+    let (at, hold) =
+        (LevelTimes { ns: v.slice.level_cycles }, LevelTimes { ns: [v.c; LEVELS_MAX] });
+    let mut judge = || tests.judge(&at, &hold, v.d, &beside, (v.w & 3) as u8);
+    judge();
+    let demanded = judge();
+    [
+        demanded.own_level.into(),
+        demanded.shown_level.into(),
+        tests.possible_level().into(),
+        tests.quiet_ns[1],
+        tests.hits[2].into(),
     ]
 }
 

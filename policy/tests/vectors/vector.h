@@ -10,6 +10,7 @@
 
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
+#include <evenkeel/demanded.h>
 #include <evenkeel/infer.h>
 #include <evenkeel/learned.h>
 #include <evenkeel/move.h>
@@ -22,7 +23,7 @@
 #include <evenkeel/wait.h>
 #include <evenkeel/weight.h>
 
-#define ANSWERS 51
+#define ANSWERS 56
 
 struct vector {
 	u64 answer[ANSWERS];
@@ -151,6 +152,29 @@ static inline void answer_users(struct vector *v)
 	v->answer[50] = v->times[0].ns[1];
 }
 
+/* A slice judged twice, so that what the tests came to is read, too. */
+static inline void answer_demanded(struct vector *v)
+{
+	struct ek_tests tests = {};
+	struct ek_beside beside = {.runs = v->x & 1, .possible = v->y & 7, .believed = v->z & 7};
+	struct ek_beside other = {.runs = v->w & 1, .possible = v->z & 7, .believed = v->w & 7};
+	struct ek_level_times *at = &v->times[0], *hold = &v->times[1];
+	struct ek_demanded demanded;
+
+	for (u32 level = 0; level < EK_LEVELS_MAX; level++) {
+		at->ns[level] = v->slice.level_cycles[level];
+		hold->ns[level] = v->c;
+	}
+	ek_beside_note(&beside, &other);
+	for (u32 i = 0; i < 2; i++)
+		ek_demanded(at, hold, v->d, &beside, v->w & 3, &tests, &demanded);
+	v->answer[51] = demanded.own_level;
+	v->answer[52] = demanded.shown_level;
+	v->answer[53] = ek_possible_level(&tests);
+	v->answer[54] = tests.quiet_ns[1];
+	v->answer[55] = tests.hits[2];
+}
+
 static inline void answer(struct vector *v)
 {
 	answer_integers(v);
@@ -159,6 +183,7 @@ static inline void answer(struct vector *v)
 	answer_compensation(v);
 	answer_belief(v);
 	answer_users(v);
+	answer_demanded(v);
 }
 
 #endif

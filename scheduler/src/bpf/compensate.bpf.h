@@ -16,9 +16,6 @@
 
 #include "sense.bpf.h"
 
-/* Hardware threads of a core; our choice. */
-#define SIBLINGS_MAX 8
-
 /* --- Cores --- */
 
 /* A core becomes busy, or stays so: its hardware threads take a reading if they have none. */
@@ -108,9 +105,13 @@ static void begin_slice(struct task_struct *p, struct task *task, u32 index, str
 	if (config.events)
 		read_counters(cpu, index, is_busy);
 	cpu->is_read = false;
-	/* Takes the reading. */
-	if (is_busy && !counts_licenses())
+	if (counts_licenses()) {
+		cpu->held_ns = ek_sub(cpu->busy_until_ns, now_ns);
+		meet_siblings(task, index, cpu);
+	} else if (is_busy) {
+		/* Takes the reading. */
 		ek_demand(index, level, now_ns);
+	}
 }
 
 /* --- The end of a slice --- */
@@ -153,9 +154,17 @@ static bool is_quiet(struct task *task, u32 index, struct ek_cpu *cpu, u64 used_
 
 		cpu->decision.slice.level_cycles[1] = level_1;
 		cpu->decision.slice.level_cycles[2] = level_2;
-		if (level_1 | level_2)
+		if (level_1 | level_2) {
 			tell_siblings(index, now_ns + config.hold.ns[1], &cpu->booked);
-		return !(level_1 | level_2);
+			return false;
+		}
+		if (ek_possible_level(&task->tests) > 0) {
+			struct ek_level_times none = {.ns = {used_ns}};
+
+			cpu->believed = none;
+			judge(task, cpu, now_ns);
+		}
+		return true;
 	}
 	return cpu->level == 0 && *own_level == 0 && cpu->busy_until_ns <= cpu->since_ns;
 }
@@ -181,13 +190,12 @@ __noinline int ek_gather(u32 index, u64 used_ns, u64 now_ns)
 		slice->stall_cycles = ek_add(gained(cpu, index, EK_EVENT_STALL_L2_MISS),
 					     gained(cpu, index, EK_EVENT_STALL_STORES));
 	}
+	look_up_row(cpu);
 	if (counts_licenses()) {
+		ek_counted_times(turbo, cpu->turbo_row, slice, &cpu->believed);
 		if (slice->cycles > 0 && slice->ref_cycles > 0)
 			return 0;
-		look_up_row(cpu);
-		ek_counted_times(turbo, cpu->turbo_row, slice, &cpu->believed);
 	} else {
-		look_up_row(cpu);
 		ek_demand(index, 0, now_ns);
 		ek_belief_since(&cpu->believed, &cpu->booked, ek_sub(now_ns, cpu->since_ns),
 				&cpu->believed);
@@ -295,9 +303,16 @@ static u64 end_slice(struct task_struct *p, struct task *task, u32 index, struct
 		return 0;
 	ek_gather(index, used_ns, now_ns);
 
+	u32 used_level = level_of(task, now_ns);
+
+	if (counts_licenses()) {
+		own_level = judge(task, cpu, now_ns);
+		used_level = ek_min(level_of(task, now_ns), own_level);
+	}
+
 	u64 refund_ns = compensate(p, core, index, cpu, own_level);
 
-	ek_users_note(&core->users, level_of(task, now_ns), p->pid);
+	ek_users_note(&core->users, used_level, p->pid);
 	return refund_ns;
 }
 

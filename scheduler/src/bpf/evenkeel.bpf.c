@@ -448,15 +448,18 @@ void BPF_PROG(ek_enable, struct task_struct *p)
 		task->is_new = true;
 }
 
-/* Whether a CPU idles; asked only where the frequency comes from the CPU table. */
+/* Whether a CPU idles; asked only where time is given back. */
 SEC("struct_ops/ek_update_idle")
 void BPF_PROG(ek_update_idle, s32 index, bool idle)
 {
 	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_beside nothing = {};
 
 	/* One that becomes busy counts when its task begins. */
-	if (cpu && idle)
-		set_active(cpu, false);
+	if (!cpu || !idle)
+		return;
+	set_active(cpu, false);
+	cpu->own = nothing;
 }
 
 /* Without these two a CPU that comes or goes would end the scheduler. Queues are there for all. */

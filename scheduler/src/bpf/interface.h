@@ -11,6 +11,7 @@
 
 #include <evenkeel/belief.h>
 #include <evenkeel/compensate.h>
+#include <evenkeel/demanded.h>
 #include <evenkeel/learned.h>
 #include <evenkeel/retired.h>
 #include <evenkeel/time_lost.h>
@@ -137,6 +138,12 @@ struct ek_cpu {
 	/* Row of the turbo table that holds. */
 	u32 turbo_row;
 	struct ek_level_times believed;
+	/* What runs here, and what ran on its siblings since its slice began. */
+	struct ek_beside own;
+	struct ek_beside beside;
+	/* How long the slice's beginning may have been held at a level from before. */
+	u64 held_ns;
+	struct ek_demanded demanded;
 	/* The slice that ends. */
 	struct ek_decision decision;
 	struct ek_lost lost;
@@ -204,7 +211,7 @@ struct ek_end {
 };
 
 _Static_assert(sizeof(struct ek_config) == 632, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 464, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 504, "the loader writes this");
 _Static_assert(sizeof(struct ek_cache) == 40, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 160, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 1168, "the loader reads this");

@@ -163,6 +163,42 @@ int ek_registers(u64 *ctx)
 	return 0;
 }
 
+/* --- License counters --- */
+
+/* Tasks on the hardware threads of a core are told of each other. */
+static void meet_siblings(const struct task *task, u32 index, struct ek_cpu *cpu)
+{
+	struct ek_beside nothing = {}, own = {.runs = 1, .believed = level_of(task, cpu->since_ns)};
+	u32 sibling = cpu->sibling;
+
+	own.possible = task->ruled < EK_LEVELS_MAX ? task->ruled : ek_possible_level(&task->tests);
+	cpu->own = own;
+	cpu->beside = nothing;
+	for (u32 i = 1; i < SIBLINGS_MAX && sibling != index; i++) {
+		struct ek_cpu *other = cpu_of(sibling);
+
+		if (!other)
+			return;
+		ek_beside_note(&cpu->beside, &other->own);
+		ek_beside_note(&other->beside, &own);
+		sibling = other->sibling;
+	}
+}
+
+/* What a task demanded itself of what the core ran at (`cpu->believed`). */
+static u32 judge(struct task *task, struct ek_cpu *cpu, u64 now_ns)
+{
+	u32 believed = level_of(task, now_ns);
+
+	if (task->ruled < EK_LEVELS_MAX)
+		return believed;
+	ek_demanded(&cpu->believed, configured(hold), cpu->held_ns, &cpu->beside, believed,
+		    &task->tests, &cpu->demanded);
+	EK_FORGET();
+	learn(task, cpu->demanded.shown_level, now_ns);
+	return cpu->demanded.own_level;
+}
+
 /* --- Rules --- */
 
 /* Looks the task's names up, or asks the loader for them; until it answers, nothing is ruled. */

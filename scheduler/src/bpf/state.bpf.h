@@ -35,6 +35,9 @@ u32 events_given_up SEC(".data.given_up");
 /* How often a CPU that is being taken away is looked after; our choice. */
 #define GOING_LOOK_NS 5000000ULL
 
+/* Hardware threads of a core; our choice. */
+#define SIBLINGS_MAX 8
+
 struct task {
 	u64 vtime_ns;
 	/* CPU time it had when it came to a CPU. */
@@ -47,6 +50,7 @@ struct task {
 	/* Billed by others, and not yet paid. */
 	u64 owed_ns;
 	struct ek_learned learned;
+	struct ek_tests tests;
 	/* Until when the task may be believed to demand more than level 0. */
 	u64 wide_until_ns;
 	/* Level that the rules give it, or what is known of that (EK_NAME_...). */

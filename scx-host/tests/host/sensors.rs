@@ -50,8 +50,9 @@ fn registers_that_show_when_a_task_has_left_are_evidence_about_that_task() {
     assert_eq!(until_ns(1), 0, "the one that runs now has shown nothing");
 }
 
-/// Refunds of slices of 20 ms at 1.9 GHz, all at level 2, by the counters of a CPU.
-fn refunds(cpu: usize) -> Vec<u64> {
+/// Who got how much back, by the counters of a CPU: slices of 20 ms by turns, the first task's at
+/// level 2 throughout, the second's for as long as that is held.
+fn refunds(cpu: usize) -> Vec<(u64, u64)> {
     let events = [
         HardwareEvent::License1,
         HardwareEvent::License2,
@@ -61,9 +62,11 @@ fn refunds(cpu: usize) -> Vec<u64> {
     let (mut host, object) = host(&[Sensor::Licenses], &events);
     let mut counted = [0; EVENTS as usize];
     let mut refunds = Vec::new();
-    for slice in 1..=4_u64 {
-        counted[HardwareEvent::License2 as usize] += 38_000_000;
-        counted[HardwareEvent::Cycles as usize] += 38_000_000;
+    for slice in 1..=10_u64 {
+        let level_2_us = if host.current(0) == Some(0) { 20_000 } else { 670 };
+        let level_2 = level_2_us * 1_900;
+        counted[HardwareEvent::License2 as usize] += level_2;
+        counted[HardwareEvent::Cycles as usize] += level_2 + (20_000 - level_2_us) * 2_800;
         counted[HardwareEvent::RefCycles as usize] += 42_000_000;
         for event in events {
             let counter = counted[event as usize];
@@ -73,7 +76,10 @@ fn refunds(cpu: usize) -> Vec<u64> {
         host.set_now(slice * 20 * MS);
         host.schedule(0, slice.div_ceil(2) * 20 * MS);
         while let Some(record) = host.take_record("decisions").unwrap() {
-            refunds.push(word(&object, &record, "ek_decision", "refund_ns"));
+            // Numbers of processes begin with 1.
+            let victim = object.offset_of("ek_decision", "victim").unwrap();
+            let victim = u32::from_ne_bytes(*record[victim..].first_chunk().unwrap()) - 1;
+            refunds.push((victim.into(), word(&object, &record, "ek_decision", "refund_ns")));
         }
     }
     assert_eq!(host.exit(), None);
@@ -81,14 +87,15 @@ fn refunds(cpu: usize) -> Vec<u64> {
 }
 
 #[test]
-fn a_slice_at_a_license_level_of_others_is_refunded() {
+fn what_a_slice_lost_while_the_level_of_another_was_held_is_refunded() {
     let refunds = refunds(0);
-    // 2.8 GHz would have been its own: a third of the time is lost, from the slice on that knows.
-    let full = refunds.iter().filter(|&&ns| (6 * MS..7 * MS).contains(&ns)).count();
+    // 2.8 GHz would have been its own: a third of 0.67 ms, from the slice on that knows.
+    let full = refunds.iter().filter(|&&(task, ns)| task == 1 && ns / 1000 == 215).count();
     assert!(full >= 2, "{refunds:?}");
+    assert_eq!(refunds.iter().find(|&&(task, ns)| task == 0 && ns > 0), None, "{refunds:?}");
 }
 
 #[test]
 fn counters_of_another_cpu_cannot_be_read() {
-    assert_eq!(refunds(1).iter().sum::<u64>(), 0);
+    assert_eq!(refunds(1).iter().map(|&(_, ns)| ns).sum::<u64>(), 0);
 }

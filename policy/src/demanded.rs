@@ -1,0 +1,73 @@
+//! Which level a slice's own task demanded, by license counters: `evenkeel/demanded.h`.
+
+use cpu_model::LEVELS_MAX;
+
+use crate::{LevelTimes, ffi};
+
+/// Run without a level for so long, a task is cleared of it: `EK_CLEARED_NS`.
+pub const CLEARED_NS: u64 = 4_000_000;
+
+/// What the tests of a task came to: `struct ek_tests`; entries 0 are not used.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tests {
+    /// How long it ran without each level since it was last suspected of it, in ns.
+    pub quiet_ns: [u64; LEVELS_MAX],
+    /// Slices since then that may have demanded it.
+    pub hits: [u32; LEVELS_MAX],
+}
+
+/// What ran on the other hardware threads of a core during a slice: `struct ek_beside`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// Whether anything did; not 0 is yes.
+    pub runs: u32,
+    /// The highest level that any of it may demand, not being cleared of it.
+    pub possible: u32,
+    /// The highest level that any of it is believed to demand.
+    pub believed: u32,
+}
+
+impl Beside {
+    /// Something else ran there, too.
+    pub fn note(&mut self, other: &Self) {
+        ffi::ekp_beside_note(self, other);
+    }
+}
+
+/// What a slice says of its task: `struct ek_demanded`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Demanded {
+    /// Level that it ran at of its own wish, as far as is known.
+    pub own_level: u32,
+    /// Level that it proves of its task; 0 is nothing.
+    pub shown_level: u32,
+}
+
+impl Tests {
+    /// The highest level that the task is not cleared of.
+    #[must_use]
+    pub fn possible_level(&self) -> u8 {
+        ffi::ekp_possible_level(self) as u8
+    }
+
+    /// Judges a slice by its time `at` each level, of which `held_ns` may have been held from
+    /// before; `believed` is its task's level until now.
+    pub fn judge(
+        &mut self,
+        at: &LevelTimes,
+        hold: &LevelTimes,
+        held_ns: u64,
+        beside: &Beside,
+        believed: u8,
+    ) -> Demanded {
+        let mut demanded = Demanded::default();
+        ffi::ekp_demanded(at, hold, held_ns, beside, believed.into(), self, &mut demanded);
+        demanded
+    }
+}
+
+const _: () = assert!(size_of::<Demanded>() == 8 && size_of::<Beside>() == 12);
+const _: () = assert!(size_of::<Tests>() == 12 * LEVELS_MAX);
