@@ -497,6 +497,13 @@ static void prove_ek_preempt(void)
 	ek_preempt(limit_ns, running_vtime_ns);
 }
 
+static void prove_ek_preempt_at_once(void)
+{
+	u64 ran_ns = any_u64;
+
+	ek_preempt_at_once(ran_ns);
+}
+
 static void prove_ek_retired_level(void)
 {
 	struct ek_rates rates = any_ek_rates;
@@ -695,6 +702,7 @@ int main(void)
 	prove_ek_place_waking_ns();
 	prove_ek_preempt_limit_ns();
 	prove_ek_preempt();
+	prove_ek_preempt_at_once();
 	prove_ek_retired_level();
 	prove_ek_shares();
 	prove_ek_shares_above();

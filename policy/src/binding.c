@@ -147,6 +147,12 @@ u32 ekp_preempt(u64 limit_ns, u64 running_vtime_ns)
 	return ek_preempt(limit_ns, running_vtime_ns);
 }
 
+u32 ekp_preempt_at_once(u64 ran_ns);
+u32 ekp_preempt_at_once(u64 ran_ns)
+{
+	return ek_preempt_at_once(ran_ns);
+}
+
 u32 ekp_wait_is_long(u64 waited_ns, u64 watchdog_ns);
 u32 ekp_wait_is_long(u64 waited_ns, u64 watchdog_ns)
 {

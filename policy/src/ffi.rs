@@ -55,6 +55,7 @@ unsafe extern "C" {
     pub(crate) safe fn ekp_preempt_limit_ns(vtime_ns: u64, granularity_ns: u64, weight: u32)
     -> u64;
     pub(crate) safe fn ekp_preempt(limit_ns: u64, running_vtime_ns: u64) -> u32;
+    pub(crate) safe fn ekp_preempt_at_once(ran_ns: u64) -> u32;
     pub(crate) safe fn ekp_wait_is_long(waited_ns: u64, watchdog_ns: u64) -> u32;
     pub(crate) safe fn ekp_wait_look_ns(watchdog_ns: u64) -> u64;
 

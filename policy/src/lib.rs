@@ -25,6 +25,6 @@ pub use frequency::{
 };
 pub use lost::{Lost, Slice, stall_perf_q30, time_lost};
 pub use vtime::{
-    charge, move_between, place_new, place_waking, preempt_limit, preempts, slice_ns,
-    slice_shared_ns, wait_is_long, wait_look_ns, weight, weight_inverse,
+    charge, move_between, place_new, place_waking, preempt_limit, preempts, preempts_at_once,
+    slice_ns, slice_shared_ns, wait_is_long, wait_look_ns, weight, weight_inverse,
 };

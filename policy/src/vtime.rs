@@ -66,6 +66,12 @@ pub fn preempts(limit_ns: u64, running_vtime_ns: u64) -> bool {
     ffi::ekp_preempt(limit_ns, running_vtime_ns) != 0
 }
 
+/// Whether a task that has run for so long gives way at once, and not at the next tick.
+#[must_use]
+pub fn preempts_at_once(ran_ns: u64) -> bool {
+    ffi::ekp_preempt_at_once(ran_ns) != 0
+}
+
 /// Whether a task has waited for more than a quarter of the watchdog's time.
 #[must_use]
 pub fn wait_is_long(waited_ns: u64, watchdog_ns: u64) -> bool {

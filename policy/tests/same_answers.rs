@@ -17,7 +17,7 @@ use policy::{
     Belief, Beside, Learned, LevelTimes, Loss, Mode, Rates, Shares, Slice, Tests, TurboRow, Users,
 };
 
-const ANSWERS: usize = 56;
+const ANSWERS: usize = 57;
 const VECTORS: usize = 200_000;
 
 /// `struct vector` of `vector.h`.
@@ -218,7 +218,7 @@ fn answer_users(v: &Vector) -> [u64; 7] {
 }
 
 /// A slice judged twice, so that what the tests came to is read, too.
-fn answer_demanded(v: &Vector) -> [u64; 5] {
+fn answer_demanded(v: &Vector) -> [u64; 6] {
     let mut tests = Tests::default();
     let mut beside = Beside { runs: v.x & 1, possible: v.y & 7, believed: v.z & 7 };
     beside.note(&Beside { runs: v.w & 1, possible: v.z & 7, believed: v.w & 7 });
@@ -233,6 +233,7 @@ fn answer_demanded(v: &Vector) -> [u64; 5] {
         tests.possible_level().into(),
         tests.quiet_ns[1],
         tests.hits[2].into(),
+        policy::preempts_at_once(v.a).into(),
     ]
 }
 

@@ -195,7 +195,7 @@ impl Config {
 }
 
 const CONFIG_BYTES: usize = 632;
-const CPU_BYTES: usize = 504;
+const CPU_BYTES: usize = 520;
 
 /// How many entries a map of the program has that the topology decides; nothing for others.
 #[must_use]
@@ -219,7 +219,7 @@ pub fn cpus(topology: &Topology) -> Vec<Vec<u8>> {
     let cpu = |cpu: usize| {
         let mut words = Words::default();
         words.u32s(&[next[cpu], caches.of[cpu]]);
-        words.u64s(&[0, 0, 0]);
+        words.u64s(&[0, 0, 0, 0]);
         words.u32s(&[0]);
         words.u32s(&[cores.of[cpu], packages.of[cpu], siblings[cpu]]);
         words.0.resize(CPU_BYTES, 0);
@@ -306,7 +306,7 @@ mod tests {
         let cpus = cpus(&topology);
         assert_eq!((cpus.len(), cpus[1].len()), (4, CPU_BYTES));
         assert_eq!(cpus[1][..8], [2, 0, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(cpus[1][36..48], [1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0]);
+        assert_eq!(cpus[1][44..56], [1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0]);
         assert_eq!(
             caches(&topology),
             [[[0; 28].as_slice(), &[4, 0, 0, 0, 1, 0, 0, 0], &[0; 4]].concat()]

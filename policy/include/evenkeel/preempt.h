@@ -13,6 +13,7 @@
 #define EVENKEEL_PREEMPT_H
 
 #include "charge.h"
+#include "slice.h"
 
 /* The virtual time beyond which a running task gives way. */
 static inline u64 ek_preempt_limit_ns(u64 vtime_ns, u64 granularity_ns, u32 weight)
@@ -23,6 +24,16 @@ static inline u64 ek_preempt_limit_ns(u64 vtime_ns, u64 granularity_ns, u32 weig
 static inline u32 ek_preempt(u64 limit_ns, u64 running_vtime_ns)
 {
 	return running_vtime_ns > limit_ns;
+}
+
+/*
+ * Whether a task that has run for so long gives way at once. One that has just
+ * begun does so at the next tick: of two that wake each other, one would run for
+ * a moment at a time.
+ */
+static inline u32 ek_preempt_at_once(u64 ran_ns)
+{
+	return ran_ns >= EK_SLICE_MIN_NS;
 }
 
 #endif

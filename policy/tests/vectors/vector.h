@@ -23,7 +23,7 @@
 #include <evenkeel/wait.h>
 #include <evenkeel/weight.h>
 
-#define ANSWERS 56
+#define ANSWERS 57
 
 struct vector {
 	u64 answer[ANSWERS];
@@ -173,6 +173,7 @@ static inline void answer_demanded(struct vector *v)
 	v->answer[53] = ek_possible_level(&tests);
 	v->answer[54] = tests.quiet_ns[1];
 	v->answer[55] = tests.hits[2];
+	v->answer[56] = ek_preempt_at_once(v->a);
 }
 
 static inline void answer(struct vector *v)

@@ -90,16 +90,20 @@ static void look_up_row(struct ek_cpu *cpu)
 
 /* --- The beginning of a slice --- */
 
-static void begin_slice(struct task_struct *p, struct task *task, u32 index, struct ek_cpu *cpu)
+static void begin_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu)
 {
 	u64 now_ns = cpu->since_ns;
+	struct task *task = matters(now_ns) ? task_of(p) : NULL;
+	u32 level = 0;
 
 	if (!cpu->is_active)
 		set_active(cpu, true);
-	if ((config.sensors & EK_SENSOR_RULES) && task->ruled == EK_NAME_ASKED)
-		look_up_names(p, task);
+	if (task) {
+		if ((config.sensors & EK_SENSOR_RULES) && task->ruled == EK_NAME_ASKED)
+			look_up_names(p, task);
+		level = level_of(task, now_ns);
+	}
 
-	u32 level = level_of(task, now_ns);
 	bool is_busy = level > 0 || cpu->busy_until_ns > now_ns;
 
 	if (config.events)
@@ -107,7 +111,8 @@ static void begin_slice(struct task_struct *p, struct task *task, u32 index, str
 	cpu->is_read = false;
 	if (counts_licenses()) {
 		cpu->held_ns = ek_sub(cpu->busy_until_ns, now_ns);
-		meet_siblings(task, index, cpu);
+		if (task)
+			meet_siblings(task, index, cpu);
 	} else if (is_busy) {
 		/* Takes the reading. */
 		ek_demand(index, level, now_ns);
@@ -117,11 +122,10 @@ static void begin_slice(struct task_struct *p, struct task *task, u32 index, str
 /* --- The end of a slice --- */
 
 /* Whether the slice cannot have seen anything above level 0, without a look at a clock. */
-static bool is_surely_quiet(const struct task *task, const struct ek_cpu *cpu)
+static bool is_surely_quiet(const struct ek_cpu *cpu)
 {
 	return !(config.sensors & EK_SENSOR_FP_RETIRED) && !counts_licenses() &&
-	       cpu->level == 0 && cpu->busy_until_ns <= cpu->since_ns &&
-	       task->wide_until_ns <= cpu->since_ns;
+	       cpu->level == 0 && cpu->busy_until_ns <= cpu->since_ns;
 }
 
 /* Cycles of the slice: counted, or those of full frequency. */
@@ -227,8 +231,10 @@ static u64 bill(u32 pid, u64 bill_ns)
 	struct task *culprit = bpf_task_storage_get(&tasks, p, 0, 0);
 
 	if (culprit) {
-		if (bill_ns > 0)
+		if (bill_ns > 0) {
 			__sync_fetch_and_add(&culprit->owed_ns, bill_ns);
+			is_wide_until(ek_add(scx_bpf_now(), OWED_NS));
+		}
 		room_ns = ek_bill_room_ns(culprit->owed_ns);
 	}
 	bpf_task_release(p);
@@ -285,21 +291,24 @@ static u64 compensate(struct task_struct *p, struct core *core, u32 index, struc
 	return back.refund_ns;
 }
 
-/* The refund of the slice that ends. */
-static u64 end_slice(struct task_struct *p, struct task *task, u32 index, struct ek_cpu *cpu,
-		     u64 used_ns)
+/* The refund of the slice that ends, and what its task pays of others' bills with it. */
+static u64 end_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 used_ns,
+		     u64 *paid_ns)
 {
-	struct core *core;
 	u32 own_level;
-	u64 now_ns;
 
-	if (is_surely_quiet(task, cpu))
+	if (!matters(cpu->since_ns) && is_surely_quiet(cpu))
 		return 0;
-	now_ns = scx_bpf_now();
-	if (is_quiet(task, index, cpu, used_ns, now_ns, &own_level))
+
+	struct task *task = task_of(p);
+	struct core *core = core_of(cpu);
+	u64 now_ns = scx_bpf_now();
+
+	if (!task || !core)
 		return 0;
-	core = core_of(cpu);
-	if (!core)
+	if (task->owed_ns)
+		*paid_ns = __sync_lock_test_and_set(&task->owed_ns, 0);
+	if (is_surely_quiet(cpu) || is_quiet(task, index, cpu, used_ns, now_ns, &own_level))
 		return 0;
 	ek_gather(index, used_ns, now_ns);
 

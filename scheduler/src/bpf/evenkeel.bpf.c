@@ -14,7 +14,6 @@
 #include "kernel.h"
 
 #include <evenkeel/place.h>
-#include <evenkeel/preempt.h>
 
 #include "compensate.bpf.h"
 #include "look.bpf.h"
@@ -26,13 +25,44 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 
 /* --- Waking --- */
 
-/* Interrupts the nearest CPU of the cache whose task is ahead of the waking one. */
-static void interrupt_one(struct task_struct *p, const struct task *task, u32 near)
+/* Where a task that can run again is in the order. */
+static void place(struct task_struct *p, u32 index, struct ek_cpu *cpu, struct ek_cache *cache,
+		  u64 now_ns)
 {
-	u64 limit_ns = ek_preempt_limit_ns(task->vtime_ns, config.wakeup_granularity_ns,
-					   task->weight);
-	/* When it woke, just now. */
-	u64 now_ns = task->runnable_since_ns;
+	raise_minimum_to_running(index, cpu, cache, now_ns);
+
+	u64 vtime_ns = p->scx.dsq_vtime, placed_ns;
+
+	if (vtime_ns == IS_NEW)
+		placed_ns = ek_place_new_ns(cache->min_vtime_ns, cache->min_vtime_ns,
+					    config.slice_ns);
+	else
+		placed_ns = ek_place_waking_ns(vtime_ns, cache->min_vtime_ns,
+					       config.sleeper_credit_ns);
+	if (placed_ns != vtime_ns)
+		set_vtime(p, placed_ns);
+}
+
+SEC("struct_ops/ek_select_cpu")
+s32 BPF_PROG(ek_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	bool is_idle = false;
+	s32 index = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+	struct ek_cpu *cpu = is_idle ? cpu_of(index) : NULL;
+	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
+
+	if (cache) {
+		count(EK_WOKE_IDLE);
+		change_cache(p, cpu->cache);
+		place(p, index, cpu, cache, scx_bpf_now());
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight_of(p)), 0);
+	}
+	return index;
+}
+
+/* Interrupts the nearest CPU of the cache whose task is ahead of the waking one. */
+static void interrupt_one(struct task_struct *p, u32 near, u64 now_ns)
+{
 	u32 index = near;
 
 	for (u32 i = 0; i < WAKE_LOOKS_MAX; i++) {
@@ -40,10 +70,8 @@ static void interrupt_one(struct task_struct *p, const struct task *task, u32 ne
 
 		if (!cpu)
 			return;
-		u64 running_ns = running_vtime_ns(cpu, now_ns);
-
-		if (running_ns != NEVER && bpf_cpumask_test_cpu(index, p->cpus_ptr) &&
-		    ek_preempt(limit_ns, running_ns)) {
+		if (cpu->weight > 0 && ek_preempt_at_once(ek_sub(now_ns, cpu->since_ns)) &&
+		    bpf_cpumask_test_cpu(index, p->cpus_ptr) && is_ahead(cpu, p->scx.dsq_vtime, weight_of(p), now_ns)) {
 			count(EK_PREEMPTED);
 			cpu->gives_way = true;
 			scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_PREEMPT));
@@ -55,108 +83,61 @@ static void interrupt_one(struct task_struct *p, const struct task *task, u32 ne
 	}
 }
 
-SEC("struct_ops/ek_select_cpu")
-s32 BPF_PROG(ek_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
-{
-	struct task *task = task_of(p);
-	bool is_idle = false;
-	s32 cpu = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
-
-	if (is_idle && task) {
-		count(EK_WOKE_IDLE);
-		task->was_shared = false;
-		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(task), 0);
-	}
-	return cpu;
-}
-
-/* A task can run again: woken, new, or come from another scheduling class. */
-SEC("struct_ops/ek_runnable")
-void BPF_PROG(ek_runnable, struct task_struct *p, u64 enq_flags)
-{
-	struct task *task = task_of(p);
-	u32 index = scx_bpf_task_cpu(p);
-	struct ek_cpu *cpu = cpu_of(index);
-
-	if (!task || !cpu)
-		return;
-
-	struct ek_cache *cache = cache_of(cpu->cache);
-	u64 now_ns = scx_bpf_now();
-
-	if (!cache)
-		return;
-	read_weight(p, task);
-	task->runnable_since_ns = now_ns;
-	raise_minimum_to_running(index, cpu, cache, now_ns);
-	change_cache(task, cpu->cache);
-	if (task->is_new) {
-		task->is_new = false;
-		task->vtime_ns = ek_place_new_ns(cache->min_vtime_ns, cache->min_vtime_ns,
-						 config.slice_ns);
-	} else if (enq_flags & kernel_enum(scx_enq_flags, SCX_ENQ_WAKEUP)) {
-		task->vtime_ns = ek_place_waking_ns(task->vtime_ns, cache->min_vtime_ns,
-						    config.sleeper_credit_ns);
-	}
-}
-
 /* --- Queues --- */
 
 /*
  * Others wait for the kernel's threads, so they go at once; those that have
  * used more than their share wait in order like everyone.
  */
-static bool goes_at_once(struct task_struct *p, const struct task *task,
-			 const struct ek_cache *cache)
+static bool goes_at_once(struct task_struct *p, const struct ek_cache *cache)
 {
-	return (p->flags & PF_KTHREAD) && task->vtime_ns <= cache->min_vtime_ns;
+	return (p->flags & PF_KTHREAD) && p->scx.dsq_vtime <= cache->min_vtime_ns;
 }
 
 /*
  * Who might run a task that was just queued? A waking one has found all CPUs
- * busy, else it would not be here, unless it may run on one CPU only.
+ * busy, else it would not be here; and if it may run on one only, the kernel
+ * wakes that.
  */
-static void find_cpu(struct task_struct *p, struct task *task, u32 index, u64 enq_flags)
+static void find_cpu(struct task_struct *p, u32 index, u64 now_ns, bool wakes)
 {
-	bool wakes = enq_flags & kernel_enum(scx_enq_flags, SCX_ENQ_WAKEUP);
+	s32 idle;
 
-	if (!wakes || p->nr_cpus_allowed == 1) {
-		s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
-
-		if (idle >= 0) {
-			scx_bpf_kick_cpu(idle, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
-			return;
-		}
+	if (wakes) {
+		interrupt_one(p, index, now_ns);
+		return;
 	}
-	if (wakes)
-		interrupt_one(p, task, index);
+	idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+	if (idle >= 0)
+		scx_bpf_kick_cpu(idle, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
 }
 
 SEC("struct_ops/ek_enqueue")
 void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	struct task *task = task_of(p);
-	u32 index = scx_bpf_task_cpu(p);
+	u32 index = scx_bpf_task_cpu(p), weight = weight_of(p);
 	struct ek_cpu *cpu = cpu_of(index);
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
-	u64 queue;
+	bool wakes = enq_flags & kernel_enum(scx_enq_flags, SCX_ENQ_WAKEUP);
+	u64 queue, now_ns = scx_bpf_now();
 
 #ifdef EK_LOSE
 	/* For tests of the watchdog: a task of the least weight is never queued. */
 	if (p->static_prio == DEFAULT_PRIO + 19)
 		return;
 #endif
-	if (!task || !cpu || !cache) {
-		/* Its memory could not be had, or the CPU is not one that was there. */
+	if (!cache) {
+		/* The CPU is not one that was there. */
 		count(EK_NO_MEMORY);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, config.slice_ns, enq_flags);
 		return;
 	}
-	change_cache(task, cpu->cache);
-	task->was_shared = false;
-	if (goes_at_once(p, task, cache)) {
+	change_cache(p, cpu->cache);
+	if (wakes || p->scx.dsq_vtime == IS_NEW)
+		place(p, index, cpu, cache, now_ns);
+	if (goes_at_once(p, cache)) {
 		count(EK_KERNEL_THREAD);
-		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(task),
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight),
 				   enq_flags | SCX_ENQ_PREEMPT);
 		return;
 	}
@@ -165,17 +146,16 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 		cpu->has_own = true;
 		queue = OF_CPU | index;
 	} else {
-		u32 class = class_of(task);
+		u32 class = class_of(p, now_ns);
 
 		count(EK_QUEUED);
-		task->was_shared = true;
 		if (class >= cache->classes)
 			cache->classes = class + 1;
 		queue = queue_of(cpu->cache, class);
 	}
-	scx_bpf_dsq_insert_vtime(p, queue, slice_ns(task, cpu->cache, cache), task->vtime_ns,
-				 enq_flags);
-	find_cpu(p, task, index, enq_flags);
+	scx_bpf_dsq_insert_vtime(p, queue, slice_ns(weight, cpu->cache, cache, now_ns),
+				 p->scx.dsq_vtime, enq_flags);
+	find_cpu(p, index, now_ns, wakes);
 }
 
 static u64 head_ns(u64 queue)
@@ -240,22 +220,17 @@ static bool take_aged(u32 index, struct ek_cache *cache)
 }
 
 /* The task that ran goes on if none that waits has less virtual time. */
-static bool keeps(struct task_struct *prev, const struct ek_cpu *cpu,
-		  struct ek_cache *cache, u64 least_ns)
+static bool keeps(struct task_struct *prev, struct ek_cpu *cpu, struct ek_cache *cache,
+		  u64 least_ns)
 {
-	struct task *task = task_of(prev);
+	u64 now_ns = scx_bpf_now();
+	u64 vtime_ns = running_vtime_ns(cpu, now_ns);
 
-	if (!task)
+	if (least_ns != NEVER && (cpu->has_yielded || vtime_ns >= least_ns))
 		return false;
-
-	u64 vtime_ns = running_vtime_ns(cpu, scx_bpf_now());
-
-	if (least_ns != NEVER && (task->has_yielded || vtime_ns >= least_ns))
-		return false;
-	task->has_yielded = false;
-	set_slice(prev, least_ns == NEVER ?
-				slice_alone_ns(task) :
-				slice_ns(task, cpu->cache, cache));
+	cpu->has_yielded = false;
+	set_slice(prev, least_ns == NEVER ? slice_alone_ns(cpu->weight) :
+					    slice_ns(cpu->weight, cpu->cache, cache, now_ns));
 	return true;
 }
 
@@ -284,6 +259,7 @@ static bool take_least(u32 index, struct ek_cpu *cpu, u64 shared, u64 shared_ns,
 		return false;
 	if (take(first)) {
 		count(EK_TOOK);
+		cpu->took_shared = first == shared;
 		return true;
 	}
 	/* Another CPU was quicker, or none of the queue may run here. */
@@ -317,6 +293,7 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 		/* Nothing to compare the head with, or it was when the task was interrupted. */
 		if (scx_bpf_dsq_move_to_local(queue_of(cpu->cache, 0))) {
 			count(EK_TOOK);
+			cpu->took_shared = true;
 			return;
 		}
 		if (!goes_on) {
@@ -338,44 +315,65 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 
 /* --- Running --- */
 
+/* Whoever waits and is behind by enough goes first now, if nobody was interrupted for it. */
+SEC("struct_ops/ek_tick")
+void BPF_PROG(ek_tick, struct task_struct *p)
+{
+	u32 index = scx_bpf_task_cpu(p);
+	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
+	u64 least_ns;
+
+	if (!cache || cpu->weight == 0)
+		return;
+	least_of(cpu->cache, cache, &least_ns);
+	if (cpu->has_own)
+		least_ns = ek_min(least_ns, head_ns(OF_CPU | index));
+	if (least_ns == NEVER || !is_ahead(cpu, least_ns, EK_WEIGHT_ONE, scx_bpf_now()))
+		return;
+	count(EK_PREEMPTED);
+	set_slice(p, 0);
+}
+
 SEC("struct_ops/ek_running")
 void BPF_PROG(ek_running, struct task_struct *p)
 {
-	struct task *task = task_of(p);
 	u32 index = scx_bpf_task_cpu(p);
 	struct ek_cpu *cpu = cpu_of(index);
-
-	if (!task || !cpu)
-		return;
 	u64 now_ns = scx_bpf_now();
 
-	read_weight(p, task);
-	change_cache(task, cpu->cache);
-	if (task->was_shared) {
-		struct ek_cache *cache = cache_of(cpu->cache);
+	if (!cpu)
+		return;
+	struct ek_cache *cache = cache_of(cpu->cache);
 
-		/* Pinned tasks alone would say nothing about the others of the cache. */
-		if (cache)
-			raise_minimum(cache, task->vtime_ns, now_ns);
-	}
-	task->exec_ns = p->se.sum_exec_runtime;
-	task->has_yielded = false;
-	cpu->vtime_ns = task->vtime_ns;
+	if (!cache)
+		return;
+	change_cache(p, cpu->cache);
+	/* The kernel gave it the CPU without asking us, as it does with one that exits. */
+	if (p->scx.dsq_vtime == IS_NEW)
+		set_vtime(p, cache->min_vtime_ns + 1);
+	/* Pinned tasks alone would say nothing about the others of the cache. */
+	if (cpu->took_shared)
+		raise_minimum(cache, p->scx.dsq_vtime, now_ns);
+	cpu->took_shared = false;
+	cpu->has_yielded = false;
+	cpu->exec_ns = p->se.sum_exec_runtime;
+	cpu->vtime_ns = p->scx.dsq_vtime;
 	cpu->since_ns = now_ns;
-	cpu->weight = task->weight;
+	cpu->weight = weight_of(p);
 	if (config.mode != EK_MODE_NONE)
-		begin_slice(p, task, index, cpu);
+		begin_slice(p, index, cpu);
 }
 
 /* The loader wants every slice; what does not fit is counted. */
-static void tell(struct task_struct *p, const struct task *task, u32 index,
+static void tell(struct task_struct *p, u32 index, struct ek_cpu *cpu,
 		 struct ek_decision *decision)
 {
 	decision->time_ns = scx_bpf_now();
-	decision->vtime_ns = task->vtime_ns;
+	decision->vtime_ns = p->scx.dsq_vtime;
 	decision->cpu = index;
 	decision->victim = p->pid;
-	decision->weight = task->weight;
+	decision->weight = cpu->weight;
 	if (bpf_ringbuf_output(&decisions, decision, sizeof(*decision), 0))
 		count(EK_UNTOLD);
 	forget(decision);
@@ -384,44 +382,38 @@ static void tell(struct task_struct *p, const struct task *task, u32 index,
 SEC("struct_ops/ek_stopping")
 void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 {
-	struct task *task = task_of(p);
 	u32 index = scx_bpf_task_cpu(p);
 	struct ek_cpu *cpu = cpu_of(index);
 	u64 refund_ns = 0, paid_ns = 0;
 
-	if (!task || !cpu)
+	/* It did not begin here while we were there. */
+	if (!cpu || cpu->weight == 0)
 		return;
 
-	u64 used_ns = ek_sub(p->se.sum_exec_runtime, task->exec_ns);
+	u64 used_ns = ek_sub(p->se.sum_exec_runtime, cpu->exec_ns);
 
-	task->exec_ns = p->se.sum_exec_runtime;
-	if (config.mode != EK_MODE_NONE) {
-		refund_ns = end_slice(p, task, index, cpu, used_ns);
-		if (task->owed_ns)
-			paid_ns = __sync_lock_test_and_set(&task->owed_ns, 0);
-	}
-	task->vtime_ns = ek_charge_ns(task->vtime_ns, used_ns, refund_ns, paid_ns, task->weight);
+	if (config.mode != EK_MODE_NONE)
+		refund_ns = end_slice(p, index, cpu, used_ns, &paid_ns);
+	set_vtime(p, ek_charge_ns(cpu->vtime_ns, used_ns, refund_ns, paid_ns, cpu->weight));
 	if (config.tells) {
 		cpu->decision.slice_ns = used_ns;
 		cpu->decision.refund_ns = refund_ns;
 		cpu->decision.paid_ns = paid_ns;
 		cpu->decision.is_runnable = runnable;
-		tell(p, task, index, &cpu->decision);
+		tell(p, index, cpu, &cpu->decision);
 	}
 	cpu->weight = 0;
-	if (runnable)
-		task->runnable_since_ns = scx_bpf_now();
 }
 
 SEC("struct_ops/ek_yield")
 bool BPF_PROG(ek_yield, struct task_struct *from, struct task_struct *to)
 {
-	struct task *task = task_of(from);
+	struct ek_cpu *cpu = cpu_of(scx_bpf_task_cpu(from));
 
-	if (!task || to)
+	if (!cpu || to)
 		return false;
 	count(EK_YIELDED);
-	task->has_yielded = true;
+	cpu->has_yielded = true;
 	set_slice(from, 0);
 	return false;
 }
@@ -436,16 +428,15 @@ s32 BPF_PROG(ek_init_task, struct task_struct *p, struct scx_init_task_args *arg
 	if (!task)
 		return -ENOMEM;
 	task->ruled = EK_NAME_ASKED;
+	/* As nobody ever has: it was not seen waiting yet. */
+	task->seen_exec_ns = EK_U64_MAX;
 	return 0;
 }
 
 SEC("struct_ops/ek_enable")
 void BPF_PROG(ek_enable, struct task_struct *p)
 {
-	struct task *task = task_of(p);
-
-	if (task)
-		task->is_new = true;
+	set_vtime(p, IS_NEW);
 }
 
 /* Whether a CPU idles; asked only where time is given back. */
@@ -543,9 +534,9 @@ void BPF_PROG(ek_exit, struct scx_exit_info *info)
 SEC(".struct_ops.link")
 struct sched_ext_ops evenkeel_ops = {
 	.select_cpu = (void *)ek_select_cpu,
-	.runnable = (void *)ek_runnable,
 	.enqueue = (void *)ek_enqueue,
 	.dispatch = (void *)ek_dispatch,
+	.tick = (void *)ek_tick,
 	.running = (void *)ek_running,
 	.stopping = (void *)ek_stopping,
 	.yield = (void *)ek_yield,

@@ -106,8 +106,9 @@ struct ek_cpu {
 	/* The next CPU of the same cache, in a ring. */
 	u32 next;
 	u32 cache;
-	/* Virtual time of the running task when it began; 0 and weight 0: nothing runs. */
+	/* Virtual and CPU time of the running task when it began; weight 0: nothing runs. */
 	u64 vtime_ns;
+	u64 exec_ns;
 	u64 since_ns;
 	u32 weight;
 	/* The CPU is being taken away. */
@@ -124,8 +125,11 @@ struct ek_cpu {
 	u32 took_aged;
 	/* Until when more than level 0 may be in force on its core. */
 	u64 busy_until_ns;
-	/* A waking task has interrupted the running one. */
+	/* A waking task has interrupted the running one, or it has yielded. */
 	u32 gives_way;
+	u32 has_yielded;
+	/* What comes next waited in a queue of the cache. */
+	u32 took_shared;
 	u32 pad;
 	/* Level that the running task is believed to demand. */
 	u32 level;
@@ -211,7 +215,7 @@ struct ek_end {
 };
 
 _Static_assert(sizeof(struct ek_config) == 632, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 504, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 520, "the loader writes this");
 _Static_assert(sizeof(struct ek_cache) == 40, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 160, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 1168, "the loader reads this");

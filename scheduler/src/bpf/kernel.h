@@ -188,6 +188,7 @@ struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
 void bpf_task_release(struct task_struct *p) __ksym;
 /* From 6.19 on. */
 bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
+bool scx_bpf_task_set_dsq_vtime(struct task_struct *p, u64 vtime) __ksym __weak;
 
 int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __ksym;
 struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it) __ksym;
@@ -210,7 +211,7 @@ struct sched_ext_ops {
 	s32 (*select_cpu)(struct task_struct *p, s32 prev_cpu, u64 wake_flags);
 	void (*enqueue)(struct task_struct *p, u64 enq_flags);
 	void (*dispatch)(s32 cpu, struct task_struct *prev);
-	void (*runnable)(struct task_struct *p, u64 enq_flags);
+	void (*tick)(struct task_struct *p);
 	void (*running)(struct task_struct *p);
 	void (*stopping)(struct task_struct *p, bool runnable);
 	bool (*yield)(struct task_struct *from, struct task_struct *to);
@@ -226,6 +227,8 @@ struct sched_ext_ops {
 	char name[128];
 };
 
+_Static_assert(__builtin_offsetof(struct sched_ext_ops, update_idle) == 7 * 8,
+	       "src/load.rs writes this");
 _Static_assert(__builtin_offsetof(struct sched_ext_ops, timeout_ms) == 15 * 8,
 	       "src/load.rs writes this");
 
@@ -235,6 +238,15 @@ static inline void set_slice(struct task_struct *p, u64 slice_ns)
 		scx_bpf_task_set_slice(p, slice_ns);
 	else
 		p->scx.slice = slice_ns;
+}
+
+/* The virtual time of a task is where the kernel has a field for it; not while it is queued. */
+static inline void set_vtime(struct task_struct *p, u64 vtime_ns)
+{
+	if (bpf_ksym_exists(scx_bpf_task_set_dsq_vtime))
+		scx_bpf_task_set_dsq_vtime(p, vtime_ns);
+	else
+		p->scx.dsq_vtime = vtime_ns;
 }
 
 /* The trampoline of a BPF program itself disables migration of the running task once. */

@@ -11,6 +11,21 @@
 #include "state.bpf.h"
 
 /*
+ * Whether a task that waits has done so for too long: since the look before the
+ * one that found it waiting first with as much CPU time as it has now.
+ */
+static bool is_aged(const struct task_struct *p, struct task *task, u64 now_ns)
+{
+	u64 exec_ns = p->se.sum_exec_runtime;
+
+	if (task->seen_exec_ns != exec_ns) {
+		task->seen_exec_ns = exec_ns;
+		task->waits_since_ns = ek_sub(now_ns, ek_wait_look_ns(config.watchdog_ns));
+	}
+	return ek_wait_is_long(ek_sub(now_ns, task->waits_since_ns), config.watchdog_ns);
+}
+
+/*
  * Moves the tasks of a queue, or those that have waited too long, to where they
  * go first; whether there were any.
  */
@@ -27,13 +42,11 @@ static bool hurry(u64 queue, u64 to, u64 flags, u64 now_ns, bool all)
 		if (!task)
 			continue;
 
-		u64 waited_ns = ek_sub(now_ns, task->runnable_since_ns);
+		bool aged = is_aged(p, task, now_ns);
 
-		bool is_aged = ek_wait_is_long(waited_ns, config.watchdog_ns);
-
-		if ((all || is_aged) && scx_bpf_dsq_move(&___it, p, to, flags)) {
+		if ((all || aged) && scx_bpf_dsq_move(&___it, p, to, flags)) {
 			any = true;
-			if (is_aged)
+			if (aged)
 				count(EK_AGED);
 		}
 	}

@@ -80,21 +80,42 @@ static u32 level_of(const struct task *task, u64 now_ns)
 	return ek_learned_level(&task->learned, now_ns);
 }
 
-static u32 class_of(const struct task *task)
+/* CPUs may overwrite each other's, which are alike. */
+static void is_wide_until(u64 until_ns)
+{
+	wide_anywhere_until_ns = ek_max(wide_anywhere_until_ns, until_ns);
+}
+
+/* Whether the class of a task can matter: while nobody is wide, none is looked for. */
+static bool matters(u64 now_ns)
+{
+	return (config.sensors & (EK_SENSOR_RULES | EK_SENSOR_LICENSES)) ||
+	       wide_anywhere_until_ns > now_ns;
+}
+
+static u32 class_of(struct task_struct *p, u64 now_ns)
 {
 	u32 classes = config.classes;
 
-	return classes > 1 ? ek_min(level_of(task, task->runnable_since_ns), classes - 1) : 0;
+	if (classes <= 1 || !matters(now_ns))
+		return 0;
+
+	struct task *task = task_of(p);
+
+	return task ? ek_min(level_of(task, now_ns), classes - 1) : 0;
 }
 
 static void learn(struct task *task, u32 level, u64 now_ns)
 {
+	u64 until_ns = ek_add(now_ns, EK_LEARNED_NS);
+
 	if (level == 0)
 		return;
 	count(EK_EVIDENCE);
 	ek_learn(&task->learned, level, now_ns);
+	is_wide_until(until_ns);
 	if (task->ruled >= EK_LEVELS_MAX)
-		task->wide_until_ns = ek_max(task->wide_until_ns, ek_add(now_ns, EK_LEARNED_NS));
+		task->wide_until_ns = ek_max(task->wide_until_ns, until_ns);
 }
 
 /* The level that registers in use are evidence for. */

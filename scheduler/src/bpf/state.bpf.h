@@ -20,33 +20,38 @@ const volatile struct ek_config config;
 struct ek_end end;
 /* Counters that the loader gave up, as bits: others want them. */
 u32 events_given_up SEC(".data.given_up");
+/* Until when any task may be believed to demand more than level 0, or to owe for it. */
+u64 wide_anywhere_until_ns;
 
 /* Names of queues: a class of a cache, a CPU's, and that of the long waiting of a cache. */
 #define OF_CLASS(class) ((u64)(class) << 16)
 #define OF_CPU (1ULL << 32)
 #define OF_AGED (1ULL << 33)
 #define NEVER (~0ULL)
+/* The virtual time of a task that has none yet. */
+#define IS_NEW 0
 /* CPUs that are looked at for the least virtual time that runs, once a slice; our choice. */
 #define LOOKS_MAX 64
 /* How often those that wait are counted, which decides the length of slices; our choice. */
 #define COUNT_NS 1000000ULL
 /* CPUs that a wake-up looks at for one to interrupt; our choice. */
 #define WAKE_LOOKS_MAX 8
+/* For how long a bill is looked for at least; our choice. */
+#define OWED_NS 60000000000ULL
 /* How often a CPU that is being taken away is looked after; our choice. */
 #define GOING_LOOK_NS 5000000ULL
 
 /* Hardware threads of a core; our choice. */
 #define SIBLINGS_MAX 8
 
+/*
+ * What is remembered of a task besides its virtual time. The way of a task is
+ * spared it where it can be: finding it costs more than all else that is done.
+ */
 struct task {
-	u64 vtime_ns;
-	/* CPU time it had when it came to a CPU. */
-	u64 exec_ns;
-	u64 runnable_since_ns;
-	u32 weight;
-	/* static_prio that the weight was read from. */
-	int prio;
-	u32 cache;
+	/* CPU time it had when it was seen waiting, and since when it may have waited. */
+	u64 seen_exec_ns;
+	u64 waits_since_ns;
 	/* Billed by others, and not yet paid. */
 	u64 owed_ns;
 	struct ek_learned learned;
@@ -55,10 +60,8 @@ struct task {
 	u64 wide_until_ns;
 	/* Level that the rules give it, or what is known of that (EK_NAME_...). */
 	u32 ruled;
-	bool is_new;
-	bool has_yielded;
-	/* It waits, or waited, in a queue of its cache. */
-	bool was_shared;
+	/* Of the minimum that its virtual time is ahead of. */
+	u32 cache;
 };
 
 /* A physical core; what it believes is only kept where no counter tells the levels. */

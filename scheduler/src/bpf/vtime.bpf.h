@@ -8,18 +8,14 @@
 
 #include <evenkeel/charge.h>
 #include <evenkeel/move.h>
+#include <evenkeel/preempt.h>
 #include <evenkeel/slice.h>
 
 #include "state.bpf.h"
 
-static void read_weight(struct task_struct *p, struct task *task)
+static u32 weight_of(const struct task_struct *p)
 {
-	int prio = p->static_prio;
-
-	if (task->prio == prio)
-		return;
-	task->prio = prio;
-	task->weight = ek_weight(prio - DEFAULT_PRIO);
+	return ek_weight(p->static_prio - DEFAULT_PRIO);
 }
 
 /* Races with other CPUs of the cache: a smaller value may stay, until the next one. */
@@ -30,16 +26,22 @@ static void raise_minimum(struct ek_cache *cache, u64 vtime_ns, u64 now_ns)
 		cache->min_vtime_ns = ek_max(cache->min_vtime_ns, vtime_ns);
 }
 
-static void change_cache(struct task *task, u32 to)
+/* A task is ahead of the minimum of another cache as it was of its own. */
+static void change_cache(struct task_struct *p, u32 to)
 {
-	if (task->cache == to)
+	if (config.caches == 1)
+		return;
+
+	struct task *task = task_of(p);
+
+	if (!task || task->cache == to)
 		return;
 
 	struct ek_cache *old = cache_of(task->cache), *new = cache_of(to);
 
 	if (!old || !new)
 		return;
-	task->vtime_ns = ek_move_ns(task->vtime_ns, old->min_vtime_ns, new->min_vtime_ns);
+	set_vtime(p, ek_move_ns(p->scx.dsq_vtime, old->min_vtime_ns, new->min_vtime_ns));
 	task->cache = to;
 }
 
@@ -51,6 +53,14 @@ static u64 running_vtime_ns(const struct ek_cpu *cpu, u64 now_ns)
 	if (weight == 0)
 		return NEVER;
 	return ek_charge_ns(cpu->vtime_ns, ek_sub(now_ns, cpu->since_ns), 0, 0, weight);
+}
+
+/* Whether what runs on a CPU is ahead of a task that waits by more than the granularity. */
+static bool is_ahead(const struct ek_cpu *cpu, u64 vtime_ns, u32 weight, u64 now_ns)
+{
+	u64 limit_ns = ek_preempt_limit_ns(vtime_ns, config.wakeup_granularity_ns, weight);
+
+	return ek_preempt(limit_ns, running_vtime_ns(cpu, now_ns));
 }
 
 /*
@@ -78,21 +88,19 @@ static void raise_minimum_to_running(u32 near, struct ek_cpu *cpu, struct ek_cac
 }
 
 /* A slice while nobody waits. */
-static u64 slice_alone_ns(const struct task *task)
+static u64 slice_alone_ns(u32 weight)
 {
-	return ek_slice_shared_ns(config.slice_ns, task->weight, 0, 0);
+	return ek_slice_shared_ns(config.slice_ns, weight, 0, 0);
 }
 
 /* A slice while others wait in the queues of the cache; they are counted now and then. */
-static u64 slice_ns(const struct task *task, u32 index, struct ek_cache *cache)
+static u64 slice_ns(u32 weight, u32 index, struct ek_cache *cache, u64 now_ns)
 {
-	u64 now_ns = task->runnable_since_ns;
-
 	if (ek_sub(now_ns, cache->counted_ns) >= COUNT_NS) {
 		cache->counted_ns = now_ns;
 		cache->waiting = waiting(index, cache);
 	}
-	return ek_slice_shared_ns(config.slice_ns, task->weight, cache->waiting, cache->cpus);
+	return ek_slice_shared_ns(config.slice_ns, weight, cache->waiting, cache->cpus);
 }
 
 #endif

@@ -156,12 +156,10 @@ impl Storm {
         }
     }
 
-    fn vtimes(&self) -> Vec<Option<u64>> {
-        let read = |number| {
-            let bytes = self.machine.host.storage("tasks", number)?;
-            bytes.first_chunk().map(|bytes| u64::from_ne_bytes(*bytes))
-        };
-        self.machine.tasks.iter().map(|task| read(task.number)).collect()
+    /// Virtual time by task; 0 is none yet.
+    fn vtimes(&self) -> Vec<u64> {
+        let host = &self.machine.host;
+        self.machine.tasks.iter().map(|task| host.vtime(task.number)).collect()
     }
 
     fn run(&mut self, check: impl Fn(&Self) -> Result<(), String>) -> Result<(), String> {
