@@ -31,6 +31,7 @@ counters! {
     WokeIdle, "woke_idle", "A waking task found an idle CPU.";
     Queued, "queued", "A task went into the queue of a cache.";
     Pinned, "pinned", "A task went into the queue of the one CPU that it may use.";
+    Straight, "straight", "A task went straight to the one CPU that it may use; none waited there.";
     KernelThread, "kernel_thread", "A thread of the kernel went to the front.";
     Preempted, "preempted", "A waking task interrupted one that was ahead.";
     Kept, "kept", "A task went on after its slice, since nobody had less virtual time.";

@@ -93,11 +93,15 @@ static void look_up_row(struct ek_cpu *cpu)
 static void begin_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu)
 {
 	u64 now_ns = cpu->since_ns;
-	struct task *task = matters(now_ns) ? task_of(p) : NULL;
 	u32 level = 0;
 
 	if (!cpu->is_active)
 		set_active(cpu, true);
+	if (!matters(now_ns))
+		return;
+
+	struct task *task = task_of(p);
+
 	if (task) {
 		if ((config.sensors & EK_SENSOR_RULES) && task->ruled == EK_NAME_ASKED)
 			look_up_names(p, task);
@@ -297,7 +301,7 @@ static u64 end_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 u
 {
 	u32 own_level;
 
-	if (!matters(cpu->since_ns) && is_surely_quiet(cpu))
+	if (!matters(cpu->since_ns))
 		return 0;
 
 	struct task *task = task_of(p);

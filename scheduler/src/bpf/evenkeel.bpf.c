@@ -60,6 +60,15 @@ s32 BPF_PROG(ek_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 	return index;
 }
 
+/* Whether the task that runs on a CPU gives way to a waking one, and has not been asked to yet. */
+static bool gives_way_to(struct task_struct *p, const struct ek_cpu *cpu, u32 index, u64 now_ns)
+{
+	return cpu->weight > 0 && !cpu->gives_way &&
+	       ek_preempt_at_once(ek_sub(now_ns, cpu->since_ns)) &&
+	       bpf_cpumask_test_cpu(index, p->cpus_ptr) &&
+	       is_ahead(cpu, p->scx.dsq_vtime, weight_of(p), now_ns);
+}
+
 /* Interrupts the nearest CPU of the cache whose task is ahead of the waking one. */
 static void interrupt_one(struct task_struct *p, u32 near, u64 now_ns)
 {
@@ -70,8 +79,7 @@ static void interrupt_one(struct task_struct *p, u32 near, u64 now_ns)
 
 		if (!cpu)
 			return;
-		if (cpu->weight > 0 && ek_preempt_at_once(ek_sub(now_ns, cpu->since_ns)) &&
-		    bpf_cpumask_test_cpu(index, p->cpus_ptr) && is_ahead(cpu, p->scx.dsq_vtime, weight_of(p), now_ns)) {
+		if (gives_way_to(p, cpu, index, now_ns)) {
 			count(EK_PREEMPTED);
 			cpu->gives_way = true;
 			scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_PREEMPT));
@@ -112,6 +120,14 @@ static void find_cpu(struct task_struct *p, u32 index, u64 now_ns, bool wakes)
 		scx_bpf_kick_cpu(idle, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
 }
 
+/* Whether a CPU has nothing to choose from. */
+static bool nobody_waits(u32 index, const struct ek_cpu *cpu, const struct ek_cache *cache)
+{
+	return !cpu->has_own && !cache->has_aged && cache->classes == 1 &&
+	       scx_bpf_dsq_nr_queued(queue_of(cpu->cache, 0)) <= 0 &&
+	       scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | index) <= 0;
+}
+
 SEC("struct_ops/ek_enqueue")
 void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 {
@@ -141,7 +157,17 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 				   enq_flags | SCX_ENQ_PREEMPT);
 		return;
 	}
-	if (config.cpus > 1 && (p->nr_cpus_allowed == 1 || may_not_migrate(p))) {
+
+	bool is_bound = p->nr_cpus_allowed == 1 || may_not_migrate(p);
+
+	if (is_bound && wakes && nobody_waits(index, cpu, cache)) {
+		/* No order to keep, and no other CPU that might take it. */
+		count(EK_STRAIGHT);
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight), enq_flags);
+		find_cpu(p, index, now_ns, wakes);
+		return;
+	}
+	if (config.cpus > 1 && is_bound) {
 		count(EK_PINNED);
 		cpu->has_own = true;
 		queue = OF_CPU | index;
@@ -326,11 +352,13 @@ void BPF_PROG(ek_tick, struct task_struct *p)
 
 	if (!cache || cpu->weight == 0)
 		return;
-	least_of(cpu->cache, cache, &least_ns);
-	if (cpu->has_own)
-		least_ns = ek_min(least_ns, head_ns(OF_CPU | index));
-	if (least_ns == NEVER || !is_ahead(cpu, least_ns, EK_WEIGHT_ONE, scx_bpf_now()))
-		return;
+	if (scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | index) <= 0) {
+		least_of(cpu->cache, cache, &least_ns);
+		if (cpu->has_own)
+			least_ns = ek_min(least_ns, head_ns(OF_CPU | index));
+		if (least_ns == NEVER || !is_ahead(cpu, least_ns, EK_WEIGHT_ONE, scx_bpf_now()))
+			return;
+	}
 	count(EK_PREEMPTED);
 	set_slice(p, 0);
 }
@@ -356,6 +384,7 @@ void BPF_PROG(ek_running, struct task_struct *p)
 	if (cpu->took_shared)
 		raise_minimum(cache, p->scx.dsq_vtime, now_ns);
 	cpu->took_shared = false;
+	cpu->gives_way = false;
 	cpu->has_yielded = false;
 	cpu->exec_ns = p->se.sum_exec_runtime;
 	cpu->vtime_ns = p->scx.dsq_vtime;

@@ -86,11 +86,15 @@ static void is_wide_until(u64 until_ns)
 	wide_anywhere_until_ns = ek_max(wide_anywhere_until_ns, until_ns);
 }
 
-/* Whether the class of a task can matter: while nobody is wide, none is looked for. */
+/*
+ * Whether the class of a task can matter: while nobody is wide, and no sensor
+ * has to be asked who is, nothing is looked at.
+ */
 static bool matters(u64 now_ns)
 {
-	return (config.sensors & (EK_SENSOR_RULES | EK_SENSOR_LICENSES)) ||
-	       wide_anywhere_until_ns > now_ns;
+	const u32 asked = EK_SENSOR_RULES | EK_SENSOR_LICENSES | EK_SENSOR_FP_RETIRED;
+
+	return (config.sensors & asked) || wide_anywhere_until_ns > now_ns;
 }
 
 static u32 class_of(struct task_struct *p, u64 now_ns)
