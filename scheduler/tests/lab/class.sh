@@ -1,7 +1,8 @@
 #!/bin/sh
 # Ten minutes of all that stress-ng calls a test of schedulers, but for `softlockup`, which keeps each
 # CPU at the highest real-time priority until the kernel complains, under its own scheduler too.
-# are among it, which leave a twentieth of each CPU to others, so the watchdog is the kernel's own.
+# Real-time and deadline tasks are among the others; they leave a twentieth of each CPU, so the
+# watchdog is the kernel's own.
 # Limit in seconds: 1200
 . loader.sh
 
