@@ -1,7 +1,7 @@
 #!/bin/sh
-# Ten minutes of all that stress-ng calls a test of schedulers, but for `softlockup`, which keeps each
-# CPU at the highest real-time priority until the kernel complains, under its own scheduler too.
-# Real-time and deadline tasks are among the others; they leave a twentieth of each CPU, so the
+# Ten minutes of all that stress-ng calls a test of schedulers, but for `softlockup`, which keeps
+# each CPU at the highest real-time priority until the kernel complains, under its own scheduler
+# too. Real-time and deadline tasks are among the others; they leave a twentieth of each CPU, so the
 # watchdog is the kernel's own.
 # Limit in seconds: 1200
 . loader.sh
