@@ -195,7 +195,7 @@ impl Config {
 }
 
 const CONFIG_BYTES: usize = 632;
-const CPU_BYTES: usize = 520;
+const CPU_BYTES: usize = 512;
 
 /// How many entries a map of the program has that the topology decides; nothing for others.
 #[must_use]

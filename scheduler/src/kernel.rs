@@ -74,6 +74,17 @@ impl Kernel {
         self.0.type_by_name::<Typedef>(&format!("btf_trace_{name}")).is_some()
     }
 
+    /// Whether the registers of a task are behind its description (x86, Linux 6.16 on) and not in
+    /// it.
+    #[must_use]
+    pub fn keeps_registers(&self) -> bool {
+        let has_fpu = |thread: Struct<'_>| {
+            thread.iter().any(|member| member.name.is_some_and(|name| name == "fpu"))
+        };
+        self.0.type_by_name::<Struct>("fpstate").is_some()
+            && self.0.type_by_name::<Struct>("thread_struct").is_some_and(|it| !has_fpu(it))
+    }
+
     /// Everything that keeps it from taking the scheduler.
     #[must_use]
     pub fn defects(&self) -> Vec<Defect> {

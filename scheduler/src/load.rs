@@ -21,10 +21,8 @@ use crate::topology::Topology;
 /// The program that `build.rs` compiled.
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/evenkeel.bpf.o"));
 
-/// Where `update_idle` is in `struct sched_ext_ops` of `bpf/kernel.h`.
-const UPDATE_IDLE: usize = 7 * 8;
-/// Where `timeout_ms` is, after 14 operations and the flags.
-const TIMEOUT: usize = 15 * 8;
+/// Where `timeout_ms` is in `struct sched_ext_ops` of `bpf/kernel.h`.
+const TIMEOUT: usize = 14 * 8;
 
 /// Why the scheduler does not run.
 #[derive(Debug, Error)]
@@ -62,8 +60,7 @@ pub(crate) fn refused(doing: &'static str) -> impl Fn(libbpf_rs::Error) -> LoadE
 }
 
 /// Programs of tracepoints, and the sensor that needs each.
-const TRACEPOINTS: [(&str, Sensor); 2] =
-    [("ek_registers", Sensor::Registers), ("ek_renamed", Sensor::Rules)];
+const TRACEPOINTS: [(&str, Sensor); 1] = [("ek_renamed", Sensor::Rules)];
 
 /// Room for decisions: half a second of a machine that does nothing but switch; our choice. A
 /// power of two, as the kernel asks.
@@ -227,9 +224,6 @@ fn configure(
         if name == "evenkeel_ops" {
             let ops = map.initial_value_mut().expect("operations have values");
             ops[TIMEOUT..][..4].copy_from_slice(&config.watchdog_ms.to_ne_bytes());
-            if config.compensation.is_none() {
-                ops[UPDATE_IDLE..][..8].fill(0);
-            }
         } else if name.ends_with(".rodata") {
             let values = map.initial_value_mut().expect("constants have values");
             let bytes = config.bytes(topology);

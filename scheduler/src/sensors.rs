@@ -114,7 +114,7 @@ pub struct Found {
     pub events: BTreeMap<HardwareEvent, Result<Code, Refusal>>,
     /// The codes of aperf and mperf, if both open.
     pub msr: Option<[Code; 2]>,
-    /// Whether the kernel has the tracepoint of saved registers.
+    /// Whether the kernel keeps saved registers where the scheduler looks for them.
     pub tells_registers: bool,
     /// Whether there are rules.
     pub has_rules: bool,
@@ -149,7 +149,7 @@ impl Found {
         match source {
             Source::Rules => (!self.has_rules).then(|| "no --rule is given".to_owned()),
             Source::Xinuse => (!self.tells_registers)
-                .then(|| "the kernel has no tracepoint x86_fpu_regs_deactivated".to_owned()),
+                .then(|| "the kernel keeps saved registers elsewhere (from 6.16 on)".to_owned()),
             Source::D7 | Source::FpRetired => {
                 let missing = |&event: &HardwareEvent| {
                     self.refusal(event).map(|refusal| format!("{}: {refusal}", event.signal()))

@@ -180,7 +180,7 @@ pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
     let first = cpus.first().copied().unwrap_or(0);
     let is_this = cpu.is_this || args.sensors.wanted().is_some();
     let found = Found {
-        tells_registers: kernel.has_tracepoint("x86_fpu_regs_deactivated"),
+        tells_registers: kernel.keeps_registers(),
         has_rules: !rules.is_empty(),
         ..probe(codes(&cpu.table, is_this), first)
     };

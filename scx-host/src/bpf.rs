@@ -142,10 +142,7 @@ pub(crate) extern "C" fn bpf_task_from_pid(instance: Instance, pid: i32) -> u64 
 }
 
 pub(crate) extern "C" fn bpf_get_current_task_btf(instance: Instance) -> u64 {
-    with(instance, |state| match state.context().and_then(|context| context.leaving) {
-        Some(task) => state.tasks[task].memory.pointer(),
-        None => state.current_pointer(state.this_cpu()),
-    })
+    with(instance, |state| state.current_pointer(state.this_cpu()))
 }
 
 pub(crate) extern "C" fn bpf_get_smp_processor_id(instance: Instance) -> u32 {

@@ -25,9 +25,6 @@ pub fn evenkeel(config: &Config, topology: &Topology) -> Object {
     let set = object.set_constant("config", &config.bytes(&placed));
     set.and_then(|()| object.set_operation("timeout_ms", config.watchdog_ms))
         .expect("the source has what its loader sets");
-    if config.compensation.is_none() {
-        object.remove_operation("update_idle");
-    }
     for map in SIZED {
         let entries = interface::entries(map, &placed);
         object.set_max_entries(map, entries.expect("the topology decides it") as usize);

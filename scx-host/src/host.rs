@@ -13,9 +13,8 @@ use crate::image::Image;
 use crate::kfuncs;
 use crate::layout::{Field, Layout, TaskMemory};
 use crate::maps::{Counted, MapError, Maps};
-use crate::memory::Block;
 use crate::object::{Object, ObjectError};
-use crate::ops::{Op, Ops, Program, program_at};
+use crate::ops::{Op, Ops, Program};
 use crate::state::{Context, Custody, Life, Parts, State, Task};
 use crate::topology::Topology;
 
@@ -61,12 +60,9 @@ pub struct TaskSpec {
 pub struct Host {
     pub(crate) state: RefCell<State>,
     pub(crate) ops: Ops,
-    /// Programs on tracepoints, by the name of the section.
-    programs: Vec<(String, Program)>,
     instance: *mut *const RefCell<State>,
     map_addresses: Vec<u64>,
     exit_layout: ExitLayout,
-    fpu_layout: Option<FpuLayout>,
     is_attached: bool,
     // Last, since the others point into it.
     _image: Image,
@@ -103,29 +99,6 @@ impl ExitLayout {
     }
 }
 
-/// The tracepoint of saved registers.
-const REGISTERS_SAVED: &str = "tp_btf/x86_fpu_regs_deactivated";
-
-/// Where `struct fpu` has its state, that has the features in use, and the sizes of both.
-struct FpuLayout {
-    state: usize,
-    xfeatures: usize,
-    fpu_bytes: usize,
-    state_bytes: usize,
-}
-
-impl FpuLayout {
-    fn new(object: &Object) -> Option<Self> {
-        let (fpu, state) = (object.btf.structure("fpu")?, object.btf.structure("fpstate")?);
-        Some(Self {
-            state: object.btf.path(fpu, "fpstate")?.0,
-            xfeatures: object.btf.path(state, "regs.xsave.header.xfeatures")?.0,
-            fpu_bytes: object.btf.size(fpu),
-            state_bytes: object.btf.size(state),
-        })
-    }
-}
-
 impl Host {
     /// Loads a copy of a scheduler; it runs after [`Host::attach`].
     ///
@@ -155,11 +128,6 @@ impl Host {
             map_addresses.push(at as u64);
         }
         let ops = Ops::new(object, &image)?;
-        let programs = object.programs.iter().filter(|(section, _)| section.starts_with("tp_btf/"));
-        let programs = programs.map(|(section, name)| {
-            symbol(name).map(|address| (section.clone(), program_at(image.at(address) as u64)))
-        });
-        let programs = programs.collect::<Result<_, _>>()?;
         let instance = image.at(symbol("scx_host_instance")?).cast();
         let keeps = ops.flags & abi::OPS_KEEP_BUILTIN_IDLE != 0;
         let state = State::new(Parts {
@@ -173,11 +141,9 @@ impl Host {
         Ok(Self {
             state: RefCell::new(state),
             ops,
-            programs,
             instance,
             map_addresses,
             exit_layout: ExitLayout::new(object),
-            fpu_layout: FpuLayout::new(object),
             is_attached: false,
             _image: image,
         })
@@ -226,13 +192,9 @@ impl Host {
         subject: Option<usize>,
         arguments: &[u64],
     ) -> u64 {
-        self.run_in(program, Context::new(op, cpu, subject), arguments)
-    }
-
-    fn run_in(&self, program: Program, within: Context, arguments: &[u64]) -> u64 {
         let mut context = [0; 8];
         context[..arguments.len()].copy_from_slice(arguments);
-        self.state().enter(within);
+        self.state().enter(Context::new(op, cpu, subject));
         // SAFETY: the image has a pointer to the instance there.
         unsafe { self.instance.write(&raw const self.state) };
         // SAFETY: the program takes an array of values; it calls back only through the pointers
@@ -479,21 +441,9 @@ impl Host {
         Err(MapError::NoEntry { name: name.to_owned(), key: 0 })
     }
 
-    /// The registers of a task that has left a CPU were saved, with these states in use
-    /// (`XSTATE_BV`): runs the scheduler's program on `x86_fpu_regs_deactivated`. That comes after
-    /// the choice of the next task, and the leaving one still is who is interrupted.
-    pub fn save_registers(&mut self, task: usize, cpu: usize, xfeatures: u64) {
-        let found = self.programs.iter().find(|(section, _)| section == REGISTERS_SAVED);
-        let (Some(&(_, program)), Some(layout)) = (found, &self.fpu_layout) else { return };
-        let mut state = Block::zeroed(layout.state_bytes);
-        state.bytes_mut()[layout.xfeatures..][..8].copy_from_slice(&xfeatures.to_ne_bytes());
-        let mut fpu = Block::zeroed(layout.fpu_bytes);
-        let address = (state.address() as u64).to_ne_bytes();
-        fpu.bytes_mut()[layout.state..][..8].copy_from_slice(&address);
-        let mut within = Context::new(Op::Tracepoint, cpu, None);
-        within.leaving = Some(task);
-        self.run_in(program, within, &[fpu.address() as u64]);
-        self.settle();
+    /// A task has left a CPU, and its registers were saved with these states in use (`XSTATE_BV`).
+    pub fn save_registers(&mut self, task: usize, xfeatures: u64) {
+        self.state().save_registers(task, xfeatures);
     }
 
     // --- The end ---

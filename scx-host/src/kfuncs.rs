@@ -311,7 +311,7 @@ unsafe extern "C" fn bpf_iter_scx_dsq_destroy(instance: Instance, it: *mut Itera
 fn move_from(instance: Instance, it: &mut Iterator, task: Task, dsq: u64, flags: u64) -> bool {
     with(instance, |state| {
         // Where no run queue is locked, or that of the dispatching CPU.
-        let where_allowed = [Op::Dispatch, Op::Timer, Op::Init, Op::Tracepoint];
+        let where_allowed = [Op::Dispatch, Op::Timer, Op::Init];
         if !state.allows("scx_bpf_dsq_move", &where_allowed) {
             return false;
         }

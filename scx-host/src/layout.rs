@@ -22,9 +22,10 @@ pub(crate) enum Field {
     Pid,
     Tgid,
     GroupLeader,
+    Switches,
 }
 
-const PATHS: [&str; 13] = [
+const PATHS: [&str; 14] = [
     "flags",
     "static_prio",
     "nr_cpus_allowed",
@@ -38,6 +39,7 @@ const PATHS: [&str; 13] = [
     "pid",
     "tgid",
     "group_leader",
+    "nvcsw",
 ];
 
 /// Words before a task: its number, then a place for each field that is not declared.
@@ -50,6 +52,19 @@ pub(crate) struct Layout {
     places: [(usize, usize); PATHS.len()],
     /// `comm`, if declared: offset and size.
     name: Option<(usize, usize)>,
+    bytes: usize,
+    registers: Option<Registers>,
+}
+
+/// Where the saved registers of a task are, if the scheduler looks at them: behind the task is
+/// `struct fpu`, which points to `struct fpstate`. Places are in bytes.
+#[derive(Clone, Debug)]
+struct Registers {
+    /// Of the pointer, from the start of the block.
+    pointer: usize,
+    /// Of the features in use, in the state.
+    xfeatures: usize,
+    /// Of the state.
     bytes: usize,
 }
 
@@ -66,12 +81,24 @@ impl Layout {
         }
         let name = task.and_then(|task| btf.path(task, "comm"));
         let name = name.map(|(offset, of)| (8 * HEAD + offset, btf.size(of)));
-        Self { places, name, bytes: 8 * HEAD + task.map_or(0, |task| btf.size(task)) }
+        let bytes = 8 * HEAD + task.map_or(0, |task| btf.size(task));
+        let fpu = btf.structure("fpu");
+        let registers = fpu.zip(btf.structure("fpstate")).and_then(|(fpu, state)| {
+            Some(Registers {
+                pointer: bytes + btf.path(fpu, "fpstate")?.0,
+                xfeatures: btf.path(state, "regs.xsave.header.xfeatures")?.0,
+                bytes: btf.size(state),
+            })
+        });
+        Self { places, name, bytes: bytes + fpu.map_or(0, |fpu| btf.size(fpu)), registers }
     }
 }
 
 /// A task as the scheduler sees it.
-pub(crate) struct TaskMemory(Block);
+pub(crate) struct TaskMemory {
+    block: Block,
+    registers: Option<Block>,
+}
 
 impl TaskMemory {
     pub(crate) fn new(layout: &Layout, number: usize, name: &str) -> Self {
@@ -81,24 +108,39 @@ impl TaskMemory {
             let length = name.len().min(size.saturating_sub(1));
             block.bytes_mut()[offset..offset + length].copy_from_slice(&name.as_bytes()[..length]);
         }
-        Self(block)
+        let registers = layout.registers.as_ref().map(|at| {
+            let state = Block::zeroed(at.bytes);
+            let address = (state.address() as u64).to_le_bytes();
+            block.bytes_mut()[at.pointer..][..8].copy_from_slice(&address);
+            state
+        });
+        Self { block, registers }
+    }
+
+    /// The task has left a CPU with these states of its registers in use.
+    pub(crate) fn save_registers(&mut self, layout: &Layout, xfeatures: u64) {
+        let switches = self.get(layout, Field::Switches);
+        self.set(layout, Field::Switches, switches + 1);
+        if let (Some(at), Some(state)) = (&layout.registers, &mut self.registers) {
+            state.bytes_mut()[at.xfeatures..][..8].copy_from_slice(&xfeatures.to_le_bytes());
+        }
     }
 
     /// What the scheduler knows the task by.
     pub(crate) fn pointer(&self) -> u64 {
-        self.0.address() as u64 + 8 * HEAD as u64
+        self.block.address() as u64 + 8 * HEAD as u64
     }
 
     pub(crate) fn get(&self, layout: &Layout, field: Field) -> u64 {
         let (offset, size) = layout.places[field as usize];
         let mut bytes = [0; 8];
-        bytes[..size].copy_from_slice(&self.0.bytes()[offset..offset + size]);
+        bytes[..size].copy_from_slice(&self.block.bytes()[offset..offset + size]);
         u64::from_le_bytes(bytes)
     }
 
     pub(crate) fn set(&mut self, layout: &Layout, field: Field, value: u64) {
         let (offset, size) = layout.places[field as usize];
-        self.0.bytes_mut()[offset..offset + size].copy_from_slice(&value.to_le_bytes()[..size]);
+        self.block.bytes_mut()[offset..offset + size].copy_from_slice(&value.to_le_bytes()[..size]);
     }
 }
 

@@ -54,8 +54,6 @@ pub struct Object {
     native: Vec<u8>,
     pub(crate) btf: Btf,
     pub(crate) symbols: BTreeMap<String, Symbol>,
-    /// Functions by the name of their section.
-    pub(crate) programs: BTreeMap<String, String>,
     pub(crate) max_entries: BTreeMap<String, usize>,
     /// Operations that are taken as not there.
     pub(crate) without: BTreeSet<String>,
@@ -71,7 +69,7 @@ impl Object {
         let section = elf.section_by_name(".BTF").and_then(|section| section.data().ok());
         let btf = section.and_then(Btf::parse).ok_or(ObjectError::NoBtf)?;
         let elf = Elf::parse(native).map_err(|_| ObjectError::NotElf("native"))?;
-        let (mut symbols, mut programs) = (BTreeMap::new(), BTreeMap::new());
+        let mut symbols = BTreeMap::new();
         for symbol in elf.symbols() {
             let Ok(name) = symbol.name() else { continue };
             let section = symbol.section_index().and_then(|at| elf.section_by_index(at).ok());
@@ -79,17 +77,11 @@ impl Object {
             let within = symbol.address().wrapping_sub(section.address());
             let file_offset = section.file_range().map(|(start, _)| (start + within) as usize);
             symbols.insert(name.to_owned(), Symbol { address: symbol.address(), file_offset });
-            if let Ok(section) = section.name()
-                && symbol.kind() == object::SymbolKind::Text
-            {
-                programs.insert(section.to_owned(), name.to_owned());
-            }
         }
         let mut object = Self {
             native: native.to_vec(),
             btf,
             symbols,
-            programs,
             max_entries: BTreeMap::new(),
             without: BTreeSet::new(),
         };

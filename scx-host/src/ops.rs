@@ -30,8 +30,6 @@ pub(crate) enum Op {
     Exit,
     /// The callback of a timer.
     Timer,
-    /// A program on a tracepoint.
-    Tracepoint,
 }
 
 /// By operation: its name in `struct sched_ext_ops`.

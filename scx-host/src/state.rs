@@ -73,13 +73,11 @@ pub(crate) struct Context {
     /// The task that may be inserted, of `select_cpu` and `enqueue`; nothing once it was.
     pub subject: Option<usize>,
     pub was_inserted: bool,
-    /// The task that the code interrupts, where that no longer is what the run queue says.
-    pub leaving: Option<usize>,
 }
 
 impl Context {
     pub(crate) fn new(op: Op, cpu: usize, subject: Option<usize>) -> Self {
-        Self { op, cpu, subject, was_inserted: false, leaving: None }
+        Self { op, cpu, subject, was_inserted: false }
     }
 }
 
@@ -193,6 +191,10 @@ impl State {
 
     pub(crate) fn set(&mut self, task: usize, field: Field, value: u64) {
         self.tasks[task].memory.set(&self.layout, field, value);
+    }
+
+    pub(crate) fn save_registers(&mut self, task: usize, xfeatures: u64) {
+        self.tasks[task].memory.save_registers(&self.layout, xfeatures);
     }
 
     pub(crate) fn set_queued(&mut self, task: usize, queued: bool) {

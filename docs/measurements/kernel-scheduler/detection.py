@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """How much of a program's CPU time did the kernel scheduler know as wide?
 
-Takes files of scx_evenkeel --decisions. The time of all threads whose name begins alike counts as
+Takes files of scx_evenkeel --decisions. The time of all threads of a name counts as
 one program's; the first second of each program is told apart, since everything is unknown then.
 """
 
@@ -24,7 +24,7 @@ def main():
         began = {}
         times = defaultdict(lambda: [0, 0, 0, 0])
         for one in found.slices:
-            name = found.names.get(one.victim, "?").split(":")[0].rstrip("0123456789")
+            name = found.names.get(one.victim, "?").split("/")[0]
             began.setdefault(name, one.time_ns)
             late = 2 * (one.time_ns - began[name] > SECOND_NS)
             times[name][late] += one.slice_ns

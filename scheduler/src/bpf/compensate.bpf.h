@@ -60,30 +60,37 @@ __noinline int ek_demand(u32 index, u32 level, u64 now_ns)
 	return 0;
 }
 
-/* Counts the cores of a package that are not idle: they decide the row of the turbo table. */
-static void set_active(struct ek_cpu *cpu, bool is_active)
+/* Counts the cores of a package that run something, now and then. */
+__noinline int ek_count_active(u32 index, u64 now_ns)
 {
-	u32 index = cpu->package;
 	struct ek_package *package = bpf_map_lookup_elem(&packages, &index);
-	struct core *core = core_of(cpu);
+	u32 cores = 0;
+	int i;
 
-	if (!package || !core || cpu->is_active == is_active)
-		return;
-	cpu->is_active = is_active;
-	if (is_active) {
-		if (__sync_fetch_and_add(&core->active_cpus, 1) == 0)
-			__sync_fetch_and_add(&package->active_cores, 1);
-	} else {
-		if (__sync_fetch_and_add(&core->active_cpus, -1) == 1)
-			__sync_fetch_and_add(&package->active_cores, -1);
+	if (!package)
+		return 0;
+	package->counted_ns = now_ns;
+	bpf_for(i, 0, (int)config.cpus) {
+		struct ek_cpu *cpu = cpu_of(i);
+		struct core *core = cpu ? core_of(cpu) : NULL;
+
+		if (!core || cpu->package != index || cpu->weight == 0 ||
+		    core->counted_ns == now_ns)
+			continue;
+		core->counted_ns = now_ns;
+		cores++;
 	}
+	package->active_cores = cores;
+	return 0;
 }
 
-static void look_up_row(struct ek_cpu *cpu)
+static void look_up_row(struct ek_cpu *cpu, u64 now_ns)
 {
 	u32 index = cpu->package;
 	struct ek_package *package = bpf_map_lookup_elem(&packages, &index);
 
+	if (package && ek_sub(now_ns, package->counted_ns) >= ACTIVE_NS)
+		ek_count_active(index, now_ns);
 	cpu->turbo_row = ek_active_row(configured(turbo), package ? package->active_cores : 1);
 	EK_FORGET();
 }
@@ -95,12 +102,13 @@ static void begin_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu)
 	u64 now_ns = cpu->since_ns;
 	u32 level = 0;
 
-	if (!cpu->is_active)
-		set_active(cpu, true);
+	if (config.sensors & EK_SENSOR_REGISTERS)
+		look_at_registers(p, now_ns);
 	if (!matters(now_ns))
 		return;
 
 	struct task *task = task_of(p);
+	struct core *core = core_of(cpu);
 
 	if (task) {
 		if ((config.sensors & EK_SENSOR_RULES) && task->ruled == EK_NAME_ASKED)
@@ -121,6 +129,8 @@ static void begin_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu)
 		/* Takes the reading. */
 		ek_demand(index, level, now_ns);
 	}
+	if (core)
+		ek_users_note(&core->users, level, p->pid);
 }
 
 /* --- The end of a slice --- */
@@ -198,7 +208,7 @@ __noinline int ek_gather(u32 index, u64 used_ns, u64 now_ns)
 		slice->stall_cycles = ek_add(gained(cpu, index, EK_EVENT_STALL_L2_MISS),
 					     gained(cpu, index, EK_EVENT_STALL_STORES));
 	}
-	look_up_row(cpu);
+	look_up_row(cpu, now_ns);
 	if (counts_licenses()) {
 		ek_counted_times(turbo, cpu->turbo_row, slice, &cpu->believed);
 		if (slice->cycles > 0 && slice->ref_cycles > 0)
@@ -306,7 +316,11 @@ static u64 end_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 u
 
 	struct task *task = task_of(p);
 	struct core *core = core_of(cpu);
+	struct ek_beside nothing = {};
 	u64 now_ns = scx_bpf_now();
+
+	/* Whatever comes next says so itself. */
+	cpu->own = nothing;
 
 	if (!task || !core)
 		return 0;

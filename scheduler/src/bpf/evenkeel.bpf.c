@@ -468,20 +468,6 @@ void BPF_PROG(ek_enable, struct task_struct *p)
 	set_vtime(p, IS_NEW);
 }
 
-/* Whether a CPU idles; asked only where time is given back. */
-SEC("struct_ops/ek_update_idle")
-void BPF_PROG(ek_update_idle, s32 index, bool idle)
-{
-	struct ek_cpu *cpu = cpu_of(index);
-	struct ek_beside nothing = {};
-
-	/* One that becomes busy counts when its task begins. */
-	if (!cpu || !idle)
-		return;
-	set_active(cpu, false);
-	cpu->own = nothing;
-}
-
 /* Without these two a CPU that comes or goes would end the scheduler. Queues are there for all. */
 SEC("struct_ops/ek_cpu_online")
 void BPF_PROG(ek_cpu_online, s32 index)
@@ -569,7 +555,6 @@ struct sched_ext_ops evenkeel_ops = {
 	.running = (void *)ek_running,
 	.stopping = (void *)ek_stopping,
 	.yield = (void *)ek_yield,
-	.update_idle = (void *)ek_update_idle,
 	.cpu_online = (void *)ek_cpu_online,
 	.cpu_offline = (void *)ek_cpu_offline,
 	.init_task = (void *)ek_init_task,

@@ -119,18 +119,15 @@ struct ek_cpu {
 	u32 package;
 	/* The next CPU of the same core, in a ring. */
 	u32 sibling;
-	/* Something runs, so that its core counts as active. */
-	u32 is_active;
 	/* It took one that had waited too long; the next one is the least again. */
 	u32 took_aged;
+	/* What comes next waited in a queue of the cache. */
+	u32 took_shared;
 	/* Until when more than level 0 may be in force on its core. */
 	u64 busy_until_ns;
 	/* A waking task has interrupted the running one, or it has yielded. */
 	u32 gives_way;
 	u32 has_yielded;
-	/* What comes next waited in a queue of the cache. */
-	u32 took_shared;
-	u32 pad;
 	/* Level that the running task is believed to demand. */
 	u32 level;
 	/* Whether `booked` is what was booked on the core when the slice began. */
@@ -169,7 +166,9 @@ struct ek_cache {
 };
 
 struct ek_package {
+	u64 counted_ns;
 	u32 active_cores;
+	u32 pad;
 };
 
 /* A task's name and that of its process: what rules look at. */
@@ -216,7 +215,7 @@ struct ek_end {
 };
 
 _Static_assert(sizeof(struct ek_config) == 632, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 520, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 512, "the loader writes this");
 _Static_assert(sizeof(struct ek_cache) == 40, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 160, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 1168, "the loader reads this");

@@ -95,6 +95,9 @@ struct task_struct {
 	struct sched_entity se;
 	struct sched_ext_entity scx;
 	int pid;
+	/* How often it has left a CPU, of its own will or not. */
+	unsigned long nvcsw;
+	unsigned long nivcsw;
 	struct task_struct *group_leader;
 	char comm[16];
 } RELOCATED;
@@ -120,6 +123,14 @@ struct fpstate {
 struct fpu {
 	struct fpstate *fpstate;
 } RELOCATED;
+
+/*
+ * Where the kernel keeps the registers of a task that runs nowhere: behind its
+ * description, saved when it left a CPU (x86_task_fpu in arch/x86/include/asm/processor.h,
+ * Linux 6.16 to 7.3). What is there of one that runs is of the time before.
+ */
+#define saved_registers(task)                                                                  \
+	bpf_core_cast((const char *)(task) + bpf_core_type_size(struct task_struct), struct fpu)
 
 /* include/linux/sched.h, include/linux/sched/prio.h */
 #define PF_KTHREAD 0x00200000
@@ -215,7 +226,6 @@ struct sched_ext_ops {
 	void (*running)(struct task_struct *p);
 	void (*stopping)(struct task_struct *p, bool runnable);
 	bool (*yield)(struct task_struct *from, struct task_struct *to);
-	void (*update_idle)(s32 cpu, bool idle);
 	void (*cpu_online)(s32 cpu);
 	void (*cpu_offline)(s32 cpu);
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
@@ -227,9 +237,7 @@ struct sched_ext_ops {
 	char name[128];
 };
 
-_Static_assert(__builtin_offsetof(struct sched_ext_ops, update_idle) == 7 * 8,
-	       "src/load.rs writes this");
-_Static_assert(__builtin_offsetof(struct sched_ext_ops, timeout_ms) == 15 * 8,
+_Static_assert(__builtin_offsetof(struct sched_ext_ops, timeout_ms) == 14 * 8,
 	       "src/load.rs writes this");
 
 static inline void set_slice(struct task_struct *p, u64 slice_ns)

@@ -160,32 +160,27 @@ static u64 in_use(const struct fpstate *state)
 #endif
 
 /*
- * The registers of the running task were saved: it leaves. That is after
- * `stopping`, so the evidence counts from the task's next slice on.
+ * A task comes to a CPU. What its registers held when it left the last one is
+ * evidence from now on. Where it has not left one since they were looked at, or
+ * never has (they are its parent's then), they say nothing new.
  */
-SEC("tp_btf/x86_fpu_regs_deactivated")
-int ek_registers(u64 *ctx)
+static void look_at_registers(struct task_struct *p, u64 now_ns)
 {
-	const struct fpu *fpu = (const void *)ctx[0];
-	u32 level = shown_level(in_use(fpu->fpstate));
+	u32 level;
 
+	if (p->flags & PF_KTHREAD)
+		return;
+	level = shown_level(in_use(saved_registers(p)->fpstate));
 	if (level == 0)
-		return 0;
+		return;
 
-	struct task_struct *p = bpf_get_current_task_btf();
-	struct task *task = bpf_task_storage_get(&tasks, p, 0, 0);
-	struct ek_cpu *cpu = cpu_of(bpf_get_smp_processor_id());
+	struct task *task = task_of(p);
+	u64 switches = p->nvcsw + p->nivcsw;
 
-	if (!task || !cpu)
-		return 0;
-
-	struct core *core = core_of(cpu);
-	u64 now_ns = scx_bpf_now();
-
+	if (!task || task->switches == switches)
+		return;
+	task->switches = switches;
 	learn(task, level, now_ns);
-	if (core)
-		ek_users_note(&core->users, level_of(task, now_ns), p->pid);
-	return 0;
 }
 
 /* --- License counters --- */

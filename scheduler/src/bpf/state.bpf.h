@@ -34,6 +34,8 @@ u64 wide_anywhere_until_ns;
 #define LOOKS_MAX 64
 /* How often those that wait are counted, which decides the length of slices; our choice. */
 #define COUNT_NS 1000000ULL
+/* How often the cores that run something are counted, which decides the row of the turbo table. */
+#define ACTIVE_NS 1000000ULL
 /* CPUs that a wake-up looks at for one to interrupt; our choice. */
 #define WAKE_LOOKS_MAX 8
 /* For how long a bill is looked for at least; our choice. */
@@ -58,6 +60,8 @@ struct task {
 	struct ek_tests tests;
 	/* Until when the task may be believed to demand more than level 0. */
 	u64 wide_until_ns;
+	/* How often it had left a CPU when its saved registers were looked at. */
+	u64 switches;
 	/* Level that the rules give it, or what is known of that (EK_NAME_...). */
 	u32 ruled;
 	/* Of the minimum that its virtual time is ahead of. */
@@ -67,7 +71,9 @@ struct task {
 /* A physical core; what it believes is only kept where no counter tells the levels. */
 struct core {
 	struct bpf_spin_lock lock;
-	u32 active_cpus;
+	u32 pad;
+	/* When it was counted among those that run something. */
+	u64 counted_ns;
 	struct ek_belief belief;
 	struct ek_users users;
 };

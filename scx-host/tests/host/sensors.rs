@@ -41,13 +41,23 @@ fn registers_that_show_when_a_task_has_left_are_evidence_about_that_task() {
     let (mut host, object) = host(&[Sensor::Registers], &[]);
     host.set_now(20 * MS);
     assert_eq!(host.schedule(0, 20 * MS).task, Some(1));
-    host.save_registers(0, 0, ZMM_HI256);
-    let until_ns = |task| {
+    host.save_registers(0, ZMM_HI256);
+    let until_ns = |host: &Host, task| {
         let bytes = host.storage("tasks", task).unwrap();
         word(&object, &bytes, "task", "wide_until_ns")
     };
-    assert!(until_ns(0) > 20 * MS, "{}", until_ns(0));
-    assert_eq!(until_ns(1), 0, "the one that runs now has shown nothing");
+    assert_eq!(until_ns(&host, 0), 0, "it is looked at when the task begins again");
+    host.set_now(40 * MS);
+    assert_eq!(host.schedule(0, 20 * MS).task, Some(0));
+    assert!(until_ns(&host, 0) > 40 * MS, "{}", until_ns(&host, 0));
+    assert_eq!(until_ns(&host, 1), 0, "the other has shown nothing");
+    // It has not left since: what is there is what was looked at.
+    host.set_now(60 * MS);
+    let before = until_ns(&host, 0);
+    assert_eq!(host.schedule(0, 40 * MS).task, Some(1));
+    host.set_now(80 * MS);
+    assert_eq!(host.schedule(0, 40 * MS).task, Some(0));
+    assert_eq!(until_ns(&host, 0), before);
 }
 
 /// Who got how much back, by the counters of a CPU: slices of 20 ms by turns, the first task's at

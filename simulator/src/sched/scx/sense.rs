@@ -129,10 +129,7 @@ impl Sense {
 
     /// A task has left a CPU.
     pub(super) fn left(&mut self, host: &mut Host, cpu: usize, number: usize) {
-        let in_use = std::mem::take(&mut self.in_use[cpu]);
-        if in_use != 0 {
-            host.save_registers(number, cpu, in_use);
-        }
+        host.save_registers(number, std::mem::take(&mut self.in_use[cpu]));
     }
 
     /// The next decision that gave time back; tasks by their numbers in the host.
