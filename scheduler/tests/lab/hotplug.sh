@@ -9,6 +9,8 @@ for _ in 1 2 3; do
     tasks="$tasks $!"
     taskset -c 1 sh -c 'while :; do sleep 0.01; done' &
     tasks="$tasks $!"
+    # It cannot be bound to a CPU that is off by then.
+    until taskset -cp $! | grep -q ': 1$'; do sleep 0.1; done
 done
 for _ in $(seq 10); do
     echo 0 > /sys/devices/system/cpu/cpu1/online
