@@ -4,6 +4,9 @@
 # too. Real-time and deadline tasks are among the others; they leave a twentieth of each CPU, so the
 # watchdog is the kernel's own.
 # Limit in seconds: 1200
+# Threads of `loadavg` wait for one mutex for minutes, under the kernel's own scheduler too:
+# The kernel may say: blocked for more than
+# The kernel may say: Call Trace:
 . loader.sh
 
 scx_evenkeel --stats 60s &
