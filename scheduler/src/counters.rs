@@ -33,7 +33,7 @@ counters! {
     Pinned, "pinned", "A task went into the queue of the one CPU that it may use.";
     Straight, "straight", "A task went straight to the one CPU that it may use; none waited there.";
     KernelThread, "kernel_thread", "A thread of the kernel went to the front.";
-    Preempted, "preempted", "A waking task interrupted one that was ahead.";
+    Preempted, "preempted", "A task that was ahead gave way to one that woke or waited.";
     Kept, "kept", "A task went on after its slice, since nobody had less virtual time.";
     Took, "took", "A CPU took the task with the least virtual time.";
     TookOtherCache, "took_other_cache", "A CPU with nothing to do took a task of another cache.";
@@ -41,7 +41,7 @@ counters! {
         "The least could not be taken: another CPU was quicker, or it may not run there.";
     Aged, "aged", "A task had waited too long and went first.";
     Yielded, "yielded", "A task gave its CPU up.";
-    NoMemory, "no_memory", "A task without memory of ours was scheduled in order of arrival.";
+    NoMemory, "no_memory", "A task came to a CPU that was not there at the start.";
     Evidence, "evidence", "A slice showed wide instructions.";
     Lost, "lost", "A slice lost time to others' licenses.";
     Refunded, "refunded", "A slice got time back.";

@@ -148,8 +148,9 @@ impl Found {
     fn lacks(&self, source: Source) -> Option<String> {
         match source {
             Source::Rules => (!self.has_rules).then(|| "no --rule is given".to_owned()),
-            Source::Xinuse => (!self.tells_registers)
-                .then(|| "the kernel keeps saved registers elsewhere (from 6.16 on)".to_owned()),
+            Source::Xinuse => (!self.tells_registers).then(|| {
+                "registers are not saved behind their task (Linux 6.16 and newer do)".to_owned()
+            }),
             Source::D7 | Source::FpRetired => {
                 let missing = |&event: &HardwareEvent| {
                     self.refusal(event).map(|refusal| format!("{}: {refusal}", event.signal()))

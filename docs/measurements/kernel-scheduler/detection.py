@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """How much of a program's CPU time did the kernel scheduler know as wide?
 
-Takes files of scx_evenkeel --decisions. The time of all threads of a name counts as
-one program's; the first second of each program is told apart, since everything is unknown then.
+Takes files of scx_evenkeel --decisions. The time of all threads of a name counts as one program's;
+the first second of each program is told apart, since everything is unknown then.
 """
 
 import sys

@@ -135,7 +135,7 @@ static void begin_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu)
 
 /* --- The end of a slice --- */
 
-/* Whether the slice cannot have seen anything above level 0, without a look at a clock. */
+/* Whether the slice cannot have seen anything above level 0, where no counter has to say so. */
 static bool is_surely_quiet(const struct ek_cpu *cpu)
 {
 	return !(config.sensors & EK_SENSOR_FP_RETIRED) && !counts_licenses() &&

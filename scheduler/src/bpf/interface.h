@@ -125,8 +125,9 @@ struct ek_cpu {
 	u32 took_shared;
 	/* Until when more than level 0 may be in force on its core. */
 	u64 busy_until_ns;
-	/* A waking task has interrupted the running one, or it has yielded. */
+	/* A waking task has interrupted the running one. */
 	u32 gives_way;
+	/* The running task has yielded. */
 	u32 has_yielded;
 	/* Level that the running task is believed to demand. */
 	u32 level;

@@ -121,8 +121,8 @@ fn where_nothing_tells_every_reason_is_named() {
     assert_eq!(
         choose(&old, None).unwrap_err(),
         "nothing tells classes here: d7: license-1: no PMU (ENOENT); fp-retired: fp-256: no PMU \
-         (ENOENT); xinuse: the kernel keeps saved registers elsewhere (from 6.16 on); rules: no \
-         --rule is given"
+         (ENOENT); xinuse: registers are not saved behind their task (Linux 6.16 and newer do); \
+         rules: no --rule is given"
     );
     assert_eq!(
         choose(&virtual_machine(), Some(Source::D7)).unwrap_err(),
