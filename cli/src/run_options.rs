@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use simulator::{
-    CfsKernel, Compensation, Config, Costs, EevdfKernel, Queues, RqSharing, Scheduler,
+    CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, Queues, RqSharing, Scheduler,
     SensorFaults, SensorSet,
 };
 
@@ -220,9 +220,15 @@ impl RunOptions {
             "fair" => fair(Compensation::None),
             "fair-relative" => fair(Compensation::Relative),
             "fair-isolation" => fair(Compensation::Isolation),
+            "even" => fair(Compensation::Even(EvenParts::ALL)),
             "scx:fair" => scx(Compensation::None)?,
             "scx:fair-relative" => scx(Compensation::Relative)?,
             "scx:fair-isolation" => scx(Compensation::Isolation)?,
+            _ if let Some((_, parts)) =
+                EvenParts::ABLATIONS.iter().find(|(part, _)| *part == name) =>
+            {
+                fair(Compensation::Even(*parts))
+            }
             _ => bail!(
                 "--scheduler: {name:?} is not one of {}, {}",
                 SCHEDULERS.join(", "),
@@ -260,6 +266,7 @@ impl RunOptions {
             seed: self.seed.wrapping_add(replicate),
             costs: self.costs(),
             smt_share_permille: self.smt_share,
+            believed_smt_share_permille: self.smt_share,
             hz: self.hz,
             limit_ns,
             events_max: EVENTS_MAX,

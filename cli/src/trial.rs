@@ -197,6 +197,7 @@ fn predict(
         seed: args.seed,
         costs: COSTS,
         smt_share_permille: SMT_SHARE_PERMILLE,
+        believed_smt_share_permille: SMT_SHARE_PERMILLE,
         hz: facts.hz.unwrap_or(HZ),
         limit_ns: SIMULATED_NS,
         events_max: u64::MAX,

@@ -8,6 +8,7 @@
 #include <evenkeel/belief.h>
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
+#include <evenkeel/deficit.h>
 #include <evenkeel/demanded.h>
 #include <evenkeel/fixed.h>
 #include <evenkeel/ideal_frequency.h>
@@ -15,6 +16,7 @@
 #include <evenkeel/learned.h>
 #include <evenkeel/license.h>
 #include <evenkeel/mean_frequency.h>
+#include <evenkeel/mix.h>
 #include <evenkeel/move.h>
 #include <evenkeel/place.h>
 #include <evenkeel/preempt.h>
@@ -32,6 +34,8 @@ static volatile s32 any_s32;
 static volatile struct ek_belief any_ek_belief;
 static volatile struct ek_beside any_ek_beside;
 static volatile struct ek_compensation any_ek_compensation;
+static volatile struct ek_core_state any_ek_core_state;
+static volatile struct ek_deficit any_ek_deficit;
 static volatile struct ek_demand any_ek_demand;
 static volatile struct ek_demanded any_ek_demanded;
 static volatile struct ek_learned any_ek_learned;
@@ -138,6 +142,64 @@ static void prove_ek_compensate(void)
 	struct ek_compensation compensation = any_ek_compensation;
 
 	ek_compensate(mode, &loss, &compensation);
+}
+
+static void prove_ek_deficit_bank(void)
+{
+	struct ek_deficit deficit = any_ek_deficit;
+	u64 refund_ns = any_u64;
+
+	ek_deficit_bank(&deficit, refund_ns);
+}
+
+static void prove_ek_deficit_waited(void)
+{
+	struct ek_deficit deficit = any_ek_deficit;
+	u64 waited_ns = any_u64;
+
+	ek_deficit_waited(&deficit, waited_ns);
+}
+
+static void prove_ek_deficit_sleeps(void)
+{
+	struct ek_deficit deficit = any_ek_deficit;
+	u64 now_ns = any_u64;
+
+	ek_deficit_sleeps(&deficit, now_ns);
+}
+
+static void prove_ek_deficit_wakes(void)
+{
+	struct ek_deficit deficit = any_ek_deficit;
+	u64 later_ns = any_u64;
+	u64 now_ns = any_u64;
+
+	ek_deficit_wakes(&deficit, later_ns, now_ns);
+}
+
+static void prove_ek_deficit_gain_permille(void)
+{
+	u32 smt_share_permille = any_u32;
+	u32 stall_q30 = any_u32;
+
+	ek_deficit_gain_permille(smt_share_permille, stall_q30);
+}
+
+static void prove_ek_deficit_repay(void)
+{
+	struct ek_deficit deficit = any_ek_deficit;
+	u64 quiet_ns = any_u64;
+	u32 gain_permille = any_u32;
+
+	ek_deficit_repay(&deficit, quiet_ns, gain_permille);
+}
+
+static void prove_ek_deficit_quiet_ns(void)
+{
+	struct ek_deficit deficit = any_ek_deficit;
+	u32 gain_permille = any_u32;
+
+	ek_deficit_quiet_ns(&deficit, gain_permille);
 }
 
 static void prove_ek_possible_level(void)
@@ -281,6 +343,16 @@ static void prove_ek_infer(void)
 	ek_infer(&turbo, row, &believed, &slice);
 }
 
+static void prove_ek_learn_for(void)
+{
+	struct ek_learned learned = any_ek_learned;
+	u32 level = any_u32;
+	u64 for_ns = any_u64;
+	u64 now_ns = any_u64;
+
+	ek_learn_for(&learned, level, for_ns, now_ns);
+}
+
 static void prove_ek_learn(void)
 {
 	struct ek_learned learned = any_ek_learned;
@@ -288,6 +360,15 @@ static void prove_ek_learn(void)
 	u64 now_ns = any_u64;
 
 	ek_learn(&learned, level, now_ns);
+}
+
+static void prove_ek_learn_shown(void)
+{
+	struct ek_learned learned = any_ek_learned;
+	u32 level = any_u32;
+	u64 now_ns = any_u64;
+
+	ek_learn_shown(&learned, level, now_ns);
 }
 
 static void prove_ek_learned_level(void)
@@ -451,6 +532,42 @@ static void prove_ek_actual_frequency_hz(void)
 	u64 ref_cycles = any_u64;
 
 	ek_actual_frequency_hz(ref_khz, cycles, ref_cycles);
+}
+
+static void prove_ek_mix_loss_permille(void)
+{
+	struct ek_turbo turbo = any_ek_turbo;
+	u32 row = any_u32;
+	u32 a = any_u32;
+	u32 b = any_u32;
+
+	ek_mix_loss_permille(&turbo, row, a, b);
+}
+
+static void prove_ek_mix_price_ns(void)
+{
+	u32 loss_permille = any_u32;
+
+	ek_mix_price_ns(loss_permille);
+}
+
+static void prove_ek_mix_idle_cost_permille(void)
+{
+	struct ek_turbo turbo = any_ek_turbo;
+	u32 row = any_u32;
+	u32 level = any_u32;
+	struct ek_core_state core = any_ek_core_state;
+	u32 smt_share_permille = any_u32;
+
+	ek_mix_idle_cost_permille(&turbo, row, level, &core, smt_share_permille);
+}
+
+static void prove_ek_mix_swaps(void)
+{
+	u32 before_permille = any_u32;
+	u32 after_permille = any_u32;
+
+	ek_mix_swaps(before_permille, after_permille);
 }
 
 static void prove_ek_move_ns(void)
@@ -661,6 +778,13 @@ int main(void)
 	prove_ek_charge_ns();
 	prove_ek_bill_room_ns();
 	prove_ek_compensate();
+	prove_ek_deficit_bank();
+	prove_ek_deficit_waited();
+	prove_ek_deficit_sleeps();
+	prove_ek_deficit_wakes();
+	prove_ek_deficit_gain_permille();
+	prove_ek_deficit_repay();
+	prove_ek_deficit_quiet_ns();
 	prove_ek_possible_level();
 	prove_ek_beside_note();
 	prove_ek_evidence_of();
@@ -677,7 +801,9 @@ int main(void)
 	prove_ek_active_row();
 	prove_ek_counted_times();
 	prove_ek_infer();
+	prove_ek_learn_for();
 	prove_ek_learn();
+	prove_ek_learn_shown();
 	prove_ek_learned_level();
 	prove_ek_license_clamp_level();
 	prove_ek_license_later();
@@ -697,6 +823,10 @@ int main(void)
 	prove_ek_frequency_khz();
 	prove_ek_mean_frequency_hz();
 	prove_ek_actual_frequency_hz();
+	prove_ek_mix_loss_permille();
+	prove_ek_mix_price_ns();
+	prove_ek_mix_idle_cost_permille();
+	prove_ek_mix_swaps();
 	prove_ek_move_ns();
 	prove_ek_place_new_ns();
 	prove_ek_place_waking_ns();

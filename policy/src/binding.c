@@ -2,9 +2,11 @@
 /* Gives the header's functions an address, for Rust. */
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
+#include <evenkeel/deficit.h>
 #include <evenkeel/demanded.h>
 #include <evenkeel/infer.h>
 #include <evenkeel/learned.h>
+#include <evenkeel/mix.h>
 #include <evenkeel/move.h>
 #include <evenkeel/place.h>
 #include <evenkeel/preempt.h>
@@ -265,4 +267,78 @@ void ekp_demanded(const struct ek_level_times *at, const struct ek_level_times *
 		  struct ek_demanded *demanded)
 {
 	ek_demanded(at, hold, held_ns, beside, believed, tests, demanded);
+}
+
+void ekp_learn_shown(struct ek_learned *learned, u32 level, u64 now_ns);
+void ekp_learn_shown(struct ek_learned *learned, u32 level, u64 now_ns)
+{
+	ek_learn_shown(learned, level, now_ns);
+}
+
+u32 ekp_mix_loss_permille(const struct ek_turbo *turbo, u32 row, u32 a, u32 b);
+u32 ekp_mix_loss_permille(const struct ek_turbo *turbo, u32 row, u32 a, u32 b)
+{
+	return ek_mix_loss_permille(turbo, row, a, b);
+}
+
+u64 ekp_mix_price_ns(u32 loss_permille);
+u64 ekp_mix_price_ns(u32 loss_permille)
+{
+	return ek_mix_price_ns(loss_permille);
+}
+
+u32 ekp_mix_idle_cost_permille(const struct ek_turbo *turbo, u32 row, u32 level,
+			       const struct ek_core_state *core, u32 smt_share_permille);
+u32 ekp_mix_idle_cost_permille(const struct ek_turbo *turbo, u32 row, u32 level,
+			       const struct ek_core_state *core, u32 smt_share_permille)
+{
+	return ek_mix_idle_cost_permille(turbo, row, level, core, smt_share_permille);
+}
+
+u32 ekp_mix_swaps(u32 before_permille, u32 after_permille);
+u32 ekp_mix_swaps(u32 before_permille, u32 after_permille)
+{
+	return ek_mix_swaps(before_permille, after_permille);
+}
+
+u64 ekp_deficit_bank(struct ek_deficit *deficit, u64 refund_ns);
+u64 ekp_deficit_bank(struct ek_deficit *deficit, u64 refund_ns)
+{
+	return ek_deficit_bank(deficit, refund_ns);
+}
+
+void ekp_deficit_waited(struct ek_deficit *deficit, u64 waited_ns);
+void ekp_deficit_waited(struct ek_deficit *deficit, u64 waited_ns)
+{
+	ek_deficit_waited(deficit, waited_ns);
+}
+
+void ekp_deficit_sleeps(struct ek_deficit *deficit, u64 now_ns);
+void ekp_deficit_sleeps(struct ek_deficit *deficit, u64 now_ns)
+{
+	ek_deficit_sleeps(deficit, now_ns);
+}
+
+void ekp_deficit_wakes(struct ek_deficit *deficit, u64 later_ns, u64 now_ns);
+void ekp_deficit_wakes(struct ek_deficit *deficit, u64 later_ns, u64 now_ns)
+{
+	ek_deficit_wakes(deficit, later_ns, now_ns);
+}
+
+u32 ekp_deficit_gain_permille(u32 smt_share_permille, u32 stall_q30);
+u32 ekp_deficit_gain_permille(u32 smt_share_permille, u32 stall_q30)
+{
+	return ek_deficit_gain_permille(smt_share_permille, stall_q30);
+}
+
+void ekp_deficit_repay(struct ek_deficit *deficit, u64 quiet_ns, u32 gain_permille);
+void ekp_deficit_repay(struct ek_deficit *deficit, u64 quiet_ns, u32 gain_permille)
+{
+	ek_deficit_repay(deficit, quiet_ns, gain_permille);
+}
+
+u64 ekp_deficit_quiet_ns(const struct ek_deficit *deficit, u32 gain_permille);
+u64 ekp_deficit_quiet_ns(const struct ek_deficit *deficit, u32 gain_permille)
+{
+	return ek_deficit_quiet_ns(deficit, gain_permille);
 }

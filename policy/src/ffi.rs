@@ -3,8 +3,8 @@
 use cpu_model::Turbo;
 
 use crate::{
-    Belief, Beside, Demanded, Learned, LevelTimes, Loss, Lost, Rates, Shares, Slice, Tests,
-    TurboRow, Users, WIDTHS,
+    Belief, Beside, CoreState, Deficit, Demanded, Learned, LevelTimes, Loss, Lost, Rates, Shares,
+    Slice, Tests, TurboRow, Users, WIDTHS,
 };
 
 /// `struct ek_compensation`.
@@ -116,4 +116,22 @@ unsafe extern "C" {
         demanded: &mut Demanded,
     );
     pub(crate) safe fn ekp_retired_level(rates: &Rates, retired: &Retired, cycles: u64) -> u32;
+    pub(crate) safe fn ekp_learn_shown(learned: &mut Learned, level: u32, now_ns: u64);
+    pub(crate) safe fn ekp_mix_loss_permille(turbo: &Turbo, row: u32, a: u32, b: u32) -> u32;
+    pub(crate) safe fn ekp_mix_price_ns(loss_permille: u32) -> u64;
+    pub(crate) safe fn ekp_mix_idle_cost_permille(
+        turbo: &Turbo,
+        row: u32,
+        level: u32,
+        core: &CoreState,
+        smt_share_permille: u32,
+    ) -> u32;
+    pub(crate) safe fn ekp_mix_swaps(before_permille: u32, after_permille: u32) -> u32;
+    pub(crate) safe fn ekp_deficit_bank(deficit: &mut Deficit, refund_ns: u64) -> u64;
+    pub(crate) safe fn ekp_deficit_waited(deficit: &mut Deficit, waited_ns: u64);
+    pub(crate) safe fn ekp_deficit_sleeps(deficit: &mut Deficit, now_ns: u64);
+    pub(crate) safe fn ekp_deficit_wakes(deficit: &mut Deficit, later_ns: u64, now_ns: u64);
+    pub(crate) safe fn ekp_deficit_gain_permille(smt_share_permille: u32, stall_q30: u32) -> u32;
+    pub(crate) safe fn ekp_deficit_repay(deficit: &mut Deficit, quiet_ns: u64, gain_permille: u32);
+    pub(crate) safe fn ekp_deficit_quiet_ns(deficit: &Deficit, gain_permille: u32) -> u64;
 }

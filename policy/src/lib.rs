@@ -6,11 +6,13 @@
 
 mod belief;
 mod compensate;
+mod deficit;
 mod demanded;
 mod ffi;
 mod fixed;
 mod frequency;
 mod lost;
+mod mix;
 mod vtime;
 
 pub use belief::{
@@ -18,12 +20,14 @@ pub use belief::{
     retired_level,
 };
 pub use compensate::{BILL_MAX_NS, Compensation, Loss, Mode, NOBODY, bill_room_ns, compensate};
+pub use deficit::{Deficit, alone_gain_permille};
 pub use demanded::{Beside, CLEARED_NS, Demanded, Tests};
 pub use fixed::{ONE, mul_div, mul_q30, share_q30};
 pub use frequency::{
     Shares, TurboRow, actual_frequency_hz, ideal_frequency_hz, mean_frequency_hz, turbo_row,
 };
 pub use lost::{Lost, Slice, stall_perf_q30, time_lost};
+pub use mix::{CoreState, mix_idle_cost_permille, mix_loss_permille, mix_price_ns, mix_swaps};
 pub use vtime::{
     charge, move_between, place_new, place_waking, preempt_limit, preempts, preempts_at_once,
     slice_ns, slice_shared_ns, wait_is_long, wait_look_ns, weight, weight_inverse,

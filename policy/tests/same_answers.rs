@@ -14,10 +14,11 @@ use cpu_model::{LEVELS_MAX, Turbo};
 use examples::{Random, xeon_gold_6130};
 use object::{Object, ObjectSection};
 use policy::{
-    Belief, Beside, Learned, LevelTimes, Loss, Mode, Rates, Shares, Slice, Tests, TurboRow, Users,
+    Belief, Beside, CoreState, Deficit, Learned, LevelTimes, Loss, Mode, Rates, Shares, Slice,
+    Tests, TurboRow, Users,
 };
 
-const ANSWERS: usize = 57;
+const ANSWERS: usize = 68;
 const VECTORS: usize = 200_000;
 
 /// `struct vector` of `vector.h`.
@@ -168,7 +169,8 @@ fn answer(v: &Vector) -> [u64; ANSWERS] {
     ]);
     answer[33..44].copy_from_slice(&answer_belief(v));
     answer[44..51].copy_from_slice(&answer_users(v));
-    answer[51..].copy_from_slice(&answer_demanded(v));
+    answer[51..57].copy_from_slice(&answer_demanded(v));
+    answer[57..].copy_from_slice(&answer_even(v));
     answer
 }
 
@@ -234,6 +236,35 @@ fn answer_demanded(v: &Vector) -> [u64; 6] {
         tests.quiet_ns[1],
         tests.hits[2].into(),
         policy::preempts_at_once(v.a).into(),
+    ]
+}
+
+fn answer_even(v: &Vector) -> [u64; 11] {
+    let row = v.x as usize;
+    let core = CoreState { is_busy: v.x & 1, beside: v.y, held: v.z };
+    let gain_permille = policy::alone_gain_permille(v.x, v.y);
+    let mut deficit = Deficit { owed_ns: v.a, banked_ns: v.b, asleep_ns: v.c };
+    let quiet_ns = deficit.quiet_ns(gain_permille);
+    deficit.wakes(v.a, v.d);
+    let woken_ns = deficit.owed_ns;
+    deficit.waited(v.b);
+    let banked_ns = deficit.bank(v.a);
+    deficit.sleeps(v.a);
+    deficit.repay(v.c, gain_permille);
+    let mut learned = Learned::default();
+    learned.learn_shown(level(v.w), v.a);
+    [
+        policy::mix_loss_permille(&v.turbo, row, level(v.y), level(v.z)).into(),
+        policy::mix_price_ns(v.x),
+        policy::mix_idle_cost_permille(&v.turbo, row, level(v.w), &core, v.w).into(),
+        policy::mix_swaps(v.x, v.y).into(),
+        gain_permille.into(),
+        banked_ns,
+        quiet_ns,
+        woken_ns,
+        deficit.owed_ns,
+        deficit.banked_ns,
+        learned.level(v.b).into(),
     ]
 }
 

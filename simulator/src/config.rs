@@ -43,9 +43,11 @@ impl Scheduler {
             Self::Fair { compensation: Compensation::None, .. } => "fair",
             Self::Fair { compensation: Compensation::Relative, .. } => "fair-relative",
             Self::Fair { compensation: Compensation::Isolation, .. } => "fair-isolation",
+            Self::Fair { compensation: Compensation::Even(parts), .. } => parts.name(),
             Self::Scx { compensation: Compensation::None } => "scx:fair",
             Self::Scx { compensation: Compensation::Relative } => "scx:fair-relative",
             Self::Scx { compensation: Compensation::Isolation } => "scx:fair-isolation",
+            Self::Scx { compensation: Compensation::Even(_) } => "scx:even",
         }
     }
 
@@ -101,6 +103,46 @@ pub enum Compensation {
     Relative,
     /// Refund and bill (D ch. 7).
     Isolation,
+    /// Refund and bill as far as they help, levels kept apart, and the rest repaid in kind: ours.
+    Even(EvenParts),
+}
+
+/// What is left out of `even`, to see what each part gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EvenParts {
+    /// A CPU does not prefer the level that runs beside it.
+    pub without_matching: bool,
+    /// A waking task takes whatever idle CPU `fair` would.
+    pub without_placing: bool,
+    /// Tasks do not change places where nobody waits.
+    pub without_swaps: bool,
+    /// Refunds that cannot be used are virtual time, as in isolation, and never repaid in kind.
+    pub without_repayment: bool,
+}
+
+impl EvenParts {
+    /// Each part left out alone, by the name of what is left.
+    pub const ABLATIONS: [(&'static str, Self); 4] = [
+        ("even-without-matching", Self { without_matching: true, ..Self::ALL }),
+        ("even-without-placing", Self { without_placing: true, ..Self::ALL }),
+        ("even-without-swaps", Self { without_swaps: true, ..Self::ALL }),
+        ("even-without-repayment", Self { without_repayment: true, ..Self::ALL }),
+    ];
+
+    /// Nothing is left out.
+    pub const ALL: Self = Self {
+        without_matching: false,
+        without_placing: false,
+        without_swaps: false,
+        without_repayment: false,
+    };
+
+    /// `even`, or what it is called without one of its parts.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let ablation = Self::ABLATIONS.iter().find(|(_, parts)| *parts == self);
+        ablation.map_or("even", |(name, _)| name)
+    }
 }
 
 /// Which CPUs share a virtual-time queue.
@@ -174,6 +216,8 @@ pub struct Config {
     pub costs: Costs,
     /// Throughput of a compute-bound thread beside another, of what it has alone: σ0.
     pub smt_share_permille: u32,
+    /// What `even` takes that to be.
+    pub believed_smt_share_permille: u32,
     /// Timer interrupts a second of tick-driven schedulers.
     pub hz: u32,
     /// Stop after this time even if the foreground has not ended.

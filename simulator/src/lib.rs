@@ -22,7 +22,7 @@ mod topology;
 mod world;
 
 pub use config::{
-    CfsKernel, Compensation, Config, Costs, EevdfKernel, Queues, RqSharing, Scheduler,
+    CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, Queues, RqSharing, Scheduler,
     SensorFaults, SensorSet,
 };
 pub use error::SimError;

@@ -81,6 +81,7 @@ pub(crate) fn config(scheduler: Scheduler, limit_ns: u64) -> Config {
         seed: 1,
         costs: Costs::default(),
         smt_share_permille: 625,
+        believed_smt_share_permille: 625,
         hz: 250,
         limit_ns,
         events_max: u64::MAX,

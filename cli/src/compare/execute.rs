@@ -112,7 +112,7 @@ impl Plan {
         for (index, &sensors) in options.sensors.iter().enumerate() {
             for name in choice.schedulers {
                 let scheduler = options.scheduler(name)?;
-                if index > 0 && !uses_sensors(&scheduler) {
+                if index > 0 && !scheduler.compensates() {
                     continue;
                 }
                 for &case in &cases {
@@ -316,16 +316,6 @@ fn uses_turbo(work: &Work) -> bool {
         Work::Scenario(scenario) => scenario.turbo(),
         Work::Recording(recording) => recording.workload.machine.turbo,
     }
-}
-
-fn uses_sensors(scheduler: &Scheduler) -> bool {
-    matches!(
-        scheduler,
-        Scheduler::Fair {
-            compensation: simulator::Compensation::Relative | simulator::Compensation::Isolation,
-            ..
-        }
-    )
 }
 
 /// The command as typed, without the folder of the program and what cannot change results.

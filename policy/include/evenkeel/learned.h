@@ -5,7 +5,9 @@
  * What shows that a task used wide registers is precise and rare: 2 to 20 % of
  * the times it leaves a CPU, where its code clears them before it sleeps
  * (measured for x265 and nginx on Linux 6.18). So a piece of evidence counts
- * for a while, each level by itself, and silence says nothing.
+ * for a while, each level by itself, and silence says nothing. What looks at
+ * every slice is believed for a moment only, so that a task whose phases change
+ * is known by the last.
  *
  * Pure and total: no clock, no globals, bounded loops, no failure.
  */
@@ -18,17 +20,31 @@
 
 /* How long evidence counts; our choice. */
 #define EK_LEARNED_NS 2000000000ULL
+/* The same where every slice is looked at: some tens of slices, our choice. */
+#define EK_SHOWN_NS 100000000ULL
 
 struct ek_learned {
 	/* Until when the task is believed to demand each level; entry 0 is not read. */
 	u64 until_ns[EK_LEVELS_MAX];
 };
 
-/* Evidence that the task demanded a level; 0 is none. */
-static inline void ek_learn(struct ek_learned *learned, u32 level, u64 now_ns)
+static inline void ek_learn_for(struct ek_learned *learned, u32 level, u64 for_ns, u64 now_ns)
 {
 	if (level > 0 && level < EK_LEVELS_MAX)
-		learned->until_ns[level] = ek_add(now_ns, EK_LEARNED_NS);
+		learned->until_ns[level] =
+			ek_max(learned->until_ns[level], ek_add(now_ns, for_ns));
+}
+
+/* Rare evidence that the task demanded a level; 0 is none. */
+static inline void ek_learn(struct ek_learned *learned, u32 level, u64 now_ns)
+{
+	ek_learn_for(learned, level, EK_LEARNED_NS, now_ns);
+}
+
+/* What a sensor that looks at every slice saw the task demand. */
+static inline void ek_learn_shown(struct ek_learned *learned, u32 level, u64 now_ns)
+{
+	ek_learn_for(learned, level, EK_SHOWN_NS, now_ns);
 }
 
 static inline u32 ek_learned_level(const struct ek_learned *learned, u64 now_ns)

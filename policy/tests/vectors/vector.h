@@ -10,9 +10,11 @@
 
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
+#include <evenkeel/deficit.h>
 #include <evenkeel/demanded.h>
 #include <evenkeel/infer.h>
 #include <evenkeel/learned.h>
+#include <evenkeel/mix.h>
 #include <evenkeel/move.h>
 #include <evenkeel/place.h>
 #include <evenkeel/preempt.h>
@@ -23,7 +25,7 @@
 #include <evenkeel/wait.h>
 #include <evenkeel/weight.h>
 
-#define ANSWERS 57
+#define ANSWERS 68
 
 struct vector {
 	u64 answer[ANSWERS];
@@ -176,6 +178,31 @@ static inline void answer_demanded(struct vector *v)
 	v->answer[56] = ek_preempt_at_once(v->a);
 }
 
+static inline void answer_even(struct vector *v)
+{
+	struct ek_core_state core = {.is_busy = v->x & 1, .beside = v->y, .held = v->z};
+	struct ek_deficit deficit = {.owed_ns = v->a, .banked_ns = v->b, .asleep_ns = v->c};
+	struct ek_learned learned = {};
+	u32 gain_permille = ek_deficit_gain_permille(v->x, v->y);
+
+	v->answer[57] = ek_mix_loss_permille(&v->turbo, v->x, v->y, v->z);
+	v->answer[58] = ek_mix_price_ns(v->x);
+	v->answer[59] = ek_mix_idle_cost_permille(&v->turbo, v->x, v->w, &core, v->w);
+	v->answer[60] = ek_mix_swaps(v->x, v->y);
+	v->answer[61] = gain_permille;
+	v->answer[63] = ek_deficit_quiet_ns(&deficit, gain_permille);
+	ek_deficit_wakes(&deficit, v->a, v->d);
+	v->answer[64] = deficit.owed_ns;
+	ek_deficit_waited(&deficit, v->b);
+	v->answer[62] = ek_deficit_bank(&deficit, v->a);
+	ek_deficit_sleeps(&deficit, v->a);
+	ek_deficit_repay(&deficit, v->c, gain_permille);
+	v->answer[65] = deficit.owed_ns;
+	v->answer[66] = deficit.banked_ns;
+	ek_learn_shown(&learned, v->w, v->a);
+	v->answer[67] = ek_learned_level(&learned, v->b);
+}
+
 static inline void answer(struct vector *v)
 {
 	answer_integers(v);
@@ -185,6 +212,7 @@ static inline void answer(struct vector *v)
 	answer_belief(v);
 	answer_users(v);
 	answer_demanded(v);
+	answer_even(v);
 }
 
 #endif

@@ -132,6 +132,7 @@ pub fn against_recording(
             seed: 1,
             costs: Costs { idle_exit_ns, ..Costs::default() },
             smt_share_permille: 1000,
+            believed_smt_share_permille: 1000,
             hz,
             limit_ns: length_ns,
             events_max: u64::MAX,

@@ -1,11 +1,15 @@
-//! `fair`, `fair-relative`, `fair-isolation`: virtual time picked over shared queues.
+//! `fair`, `fair-relative`, `fair-isolation`, `even`: virtual time picked over shared queues.
 //!
 //! The baseline of D 7.5 and 7.6: MuQSS in its interactive mode with the virtual
 //! runtimes of CFS instead of deadlines, comparable across all CPUs. A CPU takes the
 //! task with the least virtual time of all that it may run. D says "a scheduling
 //! policy very similar to the policy of CFS"; what it leaves open is marked as our
-//! choice below. All formulas are the policy headers'.
+//! choice below. All formulas are the policy headers'. `even` is isolation, and what
+//! [`even`] adds to it.
 
+mod even;
+
+use cpu_model::LEVELS_MAX;
 use policy::{Loss, Mode, NOBODY};
 
 use crate::config::{Compensation, Queues};
@@ -14,6 +18,7 @@ use crate::sched::{Charged, Pick, Placed, Scheduler, Stop, Wake};
 use crate::sensors::Observed;
 use crate::timers::{NEVER, WinnerTree};
 use crate::world::World;
+use even::Even;
 
 /// Slice: `rr_interval` 6 in MuQSS's binary milliseconds (`kernel/sched/MuQSS.c` of
 /// 5.9-ck1), which the prototype inherits.
@@ -30,7 +35,7 @@ const NICE_0_WEIGHT: u32 = 1024;
 /// Above any time and virtual time that a run reaches.
 const BASE: u64 = 1 << 62;
 
-/// The queue of the tasks that share an affinity mask, in one group of CPUs.
+/// The queue of the tasks of one level that share an affinity mask, in one group of CPUs.
 #[derive(Clone, Debug)]
 struct Queue {
     heads: WinnerTree,
@@ -42,8 +47,12 @@ struct Queue {
 pub(crate) struct Fair {
     mode: Mode,
     groups: usize,
-    /// By group, then by affinity mask.
+    /// Levels that have queues of their own.
+    levels: usize,
+    /// By group, then by affinity mask and level.
     queues: Vec<Vec<Queue>>,
+    /// By group: tasks in its queues.
+    waiting: Vec<usize>,
     /// By task: its slot in the queues of its mask.
     slot: Vec<usize>,
     vtime: Vec<u64>,
@@ -60,6 +69,7 @@ pub(crate) struct Fair {
     /// By package: a bound on the virtual times of the tasks that run there ([`Fair::bound`]).
     latest: Vec<WinnerTree>,
     draws: Stream,
+    even: Option<Even>,
 }
 
 impl Fair {
@@ -79,14 +89,24 @@ impl Fair {
             heads: WinnerTree::new(tasks.len()),
             tasks: tasks.clone(),
         };
+        let even = match compensation {
+            Compensation::Even(parts) => Some(Even::new(world, parts)),
+            _ => None,
+        };
+        let levels = if even.is_some() { LEVELS_MAX } else { 1 };
+        let queues_of_mask = |tasks| vec![queue(tasks); levels];
         Self {
             mode: match compensation {
                 Compensation::None => Mode::None,
                 Compensation::Relative => Mode::Relative,
-                Compensation::Isolation => Mode::Isolation,
+                Compensation::Isolation | Compensation::Even(_) => Mode::Isolation,
             },
             groups,
-            queues: (0..groups).map(|_| of_mask.iter().map(queue).collect()).collect(),
+            levels,
+            queues: (0..groups)
+                .map(|_| of_mask.iter().flat_map(queues_of_mask).collect())
+                .collect(),
+            waiting: vec![0; groups],
             slot,
             vtime: vec![0; world.tasks.len()],
             pending_bill: vec![0; world.tasks.len()],
@@ -99,6 +119,7 @@ impl Fair {
                 world.topology.packages
             ],
             draws: Stream::new(world.config.seed, Purpose::Slice, 0),
+            even,
         }
     }
 
@@ -107,9 +128,11 @@ impl Fair {
     }
 
     fn enqueue(&mut self, world: &World, task: usize, group: usize) {
+        let level = self.even.as_ref().map_or(0, |even| even.level(task, world.now_ns));
+        let queue = world.tasks[task].mask * self.levels + usize::from(level);
         self.group[task] = group;
-        let queue = &mut self.queues[group][world.tasks[task].mask];
-        queue.heads.set(self.slot[task], self.vtime[task]);
+        self.queues[group][queue].heads.set(self.slot[task], self.vtime[task]);
+        self.waiting[group] += 1;
         self.runnable[group].set(task, self.vtime[task]);
     }
 
@@ -120,27 +143,113 @@ impl Fair {
         }
     }
 
-    /// The queue with the least head of all that the CPU may take from.
-    fn least(&self, world: &World, cpu: usize, group: usize) -> Option<(u64, usize)> {
-        world.affinities.of_cpu[cpu]
+    /// Queues that the CPU may take from, with their heads and levels.
+    fn heads(
+        &self,
+        world: &World,
+        cpu: usize,
+        group: usize,
+    ) -> impl Iterator<Item = (u64, usize, u8)> {
+        let queues = world.affinities.of_cpu[cpu]
             .iter()
-            .map(|&mask| (self.queues[group][mask].heads.first().0, mask))
+            .flat_map(|&mask| mask * self.levels..(mask + 1) * self.levels);
+        queues
+            .map(move |queue| (self.queues[group][queue].heads.first().0, queue))
             .filter(|&(head, _)| head != NEVER)
+            .map(|(head, queue)| (head, queue, (queue % self.levels) as u8))
+    }
+
+    /// The queue with the least head of all that the CPU may take from, and what its level costs.
+    fn least(&self, world: &World, cpu: usize, group: usize) -> Option<(u64, usize)> {
+        let price_ns =
+            |level| self.even.as_ref().map_or(0, |even| even.price_ns(world, cpu, level));
+        self.heads(world, cpu, group)
+            .map(|(head, queue, level)| (head.saturating_add(price_ns(level)), queue))
             .min()
     }
 
     /// Own group first; another group's tasks only when the own has none.
     fn least_anywhere(&self, world: &World, cpu: usize) -> Option<(usize, usize)> {
         let own = self.group_of(world, cpu);
-        if let Some((_, mask)) = self.least(world, cpu, own) {
-            return Some((own, mask));
+        if let Some((_, queue)) = self.least(world, cpu, own) {
+            return Some((own, queue));
         }
         (0..self.groups)
             .filter_map(|group| {
-                self.least(world, cpu, group).map(|(head, mask)| (head, group, mask))
+                self.least(world, cpu, group).map(|(head, queue)| (head, group, queue))
             })
             .min()
-            .map(|(_, group, mask)| (group, mask))
+            .map(|(_, group, queue)| (group, queue))
+    }
+
+    /// The queue to take from instead of one that a CPU should be quiet for; `None`: be quiet.
+    fn quieter(
+        &mut self,
+        world: &World,
+        cpu: usize,
+        least: (usize, usize),
+    ) -> Option<(usize, usize)> {
+        let (group, queue) = least;
+        let Some(even) = &self.even else { return Some(least) };
+        let for_ns = even.quiet_ns(world, cpu, (queue % self.levels) as u8);
+        if for_ns == 0 {
+            return Some(least);
+        }
+        let lower = self
+            .heads(world, cpu, group)
+            .filter(|&(_, _, level)| even.quiet_ns(world, cpu, level) == 0)
+            .min();
+        if lower.is_none()
+            && let Some(even) = &mut self.even
+        {
+            let (_, slot) = self.queues[group][queue].heads.first();
+            even.be_quiet(world, cpu, self.queues[group][queue].tasks[slot], for_ns);
+        }
+        lower.map(|(_, queue, _)| (group, queue))
+    }
+
+    /// Takes the first task out of a queue, and to the CPU's group.
+    fn take(&mut self, world: &World, cpu: usize, group: usize, queue: usize) -> usize {
+        let queue = &mut self.queues[group][queue];
+        let (_, slot) = queue.heads.first();
+        queue.heads.set(slot, NEVER);
+        let task = queue.tasks[slot];
+        self.waiting[group] -= 1;
+        let own = self.group_of(world, cpu);
+        if own != group {
+            self.change_group(task, own);
+            self.runnable[own].set(task, self.vtime[task]);
+        }
+        self.advance_min_vtime(own);
+        task
+    }
+
+    /// The task begins to run on a CPU.
+    fn begin(&mut self, world: &World, cpu: usize, task: usize) -> Pick {
+        if let Some(even) = &mut self.even {
+            even.begins(world, cpu, task);
+        }
+        self.note_running(world, cpu, self.bound(world, task));
+        let slice_ns = policy::slice_ns(SLICE_NS, SLICE_JITTER_PERMILLE, self.draws.next_u32());
+        Pick { task, slice_ns: Some(slice_ns) }
+    }
+
+    /// A refund, as far as it counts as virtual time; the rest is repaid in kind, and not billed.
+    fn keep_banked(&mut self, task: usize, charged: &mut Charged) {
+        if let Some(even) = &mut self.even
+            && charged.refund_ns > 0
+        {
+            charged.refund_ns = even.bank(task, charged.refund_ns);
+            charged.bill_ns = charged.bill_ns.min(charged.refund_ns);
+        }
+    }
+
+    /// Tasks that waited for quiet CPUs have paid, and are not to get the time from others.
+    fn charge_quiet(&mut self) {
+        while let Some((task, ns)) = self.even.as_mut().and_then(Even::take_paid) {
+            let owed_ns = &mut self.pending_bill[task];
+            *owed_ns += ns.min(policy::bill_room_ns(*owed_ns));
+        }
     }
 
     /// Virtual time a running task would have if it were accounted now.
@@ -242,7 +351,10 @@ impl Scheduler for Fair {
         let last = world.tasks[task].last_cpu;
         let mask = &world.affinities.masks[world.tasks[task].mask];
         let near = last.or_else(|| mask.iter().next()).unwrap_or(0);
-        let idle = world.idle_cpu_near(task, near);
+        let idle = world.idle_cpu_near(task, near).map(|idle| match &self.even {
+            Some(even) => even.idle_cpu(world, task, idle),
+            None => idle,
+        });
         let cpu = idle.unwrap_or_else(|| match wake {
             Wake::New { .. } => self.least_loaded(world, task, near),
             Wake::Woken(_) => near,
@@ -250,10 +362,14 @@ impl Scheduler for Fair {
         let group = self.group_of(world, cpu);
         self.change_group(task, group);
         let least = self.min_vtime[group];
+        let before_ns = self.vtime[task];
         self.vtime[task] = match wake {
             Wake::New { .. } => policy::place_new(self.vtime[task], least, SLICE_NS),
             Wake::Woken(_) => policy::place_waking(self.vtime[task], least, SLEEPER_CREDIT_NS),
         };
+        if let Some(even) = &mut self.even {
+            even.wakes(world, task, self.vtime[task] - before_ns);
+        }
         self.load[group] += 1;
         self.enqueue(world, task, group);
         Placed { cpu, reschedule: idle.or_else(|| self.preemptable(world, task, cpu)) }
@@ -269,6 +385,10 @@ impl Scheduler for Fair {
     ) -> Charged {
         let time_ns = observed.slice.time_ns;
         let mut charged = Charged::default();
+        if let Some(even) = &mut self.even {
+            even.ends(world, cpu, task, observed);
+            self.charge_quiet();
+        }
         if self.mode != Mode::None {
             let lost_ns = observed.lost_ns.unwrap_or_else(|| {
                 policy::time_lost(&world.model.turbo, &observed.slice, observed.own_level).lost_ns
@@ -288,8 +408,9 @@ impl Scheduler for Fair {
             if last_user != NOBODY {
                 charged.culprit = Some(last_user as usize);
             }
+            self.keep_banked(task, &mut charged);
             if compensation.culprit != NOBODY {
-                self.pending_bill[compensation.culprit as usize] += compensation.bill_ns;
+                self.pending_bill[compensation.culprit as usize] += charged.bill_ns;
             }
         }
         let bill_ns = std::mem::take(&mut self.pending_bill[task]);
@@ -299,8 +420,17 @@ impl Scheduler for Fair {
         let group = self.group_of(world, cpu);
         self.change_group(task, group);
         match stop {
-            Stop::Preempted => self.enqueue(world, task, group),
+            Stop::Preempted => {
+                if self.even.as_mut().is_some_and(|even| even.is_sent(task)) {
+                    self.runnable[group].set(task, self.vtime[task]);
+                } else {
+                    self.enqueue(world, task, group);
+                }
+            }
             Stop::Blocked | Stop::Ended => {
+                if let Some(even) = &mut self.even {
+                    even.sleeps(world, task);
+                }
                 self.runnable[group].set(task, NEVER);
                 self.load[group] -= 1;
             }
@@ -311,21 +441,42 @@ impl Scheduler for Fair {
     }
 
     fn pick(&mut self, world: &World, cpu: usize) -> Option<Pick> {
-        let (group, mask) = self.least_anywhere(world, cpu)?;
-        let queue = &mut self.queues[group][mask];
-        let (_, slot) = queue.heads.first();
-        queue.heads.set(slot, NEVER);
-        let task = queue.tasks[slot];
-        let own = self.group_of(world, cpu);
-        if own != group {
-            self.change_group(task, own);
-            self.runnable[own].set(task, self.vtime[task]);
+        if let Some(even) = &mut self.even {
+            even.wakes_up(world, cpu);
+            let arrived = even.arrived(cpu);
+            self.charge_quiet();
+            if let Some(task) = arrived {
+                return Some(self.begin(world, cpu, task));
+            }
         }
-        self.advance_min_vtime(own);
-        self.note_running(world, cpu, self.bound(world, task));
-        let slice_ns = policy::slice_ns(SLICE_NS, SLICE_JITTER_PERMILLE, self.draws.next_u32());
-        Some(Pick { task, slice_ns: Some(slice_ns) })
+        let least = self.least_anywhere(world, cpu)?;
+        let (group, queue) = self.quieter(world, cpu, least)?;
+        let task = self.take(world, cpu, group, queue);
+        if self.waiting[self.group_of(world, cpu)] == 0
+            && let Some(even) = &mut self.even
+            && even.swaps(world, cpu, task)
+        {
+            return None;
+        }
+        Some(self.begin(world, cpu, task))
     }
 
     fn tick(&mut self, _world: &World, _cpu: usize, _reschedule: &mut Vec<usize>) {}
+
+    fn reschedules(&mut self, cpus: &mut Vec<usize>) {
+        if let Some(even) = &mut self.even {
+            even.take_asked(cpus);
+        }
+    }
+
+    fn timer_ns(&self) -> Option<u64> {
+        self.even.as_ref()?.quiet_until_ns()
+    }
+
+    fn timer_fires(&mut self, world: &World) {
+        if let Some(even) = &mut self.even {
+            even.end_due(world);
+            self.charge_quiet();
+        }
+    }
 }

@@ -81,6 +81,7 @@ pub fn fair(compensation: Compensation) -> Config {
         seed: 1,
         costs: Costs::default(),
         smt_share_permille: 625,
+        believed_smt_share_permille: 625,
         hz: 250,
         limit_ns: 1000 * SECOND,
         events_max: u64::MAX,

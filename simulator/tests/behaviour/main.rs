@@ -2,6 +2,7 @@
 
 mod build;
 mod closed_forms;
+mod even;
 mod sensors;
 mod shares;
 mod timers;

@@ -3,8 +3,8 @@
 use cpu_model::{CpuModel, CpuTable, LicenseDomain, LicenseTable, TurboMode};
 use scenarios::{Machine, Workload};
 use simulator::{
-    CfsKernel, Compensation, Config, Costs, EevdfKernel, Outcome, Queues, RqSharing, Scheduler,
-    SensorFaults, SensorSet, SimError,
+    CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, Outcome, Queues, RqSharing,
+    Scheduler, SensorFaults, SensorSet, SimError,
 };
 
 use crate::rng::Rng;
@@ -21,8 +21,20 @@ pub struct Case {
 pub const SENSORS: [SensorSet; 5] =
     [SensorSet::D7, SensorSet::Xinuse, SensorSet::FpRetired, SensorSet::Rules, SensorSet::Truth];
 
-pub const COMPENSATIONS: [Compensation; 3] =
-    [Compensation::None, Compensation::Relative, Compensation::Isolation];
+const WITHOUT_REPAYMENT: EvenParts = EvenParts {
+    without_matching: false,
+    without_placing: false,
+    without_swaps: false,
+    without_repayment: true,
+};
+
+pub const COMPENSATIONS: [Compensation; 5] = [
+    Compensation::None,
+    Compensation::Relative,
+    Compensation::Isolation,
+    Compensation::Even(EvenParts::ALL),
+    Compensation::Even(WITHOUT_REPAYMENT),
+];
 
 impl Case {
     /// Case number `seed`.
@@ -38,6 +50,7 @@ impl Case {
             seed: rng.next(),
             costs: costs(&mut rng),
             smt_share_permille: rng.pick(&[500, 625, 625, 800, 1000]) as u32,
+            believed_smt_share_permille: rng.pick(&[500, 625, 800, 1000]) as u32,
             hz: rng.pick(&[100, 250, 1000]),
             limit_ns: rng.within(1, 4) * 25_000_000,
             events_max: u64::MAX,

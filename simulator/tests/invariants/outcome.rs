@@ -15,12 +15,16 @@ const EXPONENTIAL_MAX: u64 = 20;
 pub fn check(case: &Case, outcome: &Outcome) -> Result<(), String> {
     let history = outcome.history.as_ref().ok_or("there is no history")?;
     let promises = Promises {
-        work_conserving: matches!(
-            case.config.scheduler,
+        work_conserving: match case.config.scheduler {
+            // A deficit is repaid by a CPU that stays idle.
+            Scheduler::Fair { compensation: Compensation::Even(parts), .. } => {
+                parts.without_repayment
+            }
             Scheduler::Fair { .. }
-                | Scheduler::Muqss { interactive: true, .. }
-                | Scheduler::Scx { .. }
-        ),
+            | Scheduler::Muqss { interactive: true, .. }
+            | Scheduler::Scx { .. } => true,
+            _ => false,
+        },
     };
     let got = replay(&case.cpu, &case.workload, history, promises)?;
     time_adds_up(case, outcome, &got)?;
@@ -175,7 +179,9 @@ fn compensation_adds_up(case: &Case, outcome: &Outcome) -> Result<(), String> {
     let billed: u64 = outcome.tasks.iter().map(|task| task.billed_ns).sum();
     let repaid: u64 = outcome.losses.iter().map(|loss| loss.repaid_ns).sum();
     let holds = match case.config.scheduler {
-        Scheduler::Fair { compensation: Compensation::Isolation, .. }
+        Scheduler::Fair {
+            compensation: Compensation::Isolation | Compensation::Even(_), ..
+        }
         | Scheduler::Scx { compensation: Compensation::Isolation } => {
             refunded == billed && refunded == repaid
         }

@@ -47,7 +47,7 @@ pub(super) fn compensation(
     let mode = match compensation {
         Compensation::None => return Ok(None),
         Compensation::Relative => policy::Mode::Relative,
-        Compensation::Isolation => policy::Mode::Isolation,
+        Compensation::Isolation | Compensation::Even(_) => policy::Mode::Isolation,
     };
     let (sensors, events): (&[Sensor], &[HardwareEvent]) = match world.config.sensors {
         SensorSet::D7 => (

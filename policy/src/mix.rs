@@ -1,0 +1,50 @@
+//! What mixing levels on a core costs: `evenkeel/mix.h`.
+
+use cpu_model::Turbo;
+
+use crate::ffi;
+
+/// What a core is like for one that would begin on an idle hardware thread of it:
+/// `struct ek_core_state`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CoreState {
+    /// Whether another hardware thread of it runs something; not 0 is yes.
+    pub is_busy: u32,
+    /// The highest level of what runs there.
+    pub beside: u32,
+    /// The level held on the core.
+    pub held: u32,
+}
+
+const _: () = assert!(size_of::<CoreState>() == 12);
+
+/// How much of its speed the lower of two levels on a core loses to the higher, in permille.
+#[must_use]
+pub fn mix_loss_permille(turbo: &Turbo, row: usize, a: u8, b: u8) -> u32 {
+    ffi::ekp_mix_loss_permille(turbo, row as u32, a.into(), b.into())
+}
+
+/// The virtual time that one waits rather than cost another so much; 18.75 ms at most.
+#[must_use]
+pub fn mix_price_ns(loss_permille: u32) -> u64 {
+    ffi::ekp_mix_price_ns(loss_permille)
+}
+
+/// What beginning on an idle hardware thread costs, to compare such threads by.
+#[must_use]
+pub fn mix_idle_cost_permille(
+    turbo: &Turbo,
+    row: usize,
+    level: u8,
+    core: &CoreState,
+    smt_share_permille: u32,
+) -> u32 {
+    ffi::ekp_mix_idle_cost_permille(turbo, row as u32, level.into(), core, smt_share_permille)
+}
+
+/// Whether two tasks change places so that they cost so much less together.
+#[must_use]
+pub fn mix_swaps(before_permille: u32, after_permille: u32) -> bool {
+    ffi::ekp_mix_swaps(before_permille, after_permille) != 0
+}

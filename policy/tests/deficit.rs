@@ -1,0 +1,106 @@
+//! Refunds that virtual time cannot give back are kept within bounds, and repaid to the point.
+
+use policy::{Deficit, alone_gain_permille};
+use proptest::prelude::*;
+
+const MS: u64 = 1_000_000;
+/// `EK_DEFICIT_MAX_NS`, `EK_DEFICIT_BANK_NS`, `EK_QUIET_MAX_NS`.
+const MAX_NS: u64 = 20 * MS;
+const BANK_NS: u64 = 18 * MS;
+const QUIET_MAX_NS: u64 = 4 * MS;
+/// Share 0.625: alone 1.6 times as fast.
+const GAIN: u32 = 600;
+
+fn owed(ms: u64) -> Deficit {
+    Deficit { owed_ns: ms * MS, ..Deficit::default() }
+}
+
+#[test]
+fn refunds_are_banked_up_to_a_bound_and_waiting_uses_them_up() {
+    let mut deficit = Deficit::default();
+    assert_eq!(deficit.bank(BANK_NS - MS), BANK_NS - MS);
+    assert_eq!(deficit.bank(3 * MS), MS);
+    assert_eq!((deficit.banked_ns, deficit.owed_ns), (BANK_NS, 2 * MS));
+    deficit.waited(4 * MS);
+    assert_eq!(deficit.bank(5 * MS), 4 * MS);
+    assert_eq!((deficit.banked_ns, deficit.owed_ns), (BANK_NS, 3 * MS));
+    deficit.waited(100 * MS);
+    assert_eq!(deficit.banked_ns, 0);
+}
+
+#[test]
+fn what_is_owed_is_repaid_by_the_gain_of_being_alone() {
+    let mut deficit = Deficit { owed_ns: 1_500_000, ..Deficit::default() };
+    let quiet_ns = deficit.quiet_ns(GAIN);
+    assert_eq!(quiet_ns, 2_500_000);
+    deficit.repay(quiet_ns, GAIN);
+    assert_eq!((deficit.owed_ns, deficit.quiet_ns(GAIN)), (0, 0));
+}
+
+#[test]
+fn nobody_stays_quiet_for_little_or_for_one_that_gains_little() {
+    let little = Deficit { owed_ns: 99_999, ..Deficit::default() };
+    assert_eq!(little.quiet_ns(GAIN), 0);
+    assert_eq!(owed(20).quiet_ns(99), 0);
+    assert_eq!(owed(20).quiet_ns(100), QUIET_MAX_NS);
+}
+
+#[test]
+fn a_deficit_halves_in_sleep_and_not_while_its_task_runs() {
+    let mut deficit = owed(8);
+    deficit.sleeps(10 * MS);
+    deficit.wakes(0, 14 * MS);
+    assert_eq!(deficit.owed_ns, 2 * MS);
+    // It woke already.
+    deficit.wakes(0, 1000 * MS);
+    assert_eq!(deficit.owed_ns, 2 * MS);
+    deficit.sleeps(20 * MS);
+    deficit.wakes(0, 21 * MS);
+    assert_eq!(deficit.owed_ns, 1_500_000);
+    deficit.sleeps(30 * MS);
+    deficit.wakes(0, 1030 * MS);
+    assert_eq!(deficit.owed_ns, 0);
+}
+
+#[test]
+fn what_waking_takes_of_refunds_is_owed_once() {
+    let mut deficit = Deficit { banked_ns: 3 * MS, ..Deficit::default() };
+    deficit.sleeps(MS);
+    deficit.wakes(2 * MS, 2 * MS);
+    assert_eq!((deficit.owed_ns, deficit.banked_ns), (2 * MS, MS));
+    deficit.sleeps(3 * MS);
+    deficit.wakes(2 * MS, 3 * MS);
+    assert_eq!((deficit.owed_ns, deficit.banked_ns), (3 * MS, 0));
+}
+
+#[test]
+fn who_stalls_on_memory_gains_less_alone() {
+    const ONE: u32 = policy::ONE;
+    assert_eq!(alone_gain_permille(625, 0), 600);
+    assert_eq!(alone_gain_permille(500, 0), 1000);
+    // Half of its time stalled: 1 / (0.5 + 0.5 * 0.625) - 1.
+    assert_eq!(alone_gain_permille(625, ONE / 2), 230);
+    assert_eq!(alone_gain_permille(625, ONE), 0);
+    assert_eq!(alone_gain_permille(1000, 0), 0);
+}
+
+proptest! {
+    #[test]
+    fn whatever_happens_a_deficit_is_bounded_and_asks_for_bounded_quiet(
+        steps in prop::collection::vec((0_u8..5, any::<u64>(), any::<u64>()), 1..50),
+        gain in any::<u32>(),
+    ) {
+        let mut deficit = Deficit::default();
+        for (what, a, b) in steps {
+            match what {
+                0 => prop_assert!(deficit.bank(a) <= a.min(BANK_NS)),
+                1 => deficit.sleeps(a),
+                2 => deficit.wakes(a, b),
+                3 => deficit.waited(a),
+                _ => deficit.repay(a, gain),
+            }
+            prop_assert!(deficit.owed_ns <= MAX_NS && deficit.banked_ns <= BANK_NS);
+            prop_assert!(deficit.quiet_ns(gain) <= QUIET_MAX_NS);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What `even` promises beyond isolation, each beside what isolation does.
+
+use cpu_model::Class;
+use scenarios::{Draw, Role, Spread, Step, Workload};
+use simulator::{Compensation, EvenParts, Outcome};
+
+use crate::build::{
+    MS, add, completion_ns, empty, fair, machine, run, saturating, skylake, slowdown_pct, work,
+};
+
+const EVEN: Compensation = Compensation::Even(EvenParts::ALL);
+
+fn without(change: impl FnOnce(&mut EvenParts)) -> Compensation {
+    let mut parts = EvenParts::ALL;
+    change(&mut parts);
+    Compensation::Even(parts)
+}
+
+/// 16 + 16 threads on 32 CPUs: nobody waits.
+fn half_load(culprit: Class) -> Workload {
+    let mut workload = empty(machine(16, 2));
+    add(&mut workload, Role::Foreground, 16, &saturating(Class::Scalar, Some(1000)));
+    add(&mut workload, Role::Background, 16, &saturating(culprit, None));
+    workload
+}
+
+/// The same where none may leave its CPU: a victim and a culprit on each core.
+fn pinned(culprit: Class) -> Workload {
+    let mut workload = half_load(culprit);
+    for (index, thread) in workload.threads.iter_mut().enumerate() {
+        thread.affinity.cpus = vec![(index as u32 % 16) * 2 + index as u32 / 16];
+    }
+    workload
+}
+
+/// Threads that sleep, threads that wait and threads that never do, on four cores.
+fn busy(culprit: Class) -> Workload {
+    let mut workload = empty(machine(4, 2));
+    let sleep = Step::Sleep(Draw { mean: 700_000, spread: Spread::Uniform(500) });
+    let sleeper =
+        [Step::Compute(work(Class::Scalar, 2 * MS)), sleep, Step::Loop { to: 0, times: Some(100) }];
+    add(&mut workload, Role::Foreground, 6, &sleeper);
+    add(&mut workload, Role::Foreground, 3, &saturating(Class::Scalar, Some(300)));
+    add(&mut workload, Role::Background, 6, &saturating(culprit, None));
+    workload
+}
+
+fn history_of(workload: &Workload, compensation: Compensation) -> Outcome {
+    let config = simulator::Config { history: true, ..fair(compensation) };
+    simulator::run(&skylake(), workload, &config).unwrap()
+}
+
+#[test]
+fn where_nobody_is_wide_it_is_fair_to_the_last_switch() {
+    for workload in [half_load(Class::Scalar), busy(Class::Scalar)] {
+        let (fair, even) = (history_of(&workload, Compensation::None), history_of(&workload, EVEN));
+        assert!(fair.switches > 30);
+        assert_eq!(fair.tasks, even.tasks);
+        let (fair, even) = (fair.history.unwrap(), even.history.unwrap());
+        assert_eq!(fair.records, even.records);
+    }
+}
+
+#[test]
+fn where_nobody_waits_cores_are_unmixed() {
+    let slowdown = |compensation| slowdown_pct(half_load, Class::Avx512Heavy, &fair(compensation));
+    assert!(slowdown(Compensation::Isolation) > 40.0);
+    let found = slowdown(EVEN);
+    assert!(found.abs() < 1.0, "{found:.2} %");
+    // Those that may not change places are repaid by siblings that stay quiet.
+    let mixed = slowdown(without(|parts| parts.without_swaps = true));
+    assert!(mixed.abs() < 5.0, "{mixed:.2} %");
+    let neither = without(|parts| (parts.without_swaps, parts.without_repayment) = (true, true));
+    assert!(slowdown(neither) > 40.0);
+}
+
+#[test]
+fn who_cannot_move_is_repaid_in_kind_and_no_gap_grows() {
+    let slowdown = |compensation| slowdown_pct(pinned, Class::Avx512Heavy, &fair(compensation));
+    assert!(slowdown(Compensation::Isolation) > 40.0);
+    let found = slowdown(EVEN);
+    assert!(found.abs() < 5.0, "{found:.2} %");
+    let outcome = run(&pinned(Class::Avx512Heavy), &fair(EVEN));
+    // Victim and culprit each move by what counts as virtual time: 18 ms apart, and one slice.
+    for task in &outcome.tasks[..16] {
+        assert!(task.refunded_ns > 0 && task.refunded_ns < 25 * MS, "{}", task.refunded_ns);
+    }
+}
+
+#[test]
+fn the_culprit_keeps_more_than_under_isolation() {
+    let rate = |compensation| {
+        let workload = busy(Class::Avx512Heavy);
+        let outcome = run(&workload, &fair(compensation));
+        let work: u64 = outcome.tasks[9..].iter().map(|task| task.ref_cycles).sum();
+        work as f64 / outcome.simulated_ns as f64
+    };
+    let (isolation, even) = (rate(Compensation::Isolation), rate(EVEN));
+    assert!(even > isolation, "{even:.3} and {isolation:.3} cycles a ns");
+}
+
+#[test]
+fn levels_kept_apart_meet_less() {
+    let mixed_ns = |compensation| {
+        let outcome = run(&busy(Class::Avx512Heavy), &fair(compensation));
+        outcome.tasks.iter().map(|task| task.lost_ns).sum::<u64>()
+    };
+    let apart = mixed_ns(EVEN);
+    let matching = mixed_ns(without(|parts| parts.without_matching = true));
+    assert!(apart * 10 < matching * 9, "{apart} and {matching} ns lost");
+}
+
+#[test]
+fn everyone_ends_in_time() {
+    let end_ns = |compensation| {
+        let workload = busy(Class::Avx512Heavy);
+        let outcome = run(&workload, &fair(compensation));
+        completion_ns(&workload, &outcome, 0).max(completion_ns(&workload, &outcome, 1))
+    };
+    let (none, even) = (end_ns(Compensation::None), end_ns(EVEN));
+    assert!(even < none, "{even} and {none} ns");
+}
