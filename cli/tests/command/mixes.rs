@@ -33,7 +33,7 @@ fn programs_of_mixes_end_and_every_summary_is_of_all_mixes() {
     }
 }
 
-/// AVX-512 slows more than AVX2, and a scheduler that compensates slows less than one that does not.
+/// AVX-512 slows more than AVX2, and who is compensated is slowed less.
 #[test]
 fn figures_react_to_what_they_are_of() {
     let result = mixes(&["--mixes", "12", "--scheduler", "fair,fair-isolation"]);

@@ -20,7 +20,10 @@ pub(crate) struct Summary {
     pub(crate) unfinished: usize,
     /// |x|, a mean over the programs of a mix, then over mixes.
     pub(crate) isolation_slowdown_pct: Mean,
-    /// The same with speed-ups as 0.
+    /// Its median over mixes: a few mixes whose programs hardly wait for a CPU make up most of
+    /// the mean of a scheduler that compensates.
+    pub(crate) isolation_slowdown_median_pct: f64,
+    /// Its mean with speed-ups as 0.
     pub(crate) slowdown_only_pct: Mean,
     /// x.
     pub(crate) signed_slowdown_pct: Mean,
@@ -90,8 +93,11 @@ fn paired<'a>(mixes: &'a [Mix], like: &MixRun) -> Vec<Paired<'a>> {
 }
 
 fn summarize(like: &MixRun, pairs: &[Paired]) -> Summary {
-    let each = |of: fn(&MixRun) -> f64| Mean::of(pairs.iter().map(|(_, run, _)| of(run)).collect());
+    let each = |of: fn(&MixRun) -> f64| {
+        Mean::of(&pairs.iter().map(|(_, run, _)| of(run)).collect::<Vec<_>>())
+    };
     let culprits: Vec<f64> = pairs.iter().filter_map(|(_, run, _)| run.culprit_rate_pct).collect();
+    let slowdowns: Vec<f64> = pairs.iter().map(|(_, run, _)| run.isolation_slowdown_pct).collect();
     let is_first = pairs.iter().all(|(_, run, first)| std::ptr::eq(*run, *first));
     let wakes = wake_ratios(pairs);
     Summary {
@@ -100,11 +106,12 @@ fn summarize(like: &MixRun, pairs: &[Paired]) -> Summary {
         background: like.background.clone(),
         mixes: pairs.len(),
         unfinished: pairs.iter().map(|(_, run, _)| run.unfinished).sum(),
-        isolation_slowdown_pct: each(|run| run.isolation_slowdown_pct),
+        isolation_slowdown_pct: Mean::of(&slowdowns),
+        isolation_slowdown_median_pct: silicon::median(&slowdowns),
         slowdown_only_pct: each(|run| run.slowdown_only_pct),
         signed_slowdown_pct: each(|run| run.signed_slowdown_pct),
         worst: worst(pairs),
-        culprit_rate_pct: (!culprits.is_empty()).then(|| Mean::of(culprits)),
+        culprit_rate_pct: (!culprits.is_empty()).then(|| Mean::of(&culprits)),
         throughput_pct: each(|run| run.throughput_pct),
         wake_p99_over_first: (!wakes.is_empty()).then(|| geometric_mean(&wakes)),
         wake_mixes: wakes.len(),
@@ -114,14 +121,14 @@ fn summarize(like: &MixRun, pairs: &[Paired]) -> Summary {
 }
 
 impl Mean {
-    fn of(values: Vec<f64>) -> Self {
-        Self { mean: mean(&values), ci95_half_width: ci95_half_width(&values) }
+    fn of(values: &[f64]) -> Self {
+        Self { mean: mean(values), ci95_half_width: ci95_half_width(values) }
     }
 }
 
 fn less_first(pairs: &[Paired]) -> LessFirst {
     let each = |of: fn(&MixRun) -> f64| {
-        Mean::of(pairs.iter().map(|(_, run, first)| of(run) - of(first)).collect())
+        Mean::of(&pairs.iter().map(|(_, run, first)| of(run) - of(first)).collect::<Vec<_>>())
     };
     let culprits = |(_, run, first): &Paired| Some(run.culprit_rate_pct? - first.culprit_rate_pct?);
     let culprits: Vec<f64> = pairs.iter().filter_map(culprits).collect();
@@ -130,7 +137,7 @@ fn less_first(pairs: &[Paired]) -> LessFirst {
     LessFirst {
         isolation_slowdown_pct: each(|run| run.isolation_slowdown_pct),
         slowdown_only_pct: each(|run| run.slowdown_only_pct),
-        culprit_rate_pct: (!culprits.is_empty()).then(|| Mean::of(culprits)),
+        culprit_rate_pct: (!culprits.is_empty()).then(|| Mean::of(&culprits)),
         throughput_pct: each(|run| run.throughput_pct),
         mixes_less_slowed: pairs.iter().filter(is_less).count(),
     }
@@ -206,6 +213,9 @@ mod tests {
         assert!(paired < 0.3, "{paired}");
         assert!(even.isolation_slowdown_pct.ci95_half_width.unwrap() > 10.0);
         assert_eq!(less.mixes_less_slowed, 3);
+        assert!((even.isolation_slowdown_median_pct - 24.1).abs() < 1e-9);
+        let two = &summaries(&mixes[..2])[0];
+        assert!((two.isolation_slowdown_median_pct - 15.0).abs() < 1e-9);
     }
 
     #[test]

@@ -23,12 +23,12 @@ pub fn mixes_table(mixes: &Mixes, width: usize, color: bool) -> String {
         let shown = words::variant(background);
         let count = words::grouped(mixes.mixes.len());
         let plural = if mixes.mixes.len() == 1 { "" } else { "es" };
-        text += &format!("{shown}: means over {count} mix{plural}\n");
+        text += &format!("{shown}: means over {count} mix{plural}, in %\n");
         text += &means(mixes, beside(), width, color);
         if let Some(first) = beside().next() {
             let first = words::clean(&first.scheduler);
             text += &format!("\n{shown}: difference to {first} in the same mix, in points\n");
-            text += &differences(beside(), width, color);
+            text += &differences(mixes, beside(), width, color);
         }
         text.push('\n');
     }
@@ -48,14 +48,15 @@ fn means<'a>(
     let mut grid = Grid::new(vec![
         Column::words("scheduler", 0),
         Column::words("sensors", 1),
-        Column::numbers("slowdown %", 0),
-        Column::numbers("slower alone %", 2),
-        Column::numbers("signed %", 8),
-        Column::words("worst", 4),
-        Column::numbers("culprits' rate %", 3),
-        Column::numbers("throughput %", 5),
+        Column::numbers("slowdown", 0),
+        Column::numbers("median", 4),
+        Column::numbers("slower", 2),
+        Column::numbers("signed", 9),
+        Column::words("worst", 5),
+        Column::numbers("culprits", 3),
+        Column::numbers("throughput", 7),
         Column::numbers("wake p99", 6),
-        Column::words(&format!("% {}", mixes.level_names.join("/")), 7),
+        Column::words("levels", 8),
         Column::numbers("unfinished", 1),
     ]);
     for one in summaries {
@@ -64,8 +65,9 @@ fn means<'a>(
         let is_unfinished = one.unfinished > 0;
         grid.push(vec![
             plain(words::clean(&one.scheduler)),
-            plain(words::clean(&one.sensors)),
+            plain(sensors(mixes, one)),
             plain(with_interval(&one.isolation_slowdown_pct)),
+            plain(words::tenths(one.isolation_slowdown_median_pct)),
             plain(with_interval(&one.slowdown_only_pct)),
             plain(with_interval(&one.signed_slowdown_pct)),
             plain(one.worst.as_ref().map_or_else(String::new, worst)),
@@ -82,6 +84,7 @@ fn means<'a>(
 }
 
 fn differences<'a>(
+    mixes: &Mixes,
     summaries: impl Iterator<Item = &'a Summary>,
     width: usize,
     color: bool,
@@ -90,15 +93,15 @@ fn differences<'a>(
         Column::words("scheduler", 0),
         Column::words("sensors", 1),
         Column::numbers("slowdown", 0),
-        Column::numbers("slower alone", 2),
-        Column::numbers("culprits' rate", 3),
+        Column::numbers("slower", 2),
+        Column::numbers("culprits", 3),
         Column::numbers("throughput", 4),
         Column::numbers("less slowed in", 5),
     ]);
     let row = |one: &Summary, less: &LessFirst| {
         vec![
             plain(words::clean(&one.scheduler)),
-            plain(words::clean(&one.sensors)),
+            plain(sensors(mixes, one)),
             plain(with_interval(&less.isolation_slowdown_pct)),
             plain(with_interval(&less.slowdown_only_pct)),
             plain(or_dash(less.culprit_rate_pct.as_ref())),
@@ -112,6 +115,12 @@ fn differences<'a>(
         }
     }
     grid.render(width, color)
+}
+
+/// The sensor set, where there are several.
+fn sensors(mixes: &Mixes, one: &Summary) -> String {
+    let are_several = mixes.summaries.iter().any(|other| other.sensors != one.sensors);
+    if are_several { words::clean(&one.sensors) } else { String::new() }
 }
 
 fn with_interval(mean: &Mean) -> String {
@@ -142,10 +151,10 @@ fn legend(mixes: &Mixes, width: usize) -> String {
 }
 
 const LEGEND: &str = "\
-slowdown: mean of |completion with the background over completion with SSE4 - 1|, over the programs \
-of a mix, then over mixes; slower alone: speed-ups count as 0; worst: the program that is off most \
-(evenkeel mixes --show prints its mix); culprits' rate: work by time of the background applications \
+slowdown: mean of |completion with the background over completion with SSE4 - 1|, over the \
+programs of a mix, then over mixes; slower: speed-ups count as 0; worst: the program that is off \
+most (evenkeel mixes --show prints its mix); culprits: work by time of the background applications \
 that use AVX, of that with SSE4; throughput: mean over all applications of work by time, of that \
 under the first scheduler with SSE4 (STP by application, Eyerman and Eeckhout 2008); wake p99: \
-99th percentile of wake-up latencies over that of the first scheduler; the last column: share of \
-busy core time at each level";
+99th percentile of wake-up latencies over that of the first scheduler; levels: share of busy core \
+time at license level 0, 1 and so on";

@@ -111,8 +111,8 @@ struct Wide {
 }
 
 /// A third of the applications are wide throughout, the others for 10 to 90 % of their work; in a
-/// third of these up to a half of the rest is lighter. Bursts are of 100 us to 51.2 ms, shorter where
-/// they would come less often than every 100 ms.
+/// third of these up to a half of the rest is lighter. Bursts are of 100 us to 51.2 ms, shorter
+/// where they would come less often than every 100 ms.
 fn draw_wide(stream: &mut Stream) -> Wide {
     let kernel_permille = if stream.once_in(3) { 1000 } else { stream.between(100, 900) };
     let lighter = stream.once_in(3);
@@ -141,9 +141,8 @@ impl Wide {
             mix = format!("{mix}, {}", class("lighter", self.lighter_permille));
         }
         let burst_us = self.burst_us;
-        format!(
-            "{{ compute = {{ work_us = {work_us}, {spread}, burst_us = {burst_us}, mix = [{mix}] }} }}"
-        )
+        let amount = format!("work_us = {work_us}, {spread}, burst_us = {burst_us}");
+        format!("{{ compute = {{ {amount}, mix = [{mix}] }} }}")
     }
 }
 

@@ -130,7 +130,8 @@ fn serial(stream: &mut Stream, length: &Length) -> Vec<String> {
     vec![repeat(length.work_us / round_us, &round)]
 }
 
-/// Rounds of 100 us to 12.8 ms, at least eight; the lock is held for 10 to 50 % of the time, were it full.
+/// Rounds of 100 us to 12.8 ms, at least eight; the lock is held for 10 to 50 % of the time, if all
+/// threads run.
 fn locked(stream: &mut Stream, length: &Length) -> Vec<String> {
     let round_us = stream.octaves(100, 7).min(length.work_us / 8);
     let held_us = round_us * stream.between(100, 500) / 1000 / length.threads;
