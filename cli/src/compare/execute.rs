@@ -325,14 +325,9 @@ fn uses_turbo(work: &Work) -> bool {
     }
 }
 
+/// Whether another sensor set makes another run; the kernel scheduler's source has the first alone.
 fn uses_sensors(scheduler: &Scheduler) -> bool {
-    matches!(
-        scheduler,
-        Scheduler::Fair {
-            compensation: simulator::Compensation::Relative | simulator::Compensation::Isolation,
-            ..
-        }
-    )
+    scheduler.compensates() && !matches!(scheduler, Scheduler::Scx { .. })
 }
 
 /// The command as typed, without the folder of the program and what cannot change results.
