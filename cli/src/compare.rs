@@ -5,8 +5,8 @@ mod output;
 mod recording;
 mod work;
 
-pub use execute::is_meant;
-pub use work::read_scenario;
+pub use execute::{Choice, Plan, is_meant, with_jobs};
+pub use work::{Work, read_scenario};
 
 use std::path::PathBuf;
 
@@ -77,18 +77,18 @@ pub fn run(args: Args) -> Result<()> {
     if args.list {
         return list();
     }
-    let work = work::Work::read(args.scenario.as_deref(), args.trace.as_deref(), &args.replay)?;
-    let choice = execute::Choice {
+    let work = Work::read(args.scenario.as_deref(), args.trace.as_deref(), &args.replay)?;
+    let choice = Choice {
         schedulers: &args.scheduler,
         backgrounds: &args.background,
         programs: &args.program,
         replicates: args.replicates,
     };
     let file = args.scenario.as_deref().unwrap_or_else(|| work.name());
-    let plan = execute::Plan::new(&work, file, &args.run, &choice)?;
+    let plan = Plan::new(&work, file, &args.run, &choice)?;
     args.output.refuse_unwritable()?;
     let bar = terminal::progress(plan.runs() as u64, "simulating");
-    let samples = plan.run(&work, args.jobs.map_or(0, usize::from), &bar)?;
+    let samples = with_jobs(args.jobs, || plan.run(&work, &bar))?;
     bar.finish_and_clear();
     let histories = if args.output.show_histories() {
         plan.histories(&work, args.output.shown.to_ns)?

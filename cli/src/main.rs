@@ -8,6 +8,7 @@ mod files;
 mod generate;
 mod kernel_model;
 mod machine;
+mod mixes;
 mod run_options;
 mod simulate;
 mod terminal;
@@ -47,6 +48,8 @@ const LONG_VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("EVENKE
 enum Verb {
     /// Several schedulers on the same work: who loses how much to whom.
     Compare(compare::Args),
+    /// Schedulers over random program mixes: figures with intervals, paired.
+    Mixes(mixes::Args),
     /// One run: history and metrics.
     Simulate(simulate::Args),
     /// Is this machine affected?
@@ -109,6 +112,7 @@ fn main() -> ExitCode {
     };
     let result = match arguments.verb {
         Verb::Compare(args) => compare::run(args),
+        Verb::Mixes(args) => mixes::run(args),
         Verb::Simulate(args) => simulate::run(args),
         Verb::Characterize(args) => characterize::run(args),
         Verb::Cpu(args) => cpu::run(args),

@@ -13,7 +13,7 @@ pub(crate) struct Got {
     /// Sums over the threads; `completion_ns` is the longest, `None` when one did not end.
     pub(crate) sum: TaskOutcome,
     /// Reference cycles a nanosecond of the run.
-    rate: f64,
+    pub(crate) rate: f64,
 }
 
 /// Sums up a sample by application.

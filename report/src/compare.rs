@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::application::{self, Got};
 use crate::claims::{self, Claimed};
-use crate::comparison::{Comparison, CostTable, Parameter, Run, SCHEMA};
+use crate::comparison::{Comparison, Parameter, Run, SCHEMA};
 use crate::run;
 use crate::sample::{ReportError, Sample, Setup};
 
@@ -106,7 +106,6 @@ fn no_control(sample: &Sample) -> ReportError {
 }
 
 fn assemble(setup: Setup, runs: Vec<Run>, claims: Vec<Claimed>) -> Comparison {
-    let costs = setup.costs;
     Comparison {
         schema: SCHEMA,
         evenkeel: setup.evenkeel_version,
@@ -123,13 +122,7 @@ fn assemble(setup: Setup, runs: Vec<Run>, claims: Vec<Claimed>) -> Comparison {
             .into_iter()
             .map(|(name, value)| Parameter { name, value })
             .collect(),
-        costs: CostTable {
-            switch_ns: costs.switch_ns,
-            trap_ns: costs.trap_ns,
-            migration_ns: costs.migration_ns,
-            migration_ns_per_kib: costs.migration_ns_per_kib,
-            remote_package_factor: costs.remote_package_factor,
-        },
+        costs: setup.costs.into(),
         command: setup.command,
         notes: setup.notes,
         claims,

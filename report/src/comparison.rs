@@ -3,6 +3,7 @@
 use hdrhistogram::Histogram;
 use scenarios::{Figure, Role};
 use serde::Serialize;
+use simulator::Costs;
 
 use crate::claims::{Claimed, Published};
 use crate::sample::{Replicates, ReportError};
@@ -69,6 +70,18 @@ pub struct CostTable {
     pub migration_ns_per_kib: u64,
     /// Factor for a migration from another package.
     pub remote_package_factor: u64,
+}
+
+impl From<Costs> for CostTable {
+    fn from(costs: Costs) -> Self {
+        Self {
+            switch_ns: costs.switch_ns,
+            trap_ns: costs.trap_ns,
+            migration_ns: costs.migration_ns,
+            migration_ns_per_kib: costs.migration_ns_per_kib,
+            remote_package_factor: costs.remote_package_factor,
+        }
+    }
 }
 
 /// A scheduler with a background, over all programs and replicates.
@@ -153,6 +166,8 @@ pub struct Task {
     pub completion_s: Option<f64>,
     /// Reference cycles done.
     pub progress: f64,
+    /// The same by time of the run, in millions a second.
+    pub rate_mcycles_per_s: f64,
     /// Completion over completion with the control, or, where a side did not end, the
     /// control's rate of work over its own; mean of the pairs. `None`: no work, no rate.
     pub slowdown: Option<f64>,

@@ -9,6 +9,7 @@ mod compare;
 mod comparison;
 mod grid;
 mod metrics;
+mod mixes;
 mod page;
 mod reality;
 mod rows;
@@ -26,6 +27,7 @@ pub use claims::{Claimed, Published};
 pub use compare::compare;
 pub use comparison::{Comparison, CostTable, LossEntry, Parameter, Run, SCHEMA, Task, WakeLatency};
 pub use grid::fit;
+pub use mixes::{Mix, MixRun, Mixes, mix, mixes, mixes_table};
 pub use page::{Gantt, bars_svg, machine_page, page, recording_page};
 pub use reality::{
     Figure, RealityError, Row, Validation, Verdict, against_recording, reality_table,

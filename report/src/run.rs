@@ -157,6 +157,7 @@ fn build_task(program: &[Paired], index: usize) -> Result<(Task, Vec<f64>), Repo
         lost_s: seconds(LOST),
         completion_s: ends.map(|ends| mean(&ends)),
         progress: mean_of(&|task| task.ref_cycles as f64),
+        rate_mcycles_per_s: mean(&got.iter().map(|got| 1e3 * got.rate).collect::<Vec<_>>()),
         slowdown: slowdowns.as_deref().map(mean),
         slowdown_ci95_half_width: slowdowns.as_deref().and_then(ci95_half_width),
         remote_avx_overhead_pct: mean_of(&|task| {

@@ -8,6 +8,7 @@ use crate::error::{ScenarioError, printable};
 use crate::fields::Place;
 use crate::number::Parameters;
 use crate::phase::{Amount, Bursts, ClassOf, Compute, Kind, Phase, Spread as SpreadOf};
+use crate::random::scramble;
 use crate::workload::{Draw, Spread, Step, Work};
 
 /// Longest work or sleep of one phase, in us: 100 s.
@@ -304,8 +305,8 @@ impl<'s> Program<'_, 's> {
     /// A total of the given distribution, the same for the same thread, place and draw.
     fn draw_total(&mut self, draw: Draw) -> f64 {
         self.drawn += 1;
-        let seed = self.stream ^ mix(self.drawn ^ mix(self.amounts.draw));
-        let unit = (mix(seed) >> 11) as f64 / (1u64 << 53) as f64;
+        let seed = self.stream ^ scramble(self.drawn ^ scramble(self.amounts.draw));
+        let unit = (scramble(seed) >> 11) as f64 / (1u64 << 53) as f64;
         let mean = draw.mean as f64;
         let factor = match draw.spread {
             Spread::Fixed => 1.0,
@@ -314,12 +315,4 @@ impl<'s> Program<'_, 's> {
         };
         (mean * factor).max(1.0)
     }
-}
-
-/// Steele, Lea and Flood's SplitMix64 finalizer (OOPSLA 2014).
-fn mix(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ (value >> 31)
 }

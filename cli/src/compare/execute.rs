@@ -70,6 +70,12 @@ fn known(flag: &str, wanted: &[String], names: impl Iterator<Item = String>) -> 
     }
 }
 
+/// Does something with so many threads for what it does in parallel; `None`: one a CPU.
+pub fn with_jobs<T: Send>(jobs: Option<u16>, run: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let threads = jobs.map_or(0, usize::from);
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build()?.install(run)
+}
+
 /// A run up to some time, for a look at it.
 pub struct Looked {
     /// Scheduler of the run.
@@ -139,18 +145,19 @@ impl Plan {
         self.jobs.len()
     }
 
-    /// Runs them all; the order of the samples does not depend on `threads`.
-    pub fn run(&self, work: &Work, threads: usize, bar: &ProgressBar) -> Result<Vec<Sample>> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
+    /// Runs them all in parallel; the order of the samples does not depend on the threads there
+    /// are.
+    pub fn run(&self, work: &Work, bar: &ProgressBar) -> Result<Vec<Sample>> {
         // Runs of the same work follow each other, so that it is put together once.
         let mut groups: BTreeMap<(Case, u32), Vec<usize>> = BTreeMap::new();
         for (index, job) in self.jobs.iter().enumerate() {
             groups.entry((job.case, job.replicate)).or_default().push(index);
         }
         let groups: Vec<Vec<usize>> = groups.into_values().collect();
-        let samples: Vec<Vec<(usize, Sample)>> = pool.install(|| {
-            groups.par_iter().map(|group| self.run_group(work, group, bar)).collect::<Result<_>>()
-        })?;
+        let samples: Vec<Vec<(usize, Sample)>> = groups
+            .par_iter()
+            .map(|group| self.run_group(work, group, bar))
+            .collect::<Result<_>>()?;
         let mut samples: Vec<(usize, Sample)> = samples.into_iter().flatten().collect();
         samples.sort_by_key(|&(index, _)| index);
         Ok(samples.into_iter().map(|(_, sample)| sample).collect())

@@ -43,7 +43,15 @@ fn folder_of_a_newcomer() -> Folder {
 
 #[test]
 fn help_of_every_verb_shows_examples_that_run_as_printed() {
-    for verb in [&[][..], &["compare"], &["simulate"], &["cpu"], &["trace"], &["trace", "import"]] {
+    for verb in [
+        &[][..],
+        &["compare"],
+        &["mixes"],
+        &["simulate"],
+        &["cpu"],
+        &["trace"],
+        &["trace", "import"],
+    ] {
         let folder = folder_of_a_newcomer();
         if verb == ["cpu"] {
             let table = std::fs::read(repository("cpu-model/tables/xeon-gold-6130.toml")).unwrap();

@@ -9,6 +9,7 @@ mod claims;
 mod doctor;
 mod golden;
 mod harness;
+mod mixes;
 mod pipes;
 #[cfg(feature = "record")]
 mod recorder;

@@ -1,0 +1,249 @@
+//! Means over mixes, and of differences mix by mix.
+
+use serde::Serialize;
+
+use super::figures::{Mix, MixRun};
+use crate::statistics::{ci95_half_width, mean};
+
+/// Fewer wake-ups than this have no 99th percentile of their own.
+const WAKES_MIN: u64 = 100;
+
+/// A scheduler with a background over all mixes.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Summary {
+    pub(crate) scheduler: String,
+    pub(crate) sensors: String,
+    pub(crate) background: String,
+    /// Mixes.
+    pub(crate) mixes: usize,
+    /// Simulated runs that the time limit ended.
+    pub(crate) unfinished: usize,
+    /// |x|, a mean over the programs of a mix, then over mixes.
+    pub(crate) isolation_slowdown_pct: Mean,
+    /// Its median over mixes: a few mixes whose programs hardly wait for a CPU make up most of
+    /// the mean of a scheduler that compensates.
+    pub(crate) isolation_slowdown_median_pct: f64,
+    /// Its mean with speed-ups as 0.
+    pub(crate) slowdown_only_pct: Mean,
+    /// x.
+    pub(crate) signed_slowdown_pct: Mean,
+    /// The program with the largest |x|.
+    pub(crate) worst: Option<Worst>,
+    /// Rate of work of the culprits over theirs beside the control.
+    pub(crate) culprit_rate_pct: Option<Mean>,
+    /// Throughput of the whole machine; 100 is the first scheduler beside the control.
+    pub(crate) throughput_pct: Mean,
+    /// Wake-up latency at the 99th percentile over that of the first scheduler: geometric mean over
+    /// the mixes with at least 100 wake-ups under both.
+    pub(crate) wake_p99_over_first: Option<f64>,
+    /// How many mixes these are.
+    pub(crate) wake_mixes: usize,
+    /// Share of busy core time at each license level.
+    pub(crate) level_share_pct: Vec<f64>,
+    /// Less the first scheduler in the same mix, in percentage points; `None` for that itself.
+    pub(crate) less_first: Option<LessFirst>,
+}
+
+/// A mean over mixes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(crate) struct Mean {
+    pub(crate) mean: f64,
+    /// Half the 95 % confidence interval over mixes; `None` for one mix.
+    pub(crate) ci95_half_width: Option<f64>,
+}
+
+/// The program that is off most.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Worst {
+    /// Its mix.
+    pub(crate) seed: u64,
+    pub(crate) program: String,
+    pub(crate) slowdown_pct: f64,
+}
+
+/// Mean differences to the first scheduler, mix by mix.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct LessFirst {
+    pub(crate) isolation_slowdown_pct: Mean,
+    pub(crate) slowdown_only_pct: Mean,
+    pub(crate) culprit_rate_pct: Option<Mean>,
+    pub(crate) throughput_pct: Mean,
+    /// Mixes in which |x| is smaller than the first scheduler's.
+    pub(crate) mixes_less_slowed: usize,
+}
+
+/// A mix's seed, a scheduler's figures in it, and the first scheduler's.
+type Paired<'a> = (u64, &'a MixRun, &'a MixRun);
+
+/// Summaries in the order in which the runs of a mix stand.
+pub(crate) fn summaries(mixes: &[Mix]) -> Vec<Summary> {
+    let runs = mixes.first().map_or(&[][..], |mix| &mix.runs);
+    runs.iter().map(|like| summarize(like, &paired(mixes, like))).collect()
+}
+
+/// The runs of all mixes that are like one of the first mix.
+fn paired<'a>(mixes: &'a [Mix], like: &MixRun) -> Vec<Paired<'a>> {
+    let pair = |mix: &'a Mix| {
+        let beside = |run: &&MixRun| run.background == like.background;
+        let first = mix.runs.iter().find(beside)?;
+        let same = |run: &&MixRun| run.scheduler == like.scheduler && run.sensors == like.sensors;
+        Some((mix.seed, mix.runs.iter().filter(beside).find(same)?, first))
+    };
+    mixes.iter().filter_map(pair).collect()
+}
+
+fn summarize(like: &MixRun, pairs: &[Paired]) -> Summary {
+    let each = |of: fn(&MixRun) -> f64| {
+        Mean::of(&pairs.iter().map(|(_, run, _)| of(run)).collect::<Vec<_>>())
+    };
+    let culprits: Vec<f64> = pairs.iter().filter_map(|(_, run, _)| run.culprit_rate_pct).collect();
+    let slowdowns: Vec<f64> = pairs.iter().map(|(_, run, _)| run.isolation_slowdown_pct).collect();
+    let is_first = pairs.iter().all(|(_, run, first)| std::ptr::eq(*run, *first));
+    let wakes = wake_ratios(pairs);
+    Summary {
+        scheduler: like.scheduler.clone(),
+        sensors: like.sensors.clone(),
+        background: like.background.clone(),
+        mixes: pairs.len(),
+        unfinished: pairs.iter().map(|(_, run, _)| run.unfinished).sum(),
+        isolation_slowdown_pct: Mean::of(&slowdowns),
+        isolation_slowdown_median_pct: silicon::median(&slowdowns),
+        slowdown_only_pct: each(|run| run.slowdown_only_pct),
+        signed_slowdown_pct: each(|run| run.signed_slowdown_pct),
+        worst: worst(pairs),
+        culprit_rate_pct: (!culprits.is_empty()).then(|| Mean::of(&culprits)),
+        throughput_pct: each(|run| run.throughput_pct),
+        wake_p99_over_first: (!wakes.is_empty()).then(|| geometric_mean(&wakes)),
+        wake_mixes: wakes.len(),
+        level_share_pct: level_shares(pairs),
+        less_first: (!is_first).then(|| less_first(pairs)),
+    }
+}
+
+impl Mean {
+    fn of(values: &[f64]) -> Self {
+        Self { mean: mean(values), ci95_half_width: ci95_half_width(values) }
+    }
+}
+
+fn less_first(pairs: &[Paired]) -> LessFirst {
+    let each = |of: fn(&MixRun) -> f64| {
+        Mean::of(&pairs.iter().map(|(_, run, first)| of(run) - of(first)).collect::<Vec<_>>())
+    };
+    let culprits = |(_, run, first): &Paired| Some(run.culprit_rate_pct? - first.culprit_rate_pct?);
+    let culprits: Vec<f64> = pairs.iter().filter_map(culprits).collect();
+    let is_less =
+        |(_, run, first): &&Paired| run.isolation_slowdown_pct < first.isolation_slowdown_pct;
+    LessFirst {
+        isolation_slowdown_pct: each(|run| run.isolation_slowdown_pct),
+        slowdown_only_pct: each(|run| run.slowdown_only_pct),
+        culprit_rate_pct: (!culprits.is_empty()).then(|| Mean::of(&culprits)),
+        throughput_pct: each(|run| run.throughput_pct),
+        mixes_less_slowed: pairs.iter().filter(is_less).count(),
+    }
+}
+
+fn worst(pairs: &[Paired]) -> Option<Worst> {
+    let programs = pairs.iter().flat_map(|(seed, run, _)| {
+        run.programs.iter().map(|program| Worst {
+            seed: *seed,
+            program: program.name.clone(),
+            slowdown_pct: program.slowdown_pct,
+        })
+    });
+    programs.max_by(|a, b| a.slowdown_pct.abs().total_cmp(&b.slowdown_pct.abs()))
+}
+
+fn wake_ratios(pairs: &[Paired]) -> Vec<f64> {
+    let is_known = |run: &MixRun| run.wake_count >= WAKES_MIN && run.wake_p99_us > 0.0;
+    let known = pairs.iter().filter(|(_, run, first)| is_known(run) && is_known(first));
+    known.map(|(_, run, first)| run.wake_p99_us / first.wake_p99_us).collect()
+}
+
+fn geometric_mean(ratios: &[f64]) -> f64 {
+    mean(&ratios.iter().map(|ratio| ratio.ln()).collect::<Vec<_>>()).exp()
+}
+
+/// Mean over mixes of each level's share; a level that a mix never has is 0 there.
+fn level_shares(pairs: &[Paired]) -> Vec<f64> {
+    let levels = pairs.iter().map(|(_, run, _)| run.level_share_pct.len()).max().unwrap_or(0);
+    let share = |level: usize| {
+        let of = |(_, run, _): &Paired| run.level_share_pct.get(level).copied().unwrap_or(0.0);
+        mean(&pairs.iter().map(of).collect::<Vec<_>>())
+    };
+    (0..levels).map(share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::figures::Program;
+    use super::*;
+
+    fn run(scheduler: &str, slowdown_pct: f64) -> MixRun {
+        MixRun {
+            scheduler: scheduler.into(),
+            sensors: "d7".into(),
+            background: "avx512".into(),
+            unfinished: 0,
+            simulated_s: 0.3,
+            isolation_slowdown_pct: slowdown_pct.abs(),
+            slowdown_only_pct: slowdown_pct.max(0.0),
+            signed_slowdown_pct: slowdown_pct,
+            programs: vec![Program { name: "steps-1".into(), slowdown_pct }],
+            culprit_rate_pct: None,
+            throughput_pct: 100.0,
+            wake_count: WAKES_MIN,
+            wake_p99_us: 100.0,
+            level_share_pct: vec![100.0],
+        }
+    }
+
+    fn mix(seed: u64, first: f64, second: f64) -> Mix {
+        Mix { seed, runs: vec![run("fair", first), run("even", second)] }
+    }
+
+    #[test]
+    fn differences_of_pairs_are_surer_than_those_of_means() {
+        let mixes = [mix(1, 5.0, 4.0), mix(2, 25.0, 24.1), mix(3, 60.0, 58.9)];
+        let [fair, even] = &summaries(&mixes)[..] else { panic!("two schedulers") };
+        assert!(fair.less_first.is_none());
+        let less = even.less_first.as_ref().unwrap();
+        assert!((less.isolation_slowdown_pct.mean + 1.0).abs() < 1e-9);
+        let paired = less.isolation_slowdown_pct.ci95_half_width.unwrap();
+        assert!(paired < 0.3, "{paired}");
+        assert!(even.isolation_slowdown_pct.ci95_half_width.unwrap() > 10.0);
+        assert_eq!(less.mixes_less_slowed, 3);
+        assert!((even.isolation_slowdown_median_pct - 24.1).abs() < 1e-9);
+        let two = &summaries(&mixes[..2])[0];
+        assert!((two.isolation_slowdown_median_pct - 15.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_speed_up_is_the_worst_where_it_is_largest_and_no_slowdown() {
+        let summary = &summaries(&[mix(7, 3.0, 2.0), mix(8, -9.0, 1.0)])[0];
+        let worst = summary.worst.as_ref().unwrap();
+        assert_eq!((worst.seed, worst.slowdown_pct), (8, -9.0));
+        assert!((summary.isolation_slowdown_pct.mean - 6.0).abs() < 1e-9);
+        assert!((summary.slowdown_only_pct.mean - 1.5).abs() < 1e-9);
+        assert!((summary.signed_slowdown_pct.mean + 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn latencies_are_compared_by_ratio_and_only_where_there_are_enough() {
+        let mut mixes = [mix(1, 0.0, 0.0), mix(2, 0.0, 0.0), mix(3, 0.0, 0.0)];
+        mixes[0].runs[1].wake_p99_us = 400.0;
+        mixes[1].runs[1].wake_p99_us = 25.0;
+        mixes[2].runs[1].wake_p99_us = 1e6;
+        mixes[2].runs[0].wake_count = WAKES_MIN - 1;
+        let even = &summaries(&mixes)[1];
+        assert_eq!(even.wake_mixes, 2);
+        assert!((even.wake_p99_over_first.unwrap() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_level_that_a_mix_never_has_counts_as_none() {
+        let mut mixes = [mix(1, 0.0, 0.0), mix(2, 0.0, 0.0)];
+        mixes[1].runs[0].level_share_pct = vec![40.0, 60.0];
+        assert_eq!(summaries(&mixes)[0].level_share_pct, [70.0, 30.0]);
+    }
+}

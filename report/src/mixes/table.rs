@@ -1,0 +1,160 @@
+//! The table of `mixes`.
+
+use super::Mixes;
+use super::summary::{LessFirst, Mean, Summary, Worst};
+use crate::grid::{Column, Grid, Tone, wrap};
+use crate::words;
+
+/// A line a scheduler and sensor set for each background, and the differences to the first
+/// scheduler.
+///
+/// `width` is that of the terminal in columns; `color` allows escape sequences of ours.
+#[must_use]
+pub fn mixes_table(mixes: &Mixes, width: usize, color: bool) -> String {
+    let mut text = String::new();
+    let mut backgrounds: Vec<&str> = Vec::new();
+    for summary in &mixes.summaries {
+        if !backgrounds.contains(&summary.background.as_str()) {
+            backgrounds.push(&summary.background);
+        }
+    }
+    for background in backgrounds {
+        let beside = || mixes.summaries.iter().filter(|one| one.background == background);
+        let shown = words::variant(background);
+        let count = words::grouped(mixes.mixes.len());
+        let plural = if mixes.mixes.len() == 1 { "" } else { "es" };
+        text += &format!("{shown}: means over {count} mix{plural}, in %\n");
+        text += &means(mixes, beside(), width, color);
+        if let Some(first) = beside().next() {
+            let first = words::clean(&first.scheduler);
+            text += &format!("\n{shown}: difference to {first} in the same mix, in points\n");
+            text += &differences(mixes, beside(), width, color);
+        }
+        text.push('\n');
+    }
+    text + &legend(mixes, width)
+}
+
+fn plain(text: String) -> (String, Tone) {
+    (text, Tone::Plain)
+}
+
+fn means<'a>(
+    mixes: &Mixes,
+    summaries: impl Iterator<Item = &'a Summary>,
+    width: usize,
+    color: bool,
+) -> String {
+    let mut grid = Grid::new(vec![
+        Column::words("scheduler", 0),
+        Column::words("sensors", 1),
+        Column::numbers("slowdown", 0),
+        Column::numbers("median", 4),
+        Column::numbers("slower", 2),
+        Column::numbers("signed", 9),
+        Column::words("worst", 5),
+        Column::numbers("culprits", 3),
+        Column::numbers("throughput", 7),
+        Column::numbers("wake p99", 6),
+        Column::words("levels", 8),
+        Column::numbers("unfinished", 1),
+    ]);
+    for one in summaries {
+        let levels: Vec<String> =
+            one.level_share_pct.iter().map(|share| format!("{share:.0}")).collect();
+        let is_unfinished = one.unfinished > 0;
+        grid.push(vec![
+            plain(words::clean(&one.scheduler)),
+            plain(sensors(mixes, one)),
+            plain(with_interval(&one.isolation_slowdown_pct)),
+            plain(words::tenths(one.isolation_slowdown_median_pct)),
+            plain(with_interval(&one.slowdown_only_pct)),
+            plain(with_interval(&one.signed_slowdown_pct)),
+            plain(one.worst.as_ref().map_or_else(String::new, worst)),
+            plain(or_dash(one.culprit_rate_pct.as_ref())),
+            plain(with_interval(&one.throughput_pct)),
+            plain(
+                one.wake_p99_over_first.map_or_else(|| "-".into(), |ratio| format!("x {ratio:.2}")),
+            ),
+            plain(levels.join("/")),
+            plain(if is_unfinished { one.unfinished.to_string() } else { String::new() }),
+        ]);
+    }
+    grid.render(width, color)
+}
+
+fn differences<'a>(
+    mixes: &Mixes,
+    summaries: impl Iterator<Item = &'a Summary>,
+    width: usize,
+    color: bool,
+) -> String {
+    let mut grid = Grid::new(vec![
+        Column::words("scheduler", 0),
+        Column::words("sensors", 1),
+        Column::numbers("slowdown", 0),
+        Column::numbers("slower", 2),
+        Column::numbers("culprits", 3),
+        Column::numbers("throughput", 4),
+        Column::numbers("less slowed in", 5),
+    ]);
+    let row = |one: &Summary, less: &LessFirst| {
+        vec![
+            plain(words::clean(&one.scheduler)),
+            plain(sensors(mixes, one)),
+            plain(with_interval(&less.isolation_slowdown_pct)),
+            plain(with_interval(&less.slowdown_only_pct)),
+            plain(or_dash(less.culprit_rate_pct.as_ref())),
+            plain(with_interval(&less.throughput_pct)),
+            plain(format!("{} of {}", less.mixes_less_slowed, one.mixes)),
+        ]
+    };
+    for one in summaries {
+        if let Some(less) = &one.less_first {
+            grid.push(row(one, less));
+        }
+    }
+    grid.render(width, color)
+}
+
+/// The sensor set, where there are several.
+fn sensors(mixes: &Mixes, one: &Summary) -> String {
+    let are_several = mixes.summaries.iter().any(|other| other.sensors != one.sensors);
+    if are_several { words::clean(&one.sensors) } else { String::new() }
+}
+
+fn with_interval(mean: &Mean) -> String {
+    match mean.ci95_half_width {
+        Some(half) => format!("{} ±{half:.1}", words::tenths(mean.mean)),
+        None => words::tenths(mean.mean),
+    }
+}
+
+fn or_dash(mean: Option<&Mean>) -> String {
+    mean.map_or_else(|| "-".to_owned(), with_interval)
+}
+
+fn worst(worst: &Worst) -> String {
+    let slowdown = words::signed_percent(worst.slowdown_pct);
+    format!("{} {slowdown} (mix {})", words::clean(&worst.program), worst.seed)
+}
+
+fn legend(mixes: &Mixes, width: usize) -> String {
+    let settings = format!(
+        "{} mixes on {}, sensors {}, seed {}; ± is half a 95 % interval over mixes.",
+        mixes.half,
+        words::clean(&mixes.cpu),
+        words::clean(&mixes.sensors),
+        mixes.seed
+    );
+    wrap(LEGEND, width) + &wrap(&settings, width)
+}
+
+const LEGEND: &str = "\
+slowdown: mean of |completion with the background over completion with SSE4 - 1|, over the \
+programs of a mix, then over mixes; slower: speed-ups count as 0; worst: the program that is off \
+most (evenkeel mixes --show prints its mix); culprits: work by time of the background applications \
+that use AVX, of that with SSE4; throughput: mean over all applications of work by time, of that \
+under the first scheduler with SSE4 (STP by application, Eyerman and Eeckhout 2008); wake p99: \
+99th percentile of wake-up latencies over that of the first scheduler; levels: share of busy core \
+time at license level 0, 1 and so on";

@@ -1,0 +1,59 @@
+//! Phases in the language of scenario files.
+
+use crate::random::Stream;
+
+/// A share or factor below ten from permille, exactly.
+pub(super) fn share(permille: u64) -> String {
+    format!("{}.{:03}", permille / 1000, permille % 1000)
+}
+
+/// Scalar work; `spread` as [`spread`] yields it.
+pub(super) fn compute(work_us: u64, spread: &str) -> String {
+    format!("{{ compute = {{ work_us = {}, {spread} }} }}", work_us.max(1))
+}
+
+/// Work of the class that the background binds to `kernel`.
+pub(super) fn wide(work_us: u64, spread: &str) -> String {
+    format!("{{ compute = {{ work_us = {}, {spread}, class = \"@kernel\" }} }}", work_us.max(1))
+}
+
+/// Uniform within a percentage.
+pub(super) fn within_pct(pct: u64) -> String {
+    format!("spread_pct = {pct}")
+}
+
+/// How amounts of an application are spread: one in three exponentially, the others uniformly
+/// within 10 to 50 %.
+pub(super) fn spread(stream: &mut Stream) -> String {
+    if stream.once_in(3) {
+        "spread = \"exponential\"".to_owned()
+    } else {
+        within_pct(stream.between(10, 50))
+    }
+}
+
+pub(super) fn sleep(us: u64, spread: &str) -> String {
+    format!("{{ sleep = {{ us = {}, {spread} }} }}", us.max(1))
+}
+
+pub(super) fn repeat(times: u64, phases: &[String]) -> String {
+    format!("{{ repeat = {{ times = {}, phases = [{}] }} }}", times.max(1), phases.join(", "))
+}
+
+/// An endless loop whose mixed phases have `variants` totals in turn.
+pub(super) fn forever(variants: u64, phases: &[String]) -> String {
+    format!("{{ forever = {{ variants = {variants}, phases = [{}] }} }}", phases.join(", "))
+}
+
+pub(super) fn first(phases: &[String]) -> String {
+    format!("{{ first = [{}] }}", phases.join(", "))
+}
+
+pub(super) fn others(phases: &[String]) -> String {
+    format!("{{ others = [{}] }}", phases.join(", "))
+}
+
+/// A phase that names what threads synchronise with: `barrier`, `lock`, `wait` and so on.
+pub(super) fn sync(kind: &str, name: &str) -> String {
+    format!("{{ {kind} = \"{name}\" }}")
+}
