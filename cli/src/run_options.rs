@@ -165,8 +165,8 @@ impl Sharing {
 }
 
 /// Every scheduler, in the order of tables.
-pub const SCHEDULERS: [&str; 6] =
-    ["cfs", "eevdf", "muqss", "fair", "fair-relative", "fair-isolation"];
+pub const SCHEDULERS: [&str; 7] =
+    ["cfs", "eevdf", "muqss", "fair", "fair-relative", "fair-isolation", "even"];
 
 /// The kernel scheduler's own source, as the simulator runs it.
 const FROM_THE_KERNEL: [&str; 3] = ["scx:fair", "scx:fair-relative", "scx:fair-isolation"];

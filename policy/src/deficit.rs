@@ -8,7 +8,7 @@ use crate::ffi;
 pub struct Deficit {
     /// How much.
     pub owed_ns: u64,
-    /// Refunds that count as virtual time, and were not used; 18 ms at most.
+    /// Refunds that count as virtual time, and were not used; 9 ms at most.
     pub banked_ns: u64,
     /// Since when it sleeps; 0: it does not.
     pub asleep_ns: u64,
@@ -33,7 +33,7 @@ impl Deficit {
     }
 
     /// It wakes, and is placed so much later than it had been; what is owed has halved for every
-    /// 2 ms of sleep, and what the placement takes of refunds is owed.
+    /// 10 ms of sleep, and what the placement takes of refunds is owed.
     pub fn wakes(&mut self, later_ns: u64, now_ns: u64) {
         ffi::ekp_deficit_wakes(self, later_ns, now_ns);
     }

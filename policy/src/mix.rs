@@ -25,7 +25,7 @@ pub fn mix_loss_permille(turbo: &Turbo, row: usize, a: u8, b: u8) -> u32 {
     ffi::ekp_mix_loss_permille(turbo, row as u32, a.into(), b.into())
 }
 
-/// The virtual time that one waits rather than cost another so much; 18.75 ms at most.
+/// The virtual time that one waits rather than cost another so much; 6 ms at most.
 #[must_use]
 pub fn mix_price_ns(loss_permille: u32) -> u64 {
     ffi::ekp_mix_price_ns(loss_permille)

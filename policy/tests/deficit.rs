@@ -6,7 +6,7 @@ use proptest::prelude::*;
 const MS: u64 = 1_000_000;
 /// `EK_DEFICIT_MAX_NS`, `EK_DEFICIT_BANK_NS`, `EK_QUIET_MAX_NS`.
 const MAX_NS: u64 = 20 * MS;
-const BANK_NS: u64 = 18 * MS;
+const BANK_NS: u64 = 9 * MS;
 const QUIET_MAX_NS: u64 = 4 * MS;
 /// Share 0.625: alone 1.6 times as fast.
 const GAIN: u32 = 600;
@@ -39,7 +39,7 @@ fn what_is_owed_is_repaid_by_the_gain_of_being_alone() {
 
 #[test]
 fn nobody_stays_quiet_for_little_or_for_one_that_gains_little() {
-    let little = Deficit { owed_ns: 99_999, ..Deficit::default() };
+    let little = Deficit { owed_ns: 299_999, ..Deficit::default() };
     assert_eq!(little.quiet_ns(GAIN), 0);
     assert_eq!(owed(20).quiet_ns(99), 0);
     assert_eq!(owed(20).quiet_ns(100), QUIET_MAX_NS);
@@ -49,16 +49,16 @@ fn nobody_stays_quiet_for_little_or_for_one_that_gains_little() {
 fn a_deficit_halves_in_sleep_and_not_while_its_task_runs() {
     let mut deficit = owed(8);
     deficit.sleeps(10 * MS);
-    deficit.wakes(0, 14 * MS);
+    deficit.wakes(0, 30 * MS);
     assert_eq!(deficit.owed_ns, 2 * MS);
     // It woke already.
     deficit.wakes(0, 1000 * MS);
     assert_eq!(deficit.owed_ns, 2 * MS);
-    deficit.sleeps(20 * MS);
-    deficit.wakes(0, 21 * MS);
+    deficit.sleeps(40 * MS);
+    deficit.wakes(0, 45 * MS);
     assert_eq!(deficit.owed_ns, 1_500_000);
-    deficit.sleeps(30 * MS);
-    deficit.wakes(0, 1030 * MS);
+    deficit.sleeps(50 * MS);
+    deficit.wakes(0, 1050 * MS);
     assert_eq!(deficit.owed_ns, 0);
 }
 
@@ -66,10 +66,10 @@ fn a_deficit_halves_in_sleep_and_not_while_its_task_runs() {
 fn what_waking_takes_of_refunds_is_owed_once() {
     let mut deficit = Deficit { banked_ns: 3 * MS, ..Deficit::default() };
     deficit.sleeps(MS);
-    deficit.wakes(2 * MS, 2 * MS);
+    deficit.wakes(2 * MS, 11 * MS);
     assert_eq!((deficit.owed_ns, deficit.banked_ns), (2 * MS, MS));
-    deficit.sleeps(3 * MS);
-    deficit.wakes(2 * MS, 3 * MS);
+    deficit.sleeps(12 * MS);
+    deficit.wakes(2 * MS, 12 * MS);
     assert_eq!((deficit.owed_ns, deficit.banked_ns), (3 * MS, 0));
 }
 

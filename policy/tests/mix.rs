@@ -25,9 +25,9 @@ fn the_lower_level_loses_by_the_table_whichever_is_named_first() {
 #[test]
 fn a_price_goes_by_the_loss_and_ends() {
     assert_eq!(mix_price_ns(0), 0);
-    assert_eq!(mix_price_ns(320), 6_000_000);
-    assert_eq!(mix_price_ns(1000), 18_750_000);
-    assert_eq!(mix_price_ns(u32::MAX), 18_750_000);
+    assert_eq!(mix_price_ns(321), 1_926_000);
+    assert_eq!(mix_price_ns(1000), 6_000_000);
+    assert_eq!(mix_price_ns(u32::MAX), 6_000_000);
 }
 
 #[test]

@@ -9,12 +9,16 @@ use crate::words::{clean, list, percent, signed_percent, tenths, variant};
 /// Schedulers that people use, the most likely first.
 const IN_USE: [&str; 3] = ["eevdf", "cfs", "muqss"];
 
+/// Schedulers that leave least, the newest first.
+const OURS: [&str; 2] = ["even", "fair-isolation"];
+
 /// What the runs of one background say: the scheduler to start from and the best other one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finding<'a> {
     /// `fair` where figures were published beside it, else a scheduler that is in use.
     pub(crate) baseline: &'a Run,
-    /// `fair-isolation` where it ran, else the other scheduler with the smallest slowdown.
+    /// `even`, or `fair-isolation`, where it ran, else the other scheduler with the smallest
+    /// slowdown.
     pub(crate) best: Option<&'a Run>,
 }
 
@@ -32,7 +36,8 @@ pub(crate) fn findings(comparison: &Comparison) -> Vec<Finding<'_>> {
                 .or_else(|| of().next())
                 .expect("a background comes from a run");
             let others = || of().filter(|run| run.scheduler != baseline.scheduler);
-            let best = others().find(|run| run.scheduler == "fair-isolation").or_else(|| {
+            let ours = OURS.iter().find_map(|name| others().find(|run| run.scheduler == *name));
+            let best = ours.or_else(|| {
                 others()
                     .min_by(|a, b| a.isolation_slowdown_pct.total_cmp(&b.isolation_slowdown_pct))
             });
@@ -103,7 +108,11 @@ fn sentence(comparison: &Comparison, finding: &Finding) -> String {
     match best {
         Some(best) if best.isolation_slowdown_pct < before => {
             let rest = tenths(best.isolation_slowdown_pct);
-            text += &format!("; {} leaves {rest} %.", clean(&best.scheduler));
+            text += &format!("; {} leaves {rest} %", clean(&best.scheduler));
+            if best.slowdown_only_pct < best.isolation_slowdown_pct / 2.0 {
+                text += &format!(", mostly speed-ups ({} slower)", percent(best.slowdown_only_pct));
+            }
+            text.push('.');
         }
         Some(best) => {
             text += &format!("; {} leaves no less", clean(&best.scheduler));

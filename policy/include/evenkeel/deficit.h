@@ -21,14 +21,14 @@
 
 #include "fixed.h"
 
-/* Refunds that are banked at most: three slices, our choice. */
-#define EK_DEFICIT_BANK_NS 18000000ULL
+/* Refunds that are banked at most: a slice and a half, our choice. */
+#define EK_DEFICIT_BANK_NS 9000000ULL
 /* A deficit is half of it when its task has slept for so long; our choice. */
-#define EK_DEFICIT_HALF_NS 2000000ULL
+#define EK_DEFICIT_HALF_NS 10000000ULL
 /* No deficit is larger; our choice. */
 #define EK_DEFICIT_MAX_NS 20000000ULL
 /* For less nobody stays quiet; our choice. */
-#define EK_DEFICIT_MIN_NS 100000ULL
+#define EK_DEFICIT_MIN_NS 300000ULL
 /* Nor for one that gains less by it; our choice. */
 #define EK_DEFICIT_GAIN_MIN_PERMILLE 100
 /* The shortest and the longest time that a sibling stays quiet at once; our choice. */

@@ -17,10 +17,10 @@
 #include "mean_frequency.h"
 
 /*
- * The price of all of a core's speed. What two levels of the Xeon Gold 6130
- * cost beside each other, 32 % at most, comes to one slice of 6 ms; our choice.
+ * The price of all of a core's speed: one slice, so that what levels cost beside
+ * each other for a slice is its price; our choice.
  */
-#define EK_MIX_WHOLE_NS 18750000ULL
+#define EK_MIX_WHOLE_NS 6000000ULL
 /* A gain of less is not worth a migration; our choice. */
 #define EK_MIX_WORTH_PERMILLE 50
 
