@@ -76,6 +76,11 @@ pub struct RunOptions {
     #[arg(long)]
     pub ideal: bool,
 
+    /// Each task runs at the frequency of its own instructions, whoever runs beside or before it, as
+    /// on no CPU: shows how much of a slowdown is not the license's doing
+    #[arg(long)]
+    pub private_licenses: bool,
+
     /// Throughput a compute-bound thread keeps beside another, in permille of what it has alone
     #[arg(
         long,
@@ -267,6 +272,7 @@ impl RunOptions {
             costs: self.costs(),
             smt_share_permille: self.smt_share,
             believed_smt_share_permille: self.smt_share,
+            private_licenses: self.private_licenses,
             hz: self.hz,
             limit_ns,
             events_max: EVENTS_MAX,
@@ -282,6 +288,7 @@ impl RunOptions {
             || self.ideal
             || self.counter_noise != 0
             || self.evex_strings
+            || self.private_licenses
             || self.smt_share != SMT_SHARE_PERMILLE
             || self.queues != QueueGroups::Global
             || self.interactive != 1

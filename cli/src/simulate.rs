@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use scenarios::{Case, MachineDefaults, Scenario};
 use serde::Serialize;
 use simulator::Outcome;
@@ -115,6 +115,10 @@ struct RenewalResult {
 
 /// Runs the verb.
 pub fn run(args: Args) -> Result<()> {
+    ensure!(
+        !args.run.private_licenses,
+        "--private-licenses: only `compare` and `mixes` have it; a history must be one of a CPU"
+    );
     let scenario = read_scenario(&args.scenario)?;
     let case = case(&scenario, args.program.as_deref(), args.background.as_deref())?;
     let cpu_name = args.run.cpu.as_deref().unwrap_or(&scenario.cpu);

@@ -198,6 +198,7 @@ fn predict(
         costs: COSTS,
         smt_share_permille: SMT_SHARE_PERMILLE,
         believed_smt_share_permille: SMT_SHARE_PERMILLE,
+        private_licenses: false,
         hz: facts.hz.unwrap_or(HZ),
         limit_ns: SIMULATED_NS,
         events_max: u64::MAX,

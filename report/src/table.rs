@@ -5,7 +5,7 @@ use scenarios::Role;
 use crate::claims::judged;
 use crate::comparison::{Comparison, Run, Task};
 use crate::grid::{Column, Grid, Tone, wrap};
-use crate::verdict::{self, Finding};
+use crate::verdict::{self, Finding, OURS};
 use crate::words;
 
 /// The verdict, a line a scheduler and background, and who loses how much to whom.
@@ -141,7 +141,9 @@ fn victims(comparison: &Comparison, finding: &Finding, width: usize, color: bool
         Column::words("to whom", 2),
     ];
     for (place, run) in (10..).zip(&others) {
-        let needed = run.scheduler == baseline.scheduler || best == Some(&run.scheduler);
+        let scheduler = run.scheduler.as_str();
+        let needed = [Some(baseline.scheduler.as_str()), best].contains(&Some(scheduler))
+            || OURS.contains(&scheduler);
         columns
             .push(Column::numbers(&words::clean(&run.scheduler), if needed { 3 } else { place }));
     }

@@ -10,7 +10,7 @@ use crate::words::{clean, list, percent, signed_percent, tenths, variant};
 const IN_USE: [&str; 3] = ["eevdf", "cfs", "muqss"];
 
 /// Schedulers that leave least, the newest first.
-const OURS: [&str; 2] = ["even", "fair-isolation"];
+pub(crate) const OURS: [&str; 2] = ["even", "fair-isolation"];
 
 /// What the runs of one background say: the scheduler to start from and the best other one.
 #[derive(Clone, Copy, Debug)]
@@ -108,11 +108,16 @@ fn sentence(comparison: &Comparison, finding: &Finding) -> String {
     match best {
         Some(best) if best.isolation_slowdown_pct < before => {
             let rest = tenths(best.isolation_slowdown_pct);
-            text += &format!("; {} leaves {rest} %", clean(&best.scheduler));
-            if best.slowdown_only_pct < best.isolation_slowdown_pct / 2.0 {
-                text += &format!(", mostly speed-ups ({} slower)", percent(best.slowdown_only_pct));
-            }
-            text.push('.');
+            text += &format!("; {} leaves {rest} %.", clean(&best.scheduler));
+        }
+        Some(best) if best.slowdown_only_pct < baseline.slowdown_only_pct / 2.0 => {
+            let (slower, signed) = (best.slowdown_only_pct, best.signed_slowdown_pct);
+            text += &format!(
+                "; {} leaves {} % of being slower, and makes them faster instead (signed {}).",
+                clean(&best.scheduler),
+                tenths(slower),
+                signed_percent(signed)
+            );
         }
         Some(best) => {
             text += &format!("; {} leaves no less", clean(&best.scheduler));

@@ -218,6 +218,10 @@ pub struct Config {
     pub smt_share_permille: u32,
     /// What `even` takes that to be.
     pub believed_smt_share_permille: u32,
+    /// Whether each task runs at the frequency of its own level, whoever runs beside or before it,
+    /// and no transition costs anything. No CPU does that: it is what a policy could reach at best,
+    /// and what a victim's slowdown is besides the license.
+    pub private_licenses: bool,
     /// Timer interrupts a second of tick-driven schedulers.
     pub hz: u32,
     /// Stop after this time even if the foreground has not ended.

@@ -82,6 +82,7 @@ pub(crate) fn config(scheduler: Scheduler, limit_ns: u64) -> Config {
         costs: Costs::default(),
         smt_share_permille: 625,
         believed_smt_share_permille: 625,
+        private_licenses: false,
         hz: 250,
         limit_ns,
         events_max: u64::MAX,

@@ -462,9 +462,15 @@ impl<'a> World<'a> {
                 .find(|&other| other != cpu && self.cpus[other].running.is_some())
                 .and_then(|other| self.cpus[other].running)
                 .map(|task| self.tasks[task].phase.work.stall_permille);
+            let own_level = self.tasks[running].phase.own_level;
+            let (khz, license_permille, level) = if self.config.private_licenses {
+                (self.model.turbo.khz(row, own_level), 1000, own_level)
+            } else {
+                (khz, effect.rate_permille, effect.level)
+            };
             let conditions = Conditions {
                 khz,
-                license_permille: effect.rate_permille,
+                license_permille,
                 stall_permille: self.tasks[running].phase.work.stall_permille,
                 sibling_stall_permille: sibling,
             };
@@ -473,9 +479,9 @@ impl<'a> World<'a> {
                 rate_q20: rate,
                 lost_q20: self.lost_share(running, index, row, &conditions, rate),
                 stalled_q20: stalled_q20(conditions.stall_permille, rate),
-                khz: if effect.rate_permille == 0 { 0 } else { khz },
-                level: effect.level,
-                throttled: effect.rate_permille < 1000,
+                khz: if license_permille == 0 { 0 } else { khz },
+                level,
+                throttled: license_permille < 1000,
             };
             self.set_pace(cpu, running, index, pace);
         }
@@ -522,7 +528,7 @@ impl<'a> World<'a> {
         let domain = &self.domains[domain];
         let above = domain.level_in_question > phase.own_level;
         let widened = domain.is_widening && domain.demand.width > phase.work.class.width();
-        if !above && !widened {
+        if self.config.private_licenses || (!above && !widened) {
             return 0;
         }
         let ideal = Conditions {

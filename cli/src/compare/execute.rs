@@ -285,6 +285,9 @@ impl Plan {
         if options.evex_strings {
             parameters.push(("EVEX string functions".into(), "trap".into()));
         }
+        if options.private_licenses {
+            parameters.push(("licenses".into(), "private".into()));
+        }
         parameters.push(("replicates".into(), self.replicates.to_string()));
         Setup {
             evenkeel_version: env!("CARGO_PKG_VERSION").into(),

@@ -93,7 +93,7 @@ fn every_documented_key_is_there_for_every_run() {
     assert_eq!(result["cpu"], "xeon-gold-6130");
     assert_eq!((&result["scenario"], &result["sensors"]), (&"light512".into(), &"d7".into()));
     let runs = list(&result, "runs");
-    assert_eq!(runs.len(), 6 * 2, "seven schedulers beside two backgrounds");
+    assert_eq!(runs.len(), 7 * 2, "seven schedulers beside two backgrounds");
     for run in runs {
         has(run, RUN);
         assert!(!list(run, "tasks").is_empty());

@@ -133,6 +133,7 @@ pub fn against_recording(
             costs: Costs { idle_exit_ns, ..Costs::default() },
             smt_share_permille: 1000,
             believed_smt_share_permille: 1000,
+            private_licenses: false,
             hz,
             limit_ns: length_ns,
             events_max: u64::MAX,

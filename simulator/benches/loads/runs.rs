@@ -114,6 +114,7 @@ pub fn prepare(load: &Load, scheduler: Scheduler, simulated_ns: u64) -> Prepared
         costs: Costs::default(),
         smt_share_permille: 625,
         believed_smt_share_permille: 625,
+        private_licenses: false,
         hz: 250,
         limit_ns: simulated_ns,
         events_max: u64::MAX,

@@ -82,6 +82,7 @@ pub fn fair(compensation: Compensation) -> Config {
         costs: Costs::default(),
         smt_share_permille: 625,
         believed_smt_share_permille: 625,
+        private_licenses: false,
         hz: 250,
         limit_ns: 1000 * SECOND,
         events_max: u64::MAX,

@@ -120,3 +120,20 @@ fn everyone_ends_in_time() {
     let (none, even) = (end_ns(Compensation::None), end_ns(EVEN));
     assert!(even < none, "{even} and {none} ns");
 }
+
+#[test]
+fn with_private_licenses_nobody_is_slowed_and_the_wide_are_slow_all_the_same() {
+    let rates = |private_licenses| {
+        let config = simulator::Config { private_licenses, ..fair(Compensation::None) };
+        let outcome = run(&pinned(Class::Avx512Heavy), &config);
+        assert_eq!(outcome.tasks.iter().all(|task| task.lost_ns == 0), private_licenses);
+        [0, 16].map(|task| {
+            let done = &outcome.tasks[task];
+            done.ref_cycles as f64 / done.cpu_time_ns as f64
+        })
+    };
+    let ([victim, culprit], [slowed, same]) = (rates(true), rates(false));
+    // 2.8 GHz instead of 1.9 (D Table 3.1).
+    assert!((victim / slowed - 2.8 / 1.9).abs() < 0.01, "{victim} and {slowed}");
+    assert!((culprit / same - 1.0).abs() < 0.01, "{culprit} and {same}");
+}

@@ -51,6 +51,7 @@ impl Case {
             costs: costs(&mut rng),
             smt_share_permille: rng.pick(&[500, 625, 625, 800, 1000]) as u32,
             believed_smt_share_permille: rng.pick(&[500, 625, 800, 1000]) as u32,
+            private_licenses: false,
             hz: rng.pick(&[100, 250, 1000]),
             limit_ns: rng.within(1, 4) * 25_000_000,
             events_max: u64::MAX,
