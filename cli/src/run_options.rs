@@ -76,8 +76,8 @@ pub struct RunOptions {
     #[arg(long)]
     pub ideal: bool,
 
-    /// Each task runs at the frequency of its own instructions, whoever runs beside or before it, as
-    /// on no CPU: shows how much of a slowdown is not the license's doing
+    /// Each task runs at the frequency of its own instructions, whoever runs beside or before it,
+    /// as on no CPU: shows how much of a slowdown is not the license's doing
     #[arg(long)]
     pub private_licenses: bool,
 
