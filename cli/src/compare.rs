@@ -40,8 +40,10 @@ pub struct Args {
     #[arg(long)]
     list: bool,
 
-    /// Schedulers to compare; scx:fair, scx:fair-relative and scx:fair-isolation are the kernel
-    /// scheduler's own source, beside the models
+    /// Schedulers to compare; besides those of the default, fair-cycles and fair-energy charge
+    /// other things than time, even-without-matching, -placing, -swaps and -repayment leave out a
+    /// part of even, and scx:fair, scx:fair-relative and scx:fair-isolation are the kernel
+    /// scheduler's own source
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_values = SCHEDULERS)]
     scheduler: Vec<String>,
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use simulator::{
-    CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, Queues, RqSharing, Scheduler,
-    SensorFaults, SensorSet,
+    CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, KernelMode, Queues, RqSharing,
+    Scheduler, SensorFaults, SensorSet,
 };
 
 /// Two compute-bound threads of a core get 1.25 times the throughput of one; our choice.
@@ -173,6 +173,9 @@ impl Sharing {
 pub const SCHEDULERS: [&str; 7] =
     ["cfs", "eevdf", "muqss", "fair", "fair-relative", "fair-isolation", "even"];
 
+/// What the dissertation discusses and refuses (D 7.3); nobody would use them.
+const TO_COMPARE_WITH: [&str; 2] = ["fair-cycles", "fair-energy"];
+
 /// The kernel scheduler's own source, as the simulator runs it.
 const FROM_THE_KERNEL: [&str; 3] = ["scx:fair", "scx:fair-relative", "scx:fair-isolation"];
 
@@ -197,12 +200,12 @@ impl RunOptions {
                 QueueGroups::Llc => Queues::PerLlc,
             },
         };
-        let scx = |compensation| {
+        let scx = |mode| {
             ensure!(
                 cfg!(feature = "scx"),
                 "--scheduler: {name} is not in this build: build it with cargo's feature scx"
             );
-            Ok(Scheduler::Scx { compensation })
+            Ok(Scheduler::Scx(mode))
         };
         Ok(match name {
             "cfs" => Scheduler::Cfs(match self.kernel {
@@ -225,18 +228,22 @@ impl RunOptions {
             "fair" => fair(Compensation::None),
             "fair-relative" => fair(Compensation::Relative),
             "fair-isolation" => fair(Compensation::Isolation),
+            "fair-cycles" => fair(Compensation::Cycles),
+            "fair-energy" => fair(Compensation::Energy),
             "even" => fair(Compensation::Even(EvenParts::ALL)),
-            "scx:fair" => scx(Compensation::None)?,
-            "scx:fair-relative" => scx(Compensation::Relative)?,
-            "scx:fair-isolation" => scx(Compensation::Isolation)?,
+            "scx:fair" => scx(KernelMode::Fair)?,
+            "scx:fair-relative" => scx(KernelMode::Relative)?,
+            "scx:fair-isolation" => scx(KernelMode::Isolation)?,
             _ if let Some((_, parts)) =
                 EvenParts::ABLATIONS.iter().find(|(part, _)| *part == name) =>
             {
                 fair(Compensation::Even(*parts))
             }
             _ => bail!(
-                "--scheduler: {name:?} is not one of {}, {}",
+                "--scheduler: {name:?} is not one of {}, {}, {}, {}",
                 SCHEDULERS.join(", "),
+                TO_COMPARE_WITH.join(", "),
+                EvenParts::ABLATIONS.map(|(part, _)| part).join(", "),
                 FROM_THE_KERNEL.join(", ")
             ),
         })

@@ -16,6 +16,7 @@
 #include <evenkeel/learned.h>
 #include <evenkeel/license.h>
 #include <evenkeel/mean_frequency.h>
+#include <evenkeel/meter.h>
 #include <evenkeel/mix.h>
 #include <evenkeel/move.h>
 #include <evenkeel/place.h>
@@ -534,6 +535,17 @@ static void prove_ek_actual_frequency_hz(void)
 	ek_actual_frequency_hz(ref_khz, cycles, ref_cycles);
 }
 
+static void prove_ek_meter_ns(void)
+{
+	u32 meter = any_u32;
+	struct ek_turbo turbo = any_ek_turbo;
+	struct ek_slice slice = any_ek_slice;
+	u32 own_level = any_u32;
+	struct ek_lost lost = any_ek_lost;
+
+	ek_meter_ns(meter, &turbo, &slice, own_level, &lost);
+}
+
 static void prove_ek_mix_loss_permille(void)
 {
 	struct ek_turbo turbo = any_ek_turbo;
@@ -823,6 +835,7 @@ int main(void)
 	prove_ek_frequency_khz();
 	prove_ek_mean_frequency_hz();
 	prove_ek_actual_frequency_hz();
+	prove_ek_meter_ns();
 	prove_ek_mix_loss_permille();
 	prove_ek_mix_price_ns();
 	prove_ek_mix_idle_cost_permille();

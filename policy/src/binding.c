@@ -6,6 +6,7 @@
 #include <evenkeel/demanded.h>
 #include <evenkeel/infer.h>
 #include <evenkeel/learned.h>
+#include <evenkeel/meter.h>
 #include <evenkeel/mix.h>
 #include <evenkeel/move.h>
 #include <evenkeel/place.h>
@@ -341,4 +342,12 @@ u64 ekp_deficit_quiet_ns(const struct ek_deficit *deficit, u32 gain_permille);
 u64 ekp_deficit_quiet_ns(const struct ek_deficit *deficit, u32 gain_permille)
 {
 	return ek_deficit_quiet_ns(deficit, gain_permille);
+}
+
+u64 ekp_meter_ns(u32 meter, const struct ek_turbo *turbo, const struct ek_slice *slice,
+		 u32 own_level, struct ek_lost *lost);
+u64 ekp_meter_ns(u32 meter, const struct ek_turbo *turbo, const struct ek_slice *slice,
+		 u32 own_level, struct ek_lost *lost)
+{
+	return ek_meter_ns(meter, turbo, slice, own_level, lost);
 }

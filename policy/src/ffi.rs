@@ -134,4 +134,11 @@ unsafe extern "C" {
     pub(crate) safe fn ekp_deficit_gain_permille(smt_share_permille: u32, stall_q30: u32) -> u32;
     pub(crate) safe fn ekp_deficit_repay(deficit: &mut Deficit, quiet_ns: u64, gain_permille: u32);
     pub(crate) safe fn ekp_deficit_quiet_ns(deficit: &Deficit, gain_permille: u32) -> u64;
+    pub(crate) safe fn ekp_meter_ns(
+        meter: u32,
+        turbo: &Turbo,
+        slice: &Slice,
+        own_level: u32,
+        lost: &mut Lost,
+    ) -> u64;
 }

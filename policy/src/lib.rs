@@ -26,7 +26,7 @@ pub use fixed::{ONE, mul_div, mul_q30, share_q30};
 pub use frequency::{
     Shares, TurboRow, actual_frequency_hz, ideal_frequency_hz, mean_frequency_hz, turbo_row,
 };
-pub use lost::{Lost, Slice, stall_perf_q30, time_lost};
+pub use lost::{Lost, Meter, Slice, metered_ns, stall_perf_q30, time_lost};
 pub use mix::{CoreState, mix_idle_cost_permille, mix_loss_permille, mix_price_ns, mix_swaps};
 pub use vtime::{
     charge, move_between, place_new, place_waking, preempt_limit, preempts, preempts_at_once,

@@ -1,4 +1,5 @@
-//! Time lost to other tasks' licenses: `evenkeel/time_lost.h`, `stall.h`.
+//! Time lost to other tasks' licenses, and other measures of a slice: `evenkeel/time_lost.h`,
+//! `stall.h`, `meter.h`.
 
 use cpu_model::{LEVELS_MAX, Turbo};
 
@@ -47,6 +48,23 @@ pub fn time_lost(turbo: &Turbo, slice: &Slice, own_level: u8) -> Lost {
     let mut lost = Lost::default();
     ffi::ekp_time_lost(turbo, slice, own_level.into(), &mut lost);
     lost
+}
+
+/// What a slice is charged, if not its time: `enum ek_meter`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Meter {
+    /// What it got of the full frequency.
+    Cycles = 1,
+    /// What it drew of the power that its level may draw.
+    Energy = 2,
+}
+
+/// What a slice of a task of that level is charged, in ns; at most its time.
+#[must_use]
+pub fn metered_ns(meter: Meter, turbo: &Turbo, slice: &Slice, own_level: u8) -> u64 {
+    let mut lost = Lost::default();
+    ffi::ekp_meter_ns(meter as u32, turbo, slice, own_level.into(), &mut lost)
 }
 
 /// Speed at `next_hz` over speed at `now_hz`, Q30 (Eq. D 4.3).

@@ -25,10 +25,7 @@ pub enum Scheduler {
         queues: Queues,
     },
     /// The kernel scheduler's own source on a sched_ext without a kernel (feature `scx`).
-    Scx {
-        /// What compensation does.
-        compensation: Compensation,
-    },
+    Scx(KernelMode),
 }
 
 impl Scheduler {
@@ -44,10 +41,11 @@ impl Scheduler {
             Self::Fair { compensation: Compensation::Relative, .. } => "fair-relative",
             Self::Fair { compensation: Compensation::Isolation, .. } => "fair-isolation",
             Self::Fair { compensation: Compensation::Even(parts), .. } => parts.name(),
-            Self::Scx { compensation: Compensation::None } => "scx:fair",
-            Self::Scx { compensation: Compensation::Relative } => "scx:fair-relative",
-            Self::Scx { compensation: Compensation::Isolation } => "scx:fair-isolation",
-            Self::Scx { compensation: Compensation::Even(_) } => "scx:even",
+            Self::Fair { compensation: Compensation::Cycles, .. } => "fair-cycles",
+            Self::Fair { compensation: Compensation::Energy, .. } => "fair-energy",
+            Self::Scx(KernelMode::Fair) => "scx:fair",
+            Self::Scx(KernelMode::Relative) => "scx:fair-relative",
+            Self::Scx(KernelMode::Isolation) => "scx:fair-isolation",
         }
     }
 
@@ -55,9 +53,8 @@ impl Scheduler {
     #[must_use]
     pub fn compensates(&self) -> bool {
         match self {
-            Self::Fair { compensation, .. } | Self::Scx { compensation } => {
-                *compensation != Compensation::None
-            }
+            Self::Fair { compensation, .. } => *compensation != Compensation::None,
+            Self::Scx(mode) => *mode != KernelMode::Fair,
             Self::Cfs(_) | Self::Eevdf(_) | Self::Muqss { .. } | Self::Fifo => false,
         }
     }
@@ -103,8 +100,23 @@ pub enum Compensation {
     Relative,
     /// Refund and bill (D ch. 7).
     Isolation,
+    /// A slice is charged its cycles, at full frequency: credit scaled by frequency (D 7.3).
+    Cycles,
+    /// A slice is charged its energy, by a model and not by a sensor (D 7.3).
+    Energy,
     /// Refund and bill as far as they help, levels kept apart, and the rest repaid in kind: ours.
     Even(EvenParts),
+}
+
+/// What the kernel scheduler's source does about time lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelMode {
+    /// Nothing.
+    Fair,
+    /// Refund only.
+    Relative,
+    /// Refund and bill.
+    Isolation,
 }
 
 /// What is left out of `even`, to see what each part gives.

@@ -22,8 +22,8 @@ mod topology;
 mod world;
 
 pub use config::{
-    CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, Queues, RqSharing, Scheduler,
-    SensorFaults, SensorSet,
+    CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, KernelMode, Queues, RqSharing,
+    Scheduler, SensorFaults, SensorSet,
 };
 pub use error::SimError;
 pub use outcome::{Loss, Outcome, Renewal, TaskOutcome};
@@ -62,11 +62,11 @@ pub fn run(cpu: &CpuModel, workload: &Workload, config: &Config) -> Result<Outco
             })
         }
         #[cfg(feature = "scx")]
-        Scheduler::Scx { compensation } => {
-            engine::run(cpu, workload, config, |world| Scx::new(world, workload, compensation))
+        Scheduler::Scx(mode) => {
+            engine::run(cpu, workload, config, |world| Scx::new(world, workload, mode))
         }
         #[cfg(not(feature = "scx"))]
-        Scheduler::Scx { .. } => Err(SimError::Machine(
+        Scheduler::Scx(_) => Err(SimError::Machine(
             "this build has no schedulers of the kernel (feature scx)".into(),
         )),
     }

@@ -90,7 +90,7 @@ impl Sensors {
             set: config.sensors,
             faults: config.sensor_faults,
             asked: config.scheduler.compensates(),
-            has_own_beliefs: matches!(config.scheduler, Scheduler::Scx { .. }),
+            has_own_beliefs: matches!(config.scheduler, Scheduler::Scx(_)),
             users: vec![Users::default(); topology.cores],
             learned: vec![Learned::default(); ruled.len()],
             ruled,

@@ -14,6 +14,7 @@
 #include <evenkeel/demanded.h>
 #include <evenkeel/infer.h>
 #include <evenkeel/learned.h>
+#include <evenkeel/meter.h>
 #include <evenkeel/mix.h>
 #include <evenkeel/move.h>
 #include <evenkeel/place.h>
@@ -25,7 +26,7 @@
 #include <evenkeel/wait.h>
 #include <evenkeel/weight.h>
 
-#define ANSWERS 68
+#define ANSWERS 70
 
 struct vector {
 	u64 answer[ANSWERS];
@@ -203,6 +204,14 @@ static inline void answer_even(struct vector *v)
 	v->answer[67] = ek_learned_level(&learned, v->b);
 }
 
+static inline void answer_meter(struct vector *v)
+{
+	struct ek_lost lost;
+
+	v->answer[68] = ek_meter_ns(EK_METER_CYCLES, &v->turbo, &v->slice, v->w, &lost);
+	v->answer[69] = ek_meter_ns(EK_METER_ENERGY, &v->turbo, &v->slice, v->w, &lost);
+}
+
 static inline void answer(struct vector *v)
 {
 	answer_integers(v);
@@ -213,6 +222,7 @@ static inline void answer(struct vector *v)
 	answer_users(v);
 	answer_demanded(v);
 	answer_even(v);
+	answer_meter(v);
 }
 
 #endif

@@ -10,7 +10,7 @@
 mod even;
 
 use cpu_model::LEVELS_MAX;
-use policy::{Loss, Mode, NOBODY};
+use policy::{Loss, Meter, Mode, NOBODY};
 
 use crate::config::{Compensation, Queues};
 use crate::random::{Purpose, Stream};
@@ -46,6 +46,8 @@ struct Queue {
 /// Virtual-time scheduling with or without compensation.
 pub(crate) struct Fair {
     mode: Mode,
+    /// What a slice is charged, where that is not its time.
+    meter: Option<Meter>,
     groups: usize,
     /// Levels that have queues of their own.
     levels: usize,
@@ -97,9 +99,14 @@ impl Fair {
         let queues_of_mask = |tasks| vec![queue(tasks); levels];
         Self {
             mode: match compensation {
-                Compensation::None => Mode::None,
+                Compensation::None | Compensation::Cycles | Compensation::Energy => Mode::None,
                 Compensation::Relative => Mode::Relative,
                 Compensation::Isolation | Compensation::Even(_) => Mode::Isolation,
+            },
+            meter: match compensation {
+                Compensation::Cycles => Some(Meter::Cycles),
+                Compensation::Energy => Some(Meter::Energy),
+                _ => None,
             },
             groups,
             levels,
@@ -388,6 +395,11 @@ impl Scheduler for Fair {
         if let Some(even) = &mut self.even {
             even.ends(world, cpu, task, observed);
             self.charge_quiet();
+        }
+        if let Some(meter) = self.meter {
+            let (turbo, own_level) = (&world.model.turbo, observed.own_level);
+            let metered_ns = policy::metered_ns(meter, turbo, &observed.slice, own_level);
+            charged.refund_ns = time_ns.saturating_sub(metered_ns);
         }
         if self.mode != Mode::None {
             let lost_ns = observed.lost_ns.unwrap_or_else(|| {

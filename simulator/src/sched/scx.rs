@@ -8,7 +8,7 @@
 use scenarios::Workload;
 use scx_host::{Config, Faults, Host, TaskSpec, Topology, Waker, evenkeel, load_evenkeel};
 
-use crate::config::{Compensation, SensorSet};
+use crate::config::{KernelMode, SensorSet};
 use crate::error::SimError;
 use crate::sched::{By, Charged, Decided, Pick, Placed, Scheduler, Stop, Wake};
 use crate::sensors::Observed;
@@ -41,9 +41,9 @@ impl Scx {
     pub(crate) fn new(
         world: &World,
         workload: &Workload,
-        compensation: Compensation,
+        mode: KernelMode,
     ) -> Result<Self, SimError> {
-        let compensation = sense::compensation(world, compensation)?;
+        let compensation = sense::compensation(world, mode)?;
         let topology = Topology::regular(
             world.topology.packages,
             world.topology.cores_per_package,

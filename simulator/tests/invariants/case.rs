@@ -28,12 +28,14 @@ const WITHOUT_REPAYMENT: EvenParts = EvenParts {
     without_repayment: true,
 };
 
-pub const COMPENSATIONS: [Compensation; 5] = [
+pub const COMPENSATIONS: [Compensation; 7] = [
     Compensation::None,
     Compensation::Relative,
     Compensation::Isolation,
     Compensation::Even(EvenParts::ALL),
     Compensation::Even(WITHOUT_REPAYMENT),
+    Compensation::Cycles,
+    Compensation::Energy,
 ];
 
 impl Case {

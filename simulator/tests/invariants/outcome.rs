@@ -1,7 +1,7 @@
 //! Whether the books of a run agree with its history, its workload and each other.
 
 use scenarios::{Draw, Spread, Step, Thread};
-use simulator::{Compensation, Outcome, Scheduler};
+use simulator::{Compensation, KernelMode, Outcome, Scheduler};
 
 use crate::case::Case;
 use crate::replay::{Got, Promises, replay};
@@ -22,7 +22,7 @@ pub fn check(case: &Case, outcome: &Outcome) -> Result<(), String> {
             }
             Scheduler::Fair { .. }
             | Scheduler::Muqss { interactive: true, .. }
-            | Scheduler::Scx { .. } => true,
+            | Scheduler::Scx(_) => true,
             _ => false,
         },
     };
@@ -182,13 +182,12 @@ fn compensation_adds_up(case: &Case, outcome: &Outcome) -> Result<(), String> {
         Scheduler::Fair {
             compensation: Compensation::Isolation | Compensation::Even(_), ..
         }
-        | Scheduler::Scx { compensation: Compensation::Isolation } => {
-            refunded == billed && refunded == repaid
+        | Scheduler::Scx(KernelMode::Isolation) => refunded == billed && refunded == repaid,
+        Scheduler::Fair {
+            compensation: Compensation::Relative | Compensation::Cycles | Compensation::Energy,
+            ..
         }
-        Scheduler::Fair { compensation: Compensation::Relative, .. }
-        | Scheduler::Scx { compensation: Compensation::Relative } => {
-            billed == 0 && repaid <= refunded
-        }
+        | Scheduler::Scx(KernelMode::Relative) => billed == 0 && repaid <= refunded,
         _ => refunded == 0 && billed == 0 && repaid == 0,
     };
     ensure(holds, || format!("refunded {refunded}, billed {billed}, repaid {repaid} ns"))?;

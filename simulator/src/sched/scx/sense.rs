@@ -7,7 +7,7 @@ use scx_host::{
     Compensation as Compensates, Counted, EVENTS, HardwareEvent, Host, Object, ObjectError, Sensor,
 };
 
-use crate::config::{Compensation, SensorSet};
+use crate::config::{KernelMode, SensorSet};
 use crate::error::SimError;
 use crate::sched::{Charged, Decided};
 use crate::sensors::Observed;
@@ -42,12 +42,12 @@ const NOBODY: u32 = u32::MAX;
 /// What the source is to do and from what it is to know it; nothing is `fair`.
 pub(super) fn compensation(
     world: &World,
-    compensation: Compensation,
+    mode: KernelMode,
 ) -> Result<Option<Compensates>, SimError> {
-    let mode = match compensation {
-        Compensation::None => return Ok(None),
-        Compensation::Relative => policy::Mode::Relative,
-        Compensation::Isolation | Compensation::Even(_) => policy::Mode::Isolation,
+    let mode = match mode {
+        KernelMode::Fair => return Ok(None),
+        KernelMode::Relative => policy::Mode::Relative,
+        KernelMode::Isolation => policy::Mode::Isolation,
     };
     let (sensors, events): (&[Sensor], &[HardwareEvent]) = match world.config.sensors {
         SensorSet::D7 => (
