@@ -245,8 +245,8 @@ fn what_a_scenario_is_calibrated_on_comes_with_the_fits() {
 
 #[test]
 fn claims_are_about_schedulers_and_sensors_that_there_are() {
-    const SCHEDULERS: [&str; 6] =
-        ["cfs", "eevdf", "muqss", "fair", "fair-relative", "fair-isolation"];
+    const SCHEDULERS: [&str; 7] =
+        ["cfs", "eevdf", "muqss", "fair", "fair-relative", "fair-isolation", "even"];
     const SENSORS: [&str; 5] = ["d7", "xinuse", "fp-retired", "rules", "truth"];
     for name in scenarios::names() {
         for claim in shipped(name).claims {
