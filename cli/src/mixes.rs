@@ -1,6 +1,6 @@
 //! `evenkeel mixes`: schedulers over random program mixes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use indicatif::ProgressBar;
@@ -83,10 +83,8 @@ pub fn run(args: Args) -> Result<()> {
     bar.finish_and_clear();
     let setup = planned[0].plan.setup(&planned[0].work);
     let result = report::mixes(setup, &half(args.held_out), mixes);
-    if let Some(path) = &args.json {
-        files::write(path, result.to_json()?.as_bytes())?;
-    }
-    if args.json.as_deref() != Some(Path::new("-")) {
+    let took_stdout = args.json.map(|path| files::write_json(&path, &result)).transpose()?;
+    if took_stdout != Some(true) {
         let table = report::mixes_table(&result, terminal::width(), terminal::color());
         terminal::print(&table)?;
     }

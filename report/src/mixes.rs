@@ -11,7 +11,7 @@ mod table;
 use serde::Serialize;
 
 use crate::comparison::{CostTable, Parameter};
-use crate::sample::{ReportError, Setup};
+use crate::sample::Setup;
 
 pub use figures::{Mix, MixRun, mix};
 use summary::Summary;
@@ -67,18 +67,5 @@ pub fn mixes(setup: Setup, half: &str, mixes: Vec<Mix>) -> Mixes {
         command: setup.command,
         summaries: summary::summaries(&mixes),
         mixes,
-    }
-}
-
-impl Mixes {
-    /// The JSON form: the same bytes for the same figures.
-    ///
-    /// # Errors
-    /// When a number has no JSON form, which would be a mistake of ours.
-    pub fn to_json(&self) -> Result<String, ReportError> {
-        let mut text = serde_json::to_string_pretty(self)
-            .map_err(|error| ReportError::Write { format: "JSON", reason: error.to_string() })?;
-        text.push('\n');
-        Ok(text)
     }
 }

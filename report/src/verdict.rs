@@ -51,10 +51,15 @@ pub(crate) fn findings(comparison: &Comparison) -> Vec<Finding<'_>> {
 
 /// Backgrounds that are compared with the control, in order of appearance.
 pub(crate) fn backgrounds(comparison: &Comparison) -> Vec<&str> {
+    distinct(comparison.compared().map(|run| run.background.as_str()))
+}
+
+/// Each name once, in order of appearance.
+pub(crate) fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
-    for run in comparison.compared() {
-        if !names.contains(&run.background.as_str()) {
-            names.push(&run.background);
+    for name in all {
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
     names

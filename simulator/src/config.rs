@@ -120,7 +120,7 @@ pub enum KernelMode {
 }
 
 /// What is left out of `even`, to see what each part gives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EvenParts {
     /// A CPU does not prefer the level that runs beside it.
     pub without_matching: bool,

@@ -528,7 +528,7 @@ impl<'a> World<'a> {
         let domain = &self.domains[domain];
         let above = domain.level_in_question > phase.own_level;
         let widened = domain.is_widening && domain.demand.width > phase.work.class.width();
-        if self.config.private_licenses || (!above && !widened) {
+        if !above && !widened {
             return 0;
         }
         let ideal = Conditions {

@@ -3,6 +3,7 @@
 use super::Mixes;
 use super::summary::{LessFirst, Mean, Summary, Worst};
 use crate::grid::{Column, Grid, Tone, wrap};
+use crate::verdict::distinct;
 use crate::words;
 
 /// A line a scheduler and sensor set for each background, and the differences to the first
@@ -12,13 +13,7 @@ use crate::words;
 #[must_use]
 pub fn mixes_table(mixes: &Mixes, width: usize, color: bool) -> String {
     let mut text = String::new();
-    let mut backgrounds: Vec<&str> = Vec::new();
-    for summary in &mixes.summaries {
-        if !backgrounds.contains(&summary.background.as_str()) {
-            backgrounds.push(&summary.background);
-        }
-    }
-    for background in backgrounds {
+    for background in distinct(mixes.summaries.iter().map(|one| one.background.as_str())) {
         let beside = || mixes.summaries.iter().filter(|one| one.background == background);
         let shown = words::variant(background);
         let count = words::grouped(mixes.mixes.len());

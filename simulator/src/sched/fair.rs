@@ -91,23 +91,19 @@ impl Fair {
             heads: WinnerTree::new(tasks.len()),
             tasks: tasks.clone(),
         };
-        let even = match compensation {
-            Compensation::Even(parts) => Some(Even::new(world, parts)),
-            _ => None,
+        let (mode, meter, even) = match compensation {
+            Compensation::None => (Mode::None, None, None),
+            Compensation::Relative => (Mode::Relative, None, None),
+            Compensation::Isolation => (Mode::Isolation, None, None),
+            Compensation::Cycles => (Mode::None, Some(Meter::Cycles), None),
+            Compensation::Energy => (Mode::None, Some(Meter::Energy), None),
+            Compensation::Even(parts) => (Mode::Isolation, None, Some(Even::new(world, parts))),
         };
         let levels = if even.is_some() { LEVELS_MAX } else { 1 };
         let queues_of_mask = |tasks| vec![queue(tasks); levels];
         Self {
-            mode: match compensation {
-                Compensation::None | Compensation::Cycles | Compensation::Energy => Mode::None,
-                Compensation::Relative => Mode::Relative,
-                Compensation::Isolation | Compensation::Even(_) => Mode::Isolation,
-            },
-            meter: match compensation {
-                Compensation::Cycles => Some(Meter::Cycles),
-                Compensation::Energy => Some(Meter::Energy),
-                _ => None,
-            },
+            mode,
+            meter,
             groups,
             levels,
             queues: (0..groups)

@@ -72,6 +72,24 @@ pub fn add(workload: &mut Workload, role: Role, threads: u64, program: &[Step]) 
     }
 }
 
+/// 16 + 16 threads on 32 CPUs: nobody waits, so shares of time cannot move.
+pub fn half_load(culprit: Class) -> Workload {
+    let mut workload = empty(machine(16, 2));
+    add(&mut workload, Role::Foreground, 16, &saturating(Class::Scalar, Some(1000)));
+    add(&mut workload, Role::Background, 16, &saturating(culprit, None));
+    workload
+}
+
+/// The same where none may leave its CPU: a victim and a culprit on each core, as when they arrive
+/// in turn.
+pub fn pinned_half_load(culprit: Class) -> Workload {
+    let mut workload = half_load(culprit);
+    for (index, thread) in workload.threads.iter_mut().enumerate() {
+        thread.affinity.cpus = vec![(index as u32 % 16) * 2 + index as u32 / 16];
+    }
+    workload
+}
+
 pub fn fair(compensation: Compensation) -> Config {
     Config {
         scheduler: Scheduler::Fair { compensation, queues: Queues::Global },

@@ -5,7 +5,8 @@ use scenarios::{Draw, Role, Spread, Step, Workload};
 use simulator::{Compensation, EvenParts, Outcome};
 
 use crate::build::{
-    MS, add, completion_ns, empty, fair, machine, run, saturating, skylake, slowdown_pct, work,
+    MS, add, completion_ns, empty, fair, half_load, machine, pinned_half_load, run, saturating,
+    skylake, slowdown_pct, work,
 };
 
 const EVEN: Compensation = Compensation::Even(EvenParts::ALL);
@@ -14,23 +15,6 @@ fn without(change: impl FnOnce(&mut EvenParts)) -> Compensation {
     let mut parts = EvenParts::ALL;
     change(&mut parts);
     Compensation::Even(parts)
-}
-
-/// 16 + 16 threads on 32 CPUs: nobody waits.
-fn half_load(culprit: Class) -> Workload {
-    let mut workload = empty(machine(16, 2));
-    add(&mut workload, Role::Foreground, 16, &saturating(Class::Scalar, Some(1000)));
-    add(&mut workload, Role::Background, 16, &saturating(culprit, None));
-    workload
-}
-
-/// The same where none may leave its CPU: a victim and a culprit on each core.
-fn pinned(culprit: Class) -> Workload {
-    let mut workload = half_load(culprit);
-    for (index, thread) in workload.threads.iter_mut().enumerate() {
-        thread.affinity.cpus = vec![(index as u32 % 16) * 2 + index as u32 / 16];
-    }
-    workload
 }
 
 /// Threads that sleep, threads that wait and threads that never do, on four cores.
@@ -76,11 +60,12 @@ fn where_nobody_waits_cores_are_unmixed() {
 
 #[test]
 fn who_cannot_move_is_repaid_in_kind_and_no_gap_grows() {
-    let slowdown = |compensation| slowdown_pct(pinned, Class::Avx512Heavy, &fair(compensation));
+    let slowdown =
+        |compensation| slowdown_pct(pinned_half_load, Class::Avx512Heavy, &fair(compensation));
     assert!(slowdown(Compensation::Isolation) > 40.0);
     let found = slowdown(EVEN);
     assert!(found.abs() < 5.0, "{found:.2} %");
-    let outcome = run(&pinned(Class::Avx512Heavy), &fair(EVEN));
+    let outcome = run(&pinned_half_load(Class::Avx512Heavy), &fair(EVEN));
     // Victim and culprit each move by what counts as virtual time: 18 ms apart, and one slice.
     for task in &outcome.tasks[..16] {
         assert!(task.refunded_ns > 0 && task.refunded_ns < 25 * MS, "{}", task.refunded_ns);
@@ -125,7 +110,7 @@ fn everyone_ends_in_time() {
 fn with_private_licenses_nobody_is_slowed_and_the_wide_are_slow_all_the_same() {
     let rates = |private_licenses| {
         let config = simulator::Config { private_licenses, ..fair(Compensation::None) };
-        let outcome = run(&pinned(Class::Avx512Heavy), &config);
+        let outcome = run(&pinned_half_load(Class::Avx512Heavy), &config);
         assert_eq!(outcome.tasks.iter().all(|task| task.lost_ns == 0), private_licenses);
         [0, 16].map(|task| {
             let done = &outcome.tasks[task];

@@ -9,7 +9,8 @@ use scenarios::{Barrier, Draw, Role, Spread, Step, Workload};
 use simulator::{Compensation, SensorSet};
 
 use crate::build::{
-    MS, add, completion_ns, empty, fair, machine, run, saturating, skylake, slowdown_pct, work,
+    MS, add, completion_ns, empty, fair, machine, pinned_half_load, run, saturating, skylake,
+    slowdown_pct, work,
 };
 
 const MODES: [Compensation; 3] =
@@ -35,28 +36,17 @@ fn the_row_of_two_cores_cannot_show_the_slowdown_that_d_7_6_measured_on_two_core
     assert!(full_row > 20.0, "row of sixteen: {full_row:.1} %");
 }
 
-/// 16 + 16 threads on 32 CPUs: nobody waits, so shares of time cannot move.
-fn uncontended(culprit: Class) -> Workload {
-    let mut workload = empty(machine(16, 2));
-    add(&mut workload, Role::Foreground, 16, &saturating(Class::Scalar, Some(1000)));
-    add(&mut workload, Role::Background, 16, &saturating(culprit, None));
-    // Pairs of a victim and a culprit on each core, as when they arrive in turn.
-    for (index, thread) in workload.threads.iter_mut().enumerate() {
-        thread.affinity.cpus = vec![(index as u32 % 16) * 2 + index as u32 / 16];
-    }
-    workload
-}
-
 #[test]
 fn compensation_cannot_help_where_nobody_waits() {
-    let slowdowns = MODES.map(|mode| slowdown_pct(uncontended, Class::Avx512Heavy, &fair(mode)));
+    let slowdowns =
+        MODES.map(|mode| slowdown_pct(pinned_half_load, Class::Avx512Heavy, &fair(mode)));
     assert!(slowdowns[0] > 40.0, "{slowdowns:?}");
     assert!(slowdowns.iter().all(|slowdown| (slowdown - slowdowns[0]).abs() < 0.01));
 }
 
 #[test]
 fn the_gap_of_virtual_time_grows_where_nobody_waits() {
-    let workload = uncontended(Class::Avx512Heavy);
+    let workload = pinned_half_load(Class::Avx512Heavy);
     let outcome = run(&workload, &fair(Compensation::Isolation));
     let seconds = outcome.simulated_ns as f64 / 1e9;
     let billed_ns: u64 = outcome.tasks[16..].iter().map(|task| task.billed_ns).sum();

@@ -9,6 +9,7 @@ use policy::{CoreState, Deficit, Learned};
 
 use crate::config::{EvenParts, SensorSet};
 use crate::sensors::Observed;
+use crate::timers::{NEVER, WinnerTree};
 use crate::world::World;
 
 /// A core whose tasks changed places is left alone for so long; our choice.
@@ -18,12 +19,11 @@ const SETTLE_NS: u64 = 2_000_000;
 #[derive(Clone, Copy, Debug)]
 struct Quiet {
     from_ns: u64,
-    until_ns: u64,
     /// The task that would have run.
     refused: usize,
 }
 
-/// Classes, cores and deficits.
+/// Levels of tasks and cores, and deficits.
 #[derive(Clone, Debug)]
 pub(super) struct Even {
     parts: EvenParts,
@@ -40,6 +40,8 @@ pub(super) struct Even {
     /// By CPU: the level of what runs there.
     runs: Vec<Option<u8>>,
     quiet: Vec<Option<Quiet>>,
+    /// By CPU: until when it stays quiet.
+    quiet_until: WinnerTree,
     /// By CPU: the task that comes to it next.
     arriving: Vec<Option<usize>>,
     /// By core: until when each level is held.
@@ -47,6 +49,7 @@ pub(super) struct Even {
     settled_ns: Vec<u64>,
     /// CPUs that must choose again.
     asked: Vec<usize>,
+    /// Tasks that waited for quiet CPUs, and for how long.
     paid: Vec<(usize, u64)>,
 }
 
@@ -64,6 +67,7 @@ impl Even {
             sent_to: vec![None; tasks],
             runs: vec![None; cpus],
             quiet: vec![None; cpus],
+            quiet_until: WinnerTree::new(cpus),
             arriving: vec![None; cpus],
             held_until_ns: vec![[0; LEVELS_MAX]; world.topology.cores],
             settled_ns: vec![0; world.topology.cores],
@@ -102,16 +106,15 @@ impl Even {
         let slice = &observed.slice;
         let stall_q30 = policy::share_q30(slice.stall_cycles, slice.cycles);
         self.gain_permille[task] = policy::alone_gain_permille(self.smt_share_permille, stall_q30);
-        for sibling in world.topology.cpus_of_core(core).filter(|&sibling| sibling != cpu) {
-            if self.quiet[sibling].is_some() {
-                self.end_quiet(world, sibling, Some((task, observed.slice.time_ns)));
-            }
+        for sibling in siblings(world, cpu) {
+            self.end_quiet(world, sibling, Some((task, observed.slice.time_ns)));
         }
     }
 
     /// A CPU is quiet no more; `left` is what has just left a sibling, and how long it ran.
     fn end_quiet(&mut self, world: &World, cpu: usize, left: Option<(usize, u64)>) {
         let Some(quiet) = self.quiet[cpu].take() else { return };
+        self.quiet_until.set(cpu, NEVER);
         let now_ns = world.now_ns;
         if let Some((task, ran_ns)) = left {
             let quiet_ns = (now_ns - quiet.from_ns).min(ran_ns);
@@ -161,7 +164,8 @@ impl Even {
 
     pub(super) fn be_quiet(&mut self, world: &World, cpu: usize, refused: usize, for_ns: u64) {
         let from_ns = world.now_ns;
-        self.quiet[cpu] = Some(Quiet { from_ns, until_ns: from_ns + for_ns, refused });
+        self.quiet[cpu] = Some(Quiet { from_ns, refused });
+        self.quiet_until.set(cpu, from_ns + for_ns);
     }
 
     /// The CPU chooses again, whatever it was quiet for.
@@ -172,14 +176,17 @@ impl Even {
 
     /// When the next CPU has been quiet for long enough.
     pub(super) fn quiet_until_ns(&self) -> Option<u64> {
-        self.quiet.iter().flatten().map(|quiet| quiet.until_ns).min()
+        let (until_ns, _) = self.quiet_until.first();
+        (until_ns != NEVER).then_some(until_ns)
     }
 
     pub(super) fn end_due(&mut self, world: &World) {
-        for cpu in 0..self.quiet.len() {
-            if self.quiet[cpu].is_some_and(|quiet| quiet.until_ns <= world.now_ns) {
-                self.end_quiet(world, cpu, None);
+        loop {
+            let (until_ns, cpu) = self.quiet_until.first();
+            if until_ns > world.now_ns {
+                return;
             }
+            self.end_quiet(world, cpu, None);
         }
     }
 
@@ -334,9 +341,8 @@ impl Even {
 
 /// What a slice shows of its task: no level above its own, and none that was not in force.
 fn shown_level(observed: &Observed) -> u8 {
-    let levels = (1..=observed.own_level).rev();
     let in_force = |&level: &u8| observed.slice.level_cycles[usize::from(level)] > 0;
-    levels.into_iter().find(in_force).unwrap_or(0)
+    (1..=observed.own_level).rev().find(in_force).unwrap_or(0)
 }
 
 fn siblings(world: &World, cpu: usize) -> impl Iterator<Item = usize> {
