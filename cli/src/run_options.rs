@@ -177,7 +177,8 @@ pub const SCHEDULERS: [&str; 7] =
 const TO_COMPARE_WITH: [&str; 2] = ["fair-cycles", "fair-energy"];
 
 /// The kernel scheduler's own source, as the simulator runs it.
-const FROM_THE_KERNEL: [&str; 3] = ["scx:fair", "scx:fair-relative", "scx:fair-isolation"];
+const FROM_THE_KERNEL: [&str; 4] =
+    ["scx:fair", "scx:fair-relative", "scx:fair-isolation", "scx:even"];
 
 /// Costs in reference time, all our choice: a switch 1.5 us, a trap 1 us, a migration 2 us and
 /// 40 ns for each KiB of working set (25 GB/s), twice that from another package.
@@ -234,10 +235,16 @@ impl RunOptions {
             "scx:fair" => scx(KernelMode::Fair)?,
             "scx:fair-relative" => scx(KernelMode::Relative)?,
             "scx:fair-isolation" => scx(KernelMode::Isolation)?,
+            "scx:even" => scx(KernelMode::Even(EvenParts::ALL))?,
             _ if let Some((_, parts)) =
                 EvenParts::ABLATIONS.iter().find(|(part, _)| *part == name) =>
             {
                 fair(Compensation::Even(*parts))
+            }
+            _ if let Some((_, parts)) =
+                EvenParts::ABLATIONS.iter().find(|(_, parts)| parts.scx_name() == name) =>
+            {
+                scx(KernelMode::Even(*parts))?
             }
             _ => bail!(
                 "--scheduler: {name:?} is not one of {}, {}, {}, {}",

@@ -49,6 +49,11 @@ counters! {
     BilledNs, "billed_ns", "Of time given back what others were billed, in ns.";
     NobodyToBill, "nobody_to_bill", "A slice lost time, and there was nobody to bill.";
     Untold, "untold", "A slice did not fit into the ring buffer of decisions.";
+    Placed, "placed", "A waking task took another idle CPU, whose core suits its level.";
+    Swapped, "swapped", "A task changed its CPU for one where its level runs.";
+    InKindNs, "in_kind_ns", "Time lost that is owed in kind, in ns.";
+    Quiet, "quiet", "A CPU stayed quiet for a sibling that is owed time.";
+    QuietNs, "quiet_ns", "For how long CPUs stayed quiet, in ns.";
 }
 
 #[cfg(test)]

@@ -86,6 +86,29 @@ impl HardwareEvent {
     ];
 }
 
+/// What `even` adds to isolation: `enum ek_part`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Part {
+    /// CPUs prefer the level that runs beside them.
+    Matching = 1,
+    /// Waking tasks take the idle CPU that costs least.
+    Placing = 2,
+    /// Tasks change places where nobody waits.
+    Swaps = 4,
+    /// What time cannot give back, a quiet CPU does.
+    Repayment = 8,
+}
+
+impl Part {
+    /// All, in the order of their numbers.
+    pub const ALL: [Self; 4] = [Self::Matching, Self::Placing, Self::Swaps, Self::Repayment];
+}
+
+/// Of its speed alone, what a hardware thread has beside another, where nobody measured it: about
+/// what the dissertation's two-thread figures give.
+pub const SMT_SHARE_PERMILLE: u32 = 625;
+
 /// How many hardware counters there are.
 pub const EVENTS: u32 = HardwareEvent::ALL.len() as u32;
 
@@ -94,6 +117,10 @@ pub const EVENTS: u32 = HardwareEvent::ALL.len() as u32;
 pub struct Compensation {
     /// Who gets time back, and who pays.
     pub mode: Mode,
+    /// What is done beyond that; with isolation alone.
+    pub parts: Vec<Part>,
+    /// Of its speed alone, what a hardware thread has beside another.
+    pub smt_share_permille: u32,
     /// What tells classes and levels.
     pub sensors: Vec<Sensor>,
     /// Counters that every CPU has.
@@ -129,6 +156,8 @@ impl Compensation {
         }
         Self {
             mode,
+            parts: Vec::new(),
+            smt_share_permille: SMT_SHARE_PERMILLE,
             sensors: sensors.to_vec(),
             events: events.to_vec(),
             level_of_width: [
@@ -174,7 +203,7 @@ impl Config {
             words.0.resize(CONFIG_BYTES, 0);
             return words.0;
         };
-        let Compensation { mode, sensors, events, level_of_width, hold, rates, turbo } =
+        let Compensation { mode, sensors, events, level_of_width, hold, rates, turbo, .. } =
             compensation;
         words.u32s(&[
             *mode as u32,
@@ -189,20 +218,22 @@ impl Config {
         words.u32s(&[turbo.ref_khz, turbo.levels, turbo.rows]);
         words.u32s(&turbo.cores_max);
         words.u32s(turbo.khz.as_flattened());
+        let parts = compensation.parts.iter().fold(0, |bits, &part| bits | part as u32);
+        words.u32s(&[parts, compensation.smt_share_permille]);
         words.0.resize(CONFIG_BYTES, 0);
         words.0
     }
 }
 
-const CONFIG_BYTES: usize = 632;
-const CPU_BYTES: usize = 512;
+const CONFIG_BYTES: usize = 640;
+const CPU_BYTES: usize = 672;
 
 /// How many entries a map of the program has that the topology decides; nothing for others.
 #[must_use]
 pub fn entries(map: &str, topology: &Topology) -> Option<u32> {
     let cpus = topology.cpus() as u32;
     match map {
-        "cpus" => Some(cpus),
+        "cpus" | "quiets" => Some(cpus),
         "caches" => Some(topology.caches.count),
         "cores" => Some(topology.cores.count),
         "packages" => Some(topology.packages.count),

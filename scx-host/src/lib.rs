@@ -36,6 +36,6 @@ pub use host::{Host, LoadError, TaskSpec};
 pub use maps::{Counted, MapError};
 pub use object::{Object, ObjectError};
 pub use schedule::{Choice, Waker};
-pub use scheduler::interface::{Compensation, Config, EVENTS, HardwareEvent, Sensor};
+pub use scheduler::interface::{Compensation, Config, EVENTS, HardwareEvent, Part, Sensor};
 pub use state::Counts;
 pub use topology::Topology;

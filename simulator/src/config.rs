@@ -46,6 +46,7 @@ impl Scheduler {
             Self::Scx(KernelMode::Fair) => "scx:fair",
             Self::Scx(KernelMode::Relative) => "scx:fair-relative",
             Self::Scx(KernelMode::Isolation) => "scx:fair-isolation",
+            Self::Scx(KernelMode::Even(parts)) => parts.scx_name(),
         }
     }
 
@@ -117,6 +118,8 @@ pub enum KernelMode {
     Relative,
     /// Refund and bill.
     Isolation,
+    /// That, levels kept apart, and the rest repaid in kind.
+    Even(EvenParts),
 }
 
 /// What is left out of `even`, to see what each part gives.
@@ -154,6 +157,18 @@ impl EvenParts {
     pub fn name(self) -> &'static str {
         let ablation = Self::ABLATIONS.iter().find(|(_, parts)| *parts == self);
         ablation.map_or("even", |(name, _)| name)
+    }
+
+    /// The same of the kernel scheduler's source.
+    #[must_use]
+    pub fn scx_name(self) -> &'static str {
+        match self {
+            Self { without_matching: true, .. } => "scx:even-without-matching",
+            Self { without_placing: true, .. } => "scx:even-without-placing",
+            Self { without_swaps: true, .. } => "scx:even-without-swaps",
+            Self { without_repayment: true, .. } => "scx:even-without-repayment",
+            _ => "scx:even",
+        }
     }
 }
 

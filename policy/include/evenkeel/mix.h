@@ -23,6 +23,8 @@
 #define EK_MIX_WHOLE_NS 6000000ULL
 /* A gain of less is not worth a migration; our choice. */
 #define EK_MIX_WORTH_PERMILLE 50
+/* A core whose tasks changed places is left alone for so long; our choice. */
+#define EK_MIX_SETTLE_NS 2000000ULL
 
 /* What a core is like for one that would begin on an idle hardware thread of it. */
 struct ek_core_state {

@@ -14,7 +14,7 @@
 #include <evenkeel/infer.h>
 #include <evenkeel/time_lost.h>
 
-#include "sense.bpf.h"
+#include "quiet.bpf.h"
 
 /* --- Cores --- */
 
@@ -102,6 +102,7 @@ static void begin_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu)
 	u64 now_ns = cpu->since_ns;
 	u32 level = 0;
 
+	cpu->runs_level = 0;
 	if (config.sensors & EK_SENSOR_REGISTERS)
 		look_at_registers(p, now_ns);
 	if (!matters(now_ns))
@@ -114,6 +115,8 @@ static void begin_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu)
 		if ((config.sensors & EK_SENSOR_RULES) && task->ruled == EK_NAME_ASKED)
 			look_up_names(p, task);
 		level = level_of(task, now_ns);
+		if (config.parts)
+			deficit_begins(p, task, index, cpu, level);
 	}
 
 	bool is_busy = level > 0 || cpu->busy_until_ns > now_ns;
@@ -263,13 +266,15 @@ static void forget(struct ek_decision *decision)
 	decision->slice = none;
 	decision->lost_ns = 0;
 	decision->bill_ns = 0;
+	decision->in_kind_ns = 0;
+	decision->waited_ns = 0;
 	decision->culprit = EK_NOBODY;
 	decision->own_level = 0;
 }
 
 /* Time to give back for a slice that others' licenses slowed; the culprit is billed. */
-static u64 compensate(struct task_struct *p, struct core *core, u32 index, struct ek_cpu *cpu,
-		      u32 own_level)
+static u64 compensate(struct task_struct *p, struct task *task, struct core *core, u32 index,
+		      struct ek_cpu *cpu, u32 own_level)
 {
 	struct ek_decision *decision = &cpu->decision;
 	struct ek_compensation back;
@@ -294,6 +299,10 @@ static u64 compensate(struct task_struct *p, struct core *core, u32 index, struc
 		count(EK_NOBODY_TO_BILL);
 		return 0;
 	}
+	if (config.parts) {
+		back.refund_ns = bank(task, back.refund_ns, &decision->in_kind_ns);
+		back.bill_ns = ek_min(back.bill_ns, back.refund_ns);
+	}
 	count(EK_REFUNDED);
 	count_by(EK_REFUNDED_NS, back.refund_ns);
 	if (back.bill_ns > 0) {
@@ -307,9 +316,9 @@ static u64 compensate(struct task_struct *p, struct core *core, u32 index, struc
 
 /* The refund of the slice that ends, and what its task pays of others' bills with it. */
 static u64 end_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 used_ns,
-		     u64 *paid_ns)
+		     bool runnable, u64 *paid_ns)
 {
-	u32 own_level;
+	u32 own_level = 0;
 
 	if (!matters(cpu->since_ns))
 		return 0;
@@ -326,18 +335,32 @@ static u64 end_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 u
 		return 0;
 	if (task->owed_ns)
 		*paid_ns = __sync_lock_test_and_set(&task->owed_ns, 0);
-	if (is_surely_quiet(cpu) || is_quiet(task, index, cpu, used_ns, now_ns, &own_level))
-		return 0;
-	ek_gather(index, used_ns, now_ns);
-
-	u32 used_level = level_of(task, now_ns);
-
-	if (counts_licenses()) {
-		own_level = judge(task, cpu, now_ns);
-		used_level = ek_min(level_of(task, now_ns), own_level);
+	if (config.parts && task->waited_ns) {
+		cpu->decision.waited_ns = __sync_lock_test_and_set(&task->waited_ns, 0);
+		*paid_ns = ek_add(*paid_ns, cpu->decision.waited_ns);
 	}
 
-	u64 refund_ns = compensate(p, core, index, cpu, own_level);
+	bool is_nothing = is_surely_quiet(cpu) ||
+			  is_quiet(task, index, cpu, used_ns, now_ns, &own_level);
+	u32 used_level = own_level;
+
+	if (!is_nothing) {
+		ek_gather(index, used_ns, now_ns);
+		used_level = level_of(task, now_ns);
+		if (counts_licenses()) {
+			own_level = judge(task, cpu, now_ns);
+			used_level = ek_min(used_level, own_level);
+		}
+	}
+	if (config.parts) {
+		if (!is_nothing)
+			learn_gain(task, &cpu->decision.slice);
+		deficit_ends(task, core, index, cpu, used_level, runnable, now_ns);
+	}
+	if (is_nothing)
+		return 0;
+
+	u64 refund_ns = compensate(p, task, core, index, cpu, own_level);
 
 	ek_users_note(&core->users, used_level, p->pid);
 	return refund_ns;

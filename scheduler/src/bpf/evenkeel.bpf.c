@@ -39,19 +39,49 @@ static void place(struct task_struct *p, u32 index, struct ek_cpu *cpu, struct e
 	else
 		placed_ns = ek_place_waking_ns(vtime_ns, cache->min_vtime_ns,
 					       config.sleeper_credit_ns);
+	if (is_even(now_ns))
+		deficit_wakes(p, vtime_ns == IS_NEW ? 0 : placed_ns - vtime_ns, now_ns);
 	if (placed_ns != vtime_ns)
 		set_vtime(p, placed_ns);
+}
+
+/* Whether a task is to wait on an idle CPU, which stays quiet for what runs beside. */
+static bool is_refused_on(struct task_struct *p, u32 index, const struct ek_cpu *cpu, u64 now_ns)
+{
+	if (!config.parts)
+		return false;
+	ek_look_around(index, now_ns);
+	return cpu->around.quiet_from > 0 && is_refused(&cpu->around, class_of(p, now_ns));
+}
+
+/* The idle CPU that suits a waking task's level; -1: the kernel may choose. */
+static s32 suitable_for(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
+{
+	if (!(config.parts & EK_PART_PLACING) || p->nr_cpus_allowed == 1 || may_not_migrate(p) ||
+	    (wake_flags & kernel_enum(scx_wake_flags, SCX_WAKE_SYNC)))
+		return -1;
+
+	u64 now_ns = scx_bpf_now();
+	s32 index = is_even(now_ns) ? idle_for(p, prev_cpu, now_ns) : -1;
+
+	if (index >= 0 && index != prev_cpu)
+		count(EK_PLACED);
+	return index;
 }
 
 SEC("struct_ops/ek_select_cpu")
 s32 BPF_PROG(ek_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
-	bool is_idle = false;
-	s32 index = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+	s32 index = suitable_for(p, prev_cpu, wake_flags);
+	bool is_idle = index >= 0;
+
+	if (!is_idle)
+		index = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+
 	struct ek_cpu *cpu = is_idle ? cpu_of(index) : NULL;
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 
-	if (cache) {
+	if (cache && !is_refused_on(p, index, cpu, scx_bpf_now())) {
 		count(EK_WOKE_IDLE);
 		change_cache(p, cpu->cache);
 		place(p, index, cpu, cache, scx_bpf_now());
@@ -160,13 +190,16 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 
 	bool is_bound = p->nr_cpus_allowed == 1 || may_not_migrate(p);
 
-	if (is_bound && wakes && nobody_waits(index, cpu, cache)) {
+	if (is_bound && wakes && nobody_waits(index, cpu, cache) &&
+	    !is_refused_on(p, index, cpu, now_ns)) {
 		/* No order to keep, and no other CPU that might take it. */
 		count(EK_STRAIGHT);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight), enq_flags);
 		find_cpu(p, index, now_ns, wakes);
 		return;
 	}
+	if (config.parts && is_sent(p, index, cpu, enq_flags))
+		return;
 	if (config.cpus > 1 && is_bound) {
 		count(EK_PINNED);
 		cpu->has_own = true;
@@ -198,20 +231,52 @@ static u64 head_ns(u64 queue)
 	return vtime_ns;
 }
 
+/* The head of a CPU's own queue, with what its level costs beside others. */
+static u64 head_of_own(u32 index, const struct ek_cpu *cpu, u32 *level)
+{
+	struct task_struct *p;
+	u64 vtime_ns = NEVER;
+
+	if (!config.parts || !cpu->around.runs)
+		return head_ns(OF_CPU | index);
+	bpf_for_each(scx_dsq, p, OF_CPU | index, 0) {
+		*level = class_of(p, scx_bpf_now());
+		vtime_ns = ek_add(p->scx.dsq_vtime, price_ns(cpu, *level));
+		break;
+	}
+	return vtime_ns;
+}
+
+/* The CPU stays quiet though the head of a queue waits. */
+static void be_quiet_for_head(u32 index, struct ek_cpu *cpu, u64 queue, u64 now_ns)
+{
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, queue, 0) {
+		be_quiet(index, cpu, p, now_ns);
+		break;
+	}
+}
+
 static bool take(u64 queue)
 {
 	return scx_bpf_dsq_nr_queued(queue) > 0 && scx_bpf_dsq_move_to_local(queue);
 }
 
-/* The queue of a cache whose head has the least virtual time, and that of its head. */
-static u64 least_of(u32 index, const struct ek_cache *cache, u64 *least_ns)
+/*
+ * The queue of a cache whose head goes first here, of levels below a limit, and
+ * that of its head: its virtual time, and what its level costs beside others.
+ */
+static u64 least_of(const struct ek_cpu *cpu, const struct ek_cache *cache, u32 below,
+		    u64 *least_ns)
 {
-	u64 least = queue_of(index, 0);
+	u64 least = queue_of(cpu->cache, 0);
 
-	*least_ns = head_ns(least);
-	for (u32 class = 1; class < EK_LEVELS_MAX && class < cache->classes; class++) {
-		u64 queue = queue_of(index, class);
-		u64 vtime_ns = head_ns(queue);
+	*least_ns = ek_add(head_ns(least), price_ns(cpu, 0));
+	for (u32 class = 1; class < EK_LEVELS_MAX && class < cache->classes && class < below;
+	     class++) {
+		u64 queue = queue_of(cpu->cache, class);
+		u64 vtime_ns = ek_add(head_ns(queue), price_ns(cpu, class));
 
 		if (vtime_ns < *least_ns) {
 			*least_ns = vtime_ns;
@@ -245,12 +310,11 @@ static bool take_aged(u32 index, struct ek_cache *cache)
 	return true;
 }
 
-/* The task that ran goes on if none that waits has less virtual time. */
+/* The task that ran goes on if none that waits goes before it. */
 static bool keeps(struct task_struct *prev, struct ek_cpu *cpu, struct ek_cache *cache,
-		  u64 least_ns)
+		  u64 least_ns, u64 now_ns)
 {
-	u64 now_ns = scx_bpf_now();
-	u64 vtime_ns = running_vtime_ns(cpu, now_ns);
+	u64 vtime_ns = ek_add(running_vtime_ns(cpu, now_ns), price_ns(cpu, cpu->runs_level));
 
 	if (least_ns != NEVER && (cpu->has_yielded || vtime_ns >= least_ns))
 		return false;
@@ -260,7 +324,7 @@ static bool keeps(struct task_struct *prev, struct ek_cpu *cpu, struct ek_cache 
 	return true;
 }
 
-static void take_from_others(u32 own)
+static bool take_from_others(u32 own)
 {
 	u32 cache = own;
 	int i;
@@ -271,26 +335,104 @@ static void take_from_others(u32 own)
 			break;
 		if (take(OF_AGED | cache) || take_any(cache)) {
 			count(EK_TOOK_OTHER_CACHE);
-			return;
+			return true;
 		}
 	}
+	return false;
 }
 
-/* Takes the task with the least virtual time, of the cache or of the CPU alone. */
-static bool take_least(u32 index, struct ek_cpu *cpu, u64 shared, u64 shared_ns, u64 own_ns)
-{
-	u64 own = OF_CPU | index, first = own_ns < shared_ns ? own : shared;
+/* What a CPU may choose from. */
+struct choice {
+	/* The queue of the cache that goes first, its own; and that of the heads. */
+	u64 shared;
+	u64 shared_ns;
+	u64 own_ns;
+	/* Of the own head. */
+	u32 own_level;
+	/* Whether the task that ran may go on. */
+	bool goes_on;
+};
 
-	if (own_ns == NEVER && shared_ns == NEVER)
+/* Takes what goes first, of the cache or of the CPU alone. */
+static bool take_least(u32 index, struct ek_cpu *cpu, const struct choice *choice)
+{
+	u64 own = OF_CPU | index, first = choice->own_ns < choice->shared_ns ? own : choice->shared;
+
+	if (choice->own_ns == NEVER && choice->shared_ns == NEVER)
 		return false;
 	if (take(first)) {
 		count(EK_TOOK);
-		cpu->took_shared = first == shared;
+		cpu->took_shared = first == choice->shared;
 		return true;
 	}
 	/* Another CPU was quicker, or none of the queue may run here. */
 	count(EK_PASSED_OVER);
-	return take(first == own ? shared : own) || take_any(cpu->cache);
+	return take(first == own ? choice->shared : own) || take_any(cpu->cache);
+}
+
+/* The level of what would come next. */
+static u32 next_level(const struct ek_cpu *cpu, const struct choice *choice, u64 now_ns)
+{
+	u64 least_ns = ek_min(choice->shared_ns, choice->own_ns);
+	u64 vtime_ns = ek_add(running_vtime_ns(cpu, now_ns), price_ns(cpu, cpu->runs_level));
+
+	if (choice->goes_on && vtime_ns < least_ns)
+		return cpu->runs_level;
+	if (least_ns == NEVER)
+		return 0;
+	return choice->own_ns < choice->shared_ns ? choice->own_level : class_of_queue(choice->shared);
+}
+
+/*
+ * What is left to choose from where levels are refused for what runs beside;
+ * whether that is nothing, and the CPU stays quiet.
+ */
+static bool refuses(struct task_struct *prev, u32 index, struct ek_cpu *cpu,
+		    struct ek_cache *cache, struct choice *choice, u64 now_ns)
+{
+	struct ek_around *around = &cpu->around;
+	bool was_least = choice->own_ns < choice->shared_ns;
+	u64 refused = was_least ? OF_CPU | index : choice->shared;
+
+	if (!is_refused(around, next_level(cpu, choice, now_ns)))
+		return false;
+	if (is_refused(around, choice->own_level))
+		choice->own_ns = NEVER;
+	choice->shared = least_of(cpu, cache, around->quiet_from, &choice->shared_ns);
+
+	bool prev_refused = choice->goes_on && is_refused(around, cpu->runs_level);
+
+	if (prev_refused)
+		choice->goes_on = false;
+	if (choice->goes_on || ek_min(choice->own_ns, choice->shared_ns) != NEVER)
+		return false;
+	if (prev_refused && prev)
+		be_quiet(index, cpu, prev, now_ns);
+	else
+		be_quiet_for_head(index, cpu, refused, now_ns);
+	return true;
+}
+
+/* A choice whose parts were looked at. */
+static bool choose(struct task_struct *prev, u32 index, struct ek_cpu *cpu, struct ek_cache *cache,
+		   struct choice *choice)
+{
+	u64 now_ns = scx_bpf_now();
+
+	choice->shared = least_of(cpu, cache, EK_LEVELS_MAX, &choice->shared_ns);
+	if (config.parts && cpu->around.runs) {
+		if (refuses(prev, index, cpu, cache, choice, now_ns))
+			return true;
+		if (choice->goes_on && ek_min(choice->shared_ns, choice->own_ns) == NEVER &&
+		    prev && swaps(prev, index, cpu, now_ns))
+			return true;
+	}
+	if (choice->goes_on && prev &&
+	    keeps(prev, cpu, cache, ek_min(choice->shared_ns, choice->own_ns), now_ns)) {
+		count(EK_KEPT);
+		return true;
+	}
+	return take_least(index, cpu, choice);
 }
 
 SEC("struct_ops/ek_dispatch")
@@ -298,24 +440,31 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 {
 	struct ek_cpu *cpu = cpu_of(index);
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
-	u64 own_ns = NEVER, shared_ns;
+	struct choice choice = {.own_ns = NEVER};
 
 	if (!cache)
 		return;
+	if (config.parts) {
+		u64 now_ns = scx_bpf_now();
+
+		if (cpu->quiet_ns)
+			ek_end_quiet(index, now_ns);
+		ek_look_around(index, now_ns);
+	}
 	/* Every other one, so that thousands of them do not keep all others waiting. */
 	cpu->took_aged = cache->has_aged && !cpu->took_aged && take_aged(cpu->cache, cache);
 	if (cpu->took_aged)
 		return;
 	if (cpu->has_own) {
-		own_ns = head_ns(OF_CPU | (u32)index);
-		cpu->has_own = own_ns != NEVER;
+		choice.own_ns = head_of_own(index, cpu, &choice.own_level);
+		cpu->has_own = choice.own_ns != NEVER;
 	}
+	choice.goes_on = prev && (prev->scx.flags & SCX_TASK_QUEUED);
 
-	bool goes_on = prev && (prev->scx.flags & SCX_TASK_QUEUED);
-	bool gives_way = cpu->gives_way;
+	bool goes_on = choice.goes_on, gives_way = cpu->gives_way;
 
 	cpu->gives_way = false;
-	if ((!goes_on || gives_way) && own_ns == NEVER && cache->classes == 1) {
+	if ((!goes_on || gives_way) && choice.own_ns == NEVER && cache->classes == 1) {
 		/* Nothing to compare the head with, or it was when the task was interrupted. */
 		if (scx_bpf_dsq_move_to_local(queue_of(cpu->cache, 0))) {
 			count(EK_TOOK);
@@ -328,15 +477,12 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 			return;
 		}
 	}
-
-	u64 shared = least_of(cpu->cache, cache, &shared_ns);
-
-	if (goes_on && keeps(prev, cpu, cache, ek_min(shared_ns, own_ns))) {
-		count(EK_KEPT);
+	if (choose(prev, index, cpu, cache, &choice) || take_aged(cpu->cache, cache) ||
+	    take_from_others(cpu->cache))
 		return;
-	}
-	if (!take_least(index, cpu, shared, shared_ns, own_ns) && !take_aged(cpu->cache, cache))
-		take_from_others(cpu->cache);
+	/* What was chosen has gone: the task that ran stays. */
+	if (goes_on && prev)
+		set_slice(prev, slice_alone_ns(cpu->weight));
 }
 
 /* --- Running --- */
@@ -353,10 +499,19 @@ void BPF_PROG(ek_tick, struct task_struct *p)
 	if (!cache || cpu->weight == 0)
 		return;
 	if (scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | index) <= 0) {
-		least_of(cpu->cache, cache, &least_ns);
+		u64 now_ns = scx_bpf_now();
+		u32 level;
+
+		if (config.parts)
+			ek_look_around(index, now_ns);
+		least_of(cpu, cache, EK_LEVELS_MAX, &least_ns);
 		if (cpu->has_own)
-			least_ns = ek_min(least_ns, head_ns(OF_CPU | index));
-		if (least_ns == NEVER || !is_ahead(cpu, least_ns, EK_WEIGHT_ONE, scx_bpf_now()))
+			least_ns = ek_min(least_ns, head_of_own(index, cpu, &level));
+		if (least_ns == NEVER)
+			return;
+		/* What runs has a price as well. */
+		least_ns = ek_sub(least_ns, price_ns(cpu, cpu->runs_level));
+		if (!is_ahead(cpu, least_ns, EK_WEIGHT_ONE, now_ns))
 			return;
 	}
 	count(EK_PREEMPTED);
@@ -422,7 +577,7 @@ void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 	u64 used_ns = ek_sub(p->se.sum_exec_runtime, cpu->exec_ns);
 
 	if (config.mode != EK_MODE_NONE)
-		refund_ns = end_slice(p, index, cpu, used_ns, &paid_ns);
+		refund_ns = end_slice(p, index, cpu, used_ns, runnable, &paid_ns);
 	set_vtime(p, ek_charge_ns(cpu->vtime_ns, used_ns, refund_ns, paid_ns, cpu->weight));
 	if (config.tells) {
 		cpu->decision.slice_ns = used_ns;
@@ -432,6 +587,8 @@ void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 		tell(p, index, cpu, &cpu->decision);
 	}
 	cpu->weight = 0;
+	if (config.parts)
+		note_sent(p, cpu, runnable);
 }
 
 SEC("struct_ops/ek_yield")
@@ -502,6 +659,17 @@ static void nobody_yet(u32 index)
 	ek_users_none(&core->users);
 }
 
+static int prepare_quiet(u32 index)
+{
+	struct look *quiet = bpf_map_lookup_elem(&quiets, &index);
+	int error;
+
+	if (!quiet)
+		return -ENOENT;
+	error = bpf_timer_init(&quiet->timer, &quiets, CLOCK_MONOTONIC);
+	return error ?: bpf_timer_set_callback(&quiet->timer, quiet_is_over);
+}
+
 SEC("struct_ops.s/ek_init")
 s32 BPF_PROG(ek_init)
 {
@@ -525,6 +693,11 @@ s32 BPF_PROG(ek_init)
 		if (error)
 			return error;
 		nobody_yet(i);
+		if (config.parts) {
+			error = prepare_quiet(i);
+			if (error)
+				return error;
+		}
 	}
 	error = bpf_timer_init(&first->timer, &looks, CLOCK_MONOTONIC);
 	if (error)
@@ -561,6 +734,6 @@ struct sched_ext_ops evenkeel_ops = {
 	.enable = (void *)ek_enable,
 	.init = (void *)ek_init,
 	.exit = (void *)ek_exit,
-	.flags = SCX_OPS_KEEP_BUILTIN_IDLE | SCX_OPS_ENQ_MIGRATION_DISABLED,
+	.flags = SCX_OPS_KEEP_BUILTIN_IDLE | SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_MIGRATION_DISABLED,
 	.name = "evenkeel",
 };

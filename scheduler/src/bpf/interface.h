@@ -11,6 +11,7 @@
 
 #include <evenkeel/belief.h>
 #include <evenkeel/compensate.h>
+#include <evenkeel/deficit.h>
 #include <evenkeel/demanded.h>
 #include <evenkeel/learned.h>
 #include <evenkeel/retired.h>
@@ -49,6 +50,18 @@ enum ek_sensor {
 	EK_SENSOR_RULES = 8,
 };
 
+/* What `even` adds to isolation. */
+enum ek_part {
+	/* CPUs prefer the level that runs beside them. */
+	EK_PART_MATCHING = 1,
+	/* Waking tasks take the idle CPU that costs least. */
+	EK_PART_PLACING = 2,
+	/* Tasks change places where nobody waits. */
+	EK_PART_SWAPS = 4,
+	/* What time cannot give back, a quiet CPU does. */
+	EK_PART_REPAYMENT = 8,
+};
+
 /* Registers that a saved state shows in use. */
 enum ek_width { EK_WIDTH_256, EK_WIDTH_512, EK_WIDTH_TILES, EK_WIDTHS_SHOWN };
 
@@ -77,6 +90,10 @@ struct ek_config {
 	struct ek_level_times hold;
 	struct ek_rates rates;
 	struct ek_turbo turbo;
+	/* Bits of enum ek_part. */
+	u32 parts;
+	/* Of its speed alone, what a hardware thread has beside another. */
+	u32 smt_share_permille;
 	u32 pad;
 };
 
@@ -99,6 +116,23 @@ struct ek_decision {
 	u32 own_level;
 	/* Whether it still wanted to run when it left. */
 	u32 is_runnable;
+	/* Lost, and to be repaid in kind: no part of the refund. */
+	u64 in_kind_ns;
+	/* Of `paid_ns`, what it pays for having waited while its CPU was quiet. */
+	u64 waited_ns;
+};
+
+/* What runs beside a CPU, and what that is for each level here. All 0 where nothing does. */
+struct ek_around {
+	/* The virtual time by which each level goes later. */
+	u64 price_ns[EK_LEVELS_MAX];
+	/* Levels from here on are to stay quiet for what runs beside, and for how long; 0: none is. */
+	u64 quiet_ns;
+	u32 quiet_from;
+	/* The highest level that runs beside, and whether anything does. */
+	u32 level;
+	u32 runs;
+	u32 pad;
 };
 
 /* A CPU's place, and what runs there. */
@@ -149,6 +183,23 @@ struct ek_cpu {
 	/* The slice that ends. */
 	struct ek_decision decision;
 	struct ek_lost lost;
+	struct ek_around around;
+	/* Level of what runs here, and whether it may run everywhere. */
+	u32 runs_level;
+	u32 is_free;
+	/* Of what runs here, when it began: what is owed to it, and what it gains alone on its core. */
+	struct ek_deficit deficit;
+	u32 gain_permille;
+	/* The task that was refused for the quiet, and its CPU time then. */
+	u32 refused;
+	u64 refused_exec_ns;
+	/* For how long siblings have been quiet for it. */
+	u64 was_quiet_ns;
+	/* Since when the CPU is quiet; 0: it is not. */
+	u64 quiet_ns;
+	/* One more than the CPU that what runs here changes to; the task, once it has left. */
+	u32 sends_to;
+	u32 sent;
 };
 
 struct ek_cache {
@@ -204,6 +255,11 @@ enum ek_counter {
 	EK_BILLED_NS,
 	EK_NOBODY_TO_BILL,
 	EK_UNTOLD,
+	EK_PLACED,
+	EK_SWAPPED,
+	EK_IN_KIND_NS,
+	EK_QUIET,
+	EK_QUIET_NS,
 	EK_COUNTERS,
 };
 
@@ -215,10 +271,10 @@ struct ek_end {
 	char message[1024];
 };
 
-_Static_assert(sizeof(struct ek_config) == 632, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 512, "the loader writes this");
+_Static_assert(sizeof(struct ek_config) == 640, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 672, "the loader writes this");
 _Static_assert(sizeof(struct ek_cache) == 40, "the loader writes this");
-_Static_assert(sizeof(struct ek_decision) == 160, "the loader reads this");
+_Static_assert(sizeof(struct ek_decision) == 176, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 1168, "the loader reads this");
 
 #endif

@@ -157,6 +157,10 @@ struct scx_exit_info {
 enum scx_enq_flags {
 	SCX_ENQ_WAKEUP = 1,
 };
+/* WF_SYNC of kernel/sched/sched.h: who wakes is about to sleep. */
+enum scx_wake_flags {
+	SCX_WAKE_SYNC = 16,
+};
 enum scx_kick_flags {
 	SCX_KICK_IDLE = 1,
 	SCX_KICK_PREEMPT = 2,
@@ -166,6 +170,7 @@ enum scx_kick_flags {
 #define SCX_DSQ_LOCAL ((1ULL << 63) | 2)
 #define SCX_DSQ_LOCAL_ON ((1ULL << 63) | (1ULL << 62))
 #define SCX_OPS_KEEP_BUILTIN_IDLE (1ULL << 0)
+#define SCX_OPS_ENQ_LAST (1ULL << 1)
 #define SCX_OPS_ENQ_MIGRATION_DISABLED (1ULL << 4)
 
 #define kernel_enum(type, name) bpf_core_enum_value(enum type, name)
@@ -182,6 +187,10 @@ s32 scx_bpf_dsq_nr_queued(u64 dsq_id) __ksym;
 s32 scx_bpf_select_cpu_dfl(struct task_struct *p, s32 prev_cpu, u64 wake_flags,
 			   bool *is_idle) __ksym;
 s32 scx_bpf_pick_idle_cpu(const struct cpumask *cpus_allowed, u64 flags) __ksym;
+bool scx_bpf_test_and_clear_cpu_idle(s32 cpu) __ksym;
+const struct cpumask *scx_bpf_get_idle_cpumask(void) __ksym;
+void scx_bpf_put_idle_cpumask(const struct cpumask *cpumask) __ksym;
+bool bpf_cpumask_empty(const struct cpumask *cpumask) __ksym;
 void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
 s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 u64 scx_bpf_now(void) __ksym;

@@ -43,6 +43,9 @@ u64 wide_anywhere_until_ns;
 /* How often a CPU that is being taken away is looked after; our choice. */
 #define GOING_LOOK_NS 5000000ULL
 
+/* CPUs that are looked at for one to place a task on, or to change places with; our choice. */
+#define MIX_LOOKS_MAX 64
+
 /* Hardware threads of a core; our choice. */
 #define SIBLINGS_MAX 8
 
@@ -54,14 +57,21 @@ struct task {
 	/* CPU time it had when it was seen waiting, and since when it may have waited. */
 	u64 seen_exec_ns;
 	u64 waits_since_ns;
-	/* Billed by others, and not yet paid. */
+	/* Billed by others, and not yet paid; and for waiting while its CPU was quiet. */
 	u64 owed_ns;
+	u64 waited_ns;
 	struct ek_learned learned;
 	struct ek_tests tests;
 	/* Until when the task may be believed to demand more than level 0. */
 	u64 wide_until_ns;
 	/* How often it had left a CPU when its saved registers were looked at. */
 	u64 switches;
+	/* What is owed to it in kind, and since when it waits for a CPU. */
+	struct ek_deficit deficit;
+	u64 runnable_ns;
+	/* How much faster it is alone on its core. */
+	u32 gain_permille;
+	u32 pad;
 	/* Level that the rules give it, or what is known of that (EK_NAME_...). */
 	u32 ruled;
 	/* Of the minimum that its virtual time is ahead of. */
@@ -76,6 +86,10 @@ struct core {
 	u64 counted_ns;
 	struct ek_belief belief;
 	struct ek_users users;
+	/* Until when it is left alone after a change of places. */
+	u64 settled_ns;
+	/* Until when each level may be held. */
+	u64 held_until_ns[EK_LEVELS_MAX];
 };
 
 struct {
@@ -159,6 +173,14 @@ struct {
 	__type(value, struct look);
 } looks SEC(".maps");
 
+/* By CPU: ends its quiet. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct look);
+} quiets SEC(".maps");
+
 static void count_by(u32 counter, u64 by)
 {
 	u64 *value = bpf_map_lookup_elem(&counters, &counter);
@@ -197,6 +219,11 @@ static struct core *core_of(const struct ek_cpu *cpu)
 static u64 queue_of(u32 cache, u32 class)
 {
 	return cache | OF_CLASS(class);
+}
+
+static u32 class_of_queue(u64 queue)
+{
+	return queue >> 16 & 0xff;
 }
 
 /* Tasks that wait in the queues of a cache. */

@@ -4,10 +4,11 @@
 //! left; names are looked up before the run. What is believed of it all is the source's own.
 
 use scx_host::{
-    Compensation as Compensates, Counted, EVENTS, HardwareEvent, Host, Object, ObjectError, Sensor,
+    Compensation as Compensates, Counted, EVENTS, HardwareEvent, Host, Object, ObjectError, Part,
+    Sensor,
 };
 
-use crate::config::{KernelMode, SensorSet};
+use crate::config::{EvenParts, KernelMode, SensorSet};
 use crate::error::SimError;
 use crate::sched::{Charged, Decided};
 use crate::sensors::Observed;
@@ -44,10 +45,11 @@ pub(super) fn compensation(
     world: &World,
     mode: KernelMode,
 ) -> Result<Option<Compensates>, SimError> {
-    let mode = match mode {
+    let (mode, parts) = match mode {
         KernelMode::Fair => return Ok(None),
-        KernelMode::Relative => policy::Mode::Relative,
-        KernelMode::Isolation => policy::Mode::Isolation,
+        KernelMode::Relative => (policy::Mode::Relative, Vec::new()),
+        KernelMode::Isolation => (policy::Mode::Isolation, Vec::new()),
+        KernelMode::Even(parts) => (policy::Mode::Isolation, parts_of(parts)),
     };
     let (sensors, events): (&[Sensor], &[HardwareEvent]) = match world.config.sensors {
         SensorSet::D7 => (
@@ -73,6 +75,8 @@ pub(super) fn compensation(
         }
     };
     let mut compensates = Compensates::on(world.model, mode, sensors, events);
+    compensates.parts = parts;
+    compensates.smt_share_permille = world.config.believed_smt_share_permille;
     if let Some(cores) = world.turbo_cores {
         // The source counts the cores of its own machine, which stands for a part of one here.
         let turbo = &mut compensates.turbo;
@@ -80,6 +84,16 @@ pub(super) fn compensation(
         turbo.rows = 1;
     }
     Ok(Some(compensates))
+}
+
+fn parts_of(even: EvenParts) -> Vec<Part> {
+    let is_there = |part: &Part| match part {
+        Part::Matching => !even.without_matching,
+        Part::Placing => !even.without_placing,
+        Part::Swaps => !even.without_swaps,
+        Part::Repayment => !even.without_repayment,
+    };
+    Part::ALL.into_iter().filter(is_there).collect()
 }
 
 impl Sense {
