@@ -29,7 +29,7 @@ KERNEL = out/kernel
 .PHONY: kernel-demo
 kernel-demo: setup build
 	@cargo xtask lab works --results $(KERNEL)
-	@$(EVENKEEL) trace import $(KERNEL)/works/run.ekdec -o $(KERNEL)/run.ektrace
+	@$(EVENKEEL) trace import $(KERNEL)/works/even.ekdec -o $(KERNEL)/run.ektrace
 	@$(EVENKEEL) trace page $(KERNEL)/run.ektrace -o out/kernel.html
 	@echo 'The page: out/kernel.html'
 

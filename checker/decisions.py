@@ -18,17 +18,17 @@ from model import Slice as Counted
 from sensors import Counters
 
 SHOWN = 20
-SCHEMA = 1
+SCHEMA = 2
 LEVELS = 6
 NOBODY = 0xFFFFFFFF
 NOT_TASKS = (NOBODY, 0)
 # Weight of nice 0 (kernel/sched/core.c, sched_prio_to_weight).
 WEIGHT_ONE = 1024
 # `struct ek_decision` of the scheduler's interface.h.
-SLICE = struct.Struct(f"<7Q Q Q Q {LEVELS}Q Q 6I")
+SLICE = struct.Struct(f"<7Q Q Q Q {LEVELS}Q Q 6I 2Q")
 TASK = struct.Struct("<I I i I 16s 16s")
 END = struct.Struct("<Q Q")
-MODES = ("fair", "fair-relative", "fair-isolation")
+MODES = ("fair", "fair-relative", "fair-isolation", "even")
 
 
 @dataclass
@@ -52,6 +52,8 @@ class Slice:
     weight: int
     own_level: int
     is_runnable: int
+    in_kind_ns: int
+    waited_ns: int
 
 
 @dataclass
@@ -132,7 +134,7 @@ class Check:
             self.amounts(one)
             self.lost(one)
         self.virtual_time()
-        if self.file.head["mode"] == "fair-isolation":
+        if self.file.head["mode"] in ("fair-isolation", "even"):
             self.bills()
 
     def amounts(self, one):
@@ -140,17 +142,21 @@ class Check:
         mode = self.file.head["mode"]
         if one.refund_ns > one.slice_ns:
             self.say("refund", one, f"{one.refund_ns} ns of a slice of {one.slice_ns} ns")
-        if one.refund_ns > one.lost_ns:
+        if one.refund_ns + one.in_kind_ns > one.lost_ns:
             self.say("refund", one, f"{one.refund_ns} ns of {one.lost_ns} ns lost")
+        if mode != "even" and (one.in_kind_ns or one.waited_ns):
+            self.say("mode", one, "only even repays in kind")
+        if one.waited_ns > one.paid_ns:
+            self.say("paid", one, f"{one.waited_ns} ns of {one.paid_ns} ns paid")
         if mode == "fair" and (one.lost_ns or one.refund_ns or one.bill_ns or one.paid_ns):
             self.say("mode", one, "fair knows neither losses nor bills")
         if mode == "fair-relative" and (one.bill_ns or one.paid_ns):
             self.say("mode", one, "fair-relative bills nobody")
         if mode == "fair-relative" and one.refund_ns != min(one.lost_ns, one.slice_ns):
             self.say("refund", one, f"{one.refund_ns} ns for {one.lost_ns} ns lost")
-        if mode == "fair-isolation" and one.bill_ns != one.refund_ns:
+        if mode in ("fair-isolation", "even") and one.bill_ns != one.refund_ns:
             self.say("bill", one, f"{one.bill_ns} ns billed for {one.refund_ns} ns given back")
-        if (one.bill_ns > 0) != (one.culprit not in NOT_TASKS):
+        if (one.bill_ns + one.in_kind_ns > 0) != (one.culprit not in NOT_TASKS):
             self.say("bill", one, f"{one.bill_ns} ns billed to {one.culprit}")
         if one.culprit == one.victim:
             self.say("bill", one, f"task {one.victim} pays itself")
@@ -212,7 +218,7 @@ class Check:
         billed, paid = Counter(), defaultdict(int)
         for one in self.file.slices:
             billed[one.culprit] += one.bill_ns
-            paid[one.victim] += one.paid_ns
+            paid[one.victim] += one.paid_ns - one.waited_ns
         if self.file.untold > 0:
             return
         for task, paid_ns in paid.items():

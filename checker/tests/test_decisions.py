@@ -21,6 +21,7 @@ def slice_of(task, time_ns, **change):
         "paid_ns": 0, "vtime_ns": 0, "counted_ns": 0, "cycles": 0, "ref_cycles": 0,
         "level_cycles": (0,) * decisions.LEVELS, "stall_cycles": 0, "cpu": 0, "victim": task,
         "culprit": NOBODY, "weight": 1024, "own_level": 0, "is_runnable": 1,
+        "in_kind_ns": 0, "waited_ns": 0,
     }
     assert change.keys() <= values.keys()
     return {**values, **change}
@@ -61,7 +62,7 @@ def run(*, first=None, second=None, payer=None, mode="fair-isolation", untold=0)
         victim(**(second or {})),
         slice_of(9, 30 * MS, **{"paid_ns": LOST_NS, **(payer or {})}),
     ]
-    head = {"schema": 1, "cpus": 1, "caches": 1, "mode": mode, "sensors": "d7", "kernel": "7.0"}
+    head = {"schema": decisions.SCHEMA, "cpus": 1, "caches": 1, "mode": mode, "sensors": "d7", "kernel": "7.0"}
     data = json.dumps({"ekdecisions": head}).encode() + b"\n"
     data += framed(2, decisions.TASK.pack(7, 7, 0, 0, b"victim", b"victim"))
     data += b"".join(framed(1, packed(one)) for one in slices)
@@ -97,6 +98,36 @@ class Agrees(unittest.TestCase):
 
     def test_a_file_that_was_cut_is_judged_up_to_there(self):
         self.assertEqual(kinds(run()[:-10]), [])
+
+
+class InKind(unittest.TestCase):
+    """`even`: a part of what was lost is no refund, and who waited for a quiet CPU pays for it."""
+
+    LESS = LOST_NS - 5000
+    SECOND = {
+        "refund_ns": LESS, "bill_ns": LESS, "in_kind_ns": 5000, "vtime_ns": 103 * MS - LESS,
+    }
+
+    def test_a_right_file(self):
+        payer = {"paid_ns": self.LESS + 700, "waited_ns": 700}
+        self.assertEqual(kinds(run(second=self.SECOND, payer=payer, mode="even")), [])
+
+    def test_each_error_is_found(self):
+        for kind, second, payer in [
+            (["refund"], {"in_kind_ns": 5001}, {}),
+            (["bill"], {"culprit": NOBODY, "bill_ns": 0, "refund_ns": 0}, {"paid_ns": 0}),
+            (["paid"], {}, {"paid_ns": self.LESS + 700, "waited_ns": 699}),
+            (["paid"], {}, {"paid_ns": 0, "waited_ns": 1}),
+        ]:
+            second = {**self.SECOND, **second}
+            if second["refund_ns"] == 0:
+                second["vtime_ns"] = 103 * MS
+            data = run(second=second, payer={"paid_ns": self.LESS, **payer}, mode="even")
+            self.assertEqual(kinds(data), kind, (second, payer))
+
+    def test_other_modes_repay_nothing_in_kind(self):
+        payer = {"paid_ns": self.LESS}
+        self.assertEqual(kinds(run(second=self.SECOND, payer=payer)), ["mode"])
 
 
 class Planted(unittest.TestCase):
@@ -143,8 +174,8 @@ class BadFiles(unittest.TestCase):
         for data in [
             b"",
             b"{}\n",
-            right.replace(b'"schema": 1', b'"schema": 2', 1),
-            right.replace(b"fair-isolation", b"even", 1),
+            right.replace(b'"schema": 2', b'"schema": 3', 1),
+            right.replace(b"fair-isolation", b"odd", 1),
             right[:line] + framed(9, b""),
             right[:line] + framed(1, b"short"),
             right[:line] + framed(3, decisions.END.pack(1, 0)),

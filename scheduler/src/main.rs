@@ -17,7 +17,7 @@ use libbpf_rs::PrintLevel;
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-use scheduler::interface::End;
+use scheduler::interface::{End, Part, SMT_SHARE_PERMILLE};
 use scheduler::kernel::Kernel;
 use scheduler::load::Running;
 use scheduler::sensors::Source;
@@ -36,7 +36,7 @@ use scheduler::topology::Topology;
 Examples:
   scx_evenkeel                     schedule until Ctrl-C
   scx_evenkeel --for 10m --stats 1s
-  scx_evenkeel --mode fair-isolation --cpu xeon-gold-6130 --rule 'x265*=avx512-heavy'
+  scx_evenkeel --mode even --cpu xeon-gold-6130 --rule 'x265*=avx512-heavy'
   scx_evenkeel --observe --for 10s who uses wide registers; schedules nothing
   scx_evenkeel --monitor           what the one that runs does, every second
   scx_evenkeel --check             can this kernel take it?"
@@ -59,6 +59,13 @@ struct Args {
     /// fair-isolation where the CPU is known to be affected, else fair.
     #[arg(long, value_enum)]
     mode: Option<Mode>,
+    /// Leaves parts of even out; without repayment a CPU never idles while somebody waits.
+    #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
+    without: Vec<EvenPart>,
+    /// Of its speed alone, what a hardware thread has beside another, in permille; for even.
+    #[arg(long, value_name = "PERMILLE", default_value_t = SMT_SHARE_PERMILLE,
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    smt_share: u32,
     /// CPU table to take frequencies from: a name of `evenkeel cpu list`, or a file, such as
     /// `evenkeel characterize` writes. Without it, that of this machine's model name.
     #[arg(long, value_name = "NAME|FILE")]
@@ -98,6 +105,8 @@ enum Mode {
     FairRelative,
     /// Victims get the time back, and who caused the loss pays (D ch. 7).
     FairIsolation,
+    /// That, levels are kept apart, and what time cannot give back a quiet sibling does.
+    Even,
 }
 
 impl Mode {
@@ -106,6 +115,31 @@ impl Mode {
             Self::Fair => "fair",
             Self::FairRelative => "fair-relative",
             Self::FairIsolation => "fair-isolation",
+            Self::Even => "even",
+        }
+    }
+}
+
+/// What `even` adds to fair-isolation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum EvenPart {
+    /// CPUs prefer the level that runs beside them.
+    Matching,
+    /// Waking tasks take the idle CPU whose core suits their level.
+    Placing,
+    /// Tasks change places where nobody waits.
+    Swaps,
+    /// A CPU stays quiet for a sibling that is owed time.
+    Repayment,
+}
+
+impl EvenPart {
+    fn part(self) -> Part {
+        match self {
+            Self::Matching => Part::Matching,
+            Self::Placing => Part::Placing,
+            Self::Swaps => Part::Swaps,
+            Self::Repayment => Part::Repayment,
         }
     }
 }

@@ -10,7 +10,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use trace::classes::Rules;
 
 use scheduler::cpu;
-use scheduler::interface::{Compensation, Config};
+use scheduler::interface::{Compensation, Config, Part};
 use scheduler::kernel::Kernel;
 use scheduler::sensors::counters::{Counters, probe};
 use scheduler::sensors::{Choice, Found, choose, codes};
@@ -64,6 +64,9 @@ pub fn plan(args: &Args) -> Result<Plan> {
     if let (Mode::Fair, Some(option)) = (mode, option) {
         let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
         bail!("{option} is of use in modes that give time back, and this is fair{why}");
+    }
+    if mode != Mode::Even && !args.without.is_empty() {
+        bail!("--without names parts of even, and this is {}", mode.name());
     }
     Ok(Plan { config: config(args)?, mode, cpu, rules, why })
 }
@@ -169,7 +172,7 @@ pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
     let policy_mode = match mode {
         Mode::Fair => policy::Mode::None,
         Mode::FairRelative => policy::Mode::Relative,
-        Mode::FairIsolation => policy::Mode::Isolation,
+        Mode::FairIsolation | Mode::Even => policy::Mode::Isolation,
     };
     let cpus = topology::online()?;
     let fair = |config, said| {
@@ -193,7 +196,13 @@ pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
     said.push(format!("CPU {}; seen by {choice}", cpu.table.name));
     let counters = open(&choice, &cpus)?;
     let events: Vec<_> = choice.counters.iter().map(|&(event, _)| event).collect();
-    config.compensation = Some(Compensation::on(&cpu.model, policy_mode, &choice.sensors, &events));
+    let mut compensation = Compensation::on(&cpu.model, policy_mode, &choice.sensors, &events);
+    if mode == Mode::Even {
+        let without: Vec<Part> = args.without.iter().map(|part| part.part()).collect();
+        compensation.parts = Part::ALL.into_iter().filter(|it| !without.contains(it)).collect();
+        compensation.smt_share_permille = args.smt_share;
+    }
+    config.compensation = Some(compensation);
     let about = About { mode: mode.name(), sensors: choice.to_string(), cpus: cpus.len() };
     let rules = (!rules.is_empty()).then_some((rules, cpu.model));
     Ok(Setup { config, counters, rules, cpu: Some(cpu.table.name), about, said })

@@ -10,13 +10,15 @@ use cpu_model::LEVELS_MAX;
 use serde::{Deserialize, Serialize};
 
 /// Version of the format that is written.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 /// What the file starts with.
 pub const START: &str = "{\"ekdecisions\":";
 /// Longest first line; our choice.
 const HEAD_MAX: u64 = 16 << 10;
 /// Bytes of a slice: `struct ek_decision` of the scheduler's `interface.h`.
-pub const SLICE_BYTES: usize = 160;
+pub const SLICE_BYTES: usize = 176;
+/// The same before version 2, without what `even` adds.
+const SLICE_BYTES_1: usize = 160;
 /// Bytes of a task: four numbers and two names.
 const TASK_BYTES: usize = 16 + 2 * NAME_BYTES;
 /// Bytes of a name: `TASK_COMM_LEN` of the kernel.
@@ -43,7 +45,7 @@ pub struct Head {
     /// Hardware threads of a core, where CPU `c` belongs to core `c / threads_per_core`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads_per_core: Option<u32>,
-    /// What is done about time lost: `fair`, `fair-relative`, `fair-isolation`.
+    /// What is done about time lost: `fair`, `fair-relative`, `fair-isolation`, `even`.
     pub mode: String,
     /// Name of the CPU table, where time is given back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,6 +98,10 @@ pub struct Slice {
     pub own_level: u32,
     /// Whether it still wanted to run.
     pub is_runnable: bool,
+    /// Lost, and to be repaid in kind: no part of the refund.
+    pub in_kind_ns: u64,
+    /// Of `paid_ns`, what it paid for having waited while its CPU was quiet.
+    pub waited_ns: u64,
 }
 
 impl Slice {
@@ -123,6 +129,8 @@ impl Slice {
             weight: short(148),
             own_level: short(152),
             is_runnable: short(156) != 0,
+            in_kind_ns: long(160),
+            waited_ns: long(168),
         }
     }
 }
@@ -264,7 +272,7 @@ impl<R: BufRead> Reader<R> {
         let any: Line<serde_json::Value> = serde_json::from_slice(&line).map_err(wrong)?;
         let schema = any.ekdecisions.get("schema").and_then(serde_json::Value::as_u64);
         match schema {
-            Some(schema) if schema == u64::from(SCHEMA) => {}
+            Some(schema) if (1..=u64::from(SCHEMA)).contains(&schema) => {}
             found => return Err(DecisionsError::Schema(found.unwrap_or(0))),
         }
         let head = serde_json::from_value(any.ekdecisions).map_err(wrong)?;
@@ -300,8 +308,9 @@ impl<R: BufRead> Reader<R> {
         let mut task = [0; TASK_BYTES];
         let mut end = [0; END_BYTES];
         Ok(match (kind, bytes as usize) {
-            (KIND_SLICE, SLICE_BYTES) => {
-                self.fill(&mut slice)?.then(|| Record::Slice(Box::new(Slice::parse(&slice))))
+            (KIND_SLICE, length @ (SLICE_BYTES_1 | SLICE_BYTES)) => {
+                let is_whole = self.fill(&mut slice[..length])?;
+                is_whole.then(|| Record::Slice(Box::new(Slice::parse(&slice))))
             }
             (KIND_TASK, TASK_BYTES) => {
                 self.fill(&mut task)?.then(|| Record::Task(Task::parse(&task)))

@@ -7,7 +7,7 @@ use trace::{Event, History, SwitchState, validate};
 
 fn head(cpus: u32) -> Vec<u8> {
     decisions::head(&Head {
-        schema: 1,
+        schema: decisions::SCHEMA,
         cpus,
         caches: 1,
         threads_per_core: Some(1),
@@ -118,9 +118,18 @@ fn what_is_given_back_stands_at_the_end_of_its_slice() {
 }
 
 #[test]
+fn slices_of_version_1_are_shorter() {
+    let new = slice(7, 0, 5000, 4000, true);
+    let old = [&[1, 0, 0, 0, 160, 0, 0, 0], &new[8..168]].concat();
+    let line = String::from_utf8(head(1)).unwrap().replace("\"schema\":2", "\"schema\":1");
+    let (history, _) = import(&[line.into_bytes(), old]).unwrap();
+    assert_eq!(history.records, import(&[head(1), new]).unwrap().0.records);
+}
+
+#[test]
 fn a_file_that_was_cut_holds_good_up_to_its_last_whole_record() {
     let whole = [head(1), slice(7, 0, 5000, 4000, true), slice(7, 0, 9000, 4000, true)].concat();
-    for cut in [0, 1, 100, 168] {
+    for cut in [0, 1, 100, 184] {
         let (history, report) = stream_history(&whole[..whole.len() - cut]).unwrap();
         assert!(report.truncated);
         assert_eq!(report.lines, if cut == 0 { 2 } else { 1 });
@@ -132,10 +141,10 @@ fn a_file_that_was_cut_holds_good_up_to_its_last_whole_record() {
 fn the_form_is_recognised_and_mistakes_are_named() {
     assert_eq!(recognise(&head(1)[..FORM_BYTES]), Form::Decisions);
     let said = |parts: &[Vec<u8>]| import(parts).unwrap_err().to_string();
-    let newer = String::from_utf8(head(1)).unwrap().replace("\"schema\":1", "\"schema\":2,\"x\":1");
+    let newer = String::from_utf8(head(1)).unwrap().replace("\"schema\":2", "\"schema\":3,\"x\":1");
     assert_eq!(
         said(&[newer.into_bytes()]),
-        "start: line 1, field schema: 2 is no version that can be read, expected 1 to 1"
+        "start: line 1, field schema: 3 is no version that can be read, expected 1 to 2"
     );
     assert_eq!(said(&[head(0)]), "start: 0 CPUs; expected 1 to 8192");
     assert_eq!(

@@ -29,7 +29,7 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 static void place(struct task_struct *p, u32 index, struct ek_cpu *cpu, struct ek_cache *cache,
 		  u64 now_ns)
 {
-	raise_minimum_to_running(index, cpu, cache, now_ns);
+	raise_minimum(index, cpu, cache, now_ns);
 
 	u64 vtime_ns = p->scx.dsq_vtime, placed_ns;
 
@@ -217,20 +217,6 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 	find_cpu(p, index, now_ns, wakes);
 }
 
-static u64 head_ns(u64 queue)
-{
-	struct task_struct *p;
-	u64 vtime_ns = NEVER;
-
-	if (scx_bpf_dsq_nr_queued(queue) <= 0)
-		return NEVER;
-	bpf_for_each(scx_dsq, p, queue, 0) {
-		vtime_ns = p->scx.dsq_vtime;
-		break;
-	}
-	return vtime_ns;
-}
-
 /* The head of a CPU's own queue, with what its level costs beside others. */
 static u64 head_of_own(u32 index, const struct ek_cpu *cpu, u32 *level)
 {
@@ -362,7 +348,6 @@ static bool take_least(u32 index, struct ek_cpu *cpu, const struct choice *choic
 		return false;
 	if (take(first)) {
 		count(EK_TOOK);
-		cpu->took_shared = first == choice->shared;
 		return true;
 	}
 	/* Another CPU was quicker, or none of the queue may run here. */
@@ -468,7 +453,6 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 		/* Nothing to compare the head with, or it was when the task was interrupted. */
 		if (scx_bpf_dsq_move_to_local(queue_of(cpu->cache, 0))) {
 			count(EK_TOOK);
-			cpu->took_shared = true;
 			return;
 		}
 		if (!goes_on) {
@@ -535,16 +519,14 @@ void BPF_PROG(ek_running, struct task_struct *p)
 	/* The kernel gave it the CPU without asking us, as it does with one that exits. */
 	if (p->scx.dsq_vtime == IS_NEW)
 		set_vtime(p, cache->min_vtime_ns + 1);
-	/* Pinned tasks alone would say nothing about the others of the cache. */
-	if (cpu->took_shared)
-		raise_minimum(cache, p->scx.dsq_vtime, now_ns);
-	cpu->took_shared = false;
 	cpu->gives_way = false;
 	cpu->has_yielded = false;
 	cpu->exec_ns = p->se.sum_exec_runtime;
 	cpu->vtime_ns = p->scx.dsq_vtime;
 	cpu->since_ns = now_ns;
 	cpu->weight = weight_of(p);
+	cpu->is_bound = p->nr_cpus_allowed == 1;
+	raise_minimum(index, cpu, cache, now_ns);
 	if (config.mode != EK_MODE_NONE)
 		begin_slice(p, index, cpu);
 }

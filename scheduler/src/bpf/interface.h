@@ -155,8 +155,8 @@ struct ek_cpu {
 	u32 sibling;
 	/* It took one that had waited too long; the next one is the least again. */
 	u32 took_aged;
-	/* What comes next waited in a queue of the cache. */
-	u32 took_shared;
+	/* The running task may run on one CPU only. */
+	u32 is_bound;
 	/* Until when more than level 0 may be in force on its core. */
 	u64 busy_until_ns;
 	/* A waking task has interrupted the running one. */

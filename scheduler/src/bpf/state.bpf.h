@@ -30,8 +30,9 @@ u64 wide_anywhere_until_ns;
 #define NEVER (~0ULL)
 /* The virtual time of a task that has none yet. */
 #define IS_NEW 0
-/* CPUs that are looked at for the least virtual time that runs, once a slice; our choice. */
+/* CPUs that are looked at for the least virtual time that runs, and how often; our choice. */
 #define LOOKS_MAX 64
+#define RAISE_NS 1000000ULL
 /* How often those that wait are counted, which decides the length of slices; our choice. */
 #define COUNT_NS 1000000ULL
 /* How often the cores that run something are counted, which decides the row of the turbo table. */
@@ -219,6 +220,20 @@ static struct core *core_of(const struct ek_cpu *cpu)
 static u64 queue_of(u32 cache, u32 class)
 {
 	return cache | OF_CLASS(class);
+}
+
+static u64 head_ns(u64 queue)
+{
+	struct task_struct *p;
+	u64 vtime_ns = NEVER;
+
+	if (scx_bpf_dsq_nr_queued(queue) <= 0)
+		return NEVER;
+	bpf_for_each(scx_dsq, p, queue, 0) {
+		vtime_ns = p->scx.dsq_vtime;
+		break;
+	}
+	return vtime_ns;
 }
 
 static u32 class_of_queue(u64 queue)

@@ -18,14 +18,6 @@ static u32 weight_of(const struct task_struct *p)
 	return ek_weight(p->static_prio - DEFAULT_PRIO);
 }
 
-/* Races with other CPUs of the cache: a smaller value may stay, until the next one. */
-static void raise_minimum(struct ek_cache *cache, u64 vtime_ns, u64 now_ns)
-{
-	cache->raised_ns = now_ns;
-	if (vtime_ns != NEVER)
-		cache->min_vtime_ns = ek_max(cache->min_vtime_ns, vtime_ns);
-}
-
 /* A task is ahead of the minimum of another cache as it was of its own. */
 static void change_cache(struct task_struct *p, u32 to)
 {
@@ -64,27 +56,37 @@ static bool is_ahead(const struct ek_cpu *cpu, u64 vtime_ns, u32 weight, u64 now
 }
 
 /*
- * The minimum follows the tasks that begin to run. While none does, it is the
- * least that runs: looked up when a task comes, since it matters to no one
- * before, and once a slice at most.
+ * The minimum is the least that runs or waits, looked up now and then. Tasks
+ * that may run on one CPU only say nothing about the others, unless there are
+ * no others. Races with other CPUs of the cache: a smaller value may stay.
  */
-static void raise_minimum_to_running(u32 near, struct ek_cpu *cpu, struct ek_cache *cache,
-				     u64 now_ns)
+static void raise_minimum(u32 near, struct ek_cpu *cpu, struct ek_cache *cache, u64 now_ns)
 {
-	u64 least_ns = NEVER;
+	u64 least_ns = NEVER, bound_ns = NEVER;
 	int i;
 
-	if (ek_sub(now_ns, cache->raised_ns) < config.slice_ns || waiting(cpu->cache, cache))
+	if (ek_sub(now_ns, cache->raised_ns) < RAISE_NS)
 		return;
+	cache->raised_ns = now_ns;
+	for (u32 class = 0; class < EK_LEVELS_MAX && class < cache->classes; class++)
+		least_ns = ek_min(least_ns, head_ns(queue_of(cpu->cache, class)));
 	bpf_for(i, 0, LOOKS_MAX) {
-		least_ns = ek_min(least_ns, running_vtime_ns(cpu, now_ns));
+		u64 vtime_ns = running_vtime_ns(cpu, now_ns);
+
+		if (cpu->is_bound)
+			bound_ns = ek_min(bound_ns, vtime_ns);
+		else
+			least_ns = ek_min(least_ns, vtime_ns);
 		if (cpu->next == near)
 			break;
 		cpu = cpu_of(cpu->next);
 		if (!cpu)
 			return;
 	}
-	raise_minimum(cache, least_ns, now_ns);
+	if (least_ns == NEVER)
+		least_ns = bound_ns;
+	if (least_ns != NEVER)
+		cache->min_vtime_ns = ek_max(cache->min_vtime_ns, least_ns);
 }
 
 /* A slice while nobody waits. */
