@@ -226,7 +226,7 @@ impl Config {
 }
 
 const CONFIG_BYTES: usize = 640;
-const CPU_BYTES: usize = 672;
+const CPU_BYTES: usize = 680;
 
 /// How many entries a map of the program has that the topology decides; nothing for others.
 #[must_use]

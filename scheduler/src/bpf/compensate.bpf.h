@@ -273,8 +273,8 @@ static void forget(struct ek_decision *decision)
 }
 
 /* Time to give back for a slice that others' licenses slowed; the culprit is billed. */
-static u64 compensate(struct task_struct *p, struct task *task, struct core *core, u32 index,
-		      struct ek_cpu *cpu, u32 own_level)
+static u64 compensate(struct task *task, struct core *core, u32 index, struct ek_cpu *cpu, u32 pid,
+		      u32 own_level)
 {
 	struct ek_decision *decision = &cpu->decision;
 	struct ek_compensation back;
@@ -288,7 +288,7 @@ static u64 compensate(struct task_struct *p, struct task *task, struct core *cor
 	struct ek_loss loss = {
 		.time_ns = cpu->decision.slice.time_ns,
 		.lost_ns = decision->lost_ns,
-		.victim = p->pid,
+		.victim = pid,
 		.last_user = ek_users_above(&core->users, &cpu->decision.slice, own_level),
 	};
 
@@ -314,31 +314,34 @@ static u64 compensate(struct task_struct *p, struct task *task, struct core *cor
 	return back.refund_ns;
 }
 
-/* The refund of the slice that ends, and what its task pays of others' bills with it. */
-static u64 end_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 used_ns,
-		     bool runnable, u64 *paid_ns)
+/* What a task pays of others' bills, and for having waited for a quiet CPU. */
+static u64 pay(struct task *task, struct ek_decision *decision)
 {
-	u32 own_level = 0;
+	u64 paid_ns = 0;
 
-	if (!matters(cpu->since_ns))
-		return 0;
+	if (task->owed_ns)
+		paid_ns = __sync_lock_test_and_set(&task->owed_ns, 0);
+	if (config.parts && task->waited_ns) {
+		decision->waited_ns = __sync_lock_test_and_set(&task->waited_ns, 0);
+		paid_ns = ek_add(paid_ns, decision->waited_ns);
+	}
+	return paid_ns;
+}
 
-	struct task *task = task_of(p);
-	struct core *core = core_of(cpu);
+/* The refund of a slice, and what its task pays with it (`decision.paid_ns`). */
+__noinline u64 ek_end_slice(struct task *task, u32 index, u64 used_ns, u32 pid, u32 runnable)
+{
+	struct ek_cpu *cpu = cpu_of(index);
+	struct core *core = cpu ? core_of(cpu) : NULL;
 	struct ek_beside nothing = {};
 	u64 now_ns = scx_bpf_now();
-
-	/* Whatever comes next says so itself. */
-	cpu->own = nothing;
+	u32 own_level = 0;
 
 	if (!task || !core)
 		return 0;
-	if (task->owed_ns)
-		*paid_ns = __sync_lock_test_and_set(&task->owed_ns, 0);
-	if (config.parts && task->waited_ns) {
-		cpu->decision.waited_ns = __sync_lock_test_and_set(&task->waited_ns, 0);
-		*paid_ns = ek_add(*paid_ns, cpu->decision.waited_ns);
-	}
+	/* Whatever comes next says so itself. */
+	cpu->own = nothing;
+	cpu->decision.paid_ns = pay(task, &cpu->decision);
 
 	bool is_nothing = is_surely_quiet(cpu) ||
 			  is_quiet(task, index, cpu, used_ns, now_ns, &own_level);
@@ -360,10 +363,59 @@ static u64 end_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 u
 	if (is_nothing)
 		return 0;
 
-	u64 refund_ns = compensate(p, task, core, index, cpu, own_level);
+	u64 refund_ns = compensate(task, core, index, cpu, pid, own_level);
 
-	ek_users_note(&core->users, used_level, p->pid);
+	ek_users_note(&core->users, used_level, pid);
 	return refund_ns;
+}
+
+/* The loader wants every slice; what does not fit is counted. */
+static void tell(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 used_ns, u64 refund_ns,
+		 bool runnable)
+{
+	struct ek_decision *decision = &cpu->decision;
+
+	decision->time_ns = scx_bpf_now();
+	decision->slice_ns = used_ns;
+	decision->refund_ns = refund_ns;
+	decision->is_runnable = runnable;
+	decision->vtime_ns = p->scx.dsq_vtime;
+	decision->cpu = index;
+	decision->victim = p->pid;
+	decision->weight = cpu->weight;
+	if (bpf_ringbuf_output(&decisions, decision, sizeof(*decision), 0))
+		count(EK_UNTOLD);
+	forget(decision);
+}
+
+/* A slice ends: its task is charged. */
+static void charge(struct task_struct *p, u32 index, struct ek_cpu *cpu, bool runnable)
+{
+	u64 used_ns = ek_sub(p->se.sum_exec_runtime, cpu->exec_ns), refund_ns = 0;
+
+	cpu->decision.paid_ns = 0;
+	if (config.mode != EK_MODE_NONE && matters(cpu->since_ns)) {
+		struct task *task = task_of(p);
+
+		if (task)
+			refund_ns = ek_end_slice(task, index, used_ns, p->pid, runnable);
+	}
+	set_vtime(p, ek_charge_ns(cpu->vtime_ns, used_ns, refund_ns, cpu->decision.paid_ns,
+				  cpu->weight));
+	if (config.tells)
+		tell(p, index, cpu, used_ns, refund_ns, runnable);
+}
+
+/* A slice begins. */
+static void begin(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 now_ns)
+{
+	cpu->exec_ns = p->se.sum_exec_runtime;
+	cpu->vtime_ns = p->scx.dsq_vtime;
+	cpu->since_ns = now_ns;
+	cpu->weight = weight_of(p);
+	cpu->is_bound = p->nr_cpus_allowed == 1;
+	if (config.mode != EK_MODE_NONE)
+		begin_slice(p, index, cpu);
 }
 
 #endif

@@ -200,6 +200,9 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	if (config.parts && is_sent(p, index, cpu, enq_flags))
 		return;
+	/* The CPU would idle now; unless it is to, it chooses again. */
+	if ((enq_flags & SCX_ENQ_LAST) && !cpu->quiet_ns)
+		scx_bpf_kick_cpu(index, 0);
 	if (config.cpus > 1 && is_bound) {
 		count(EK_PINNED);
 		cpu->has_own = true;
@@ -415,6 +418,11 @@ static bool choose(struct task_struct *prev, u32 index, struct ek_cpu *cpu, stru
 	if (choice->goes_on && prev &&
 	    keeps(prev, cpu, cache, ek_min(choice->shared_ns, choice->own_ns), now_ns)) {
 		count(EK_KEPT);
+		/* What it lost is known, and repaid, while it goes on. */
+		if (config.parts && is_even(now_ns)) {
+			charge(prev, index, cpu, true);
+			begin(prev, index, cpu, now_ns);
+		}
 		return true;
 	}
 	return take_least(index, cpu, choice);
@@ -521,28 +529,8 @@ void BPF_PROG(ek_running, struct task_struct *p)
 		set_vtime(p, cache->min_vtime_ns + 1);
 	cpu->gives_way = false;
 	cpu->has_yielded = false;
-	cpu->exec_ns = p->se.sum_exec_runtime;
-	cpu->vtime_ns = p->scx.dsq_vtime;
-	cpu->since_ns = now_ns;
-	cpu->weight = weight_of(p);
-	cpu->is_bound = p->nr_cpus_allowed == 1;
+	begin(p, index, cpu, now_ns);
 	raise_minimum(index, cpu, cache, now_ns);
-	if (config.mode != EK_MODE_NONE)
-		begin_slice(p, index, cpu);
-}
-
-/* The loader wants every slice; what does not fit is counted. */
-static void tell(struct task_struct *p, u32 index, struct ek_cpu *cpu,
-		 struct ek_decision *decision)
-{
-	decision->time_ns = scx_bpf_now();
-	decision->vtime_ns = p->scx.dsq_vtime;
-	decision->cpu = index;
-	decision->victim = p->pid;
-	decision->weight = cpu->weight;
-	if (bpf_ringbuf_output(&decisions, decision, sizeof(*decision), 0))
-		count(EK_UNTOLD);
-	forget(decision);
 }
 
 SEC("struct_ops/ek_stopping")
@@ -550,24 +538,11 @@ void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 {
 	u32 index = scx_bpf_task_cpu(p);
 	struct ek_cpu *cpu = cpu_of(index);
-	u64 refund_ns = 0, paid_ns = 0;
 
 	/* It did not begin here while we were there. */
 	if (!cpu || cpu->weight == 0)
 		return;
-
-	u64 used_ns = ek_sub(p->se.sum_exec_runtime, cpu->exec_ns);
-
-	if (config.mode != EK_MODE_NONE)
-		refund_ns = end_slice(p, index, cpu, used_ns, runnable, &paid_ns);
-	set_vtime(p, ek_charge_ns(cpu->vtime_ns, used_ns, refund_ns, paid_ns, cpu->weight));
-	if (config.tells) {
-		cpu->decision.slice_ns = used_ns;
-		cpu->decision.refund_ns = refund_ns;
-		cpu->decision.paid_ns = paid_ns;
-		cpu->decision.is_runnable = runnable;
-		tell(p, index, cpu, &cpu->decision);
-	}
+	charge(p, index, cpu, runnable);
 	cpu->weight = 0;
 	if (config.parts)
 		note_sent(p, cpu, runnable);

@@ -200,6 +200,9 @@ struct ek_cpu {
 	/* One more than the CPU that what runs here changes to; the task, once it has left. */
 	u32 sends_to;
 	u32 sent;
+	/* The other task of the two has come already. */
+	u32 is_second;
+	u32 unused;
 };
 
 struct ek_cache {
@@ -272,7 +275,7 @@ struct ek_end {
 };
 
 _Static_assert(sizeof(struct ek_config) == 640, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 672, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 680, "the loader writes this");
 _Static_assert(sizeof(struct ek_cache) == 40, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 176, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 1168, "the loader reads this");

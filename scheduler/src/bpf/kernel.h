@@ -167,6 +167,7 @@ enum scx_kick_flags {
 };
 /* The upper half of the flags is sched_ext's own, and the same in 6.12 to 7.3. */
 #define SCX_ENQ_PREEMPT (1ULL << 32)
+#define SCX_ENQ_LAST (1ULL << 41)
 #define SCX_DSQ_LOCAL ((1ULL << 63) | 2)
 #define SCX_DSQ_LOCAL_ON ((1ULL << 63) | (1ULL << 62))
 #define SCX_OPS_KEEP_BUILTIN_IDLE (1ULL << 0)

@@ -244,28 +244,38 @@ static void note_sent(const struct task_struct *p, struct ek_cpu *cpu, bool runn
 	if (!cpu->sends_to)
 		return;
 	cpu->sent = p->pid;
-	if (!runnable)
+	if (!runnable) {
 		cpu->sends_to = 0;
+		cpu->is_second = 0;
+	}
 }
 
-/* Whether a task that has left its CPU is on its way to another one. */
+/*
+ * Whether a task that has left its CPU is on its way to another one: the first
+ * of a pair to a CPU whose task then comes here, the second to the CPU that the
+ * first has left, if nobody else was quicker.
+ */
 static bool is_sent(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 enq_flags)
 {
-	u32 to = cpu->sends_to - 1;
+	u32 to = cpu->sends_to - 1, is_second = cpu->is_second;
 	struct ek_cpu *theirs;
 
 	if (!cpu->sends_to || cpu->sent != (u32)p->pid)
 		return false;
 	cpu->sends_to = 0;
+	cpu->is_second = 0;
 	theirs = cpu_of(to);
 	if (!theirs || may_not_migrate(p) || !bpf_cpumask_test_cpu(to, p->cpus_ptr))
 		return false;
-	count(EK_SWAPPED);
-	/* Who is there comes here; the second one of a pair finds the CPU free. */
-	if (theirs->weight > 0 && theirs->is_free && !theirs->sends_to)
+	if (theirs->weight > 0) {
+		if (is_second || !theirs->is_free || theirs->sends_to)
+			return false;
 		theirs->sends_to = index + 1;
-	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL_ON | to, slice_alone_ns(weight_of(p)),
-			   enq_flags | SCX_ENQ_PREEMPT);
+		theirs->is_second = 1;
+		enq_flags |= SCX_ENQ_PREEMPT;
+	}
+	count(EK_SWAPPED);
+	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL_ON | to, slice_alone_ns(weight_of(p)), enq_flags);
 	return true;
 }
 

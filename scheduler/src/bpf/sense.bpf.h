@@ -142,12 +142,14 @@ static u32 shown_level(u64 xfeatures)
  */
 static u64 in_use(const struct fpstate *state)
 {
-	u64 halves[32];
+	const char *upper = (const char *)&state->regs + 576;
 
-	if (bpf_probe_read_kernel(halves, sizeof(halves), (const char *)&state->regs + 576))
-		return 0;
-	for (u32 i = 0; i < 32; i++) {
-		if (halves[i])
+	for (u32 part = 0; part < 8; part++) {
+		u64 halves[4];
+
+		if (bpf_probe_read_kernel(halves, sizeof(halves), upper + part * sizeof(halves)))
+			return 0;
+		if (halves[0] | halves[1] | halves[2] | halves[3])
 			return XFEATURE_ZMM_HI256;
 	}
 	return 0;
