@@ -90,6 +90,18 @@ pub fn pinned_half_load(culprit: Class) -> Workload {
     workload
 }
 
+/// Threads that sleep, threads that wait and threads that never do, on four cores.
+pub fn busy(culprit: Class) -> Workload {
+    let mut workload = empty(machine(4, 2));
+    let sleep = Step::Sleep(Draw { mean: 700_000, spread: Spread::Uniform(500) });
+    let sleeper =
+        [Step::Compute(work(Class::Scalar, 2 * MS)), sleep, Step::Loop { to: 0, times: Some(100) }];
+    add(&mut workload, Role::Foreground, 6, &sleeper);
+    add(&mut workload, Role::Foreground, 3, &saturating(Class::Scalar, Some(300)));
+    add(&mut workload, Role::Background, 6, &saturating(culprit, None));
+    workload
+}
+
 pub fn fair(compensation: Compensation) -> Config {
     Config {
         scheduler: Scheduler::Fair { compensation, queues: Queues::Global },

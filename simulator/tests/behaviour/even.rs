@@ -1,12 +1,11 @@
 //! What `even` promises beyond isolation, each beside what isolation does.
 
 use cpu_model::Class;
-use scenarios::{Draw, Role, Spread, Step, Workload};
+use scenarios::Workload;
 use simulator::{Compensation, EvenParts, Outcome};
 
 use crate::build::{
-    MS, add, completion_ns, empty, fair, half_load, machine, pinned_half_load, run, saturating,
-    skylake, slowdown_pct, work,
+    MS, busy, completion_ns, fair, half_load, pinned_half_load, run, skylake, slowdown_pct,
 };
 
 const EVEN: Compensation = Compensation::Even(EvenParts::ALL);
@@ -15,18 +14,6 @@ fn without(change: impl FnOnce(&mut EvenParts)) -> Compensation {
     let mut parts = EvenParts::ALL;
     change(&mut parts);
     Compensation::Even(parts)
-}
-
-/// Threads that sleep, threads that wait and threads that never do, on four cores.
-fn busy(culprit: Class) -> Workload {
-    let mut workload = empty(machine(4, 2));
-    let sleep = Step::Sleep(Draw { mean: 700_000, spread: Spread::Uniform(500) });
-    let sleeper =
-        [Step::Compute(work(Class::Scalar, 2 * MS)), sleep, Step::Loop { to: 0, times: Some(100) }];
-    add(&mut workload, Role::Foreground, 6, &sleeper);
-    add(&mut workload, Role::Foreground, 3, &saturating(Class::Scalar, Some(300)));
-    add(&mut workload, Role::Background, 6, &saturating(culprit, None));
-    workload
 }
 
 fn history_of(workload: &Workload, compensation: Compensation) -> Outcome {

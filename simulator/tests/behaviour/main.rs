@@ -3,6 +3,8 @@
 mod build;
 mod closed_forms;
 mod even;
+#[cfg(feature = "scx")]
+mod scx_even;
 mod sensors;
 mod shares;
 mod timers;

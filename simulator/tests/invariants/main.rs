@@ -16,7 +16,7 @@ mod rng;
 mod workload;
 
 #[cfg(feature = "scx")]
-use simulator::{KernelMode, Scheduler, SensorSet};
+use simulator::{EvenParts, KernelMode, Scheduler, SensorSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use case::Case;
@@ -58,8 +58,9 @@ fn the_books_of_every_run_agree_with_its_history() {
 fn so_do_those_of_the_kernels_own_scheduler() {
     for_each_case("so_do_those_of_the_kernels_own_scheduler", 500, |case| {
         let mut case = case.clone();
-        let modes = [KernelMode::Fair, KernelMode::Relative, KernelMode::Isolation];
-        let mode = modes[(case.config.seed % 3) as usize];
+        let even = KernelMode::Even(EvenParts::ALL);
+        let modes = [KernelMode::Fair, KernelMode::Relative, KernelMode::Isolation, even, even];
+        let mode = modes[(case.config.seed % 5) as usize];
         case.config.scheduler = Scheduler::Scx(mode);
         if mode != KernelMode::Fair && case.config.sensors == SensorSet::Truth {
             case.config.sensors = SensorSet::D7;

@@ -17,9 +17,8 @@ pub fn check(case: &Case, outcome: &Outcome) -> Result<(), String> {
     let promises = Promises {
         work_conserving: match case.config.scheduler {
             // A deficit is repaid by a CPU that stays idle.
-            Scheduler::Fair { compensation: Compensation::Even(parts), .. } => {
-                parts.without_repayment
-            }
+            Scheduler::Fair { compensation: Compensation::Even(parts), .. }
+            | Scheduler::Scx(KernelMode::Even(parts)) => parts.without_repayment,
             Scheduler::Fair { .. }
             | Scheduler::Muqss { interactive: true, .. }
             | Scheduler::Scx(_) => true,
@@ -182,7 +181,9 @@ fn compensation_adds_up(case: &Case, outcome: &Outcome) -> Result<(), String> {
         Scheduler::Fair {
             compensation: Compensation::Isolation | Compensation::Even(_), ..
         }
-        | Scheduler::Scx(KernelMode::Isolation) => refunded == billed && refunded == repaid,
+        | Scheduler::Scx(KernelMode::Isolation | KernelMode::Even(_)) => {
+            refunded == billed && refunded == repaid
+        }
         Scheduler::Fair {
             compensation: Compensation::Relative | Compensation::Cycles | Compensation::Energy,
             ..
