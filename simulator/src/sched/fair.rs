@@ -8,6 +8,7 @@
 //! [`even`] adds to it.
 
 mod even;
+mod kernel;
 
 use cpu_model::LEVELS_MAX;
 use policy::{Loss, Meter, Mode, NOBODY};
@@ -19,6 +20,7 @@ use crate::sensors::Observed;
 use crate::timers::{NEVER, WinnerTree};
 use crate::world::World;
 use even::Even;
+use kernel::{Kernel, WAKE_LOOKS_MAX};
 
 /// Slice: `rr_interval` 6 in MuQSS's binary milliseconds (`kernel/sched/MuQSS.c` of
 /// 5.9-ck1), which the prototype inherits.
@@ -72,6 +74,8 @@ pub(crate) struct Fair {
     latest: Vec<WinnerTree>,
     draws: Stream,
     even: Option<Even>,
+    /// Where queues are those of caches.
+    kernel: Option<Kernel>,
 }
 
 impl Fair {
@@ -123,6 +127,7 @@ impl Fair {
             ],
             draws: Stream::new(world.config.seed, Purpose::Slice, 0),
             even,
+            kernel: (queues == Queues::PerLlc).then(|| Kernel::new(world, groups)),
         }
     }
 
@@ -233,6 +238,11 @@ impl Fair {
             even.begins(world, cpu, task);
         }
         self.note_running(world, cpu, self.bound(world, task));
+        if let Some(kernel) = &mut self.kernel {
+            let group = if self.groups == 1 { 0 } else { world.topology.package_of(cpu) };
+            kernel.begins(world, cpu, task, (group, self.waiting[group]));
+            return Pick { task, slice_ns: None };
+        }
         let slice_ns = policy::slice_ns(SLICE_NS, SLICE_JITTER_PERMILLE, self.draws.next_u32());
         Pick { task, slice_ns: Some(slice_ns) }
     }
@@ -297,13 +307,37 @@ impl Fair {
             .find_map(|package| {
                 let cpus = world.topology.cpus_of_package(package);
                 let first = if package == home { near - cpus.start } else { 0 };
+                let looks = self.kernel.as_ref().map_or(cpus.len(), |_| WAKE_LOOKS_MAX);
                 let nearest_first = (0..cpus.len()).map(|i| cpus.start + (first + i) % cpus.len());
-                nearest_first.filter(|&cpu| mask.contains(cpu)).find(|&cpu| {
-                    world.cpus[cpu]
-                        .running
-                        .is_some_and(|running| self.is_ahead(world, cpu, running, limit))
+                let may_ask =
+                    |cpu| self.kernel.as_ref().is_none_or(|kernel| kernel.may_ask(world, cpu));
+                nearest_first.take(looks).filter(|&cpu| mask.contains(cpu)).find(|&cpu| {
+                    world.cpus[cpu].running.is_some_and(|running| {
+                        may_ask(cpu) && self.is_ahead(world, cpu, running, limit)
+                    })
                 })
             })
+    }
+
+    /// Whether a task that waits is behind what runs on a CPU by the granularity, or its slice is
+    /// over.
+    fn gives_way_at_tick(&self, world: &World, cpu: usize) -> bool {
+        let (Some(kernel), Some(task)) = (&self.kernel, world.cpus[cpu].running) else {
+            return false;
+        };
+        if kernel.is_over(world, cpu) {
+            return true;
+        }
+        let Some((least_ns, _)) = self.least(world, cpu, self.group_of(world, cpu)) else {
+            return false;
+        };
+        let own_price_ns = self
+            .even
+            .as_ref()
+            .map_or(0, |even| even.price_ns(world, cpu, even.level(task, world.now_ns)));
+        let least_ns = least_ns.saturating_sub(own_price_ns);
+        let limit = policy::preempt_limit(least_ns, WAKEUP_GRANULARITY_NS, NICE_0_WEIGHT);
+        policy::preempts(limit, self.vtime_now(world, cpu, task))
     }
 
     fn is_ahead(&self, world: &World, cpu: usize, task: usize, limit: u64) -> bool {
@@ -347,7 +381,7 @@ impl Fair {
 
 impl Scheduler for Fair {
     fn tick_ns(&self) -> Option<u64> {
-        None
+        self.kernel.as_ref().map(|kernel| kernel.tick_ns)
     }
 
     fn wake(&mut self, world: &World, task: usize, wake: Wake) -> Placed {
@@ -375,7 +409,11 @@ impl Scheduler for Fair {
         }
         self.load[group] += 1;
         self.enqueue(world, task, group);
-        Placed { cpu, reschedule: idle.or_else(|| self.preemptable(world, task, cpu)) }
+        let interrupted = if idle.is_some() { None } else { self.preemptable(world, task, cpu) };
+        if let (Some(kernel), Some(cpu)) = (&mut self.kernel, interrupted) {
+            kernel.ask(cpu);
+        }
+        Placed { cpu, reschedule: idle.or(interrupted) }
     }
 
     fn stop(
@@ -469,7 +507,11 @@ impl Scheduler for Fair {
         Some(self.begin(world, cpu, task))
     }
 
-    fn tick(&mut self, _world: &World, _cpu: usize, _reschedule: &mut Vec<usize>) {}
+    fn tick(&mut self, world: &World, cpu: usize, reschedule: &mut Vec<usize>) {
+        if self.gives_way_at_tick(world, cpu) {
+            reschedule.push(cpu);
+        }
+    }
 
     fn reschedules(&mut self, cpus: &mut Vec<usize>) {
         if let Some(even) = &mut self.even {

@@ -1,0 +1,71 @@
+//! What the kernel scheduler does otherwise than D's prototype, where queues are those of caches.
+//!
+//! Slices end at ticks, and are shorter where many wait; a tick interrupts who is ahead of a task
+//! that waits. A wake-up looks at a few CPUs, asks each once, and none that has only just begun
+//! (`scheduler/src/bpf/evenkeel.bpf.c`).
+
+use super::SLICE_NS;
+use crate::world::World;
+
+/// CPUs that a wake-up looks at: `WAKE_LOOKS_MAX` of the source.
+pub(super) const WAKE_LOOKS_MAX: usize = 8;
+/// How often those that wait are counted: `COUNT_NS` of the source.
+const COUNT_NS: u64 = 1_000_000;
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// What is remembered for it.
+#[derive(Clone, Debug)]
+pub(super) struct Kernel {
+    pub(super) tick_ns: u64,
+    /// By CPU: a waking task has interrupted what runs there.
+    asked: Vec<bool>,
+    /// By CPU: the slice of what runs there.
+    slice_ns: Vec<u64>,
+    /// By group: when those that wait were counted last, and how many they were.
+    counted: Vec<(u64, u32)>,
+}
+
+impl Kernel {
+    pub(super) fn new(world: &World, groups: usize) -> Self {
+        Self {
+            tick_ns: NS_PER_S / u64::from(world.config.hz),
+            asked: vec![false; world.topology.cpus],
+            slice_ns: vec![0; world.topology.cpus],
+            counted: vec![(0, 0); groups],
+        }
+    }
+
+    /// A task begins to run, of a group in which so many wait.
+    pub(super) fn begins(
+        &mut self,
+        world: &World,
+        cpu: usize,
+        task: usize,
+        (group, waiting): (usize, usize),
+    ) {
+        let (counted_ns, count) = &mut self.counted[group];
+        if waiting == 0 {
+            *count = 0;
+        } else if world.now_ns - *counted_ns >= COUNT_NS {
+            (*counted_ns, *count) = (world.now_ns, waiting as u32);
+        }
+        let cpus = world.topology.cpus_of_package(world.topology.package_of(cpu)).len();
+        let weight = world.tasks[task].weight;
+        self.slice_ns[cpu] = policy::slice_shared_ns(SLICE_NS, weight, *count, cpus as u32);
+        self.asked[cpu] = false;
+    }
+
+    pub(super) fn is_over(&self, world: &World, cpu: usize) -> bool {
+        world.now_ns - world.cpus[cpu].since_ns >= self.slice_ns[cpu]
+    }
+
+    /// Whether what runs on a CPU may be interrupted by a waking task.
+    pub(super) fn may_ask(&self, world: &World, cpu: usize) -> bool {
+        !self.asked[cpu] && policy::preempts_at_once(world.now_ns - world.cpus[cpu].since_ns)
+    }
+
+    pub(super) fn ask(&mut self, cpu: usize) {
+        self.asked[cpu] = true;
+    }
+}
