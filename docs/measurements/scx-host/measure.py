@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""The model of `fair` beside the kernel's source, on every scenario.
+"""The model of a scheduler beside the kernel's source, on every scenario.
 
 Writes a CSV to standard output and says on standard error where the bounds do not hold. Takes the
 evenkeel program to run (built with the feature `scx`).
 """
 
+import argparse
 import csv
 import json
 import re
 import subprocess
 import sys
 
-SLOWDOWN_POINTS_MAX = 5.0
 SWITCHES_MIN, SWITCHES_MAX = 0.6, 1.3
 COLUMNS = [
     "scenario",
@@ -33,10 +33,12 @@ def scenarios(program):
     return re.findall(r"^[a-z][a-z0-9-]*", listed.stdout.decode(), re.MULTILINE)
 
 
-def compare(program, scenario):
+def compare(args, scenario):
     """Figures by background, then by scheduler."""
-    command = [program, "compare", scenario, "--scheduler", "fair,scx:fair", "--queues", "llc"]
-    command += ["--hz", "1000", "--replicates", "1", "--json", "-"]
+    both = f"{args.scheduler},scx:{args.scheduler}"
+    command = [args.program, "compare", scenario, "--scheduler", both, "--queues", "llc"]
+    command += ["--hz", "1000", "--sensors", args.sensors, "--json", "-"]
+    command += ["--replicates", str(args.replicates)] if args.replicates else []
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
     found = {}
     for run in json.loads(done.stdout)["runs"]:
@@ -50,19 +52,25 @@ def compare(program, scenario):
 
 
 def main():
-    program = sys.argv[1]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", help="evenkeel, built with the feature scx")
+    parser.add_argument("--scheduler", default="fair", help="fair, fair-isolation, even")
+    parser.add_argument("--sensors", default="rules", help="what tells classes")
+    parser.add_argument("--points", type=float, default=5.0, help="bound of the slowdowns")
+    parser.add_argument("--replicates", type=int, default=1, help="0: as many as the scenario has")
+    args = parser.parse_args()
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(COLUMNS)
     rows = missed = 0
-    for scenario in scenarios(program):
-        for background, found in compare(program, scenario).items():
-            pairs = list(zip(found["fair"], found["scx:fair"]))
+    for scenario in scenarios(args.program):
+        for background, found in compare(args, scenario).items():
+            pairs = list(zip(found[args.scheduler], found[f"scx:{args.scheduler}"]))
             (slow, source_slow), (switches, source_switches) = pairs[:2]
             figures = [f"{figure:.2f}" for pair in pairs for figure in pair]
             writer.writerow([scenario, background, *figures])
             rows += 1
             ratio = source_switches / switches
-            is_near = abs(source_slow - slow) <= SLOWDOWN_POINTS_MAX
+            is_near = abs(source_slow - slow) <= args.points
             if not is_near or not SWITCHES_MIN <= ratio <= SWITCHES_MAX:
                 missed += 1
                 print(

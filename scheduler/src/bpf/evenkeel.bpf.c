@@ -32,13 +32,13 @@ static void place(struct task_struct *p, u32 index, struct ek_cpu *cpu, struct e
 	raise_minimum(index, cpu, cache, now_ns);
 
 	u64 vtime_ns = p->scx.dsq_vtime, placed_ns;
+	u64 least_ns = p->nr_cpus_allowed == 1 ? minimum_of_own(index, cpu, cache, now_ns) :
+						 cache->min_vtime_ns;
 
 	if (vtime_ns == IS_NEW)
-		placed_ns = ek_place_new_ns(cache->min_vtime_ns, cache->min_vtime_ns,
-					    config.slice_ns);
+		placed_ns = ek_place_new_ns(least_ns, least_ns, config.slice_ns);
 	else
-		placed_ns = ek_place_waking_ns(vtime_ns, cache->min_vtime_ns,
-					       config.sleeper_credit_ns);
+		placed_ns = ek_place_waking_ns(vtime_ns, least_ns, config.sleeper_credit_ns);
 	if (is_even(now_ns))
 		deficit_wakes(p, vtime_ns == IS_NEW ? 0 : placed_ns - vtime_ns, now_ns);
 	if (placed_ns != vtime_ns)

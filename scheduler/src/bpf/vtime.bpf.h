@@ -89,6 +89,22 @@ static void raise_minimum(u32 near, struct ek_cpu *cpu, struct ek_cache *cache, 
 		cache->min_vtime_ns = ek_max(cache->min_vtime_ns, least_ns);
 }
 
+/*
+ * The minimum for a task that may run on one CPU only: where others of the kind
+ * crowd there, they are behind the cache, and keep the order among themselves.
+ */
+static u64 minimum_of_own(u32 index, const struct ek_cpu *cpu, const struct ek_cache *cache,
+			  u64 now_ns)
+{
+	u64 least_ns = cache->min_vtime_ns;
+
+	if (cpu->is_bound)
+		least_ns = ek_min(least_ns, running_vtime_ns(cpu, now_ns));
+	if (cpu->has_own)
+		least_ns = ek_min(least_ns, head_ns(OF_CPU | index));
+	return least_ns;
+}
+
 /* A slice while nobody waits. */
 static u64 slice_alone_ns(u32 weight)
 {
