@@ -54,6 +54,8 @@ pub struct TaskSpec {
     pub is_kernel: bool,
     /// Where it is before it first runs.
     pub cpu: usize,
+    /// A task of the process that it is a thread of, if it is not the first.
+    pub process: Option<usize>,
 }
 
 /// A scheduler with its tasks, on one machine.
@@ -231,8 +233,8 @@ impl Host {
         let given = [pointer, arguments.as_ptr() as u64];
         if self.call(Op::InitTask, cpu, None, &given).unwrap_or(0) as i32 != 0 {
             let mut state = self.state();
-            state.maps.forget_task(task);
             state.tasks[task].life = Life::Gone;
+            state.forget_gone(task);
             return None;
         }
         self.call(Op::Enable, cpu, None, &[pointer]);
@@ -253,10 +255,13 @@ impl Host {
             CpuMask::of(spec.cpus.iter().copied().filter(|&cpu| cpu < cpus))
         };
         let (address, count) = (allowed.address() as u64, allowed.count() as u64);
-        let leader = memory.pointer();
+        let process = spec.process.map_or(number, |thread| state.tasks[thread].process);
+        let first = state.tasks.get(process).map(|first| first.memory.pointer());
+        let leader = first.unwrap_or_else(|| memory.pointer());
         state.tasks.push(Task {
             memory,
             name: spec.name.clone(),
+            process,
             allowed,
             cpu: spec.cpu.min(cpus - 1),
             is_queued: false,
@@ -270,12 +275,12 @@ impl Host {
             life: Life::Enabled,
         });
         // Numbers of processes begin with 1.
-        let pid = number as u64 + 1;
+        let pid_of = |task: usize| task as u64 + 1;
         let flags = if spec.is_kernel { abi::PF_KTHREAD } else { 0 };
         let prio = abi::DEFAULT_PRIO + i64::from(spec.nice);
         for (field, value) in [
-            (Field::Pid, pid),
-            (Field::Tgid, pid),
+            (Field::Pid, pid_of(number)),
+            (Field::Tgid, pid_of(process)),
             (Field::Flags, flags),
             (Field::StaticPrio, prio.cast_unsigned()),
             (Field::AllowedCount, count),
@@ -299,8 +304,8 @@ impl Host {
         self.call(Op::Disable, cpu, None, &[pointer]);
         self.call(Op::ExitTask, cpu, None, &[pointer, cancelled.as_ptr() as u64]);
         let mut state = self.state();
-        state.maps.forget_task(task);
         state.tasks[task].life = Life::Gone;
+        state.forget_gone(task);
     }
 
     // --- Time ---

@@ -37,6 +37,8 @@ pub(crate) enum Life {
 pub(crate) struct Task {
     pub memory: TaskMemory,
     pub name: String,
+    /// The first task of its process, which may be itself.
+    pub process: usize,
     pub allowed: CpuMask,
     pub cpu: usize,
     /// On the run queue (`SCX_TASK_QUEUED`).
@@ -141,6 +143,18 @@ enum Refusal {
 impl State {
     pub(crate) fn global(&self) -> usize {
         self.cpus.len()
+    }
+
+    /// Memory of a task that has gone; that of a process's first one stays while others live.
+    pub(crate) fn forget_gone(&mut self, task: usize) {
+        let first = self.tasks[task].process;
+        let lives = |other: &Task| other.process == first && other.life != Life::Gone;
+        if !self.tasks.iter().any(lives) {
+            self.maps.forget_task(first);
+        }
+        if task != first {
+            self.maps.forget_task(task);
+        }
     }
 
     pub(crate) fn context(&self) -> Option<&Context> {

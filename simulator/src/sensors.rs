@@ -64,8 +64,13 @@ pub(crate) struct Sensors {
     has_own_beliefs: bool,
     /// By core.
     users: Vec<Users>,
-    /// By task.
+    /// By task: what counted instructions showed.
     learned: Vec<Learned>,
+    /// By task: its application, whose threads are those of one process.
+    application: Vec<usize>,
+    /// By application: what registers showed of any of its threads. They mostly run the same
+    /// code, and evidence is rare.
+    of_threads: Vec<Learned>,
     ruled: Vec<u8>,
     /// By core.
     beliefs: Vec<Belief>,
@@ -84,8 +89,10 @@ impl Sensors {
         config: &Config,
         model: &CpuModel,
         topology: Topology,
+        application: Vec<usize>,
         ruled: Vec<u8>,
     ) -> Self {
+        let applications = application.iter().max().map_or(0, |last| last + 1);
         Self {
             set: config.sensors,
             faults: config.sensor_faults,
@@ -93,6 +100,8 @@ impl Sensors {
             has_own_beliefs: matches!(config.scheduler, Scheduler::Scx(_)),
             users: vec![Users::default(); topology.cores],
             learned: vec![Learned::default(); ruled.len()],
+            application,
+            of_threads: vec![Learned::default(); applications],
             ruled,
             beliefs: vec![Belief::default(); topology.cores],
             hold: LevelTimes { ns: model.license.hold_ns },
@@ -230,7 +239,7 @@ impl Sensors {
         now_ns: u64,
     ) -> Observed {
         let own_level = match self.set {
-            SensorSet::FpRetired => slice.fp_level,
+            SensorSet::FpRetired => slice.fp_level.max(self.believed_level(task, now_ns)),
             _ => self.believed_level(task, now_ns),
         };
         let core = self.topology.core_of(place.cpu);
@@ -244,20 +253,25 @@ impl Sensors {
     fn believed_level(&self, task: usize, now_ns: u64) -> u8 {
         match self.set {
             SensorSet::Rules => self.ruled[task],
-            _ => self.learned[task].level(now_ns),
+            _ => {
+                let of_threads = &self.of_threads[self.application[task]];
+                self.learned[task].level(now_ns).max(of_threads.level(now_ns))
+            }
         }
     }
 
     fn learn(&mut self, task: usize, slice: &Slice, stop: Stop, now_ns: u64) {
-        let level = match self.set {
-            SensorSet::Xinuse => match self.width_in_use(slice, stop) {
-                0 => 0,
-                width => self.level_of_width[usize::from(width)],
-            },
-            SensorSet::FpRetired => slice.fp_level,
-            _ => 0,
+        if !matches!(self.set, SensorSet::Xinuse | SensorSet::FpRetired) {
+            return;
+        }
+        let shown = match self.width_in_use(slice, stop) {
+            0 => 0,
+            width => self.level_of_width[usize::from(width)],
         };
-        self.learned[task].learn(level, now_ns);
+        self.of_threads[self.application[task]].learn(shown, now_ns);
+        if self.set == SensorSet::FpRetired {
+            self.learned[task].learn(slice.fp_level, now_ns);
+        }
     }
 
     /// From now on the CPU is believed to demand this level.

@@ -114,6 +114,8 @@ static void begin_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu)
 	if (task) {
 		if ((config.sensors & EK_SENSOR_RULES) && task->ruled == EK_NAME_ASKED)
 			look_up_names(p, task);
+		if (config.sensors & EK_SENSOR_REGISTERS)
+			learn_of_process(p, task, now_ns);
 		level = level_of(task, now_ns);
 		if (config.parts)
 			deficit_begins(p, task, index, cpu, level);
@@ -162,11 +164,12 @@ static bool is_quiet(struct task *task, u32 index, struct ek_cpu *cpu, u64 used_
 		struct ek_retired retired = {.wide = {gained(cpu, index, EK_EVENT_FP_256),
 						      gained(cpu, index, EK_EVENT_FP_512)}};
 
-		*own_level = 0;
 		if (retired.wide[0] | retired.wide[1]) {
-			*own_level = ek_retired_level(configured(rates), &retired,
-						      slice_cycles(cpu, index, used_ns));
-			learn(task, *own_level, now_ns);
+			u32 shown = ek_retired_level(configured(rates), &retired,
+						     slice_cycles(cpu, index, used_ns));
+
+			learn(task, shown, now_ns);
+			*own_level = *own_level > shown ? *own_level : shown;
 		}
 	}
 	if (counts_licenses()) {

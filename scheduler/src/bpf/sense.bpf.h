@@ -183,6 +183,32 @@ static void look_at_registers(struct task_struct *p, u64 now_ns)
 		return;
 	task->switches = switches;
 	learn(task, level, now_ns);
+
+	struct task *process = task_of(p->group_leader);
+
+	if (process)
+		ek_learn(&process->of_threads, level, now_ns);
+}
+
+/*
+ * What registers showed of any thread of its process is believed of a task:
+ * they mostly run the same code, and evidence is rare.
+ */
+static void learn_of_process(struct task_struct *p, struct task *task, u64 now_ns)
+{
+	struct task *process = task_of(p->group_leader);
+
+	if (!process)
+		return;
+	for (u32 level = 1; level < EK_LEVELS_MAX; level++) {
+		u64 until_ns = process->of_threads.until_ns[level];
+
+		if (until_ns <= now_ns)
+			continue;
+		task->learned.until_ns[level] = ek_max(task->learned.until_ns[level], until_ns);
+		if (task->ruled >= EK_LEVELS_MAX)
+			task->wide_until_ns = ek_max(task->wide_until_ns, until_ns);
+	}
 }
 
 /* --- License counters --- */

@@ -62,6 +62,8 @@ struct task {
 	u64 owed_ns;
 	u64 waited_ns;
 	struct ek_learned learned;
+	/* What registers showed of any thread of its process; kept by the first thread. */
+	struct ek_learned of_threads;
 	struct ek_tests tests;
 	/* Until when the task may be believed to demand more than level 0. */
 	u64 wide_until_ns;

@@ -100,6 +100,7 @@ impl Storm {
             cpus: self.dice.cpus(cpus),
             is_kernel: self.dice.once_in(8),
             cpu: self.dice.below(cpus),
+            process: None,
         };
         if self.is_even {
             let level = [0, 0, 0, 0, 1, 2][self.dice.below(6)];

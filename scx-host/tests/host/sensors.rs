@@ -11,16 +11,25 @@ use scx_host::{
 const ZMM_HI256: u64 = 1 << 6;
 const MS: u64 = 1_000_000;
 
-/// Two tasks on one CPU of a Xeon Gold 6130, the first of which runs.
 fn host(sensors: &[Sensor], events: &[HardwareEvent]) -> (Host, Object) {
+    host_of(sensors, events, [None, None])
+}
+
+/// Two tasks on one CPU of a Xeon Gold 6130, the first of which runs; `process` as in
+/// [`TaskSpec`].
+fn host_of(
+    sensors: &[Sensor],
+    events: &[HardwareEvent],
+    process: [Option<usize>; 2],
+) -> (Host, Object) {
     let model = CpuTable::by_name("xeon-gold-6130").unwrap().model(TurboMode::On).unwrap();
     let compensation = Some(Compensation::on(&model, Mode::Relative, sensors, events));
     let topology = Topology::regular(1, 1, 1);
     let config = Config { compensation, tells: true, ..Config::default() };
     let object = evenkeel(&config, &topology);
     let mut host = load_evenkeel(&object, topology, Faults::default()).unwrap();
-    for name in ["first", "second"] {
-        let spec = TaskSpec { name: name.into(), ..TaskSpec::default() };
+    for (name, process) in ["first", "second"].into_iter().zip(process) {
+        let spec = TaskSpec { name: name.into(), process, ..TaskSpec::default() };
         let task = host.add_task(&spec, true).unwrap();
         host.wake(task, Waker { cpu: 0, is_fork: true, is_sync: false });
         if host.take_reschedules() == [0] {
@@ -36,16 +45,19 @@ fn word(object: &Object, bytes: &[u8], structure: &str, field: &str) -> u64 {
     u64::from_ne_bytes(*bytes[at..].first_chunk().unwrap())
 }
 
+/// Until when a task is believed to demand more than level 0.
+fn wide_until_ns(host: &Host, object: &Object, task: usize) -> u64 {
+    let bytes = host.storage("tasks", task).unwrap();
+    word(object, &bytes, "task", "wide_until_ns")
+}
+
 #[test]
 fn registers_that_show_when_a_task_has_left_are_evidence_about_that_task() {
     let (mut host, object) = host(&[Sensor::Registers], &[]);
     host.set_now(20 * MS);
     assert_eq!(host.schedule(0, 20 * MS).task, Some(1));
     host.save_registers(0, ZMM_HI256);
-    let until_ns = |host: &Host, task| {
-        let bytes = host.storage("tasks", task).unwrap();
-        word(&object, &bytes, "task", "wide_until_ns")
-    };
+    let until_ns = |host: &Host, task| wide_until_ns(host, &object, task);
     assert_eq!(until_ns(&host, 0), 0, "it is looked at when the task begins again");
     host.set_now(40 * MS);
     assert_eq!(host.schedule(0, 20 * MS).task, Some(0));
@@ -58,6 +70,35 @@ fn registers_that_show_when_a_task_has_left_are_evidence_about_that_task() {
     host.set_now(80 * MS);
     assert_eq!(host.schedule(0, 40 * MS).task, Some(0));
     assert_eq!(until_ns(&host, 0), before);
+}
+
+#[test]
+fn what_registers_of_a_thread_show_is_evidence_about_all_threads_of_its_process() {
+    let (mut host, object) = host_of(&[Sensor::Registers], &[], [None, Some(0)]);
+    let turn = |host: &mut Host, at_ms: u64, ran_ms: u64| {
+        host.set_now(at_ms * MS);
+        host.schedule(0, ran_ms * MS).task.unwrap()
+    };
+    assert_eq!(turn(&mut host, 20, 20), 1);
+    assert_eq!(turn(&mut host, 40, 20), 0);
+    host.save_registers(1, ZMM_HI256);
+    assert_eq!(wide_until_ns(&host, &object, 0), 0);
+    // The second shows it when it begins again, and the first knows it from then on.
+    assert_eq!(turn(&mut host, 60, 40), 1);
+    assert_eq!(turn(&mut host, 80, 40), 0);
+    let until_ns = wide_until_ns(&host, &object, 0);
+    assert!(until_ns > 80 * MS, "{until_ns}");
+    // The first may end before the process does: what is known of that stays.
+    host.block(0, 60 * MS);
+    assert_eq!(turn(&mut host, 100, 60), 1);
+    host.remove_task(0);
+    assert!(host.storage("tasks", 0).is_some());
+    host.block(0, 60 * MS);
+    host.set_now(120 * MS);
+    host.schedule(0, 60 * MS);
+    host.remove_task(1);
+    assert_eq!(host.storage("tasks", 0), None);
+    assert_eq!(host.exit(), None);
 }
 
 /// Who got how much back, by the counters of a CPU: slices of 20 ms by turns, the first task's at

@@ -22,6 +22,11 @@ use sense::Sense;
 pub(crate) struct Scx {
     host: Host,
     specs: Vec<TaskSpec>,
+    has_rules: bool,
+    /// By task.
+    application: Vec<usize>,
+    /// By application: the first task of it that came.
+    first: Vec<Option<usize>>,
     /// By task: its number in the host, once it is there.
     number: Vec<Option<usize>>,
     /// By number in the host: the task.
@@ -50,12 +55,12 @@ impl Scx {
             world.topology.threads_per_core,
         );
         let tells = compensation.is_some();
-        let rules = tells && world.config.sensors == SensorSet::Rules;
+        let has_rules = tells && world.config.sensors == SensorSet::Rules;
         let config = Config { compensation, tells, ..Config::default() };
         let object = evenkeel(&config, &topology);
         let sense = Sense::new(world, &object, config.compensation.as_ref())
             .map_err(|error| SimError::Machine(error.to_string()))?;
-        let mut host = load_evenkeel(&object, topology, Faults::default())
+        let host = load_evenkeel(&object, topology, Faults::default())
             .map_err(|error| SimError::Machine(error.to_string()))?;
         let spec = |(index, thread): (usize, &scenarios::Thread)| {
             let task = &world.tasks[index];
@@ -67,16 +72,15 @@ impl Scx {
                 cpu: task.last_cpu.or(cpus.first().copied()).unwrap_or(0),
                 cpus,
                 is_kernel: false,
+                process: None,
             }
         };
         let specs: Vec<TaskSpec> = workload.threads.iter().enumerate().map(spec).collect();
-        if rules {
-            let levels = world.tasks.iter().map(|task| task.ruled_level);
-            let names = specs.iter().map(|spec| spec.name.clone());
-            sense::answer_names(&mut host, names.zip(levels));
-        }
         Ok(Self {
+            application: workload.threads.iter().map(|it| it.application as usize).collect(),
+            first: vec![None; workload.applications.len()],
             specs,
+            has_rules,
             sense,
             number: vec![None; world.tasks.len()],
             task: Vec::new(),
@@ -89,9 +93,16 @@ impl Scx {
     }
 
     /// The task's number in the host, which gets to know it if it does not.
-    fn enter(&mut self, task: usize, is_forked: bool) -> Option<usize> {
+    fn enter(&mut self, world: &World, task: usize, is_forked: bool) -> Option<usize> {
         if self.number[task].is_none() {
+            // Threads of an application are those of a process, led by the first that came.
+            let first = *self.first[self.application[task]].get_or_insert(task);
+            self.specs[task].process = self.number[first];
             let spec = &self.specs[task];
+            if self.has_rules {
+                let (process, level) = (&self.specs[first].name, world.tasks[task].ruled_level);
+                sense::answer_names(&mut self.host, &spec.name, process, level);
+            }
             self.number[task] = self.host.add_task(spec, is_forked);
             match self.number[task] {
                 Some(number) => {
@@ -130,7 +141,7 @@ impl Scheduler for Scx {
                 is_sync: matches!(by, By::Task { sync: true, .. }),
             },
         };
-        let Some(number) = self.enter(task, waker.is_fork) else {
+        let Some(number) = self.enter(world, task, waker.is_fork) else {
             return Placed { cpu: last, reschedule: None };
         };
         Placed { cpu: self.host.wake(number, waker), reschedule: None }

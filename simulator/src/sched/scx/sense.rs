@@ -176,16 +176,14 @@ impl Sense {
     }
 }
 
-/// The source asks for names; here all are answered before the run.
-pub(super) fn answer_names(host: &mut Host, names: impl Iterator<Item = (String, u8)>) {
+/// The source asks for a task's names and its process's; here that is answered before it runs.
+pub(super) fn answer_names(host: &mut Host, task: &str, process: &str, level: u8) {
     const NAME: usize = 16;
-    for (name, level) in names {
-        let mut key = [0; 2 * NAME];
+    let mut key = [0; 2 * NAME];
+    for (half, name) in key.chunks_exact_mut(NAME).zip([task, process]) {
         let length = name.len().min(NAME - 1);
-        for half in key.chunks_exact_mut(NAME) {
-            half[..length].copy_from_slice(&name.as_bytes()[..length]);
-        }
-        // What finds no room is asked for in vain, and is of no class.
-        let _ = host.insert("names", &key, &u32::from(level).to_ne_bytes());
+        half[..length].copy_from_slice(&name.as_bytes()[..length]);
     }
+    // What finds no room is asked for in vain, and is of no class.
+    let _ = host.insert("names", &key, &u32::from(level).to_ne_bytes());
 }
