@@ -31,6 +31,13 @@ impl Learned {
     }
 }
 
+/// Whether a task that has been on its CPU for so long is to leave it for a moment, so that its
+/// registers show.
+#[must_use]
+pub fn airs(stayed_ns: u64) -> bool {
+    ffi::ekp_airs(stayed_ns) != 0
+}
+
 /// A time for each level: `struct ek_level_times`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

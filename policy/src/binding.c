@@ -180,6 +180,12 @@ void ekp_learn(struct ek_learned *learned, u32 level, u64 now_ns)
 	ek_learn(learned, level, now_ns);
 }
 
+u32 ekp_airs(u64 stayed_ns);
+u32 ekp_airs(u64 stayed_ns)
+{
+	return ek_airs(stayed_ns);
+}
+
 u32 ekp_learned_level(const struct ek_learned *learned, u64 now_ns);
 u32 ekp_learned_level(const struct ek_learned *learned, u64 now_ns)
 {
@@ -300,6 +306,12 @@ u32 ekp_mix_swaps(u32 before_permille, u32 after_permille);
 u32 ekp_mix_swaps(u32 before_permille, u32 after_permille)
 {
 	return ek_mix_swaps(before_permille, after_permille);
+}
+
+u64 ekp_mix_settled_ns(u64 now_ns);
+u64 ekp_mix_settled_ns(u64 now_ns)
+{
+	return ek_mix_settled_ns(now_ns);
 }
 
 u64 ekp_deficit_bank(struct ek_deficit *deficit, u64 refund_ns);

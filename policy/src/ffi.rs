@@ -79,6 +79,7 @@ unsafe extern "C" {
 
     pub(crate) safe fn ekp_bill_room_ns(owed_ns: u64) -> u64;
     pub(crate) safe fn ekp_learn(learned: &mut Learned, level: u32, now_ns: u64);
+    pub(crate) safe fn ekp_airs(stayed_ns: u64) -> u32;
     pub(crate) safe fn ekp_learned_level(learned: &Learned, now_ns: u64) -> u32;
     pub(crate) safe fn ekp_belief_change(
         belief: &mut Belief,
@@ -127,6 +128,7 @@ unsafe extern "C" {
         smt_share_permille: u32,
     ) -> u32;
     pub(crate) safe fn ekp_mix_swaps(before_permille: u32, after_permille: u32) -> u32;
+    pub(crate) safe fn ekp_mix_settled_ns(now_ns: u64) -> u64;
     pub(crate) safe fn ekp_deficit_bank(deficit: &mut Deficit, refund_ns: u64) -> u64;
     pub(crate) safe fn ekp_deficit_waited(deficit: &mut Deficit, waited_ns: u64);
     pub(crate) safe fn ekp_deficit_sleeps(deficit: &mut Deficit, now_ns: u64);

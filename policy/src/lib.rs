@@ -16,7 +16,7 @@ mod mix;
 mod vtime;
 
 pub use belief::{
-    Belief, Learned, LevelTimes, Rates, Users, WIDTHS, active_row, counted_times, infer,
+    Belief, Learned, LevelTimes, Rates, Users, WIDTHS, active_row, airs, counted_times, infer,
     retired_level,
 };
 pub use compensate::{BILL_MAX_NS, Compensation, Loss, Mode, NOBODY, bill_room_ns, compensate};
@@ -27,7 +27,9 @@ pub use frequency::{
     Shares, TurboRow, actual_frequency_hz, ideal_frequency_hz, mean_frequency_hz, turbo_row,
 };
 pub use lost::{Lost, Meter, Slice, metered_ns, stall_perf_q30, time_lost};
-pub use mix::{CoreState, mix_idle_cost_permille, mix_loss_permille, mix_price_ns, mix_swaps};
+pub use mix::{
+    CoreState, mix_idle_cost_permille, mix_loss_permille, mix_price_ns, mix_settled_ns, mix_swaps,
+};
 pub use vtime::{
     charge, move_between, place_new, place_waking, preempt_limit, preempts, preempts_at_once,
     slice_ns, slice_shared_ns, wait_is_long, wait_look_ns, weight, weight_inverse,

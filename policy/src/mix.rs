@@ -43,6 +43,12 @@ pub fn mix_idle_cost_permille(
     ffi::ekp_mix_idle_cost_permille(turbo, row as u32, level.into(), core, smt_share_permille)
 }
 
+/// Until when a core is left alone whose tasks change places now.
+#[must_use]
+pub fn mix_settled_ns(now_ns: u64) -> u64 {
+    ffi::ekp_mix_settled_ns(now_ns)
+}
+
 /// Whether two tasks change places so that they cost so much less together.
 #[must_use]
 pub fn mix_swaps(before_permille: u32, after_permille: u32) -> bool {

@@ -18,7 +18,7 @@ use policy::{
     Slice, Tests, TurboRow, Users,
 };
 
-const ANSWERS: usize = 70;
+const ANSWERS: usize = 72;
 const VECTORS: usize = 200_000;
 
 /// `struct vector` of `vector.h`.
@@ -170,8 +170,8 @@ fn answer(v: &Vector) -> [u64; ANSWERS] {
     answer[33..44].copy_from_slice(&answer_belief(v));
     answer[44..51].copy_from_slice(&answer_users(v));
     answer[51..57].copy_from_slice(&answer_demanded(v));
-    answer[57..68].copy_from_slice(&answer_even(v));
-    answer[68..].copy_from_slice(
+    answer[57..70].copy_from_slice(&answer_even(v));
+    answer[70..].copy_from_slice(
         &[Meter::Cycles, Meter::Energy]
             .map(|meter| policy::metered_ns(meter, &v.turbo, &v.slice, own_level)),
     );
@@ -243,7 +243,7 @@ fn answer_demanded(v: &Vector) -> [u64; 6] {
     ]
 }
 
-fn answer_even(v: &Vector) -> [u64; 11] {
+fn answer_even(v: &Vector) -> [u64; 13] {
     let row = v.x as usize;
     let core = CoreState { is_busy: v.x & 1, beside: v.y, held: v.z };
     let gain_permille = policy::alone_gain_permille(v.x, v.y);
@@ -269,6 +269,8 @@ fn answer_even(v: &Vector) -> [u64; 11] {
         deficit.owed_ns,
         deficit.banked_ns,
         learned.level(v.b).into(),
+        policy::mix_settled_ns(v.d),
+        policy::airs(v.a).into(),
     ]
 }
 

@@ -54,6 +54,7 @@ counters! {
     InKindNs, "in_kind_ns", "Time lost that is owed in kind, in ns.";
     Quiet, "quiet", "A CPU stayed quiet for a sibling that is owed time.";
     QuietNs, "quiet_ns", "For how long CPUs stayed quiet, in ns.";
+    Aired, "aired", "A task left its CPU for a moment, so that its registers show.";
 }
 
 #[cfg(test)]

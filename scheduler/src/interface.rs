@@ -98,11 +98,14 @@ pub enum Part {
     Swaps = 4,
     /// What time cannot give back, a quiet CPU does.
     Repayment = 8,
+    /// Who goes on and on leaves its CPU for a moment, so that registers show what it is.
+    Airing = 16,
 }
 
 impl Part {
     /// All, in the order of their numbers.
-    pub const ALL: [Self; 4] = [Self::Matching, Self::Placing, Self::Swaps, Self::Repayment];
+    pub const ALL: [Self; 5] =
+        [Self::Matching, Self::Placing, Self::Swaps, Self::Repayment, Self::Airing];
 }
 
 /// Of its speed alone, what a hardware thread has beside another, where nobody measured it: about
@@ -226,7 +229,7 @@ impl Config {
 }
 
 const CONFIG_BYTES: usize = 640;
-const CPU_BYTES: usize = 680;
+const CPU_BYTES: usize = 688;
 
 /// How many entries a map of the program has that the topology decides; nothing for others.
 #[must_use]

@@ -131,6 +131,8 @@ enum EvenPart {
     Swaps,
     /// A CPU stays quiet for a sibling that is owed time.
     Repayment,
+    /// A task that goes on and on leaves its CPU for a moment, so that registers show its class.
+    Airing,
 }
 
 impl EvenPart {
@@ -140,6 +142,7 @@ impl EvenPart {
             Self::Placing => Part::Placing,
             Self::Swaps => Part::Swaps,
             Self::Repayment => Part::Repayment,
+            Self::Airing => Part::Airing,
         }
     }
 }

@@ -133,15 +133,18 @@ pub struct EvenParts {
     pub without_swaps: bool,
     /// Refunds that cannot be used are virtual time, as in isolation, and never repaid in kind.
     pub without_repayment: bool,
+    /// A task that goes on and on stays on its CPU, where registers never show what it is.
+    pub without_airing: bool,
 }
 
 impl EvenParts {
     /// Each part left out alone, by the name of what is left.
-    pub const ABLATIONS: [(&'static str, Self); 4] = [
+    pub const ABLATIONS: [(&'static str, Self); 5] = [
         ("even-without-matching", Self { without_matching: true, ..Self::ALL }),
         ("even-without-placing", Self { without_placing: true, ..Self::ALL }),
         ("even-without-swaps", Self { without_swaps: true, ..Self::ALL }),
         ("even-without-repayment", Self { without_repayment: true, ..Self::ALL }),
+        ("even-without-airing", Self { without_airing: true, ..Self::ALL }),
     ];
 
     /// Nothing is left out.
@@ -150,6 +153,7 @@ impl EvenParts {
         without_placing: false,
         without_swaps: false,
         without_repayment: false,
+        without_airing: false,
     };
 
     /// `even`, or what it is called without one of its parts.
@@ -167,6 +171,7 @@ impl EvenParts {
             Self { without_placing: true, .. } => "scx:even-without-placing",
             Self { without_swaps: true, .. } => "scx:even-without-swaps",
             Self { without_repayment: true, .. } => "scx:even-without-repayment",
+            Self { without_airing: true, .. } => "scx:even-without-airing",
             _ => "scx:even",
         }
     }
@@ -194,6 +199,13 @@ pub enum SensorSet {
     Rules,
     /// Everything, exactly.
     Truth,
+}
+
+impl SensorSet {
+    /// Whether registers that are saved when a task leaves its CPU tell something.
+    pub(crate) fn reads_registers(self) -> bool {
+        matches!(self, Self::Xinuse | Self::FpRetired)
+    }
 }
 
 /// What makes sensors worse than their best; by default nothing.

@@ -457,6 +457,9 @@ impl<S: Scheduler> Engine<'_, S> {
             }
             return;
         }
+        if let Some((task, _)) = prev {
+            self.sensors.left(cpu, task, self.world.now_ns);
+        }
         self.record_switch(cpu, prev, next);
         self.world.set_running(cpu, next);
         if let Some((task, Stop::Preempted)) = prev {

@@ -68,6 +68,8 @@ pub(crate) struct Sensors {
     learned: Vec<Learned>,
     /// By task: its application, whose threads are those of one process.
     application: Vec<usize>,
+    /// By CPU: the width of registers that show if the task that was accounted last leaves.
+    in_use: Vec<u8>,
     /// By application: what registers showed of any of its threads. They mostly run the same
     /// code, and evidence is rare.
     of_threads: Vec<Learned>,
@@ -101,6 +103,7 @@ impl Sensors {
             users: vec![Users::default(); topology.cores],
             learned: vec![Learned::default(); ruled.len()],
             application,
+            in_use: vec![0; topology.cpus],
             of_threads: vec![Learned::default(); applications],
             ruled,
             beliefs: vec![Belief::default(); topology.cores],
@@ -164,21 +167,30 @@ impl Sensors {
                 last_user: slice.lost_to.unwrap_or(NOBODY),
                 ..self.counted(cpu, slice, turbo)
             },
-            SensorSet::Xinuse => {
-                // The register state is saved after the slice was accounted: evidence is late.
-                self.believe(cpu, 0, now_ns);
-                let observed = self.inferred(place, task, slice, turbo, now_ns);
-                self.learn(task, slice, stop, now_ns);
-                observed
-            }
-            SensorSet::FpRetired | SensorSet::Rules => {
-                self.learn(task, slice, stop, now_ns);
+            SensorSet::Xinuse | SensorSet::FpRetired | SensorSet::Rules => {
+                if self.set == SensorSet::FpRetired {
+                    self.learned[task].learn(slice.fp_level, now_ns);
+                }
                 self.believe(cpu, 0, now_ns);
                 self.inferred(place, task, slice, turbo, now_ns)
             }
         };
+        if self.set.reads_registers() {
+            self.in_use[cpu] = self.width_in_use(slice, stop);
+        }
         self.note_user(cpu, task, slice, now_ns);
         Observed { seen, ..observed }
+    }
+
+    /// A task that was accounted has left its CPU. Only then are registers saved, so that what they
+    /// show is known after the slice was judged.
+    pub(crate) fn left(&mut self, cpu: usize, task: usize, now_ns: u64) {
+        let width = std::mem::take(&mut self.in_use[cpu]);
+        if width > 0 {
+            let level = self.level_of_width[usize::from(width)];
+            self.of_threads[self.application[task]].learn(level, now_ns);
+            self.note_use(cpu, task, self.believed_level(task, now_ns));
+        }
     }
 
     fn seen(&mut self, slice: &Slice, stop: Stop) -> Seen {
@@ -257,20 +269,6 @@ impl Sensors {
                 let of_threads = &self.of_threads[self.application[task]];
                 self.learned[task].level(now_ns).max(of_threads.level(now_ns))
             }
-        }
-    }
-
-    fn learn(&mut self, task: usize, slice: &Slice, stop: Stop, now_ns: u64) {
-        if !matches!(self.set, SensorSet::Xinuse | SensorSet::FpRetired) {
-            return;
-        }
-        let shown = match self.width_in_use(slice, stop) {
-            0 => 0,
-            width => self.level_of_width[usize::from(width)],
-        };
-        self.of_threads[self.application[task]].learn(shown, now_ns);
-        if self.set == SensorSet::FpRetired {
-            self.learned[task].learn(slice.fp_level, now_ns);
         }
     }
 

@@ -22,6 +22,11 @@
 #define EK_LEARNED_NS 2000000000ULL
 /* The same where every slice is looked at: some tens of slices, our choice. */
 #define EK_SHOWN_NS 100000000ULL
+/*
+ * Registers are saved, and show, only when a task leaves its CPU. One that goes
+ * on and on leaves it for a moment this often: 50 switches a second; our choice.
+ */
+#define EK_AIRING_NS 20000000ULL
 
 struct ek_learned {
 	/* Until when the task is believed to demand each level; entry 0 is not read. */
@@ -45,6 +50,12 @@ static inline void ek_learn(struct ek_learned *learned, u32 level, u64 now_ns)
 static inline void ek_learn_shown(struct ek_learned *learned, u32 level, u64 now_ns)
 {
 	ek_learn_for(learned, level, EK_SHOWN_NS, now_ns);
+}
+
+/* Whether a task that has been on its CPU for so long is to leave it for a moment. */
+static inline u32 ek_airs(u64 stayed_ns)
+{
+	return stayed_ns >= EK_AIRING_NS;
 }
 
 static inline u32 ek_learned_level(const struct ek_learned *learned, u64 now_ns)

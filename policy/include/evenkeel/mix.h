@@ -81,6 +81,12 @@ static inline u32 ek_mix_swaps(u32 before_permille, u32 after_permille)
 	       before_permille - after_permille > EK_MIX_WORTH_PERMILLE;
 }
 
+/* Until when a core is left alone whose tasks change places now. */
+static inline u64 ek_mix_settled_ns(u64 now_ns)
+{
+	return ek_add(now_ns, EK_MIX_SETTLE_NS);
+}
+
 _Static_assert(sizeof(struct ek_core_state) == 12, "Rust reads this struct");
 
 #endif

@@ -26,7 +26,7 @@
 #include <evenkeel/wait.h>
 #include <evenkeel/weight.h>
 
-#define ANSWERS 70
+#define ANSWERS 72
 
 struct vector {
 	u64 answer[ANSWERS];
@@ -202,14 +202,16 @@ static inline void answer_even(struct vector *v)
 	v->answer[66] = deficit.banked_ns;
 	ek_learn_shown(&learned, v->w, v->a);
 	v->answer[67] = ek_learned_level(&learned, v->b);
+	v->answer[68] = ek_mix_settled_ns(v->d);
+	v->answer[69] = ek_airs(v->a);
 }
 
 static inline void answer_meter(struct vector *v)
 {
 	struct ek_lost lost;
 
-	v->answer[68] = ek_meter_ns(EK_METER_CYCLES, &v->turbo, &v->slice, v->w, &lost);
-	v->answer[69] = ek_meter_ns(EK_METER_ENERGY, &v->turbo, &v->slice, v->w, &lost);
+	v->answer[70] = ek_meter_ns(EK_METER_CYCLES, &v->turbo, &v->slice, v->w, &lost);
+	v->answer[71] = ek_meter_ns(EK_METER_ENERGY, &v->turbo, &v->slice, v->w, &lost);
 }
 
 static inline void answer(struct vector *v)

@@ -179,6 +179,13 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 		return;
 	}
 	change_cache(p, cpu->cache);
+	if ((enq_flags & SCX_ENQ_LAST) && cpu->airs) {
+		/* Nobody else is to take it: the CPU idles, and goes on with it at once. */
+		count(EK_AIRED);
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight), enq_flags);
+		scx_bpf_kick_cpu(index, 0);
+		return;
+	}
 	if (wakes || p->scx.dsq_vtime == IS_NEW)
 		place(p, index, cpu, cache, now_ns);
 	if (goes_at_once(p, cache)) {
@@ -408,18 +415,18 @@ static bool choose(struct task_struct *prev, u32 index, struct ek_cpu *cpu, stru
 	u64 now_ns = scx_bpf_now();
 
 	choice->shared = least_of(cpu, cache, EK_LEVELS_MAX, &choice->shared_ns);
-	if (config.parts && cpu->around.runs) {
-		if (refuses(prev, index, cpu, cache, choice, now_ns))
-			return true;
-		if (choice->goes_on && ek_min(choice->shared_ns, choice->own_ns) == NEVER &&
-		    prev && swaps(prev, index, cpu, now_ns))
-			return true;
-	}
+	if (config.parts && cpu->around.runs && refuses(prev, index, cpu, cache, choice, now_ns))
+		return true;
+	if (config.parts && choice->goes_on && prev &&
+	    ek_min(choice->shared_ns, choice->own_ns) == NEVER &&
+	    ((cpu->around.runs && swaps(prev, index, cpu, now_ns)) ||
+	     airs(prev, index, cpu, now_ns)))
+		return true;
 	if (choice->goes_on && prev &&
 	    keeps(prev, cpu, cache, ek_min(choice->shared_ns, choice->own_ns), now_ns)) {
 		count(EK_KEPT);
 		/* What it lost is known, and repaid, while it goes on. */
-		if (config.parts && is_even(now_ns)) {
+		if (config.parts && matters(now_ns)) {
 			charge(prev, index, cpu, true);
 			begin(prev, index, cpu, now_ns);
 		}
@@ -529,6 +536,8 @@ void BPF_PROG(ek_running, struct task_struct *p)
 		set_vtime(p, cache->min_vtime_ns + 1);
 	cpu->gives_way = false;
 	cpu->has_yielded = false;
+	cpu->airs = false;
+	cpu->came_ns = now_ns;
 	begin(p, index, cpu, now_ns);
 	raise_minimum(index, cpu, cache, now_ns);
 }

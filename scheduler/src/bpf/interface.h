@@ -60,6 +60,8 @@ enum ek_part {
 	EK_PART_SWAPS = 4,
 	/* What time cannot give back, a quiet CPU does. */
 	EK_PART_REPAYMENT = 8,
+	/* Who goes on and on leaves its CPU for a moment, so that registers show what it is. */
+	EK_PART_AIRING = 16,
 };
 
 /* Registers that a saved state shows in use. */
@@ -202,7 +204,9 @@ struct ek_cpu {
 	u32 sent;
 	/* The other task of the two has come already. */
 	u32 is_second;
-	u32 unused;
+	/* What runs here leaves for a moment, and since when it has been here. */
+	u32 airs;
+	u64 came_ns;
 };
 
 struct ek_cache {
@@ -263,6 +267,7 @@ enum ek_counter {
 	EK_IN_KIND_NS,
 	EK_QUIET,
 	EK_QUIET_NS,
+	EK_AIRED,
 	EK_COUNTERS,
 };
 
@@ -275,7 +280,7 @@ struct ek_end {
 };
 
 _Static_assert(sizeof(struct ek_config) == 640, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 680, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 688, "the loader writes this");
 _Static_assert(sizeof(struct ek_cache) == 40, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 176, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 1168, "the loader reads this");

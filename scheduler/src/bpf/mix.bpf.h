@@ -18,6 +18,34 @@ static bool is_even(u64 now_ns)
 	return config.parts && wide_anywhere_until_ns > now_ns;
 }
 
+static bool runs_beside(u32 index, const struct ek_cpu *cpu)
+{
+	u32 sibling = cpu->sibling;
+
+	for (u32 i = 1; i < SIBLINGS_MAX && sibling != index; i++) {
+		const struct ek_cpu *other = cpu_of(sibling);
+
+		if (!other)
+			break;
+		if (other->weight > 0)
+			return true;
+		sibling = other->sibling;
+	}
+	return false;
+}
+
+/*
+ * Whether what would go on here beside others leaves its CPU for a moment:
+ * registers are saved only then, and show what it is.
+ */
+static bool airs(const struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 now_ns)
+{
+	cpu->airs = (config.parts & EK_PART_AIRING) && (config.sensors & EK_SENSOR_REGISTERS) &&
+		    !(p->flags & PF_KTHREAD) && ek_airs(ek_sub(now_ns, cpu->came_ns)) &&
+		    runs_beside(index, cpu);
+	return cpu->airs;
+}
+
 /* For how long what runs on a CPU wants its siblings to be quiet. */
 static u64 wanted_quiet_ns(const struct ek_cpu *cpu)
 {
@@ -224,7 +252,7 @@ static bool swaps(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 now_
 		other = theirs->next;
 	}
 	/* With or without a find, it is looked for again after a while. */
-	core->settled_ns = now_ns + EK_MIX_SETTLE_NS;
+	core->settled_ns = ek_mix_settled_ns(now_ns);
 	if (to == index)
 		return false;
 
@@ -233,7 +261,7 @@ static bool swaps(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 now_
 	core = theirs ? core_of(theirs) : NULL;
 	if (!core || (theirs->weight == 0 && !scx_bpf_test_and_clear_cpu_idle(to)))
 		return false;
-	core->settled_ns = now_ns + EK_MIX_SETTLE_NS;
+	core->settled_ns = ek_mix_settled_ns(now_ns);
 	cpu->sends_to = to + 1;
 	return true;
 }

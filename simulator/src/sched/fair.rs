@@ -475,7 +475,7 @@ impl Scheduler for Fair {
             }
             Stop::Blocked | Stop::Ended => {
                 if let Some(even) = &mut self.even {
-                    even.sleeps(world, task);
+                    even.sleeps(world, cpu, task);
                 }
                 self.runnable[group].set(task, NEVER);
                 self.load[group] -= 1;
@@ -500,7 +500,7 @@ impl Scheduler for Fair {
         let task = self.take(world, cpu, group, queue);
         if self.waiting[self.group_of(world, cpu)] == 0
             && let Some(even) = &mut self.even
-            && even.swaps(world, cpu, task)
+            && (even.swaps(world, cpu, task) || even.airs(world, cpu, task))
         {
             return None;
         }

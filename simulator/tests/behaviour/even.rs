@@ -2,7 +2,7 @@
 
 use cpu_model::Class;
 use scenarios::Workload;
-use simulator::{Compensation, EvenParts, Outcome};
+use simulator::{Compensation, Config, EvenParts, Outcome, SensorSet};
 
 use crate::build::{
     MS, busy, completion_ns, fair, half_load, pinned_half_load, run, skylake, slowdown_pct,
@@ -17,7 +17,7 @@ fn without(change: impl FnOnce(&mut EvenParts)) -> Compensation {
 }
 
 fn history_of(workload: &Workload, compensation: Compensation) -> Outcome {
-    let config = simulator::Config { history: true, ..fair(compensation) };
+    let config = Config { history: true, ..fair(compensation) };
     simulator::run(&skylake(), workload, &config).unwrap()
 }
 
@@ -43,6 +43,17 @@ fn where_nobody_waits_cores_are_unmixed() {
     assert!(mixed.abs() < 5.0, "{mixed:.2} %");
     let neither = without(|parts| (parts.without_swaps, parts.without_repayment) = (true, true));
     assert!(slowdown(neither) > 40.0);
+}
+
+#[test]
+fn registers_of_who_never_waits_show_because_it_leaves_its_cpu_for_a_moment() {
+    let slowdown = |compensation| {
+        let config = Config { sensors: SensorSet::Xinuse, ..fair(compensation) };
+        slowdown_pct(half_load, Class::Avx512Heavy, &config)
+    };
+    let found = slowdown(EVEN);
+    assert!(found.abs() < 5.0, "{found:.2} %");
+    assert!(slowdown(without(|parts| parts.without_airing = true)) > 40.0);
 }
 
 #[test]

@@ -31,10 +31,12 @@ fn history_of(workload: &scenarios::Workload, config: Config) -> Outcome {
 
 #[test]
 fn where_nobody_is_wide_it_is_fair_to_the_last_switch() {
+    // Who leaves its CPU for a moment is a switch more.
+    let even = without(|parts| parts.without_airing = true);
     for sensors in [SensorSet::D7, SensorSet::Xinuse, SensorSet::FpRetired, SensorSet::Rules] {
         for workload in [half_load(Class::Scalar), busy(Class::Scalar)] {
             let [fair, even] =
-                [KernelMode::Fair, EVEN].map(|mode| history_of(&workload, scx(mode, sensors)));
+                [KernelMode::Fair, even].map(|mode| history_of(&workload, scx(mode, sensors)));
             assert!(fair.switches > 30);
             assert_eq!(fair.tasks, even.tasks);
             assert_eq!(fair.history.unwrap().records, even.history.unwrap().records);
@@ -56,6 +58,15 @@ fn where_nobody_waits_cores_are_unmixed() {
     assert!(mixed.abs() < 5.0, "{mixed:.2} %");
     let neither = without(|parts| (parts.without_swaps, parts.without_repayment) = (true, true));
     assert!(slowdown(neither) > 40.0);
+}
+
+#[test]
+fn registers_of_who_never_waits_show_because_it_leaves_its_cpu_for_a_moment() {
+    let slowdown =
+        |mode| slowdown_pct(half_load, Class::Avx512Heavy, &scx(mode, SensorSet::Xinuse));
+    let found = slowdown(EVEN);
+    assert!(found.abs() < 5.0, "{found:.2} %");
+    assert!(slowdown(without(|parts| parts.without_airing = true)) > 40.0);
 }
 
 #[test]

@@ -26,6 +26,7 @@ const WITHOUT_REPAYMENT: EvenParts = EvenParts {
     without_placing: false,
     without_swaps: false,
     without_repayment: true,
+    without_airing: false,
 };
 
 pub const COMPENSATIONS: [Compensation; 7] = [

@@ -12,9 +12,6 @@ use crate::sensors::Observed;
 use crate::timers::{NEVER, WinnerTree};
 use crate::world::World;
 
-/// A core whose tasks changed places is left alone for so long; our choice.
-const SETTLE_NS: u64 = 2_000_000;
-
 /// A CPU that stays idle so that its siblings gain.
 #[derive(Clone, Copy, Debug)]
 struct Quiet {
@@ -47,6 +44,10 @@ pub(super) struct Even {
     /// By core: until when each level is held.
     held_until_ns: Vec<[u64; LEVELS_MAX]>,
     settled_ns: Vec<u64>,
+    /// By CPU: what runs there without having left it since, and since when.
+    stays: Vec<Option<(usize, u64)>>,
+    /// Whether registers tell levels, which show only when a task leaves its CPU.
+    reads_registers: bool,
     /// CPUs that must choose again.
     asked: Vec<usize>,
     /// Tasks that waited for quiet CPUs, and for how long.
@@ -71,6 +72,8 @@ impl Even {
             arriving: vec![None; cpus],
             held_until_ns: vec![[0; LEVELS_MAX]; world.topology.cores],
             settled_ns: vec![0; world.topology.cores],
+            stays: vec![None; cpus],
+            reads_registers: world.config.sensors.reads_registers(),
             asked: Vec::new(),
             paid: Vec::new(),
         }
@@ -91,6 +94,9 @@ impl Even {
             self.deficits[task].waited(world.now_ns - since_ns);
         }
         self.runs[cpu] = Some(self.level(task, world.now_ns));
+        if self.stays[cpu].is_none_or(|(stays, _)| stays != task) {
+            self.stays[cpu] = Some((task, world.now_ns));
+        }
     }
 
     /// A slice ends; whoever stayed quiet for it has repaid a part, and is free.
@@ -266,7 +272,7 @@ impl Even {
             .max_by_key(|&(gain, other)| (gain, std::cmp::Reverse(other)));
         let Some((_, other)) = best else { return false };
         for changed in [cpu, other] {
-            self.settled_ns[world.topology.core_of(changed)] = world.now_ns + SETTLE_NS;
+            self.settled_ns[world.topology.core_of(changed)] = policy::mix_settled_ns(world.now_ns);
         }
         self.arriving[other] = Some(task);
         self.asked.push(other);
@@ -274,6 +280,23 @@ impl Even {
             self.sent_to[theirs] = Some(cpu);
         }
         true
+    }
+
+    /// Whether a task that would go on alone leaves its CPU for a moment, so that its registers
+    /// show what it is: if so, it comes back at once.
+    pub(super) fn airs(&mut self, world: &World, cpu: usize, task: usize) -> bool {
+        let stays = self.stays[cpu].filter(|&(stays, _)| stays == task);
+        let Some((_, since_ns)) = stays else { return false };
+        let airs = self.reads_registers
+            && !self.parts.without_airing
+            && self.beside(world, cpu).is_some()
+            && policy::airs(world.now_ns - since_ns);
+        if airs {
+            self.stays[cpu] = None;
+            self.arriving[cpu] = Some(task);
+            self.asked.push(cpu);
+        }
+        airs
     }
 
     fn is_settling(&self, world: &World, cpu: usize) -> bool {
@@ -320,8 +343,9 @@ impl Even {
         true
     }
 
-    pub(super) fn sleeps(&mut self, world: &World, task: usize) {
+    pub(super) fn sleeps(&mut self, world: &World, cpu: usize, task: usize) {
         self.sent_to[task] = None;
+        self.stays[cpu] = None;
         self.deficits[task].sleeps(world.now_ns);
     }
 

@@ -92,6 +92,7 @@ fn parts_of(even: EvenParts) -> Vec<Part> {
         Part::Placing => !even.without_placing,
         Part::Swaps => !even.without_swaps,
         Part::Repayment => !even.without_repayment,
+        Part::Airing => !even.without_airing,
     };
     Part::ALL.into_iter().filter(is_there).collect()
 }
