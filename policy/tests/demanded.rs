@@ -58,6 +58,18 @@ fn running_without_a_level_clears_a_task_and_the_other_is_shown() {
     assert_eq!((wide.quiet_ns[1], wide.quiet_ns[2]), (0, 0));
 }
 
+/// A task of which registers showed wide code is cleared of it in a phase without.
+#[test]
+fn beside_one_that_is_believed_to_demand_it_nobody_is_suspected() {
+    let beside = Beside { believed: 2, ..CLEARED };
+    let mut new = Tests::default();
+    new.judge(&at_2(6 * MS), &HOLD, 0, &beside, 0);
+    assert_eq!(levels(new.judge(&at_2(6 * MS), &HOLD, 0, &beside, 0)).1, 0);
+    let mut scalar = cleared();
+    assert_eq!(levels(scalar.judge(&at_2(6 * MS), &HOLD, 0, &beside, 0)), (0, 0));
+    assert_eq!(scalar.possible_level(), 0);
+}
+
 #[test]
 fn a_gap_as_short_as_the_hold_clears_of_nothing() {
     let mut bursts = Tests::default();

@@ -67,7 +67,11 @@ static inline void ek_beside_note(struct ek_beside *beside, const struct ek_besi
 	beside->believed = beside->believed > other->believed ? beside->believed : other->believed;
 }
 
-/* What time at a level, or above, that was not held from before says of a slice's task. */
+/*
+ * What time at a level, or above, that was not held from before says of a slice's
+ * task. What is believed of a task goes before what it is cleared of: registers
+ * show wide code that its present phase does without.
+ */
 enum ek_evidence {
 	/* Nothing: another was seen to demand it. */
 	EK_EVIDENCE_NONE,
@@ -83,9 +87,11 @@ static inline u32 ek_evidence_of(u32 level, const struct ek_beside *beside, u32 
 {
 	if (!beside->runs)
 		return EK_EVIDENCE_SHOWS;
+	if (beside->believed >= level)
+		return EK_EVIDENCE_NONE;
 	if (beside->possible < level)
 		return is_cleared ? EK_EVIDENCE_CONTRADICTS : EK_EVIDENCE_SHOWS;
-	if (beside->believed >= level || is_cleared)
+	if (is_cleared)
 		return EK_EVIDENCE_NONE;
 	return EK_EVIDENCE_UNDECIDED;
 }

@@ -168,7 +168,7 @@ static bool is_quiet(struct task *task, u32 index, struct ek_cpu *cpu, u64 used_
 			u32 shown = ek_retired_level(configured(rates), &retired,
 						     slice_cycles(cpu, index, used_ns));
 
-			learn(task, shown, now_ns);
+			learn(task, shown, EK_LEARNED_NS, now_ns);
 			*own_level = *own_level > shown ? *own_level : shown;
 		}
 	}

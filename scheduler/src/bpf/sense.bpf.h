@@ -109,14 +109,15 @@ static u32 class_of(struct task_struct *p, u64 now_ns)
 	return task ? ek_min(level_of(task, now_ns), classes - 1) : 0;
 }
 
-static void learn(struct task *task, u32 level, u64 now_ns)
+/* A task was seen to demand a level, which is believed for a while. */
+static void learn(struct task *task, u32 level, u64 for_ns, u64 now_ns)
 {
-	u64 until_ns = ek_add(now_ns, EK_LEARNED_NS);
+	u64 until_ns = ek_add(now_ns, for_ns);
 
 	if (level == 0)
 		return;
 	count(EK_EVIDENCE);
-	ek_learn(&task->learned, level, now_ns);
+	ek_learn_for(&task->learned, level, for_ns, now_ns);
 	is_wide_until(until_ns);
 	if (task->ruled >= EK_LEVELS_MAX)
 		task->wide_until_ns = ek_max(task->wide_until_ns, until_ns);
@@ -182,7 +183,7 @@ static void look_at_registers(struct task_struct *p, u64 now_ns)
 	if (!task || task->switches == switches)
 		return;
 	task->switches = switches;
-	learn(task, level, now_ns);
+	learn(task, level, EK_LEARNED_NS, now_ns);
 
 	struct task *process = task_of(p->group_leader);
 
@@ -243,7 +244,8 @@ static u32 judge(struct task *task, struct ek_cpu *cpu, u64 now_ns)
 	ek_demanded(&cpu->believed, configured(hold), cpu->held_ns, &cpu->beside, believed,
 		    &task->tests, &cpu->demanded);
 	EK_FORGET();
-	learn(task, cpu->demanded.shown_level, now_ns);
+	/* Of many slices each is a guess, and a wrong one is to be forgotten. */
+	learn(task, cpu->demanded.shown_level, EK_SHOWN_NS, now_ns);
 	return cpu->demanded.own_level;
 }
 
