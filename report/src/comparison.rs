@@ -5,6 +5,7 @@ use scenarios::{Figure, Role};
 use serde::Serialize;
 use simulator::Costs;
 
+use crate::attribution::Attribution;
 use crate::claims::{Claimed, Published};
 use crate::sample::{Replicates, ReportError};
 
@@ -105,6 +106,8 @@ pub struct Run {
     pub tasks: Vec<Task>,
     /// By victim and culprit: means over replicates, summed over programs.
     pub losses: Vec<LossEntry>,
+    /// Whether the policy knew who had caused them.
+    pub attribution: Attribution,
     /// Mean over programs of |slowdown - 1|, the mean over replicates being taken first.
     pub isolation_slowdown_pct: f64,
     /// Half the 95 % confidence interval of it; `None` for one replicate.
@@ -206,6 +209,8 @@ pub struct LossEntry {
     pub lost_s: f64,
     /// CPU time refunded to the victim for it.
     pub repaid_s: f64,
+    /// CPU time that is owed to the victim in kind for it.
+    pub in_kind_s: f64,
 }
 
 /// Quantiles of the time from wake-up to the first instruction.

@@ -4,6 +4,7 @@
 //! Every figure is defined where it is computed and explained where it is shown.
 
 mod application;
+mod attribution;
 mod claims;
 mod compare;
 mod comparison;
@@ -23,6 +24,7 @@ mod verdict;
 mod window;
 mod words;
 
+pub use attribution::Attribution;
 pub use claims::{Claimed, Published};
 pub use compare::compare;
 pub use comparison::{Comparison, CostTable, LossEntry, Parameter, Run, SCHEMA, Task, WakeLatency};

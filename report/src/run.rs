@@ -6,6 +6,7 @@ use hdrhistogram::Histogram;
 use simulator::TaskOutcome;
 
 use crate::application::Got;
+use crate::attribution::Attribution;
 use crate::compare::Summed;
 use crate::comparison::{LossEntry, Run, Task, WakeLatency};
 use crate::metrics::{self, Slowdowns};
@@ -43,6 +44,7 @@ pub(crate) fn build(pairs: &[Paired], replicates: Replicates) -> Result<Run, Rep
     };
     let sum = |of: fn(&Sample) -> u64| pairs.iter().map(|pair| of(&pair.0.sample)).sum::<u64>();
     let histogram = merged_latency(pairs);
+    let losses = losses(&programs);
     Ok(Run {
         scheduler: first.scheduler.clone(),
         background: first.background.clone(),
@@ -52,7 +54,8 @@ pub(crate) fn build(pairs: &[Paired], replicates: Replicates) -> Result<Run, Rep
         replicates: programs[0].len(),
         unfinished: pairs.iter().filter(|pair| !pair.0.sample.outcome.completed).count(),
         tasks,
-        losses: losses(&programs),
+        attribution: Attribution::of(&losses),
+        losses,
         isolation_slowdown_pct: slowdowns.isolation_pct(),
         ci95_half_width_pct: ci95_half_width(&shares),
         range_pct: range(&shares).filter(|_| replicates == Replicates::ParameterSets),
@@ -179,24 +182,27 @@ fn all_slowdowns((ours, control): Paired) -> Vec<f64> {
 }
 
 fn losses(programs: &[Vec<Paired>]) -> Vec<LossEntry> {
-    let mut sums: BTreeMap<(&str, &str), (f64, f64)> = BTreeMap::new();
+    let mut sums: BTreeMap<(&str, &str), [f64; 3]> = BTreeMap::new();
     for program in programs {
         let share = 1.0 / (program.len() as f64 * NS_PER_S);
         for (Summed { sample, .. }, _) in program {
             let name = |index: u32| sample.applications[index as usize].name.as_str();
             for loss in &sample.outcome.losses {
                 let sum = sums.entry((name(loss.victim), name(loss.culprit))).or_default();
-                sum.0 += loss.lost_ns as f64 * share;
-                sum.1 += loss.repaid_ns as f64 * share;
+                let times_ns = [loss.lost_ns, loss.repaid_ns, loss.in_kind_ns];
+                for (sum, ns) in sum.iter_mut().zip(times_ns) {
+                    *sum += ns as f64 * share;
+                }
             }
         }
     }
     sums.into_iter()
-        .map(|((victim, culprit), (lost_s, repaid_s))| LossEntry {
+        .map(|((victim, culprit), [lost_s, repaid_s, in_kind_s])| LossEntry {
             victim: victim.to_owned(),
             culprit: culprit.to_owned(),
             lost_s,
             repaid_s,
+            in_kind_s,
         })
         .collect()
 }

@@ -257,6 +257,7 @@ fn a_crowd_is_cut_to_what_a_reader_can_see() {
                     culprit,
                     lost_ns,
                     repaid_ns,
+                    in_kind_ns: 0,
                 });
             }
         }

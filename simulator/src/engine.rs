@@ -42,6 +42,7 @@ struct Engine<'a, S> {
     semaphores: Vec<(u64, VecDeque<usize>)>,
     foreground_left: usize,
     repaid_ns: Vec<u64>,
+    in_kind_ns: Vec<u64>,
     renewals: Vec<Renewal>,
     latency: Histogram<u64>,
     events: u64,
@@ -76,6 +77,7 @@ pub(crate) fn run<S: Scheduler>(
         locks: vec![(None, VecDeque::new()); workload.locks as usize],
         semaphores: vec![(0, VecDeque::new()); workload.semaphores as usize],
         repaid_ns: vec![0; applications * applications],
+        in_kind_ns: vec![0; applications * applications],
         renewals: Vec::new(),
         latency,
         events: 0,
@@ -571,8 +573,9 @@ impl<S: Scheduler> Engine<'_, S> {
                 culprit: (pair % applications) as u32,
                 lost_ns: (world.losses_q20[pair] >> 20) as u64,
                 repaid_ns: self.repaid_ns[pair],
+                in_kind_ns: self.in_kind_ns[pair],
             })
-            .filter(|loss| loss.lost_ns > 0 || loss.repaid_ns > 0)
+            .filter(|loss| loss.lost_ns + loss.repaid_ns + loss.in_kind_ns > 0)
             .collect();
         let facts = BTreeMap::from([
             ("seed".to_owned(), world.config.seed.to_string()),

@@ -38,6 +38,8 @@ pub struct Loss {
     pub lost_ns: u64,
     /// CPU time the policy refunded the victim and attributed to this culprit.
     pub repaid_ns: u64,
+    /// CPU time lost that the policy attributed to this culprit and owes the victim in kind.
+    pub in_kind_ns: u64,
 }
 
 /// A slice that ended without a switch: the task was accounted and chosen again.

@@ -80,6 +80,8 @@ pub(crate) struct Pick {
 pub(crate) struct Charged {
     pub refund_ns: u64,
     pub bill_ns: u64,
+    /// What else was lost, and is owed in kind.
+    pub in_kind_ns: u64,
     /// Task the refund is attributed to.
     pub culprit: Option<usize>,
 }

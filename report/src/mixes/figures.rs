@@ -3,6 +3,7 @@
 use scenarios::Role;
 use serde::Serialize;
 
+use crate::attribution::Attribution;
 use crate::comparison::{Comparison, Run, Task};
 use crate::statistics::mean;
 
@@ -45,6 +46,8 @@ pub struct MixRun {
     /// 2008). Theirs is the program alone on the machine; here it is the same application beside
     /// the control under the first scheduler, so that 100 is what is had without licenses.
     pub throughput_pct: f64,
+    /// Whether the policy knew who had caused a loss.
+    pub attribution: Attribution,
     /// Wake-ups of the foreground.
     pub wake_count: u64,
     /// 99 % of them ran after at most so long.
@@ -83,6 +86,7 @@ pub fn mix(seed: u64, comparison: &Comparison) -> Mix {
         programs: run.judged().filter_map(program).collect(),
         culprit_rate_pct: culprit_rate_pct(run),
         throughput_pct: throughput_pct(&run.tasks, reference),
+        attribution: run.attribution,
         wake_count: run.wake_latency.count,
         wake_p99_us: run.wake_latency.p99_us,
         level_share_pct: run.level_share_pct.clone(),

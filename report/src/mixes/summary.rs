@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::figures::{Mix, MixRun};
+use crate::attribution::Attribution;
 use crate::statistics::{ci95_half_width, mean};
 
 /// Fewer wake-ups than this have no 99th percentile of their own.
@@ -33,6 +34,10 @@ pub(crate) struct Summary {
     pub(crate) culprit_rate_pct: Option<Mean>,
     /// Throughput of the whole machine; 100 is the first scheduler beside the control.
     pub(crate) throughput_pct: Mean,
+    /// Of time lost that the policy attributed, in all mixes, how much to whoever caused it.
+    pub(crate) attribution_right_pct: Option<f64>,
+    /// Of all time lost to others, how much it attributed rightly.
+    pub(crate) attribution_found_pct: Option<f64>,
     /// Wake-up latency at the 99th percentile over that of the first scheduler: geometric mean over
     /// the mixes with at least 100 wake-ups under both.
     pub(crate) wake_p99_over_first: Option<f64>,
@@ -96,6 +101,8 @@ fn summarize(like: &MixRun, pairs: &[Paired]) -> Summary {
     let each = |of: fn(&MixRun) -> f64| {
         Mean::of(&pairs.iter().map(|(_, run, _)| of(run)).collect::<Vec<_>>())
     };
+    let attributions = pairs.iter().map(|(_, run, _)| &run.attribution);
+    let attribution = attributions.fold(Attribution::default(), Attribution::with);
     let culprits: Vec<f64> = pairs.iter().filter_map(|(_, run, _)| run.culprit_rate_pct).collect();
     let slowdowns: Vec<f64> = pairs.iter().map(|(_, run, _)| run.isolation_slowdown_pct).collect();
     let is_first = pairs.iter().all(|(_, run, first)| std::ptr::eq(*run, *first));
@@ -111,8 +118,10 @@ fn summarize(like: &MixRun, pairs: &[Paired]) -> Summary {
         slowdown_only_pct: each(|run| run.slowdown_only_pct),
         signed_slowdown_pct: each(|run| run.signed_slowdown_pct),
         worst: worst(pairs),
-        culprit_rate_pct: (!culprits.is_empty()).then(|| Mean::of(&culprits)),
+        culprit_rate_pct: Mean::of_some(&culprits),
         throughput_pct: each(|run| run.throughput_pct),
+        attribution_right_pct: attribution.right_pct(),
+        attribution_found_pct: attribution.found_pct(),
         wake_p99_over_first: (!wakes.is_empty()).then(|| geometric_mean(&wakes)),
         wake_mixes: wakes.len(),
         level_share_pct: level_shares(pairs),
@@ -123,6 +132,10 @@ fn summarize(like: &MixRun, pairs: &[Paired]) -> Summary {
 impl Mean {
     fn of(values: &[f64]) -> Self {
         Self { mean: mean(values), ci95_half_width: ci95_half_width(values) }
+    }
+
+    fn of_some(values: &[f64]) -> Option<Self> {
+        (!values.is_empty()).then(|| Self::of(values))
     }
 }
 
@@ -137,7 +150,7 @@ fn less_first(pairs: &[Paired]) -> LessFirst {
     LessFirst {
         isolation_slowdown_pct: each(|run| run.isolation_slowdown_pct),
         slowdown_only_pct: each(|run| run.slowdown_only_pct),
-        culprit_rate_pct: (!culprits.is_empty()).then(|| Mean::of(&culprits)),
+        culprit_rate_pct: Mean::of_some(&culprits),
         throughput_pct: each(|run| run.throughput_pct),
         mixes_less_slowed: pairs.iter().filter(is_less).count(),
     }
@@ -192,6 +205,7 @@ mod tests {
             programs: vec![Program { name: "steps-1".into(), slowdown_pct }],
             culprit_rate_pct: None,
             throughput_pct: 100.0,
+            attribution: Attribution::default(),
             wake_count: WAKES_MIN,
             wake_p99_us: 100.0,
             level_share_pct: vec![100.0],

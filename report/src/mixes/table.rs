@@ -50,6 +50,8 @@ fn means<'a>(
         Column::words("worst", 5),
         Column::numbers("culprits", 3),
         Column::numbers("throughput", 7),
+        Column::numbers("right", 6),
+        Column::numbers("found", 6),
         Column::numbers("wake p99", 6),
         Column::words("levels", 8),
         Column::numbers("unfinished", 1),
@@ -68,6 +70,8 @@ fn means<'a>(
             plain(one.worst.as_ref().map_or_else(String::new, worst)),
             plain(or_dash(one.culprit_rate_pct.as_ref())),
             plain(with_interval(&one.throughput_pct)),
+            plain(one.attribution_right_pct.map_or_else(|| "-".to_owned(), words::tenths)),
+            plain(one.attribution_found_pct.map_or_else(|| "-".to_owned(), words::tenths)),
             plain(
                 one.wake_p99_over_first.map_or_else(|| "-".into(), |ratio| format!("x {ratio:.2}")),
             ),
@@ -150,6 +154,8 @@ slowdown: mean of |completion with the background over completion with SSE4 - 1|
 programs of a mix, then over mixes; slower: speed-ups count as 0; worst: the program that is off \
 most (evenkeel mixes --show prints its mix); culprits: work by time of the background applications \
 that use AVX, of that with SSE4; throughput: mean over all applications of work by time, of that \
-under the first scheduler with SSE4 (STP by application, Eyerman and Eeckhout 2008); wake p99: \
-99th percentile of wake-up latencies over that of the first scheduler; levels: share of busy core \
-time at license level 0, 1 and so on";
+under the first scheduler with SSE4 (STP by application, Eyerman and Eeckhout 2008); right: \
+of the time lost that the policy attributed to another application, what that had caused; found: \
+of all time lost to other applications, what it attributed rightly; wake p99: 99th percentile of wake-up \
+latencies over that of the first scheduler; levels: share of busy core time at license level 0, 1 \
+and so on";

@@ -106,7 +106,7 @@ fn run(program: usize, scheduler: usize, background: &str, replicate: u32) -> Sa
     let losses = if lost_ns == 0 {
         Vec::new()
     } else {
-        vec![Loss { victim: 0, culprit: 1, lost_ns, repaid_ns }]
+        vec![Loss { victim: 0, culprit: 1, lost_ns, repaid_ns, in_kind_ns: 0 }]
     };
     let mut outcome = outcome(tasks, losses, completion_ns);
     outcome.level_ns[..3].copy_from_slice(&[60, 15, (25.0 * share) as u64]);

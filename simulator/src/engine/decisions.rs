@@ -19,8 +19,8 @@ impl<S: Scheduler> Engine<'_, S> {
         let Decided { cpu, victim, slice_ns, charged } = *decided;
         if charged.refund_ns > 0 {
             self.world.record(|| charged.decision(cpu, victim, slice_ns));
-            self.book(victim, &charged);
         }
+        self.book(victim, &charged);
     }
 
     pub(super) fn follow_decisions(&mut self) {
@@ -36,5 +36,6 @@ impl<S: Scheduler> Engine<'_, S> {
         let pair = self.world.tasks[victim].application * self.world.applications
             + self.world.tasks[culprit].application;
         self.repaid_ns[pair] += charged.refund_ns;
+        self.in_kind_ns[pair] += charged.in_kind_ns;
     }
 }

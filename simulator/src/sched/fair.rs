@@ -252,7 +252,9 @@ impl Fair {
         if let Some(even) = &mut self.even
             && charged.refund_ns > 0
         {
-            charged.refund_ns = even.bank(task, charged.refund_ns);
+            let refund_ns = even.bank(task, charged.refund_ns);
+            charged.in_kind_ns = charged.refund_ns - refund_ns;
+            charged.refund_ns = refund_ns;
             charged.bill_ns = charged.bill_ns.min(charged.refund_ns);
         }
     }

@@ -31,6 +31,7 @@ pub(super) struct Sense {
 struct Fields {
     slice_ns: usize,
     refund_ns: usize,
+    in_kind_ns: usize,
     bill_ns: usize,
     cpu: usize,
     victim: usize,
@@ -111,6 +112,7 @@ impl Sense {
             fields: Fields {
                 slice_ns: place("slice_ns")?,
                 refund_ns: place("refund_ns")?,
+                in_kind_ns: place("in_kind_ns")?,
                 bill_ns: place("bill_ns")?,
                 cpu: place("cpu")?,
                 victim: place("victim")?,
@@ -156,10 +158,12 @@ impl Sense {
                 let bytes = record.get(at..).and_then(|bytes| bytes.first_chunk());
                 bytes.map_or(NOBODY, |bytes| u32::from_ne_bytes(*bytes))
             };
-            let (refund_ns, culprit) = (u64_at(self.fields.refund_ns), u32_at(self.fields.culprit));
-            if refund_ns == 0 {
+            let (refund_ns, in_kind_ns) =
+                (u64_at(self.fields.refund_ns), u64_at(self.fields.in_kind_ns));
+            if refund_ns == 0 && in_kind_ns == 0 {
                 continue;
             }
+            let culprit = u32_at(self.fields.culprit);
             // Numbers of processes begin with 1.
             let number = |pid: u32| pid as usize - 1;
             return Some(Decided {
@@ -169,6 +173,7 @@ impl Sense {
                 charged: Charged {
                     refund_ns,
                     bill_ns: u64_at(self.fields.bill_ns),
+                    in_kind_ns,
                     culprit: (culprit != NOBODY && culprit != 0).then(|| number(culprit)),
                 },
             });

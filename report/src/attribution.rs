@@ -1,0 +1,85 @@
+//! Did the policy know who had caused a loss?
+//!
+//! The simulator splits each lost nanosecond equally among the tasks that demanded the level; a
+//! policy attributes what a slice lost to one of them. Over a run both add up by victim and
+//! culprit, and what they have in common was attributed rightly. What an application lost to its
+//! own threads is left out: it is nobody else's doing.
+
+use serde::Serialize;
+
+use crate::comparison::LossEntry;
+
+/// What applications lost to others, and to whom the policy attributed it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Attribution {
+    /// CPU time lost to other applications.
+    pub lost_s: f64,
+    /// CPU time that the policy attributed to other applications.
+    pub attributed_s: f64,
+    /// Of it, what these had caused.
+    pub right_s: f64,
+}
+
+impl Attribution {
+    pub(crate) fn of(losses: &[LossEntry]) -> Self {
+        let to_others = losses.iter().filter(|loss| loss.victim != loss.culprit);
+        to_others.fold(Self::default(), |sum, loss| {
+            let attributed_s = loss.repaid_s + loss.in_kind_s;
+            sum.with(&Self {
+                lost_s: loss.lost_s,
+                attributed_s,
+                right_s: attributed_s.min(loss.lost_s),
+            })
+        })
+    }
+
+    #[must_use]
+    pub(crate) fn with(self, other: &Self) -> Self {
+        Self {
+            lost_s: self.lost_s + other.lost_s,
+            attributed_s: self.attributed_s + other.attributed_s,
+            right_s: self.right_s + other.right_s,
+        }
+    }
+
+    /// Of what was attributed, how much the culprit had caused; `None` where nothing was.
+    pub(crate) fn right_pct(&self) -> Option<f64> {
+        (self.attributed_s > 0.0).then(|| 100.0 * self.right_s / self.attributed_s)
+    }
+
+    /// Of what was lost, how much was attributed rightly; `None` where nothing was attributed.
+    pub(crate) fn found_pct(&self) -> Option<f64> {
+        self.right_pct().filter(|_| self.lost_s > 0.0)?;
+        Some(100.0 * self.right_s / self.lost_s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loss(culprit: &str, lost_s: f64, repaid_s: f64, in_kind_s: f64) -> LossEntry {
+        let culprit = culprit.to_owned();
+        LossEntry { victim: "victim".into(), culprit, lost_s, repaid_s, in_kind_s }
+    }
+
+    #[test]
+    fn what_an_innocent_is_charged_is_wrong_and_what_nobody_is_was_not_found() {
+        let losses = [loss("culprit", 10.0, 5.0, 1.0), loss("innocent", 0.0, 2.0, 0.0)];
+        let attribution = Attribution::of(&losses);
+        assert_eq!((attribution.right_pct(), attribution.found_pct()), (Some(75.0), Some(60.0)));
+    }
+
+    #[test]
+    fn more_than_a_culprit_caused_is_wrong_too() {
+        let attribution = Attribution::of(&[loss("culprit", 10.0, 20.0, 0.0)]);
+        assert_eq!((attribution.right_pct(), attribution.found_pct()), (Some(50.0), Some(100.0)));
+        let nothing = Attribution::of(&[loss("culprit", 10.0, 0.0, 0.0)]);
+        assert_eq!((nothing.right_pct(), nothing.found_pct()), (None, None));
+    }
+
+    #[test]
+    fn what_an_application_does_to_itself_is_not_counted() {
+        assert_eq!(Attribution::of(&[loss("victim", 10.0, 5.0, 0.0)]), Attribution::default());
+    }
+}
