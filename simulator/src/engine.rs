@@ -12,7 +12,7 @@ use trace::{Event, SwitchState};
 
 use crate::config::Config;
 use crate::error::SimError;
-use crate::outcome::{Loss, Outcome, Renewal};
+use crate::outcome::{Loss, Noted, Outcome, Renewal};
 use crate::recorder::tid;
 use crate::sched::{By, Decided, Scheduler, Stop, Wake};
 use crate::sensors::{Place, Sensors};
@@ -44,6 +44,7 @@ struct Engine<'a, S> {
     repaid_ns: Vec<u64>,
     in_kind_ns: Vec<u64>,
     renewals: Vec<Renewal>,
+    notes: Vec<Noted>,
     latency: Histogram<u64>,
     events: u64,
     switches: u64,
@@ -79,6 +80,7 @@ pub(crate) fn run<S: Scheduler>(
         repaid_ns: vec![0; applications * applications],
         in_kind_ns: vec![0; applications * applications],
         renewals: Vec::new(),
+        notes: Vec::new(),
         latency,
         events: 0,
         switches: 0,
@@ -454,9 +456,7 @@ impl<S: Scheduler> Engine<'_, S> {
             self.sensors.started(cpu, task, self.world.now_ns);
             // A slice that follows another of the same task: no switch, no new trap.
             self.note_registers(task, cpu);
-            if self.world.recorder.is_some() {
-                self.renewals.push(Renewal { time_ns: self.world.now_ns, tid: tid(task) });
-            }
+            self.note_renewal(task);
             return;
         }
         if let Some((task, _)) = prev {
@@ -597,6 +597,7 @@ impl<S: Scheduler> Engine<'_, S> {
             wake_latency_ns: self.latency,
             history: world.recorder.map(|recorder| recorder.finish(now_ns, &cpu, facts)),
             renewals: self.renewals,
+            notes: self.notes,
         }
     }
 }

@@ -26,7 +26,7 @@ pub use config::{
     Scheduler, SensorFaults, SensorSet,
 };
 pub use error::SimError;
-pub use outcome::{Loss, Outcome, Renewal, TaskOutcome};
+pub use outcome::{Loss, Note, Noted, Outcome, Renewal, TaskOutcome};
 
 use cpu_model::CpuModel;
 use scenarios::Workload;

@@ -51,6 +51,51 @@ pub struct Renewal {
     pub tid: u32,
 }
 
+/// What a policy with virtual time notes of a task or a CPU; no part of a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A slice of the task ended, or it woke.
+    Account {
+        /// The task, as histories number it.
+        tid: u32,
+        /// Its virtual time from now on.
+        vtime_ns: u64,
+        /// Bills that it paid with this slice, and what it paid for having waited for a quiet CPU.
+        paid_ns: u64,
+        /// Lost, and to be repaid in kind: no part of the refund.
+        in_kind_ns: u64,
+        /// What is owed to it in kind.
+        owed_ns: u64,
+        /// Refunds that count as virtual time, and were not used.
+        banked_ns: u64,
+    },
+    /// A CPU begins to be quiet.
+    Quiet {
+        /// The CPU.
+        cpu: u32,
+        /// The task beside, to which time is repaid.
+        tid: u32,
+        /// How much faster that is believed to be meanwhile.
+        gain_permille: u32,
+    },
+    /// It is quiet no more.
+    QuietOver {
+        /// The CPU.
+        cpu: u32,
+    },
+}
+
+/// A note and where it belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Noted {
+    /// When.
+    pub time_ns: u64,
+    /// Records of the history before it.
+    pub records: usize,
+    /// What.
+    pub note: Note,
+}
+
 /// Everything one run yields. A function of workload, CPU, configuration and seed alone.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -82,4 +127,7 @@ pub struct Outcome {
     pub history: Option<History>,
     /// Ends of slices that the history does not show, in order; empty without a history.
     pub renewals: Vec<Renewal>,
+    /// What the policy noted, in order; empty without a history, and of other schedulers than
+    /// `fair` and what is built on it.
+    pub notes: Vec<Noted>,
 }

@@ -49,6 +49,11 @@ impl Recorder {
         }
     }
 
+    /// Records so far.
+    pub(crate) fn len(&self) -> usize {
+        self.records.len()
+    }
+
     pub(crate) fn push(&mut self, time_ns: u64, event: Event) {
         self.records.push(Record { time_ns, event });
     }

@@ -15,6 +15,7 @@ pub(crate) mod scx;
 use trace::Event;
 
 use crate::error::SimError;
+use crate::outcome::Note;
 use crate::recorder::tid;
 use crate::sensors::Observed;
 use crate::world::World;
@@ -140,6 +141,11 @@ pub(crate) trait Scheduler {
     /// not say.
     fn decided(&mut self) -> Option<Decided> {
         None
+    }
+
+    /// What it noted since the last time, where a history is kept; taken.
+    fn notes(&mut self) -> impl Iterator<Item = Note> {
+        std::iter::empty()
     }
 
     /// When it wants to be called, whatever else happens.

@@ -66,6 +66,7 @@ pub fn outcome(tasks: Vec<TaskOutcome>, losses: Vec<Loss>, simulated_ns: u64) ->
         wake_latency_ns: Histogram::new(3).unwrap(),
         history: None,
         renewals: Vec::new(),
+        notes: Vec::new(),
     }
 }
 

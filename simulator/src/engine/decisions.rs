@@ -1,6 +1,8 @@
 //! What the scheduler decides by itself: whom it interrupts, who gets time back.
 
 use super::Engine;
+use crate::outcome::{Noted, Renewal};
+use crate::recorder::tid;
 use crate::sched::{Charged, Decided, Scheduler};
 
 impl<S: Scheduler> Engine<'_, S> {
@@ -13,6 +15,21 @@ impl<S: Scheduler> Engine<'_, S> {
         }
         asked.clear();
         self.asked = asked;
+        self.keep_notes();
+    }
+
+    /// The task was accounted, and goes on.
+    pub(super) fn note_renewal(&mut self, task: usize) {
+        if self.world.recorder.is_some() {
+            self.renewals.push(Renewal { time_ns: self.world.now_ns, tid: tid(task) });
+        }
+    }
+
+    fn keep_notes(&mut self) {
+        let Some(recorder) = &self.world.recorder else { return };
+        let (time_ns, records) = (self.world.now_ns, recorder.len());
+        let noted = |note| Noted { time_ns, records, note };
+        self.notes.extend(self.scheduler.notes().map(noted));
     }
 
     pub(super) fn decide(&mut self, decided: &Decided) {
@@ -27,6 +44,7 @@ impl<S: Scheduler> Engine<'_, S> {
         while let Some(decided) = self.scheduler.decided() {
             self.decide(&decided);
         }
+        self.keep_notes();
     }
 
     fn book(&mut self, victim: usize, charged: &Charged) {

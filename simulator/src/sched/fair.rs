@@ -11,10 +11,12 @@ mod even;
 mod kernel;
 
 use cpu_model::LEVELS_MAX;
-use policy::{Loss, Meter, Mode, NOBODY};
+use policy::{Deficit, Loss, Meter, Mode, NOBODY};
 
 use crate::config::{Compensation, Queues};
+use crate::outcome::Note;
 use crate::random::{Purpose, Stream};
+use crate::recorder::tid;
 use crate::sched::{Charged, Pick, Placed, Scheduler, Stop, Wake};
 use crate::sensors::Observed;
 use crate::timers::{NEVER, WinnerTree};
@@ -74,6 +76,8 @@ pub(crate) struct Fair {
     latest: Vec<WinnerTree>,
     draws: Stream,
     even: Option<Even>,
+    /// Where a history is kept.
+    notes: Option<Vec<Note>>,
     /// Where queues are those of caches.
     kernel: Option<Kernel>,
 }
@@ -127,6 +131,7 @@ impl Fair {
             ],
             draws: Stream::new(world.config.seed, Purpose::Slice, 0),
             even,
+            notes: world.config.history.then(Vec::new),
             kernel: (queues == Queues::PerLlc).then(|| Kernel::new(world, groups)),
         }
     }
@@ -265,6 +270,19 @@ impl Fair {
             let owed_ns = &mut self.pending_bill[task];
             *owed_ns += ns.min(policy::bill_room_ns(*owed_ns));
         }
+    }
+
+    fn note(&mut self, task: usize, paid_ns: u64, in_kind_ns: u64) {
+        let vtime_ns = self.vtime[task];
+        let Deficit { owed_ns, banked_ns, .. } = self.deficit(task);
+        if let Some(notes) = &mut self.notes {
+            let tid = tid(task);
+            notes.push(Note::Account { tid, vtime_ns, paid_ns, in_kind_ns, owed_ns, banked_ns });
+        }
+    }
+
+    fn deficit(&self, task: usize) -> Deficit {
+        self.even.as_ref().map_or(Deficit::default(), |even| even.deficit(task))
     }
 
     /// Virtual time a running task would have if it were accounted now.
@@ -406,9 +424,11 @@ impl Scheduler for Fair {
             Wake::New { .. } => policy::place_new(self.vtime[task], least, SLICE_NS),
             Wake::Woken(_) => policy::place_waking(self.vtime[task], least, SLEEPER_CREDIT_NS),
         };
+        let banked_ns = self.deficit(task).banked_ns;
         if let Some(even) = &mut self.even {
             even.wakes(world, task, self.vtime[task] - before_ns);
         }
+        self.note(task, 0, banked_ns - self.deficit(task).banked_ns);
         self.load[group] += 1;
         self.enqueue(world, task, group);
         let interrupted = if idle.is_some() { None } else { self.preemptable(world, task, cpu) };
@@ -427,7 +447,7 @@ impl Scheduler for Fair {
         stop: Stop,
     ) -> Charged {
         let time_ns = observed.slice.time_ns;
-        let mut charged = Charged::default();
+        let (mut charged, mut in_kind_ns) = (Charged::default(), 0);
         if let Some(even) = &mut self.even {
             even.ends(world, cpu, task, observed);
             self.charge_quiet();
@@ -457,6 +477,7 @@ impl Scheduler for Fair {
                 charged.culprit = Some(last_user as usize);
             }
             self.keep_banked(task, &mut charged);
+            in_kind_ns = compensation.refund_ns - charged.refund_ns;
             if compensation.culprit != NOBODY {
                 self.pending_bill[compensation.culprit as usize] += charged.bill_ns;
             }
@@ -467,6 +488,7 @@ impl Scheduler for Fair {
             policy::charge(self.vtime[task], time_ns, charged.refund_ns, bill_ns, weight);
         let group = self.group_of(world, cpu);
         self.change_group(task, group);
+        self.note(task, bill_ns, in_kind_ns);
         match stop {
             Stop::Preempted => {
                 if self.even.as_mut().is_some_and(|even| even.is_sent(task)) {
@@ -519,6 +541,11 @@ impl Scheduler for Fair {
         if let Some(even) = &mut self.even {
             even.take_asked(cpus);
         }
+    }
+
+    fn notes(&mut self) -> impl Iterator<Item = Note> {
+        let of_cpus = self.even.iter_mut().flat_map(Even::take_notes);
+        of_cpus.chain(self.notes.iter_mut().flat_map(|notes| notes.drain(..)))
     }
 
     fn timer_ns(&self) -> Option<u64> {

@@ -8,6 +8,8 @@ use cpu_model::LEVELS_MAX;
 use policy::{CoreState, Deficit, Learned};
 
 use crate::config::{EvenParts, SensorSet};
+use crate::outcome::Note;
+use crate::recorder::tid;
 use crate::sensors::Observed;
 use crate::timers::{NEVER, WinnerTree};
 use crate::world::World;
@@ -52,6 +54,8 @@ pub(super) struct Even {
     asked: Vec<usize>,
     /// Tasks that waited for quiet CPUs, and for how long.
     paid: Vec<(usize, u64)>,
+    /// Of CPUs, since they were taken last; where a history is kept.
+    notes: Option<Vec<Note>>,
 }
 
 impl Even {
@@ -76,6 +80,7 @@ impl Even {
             reads_registers: world.config.sensors.reads_registers(),
             asked: Vec::new(),
             paid: Vec::new(),
+            notes: world.config.history.then(Vec::new),
         }
     }
 
@@ -121,6 +126,9 @@ impl Even {
     fn end_quiet(&mut self, world: &World, cpu: usize, left: Option<(usize, u64)>) {
         let Some(quiet) = self.quiet[cpu].take() else { return };
         self.quiet_until.set(cpu, NEVER);
+        if let Some(notes) = &mut self.notes {
+            notes.push(Note::QuietOver { cpu: cpu as u32 });
+        }
         let now_ns = world.now_ns;
         if let Some((task, ran_ns)) = left {
             let quiet_ns = (now_ns - quiet.from_ns).min(ran_ns);
@@ -145,7 +153,15 @@ impl Even {
         self.paid.pop()
     }
 
+    pub(super) fn take_notes(&mut self) -> impl Iterator<Item = Note> {
+        self.notes.iter_mut().flat_map(|notes| notes.drain(..))
+    }
+
     // --- Deficits ---
+
+    pub(super) fn deficit(&self, task: usize) -> Deficit {
+        self.deficits[task]
+    }
 
     /// How much of a refund counts as virtual time; the rest is repaid in kind.
     pub(super) fn bank(&mut self, task: usize, refund_ns: u64) -> u64 {
@@ -172,6 +188,12 @@ impl Even {
         let from_ns = world.now_ns;
         self.quiet[cpu] = Some(Quiet { from_ns, refused });
         self.quiet_until.set(cpu, from_ns + for_ns);
+        let beside = siblings(world, cpu).filter_map(|sibling| world.cpus[sibling].running);
+        let creditor = beside.max_by_key(|&task| self.deficits[task].owed_ns);
+        if let (Some(notes), Some(task)) = (&mut self.notes, creditor) {
+            let gain_permille = self.gain_permille[task];
+            notes.push(Note::Quiet { cpu: cpu as u32, tid: tid(task), gain_permille });
+        }
     }
 
     /// The CPU chooses again, whatever it was quiet for.
