@@ -520,7 +520,12 @@ impl Scheduler for Fair {
             }
         }
         let least = self.least_anywhere(world, cpu)?;
-        let (group, queue) = self.quieter(world, cpu, least)?;
+        let quieter = self.quieter(world, cpu, least);
+        if let Some(even) = &mut self.even {
+            let waiting: usize = self.waiting.iter().sum();
+            even.ask_idle(world, cpu, waiting > usize::from(quieter.is_some()));
+        }
+        let (group, queue) = quieter?;
         let task = self.take(world, cpu, group, queue);
         if self.waiting[self.group_of(world, cpu)] == 0
             && let Some(even) = &mut self.even
@@ -550,6 +555,12 @@ impl Scheduler for Fair {
 
     fn timer_ns(&self) -> Option<u64> {
         self.even.as_ref()?.quiet_until_ns()
+    }
+
+    /// A CPU that is quiet is idle as well, and would refuse the task again.
+    fn idle_cpu_for(&self, world: &World, task: usize) -> Option<usize> {
+        let idle = world.idle_cpu_near(task, world.tasks[task].last_cpu.unwrap_or(0))?;
+        Some(self.even.as_ref().map_or(idle, |even| even.idle_cpu(world, task, idle)))
     }
 
     fn timer_fires(&mut self, world: &World) {

@@ -54,6 +54,8 @@ pub(super) struct Even {
     asked: Vec<usize>,
     /// Tasks that waited for quiet CPUs, and for how long.
     paid: Vec<(usize, u64)>,
+    /// Since somebody was refused, somebody has waited all the time.
+    has_refused: bool,
     /// Of CPUs, since they were taken last; where a history is kept.
     notes: Option<Vec<Note>>,
 }
@@ -80,6 +82,7 @@ impl Even {
             reads_registers: world.config.sensors.reads_registers(),
             asked: Vec::new(),
             paid: Vec::new(),
+            has_refused: false,
             notes: world.config.history.then(Vec::new),
         }
     }
@@ -141,8 +144,11 @@ impl Even {
             }
         }
         let refused = &world.tasks[quiet.refused];
-        // It might have found another CPU meanwhile.
-        if refused.runnable_since.is_some_and(|since_ns| since_ns <= quiet.from_ns) {
+        let is_paid = |other: &Quiet| other.refused == quiet.refused;
+        // It might have found another CPU meanwhile, or wait for another that is quiet.
+        if refused.runnable_since.is_some_and(|since_ns| since_ns <= quiet.from_ns)
+            && !self.quiet.iter().flatten().any(is_paid)
+        {
             self.paid.push((quiet.refused, now_ns - quiet.from_ns));
         }
         self.asked.push(cpu);
@@ -186,6 +192,7 @@ impl Even {
 
     pub(super) fn be_quiet(&mut self, world: &World, cpu: usize, refused: usize, for_ns: u64) {
         let from_ns = world.now_ns;
+        self.has_refused = true;
         self.quiet[cpu] = Some(Quiet { from_ns, refused });
         self.quiet_until.set(cpu, from_ns + for_ns);
         let beside = siblings(world, cpu).filter_map(|sibling| world.cpus[sibling].running);
@@ -194,6 +201,18 @@ impl Even {
             let gain_permille = self.gain_permille[task];
             notes.push(Note::Quiet { cpu: cpu as u32, tid: tid(task), gain_permille });
         }
+    }
+
+    /// A CPU took a task or refused one: whoever idles looks at those that wait since a refusal.
+    pub(super) fn ask_idle(&mut self, world: &World, cpu: usize, others_wait: bool) {
+        self.has_refused &= others_wait;
+        if !self.has_refused {
+            return;
+        }
+        let idle = (0..world.topology.cpus).filter(|&other| {
+            other != cpu && world.idle.contains(other) && self.quiet[other].is_none()
+        });
+        self.asked.extend(idle);
     }
 
     /// The CPU chooses again, whatever it was quiet for.
