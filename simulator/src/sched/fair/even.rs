@@ -118,11 +118,12 @@ impl Even {
         }
         self.runs[cpu] = None;
         let slice = &observed.slice;
+        // At the gain for which they were quiet: what this slice shows counts from the next on.
+        for sibling in siblings(world, cpu) {
+            self.end_quiet(world, sibling, Some((task, slice.time_ns)));
+        }
         let stall_q30 = policy::share_q30(slice.stall_cycles, slice.cycles);
         self.gain_permille[task] = policy::alone_gain_permille(self.smt_share_permille, stall_q30);
-        for sibling in siblings(world, cpu) {
-            self.end_quiet(world, sibling, Some((task, observed.slice.time_ns)));
-        }
     }
 
     /// A CPU is quiet no more; `left` is what has just left a sibling, and how long it ran.
