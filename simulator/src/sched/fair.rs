@@ -208,9 +208,12 @@ impl Fair {
         if for_ns == 0 {
             return Some(least);
         }
+        // No further than by the price of all of a core's speed; else who is refused would starve.
+        let (refused, _) = self.queues[group][queue].heads.first();
+        let last = refused.saturating_add(policy::mix_price_ns(1000));
         let lower = self
             .heads(world, cpu, group)
-            .filter(|&(_, _, level)| even.quiet_ns(world, cpu, level) == 0)
+            .filter(|&(head, _, level)| head <= last && even.quiet_ns(world, cpu, level) == 0)
             .min();
         if lower.is_none()
             && let Some(even) = &mut self.even
