@@ -14,6 +14,12 @@
  * long ago is not chased: a task that waited for others was not late, and would
  * be repaid where it never was.
  *
+ * So a quiet CPU costs what was lost, and no more: the time that CPUs are quiet
+ * for a task, times the gain at which it was granted, is at most what it lost in
+ * kind, if it is counted as repaid at that gain. They are quiet for
+ * EK_QUIET_MAX_NS at once, and for one deficit 200 ms at most: 20 ms at the least
+ * gain. While its task stays awake and no higher level comes, a deficit stays.
+ *
  * Pure and total: no clock, no globals, no loops, no failure.
  */
 #ifndef EVENKEEL_DEFICIT_H

@@ -9,6 +9,34 @@
  * who would not, and no longer. A price, not a rule: so nobody starves, and
  * where levels hardly differ nothing is preferred.
  *
+ * What follows for whoever waits, where each CPU takes the least of virtual time
+ * and price. P is the largest price, R = EK_MIX_WHOLE_NS, S the longest slice, C
+ * a sleeper's credit; weights w are those of nice 0 = 1, m the CPUs it may use.
+ *
+ * Order: who begins is ahead of it by P at most. Where a sibling is quiet for
+ * higher levels (deficit.h) a lower one goes before by R at most: P + R.
+ *
+ * Wait: let it be L ahead of the least when it begins to wait, which is what it
+ * owes. Others begin at C before the least at worst, and pass it up to P + R after
+ * its own virtual time, and then for a slice; at least half of what they run is
+ * charged. So
+ *
+ *	m wait <= sum over who ran there of 2 (L + P + R + C) w + S, and quiet time.
+ *
+ * Lag: let more tasks than m CPUs always run, each on any CPU and none worth more
+ * than one. When one begins, fewer than m run besides, so the first that waits is
+ * among the m least: only m - 1 tasks are ever more than F = P + R + (S + bills)/w
+ * behind the rest. Of these, whoever is behind the next by more than P + R always
+ * runs, and so gains on the mean of the rest, but for a slice and what is banked
+ * (deficit.h) of refunds. That m - 1 times: nobody is behind the mean by more than
+ *
+ *	F + (m - 1) (P + R + (S + bank)/w), for the least w.
+ *
+ * No bound holds for L: who ran while nobody waited for its CPU, and others had
+ * to share theirs, is ahead of them without end, and waits as long when somebody
+ * comes. So it is with every virtual time of more CPUs than one (infeasible
+ * weights: Chandra et al., OSDI 2000); wait.h ends it.
+ *
  * Pure and total: no clock, no globals, no loops, no failure.
  */
 #ifndef EVENKEEL_MIX_H
