@@ -450,7 +450,7 @@ impl Scheduler for Fair {
         stop: Stop,
     ) -> Charged {
         let time_ns = observed.slice.time_ns;
-        let (mut charged, mut in_kind_ns) = (Charged::default(), 0);
+        let mut charged = Charged::default();
         if let Some(even) = &mut self.even {
             even.ends(world, cpu, task, observed);
             self.charge_quiet();
@@ -480,7 +480,6 @@ impl Scheduler for Fair {
                 charged.culprit = Some(last_user as usize);
             }
             self.keep_banked(task, &mut charged);
-            in_kind_ns = compensation.refund_ns - charged.refund_ns;
             if compensation.culprit != NOBODY {
                 self.pending_bill[compensation.culprit as usize] += charged.bill_ns;
             }
@@ -491,7 +490,7 @@ impl Scheduler for Fair {
             policy::charge(self.vtime[task], time_ns, charged.refund_ns, bill_ns, weight);
         let group = self.group_of(world, cpu);
         self.change_group(task, group);
-        self.note(task, bill_ns, in_kind_ns);
+        self.note(task, bill_ns, charged.in_kind_ns);
         match stop {
             Stop::Preempted => {
                 if self.even.as_mut().is_some_and(|even| even.is_sent(task)) {

@@ -107,7 +107,7 @@ impl Judge {
                 continue;
             }
             self.waiters[index].passed_by |= 1 << task;
-            // A task that changes its place may arrive at the instant at which another begins to wait.
+            // One that changes its place may arrive when another begins to wait.
             if waiter.state == (State::Waiting { since_ns: walk.now_ns }) {
                 continue;
             }
