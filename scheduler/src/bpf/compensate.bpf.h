@@ -359,9 +359,10 @@ __noinline u64 ek_end_slice(struct task *task, u32 index, u64 used_ns, u32 pid, 
 		}
 	}
 	if (config.parts) {
+		deficit_ends(task, core, index, cpu, used_level, runnable, now_ns);
+		/* From the next slice on: siblings were quiet for what it gained before. */
 		if (!is_nothing)
 			learn_gain(task, &cpu->decision.slice);
-		deficit_ends(task, core, index, cpu, used_level, runnable, now_ns);
 	}
 	if (is_nothing)
 		return 0;

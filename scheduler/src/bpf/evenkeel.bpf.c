@@ -380,7 +380,8 @@ static u32 next_level(const struct ek_cpu *cpu, const struct choice *choice, u64
 
 /*
  * What is left to choose from where levels are refused for what runs beside;
- * whether that is nothing, and the CPU stays quiet.
+ * whether that is nothing, or so late that who is refused would starve, and the
+ * CPU stays quiet.
  */
 static bool refuses(struct task_struct *prev, u32 index, struct ek_cpu *cpu,
 		    struct ek_cache *cache, struct choice *choice, u64 now_ns)
@@ -391,17 +392,21 @@ static bool refuses(struct task_struct *prev, u32 index, struct ek_cpu *cpu,
 
 	if (!is_refused(around, next_level(cpu, choice, now_ns)))
 		return false;
+
+	bool goes_on = choice->goes_on, prev_refused = is_refused(around, cpu->runs_level);
+	u64 prev_ns = goes_on ? running_vtime_ns(cpu, now_ns) : NEVER;
+	u64 last_ns = ek_min(prev_ns, ek_min(choice->own_ns, choice->shared_ns));
+
+	last_ns = ek_add(last_ns, EK_MIX_WHOLE_NS);
 	if (is_refused(around, choice->own_level))
 		choice->own_ns = NEVER;
 	choice->shared = least_of(cpu, cache, around->quiet_from, &choice->shared_ns);
-
-	bool prev_refused = choice->goes_on && is_refused(around, cpu->runs_level);
-
-	if (prev_refused)
-		choice->goes_on = false;
-	if (choice->goes_on || ek_min(choice->own_ns, choice->shared_ns) != NEVER)
+	choice->goes_on = goes_on && !prev_refused;
+	if (choice->goes_on && prev_ns <= last_ns)
 		return false;
-	if (prev_refused && prev)
+	if (ek_min(choice->own_ns, choice->shared_ns) <= last_ns)
+		return false;
+	if (goes_on && prev_refused && prev)
 		be_quiet(index, cpu, prev, now_ns);
 	else
 		be_quiet_for_head(index, cpu, refused, now_ns);

@@ -12,7 +12,7 @@
 #include "mix.bpf.h"
 
 /* A task that waited while its CPU was quiet is billed as if it had run. */
-static void bill_refused(u32 pid, u64 exec_ns, u64 waited_ns)
+static void bill_refused(u32 pid, u32 index, u64 exec_ns, u64 waited_ns)
 {
 	struct task_struct *p = bpf_task_from_pid(pid);
 
@@ -21,8 +21,9 @@ static void bill_refused(u32 pid, u64 exec_ns, u64 waited_ns)
 
 	struct task *task = bpf_task_storage_get(&tasks, p, 0, 0);
 
-	/* It may run elsewhere, or have run and wait again. */
-	if (task && task->runnable_ns && p->se.sum_exec_runtime == exec_ns)
+	/* It may run elsewhere, have run and wait again, or be billed by another CPU. */
+	if (task && task->runnable_ns && task->refused_by == index &&
+	    p->se.sum_exec_runtime == exec_ns)
 		__sync_fetch_and_add(&task->waited_ns,
 				     ek_min(waited_ns, ek_bill_room_ns(task->waited_ns)));
 	bpf_task_release(p);
@@ -50,7 +51,7 @@ __noinline int ek_end_quiet(u32 index, u64 now_ns)
 					     ek_sub(now_ns, ek_max(from_ns, other->since_ns)));
 		sibling = other->sibling;
 	}
-	bill_refused(cpu->refused, cpu->refused_exec_ns, ek_sub(now_ns, from_ns));
+	bill_refused(cpu->refused, index, cpu->refused_exec_ns, ek_sub(now_ns, from_ns));
 	return 0;
 }
 
@@ -64,12 +65,14 @@ static int quiet_is_over(void *map, int *key, struct look *look)
 }
 
 /* The CPU idles for a while rather than run a task. */
-static void be_quiet(u32 index, struct ek_cpu *cpu, const struct task_struct *refused, u64 now_ns)
+static void be_quiet(u32 index, struct ek_cpu *cpu, struct task_struct *refused, u64 now_ns)
 {
 	struct look *quiet = bpf_map_lookup_elem(&quiets, &index);
+	struct task *task = task_of(refused);
 
-	if (!quiet)
+	if (!quiet || !task)
 		return;
+	task->refused_by = index;
 	count(EK_QUIET);
 	cpu->refused = refused->pid;
 	cpu->refused_exec_ns = refused->se.sum_exec_runtime;

@@ -74,7 +74,8 @@ struct task {
 	u64 runnable_ns;
 	/* How much faster it is alone on its core. */
 	u32 gain_permille;
-	u32 pad;
+	/* The CPU that is, or was, quiet rather than run it. */
+	u32 refused_by;
 	/* Level that the rules give it, or what is known of that (EK_NAME_...). */
 	u32 ruled;
 	/* Of the minimum that its virtual time is ahead of. */
