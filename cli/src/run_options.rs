@@ -89,6 +89,15 @@ pub struct RunOptions {
         value_parser = clap::value_parser!(u32).range(1..=1000)
     )]
     pub smt_share: u32,
+
+    /// What `even` takes that to be
+    #[arg(
+        long,
+        default_value_t = SMT_SHARE_PERMILLE,
+        value_name = "PERMILLE",
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
+    pub believed_smt_share: u32,
 }
 
 /// Sensor sets by name.
@@ -285,7 +294,7 @@ impl RunOptions {
             seed: self.seed.wrapping_add(replicate),
             costs: self.costs(),
             smt_share_permille: self.smt_share,
-            believed_smt_share_permille: self.smt_share,
+            believed_smt_share_permille: self.believed_smt_share,
             private_licenses: self.private_licenses,
             hz: self.hz,
             limit_ns,
@@ -304,6 +313,7 @@ impl RunOptions {
             || self.evex_strings
             || self.private_licenses
             || self.smt_share != SMT_SHARE_PERMILLE
+            || self.believed_smt_share != SMT_SHARE_PERMILLE
             || self.queues != QueueGroups::Global
             || self.interactive != 1
     }

@@ -278,6 +278,10 @@ impl Plan {
         }
         parameters.extend(options.set.iter().map(|(n, v)| (format!("{n} (set)"), v.to_string())));
         parameters.push(("SMT share".into(), format!("{} permille", options.smt_share)));
+        if options.believed_smt_share != options.smt_share {
+            let believed = format!("{} permille", options.believed_smt_share);
+            parameters.push(("SMT share believed".into(), believed));
+        }
         if options.counter_noise > 0 {
             parameters
                 .push(("counter noise".into(), format!("{} permille", options.counter_noise)));

@@ -35,6 +35,7 @@ fn values_out_of_range_are_refused() {
         ("--hz", "0"),
         ("--smt-share", "0"),
         ("--smt-share", "1001"),
+        ("--believed-smt-share", "0"),
         ("--counter-noise", "1001"),
         ("--turbo-cores", "0"),
         ("--kernel", "5.0"),

@@ -157,6 +157,27 @@ fn worse_sensors_refund_less_and_are_stated() {
     assert!(names(&bad).contains(&"\"EVEX string functions\"".to_owned()));
 }
 
+/// Each flag changes what `even` does, and the result says that it was given.
+#[test]
+fn what_the_policy_gets_wrong_shows_and_is_stated() {
+    let compared = |flags: &[&str]| {
+        let args = ["parsec-synthetic-two-cores", "--replicates", "1", "--scheduler", "even"];
+        compared(&[&args[..], flags].concat())
+    };
+    let exact = compared(&[]);
+    for (flags, name, value) in [
+        (["--smt-share", "500"], "SMT share believed", "625 permille"),
+        (["--believed-smt-share", "500"], "SMT share believed", "500 permille"),
+    ] {
+        let wrong = compared(&flags);
+        let is_stated = |result: &Value| {
+            list(result, "parameters").iter().any(|it| it["name"] == name && it["value"] == value)
+        };
+        assert!(is_stated(&wrong) && !is_stated(&exact), "{flags:?}");
+        assert_ne!(wrong["runs"], exact["runs"], "{flags:?}");
+    }
+}
+
 #[test]
 fn new_files_are_as_readable_as_the_umask_wants() {
     use std::os::unix::fs::PermissionsExt;
