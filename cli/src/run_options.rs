@@ -98,6 +98,16 @@ pub struct RunOptions {
         value_parser = clap::value_parser!(u32).range(1..=1000)
     )]
     pub believed_smt_share: u32,
+
+    /// Share of the cores that never lower their clock, in permille, as where not all are of one
+    /// kind; no scheduler is told which
+    #[arg(
+        long,
+        default_value_t = 0,
+        value_name = "PERMILLE",
+        value_parser = clap::value_parser!(u32).range(0..=1000)
+    )]
+    pub steady_cores: u32,
 }
 
 /// Sensor sets by name.
@@ -296,6 +306,7 @@ impl RunOptions {
             smt_share_permille: self.smt_share,
             believed_smt_share_permille: self.believed_smt_share,
             private_licenses: self.private_licenses,
+            steady_cores_permille: self.steady_cores,
             hz: self.hz,
             limit_ns,
             events_max: EVENTS_MAX,
@@ -311,6 +322,7 @@ impl RunOptions {
             || self.ideal
             || self.counter_noise != 0
             || self.evex_strings
+            || self.steady_cores != 0
             || self.private_licenses
             || self.smt_share != SMT_SHARE_PERMILLE
             || self.believed_smt_share != SMT_SHARE_PERMILLE

@@ -115,10 +115,15 @@ struct RenewalResult {
 
 /// Runs the verb.
 pub fn run(args: Args) -> Result<()> {
-    ensure!(
-        !args.run.private_licenses,
-        "--private-licenses: only `compare` and `mixes` have it; a history must be one of a CPU"
-    );
+    for (flag, is_given) in [
+        ("--private-licenses", args.run.private_licenses),
+        ("--steady-cores", args.run.steady_cores > 0),
+    ] {
+        ensure!(
+            !is_given,
+            "{flag}: only `compare` and `mixes` have it; a history must be one of a CPU"
+        );
+    }
     let scenario = read_scenario(&args.scenario)?;
     let case = case(&scenario, args.program.as_deref(), args.background.as_deref())?;
     let cpu_name = args.run.cpu.as_deref().unwrap_or(&scenario.cpu);

@@ -199,6 +199,7 @@ fn predict(
         smt_share_permille: SMT_SHARE_PERMILLE,
         believed_smt_share_permille: SMT_SHARE_PERMILLE,
         private_licenses: false,
+        steady_cores_permille: 0,
         hz: facts.hz.unwrap_or(HZ),
         limit_ns: SIMULATED_NS,
         events_max: u64::MAX,

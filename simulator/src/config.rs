@@ -261,6 +261,9 @@ pub struct Config {
     /// and no transition costs anything. No CPU does that: it is what a policy could reach at best,
     /// and what a victim's slowdown is besides the license.
     pub private_licenses: bool,
+    /// Share of the cores that never lower their clock, whatever runs there, in permille: the
+    /// policy is not told which.
+    pub steady_cores_permille: u32,
     /// Timer interrupts a second of tick-driven schedulers.
     pub hz: u32,
     /// Stop after this time even if the foreground has not ended.

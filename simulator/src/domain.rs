@@ -1,12 +1,15 @@
 //! A license domain: its state machine, and who holds which level.
 
-use cpu_model::{CpuModel, Demand, Effect, LEVELS_MAX, License};
+use cpu_model::{CpuModel, Demand, Effect, LEVELS_MAX, License, LicenseDomain};
 
 use crate::timers::NEVER;
+use crate::topology::{Topology, is_in_share};
 
 /// A license and the tasks that demand its levels.
 #[derive(Clone, Debug)]
 pub(crate) struct Domain {
+    /// Whether nothing lowers its clock.
+    is_steady: bool,
     pub license: License,
     /// Last demand told to the license.
     pub demand: Demand,
@@ -36,9 +39,23 @@ pub(crate) struct Runner {
 }
 
 impl Domain {
-    pub(crate) fn new(cpu: &CpuModel) -> Self {
+    /// Those of a machine; `steady_permille` of its cores, if each is one, keep their clock.
+    pub(crate) fn of_machine(
+        cpu: &CpuModel,
+        topology: &Topology,
+        steady_permille: u32,
+    ) -> Vec<Self> {
+        let domains = match cpu.license_domain {
+            LicenseDomain::Core => topology.cores,
+            LicenseDomain::Package => topology.packages,
+        };
+        (0..domains).map(|it| Self::new(cpu, is_in_share(it, steady_permille))).collect()
+    }
+
+    fn new(cpu: &CpuModel, is_steady: bool) -> Self {
         let license = License::new();
         Self {
+            is_steady,
             effect: license.effect(&cpu.license),
             license,
             demand: Demand::default(),
@@ -80,7 +97,8 @@ impl Domain {
                 holders.push(runner.task);
             }
         }
-        let demand = Demand::new(top, width, is_heavy);
+        let demand =
+            if self.is_steady { Demand::default() } else { Demand::new(top, width, is_heavy) };
         if demand != self.demand {
             self.demand = demand;
             self.license.demand(&cpu.license, demand, active, now_ns);
@@ -151,7 +169,7 @@ mod tests {
     #[test]
     fn siblings_reach_together_the_rate_that_neither_reaches_alone() {
         let cpu = skylake();
-        let mut domain = Domain::new(&cpu);
+        let mut domain = Domain::new(&cpu, false);
         domain.update(&cpu, &[runner(1, Class::Avx512Heavy, 300)], 16, 0);
         assert_eq!(domain.license.demanded(), 1);
         let both = [runner(1, Class::Avx512Heavy, 300), runner(2, Class::Avx512Heavy, 300)];
@@ -163,7 +181,7 @@ mod tests {
     #[test]
     fn the_last_to_demand_a_level_answers_for_it_after_leaving() {
         let cpu = skylake();
-        let mut domain = Domain::new(&cpu);
+        let mut domain = Domain::new(&cpu, false);
         domain.update(&cpu, &[runner(1, Class::Avx512Heavy, 1000)], 16, 0);
         let raised_ns = 60_000;
         domain.advance_to(&cpu, raised_ns);

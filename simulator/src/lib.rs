@@ -12,6 +12,7 @@ mod outcome;
 mod random;
 mod rate;
 mod recorder;
+mod refuse;
 mod sched;
 mod sensors;
 mod task;

@@ -83,6 +83,7 @@ pub(crate) fn config(scheduler: Scheduler, limit_ns: u64) -> Config {
         smt_share_permille: 625,
         believed_smt_share_permille: 625,
         private_licenses: false,
+        steady_cores_permille: 0,
         hz: 250,
         limit_ns,
         events_max: u64::MAX,

@@ -14,6 +14,12 @@ pub(crate) struct Topology {
     by_cores: Reciprocal,
 }
 
+/// Whether a place is one of a share of them all, spread evenly; `permille` is at most 1000.
+pub(crate) fn is_in_share(place: usize, permille: u32) -> bool {
+    let until = |places: usize| places * permille as usize / 1000;
+    until(place + 1) > until(place)
+}
+
 /// Divides small numbers by a number that stays the same, without a division.
 #[derive(Clone, Copy, Debug)]
 struct Reciprocal(u64);

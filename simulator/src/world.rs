@@ -1,7 +1,7 @@
 //! The machine during a run: what runs where, how fast, and who pays for it.
 
 use cpu_model::{CpuModel, LEVELS_MAX, License, LicenseDomain};
-use scenarios::{Step, Thread, Workload};
+use scenarios::Workload;
 use trace::Event;
 
 use crate::config::Config;
@@ -9,6 +9,7 @@ use crate::domain::{Domain, Runner};
 use crate::error::SimError;
 use crate::rate::{self, Conditions, Known, ONE_Q20, lost_q20, stalled_q20};
 use crate::recorder::Recorder;
+use crate::refuse::{refuse_steady_cores, refuse_unknown_class};
 use crate::task::{State, Task};
 use crate::timers::{NEVER, WinnerTree};
 use crate::topology::{Affinities, Mask, Topology};
@@ -158,11 +159,9 @@ impl<'a> World<'a> {
             let mask = mask.ok_or_else(|| SimError::NoCpu { thread: thread.name.clone() })?;
             tasks.push(Task::new(thread, foreground, mask, model, config.seed));
         }
-        let domains = match model.license_domain {
-            LicenseDomain::Core => topology.cores,
-            LicenseDomain::Package => topology.packages,
-        };
-        let slots = Slots { cpus: topology.cpus, domains, tasks: tasks.len() };
+        refuse_steady_cores(model, config)?;
+        let domains = Domain::of_machine(model, &topology, config.steady_cores_permille);
+        let slots = Slots { cpus: topology.cpus, domains: domains.len(), tasks: tasks.len() };
         let applications = workload.applications.len();
         if applications > APPLICATIONS_MAX {
             return Err(SimError::Machine(format!(
@@ -178,7 +177,7 @@ impl<'a> World<'a> {
             idle: Mask::full(topology.cpus),
             idle_cores: Mask::full(topology.cores),
             active_cores: Mask::empty(topology.cores),
-            domains: vec![Domain::new(model); domains],
+            domains,
             timers: WinnerTree::new(slots.count()),
             slots,
             recorder: config
@@ -579,20 +578,5 @@ impl<'a> World<'a> {
             LicenseDomain::Package => domain,
         };
         self.packages[package].active
-    }
-}
-
-/// A CPU can run only the classes that its table knows.
-fn refuse_unknown_class(model: &CpuModel, thread: &Thread) -> Result<(), SimError> {
-    let unknown = thread.program.iter().find_map(|step| match step {
-        Step::Compute(work) if !model.supports(work.class) => Some(work.class),
-        _ => None,
-    });
-    match unknown {
-        None => Ok(()),
-        Some(class) => Err(SimError::Machine(format!(
-            "thread {} runs {class} code, which CPU {} does not have",
-            thread.name, model.name
-        ))),
     }
 }

@@ -289,6 +289,10 @@ impl Plan {
         if options.evex_strings {
             parameters.push(("EVEX string functions".into(), "trap".into()));
         }
+        if options.steady_cores > 0 {
+            let steady = format!("{} permille", options.steady_cores);
+            parameters.push(("cores that keep their clock".into(), steady));
+        }
         if options.private_licenses {
             parameters.push(("licenses".into(), "private".into()));
         }

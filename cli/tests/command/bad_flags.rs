@@ -36,6 +36,7 @@ fn values_out_of_range_are_refused() {
         ("--smt-share", "0"),
         ("--smt-share", "1001"),
         ("--believed-smt-share", "0"),
+        ("--steady-cores", "1001"),
         ("--counter-noise", "1001"),
         ("--turbo-cores", "0"),
         ("--kernel", "5.0"),

@@ -166,6 +166,7 @@ fn what_the_policy_gets_wrong_shows_and_is_stated() {
     };
     let exact = compared(&[]);
     for (flags, name, value) in [
+        (["--steady-cores", "500"], "cores that keep their clock", "500 permille"),
         (["--smt-share", "500"], "SMT share believed", "625 permille"),
         (["--believed-smt-share", "500"], "SMT share believed", "500 permille"),
     ] {

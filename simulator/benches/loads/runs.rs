@@ -115,6 +115,7 @@ pub fn prepare(load: &Load, scheduler: Scheduler, simulated_ns: u64) -> Prepared
         smt_share_permille: 625,
         believed_smt_share_permille: 625,
         private_licenses: false,
+        steady_cores_permille: 0,
         hz: 250,
         limit_ns: simulated_ns,
         events_max: u64::MAX,

@@ -113,6 +113,7 @@ pub fn fair(compensation: Compensation) -> Config {
         smt_share_permille: 625,
         believed_smt_share_permille: 625,
         private_licenses: false,
+        steady_cores_permille: 0,
         hz: 250,
         limit_ns: 1000 * SECOND,
         events_max: u64::MAX,

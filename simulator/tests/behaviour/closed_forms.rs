@@ -4,7 +4,7 @@
 //! times as long; with relative throughput (2-l)/(2(1-l)) times; with isolation as long
 //! as ever, for it gets the work of half the CPU.
 
-use cpu_model::{Class, CpuModel, LEVELS_MAX};
+use cpu_model::{Class, CpuModel, LEVELS_MAX, LicenseDomain};
 use scenarios::{Role, Workload};
 use simulator::{Compensation, Config, SensorSet};
 
@@ -75,4 +75,30 @@ fn pairs_lose_all_of_the_difference_where_the_hold_never_ends() {
     for cpus in [1, 2, 4] {
         check(&cpu, cpus, l);
     }
+}
+
+/// Half of the cores do not slow down: half of the victims lose nothing.
+#[test]
+fn nobody_loses_anything_on_a_core_that_keeps_its_clock() {
+    let lost_ns = |steady_cores_permille| {
+        let config = Config { steady_cores_permille, ..fair(Compensation::None) };
+        let workload = pairs(4, Class::Avx512Heavy);
+        let outcome = simulator::run(&skylake(), &workload, &config).unwrap();
+        outcome.tasks.iter().map(|task| task.lost_ns).sum::<u64>()
+    };
+    let [none, half, all] = [0, 500, 1000].map(lost_ns);
+    let share = half as f64 / none as f64;
+    assert!((0.3..0.7).contains(&share), "{share:.2} of the loss is left");
+    assert_eq!(all, 0);
+    let config = Config { steady_cores_permille: 1000, ..fair(Compensation::None) };
+    assert_eq!(slowdown(&skylake(), 2, &config), 1.0);
+}
+
+#[test]
+fn no_core_keeps_its_clock_where_all_share_a_license() {
+    let mut cpu = skylake();
+    cpu.license_domain = LicenseDomain::Package;
+    let config = Config { steady_cores_permille: 1, ..fair(Compensation::None) };
+    let error = simulator::run(&cpu, &pairs(2, Class::Scalar), &config).unwrap_err();
+    assert!(error.to_string().contains("its cores share one license"), "{error}");
 }

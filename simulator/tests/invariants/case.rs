@@ -55,6 +55,7 @@ impl Case {
             smt_share_permille: rng.pick(&[500, 625, 625, 800, 1000]) as u32,
             believed_smt_share_permille: rng.pick(&[500, 625, 800, 1000]) as u32,
             private_licenses: false,
+            steady_cores_permille: 0,
             hz: rng.pick(&[100, 250, 1000]),
             limit_ns: rng.within(1, 4) * 25_000_000,
             events_max: u64::MAX,
