@@ -78,6 +78,13 @@ def check(header, records, cpu, outcome):
     return result, violations
 
 
+# What an outcome states of its sensors; each is 0 or false where they are right.
+FAULTS = (
+    "counter_noise_permille", "evex_strings", "table_error_permille", "stall_error_permille",
+    "false_detections_permille", "deaf_cores_permille",
+)
+
+
 def run_of(outcome):
     try:
         return Run(
@@ -86,7 +93,7 @@ def run_of(outcome):
             turbo=outcome["turbo"],
             scheduler=outcome["scheduler"],
             sensors=outcome["sensors"],
-            sensors_faulty=outcome["counter_noise_permille"] > 0 or outcome["evex_strings"],
+            sensors_faulty=any([outcome[fault] for fault in FAULTS]),
             renewals=[renewal(one) for one in outcome["renewals"]],
         )
     except KeyError as error:

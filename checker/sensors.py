@@ -110,6 +110,8 @@ def mean_ghz(row, shares):
 
 def sensors(name, cpu, run, cores):
     """Those whose reports can be recomputed; None: others, or none."""
+    if run.sensors_faulty:
+        return None
     if name == "truth":
         return Truth()
-    return Counters(cpu, run, cores) if name == "d7" and not run.sensors_faulty else None
+    return Counters(cpu, run, cores) if name == "d7" else None

@@ -12,7 +12,7 @@ TABLES = Path(__file__).resolve().parents[2] / "cpu-model" / "tables"
 US = 1000
 RUN = {
     "smt_share_permille": 625, "turbo_cores": None, "turbo": True,
-    "scheduler": "fair", "sensors": "d7", "counter_noise_permille": 0, "evex_strings": False,
+    "scheduler": "fair", "sensors": "d7", **{fault: 0 for fault in check.FAULTS},
     "renewals": [], "losses": [],
 }
 

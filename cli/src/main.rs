@@ -4,6 +4,7 @@ mod characterize;
 mod compare;
 mod cpu;
 mod doctor;
+mod fault_options;
 mod files;
 mod generate;
 mod kernel_model;

@@ -9,6 +9,8 @@ use simulator::{
     Scheduler, SensorFaults, SensorSet,
 };
 
+use crate::fault_options::FaultOptions;
+
 /// Two compute-bound threads of a core get 1.25 times the throughput of one; our choice.
 pub const SMT_SHARE_PERMILLE: u32 = 625;
 
@@ -29,20 +31,6 @@ pub struct RunOptions {
     #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',',
         default_values_t = [Sensors::D7])]
     pub sensors: Vec<Sensors>,
-
-    /// How far each counter of a slice may be off, in permille of its value (sensors d7)
-    #[arg(
-        long,
-        default_value_t = 0,
-        value_name = "PERMILLE",
-        value_parser = clap::value_parser!(u32).range(0..=1000)
-    )]
-    pub counter_noise: u32,
-
-    /// String functions of the C library use EVEX registers and trap in every slice of every
-    /// task (sensors d7), as glibc's do unless told otherwise
-    #[arg(long)]
-    pub evex_strings: bool,
 
     /// Repeats a run exactly; replicate i uses seed + i
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -108,6 +96,9 @@ pub struct RunOptions {
         value_parser = clap::value_parser!(u32).range(0..=1000)
     )]
     pub steady_cores: u32,
+
+    #[command(flatten)]
+    pub faults: FaultOptions,
 }
 
 /// Sensor sets by name.
@@ -297,10 +288,7 @@ impl RunOptions {
             scheduler,
             slice_factor: 1,
             sensors: sensors.set(),
-            sensor_faults: SensorFaults {
-                counter_noise_permille: self.counter_noise,
-                evex_strings: self.evex_strings,
-            },
+            sensor_faults: self.faults.faults(),
             seed: self.seed.wrapping_add(replicate),
             costs: self.costs(),
             smt_share_permille: self.smt_share,
@@ -320,8 +308,7 @@ impl RunOptions {
         self.cpu.is_some()
             || !self.set.is_empty()
             || self.ideal
-            || self.counter_noise != 0
-            || self.evex_strings
+            || self.faults.faults() != SensorFaults::default()
             || self.steady_cores != 0
             || self.private_licenses
             || self.smt_share != SMT_SHARE_PERMILLE

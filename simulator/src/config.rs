@@ -208,7 +208,8 @@ impl SensorSet {
     }
 }
 
-/// What makes sensors worse than their best; by default nothing.
+/// What makes sensors, and what the policy takes for known, worse than their best; by default
+/// nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SensorFaults {
     /// How far each counter of a slice may be off (`d7`), evenly spread, in permille of its value.
@@ -217,6 +218,16 @@ pub struct SensorFaults {
     /// unless told otherwise: then they trap in every slice of every task (`d7`). D 6.5.1
     /// disabled them.
     pub evex_strings: bool,
+    /// How far the policy's frequencies of levels above 0 are from the CPU's, in permille of these;
+    /// none is above that of level 0.
+    pub table_error_permille: i32,
+    /// How far each count of stall cycles is off (`d7`), in permille of its value.
+    pub stall_error_permille: i32,
+    /// Share of detections of a level that name another one, in permille. If there are any, each
+    /// detection is that of the task's one before (`d7`, `xinuse`, `fp-retired`).
+    pub false_detections_permille: u32,
+    /// Share of the cores without sensors, in permille: nothing is known of a slice there.
+    pub deaf_cores_permille: u32,
 }
 
 /// Costs that the kernel adds, in reference time. All zero in `ideal` mode.

@@ -362,7 +362,7 @@ impl<S: Scheduler> Engine<'_, S> {
     /// Notes wide registers used in the slice; first use may trap.
     fn use_registers(&mut self, task: usize, cpu: usize) {
         let widened = self.note_registers(task, cpu);
-        if self.sensors.traps() {
+        if self.sensors.traps(cpu) {
             self.add_overhead(task, cpu, widened * self.world.config.costs.trap_ns);
         }
     }
@@ -374,7 +374,7 @@ impl<S: Scheduler> Engine<'_, S> {
         if work.class.is_heavy() && !work.integer {
             subject.slice.fp_level = subject.slice.fp_level.max(subject.phase.own_level);
         }
-        let width = self.sensors.width_shown(work.class);
+        let width = self.sensors.width_shown(cpu, work.class);
         if width <= subject.slice.width {
             return 0;
         }
@@ -423,7 +423,8 @@ impl<S: Scheduler> Engine<'_, S> {
         let place = Place { cpu, turbo_row: self.world.row_of(cpu) };
         let now_ns = self.world.now_ns;
         let slice = std::mem::take(&mut self.world.tasks[task].slice);
-        let observed = self.sensors.stopped(place, task, &slice, stop, self.world.model, now_ns);
+        let turbo = &self.world.believed_turbo;
+        let observed = self.sensors.stopped(place, task, &slice, stop, turbo, now_ns);
         self.world.cpus[cpu].since_ns = now_ns;
         let charged = self.scheduler.stop(&self.world, cpu, task, &observed, stop);
         self.decide(&Decided { cpu, victim: task, slice_ns: observed.slice.time_ns, charged });

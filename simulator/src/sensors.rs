@@ -12,7 +12,7 @@ use crate::config::{Config, Scheduler, SensorFaults, SensorSet};
 use crate::random::{Purpose, Stream};
 use crate::sched::Stop;
 use crate::task::Slice;
-use crate::topology::Topology;
+use crate::topology::{Topology, is_in_share};
 
 /// Share of switch-outs of a task with 512-bit code at which XINUSE bit 6 is set:
 /// .02 to .03 measured for x265 (Linux 6.18, glibc 2.36, recordings of both builds).
@@ -45,6 +45,19 @@ pub(crate) struct Seen {
     pub registers: u8,
     /// Wide floating-point instructions of 256 and of 512 bits.
     pub retired: [u64; 2],
+}
+
+impl Observed {
+    /// Where there is no sensor.
+    fn nothing(time_ns: u64) -> Self {
+        Self {
+            slice: policy::Slice { time_ns, ..policy::Slice::default() },
+            own_level: 0,
+            last_user: NOBODY,
+            lost_ns: Some(0),
+            seen: Seen::default(),
+        }
+    }
 }
 
 /// Where a slice ran, and at which row of the turbo table.
@@ -82,6 +95,9 @@ pub(crate) struct Sensors {
     /// By CPU: what was booked on its core when the slice began.
     booked: Vec<LevelTimes>,
     level_of_width: [u8; 3],
+    levels: u32,
+    /// By task: the level of its last detection, where detections are late.
+    detected: Vec<u8>,
     topology: Topology,
     chance: Stream,
 }
@@ -94,6 +110,7 @@ impl Sensors {
         application: Vec<usize>,
         ruled: Vec<u8>,
     ) -> Self {
+        let detected = vec![0; ruled.len()];
         let applications = application.iter().max().map_or(0, |last| last + 1);
         Self {
             set: config.sensors,
@@ -111,25 +128,36 @@ impl Sensors {
             demanded: vec![0; topology.cpus],
             booked: vec![LevelTimes::default(); topology.cpus],
             level_of_width: level_of_width(model),
+            levels: model.turbo.levels,
+            detected,
             topology,
             chance: Stream::new(config.seed, Purpose::Sensor, 0),
         }
     }
 
-    /// Whether first use of wide registers traps.
-    pub(crate) fn traps(&self) -> bool {
-        self.asked && self.set == SensorSet::D7 && !self.has_own_beliefs
+    /// Whether first use of wide registers traps on a CPU.
+    pub(crate) fn traps(&self, cpu: usize) -> bool {
+        self.asked && self.set == SensorSet::D7 && !self.has_own_beliefs && !self.is_deaf(cpu)
     }
 
-    /// The width of registers whose use shows while a task runs code of a class.
-    pub(crate) fn width_shown(&self, class: Class) -> u8 {
-        if self.faults.evex_strings && self.traps() { WIDEST } else { class.width() }
+    /// The width of registers whose use shows while a task runs code of a class on a CPU.
+    pub(crate) fn width_shown(&self, cpu: usize, class: Class) -> u8 {
+        if self.faults.evex_strings && self.traps(cpu) { WIDEST } else { class.width() }
+    }
+
+    fn is_deaf(&self, cpu: usize) -> bool {
+        is_in_share(self.topology.core_of(cpu), self.faults.deaf_cores_permille)
     }
 
     /// A running task used registers of this width for the first time in its slice: what
     /// only a trap can tell at once.
     pub(crate) fn first_use(&mut self, cpu: usize, task: usize, width: u8) {
-        if matches!(self.set, SensorSet::D7 | SensorSet::Truth) {
+        let tells = match self.set {
+            SensorSet::D7 => self.faults.false_detections_permille == 0,
+            SensorSet::Truth => true,
+            SensorSet::Xinuse | SensorSet::FpRetired | SensorSet::Rules => false,
+        };
+        if tells && !self.is_deaf(cpu) {
             self.note_use(cpu, task, self.level_of_width[usize::from(width)]);
         }
     }
@@ -140,45 +168,49 @@ impl Sensors {
 
     /// A task comes to a CPU.
     pub(crate) fn started(&mut self, cpu: usize, task: usize, now_ns: u64) {
-        if self.needs_belief() {
+        if self.needs_belief() && !self.is_deaf(cpu) {
             let level = self.believed_level(task, now_ns);
             self.believe(cpu, level, now_ns);
             self.booked[cpu] = self.beliefs[self.topology.core_of(cpu)].booked;
         }
     }
 
-    /// A task is accounted.
+    /// A task is accounted; `turbo` is what the policy takes for the CPU's table.
     pub(crate) fn stopped(
         &mut self,
         place: Place,
         task: usize,
         slice: &Slice,
         stop: Stop,
-        model: &CpuModel,
+        turbo: &Turbo,
         now_ns: u64,
     ) -> Observed {
         let cpu = place.cpu;
-        let turbo = &model.turbo;
+        if self.is_deaf(cpu) {
+            return Observed::nothing(slice.time_ns);
+        }
         let seen = self.seen(slice, stop);
         let observed = match self.set {
-            SensorSet::D7 => self.counted(cpu, slice, turbo),
+            SensorSet::D7 => self.counted(cpu, task, slice, turbo),
             SensorSet::Truth => Observed {
                 lost_ns: Some(slice.lost_q20 >> 20),
                 last_user: slice.lost_to.unwrap_or(NOBODY),
-                ..self.counted(cpu, slice, turbo)
+                ..self.counted(cpu, task, slice, turbo)
             },
             SensorSet::Xinuse | SensorSet::FpRetired | SensorSet::Rules => {
+                let mut slice = *slice;
                 if self.set == SensorSet::FpRetired {
+                    slice.fp_level = self.detect(task, slice.fp_level);
                     self.learned[task].learn(slice.fp_level, now_ns);
                 }
                 self.believe(cpu, 0, now_ns);
-                self.inferred(place, task, slice, turbo, now_ns)
+                self.inferred(place, task, &slice, turbo, now_ns)
             }
         };
         if self.set.reads_registers() {
             self.in_use[cpu] = self.width_in_use(slice, stop);
         }
-        self.note_user(cpu, task, slice, now_ns);
+        self.note_user(cpu, task, observed.own_level, now_ns);
         Observed { seen, ..observed }
     }
 
@@ -187,7 +219,10 @@ impl Sensors {
     pub(crate) fn left(&mut self, cpu: usize, task: usize, now_ns: u64) {
         let width = std::mem::take(&mut self.in_use[cpu]);
         if width > 0 {
-            let level = self.level_of_width[usize::from(width)];
+            let mut level = self.level_of_width[usize::from(width)];
+            if self.set == SensorSet::Xinuse {
+                level = self.detect(task, level);
+            }
             self.of_threads[self.application[task]].learn(level, now_ns);
             self.note_use(cpu, task, self.believed_level(task, now_ns));
         }
@@ -218,14 +253,14 @@ impl Sensors {
     }
 
     /// Cycles by license level, cycles, stalls, and the width that trapped.
-    fn counted(&mut self, cpu: usize, slice: &Slice, turbo: &Turbo) -> Observed {
-        let own_level = self.level_of_width[usize::from(slice.width)];
+    fn counted(&mut self, cpu: usize, task: usize, slice: &Slice, turbo: &Turbo) -> Observed {
+        let own_level = self.detect(task, self.level_of_width[usize::from(slice.width)]);
         let slice = policy::Slice {
             time_ns: slice.time_ns,
             cycles: self.count(slice.cycles_e6),
             ref_cycles: slice.counted_ns * u64::from(turbo.ref_khz) / 1_000_000,
             level_cycles: slice.level_cycles_e6.map(|cycles| self.count(cycles)),
-            stall_cycles: self.count(slice.stall_cycles_e6),
+            stall_cycles: self.count_stalls(slice.stall_cycles_e6),
         };
         let last_user = self.users[self.topology.core_of(cpu)].above(&slice, own_level);
         Observed { slice, own_level, last_user, lost_ns: None, seen: Seen::default() }
@@ -239,6 +274,31 @@ impl Sensors {
         }
         let permille = 1000 - noise + self.chance.below(2 * noise + 1);
         (u128::from(cycles_e6) * u128::from(permille) / 1_000_000_000) as u64
+    }
+
+    fn count_stalls(&mut self, cycles_e6: u64) -> u64 {
+        let counted = self.count(cycles_e6);
+        let error_permille = self.faults.stall_error_permille;
+        if error_permille == 0 || self.set != SensorSet::D7 {
+            return counted;
+        }
+        let permille = 1000_u32.saturating_add_signed(error_permille);
+        (u128::from(counted) * u128::from(permille) / 1000) as u64
+    }
+
+    /// What a sensor says of a task's level when that is detected.
+    fn detect(&mut self, task: usize, level: u8) -> u8 {
+        let false_permille = self.faults.false_detections_permille;
+        if false_permille == 0 || matches!(self.set, SensorSet::Rules | SensorSet::Truth) {
+            return level;
+        }
+        let late = std::mem::replace(&mut self.detected[task], level);
+        if !self.chance.chance(false_permille) {
+            return late;
+        }
+        // Any of the others, each as likely.
+        let other = self.chance.below(u64::from(self.levels.max(2)) - 1) as u8;
+        other + u8::from(other >= late)
     }
 
     /// Frequency from the CPU table at the levels believed to have been in force.
@@ -279,9 +339,9 @@ impl Sensors {
         self.demanded[cpu] = level;
     }
 
-    fn note_user(&mut self, cpu: usize, task: usize, slice: &Slice, now_ns: u64) {
+    fn note_user(&mut self, cpu: usize, task: usize, own_level: u8, now_ns: u64) {
         let level = match self.set {
-            SensorSet::D7 | SensorSet::Truth => self.level_of_width[usize::from(slice.width)],
+            SensorSet::D7 | SensorSet::Truth => own_level,
             SensorSet::Xinuse | SensorSet::FpRetired | SensorSet::Rules => {
                 self.believed_level(task, now_ns)
             }
@@ -299,4 +359,18 @@ fn level_of_width(model: &CpuModel) -> [u8; 3] {
         *level = model.level_demanded(class, FULL_RATE_PERMILLE).max(*level);
     }
     levels
+}
+
+/// The CPU's table as the policy has it.
+pub(crate) fn believed(turbo: &Turbo, faults: SensorFaults) -> Turbo {
+    let permille = 1000_u32.saturating_add_signed(faults.table_error_permille);
+    let mut believed = turbo.clone();
+    for row in &mut believed.khz {
+        let [fastest_khz, slower @ ..] = row;
+        for khz in slower {
+            let wrong_khz = u64::from(*khz) * u64::from(permille) / 1000;
+            *khz = wrong_khz.min(u64::from(*fastest_khz)) as u32;
+        }
+    }
+    believed
 }

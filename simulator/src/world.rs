@@ -1,6 +1,6 @@
 //! The machine during a run: what runs where, how fast, and who pays for it.
 
-use cpu_model::{CpuModel, LEVELS_MAX, License, LicenseDomain};
+use cpu_model::{CpuModel, LEVELS_MAX, License, LicenseDomain, Turbo};
 use scenarios::Workload;
 use trace::Event;
 
@@ -10,6 +10,7 @@ use crate::error::SimError;
 use crate::rate::{self, Conditions, Known, ONE_Q20, lost_q20, stalled_q20};
 use crate::recorder::Recorder;
 use crate::refuse::{refuse_steady_cores, refuse_unknown_class};
+use crate::sensors;
 use crate::task::{State, Task};
 use crate::timers::{NEVER, WinnerTree};
 use crate::topology::{Affinities, Mask, Topology};
@@ -109,6 +110,8 @@ struct Package {
 pub(crate) struct World<'a> {
     pub now_ns: u64,
     pub model: &'a CpuModel,
+    /// What the policy takes for the CPU's frequencies.
+    pub believed_turbo: Turbo,
     pub config: &'a Config,
     pub topology: Topology,
     pub affinities: Affinities,
@@ -171,6 +174,7 @@ impl<'a> World<'a> {
         Ok(Self {
             now_ns: 0,
             model,
+            believed_turbo: sensors::believed(&model.turbo, config.sensor_faults),
             config,
             affinities,
             cpus: vec![Cpu::default(); topology.cpus],

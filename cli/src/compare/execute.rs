@@ -282,13 +282,7 @@ impl Plan {
             let believed = format!("{} permille", options.believed_smt_share);
             parameters.push(("SMT share believed".into(), believed));
         }
-        if options.counter_noise > 0 {
-            parameters
-                .push(("counter noise".into(), format!("{} permille", options.counter_noise)));
-        }
-        if options.evex_strings {
-            parameters.push(("EVEX string functions".into(), "trap".into()));
-        }
+        parameters.extend(options.faults.parameters());
         if options.steady_cores > 0 {
             let steady = format!("{} permille", options.steady_cores);
             parameters.push(("cores that keep their clock".into(), steady));

@@ -166,6 +166,10 @@ fn what_the_policy_gets_wrong_shows_and_is_stated() {
     };
     let exact = compared(&[]);
     for (flags, name, value) in [
+        (["--stall-error", "-300"], "stall error", "-300 permille"),
+        (["--table-error", "-100"], "table error", "-100 permille"),
+        (["--false-detections", "50"], "false detections", "50 permille"),
+        (["--deaf-cpus", "500"], "cores without sensors", "500 permille"),
         (["--steady-cores", "500"], "cores that keep their clock", "500 permille"),
         (["--smt-share", "500"], "SMT share believed", "625 permille"),
         (["--believed-smt-share", "500"], "SMT share believed", "500 permille"),

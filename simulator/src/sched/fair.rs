@@ -456,13 +456,14 @@ impl Scheduler for Fair {
             self.charge_quiet();
         }
         if let Some(meter) = self.meter {
-            let (turbo, own_level) = (&world.model.turbo, observed.own_level);
+            let (turbo, own_level) = (&world.believed_turbo, observed.own_level);
             let metered_ns = policy::metered_ns(meter, turbo, &observed.slice, own_level);
             charged.refund_ns = time_ns.saturating_sub(metered_ns);
         }
         if self.mode != Mode::None {
             let lost_ns = observed.lost_ns.unwrap_or_else(|| {
-                policy::time_lost(&world.model.turbo, &observed.slice, observed.own_level).lost_ns
+                policy::time_lost(&world.believed_turbo, &observed.slice, observed.own_level)
+                    .lost_ns
             });
             let last_user = observed.last_user;
             let owed_ns = self.pending_bill.get(last_user as usize).copied().unwrap_or(0);

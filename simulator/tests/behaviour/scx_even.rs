@@ -1,7 +1,7 @@
 //! The same of the kernel scheduler's own source.
 
 use cpu_model::Class;
-use simulator::{Config, EvenParts, KernelMode, Outcome, Scheduler, SensorSet};
+use simulator::{Config, EvenParts, KernelMode, Outcome, Scheduler, SensorFaults, SensorSet};
 
 use crate::build::{
     MS, busy, completion_ns, fair, half_load, pinned_half_load, run, skylake, slowdown_pct,
@@ -91,4 +91,16 @@ fn everyone_ends_in_time() {
     };
     let (none, even) = (end_ns(KernelMode::Fair), end_ns(EVEN));
     assert!(even < none, "{even} and {none} ns");
+}
+
+#[test]
+fn it_detects_levels_itself_and_on_every_cpu() {
+    let false_detections = SensorFaults { false_detections_permille: 1, ..Default::default() };
+    let deaf = SensorFaults { deaf_cores_permille: 1, ..Default::default() };
+    for sensor_faults in [false_detections, deaf] {
+        let config = Config { sensor_faults, ..scx(EVEN, SensorSet::D7) };
+        let workload = half_load(Class::Avx512Heavy);
+        let error = simulator::run(&skylake(), &workload, &config).unwrap_err();
+        assert!(error.to_string().contains("detects levels itself"), "{error}");
+    }
 }

@@ -1,10 +1,10 @@
 //! What each sensor set sees, and what compensation can do with it.
 
 use cpu_model::Class;
-use scenarios::{Role, Workload};
+use scenarios::{Draw, Role, Spread, Step, Workload};
 use simulator::{Compensation, Config, Outcome, SensorFaults, SensorSet};
 
-use crate::build::{add, empty, fair, machine, run, saturating, slowdown_pct};
+use crate::build::{MS, add, empty, fair, machine, run, saturating, slowdown_pct, work};
 
 const TOLERANCE_PCT: f64 = 1.0;
 
@@ -101,7 +101,7 @@ fn no_floating_point_counter_sees_heavy_integer_code() {
     let mut workload = mixed(Class::Avx512Heavy);
     for thread in &mut workload.threads {
         for step in &mut thread.program {
-            if let scenarios::Step::Compute(work) = step {
+            if let Step::Compute(work) = step {
                 work.integer = true;
             }
         }
@@ -184,4 +184,100 @@ fn a_trap_costs_work_where_a_policy_uses_sensors_that_trap_and_nowhere_else() {
     assert!(traps_cost(SensorSet::D7, Compensation::Relative));
     assert!(!traps_cost(SensorSet::Xinuse, Compensation::Relative));
     assert!(!traps_cost(SensorSet::D7, Compensation::None));
+}
+
+fn with_faults(workload: &Workload, sensors: SensorSet, sensor_faults: SensorFaults) -> Outcome {
+    run(workload, &Config { sensor_faults, ..isolation(sensors) })
+}
+
+/// What victims got back of what they lost.
+fn returned(workload: &Workload, sensors: SensorSet, faults: SensorFaults) -> f64 {
+    let outcome = with_faults(workload, sensors, faults);
+    let victims = &outcome.tasks[..4];
+    let refunded_ns: u64 = victims.iter().map(|task| task.refunded_ns).sum();
+    let lost_ns: u64 = victims.iter().map(|task| task.lost_ns).sum();
+    refunded_ns as f64 / lost_ns as f64
+}
+
+/// The clock is that of a row with fewer active cores, to a policy that believes levels slower than
+/// they are; nothing is slower than the last row, if it believes them faster.
+#[test]
+fn a_wrong_table_changes_what_is_returned_and_nothing_of_the_machine() {
+    let wrong = |table_error_permille| SensorFaults { table_error_permille, ..Default::default() };
+    let returned = |sensors, error| returned(&mixed(Class::Avx512Heavy), sensors, wrong(error));
+    for sensors in [SensorSet::D7, SensorSet::Rules] {
+        let [low, exact, high] = [-100, 0, 100].map(|error| returned(sensors, error));
+        assert!(low > exact + 0.1, "{sensors:?}: {low:.2} and {exact:.2}");
+        assert!(high <= exact, "{sensors:?}: {high:.2} and {exact:.2}");
+    }
+    let of_fair = |sensor_faults| {
+        let config = Config { sensor_faults, ..fair(Compensation::None) };
+        run(&mixed(Class::Avx512Heavy), &config).tasks
+    };
+    assert_eq!(of_fair(wrong(0)), of_fair(wrong(-100)));
+}
+
+#[test]
+fn stalls_that_are_counted_too_often_return_less() {
+    let mut workload = mixed(Class::Avx512Heavy);
+    for thread in &mut workload.threads {
+        for step in &mut thread.program {
+            if let Step::Compute(work) = step {
+                work.stall_permille = 400;
+            }
+        }
+    }
+    let returned = |sensors, stall_error_permille| {
+        let faults = SensorFaults { stall_error_permille, ..SensorFaults::default() };
+        returned(&workload, sensors, faults)
+    };
+    let [few, exact, many] = [-300, 0, 300].map(|error| returned(SensorSet::D7, error));
+    assert!(few > exact + 0.05 && many < exact - 0.05, "{few:.2}, {exact:.2}, {many:.2}");
+    assert_eq!(returned(SensorSet::Truth, 0), returned(SensorSet::Truth, 300));
+}
+
+#[test]
+fn victims_that_are_taken_for_culprits_get_nothing_back() {
+    let faults =
+        |permille| SensorFaults { false_detections_permille: permille, ..SensorFaults::default() };
+    let mixed = mixed(Class::Avx512Heavy);
+    let returned = |sensors, permille| returned(&mixed, sensors, faults(permille));
+    for sensors in [SensorSet::D7, SensorSet::FpRetired] {
+        let [never, seldom, always] = [0, 50, 1000].map(|permille| returned(sensors, permille));
+        assert!(always < seldom && seldom < never, "{always:.2}, {seldom:.2}, {never:.2}");
+    }
+    assert_eq!(returned(SensorSet::Rules, 0), returned(SensorSet::Rules, 1000));
+    let tasks = |permille| with_faults(&mixed, SensorSet::D7, faults(permille)).tasks;
+    assert_eq!(tasks(50), tasks(50));
+}
+
+/// Tasks with wide code in every second slice: a slice late is always wrong.
+#[test]
+fn a_late_detection_returns_to_a_task_what_it_cost_itself() {
+    let mut workload = empty(machine(1, 1));
+    let [light, wide] = [Class::Scalar, Class::Avx512Heavy].map(|class| work(class, 3 * MS));
+    let nap = Step::Sleep(Draw { mean: 2 * MS, spread: Spread::Fixed });
+    let rounds = Step::Loop { to: 0, times: Some(200) };
+    let program = [Step::Compute(light), nap, Step::Compute(wide), nap, rounds];
+    add(&mut workload, Role::Foreground, 2, &program);
+    let of_loss = |false_detections_permille| {
+        let faults = SensorFaults { false_detections_permille, ..SensorFaults::default() };
+        let outcome = with_faults(&workload, SensorSet::D7, faults);
+        refunded_ns(&outcome) as f64 / lost_ns(&outcome) as f64
+    };
+    let (on_time, late) = (of_loss(0), of_loss(1));
+    assert!(on_time < 1.1 && late > 2.0, "refunded {on_time:.2} and {late:.2} of the loss");
+}
+
+#[test]
+fn nothing_is_known_where_there_is_no_sensor() {
+    let returned = |sensors, deaf_cores_permille| {
+        let faults = SensorFaults { deaf_cores_permille, ..SensorFaults::default() };
+        returned(&mixed(Class::Avx512Heavy), sensors, faults)
+    };
+    for sensors in [SensorSet::D7, SensorSet::Rules, SensorSet::Truth] {
+        let [none, half, all] = [0, 500, 1000].map(|permille| returned(sensors, permille));
+        assert!((0.3..0.7).contains(&(half / none)), "{half:.2} of {none:.2}");
+        assert_eq!(all, 0.0);
+    }
 }

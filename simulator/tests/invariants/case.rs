@@ -63,6 +63,7 @@ impl Case {
             sensor_faults: SensorFaults {
                 counter_noise_permille: rng.pick(&[0, 0, 20, 200, 1000]) as u32,
                 evex_strings: rng.pick(&[false, false, false, true]),
+                ..SensorFaults::default()
             },
         };
         Self { cpu, workload, config }

@@ -15,6 +15,7 @@ mod replay;
 mod rng;
 mod workload;
 
+use simulator::SensorFaults;
 #[cfg(feature = "scx")]
 use simulator::{EvenParts, KernelMode, Scheduler, SensorSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -50,6 +51,28 @@ fn the_books_of_every_run_agree_with_its_history() {
     for_each_case("the_books_of_every_run_agree_with_its_history", 2000, |case| {
         let outcome = case.run().map_err(|error| error.to_string())?;
         outcome::check(case, &outcome)
+    });
+}
+
+/// Whatever the policy believes, it gives back no time that was not there.
+#[test]
+fn so_they_do_where_sensors_fail() {
+    for_each_case("so_they_do_where_sensors_fail", 500, |case| {
+        let mut case = case.clone();
+        let draw = |bits: u32, of: u64| case.config.seed >> bits & of;
+        let faults = SensorFaults {
+            table_error_permille: [-100, 0, 100, 300][draw(0, 3) as usize],
+            stall_error_permille: [-300, 0, 300, 1000][draw(2, 3) as usize],
+            false_detections_permille: [0, 1, 50, 1000][draw(4, 3) as usize],
+            deaf_cores_permille: [0, 250, 500, 1000][draw(6, 3) as usize],
+            ..case.config.sensor_faults
+        };
+        case.config.sensor_faults = faults;
+        let outcome = case.run().map_err(|error| error.to_string())?;
+        outcome::check(&case, &outcome)?;
+        let again = case.run().map_err(|error| error.to_string())?;
+        let same = fingerprint::of(&again) == fingerprint::of(&outcome);
+        if same { Ok(()) } else { Err("a second run differs".into()) }
     });
 }
 

@@ -252,7 +252,7 @@ impl Even {
 
     fn loss_permille(world: &World, cpu: usize, level: u8, beside: Option<u8>) -> u32 {
         beside.map_or(0, |beside| {
-            policy::mix_loss_permille(&world.model.turbo, world.row_of(cpu), level, beside)
+            policy::mix_loss_permille(&world.believed_turbo, world.row_of(cpu), level, beside)
         })
     }
 
@@ -290,7 +290,7 @@ impl Even {
             beside: self.beside(world, cpu).unwrap_or(level).into(),
             held: self.held(core, world.now_ns).into(),
         };
-        let (turbo, row) = (&world.model.turbo, world.row_of(cpu));
+        let (turbo, row) = (&world.believed_turbo, world.row_of(cpu));
         policy::mix_idle_cost_permille(turbo, row, level, &state, self.smt_share_permille)
     }
 

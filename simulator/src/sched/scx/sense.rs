@@ -75,8 +75,15 @@ pub(super) fn compensation(
             return Err(SimError::Machine(what.into()));
         }
     };
+    let faults = world.config.sensor_faults;
+    if faults.false_detections_permille > 0 || faults.deaf_cores_permille > 0 {
+        let what = "the kernel's scheduler detects levels itself, on every CPU: false detections \
+            and CPUs without sensors are for the model alone";
+        return Err(SimError::Machine(what.into()));
+    }
     let mut compensates = Compensates::on(world.model, mode, sensors, events);
     compensates.parts = parts;
+    compensates.turbo = world.believed_turbo.clone();
     compensates.smt_share_permille = world.config.believed_smt_share_permille;
     if let Some(cores) = world.turbo_cores {
         // The source counts the cores of its own machine, which stands for a part of one here.
