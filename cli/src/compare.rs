@@ -41,9 +41,9 @@ pub struct Args {
     list: bool,
 
     /// Schedulers to compare; besides those of the default, fair-cycles and fair-energy charge
-    /// other things than time, even-without-matching, -placing, -swaps, -repayment and -airing leave out
-    /// a part of even, and scx:fair, scx:fair-relative and scx:fair-isolation are the kernel
-    /// scheduler's own source
+    /// other things than time, even-without-matching, -placing, -swaps, -repayment and -airing
+    /// leave out a part of even, and scx:fair, scx:fair-relative, scx:fair-isolation and scx:even
+    /// are the kernel scheduler's own source
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_values = SCHEDULERS)]
     scheduler: Vec<String>,
 

@@ -12,7 +12,7 @@ use trace::{Event, SwitchState};
 
 use crate::config::Config;
 use crate::error::SimError;
-use crate::outcome::{Loss, Noted, Outcome, Renewal};
+use crate::outcome::{Noted, Outcome, Renewal};
 use crate::recorder::tid;
 use crate::sched::{By, Decided, Scheduler, Stop, Wake};
 use crate::sensors::{Place, Sensors};
@@ -549,6 +549,7 @@ impl<S: Scheduler> Engine<'_, S> {
         for cpu in 0..self.world.topology.cpus {
             self.world.close(cpu);
         }
+        let losses = self.losses();
         let world = self.world;
         let now_ns = world.now_ns;
         let ref_khz = world.model.turbo.ref_khz;
@@ -566,17 +567,6 @@ impl<S: Scheduler> Engine<'_, S> {
                 busy_ns += outcome.cpu_time_ns;
                 outcome
             })
-            .collect();
-        let applications = world.applications;
-        let losses = (0..applications * applications)
-            .map(|pair| Loss {
-                victim: (pair / applications) as u32,
-                culprit: (pair % applications) as u32,
-                lost_ns: (world.losses_q20[pair] >> 20) as u64,
-                repaid_ns: self.repaid_ns[pair],
-                in_kind_ns: self.in_kind_ns[pair],
-            })
-            .filter(|loss| loss.lost_ns + loss.repaid_ns + loss.in_kind_ns > 0)
             .collect();
         let facts = BTreeMap::from([
             ("seed".to_owned(), world.config.seed.to_string()),

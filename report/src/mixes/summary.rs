@@ -8,6 +8,9 @@ use crate::statistics::{ci95_half_width, mean};
 
 /// Fewer wake-ups than this have no 99th percentile of their own.
 const WAKES_MIN: u64 = 100;
+/// About what a wake-up itself takes, which the model does not have: a shorter latency counts as
+/// this, so that none is a thousand times another.
+const WAKE_US: f64 = 5.0;
 
 /// A scheduler with a background over all mixes.
 #[derive(Clone, Debug, Serialize)]
@@ -168,9 +171,10 @@ fn worst(pairs: &[Paired]) -> Option<Worst> {
 }
 
 fn wake_ratios(pairs: &[Paired]) -> Vec<f64> {
-    let is_known = |run: &MixRun| run.wake_count >= WAKES_MIN && run.wake_p99_us > 0.0;
+    let is_known = |run: &MixRun| run.wake_count >= WAKES_MIN;
+    let p99_us = |run: &MixRun| run.wake_p99_us.max(WAKE_US);
     let known = pairs.iter().filter(|(_, run, first)| is_known(run) && is_known(first));
-    known.map(|(_, run, first)| run.wake_p99_us / first.wake_p99_us).collect()
+    known.map(|(_, run, first)| p99_us(run) / p99_us(first)).collect()
 }
 
 fn geometric_mean(ratios: &[f64]) -> f64 {

@@ -154,8 +154,8 @@ slowdown: mean of |completion with the background over completion with SSE4 - 1|
 programs of a mix, then over mixes; slower: speed-ups count as 0; worst: the program that is off \
 most (evenkeel mixes --show prints its mix); culprits: work by time of the background applications \
 that use AVX, of that with SSE4; throughput: mean over all applications of work by time, of that \
-under the first scheduler with SSE4 (STP by application, Eyerman and Eeckhout 2008); right: \
-of the time lost that the policy attributed to another application, what that had caused; found: \
-of all time lost to other applications, what it attributed rightly; wake p99: 99th percentile of wake-up \
-latencies over that of the first scheduler; levels: share of busy core time at license level 0, 1 \
-and so on";
+under the first scheduler with SSE4 (STP by application, Eyerman and Eeckhout 2008); right: of the \
+time lost that the policy attributed to another application, what that had caused; found: of all \
+time lost to other applications, what it attributed rightly; wake p99: 99th percentile of wake-up \
+latencies over that of the first scheduler, both at least 5 us; levels: share of busy core time at \
+license level 0, 1 and so on";

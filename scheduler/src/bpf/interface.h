@@ -128,7 +128,7 @@ struct ek_decision {
 struct ek_around {
 	/* The virtual time by which each level goes later. */
 	u64 price_ns[EK_LEVELS_MAX];
-	/* Levels from here on are to stay quiet for what runs beside, and for how long; 0: none is. */
+	/* Levels from here on stay quiet for what runs beside, and for how long; 0: none. */
 	u64 quiet_ns;
 	u32 quiet_from;
 	/* The highest level that runs beside, and whether anything does. */
@@ -189,7 +189,7 @@ struct ek_cpu {
 	/* Level of what runs here, and whether it may run everywhere. */
 	u32 runs_level;
 	u32 is_free;
-	/* Of what runs here, when it began: what is owed to it, and what it gains alone on its core. */
+	/* Of what runs here, when it began: what it is owed, and gains alone on its core. */
 	struct ek_deficit deficit;
 	u32 gain_permille;
 	/* The task that was refused for the quiet, and its CPU time then. */

@@ -1,7 +1,7 @@
 //! What the scheduler decides by itself: whom it interrupts, who gets time back.
 
 use super::Engine;
-use crate::outcome::{Noted, Renewal};
+use crate::outcome::{Loss, Noted, Renewal};
 use crate::recorder::tid;
 use crate::sched::{Charged, Decided, Scheduler};
 
@@ -45,6 +45,20 @@ impl<S: Scheduler> Engine<'_, S> {
             self.decide(&decided);
         }
         self.keep_notes();
+    }
+
+    /// By victim and culprit; pairs without loss are left out.
+    pub(super) fn losses(&self) -> Vec<Loss> {
+        let applications = self.world.applications;
+        let loss = |pair: usize| Loss {
+            victim: (pair / applications) as u32,
+            culprit: (pair % applications) as u32,
+            lost_ns: (self.world.losses_q20[pair] >> 20) as u64,
+            repaid_ns: self.repaid_ns[pair],
+            in_kind_ns: self.in_kind_ns[pair],
+        };
+        let all = (0..applications * applications).map(loss);
+        all.filter(|loss| loss.lost_ns + loss.repaid_ns + loss.in_kind_ns > 0).collect()
     }
 
     fn book(&mut self, victim: usize, charged: &Charged) {

@@ -255,6 +255,43 @@ impl Fair {
         Pick { task, slice_ns: Some(slice_ns) }
     }
 
+    /// What a slice gives its task back, and who is billed.
+    fn compensate(&mut self, world: &World, task: usize, observed: &Observed) -> Charged {
+        let time_ns = observed.slice.time_ns;
+        let mut charged = Charged::default();
+        if let Some(meter) = self.meter {
+            let (turbo, own_level) = (&world.believed_turbo, observed.own_level);
+            let metered_ns = policy::metered_ns(meter, turbo, &observed.slice, own_level);
+            charged.refund_ns = time_ns.saturating_sub(metered_ns);
+        }
+        if self.mode != Mode::None {
+            let lost_ns = observed.lost_ns.unwrap_or_else(|| {
+                policy::time_lost(&world.believed_turbo, &observed.slice, observed.own_level)
+                    .lost_ns
+            });
+            let last_user = observed.last_user;
+            let owed_ns = self.pending_bill.get(last_user as usize).copied().unwrap_or(0);
+            let loss = Loss {
+                time_ns,
+                lost_ns,
+                victim: task as u32,
+                last_user,
+                room_ns: policy::bill_room_ns(owed_ns),
+            };
+            let compensation = policy::compensate(self.mode, &loss);
+            charged.refund_ns = compensation.refund_ns;
+            charged.bill_ns = compensation.bill_ns;
+            if last_user != NOBODY {
+                charged.culprit = Some(last_user as usize);
+            }
+            self.keep_banked(task, &mut charged);
+            if compensation.culprit != NOBODY {
+                self.pending_bill[compensation.culprit as usize] += charged.bill_ns;
+            }
+        }
+        charged
+    }
+
     /// A refund, as far as it counts as virtual time; the rest is repaid in kind, and not billed.
     fn keep_banked(&mut self, task: usize, charged: &mut Charged) {
         if let Some(even) = &mut self.even
@@ -450,41 +487,11 @@ impl Scheduler for Fair {
         stop: Stop,
     ) -> Charged {
         let time_ns = observed.slice.time_ns;
-        let mut charged = Charged::default();
         if let Some(even) = &mut self.even {
             even.ends(world, cpu, task, observed);
             self.charge_quiet();
         }
-        if let Some(meter) = self.meter {
-            let (turbo, own_level) = (&world.believed_turbo, observed.own_level);
-            let metered_ns = policy::metered_ns(meter, turbo, &observed.slice, own_level);
-            charged.refund_ns = time_ns.saturating_sub(metered_ns);
-        }
-        if self.mode != Mode::None {
-            let lost_ns = observed.lost_ns.unwrap_or_else(|| {
-                policy::time_lost(&world.believed_turbo, &observed.slice, observed.own_level)
-                    .lost_ns
-            });
-            let last_user = observed.last_user;
-            let owed_ns = self.pending_bill.get(last_user as usize).copied().unwrap_or(0);
-            let loss = Loss {
-                time_ns,
-                lost_ns,
-                victim: task as u32,
-                last_user,
-                room_ns: policy::bill_room_ns(owed_ns),
-            };
-            let compensation = policy::compensate(self.mode, &loss);
-            charged.refund_ns = compensation.refund_ns;
-            charged.bill_ns = compensation.bill_ns;
-            if last_user != NOBODY {
-                charged.culprit = Some(last_user as usize);
-            }
-            self.keep_banked(task, &mut charged);
-            if compensation.culprit != NOBODY {
-                self.pending_bill[compensation.culprit as usize] += charged.bill_ns;
-            }
-        }
+        let charged = self.compensate(world, task, observed);
         let bill_ns = std::mem::take(&mut self.pending_bill[task]);
         let weight = world.tasks[task].weight;
         self.vtime[task] =

@@ -177,6 +177,7 @@ impl Genome {
             smt_share_permille: self.smt_share_permille,
             believed_smt_share_permille: self.smt_share_permille,
             private_licenses: false,
+            steady_cores_permille: 0,
             hz: self.hz,
             limit_ns: self.limit_ns,
             events_max: u64::MAX,

@@ -39,6 +39,7 @@ fn wake_ups(compensation: Compensation, background: &str, queues: Queues) -> His
                 smt_share_permille: 625,
                 believed_smt_share_permille: 625,
                 private_licenses: false,
+                steady_cores_permille: 0,
                 hz: 250,
                 limit_ns: LIMIT_NS,
                 events_max: u64::MAX,
