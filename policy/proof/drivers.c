@@ -367,9 +367,17 @@ static void prove_ek_learn_shown(void)
 {
 	struct ek_learned learned = any_ek_learned;
 	u32 level = any_u32;
+	u32 before = any_u32;
 	u64 now_ns = any_u64;
 
-	ek_learn_shown(&learned, level, now_ns);
+	ek_learn_shown(&learned, level, before, now_ns);
+}
+
+static void prove_ek_airs(void)
+{
+	u64 stayed_ns = any_u64;
+
+	ek_airs(stayed_ns);
 }
 
 static void prove_ek_learned_level(void)
@@ -580,6 +588,13 @@ static void prove_ek_mix_swaps(void)
 	u32 after_permille = any_u32;
 
 	ek_mix_swaps(before_permille, after_permille);
+}
+
+static void prove_ek_mix_settled_ns(void)
+{
+	u64 now_ns = any_u64;
+
+	ek_mix_settled_ns(now_ns);
 }
 
 static void prove_ek_move_ns(void)
@@ -816,6 +831,7 @@ int main(void)
 	prove_ek_learn_for();
 	prove_ek_learn();
 	prove_ek_learn_shown();
+	prove_ek_airs();
 	prove_ek_learned_level();
 	prove_ek_license_clamp_level();
 	prove_ek_license_later();
@@ -840,6 +856,7 @@ int main(void)
 	prove_ek_mix_price_ns();
 	prove_ek_mix_idle_cost_permille();
 	prove_ek_mix_swaps();
+	prove_ek_mix_settled_ns();
 	prove_ek_move_ns();
 	prove_ek_place_new_ns();
 	prove_ek_place_waking_ns();

@@ -19,9 +19,10 @@ impl Learned {
         ffi::ekp_learn(self, level.into(), now_ns);
     }
 
-    /// A sensor that looks at every slice saw the task demand a level; counts for 0.1 s.
-    pub fn learn_shown(&mut self, level: u8, now_ns: u64) {
-        ffi::ekp_learn_shown(self, level.into(), now_ns);
+    /// A sensor that looks at every slice saw the task demand a level, and another in the slice
+    /// before; what both show counts for 0.1 s.
+    pub fn learn_shown(&mut self, level: u8, before: u8, now_ns: u64) {
+        ffi::ekp_learn_shown(self, level.into(), before.into(), now_ns);
     }
 
     /// The level it is believed to demand.

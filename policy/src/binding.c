@@ -276,10 +276,10 @@ void ekp_demanded(const struct ek_level_times *at, const struct ek_level_times *
 	ek_demanded(at, hold, held_ns, beside, believed, tests, demanded);
 }
 
-void ekp_learn_shown(struct ek_learned *learned, u32 level, u64 now_ns);
-void ekp_learn_shown(struct ek_learned *learned, u32 level, u64 now_ns)
+void ekp_learn_shown(struct ek_learned *learned, u32 level, u32 before, u64 now_ns);
+void ekp_learn_shown(struct ek_learned *learned, u32 level, u32 before, u64 now_ns)
 {
-	ek_learn_shown(learned, level, now_ns);
+	ek_learn_shown(learned, level, before, now_ns);
 }
 
 u32 ekp_mix_loss_permille(const struct ek_turbo *turbo, u32 row, u32 a, u32 b);

@@ -117,7 +117,7 @@ unsafe extern "C" {
         demanded: &mut Demanded,
     );
     pub(crate) safe fn ekp_retired_level(rates: &Rates, retired: &Retired, cycles: u64) -> u32;
-    pub(crate) safe fn ekp_learn_shown(learned: &mut Learned, level: u32, now_ns: u64);
+    pub(crate) safe fn ekp_learn_shown(learned: &mut Learned, level: u32, before: u32, now_ns: u64);
     pub(crate) safe fn ekp_mix_loss_permille(turbo: &Turbo, row: u32, a: u32, b: u32) -> u32;
     pub(crate) safe fn ekp_mix_price_ns(loss_permille: u32) -> u64;
     pub(crate) safe fn ekp_mix_idle_cost_permille(

@@ -256,7 +256,7 @@ fn answer_even(v: &Vector) -> [u64; 13] {
     deficit.sleeps(v.a);
     deficit.repay(v.c, gain_permille);
     let mut learned = Learned::default();
-    learned.learn_shown(level(v.w), v.a);
+    learned.learn_shown(level(v.w), level(v.x), v.a);
     [
         policy::mix_loss_permille(&v.turbo, row, level(v.y), level(v.z)).into(),
         policy::mix_price_ns(v.x),

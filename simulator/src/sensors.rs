@@ -77,8 +77,9 @@ pub(crate) struct Sensors {
     has_own_beliefs: bool,
     /// By core.
     users: Vec<Users>,
-    /// By task: what counted instructions showed.
+    /// By task: what counted instructions showed, and in its last slice.
     learned: Vec<Learned>,
+    counted: Vec<u8>,
     /// By task: its application, whose threads are those of one process.
     application: Vec<usize>,
     /// By CPU: the width of registers that show if the task that was accounted last leaves.
@@ -119,6 +120,7 @@ impl Sensors {
             has_own_beliefs: matches!(config.scheduler, Scheduler::Scx(_)),
             users: vec![Users::default(); topology.cores],
             learned: vec![Learned::default(); ruled.len()],
+            counted: vec![0; ruled.len()],
             application,
             in_use: vec![0; topology.cpus],
             of_threads: vec![Learned::default(); applications],
@@ -201,7 +203,8 @@ impl Sensors {
                 let mut slice = *slice;
                 if self.set == SensorSet::FpRetired {
                     slice.fp_level = self.detect(task, slice.fp_level);
-                    self.learned[task].learn(slice.fp_level, now_ns);
+                    let before = std::mem::replace(&mut self.counted[task], slice.fp_level);
+                    self.learned[task].learn_shown(slice.fp_level, before, now_ns);
                 }
                 self.believe(cpu, 0, now_ns);
                 self.inferred(place, task, &slice, turbo, now_ns)

@@ -46,10 +46,14 @@ static inline void ek_learn(struct ek_learned *learned, u32 level, u64 now_ns)
 	ek_learn_for(learned, level, EK_LEARNED_NS, now_ns);
 }
 
-/* What a sensor that looks at every slice saw the task demand. */
-static inline void ek_learn_shown(struct ek_learned *learned, u32 level, u64 now_ns)
+/*
+ * What a sensor that looks at every slice saw the task demand, in this one and in
+ * the one before: what both show is believed. One slice alone may be mistaken,
+ * and would be believed for tens of them.
+ */
+static inline void ek_learn_shown(struct ek_learned *learned, u32 level, u32 before, u64 now_ns)
 {
-	ek_learn_for(learned, level, EK_SHOWN_NS, now_ns);
+	ek_learn_for(learned, level < before ? level : before, EK_SHOWN_NS, now_ns);
 }
 
 /* Whether a task that has been on its CPU for so long is to leave it for a moment. */

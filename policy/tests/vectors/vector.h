@@ -200,7 +200,7 @@ static inline void answer_even(struct vector *v)
 	ek_deficit_repay(&deficit, v->c, gain_permille);
 	v->answer[65] = deficit.owed_ns;
 	v->answer[66] = deficit.banked_ns;
-	ek_learn_shown(&learned, v->w, v->a);
+	ek_learn_shown(&learned, v->w, v->x, v->a);
 	v->answer[67] = ek_learned_level(&learned, v->b);
 	v->answer[68] = ek_mix_settled_ns(v->d);
 	v->answer[69] = ek_airs(v->a);

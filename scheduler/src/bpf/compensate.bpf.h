@@ -164,13 +164,14 @@ static bool is_quiet(struct task *task, u32 index, struct ek_cpu *cpu, u64 used_
 		struct ek_retired retired = {.wide = {gained(cpu, index, EK_EVENT_FP_256),
 						      gained(cpu, index, EK_EVENT_FP_512)}};
 
-		if (retired.wide[0] | retired.wide[1]) {
-			u32 shown = ek_retired_level(configured(rates), &retired,
-						     slice_cycles(cpu, index, used_ns));
+		u32 shown = 0, before = task->counted_level;
 
-			learn(task, shown, EK_LEARNED_NS, now_ns);
-			*own_level = *own_level > shown ? *own_level : shown;
-		}
+		if (retired.wide[0] | retired.wide[1])
+			shown = ek_retired_level(configured(rates), &retired,
+						 slice_cycles(cpu, index, used_ns));
+		task->counted_level = shown;
+		learn(task, shown < before ? shown : before, EK_SHOWN_NS, now_ns);
+		*own_level = *own_level > shown ? *own_level : shown;
 	}
 	if (counts_licenses()) {
 		u64 level_1 = gained(cpu, index, EK_EVENT_LICENSE_1);

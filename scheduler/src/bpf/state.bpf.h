@@ -76,6 +76,9 @@ struct task {
 	u32 gain_permille;
 	/* The CPU that is, or was, quiet rather than run it. */
 	u32 refused_by;
+	/* What counted instructions of its last slice showed. */
+	u32 counted_level;
+	u32 pad;
 	/* Level that the rules give it, or what is known of that (EK_NAME_...). */
 	u32 ruled;
 	/* Of the minimum that its virtual time is ahead of. */

@@ -29,6 +29,8 @@ pub(super) struct Even {
     smt_share_permille: u32,
     /// By task.
     learned: Vec<Learned>,
+    /// By task: the level that its last slice showed.
+    shown: Vec<u8>,
     /// By task: the level that rules give it, where they are the sensor.
     ruled: Option<Vec<u8>>,
     deficits: Vec<Deficit>,
@@ -68,6 +70,7 @@ impl Even {
             parts,
             smt_share_permille: world.config.believed_smt_share_permille,
             learned: vec![Learned::default(); tasks],
+            shown: vec![0; tasks],
             ruled: by_rules.then(|| world.tasks.iter().map(|task| task.ruled_level).collect()),
             deficits: vec![Deficit::default(); tasks],
             gain_permille: vec![0; tasks],
@@ -112,7 +115,8 @@ impl Even {
         let now_ns = world.now_ns;
         let core = world.topology.core_of(cpu);
         let level = shown_level(observed);
-        self.learned[task].learn_shown(level, now_ns);
+        let before = std::mem::replace(&mut self.shown[task], level);
+        self.learned[task].learn_shown(level, before, now_ns);
         for lower in 1..=usize::from(level) {
             self.held_until_ns[core][lower] = now_ns + world.model.license.hold_ns[lower];
         }
