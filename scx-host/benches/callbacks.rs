@@ -5,7 +5,12 @@
 
 use std::fs::read_to_string;
 
-use scx_host::{Config, Faults, Host, TaskSpec, Topology, Waker, evenkeel, load_evenkeel};
+use cpu_model::{CpuTable, TurboMode};
+use policy::Mode;
+use scx_host::{
+    Compensation, Config, Faults, Host, Part, Sensor, TaskSpec, Topology, Waker, evenkeel,
+    load_evenkeel,
+};
 
 const SAMPLES: usize = 5;
 /// The kernel books CPU time at ticks of up to 4 ms: a sample repeats the work this long.
@@ -17,6 +22,26 @@ fn cpu_time_ns() -> u64 {
     stat.split_whitespace().next().unwrap().parse().unwrap()
 }
 
+/// What the scheduler does about licenses; where it does, every third task is wide by its name.
+fn compensation(mode: &str) -> Option<Compensation> {
+    let model = CpuTable::by_name("xeon-gold-6130").unwrap().model(TurboMode::On).unwrap();
+    let isolation = Compensation::on(&model, Mode::Isolation, &[Sensor::Rules], &[]);
+    match mode {
+        "fair" => None,
+        "fair-isolation" => Some(isolation),
+        _ => Some(Compensation { parts: Part::ALL.to_vec(), ..isolation }),
+    }
+}
+
+/// The rules know the level of a task's name, which is its process's as well.
+fn rule(host: &mut Host, name: &str, level: u32) {
+    let mut key = [0; 32];
+    for half in key.chunks_exact_mut(16) {
+        half[..name.len()].copy_from_slice(name.as_bytes());
+    }
+    host.insert("names", &key, &level.to_ne_bytes()).unwrap();
+}
+
 /// CPUs on which tasks block, wake and end their slices in turn.
 struct Bench {
     host: Host,
@@ -26,13 +51,20 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(topology: &Topology, tasks: usize) -> Self {
-        let object = evenkeel(&Config::default(), topology);
-        let host = load_evenkeel(&object, topology.clone(), Faults::default()).unwrap();
+    fn new(mode: &str, topology: &Topology, tasks: usize) -> Self {
+        let config = Config { compensation: compensation(mode), ..Config::default() };
+        let object = evenkeel(&config, topology);
+        let mut host = load_evenkeel(&object, topology.clone(), Faults::default()).unwrap();
+        if config.compensation.is_some() {
+            for (class, level) in [0, 0, 2].into_iter().enumerate() {
+                rule(&mut host, &format!("task {class}"), level);
+            }
+        }
         let cpus = topology.cpus();
         let mut bench = Self { host, cpus, now_ns: 0, runtime_ns: vec![0; tasks] };
         for task in 0..tasks {
-            let spec = TaskSpec { name: "task".into(), cpu: task % cpus, ..TaskSpec::default() };
+            let name = format!("task {}", task % 3);
+            let spec = TaskSpec { name, cpu: task % cpus, ..TaskSpec::default() };
             let number = bench.host.add_task(&spec, true).unwrap();
             bench.host.wake(number, Waker { cpu: spec.cpu, is_fork: true, is_sync: false });
             bench.choose();
@@ -73,33 +105,39 @@ impl Bench {
     }
 }
 
+fn measure(mode: &str, topology: &Topology, tasks: usize, is_bench: bool) {
+    let mut bench = Bench::new(mode, topology, tasks);
+    let mut samples = Vec::new();
+    let mut best = f64::INFINITY;
+    let mut callbacks = 0;
+    for _ in 0..if is_bench { SAMPLES } else { 1 } {
+        let (start_ns, before) = (cpu_time_ns(), bench.host.counts().callbacks);
+        bench.round();
+        while is_bench && cpu_time_ns() - start_ns < SAMPLE_NS {
+            (0..100).for_each(|_| bench.round());
+        }
+        let used_ns = (cpu_time_ns() - start_ns) as f64;
+        callbacks = bench.host.counts().callbacks - before;
+        best = best.min(used_ns / callbacks as f64);
+        samples.push(format!("{:.1}", used_ns / 1e6));
+    }
+    assert!(callbacks > 0 && bench.host.exit().is_none(), "{:?}", bench.host.exit());
+    let cpus = topology.cpus();
+    if is_bench {
+        let rate = 1e3 / best;
+        println!("{mode} {cpus} {tasks} {callbacks} {rate:.2} {best:.0} {}", samples.join(" "));
+    } else {
+        println!("{mode} {cpus} {tasks} {callbacks}");
+    }
+}
+
 fn main() {
     let is_bench = std::env::args().any(|argument| argument == "--bench");
-    println!("cpus tasks callbacks M_callbacks/s ns_a_callback cpu_ms...");
+    println!("mode cpus tasks callbacks M_callbacks/s ns_a_callback cpu_ms...");
     for (caches, cores, threads, tasks) in [(1, 4, 1, 16), (2, 8, 2, 64), (4, 16, 2, 512)] {
         let topology = Topology::regular(caches, cores, threads);
-        let mut bench = Bench::new(&topology, tasks);
-        let mut samples = Vec::new();
-        let mut best = f64::INFINITY;
-        let mut callbacks = 0;
-        for _ in 0..if is_bench { SAMPLES } else { 1 } {
-            let (start_ns, before) = (cpu_time_ns(), bench.host.counts().callbacks);
-            bench.round();
-            while is_bench && cpu_time_ns() - start_ns < SAMPLE_NS {
-                (0..100).for_each(|_| bench.round());
-            }
-            let used_ns = (cpu_time_ns() - start_ns) as f64;
-            callbacks = bench.host.counts().callbacks - before;
-            best = best.min(used_ns / callbacks as f64);
-            samples.push(format!("{:.1}", used_ns / 1e6));
-        }
-        assert!(callbacks > 0 && bench.host.exit().is_none(), "{:?}", bench.host.exit());
-        let cpus = topology.cpus();
-        if is_bench {
-            let rate = 1e3 / best;
-            println!("{cpus} {tasks} {callbacks} {rate:.2} {best:.0} {}", samples.join(" "));
-        } else {
-            println!("{cpus} {tasks} {callbacks}");
+        for mode in ["fair", "fair-isolation", "even"] {
+            measure(mode, &topology, tasks, is_bench);
         }
     }
 }

@@ -166,12 +166,14 @@ static u32 next_level(const struct ek_cpu *cpu, const struct choice *choice, u64
 /*
  * What is left to choose from where levels are refused for what runs beside;
  * whether that is nothing, or so late that who is refused would starve, and the
- * CPU stays quiet.
+ * CPU stays quiet. Not inline, for the sake of the stack, of which there are
+ * 512 bytes.
  */
-static bool refuses(struct task_struct *prev, u32 index, struct ek_cpu *cpu,
-		    struct ek_cache *cache, struct choice *choice, u64 now_ns)
+static __noinline bool refuses(struct task_struct *prev, u32 index, struct ek_cpu *cpu,
+			       struct ek_cache *cache, struct choice *choice)
 {
 	struct ek_around *around = &cpu->around;
+	u64 now_ns = scx_bpf_now();
 	bool was_least = choice->own_ns < choice->shared_ns;
 	u64 refused = was_least ? OF_CPU | index : choice->shared;
 
@@ -205,7 +207,7 @@ static bool choose(struct task_struct *prev, u32 index, struct ek_cpu *cpu, stru
 	u64 now_ns = scx_bpf_now();
 
 	choice->shared = least_of(cpu, cache, EK_LEVELS_MAX, &choice->shared_ns);
-	if (config.parts && cpu->around.runs && refuses(prev, index, cpu, cache, choice, now_ns))
+	if (config.parts && cpu->around.runs && refuses(prev, index, cpu, cache, choice))
 		return true;
 	if (config.parts && choice->goes_on && prev &&
 	    ek_min(choice->shared_ns, choice->own_ns) == NEVER &&
