@@ -1,5 +1,6 @@
 //! What published results and simple theory say must come out.
 
+mod attribution;
 mod build;
 mod closed_forms;
 mod even;
