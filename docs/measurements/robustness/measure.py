@@ -97,7 +97,7 @@ def main():
                     judged += 1
                     kept += slowdown <= 2 * goal
                     if slowdown > 2 * goal:
-                        said = f"{slowdown:.1f} % (slower {slower:.1f}), twice the goal {2 * goal:.1f}"
+                        said = f"{slowdown:.1f} % (slower {slower:.1f}), not {2 * goal:.1f}"
                         print(f"{row}: {scenario}, {run['background']}: {said}", file=sys.stderr)
     print(f"{kept} of {judged} within twice the goal", file=sys.stderr)
 

@@ -33,6 +33,23 @@ fn where_nobody_is_wide_it_is_fair_to_the_last_switch() {
 }
 
 #[test]
+fn with_every_part_left_out_it_is_isolation() {
+    let nothing = EvenParts {
+        without_matching: true,
+        without_placing: true,
+        without_swaps: true,
+        without_repayment: true,
+        without_airing: true,
+    };
+    for workload in [half_load(Class::Avx512Heavy), busy(Class::Avx512Heavy)] {
+        let isolation = history_of(&workload, Compensation::Isolation);
+        let bare = history_of(&workload, Compensation::Even(nothing));
+        assert_eq!(isolation.tasks, bare.tasks);
+        assert_eq!(isolation.history.unwrap().records, bare.history.unwrap().records);
+    }
+}
+
+#[test]
 fn where_nobody_waits_cores_are_unmixed() {
     let slowdown = |compensation| slowdown_pct(half_load, Class::Avx512Heavy, &fair(compensation));
     assert!(slowdown(Compensation::Isolation) > 40.0);
