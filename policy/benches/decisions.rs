@@ -2,7 +2,7 @@
 
 use cpu_model::{LEVELS_MAX, ROWS_MAX, Turbo};
 use divan::{Bencher, black_box};
-use policy::{Loss, Mode, Slice};
+use policy::{Deficit, Learned, Loss, Mode, Slice};
 
 fn main() {
     divan::main();
@@ -78,4 +78,37 @@ fn place_waking() -> u64 {
 #[divan::bench]
 fn slice_ns() -> u64 {
     policy::slice_ns(black_box(6_000_000), 150, black_box(123_456_789))
+}
+
+/// All that `even` decides for a slice: what it lost and shows, what counts as virtual time and
+/// what in kind, and which of the heads of three levels goes next beside AVX-512, or if none does.
+#[divan::bench]
+fn even(bencher: Bencher) {
+    let (turbo, slice) = (turbo(), slice());
+    bencher.bench(|| {
+        let (turbo, slice) = (black_box(&turbo), black_box(&slice));
+        let mut learned = Learned::default();
+        let mut deficit = black_box(Deficit { owed_ns: 1_000_000, banked_ns: 0, asleep_ns: 0 });
+        learned.learn_shown(black_box(1), black_box(1), 1 << 40);
+        let lost_ns = policy::time_lost(turbo, slice, learned.level(1 << 40)).lost_ns;
+        let loss = Loss {
+            time_ns: slice.time_ns,
+            lost_ns,
+            victim: 7,
+            last_user: 9,
+            room_ns: policy::bill_room_ns(black_box(1_000_000)),
+        };
+        let back = policy::compensate(Mode::Isolation, &loss);
+        let stall_q30 = policy::share_q30(slice.stall_cycles, slice.cycles);
+        let gain_permille = policy::alone_gain_permille(black_box(625), stall_q30);
+        let refund_ns = deficit.bank(back.refund_ns);
+        deficit.repay(black_box(100_000), gain_permille);
+        let vtime = policy::charge(1 << 40, slice.time_ns, refund_ns, 0, black_box(820));
+        let head = |level: u8| {
+            let loss_permille = policy::mix_loss_permille(turbo, 4, level, black_box(2));
+            black_box(vtime) + policy::mix_price_ns(loss_permille)
+        };
+        let first = (0..3).map(|level| (head(level), level)).min();
+        (first, deficit.quiet_ns(gain_permille))
+    });
 }

@@ -161,7 +161,7 @@ fn worse_sensors_refund_less_and_are_stated() {
 #[test]
 fn what_the_policy_gets_wrong_shows_and_is_stated() {
     let compared = |flags: &[&str]| {
-        let args = ["parsec-synthetic-two-cores", "--replicates", "1", "--scheduler", "even"];
+        let args = ["parsec-synthetic-two-cores", "--replicates", "2", "--scheduler", "even"];
         compared(&[&args[..], flags].concat())
     };
     let exact = compared(&[]);
@@ -172,7 +172,7 @@ fn what_the_policy_gets_wrong_shows_and_is_stated() {
         (["--deaf-cpus", "500"], "cores without sensors", "500 permille"),
         (["--steady-cores", "500"], "cores that keep their clock", "500 permille"),
         (["--smt-share", "500"], "SMT share believed", "625 permille"),
-        (["--believed-smt-share", "500"], "SMT share believed", "500 permille"),
+        (["--believed-smt-share", "900"], "SMT share believed", "900 permille"),
     ] {
         let wrong = compared(&flags);
         let is_stated = |result: &Value| {
