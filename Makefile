@@ -11,6 +11,7 @@ DEMO = $(CARGO_TARGET_DIR)/demo/evenkeel
 help:
 	@echo 'make demo    who loses how much to whom: x265 beside AVX-512, under every scheduler'
 	@echo 'make kernel-demo   the kernel scheduler in a virtual machine, beside x265: a page'
+	@echo 'make evidence   what `even` is worth: all experiments, mixes, recordings, mistakes: a page'
 	@echo 'make test    everything that must hold before a change goes in'
 	@echo 'make setup   what `make test` needs, without running it'
 	@echo 'make build   the command with its recorder, at target/release/evenkeel'
@@ -24,6 +25,13 @@ demo:
 	@cargo build --profile demo --no-default-features --locked -p evenkeel
 	@mkdir -p out
 	@$(DEMO) compare parsec-x265 --replicates 10 --page out/demo.html --json out/demo.json
+
+.PHONY: evidence
+evidence:
+	@scripts/setup.sh demo
+	@cargo build --release --no-default-features --locked -p evenkeel
+	@$(EVENKEEL) evaluate docs/measurements/even/study.toml \
+		--page out/evidence.html --csv out/evidence.csv
 
 KERNEL = out/kernel
 .PHONY: kernel-demo

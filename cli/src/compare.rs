@@ -5,7 +5,8 @@ mod output;
 mod recording;
 mod work;
 
-pub use execute::{Choice, Plan, is_meant, with_jobs};
+pub use execute::{Choice, Plan, command, is_meant, with_jobs};
+pub use recording::Replay;
 pub use work::{Work, read_scenario};
 
 use std::path::PathBuf;

@@ -4,6 +4,7 @@ mod characterize;
 mod compare;
 mod cpu;
 mod doctor;
+mod evaluate;
 mod fault_options;
 mod files;
 mod generate;
@@ -51,6 +52,8 @@ enum Verb {
     Compare(compare::Args),
     /// Schedulers over random program mixes: figures with intervals, paired.
     Mixes(mixes::Args),
+    /// A study of a scheduler, on one page.
+    Evaluate(evaluate::Args),
     /// One run: history and metrics.
     Simulate(simulate::Args),
     /// Is this machine affected?
@@ -114,6 +117,7 @@ fn main() -> ExitCode {
     let result = match arguments.verb {
         Verb::Compare(args) => compare::run(args),
         Verb::Mixes(args) => mixes::run(args),
+        Verb::Evaluate(args) => evaluate::run(args),
         Verb::Simulate(args) => simulate::run(args),
         Verb::Characterize(args) => characterize::run(args),
         Verb::Cpu(args) => cpu::run(args),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
-use report::Mix;
+use report::{Mix, Setup};
 use scenarios::Scenario;
 
 use crate::compare::{Choice, Plan, Work, with_jobs};
@@ -68,21 +68,14 @@ pub fn run(args: Args) -> Result<()> {
         return terminal::print(&scenarios::mix(seed));
     }
     let schedulers = schedulers(&args.scheduler);
-    let planned: Vec<Planned> = seeds(args.held_out, args.mixes)
-        .map(|seed| Planned::new(seed, &schedulers, args.replicates, &args.run))
-        .collect::<Result<_>>()?;
+    let drawn = Drawn { mixes: args.mixes, held_out: args.held_out };
+    let planned = Planned::new(&drawn, &schedulers, args.replicates, &args.run)?;
     args.json.iter().try_for_each(|path| files::refuse_unwritable(path))?;
-    if args.held_out {
-        eprintln!("evenkeel: {}", reminder());
-    }
-    let runs: usize = planned.iter().map(|planned| planned.plan.runs()).sum();
-    let bar = terminal::progress(runs as u64, "simulating");
-    let mixes: Vec<Mix> = with_jobs(args.jobs, || {
-        planned.par_iter().map(|planned| planned.run(&bar)).collect::<Result<_>>()
-    })?;
+    drawn.remind();
+    let bar = terminal::progress(planned.runs() as u64, "simulating");
+    let mixes = with_jobs(args.jobs, || planned.run(&bar))?;
     bar.finish_and_clear();
-    let setup = planned[0].plan.setup(&planned[0].work);
-    let result = report::mixes(setup, &half(args.held_out), mixes);
+    let result = report::mixes(planned.setup(), &drawn.half(), mixes);
     let took_stdout = args.json.map(|path| files::write_json(&path, &result)).transpose()?;
     if took_stdout != Some(true) {
         let table = report::mixes_table(&result, terminal::width(), terminal::color());
@@ -100,18 +93,38 @@ fn schedulers(asked: &[String]) -> Vec<String> {
     std::iter::once(&"fair").chain(others).map(|&name| name.to_owned()).collect()
 }
 
-fn seeds(held_out: bool, count: u32) -> impl Iterator<Item = u64> {
-    (0..count).map(move |index| {
-        if held_out {
-            scenarios::held_out_seed(TAG, index)
-        } else {
-            scenarios::development_seed(index)
-        }
-    })
+/// Which mixes are run.
+#[derive(Clone, Copy, Debug)]
+pub struct Drawn {
+    /// How many.
+    pub mixes: u32,
+    /// Whether they are of the half that is not looked at while developing.
+    pub held_out: bool,
 }
 
-fn half(held_out: bool) -> String {
-    if held_out { format!("held-out of {TAG}") } else { "development".to_owned() }
+impl Drawn {
+    fn seeds(&self) -> impl Iterator<Item = u64> {
+        let held_out = self.held_out;
+        (0..self.mixes).map(move |index| {
+            if held_out {
+                scenarios::held_out_seed(TAG, index)
+            } else {
+                scenarios::development_seed(index)
+            }
+        })
+    }
+
+    /// The half in words.
+    pub fn half(&self) -> String {
+        if self.held_out { format!("held-out of {TAG}") } else { "development".to_owned() }
+    }
+
+    /// Says what a look at the held-out half obliges to.
+    pub fn remind(&self) {
+        if self.held_out {
+            eprintln!("evenkeel: {}", reminder());
+        }
+    }
 }
 
 fn reminder() -> String {
@@ -121,28 +134,55 @@ fn reminder() -> String {
     )
 }
 
-/// The runs of a mix.
-struct Planned {
+/// The runs of several mixes.
+pub struct Planned(Vec<PlannedMix>);
+
+struct PlannedMix {
     seed: u64,
     work: Work,
     plan: Plan,
 }
 
 impl Planned {
-    fn new(
-        seed: u64,
+    /// Plans the runs; refuses unknown schedulers and incomplete CPU tables.
+    pub fn new(
+        drawn: &Drawn,
         schedulers: &[String],
         replicates: Option<u32>,
         options: &RunOptions,
     ) -> Result<Self> {
-        let file = format!("mix {seed}");
-        let scenario = Scenario::parse(&scenarios::mix(seed), &file)?;
-        let work = Work::Scenario(Box::new(scenario));
-        let choice = Choice { schedulers, backgrounds: &[], programs: &[], replicates };
-        let plan = Plan::new(&work, &file, options, &choice)?;
-        Ok(Self { seed, work, plan })
+        let plan = |seed| {
+            let file = format!("mix {seed}");
+            let scenario = Scenario::parse(&scenarios::mix(seed), &file)?;
+            let work = Work::Scenario(Box::new(scenario));
+            let choice = Choice { schedulers, backgrounds: &[], programs: &[], replicates };
+            let plan = Plan::new(&work, &file, options, &choice)?;
+            Ok(PlannedMix { seed, work, plan })
+        };
+        Ok(Self(drawn.seeds().map(plan).collect::<Result<_>>()?))
     }
 
+    /// How many runs there are.
+    pub fn runs(&self) -> usize {
+        self.0.iter().map(|mix| mix.plan.runs()).sum()
+    }
+
+    /// Names of the backgrounds besides the control.
+    pub fn backgrounds(&self) -> Vec<String> {
+        self.0[0].work.compared_backgrounds()
+    }
+
+    /// Runs them all in parallel.
+    pub fn run(&self, bar: &ProgressBar) -> Result<Vec<Mix>> {
+        self.0.par_iter().map(|mix| mix.run(bar)).collect()
+    }
+
+    fn setup(&self) -> Setup {
+        self.0[0].plan.setup(&self.0[0].work)
+    }
+}
+
+impl PlannedMix {
     fn run(&self, bar: &ProgressBar) -> Result<Mix> {
         let samples = self.plan.run(&self.work, bar)?;
         let comparison = report::compare(self.plan.setup(&self.work), samples)?;
@@ -156,20 +196,19 @@ mod tests {
 
     #[test]
     fn the_halves_have_no_mix_in_common() {
-        let held_out: std::collections::BTreeSet<u64> = seeds(true, 10_000).collect();
+        let drawn = |held_out, mixes| Drawn { mixes, held_out };
+        let held_out: std::collections::BTreeSet<u64> = drawn(true, 10_000).seeds().collect();
         assert_eq!(held_out.len(), 10_000);
-        assert!(seeds(false, 10_000).all(|seed| !held_out.contains(&seed)));
-        assert_eq!(seeds(false, 3).collect::<Vec<_>>(), [1, 2, 3]);
+        assert!(drawn(false, 10_000).seeds().all(|seed| !held_out.contains(&seed)));
+        assert_eq!(drawn(false, 3).seeds().collect::<Vec<_>>(), [1, 2, 3]);
     }
 
     #[test]
     fn a_look_at_the_held_out_half_says_which_and_where_to_log_it() {
         let says = reminder();
         assert!(says.contains(TAG) && says.contains("docs/measurements/mixes.md"), "{says}");
-        assert_eq!(
-            (half(false).as_str(), half(true)),
-            ("development", format!("held-out of {TAG}"))
-        );
+        let half = |held_out| Drawn { mixes: 1, held_out }.half();
+        assert_eq!((half(false), half(true)), ("development".into(), format!("held-out of {TAG}")));
     }
 
     #[test]

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
+use cpu_model::CpuModel;
 use simulator::{
     CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, KernelMode, Queues, RqSharing,
     Scheduler, SensorFaults, SensorSet,
 };
 
 use crate::fault_options::FaultOptions;
+use crate::machine;
 
 /// Two compute-bound threads of a core get 1.25 times the throughput of one; our choice.
 pub const SMT_SHARE_PERMILLE: u32 = 625;
@@ -96,6 +98,11 @@ pub struct RunOptions {
         value_parser = clap::value_parser!(u32).range(0..=1000)
     )]
     pub steady_cores: u32,
+
+    /// Licenses and wide registers are held this long after their last use, whatever the CPU's
+    /// table says
+    #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub hold_us: Option<u32>,
 
     #[command(flatten)]
     pub faults: FaultOptions,
@@ -310,11 +317,23 @@ impl RunOptions {
             || self.ideal
             || self.faults.faults() != SensorFaults::default()
             || self.steady_cores != 0
+            || self.hold_us.is_some()
             || self.private_licenses
             || self.smt_share != SMT_SHARE_PERMILLE
             || self.believed_smt_share != SMT_SHARE_PERMILLE
             || self.queues != QueueGroups::Global
             || self.interactive != 1
+    }
+
+    /// The CPU of that name or file as these options have it.
+    pub fn cpu_model(&self, name: &str, turbo: bool) -> Result<CpuModel> {
+        let mut cpu = machine::model(name, turbo)?;
+        if let Some(hold_us) = self.hold_us {
+            let hold_ns = u64::from(hold_us) * 1000;
+            cpu.license.hold_ns.iter_mut().skip(1).for_each(|held| *held = hold_ns);
+            cpu.license.width_hold_ns = hold_ns;
+        }
+        Ok(cpu)
     }
 
     /// Parameters set on the command line.

@@ -122,6 +122,7 @@ pub fn run(args: Args) -> Result<()> {
     for (flag, is_given) in [
         ("--private-licenses", args.run.private_licenses),
         ("--steady-cores", args.run.steady_cores > 0),
+        ("--hold-us", args.run.hold_us.is_some()),
     ] {
         ensure!(
             !is_given,

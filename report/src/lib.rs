@@ -8,6 +8,7 @@ mod attribution;
 mod claims;
 mod compare;
 mod comparison;
+mod evaluation;
 mod grid;
 mod metrics;
 mod mixes;
@@ -28,9 +29,12 @@ pub use attribution::Attribution;
 pub use claims::{Claimed, Published};
 pub use compare::compare;
 pub use comparison::{Comparison, CostTable, LossEntry, Parameter, Run, SCHEMA, Task, WakeLatency};
+pub use evaluation::{
+    About, Evaluation, Goals, Kind, Measured, Variant, evaluate, evaluation_csv, evaluation_table,
+};
 pub use grid::fit;
 pub use mixes::{Mix, MixRun, Mixes, mix, mixes, mixes_table};
-pub use page::{Gantt, bars_svg, machine_page, page, recording_page};
+pub use page::{Gantt, bars_svg, evaluation_page, machine_page, page, recording_page};
 pub use reality::{
     Figure, RealityError, Row, Validation, Verdict, against_recording, reality_table,
 };

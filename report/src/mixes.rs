@@ -7,6 +7,8 @@
 mod figures;
 mod summary;
 mod table;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use serde::Serialize;
 
@@ -14,7 +16,7 @@ use crate::comparison::{CostTable, Parameter};
 use crate::sample::Setup;
 
 pub use figures::{Mix, MixRun, mix};
-use summary::Summary;
+pub(crate) use summary::{LessFirst, Mean, Summary, summaries};
 pub use table::mixes_table;
 
 /// Version of the JSON form.
@@ -65,7 +67,7 @@ pub fn mixes(setup: Setup, half: &str, mixes: Vec<Mix>) -> Mixes {
         parameters: parameters.map(|(name, value)| Parameter { name, value }).collect(),
         costs: setup.costs.into(),
         command: setup.command,
-        summaries: summary::summaries(&mixes),
+        summaries: summaries(&mixes),
         mixes,
     }
 }

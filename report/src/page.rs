@@ -4,6 +4,7 @@
 //! security policy, and is well-formed XML too, which a test checks. It links to its own parts, to
 //! the traces that were written with it, and to the viewer of those.
 
+mod evaluation;
 mod figures;
 mod history;
 mod latency;
@@ -22,6 +23,7 @@ use crate::svg::{CHART_CSS, escape};
 use crate::words::counted;
 use crate::{verdict, words};
 
+pub use evaluation::evaluation_page;
 pub use figures::bars_svg;
 pub use machine::machine_page;
 pub use recording::recording_page;

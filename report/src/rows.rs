@@ -33,17 +33,25 @@ const HEADS: [&str; 22] = [
 /// # Errors
 /// When the writer fails, which one into memory does not.
 pub fn csv(comparison: &Comparison) -> Result<String, ReportError> {
+    let tasks =
+        comparison.runs.iter().flat_map(|run| run.tasks.iter().map(move |task| (run, task)));
+    write_csv(&HEADS, tasks.map(|(run, task)| row(run, task)))
+}
+
+/// Rows below their heads.
+pub(crate) fn write_csv<const N: usize>(
+    heads: &[&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+) -> Result<String, ReportError> {
     let failed = |error: &dyn std::fmt::Display| ReportError::Write {
         format: "CSV",
         reason: error.to_string(),
     };
     let mut writer =
         csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
-    writer.write_record(HEADS).map_err(|error| failed(&error))?;
-    for run in &comparison.runs {
-        for task in &run.tasks {
-            writer.write_record(row(run, task)).map_err(|error| failed(&error))?;
-        }
+    writer.write_record(heads).map_err(|error| failed(&error))?;
+    for row in rows {
+        writer.write_record(row).map_err(|error| failed(&error))?;
     }
     let bytes = writer.into_inner().map_err(|error| failed(&error))?;
     String::from_utf8(bytes).map_err(|error| failed(&error))

@@ -11,7 +11,6 @@ use scenarios::{Case, MachineDefaults, Scenario, Workload};
 use simulator::{Config, Scheduler};
 
 use super::work::Work;
-use crate::machine;
 use crate::run_options::{RunOptions, Sensors};
 
 /// One simulated run.
@@ -108,7 +107,7 @@ impl Plan {
     pub fn new(work: &Work, file: &str, options: &RunOptions, choice: &Choice<'_>) -> Result<Self> {
         let cpu_name = options.cpu.clone().unwrap_or_else(|| work.cpu().to_owned());
         let named_by = options.named_cpu_by(file);
-        let cpu = machine::model(&cpu_name, uses_turbo(work)).context(named_by)?;
+        let cpu = options.cpu_model(&cpu_name, uses_turbo(work)).context(named_by)?;
         let replicates = choice.replicates.unwrap_or(match work {
             Work::Scenario(scenario) => scenario.run.replicates,
             Work::Recording(_) => 3,
@@ -287,6 +286,9 @@ impl Plan {
             let steady = format!("{} permille", options.steady_cores);
             parameters.push(("cores that keep their clock".into(), steady));
         }
+        if let Some(hold_us) = options.hold_us {
+            parameters.push(("licenses held".into(), format!("{hold_us} us")));
+        }
         if options.private_licenses {
             parameters.push(("licenses".into(), "private".into()));
         }
@@ -331,7 +333,7 @@ fn uses_turbo(work: &Work) -> bool {
 }
 
 /// The command as typed, without the folder of the program and what cannot change results.
-fn command() -> String {
+pub fn command() -> String {
     let mut words = without_jobs(std::env::args().collect()).into_iter();
     let program = words.next().unwrap_or_default();
     let program = std::path::Path::new(&program)

@@ -66,6 +66,18 @@ impl Work {
         }
     }
 
+    /// Names of the backgrounds besides the control.
+    pub fn compared_backgrounds(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for case in self.cases() {
+            let (name, is_control) = self.background(case.background);
+            if !is_control && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
     /// Name of the foreground program of a case, where programs run one by one.
     pub fn program(&self, case: Case) -> Option<String> {
         match self {

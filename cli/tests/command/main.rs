@@ -7,6 +7,7 @@ mod bad_scenarios;
 mod characterize;
 mod claims;
 mod doctor;
+mod evaluate;
 mod golden;
 mod harness;
 mod mixes;

@@ -1,16 +1,18 @@
-//! What one mix says of each scheduler.
+//! What one mix, or another work, says of each scheduler.
 
 use scenarios::Role;
 use serde::Serialize;
 
 use crate::attribution::Attribution;
+use crate::claims::Published;
 use crate::comparison::{Comparison, Run, Task};
 use crate::statistics::mean;
 
 /// A mix and its figures.
 #[derive(Clone, Debug, Serialize)]
 pub struct Mix {
-    /// What it was drawn from; `evenkeel mixes --show SEED` prints it.
+    /// What it was drawn from; `evenkeel mixes --show SEED` prints it. 0 for work that was not
+    /// drawn.
     pub seed: u64,
     /// A scheduler, sensor set and background each, controls left out.
     pub runs: Vec<MixRun>,
@@ -32,6 +34,8 @@ pub struct MixRun {
     /// Mean over programs of |x|, where x is completion beside the background over completion
     /// beside the control, minus one.
     pub isolation_slowdown_pct: f64,
+    /// Half the 95 % interval of it over seeds; `None` for one seed.
+    pub ci95_half_width_pct: Option<f64>,
     /// The same with speed-ups as 0.
     pub slowdown_only_pct: f64,
     /// Mean over programs of x.
@@ -54,6 +58,8 @@ pub struct MixRun {
     pub wake_p99_us: f64,
     /// Share of busy core time at each license level.
     pub level_share_pct: Vec<f64>,
+    /// What was published about it.
+    pub published: Option<Published>,
 }
 
 /// A judged program.
@@ -81,6 +87,7 @@ pub fn mix(seed: u64, comparison: &Comparison) -> Mix {
         unfinished: run.unfinished + control(run),
         simulated_s: run.simulated_s,
         isolation_slowdown_pct: run.isolation_slowdown_pct,
+        ci95_half_width_pct: run.ci95_half_width_pct,
         slowdown_only_pct: run.slowdown_only_pct,
         signed_slowdown_pct: run.signed_slowdown_pct,
         programs: run.judged().filter_map(program).collect(),
@@ -90,6 +97,7 @@ pub fn mix(seed: u64, comparison: &Comparison) -> Mix {
         wake_count: run.wake_latency.count,
         wake_p99_us: run.wake_latency.p99_us,
         level_share_pct: run.level_share_pct.clone(),
+        published: run.published.clone(),
     };
     Mix { seed, runs: comparison.compared().map(figures).collect() }
 }

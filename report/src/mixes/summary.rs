@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::figures::{Mix, MixRun};
+use super::figures::{Mix, MixRun, Program};
 use crate::attribution::Attribution;
 use crate::statistics::{ci95_half_width, mean};
 
@@ -56,7 +56,8 @@ pub(crate) struct Summary {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Mean {
     pub(crate) mean: f64,
-    /// Half the 95 % confidence interval over mixes; `None` for one mix.
+    /// Half the 95 % confidence interval over mixes. Of one mix: of its slowdown over its seeds, of
+    /// a slowdown's difference over its programs; else `None`.
     pub(crate) ci95_half_width: Option<f64>,
 }
 
@@ -116,7 +117,12 @@ fn summarize(like: &MixRun, pairs: &[Paired]) -> Summary {
         background: like.background.clone(),
         mixes: pairs.len(),
         unfinished: pairs.iter().map(|(_, run, _)| run.unfinished).sum(),
-        isolation_slowdown_pct: Mean::of(&slowdowns),
+        isolation_slowdown_pct: match pairs {
+            [(_, run, _)] => {
+                Mean { mean: run.isolation_slowdown_pct, ci95_half_width: run.ci95_half_width_pct }
+            }
+            _ => Mean::of(&slowdowns),
+        },
         isolation_slowdown_median_pct: silicon::median(&slowdowns),
         slowdown_only_pct: each(|run| run.slowdown_only_pct),
         signed_slowdown_pct: each(|run| run.signed_slowdown_pct),
@@ -150,13 +156,30 @@ fn less_first(pairs: &[Paired]) -> LessFirst {
     let culprits: Vec<f64> = pairs.iter().filter_map(culprits).collect();
     let is_less =
         |(_, run, first): &&Paired| run.isolation_slowdown_pct < first.isolation_slowdown_pct;
+    let by_program = |of| Mean::of(&program_differences(pairs, of));
     LessFirst {
-        isolation_slowdown_pct: each(|run| run.isolation_slowdown_pct),
-        slowdown_only_pct: each(|run| run.slowdown_only_pct),
+        isolation_slowdown_pct: match pairs {
+            [_] => by_program(f64::abs),
+            _ => each(|run| run.isolation_slowdown_pct),
+        },
+        slowdown_only_pct: match pairs {
+            [_] => by_program(|x| x.max(0.0)),
+            _ => each(|run| run.slowdown_only_pct),
+        },
         culprit_rate_pct: Mean::of_some(&culprits),
         throughput_pct: each(|run| run.throughput_pct),
         mixes_less_slowed: pairs.iter().filter(is_less).count(),
     }
+}
+
+/// What programs have more than under the first scheduler.
+fn program_differences(pairs: &[Paired], of: fn(f64) -> f64) -> Vec<f64> {
+    let programs = |(_, run, first): &Paired| -> Vec<f64> {
+        let same = |ours: &Program| first.programs.iter().find(|other| other.name == ours.name);
+        let both = run.programs.iter().filter_map(|ours| Some((ours, same(ours)?)));
+        both.map(|(ours, theirs)| of(ours.slowdown_pct) - of(theirs.slowdown_pct)).collect()
+    };
+    pairs.iter().flat_map(programs).collect()
 }
 
 fn worst(pairs: &[Paired]) -> Option<Worst> {
@@ -193,31 +216,11 @@ fn level_shares(pairs: &[Paired]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::figures::Program;
+    use super::super::testing::{self, run};
     use super::*;
 
-    fn run(scheduler: &str, slowdown_pct: f64) -> MixRun {
-        MixRun {
-            scheduler: scheduler.into(),
-            sensors: "d7".into(),
-            background: "avx512".into(),
-            unfinished: 0,
-            simulated_s: 0.3,
-            isolation_slowdown_pct: slowdown_pct.abs(),
-            slowdown_only_pct: slowdown_pct.max(0.0),
-            signed_slowdown_pct: slowdown_pct,
-            programs: vec![Program { name: "steps-1".into(), slowdown_pct }],
-            culprit_rate_pct: None,
-            throughput_pct: 100.0,
-            attribution: Attribution::default(),
-            wake_count: WAKES_MIN,
-            wake_p99_us: 100.0,
-            level_share_pct: vec![100.0],
-        }
-    }
-
     fn mix(seed: u64, first: f64, second: f64) -> Mix {
-        Mix { seed, runs: vec![run("fair", first), run("even", second)] }
+        testing::mix(seed, vec![run("fair", first), run("even", second)])
     }
 
     #[test]
@@ -234,6 +237,20 @@ mod tests {
         assert!((even.isolation_slowdown_median_pct - 24.1).abs() < 1e-9);
         let two = &summaries(&mixes[..2])[0];
         assert!((two.isolation_slowdown_median_pct - 15.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_mix_has_the_interval_of_its_seeds_and_differences_by_program() {
+        let mut one = mix(0, 20.0, 3.0);
+        let program = |name: &str, slowdown_pct| Program { name: name.into(), slowdown_pct };
+        one.runs[0].programs.push(program("steps-2", 24.0));
+        one.runs[1].programs.push(program("steps-2", -5.0));
+        let even = &summaries(&[one])[1];
+        assert_eq!(even.isolation_slowdown_pct, Mean { mean: 3.0, ci95_half_width: Some(0.5) });
+        let less = even.less_first.as_ref().unwrap();
+        assert!((less.isolation_slowdown_pct.mean + 18.0).abs() < 1e-9);
+        assert!((less.slowdown_only_pct.mean + 20.5).abs() < 1e-9);
+        assert!(less.isolation_slowdown_pct.ci95_half_width.is_some());
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(super) fn latency(comparison: &Comparison) -> Option<Part> {
             points: distribution(&run.wake_histogram_ns),
         })
         .collect();
-    let figure = both(&title, |width| svg::ecdf(&curves, width));
+    let figure = both(&title, |width| svg::ecdf(&curves, svg::WAKE_LATENCY, width));
     let rows: Vec<Vec<Cell>> = comparison.runs.iter().map(latency_row).collect();
     let heads =
         ["scheduler", "background", "#wake-ups", "#50 %", "#90 %", "#99 %", "#99.9 %", "#longest"];

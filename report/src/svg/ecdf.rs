@@ -14,19 +14,42 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// Draws the distributions of durations in microseconds; returns the drawing and its height.
-pub(crate) fn ecdf(curves: &[Curve], width: f64) -> (Svg, f64) {
+/// What is distributed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quantity {
+    /// Beneath the axis.
+    pub(crate) caption: &'static str,
+    /// Values below are shown at this one.
+    pub(crate) least: f64,
+    /// A value of the axis in words.
+    pub(crate) label: fn(f64) -> String,
+}
+
+/// Durations in microseconds from a wake-up on.
+pub(crate) const WAKE_LATENCY: Quantity = Quantity {
+    caption: "time from wake-up to first instruction (log)",
+    least: 0.01,
+    label: duration,
+};
+
+/// Draws the distributions; returns the drawing and its height.
+pub(crate) fn ecdf(curves: &[Curve], quantity: Quantity, width: f64) -> (Svg, f64) {
     let mut svg = Svg::new(width);
     let top = legend(&mut svg, curves, width);
     let (left, right, bottom) = (40.0, width - 24.0, top + 250.0);
     let values = || curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0));
-    let low = values().fold(f64::MAX, f64::min).clamp(0.01, 1e9);
+    let low = values().fold(f64::MAX, f64::min).clamp(quantity.least, 1e9);
     let high = values().fold(low, f64::max);
     let x = Log::new((low, high), (left, right));
     let y = Linear::new((0.0, 1.0), (bottom, top), 5.0);
     for tick in x.ticks() {
         svg.line("grid", (x.at(tick), top), (x.at(tick), bottom));
-        svg.text("soft small", (x.at(tick), bottom + 16.0), Anchor::Middle, &duration(tick));
+        svg.text(
+            "soft small",
+            (x.at(tick), bottom + 16.0),
+            Anchor::Middle,
+            &(quantity.label)(tick),
+        );
     }
     for tick in y.ticks() {
         svg.line("grid", (left, y.at(tick)), (right, y.at(tick)));
@@ -48,8 +71,7 @@ pub(crate) fn ecdf(curves: &[Curve], width: f64) -> (Svg, f64) {
         }
         svg.path(&format!("curve c{}", curve.series % SERIES), &data, &curve.name);
     }
-    let caption = "time from wake-up to first instruction (log)";
-    svg.text("soft small", (left, bottom + 33.0), Anchor::Start, caption);
+    svg.text("soft small", (left, bottom + 33.0), Anchor::Start, quantity.caption);
     (svg, bottom + 40.0)
 }
 

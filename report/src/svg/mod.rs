@@ -11,7 +11,7 @@ mod scale;
 mod spread;
 
 pub(crate) use bars::{Bar, Group, bars};
-pub(crate) use ecdf::{Curve, ecdf};
+pub(crate) use ecdf::{Curve, Quantity, WAKE_LATENCY, ecdf};
 pub(crate) use gantt::{Look, gantt, level_name};
 pub(crate) use heat::{Heat, heat};
 pub(crate) use lane::lane;
