@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::figures::{Mix, MixRun, Program};
 use crate::attribution::Attribution;
 use crate::statistics::{ci95_half_width, mean};
+use crate::words::tenths;
 
 /// Fewer wake-ups than this have no 99th percentile of their own.
 const WAKES_MIN: u64 = 100;
@@ -141,6 +142,14 @@ fn summarize(like: &MixRun, pairs: &[Paired]) -> Summary {
 impl Mean {
     fn of(values: &[f64]) -> Self {
         Self { mean: mean(values), ci95_half_width: ci95_half_width(values) }
+    }
+
+    /// The mean with its interval.
+    pub(crate) fn words(&self) -> String {
+        match self.ci95_half_width {
+            Some(half) => format!("{} ±{half:.1}", tenths(self.mean)),
+            None => tenths(self.mean),
+        }
     }
 
     fn of_some(values: &[f64]) -> Option<Self> {

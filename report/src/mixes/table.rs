@@ -63,13 +63,13 @@ fn means<'a>(
         grid.push(vec![
             plain(words::clean(&one.scheduler)),
             plain(sensors(mixes, one)),
-            plain(with_interval(&one.isolation_slowdown_pct)),
+            plain(one.isolation_slowdown_pct.words()),
             plain(words::tenths(one.isolation_slowdown_median_pct)),
-            plain(with_interval(&one.slowdown_only_pct)),
-            plain(with_interval(&one.signed_slowdown_pct)),
+            plain(one.slowdown_only_pct.words()),
+            plain(one.signed_slowdown_pct.words()),
             plain(one.worst.as_ref().map_or_else(String::new, worst)),
             plain(or_dash(one.culprit_rate_pct.as_ref())),
-            plain(with_interval(&one.throughput_pct)),
+            plain(one.throughput_pct.words()),
             plain(one.attribution_right_pct.map_or_else(|| "-".to_owned(), words::tenths)),
             plain(one.attribution_found_pct.map_or_else(|| "-".to_owned(), words::tenths)),
             plain(
@@ -101,10 +101,10 @@ fn differences<'a>(
         vec![
             plain(words::clean(&one.scheduler)),
             plain(sensors(mixes, one)),
-            plain(with_interval(&less.isolation_slowdown_pct)),
-            plain(with_interval(&less.slowdown_only_pct)),
+            plain(less.isolation_slowdown_pct.words()),
+            plain(less.slowdown_only_pct.words()),
             plain(or_dash(less.culprit_rate_pct.as_ref())),
-            plain(with_interval(&less.throughput_pct)),
+            plain(less.throughput_pct.words()),
             plain(format!("{} of {}", less.mixes_less_slowed, one.mixes)),
         ]
     };
@@ -122,15 +122,8 @@ fn sensors(mixes: &Mixes, one: &Summary) -> String {
     if are_several { words::clean(&one.sensors) } else { String::new() }
 }
 
-fn with_interval(mean: &Mean) -> String {
-    match mean.ci95_half_width {
-        Some(half) => format!("{} ±{half:.1}", words::tenths(mean.mean)),
-        None => words::tenths(mean.mean),
-    }
-}
-
 fn or_dash(mean: Option<&Mean>) -> String {
-    mean.map_or_else(|| "-".to_owned(), with_interval)
+    mean.map_or_else(|| "-".to_owned(), Mean::words)
 }
 
 fn worst(worst: &Worst) -> String {

@@ -48,7 +48,7 @@ fn headline(evaluation: &Evaluation) -> String {
     let judged = clean(&evaluation.about.judged);
     let says = |background: &&str| {
         let of = |name: &str| {
-            summary(work, name, background).map(|one| with_interval(&one.isolation_slowdown_pct))
+            summary(work, name, background).map(|one| one.isolation_slowdown_pct.words())
         };
         let first = work.summaries.first()?;
         let (ours, theirs) = (of(&evaluation.about.judged)?, of(&first.scheduler)?);
@@ -88,13 +88,6 @@ fn series(evaluation: &Evaluation, scheduler: &str) -> usize {
     schedulers(evaluation).iter().position(|name| *name == scheduler).unwrap_or(0)
 }
 
-fn with_interval(mean: &Mean) -> String {
-    match mean.ci95_half_width {
-        Some(half) => format!("{} ±{half:.1}", tenths(mean.mean)),
-        None => tenths(mean.mean),
-    }
-}
-
 fn whisker(mean: &Mean) -> Option<[f64; 2]> {
     mean.ci95_half_width.map(|half| [mean.mean - half, mean.mean + half])
 }
@@ -102,7 +95,7 @@ fn whisker(mean: &Mean) -> Option<[f64; 2]> {
 /// |x| and slowdowns alone.
 fn both_slowdowns(one: &Summary) -> String {
     let slower = tenths(one.slowdown_only_pct.mean);
-    format!("{} ({slower})", with_interval(&one.isolation_slowdown_pct))
+    format!("{} ({slower})", one.isolation_slowdown_pct.words())
 }
 
 fn goals(evaluation: &Evaluation) -> Part {

@@ -1,6 +1,6 @@
 //! What each part of the judged scheduler gives: differences of what lacks it to the whole.
 
-use super::{whisker, with_interval};
+use super::whisker;
 use crate::evaluation::{Evaluation, Kind, Work};
 use crate::mixes::{Mean, Summary};
 use crate::page::figures::both;
@@ -64,7 +64,7 @@ fn groups(evaluation: &Evaluation, work: &Work) -> Vec<Group> {
             whisker: whisker(slowdown),
             mark: None,
             label: tenths(slowdown.mean),
-            title: format!("{}: {}", clean(&one.scheduler), with_interval(slowdown)),
+            title: format!("{}: {}", clean(&one.scheduler), slowdown.words()),
         })
     };
     let group = |background: &str| Group {
@@ -75,15 +75,15 @@ fn groups(evaluation: &Evaluation, work: &Work) -> Vec<Group> {
 }
 
 fn rows(evaluation: &Evaluation, work: &Work) -> Vec<Rows> {
-    let or_dash = |mean: Option<&Mean>| mean.map_or_else(|| "–".to_owned(), with_interval);
+    let or_dash = |mean: Option<&Mean>| mean.map_or_else(|| "–".to_owned(), Mean::words);
     let row = |one: &Summary| {
         let less = one.less_first.as_ref()?;
         Some(vec![
             Cell::text(&part(evaluation, &one.scheduler)),
-            Cell::number(&with_interval(&less.isolation_slowdown_pct)),
-            Cell::number(&with_interval(&less.slowdown_only_pct)),
+            Cell::number(&less.isolation_slowdown_pct.words()),
+            Cell::number(&less.slowdown_only_pct.words()),
             Cell::number(&or_dash(less.culprit_rate_pct.as_ref())),
-            Cell::number(&with_interval(&less.throughput_pct)),
+            Cell::number(&less.throughput_pct.words()),
             Cell::number(&match one.mixes {
                 1 => "–".to_owned(),
                 mixes => format!("{} of {mixes}", less.mixes_less_slowed),

@@ -1,8 +1,8 @@
 //! Random mixes: means of all schedulers, how they are spread, and who pays.
 
-use super::{backgrounds, schedulers, series, whisker, with_interval};
+use super::{backgrounds, schedulers, series, whisker};
 use crate::evaluation::{Evaluation, Work};
-use crate::mixes::{LessFirst, Mix, Summary};
+use crate::mixes::{LessFirst, Mean, Mix, Summary};
 use crate::page::figures::both;
 use crate::page::parts::{Cell, Part, Rows, details, grouped_table};
 use crate::svg::{self, Bar, Curve, Group, Quantity};
@@ -21,7 +21,7 @@ pub(super) fn mixes(evaluation: &Evaluation, work: &Work) -> Vec<Part> {
 fn means(evaluation: &Evaluation, work: &Work) -> Part {
     let group = |background: &&str| {
         let bar = |one: &Summary| {
-            let text = with_interval(&one.isolation_slowdown_pct);
+            let text = one.isolation_slowdown_pct.words();
             Bar {
                 name: clean(&one.scheduler),
                 series: series(evaluation, &one.scheduler),
@@ -129,13 +129,13 @@ fn row(one: &Summary) -> Vec<Cell> {
     let wakes = one.wake_p99_over_first.map(|ratio| format!("× {ratio:.2}"));
     vec![
         Cell::text(&one.scheduler),
-        Cell::number(&with_interval(&one.isolation_slowdown_pct)),
+        Cell::number(&one.isolation_slowdown_pct.words()),
         Cell::number(&tenths(one.isolation_slowdown_median_pct)),
-        Cell::number(&with_interval(&one.slowdown_only_pct)),
-        Cell::number(&with_interval(&one.signed_slowdown_pct)),
+        Cell::number(&one.slowdown_only_pct.words()),
+        Cell::number(&one.signed_slowdown_pct.words()),
         Cell::text(&or_dash(worst)),
-        Cell::number(&or_dash(one.culprit_rate_pct.as_ref().map(with_interval))),
-        Cell::number(&with_interval(&one.throughput_pct)),
+        Cell::number(&or_dash(one.culprit_rate_pct.as_ref().map(Mean::words))),
+        Cell::number(&one.throughput_pct.words()),
         Cell::number(&or_dash(one.attribution_right_pct.map(tenths))),
         Cell::number(&or_dash(one.attribution_found_pct.map(tenths))),
         Cell::number(&or_dash(wakes)),
@@ -149,12 +149,12 @@ fn less_row(one: &Summary) -> Vec<Cell> {
     let cells = |less: &LessFirst| {
         vec![
             Cell::text(&one.scheduler),
-            Cell::number(&with_interval(&less.isolation_slowdown_pct)),
-            Cell::number(&with_interval(&less.slowdown_only_pct)),
+            Cell::number(&less.isolation_slowdown_pct.words()),
+            Cell::number(&less.slowdown_only_pct.words()),
             Cell::number(
-                &less.culprit_rate_pct.as_ref().map_or_else(|| "–".to_owned(), with_interval),
+                &less.culprit_rate_pct.as_ref().map_or_else(|| "–".to_owned(), Mean::words),
             ),
-            Cell::number(&with_interval(&less.throughput_pct)),
+            Cell::number(&less.throughput_pct.words()),
             Cell::number(&format!("{} of {}", less.mixes_less_slowed, one.mixes)),
         ]
     };

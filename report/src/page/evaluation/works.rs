@@ -1,6 +1,6 @@
 //! Experiments and recordings: a chart of the schedulers in question, a table of all.
 
-use super::{backgrounds, both_slowdowns, schedulers, series, summary, whisker, with_interval};
+use super::{backgrounds, both_slowdowns, schedulers, series, summary, whisker};
 use crate::evaluation::{Evaluation, Kind, Work};
 use crate::mixes::MixRun;
 use crate::page::figures::both;
@@ -44,7 +44,7 @@ fn groups(evaluation: &Evaluation, work: &Work) -> Vec<Group> {
                 whisker: whisker(slowdown),
                 mark: beside.map(|it| it.value),
                 label: tenths(slowdown.mean),
-                title: format!("{}: {} %{said}", clean(name), with_interval(slowdown)),
+                title: format!("{}: {} %{said}", clean(name), slowdown.words()),
             })
         };
         Group {
