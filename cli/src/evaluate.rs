@@ -1,24 +1,41 @@
 //! `evenkeel evaluate`: a study of a scheduler, on one page.
 
 mod study;
+mod unit;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use indicatif::ProgressBar;
-use report::{About, Evaluation, Kind, Measured};
+use report::{About, Evaluation, Measured};
 
-use self::study::{Study, Unit};
-use crate::compare::{Choice, Plan, Work, command, with_jobs};
-use crate::mixes::{Drawn, Planned};
+use self::study::Study;
+use self::unit::{Runs, Unit};
+use crate::compare::{command, with_jobs};
+use crate::missed::Missed;
+use crate::mixes::Drawn;
 use crate::{files, terminal};
 
 const EXAMPLES: &str = "\
+A study is a TOML file with these keys:
+  schema = 1, title, description
+  judged       the scheduler whose goals these are
+  schedulers   all that run; differences are to the first
+  ablations    `judged` with a part left out, each; differences are to `judged`
+  shown        those that charts show and that run in variants
+  replicates   seeds of each work; mixes have 8 of their own
+  [mixes]      random mixes: count, goals
+  [[work]]     name, compare (arguments of `evenkeel compare`), goals, varies (true)
+  [[variant]]  name, flags (of compare and mixes), allowance (a factor on the goals), works (all
+               that vary), replicates
+  goals        by background, such as { avx2 = 2, avx512 = 2.5 }: slowdown_max_pct, slower_max_pct,
+               program_max_pct, right_min_pct, found_min_pct, wake_p99_max (a ratio); by scheduler:
+               culprits_at_least_of, throughput_at_least_of. Variants are judged by the first three
+
 Examples:
   evenkeel evaluate docs/measurements/even/study.toml --page out/evidence.html
       all that is known of `even`: experiments, mixes, recordings, its parts left out, mistakes
   evenkeel evaluate mine.toml --mixes 20 --replicates 4
-      a quick look at a study of your own; docs/decisions/0020-studies.md says what is in one";
+      a quick look at a study of your own";
 
 /// A study of a scheduler, on one page.
 #[derive(clap::Args)]
@@ -69,121 +86,56 @@ impl Args {
 /// Runs the verb.
 pub fn run(args: Args) -> Result<()> {
     let study = Study::read(&args.study, args.mixes, args.replicates)?;
-    let drawn = Drawn { mixes: study.mixes(), held_out: args.held_out };
-    let planned: Vec<(Unit, Runs)> = study
-        .units()?
-        .into_iter()
-        .map(|unit| Runs::new(&unit, &drawn).map(|runs| (unit, runs)))
-        .collect::<Result<_>>()?;
+    let drawn = study.mixes().map(|mixes| Drawn { mixes, held_out: args.held_out });
+    for (flag, is_given) in [("--mixes", args.mixes.is_some()), ("--held-out", args.held_out)] {
+        ensure!(!is_given || drawn.is_some(), "{flag}: the study has no mixes");
+    }
+    let planned = plan(&study, drawn).with_context(|| args.study.display().to_string())?;
     let on_stdout = args.files().filter(|path| *path == Path::new("-")).count();
     ensure!(on_stdout <= 1, "standard output (-) can take one of --json, --csv, --page");
     args.files().try_for_each(files::refuse_unwritable)?;
-    if study.has_mixes() {
+    if let Some(drawn) = drawn {
         drawn.remind();
     }
     let runs: usize = planned.iter().map(|(_, runs)| runs.count()).sum();
     let bar = terminal::progress(runs as u64, "simulating");
     let measured: Vec<Measured> = with_jobs(args.jobs, || {
-        planned.into_iter().map(|(unit, runs)| measure(unit, &runs, &bar)).collect()
+        planned.into_iter().map(|(unit, runs)| unit.measure(&runs, &bar)).collect()
     })?;
     bar.finish_and_clear();
-    let evaluation = report::evaluate(about(&study, &drawn), measured);
-    write(&evaluation, &args, on_stdout == 1)?;
+    let evaluation = report::evaluate(about(&study, drawn), measured);
+    write(&evaluation, &args)?;
+    let printed = if on_stdout == 0 { print(&evaluation, args.page.as_deref()) } else { Ok(()) };
     let (missed, all) = evaluation.missed();
-    ensure!(!args.check || missed == 0, "{missed} of {all} goals are missed");
-    Ok(())
+    if args.check && missed > 0 {
+        return Err(Missed(format!("{missed} of {all} goals are missed")).into());
+    }
+    printed
 }
 
-fn about(study: &Study, drawn: &Drawn) -> About {
+/// Everything is planned before anything runs, so that no mistake is found after hours.
+fn plan(study: &Study, drawn: Option<Drawn>) -> Result<Vec<(Unit, Runs)>> {
+    let plan = |unit: Unit| {
+        let runs = unit.plan(drawn).with_context(|| unit.title())?;
+        Ok((unit, runs))
+    };
+    study.units()?.into_iter().map(plan).collect()
+}
+
+fn about(study: &Study, drawn: Option<Drawn>) -> About {
     About {
         evenkeel: env!("CARGO_PKG_VERSION").into(),
         title: study.title.clone(),
         description: study.description.clone(),
         judged: study.judged.clone(),
         ablations: study.ablations.clone(),
-        beside: study.beside.clone(),
-        half: format!("{}, {} of them", drawn.half(), drawn.mixes),
+        shown: study.shown.clone(),
+        half: drawn.map(|drawn| drawn.half()),
         command: command(),
     }
 }
 
-/// What is to be run for a unit of a study.
-enum Runs {
-    Mixes(Planned),
-    /// An experiment or a recording.
-    One(Box<(Work, Plan)>),
-}
-
-impl Runs {
-    fn new(unit: &Unit, drawn: &Drawn) -> Result<Self> {
-        let runs = Self::planned(unit, drawn).with_context(|| unit.title())?;
-        let known = match &runs {
-            Self::Mixes(planned) => planned.backgrounds(),
-            Self::One(one) => one.0.compared_backgrounds(),
-        };
-        let unknown = unit.goals.backgrounds().find(|name| !known.iter().any(|it| it == name));
-        let title = unit.title();
-        ensure!(
-            unknown.is_none(),
-            "{title}: a goal is for {:?}, which is not one of {}",
-            unknown.unwrap(),
-            known.join(", ")
-        );
-        Ok(runs)
-    }
-
-    fn planned(unit: &Unit, drawn: &Drawn) -> Result<Self> {
-        let Some(work) = unit.work()? else {
-            let planned = Planned::new(drawn, &unit.schedulers, unit.replicates, unit.options())?;
-            return Ok(Self::Mixes(planned));
-        };
-        let choice = Choice {
-            schedulers: &unit.schedulers,
-            backgrounds: &[],
-            programs: &[],
-            replicates: unit.replicates,
-        };
-        let plan = Plan::new(&work, work.name(), unit.options(), &choice)?;
-        Ok(Self::One(Box::new((work, plan))))
-    }
-
-    fn count(&self) -> usize {
-        match self {
-            Self::Mixes(planned) => planned.runs(),
-            Self::One(one) => one.1.runs(),
-        }
-    }
-}
-
-fn measure(unit: Unit, runs: &Runs, bar: &ProgressBar) -> Result<Measured> {
-    bar.set_message(unit.title());
-    let (kind, mixes) = match runs {
-        Runs::Mixes(planned) => (Kind::Mixes, planned.run(bar)?),
-        Runs::One(one) => {
-            let (work, plan) = &**one;
-            let comparison = report::compare(plan.setup(work), plan.run(work, bar)?)?;
-            let kind = match work {
-                Work::Scenario(_) => Kind::Scenario,
-                Work::Recording(_) => Kind::Recording,
-            };
-            (kind, vec![report::mix(0, &comparison)])
-        }
-    };
-    Ok(Measured {
-        name: unit.name,
-        kind,
-        command: unit.command,
-        variant: unit.variant,
-        goals: unit.goals,
-        mixes,
-    })
-}
-
-fn write(evaluation: &Evaluation, args: &Args, is_on_stdout: bool) -> Result<()> {
-    if !is_on_stdout {
-        let table = report::evaluation_table(evaluation, terminal::width(), terminal::color());
-        terminal::print(&table)?;
-    }
+fn write(evaluation: &Evaluation, args: &Args) -> Result<()> {
     if let Some(path) = &args.json {
         files::write_json(path, evaluation)?;
     }
@@ -192,9 +144,14 @@ fn write(evaluation: &Evaluation, args: &Args, is_on_stdout: bool) -> Result<()>
     }
     if let Some(path) = &args.page {
         files::write(path, report::evaluation_page(evaluation).as_bytes())?;
-        if !is_on_stdout {
-            terminal::print(&format!("\nThe page with all charts: {}\n", path.display()))?;
-        }
+    }
+    Ok(())
+}
+
+fn print(evaluation: &Evaluation, page: Option<&Path>) -> Result<()> {
+    terminal::print(&report::evaluation_table(evaluation, terminal::width(), terminal::color()))?;
+    if let Some(path) = page {
+        terminal::print(&format!("\nThe page with all charts: {}\n", path.display()))?;
     }
     Ok(())
 }

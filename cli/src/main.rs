@@ -10,6 +10,7 @@ mod files;
 mod generate;
 mod kernel_model;
 mod machine;
+mod missed;
 mod mixes;
 mod run_options;
 mod simulate;
@@ -131,7 +132,7 @@ fn main() -> ExitCode {
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("evenkeel: {}", sentence(&error));
-            let is_missed = error.is::<trace_verbs::Missed>();
+            let is_missed = error.is::<missed::Missed>();
             if is_missed { ExitCode::FAILURE } else { ExitCode::from(BAD_INPUT) }
         }
     }

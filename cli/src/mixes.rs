@@ -177,7 +177,8 @@ impl Planned {
         self.0.par_iter().map(|mix| mix.run(bar)).collect()
     }
 
-    fn setup(&self) -> Setup {
+    /// What is said once about them.
+    pub fn setup(&self) -> Setup {
         self.0[0].plan.setup(&self.0[0].work)
     }
 }

@@ -7,8 +7,6 @@ mod print;
 mod record;
 mod validate;
 
-pub use validate::Missed;
-
 use std::path::PathBuf;
 
 use anyhow::Result;

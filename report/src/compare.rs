@@ -117,11 +117,7 @@ fn assemble(setup: Setup, runs: Vec<Run>, claims: Vec<Claimed>) -> Comparison {
         calibrated_on: setup.calibrated_on,
         replicates: setup.replicates,
         level_names: setup.level_names,
-        parameters: setup
-            .parameters
-            .into_iter()
-            .map(|(name, value)| Parameter { name, value })
-            .collect(),
+        parameters: Parameter::all(setup.parameters),
         costs: setup.costs.into(),
         command: setup.command,
         notes: setup.notes,

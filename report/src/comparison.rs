@@ -58,6 +58,12 @@ pub struct Parameter {
     pub value: String,
 }
 
+impl Parameter {
+    pub(crate) fn all(named: Vec<(String, String)>) -> Vec<Self> {
+        named.into_iter().map(|(name, value)| Self { name, value }).collect()
+    }
+}
+
 /// Kernel costs, in reference time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CostTable {

@@ -8,10 +8,12 @@ pub(crate) mod testing;
 
 use serde::Serialize;
 
+use crate::comparison::Parameter;
 use crate::mixes::{Mix, Summary, summaries};
+use crate::sample::Setup;
 
-pub use goals::Goals;
-pub(crate) use goals::{Judged, Outcome};
+pub(crate) use goals::Judged;
+pub use goals::{BadGoal, Goals};
 pub use rows::evaluation_csv;
 pub use table::evaluation_table;
 pub(crate) use table::verdict;
@@ -33,9 +35,9 @@ pub struct About {
     /// It with a part left out, each.
     pub ablations: Vec<String>,
     /// Schedulers that run in variants, too, and that charts show.
-    pub beside: Vec<String>,
-    /// Which mixes: `development`, or `held-out` and of which release.
-    pub half: String,
+    pub shown: Vec<String>,
+    /// Which mixes, if any: `development`, or `held-out` and of which release.
+    pub half: Option<String>,
     /// The command that reproduces it.
     pub command: String,
 }
@@ -76,6 +78,8 @@ pub struct Measured {
     pub variant: Option<Variant>,
     /// What the judged scheduler is to reach.
     pub goals: Goals,
+    /// What is said once about its runs.
+    pub setup: Setup,
     /// Figures of each mix, or of the one work.
     pub mixes: Vec<Mix>,
 }
@@ -87,6 +91,16 @@ pub(crate) struct Work {
     pub(crate) kind: Kind,
     pub(crate) command: String,
     pub(crate) variant: Option<Variant>,
+    /// Name of the CPU table.
+    pub(crate) cpu: String,
+    /// Seed of the first replicate.
+    pub(crate) seed: u64,
+    /// Ids of the published figures that its parameters were fitted to.
+    pub(crate) calibrated_on: Vec<String>,
+    /// Parameters.
+    pub(crate) parameters: Vec<Parameter>,
+    /// What a reader must know.
+    pub(crate) notes: Vec<String>,
     /// A scheduler, sensor set and background each; differences are to the first scheduler.
     pub(crate) summaries: Vec<Summary>,
     /// The ablations; differences are to the judged scheduler.
@@ -128,6 +142,11 @@ impl Work {
             kind: measured.kind,
             command: measured.command,
             variant: measured.variant,
+            cpu: measured.setup.cpu,
+            seed: measured.setup.seed,
+            calibrated_on: measured.setup.calibrated_on,
+            parameters: Parameter::all(measured.setup.parameters),
+            notes: measured.setup.notes,
             summaries: all,
             ablations,
             goals,
@@ -152,7 +171,7 @@ impl Evaluation {
     #[must_use]
     pub fn missed(&self) -> (usize, usize) {
         let goals = || self.works.iter().flat_map(|work| &work.goals);
-        (goals().filter(|goal| !goal.holds).count(), goals().count())
+        (goals().filter(|goal| !goal.holds()).count(), goals().count())
     }
 
     /// Works as they are, of one kind.

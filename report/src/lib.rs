@@ -30,7 +30,8 @@ pub use claims::{Claimed, Published};
 pub use compare::compare;
 pub use comparison::{Comparison, CostTable, LossEntry, Parameter, Run, SCHEMA, Task, WakeLatency};
 pub use evaluation::{
-    About, Evaluation, Goals, Kind, Measured, Variant, evaluate, evaluation_csv, evaluation_table,
+    About, BadGoal, Evaluation, Goals, Kind, Measured, Variant, evaluate, evaluation_csv,
+    evaluation_table,
 };
 pub use grid::fit;
 pub use mixes::{Mix, MixRun, Mixes, mix, mixes, mixes_table};
@@ -42,4 +43,4 @@ pub use rows::csv;
 pub use sample::{Replicates, ReportError, Sample, Setup};
 pub use summary::history_summary;
 pub use table::table;
-pub use words::variant;
+pub use words::{is_plain, variant};

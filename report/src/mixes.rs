@@ -55,7 +55,6 @@ pub struct Mixes {
 /// Takes the means over mixes; `half` says which mixes these are.
 #[must_use]
 pub fn mixes(setup: Setup, half: &str, mixes: Vec<Mix>) -> Mixes {
-    let parameters = setup.parameters.into_iter();
     Mixes {
         schema: SCHEMA,
         evenkeel: setup.evenkeel_version,
@@ -64,7 +63,7 @@ pub fn mixes(setup: Setup, half: &str, mixes: Vec<Mix>) -> Mixes {
         level_names: setup.level_names,
         sensors: setup.sensors,
         seed: setup.seed,
-        parameters: parameters.map(|(name, value)| Parameter { name, value }).collect(),
+        parameters: Parameter::all(setup.parameters),
         costs: setup.costs.into(),
         command: setup.command,
         summaries: summaries(&mixes),

@@ -18,6 +18,12 @@ pub(crate) fn clean(name: &str) -> String {
     text
 }
 
+/// Whether a name is shown as it is.
+#[must_use]
+pub fn is_plain(name: &str) -> bool {
+    !name.chars().any(|c| c.is_control() || hides_or_reorders(c))
+}
+
 fn hides_or_reorders(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

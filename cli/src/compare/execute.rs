@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use cpu_model::CpuModel;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
@@ -113,6 +113,10 @@ impl Plan {
             Work::Recording(_) => 3,
         });
         let cases = choice.cases(work)?;
+        for (index, name) in choice.schedulers.iter().enumerate() {
+            let is_new = !choice.schedulers[..index].contains(name);
+            ensure!(is_new, "--scheduler: {name:?} is named twice");
+        }
         let mut jobs = Vec::new();
         for (index, &sensors) in options.sensors.iter().enumerate() {
             for name in choice.schedulers {
@@ -136,6 +140,16 @@ impl Plan {
             cpu_name,
             replicates,
             differs_from_published,
+        })
+    }
+
+    /// Refuses parameters and machines that no run could have.
+    pub fn check(&self, work: &Work) -> Result<()> {
+        let mut cases = BTreeSet::new();
+        let mut first = self.jobs.iter().filter(|job| job.replicate == 0);
+        first.try_for_each(|job| {
+            let is_new = cases.insert(job.case);
+            if is_new { self.workload(work, job).map(drop) } else { Ok(()) }
         })
     }
 

@@ -2,41 +2,35 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
-use clap::Parser;
+use anyhow::{Context, Result, ensure};
 use report::{Goals, Variant};
 use serde::Deserialize;
 
-use crate::compare::{Replay, Work};
+use super::unit::{Flags, Source, Unit, title};
 use crate::files;
-use crate::run_options::RunOptions;
 
 /// Version of the file's form.
 const SCHEMA: u32 = 1;
 /// A factor beyond which nothing is a goal.
 const ALLOWANCE_MAX: f64 = 100.0;
+/// As for `--replicates` and `--mixes`.
+const COUNT_MAX: u32 = 10_000;
+/// The name of the random mixes among works.
+const MIXES: &str = "mixes";
 
-/// A study.
+/// A study; docs/decisions/0020-studies.md says what its keys mean.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
     schema: u32,
-    /// What it asks, in a few words.
     pub title: String,
-    /// What a reader must know.
     pub description: String,
-    /// The scheduler whose goals these are.
     pub judged: String,
-    /// All schedulers; differences are to the first.
     schedulers: Vec<String>,
-    /// The judged one with a part left out, each.
     #[serde(default)]
     pub ablations: Vec<String>,
-    /// Those that run in variants, too, and that charts show.
-    pub beside: Vec<String>,
-    /// Seeds of an experiment; mixes have their own number of them.
+    pub shown: Vec<String>,
     replicates: Option<u32>,
-    /// Random mixes.
     mixes: Option<MixesOfStudy>,
     #[serde(default)]
     work: Vec<WorkOfStudy>,
@@ -50,7 +44,7 @@ pub struct Study {
     replicates_asked: Option<u32>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MixesOfStudy {
     count: u32,
@@ -58,15 +52,13 @@ struct MixesOfStudy {
     goals: Goals,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WorkOfStudy {
     name: String,
-    /// The arguments of `evenkeel compare`.
     compare: String,
     #[serde(default)]
     goals: Goals,
-    /// Whether variants are of it, too.
     #[serde(default = "yes")]
     varies: bool,
 }
@@ -75,52 +67,15 @@ fn yes() -> bool {
     true
 }
 
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct VariantOfStudy {
     name: String,
-    /// Flags of `compare` and `mixes`.
     flags: String,
-    /// The factor by which goals are wider.
     allowance: f64,
-    /// Names of the works it is of; empty: all that vary.
     #[serde(default)]
     works: Vec<String>,
     replicates: Option<u32>,
-}
-
-/// The name of the random mixes among works.
-const MIXES: &str = "mixes";
-
-/// A work, as it is or in a variant.
-pub struct Unit {
-    /// Name of the work.
-    pub name: String,
-    /// The arguments that run it alone.
-    pub command: String,
-    /// Schedulers that run.
-    pub schedulers: Vec<String>,
-    /// Seeds; `None`: as many as the work says.
-    pub replicates: Option<u32>,
-    /// What is unlike the work as it is.
-    pub variant: Option<Variant>,
-    /// What the judged scheduler is to reach.
-    pub goals: Goals,
-    flags: Flags,
-}
-
-/// What the arguments of a work and of a variant say together.
-#[derive(Parser)]
-#[command(no_binary_name = true, disable_help_flag = true)]
-struct Flags {
-    #[arg(conflicts_with = "trace")]
-    scenario: Option<String>,
-    #[arg(long)]
-    trace: Option<PathBuf>,
-    #[command(flatten)]
-    replay: Replay,
-    #[command(flatten)]
-    run: RunOptions,
 }
 
 impl Study {
@@ -130,7 +85,6 @@ impl Study {
         let text = files::read_text(path)?;
         let mut study: Self =
             toml::from_str(&text).map_err(|error| mistake(&name.to_string(), &text, &error))?;
-        ensure!(study.schema == SCHEMA, "{name}: `schema`: expected {SCHEMA}");
         study.folder = path.parent().unwrap_or(Path::new("")).to_owned();
         study.replicates_asked = replicates;
         if let (Some(of_study), Some(count)) = (&mut study.mixes, mixes) {
@@ -141,37 +95,54 @@ impl Study {
     }
 
     fn check(&self) -> Result<()> {
-        let is_run = |name: &String| self.schedulers.contains(name);
-        ensure!(is_run(&self.judged), "`judged`: {:?} is not in `schedulers`", self.judged);
-        let beside = self.beside.iter().find(|name| !is_run(name));
-        ensure!(beside.is_none(), "`beside`: {:?} is not in `schedulers`", beside.unwrap());
-        let judged = self.beside.contains(&self.judged);
-        ensure!(judged, "`beside`: {:?}, which is judged, is missing", self.judged);
-        let count = self.mixes();
-        ensure!((1..=10_000).contains(&count), "`mixes.count`: expected 1 to 10000");
+        ensure!(self.schema == SCHEMA, "`schema`: expected {SCHEMA}");
+        self.check_schedulers()?;
         let is_empty = self.work.is_empty() && self.mixes.is_none();
         ensure!(!is_empty, "there is neither a `work` nor `mixes`");
-        let mut names: Vec<&str> = self.work.iter().map(|work| work.name.as_str()).collect();
-        names.push(MIXES);
-        for (index, name) in names.iter().enumerate() {
-            ensure!(!names[..index].contains(name), "{name:?} is the name of several works");
+        let names: Vec<&str> = self.work.iter().map(|work| work.name.as_str()).collect();
+        ensure!(!names.contains(&MIXES), "`work.name`: {MIXES:?} are the random mixes");
+        once("`work.name`", &names)?;
+        let variants: Vec<&str> = self.variant.iter().map(|one| one.name.as_str()).collect();
+        once("`variant.name`", &variants)?;
+        [&*self.title, &*self.description].into_iter().try_for_each(plain)?;
+        names.iter().chain(&variants).copied().try_for_each(plain)?;
+        let counts = [
+            ("`replicates`", self.replicates),
+            ("`mixes.count`", self.mixes.as_ref().map(|mixes| mixes.count)),
+        ];
+        counts.into_iter().try_for_each(|(field, count)| in_range(field, count))?;
+        for (name, goals) in self.goals() {
+            goals.check().with_context(|| format!("goals of {name:?}"))?;
+            let is_run = |name: &str| self.schedulers.iter().any(|run| run == name);
+            let other = goals.schedulers().find(|name| !is_run(name)).unwrap_or(&self.judged);
+            ensure!(is_run(other), "goals of {name:?}: {other:?} is not in `schedulers`");
         }
-        let goals = self.work.iter().map(|work| &work.goals);
-        for goals in goals.chain(self.mixes.iter().map(|mixes| &mixes.goals)) {
-            let other = goals.schedulers().find(|name| !self.schedulers.contains(&(*name).into()));
-            ensure!(other.is_none(), "goals: {:?} is not in `schedulers`", other.unwrap());
-        }
-        self.variant.iter().try_for_each(|variant| variant.check(&names))
+        self.variant.iter().try_for_each(|variant| variant.check(self))
     }
 
-    /// How many random mixes.
-    pub fn mixes(&self) -> u32 {
-        self.mixes.as_ref().map_or(1, |mixes| mixes.count)
+    fn check_schedulers(&self) -> Result<()> {
+        let all: Vec<&str> =
+            self.schedulers.iter().chain(&self.ablations).map(String::as_str).collect();
+        once("`schedulers` and `ablations`", &all)?;
+        let is_run = |name: &String| self.schedulers.contains(name);
+        ensure!(is_run(&self.judged), "`judged`: {:?} is not in `schedulers`", self.judged);
+        let unknown = self.shown.iter().find(|name| !is_run(name)).unwrap_or(&self.judged);
+        ensure!(is_run(unknown), "`shown`: {unknown:?} is not in `schedulers`");
+        // Whom differences are to, in variants as well.
+        for needed in [&self.judged, &self.schedulers[0]] {
+            ensure!(self.shown.contains(needed), "`shown`: {needed:?} is missing");
+        }
+        Ok(())
     }
 
-    /// Whether there are any.
-    pub fn has_mixes(&self) -> bool {
-        self.mixes.is_some()
+    fn goals(&self) -> impl Iterator<Item = (&str, &Goals)> {
+        let works = self.work.iter().map(|work| (work.name.as_str(), &work.goals));
+        works.chain(self.mixes.iter().map(|mixes| (MIXES, &mixes.goals)))
+    }
+
+    /// How many random mixes; `None` where the study has none.
+    pub fn mixes(&self) -> Option<u32> {
+        self.mixes.as_ref().map(|mixes| mixes.count)
     }
 
     /// All that is to be run: works as they are, then each variant.
@@ -180,14 +151,14 @@ impl Study {
         for variant in std::iter::once(None).chain(self.variant.iter().map(Some)) {
             for work in &self.work {
                 if variant.is_none_or(|variant| variant.is_of(&work.name, work.varies)) {
-                    let of = (&*work.name, &*work.compare, &work.goals);
-                    units.push(self.unit(of, variant)?);
+                    let source = Source::Compare(&work.compare);
+                    units.push(self.unit(&work.name, source, &work.goals, variant)?);
                 }
             }
             if let Some(mixes) = &self.mixes
                 && variant.is_none_or(|variant| variant.is_of(MIXES, true))
             {
-                units.push(self.unit((MIXES, "", &mixes.goals), variant)?);
+                units.push(self.unit(MIXES, Source::Mixes, &mixes.goals, variant)?);
             }
         }
         Ok(units)
@@ -195,60 +166,55 @@ impl Study {
 
     fn unit(
         &self,
-        (name, arguments, goals): (&str, &str, &Goals),
+        name: &str,
+        source: Source<'_>,
+        goals: &Goals,
         variant: Option<&VariantOfStudy>,
     ) -> Result<Unit> {
-        let named = || match variant {
-            Some(variant) => format!("work {name:?}, variant {:?}", variant.name),
-            None => format!("work {name:?}"),
-        };
-        let added = variant.map_or("", |variant| variant.flags.as_str());
-        let flags = self.flags(&format!("{arguments} {added}")).with_context(named)?;
-        let is_mixes = name == MIXES;
-        let all = || self.schedulers.iter().chain(&self.ablations).cloned().collect();
+        let is_mixes = matches!(source, Source::Mixes);
         let own = variant.and_then(|variant| variant.replicates);
         let of_study = own.or(self.replicates.filter(|_| !is_mixes));
-        let asked = self.replicates_asked;
+        // A variant with fewer seeds has fewer here, too.
+        let asked = self.replicates_asked.map(|asked| own.map_or(asked, |own| own.min(asked)));
+        let is_shown = |name: &&String| self.shown.contains(name);
+        let schedulers = match variant {
+            Some(_) => self.schedulers.iter().filter(is_shown).cloned().collect(),
+            None => self.schedulers.iter().chain(&self.ablations).cloned().collect(),
+        };
+        let variant = variant.map(|variant| Variant {
+            name: variant.name.clone(),
+            flags: variant.flags.clone(),
+            allowance: variant.allowance,
+        });
+        let added = variant.as_ref().map_or("", |variant| &variant.flags);
+        let flags = Flags::new(source, added, &self.folder);
         Ok(Unit {
             name: name.to_owned(),
-            command: if is_mixes {
-                format!("mixes --mixes {}", self.mixes())
-            } else {
-                format!("compare {arguments}")
-            },
-            schedulers: variant.map_or_else(all, |_| self.beside.clone()),
-            // A variant with fewer seeds has fewer here, too.
-            replicates: asked.map(|asked| own.map_or(asked, |own| own.min(asked))).or(of_study),
-            variant: variant.map(|variant| Variant {
-                name: variant.name.clone(),
-                flags: variant.flags.clone(),
-                allowance: variant.allowance,
-            }),
+            schedulers,
+            replicates: asked.or(of_study),
+            flags: flags.with_context(|| title(name, variant.as_ref()))?,
+            command: source.command(),
+            variant,
             goals: goals.clone(),
-            flags,
         })
-    }
-
-    fn flags(&self, arguments: &str) -> Result<Flags> {
-        let Some(words) = shlex::split(arguments) else { bail!("{arguments}: an open quote") };
-        let mut flags = Flags::try_parse_from(words)
-            .map_err(|error| anyhow::anyhow!("{}", crate::mistake(&error)))?;
-        if let Some(trace) = &mut flags.trace {
-            *trace = self.folder.join(&*trace);
-        }
-        Ok(flags)
     }
 }
 
 impl VariantOfStudy {
-    fn check(&self, works: &[&str]) -> Result<()> {
+    fn check(&self, study: &Study) -> Result<()> {
         let name = &self.name;
         let is_bound = (1.0..=ALLOWANCE_MAX).contains(&self.allowance);
         ensure!(is_bound, "variant {name:?}: `allowance`: expected 1 to {ALLOWANCE_MAX}");
-        let unknown = self.works.iter().find(|work| !works.contains(&work.as_str()));
+        let is_known = |name: &String| {
+            study.work.iter().any(|work| work.name == *name)
+                || (name == MIXES && study.mixes.is_some())
+        };
+        let unknown = self.works.iter().find(|work| !is_known(work));
         ensure!(unknown.is_none(), "variant {name:?}: there is no work {:?}", unknown.unwrap());
-        ensure!(self.replicates != Some(0), "variant {name:?}: `replicates`: expected 1 or more");
-        Ok(())
+        let mut works = study.work.iter().map(|work| self.is_of(&work.name, work.varies));
+        let is_of_any = works.any(|is_of| is_of) || study.mixes.is_some();
+        ensure!(is_of_any, "variant {name:?}: no work varies");
+        in_range("`variant.replicates`", self.replicates)
     }
 
     fn is_of(&self, work: &str, varies: bool) -> bool {
@@ -256,36 +222,31 @@ impl VariantOfStudy {
     }
 }
 
-impl Unit {
-    /// The work it is of; `None`: random mixes.
-    pub fn work(&self) -> Result<Option<Work>> {
-        let Flags { scenario, trace, replay, .. } = &self.flags;
-        if self.name == MIXES {
-            ensure!(scenario.is_none() && trace.is_none(), "flags of a variant name a work");
-            return Ok(None);
-        }
-        Ok(Some(Work::read(scenario.as_deref(), trace.as_deref(), replay)?))
+fn once(field: &str, names: &[&str]) -> Result<()> {
+    for (index, name) in names.iter().enumerate() {
+        ensure!(!names[..index].contains(name), "{field}: {name:?} stands there twice");
     }
+    Ok(())
+}
 
-    /// How to simulate.
-    pub fn options(&self) -> &RunOptions {
-        &self.flags.run
-    }
+/// A name that no terminal obeys.
+fn plain(name: &str) -> Result<()> {
+    ensure!(report::is_plain(name), "{name:?} holds characters that are not shown");
+    Ok(())
+}
 
-    /// Work and variant in words.
-    pub fn title(&self) -> String {
-        match &self.variant {
-            Some(variant) => format!("{}, {}", self.name, variant.name),
-            None => self.name.clone(),
-        }
-    }
+fn in_range(field: &str, count: Option<u32>) -> Result<()> {
+    let is_in_range = count.is_none_or(|count| (1..=COUNT_MAX).contains(&count));
+    ensure!(is_in_range, "{field}: expected 1 to {COUNT_MAX}");
+    Ok(())
 }
 
 /// What is wrong with a file, and in which line.
 fn mistake(name: &str, text: &str, error: &toml::de::Error) -> anyhow::Error {
     let line = error.span().map_or_else(String::new, |span| {
         let before = text.get(..span.start).unwrap_or_default();
-        format!(":{}", 1 + before.matches('\n').count())
+        let line = text.get(span.start..).unwrap_or_default().lines().next().unwrap_or_default();
+        format!(":{}: {}", 1 + before.matches('\n').count(), line.trim())
     });
     anyhow::anyhow!("{name}{line}: {}", error.message())
 }

@@ -1,6 +1,5 @@
 //! `evenkeel trace validate`: is a history sound, and how near does a model come to it?
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -9,6 +8,7 @@ use scenarios::ReplayError;
 use trace::{Header, History, Source};
 
 use crate::kernel_model::Model;
+use crate::missed::Missed;
 use crate::{files, machine, terminal};
 
 /// CPU whose frequency the replay runs at; the recorded times are taken to be of it, so that any
@@ -36,22 +36,6 @@ pub struct Args {
     check: bool,
 }
 
-/// A model that is not within tolerance, where that was asked for: no mistake of the input.
-#[derive(Debug)]
-pub struct Missed {
-    file: PathBuf,
-    misses: usize,
-}
-
-impl fmt::Display for Missed {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        let Self { file, misses } = self;
-        write!(f, "{}: {misses} figures of the model are not within tolerance", file.display())
-    }
-}
-
-impl std::error::Error for Missed {}
-
 /// Runs the verb.
 pub fn run(args: &Args) -> Result<()> {
     let history = files::history(&args.file)?;
@@ -76,7 +60,9 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let misses = validation.count(Verdict::Miss);
     if args.check && misses > 0 {
-        return Err(Missed { file: args.file.clone(), misses }.into());
+        let file = args.file.display();
+        let says = format!("{file}: {misses} figures of the model are not within tolerance");
+        return Err(Missed(says).into());
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ description = "Of a test."
 judged = "even"
 schedulers = ["fair", "fair-isolation", "even"]
 ablations = ["even-without-swaps"]
-beside = ["fair", "even"]
+shown = ["fair", "even"]
 replicates = 2
 
 [mixes]
@@ -80,7 +80,8 @@ fn a_study_runs_every_work_and_variant_and_judges_them() {
     };
     assert!(slowdown("fair") > 40.0 && slowdown("fair-isolation") > 40.0);
     assert!(slowdown("even") < 2.0);
-    assert_eq!(half["goals"][0]["holds"], false);
+    let goal = &half["goals"][0];
+    assert!(goal["found"].as_f64() > goal["bound"].as_f64(), "{goal}");
     assert_eq!(half["ablations"][0]["scheduler"], "even-without-swaps");
     let less = &half["ablations"].as_array().unwrap().last().unwrap()["less_first"];
     assert!(less["isolation_slowdown_pct"]["mean"].as_f64().unwrap() > 0.0, "{less}");
@@ -122,12 +123,57 @@ fn number_of_jobs_changes_no_byte_of_a_study() {
 }
 
 #[test]
-fn a_missed_goal_fails_only_when_asked() {
+fn a_missed_goal_fails_only_when_asked_and_whoever_reads() {
     let folder = study();
     assert_eq!(folder.run(&FEW).code, 0);
     let checked = folder.run(&[&FEW[..], &["--check"]].concat());
-    assert_eq!(checked.code, 2);
+    assert_eq!(checked.code, 1);
     assert!(checked.stderr.contains("goals are missed"), "{}", checked.stderr);
+    let args = [&FEW[..], &["--check", "--page", "p.html"]].concat();
+    let mut closed = folder.command(&args);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = closed.stdout(writer).stderr(std::process::Stdio::null()).status().unwrap();
+    assert_eq!(status.code(), Some(1));
+    assert!(folder.read("p.html").contains("Goals and what became of them"));
+}
+
+#[test]
+fn a_variant_replaces_a_flag_and_paths_start_at_the_study() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("sub")).unwrap();
+    let scenario = scenarios::by_name("half-load").unwrap().1;
+    folder.write("sub/mine.toml", scenario);
+    let study = r#"
+schema = 1
+title = "T"
+description = "D"
+judged = "even"
+schedulers = ["fair", "even"]
+shown = ["fair", "even"]
+[[work]]
+name = "w"
+compare = "mine.toml --sensors d7 --cpu xeon-gold-6130"
+[[variant]]
+name = "v"
+flags = "--sensors xinuse --smt-share 700"
+allowance = 1
+"#;
+    folder.write("sub/study.toml", study);
+    let args = ["evaluate", "sub/study.toml", "--replicates", "1", "--json", "-"];
+    let result: Value = serde_json::from_str(&folder.succeed(&args)).unwrap();
+    let sensors = |work: usize| &result["works"][work]["summaries"][0]["sensors"];
+    assert_eq!((sensors(0), sensors(1)), (&"d7".into(), &"xinuse".into()));
+    assert_eq!(result["half"], Value::Null);
+    for (flag, value) in [("--mixes", Some("2")), ("--held-out", None)] {
+        let args = ["evaluate", "sub/study.toml", flag].into_iter().chain(value);
+        let sentence = format!("{flag}: the study has no mixes");
+        folder.refused(&args.collect::<Vec<_>>(), &sentence);
+    }
+    // Without goals and mixes the page has what there is.
+    folder.succeed(&["evaluate", "sub/study.toml", "--replicates", "1", "--page", "p.html"]);
+    let page = folder.read("p.html");
+    assert!(page.contains("Experiments under every scheduler") && !page.contains("Goals and"));
 }
 
 #[test]
@@ -136,48 +182,58 @@ fn mistakes_in_a_study_are_refused_before_anything_runs() {
     let refused = |from: &str, to: &str, sentence: &str| {
         assert!(STUDY.contains(from), "{from}");
         folder.write("study.toml", STUDY.replace(from, to));
-        folder.refused(&["evaluate", "study.toml"], sentence);
+        folder.refused(&["evaluate", "study.toml"], &format!("study.toml: {sentence}"));
     };
-    refused("schema = 1", "schema = 2", "study.toml: `schema`: expected 1");
-    refused("judged = \"even\"", "judge = 3", "study.toml:5: unknown field `judge`");
-    refused("judged = \"even\"", "judged = \"cfs\"", "study.toml: `judged`: \"cfs\" is not in");
-    refused("beside = [\"fair\", ", "beside = [\"cfs\", ", "study.toml: `beside`: \"cfs\" is not");
-    refused(
-        "beside = [\"fair\", \"even\"]",
-        "beside = [\"fair\"]",
-        "study.toml: `beside`: \"even\"",
-    );
+    refused("schema = 1", "schema = 2", "`schema`: expected 1");
+    refused("judged = \"even\"", "judged = \"cfs\"", "`judged`: \"cfs\" is not in");
+    refused("shown = [\"fair\", ", "shown = [\"cfs\", ", "`shown`: \"cfs\" is not");
+    refused("shown = [\"fair\", \"even\"]", "shown = [\"fair\"]", "`shown`: \"even\"");
+    refused("shown = [\"fair\", ", "shown = [", "`shown`: \"fair\" is missing");
+    refused("\"even-without-swaps\"", "\"even\"", "`schedulers` and `ablations`: \"even\" stands");
     refused("\"fair-isolation\", ", "\"nope\", ", "half: --scheduler: \"nope\" is not one of");
-    refused("count = 2", "count = 0", "study.toml: `mixes.count`: expected 1 to 10000");
+    refused("count = 2", "count = 0", "`mixes.count`: expected 1 to 10000");
+    refused("replicates = 2", "replicates = 4000000000", "`replicates`: expected 1 to 10000");
+    refused("name = \"constant\"", "name = \"half\"", "`work.name`: \"half\" stands there twice");
+    refused("name = \"constant\"", "name = \"mixes\"", "`work.name`: \"mixes\" are the random");
+    refused("\"constant\"", "\"\\u001b[31m\"", "\"\\u{1b}[31m\" holds characters");
     refused(
-        "name = \"constant\"",
-        "name = \"half\"",
-        "study.toml: \"half\" is the name of several",
+        "\"a core without sensors\"",
+        "\"names only\"",
+        "`variant.name`: \"names only\" stands",
     );
-    refused("name = \"constant\"", "name = \"mixes\"", "study.toml: \"mixes\" is the name");
-    refused("_of = \"fair\"", "_of = \"cfs\"", "study.toml: goals: \"cfs\" is not in `schedulers`");
+    refused(
+        "_of = \"fair\"",
+        "_of = \"cfs\"",
+        "goals of \"mixes\": \"cfs\" is not in `schedulers`",
+    );
     refused("{ avx512 = 0.01", "{ avx = 0.01", "half: a goal is for \"avx\", which is not one of");
+    refused(
+        "{ avx512 = 0.01",
+        "{ avx512 = -1",
+        "goals of \"half\": slowdown, % beside \"avx512\": -1",
+    );
+    refused("{ avx512 = 0.01", "{ avx512 = nan", "goals of \"half\": slowdown, % beside");
     refused("\"half-load\"", "\"half-lod\"", "half: no scenario \"half-lod\": expected a file or");
-    refused("\"half-load\"", "\"half-load 'x\"", "work \"half\": half-load 'x : an open quote");
+    refused("\"half-load\"", "\"half-load 'x\"", "half: half-load 'x: an open quote");
+    refused("\"half-load\"", "\"\"", "half: `compare` names neither a scenario nor --trace");
     refused(
-        "--sensors rules",
-        "--sensor rules",
-        "work \"half\", variant \"names only\": unexpected",
+        "\"half-load\"",
+        "\"half-load --set a=1\"",
+        "half: half-load.toml: there is no parameter",
     );
-    refused("--deaf-cpus 250", "light512", "work \"half\", variant \"a core without sensors\": ");
-    refused(
-        "allowance = 100",
-        "allowance = 0.5",
-        "study.toml: variant \"names only\": `allowance`",
-    );
-    refused(
-        "works = [\"half\"]",
-        "works = [\"hal\"]",
-        "study.toml: variant \"names only\": there is",
-    );
+    refused("\"half-load\"", "\"half-load --sensors d7,rules\"", "half: name one sensor set");
+    refused("--sensors rules", "--sensor rules", "half, names only: unexpected argument");
+    refused("--deaf-cpus 250", "light512", "half, a core without sensors: ");
+    refused("allowance = 100", "allowance = 0.5", "variant \"names only\": `allowance`");
+    refused("works = [\"half\"]", "works = [\"hal\"]", "variant \"names only\": there is no work");
+    folder.write("study.toml", STUDY.replace("judged =", "judge ="));
+    let unknown = "study.toml:5: judge = \"even\": unknown field `judge`";
+    folder.refused(&["evaluate", "study.toml"], unknown);
     folder.refused(&["evaluate", "none.toml"], "reading none.toml: ");
     folder.refused_flag(&["evaluate"], &["<STUDY>"]);
     folder.write("study.toml", STUDY);
     let both = ["evaluate", "study.toml", "--json", "-", "--csv", "-"];
     folder.refused(&both, "standard output (-) can take one of");
+    let twice = ["compare", "half-load", "--scheduler", "fair,even,fair"];
+    folder.refused(&twice, "--scheduler: \"fair\" is named twice");
 }

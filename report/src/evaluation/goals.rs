@@ -34,7 +34,8 @@ pub(crate) struct Judged {
     pub(crate) background: String,
     /// Name of the figure.
     pub(crate) figure: &'static str,
-    pub(crate) found: f64,
+    /// `None`: it could not be told, as where nothing was attributed or nobody woke.
+    pub(crate) found: Option<f64>,
     pub(crate) bound: f64,
     /// Whether the bound is a lower one.
     pub(crate) at_least: bool,
@@ -43,15 +44,6 @@ pub(crate) struct Judged {
     pub(crate) is_loss: bool,
     /// The scheduler whose figure the bound is.
     pub(crate) of: Option<String>,
-    pub(crate) holds: bool,
-}
-
-/// Whether the goals of a figure hold, for a table's cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    Reached,
-    Missed,
-    NoGoal,
 }
 
 /// A bound, and how it is found in a summary.
@@ -117,10 +109,8 @@ impl Goals {
                 if allowance.is_some() && !bound.is_loss {
                     continue;
                 }
-                let limit = bound.bounds.get(&one.background);
-                if let (Some(limit), Some(found)) = (limit, (bound.of)(one)) {
-                    let limit = limit * allowance.unwrap_or(1.0);
-                    goals.push(bound.judge(one, found, limit));
+                if let Some(limit) = bound.bounds.get(&one.background) {
+                    goals.push(bound.judge(one, limit * allowance.unwrap_or(1.0)));
                 }
             }
             if allowance.is_none() {
@@ -139,42 +129,77 @@ impl Goals {
             all.iter().find(same)
         };
         let judged = |of: &Summary, figure, found, bound| Judged {
-            background: one.background.clone(),
-            figure,
-            found,
-            bound,
-            at_least: true,
-            is_loss: false,
             of: Some(of.scheduler.clone()),
-            holds: found >= bound,
+            ..Judged::new(one, figure, found, bound, true)
         };
         let culprits = other(&self.culprits_at_least_of).and_then(|other| {
-            let (ours, theirs) = (one.culprit_rate_pct?.mean, other.culprit_rate_pct?.mean);
-            Some(judged(other, "culprits' rate of work, %", ours, theirs))
+            let rate = |one: &Summary| Some(one.culprit_rate_pct?.mean);
+            Some(judged(other, "culprits' rate of work, %", rate(one), rate(other)?))
         });
         let throughput = other(&self.throughput_at_least_of).map(|other| {
-            judged(other, "throughput, %", one.throughput_pct.mean, other.throughput_pct.mean)
+            let found = Some(one.throughput_pct.mean);
+            judged(other, "throughput, %", found, other.throughput_pct.mean)
         });
         [culprits, throughput].into_iter().flatten().collect()
     }
-}
 
-impl Bound<'_> {
-    fn judge(&self, one: &Summary, found: f64, bound: f64) -> Judged {
-        Judged {
-            background: one.background.clone(),
-            figure: self.figure,
-            found,
-            bound,
-            at_least: self.at_least,
-            is_loss: self.is_loss,
-            of: None,
-            holds: if self.at_least { found >= bound } else { found <= bound },
+    /// Refuses what is no bound.
+    ///
+    /// # Errors
+    /// Names the first value that is negative or not finite.
+    pub fn check(&self) -> Result<(), BadGoal> {
+        let mut all = self.bounds().into_iter().flat_map(|bound| {
+            bound.bounds.iter().map(move |(background, &value)| (bound.figure, background, value))
+        });
+        match all.find(|(_, _, value)| !value.is_finite() || *value < 0.0) {
+            None => Ok(()),
+            Some((figure, background, value)) => {
+                Err(BadGoal { figure, background: background.clone(), value })
+            }
         }
     }
 }
 
+/// A goal that no figure can have.
+#[derive(Debug, thiserror::Error)]
+#[error("{figure} beside {background:?}: {value} is not a number from 0 on")]
+pub struct BadGoal {
+    figure: &'static str,
+    background: String,
+    value: f64,
+}
+
+impl Bound<'_> {
+    fn judge(&self, one: &Summary, bound: f64) -> Judged {
+        let judged = Judged::new(one, self.figure, (self.of)(one), bound, self.at_least);
+        Judged { is_loss: self.is_loss, ..judged }
+    }
+}
+
 impl Judged {
+    fn new(
+        one: &Summary,
+        figure: &'static str,
+        found: Option<f64>,
+        bound: f64,
+        at_least: bool,
+    ) -> Self {
+        let background = one.background.clone();
+        Self { background, figure, found, bound, at_least, is_loss: false, of: None }
+    }
+
+    /// What cannot be told is not reached.
+    pub(crate) fn holds(&self) -> bool {
+        let is_within =
+            |found: f64| if self.at_least { found >= self.bound } else { found <= self.bound };
+        self.found.is_some_and(is_within)
+    }
+
+    /// What was found in words.
+    pub(crate) fn found_words(&self) -> String {
+        self.found.map_or_else(|| "unknown".to_owned(), |found| self.number(found))
+    }
+
     /// The bound in words.
     pub(crate) fn bound_words(&self) -> String {
         let sign = if self.at_least { "≥" } else { "≤" };
@@ -182,30 +207,15 @@ impl Judged {
         format!("{sign} {}{of}", self.number(self.bound))
     }
 
-    /// A number of this figure, as precise as it is.
-    pub(crate) fn number(&self, value: f64) -> String {
-        if self.figure.ends_with("ratio") {
-            format!("{value:.2}")
-        } else {
-            crate::words::tenths(value)
-        }
-    }
-}
-
-impl Outcome {
-    pub(crate) fn of<'a>(goals: impl Iterator<Item = &'a Judged>) -> Self {
-        goals.fold(Self::NoGoal, |so_far, goal| match (so_far, goal.holds) {
-            (Self::Missed, _) | (_, false) => Self::Missed,
-            _ => Self::Reached,
-        })
-    }
-
-    pub(crate) fn hit(self) -> Option<bool> {
-        match self {
-            Self::Reached => Some(true),
-            Self::Missed => Some(false),
-            Self::NoGoal => None,
-        }
+    /// As many digits as tell what was found from the bound.
+    fn number(&self, value: f64) -> String {
+        let least = if self.figure.ends_with("ratio") { 2 } else { 1 };
+        let differ = |digits: &usize| {
+            let shown = |value: f64| format!("{value:.digits$}");
+            self.found.is_none_or(|found| found == self.bound || shown(found) != shown(self.bound))
+        };
+        let digits = (least..5).find(differ).unwrap_or(5);
+        format!("{value:.digits$}")
     }
 }
 
@@ -224,7 +234,7 @@ mod tests {
         fair.throughput_pct = 90.0;
         let mixes = [mix(1, vec![fair, run("even", 3.0)])];
         let judged = goals.judge("even", &summaries(&mixes), allowance);
-        judged.iter().map(|goal| goal.holds).collect()
+        judged.iter().map(Judged::holds).collect()
     }
 
     #[test]
@@ -236,6 +246,22 @@ mod tests {
         let elsewhere = [("avx2".to_owned(), 1.0)].into();
         let elsewhere = Goals { slowdown_max_pct: elsewhere, ..Goals::default() };
         assert!(judge(&elsewhere, None).is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_not_reached() {
+        let nothing_attributed = Goals { right_min_pct: by_background(0.0), ..Goals::default() };
+        assert_eq!(judge(&nothing_attributed, None), [false]);
+        let negative = Goals { slower_max_pct: by_background(-1.0), ..Goals::default() };
+        assert!(negative.check().is_err() && nothing_attributed.check().is_ok());
+    }
+
+    #[test]
+    fn a_missed_goal_never_reads_as_if_it_were_reached() {
+        let mixes = [mix(1, vec![run("fair", 9.0), run("even", 2.53)])];
+        let goals = Goals { slowdown_max_pct: by_background(2.5), ..Goals::default() };
+        let judged = &goals.judge("even", &summaries(&mixes), None)[0];
+        assert_eq!((judged.found_words(), judged.bound_words()), ("2.53".into(), "≤ 2.50".into()));
     }
 
     #[test]

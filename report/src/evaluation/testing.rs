@@ -1,6 +1,7 @@
 //! An evaluation with figures of our choice.
 
 use super::{About, Evaluation, Goals, Kind, Measured, Variant, evaluate};
+use crate::Setup;
 use crate::mixes::testing::{mix, run};
 
 pub(crate) fn about() -> About {
@@ -10,8 +11,8 @@ pub(crate) fn about() -> About {
         description: "Over two mixes.".into(),
         judged: "even".into(),
         ablations: vec!["even-without-swaps".to_owned()],
-        beside: vec!["fair".to_owned(), "even".to_owned()],
-        half: "development".into(),
+        shown: vec!["fair".to_owned(), "even".to_owned()],
+        half: Some("development".into()),
         command: "evenkeel evaluate".into(),
     }
 }
@@ -26,6 +27,7 @@ pub(super) fn mixes(slowdowns: [[f64; 3]; 2]) -> Measured {
         command: "mixes --mixes 2".into(),
         variant: None,
         goals: Goals::default(),
+        setup: Setup::default(),
         mixes: vec![mix(1, runs(slowdowns[0])), mix(2, runs(slowdowns[1]))],
     }
 }

@@ -6,18 +6,18 @@ mod variants;
 mod works;
 
 use super::document;
-use super::parts::{Cell, Part, join, table};
+use super::parts::{Cell, Part, details, join, table};
 use crate::evaluation::{Evaluation, Kind, Work, verdict};
 use crate::mixes::{Mean, Summary};
 use crate::svg::escape;
 use crate::verdict::distinct;
-use crate::words::{clean, tenths, variant};
+use crate::words::{clean, list, tenths, variant};
 
 /// The page as HTML.
 #[must_use]
 pub fn evaluation_page(evaluation: &Evaluation) -> String {
     let about = &evaluation.about;
-    let mut parts = vec![goals(evaluation)];
+    let mut parts: Vec<Part> = goals(evaluation).into_iter().collect();
     parts.extend(evaluation.of_kind(Kind::Mixes).flat_map(|work| mixes::mixes(evaluation, work)));
     parts.extend(works::works(evaluation, Kind::Scenario, "Experiments"));
     parts.extend(works::works(evaluation, Kind::Recording, "Recordings"));
@@ -38,7 +38,7 @@ pub fn evaluation_page(evaluation: &Evaluation) -> String {
     document(&format!("{} – Evenkeel", clean(&about.title)), &main)
 }
 
-/// What the judged scheduler leaves of the slowdown under the first, on mixes or else on the first
+/// How far programs are off under the judged scheduler and the first, on mixes or else on the first
 /// work.
 fn headline(evaluation: &Evaluation) -> String {
     let mixes = evaluation.of_kind(Kind::Mixes).next();
@@ -48,20 +48,22 @@ fn headline(evaluation: &Evaluation) -> String {
     let judged = clean(&evaluation.about.judged);
     let says = |background: &&str| {
         let of = |name: &str| {
-            summary(work, name, background).map(|one| one.isolation_slowdown_pct.words())
+            let one = summary(work, name, background)?;
+            let slower = tenths(one.slowdown_only_pct.mean);
+            Some(format!("{} % (slower {slower} %)", tenths(one.isolation_slowdown_pct.mean)))
         };
-        let first = work.summaries.first()?;
-        let (ours, theirs) = (of(&evaluation.about.judged)?, of(&first.scheduler)?);
+        let first = work.summaries.first().filter(|one| one.scheduler != evaluation.about.judged);
         let beside = variant(background);
-        Some(format!("{ours} % beside {beside} ({}: {theirs} %)", clean(&first.scheduler)))
+        let theirs = first.and_then(|first| {
+            Some(format!(", {} under {}", of(&first.scheduler)?, clean(&first.scheduler)))
+        });
+        let theirs = theirs.unwrap_or_default();
+        Some(format!("{} beside {beside}{theirs}", of(&evaluation.about.judged)?))
     };
     let all: Vec<String> = backgrounds(work).iter().filter_map(says).collect();
-    let what = if work.kind == Kind::Mixes {
-        format!("over {} random mixes", work.mixes.len())
-    } else {
-        format!("in {}", clean(&work.name))
-    };
-    format!("{judged} slows programs by {} {what}.", crate::words::list(&all))
+    let what =
+        if work.kind == Kind::Mixes { mixes::counted_mixes(work) } else { clean(&work.name) };
+    format!("Off by, in {what} under {judged}: {}.", all.join("; "))
 }
 
 /// The summary of a scheduler with the first sensor set.
@@ -74,7 +76,7 @@ fn backgrounds(work: &Work) -> Vec<&str> {
     distinct(work.summaries.iter().map(|one| one.background.as_str()))
 }
 
-/// Schedulers of the works as they are, in order of appearance; the place is the colour.
+/// Schedulers in order of appearance; the place is the colour.
 fn schedulers(evaluation: &Evaluation) -> Vec<&str> {
     distinct(
         evaluation
@@ -98,29 +100,26 @@ fn both_slowdowns(one: &Summary) -> String {
     format!("{} ({slower})", one.isolation_slowdown_pct.words())
 }
 
-fn goals(evaluation: &Evaluation) -> Part {
+/// `None` where nothing is to be reached.
+fn goals(evaluation: &Evaluation) -> Option<Part> {
     let works = evaluation.works.iter().filter(|work| work.variant.is_none());
     let rows: Vec<Vec<Cell>> = works
         .flat_map(|work| work.goals.iter().map(move |goal| (work, goal)))
         .map(|(work, goal)| {
+            let holds = goal.holds();
             vec![
                 Cell::text(&work.name),
                 Cell::text(&variant(&goal.background)),
                 Cell::text(goal.figure),
-                Cell::number(&goal.number(goal.found)),
+                Cell::number(&goal.found_words()),
                 Cell::text(&goal.bound_words()),
-                Cell::judged(if goal.holds { "reached" } else { "MISSED" }, Some(goal.holds)),
+                Cell::judged(if holds { "reached" } else { "MISSED" }, Some(holds)),
             ]
         })
         .collect();
     let heads = ["work", "beside", "figure", "#found", "goal", "outcome"];
-    let html = "<p class=\"soft\">Goals were fixed before. All figures are predictions of the \
-                model.</p>\n"
-        .to_owned();
-    Part {
-        title: "Goals and what became of them".to_owned(),
-        html: html + &table("Goals", &heads, &rows),
-    }
+    let title = "Goals and what became of them".to_owned();
+    (!rows.is_empty()).then(|| Part { html: table("Goals", &heads, &rows), title })
 }
 
 const DEFINITIONS: [(&str, &str); 8] = [
@@ -129,7 +128,11 @@ const DEFINITIONS: [(&str, &str); 8] = [
         "Mean over programs of |completion beside this background over completion beside the \
          control - 1|; speed-ups count, since they are unwanted too. In brackets: speed-ups as 0.",
     ),
-    ("±", "Half a 95 % interval: over mixes, or of one experiment over its seeds."),
+    (
+        "±",
+        "Half a 95 % interval: over mixes, or of one experiment over its seeds or fitted parameter \
+         sets.",
+    ),
     (
         "difference",
         "In the same mix, then the mean over mixes; of one experiment by program. Its interval is \
@@ -161,18 +164,34 @@ const DEFINITIONS: [(&str, &str); 8] = [
 /// How to get the page, and each of its works, again.
 fn again(evaluation: &Evaluation) -> Part {
     let about = &evaluation.about;
+    let half = about.half.as_ref().map_or_else(String::new, |half| format!(" Mixes: {half}."));
     let mut html = format!("<pre>{}</pre>\n", escape(&about.command));
     html += &format!(
-        "<p class=\"soft\">evenkeel {}. Mixes: {}. Each work alone, with --scheduler as wanted; a \
-         variant adds its flags. Paths are seen from the folder of the study.</p>\n",
+        "<p class=\"soft\">evenkeel {}.{} Each work alone, with --scheduler as wanted; a variant \
+         replaces or adds flags. Paths are seen from the folder of the study.</p>\n",
         escape(&about.evenkeel),
-        escape(&about.half)
+        escape(&half)
     );
-    let works = evaluation.works.iter().filter(|work| work.variant.is_none());
+    let works = || evaluation.works.iter().filter(|work| work.variant.is_none());
     let row = |work: &Work| {
-        vec![Cell::text(&work.name), Cell::text(&format!("evenkeel {}", work.command))]
+        let fitted = match &work.calibrated_on[..] {
+            [] => "nothing".to_owned(),
+            ids => list(ids),
+        };
+        vec![
+            Cell::text(&work.name),
+            Cell::text(&format!("evenkeel {}", work.command)),
+            Cell::text(&work.cpu),
+            Cell::text(&fitted),
+        ]
     };
-    html += &table("Commands", &["work", "command"], &works.map(row).collect::<Vec<_>>());
+    let heads = ["work", "command", "CPU", "parameters are fitted to"];
+    html += &table("Commands", &heads, &works().map(row).collect::<Vec<_>>());
+    for work in works().filter(|work| !work.notes.is_empty()) {
+        let notes: Vec<String> =
+            work.notes.iter().map(|note| format!("<p>{}</p>\n", escape(note))).collect();
+        html += &details(&format!("Notes on {}", clean(&work.name)), &notes.concat());
+    }
     html += "<dl>\n";
     for (term, words) in DEFINITIONS {
         html += &format!("<dt>{}</dt><dd>{}</dd>\n", escape(term), escape(words));
@@ -202,7 +221,8 @@ mod tests {
     #[test]
     fn the_headline_is_of_mixes_and_names_both_sides() {
         let says = headline(&evaluation());
-        assert!(says.starts_with("even slows programs by 2.0 ±0.0 % beside AVX-512"), "{says}");
-        assert!(says.contains("(fair: 8.5"), "{says}");
+        let expected = "Off by, in 2 random mixes under even: 2.0 % (slower 2.0 %) beside AVX-512, \
+                        8.5 % (slower 8.5 %) under fair.";
+        assert_eq!(says, expected);
     }
 }

@@ -24,7 +24,11 @@ pub(super) fn ablations(evaluation: &Evaluation) -> Option<Part> {
         works().filter(has_goals).flat_map(|work| groups(evaluation, work)).collect();
     let title = format!("What each part of {judged} gives");
     let unit = "slowdown without the part, less that of the whole, points; left of 0 it did harm";
-    let figure = both(&title, |width| svg::bars(&groups, width, 12.0, unit));
+    let figure = if groups.is_empty() {
+        String::new()
+    } else {
+        both(&title, |width| svg::bars(&groups, width, 12.0, unit))
+    };
     let heads = ["without", "#slowdown", "#slower", "#culprits", "#throughput", "#of mixes better"];
     let rows: Vec<Rows> = works().flat_map(|work| rows(evaluation, work)).collect();
     let table = grouped_table(&format!("{title}, in points"), &heads, &rows);

@@ -36,18 +36,25 @@ fn means(evaluation: &Evaluation, work: &Work) -> Part {
         Group { name: format!("Beside {}", variant(background)), bars: beside.map(bar).collect() }
     };
     let groups: Vec<Group> = backgrounds(work).iter().map(group).collect();
-    let title = format!("{} random mixes under every scheduler", grouped(work.mixes.len()));
+    let title = format!("{} under every scheduler", counted_mixes(work));
     let figure = both(&title, |width| svg::bars(&groups, width, 15.0, "mean slowdown, %"));
     let note = "<p class=\"soft\">Whiskers: 95 % interval over mixes. Schedulers are compared \
                 within each mix below, which is far surer.</p>\n";
     Part { title, html: format!("{figure}{note}") }
 }
 
+pub(super) fn counted_mixes(work: &Work) -> String {
+    match work.mixes.len() {
+        1 => "a random mix".to_owned(),
+        many => format!("{} random mixes", grouped(many)),
+    }
+}
+
 /// How much of the mixes is slowed by how much, under those that charts show.
 fn spread(evaluation: &Evaluation, work: &Work) -> Part {
     let shown: Vec<&str> = schedulers(evaluation)
         .into_iter()
-        .filter(|name| evaluation.about.beside.iter().any(|shown| shown == name))
+        .filter(|name| evaluation.about.shown.iter().any(|shown| shown == name))
         .collect();
     let mut html = String::new();
     for background in backgrounds(work) {

@@ -1,7 +1,7 @@
 //! What is left of the judged scheduler where something is wrong: a row a variant, a column a work.
 
 use super::{both_slowdowns, summary};
-use crate::evaluation::{Evaluation, Judged, Outcome, Variant, Work};
+use crate::evaluation::{Evaluation, Judged, Variant, Work};
 use crate::page::parts::{Cell, Part, Rows, grouped_table};
 use crate::verdict::distinct;
 use crate::words::{clean, variant};
@@ -14,9 +14,9 @@ pub(super) fn variants(evaluation: &Evaluation) -> Option<Part> {
     }
     let in_variants = || evaluation.works.iter().filter(|work| work.variant.is_some());
     let works = distinct(in_variants().map(|work| work.name.as_str()));
-    let mut heads = vec!["what is wrong".to_owned()];
-    heads.extend(works.iter().map(|work| format!("#{}", clean(work))));
-    heads.extend(["goals times".to_owned(), "flags".to_owned()]);
+    let mut heads = vec!["variant".to_owned(), "#goals times".to_owned()];
+    heads.extend(works.iter().map(|work| clean(work)));
+    heads.push("flags".to_owned());
     let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
     let of_works = in_variants().flat_map(super::backgrounds);
     let groups: Vec<Rows> = distinct(of_works)
@@ -30,11 +30,11 @@ pub(super) fn variants(evaluation: &Evaluation) -> Option<Part> {
         })
         .collect();
     let judged = clean(&evaluation.about.judged);
-    let title = format!("{judged} where what it knows is wrong");
+    let title = format!("{judged} in variants: what it knows is wrong, or the machine another");
     let note = format!(
         "<p class=\"soft\">Mean slowdown of programs under {judged} in %, in brackets with \
-         speed-ups as 0. MISSED: slowdown, slowdowns alone or a program exceeds its goal by more \
-         than the factor of the row.</p>\n"
+         speed-ups as 0. MISSED: the goal that was exceeded by more than the factor of the \
+         row.</p>\n"
     );
     Some(Part { html: note + &grouped_table(&title, &heads, &groups), title })
 }
@@ -45,7 +45,10 @@ fn row(
     wrong: Option<&Variant>,
     background: &str,
 ) -> Vec<Cell> {
-    let mut cells = vec![Cell::text(wrong.map_or("nothing", |wrong| wrong.name.as_str()))];
+    let mut cells = vec![
+        Cell::text(wrong.map_or("as it is", |wrong| wrong.name.as_str())),
+        Cell::number(&wrong.map_or_else(|| "1".to_owned(), |it| it.allowance.to_string())),
+    ];
     for name in works {
         let is_meant = |work: &&Work| work.name == *name && work.variant.as_ref() == wrong;
         let work = evaluation.works.iter().find(is_meant);
@@ -55,11 +58,21 @@ fn row(
             continue;
         };
         let is_of = |goal: &&Judged| goal.is_loss && goal.background == background;
-        let outcome = Outcome::of(work.goals.iter().filter(is_of));
-        let missed = if outcome == Outcome::Missed { " MISSED" } else { "" };
-        cells.push(Cell::judged(&format!("{}{missed}", both_slowdowns(one)), outcome.hit()));
+        let goals = || work.goals.iter().filter(is_of);
+        let missed: Vec<String> = goals()
+            .filter(|goal| !goal.holds())
+            .map(|goal| {
+                let figure = goal.figure.trim_end_matches(", %");
+                format!("{figure} {} {}", goal.found_words(), goal.bound_words())
+            })
+            .collect();
+        let hit = goals().next().map(|_| missed.is_empty());
+        let missed = match &missed[..] {
+            [] => String::new(),
+            missed => format!(" MISSED: {}", missed.join(", ")),
+        };
+        cells.push(Cell::judged(&format!("{}{missed}", both_slowdowns(one)), hit));
     }
-    cells.push(Cell::text(&wrong.map_or_else(|| "1".to_owned(), |it| it.allowance.to_string())));
     cells.push(Cell::text(wrong.map_or("", |wrong| wrong.flags.as_str())));
     cells
 }

@@ -4,27 +4,69 @@ use super::{backgrounds, both_slowdowns, schedulers, series, summary, whisker};
 use crate::evaluation::{Evaluation, Kind, Work};
 use crate::mixes::MixRun;
 use crate::page::figures::both;
-use crate::page::parts::{Cell, Part, legend, table};
+use crate::page::parts::{Cell, Part, details, legend, table};
 use crate::svg::{self, Bar, Group};
-use crate::words::{clean, published, tenths, variant};
+use crate::words::{amount, clean, how, outcome, published, tenths, variant};
 
 /// `None` where the study has no work of this kind.
 pub(super) fn works(evaluation: &Evaluation, kind: Kind, what: &str) -> Option<Part> {
     evaluation.of_kind(kind).next()?;
-    let shown: Vec<String> = evaluation.about.beside.iter().map(|name| clean(name)).collect();
+    let shown: Vec<String> = evaluation.about.shown.iter().map(|name| clean(name)).collect();
     let colors: Vec<usize> =
-        evaluation.about.beside.iter().map(|name| series(evaluation, name)).collect();
+        evaluation.about.shown.iter().map(|name| series(evaluation, name)).collect();
     let groups: Vec<Group> =
         evaluation.of_kind(kind).flat_map(|work| groups(evaluation, work)).collect();
     let title = format!("{what} under every scheduler");
     let figure = both(&title, |width| svg::bars(&groups, width, 12.0, "mean slowdown, %"));
     let mut html = legend(&shown, &colors) + &figure;
     if groups.iter().flat_map(|group| &group.bars).any(|bar| bar.mark.is_some()) {
-        html += "<p class=\"soft\">The diamond is the published figure.</p>\n";
+        html += "<p class=\"soft\">The diamond is the published figure. <b>Calibrated</b>: \
+                 parameters were fitted to that very figure. <b>Predicted</b>: nothing was fitted \
+                 to it.</p>\n";
     }
     html += "<p class=\"soft\">In the table: mean slowdown in %, in brackets with speed-ups as \
              0.</p>\n";
-    Some(Part { title, html: html + &all(evaluation, kind, what) })
+    html += &all(evaluation, kind, what);
+    html += &beside_published(evaluation, kind);
+    Some(Part { title, html })
+}
+
+/// Nothing where nothing was published.
+fn beside_published(evaluation: &Evaluation, kind: Kind) -> String {
+    let row = |work: &Work, run: &MixRun| {
+        let beside = run.published.as_ref()?;
+        Some(vec![
+            Cell::text(&work.name),
+            Cell::text(&variant(&run.background)),
+            Cell::text(&run.scheduler),
+            Cell::text(&beside.figure),
+            Cell::number(&amount(&beside.figure, beside.value)),
+            Cell::number(&amount(&beside.figure, beside.ours)),
+            Cell::text(how(beside.calibrated)),
+            Cell::judged(&outcome(beside), beside.hit),
+            Cell::text(&beside.source),
+        ])
+    };
+    let runs = evaluation.of_kind(kind).flat_map(|work| {
+        let mixes = work.mixes.iter();
+        mixes.flat_map(move |mix| mix.runs.iter().map(move |run| (work, run)))
+    });
+    let rows: Vec<Vec<Cell>> = runs.filter_map(|(work, run)| row(work, run)).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    let heads = [
+        "work",
+        "beside",
+        "scheduler",
+        "figure",
+        "#published",
+        "#ours",
+        "how",
+        "outcome",
+        "source",
+    ];
+    details("Beside what was published", &table("Published figures", &heads, &rows))
 }
 
 fn groups(evaluation: &Evaluation, work: &Work) -> Vec<Group> {
@@ -49,7 +91,7 @@ fn groups(evaluation: &Evaluation, work: &Work) -> Vec<Group> {
         };
         Group {
             name: format!("{}, beside {}", clean(&work.name), variant(background)),
-            bars: evaluation.about.beside.iter().filter_map(bar).collect(),
+            bars: evaluation.about.shown.iter().filter_map(bar).collect(),
         }
     };
     backgrounds(work).into_iter().map(group).collect()
