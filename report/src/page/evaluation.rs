@@ -47,23 +47,22 @@ fn headline(evaluation: &Evaluation) -> String {
     };
     let judged = clean(&evaluation.about.judged);
     let says = |background: &&str| {
-        let of = |name: &str| {
-            let one = summary(work, name, background)?;
-            let slower = tenths(one.slowdown_only_pct.mean);
-            Some(format!("{} % (slower {slower} %)", tenths(one.isolation_slowdown_pct.mean)))
-        };
-        let first = work.summaries.first().filter(|one| one.scheduler != evaluation.about.judged);
-        let beside = variant(background);
-        let theirs = first.and_then(|first| {
-            Some(format!(", {} under {}", of(&first.scheduler)?, clean(&first.scheduler)))
+        let ours = summary(work, &evaluation.about.judged, background)?;
+        let off = tenths(ours.isolation_slowdown_pct.mean);
+        let slower = tenths(ours.slowdown_only_pct.mean);
+        let first = work.summaries.first().filter(|one| one.scheduler != ours.scheduler);
+        let theirs = first.and_then(|first| summary(work, &first.scheduler, background));
+        let theirs = theirs.map_or_else(String::new, |first| {
+            format!("; {} {} %", clean(&first.scheduler), tenths(first.isolation_slowdown_pct.mean))
         });
-        let theirs = theirs.unwrap_or_default();
-        Some(format!("{} beside {beside}{theirs}", of(&evaluation.about.judged)?))
+        Some(format!("{off} % beside {} (slower by {slower} %{theirs})", variant(background)))
     };
     let all: Vec<String> = backgrounds(work).iter().filter_map(says).collect();
-    let what =
-        if work.kind == Kind::Mixes { mixes::counted_mixes(work) } else { clean(&work.name) };
-    format!("Off by, in {what} under {judged}: {}.", all.join("; "))
+    let what = match work.kind {
+        Kind::Mixes => mixes::counted_mixes(work),
+        Kind::Scenario | Kind::Recording => clean(&work.name),
+    };
+    format!("Under {judged}, programs of {what} are off by {}.", list(&all))
 }
 
 /// The summary of a scheduler with the first sensor set.
@@ -221,8 +220,8 @@ mod tests {
     #[test]
     fn the_headline_is_of_mixes_and_names_both_sides() {
         let says = headline(&evaluation());
-        let expected = "Off by, in 2 random mixes under even: 2.0 % (slower 2.0 %) beside AVX-512, \
-                        8.5 % (slower 8.5 %) under fair.";
+        let expected = "Under even, programs of 2 random mixes are off by 2.0 % beside AVX-512 \
+                        (slower by 2.0 %; fair 8.5 %).";
         assert_eq!(says, expected);
     }
 }

@@ -61,9 +61,9 @@ fn row(
         let goals = || work.goals.iter().filter(is_of);
         let missed: Vec<String> = goals()
             .filter(|goal| !goal.holds())
-            .map(|goal| {
-                let figure = goal.figure.trim_end_matches(", %");
-                format!("{figure} {} {}", goal.found_words(), goal.bound_words())
+            .map(|goal| match goal.figure.trim_end_matches(", %") {
+                shown @ ("slowdown" | "slower") => shown.to_owned(),
+                other => format!("{other} {}", goal.found_words()),
             })
             .collect();
         let hit = goals().next().map(|_| missed.is_empty());
