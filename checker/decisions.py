@@ -18,14 +18,14 @@ from model import Slice as Counted
 from sensors import Counters
 
 SHOWN = 20
-SCHEMA = 2
+SCHEMA = 3
 LEVELS = 6
 NOBODY = 0xFFFFFFFF
 NOT_TASKS = (NOBODY, 0)
 # Weight of nice 0 (kernel/sched/core.c, sched_prio_to_weight).
 WEIGHT_ONE = 1024
 # `struct ek_decision` of the scheduler's interface.h.
-SLICE = struct.Struct(f"<7Q Q Q Q {LEVELS}Q Q 6I 2Q")
+SLICE = struct.Struct(f"<7Q Q Q Q {LEVELS}Q Q Q 6I 2Q")
 TASK = struct.Struct("<I I i I 16s 16s")
 END = struct.Struct("<Q Q")
 MODES = ("fair", "fair-relative", "fair-isolation", "even")
@@ -46,6 +46,7 @@ class Slice:
     ref_cycles: int
     level_cycles: tuple
     stall_cycles: int
+    first_row: int
     cpu: int
     victim: int
     culprit: int
@@ -184,7 +185,7 @@ class Check:
             one.counted_ns, level_cycles=level_cycles, counted_ns=counted_ns,
             stall_cycles=one.stall_cycles,
         )
-        return self.counters.lost_ns(counted, one.own_level)
+        return self.counters.lost_ns(counted, one.own_level, one.first_row)
 
     def virtual_time(self):
         """

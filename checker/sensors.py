@@ -69,7 +69,7 @@ class Counters:
             return self.last_user[core][1]
         return self.last_user[core][0] if top > own else None
 
-    def lost_ns(self, ended, own):
+    def lost_ns(self, ended, own, first_row=0):
         """Eq. D 7.3, within what rounding may do to it."""
         cycles = sum(ended.level_cycles.values())
         above = sum(count for level, count in ended.level_cycles.items() if level > own)
@@ -82,22 +82,24 @@ class Counters:
         busy_ns = ended.time_ns * (1 - ended.stall_cycles / cycles)
         lost = []
         for ghz in (actual_ghz * (1 - error), actual_ghz, actual_ghz * (1 + error)):
-            ideal_ghz = self.ideal_ghz(shares, own, ghz)
+            ideal_ghz = self.ideal_ghz(shares, own, ghz, first_row)
             lost.append(max(0.0, busy_ns * (ideal_ghz - actual_ghz) / ideal_ghz))
         # The stalled share of the time is kept in 2^-20, like the rate that it follows.
         width = ended.time_ns * (error + 2 * RATE_STEP) + 1
         return max(0.0, min(lost) - width), max(lost) + width
 
-    def ideal_ghz(self, shares, own, actual_ghz):
+    def ideal_ghz(self, shares, own, actual_ghz, first_row):
         """The rows that enclose the actual frequency, with the shares that the task demands."""
+        first_row = min(first_row, len(self.ghz) - 1)
         ideal = [share if level < own else 0.0 for level, share in enumerate(shares)]
         ideal[own] = sum(shares[own:])
         means = [mean_ghz(row, shares) for row in self.ghz]
-        slow = next((row for row, ghz in enumerate(means) if ghz <= actual_ghz), None)
+        rows = range(first_row, len(means))
+        slow = next((row for row in rows if means[row] <= actual_ghz), None)
         if slow is None:
             return mean_ghz(self.ghz[-1], ideal)
         slow_ghz = mean_ghz(self.ghz[slow], ideal)
-        if slow == 0:
+        if slow == first_row:
             return slow_ghz
         factor = (actual_ghz - means[slow]) / (means[slow - 1] - means[slow])
         return slow_ghz + factor * (mean_ghz(self.ghz[slow - 1], ideal) - slow_ghz)

@@ -19,7 +19,7 @@ def slice_of(task, time_ns, **change):
     values = {
         "time_ns": time_ns, "slice_ns": 3 * MS, "lost_ns": 0, "refund_ns": 0, "bill_ns": 0,
         "paid_ns": 0, "vtime_ns": 0, "counted_ns": 0, "cycles": 0, "ref_cycles": 0,
-        "level_cycles": (0,) * decisions.LEVELS, "stall_cycles": 0, "cpu": 0, "victim": task,
+        "level_cycles": (0,) * decisions.LEVELS, "stall_cycles": 0, "first_row": 0, "cpu": 0, "victim": task,
         "culprit": NOBODY, "weight": 1024, "own_level": 0, "is_runnable": 1,
         "in_kind_ns": 0, "waited_ns": 0,
     }
@@ -146,6 +146,7 @@ class Planted(unittest.TestCase):
             (["loss", "refund"], {"second": {"lost_ns": LOST_NS - 2000}}),
             (["loss"], {"second": {"lost_ns": LOST_NS + 2000}}),
             (["loss"], {"second": {"own_level": 2}}),
+            (["loss"], {"second": {"first_row": 99}}),
             (["loss"], {"second": {"stall_cycles": 1_000_000}}),
             (["mode"], {"mode": "fair"}),
             (["mode"], {"mode": "fair-relative"}),
@@ -174,7 +175,7 @@ class BadFiles(unittest.TestCase):
         for data in [
             b"",
             b"{}\n",
-            right.replace(b'"schema": 2', b'"schema": 3', 1),
+            right.replace(b'"schema": 3', b'"schema": 4', 1),
             right.replace(b"fair-isolation", b"odd", 1),
             right[:line] + framed(9, b""),
             right[:line] + framed(1, b"short"),

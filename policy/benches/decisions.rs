@@ -38,6 +38,7 @@ fn slice() -> Slice {
         ref_cycles: 12_600_000,
         level_cycles: [0, 3_000_000, 6_000_000, 0, 0, 0],
         stall_cycles: 2_000_000,
+        first_row: 0,
     }
 }
 

@@ -5,6 +5,7 @@
  * A volatile variable holds any value at each read, so whatever Frama-C shows
  * of these calls holds for all inputs.
  */
+#include <evenkeel/active.h>
 #include <evenkeel/belief.h>
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
@@ -32,6 +33,7 @@
 #include <evenkeel/weight.h>
 
 static volatile s32 any_s32;
+static volatile struct ek_active any_ek_active;
 static volatile struct ek_belief any_ek_belief;
 static volatile struct ek_beside any_ek_beside;
 static volatile struct ek_compensation any_ek_compensation;
@@ -57,6 +59,31 @@ static volatile struct ek_users any_ek_users;
 static volatile u32 any_u32;
 static volatile u64 any_u64;
 static volatile u8 any_u8;
+
+static void prove_ek_active_row(void)
+{
+	struct ek_turbo turbo = any_ek_turbo;
+	u32 active_cores = any_u32;
+
+	ek_active_row(&turbo, active_cores);
+}
+
+static void prove_ek_active_note(void)
+{
+	struct ek_active active = any_ek_active;
+	u32 row = any_u32;
+	u64 now_ns = any_u64;
+
+	ek_active_note(&active, row, now_ns);
+}
+
+static void prove_ek_active_since(void)
+{
+	struct ek_active active = any_ek_active;
+	u64 since_ns = any_u64;
+
+	ek_active_since(&active, since_ns);
+}
 
 static void prove_ek_belief_demanded(void)
 {
@@ -316,12 +343,12 @@ static void prove_ek_ideal_frequency_hz(void)
 	ek_ideal_frequency_hz(&turbo, &shares, own_level, &at);
 }
 
-static void prove_ek_active_row(void)
+static void prove_ek_counted_above_ns(void)
 {
 	struct ek_turbo turbo = any_ek_turbo;
-	u32 active_cores = any_u32;
+	struct ek_slice slice = any_ek_slice;
 
-	ek_active_row(&turbo, active_cores);
+	ek_counted_above_ns(&turbo, &slice);
 }
 
 static void prove_ek_counted_times(void)
@@ -734,9 +761,10 @@ static void prove_ek_turbo_row(void)
 	struct ek_turbo turbo = any_ek_turbo;
 	struct ek_shares shares = any_ek_shares;
 	u64 actual_hz = any_u64;
+	u64 first_row = any_u64;
 	struct ek_turbo_row at = any_ek_turbo_row;
 
-	ek_turbo_row(&turbo, &shares, actual_hz, &at);
+	ek_turbo_row(&turbo, &shares, actual_hz, first_row, &at);
 }
 
 static void prove_ek_users_none(void)
@@ -795,6 +823,9 @@ static void prove_ek_weight_inverse(void)
 
 int main(void)
 {
+	prove_ek_active_row();
+	prove_ek_active_note();
+	prove_ek_active_since();
 	prove_ek_belief_demanded();
 	prove_ek_belief_held();
 	prove_ek_belief_busy_until_ns();
@@ -825,7 +856,7 @@ int main(void)
 	prove_ek_mul_div();
 	prove_ek_ideal_shares();
 	prove_ek_ideal_frequency_hz();
-	prove_ek_active_row();
+	prove_ek_counted_above_ns();
 	prove_ek_counted_times();
 	prove_ek_infer();
 	prove_ek_learn_for();

@@ -82,12 +82,6 @@ impl Belief {
     }
 }
 
-/// The row of the turbo table for that many active cores; the last one beyond it.
-#[must_use]
-pub fn active_row(turbo: &Turbo, active_cores: u32) -> usize {
-    ffi::ekp_active_row(turbo, active_cores) as usize
-}
-
 /// How long the counted cycles above level 0 took in a row; what is left was level 0.
 #[must_use]
 pub fn counted_times(turbo: &Turbo, row: usize, slice: &Slice) -> LevelTimes {

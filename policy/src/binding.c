@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Gives the header's functions an address, for Rust. */
+#include <evenkeel/active.h>
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
 #include <evenkeel/deficit.h>
@@ -55,11 +56,29 @@ u64 ekp_actual_frequency_hz(u32 ref_khz, u64 cycles, u64 ref_cycles)
 }
 
 void ekp_turbo_row(const struct ek_turbo *turbo, const struct ek_shares *shares, u64 actual_hz,
-		   struct ek_turbo_row *at);
+		   u64 first_row, struct ek_turbo_row *at);
 void ekp_turbo_row(const struct ek_turbo *turbo, const struct ek_shares *shares, u64 actual_hz,
-		   struct ek_turbo_row *at)
+		   u64 first_row, struct ek_turbo_row *at)
 {
-	ek_turbo_row(turbo, shares, actual_hz, at);
+	ek_turbo_row(turbo, shares, actual_hz, first_row, at);
+}
+
+u32 ekp_active_row(const struct ek_turbo *turbo, u32 active_cores);
+u32 ekp_active_row(const struct ek_turbo *turbo, u32 active_cores)
+{
+	return ek_active_row(turbo, active_cores);
+}
+
+void ekp_active_note(struct ek_active *active, u32 row, u64 now_ns);
+void ekp_active_note(struct ek_active *active, u32 row, u64 now_ns)
+{
+	ek_active_note(active, row, now_ns);
+}
+
+u32 ekp_active_since(const struct ek_active *active, u64 since_ns);
+u32 ekp_active_since(const struct ek_active *active, u64 since_ns)
+{
+	return ek_active_since(active, since_ns);
 }
 
 u64 ekp_ideal_frequency_hz(const struct ek_turbo *turbo, const struct ek_shares *shares,
@@ -212,12 +231,6 @@ void ekp_belief_since(const struct ek_level_times *booked, const struct ek_level
 		      u64 passed_ns, struct ek_level_times *since)
 {
 	ek_belief_since(booked, before, passed_ns, since);
-}
-
-u32 ekp_active_row(const struct ek_turbo *turbo, u32 active_cores);
-u32 ekp_active_row(const struct ek_turbo *turbo, u32 active_cores)
-{
-	return ek_active_row(turbo, active_cores);
 }
 
 void ekp_counted_times(const struct ek_turbo *turbo, u32 row, const struct ek_slice *slice,

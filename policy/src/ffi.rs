@@ -3,8 +3,8 @@
 use cpu_model::Turbo;
 
 use crate::{
-    Belief, Beside, CoreState, Deficit, Demanded, Learned, LevelTimes, Loss, Lost, Rates, Shares,
-    Slice, Tests, TurboRow, Users, WIDTHS,
+    Active, Belief, Beside, CoreState, Deficit, Demanded, Learned, LevelTimes, Loss, Lost, Rates,
+    Shares, Slice, Tests, TurboRow, Users, WIDTHS,
 };
 
 /// `struct ek_compensation`.
@@ -66,8 +66,12 @@ unsafe extern "C" {
         turbo: &Turbo,
         shares: &Shares,
         actual_hz: u64,
+        first_row: u64,
         at: &mut TurboRow,
     );
+    pub(crate) safe fn ekp_active_row(turbo: &Turbo, active_cores: u32) -> u32;
+    pub(crate) safe fn ekp_active_note(active: &mut Active, row: u32, now_ns: u64);
+    pub(crate) safe fn ekp_active_since(active: &Active, since_ns: u64) -> u32;
     pub(crate) safe fn ekp_ideal_frequency_hz(
         turbo: &Turbo,
         shares: &Shares,
@@ -95,7 +99,6 @@ unsafe extern "C" {
         passed_ns: u64,
         since: &mut LevelTimes,
     );
-    pub(crate) safe fn ekp_active_row(turbo: &Turbo, active_cores: u32) -> u32;
     pub(crate) safe fn ekp_counted_times(
         turbo: &Turbo,
         row: u32,

@@ -1,7 +1,7 @@
-//! Actual, mean and ideal frequency: `evenkeel/shares.h`, `mean_frequency.h`, `turbo_row.h`,
-//! `ideal_frequency.h`.
+//! Actual, mean and ideal frequency: `evenkeel/shares.h`, `mean_frequency.h`, `active.h`,
+//! `turbo_row.h`, `ideal_frequency.h`.
 
-use cpu_model::{LEVELS_MAX, Turbo};
+use cpu_model::{LEVELS_MAX, ROWS_MAX, Turbo};
 
 use crate::{Slice, ffi};
 
@@ -23,6 +23,19 @@ pub struct TurboRow {
     pub factor_q30: u32,
 }
 
+/// Which rows of the turbo table have held: `struct ek_active`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Active {
+    /// Until when a row before each held; entry 0 is not used.
+    pub before_until_ns: [u64; ROWS_MAX],
+    /// The row that holds.
+    pub row: u32,
+    /// Of the layout.
+    pub pad: u32,
+}
+
+const _: () = assert!(size_of::<Active>() == 8 * (ROWS_MAX + 1));
 const _: () = assert!(size_of::<Shares>() == 4 * LEVELS_MAX && size_of::<TurboRow>() == 8);
 
 impl Shares {
@@ -47,11 +60,37 @@ pub fn actual_frequency_hz(ref_khz: u32, cycles: u64, ref_cycles: u64) -> u64 {
     ffi::ekp_actual_frequency_hz(ref_khz, cycles, ref_cycles)
 }
 
-/// The rows whose mean frequencies at these shares enclose the actual one.
+impl Active {
+    /// That row holds, and none before it ever did.
+    #[must_use]
+    pub fn always(row: usize) -> Self {
+        Self { row: row as u32, ..Self::default() }
+    }
+
+    /// From now on a row holds.
+    pub fn note(&mut self, row: usize, now_ns: u64) {
+        ffi::ekp_active_note(self, row as u32, now_ns);
+    }
+
+    /// The first row that held since a time.
+    #[must_use]
+    pub fn since(&self, since_ns: u64) -> usize {
+        ffi::ekp_active_since(self, since_ns) as usize
+    }
+}
+
+/// The row of the turbo table that holds for that many active cores.
 #[must_use]
-pub fn turbo_row(turbo: &Turbo, shares: &Shares, actual_hz: u64) -> TurboRow {
+pub fn active_row(turbo: &Turbo, active_cores: u32) -> usize {
+    ffi::ekp_active_row(turbo, active_cores) as usize
+}
+
+/// The rows, none of them before the first that can have held, whose mean frequencies at these
+/// shares enclose the actual one.
+#[must_use]
+pub fn turbo_row(turbo: &Turbo, shares: &Shares, actual_hz: u64, first_row: u64) -> TurboRow {
     let mut at = TurboRow::default();
-    ffi::ekp_turbo_row(turbo, shares, actual_hz, &mut at);
+    ffi::ekp_turbo_row(turbo, shares, actual_hz, first_row, &mut at);
     at
 }
 

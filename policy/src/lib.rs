@@ -16,15 +16,15 @@ mod mix;
 mod vtime;
 
 pub use belief::{
-    Belief, Learned, LevelTimes, Rates, Users, WIDTHS, active_row, airs, counted_times, infer,
-    retired_level,
+    Belief, Learned, LevelTimes, Rates, Users, WIDTHS, airs, counted_times, infer, retired_level,
 };
 pub use compensate::{BILL_MAX_NS, Compensation, Loss, Mode, NOBODY, bill_room_ns, compensate};
 pub use deficit::{Deficit, alone_gain_permille};
 pub use demanded::{Beside, CLEARED_NS, Demanded, Tests};
 pub use fixed::{ONE, mul_div, mul_q30, share_q30};
 pub use frequency::{
-    Shares, TurboRow, actual_frequency_hz, ideal_frequency_hz, mean_frequency_hz, turbo_row,
+    Active, Shares, TurboRow, active_row, actual_frequency_hz, ideal_frequency_hz,
+    mean_frequency_hz, turbo_row,
 };
 pub use lost::{Lost, Meter, Slice, metered_ns, stall_perf_q30, time_lost};
 pub use mix::{

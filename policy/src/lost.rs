@@ -19,6 +19,8 @@ pub struct Slice {
     pub level_cycles: [u64; LEVELS_MAX],
     /// Cycles stalled on L2 misses and bound by stores.
     pub stall_cycles: u64,
+    /// The first row of the turbo table that can have held; 0 where nobody counted cores.
+    pub first_row: u64,
 }
 
 /// What a slice lost: `struct ek_lost`.
@@ -38,7 +40,7 @@ pub struct Lost {
 }
 
 const _: () =
-    assert!(size_of::<Slice>() == 8 * (4 + LEVELS_MAX) && size_of::<Lost>() == 32 + 4 * LEVELS_MAX);
+    assert!(size_of::<Slice>() == 8 * (5 + LEVELS_MAX) && size_of::<Lost>() == 32 + 4 * LEVELS_MAX);
 
 /// Time that a slice of a task of that level lost (Eq. D 7.3).
 ///

@@ -148,6 +148,29 @@ fn counted_cycles_take_the_time_that_the_table_says_and_give_the_same_slice_back
 }
 
 #[test]
+fn cycles_at_level_0_leave_no_more_time_above_it_than_there_was() {
+    let mut turbo = xeon_gold_6130();
+    let row = active_row(&turbo, 16);
+    // Of 6 ms 2 in level 2, with all cores active, and 1 of them halted.
+    let slice = Slice {
+        time_ns: 6_000_000,
+        cycles: 3_000 * 2_800 + 2_000 * 1_900,
+        ref_cycles: 5_000 * 2_100,
+        level_cycles: [0, 0, 2_000 * 1_900, 0, 0, 0],
+        first_row: row as u64,
+        ..Slice::default()
+    };
+    assert_eq!(counted_times(&turbo, row, &slice).ns[2], 1_999_999);
+    turbo.khz[row][2] = 1_710_000;
+    assert_eq!(counted_times(&turbo, row, &slice).ns[2], 1_999_999);
+    // Without counted cycles, and where few cores may have been active, the table has to tell.
+    let uncounted = Slice { cycles: 0, ..slice };
+    assert_eq!(counted_times(&turbo, row, &uncounted).ns[2], 2_222_222);
+    let unknown = Slice { first_row: 0, ..slice };
+    assert_eq!(counted_times(&turbo, row, &unknown).ns[2], 2_222_222);
+}
+
+#[test]
 fn a_row_holds_up_to_so_many_active_cores() {
     let turbo = xeon_gold_6130();
     for cores in 0..40 {

@@ -4,8 +4,8 @@ mod examples;
 
 use examples::{slice, table, xeon_gold_6130};
 use policy::{
-    ONE, Shares, Slice, TurboRow, actual_frequency_hz, ideal_frequency_hz, mean_frequency_hz,
-    stall_perf_q30, time_lost, turbo_row,
+    Active, ONE, Shares, Slice, TurboRow, actual_frequency_hz, ideal_frequency_hz,
+    mean_frequency_hz, stall_perf_q30, time_lost, turbo_row,
 };
 
 const MS: u64 = 1_000_000;
@@ -45,7 +45,7 @@ fn three_tenths_at_level_2_give_2452_and_2712_mhz() {
 #[test]
 fn the_slides_example_lies_81_to_19_between_the_last_rows() {
     let turbo = xeon_gold_6130();
-    let at = turbo_row(&turbo, &shares([700, 0, 300]), 2_500_000_000);
+    let at = turbo_row(&turbo, &shares([700, 0, 300]), 2_500_000_000, 0);
     assert_eq!(at.slow, 4);
     assert_eq!((permille(at.factor_q30) + 5) / 10, 19);
 }
@@ -56,7 +56,7 @@ fn half_of_the_time_in_each_of_two_rows_gives_the_mean_of_their_ideals() {
     let at_512 = shares([600, 0, 400]);
     let halfway_hz =
         (mean_frequency_hz(&turbo, 4, &at_512) + mean_frequency_hz(&turbo, 3, &at_512)) / 2;
-    let at = turbo_row(&turbo, &at_512, halfway_hz);
+    let at = turbo_row(&turbo, &at_512, halfway_hz, 0);
     assert_eq!((at.slow, permille(at.factor_q30)), (4, 500));
     let ideal_hz = ideal_frequency_hz(&turbo, &at_512, 0, at);
     assert!(ideal_hz.abs_diff(2_950_000_000) <= 1, "{ideal_hz}");
@@ -66,8 +66,8 @@ fn half_of_the_time_in_each_of_two_rows_gives_the_mean_of_their_ideals() {
 fn frequencies_beyond_the_table_mean_its_ends() {
     let turbo = xeon_gold_6130();
     let all_512 = shares([0, 0, 1000]);
-    assert_eq!(turbo_row(&turbo, &all_512, 1), TurboRow { slow: 4, factor_q30: 0 });
-    assert_eq!(turbo_row(&turbo, &all_512, 9_000_000_000), TurboRow { slow: 0, factor_q30: 0 });
+    assert_eq!(turbo_row(&turbo, &all_512, 1, 0), TurboRow { slow: 4, factor_q30: 0 });
+    assert_eq!(turbo_row(&turbo, &all_512, 9_000_000_000, 0), TurboRow { slow: 0, factor_q30: 0 });
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn every_row_of_the_table_is_found_by_its_own_frequency() {
     let turbo = xeon_gold_6130();
     for row in 0..turbo.rows {
         for at in [shares([1000, 0, 0]), shares([200, 300, 500]), shares([0, 1000, 0])] {
-            let found = turbo_row(&turbo, &at, mean_frequency_hz(&turbo, row, &at));
+            let found = turbo_row(&turbo, &at, mean_frequency_hz(&turbo, row, &at), 0);
             assert_eq!(found, TurboRow { slow: row, factor_q30: 0 });
         }
     }
@@ -84,8 +84,44 @@ fn every_row_of_the_table_is_found_by_its_own_frequency() {
 #[test]
 fn of_rows_that_do_not_differ_the_one_with_fewest_cores_is_meant() {
     let flat = table(2_000_000, &[(2, &[3_000_000]), (4, &[2_500_000]), (8, &[2_500_000])]);
-    let found = turbo_row(&flat, &shares([1000, 0, 0]), 2_500_000_000);
+    let found = turbo_row(&flat, &shares([1000, 0, 0]), 2_500_000_000, 0);
     assert_eq!(found, TurboRow { slow: 1, factor_q30: 0 });
+}
+
+#[test]
+fn a_row_of_fewer_cores_than_were_active_is_not_meant() {
+    let turbo = xeon_gold_6130();
+    let all_512 = shares([0, 0, 1000]);
+    // 2.2 GHz lies between rows 2 and 3.
+    let found = |first_row| turbo_row(&turbo, &all_512, 2_200_000_000, first_row);
+    assert_eq!([0, 2, 3, 4, 9].map(|first_row| found(first_row).slow), [3, 3, 3, 4, 4]);
+    assert_eq!(found(2), found(0));
+    assert_eq!(found(3), TurboRow { slow: 3, factor_q30: 0 });
+}
+
+#[test]
+fn where_a_table_is_too_slow_active_cores_tell_what_was_lost() {
+    let mut turbo = xeon_gold_6130();
+    // All cores are active, at 1.9 instead of 2.8 GHz.
+    let measured = slice(&turbo, 28 * MS, 1_900_000, [0, 0, 1000]);
+    for row in &mut turbo.khz {
+        row[2] = row[2] * 9 / 10;
+    }
+    let counted = Slice { first_row: 4, ..measured };
+    assert!(time_lost(&turbo, &counted, 0).lost_ns.abs_diff(9 * MS) <= 2);
+    assert!(time_lost(&turbo, &measured, 0).lost_ns > 10 * MS);
+}
+
+#[test]
+fn the_first_row_since_a_time_is_that_of_the_fewest_active_cores() {
+    let mut rows = Active::always(4);
+    assert_eq!(rows.since(0), 4);
+    rows.note(2, 10);
+    rows.note(4, 20);
+    rows.note(3, 30);
+    assert_eq!([0, 19, 20, 29, 30].map(|since_ns| rows.since(since_ns)), [2, 2, 3, 3, 3]);
+    rows.note(4, 40);
+    assert_eq!([19, 20, 39, 40].map(|since_ns| rows.since(since_ns)), [2, 3, 3, 4]);
 }
 
 #[test]

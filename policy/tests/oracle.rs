@@ -130,6 +130,7 @@ prop_compose! {
             ref_cycles: time_ns * u64::from(turbo.ref_khz) / 1_000_000,
             level_cycles: [0; LEVELS_MAX],
             stall_cycles: cycles * stall_permille / 1000,
+            first_row: 0,
         };
         for (level, weight) in weights.into_iter().enumerate().take(levels).skip(1) {
             slice.level_cycles[level] = cycles * weight / sum;
@@ -155,7 +156,7 @@ proptest! {
         let exact = actual(&turbo, &slice);
         prop_assert!(distance(&whole(hz), &exact) <= &bound * &exact);
 
-        let at = policy::turbo_row(&turbo, &measured, hz);
+        let at = policy::turbo_row(&turbo, &measured, hz, 0);
         let ours = whole(policy::ideal_frequency_hz(&turbo, &measured, own as u8, at));
         let (ideal, _) = ideal_and_lost(&turbo, &slice, own);
         prop_assert!(distance(&ours, &ideal) <= &bound * &ideal);
@@ -250,7 +251,8 @@ prop_compose! {
             khz: numbers,
         };
         let [time_ns, cycles, ref_cycles, stall_cycles, ..] = head;
-        let slice = Slice { time_ns, cycles, ref_cycles, level_cycles, stall_cycles };
+        let first_row = level_cycles[0] % 32;
+        let slice = Slice { time_ns, cycles, ref_cycles, level_cycles, stall_cycles, first_row };
         (turbo, slice, Shares { q30: shares })
     }
 }
@@ -272,9 +274,15 @@ proptest! {
     }
 
     #[test]
-    fn garbage_still_finds_a_row_of_the_table((turbo, _, shares) in garbage(), hz in any_u64()) {
-        let TurboRow { slow, factor_q30 } = policy::turbo_row(&turbo, &shares, hz);
-        prop_assert!(slow < turbo.rows.clamp(1, ROWS_MAX as u32) && factor_q30 <= ONE);
+    fn garbage_still_finds_a_row_of_the_table(
+        (turbo, slice, shares) in garbage(),
+        hz in any_u64(),
+    ) {
+        let TurboRow { slow, factor_q30 } = policy::turbo_row(&turbo, &shares, hz, slice.first_row);
+        let last = turbo.rows.clamp(1, ROWS_MAX as u32) - 1;
+        prop_assert!(slow <= last && factor_q30 <= ONE);
+        let first = (slice.first_row as u32).min(last);
+        prop_assert!(slow > first || (slow == first && factor_q30 == 0));
     }
 
     #[test]

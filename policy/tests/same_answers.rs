@@ -14,11 +14,11 @@ use cpu_model::{LEVELS_MAX, Turbo};
 use examples::{Random, xeon_gold_6130};
 use object::{Object, ObjectSection};
 use policy::{
-    Belief, Beside, CoreState, Deficit, Learned, LevelTimes, Loss, Meter, Mode, Rates, Shares,
-    Slice, Tests, TurboRow, Users,
+    Active, Belief, Beside, CoreState, Deficit, Learned, LevelTimes, Loss, Meter, Mode, Rates,
+    Shares, Slice, Tests, TurboRow, Users,
 };
 
-const ANSWERS: usize = 72;
+const ANSWERS: usize = 74;
 const VECTORS: usize = 200_000;
 
 /// `struct vector` of `vector.h`.
@@ -44,7 +44,7 @@ struct Vector {
 }
 
 const SIZE: usize = size_of::<Vector>();
-const _: () = assert!(SIZE == 8 * ANSWERS + 48 + 80 + 24 + 460 + 24 + 4 + 224);
+const _: () = assert!(SIZE == 8 * ANSWERS + 48 + 88 + 24 + 460 + 24 + 4 + 224);
 
 /// Garbage, or, every other time, a slice as the 6130 could have run it.
 fn vector(random: &mut Random) -> Vector {
@@ -64,6 +64,7 @@ fn vector(random: &mut Random) -> Vector {
             ref_cycles: random.any(),
             level_cycles: std::array::from_fn(|_| random.any()),
             stall_cycles: random.any(),
+            first_row: random.any(),
         },
         shares: Shares { q30: std::array::from_fn(|_| random.any_u32()) },
         turbo: Turbo {
@@ -98,6 +99,7 @@ fn make_meaningful(v: &mut Vector, random: &mut Random) {
         ref_cycles: time_ns * 2_100_000 / 1_000_000,
         level_cycles: [cycles - wide, level_1, wide - level_1, 0, 0, 0],
         stall_cycles: random.below(cycles + 1),
+        first_row: random.below(6),
     };
     v.shares = Shares::of(&v.slice);
     (v.a, v.b) = (khz * 1000, random.below(time_ns));
@@ -111,7 +113,7 @@ fn make_meaningful(v: &mut Vector, random: &mut Random) {
 fn answer(v: &Vector) -> [u64; ANSWERS] {
     let at = TurboRow { slow: v.y, factor_q30: v.z };
     let own_level = u8::try_from(v.w).unwrap_or(u8::MAX);
-    let found = policy::turbo_row(&v.turbo, &v.shares, v.a);
+    let found = policy::turbo_row(&v.turbo, &v.shares, v.a, v.slice.first_row);
     let measured = Shares::of(&v.slice);
     let lost = policy::time_lost(&v.turbo, &v.slice, own_level);
     let mode = match v.z {
@@ -171,11 +173,20 @@ fn answer(v: &Vector) -> [u64; ANSWERS] {
     answer[44..51].copy_from_slice(&answer_users(v));
     answer[51..57].copy_from_slice(&answer_demanded(v));
     answer[57..70].copy_from_slice(&answer_even(v));
-    answer[70..].copy_from_slice(
+    answer[70..72].copy_from_slice(
         &[Meter::Cycles, Meter::Energy]
             .map(|meter| policy::metered_ns(meter, &v.turbo, &v.slice, own_level)),
     );
+    answer[72..].copy_from_slice(&answer_active(v));
     answer
+}
+
+fn answer_active(v: &Vector) -> [u64; 2] {
+    let mut active = Active::always((v.x & 31) as usize);
+    active.note((v.y & 31) as usize, v.a);
+    let first = active.since(v.b) as u64;
+    active.note((v.z & 31) as usize, v.b);
+    [first, active.since(v.a) as u64]
 }
 
 /// A number of a vector as a level; those beyond all levels are alike.

@@ -229,7 +229,7 @@ impl Config {
 }
 
 const CONFIG_BYTES: usize = 640;
-const CPU_BYTES: usize = 688;
+const CPU_BYTES: usize = 696;
 
 /// How many entries a map of the program has that the topology decides; nothing for others.
 #[must_use]

@@ -420,7 +420,11 @@ impl<S: Scheduler> Engine<'_, S> {
     /// Tells sensors and scheduler what the running task did since the last time.
     fn account(&mut self, cpu: usize, task: usize, stop: Stop) {
         self.world.close(cpu);
-        let place = Place { cpu, turbo_row: self.world.row_of(cpu) };
+        let place = Place {
+            cpu,
+            turbo_row: self.world.row_of(cpu),
+            first_row: self.world.first_row_of(cpu),
+        };
         let now_ns = self.world.now_ns;
         let slice = std::mem::take(&mut self.world.tasks[task].slice);
         let turbo = &self.world.believed_turbo;

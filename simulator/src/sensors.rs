@@ -60,11 +60,12 @@ impl Observed {
     }
 }
 
-/// Where a slice ran, and at which row of the turbo table.
+/// Where a slice ran, at which row of the turbo table, and which was the first it ran at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub cpu: usize,
     pub turbo_row: usize,
+    pub first_row: usize,
 }
 
 /// The sensors of a machine.
@@ -193,11 +194,11 @@ impl Sensors {
         }
         let seen = self.seen(slice, stop);
         let observed = match self.set {
-            SensorSet::D7 => self.counted(cpu, task, slice, turbo),
+            SensorSet::D7 => self.counted(place, task, slice, turbo),
             SensorSet::Truth => Observed {
                 lost_ns: Some(slice.lost_q20 >> 20),
                 last_user: slice.lost_to.unwrap_or(NOBODY),
-                ..self.counted(cpu, task, slice, turbo)
+                ..self.counted(place, task, slice, turbo)
             },
             SensorSet::Xinuse | SensorSet::FpRetired | SensorSet::Rules => {
                 let mut slice = *slice;
@@ -256,7 +257,7 @@ impl Sensors {
     }
 
     /// Cycles by license level, cycles, stalls, and the width that trapped.
-    fn counted(&mut self, cpu: usize, task: usize, slice: &Slice, turbo: &Turbo) -> Observed {
+    fn counted(&mut self, place: Place, task: usize, slice: &Slice, turbo: &Turbo) -> Observed {
         let own_level = self.detect(task, self.level_of_width[usize::from(slice.width)]);
         let slice = policy::Slice {
             time_ns: slice.time_ns,
@@ -264,8 +265,9 @@ impl Sensors {
             ref_cycles: slice.counted_ns * u64::from(turbo.ref_khz) / 1_000_000,
             level_cycles: slice.level_cycles_e6.map(|cycles| self.count(cycles)),
             stall_cycles: self.count_stalls(slice.stall_cycles_e6),
+            first_row: place.first_row as u64,
         };
-        let last_user = self.users[self.topology.core_of(cpu)].above(&slice, own_level);
+        let last_user = self.users[self.topology.core_of(place.cpu)].above(&slice, own_level);
         Observed { slice, own_level, last_user, lost_ns: None, seen: Seen::default() }
     }
 

@@ -103,7 +103,14 @@ pub(crate) struct Cpu {
 #[derive(Clone, Debug)]
 struct Package {
     active: u32,
-    row: usize,
+    /// Of the turbo table.
+    rows: policy::Active,
+}
+
+impl Package {
+    fn row(&self) -> usize {
+        self.rows.row as usize
+    }
 }
 
 /// Everything but the queues.
@@ -194,7 +201,9 @@ impl<'a> World<'a> {
             packages: vec![
                 Package {
                     active: 0,
-                    row: model.turbo.row(workload.machine.turbo_cores.unwrap_or(0))
+                    rows: policy::Active::always(
+                        model.turbo.row(workload.machine.turbo_cores.unwrap_or(0))
+                    ),
                 };
                 topology.packages
             ],
@@ -270,7 +279,12 @@ impl<'a> World<'a> {
 
     /// The frequencies in force for a CPU: turbo row and the level of its domain.
     pub(crate) fn row_of(&self, cpu: usize) -> usize {
-        self.packages[self.topology.package_of(cpu)].row
+        self.packages[self.topology.package_of(cpu)].row()
+    }
+
+    /// The first row that was in force for a CPU since its task was last accounted.
+    pub(crate) fn first_row_of(&self, cpu: usize) -> usize {
+        self.packages[self.topology.package_of(cpu)].rows.since(self.cpus[cpu].since_ns)
     }
 
     /// Books what the running task did until now.
@@ -397,10 +411,10 @@ impl<'a> World<'a> {
     fn settle_turbo_row(&mut self, package: usize) {
         let active = self.turbo_cores.unwrap_or(self.packages[package].active);
         let row = self.model.turbo.row(active);
-        if row == self.packages[package].row {
+        if row == self.packages[package].row() {
             return;
         }
-        self.packages[package].row = row;
+        self.packages[package].rows.note(row, self.now_ns);
         for core in self.topology.cores_of_package(package) {
             if self.active_cores.contains(core) {
                 self.touch(core);
@@ -448,7 +462,7 @@ impl<'a> World<'a> {
     fn settle_rates(&mut self, core: usize) {
         let index = self.domain_of(core);
         let effect = self.domains[index].effect;
-        let row = self.packages[self.topology.package_of_core(core)].row;
+        let row = self.packages[self.topology.package_of_core(core)].row();
         let khz = self.model.turbo.khz(row, effect.level);
         let cpus = self.topology.cpus_of_core(core);
         if let Some(recorder) = &mut self.recorder {

@@ -10,13 +10,16 @@ use cpu_model::LEVELS_MAX;
 use serde::{Deserialize, Serialize};
 
 /// Version of the format that is written.
-pub const SCHEMA: u32 = 2;
+pub const SCHEMA: u32 = 3;
 /// What the file starts with.
 pub const START: &str = "{\"ekdecisions\":";
 /// Longest first line; our choice.
 const HEAD_MAX: u64 = 16 << 10;
 /// Bytes of a slice: `struct ek_decision` of the scheduler's `interface.h`.
-pub const SLICE_BYTES: usize = 176;
+pub const SLICE_BYTES: usize = 184;
+/// The same before version 3, without the first row, which is before these bytes.
+const SLICE_BYTES_2: usize = 176;
+const FIRST_ROW: std::ops::Range<usize> = 136..144;
 /// The same before version 2, without what `even` adds.
 const SLICE_BYTES_1: usize = 160;
 /// Bytes of a task: four numbers and two names.
@@ -86,6 +89,8 @@ pub struct Slice {
     pub level_cycles: [u64; LEVELS_MAX],
     /// Cycles stalled.
     pub stall_cycles: u64,
+    /// The first row of the turbo table that can have held, by the cores that were active.
+    pub first_row: u64,
     /// Where it ran.
     pub cpu: u32,
     /// The task.
@@ -109,7 +114,7 @@ impl Slice {
         let long = |at: usize| long(bytes, at);
         let short = |at: usize| short(bytes, at);
         let levels = std::array::from_fn(|level| long(80 + 8 * level));
-        let culprit = short(144);
+        let culprit = short(152);
         Self {
             time_ns: long(0),
             slice_ns: long(8),
@@ -123,15 +128,23 @@ impl Slice {
             ref_cycles: long(72),
             level_cycles: levels,
             stall_cycles: long(128),
-            cpu: short(136),
-            victim: short(140),
+            first_row: long(FIRST_ROW.start),
+            cpu: short(144),
+            victim: short(148),
             culprit: (culprit != NOBODY).then_some(culprit),
-            weight: short(148),
-            own_level: short(152),
-            is_runnable: short(156) != 0,
-            in_kind_ns: long(160),
-            waited_ns: long(168),
+            weight: short(156),
+            own_level: short(160),
+            is_runnable: short(164) != 0,
+            in_kind_ns: long(168),
+            waited_ns: long(176),
         }
+    }
+
+    /// The same of so many bytes, as a version before wrote them.
+    fn parse_older(mut bytes: [u8; SLICE_BYTES], length: usize) -> Self {
+        bytes.copy_within(FIRST_ROW.start..length, FIRST_ROW.end);
+        bytes[FIRST_ROW].fill(0);
+        Self::parse(&bytes)
     }
 }
 
@@ -308,9 +321,12 @@ impl<R: BufRead> Reader<R> {
         let mut task = [0; TASK_BYTES];
         let mut end = [0; END_BYTES];
         Ok(match (kind, bytes as usize) {
-            (KIND_SLICE, length @ (SLICE_BYTES_1 | SLICE_BYTES)) => {
+            (KIND_SLICE, SLICE_BYTES) => {
+                self.fill(&mut slice)?.then(|| Record::Slice(Box::new(Slice::parse(&slice))))
+            }
+            (KIND_SLICE, length @ (SLICE_BYTES_1 | SLICE_BYTES_2)) => {
                 let is_whole = self.fill(&mut slice[..length])?;
-                is_whole.then(|| Record::Slice(Box::new(Slice::parse(&slice))))
+                is_whole.then(|| Record::Slice(Box::new(Slice::parse_older(slice, length))))
             }
             (KIND_TASK, TASK_BYTES) => {
                 self.fill(&mut task)?.then(|| Record::Task(Task::parse(&task)))

@@ -26,7 +26,7 @@ fn slice(task: u32, cpu: u32, time_ns: u64, slice_ns: u64, is_runnable: bool) ->
     bytes[..8].copy_from_slice(&time_ns.to_le_bytes());
     bytes[8..16].copy_from_slice(&slice_ns.to_le_bytes());
     for (at, value) in
-        [(136, cpu), (140, task), (144, NOBODY), (148, 1024), (156, u32::from(is_runnable))]
+        [(144, cpu), (148, task), (152, NOBODY), (156, 1024), (164, u32::from(is_runnable))]
     {
         bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
     }
@@ -39,7 +39,7 @@ fn refunded(mut record: Vec<u8>) -> Vec<u8> {
     for at in [16, 24, 32] {
         bytes[at..at + 8].copy_from_slice(&2000u64.to_le_bytes());
     }
-    bytes[144..148].copy_from_slice(&9u32.to_le_bytes());
+    bytes[152..156].copy_from_slice(&9u32.to_le_bytes());
     record
 }
 
@@ -118,12 +118,17 @@ fn what_is_given_back_stands_at_the_end_of_its_slice() {
 }
 
 #[test]
-fn slices_of_version_1_are_shorter() {
+fn slices_of_versions_1_and_2_are_shorter() {
     let new = slice(7, 0, 5000, 4000, true);
-    let old = [&[1, 0, 0, 0, 160, 0, 0, 0], &new[8..168]].concat();
-    let line = String::from_utf8(head(1)).unwrap().replace("\"schema\":2", "\"schema\":1");
-    let (history, _) = import(&[line.into_bytes(), old]).unwrap();
-    assert_eq!(history.records, import(&[head(1), new]).unwrap().0.records);
+    for (version, bytes) in [(1, 160), (2, 176)] {
+        // Without the row in the middle, and without what came at the end.
+        let body = [&new[8..144], &new[152..16 + bytes]].concat();
+        let old = [&[1, 0, 0, 0, bytes as u8, 0, 0, 0], &body[..]].concat();
+        let of_version = format!("\"schema\":{version}");
+        let line = String::from_utf8(head(1)).unwrap().replace("\"schema\":3", &of_version);
+        let (history, _) = import(&[line.into_bytes(), old]).unwrap();
+        assert_eq!(history.records, import(&[head(1), new.clone()]).unwrap().0.records);
+    }
 }
 
 #[test]
@@ -141,10 +146,10 @@ fn a_file_that_was_cut_holds_good_up_to_its_last_whole_record() {
 fn the_form_is_recognised_and_mistakes_are_named() {
     assert_eq!(recognise(&head(1)[..FORM_BYTES]), Form::Decisions);
     let said = |parts: &[Vec<u8>]| import(parts).unwrap_err().to_string();
-    let newer = String::from_utf8(head(1)).unwrap().replace("\"schema\":2", "\"schema\":3,\"x\":1");
+    let newer = String::from_utf8(head(1)).unwrap().replace("\"schema\":3", "\"schema\":4,\"x\":1");
     assert_eq!(
         said(&[newer.into_bytes()]),
-        "start: line 1, field schema: 3 is no version that can be read, expected 1 to 2"
+        "start: line 1, field schema: 4 is no version that can be read, expected 1 to 3"
     );
     assert_eq!(said(&[head(0)]), "start: 0 CPUs; expected 1 to 8192");
     assert_eq!(

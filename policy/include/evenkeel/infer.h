@@ -15,31 +15,40 @@
 #include "belief.h"
 #include "mean_frequency.h"
 
-/* The row of the turbo table that holds for that many active cores; the last one beyond it. */
-static inline u32 ek_active_row(const struct ek_turbo *turbo, u32 active_cores)
+/* The time that a slice was not halted, but for what its cycles at level 0 took at least. */
+static inline u64 ek_counted_above_ns(const struct ek_turbo *turbo, const struct ek_slice *slice)
 {
-	u32 rows = turbo->rows;
+	u32 khz = ek_frequency_khz(turbo, (u32)ek_min(slice->first_row, EK_ROWS_MAX), 0);
+	u32 ref_khz = ek_frequency_clamp_khz(turbo->ref_khz);
+	u64 time_ns = ek_min(slice->time_ns, ek_mul_div(slice->ref_cycles, 1000000, ref_khz));
+	u64 cycles = slice->cycles;
 
-	if (rows > EK_ROWS_MAX)
-		rows = EK_ROWS_MAX;
-	for (u32 row = 0; row < EK_ROWS_MAX && row < rows; row++) {
-		if (active_cores <= turbo->cores_max[row])
-			return row;
-	}
-	return rows > 0 ? rows - 1 : 0;
+	if (cycles == 0 || slice->ref_cycles == 0)
+		return slice->time_ns;
+	for (u32 level = 1; level < EK_LEVELS_MAX; level++)
+		cycles = ek_sub(cycles, slice->level_cycles[level]);
+	/* One of each for what counters and division cut off. */
+	return ek_sub(time_ns, ek_add(ek_mul_div(ek_add(cycles, 1), 1000000, khz), 1));
 }
 
-/* How long the counted cycles above level 0 took in a row; what is left was level 0. */
+/*
+ * How long the counted cycles above level 0 took in a row; what is left was level 0.
+ * Where cycles were counted, no longer than those at level 0 leave: a table that is
+ * too slow would show more time at a level than it is held, and so a demand for it.
+ */
 static inline void ek_counted_times(const struct ek_turbo *turbo, u32 row,
 				    const struct ek_slice *slice, struct ek_level_times *times)
 {
+	u64 above_ns = ek_counted_above_ns(turbo, slice);
 	u64 left_ns = slice->time_ns;
 
 	for (u32 level = 1; level < EK_LEVELS_MAX; level++) {
 		u32 khz = ek_frequency_khz(turbo, row, level);
-		u64 part_ns = ek_min(ek_mul_div(slice->level_cycles[level], 1000000, khz), left_ns);
+		u64 part_ns =
+			ek_min(ek_mul_div(slice->level_cycles[level], 1000000, khz), above_ns);
 
 		times->ns[level] = part_ns;
+		above_ns = ek_sub(above_ns, part_ns);
 		left_ns = ek_sub(left_ns, part_ns);
 	}
 	times->ns[0] = left_ns;

@@ -25,6 +25,8 @@ struct ek_slice {
 	u64 level_cycles[EK_LEVELS_MAX];
 	/* Cycles stalled on L2 misses and bound by stores. */
 	u64 stall_cycles;
+	/* The first row of the turbo table that can have held; 0 where nobody counted cores. */
+	u64 first_row;
 };
 
 /* Share of cycles at each level, Q30. */
@@ -61,7 +63,7 @@ static inline u32 ek_shares_above(const struct ek_shares *shares, u32 own_level)
 	return 0;
 }
 
-_Static_assert(sizeof(struct ek_slice) == 8 * (4 + EK_LEVELS_MAX), "Rust reads this struct");
+_Static_assert(sizeof(struct ek_slice) == 8 * (5 + EK_LEVELS_MAX), "Rust reads this struct");
 _Static_assert(sizeof(struct ek_shares) == 4 * EK_LEVELS_MAX, "Rust reads this struct");
 
 #endif

@@ -54,7 +54,7 @@ static inline void ek_time_lost(const struct ek_turbo *turbo, const struct ek_sl
 	if (lost->actual_hz == 0 || own_level >= levels || own_level + 1 >= levels ||
 	    !ek_shares_above(&lost->shares, own_level))
 		return;
-	ek_turbo_row(turbo, &lost->shares, lost->actual_hz, &lost->at);
+	ek_turbo_row(turbo, &lost->shares, lost->actual_hz, slice->first_row, &lost->at);
 	EK_FORGET();
 	lost->ideal_hz = ek_ideal_frequency_hz(turbo, &lost->shares, own_level, &lost->at);
 	EK_FORGET();

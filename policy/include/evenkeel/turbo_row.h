@@ -6,6 +6,9 @@
  * two neighbouring rows whose mean frequencies, at the slice's own shares,
  * enclose the actual one tell it afterwards; how far the actual one lies
  * between them is the interpolation factor (dissertation 7.4.2, step 3).
+ * No row is meant before the first that can have held (active.h; 0 where nobody
+ * counts cores): where the table is too slow, the clock alone would find one of
+ * fewer active cores, and of a higher ideal.
  * Beyond the table's ends the end is meant. Of rows that do not differ at
  * these shares the one with the fewest active cores is meant.
  *
@@ -24,7 +27,7 @@ struct ek_turbo_row {
 };
 
 static inline void ek_turbo_row(const struct ek_turbo *turbo, const struct ek_shares *shares,
-				u64 actual_hz, struct ek_turbo_row *at)
+				u64 actual_hz, u64 first_row, struct ek_turbo_row *at)
 {
 	u32 rows = turbo->rows;
 
@@ -34,7 +37,8 @@ static inline void ek_turbo_row(const struct ek_turbo *turbo, const struct ek_sh
 		rows = 1;
 
 	/* The first row that is not faster, and the one before, were both looked at. */
-	u32 first = 0;
+	u32 from = (u32)ek_min(first_row, rows - 1);
+	u32 first = from;
 	u32 slow = rows;
 	u64 slow_hz = 0;
 	u64 fast_hz = 0;
@@ -54,7 +58,7 @@ static inline void ek_turbo_row(const struct ek_turbo *turbo, const struct ek_sh
 
 	at->slow = slow < rows ? slow : rows - 1;
 	at->factor_q30 = 0;
-	if (slow > 0 && slow < rows)
+	if (slow > from && slow < rows)
 		at->factor_q30 =
 			ek_share_q30(ek_sub(actual_hz, slow_hz), ek_sub(fast_hz, slow_hz));
 }

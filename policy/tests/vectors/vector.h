@@ -8,6 +8,7 @@
 #ifndef EVENKEEL_TEST_VECTOR_H
 #define EVENKEEL_TEST_VECTOR_H
 
+#include <evenkeel/active.h>
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
 #include <evenkeel/deficit.h>
@@ -26,7 +27,7 @@
 #include <evenkeel/wait.h>
 #include <evenkeel/weight.h>
 
-#define ANSWERS 72
+#define ANSWERS 74
 
 struct vector {
 	u64 answer[ANSWERS];
@@ -48,7 +49,7 @@ struct vector {
 	struct ek_level_times times[2];
 };
 
-_Static_assert(sizeof(struct vector) == 8 * ANSWERS + 48 + 80 + 24 + 460 + 24 + 4 + 224, "Rust fills it");
+_Static_assert(sizeof(struct vector) == 8 * ANSWERS + 48 + 88 + 24 + 460 + 24 + 4 + 224, "Rust fills it");
 
 static inline void answer_integers(struct vector *v)
 {
@@ -73,7 +74,7 @@ static inline void answer_frequencies(struct vector *v)
 
 	v->answer[11] = ek_mean_frequency_hz(&v->turbo, v->y, &v->shares);
 	v->answer[12] = ek_ideal_frequency_hz(&v->turbo, &v->shares, v->w, &at);
-	ek_turbo_row(&v->turbo, &v->shares, v->a, &at);
+	ek_turbo_row(&v->turbo, &v->shares, v->a, v->slice.first_row, &at);
 	v->answer[13] = at.slow;
 	v->answer[14] = at.factor_q30;
 
@@ -214,6 +215,16 @@ static inline void answer_meter(struct vector *v)
 	v->answer[71] = ek_meter_ns(EK_METER_ENERGY, &v->turbo, &v->slice, v->w, &lost);
 }
 
+static inline void answer_active(struct vector *v)
+{
+	struct ek_active active = {.row = v->x & 31};
+
+	ek_active_note(&active, v->y & 31, v->a);
+	v->answer[72] = ek_active_since(&active, v->b);
+	ek_active_note(&active, v->z & 31, v->b);
+	v->answer[73] = ek_active_since(&active, v->a);
+}
+
 static inline void answer(struct vector *v)
 {
 	answer_integers(v);
@@ -225,6 +236,7 @@ static inline void answer(struct vector *v)
 	answer_demanded(v);
 	answer_even(v);
 	answer_meter(v);
+	answer_active(v);
 }
 
 #endif

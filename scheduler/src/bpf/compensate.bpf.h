@@ -80,18 +80,22 @@ __noinline int ek_count_active(u32 index, u64 now_ns)
 		core->counted_ns = now_ns;
 		cores++;
 	}
-	package->active_cores = cores;
+	ek_active_note(&package->active, ek_active_row(configured(turbo), cores), now_ns);
 	return 0;
 }
 
-static void look_up_row(struct ek_cpu *cpu, u64 now_ns)
+/* The row of the turbo table that holds, and the first one that held during the slice. */
+static void look_up_rows(struct ek_cpu *cpu, u64 now_ns)
 {
 	u32 index = cpu->package;
 	struct ek_package *package = bpf_map_lookup_elem(&packages, &index);
 
-	if (package && ek_sub(now_ns, package->counted_ns) >= ACTIVE_NS)
+	if (!package)
+		return;
+	if (ek_sub(now_ns, package->counted_ns) >= ACTIVE_NS)
 		ek_count_active(index, now_ns);
-	cpu->turbo_row = ek_active_row(configured(turbo), package ? package->active_cores : 1);
+	cpu->turbo_row = package->active.row;
+	cpu->decision.slice.first_row = ek_active_since(&package->active, cpu->since_ns);
 	EK_FORGET();
 }
 
@@ -215,7 +219,7 @@ __noinline int ek_gather(u32 index, u64 used_ns, u64 now_ns)
 		slice->stall_cycles = ek_add(gained(cpu, index, EK_EVENT_STALL_L2_MISS),
 					     gained(cpu, index, EK_EVENT_STALL_STORES));
 	}
-	look_up_row(cpu, now_ns);
+	look_up_rows(cpu, now_ns);
 	if (counts_licenses()) {
 		ek_counted_times(turbo, cpu->turbo_row, slice, &cpu->believed);
 		if (slice->cycles > 0 && slice->ref_cycles > 0)

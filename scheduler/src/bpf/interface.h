@@ -9,6 +9,7 @@
 #ifndef EVENKEEL_INTERFACE_H
 #define EVENKEEL_INTERFACE_H
 
+#include <evenkeel/active.h>
 #include <evenkeel/belief.h>
 #include <evenkeel/compensate.h>
 #include <evenkeel/deficit.h>
@@ -225,9 +226,9 @@ struct ek_cache {
 };
 
 struct ek_package {
+	/* When the cores that run something were counted, and what that came to. */
 	u64 counted_ns;
-	u32 active_cores;
-	u32 pad;
+	struct ek_active active;
 };
 
 /* A task's name and that of its process: what rules look at. */
@@ -280,9 +281,9 @@ struct ek_end {
 };
 
 _Static_assert(sizeof(struct ek_config) == 640, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 688, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 696, "the loader writes this");
 _Static_assert(sizeof(struct ek_cache) == 40, "the loader writes this");
-_Static_assert(sizeof(struct ek_decision) == 176, "the loader reads this");
+_Static_assert(sizeof(struct ek_decision) == 184, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 1168, "the loader reads this");
 
 #endif
