@@ -32,6 +32,8 @@ pub(crate) struct Observed {
     pub last_user: u32,
     /// Time lost where the set knows it without a model.
     pub lost_ns: Option<u64>,
+    /// No sensor looked: this is what is believed of the task since one did.
+    pub is_believed: bool,
     /// What a kernel could see besides.
     #[cfg_attr(not(feature = "scx"), expect(dead_code, reason = "only that scheduler asks"))]
     pub seen: Seen,
@@ -48,15 +50,10 @@ pub(crate) struct Seen {
 }
 
 impl Observed {
-    /// Where there is no sensor.
-    fn nothing(time_ns: u64) -> Self {
-        Self {
-            slice: policy::Slice { time_ns, ..policy::Slice::default() },
-            own_level: 0,
-            last_user: NOBODY,
-            lost_ns: Some(0),
-            seen: Seen::default(),
-        }
+    /// What a slice shows of its task: no level above its own, and none that was not in force.
+    pub(crate) fn shown_level(&self) -> u8 {
+        let in_force = |&level: &u8| self.slice.level_cycles[usize::from(level)] > 0;
+        (1..=self.own_level).rev().find(in_force).unwrap_or(0)
     }
 }
 
@@ -78,14 +75,14 @@ pub(crate) struct Sensors {
     has_own_beliefs: bool,
     /// By core.
     users: Vec<Users>,
-    /// By task: what counted instructions showed, and in its last slice.
+    /// By task: what counters showed, and in its last slice.
     learned: Vec<Learned>,
     counted: Vec<u8>,
     /// By task: its application, whose threads are those of one process.
     application: Vec<usize>,
     /// By CPU: the width of registers that show if the task that was accounted last leaves.
     in_use: Vec<u8>,
-    /// By application: what registers showed of any of its threads. They mostly run the same
+    /// By application: what was shown by any of its threads. They mostly run the same
     /// code, and evidence is rare.
     of_threads: Vec<Learned>,
     ruled: Vec<u8>,
@@ -149,7 +146,7 @@ impl Sensors {
     }
 
     fn is_deaf(&self, cpu: usize) -> bool {
-        is_in_share(self.topology.core_of(cpu), self.faults.deaf_cores_permille)
+        is_deaf(&self.topology, self.faults, cpu)
     }
 
     /// A running task used registers of this width for the first time in its slice: what
@@ -171,7 +168,7 @@ impl Sensors {
 
     /// A task comes to a CPU.
     pub(crate) fn started(&mut self, cpu: usize, task: usize, now_ns: u64) {
-        if self.needs_belief() && !self.is_deaf(cpu) {
+        if self.needs_belief() || self.is_deaf(cpu) {
             let level = self.believed_level(task, now_ns);
             self.believe(cpu, level, now_ns);
             self.booked[cpu] = self.beliefs[self.topology.core_of(cpu)].booked;
@@ -190,7 +187,7 @@ impl Sensors {
     ) -> Observed {
         let cpu = place.cpu;
         if self.is_deaf(cpu) {
-            return Observed::nothing(slice.time_ns);
+            return self.believed(place, task, slice, turbo, now_ns);
         }
         let seen = self.seen(slice, stop);
         let observed = match self.set {
@@ -215,7 +212,36 @@ impl Sensors {
             self.in_use[cpu] = self.width_in_use(slice, stop);
         }
         self.note_user(cpu, task, observed.own_level, now_ns);
+        self.remember(task, &observed, now_ns);
         Observed { seen, ..observed }
+    }
+
+    /// Where no sensor looks: by what one told of the task elsewhere, as by rules.
+    fn believed(
+        &mut self,
+        place: Place,
+        task: usize,
+        slice: &Slice,
+        turbo: &Turbo,
+        now_ns: u64,
+    ) -> Observed {
+        let slice = Slice { fp_level: 0, ..*slice };
+        self.believe(place.cpu, 0, now_ns);
+        let observed = self.inferred(place, task, &slice, turbo, now_ns);
+        self.note_use(place.cpu, task, observed.own_level);
+        Observed { is_believed: true, ..observed }
+    }
+
+    /// Counters tell of each slice: what that shows is believed where there are none, of the other
+    /// threads, too.
+    fn remember(&mut self, task: usize, observed: &Observed, now_ns: u64) {
+        if self.needs_belief() {
+            return;
+        }
+        let level = observed.shown_level();
+        let before = std::mem::replace(&mut self.counted[task], level);
+        self.learned[task].learn_shown(level, before, now_ns);
+        self.of_threads[self.application[task]].learn_shown(level, before, now_ns);
     }
 
     /// A task that was accounted has left its CPU. Only then are registers saved, so that what they
@@ -268,7 +294,14 @@ impl Sensors {
             first_row: place.first_row as u64,
         };
         let last_user = self.users[self.topology.core_of(place.cpu)].above(&slice, own_level);
-        Observed { slice, own_level, last_user, lost_ns: None, seen: Seen::default() }
+        Observed {
+            slice,
+            own_level,
+            last_user,
+            lost_ns: None,
+            is_believed: false,
+            seen: Seen::default(),
+        }
     }
 
     /// What a counter shows of that many millionths of a cycle.
@@ -324,7 +357,14 @@ impl Sensors {
         let mut slice = policy::Slice { time_ns: slice.time_ns, ..policy::Slice::default() };
         policy::infer(turbo, place.turbo_row, &believed, &mut slice);
         let last_user = self.users[core].above(&slice, own_level);
-        Observed { slice, own_level, last_user, lost_ns: None, seen: Seen::default() }
+        Observed {
+            slice,
+            own_level,
+            last_user,
+            lost_ns: None,
+            is_believed: false,
+            seen: Seen::default(),
+        }
     }
 
     fn believed_level(&self, task: usize, now_ns: u64) -> u8 {
@@ -353,6 +393,11 @@ impl Sensors {
         };
         self.note_use(cpu, task, level);
     }
+}
+
+/// Whether a CPU has no sensors.
+pub(crate) fn is_deaf(topology: &Topology, faults: SensorFaults, cpu: usize) -> bool {
+    is_in_share(topology.core_of(cpu), faults.deaf_cores_permille)
 }
 
 /// The level a task of each register width is taken to demand: the highest of its classes.

@@ -130,14 +130,13 @@ static void begin_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu)
 	if (config.events)
 		read_counters(cpu, index, is_busy);
 	cpu->is_read = false;
-	if (counts_licenses()) {
+	if (counts_licenses(cpu))
 		cpu->held_ns = ek_sub(cpu->busy_until_ns, now_ns);
-		if (task)
-			meet_siblings(task, index, cpu);
-	} else if (is_busy) {
+	else if (is_busy)
 		/* Takes the reading. */
 		ek_demand(index, level, now_ns);
-	}
+	if (task && has_licenses())
+		meet_siblings(task, index, cpu);
 	if (core)
 		ek_users_note(&core->users, level, p->pid);
 }
@@ -147,7 +146,7 @@ static void begin_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu)
 /* Whether the slice cannot have seen anything above level 0, where no counter has to say so. */
 static bool is_surely_quiet(const struct ek_cpu *cpu)
 {
-	return !(config.sensors & EK_SENSOR_FP_RETIRED) && !counts_licenses() &&
+	return !(config.sensors & EK_SENSOR_FP_RETIRED) && !counts_licenses(cpu) &&
 	       cpu->level == 0 && cpu->busy_until_ns <= cpu->since_ns;
 }
 
@@ -164,7 +163,7 @@ static bool is_quiet(struct task *task, u32 index, struct ek_cpu *cpu, u64 used_
 		     u32 *own_level)
 {
 	*own_level = level_of(task, now_ns);
-	if (config.sensors & EK_SENSOR_FP_RETIRED) {
+	if ((config.sensors & EK_SENSOR_FP_RETIRED) && !cpu->is_deaf) {
 		struct ek_retired retired = {.wide = {gained(cpu, index, EK_EVENT_FP_256),
 						      gained(cpu, index, EK_EVENT_FP_512)}};
 
@@ -177,7 +176,7 @@ static bool is_quiet(struct task *task, u32 index, struct ek_cpu *cpu, u64 used_
 		learn(task, shown < before ? shown : before, EK_SHOWN_NS, now_ns);
 		*own_level = *own_level > shown ? *own_level : shown;
 	}
-	if (counts_licenses()) {
+	if (counts_licenses(cpu)) {
 		u64 level_1 = gained(cpu, index, EK_EVENT_LICENSE_1);
 		u64 level_2 = gained(cpu, index, EK_EVENT_LICENSE_2);
 
@@ -220,7 +219,7 @@ __noinline int ek_gather(u32 index, u64 used_ns, u64 now_ns)
 					     gained(cpu, index, EK_EVENT_STALL_STORES));
 	}
 	look_up_rows(cpu, now_ns);
-	if (counts_licenses()) {
+	if (counts_licenses(cpu)) {
 		ek_counted_times(turbo, cpu->turbo_row, slice, &cpu->believed);
 		if (slice->cycles > 0 && slice->ref_cycles > 0)
 			return 0;
@@ -358,7 +357,7 @@ __noinline u64 ek_end_slice(struct task *task, u32 index, u64 used_ns, u32 pid, 
 	if (!is_nothing) {
 		ek_gather(index, used_ns, now_ns);
 		used_level = level_of(task, now_ns);
-		if (counts_licenses()) {
+		if (counts_licenses(cpu)) {
 			own_level = judge(task, cpu, now_ns);
 			used_level = ek_min(used_level, own_level);
 		}

@@ -208,6 +208,9 @@ struct ek_cpu {
 	/* What runs here leaves for a moment, and since when it has been here. */
 	u32 airs;
 	u64 came_ns;
+	/* Its counters of classes could not be read when the slice began. */
+	u32 is_deaf;
+	u32 pad;
 };
 
 struct ek_cache {
@@ -281,7 +284,7 @@ struct ek_end {
 };
 
 _Static_assert(sizeof(struct ek_config) == 640, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 696, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 704, "the loader writes this");
 _Static_assert(sizeof(struct ek_cache) == 40, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 184, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 1168, "the loader reads this");

@@ -22,15 +22,25 @@ static bool has_event(u32 event)
 	return (config.events & ~events_given_up) >> event & 1;
 }
 
-/* 0 where it cannot be read. */
-static u64 counter(u32 index, u32 event)
+/* Whether it can be read; 0 where it cannot. */
+static bool read_counter(u32 index, u32 event, u64 *counted)
 {
 	struct bpf_perf_event_value value = {};
 
+	*counted = 0;
 	if (!has_event(event) ||
 	    bpf_perf_event_read_value(&events, index * EK_EVENTS + event, &value, sizeof(value)))
-		return 0;
-	return value.counter;
+		return false;
+	*counted = value.counter;
+	return true;
+}
+
+static u64 counter(u32 index, u32 event)
+{
+	u64 counted;
+
+	read_counter(index, event, &counted);
+	return counted;
 }
 
 /* What a counter has gained since the slice began; 0 where it did not count then. */
@@ -41,21 +51,32 @@ static u64 gained(const struct ek_cpu *cpu, u32 index, u32 event)
 	return before ? ek_sub(counter(index, event), before) : 0;
 }
 
-/* Whether counters tell the levels in force, now that some may have been given up. */
-static bool counts_licenses(void)
+/* Whether counters tell the levels in force, unless they cannot be read on a CPU. */
+static bool has_licenses(void)
 {
 	return (config.sensors & EK_SENSOR_LICENSES) && has_event(EK_EVENT_LICENSE_1);
+}
+
+/*
+ * The same on a CPU. Perf gives up the counters of one that goes, and they do not
+ * come back with it: there it is as with rules, by what was learned elsewhere.
+ */
+static bool counts_licenses(const struct ek_cpu *cpu)
+{
+	return has_licenses() && !cpu->is_deaf;
 }
 
 /* Reads the counters of a sensor, or those that only a busy core needs, at the beginning. */
 static void read_counters(struct ek_cpu *cpu, u32 index, bool is_busy)
 {
-	if (counts_licenses()) {
-		cpu->counted[EK_EVENT_LICENSE_1] = counter(index, EK_EVENT_LICENSE_1);
+	if (has_licenses()) {
+		cpu->is_deaf = !read_counter(index, EK_EVENT_LICENSE_1,
+					     &cpu->counted[EK_EVENT_LICENSE_1]);
 		cpu->counted[EK_EVENT_LICENSE_2] = counter(index, EK_EVENT_LICENSE_2);
 	}
 	if (config.sensors & EK_SENSOR_FP_RETIRED) {
-		cpu->counted[EK_EVENT_FP_256] = counter(index, EK_EVENT_FP_256);
+		cpu->is_deaf = !read_counter(index, EK_EVENT_FP_256,
+					     &cpu->counted[EK_EVENT_FP_256]);
 		cpu->counted[EK_EVENT_FP_512] = counter(index, EK_EVENT_FP_512);
 	}
 	/* The rate of wide instructions wants cycles of every slice. */

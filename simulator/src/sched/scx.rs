@@ -60,8 +60,9 @@ impl Scx {
         let object = evenkeel(&config, &topology);
         let sense = Sense::new(world, &object, config.compensation.as_ref())
             .map_err(|error| SimError::Machine(error.to_string()))?;
-        let host = load_evenkeel(&object, topology, Faults::default())
+        let mut host = load_evenkeel(&object, topology, Faults::default())
             .map_err(|error| SimError::Machine(error.to_string()))?;
+        sense.open(&mut host, world);
         let spec = |(index, thread): (usize, &scenarios::Thread)| {
             let task = &world.tasks[index];
             let cpus: Vec<usize> = world.affinities.masks[task.mask].iter().collect();

@@ -114,8 +114,12 @@ impl Even {
     pub(super) fn ends(&mut self, world: &World, cpu: usize, task: usize, observed: &Observed) {
         let now_ns = world.now_ns;
         let core = world.topology.core_of(cpu);
-        let level = shown_level(observed);
-        let before = std::mem::replace(&mut self.shown[task], level);
+        let level = observed.shown_level();
+        let before = if observed.is_believed {
+            level
+        } else {
+            std::mem::replace(&mut self.shown[task], level)
+        };
         self.learned[task].learn_shown(level, before, now_ns);
         for lower in 1..=usize::from(level) {
             self.held_until_ns[core][lower] = now_ns + world.model.license.hold_ns[lower];
@@ -407,12 +411,6 @@ impl Even {
     pub(super) fn take_asked(&mut self, cpus: &mut Vec<usize>) {
         cpus.append(&mut self.asked);
     }
-}
-
-/// What a slice shows of its task: no level above its own, and none that was not in force.
-fn shown_level(observed: &Observed) -> u8 {
-    let in_force = |&level: &u8| observed.slice.level_cycles[usize::from(level)] > 0;
-    (1..=observed.own_level).rev().find(in_force).unwrap_or(0)
 }
 
 fn siblings(world: &World, cpu: usize) -> impl Iterator<Item = usize> {

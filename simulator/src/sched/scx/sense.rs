@@ -11,7 +11,7 @@ use scx_host::{
 use crate::config::{EvenParts, KernelMode, SensorSet};
 use crate::error::SimError;
 use crate::sched::{Charged, Decided};
-use crate::sensors::Observed;
+use crate::sensors::{Observed, is_deaf};
 use crate::world::World;
 
 /// Bits of `XSTATE_BV` by width of registers: nothing, upper halves of YMM, of ZMM (SDM 13.1).
@@ -76,9 +76,9 @@ pub(super) fn compensation(
         }
     };
     let faults = world.config.sensor_faults;
-    if faults.false_detections_permille > 0 || faults.deaf_cores_permille > 0 {
-        let what = "the kernel's scheduler detects levels itself, on every CPU: false detections \
-            and CPUs without sensors are for the model alone";
+    if faults.false_detections_permille > 0 {
+        let what = "the kernel's scheduler detects levels itself: false detections are for the \
+            model alone";
         return Err(SimError::Machine(what.into()));
     }
     let mut compensates = Compensates::on(world.model, mode, sensors, events);
@@ -128,10 +128,23 @@ impl Sense {
         })
     }
 
-    /// The counters of a CPU after a slice.
+    /// Opens the counters of the CPUs that have sensors.
+    pub(super) fn open(&self, host: &mut Host, world: &World) {
+        let faults = world.config.sensor_faults;
+        for cpu in (0..world.topology.cpus).filter(|&cpu| !is_deaf(&world.topology, faults, cpu)) {
+            for &event in &self.events {
+                set(host, cpu, event, 0);
+            }
+        }
+    }
+
+    /// The counters of a CPU after a slice; none where there is no sensor.
     pub(super) fn count(&mut self, host: &mut Host, cpu: usize, observed: &Observed) {
         let (slice, seen) = (&observed.slice, &observed.seen);
         self.in_use[cpu] = IN_USE[usize::from(seen.registers)];
+        if observed.is_believed {
+            return;
+        }
         for &event in &self.events {
             let gained = match event {
                 HardwareEvent::License1 => slice.level_cycles[1],
@@ -145,9 +158,7 @@ impl Sense {
             };
             let counter = &mut self.counted[cpu][event as usize];
             *counter += gained;
-            let value = Counted { cpu, counter: *counter, ..Counted::default() };
-            let key = cpu as u32 * EVENTS + event as u32;
-            host.set_event("events", key, value).expect("there is room for every CPU's events");
+            set(host, cpu, event, *counter);
         }
     }
 
@@ -187,6 +198,12 @@ impl Sense {
         }
         None
     }
+}
+
+fn set(host: &mut Host, cpu: usize, event: HardwareEvent, counter: u64) {
+    let value = Counted { cpu, counter, ..Counted::default() };
+    let key = cpu as u32 * EVENTS + event as u32;
+    host.set_event("events", key, value).expect("there is room for every CPU's events");
 }
 
 /// The source asks for a task's names and its process's; here that is answered before it runs.
