@@ -80,7 +80,12 @@ __noinline int ek_count_active(u32 index, u64 now_ns)
 		core->counted_ns = now_ns;
 		cores++;
 	}
-	ek_active_note(&package->active, ek_active_row(configured(turbo), cores), now_ns);
+	/* By way of memory: the verifier would follow the loop for each number of cores. */
+	package->cores = cores;
+	EK_FORGET();
+	u32 row = ek_active_row(configured(turbo), (u32)package->cores);
+
+	ek_active_note(&package->active, row, now_ns);
 	return 0;
 }
 

@@ -231,6 +231,7 @@ struct ek_cache {
 struct ek_package {
 	/* When the cores that run something were counted, and what that came to. */
 	u64 counted_ns;
+	u64 cores;
 	struct ek_active active;
 };
 
