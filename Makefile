@@ -11,7 +11,7 @@ DEMO = $(CARGO_TARGET_DIR)/demo/evenkeel
 help:
 	@echo 'make demo    who loses how much to whom: x265 beside AVX-512, under every scheduler'
 	@echo 'make kernel-demo   the kernel scheduler in a virtual machine, beside x265: a page'
-	@echo 'make evidence   what `even` is worth: all experiments, mixes, recordings, mistakes: a page'
+	@echo 'make evidence   what `even` is worth: all experiments, mixes, recordings, mistakes: a page (20 min)'
 	@echo 'make test    everything that must hold before a change goes in'
 	@echo 'make setup   what `make test` needs, without running it'
 	@echo 'make build   the command with its recorder, at target/release/evenkeel'
