@@ -5,7 +5,11 @@ use crate::harness::{Folder, Ran};
 /// One short measurement that writes everything.
 fn measure(folder: &Folder) -> Ran {
     let files = ["-o", "mine.toml", "--page", "mine.html", "--json", "mine.json"];
-    folder.run(&[&["characterize", "--duration", "2s"], files.as_slice()].concat())
+    let args = [&["characterize", "--duration", "2s"], files.as_slice()].concat();
+    // A neighbour on the same core may slow additions more than multiplications for seconds.
+    let tries = (0..5).map(|_| folder.run(&args));
+    let is_told = |ran: &Ran| !ran.stderr.contains("cannot be measured this way");
+    tries.into_iter().find(is_told).expect("a CPU that is measured once in five times")
 }
 
 #[test]
