@@ -83,7 +83,8 @@ fn slice_ns() -> u64 {
 
 /// All that `even` decides for a slice: what it lost and shows, what counts as virtual time and
 /// what in kind, and which of the heads of three levels goes next beside AVX-512, or if none does.
-#[divan::bench]
+/// A cold first call is not to decide how many make a sample.
+#[divan::bench(sample_size = 1600)]
 fn even(bencher: Bencher) {
     let (turbo, slice) = (turbo(), slice());
     bencher.bench(|| {
