@@ -235,7 +235,7 @@ impl Sensors {
     /// Counters tell of each slice: what that shows is believed where there are none, of the other
     /// threads, too.
     fn remember(&mut self, task: usize, observed: &Observed, now_ns: u64) {
-        if self.needs_belief() {
+        if self.needs_belief() || self.faults.deaf_cores_permille == 0 {
             return;
         }
         let level = observed.shown_level();
@@ -293,11 +293,15 @@ impl Sensors {
             stall_cycles: self.count_stalls(slice.stall_cycles_e6),
             first_row: place.first_row as u64,
         };
-        let last_user = self.users[self.topology.core_of(place.cpu)].above(&slice, own_level);
+        self.observed(place.cpu, slice, own_level)
+    }
+
+    /// What is told of a slice, and who used wider registers than its task last.
+    fn observed(&self, cpu: usize, slice: policy::Slice, own_level: u8) -> Observed {
         Observed {
+            last_user: self.users[self.topology.core_of(cpu)].above(&slice, own_level),
             slice,
             own_level,
-            last_user,
             lost_ns: None,
             is_believed: false,
             seen: Seen::default(),
@@ -356,15 +360,7 @@ impl Sensors {
         let believed = self.beliefs[core].since(&self.booked[place.cpu], slice.time_ns);
         let mut slice = policy::Slice { time_ns: slice.time_ns, ..policy::Slice::default() };
         policy::infer(turbo, place.turbo_row, &believed, &mut slice);
-        let last_user = self.users[core].above(&slice, own_level);
-        Observed {
-            slice,
-            own_level,
-            last_user,
-            lost_ns: None,
-            is_believed: false,
-            seen: Seen::default(),
-        }
+        self.observed(place.cpu, slice, own_level)
     }
 
     fn believed_level(&self, task: usize, now_ns: u64) -> u8 {
