@@ -9,7 +9,7 @@ pub(crate) mod testing;
 use serde::Serialize;
 
 use crate::comparison::Parameter;
-use crate::mixes::{Mix, Summary, summaries};
+use crate::mixes::{Mix, Summary, first_scheduler, summaries};
 use crate::sample::Setup;
 
 pub(crate) use goals::Judged;
@@ -131,9 +131,10 @@ pub fn evaluate(about: About, measured: Vec<Measured>) -> Evaluation {
 impl Work {
     fn new(about: &About, measured: Measured) -> Self {
         let is_ablation = |one: &Summary| about.ablations.contains(&one.scheduler);
-        let mut all = summaries(&measured.mixes);
+        let mixes = &measured.mixes;
+        let mut all = summaries(mixes, first_scheduler(mixes));
         all.retain(|one| !is_ablation(one));
-        let mut ablations = summaries(&beside_judged(about, &measured.mixes));
+        let mut ablations = summaries(mixes, &about.judged);
         ablations.retain(is_ablation);
         let allowance = measured.variant.as_ref().map(|variant| variant.allowance);
         let goals = measured.goals.judge(&about.judged, &all, allowance);
@@ -153,17 +154,6 @@ impl Work {
             mixes: measured.mixes,
         }
     }
-}
-
-/// The judged scheduler first, then the rest.
-fn beside_judged(about: &About, mixes: &[Mix]) -> Vec<Mix> {
-    let ordered = |mix: &Mix| {
-        let is_judged = |scheduler: &str| scheduler == about.judged;
-        let mut runs = mix.runs.clone();
-        runs.sort_by_key(|run| !is_judged(&run.scheduler));
-        Mix { seed: mix.seed, runs }
-    };
-    mixes.iter().map(ordered).collect()
 }
 
 impl Evaluation {

@@ -16,7 +16,7 @@ use crate::comparison::{CostTable, Parameter};
 use crate::sample::Setup;
 
 pub use figures::{Mix, MixRun, mix};
-pub(crate) use summary::{LessFirst, Mean, Summary, summaries};
+pub(crate) use summary::{LessFirst, Mean, Summary, first_scheduler, summaries};
 pub use table::mixes_table;
 
 /// Version of the JSON form.
@@ -66,7 +66,7 @@ pub fn mixes(setup: Setup, half: &str, mixes: Vec<Mix>) -> Mixes {
         parameters: Parameter::all(setup.parameters),
         costs: setup.costs.into(),
         command: setup.command,
-        summaries: summaries(&mixes),
+        summaries: summaries(&mixes, first_scheduler(&mixes)),
         mixes,
     }
 }

@@ -233,7 +233,7 @@ mod tests {
         let mut fair = run("fair", 9.0);
         fair.throughput_pct = 90.0;
         let mixes = [mix(1, vec![fair, run("even", 3.0)])];
-        let judged = goals.judge("even", &summaries(&mixes), allowance);
+        let judged = goals.judge("even", &summaries(&mixes, "fair"), allowance);
         judged.iter().map(Judged::holds).collect()
     }
 
@@ -260,7 +260,7 @@ mod tests {
     fn a_missed_goal_never_reads_as_if_it_were_reached() {
         let mixes = [mix(1, vec![run("fair", 9.0), run("even", 2.53)])];
         let goals = Goals { slowdown_max_pct: by_background(2.5), ..Goals::default() };
-        let judged = &goals.judge("even", &summaries(&mixes), None)[0];
+        let judged = &goals.judge("even", &summaries(&mixes, "fair"), None)[0];
         assert_eq!((judged.found_words(), judged.bound_words()), ("2.53".into(), "≤ 2.50".into()));
     }
 

@@ -46,8 +46,7 @@ pub fn evaluation_csv(evaluation: &Evaluation) -> Result<String, ReportError> {
 fn row(work: &Work, seed: u64, run: &MixRun) -> [String; HEADS.len()] {
     let number = |value: f64| format!("{value:.4}");
     let optional = |value: Option<f64>| value.map_or_else(String::new, number);
-    let worst =
-        run.programs.iter().max_by(|a, b| a.slowdown_pct.abs().total_cmp(&b.slowdown_pct.abs()));
+    let worst = run.worst();
     let levels: Vec<String> =
         run.level_share_pct.iter().map(|share| format!("{share:.2}")).collect();
     [

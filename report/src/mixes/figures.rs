@@ -71,6 +71,20 @@ pub struct Program {
     pub slowdown_pct: f64,
 }
 
+impl MixRun {
+    /// The program that is off most.
+    pub(crate) fn worst(&self) -> Option<&Program> {
+        self.programs.iter().max_by(|a, b| a.off_pct().total_cmp(&b.off_pct()))
+    }
+}
+
+impl Program {
+    /// |x|.
+    pub(crate) fn off_pct(&self) -> f64 {
+        self.slowdown_pct.abs()
+    }
+}
+
 /// The figures of the mix of this seed.
 #[must_use]
 pub fn mix(seed: u64, comparison: &Comparison) -> Mix {

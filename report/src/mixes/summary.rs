@@ -85,17 +85,24 @@ pub(crate) struct LessFirst {
 /// A mix's seed, a scheduler's figures in it, and the first scheduler's.
 type Paired<'a> = (u64, &'a MixRun, &'a MixRun);
 
-/// Summaries in the order in which the runs of a mix stand.
-pub(crate) fn summaries(mixes: &[Mix]) -> Vec<Summary> {
+/// Summaries in the order in which the runs of a mix stand; the scheduler `first` is what others
+/// are compared with, with its first sensor set.
+pub(crate) fn summaries(mixes: &[Mix], first: &str) -> Vec<Summary> {
     let runs = mixes.first().map_or(&[][..], |mix| &mix.runs);
-    runs.iter().map(|like| summarize(like, &paired(mixes, like))).collect()
+    runs.iter().map(|like| summarize(like, &paired(mixes, like, first))).collect()
+}
+
+/// The scheduler that ran first.
+pub(crate) fn first_scheduler(mixes: &[Mix]) -> &str {
+    let run = mixes.first().and_then(|mix| mix.runs.first());
+    run.map_or("", |run| &run.scheduler)
 }
 
 /// The runs of all mixes that are like one of the first mix.
-fn paired<'a>(mixes: &'a [Mix], like: &MixRun) -> Vec<Paired<'a>> {
+fn paired<'a>(mixes: &'a [Mix], like: &MixRun, first: &str) -> Vec<Paired<'a>> {
     let pair = |mix: &'a Mix| {
         let beside = |run: &&MixRun| run.background == like.background;
-        let first = mix.runs.iter().find(beside)?;
+        let first = mix.runs.iter().filter(beside).find(|run| run.scheduler == first)?;
         let same = |run: &&MixRun| run.scheduler == like.scheduler && run.sensors == like.sensors;
         Some((mix.seed, mix.runs.iter().filter(beside).find(same)?, first))
     };
@@ -192,14 +199,9 @@ fn program_differences(pairs: &[Paired], of: fn(f64) -> f64) -> Vec<f64> {
 }
 
 fn worst(pairs: &[Paired]) -> Option<Worst> {
-    let programs = pairs.iter().flat_map(|(seed, run, _)| {
-        run.programs.iter().map(|program| Worst {
-            seed: *seed,
-            program: program.name.clone(),
-            slowdown_pct: program.slowdown_pct,
-        })
-    });
-    programs.max_by(|a, b| a.slowdown_pct.abs().total_cmp(&b.slowdown_pct.abs()))
+    let worst = pairs.iter().filter_map(|(seed, run, _)| Some((*seed, run.worst()?)));
+    let (seed, program) = worst.max_by(|(_, a), (_, b)| a.off_pct().total_cmp(&b.off_pct()))?;
+    Some(Worst { seed, program: program.name.clone(), slowdown_pct: program.slowdown_pct })
 }
 
 fn wake_ratios(pairs: &[Paired]) -> Vec<f64> {
@@ -235,7 +237,7 @@ mod tests {
     #[test]
     fn differences_of_pairs_are_surer_than_those_of_means() {
         let mixes = [mix(1, 5.0, 4.0), mix(2, 25.0, 24.1), mix(3, 60.0, 58.9)];
-        let [fair, even] = &summaries(&mixes)[..] else { panic!("two schedulers") };
+        let [fair, even] = &summaries(&mixes, "fair")[..] else { panic!("two schedulers") };
         assert!(fair.less_first.is_none());
         let less = even.less_first.as_ref().unwrap();
         assert!((less.isolation_slowdown_pct.mean + 1.0).abs() < 1e-9);
@@ -244,7 +246,7 @@ mod tests {
         assert!(even.isolation_slowdown_pct.ci95_half_width.unwrap() > 10.0);
         assert_eq!(less.mixes_less_slowed, 3);
         assert!((even.isolation_slowdown_median_pct - 24.1).abs() < 1e-9);
-        let two = &summaries(&mixes[..2])[0];
+        let two = &summaries(&mixes[..2], "fair")[0];
         assert!((two.isolation_slowdown_median_pct - 15.0).abs() < 1e-9);
     }
 
@@ -254,7 +256,7 @@ mod tests {
         let program = |name: &str, slowdown_pct| Program { name: name.into(), slowdown_pct };
         one.runs[0].programs.push(program("steps-2", 24.0));
         one.runs[1].programs.push(program("steps-2", -5.0));
-        let even = &summaries(&[one])[1];
+        let even = &summaries(&[one], "fair")[1];
         assert_eq!(even.isolation_slowdown_pct, Mean { mean: 3.0, ci95_half_width: Some(0.5) });
         let less = even.less_first.as_ref().unwrap();
         assert!((less.isolation_slowdown_pct.mean + 18.0).abs() < 1e-9);
@@ -264,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_speed_up_is_the_worst_where_it_is_largest_and_no_slowdown() {
-        let summary = &summaries(&[mix(7, 3.0, 2.0), mix(8, -9.0, 1.0)])[0];
+        let summary = &summaries(&[mix(7, 3.0, 2.0), mix(8, -9.0, 1.0)], "fair")[0];
         let worst = summary.worst.as_ref().unwrap();
         assert_eq!((worst.seed, worst.slowdown_pct), (8, -9.0));
         assert!((summary.isolation_slowdown_pct.mean - 6.0).abs() < 1e-9);
@@ -279,7 +281,7 @@ mod tests {
         mixes[1].runs[1].wake_p99_us = 25.0;
         mixes[2].runs[1].wake_p99_us = 1e6;
         mixes[2].runs[0].wake_count = WAKES_MIN - 1;
-        let even = &summaries(&mixes)[1];
+        let even = &summaries(&mixes, "fair")[1];
         assert_eq!(even.wake_mixes, 2);
         assert!((even.wake_p99_over_first.unwrap() - 1.0).abs() < 1e-9);
     }
@@ -288,6 +290,6 @@ mod tests {
     fn a_level_that_a_mix_never_has_counts_as_none() {
         let mut mixes = [mix(1, 0.0, 0.0), mix(2, 0.0, 0.0)];
         mixes[1].runs[0].level_share_pct = vec![40.0, 60.0];
-        assert_eq!(summaries(&mixes)[0].level_share_pct, [70.0, 30.0]);
+        assert_eq!(summaries(&mixes, "fair")[0].level_share_pct, [70.0, 30.0]);
     }
 }
