@@ -1,0 +1,102 @@
+//! Two functions at once: `join`, without memory of its own.
+
+use std::any::Any;
+use std::cell::UnsafeCell;
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
+
+use crate::children::{Children, Then};
+use crate::pool::Runtime;
+use crate::ready::Queued;
+use crate::wait::Waiting;
+use crate::worker::Worker;
+
+/// The second function, on the stack of whoever joins.
+#[repr(C)]
+struct Second<B, RB> {
+    queued: Queued,
+    /// One child: this.
+    done: Children,
+    body: UnsafeCell<ManuallyDrop<B>>,
+    result: UnsafeCell<Option<Result<RB, Box<dyn Any + Send>>>>,
+}
+
+pub(crate) fn join_on<A, B, RA, RB>(worker: &Worker, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let second = Second {
+        queued: Queued {
+            run: run_second::<B, RB>,
+            next: ptr::null_mut::<Queued>().into(),
+            parent: ptr::null(),
+        },
+        done: Children::none(),
+        body: UnsafeCell::new(ManuallyDrop::new(b)),
+        result: UnsafeCell::new(None),
+    };
+    let queued: *mut Queued = ptr::from_ref(&second).cast_mut().cast();
+    // SAFETY: it stays on this stack until it was run or taken back; `b` is `Send`.
+    unsafe { worker.add(queued) };
+    let first = catch_unwind(AssertUnwindSafe(a));
+    if worker.take_back(queued) {
+        // SAFETY: nobody else has it any more, and it was not run.
+        let b = unsafe { ManuallyDrop::take(&mut *second.body.get()) };
+        return match first {
+            Ok(first) => (first, b()),
+            Err(panic) => resume_unwind(panic),
+        };
+    }
+    second.done.count(1);
+    if !second.done.are_finished() {
+        let waiting = Waiting::on(worker.leaf);
+        if second.done.wait(&waiting) {
+            worker.block(&waiting);
+        }
+    }
+    // SAFETY: whoever ran it has written the result, and has let go of it.
+    let result = unsafe { (*second.result.get()).take() };
+    match (first, result.expect("a function that was run has a result")) {
+        (Ok(first), Ok(second)) => (first, second),
+        (Err(panic), _) | (_, Err(panic)) => resume_unwind(panic),
+    }
+}
+
+/// Runs the second function on another worker, or here out of order.
+unsafe fn run_second<B: FnOnce() -> RB, RB>(queued: *mut Queued, worker: &Worker) {
+    let second = queued.cast::<Second<B, RB>>();
+    // SAFETY: it is run once, and whoever joins waits for it.
+    unsafe {
+        let body = ManuallyDrop::take(&mut *(*second).body.get());
+        let around = worker.current.replace(ptr::null());
+        let result = catch_unwind(AssertUnwindSafe(body));
+        worker.current.set(around);
+        *(*second).result.get() = Some(result);
+        // From here on the stack that it lies on may be gone, unless somebody waits to be told.
+        if (*second).done.finished(1) == Then::Wake {
+            worker.shared.resume((*second).done.waiting());
+        }
+    }
+}
+
+/// [`Runtime::join`] of the runtime that runs this thread's task, or else of the global one.
+///
+/// # Panics
+/// As [`Runtime::join`].
+pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    match Worker::current() {
+        // SAFETY: the worker of this thread is alive.
+        Some(worker) => join_on(unsafe { worker.as_ref() }, a, b),
+        None => Runtime::global().join(a, b),
+    }
+}

@@ -1,0 +1,36 @@
+//! A task runtime for very small tasks.
+//!
+//! ```
+//! use evenkeel_runtime::scope;
+//!
+//! let mut halves = [0_u64; 2];
+//! let (low, high) = halves.split_at_mut(1);
+//! scope(|s| {
+//!     s.spawn(|_| low[0] = (0..1000).sum());
+//!     s.spawn(|_| high[0] = (1000..2000).sum());
+//! });
+//! assert_eq!(halves.iter().sum::<u64>(), (0..2000).sum());
+//! ```
+//!
+//! The scheduler is the tree of queues of M. Marí's thesis (*Improving the scheduler of the OmpSs-2
+//! runtime*, UPC 2018; "N"), with changes of ours; either is to be had: [`Rules`].
+
+mod children;
+mod guest;
+mod join;
+mod memory;
+mod pool;
+/// Which task runs next, and where.
+pub mod ready;
+mod scope;
+mod sync;
+mod task;
+mod topology;
+mod wait;
+mod worker;
+
+pub use join::join;
+pub use memory::Memory;
+pub use pool::{Builder, Rules, Runtime};
+pub use scope::{Scope, scope};
+pub use topology::{Topology, TopologyError};

@@ -1,0 +1,230 @@
+//! A runtime: its workers, and how a thread becomes one of them.
+
+use std::io;
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::thread::JoinHandle;
+
+use crossbeam_utils::CachePadded;
+
+use crate::memory::{Depot, Memory};
+use crate::ready::{self, Inbox, Tree};
+use crate::sync::{AtomicBool, Ordering, lock};
+use crate::topology::Topology;
+use crate::wait::Waiting;
+use crate::worker::Worker;
+
+/// The highest threshold with a cutoff: a creator that has as many tasks queued runs the next at
+/// once.
+const CUTOFF: usize = 256;
+
+/// What can be chosen of a runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// How ready tasks are kept and spread.
+    pub ready: ready::Rules,
+    /// Where tasks get their memory.
+    pub memory: Memory,
+    /// Whether a creator whose queue is full runs its next task at once.
+    pub cutoff: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { ready: ready::Rules::default(), memory: Memory::Pools, cutoff: true }
+    }
+}
+
+/// What all workers of a runtime share.
+pub(crate) struct Shared {
+    pub(crate) ready: Tree,
+    pub(crate) rules: Rules,
+    depots: Vec<Depot>,
+    domains: Vec<usize>,
+    /// Who may be resumed, by leaf.
+    resume: Vec<CachePadded<Inbox<Waiting>>>,
+    pub(crate) stops: AtomicBool,
+    pub(crate) seat: Seat,
+}
+
+/// The place of a thread from outside among the workers.
+#[derive(Default)]
+pub(crate) struct Seat {
+    taken: Mutex<bool>,
+    left: Condvar,
+}
+
+impl Seat {
+    /// Takes it if it is free, or waits until it is if `wait` is set.
+    pub(crate) fn take(&self, wait: bool) -> bool {
+        let mut taken = lock(&self.taken);
+        while wait && *taken {
+            taken = self.left.wait(taken).unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+        !std::mem::replace(&mut *taken, true)
+    }
+
+    pub(crate) fn leave(&self) {
+        *lock(&self.taken) = false;
+        self.left.notify_one();
+    }
+}
+
+impl Shared {
+    pub(crate) fn depot(&self, domain: usize) -> &Depot {
+        &self.depots[domain]
+    }
+
+    pub(crate) fn domain_of(&self, leaf: usize) -> usize {
+        self.domains[leaf]
+    }
+
+    pub(crate) fn resume_box(&self, leaf: usize) -> &Inbox<Waiting> {
+        &self.resume[leaf]
+    }
+
+    /// Lets one who waits go on, on its own thread.
+    ///
+    /// # Safety
+    /// It waits, and nobody else resumes it.
+    pub(crate) unsafe fn resume(&self, waiting: *const Waiting) {
+        // SAFETY: the caller's promise; afterwards it may be gone at any time.
+        let leaf = unsafe { (*waiting).leaf };
+        // SAFETY: as above.
+        unsafe { self.resume[leaf].push(waiting.cast_mut()) };
+        self.ready.leaf(leaf).parker.unpark();
+    }
+}
+
+/// A task runtime: workers that run the tasks of [scopes](Runtime::scope).
+///
+/// As many tasks run at once as it has workers. One of them is whoever calls [`Runtime::scope`]: so
+/// there is a thread less than there are workers.
+pub struct Runtime {
+    shared: Arc<Shared>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// How a [`Runtime`] is to be.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    workers: Option<usize>,
+    topology: Option<Topology>,
+    rules: Rules,
+}
+
+impl Builder {
+    /// How many workers; as many as there are CPUs to use, if it is not said.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers.max(1));
+        self
+    }
+
+    /// The machine that the tree is built after; this one, if it is not said.
+    #[must_use]
+    pub fn topology(mut self, topology: Topology) -> Self {
+        self.topology = Some(topology);
+        self
+    }
+
+    /// The thesis's choices, and ours.
+    #[must_use]
+    pub fn rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// Starts the workers.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn build(self) -> io::Result<Runtime> {
+        let declared = self.topology.is_some();
+        let machine = self.topology.unwrap_or_else(Topology::of_machine);
+        let usable = if declared { machine.cpus() } else { parallelism(machine.cpus()) };
+        let machine = machine.resized(self.workers.unwrap_or(usable));
+        let leaves = machine.cpus();
+        let level_max = if self.rules.cutoff { CUTOFF } else { usize::MAX };
+        let shared = Arc::new(Shared {
+            ready: Tree::new(&machine, self.rules.ready, level_max),
+            rules: self.rules,
+            depots: (0..machine.domains()).map(|_| Depot::new()).collect(),
+            domains: (0..leaves).map(|leaf| machine.domain_of(leaf)).collect(),
+            resume: (0..leaves).map(|_| CachePadded::new(Inbox::new())).collect(),
+            stops: AtomicBool::new(false),
+            seat: Seat::default(),
+        });
+        let mut runtime = Runtime { shared: shared.clone(), threads: Vec::new() };
+        for leaf in 1..leaves {
+            let shared = shared.clone();
+            let thread = std::thread::Builder::new().name(format!("evenkeel {leaf}"));
+            runtime.threads.push(thread.spawn(move || {
+                let worker = Worker::new(shared, leaf);
+                worker.enter(|| worker.work());
+            })?);
+        }
+        Ok(runtime)
+    }
+}
+
+/// CPUs that may be used at once: a control group may allow less time than the mask has CPUs.
+fn parallelism(cpus: usize) -> usize {
+    std::thread::available_parallelism().map_or(cpus, |usable| usable.get().min(cpus))
+}
+
+impl Runtime {
+    /// One worker a CPU that this process may use.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn new() -> io::Result<Self> {
+        Builder::default().build()
+    }
+
+    /// A runtime of one's own choice.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// How many tasks run at once.
+    #[must_use]
+    pub fn workers(&self) -> usize {
+        self.threads.len() + 1
+    }
+
+    /// Bytes that were taken from the system for tasks.
+    #[must_use]
+    pub fn task_memory_bytes(&self) -> usize {
+        self.shared.depots.iter().map(Depot::bytes).sum()
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// The runtime that [`crate::scope`] and [`crate::join`] use outside of any other: as
+    /// [`Runtime::new`] makes it, at its first use.
+    ///
+    /// # Panics
+    /// The system gives no thread.
+    pub fn global() -> &'static Self {
+        static GLOBAL: OnceLock<Runtime> = OnceLock::new();
+        GLOBAL.get_or_init(|| {
+            Self::new().unwrap_or_else(|error| panic!("starting the workers: {error}"))
+        })
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.shared.stops.store(true, Ordering::SeqCst);
+        for leaf in 0..self.workers() {
+            self.shared.ready.leaf(leaf).parker.unpark();
+        }
+        for thread in self.threads.drain(..) {
+            // A worker's panic was told when it happened; it cannot be mended here.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Which task runs next, and where: the schedulers.
+//!
+//! A scheduler holds tasks that are ready and decides nothing else: it never runs one. Workers add
+//! what became ready and take what they run; each uses the leaf of its CPU as the way in.
+
+mod deque;
+mod inbox;
+mod local;
+mod node;
+mod parker;
+mod seek;
+mod threshold;
+mod tree;
+
+use std::cell::Cell;
+
+pub(crate) use inbox::{Inbox, Linked};
+pub(crate) use parker::Parker;
+pub(crate) use tree::Tree;
+
+use crate::task::Task;
+use crate::worker::Worker;
+
+/// What a queue knows of a task: the head of every task, and of everything else that is run once.
+#[repr(C)]
+pub(crate) struct Queued {
+    /// Runs it, and frees what it occupied.
+    pub(crate) run: unsafe fn(*mut Queued, &Worker),
+    /// The next of a chain that is on its way from one worker to another.
+    pub(crate) next: Cell<*mut Queued>,
+    /// The task that created it.
+    pub(crate) parent: *const Task,
+}
+
+impl Linked for Queued {
+    fn next(&self) -> &Cell<*mut Self> {
+        &self.next
+    }
+}
+
+/// Which end of a local queue is taken first (N 4.1.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// A single task is the youngest, a set the oldest.
+    Lifo,
+    /// A single task is the oldest, a set the youngest.
+    Fifo,
+}
+
+/// How many tasks move at once: N says half the queue (4.1.1) and half the threshold (4.1.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Batch {
+    /// Half of the tasks of the queue that overflows or is asked.
+    HalfQueue,
+    /// Half of the threshold.
+    HalfThreshold,
+}
+
+/// How many tasks a queue holds before it overflows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Always the same (N 4.1.3).
+    Static(usize),
+    /// From 0; doubled by an overflow at the root, halved by a request there (N 4.2.1).
+    Dynamic,
+}
+
+/// How tasks get to workers that have none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feed {
+    /// A worker without tasks waits in its polling slot; tasks over the threshold go up and to it.
+    Give {
+        /// Whether queues over a threshold that fell give the rest away (N 4.2.2).
+        rebalance: bool,
+    },
+    /// It looks for tasks above and beside it, and is given some only once it sleeps.
+    Pull,
+}
+
+/// What can be chosen of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// Which end of a queue is taken first.
+    pub order: Order,
+    /// How many tasks move at once.
+    pub batch: Batch,
+    /// When a queue overflows.
+    pub limit: Limit,
+    /// How workers without tasks get some.
+    pub feed: Feed,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            order: Order::Lifo,
+            batch: Batch::HalfQueue,
+            limit: Limit::Dynamic,
+            feed: Feed::Pull,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The queue of a leaf under the LIFO policy: the owner at one end, sets of others at the other.
+//!
+//! After the THE protocol of Cilk-5 (Frigo, Leiserson, Randall: PLDI 1998, section 5), taking sets
+//! instead of single tasks. The owner pushes with plain stores and pops with one fence. Everybody
+//! else, and the owner where it takes the oldest, holds the lock.
+//!
+//! Why nothing is taken twice: the owner lowers `tail` before it reads `head`, a taker raises
+//! `head` before it reads `tail`, and both have a fence between. So at least one of them sees the
+//! other; the taker then gives back, and the owner waits for the lock and looks again.
+
+use std::cell::Cell;
+use std::ptr;
+
+use crossbeam_utils::CachePadded;
+
+use super::Queued;
+use crate::sync::{AtomicPtr, AtomicUsize, Mutex, Ordering, fence, lock};
+
+/// Slots at the start: more than a threshold usually is.
+const CAPACITY_MIN: usize = 256;
+
+/// Slots, addressed by position modulo their number.
+struct Ring {
+    slots: Box<[AtomicPtr<Queued>]>,
+}
+
+impl Ring {
+    fn new(capacity: usize) -> Box<Self> {
+        debug_assert!(capacity.is_power_of_two());
+        Box::new(Self { slots: (0..capacity).map(|_| AtomicPtr::new(ptr::null_mut())).collect() })
+    }
+
+    fn at(&self, position: usize) -> &AtomicPtr<Queued> {
+        &self.slots[position & (self.slots.len() - 1)]
+    }
+}
+
+/// What only the owner uses.
+struct Owned {
+    /// Up to this position there is room; checked again, under the lock, only when it is reached.
+    room_until: Cell<usize>,
+}
+
+/// A double-ended queue of tasks with one owner.
+///
+/// Positions only grow and may wrap; `tail - head` is the number of tasks.
+pub(crate) struct Deque {
+    /// The next position to fill. Written by the owner only.
+    tail: CachePadded<AtomicUsize>,
+    owned: Owned,
+    /// The oldest task. Written by the lock's holder only.
+    head: CachePadded<AtomicUsize>,
+    lock: Mutex<()>,
+    /// Replaced by the owner, with the lock held; read by the owner and by the lock's holder.
+    ring: AtomicPtr<Ring>,
+}
+
+// SAFETY: `owned` is used by the owner alone, which the callers of `push` and `pop` promise.
+unsafe impl Sync for Deque {}
+// SAFETY: a deque owns its ring and nothing that belongs to a thread.
+unsafe impl Send for Deque {}
+
+impl Deque {
+    pub(crate) fn new() -> Self {
+        Self::with_capacity(CAPACITY_MIN)
+    }
+
+    fn with_capacity(capacity: usize) -> Self {
+        Self {
+            tail: CachePadded::new(AtomicUsize::new(0)),
+            owned: Owned { room_until: Cell::new(capacity) },
+            head: CachePadded::new(AtomicUsize::new(0)),
+            lock: Mutex::new(()),
+            ring: AtomicPtr::new(Box::into_raw(Ring::new(capacity))),
+        }
+    }
+
+    /// Tasks in it, as far as one who does not hold the lock can tell.
+    pub(crate) fn len(&self) -> usize {
+        let (tail, head) = (self.tail.load(Ordering::Relaxed), self.head.load(Ordering::Relaxed));
+        distance(head, tail)
+    }
+
+    /// Adds the youngest task; returns how many there are.
+    ///
+    /// # Safety
+    /// Only the owner may call it.
+    pub(crate) unsafe fn push(&self, task: *mut Queued) -> usize {
+        let tail = self.tail.load(Ordering::Relaxed);
+        if tail == self.owned.room_until.get() {
+            self.make_room(tail);
+        }
+        // SAFETY: only the owner, who runs this, replaces the ring.
+        let ring = unsafe { &*self.ring.load(Ordering::Relaxed) };
+        ring.at(tail).store(task, Ordering::Relaxed);
+        // Pairs with the acquiring load of `take_oldest`: the task is whole before it is seen.
+        self.tail.store(tail.wrapping_add(1), Ordering::Release);
+        distance(self.head.load(Ordering::Relaxed), tail.wrapping_add(1))
+    }
+
+    /// Takes the youngest task.
+    ///
+    /// # Safety
+    /// Only the owner may call it.
+    pub(crate) unsafe fn pop(&self) -> Option<*mut Queued> {
+        let tail = self.tail.load(Ordering::Relaxed);
+        if tail == self.head.load(Ordering::Relaxed) {
+            return None;
+        }
+        let last = tail.wrapping_sub(1);
+        self.tail.store(last, Ordering::Relaxed);
+        // Pairs with the fence of `take_oldest`.
+        fence(Ordering::SeqCst);
+        if behind(last, self.head.load(Ordering::Relaxed)) {
+            // Somebody is taking, or has taken, this very task. With the lock nobody is.
+            let _taking = lock(&self.lock);
+            if behind(last, self.head.load(Ordering::Relaxed)) {
+                self.tail.store(tail, Ordering::Relaxed);
+                return None;
+            }
+        }
+        // SAFETY: only the owner, who runs this, replaces the ring.
+        let ring = unsafe { &*self.ring.load(Ordering::Relaxed) };
+        Some(ring.at(last).load(Ordering::Relaxed))
+    }
+
+    /// Moves up to `wanted` of the oldest tasks, the oldest first, to `out`; returns how many.
+    pub(crate) fn take_oldest(&self, wanted: usize, out: &mut Vec<*mut Queued>) -> usize {
+        if wanted == 0 || self.len() == 0 {
+            return 0;
+        }
+        let _taking = lock(&self.lock);
+        let head = self.head.load(Ordering::Relaxed);
+        let wanted = wanted.min(distance(head, self.tail.load(Ordering::Relaxed)));
+        self.head.store(head.wrapping_add(wanted), Ordering::Relaxed);
+        // Pairs with the fence of `pop`.
+        fence(Ordering::SeqCst);
+        let taken = wanted.min(distance(head, self.tail.load(Ordering::Acquire)));
+        self.head.store(head.wrapping_add(taken), Ordering::Relaxed);
+        // SAFETY: the owner replaces the ring only while it holds the lock.
+        let ring = unsafe { &*self.ring.load(Ordering::Relaxed) };
+        let slots = (0..taken).map(|n| ring.at(head.wrapping_add(n)).load(Ordering::Relaxed));
+        out.extend(slots);
+        taken
+    }
+
+    /// Looks how far it may go on, and doubles the ring if it is full.
+    #[cold]
+    fn make_room(&self, tail: usize) {
+        // Nobody may be reading a slot that is then filled again.
+        let _taking = lock(&self.lock);
+        let head = self.head.load(Ordering::Relaxed);
+        let replaced = self.ring.load(Ordering::Relaxed);
+        // SAFETY: only the owner, who runs this, replaces the ring.
+        let old = unsafe { &*replaced };
+        let capacity = old.slots.len();
+        let used = distance(head, tail);
+        if used < capacity {
+            self.owned.room_until.set(head.wrapping_add(capacity));
+            return;
+        }
+        let grown = Ring::new(capacity * 2);
+        for position in (0..used).map(|n| head.wrapping_add(n)) {
+            grown.at(position).store(old.at(position).load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        self.ring.store(Box::into_raw(grown), Ordering::Relaxed);
+        self.owned.room_until.set(head.wrapping_add(capacity * 2));
+        // SAFETY: it came from `Box::into_raw`, and others read it only with the lock held.
+        drop(unsafe { Box::from_raw(replaced) });
+    }
+}
+
+impl Drop for Deque {
+    fn drop(&mut self) {
+        // SAFETY: it came from `Box::into_raw`, and nobody else has it.
+        drop(unsafe { Box::from_raw(self.ring.load(Ordering::Relaxed)) });
+    }
+}
+
+/// Positions from `head` to `tail`; 0 where a taker has gone past for a moment.
+fn distance(head: usize, tail: usize) -> usize {
+    let steps = tail.wrapping_sub(head);
+    if steps > usize::MAX / 2 { 0 } else { steps }
+}
+
+/// Whether a position has been taken by one who has got as far as `head`.
+fn behind(position: usize, head: usize) -> bool {
+    distance(position, head) > 0
+}

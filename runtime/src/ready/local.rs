@@ -1,0 +1,130 @@
+//! The queues, by the order they are emptied in (N 4.1.4).
+
+use std::collections::VecDeque;
+
+use super::deque::Deque;
+use super::{Order, Queued};
+use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
+
+/// A queue that is used with a lock held.
+pub(crate) struct Ring {
+    /// The oldest first.
+    tasks: VecDeque<*mut Queued>,
+    order: Order,
+}
+
+impl Ring {
+    pub(crate) fn new(order: Order) -> Self {
+        Self { tasks: VecDeque::new(), order }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// Adds tasks, the oldest first.
+    pub(crate) fn add(&mut self, set: impl IntoIterator<Item = *mut Queued>) {
+        self.tasks.extend(set);
+    }
+
+    pub(crate) fn one(&mut self) -> Option<*mut Queued> {
+        match self.order {
+            Order::Lifo => self.tasks.pop_back(),
+            Order::Fifo => self.tasks.pop_front(),
+        }
+    }
+
+    /// Moves up to `wanted` tasks, the oldest of them first, to `out`; returns how many.
+    pub(crate) fn set(&mut self, wanted: usize, out: &mut Vec<*mut Queued>) -> usize {
+        let wanted = wanted.min(self.tasks.len());
+        match self.order {
+            Order::Lifo => out.extend(self.tasks.drain(..wanted)),
+            Order::Fifo => out.extend(self.tasks.drain(self.tasks.len() - wanted..)),
+        }
+        wanted
+    }
+}
+
+/// The queue of a leaf.
+#[expect(clippy::large_enum_variant, reason = "the large one is what runs")]
+pub(crate) enum Local {
+    /// The owner takes the youngest without a lock.
+    Lifo(Deque),
+    /// The owner takes the oldest, and so meets the others at the same end.
+    Fifo {
+        /// As many as the ring has, for those who do not hold the lock.
+        len: AtomicUsize,
+        ring: Mutex<Ring>,
+    },
+}
+
+impl Local {
+    pub(crate) fn new(order: Order) -> Self {
+        match order {
+            Order::Lifo => Self::Lifo(Deque::new()),
+            Order::Fifo => {
+                Self::Fifo { len: AtomicUsize::new(0), ring: Mutex::new(Ring::new(order)) }
+            }
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Lifo(deque) => deque.len(),
+            Self::Fifo { len, .. } => len.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Adds the youngest task; returns how many there are.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn push(&self, task: *mut Queued) -> usize {
+        match self {
+            // SAFETY: the caller's promise.
+            Self::Lifo(deque) => unsafe { deque.push(task) },
+            Self::Fifo { len, ring } => {
+                let mut ring = lock(ring);
+                ring.add([task]);
+                len.store(ring.len(), Ordering::Relaxed);
+                ring.len()
+            }
+        }
+    }
+
+    /// Takes a single task.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn one(&self) -> Option<*mut Queued> {
+        match self {
+            // SAFETY: the caller's promise.
+            Self::Lifo(deque) => unsafe { deque.pop() },
+            Self::Fifo { len, ring } => {
+                if len.load(Ordering::Relaxed) == 0 {
+                    return None;
+                }
+                let mut ring = lock(ring);
+                let one = ring.one();
+                len.store(ring.len(), Ordering::Relaxed);
+                one
+            }
+        }
+    }
+
+    /// Moves up to `wanted` tasks to `out`; returns how many.
+    pub(crate) fn set(&self, wanted: usize, out: &mut Vec<*mut Queued>) -> usize {
+        match self {
+            Self::Lifo(deque) => deque.take_oldest(wanted, out),
+            Self::Fifo { len, ring } => {
+                if wanted == 0 || len.load(Ordering::Relaxed) == 0 {
+                    return 0;
+                }
+                let mut ring = lock(ring);
+                let taken = ring.set(wanted, out);
+                len.store(ring.len(), Ordering::Relaxed);
+                taken
+            }
+        }
+    }
+}

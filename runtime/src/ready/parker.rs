@@ -1,0 +1,74 @@
+//! Where a worker sleeps.
+
+use crate::sync::{AtomicU32, Ordering};
+
+const AWAKE: u32 = 0;
+const TOLD: u32 = 1;
+const ASLEEP: u32 = 2;
+
+/// A place for one sleeper; a wake-up that comes too early is kept, and is not counted.
+pub(crate) struct Parker {
+    state: AtomicU32,
+}
+
+impl Parker {
+    pub(crate) fn new() -> Self {
+        Self { state: AtomicU32::new(AWAKE) }
+    }
+
+    /// Sleeps until it is woken; returns at once if that has happened. May return without reason.
+    pub(crate) fn park(&self) {
+        // Pairs with `unpark`: what was done before the wake-up is seen.
+        if self.state.swap(ASLEEP, Ordering::Acquire) == TOLD {
+            self.state.store(AWAKE, Ordering::Relaxed);
+            return;
+        }
+        wait(&self.state);
+        self.state.swap(AWAKE, Ordering::Acquire);
+    }
+
+    /// Wakes the sleeper, or keeps it from falling asleep.
+    pub(crate) fn unpark(&self) {
+        if self.state.swap(TOLD, Ordering::Release) == ASLEEP {
+            wake(&self.state);
+        }
+    }
+}
+
+/// Sleeps while the state is `ASLEEP`, or for no reason less.
+#[cfg(not(loom))]
+fn wait(state: &AtomicU32) {
+    // SAFETY: the word outlives the call; the kernel compares it before it sleeps.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            state.as_ptr(),
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            ASLEEP,
+            std::ptr::null::<libc::timespec>(),
+        );
+    }
+}
+
+#[cfg(not(loom))]
+fn wake(state: &AtomicU32) {
+    // SAFETY: an address of ours; the kernel only looks it up.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            state.as_ptr(),
+            libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
+            1,
+        );
+    }
+}
+
+#[cfg(loom)]
+fn wait(state: &AtomicU32) {
+    while state.load(Ordering::Relaxed) == ASLEEP {
+        crate::sync::yield_now();
+    }
+}
+
+#[cfg(loom)]
+fn wake(_state: &AtomicU32) {}

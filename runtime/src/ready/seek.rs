@@ -1,0 +1,273 @@
+//! What a worker without tasks does: ask above, look beside, and at last wait to be given some.
+
+use std::ptr;
+
+use super::tree::Tree;
+use super::{Batch, Feed, Queued};
+use crate::sync::{Ordering, lock, spin_loop, yield_now};
+
+/// Steps of waiting for a chain that is on its way, before the CPU is left to others.
+const SPINS: u32 = 64;
+/// Looks into the polling slot before the CPU becomes idle (N 4.1.2): about 20 us.
+const POLLS: u32 = 1000;
+
+impl Tree {
+    /// A worker begins to look for tasks; it ends with [`Tree::found`] or [`Tree::gives_up`].
+    pub(crate) fn looks(&self) {
+        if self.rules.feed == Feed::Pull {
+            self.threshold.looks();
+        }
+    }
+
+    /// It found some, and wakes another where there is more.
+    pub(crate) fn found(&self, leaf: usize) {
+        if self.rules.feed != Feed::Pull || !self.threshold.stops_looking() {
+            return;
+        }
+        // Pairs with `add`: a task that we do not see here sees that we left somebody hungry.
+        self.barrier.heavy();
+        if self.has_any(leaf) {
+            self.wake_one();
+        }
+    }
+
+    /// It found none, and has something else to do.
+    pub(crate) fn gives_up(&self, leaf: usize) {
+        self.found(leaf);
+    }
+
+    /// Asks the nodes above, the nearest first; then, where the root has nothing, lowers the
+    /// threshold and looks for what is now above it (N 4.1.2, 4.2).
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn seek(&self, leaf: usize) -> Option<*mut Queued> {
+        // SAFETY: only the leaf's worker uses it, and not in two functions at once.
+        let moved = unsafe { &mut *self.leaf(leaf).moved.get() };
+        let mut above = Some(self.leaf(leaf).parent);
+        while let Some(node) = above {
+            if self.ask(node, moved) {
+                // SAFETY: the caller's promise.
+                return unsafe { self.keep(leaf, moved) };
+            }
+            above = self.nodes[node].parent;
+        }
+        let fell = self.threshold.fall();
+        match self.rules.feed {
+            Feed::Pull => {
+                self.pull(leaf, moved);
+                // SAFETY: the caller's promise.
+                unsafe { self.keep(leaf, moved) }
+            }
+            Feed::Give { rebalance } => {
+                if fell && rebalance {
+                    self.rebalance(moved);
+                }
+                None
+            }
+        }
+    }
+
+    /// Moves a set of a node's queue to `moved`; returns whether there was any.
+    fn ask(&self, node: usize, moved: &mut Vec<*mut Queued>) -> bool {
+        let at = &self.nodes[node];
+        if at.queued.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
+        let mut state = lock(&at.state);
+        let len = state.queue.len();
+        let wanted = self.batch(len).min(self.threshold.level().max(1));
+        state.queue.set(wanted, moved);
+        at.queued.store(state.queue.len(), Ordering::Relaxed);
+        !moved.is_empty()
+    }
+
+    /// Puts a set into the leaf's queue and takes a task from it.
+    unsafe fn keep(&self, leaf: usize, set: &mut Vec<*mut Queued>) -> Option<*mut Queued> {
+        for task in set.drain(..) {
+            // SAFETY: the caller is the leaf's worker.
+            unsafe { self.leaf(leaf).local.push(task) };
+        }
+        // SAFETY: as above.
+        unsafe { self.leaf(leaf).local.one() }
+    }
+
+    /// Takes what a leaf has above the threshold, at most half of it; the nearest leaf first.
+    fn pull(&self, leaf: usize, moved: &mut Vec<*mut Queued>) {
+        let level = self.threshold.level();
+        let mut seen = leaf..leaf + 1;
+        let mut above = Some(self.leaf(leaf).parent);
+        let turn = self.leaf(leaf).turn.get();
+        self.leaf(leaf).turn.set(turn.wrapping_add(1));
+        while let Some(node) = above {
+            let around = self.nodes[node].leaves.clone();
+            let turned = turn % around.len();
+            let order = (around.start + turned..around.end).chain(around.clone().take(turned));
+            for victim in order.filter(|victim| !seen.contains(victim)) {
+                let at = self.leaf(victim);
+                let len = at.local.len();
+                if len > level {
+                    let half = match self.rules.batch {
+                        Batch::HalfQueue => len.div_ceil(2),
+                        Batch::HalfThreshold => (level / 2).max(1),
+                    };
+                    at.local.set(half.min(len - level), moved);
+                }
+                self.empty_inbox(victim, moved);
+                if !moved.is_empty() {
+                    return;
+                }
+            }
+            seen = around;
+            above = self.nodes[node].parent;
+        }
+    }
+
+    /// Takes what others left for a worker that has not come to it yet.
+    fn empty_inbox(&self, leaf: usize, moved: &mut Vec<*mut Queued>) {
+        let mut next = self.leaf(leaf).inbox.take_all();
+        while !next.is_null() {
+            moved.push(next);
+            // SAFETY: a chain that was taken belongs to whoever took it; its tasks are alive.
+            next = unsafe { (*next).next.get() };
+        }
+    }
+
+    /// Queues over a threshold that fell send the rest up (N 4.2.2).
+    fn rebalance(&self, moved: &mut Vec<*mut Queued>) {
+        let level = self.threshold.level();
+        for leaf in &self.leaves {
+            let over = leaf.local.len().saturating_sub(level);
+            if leaf.local.set(over, moved) > 0 {
+                self.add_set(leaf.parent, moved);
+            }
+        }
+        for node in self.nodes.iter().skip(1).rev() {
+            let over = node.queued.load(Ordering::Relaxed).saturating_sub(level);
+            if over == 0 {
+                continue;
+            }
+            let mut state = lock(&node.state);
+            let over = state.queue.len().saturating_sub(level);
+            state.queue.set(over, moved);
+            node.queued.store(state.queue.len(), Ordering::Relaxed);
+            drop(state);
+            self.add_set(node.parent.unwrap_or(0), moved);
+        }
+    }
+
+    /// Whether any queue has a task, as far as one can see; its own first.
+    fn has_any(&self, leaf: usize) -> bool {
+        let holds =
+            |leaf: usize| self.leaf(leaf).local.len() > 0 || !self.leaf(leaf).inbox.is_empty();
+        holds(leaf)
+            || self.nodes.iter().any(|node| node.queued.load(Ordering::Relaxed) > 0)
+            || (0..self.leaves.len()).any(holds)
+    }
+
+    /// Whether a queue that it may ask has a task.
+    fn has_above(&self, leaf: usize) -> bool {
+        let mut above = Some(self.leaf(leaf).parent);
+        while let Some(node) = above {
+            if self.nodes[node].queued.load(Ordering::Relaxed) > 0 {
+                return true;
+            }
+            above = self.nodes[node].parent;
+        }
+        !self.leaf(leaf).inbox.is_empty()
+    }
+
+    /// Waits to be given tasks, asleep, or until `stop` holds; whoever makes it hold unparks the
+    /// leaf.
+    ///
+    /// In either case the worker looks for tasks again when it returns. A task that is given has
+    /// been put into its queue, but for the one returned.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn wait(&self, leaf: usize, stop: impl Fn() -> bool) -> Option<*mut Queued> {
+        let at = self.leaf(leaf);
+        lock(&self.nodes[at.parent].state).idle.push(leaf);
+        self.count_idle(at.parent, 1);
+        let pulls = self.rules.feed == Feed::Pull;
+        let last = pulls && {
+            self.threshold.sleeps();
+            self.threshold.stops_looking()
+        };
+        // Pairs with `add`, `add_set` and `add_from_outside`.
+        self.barrier.heavy();
+        let mut stops = if pulls { last && self.has_any(leaf) } else { self.has_above(leaf) };
+        let mut polls = if pulls { 0 } else { POLLS };
+        loop {
+            if let Some(chain) = self.given(leaf) {
+                // SAFETY: the caller's promise; the chain was given to this leaf.
+                return unsafe { self.take_chain(leaf, chain) };
+            }
+            if stops || stop() {
+                if self.withdraw(leaf) {
+                    return None;
+                }
+                // Somebody is about to give something, and would wake us for nothing later.
+                self.await_gift(leaf);
+                continue;
+            }
+            stops = false;
+            if polls > 0 {
+                polls -= 1;
+                spin_loop();
+            } else {
+                at.parker.park();
+            }
+        }
+    }
+
+    /// What was put into the polling slot, if anything.
+    fn given(&self, leaf: usize) -> Option<*mut Queued> {
+        let slot = &self.leaf(leaf).slot;
+        if slot.load(Ordering::Relaxed).is_null() {
+            return None;
+        }
+        // Pairs with `hand`.
+        let chain = slot.swap(ptr::null_mut(), Ordering::Acquire);
+        (!chain.is_null()).then_some(chain)
+    }
+
+    /// Takes itself out of those that wait; fails where somebody has claimed it.
+    fn withdraw(&self, leaf: usize) -> bool {
+        let node = self.leaf(leaf).parent;
+        let mut state = lock(&self.nodes[node].state);
+        let Some(place) = state.idle.iter().position(|&idle| idle == leaf) else {
+            return false;
+        };
+        state.idle.swap_remove(place);
+        drop(state);
+        self.count_idle(node, usize::MAX);
+        if self.rules.feed == Feed::Pull {
+            self.threshold.wakes();
+            self.threshold.looks();
+        }
+        true
+    }
+
+    fn await_gift(&self, leaf: usize) {
+        let mut spins = 0;
+        while self.leaf(leaf).slot.load(Ordering::Relaxed).is_null() {
+            spins += 1;
+            if spins < SPINS { spin_loop() } else { yield_now() }
+        }
+    }
+
+    /// Sends all its tasks up, as its CPU is taken away (N 4.1.5).
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn disable(&self, leaf: usize) {
+        // SAFETY: only the leaf's worker uses it, and not in two functions at once.
+        let moved = unsafe { &mut *self.leaf(leaf).moved.get() };
+        self.leaf(leaf).local.set(usize::MAX, moved);
+        self.empty_inbox(leaf, moved);
+        if !moved.is_empty() {
+            self.add_set(self.leaf(leaf).parent, moved);
+        }
+    }
+}

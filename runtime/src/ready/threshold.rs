@@ -1,0 +1,107 @@
+//! When a queue is too long: the one number that all queues share, and who goes without tasks.
+
+use crate::sync::{AtomicBool, AtomicUsize, Ordering};
+
+use super::Limit;
+
+/// What a first overflow at the root makes of a threshold of 0 (N 4.2.1).
+const FIRST: usize = 2;
+
+/// The threshold of all queues of a tree, and the workers that want something to run.
+///
+/// A task that is added looks at `hungry` and `level`, which change seldom. The rest is touched by
+/// workers that have nothing to run.
+pub(crate) struct Threshold {
+    /// Whether workers sleep and none looks for tasks: the next task wakes one.
+    hungry: AtomicBool,
+    /// Tasks that a queue holds before it overflows.
+    level: AtomicUsize,
+    limit: Limit,
+    /// No level is above it.
+    level_max: usize,
+    /// Workers that look for tasks.
+    looking: AtomicUsize,
+    /// Workers that sleep, or are about to and look once more.
+    asleep: AtomicUsize,
+}
+
+impl Threshold {
+    pub(crate) fn new(limit: Limit, level_max: usize) -> Self {
+        let level = match limit {
+            Limit::Static(level) => level,
+            Limit::Dynamic => 0,
+        };
+        Self {
+            hungry: AtomicBool::new(false),
+            level: AtomicUsize::new(level),
+            limit,
+            level_max,
+            looking: AtomicUsize::new(0),
+            asleep: AtomicUsize::new(0),
+        }
+    }
+
+    /// How many tasks the queue of a leaf may hold now.
+    pub(crate) fn of_leaf(&self) -> usize {
+        if self.hungry.load(Ordering::Relaxed) { 0 } else { self.level() }
+    }
+
+    /// How many tasks any queue may hold, whoever sleeps.
+    pub(crate) fn level(&self) -> usize {
+        self.level.load(Ordering::Relaxed)
+    }
+
+    /// Whether a creator whose queue has `len` tasks may run the next at once: its queue is full,
+    /// and so are all others, or the root would not have overflowed up to here.
+    pub(crate) fn is_full(&self, len: usize) -> bool {
+        len >= self.level_max && !self.hungry.load(Ordering::Relaxed)
+    }
+
+    /// The root overflowed. Two overflows at once may count as one.
+    pub(crate) fn rise(&self) {
+        if self.limit == Limit::Dynamic {
+            let level = self.level().saturating_mul(2).max(FIRST).min(self.level_max);
+            self.level.store(level, Ordering::Relaxed);
+        }
+    }
+
+    /// The root was asked and had nothing. Returns whether the level fell.
+    pub(crate) fn fall(&self) -> bool {
+        let level = self.level();
+        if self.limit != Limit::Dynamic || level == 0 {
+            return false;
+        }
+        self.level.store(level / 2, Ordering::Relaxed);
+        true
+    }
+
+    /// A worker begins to look for tasks.
+    pub(crate) fn looks(&self) {
+        // Every store of `hungry` follows its worker's own step of `looking`, and of those steps
+        // the last one decides: see PROTOCOL.md, "Hunger".
+        self.looking.fetch_add(1, Ordering::AcqRel);
+        self.hungry.store(false, Ordering::Relaxed);
+    }
+
+    /// A worker stops looking. Returns whether workers sleep and now nobody looks.
+    pub(crate) fn stops_looking(&self) -> bool {
+        if self.looking.fetch_sub(1, Ordering::AcqRel) > 1 {
+            return false;
+        }
+        let hungry = self.asleep.load(Ordering::Acquire) > 0;
+        if hungry {
+            self.hungry.store(true, Ordering::Relaxed);
+        }
+        hungry
+    }
+
+    /// A worker goes to sleep, or wakes for a reason of its own.
+    pub(crate) fn sleeps(&self) {
+        self.asleep.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// See [`Threshold::sleeps`].
+    pub(crate) fn wakes(&self) {
+        self.asleep.fetch_sub(1, Ordering::AcqRel);
+    }
+}

@@ -1,0 +1,272 @@
+//! The scheduler of the thesis: queues in the shape of the machine (N ch. 4).
+//!
+//! Each CPU has a leaf, each cache and NUMA domain a node, and the machine the root. Tasks go up
+//! where a queue is over the threshold, and down to whoever has none. The steps are N's; what is
+//! ours is [`Feed::Pull`], and that a leaf's queue belongs to its worker.
+
+use std::cell::{Cell, UnsafeCell};
+use std::ptr;
+
+use crossbeam_utils::CachePadded;
+
+use super::local::Local;
+use super::node::Node;
+use super::threshold::Threshold;
+use super::{Batch, Feed, Inbox, Parker, Queued, Rules};
+use crate::sync::{AtomicPtr, AtomicUsize, Barrier, Ordering, lock};
+use crate::topology::Topology;
+
+/// No reply or overflow moves more tasks at once.
+const BATCH_MAX: usize = 4096;
+/// What a polling slot holds when its worker was woken to look for itself.
+pub(super) const LOOK: *mut Queued = ptr::without_provenance_mut(1);
+
+/// The way in of one CPU.
+pub(crate) struct Leaf {
+    pub(super) local: Local,
+    pub(super) parent: usize,
+    /// Where a worker that waits is given a chain of tasks, or [`LOOK`].
+    pub(super) slot: AtomicPtr<Queued>,
+    /// Tasks of others, for whoever takes them first.
+    pub(super) inbox: Inbox<Queued>,
+    pub(crate) parker: Parker,
+    /// Sets that its worker moves. Used by the worker alone.
+    pub(super) moved: UnsafeCell<Vec<*mut Queued>>,
+    /// Which of its neighbours is asked first. Used by the worker alone.
+    pub(super) turn: Cell<usize>,
+}
+
+/// A tree of queues of ready tasks.
+pub(crate) struct Tree {
+    pub(super) leaves: Box<[CachePadded<Leaf>]>,
+    /// The root is the first.
+    pub(super) nodes: Box<[CachePadded<Node>]>,
+    pub(super) threshold: CachePadded<Threshold>,
+    pub(super) rules: Rules,
+    pub(super) barrier: Barrier,
+    /// Where the next task from outside goes (a full cycle instead of a random leaf).
+    outside: CachePadded<AtomicUsize>,
+}
+
+// SAFETY: what is not atomic or under a lock is used by a leaf's worker alone, and every function
+// that does so is unsafe and says it. Tasks may be run by any worker; whoever creates one
+// promises it.
+unsafe impl Sync for Tree {}
+// SAFETY: as above; a tree holds nothing that belongs to a thread.
+unsafe impl Send for Tree {}
+
+impl Tree {
+    /// The tree of a machine. No threshold rises above `level_max`.
+    pub(crate) fn new(machine: &Topology, rules: Rules, level_max: usize) -> Self {
+        let mut nodes: Vec<Node> = Vec::new();
+        let mut wider: Vec<usize> = Vec::new();
+        for groups in machine.levels.iter().rev() {
+            let first = nodes.len();
+            for group in groups {
+                let parent =
+                    wider.iter().copied().find(|&node| nodes[node].leaves.contains(&group.start));
+                if let Some(parent) = parent {
+                    let this = nodes.len();
+                    nodes[parent].nodes.push(this);
+                }
+                nodes.push(Node::new(parent, group.clone(), rules.order));
+            }
+            wider = (first..nodes.len()).collect();
+        }
+        let parent_of = |leaf: usize| {
+            wider.iter().copied().find(|&node| nodes[node].leaves.contains(&leaf)).unwrap_or(0)
+        };
+        let leaf = |leaf: usize| Leaf {
+            local: Local::new(rules.order),
+            parent: parent_of(leaf),
+            slot: AtomicPtr::new(ptr::null_mut()),
+            inbox: Inbox::new(),
+            parker: Parker::new(),
+            moved: UnsafeCell::new(Vec::new()),
+            turn: Cell::new(leaf),
+        };
+        Self {
+            leaves: (0..machine.cpus()).map(|number| CachePadded::new(leaf(number))).collect(),
+            nodes: nodes.into_iter().map(CachePadded::new).collect(),
+            threshold: CachePadded::new(Threshold::new(rules.limit, level_max)),
+            rules,
+            barrier: Barrier::of_process(),
+            outside: CachePadded::new(AtomicUsize::new(0)),
+        }
+    }
+
+    pub(crate) fn leaf(&self, leaf: usize) -> &Leaf {
+        &self.leaves[leaf]
+    }
+
+    /// Adds a task that became ready at this leaf (N 4.1.1).
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it; the task may be run by any worker.
+    pub(crate) unsafe fn add(&self, leaf: usize, task: *mut Queued) {
+        // SAFETY: the caller's promise.
+        let len = unsafe { self.leaf(leaf).local.push(task) };
+        // Pairs with `sleep`: either the sleeper sees the task, or we see that it is hungry.
+        self.barrier.light();
+        if len > self.threshold.of_leaf() {
+            // SAFETY: the caller's promise.
+            unsafe { self.overflow(leaf, len) };
+        }
+    }
+
+    /// Whether the next task of this leaf may be run at once.
+    pub(crate) fn is_full(&self, leaf: usize) -> bool {
+        self.threshold.is_full(self.leaf(leaf).local.len())
+    }
+
+    /// Adds a task from a thread that is no worker: to a leaf that waits, or to any (N 4.1.1).
+    ///
+    /// # Safety
+    /// The task may be run by any worker.
+    pub(crate) unsafe fn add_from_outside(&self, task: *mut Queued) {
+        if let Some(leaf) = self.claim(0) {
+            self.hand(leaf, &mut vec![task]);
+            return;
+        }
+        let any = self.outside.fetch_add(1, Ordering::Relaxed) % self.leaves.len();
+        // SAFETY: the caller's promise; a queued task is alive.
+        unsafe { self.leaf(any).inbox.push(task) };
+        // Pairs with `sleep`.
+        self.barrier.heavy();
+        self.wake_one();
+    }
+
+    /// Takes a task that is already here: given, queued, or left by others.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn take(&self, leaf: usize) -> Option<*mut Queued> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let one = self.leaf(leaf).local.one();
+            if one.is_some() || self.leaf(leaf).inbox.is_empty() {
+                return one;
+            }
+            self.take_chain(leaf, self.leaf(leaf).inbox.take_all())
+        }
+    }
+
+    /// Puts a chain into the leaf's queue and takes a task from it.
+    pub(super) unsafe fn take_chain(&self, leaf: usize, chain: *mut Queued) -> Option<*mut Queued> {
+        let mut next = chain;
+        while !next.is_null() && next != LOOK {
+            let task = next;
+            // SAFETY: a chain was given to this worker alone; its tasks are alive.
+            unsafe {
+                next = (*task).next.get();
+                self.leaf(leaf).local.push(task);
+            }
+        }
+        // SAFETY: the caller is the leaf's worker.
+        unsafe { self.leaf(leaf).local.one() }
+    }
+
+    // --- What goes up
+    // -----------------------------------------------------------------------------
+
+    /// Sends part of the leaf's queue to its parent.
+    #[cold]
+    unsafe fn overflow(&self, leaf: usize, len: usize) {
+        // SAFETY: only the leaf's worker uses it, and not in two functions at once.
+        let moved = unsafe { &mut *self.leaf(leaf).moved.get() };
+        self.leaf(leaf).local.set(self.batch(len), moved);
+        if !moved.is_empty() {
+            self.add_set(self.leaf(leaf).parent, moved);
+        }
+    }
+
+    /// How many of `len` tasks move at once.
+    pub(super) fn batch(&self, len: usize) -> usize {
+        let level = self.threshold.level();
+        let wanted = match self.rules.batch {
+            Batch::HalfQueue => len.div_ceil(2),
+            Batch::HalfThreshold => (level / 2).max(1),
+        };
+        wanted.min(BATCH_MAX)
+    }
+
+    /// Gives a set to a leaf below `node` that waits, or else keeps it there, or sends half on.
+    pub(super) fn add_set(&self, node: usize, set: &mut Vec<*mut Queued>) {
+        let mut node = node;
+        loop {
+            if let Some(leaf) = self.claim(node) {
+                return self.hand(leaf, set);
+            }
+            let at = &self.nodes[node];
+            let mut state = lock(&at.state);
+            state.queue.add(set.drain(..));
+            let len = state.queue.len();
+            at.queued.store(len, Ordering::Relaxed);
+            let over = len > self.threshold.level();
+            match at.parent {
+                Some(parent) if over => {
+                    state.queue.set(self.batch(len), set);
+                    at.queued.store(state.queue.len(), Ordering::Relaxed);
+                    node = parent;
+                }
+                None if over => {
+                    self.threshold.rise();
+                    break;
+                }
+                _ => break,
+            }
+        }
+        // A leaf that began to wait meanwhile has not seen these tasks, or we see it now.
+        self.barrier.light();
+        if self.nodes[0].idle.load(Ordering::Relaxed) > 0 {
+            self.wake_one();
+        }
+    }
+
+    /// Wakes a leaf that waits, if there is one, so that it looks for tasks.
+    pub(super) fn wake_one(&self) {
+        if let Some(leaf) = self.claim(0) {
+            self.hand(leaf, &mut Vec::new());
+        }
+    }
+
+    /// Takes a leaf below `node` out of those that wait; whoever does, gives it something.
+    fn claim(&self, node: usize) -> Option<usize> {
+        let at = &self.nodes[node];
+        if at.idle.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        if !at.nodes.is_empty() {
+            return at.nodes.iter().find_map(|&below| self.claim(below));
+        }
+        let leaf = lock(&at.state).idle.pop()?;
+        self.count_idle(node, usize::MAX);
+        if self.rules.feed == Feed::Pull {
+            self.threshold.wakes();
+            self.threshold.looks();
+        }
+        Some(leaf)
+    }
+
+    /// Adds `more` (may be -1, wrapped) to the waiting leaves of a node and of all above it.
+    pub(super) fn count_idle(&self, node: usize, more: usize) {
+        let mut above = Some(node);
+        while let Some(node) = above {
+            self.nodes[node].idle.fetch_add(more, Ordering::Relaxed);
+            above = self.nodes[node].parent;
+        }
+    }
+
+    /// Gives a set, which may be empty, to a leaf that was claimed.
+    fn hand(&self, leaf: usize, set: &mut Vec<*mut Queued>) {
+        let mut chain = LOOK;
+        for task in set.drain(..).rev() {
+            // SAFETY: the tasks of a set belong to whoever moves it.
+            unsafe { (*task).next.set(if chain == LOOK { ptr::null_mut() } else { chain }) };
+            chain = task;
+        }
+        // Pairs with `given`: the chain is whole before it is seen.
+        self.leaf(leaf).slot.store(chain, Ordering::Release);
+        self.leaf(leaf).parker.unpark();
+    }
+}

@@ -1,0 +1,169 @@
+//! Scopes: tasks that borrow what outlives them.
+
+use std::any::Any;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use crate::pool::Runtime;
+use crate::ready::Queued;
+use crate::sync::{Mutex, lock};
+use crate::task::Task;
+use crate::worker::Worker;
+
+/// The first panic of the tasks of a scope.
+#[derive(Default)]
+pub(crate) struct Panics {
+    first: Mutex<Option<Box<dyn Any + Send>>>,
+}
+
+impl Panics {
+    fn keep(&self, panic: Box<dyn Any + Send>) {
+        lock(&self.first).get_or_insert(panic);
+    }
+}
+
+/// Where tasks are created: a scope's own code, or a task's.
+///
+/// Tasks may borrow what lives as long as `'scope`. They may run at once, before `spawn` returns,
+/// and so must not wait for a lock that their creator holds.
+pub struct Scope<'scope> {
+    worker: *const Worker,
+    task: *const Task,
+    /// Invariant, and bound to one thread.
+    scope: PhantomData<*mut &'scope ()>,
+}
+
+/// A task and what it runs.
+#[repr(C)]
+struct Block<F> {
+    task: Task,
+    body: ManuallyDrop<F>,
+}
+
+impl<'scope> Scope<'scope> {
+    /// Creates a task.
+    pub fn spawn<F>(&self, body: F)
+    where
+        F: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        let (worker, parent) = (self.worker(), self.task());
+        parent.children.count(1);
+        let bytes = size_of::<Block<F>>();
+        const { assert!(align_of::<Block<F>>() <= crate::memory::UNIT) };
+        let block = worker.allocate(bytes).cast::<Block<F>>();
+        // SAFETY: the block is large enough, aligned and ours; the parent runs, and so is alive.
+        // Any worker may run the body, since it is `Send`, and does so while 'scope lasts, since
+        // the scope does not end before its tasks.
+        unsafe {
+            let task = Task::child(parent, bytes, run::<F>);
+            block.write(Block { task, body: ManuallyDrop::new(body) });
+            worker.submit(block.cast().as_ptr());
+        }
+    }
+
+    /// Waits for all tasks created here, and for those that they created.
+    pub fn wait(&self) {
+        self.worker().wait_for_children(self.task());
+    }
+
+    fn worker(&self) -> &Worker {
+        // SAFETY: a scope is used on the thread of its worker alone, while that runs it.
+        unsafe { &*self.worker }
+    }
+
+    fn task(&self) -> &Task {
+        // SAFETY: its task runs as long as the scope is to be had.
+        unsafe { &*self.task }
+    }
+}
+
+/// Runs the body of a task, and finishes it.
+unsafe fn run<'scope, F>(queued: *mut Queued, worker: &Worker)
+where
+    F: FnOnce(&Scope<'scope>) + Send + 'scope,
+{
+    let block = queued.cast::<Block<F>>();
+    // SAFETY: `spawn` wrote the block, and a task is run once.
+    let (task, body) =
+        unsafe { (&raw const (*block).task, ManuallyDrop::take(&mut (*block).body)) };
+    let around = worker.current.replace(task);
+    let scope = Scope { worker, task, scope: PhantomData };
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| body(&scope))) {
+        // SAFETY: the scope, with its place for panics, lasts longer than its tasks.
+        unsafe { (*(*task).panics).keep(panic) };
+    }
+    worker.current.set(around);
+    // SAFETY: it was run here, and is not used any more.
+    unsafe { worker.finish(task) };
+}
+
+/// Runs `body` around which tasks are created, and waits for them.
+fn scope_on<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
+    let around = worker.current.get();
+    // SAFETY: the task that runs is alive.
+    let depth = unsafe { around.as_ref() }.map_or(0, |task| task.depth + 1);
+    let panics = Panics::default();
+    let task = Task::root(around, depth, &panics);
+    worker.current.set(&task);
+    let scope = Scope { worker, task: &task, scope: PhantomData };
+    let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
+    worker.wait_for_children(&task);
+    worker.current.set(around);
+    let first = lock(&panics.first).take();
+    match (result, first) {
+        (Err(panic), _) | (Ok(_), Some(panic)) => resume_unwind(panic),
+        (Ok(result), None) => result,
+    }
+}
+
+impl Runtime {
+    /// Runs `body`, which creates tasks, and returns when all of them have ended.
+    ///
+    /// # Panics
+    /// With the first panic of the body or of a task, after all of them have ended.
+    pub fn scope<'scope, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&Scope<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.as_worker(|worker| scope_on(worker, body))
+    }
+
+    /// Runs two functions, at once where a worker is free, and returns what both return.
+    ///
+    /// # Panics
+    /// With the panic of either, after both have ended.
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.as_worker(|worker| crate::join::join_on(worker, a, b))
+    }
+}
+
+/// [`Runtime::scope`] of the runtime that runs this thread's task, or else of the global one.
+///
+/// # Panics
+/// As [`Runtime::scope`].
+pub fn scope<'scope, F, R>(body: F) -> R
+where
+    F: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    match Worker::current() {
+        // SAFETY: the worker of this thread is alive.
+        Some(worker) => scope_on(unsafe { worker.as_ref() }, body),
+        None => Runtime::global().scope(body),
+    }
+}
+
+const _: () = assert!(size_of::<Task>() <= 80, "a small task fits two cache lines");
+
+/// Keeps the compiler from taking a scope to another thread.
+#[cfg(doctest)]
+#[doc = "```compile_fail\nevenkeel_runtime::scope(|s| s.spawn(|_| s.spawn(|_| ())));\n```"]
+pub struct ScopesStayOnTheirThread;

@@ -1,0 +1,134 @@
+//! Waiting without keeping the CPU: other stacks.
+//!
+//! Whoever waits first runs what it waits for on its own stack. Where that is elsewhere, its
+//! stack is left as it is, and its worker goes on with other tasks on another one, a [`Fibre`].
+//! When what it waited for is done, the worker that did it leaves a [`Waiting`] in the resume box
+//! of the waiter's leaf. A stack is always resumed by the thread that left it.
+
+use std::cell::Cell;
+use std::io;
+
+use corosensei::stack::{DefaultStack, Stack};
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+use crate::ready::Linked;
+use crate::worker::Worker;
+
+/// Bytes of a fibre's stack; pages come to be as they are used.
+const STACK: usize = 1 << 20;
+/// Part of a stack that is left for tasks that wait for nothing: a quarter.
+const RESERVE: usize = 4;
+
+/// One who waits: it lies on the stack that is left.
+pub(crate) struct Waiting {
+    next: Cell<*mut Waiting>,
+    /// Where it is resumed.
+    pub(crate) leaf: usize,
+    /// The stack that was left; nothing where it is the thread's own.
+    fibre: Cell<Option<Fibre>>,
+    goes_on: Cell<bool>,
+}
+
+impl Waiting {
+    pub(crate) fn on(leaf: usize) -> Self {
+        let (next, fibre) = (Cell::new(std::ptr::null_mut()), Cell::new(None));
+        Self { next, leaf, fibre, goes_on: Cell::new(false) }
+    }
+
+    /// Its stack was left.
+    pub(crate) fn keep(&self, fibre: Fibre) {
+        self.fibre.set(Some(fibre));
+    }
+
+    /// It was resumed: gives the stack to go to, if it is not the thread's own.
+    pub(crate) fn go_on(&self) -> Option<Fibre> {
+        self.goes_on.set(true);
+        self.fibre.take()
+    }
+
+    /// Whether it was resumed.
+    pub(crate) fn may_go_on(&self) -> bool {
+        self.goes_on.get()
+    }
+}
+
+impl Linked for Waiting {
+    fn next(&self) -> &Cell<*mut Self> {
+        &self.next
+    }
+}
+
+/// What a fibre is resumed for.
+pub(crate) enum Go {
+    /// To go on.
+    On,
+    /// To end: the worker goes.
+    Away,
+}
+
+/// Why a fibre gives the thread back.
+pub(crate) enum Left {
+    /// A task on it waits.
+    Waits(*const Waiting),
+    /// It has nothing on it, and somebody else is to be resumed.
+    Free,
+}
+
+pub(crate) type Leaver = Yielder<Go, Left>;
+
+/// Another stack of a worker, on which it runs tasks.
+pub(crate) struct Fibre {
+    coroutine: Coroutine<Go, Left, ()>,
+    /// No address of the stack is lower.
+    limit: usize,
+    /// Bytes of it.
+    bytes: usize,
+}
+
+impl Fibre {
+    /// A stack for a worker, which lives longer.
+    pub(crate) fn new(worker: &Worker) -> io::Result<Self> {
+        let stack = DefaultStack::new(STACK)?;
+        let (limit, base) = (stack.limit().get(), stack.base().get());
+        let worker: *const Worker = worker;
+        let coroutine = Coroutine::with_stack(stack, move |leaver: &Leaver, go: Go| {
+            // SAFETY: fibres end before their worker does: `Worker::drop`.
+            let worker = unsafe { &*worker };
+            let mut go = go;
+            while let Go::On = go {
+                worker.on_fibre(leaver);
+                go = leaver.suspend(Left::Free);
+            }
+        });
+        Ok(Self { coroutine, limit, bytes: base - limit })
+    }
+
+    /// Goes there, and comes back when it leaves; nothing if it has ended.
+    pub(crate) fn resume(&mut self, go: Go) -> Option<Left> {
+        match self.coroutine.resume(go) {
+            CoroutineResult::Yield(left) => Some(left),
+            CoroutineResult::Return(()) => None,
+        }
+    }
+
+    /// Below this address tasks that wait do not nest.
+    pub(crate) fn low(&self) -> usize {
+        self.limit + self.bytes / RESERVE
+    }
+}
+
+/// The same for the stack of the calling thread.
+pub(crate) fn thread_low() -> usize {
+    let mut limit = std::ptr::null_mut();
+    let mut bytes = 0;
+    // SAFETY: the attributes are initialised by the first call and freed by the last.
+    unsafe {
+        let mut attributes = std::mem::zeroed();
+        if libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) != 0 {
+            return 0;
+        }
+        libc::pthread_attr_getstack(&raw const attributes, &raw mut limit, &raw mut bytes);
+        libc::pthread_attr_destroy(&raw mut attributes);
+    }
+    limit.addr() + bytes / RESERVE
+}

@@ -1,0 +1,153 @@
+//! Scopes and joins do what plain calls would, on several workers.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use evenkeel_runtime::ready::{Batch, Feed, Limit, Order};
+use evenkeel_runtime::{Memory, Rules, Runtime, Scope};
+
+/// All ways in which ready tasks can be kept.
+fn all_rules() -> Vec<Rules> {
+    let mut all = Vec::new();
+    for order in [Order::Lifo, Order::Fifo] {
+        for batch in [Batch::HalfQueue, Batch::HalfThreshold] {
+            for limit in [Limit::Static(20), Limit::Dynamic] {
+                for feed in
+                    [Feed::Pull, Feed::Give { rebalance: true }, Feed::Give { rebalance: false }]
+                {
+                    let mut rules = Rules::default();
+                    rules.ready.order = order;
+                    rules.ready.batch = batch;
+                    rules.ready.limit = limit;
+                    rules.ready.feed = feed;
+                    all.push(rules);
+                }
+            }
+        }
+    }
+    let mut plain = Rules { memory: Memory::System, cutoff: false, ..Rules::default() };
+    all.push(plain);
+    plain.ready.feed = Feed::Give { rebalance: true };
+    all.push(plain);
+    all
+}
+
+fn runtime(rules: Rules, workers: usize) -> Runtime {
+    Runtime::builder().workers(workers).rules(rules).build().unwrap()
+}
+
+fn tree<'scope>(s: &Scope<'scope>, depth: u32, count: &'scope AtomicU64) {
+    count.fetch_add(1, Ordering::Relaxed);
+    if depth > 0 {
+        s.spawn(move |s| tree(s, depth - 1, count));
+        s.spawn(move |s| tree(s, depth - 1, count));
+    }
+}
+
+fn fib(s: &Scope<'_>, n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (mut a, mut b) = (0, 0);
+    evenkeel_runtime::scope(|s| {
+        s.spawn(|s| a = fib(s, n - 1));
+        s.spawn(|s| b = fib(s, n - 2));
+    });
+    let _ = s;
+    a + b
+}
+
+#[test]
+fn every_task_of_a_tree_runs_once_under_all_rules() {
+    for rules in all_rules() {
+        for workers in [1, 2, 4] {
+            let runtime = runtime(rules, workers);
+            let count = AtomicU64::new(0);
+            runtime.scope(|s| tree(s, 12, &count));
+            assert_eq!(count.into_inner(), (1 << 13) - 1, "{rules:?}, {workers} workers");
+        }
+    }
+}
+
+#[test]
+fn scopes_in_tasks_wait_for_their_own_tasks() {
+    for rules in all_rules() {
+        let runtime = runtime(rules, 3);
+        assert_eq!(runtime.scope(|s| fib(s, 16)), 987, "{rules:?}");
+    }
+}
+
+#[test]
+fn a_join_returns_both_results() {
+    fn sum(numbers: &[u64]) -> u64 {
+        if numbers.len() < 2 {
+            return numbers.iter().sum();
+        }
+        let (low, high) = numbers.split_at(numbers.len() / 2);
+        let (a, b) = evenkeel_runtime::join(|| sum(low), || sum(high));
+        a + b
+    }
+    let numbers: Vec<u64> = (0..10_000).collect();
+    for workers in [1, 2, 5] {
+        let runtime = runtime(Rules::default(), workers);
+        assert_eq!(runtime.join(|| sum(&numbers), || ()).0, 49_995_000);
+    }
+}
+
+#[test]
+fn many_producers_of_single_tasks_lose_none() {
+    let runtime = runtime(Rules::default(), 4);
+    for round in 0..200 {
+        let count = AtomicUsize::new(0);
+        runtime.scope(|s| {
+            for _ in 0..round {
+                s.spawn(|s| {
+                    s.spawn(|_| {
+                        count.fetch_add(1, Ordering::Relaxed);
+                    });
+                    s.wait();
+                });
+            }
+        });
+        assert_eq!(count.into_inner(), round);
+    }
+}
+
+#[test]
+fn a_panic_of_a_task_comes_out_of_the_scope_after_all_tasks() {
+    let runtime = runtime(Rules::default(), 2);
+    let others = AtomicUsize::new(0);
+    let panic = catch_unwind(AssertUnwindSafe(|| {
+        runtime.scope(|s| {
+            s.spawn(|_| panic!("first"));
+            for _ in 0..100 {
+                s.spawn(|_| {
+                    others.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+        });
+    }));
+    assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"first"));
+    assert_eq!(others.into_inner(), 100);
+    assert_eq!(runtime.join(|| 1, || 2), (1, 2));
+}
+
+#[test]
+fn threads_from_outside_take_turns() {
+    let runtime = runtime(Rules::default(), 2);
+    let count = AtomicUsize::new(0);
+    std::thread::scope(|threads| {
+        for _ in 0..8 {
+            threads.spawn(|| {
+                for _ in 0..50 {
+                    runtime.scope(|s| {
+                        s.spawn(|_| {
+                            count.fetch_add(1, Ordering::Relaxed);
+                        });
+                    });
+                }
+            });
+        }
+    });
+    assert_eq!(count.into_inner(), 400);
+}
