@@ -1,14 +1,14 @@
 //! A runtime: its workers, and how a thread becomes one of them.
 
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use crossbeam_utils::CachePadded;
 
 use crate::memory::{Depot, Memory};
 use crate::ready::{self, Inbox, Tree};
-use crate::sync::{AtomicBool, Ordering, lock};
+use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, lock};
 use crate::topology::Topology;
 use crate::wait::Waiting;
 use crate::worker::Worker;
@@ -47,13 +47,16 @@ pub(crate) struct Shared {
 }
 
 /// The place of a thread from outside among the workers.
-#[derive(Default)]
 pub(crate) struct Seat {
     taken: Mutex<bool>,
     left: Condvar,
 }
 
 impl Seat {
+    fn free() -> Self {
+        Self { taken: Mutex::new(false), left: Condvar::new() }
+    }
+
     /// Takes it if it is free, or waits until it is if `wait` is set.
     pub(crate) fn take(&self, wait: bool) -> bool {
         let mut taken = lock(&self.taken);
@@ -152,7 +155,7 @@ impl Builder {
             domains: (0..leaves).map(|leaf| machine.domain_of(leaf)).collect(),
             resume: (0..leaves).map(|_| CachePadded::new(Inbox::new())).collect(),
             stops: AtomicBool::new(false),
-            seat: Seat::default(),
+            seat: Seat::free(),
         });
         let mut runtime = Runtime { shared: shared.clone(), threads: Vec::new() };
         for leaf in 1..leaves {

@@ -4,6 +4,8 @@
 //! what became ready and take what they run; each uses the leaf of its CPU as the way in.
 
 mod deque;
+#[cfg(all(test, loom))]
+mod explored;
 mod inbox;
 mod local;
 mod node;

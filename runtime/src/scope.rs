@@ -12,12 +12,15 @@ use crate::task::Task;
 use crate::worker::Worker;
 
 /// The first panic of the tasks of a scope.
-#[derive(Default)]
 pub(crate) struct Panics {
     first: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 impl Panics {
+    fn none() -> Self {
+        Self { first: Mutex::new(None) }
+    }
+
     fn keep(&self, panic: Box<dyn Any + Send>) {
         lock(&self.first).get_or_insert(panic);
     }
@@ -103,7 +106,7 @@ fn scope_on<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) 
     let around = worker.current.get();
     // SAFETY: the task that runs is alive.
     let depth = unsafe { around.as_ref() }.map_or(0, |task| task.depth + 1);
-    let panics = Panics::default();
+    let panics = Panics::none();
     let task = Task::root(around, depth, &panics);
     worker.current.set(&task);
     let scope = Scope { worker, task: &task, scope: PhantomData };

@@ -187,3 +187,94 @@ fn distance(head: usize, tail: usize) -> usize {
 fn behind(position: usize, head: usize) -> bool {
     distance(position, head) > 0
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    fn task(number: usize) -> *mut Queued {
+        ptr::without_provenance_mut(number)
+    }
+
+    #[test]
+    fn it_grows_and_keeps_the_order_at_both_ends() {
+        let deque = Deque::with_capacity(2);
+        let mut oldest = Vec::new();
+        // SAFETY: this thread is the owner.
+        unsafe {
+            for number in 1..=100 {
+                assert_eq!(deque.push(task(number)), number);
+            }
+            assert_eq!(deque.take_oldest(30, &mut oldest), 30);
+            assert_eq!(oldest, (1..=30).map(task).collect::<Vec<_>>());
+            for number in (31..=100).rev() {
+                assert_eq!(deque.pop(), Some(task(number)));
+            }
+            assert_eq!(deque.pop(), None);
+        }
+    }
+}
+
+/// Every order of steps: `RUSTFLAGS='--cfg loom' cargo test -p evenkeel-runtime --lib`.
+#[cfg(all(test, loom))]
+mod explored {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn numbers(tasks: &[*mut Queued]) -> Vec<usize> {
+        tasks.iter().map(|task| task.addr()).collect()
+    }
+
+    /// The owner pushes and pops while others take sets; everything is had once.
+    fn all_are_had_once(capacity: usize, pushes: usize, takers: usize) {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(move || {
+            let deque = Arc::new(Deque::with_capacity(capacity));
+            let takers: Vec<_> = (0..takers)
+                .map(|_| {
+                    let deque = deque.clone();
+                    loom::thread::spawn(move || {
+                        let mut taken = Vec::new();
+                        deque.take_oldest(2, &mut taken);
+                        numbers(&taken)
+                    })
+                })
+                .collect();
+            let mut had = Vec::new();
+            // SAFETY: this thread is the owner.
+            unsafe {
+                for number in 1..=pushes {
+                    deque.push(ptr::without_provenance_mut(number));
+                }
+                had.extend(deque.pop().map(|task| task.addr()));
+                had.extend(deque.pop().map(|task| task.addr()));
+            }
+            for taker in takers {
+                had.extend(taker.join().unwrap());
+            }
+            // SAFETY: as above.
+            while let Some(task) = unsafe { deque.pop() } {
+                had.push(task.addr());
+            }
+            had.sort_unstable();
+            assert_eq!(had, (1..=pushes).collect::<Vec<_>>());
+        });
+    }
+
+    #[test]
+    fn one_taker_and_a_ring_that_is_large_enough() {
+        all_are_had_once(4, 3, 1);
+    }
+
+    #[test]
+    fn one_taker_and_a_ring_that_grows() {
+        all_are_had_once(2, 3, 1);
+    }
+
+    #[test]
+    fn two_takers() {
+        all_are_had_once(2, 2, 2);
+    }
+}

@@ -7,9 +7,9 @@ use super::{Batch, Feed, Queued};
 use crate::sync::{Ordering, lock, spin_loop, yield_now};
 
 /// Steps of waiting for a chain that is on its way, before the CPU is left to others.
-const SPINS: u32 = 64;
+const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
 /// Looks into the polling slot before the CPU becomes idle (N 4.1.2): about 20 us.
-const POLLS: u32 = 1000;
+const POLLS: u32 = if cfg!(loom) { 0 } else { 1000 };
 
 impl Tree {
     /// A worker begins to look for tasks; it ends with [`Tree::found`] or [`Tree::gives_up`].
