@@ -3,7 +3,6 @@
 use std::cell::Cell;
 
 use crate::sync::{AtomicI64, Ordering};
-use crate::wait::Waiting;
 
 /// Somebody sleeps until the number is 0.
 const WAITED: i64 = 1;
@@ -23,6 +22,9 @@ pub(crate) enum Then {
     Complete,
 }
 
+/// Children that a task counts by itself before it adds them for others to see.
+const UNSETTLED_MAX: i32 = 1 << 30;
+
 /// The unfinished children of one task.
 ///
 /// The task itself, on one worker, counts what it creates without an atomic operation; finishers
@@ -32,58 +34,60 @@ pub(crate) struct Children {
     /// Four times the number, and the two flags.
     pending: AtomicI64,
     /// Created less finished, where only the task's own worker has counted. Used by it alone.
-    unsettled: Cell<i64>,
-    /// Whose sleep ends with the last child. Written before [`WAITED`].
-    waiting: Cell<*const Waiting>,
+    unsettled: Cell<i32>,
 }
 
 impl Children {
     pub(crate) fn none() -> Self {
-        Self {
-            pending: AtomicI64::new(0),
-            unsettled: Cell::new(0),
-            waiting: Cell::new(std::ptr::null()),
+        Self { pending: AtomicI64::new(0), unsettled: Cell::new(0) }
+    }
+
+    /// The task's worker creates one.
+    #[inline]
+    pub(crate) fn create(&self) {
+        self.unsettled.set(self.unsettled.get() + 1);
+        if self.unsettled.get() == UNSETTLED_MAX {
+            self.settle(0, 0);
         }
     }
 
-    /// The task's worker creates some, or has itself finished some (less than 0).
-    pub(crate) fn count(&self, more: i64) {
-        self.unsettled.set(self.unsettled.get() + more);
+    /// The task's worker has itself finished some.
+    pub(crate) fn finish_here(&self, number: u32) {
+        let number = i32::try_from(number).expect("fewer finish at once than are unsettled");
+        self.unsettled.set(self.unsettled.get() - number);
     }
 
-    /// For the task's worker: whether every child is finished.
-    pub(crate) fn are_finished(&self) -> bool {
+    /// For the task's worker: how many are unfinished.
+    pub(crate) fn unfinished(&self) -> i64 {
         // Pairs with `finished`: what children wrote is seen by who waited for them.
-        (self.pending.load(Ordering::Acquire) >> 2) + self.unsettled.get() == 0
+        (self.pending.load(Ordering::Acquire) >> 2) + i64::from(self.unsettled.get())
     }
 
-    /// For the task's worker: announces a sleeper. Returns false where all are finished already,
-    /// and then nobody will wake it.
-    pub(crate) fn wait(&self, waiting: &Waiting) -> bool {
-        self.waiting.set(waiting);
-        if self.settle(WAITED) != 0 {
+    /// For the task's worker: announces a sleeper, who wants to be woken when `keep` are left.
+    /// Returns false where no more are left already, and then nobody will wake it.
+    pub(crate) fn wait(&self, keep: u32) -> bool {
+        let keep = i32::try_from(keep).expect("fewer are kept than may be unsettled");
+        if self.settle(keep, WAITED) > 0 {
             return true;
         }
-        self.pending.store(0, Ordering::Relaxed);
+        self.woke();
         false
     }
 
     /// For the woken: takes the announcement back.
     pub(crate) fn woke(&self) {
-        debug_assert_eq!(self.pending.load(Ordering::Relaxed), WAITED);
-        self.pending.store(0, Ordering::Relaxed);
+        self.pending.fetch_sub(WAITED, Ordering::Relaxed);
     }
 
-    /// For the task's worker: the task's code has ended. Returns whether all children are
-    /// finished; if not, the last one completes the task, which may have happened when this
-    /// returns.
+    /// For the task's worker: the task's code has ended. Returns whether all children are finished;
+    /// if not, the last one completes the task, which may have happened when this returns.
     pub(crate) fn end(&self) -> bool {
-        self.are_finished() || self.settle(ENDED) == 0
+        self.unfinished() == 0 || self.settle(0, ENDED) == 0
     }
 
-    /// Adds what is unsettled, and a flag; returns how many are unfinished.
-    fn settle(&self, flag: i64) -> i64 {
-        let more = self.unsettled.replace(0);
+    /// Adds what is unsettled but for `keep`, and a flag; returns how many are then pending.
+    fn settle(&self, keep: i32, flag: i64) -> i64 {
+        let more = i64::from(self.unsettled.replace(keep) - keep);
         let before = self.pending.fetch_add(more * ONE + flag, Ordering::AcqRel);
         (before >> 2) + more
     }
@@ -91,20 +95,13 @@ impl Children {
     /// Some have finished, on any worker. If it says so, the caller alone must act.
     pub(crate) fn finished(&self, number: u32) -> Then {
         let less = i64::from(number) * ONE;
-        let now = self.pending.fetch_sub(less, Ordering::AcqRel) - less;
-        match now {
-            WAITED => Then::Wake,
-            ENDED => Then::Complete,
+        let before = self.pending.fetch_sub(less, Ordering::AcqRel);
+        let reaches_none = before >= ONE && before - less < ONE;
+        match before & (WAITED | ENDED) {
+            WAITED if reaches_none => Then::Wake,
+            ENDED if reaches_none => Then::Complete,
             _ => Then::Nothing,
         }
-    }
-
-    /// Who waits.
-    ///
-    /// # Safety
-    /// Only for who was told [`Then::Wake`].
-    pub(crate) unsafe fn waiting(&self) -> *const Waiting {
-        self.waiting.get()
     }
 }
 
@@ -112,33 +109,48 @@ impl Children {
 mod tests {
     use super::*;
 
+    fn created(number: u32) -> Children {
+        let children = Children::none();
+        (0..number).for_each(|_| children.create());
+        children
+    }
+
     #[test]
     fn children_that_finish_before_they_are_counted_are_not_missed() {
-        let children = Children::none();
-        children.count(3);
+        let children = created(3);
         assert_eq!(children.finished(2), Then::Nothing);
-        assert!(!children.are_finished());
+        assert_eq!(children.unfinished(), 1);
         assert!(!children.end());
         assert_eq!(children.finished(1), Then::Complete);
     }
 
     #[test]
     fn who_finds_all_finished_is_not_woken() {
-        let children = Children::none();
-        children.count(1);
+        let children = created(1);
         assert_eq!(children.finished(1), Then::Nothing);
-        assert!(!children.wait(&Waiting::on(0)));
-        assert!(children.are_finished());
+        assert!(!children.wait(0));
+        assert_eq!(children.unfinished(), 0);
     }
 
     #[test]
     fn the_last_of_them_wakes_and_no_other() {
-        let children = Children::none();
-        children.count(2);
-        assert!(children.wait(&Waiting::on(0)));
+        let children = created(2);
+        assert!(children.wait(0));
         assert_eq!(children.finished(1), Then::Nothing);
         assert_eq!(children.finished(1), Then::Wake);
         children.woke();
-        assert!(children.are_finished());
+        assert_eq!(children.unfinished(), 0);
+    }
+
+    #[test]
+    fn who_waits_for_some_is_woken_once_when_as_many_are_left() {
+        let children = created(5);
+        assert!(children.wait(2));
+        assert_eq!(children.finished(1), Then::Nothing);
+        assert_eq!(children.finished(3), Then::Wake);
+        assert_eq!(children.finished(1), Then::Nothing);
+        children.woke();
+        assert_eq!(children.unfinished(), 0);
+        assert!(children.end());
     }
 }

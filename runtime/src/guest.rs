@@ -1,30 +1,49 @@
 //! Threads from outside that run something as a worker.
 
-use std::cell::UnsafeCell;
-use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::ptr;
 use std::sync::Arc;
-use std::thread::{self, Thread};
 
-use crate::pool::{Runtime, Shared};
-use crate::ready::Queued;
-use crate::sync::{AtomicBool, Ordering};
+use crate::pool::Runtime;
+use crate::sync::{Condvar, Mutex, lock};
 use crate::worker::Worker;
 
-/// The leaf that a thread from outside may have.
-const SEAT: usize = 0;
+/// Leaves for threads from outside, beyond the first, which has a CPU of its own.
+///
+/// What a scope's code borrows may be bound to its thread, so it cannot be left to others.
+pub(crate) const SEATS_MORE: usize = 7;
+
+/// The leaves that threads from outside may have.
+pub(crate) struct Seats {
+    free: Mutex<Vec<usize>>,
+    left: Condvar,
+}
+
+impl Seats {
+    /// These leaves, of which the first is taken first.
+    pub(crate) fn new(leaves: impl DoubleEndedIterator<Item = usize>) -> Self {
+        Self { free: Mutex::new(leaves.rev().collect()), left: Condvar::new() }
+    }
+
+    /// Waits until one is free.
+    fn take(&self) -> usize {
+        let mut free = lock(&self.free);
+        loop {
+            if let Some(leaf) = free.pop() {
+                return leaf;
+            }
+            free = self.left.wait(free).unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+    }
+
+    fn leave(&self, leaf: usize) {
+        lock(&self.free).push(leaf);
+        self.left.notify_one();
+    }
+}
 
 impl Runtime {
-    /// Runs a function as a worker.
-    ///
-    /// A thread that is one does it itself. Any other becomes one for that time; only one of them
-    /// at once can, and the next leaves the function to the workers.
-    pub(crate) fn as_worker<F, R>(&self, run: F) -> R
-    where
-        F: FnOnce(&Worker) -> R + Send,
-        R: Send,
-    {
+    /// Runs a function as a worker: this thread is one, or becomes one for that time.
+    pub(crate) fn as_worker<R>(&self, run: impl FnOnce(&Worker) -> R) -> R {
         let shared = self.shared();
         if let Some(worker) = Worker::current() {
             // SAFETY: the worker of this thread is alive while the thread is in `enter`.
@@ -33,74 +52,12 @@ impl Runtime {
                 return run(worker);
             }
         }
-        if shared.seat.take(self.workers() == 1) {
-            return seated(shared, run);
-        }
-        by_others(shared, run)
-    }
-}
-
-fn seated<R>(shared: &Arc<Shared>, run: impl FnOnce(&Worker) -> R) -> R {
-    let worker = Worker::new(shared.clone(), SEAT);
-    let result = catch_unwind(AssertUnwindSafe(|| worker.enter(|| run(&worker))));
-    worker.leaves();
-    drop(worker);
-    shared.seat.leave();
-    result.unwrap_or_else(|panic| resume_unwind(panic))
-}
-
-/// A function that a worker runs for a thread that sleeps meanwhile.
-#[repr(C)]
-struct Call<F, R> {
-    queued: Queued,
-    body: UnsafeCell<ManuallyDrop<F>>,
-    result: UnsafeCell<Option<thread::Result<R>>>,
-    caller: Thread,
-    is_done: AtomicBool,
-}
-
-fn by_others<F, R>(shared: &Shared, run: F) -> R
-where
-    F: FnOnce(&Worker) -> R + Send,
-    R: Send,
-{
-    let call = Call {
-        queued: Queued {
-            run: answer::<F, R>,
-            next: ptr::null_mut::<Queued>().into(),
-            parent: ptr::null(),
-        },
-        body: UnsafeCell::new(ManuallyDrop::new(run)),
-        result: UnsafeCell::new(None),
-        caller: thread::current(),
-        is_done: AtomicBool::new(false),
-    };
-    // SAFETY: it stays on this stack until it is done; the function is `Send`.
-    unsafe { shared.ready.add_from_outside(ptr::from_ref(&call).cast_mut().cast()) };
-    while !call.is_done.load(Ordering::Acquire) {
-        thread::park();
-    }
-    // SAFETY: it is done, and so nobody else uses it.
-    let result = unsafe { (*call.result.get()).take() };
-    result
-        .expect("a function that was run has a result")
-        .unwrap_or_else(|panic| resume_unwind(panic))
-}
-
-unsafe fn answer<F, R>(queued: *mut Queued, worker: &Worker)
-where
-    F: FnOnce(&Worker) -> R,
-{
-    let call = queued.cast::<Call<F, R>>();
-    // SAFETY: its caller waits until it is done; it is run once.
-    unsafe {
-        let body = ManuallyDrop::take(&mut *(*call).body.get());
-        let around = worker.current.replace(ptr::null());
-        *(*call).result.get() = Some(catch_unwind(AssertUnwindSafe(|| body(worker))));
-        worker.current.set(around);
-        let caller = (*call).caller.clone();
-        // From here on the stack that it lies on may be gone.
-        (*call).is_done.store(true, Ordering::Release);
-        caller.unpark();
+        let leaf = shared.seats.take();
+        let worker = Worker::new(shared.clone(), leaf);
+        let result = catch_unwind(AssertUnwindSafe(|| worker.enter(|| run(&worker))));
+        worker.leaves();
+        drop(worker);
+        shared.seats.leave(leaf);
+        result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 }

@@ -1,7 +1,7 @@
 //! Two functions at once: `join`, without memory of its own.
 
 use std::any::Any;
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
@@ -18,6 +18,8 @@ struct Second<B, RB> {
     queued: Queued,
     /// One child: this.
     done: Children,
+    /// Who is to be resumed when it is finished.
+    joiner: Cell<*const Waiting>,
     body: UnsafeCell<ManuallyDrop<B>>,
     result: UnsafeCell<Option<Result<RB, Box<dyn Any + Send>>>>,
 }
@@ -36,6 +38,7 @@ where
             parent: ptr::null(),
         },
         done: Children::none(),
+        joiner: Cell::new(ptr::null()),
         body: UnsafeCell::new(ManuallyDrop::new(b)),
         result: UnsafeCell::new(None),
     };
@@ -51,10 +54,11 @@ where
             Err(panic) => resume_unwind(panic),
         };
     }
-    second.done.count(1);
-    if !second.done.are_finished() {
+    second.done.create();
+    if second.done.unfinished() > 0 {
         let waiting = Waiting::on(worker.leaf);
-        if second.done.wait(&waiting) {
+        second.joiner.set(&waiting);
+        if second.done.wait(0) {
             worker.block(&waiting);
         }
     }
@@ -78,7 +82,7 @@ unsafe fn run_second<B: FnOnce() -> RB, RB>(queued: *mut Queued, worker: &Worker
         *(*second).result.get() = Some(result);
         // From here on the stack that it lies on may be gone, unless somebody waits to be told.
         if (*second).done.finished(1) == Then::Wake {
-            worker.shared.resume((*second).done.waiting());
+            worker.shared.resume((*second).joiner.get());
         }
     }
 }

@@ -15,7 +15,9 @@
 //! The scheduler is the tree of queues of M. Marí's thesis (*Improving the scheduler of the OmpSs-2
 //! runtime*, UPC 2018; "N"), with changes of ours; either is to be had: [`Rules`].
 
+mod access;
 mod children;
+mod data;
 mod guest;
 mod join;
 mod memory;
@@ -29,6 +31,8 @@ mod topology;
 mod wait;
 mod worker;
 
+pub use access::Kind;
+pub use data::{Argument, Data, InOut, Input, Lends, TaskBuilder};
 pub use join::join;
 pub use memory::Memory;
 pub use pool::{Builder, Rules, Runtime};

@@ -6,9 +6,10 @@ use std::thread::JoinHandle;
 
 use crossbeam_utils::CachePadded;
 
+use crate::guest::{SEATS_MORE, Seats};
 use crate::memory::{Depot, Memory};
 use crate::ready::{self, Inbox, Tree};
-use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, lock};
+use crate::sync::{AtomicBool, Ordering};
 use crate::topology::Topology;
 use crate::wait::Waiting;
 use crate::worker::Worker;
@@ -43,33 +44,7 @@ pub(crate) struct Shared {
     /// Who may be resumed, by leaf.
     resume: Vec<CachePadded<Inbox<Waiting>>>,
     pub(crate) stops: AtomicBool,
-    pub(crate) seat: Seat,
-}
-
-/// The place of a thread from outside among the workers.
-pub(crate) struct Seat {
-    taken: Mutex<bool>,
-    left: Condvar,
-}
-
-impl Seat {
-    fn free() -> Self {
-        Self { taken: Mutex::new(false), left: Condvar::new() }
-    }
-
-    /// Takes it if it is free, or waits until it is if `wait` is set.
-    pub(crate) fn take(&self, wait: bool) -> bool {
-        let mut taken = lock(&self.taken);
-        while wait && *taken {
-            taken = self.left.wait(taken).unwrap_or_else(std::sync::PoisonError::into_inner);
-        }
-        !std::mem::replace(&mut *taken, true)
-    }
-
-    pub(crate) fn leave(&self) {
-        *lock(&self.taken) = false;
-        self.left.notify_one();
-    }
+    pub(crate) seats: Seats,
 }
 
 impl Shared {
@@ -145,7 +120,8 @@ impl Builder {
         let declared = self.topology.is_some();
         let machine = self.topology.unwrap_or_else(Topology::of_machine);
         let usable = if declared { machine.cpus() } else { parallelism(machine.cpus()) };
-        let machine = machine.resized(self.workers.unwrap_or(usable));
+        let workers = self.workers.unwrap_or(usable);
+        let machine = machine.resized(workers).with_more(SEATS_MORE);
         let leaves = machine.cpus();
         let level_max = if self.rules.cutoff { CUTOFF } else { usize::MAX };
         let shared = Arc::new(Shared {
@@ -155,10 +131,10 @@ impl Builder {
             domains: (0..leaves).map(|leaf| machine.domain_of(leaf)).collect(),
             resume: (0..leaves).map(|_| CachePadded::new(Inbox::new())).collect(),
             stops: AtomicBool::new(false),
-            seat: Seat::free(),
+            seats: Seats::new(std::iter::once(0).chain(workers..leaves)),
         });
         let mut runtime = Runtime { shared: shared.clone(), threads: Vec::new() };
-        for leaf in 1..leaves {
+        for leaf in 1..workers {
             let shared = shared.clone();
             let thread = std::thread::Builder::new().name(format!("evenkeel {leaf}"));
             runtime.threads.push(thread.spawn(move || {

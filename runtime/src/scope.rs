@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use crate::access::Access;
 use crate::pool::Runtime;
 use crate::ready::Queued;
 use crate::sync::{Mutex, lock};
@@ -24,6 +25,13 @@ impl Panics {
     fn keep(&self, panic: Box<dyn Any + Send>) {
         lock(&self.first).get_or_insert(panic);
     }
+}
+
+/// The task around a scope.
+#[repr(C)]
+struct Root {
+    task: Task,
+    panics: Panics,
 }
 
 /// Where tasks are created: a scope's own code, or a task's.
@@ -50,8 +58,7 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let (worker, parent) = (self.worker(), self.task());
-        parent.children.count(1);
+        let (worker, parent) = (self.worker(), self.creates());
         let bytes = size_of::<Block<F>>();
         const { assert!(align_of::<Block<F>>() <= crate::memory::UNIT) };
         let block = worker.allocate(bytes).cast::<Block<F>>();
@@ -67,7 +74,39 @@ impl<'scope> Scope<'scope> {
 
     /// Waits for all tasks created here, and for those that they created.
     pub fn wait(&self) {
-        self.worker().wait_for_children(self.task());
+        self.worker().wait_for_children(self.this(), 0);
+    }
+
+    /// Runs the code of a task, keeps its panic, and finishes it.
+    ///
+    /// # Safety
+    /// The task was taken to be run, and is not used after this call.
+    pub(crate) unsafe fn run_body(task: *const Task, worker: &Worker, body: impl FnOnce()) {
+        let around = worker.current.replace(task);
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
+            // SAFETY: the scope, with its place for panics, lasts longer than its tasks.
+            unsafe { (*Task::root_of(task).cast::<Root>()).panics.keep(panic) };
+        }
+        worker.current.set(around);
+        // SAFETY: it was run here, and the caller does not use it any more.
+        unsafe { worker.finish(task) };
+    }
+
+    /// One more task is created here; returns its parent.
+    fn creates(&self) -> *const Task {
+        self.this().children.create();
+        self.task
+    }
+
+    /// The same for a task that uses data.
+    ///
+    /// # Panics
+    /// Tasks of another scope use it.
+    pub(crate) fn creates_with(&self, accesses: &[Access]) -> (&Worker, *const Task) {
+        let worker = self.worker();
+        let elsewhere = worker.is_used_elsewhere(self.task, accesses);
+        assert!(!elsewhere, "tasks of another scope around or inside this one use the same data");
+        (worker, self.creates())
     }
 
     fn worker(&self) -> &Worker {
@@ -75,7 +114,7 @@ impl<'scope> Scope<'scope> {
         unsafe { &*self.worker }
     }
 
-    fn task(&self) -> &Task {
+    fn this(&self) -> &Task {
         // SAFETY: its task runs as long as the scope is to be had.
         unsafe { &*self.task }
     }
@@ -88,32 +127,25 @@ where
 {
     let block = queued.cast::<Block<F>>();
     // SAFETY: `spawn` wrote the block, and a task is run once.
-    let (task, body) =
-        unsafe { (&raw const (*block).task, ManuallyDrop::take(&mut (*block).body)) };
-    let around = worker.current.replace(task);
-    let scope = Scope { worker, task, scope: PhantomData };
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| body(&scope))) {
-        // SAFETY: the scope, with its place for panics, lasts longer than its tasks.
-        unsafe { (*(*task).panics).keep(panic) };
+    unsafe {
+        let body = ManuallyDrop::take(&mut (*block).body);
+        let task = &raw const (*block).task;
+        let scope = Scope { worker, task, scope: PhantomData };
+        Scope::run_body(task, worker, || body(&scope));
     }
-    worker.current.set(around);
-    // SAFETY: it was run here, and is not used any more.
-    unsafe { worker.finish(task) };
 }
 
 /// Runs `body` around which tasks are created, and waits for them.
 fn scope_on<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     let around = worker.current.get();
-    // SAFETY: the task that runs is alive.
-    let depth = unsafe { around.as_ref() }.map_or(0, |task| task.depth + 1);
-    let panics = Panics::none();
-    let task = Task::root(around, depth, &panics);
-    worker.current.set(&task);
-    let scope = Scope { worker, task: &task, scope: PhantomData };
+    let root = Root { task: Task::root(around), panics: Panics::none() };
+    worker.current.set(&root.task);
+    let scope = Scope { worker, task: &root.task, scope: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
-    worker.wait_for_children(&task);
+    worker.wait_for_children(&root.task, 0);
+    worker.close_table(&root.task);
     worker.current.set(around);
-    let first = lock(&panics.first).take();
+    let first = lock(&root.panics.first).take();
     match (result, first) {
         (Err(panic), _) | (Ok(_), Some(panic)) => resume_unwind(panic),
         (Ok(result), None) => result,
@@ -121,15 +153,11 @@ fn scope_on<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) 
 }
 
 impl Runtime {
-    /// Runs `body`, which creates tasks, and returns when all of them have ended.
+    /// Runs `body`, which creates tasks, on this thread, and returns when all of them have ended.
     ///
     /// # Panics
     /// With the first panic of the body or of a task, after all of them have ended.
-    pub fn scope<'scope, F, R>(&self, body: F) -> R
-    where
-        F: FnOnce(&Scope<'scope>) -> R + Send,
-        R: Send,
-    {
+    pub fn scope<'scope, R>(&self, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
         self.as_worker(|worker| scope_on(worker, body))
     }
 
@@ -152,19 +180,13 @@ impl Runtime {
 ///
 /// # Panics
 /// As [`Runtime::scope`].
-pub fn scope<'scope, F, R>(body: F) -> R
-where
-    F: FnOnce(&Scope<'scope>) -> R + Send,
-    R: Send,
-{
+pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     match Worker::current() {
         // SAFETY: the worker of this thread is alive.
         Some(worker) => scope_on(unsafe { worker.as_ref() }, body),
         None => Runtime::global().scope(body),
     }
 }
-
-const _: () = assert!(size_of::<Task>() <= 80, "a small task fits two cache lines");
 
 /// Keeps the compiler from taking a scope to another thread.
 #[cfg(doctest)]

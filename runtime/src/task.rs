@@ -1,27 +1,35 @@
 //! A task: its header, and its arguments right behind it, in one block (N fig. 1.2).
 
+use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
+use crate::access::{Accesses, Table};
 use crate::children::Children;
 use crate::ready::Queued;
-use crate::scope::Panics;
+use crate::wait::Waiting;
+use crate::worker::Worker;
 
 /// The header of a task.
 ///
-/// A block begins with it, is aligned to 128 bytes, and goes on with what the task runs.
+/// A block begins with it, is aligned to 128 bytes, and goes on with what the task runs and with its
+/// accesses.
 #[repr(C)]
 pub(crate) struct Task {
-    /// What queues know of it.
+    /// What queues know of it. While it waits, its link says where: see [`Task::waits`].
     pub(crate) queued: Queued,
     /// Its own children.
     pub(crate) children: Children,
-    /// Where the panic of a task is kept: with the scope that it belongs to.
-    pub(crate) panics: *const Panics,
-    /// Bytes of the block; 0 for one that nobody frees.
+    /// What it reads and writes, in its block; null if it was not said.
+    pub(crate) accesses: Cell<*mut Accesses>,
+    /// What its children read and write. Used by its worker alone; null at first.
+    pub(crate) table: Cell<*mut Table>,
+    /// Bytes of the block; 0 for the root of a scope, which nobody frees.
     pub(crate) bytes: u32,
-    /// Tasks between it and the root.
+    /// Tasks between it and the first.
     pub(crate) depth: u32,
 }
+
+const _: () = assert!(size_of::<Task>() == 64, "a header is a cache line");
 
 impl Task {
     /// The header of a child of `parent`.
@@ -31,28 +39,56 @@ impl Task {
     pub(crate) unsafe fn child(
         parent: *const Self,
         bytes: usize,
-        run: unsafe fn(*mut Queued, &crate::worker::Worker),
+        run: unsafe fn(*mut Queued, &Worker),
     ) -> Self {
         // SAFETY: the caller's promise.
-        let (panics, depth) = unsafe { ((*parent).panics, (*parent).depth + 1) };
+        let depth = unsafe { (*parent).depth + 1 };
+        let bytes = u32::try_from(bytes).expect("a task's arguments are below 4 GiB");
+        Self::new(Queued { run, next: ptr::null_mut::<Queued>().into(), parent }, bytes, depth)
+    }
+
+    /// The task around a scope, which runs on its caller's stack.
+    pub(crate) fn root(around: *const Self) -> Self {
+        // SAFETY: the task that runs on this thread, if any, is alive.
+        let depth = unsafe { around.as_ref() }.map_or(0, |task| task.depth + 1);
+        let next = ptr::null_mut::<Queued>().into();
+        Self::new(Queued { run: never, next, parent: around }, 0, depth)
+    }
+
+    fn new(queued: Queued, bytes: u32, depth: u32) -> Self {
         Self {
-            queued: Queued { run, next: ptr::null_mut::<Queued>().into(), parent },
+            queued,
             children: Children::none(),
-            panics,
-            bytes: u32::try_from(bytes).expect("a task's arguments are below 4 GiB"),
+            accesses: Cell::new(ptr::null_mut()),
+            table: Cell::new(ptr::null_mut()),
+            bytes,
             depth,
         }
     }
 
-    /// The task around a scope, which runs on its caller's stack.
-    pub(crate) fn root(around: *const Self, depth: u32, panics: &Panics) -> Self {
-        Self {
-            queued: Queued { run: never, next: ptr::null_mut::<Queued>().into(), parent: around },
-            children: Children::none(),
-            panics,
-            bytes: 0,
-            depth,
+    /// The root of the scope that it was created in.
+    ///
+    /// # Safety
+    /// It and those above it are alive.
+    pub(crate) unsafe fn root_of(task: *const Self) -> *const Self {
+        let mut at = task;
+        // SAFETY: the caller's promise; a task with a block has a parent.
+        unsafe {
+            while (*at).bytes > 0 {
+                at = (*at).queued.parent;
+            }
         }
+        at
+    }
+
+    /// Says who is to be resumed when enough children are finished.
+    pub(crate) fn waits(&self, waiting: &Waiting) {
+        self.queued.next.set(ptr::from_ref(waiting).cast_mut().cast());
+    }
+
+    /// Who was said.
+    pub(crate) fn waiting(&self) -> *const Waiting {
+        self.queued.next.get().cast()
     }
 
     pub(crate) fn block(&self) -> NonNull<u8> {
@@ -60,6 +96,6 @@ impl Task {
     }
 }
 
-unsafe fn never(_: *mut Queued, _: &crate::worker::Worker) {
+unsafe fn never(_: *mut Queued, _: &Worker) {
     unreachable!("the task around a scope is not queued");
 }

@@ -53,6 +53,18 @@ impl Topology {
         Self::from_groups(cpus, Vec::new(), one_group(workers))
     }
 
+    /// The same with leaves that have no CPU of their own, in the last groups.
+    pub(crate) fn with_more(&self, leaves: usize) -> Self {
+        let mut more = self.clone();
+        more.cpus.extend(self.cpus.iter().cycle().take(leaves));
+        for groups in more.levels.iter_mut().chain([&mut more.domains]) {
+            if let Some(last) = groups.last_mut() {
+                last.end += leaves;
+            }
+        }
+        more
+    }
+
     /// Orders the levels, and leaves out those that divide nothing.
     fn from_groups(
         cpus: Vec<usize>,

@@ -4,7 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::children::Then;
+use crate::access::{Access, Accesses, Table, Then};
+use crate::children;
 use crate::memory::{Chunks, Depot};
 use crate::pool::Shared;
 use crate::ready::{Linked, Queued};
@@ -36,6 +37,8 @@ pub(crate) struct Worker {
     told: Cell<(*const Task, u32)>,
     /// The fibre that runs, if it is not the thread's own stack.
     leaver: Cell<*const Leaver>,
+    /// Empty tables, for tasks whose children have accesses.
+    tables: RefCell<Vec<Box<Table>>>,
     /// Fibres with nothing on them.
     free: RefCell<Vec<Fibre>>,
     /// Whether a task waits on the thread's own stack, so that others must be run on fibres.
@@ -60,6 +63,7 @@ impl Worker {
             current: Cell::new(ptr::null()),
             told: Cell::new((ptr::null(), 0)),
             leaver: Cell::new(ptr::null()),
+            tables: RefCell::new(Vec::new()),
             free: RefCell::new(Vec::new()),
             hosts: Cell::new(false),
             left: Cell::new(0),
@@ -117,10 +121,39 @@ impl Worker {
     pub(crate) unsafe fn submit(&self, task: *mut Queued) {
         // SAFETY: the caller's promise.
         unsafe {
-            if self.shared.ready.is_full(self.leaf) && !self.is_low() {
+            if self.may_run_at_once() {
                 ((*task).run)(task, self);
             } else {
                 self.add(task);
+            }
+        }
+    }
+
+    fn may_run_at_once(&self) -> bool {
+        self.shared.ready.is_full(self.leaf) && !self.is_low()
+    }
+
+    /// The same for a task with accesses, which runs when those that it conflicts with have ended.
+    ///
+    /// # Safety
+    /// As of [`Worker::add`]; its block has room for [`Accesses`] at `place` and is otherwise whole.
+    pub(crate) unsafe fn submit_after(
+        &self,
+        task: *mut Task,
+        place: *mut Accesses,
+        accesses: &[Access],
+    ) {
+        // SAFETY: the caller's promise; only this worker runs the parent of a task that it creates.
+        unsafe {
+            let table = self.table_of(&*(*task).queued.parent);
+            if self.may_run_at_once() && Accesses::are_free(accesses, table) {
+                return ((*task).queued.run)(task.cast(), self);
+            }
+            let number = u32::try_from(accesses.len()).expect("fewer accesses than bytes");
+            place.write(Accesses::new(task, accesses.as_ptr(), number));
+            (*task).accesses.set(place);
+            if (*place).add_to(table, self) {
+                self.add(task.cast());
             }
         }
     }
@@ -184,22 +217,67 @@ impl Worker {
         // SAFETY: the caller's promise.
         unsafe {
             self.settle(&*task);
+            self.close_table(&*task);
             if (*task).children.end() {
                 self.complete(task);
             }
         }
     }
 
-    /// A task and all its children have ended: the block is free, the parent will be told.
+    /// A task will create no more children.
+    pub(crate) fn close_table(&self, task: &Task) {
+        if let Some(table) = NonNull::new(task.table.replace(ptr::null_mut())) {
+            // SAFETY: it came from `Box::into_raw`, and the task had it alone.
+            let mut table = unsafe { Box::from_raw(table.as_ptr()) };
+            table.close(self);
+            self.tables.borrow_mut().push(table);
+        }
+    }
+
+    /// Where the children of a task that this worker runs are ordered.
+    ///
+    /// # Safety
+    /// No other reference to it is in use.
+    unsafe fn table_of<'a>(&self, task: &'a Task) -> &'a mut Table {
+        if task.table.get().is_null() {
+            let table = self.tables.borrow_mut().pop();
+            task.table.set(Box::into_raw(table.unwrap_or_else(|| Box::new(Table::new()))));
+        }
+        // SAFETY: it came from `Box::into_raw`; the caller's promise.
+        unsafe { &mut *task.table.get() }
+    }
+
+    /// Whether children of another task whose code is on this stack use data: nobody would order them
+    /// with children of `parent`.
+    pub(crate) fn is_used_elsewhere(&self, parent: *const Task, accesses: &[Access]) -> bool {
+        let mut at = self.current.get();
+        // SAFETY: the tasks from the one that runs up to the next that has a block are on this
+        // stack, alive, and their tables are this worker's.
+        unsafe {
+            while let Some(task) = at.as_ref() {
+                let table = task.table.get();
+                if !ptr::eq(task, parent) && !table.is_null() && (*table).uses(accesses) {
+                    return true;
+                }
+                at = if task.bytes > 0 { ptr::null() } else { task.queued.parent };
+            }
+        }
+        false
+    }
+
+    /// A task and all its children have ended: its successors may run, its block is free, its parent
+    /// will be told.
     unsafe fn complete(&self, task: *const Task) {
         let mut task = task;
         loop {
-            // SAFETY: a task that is complete belongs to whoever completes it; its parent is
-            // alive as long as it was not told of it.
+            // SAFETY: a task that is complete belongs to whoever completes it; its parent is alive
+            // as long as it was not told of it.
             let told = unsafe {
                 let parent = (*task).queued.parent;
-                let (block, bytes) = ((*task).block(), (*task).bytes as usize);
-                self.free(block, bytes);
+                let accesses = (*task).accesses.get();
+                if accesses.is_null() || (*accesses).end(self) {
+                    Then::free(self, task);
+                }
                 let told = self.told.get();
                 if told.0 == parent {
                     self.told.set((parent, told.1 + 1));
@@ -239,10 +317,10 @@ impl Worker {
         // SAFETY: the parent is alive until it has been told; who is told to act is the only one.
         unsafe {
             match (*parent).children.finished(number) {
-                Then::Nothing => None,
-                Then::Complete => Some(parent),
-                Then::Wake => {
-                    self.shared.resume((*parent).children.waiting());
+                children::Then::Nothing => None,
+                children::Then::Complete => Some(parent),
+                children::Then::Wake => {
+                    self.shared.resume((*parent).waiting());
                     None
                 }
             }
@@ -253,7 +331,7 @@ impl Worker {
     fn settle(&self, task: &Task) {
         let (parent, number) = self.told.get();
         if ptr::eq(parent, task) {
-            task.children.count(-i64::from(number));
+            task.children.finish_here(number);
             self.told.set((ptr::null(), 0));
         }
     }
@@ -261,11 +339,11 @@ impl Worker {
     // --- Waiting
     // ----------------------------------------------------------------------------------
 
-    /// Waits until all children of a task that this worker runs are finished.
-    pub(crate) fn wait_for_children(&self, task: &Task) {
+    /// Waits until no more than `keep` children of a task that this worker runs are unfinished.
+    pub(crate) fn wait_for_children(&self, task: &Task, keep: u32) {
         loop {
             self.settle(task);
-            if task.children.are_finished() {
+            if task.children.unfinished() <= i64::from(keep) {
                 return;
             }
             let Some(next) = self.take() else { break };
@@ -280,7 +358,8 @@ impl Worker {
             }
         }
         let waiting = Waiting::on(self.leaf);
-        if task.children.wait(&waiting) {
+        task.waits(&waiting);
+        if task.children.wait(keep) {
             self.block(&waiting);
             task.children.woke();
         }
@@ -440,6 +519,21 @@ impl Worker {
                 ready.found(self.leaf);
                 return given;
             }
+        }
+    }
+}
+
+impl Then for Worker {
+    fn ready(&self, task: *const Task) {
+        // SAFETY: nothing it waited for is left, and nobody else adds it.
+        unsafe { self.add(task.cast_mut().cast()) }
+    }
+
+    fn free(&self, task: *const Task) {
+        // SAFETY: nobody refers to the block any more.
+        unsafe {
+            let (block, bytes) = ((*task).block(), (*task).bytes as usize);
+            Worker::free(self, block, bytes);
         }
     }
 }

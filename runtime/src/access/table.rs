@@ -1,0 +1,76 @@
+//! The last access to each address among the children of a task.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxBuildHasher;
+
+use super::{Access, Then};
+
+/// Addresses, and the last access to each.
+///
+/// An access stays here after it has ended, and its block with it. They are let go before the table
+/// would grow: so it is never larger than twice what is in use, and an access costs the same however
+/// many there were.
+pub(crate) struct Table {
+    last: HashMap<usize, *const Access, FxBuildHasher>,
+}
+
+impl Table {
+    pub(crate) fn new() -> Self {
+        Self { last: HashMap::default() }
+    }
+
+    /// The last access to an address.
+    pub(super) fn last(&self, address: usize) -> Option<&Access> {
+        // SAFETY: what is in the table is held.
+        self.last.get(&address).map(|&access| unsafe { &*access })
+    }
+
+    /// Whether a task has any of these, or will.
+    pub(crate) fn uses(&self, accesses: &[Access]) -> bool {
+        accesses
+            .iter()
+            .any(|access| self.last(access.address).is_some_and(|last| !last.has_passed()))
+    }
+
+    /// Puts an access into the place of the last one to its address, and returns that.
+    pub(super) fn replace(&mut self, access: &Access, then: &impl Then) -> Option<*const Access> {
+        if self.last.len() == self.last.capacity() {
+            self.sweep(then);
+        }
+        match self.last.entry(access.address) {
+            Entry::Occupied(mut entry) => Some(entry.insert(access)),
+            Entry::Vacant(entry) => {
+                entry.insert(access);
+                None
+            }
+        }
+    }
+
+    /// Lets go what has ended; makes room if that was not much.
+    #[cold]
+    fn sweep(&mut self, then: &impl Then) {
+        self.last.retain(|_, access| {
+            // SAFETY: what is in the table is held, and after this not in it any more.
+            unsafe {
+                let passed = (**access).has_passed();
+                if passed {
+                    (**access).die(then);
+                }
+                !passed
+            }
+        });
+        if self.last.len() * 2 >= self.last.capacity() {
+            self.last.reserve(self.last.len().max(8));
+        }
+    }
+
+    /// No child will be created any more: nothing follows what is in the table.
+    pub(crate) fn close(&mut self, then: &impl Then) {
+        for (_, access) in self.last.drain() {
+            // SAFETY: what was in the table is held, and the last of its chain.
+            unsafe { (*access).close(then) };
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Data that tasks take turns with.
+
+use std::cell::UnsafeCell;
+use std::marker::PhantomData;
+use std::mem::{ManuallyDrop, MaybeUninit};
+
+use crate::access::{Access, Accesses, Kind};
+use crate::ready::Queued;
+use crate::scope::Scope;
+use crate::task::Task;
+use crate::worker::Worker;
+
+/// Data whose users are ordered: the tasks that say how they use it.
+///
+/// A task gets at it only as what it said it would use, so that no two tasks have it in ways that
+/// conflict. Its owner has it back when the scope has ended.
+///
+/// ```
+/// use evenkeel_runtime::{Data, scope};
+///
+/// let (mut sum, mut text) = (Data::new(1), Data::new(String::new()));
+/// scope(|s| {
+///     s.task().inout(&sum).spawn(|sum| *sum += 1);
+///     s.task().inout(&sum).spawn(|sum| *sum *= 10);
+///     s.task().input(&sum).output(&text).spawn(|sum, text| *text = format!("{sum} in all"));
+/// });
+/// assert_eq!(text.get_mut(), "20 in all");
+/// assert_eq!(sum.into_inner(), 20);
+/// ```
+#[repr(transparent)]
+#[derive(Default)]
+pub struct Data<T> {
+    value: UnsafeCell<T>,
+}
+
+impl<T> Data<T> {
+    /// Data with this value.
+    pub const fn new(value: T) -> Self {
+        const { assert!(size_of::<T>() > 0, "data without bytes has no address of its own") };
+        Self { value: UnsafeCell::new(value) }
+    }
+
+    /// The same data, for tasks of a scope around which one has it.
+    pub fn from_mut(value: &mut T) -> &Self {
+        const { assert!(size_of::<T>() > 0, "data without bytes has no address of its own") };
+        // SAFETY: the layout is the same, and the borrow is as exclusive as it was.
+        unsafe { &*std::ptr::from_mut(value).cast::<Self>() }
+    }
+
+    /// The value, when no task has it.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+
+    /// The value, when no task has it.
+    pub fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+}
+
+/// What a task is given for an argument, for the time that it runs.
+///
+/// (The second parameter says that the argument lives longer than `'task`, where no bound can.)
+pub trait Lends<'task, Longer: Sized = &'task Self> {
+    /// A reference.
+    type Given;
+
+    /// # Safety
+    /// The task that is given it has the access.
+    #[doc(hidden)]
+    unsafe fn give(&self) -> Self::Given;
+}
+
+/// What a task says it uses.
+#[expect(private_interfaces, reason = "only this crate implements it")]
+pub trait Argument: for<'task> Lends<'task> + Send {
+    #[doc(hidden)]
+    fn access(&self) -> Access;
+}
+
+/// Data that a task reads.
+pub struct Input<T>(*const Data<T>);
+/// Data that a task writes, and may read.
+pub struct InOut<T>(*const Data<T>);
+
+// SAFETY: it stands for a `&T`, which is given to one task.
+unsafe impl<T: Sync> Send for Input<T> {}
+// SAFETY: it stands for a `&mut T`, which is given to one task.
+unsafe impl<T: Send> Send for InOut<T> {}
+
+impl<'task, T> Lends<'task> for Input<T> {
+    type Given = &'task T;
+
+    unsafe fn give(&self) -> &'task T {
+        // SAFETY: tasks that write it have ended or have not begun.
+        unsafe { &*(*self.0).value.get() }
+    }
+}
+
+impl<'task, T> Lends<'task> for InOut<T> {
+    type Given = &'task mut T;
+
+    unsafe fn give(&self) -> &'task mut T {
+        // SAFETY: all other tasks that have it have ended or have not begun.
+        unsafe { &mut *(*self.0).value.get() }
+    }
+}
+
+#[expect(private_interfaces, reason = "only this crate implements it")]
+impl<T: Sync> Argument for Input<T> {
+    fn access(&self) -> Access {
+        Access::new(self.0.addr(), Kind::Read)
+    }
+}
+
+#[expect(private_interfaces, reason = "only this crate implements it")]
+impl<T: Send> Argument for InOut<T> {
+    fn access(&self) -> Access {
+        Access::new(self.0.addr(), Kind::Write)
+    }
+}
+
+/// A task that is about to be created: what it uses.
+#[must_use = "a task is created by `spawn`"]
+pub struct TaskBuilder<'a, 'scope, A> {
+    scope: &'a Scope<'scope>,
+    arguments: A,
+    borrows: PhantomData<&'scope ()>,
+}
+
+impl<'scope> Scope<'scope> {
+    /// Begins a task that says what it uses.
+    pub fn task(&self) -> TaskBuilder<'_, 'scope, ()> {
+        TaskBuilder { scope: self, arguments: (), borrows: PhantomData }
+    }
+}
+
+/// A task and what it runs and uses; its accesses lie behind.
+#[repr(C)]
+struct Block<A, F, const N: usize> {
+    task: Task,
+    accesses: MaybeUninit<Accesses>,
+    list: [Access; N],
+    arguments: ManuallyDrop<A>,
+    body: ManuallyDrop<F>,
+}
+
+macro_rules! adds {
+    ($($A:ident $a:ident)*) => {
+        impl<'a, 'scope, $($A: Argument,)*> TaskBuilder<'a, 'scope, ($($A,)*)> {
+            /// It reads this.
+            pub fn input<T: Sync>(
+                self,
+                data: &'scope Data<T>,
+            ) -> TaskBuilder<'a, 'scope, ($($A,)* Input<T>,)> {
+                let ($($a,)*) = self.arguments;
+                let arguments = ($($a,)* Input(data),);
+                TaskBuilder { scope: self.scope, arguments, borrows: PhantomData }
+            }
+
+            /// It reads and writes this.
+            pub fn inout<T: Send>(
+                self,
+                data: &'scope Data<T>,
+            ) -> TaskBuilder<'a, 'scope, ($($A,)* InOut<T>,)> {
+                let ($($a,)*) = self.arguments;
+                let arguments = ($($a,)* InOut(data),);
+                TaskBuilder { scope: self.scope, arguments, borrows: PhantomData }
+            }
+
+            /// It writes this; what was there may be read, but the task does not rely on it.
+            pub fn output<T: Send>(
+                self,
+                data: &'scope Data<T>,
+            ) -> TaskBuilder<'a, 'scope, ($($A,)* InOut<T>,)> {
+                self.inout(data)
+            }
+        }
+    };
+}
+
+macro_rules! spawns {
+    ($n:literal: $($A:ident $a:ident)*) => {
+        impl<'scope, $($A: Argument + 'scope,)*> TaskBuilder<'_, 'scope, ($($A,)*)> {
+            /// Creates the task. Its body is given what it uses, in this order.
+            ///
+            /// # Panics
+            /// It uses the same data twice, and not only to read it; or tasks of another scope around
+            /// or inside this one use it.
+            pub fn spawn<F>(self, body: F)
+            where
+                F: for<'task> FnOnce($(<$A as Lends<'task>>::Given,)*) + Send + 'scope,
+            {
+                unsafe fn run<$($A: Argument,)* F>(queued: *mut Queued, worker: &Worker)
+                where
+                    F: for<'task> FnOnce($(<$A as Lends<'task>>::Given,)*),
+                {
+                    let block = queued.cast::<Block<($($A,)*), F, $n>>();
+                    // SAFETY: `spawn` wrote the block; a task is run once, and has its accesses.
+                    unsafe {
+                        let ($($a,)*) = ManuallyDrop::take(&mut (*block).arguments);
+                        let body = ManuallyDrop::take(&mut (*block).body);
+                        Scope::run_body(&raw const (*block).task, worker, || body($($a.give(),)*));
+                    }
+                }
+                let ($($a,)*) = &self.arguments;
+                let list: [Access; $n] = [$($a.access(),)*];
+                Access::assert_distinct(&list);
+                let (worker, parent) = self.scope.creates_with(&list);
+                let bytes = size_of::<Block<($($A,)*), F, $n>>();
+                const { assert!(align_of::<Block<($($A,)*), F, $n>>() <= crate::memory::UNIT) };
+                let block = worker.allocate(bytes).cast::<Block<($($A,)*), F, $n>>().as_ptr();
+                // SAFETY: the block is large enough, aligned and ours; the parent runs. Any worker
+                // may run the body, since it is `Send`, and does so while 'scope lasts.
+                unsafe {
+                    block.write(Block {
+                        task: Task::child(parent, bytes, run::<$($A,)* F>),
+                        accesses: MaybeUninit::uninit(),
+                        list,
+                        arguments: ManuallyDrop::new(self.arguments),
+                        body: ManuallyDrop::new(body),
+                    });
+                    let place = (&raw mut (*block).accesses).cast();
+                    worker.submit_after(&raw mut (*block).task, place, &(*block).list);
+                }
+            }
+        }
+    };
+}
+
+adds!();
+adds!(A a);
+adds!(A a B b);
+adds!(A a B b C c);
+adds!(A a B b C c D d);
+adds!(A a B b C c D d E e);
+spawns!(1: A a);
+spawns!(2: A a B b);
+spawns!(3: A a B b C c);
+spawns!(4: A a B b C c D d);
+spawns!(5: A a B b C c D d E e);
+spawns!(6: A a B b C c D d E e G g);
