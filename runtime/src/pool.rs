@@ -9,7 +9,7 @@ use crossbeam_utils::CachePadded;
 use crate::guest::{SEATS_MORE, Seats};
 use crate::memory::{Depot, Memory};
 use crate::ready::{self, Inbox, Tree};
-use crate::sync::{AtomicBool, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 use crate::topology::Topology;
 use crate::wait::Waiting;
 use crate::worker::Worker;
@@ -44,6 +44,8 @@ pub(crate) struct Shared {
     /// Who may be resumed, by leaf.
     resume: Vec<CachePadded<Inbox<Waiting>>>,
     pub(crate) stops: AtomicBool,
+    /// Workers that run tasks, or what creates them.
+    pub(crate) busy: CachePadded<AtomicUsize>,
     pub(crate) seats: Seats,
 }
 
@@ -131,6 +133,7 @@ impl Builder {
             domains: (0..leaves).map(|leaf| machine.domain_of(leaf)).collect(),
             resume: (0..leaves).map(|_| CachePadded::new(Inbox::new())).collect(),
             stops: AtomicBool::new(false),
+            busy: CachePadded::new(AtomicUsize::new(0)),
             seats: Seats::new(std::iter::once(0).chain(workers..leaves)),
         });
         let mut runtime = Runtime { shared: shared.clone(), threads: Vec::new() };

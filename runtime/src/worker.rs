@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::access::{Access, Accesses, Table, Then};
 use crate::children;
@@ -18,6 +19,15 @@ use crate::wait::{Fibre, Go, Leaver, Left, Waiting, thread_low};
 const ROUNDS: u32 = 14;
 /// Steps of waiting between two rounds at most.
 const SPINS_MAX: u32 = 128;
+
+/// Unfinished children beyond which a creator helps to run them.
+const WINDOW: i64 = 4096;
+/// How often it looks.
+const WINDOW_CHECK: u32 = 64;
+/// How long it leaves the CPU to others that run them.
+const PAUSE_MIN: Duration = Duration::from_micros(20);
+/// As above, at most.
+const PAUSE_MAX: Duration = Duration::from_millis(1);
 
 thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
@@ -41,6 +51,8 @@ pub(crate) struct Worker {
     tables: RefCell<Vec<Box<Table>>>,
     /// Fibres with nothing on them.
     free: RefCell<Vec<Fibre>>,
+    /// Tasks that were created and could not run at once.
+    created: Cell<u32>,
     /// Whether a task waits on the thread's own stack, so that others must be run on fibres.
     hosts: Cell<bool>,
     /// Fibres on which tasks wait.
@@ -54,6 +66,7 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, leaf: usize) -> Self {
+        shared.busy.fetch_add(1, Ordering::Relaxed);
         let low_of_thread = thread_low();
         Self {
             leaf,
@@ -65,6 +78,7 @@ impl Worker {
             leaver: Cell::new(ptr::null()),
             tables: RefCell::new(Vec::new()),
             free: RefCell::new(Vec::new()),
+            created: Cell::new(0),
             hosts: Cell::new(false),
             left: Cell::new(0),
             resumed: Cell::new(ptr::null_mut()),
@@ -154,7 +168,49 @@ impl Worker {
             (*task).accesses.set(place);
             if (*place).add_to(table, self) {
                 self.add(task.cast());
+            } else {
+                self.keep_window(&*(*task).queued.parent);
             }
+        }
+    }
+
+    /// Keeps a creator from outrunning the workers: with too many unfinished children it runs some,
+    /// or lets others run them.
+    #[inline]
+    fn keep_window(&self, parent: &Task) {
+        self.created.set(self.created.get().wrapping_add(1));
+        if self.created.get().is_multiple_of(WINDOW_CHECK)
+            && self.shared.rules.cutoff
+            && parent.children.unfinished() > WINDOW
+        {
+            self.help(parent);
+        }
+    }
+
+    /// Runs children of a task until half a window is left. Gives up where no other worker runs
+    /// anything: then what they wait for is still to come from their creator.
+    #[cold]
+    fn help(&self, parent: &Task) {
+        let mut pause = PAUSE_MIN;
+        while parent.children.unfinished() > WINDOW / 2 {
+            self.settle(parent);
+            if let Some(next) = self.take() {
+                // SAFETY: a task that was taken is alive, and any worker may run it.
+                unsafe {
+                    if ptr::eq((*next).parent, parent) && !self.is_low() {
+                        self.run(next);
+                        pause = PAUSE_MIN;
+                        continue;
+                    }
+                    self.add(next);
+                }
+            }
+            self.tell();
+            if self.shared.busy.load(Ordering::Relaxed) <= 1 {
+                return;
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(PAUSE_MAX);
         }
     }
 
@@ -493,6 +549,13 @@ impl Worker {
     #[cold]
     fn look(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         self.tell();
+        self.shared.busy.fetch_sub(1, Ordering::Relaxed);
+        let found = self.find(stop);
+        self.shared.busy.fetch_add(1, Ordering::Relaxed);
+        found
+    }
+
+    fn find(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         let ready = &self.shared.ready;
         ready.looks();
         loop {
@@ -540,6 +603,7 @@ impl Then for Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
+        self.shared.busy.fetch_sub(1, Ordering::Relaxed);
         self.tell();
         for mut fibre in self.free.take() {
             fibre.resume(Go::Away);
