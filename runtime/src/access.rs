@@ -11,6 +11,8 @@
 //! Only the parent's worker adds to chains, and so the [`Table`] of its children's addresses is its
 //! own.
 
+#[cfg(all(test, loom))]
+mod explored;
 mod table;
 
 use std::cell::Cell;

@@ -37,6 +37,18 @@ pub fn test() -> Result<Done> {
     Ok(Done::Passed)
 }
 
+/// Every order of the steps of what workers share without a lock.
+pub fn explored() -> Result<Done> {
+    // Another flag builds everything anew: apart, so that other steps keep what they have built.
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    run(cargo()
+        .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib"])
+        .arg("explored")
+        .env("RUSTFLAGS", "--cfg loom")
+        .env("CARGO_TARGET_DIR", std::path::Path::new(&target).join("explored")))?;
+    Ok(Done::Passed)
+}
+
 /// Readers of foreign text, and the tests that damage it.
 const READERS: &[(&str, &str)] =
     &[("trace", "mangled"), ("scenarios", "refused"), ("cpu-model", "reader_properties")];

@@ -42,6 +42,11 @@ const STEPS: &[Step] = &[
     Step { name: "clippy", claim: "the compiler and clippy have no warning", run: cargo::clippy },
     Step { name: "build", claim: "the commands build as they are shipped", run: cargo::build },
     Step { name: "test", claim: "every test passes", run: cargo::test },
+    Step {
+        name: "explored",
+        claim: "no order of workers' steps loses a task",
+        run: cargo::explored,
+    },
     Step { name: "inputs", claim: "damaged input breaks no reader", run: cargo::inputs },
     Step { name: "release", claim: "release builds give the same bytes", run: cargo::release },
     Step { name: "docs", claim: "the documentation builds without a warning", run: cargo::docs },
