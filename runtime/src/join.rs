@@ -31,6 +31,9 @@ where
     RA: Send,
     RB: Send,
 {
+    if worker.has_enough() {
+        return (a(), b());
+    }
     let second = Second {
         queued: Queued {
             run: run_second::<B, RB>,
@@ -101,6 +104,18 @@ where
     match Worker::current() {
         // SAFETY: the worker of this thread is alive.
         Some(worker) => join_on(unsafe { worker.as_ref() }, a, b),
-        None => Runtime::global().join(a, b),
+        None => join_outside(a, b),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn join_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    Runtime::global().join(a, b)
 }

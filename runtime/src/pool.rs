@@ -16,7 +16,7 @@ use crate::worker::Worker;
 
 /// The highest threshold with a cutoff: a creator that has as many tasks queued runs the next at
 /// once.
-const CUTOFF: usize = 256;
+const CUTOFF: usize = 32;
 
 /// What can be chosen of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -58,7 +58,11 @@ impl<'scope> Scope<'scope> {
     where
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let (worker, parent) = (self.worker(), self.creates());
+        let worker = self.worker();
+        if worker.may_run_at_once() {
+            return self.run_at_once(body);
+        }
+        let parent = self.creates();
         let bytes = size_of::<Block<F>>();
         const { assert!(align_of::<Block<F>>() <= crate::memory::UNIT) };
         let block = worker.allocate(bytes).cast::<Block<F>>();
@@ -68,8 +72,25 @@ impl<'scope> Scope<'scope> {
         unsafe {
             let task = Task::child(parent, bytes, run::<F>);
             block.write(Block { task, body: ManuallyDrop::new(body) });
-            worker.submit(block.cast().as_ptr());
+            worker.add(block.cast().as_ptr());
         }
+    }
+
+    /// Runs a new task as part of this one: what it creates is created here.
+    fn run_at_once<F>(&self, body: F)
+    where
+        F: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| body(self))) {
+            // SAFETY: the scope, with its place for panics, lasts longer than its tasks.
+            unsafe { self.keep(panic) };
+        }
+    }
+
+    /// Keeps a panic for who waits for the scope.
+    unsafe fn keep(&self, panic: Box<dyn Any + Send>) {
+        // SAFETY: tasks of a scope are below its root.
+        unsafe { (*Task::root_of(self.task).cast::<Root>()).panics.keep(panic) };
     }
 
     /// Waits for all tasks created here, and for those that they created.
@@ -184,8 +205,14 @@ pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     match Worker::current() {
         // SAFETY: the worker of this thread is alive.
         Some(worker) => scope_on(unsafe { worker.as_ref() }, body),
-        None => Runtime::global().scope(body),
+        None => scope_outside(body),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn scope_outside<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
+    Runtime::global().scope(body)
 }
 
 /// Keeps the compiler from taking a scope to another thread.

@@ -20,6 +20,8 @@ const ROUNDS: u32 = 14;
 /// Steps of waiting between two rounds at most.
 const SPINS_MAX: u32 = 128;
 
+/// Tasks of a queue that others find; a join adds no more.
+const ENOUGH: usize = 8;
 /// Unfinished children beyond which a creator helps to run them.
 const WINDOW: i64 = 4096;
 /// How often it looks.
@@ -48,6 +50,7 @@ pub(crate) struct Worker {
     /// The fibre that runs, if it is not the thread's own stack.
     leaver: Cell<*const Leaver>,
     /// Empty tables, for tasks whose children have accesses.
+    #[expect(clippy::vec_box, reason = "a task keeps the address")]
     tables: RefCell<Vec<Box<Table>>>,
     /// Fibres with nothing on them.
     free: RefCell<Vec<Fibre>>,
@@ -123,31 +126,25 @@ impl Worker {
     ///
     /// # Safety
     /// It is alive, in no queue, and any worker may run it.
+    #[inline]
     pub(crate) unsafe fn add(&self, task: *mut Queued) {
         // SAFETY: this thread is the leaf's worker; the caller's promise.
         unsafe { self.shared.ready.add(self.leaf, task) }
     }
 
-    /// Adds a new task of the task that runs, or runs it at once where queues are full.
-    ///
-    /// # Safety
-    /// As of [`Worker::add`].
-    pub(crate) unsafe fn submit(&self, task: *mut Queued) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            if self.may_run_at_once() {
-                ((*task).run)(task, self);
-            } else {
-                self.add(task);
-            }
-        }
-    }
-
-    fn may_run_at_once(&self) -> bool {
+    /// Whether a new task may be run before its creator goes on: the queue is full.
+    #[inline]
+    pub(crate) fn may_run_at_once(&self) -> bool {
         self.shared.ready.is_full(self.leaf) && !self.is_low()
     }
 
-    /// The same for a task with accesses, which runs when those that it conflicts with have ended.
+    /// Whether there is enough for others to take, so that a join may do without.
+    #[inline]
+    pub(crate) fn has_enough(&self) -> bool {
+        self.shared.rules.cutoff && self.shared.ready.has(self.leaf, ENOUGH)
+    }
+
+    /// Adds a new task with accesses, which runs when those that it conflicts with have ended.
     ///
     /// # Safety
     /// As of [`Worker::add`]; its block has room for [`Accesses`] at `place` and is otherwise whole.
@@ -242,6 +239,7 @@ impl Worker {
         }
     }
 
+    #[inline]
     fn take(&self) -> Option<*mut Queued> {
         // SAFETY: this thread is the leaf's worker.
         unsafe { self.shared.ready.take(self.leaf) }
@@ -294,6 +292,7 @@ impl Worker {
     ///
     /// # Safety
     /// No other reference to it is in use.
+    #[expect(clippy::mut_from_ref, reason = "the worker alone uses it, as the caller promises")]
     unsafe fn table_of<'a>(&self, task: &'a Task) -> &'a mut Table {
         if task.table.get().is_null() {
             let table = self.tables.borrow_mut().pop();

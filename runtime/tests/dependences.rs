@@ -86,8 +86,7 @@ proptest! {
                 Use { read, write }
             })
             .collect();
-        let mut rules = Rules::default();
-        rules.cutoff = kind & 1 == 0;
+        let mut rules = Rules { cutoff: kind & 1 == 0, ..Rules::default() };
         if kind & 2 != 0 {
             rules.ready.order = Order::Fifo;
             rules.ready.feed = Feed::Give { rebalance: true };

@@ -76,6 +76,7 @@ impl Deque {
     }
 
     /// Tasks in it, as far as one who does not hold the lock can tell.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         let (tail, head) = (self.tail.load(Ordering::Relaxed), self.head.load(Ordering::Relaxed));
         distance(head, tail)
@@ -85,6 +86,7 @@ impl Deque {
     ///
     /// # Safety
     /// Only the owner may call it.
+    #[inline]
     pub(crate) unsafe fn push(&self, task: *mut Queued) -> usize {
         let tail = self.tail.load(Ordering::Relaxed);
         if tail == self.owned.room_until.get() {
@@ -102,6 +104,7 @@ impl Deque {
     ///
     /// # Safety
     /// Only the owner may call it.
+    #[inline]
     pub(crate) unsafe fn pop(&self) -> Option<*mut Queued> {
         let tail = self.tail.load(Ordering::Relaxed);
         if tail == self.head.load(Ordering::Relaxed) {
@@ -112,16 +115,22 @@ impl Deque {
         // Pairs with the fence of `take_oldest`.
         fence(Ordering::SeqCst);
         if behind(last, self.head.load(Ordering::Relaxed)) {
-            // Somebody is taking, or has taken, this very task. With the lock nobody is.
-            let _taking = lock(&self.lock);
-            if behind(last, self.head.load(Ordering::Relaxed)) {
-                self.tail.store(tail, Ordering::Relaxed);
-                return None;
-            }
+            self.settle(tail)?;
         }
         // SAFETY: only the owner, who runs this, replaces the ring.
         let ring = unsafe { &*self.ring.load(Ordering::Relaxed) };
         Some(ring.at(last).load(Ordering::Relaxed))
+    }
+
+    /// Somebody is taking, or has taken, the task below `tail`. With the lock nobody is.
+    #[cold]
+    fn settle(&self, tail: usize) -> Option<()> {
+        let _taking = lock(&self.lock);
+        if behind(tail.wrapping_sub(1), self.head.load(Ordering::Relaxed)) {
+            self.tail.store(tail, Ordering::Relaxed);
+            return None;
+        }
+        Some(())
     }
 
     /// Moves up to `wanted` of the oldest tasks, the oldest first, to `out`; returns how many.

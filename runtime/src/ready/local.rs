@@ -68,6 +68,7 @@ impl Local {
         }
     }
 
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Lifo(deque) => deque.len(),
@@ -79,6 +80,7 @@ impl Local {
     ///
     /// # Safety
     /// Only the leaf's worker may call it.
+    #[inline]
     pub(crate) unsafe fn push(&self, task: *mut Queued) -> usize {
         match self {
             // SAFETY: the caller's promise.
@@ -96,6 +98,7 @@ impl Local {
     ///
     /// # Safety
     /// Only the leaf's worker may call it.
+    #[inline]
     pub(crate) unsafe fn one(&self) -> Option<*mut Queued> {
         match self {
             // SAFETY: the caller's promise.

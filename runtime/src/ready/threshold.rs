@@ -42,17 +42,20 @@ impl Threshold {
     }
 
     /// How many tasks the queue of a leaf may hold now.
+    #[inline]
     pub(crate) fn of_leaf(&self) -> usize {
         if self.hungry.load(Ordering::Relaxed) { 0 } else { self.level() }
     }
 
     /// How many tasks any queue may hold, whoever sleeps.
+    #[inline]
     pub(crate) fn level(&self) -> usize {
         self.level.load(Ordering::Relaxed)
     }
 
     /// Whether a creator whose queue has `len` tasks may run the next at once: its queue is full,
     /// and so are all others, or the root would not have overflowed up to here.
+    #[inline]
     pub(crate) fn is_full(&self, len: usize) -> bool {
         len >= self.level_max && !self.hungry.load(Ordering::Relaxed)
     }

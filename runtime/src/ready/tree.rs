@@ -95,6 +95,7 @@ impl Tree {
         }
     }
 
+    #[inline]
     pub(crate) fn leaf(&self, leaf: usize) -> &Leaf {
         &self.leaves[leaf]
     }
@@ -103,6 +104,7 @@ impl Tree {
     ///
     /// # Safety
     /// Only the leaf's worker may call it; the task may be run by any worker.
+    #[inline]
     pub(crate) unsafe fn add(&self, leaf: usize, task: *mut Queued) {
         // SAFETY: the caller's promise.
         let len = unsafe { self.leaf(leaf).local.push(task) };
@@ -115,8 +117,15 @@ impl Tree {
     }
 
     /// Whether the next task of this leaf may be run at once.
+    #[inline]
     pub(crate) fn is_full(&self, leaf: usize) -> bool {
         self.threshold.is_full(self.leaf(leaf).local.len())
+    }
+
+    /// Whether the leaf has as many tasks for others as `enough`, and nobody sleeps for want of one.
+    #[inline]
+    pub(crate) fn has(&self, leaf: usize, enough: usize) -> bool {
+        self.leaf(leaf).local.len() >= enough && self.threshold.of_leaf() > 0
     }
 
     /// Adds a task from a thread that is no worker: to a leaf that waits, or to any (N 4.1.1).
@@ -141,6 +150,7 @@ impl Tree {
     ///
     /// # Safety
     /// Only the leaf's worker may call it.
+    #[inline]
     pub(crate) unsafe fn take(&self, leaf: usize) -> Option<*mut Queued> {
         // SAFETY: the caller's promise.
         unsafe {
