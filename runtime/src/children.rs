@@ -35,11 +35,13 @@ pub(crate) struct Children {
     pending: AtomicI64,
     /// Created less finished, where only the task's own worker has counted. Used by it alone.
     unsettled: Cell<i32>,
+    /// Keeps the header without holes: a copy with holes waits for its own stores.
+    _whole: u32,
 }
 
 impl Children {
     pub(crate) fn none() -> Self {
-        Self { pending: AtomicI64::new(0), unsettled: Cell::new(0) }
+        Self { pending: AtomicI64::new(0), unsettled: Cell::new(0), _whole: 0 }
     }
 
     /// The task's worker creates one.

@@ -50,12 +50,9 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn depot(&self, domain: usize) -> &Depot {
-        &self.depots[domain]
-    }
-
-    pub(crate) fn domain_of(&self, leaf: usize) -> usize {
-        self.domains[leaf]
+    /// Where a leaf's worker gets memory.
+    pub(crate) fn depot_of(&self, leaf: usize) -> &Depot {
+        &self.depots[self.domains[leaf]]
     }
 
     pub(crate) fn resume_box(&self, leaf: usize) -> &Inbox<Waiting> {

@@ -18,7 +18,7 @@ use std::cell::Cell;
 
 pub(crate) use inbox::{Inbox, Linked};
 pub(crate) use parker::Parker;
-pub(crate) use tree::Tree;
+pub(crate) use tree::{Leaf, Tree};
 
 use crate::task::Task;
 use crate::worker::Worker;

@@ -9,7 +9,7 @@ use crate::access::{Access, Accesses, Table, Then};
 use crate::children;
 use crate::memory::{Chunks, Depot};
 use crate::pool::Shared;
-use crate::ready::{Linked, Queued};
+use crate::ready::{Leaf, Linked, Queued, Tree};
 use crate::sync::{Ordering, spin_loop};
 use crate::task::Task;
 use crate::wait::{Fibre, Go, Leaver, Left, Waiting, thread_low};
@@ -41,8 +41,10 @@ thread_local! {
 pub(crate) struct Worker {
     pub(crate) leaf: usize,
     pub(crate) shared: Arc<Shared>,
+    /// What is used with every task, found without a look through `shared`, which owns it.
+    at: *const Leaf,
+    depot: *const Depot,
     chunks: Chunks,
-    domain: usize,
     /// The task whose code runs.
     pub(crate) current: Cell<*const Task>,
     /// The parent of the tasks that finished last, and how many of them it has not been told.
@@ -74,7 +76,8 @@ impl Worker {
         Self {
             leaf,
             chunks: Chunks::new(shared.rules.memory),
-            domain: shared.domain_of(leaf),
+            at: shared.ready.leaf(leaf),
+            depot: shared.depot_of(leaf),
             shared,
             current: Cell::new(ptr::null()),
             told: Cell::new((ptr::null(), 0)),
@@ -107,8 +110,21 @@ impl Worker {
         run()
     }
 
+    #[inline]
+    fn at(&self) -> &Leaf {
+        // SAFETY: `shared` owns it.
+        unsafe { &*self.at }
+    }
+
+    #[inline]
+    fn ready(&self) -> &Tree {
+        &self.shared.ready
+    }
+
+    #[inline]
     fn depot(&self) -> &Depot {
-        self.shared.depot(self.domain)
+        // SAFETY: `shared` owns it.
+        unsafe { &*self.depot }
     }
 
     pub(crate) fn allocate(&self, bytes: usize) -> NonNull<u8> {
@@ -129,19 +145,19 @@ impl Worker {
     #[inline]
     pub(crate) unsafe fn add(&self, task: *mut Queued) {
         // SAFETY: this thread is the leaf's worker; the caller's promise.
-        unsafe { self.shared.ready.add(self.leaf, task) }
+        unsafe { self.ready().add(self.at(), task) }
     }
 
     /// Whether a new task may be run before its creator goes on: the queue is full.
     #[inline]
     pub(crate) fn may_run_at_once(&self) -> bool {
-        self.shared.ready.is_full(self.leaf) && !self.is_low()
+        self.ready().is_full(self.at()) && !self.is_low()
     }
 
     /// Whether there is enough for others to take, so that a join may do without.
     #[inline]
     pub(crate) fn has_enough(&self) -> bool {
-        self.shared.rules.cutoff && self.shared.ready.has(self.leaf, ENOUGH)
+        self.shared.rules.cutoff && self.ready().has(self.at(), ENOUGH)
     }
 
     /// Adds a new task with accesses, which runs when those that it conflicts with have ended.
@@ -242,7 +258,7 @@ impl Worker {
     #[inline]
     fn take(&self) -> Option<*mut Queued> {
         // SAFETY: this thread is the leaf's worker.
-        unsafe { self.shared.ready.take(self.leaf) }
+        unsafe { self.ready().take(self.at()) }
     }
 
     /// Runs a task that was taken.

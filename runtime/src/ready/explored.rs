@@ -26,7 +26,7 @@ fn have(tree: &Tree, leaf: usize, had: &AtomicUsize, wanted: usize) {
     tree.looks();
     loop {
         // SAFETY: this thread is the leaf's worker.
-        let found = unsafe { tree.take(leaf).or_else(|| tree.seek(leaf)) };
+        let found = unsafe { tree.take(tree.leaf(leaf)).or_else(|| tree.seek(leaf)) };
         // SAFETY: as above.
         let found = found.or_else(|| unsafe { tree.wait(leaf, done) });
         if let Some(task) = found {
@@ -57,7 +57,7 @@ fn nobody_starves(rules: Rules, tasks: usize) {
         };
         for _ in 0..tasks {
             // SAFETY: this thread is the leaf's worker; the task is new.
-            unsafe { tree.add(0, task()) };
+            unsafe { tree.add(tree.leaf(0), task()) };
         }
         looker.join().unwrap();
     });

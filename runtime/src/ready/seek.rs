@@ -201,7 +201,7 @@ impl Tree {
         loop {
             if let Some(chain) = self.given(leaf) {
                 // SAFETY: the caller's promise; the chain was given to this leaf.
-                return unsafe { self.take_chain(leaf, chain) };
+                return unsafe { self.take_chain(at, chain) };
             }
             if stops || stop() {
                 if self.withdraw(leaf) {

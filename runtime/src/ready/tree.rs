@@ -105,9 +105,9 @@ impl Tree {
     /// # Safety
     /// Only the leaf's worker may call it; the task may be run by any worker.
     #[inline]
-    pub(crate) unsafe fn add(&self, leaf: usize, task: *mut Queued) {
+    pub(crate) unsafe fn add(&self, leaf: &Leaf, task: *mut Queued) {
         // SAFETY: the caller's promise.
-        let len = unsafe { self.leaf(leaf).local.push(task) };
+        let len = unsafe { leaf.local.push(task) };
         // Pairs with `sleep`: either the sleeper sees the task, or we see that it is hungry.
         self.barrier.light();
         if len > self.threshold.of_leaf() {
@@ -118,14 +118,14 @@ impl Tree {
 
     /// Whether the next task of this leaf may be run at once.
     #[inline]
-    pub(crate) fn is_full(&self, leaf: usize) -> bool {
-        self.threshold.is_full(self.leaf(leaf).local.len())
+    pub(crate) fn is_full(&self, leaf: &Leaf) -> bool {
+        self.threshold.is_full(leaf.local.len())
     }
 
     /// Whether the leaf has as many tasks for others as `enough`, and nobody sleeps for want of one.
     #[inline]
-    pub(crate) fn has(&self, leaf: usize, enough: usize) -> bool {
-        self.leaf(leaf).local.len() >= enough && self.threshold.of_leaf() > 0
+    pub(crate) fn has(&self, leaf: &Leaf, enough: usize) -> bool {
+        leaf.local.len() >= enough && self.threshold.of_leaf() > 0
     }
 
     /// Adds a task from a thread that is no worker: to a leaf that waits, or to any (N 4.1.1).
@@ -151,30 +151,30 @@ impl Tree {
     /// # Safety
     /// Only the leaf's worker may call it.
     #[inline]
-    pub(crate) unsafe fn take(&self, leaf: usize) -> Option<*mut Queued> {
+    pub(crate) unsafe fn take(&self, leaf: &Leaf) -> Option<*mut Queued> {
         // SAFETY: the caller's promise.
         unsafe {
-            let one = self.leaf(leaf).local.one();
-            if one.is_some() || self.leaf(leaf).inbox.is_empty() {
+            let one = leaf.local.one();
+            if one.is_some() || leaf.inbox.is_empty() {
                 return one;
             }
-            self.take_chain(leaf, self.leaf(leaf).inbox.take_all())
+            self.take_chain(leaf, leaf.inbox.take_all())
         }
     }
 
     /// Puts a chain into the leaf's queue and takes a task from it.
-    pub(super) unsafe fn take_chain(&self, leaf: usize, chain: *mut Queued) -> Option<*mut Queued> {
+    pub(super) unsafe fn take_chain(&self, leaf: &Leaf, chain: *mut Queued) -> Option<*mut Queued> {
         let mut next = chain;
         while !next.is_null() && next != LOOK {
             let task = next;
             // SAFETY: a chain was given to this worker alone; its tasks are alive.
             unsafe {
                 next = (*task).next.get();
-                self.leaf(leaf).local.push(task);
+                leaf.local.push(task);
             }
         }
         // SAFETY: the caller is the leaf's worker.
-        unsafe { self.leaf(leaf).local.one() }
+        unsafe { leaf.local.one() }
     }
 
     // --- What goes up
@@ -182,12 +182,12 @@ impl Tree {
 
     /// Sends part of the leaf's queue to its parent.
     #[cold]
-    unsafe fn overflow(&self, leaf: usize, len: usize) {
+    unsafe fn overflow(&self, leaf: &Leaf, len: usize) {
         // SAFETY: only the leaf's worker uses it, and not in two functions at once.
-        let moved = unsafe { &mut *self.leaf(leaf).moved.get() };
-        self.leaf(leaf).local.set(self.batch(len), moved);
+        let moved = unsafe { &mut *leaf.moved.get() };
+        leaf.local.set(self.batch(len), moved);
         if !moved.is_empty() {
-            self.add_set(self.leaf(leaf).parent, moved);
+            self.add_set(leaf.parent, moved);
         }
     }
 
