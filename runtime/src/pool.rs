@@ -14,9 +14,10 @@ use crate::topology::Topology;
 use crate::wait::Waiting;
 use crate::worker::Worker;
 
-/// The highest threshold with a cutoff: a creator that has as many tasks queued runs the next at
-/// once.
-const CUTOFF: usize = 32;
+/// How many tasks make a queue full, for each worker but one: a creator that has as many tasks
+/// queued while nobody is idle runs the next at once. One creator alone keeps all others busy so; a
+/// worker without others queues nothing that could be run.
+const CUTOFF: usize = 16;
 
 /// What can be chosen of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +45,10 @@ pub(crate) struct Shared {
     /// Who may be resumed, by leaf.
     resume: Vec<CachePadded<Inbox<Waiting>>>,
     pub(crate) stops: AtomicBool,
-    /// Workers that run tasks, or what creates them.
-    pub(crate) busy: CachePadded<AtomicUsize>,
+    /// Workers there are, and those of them that have nothing to run.
+    pub(crate) present: AtomicUsize,
+    /// See `present`.
+    pub(crate) idle: CachePadded<AtomicUsize>,
     pub(crate) seats: Seats,
 }
 
@@ -122,15 +125,16 @@ impl Builder {
         let workers = self.workers.unwrap_or(usable);
         let machine = machine.resized(workers).with_more(SEATS_MORE);
         let leaves = machine.cpus();
-        let level_max = if self.rules.cutoff { CUTOFF } else { usize::MAX };
+        let full = if self.rules.cutoff { CUTOFF * (workers - 1) } else { usize::MAX };
         let shared = Arc::new(Shared {
-            ready: Tree::new(&machine, self.rules.ready, level_max),
+            ready: Tree::new(&machine, self.rules.ready, full),
             rules: self.rules,
             depots: (0..machine.domains()).map(|_| Depot::new()).collect(),
             domains: (0..leaves).map(|leaf| machine.domain_of(leaf)).collect(),
             resume: (0..leaves).map(|_| CachePadded::new(Inbox::new())).collect(),
             stops: AtomicBool::new(false),
-            busy: CachePadded::new(AtomicUsize::new(0)),
+            present: AtomicUsize::new(0),
+            idle: CachePadded::new(AtomicUsize::new(0)),
             seats: Seats::new(std::iter::once(0).chain(workers..leaves)),
         });
         let mut runtime = Runtime { shared: shared.clone(), threads: Vec::new() };

@@ -24,6 +24,8 @@ const SPINS_MAX: u32 = 128;
 const ENOUGH: usize = 8;
 /// Unfinished children beyond which a creator helps to run them.
 const WINDOW: i64 = 4096;
+/// The same while no worker wants more to run.
+const WINDOW_BUSY: i64 = 256;
 /// How often it looks.
 const WINDOW_CHECK: u32 = 64;
 /// How long it leaves the CPU to others that run them.
@@ -71,7 +73,7 @@ pub(crate) struct Worker {
 
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, leaf: usize) -> Self {
-        shared.busy.fetch_add(1, Ordering::Relaxed);
+        shared.present.fetch_add(1, Ordering::Relaxed);
         let low_of_thread = thread_low();
         Self {
             leaf,
@@ -151,13 +153,17 @@ impl Worker {
     /// Whether a new task may be run before its creator goes on: the queue is full.
     #[inline]
     pub(crate) fn may_run_at_once(&self) -> bool {
-        self.ready().is_full(self.at()) && !self.is_low()
+        self.ready().is_full(self.at()) && self.all_are_busy() && !self.is_low()
     }
 
     /// Whether there is enough for others to take, so that a join may do without.
     #[inline]
     pub(crate) fn has_enough(&self) -> bool {
-        self.shared.rules.cutoff && self.ready().has(self.at(), ENOUGH)
+        self.ready().has(self.at(), ENOUGH) && self.shared.rules.cutoff && self.all_are_busy()
+    }
+
+    fn all_are_busy(&self) -> bool {
+        self.shared.idle.load(Ordering::Relaxed) == 0
     }
 
     /// Adds a new task with accesses, which runs when those that it conflicts with have ended.
@@ -192,20 +198,20 @@ impl Worker {
     #[inline]
     fn keep_window(&self, parent: &Task) {
         self.created.set(self.created.get().wrapping_add(1));
-        if self.created.get().is_multiple_of(WINDOW_CHECK)
-            && self.shared.rules.cutoff
-            && parent.children.unfinished() > WINDOW
-        {
-            self.help(parent);
+        if self.created.get().is_multiple_of(WINDOW_CHECK) && self.shared.rules.cutoff {
+            let window = if self.all_are_busy() { WINDOW_BUSY } else { WINDOW };
+            if parent.children.unfinished() > window {
+                self.help(parent, window);
+            }
         }
     }
 
     /// Runs children of a task until half a window is left. Gives up where no other worker runs
     /// anything: then what they wait for is still to come from their creator.
     #[cold]
-    fn help(&self, parent: &Task) {
+    fn help(&self, parent: &Task, window: i64) {
         let mut pause = PAUSE_MIN;
-        while parent.children.unfinished() > WINDOW / 2 {
+        while parent.children.unfinished() > window / 2 {
             self.settle(parent);
             if let Some(next) = self.take() {
                 // SAFETY: a task that was taken is alive, and any worker may run it.
@@ -219,7 +225,8 @@ impl Worker {
                 }
             }
             self.tell();
-            if self.shared.busy.load(Ordering::Relaxed) <= 1 {
+            let others_idle = self.shared.idle.load(Ordering::Relaxed) + 1;
+            if window < WINDOW || others_idle >= self.shared.present.load(Ordering::Relaxed) {
                 return;
             }
             std::thread::sleep(pause);
@@ -564,9 +571,9 @@ impl Worker {
     #[cold]
     fn look(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         self.tell();
-        self.shared.busy.fetch_sub(1, Ordering::Relaxed);
+        self.shared.idle.fetch_add(1, Ordering::Relaxed);
         let found = self.find(stop);
-        self.shared.busy.fetch_add(1, Ordering::Relaxed);
+        self.shared.idle.fetch_sub(1, Ordering::Relaxed);
         found
     }
 
@@ -618,7 +625,7 @@ impl Then for Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.shared.busy.fetch_sub(1, Ordering::Relaxed);
+        self.shared.present.fetch_sub(1, Ordering::Relaxed);
         self.tell();
         for mut fibre in self.free.take() {
             fibre.resume(Go::Away);

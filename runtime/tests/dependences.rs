@@ -204,7 +204,8 @@ fn tasks_in_tasks_take_turns_with_what_their_parent_has() {
 #[test]
 #[should_panic(expected = "another scope")]
 fn data_of_a_scope_around_is_refused_inside() {
-    let runtime = Runtime::builder().workers(1).build().unwrap();
+    let rules = Rules { cutoff: false, ..Rules::default() };
+    let runtime = Runtime::builder().workers(1).rules(rules).build().unwrap();
     let x = Data::new(0);
     runtime.scope(|outer| {
         outer.task().inout(&x).spawn(|x| *x += 1);
@@ -215,7 +216,8 @@ fn data_of_a_scope_around_is_refused_inside() {
 #[test]
 #[should_panic(expected = "another scope")]
 fn data_of_a_scope_inside_is_refused_around() {
-    let runtime = Runtime::builder().workers(1).build().unwrap();
+    let rules = Rules { cutoff: false, ..Rules::default() };
+    let runtime = Runtime::builder().workers(1).rules(rules).build().unwrap();
     let x = Data::new(0);
     runtime.scope(|outer| {
         evenkeel_runtime::scope(|inner| {

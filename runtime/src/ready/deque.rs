@@ -47,6 +47,8 @@ struct Owned {
 pub(crate) struct Deque {
     /// The next position to fill. Written by the owner only.
     tail: CachePadded<AtomicUsize>,
+    /// Tasks that were ever pushed. Written by the owner only.
+    pushes: AtomicUsize,
     owned: Owned,
     /// The oldest task. Written by the lock's holder only.
     head: CachePadded<AtomicUsize>,
@@ -68,6 +70,7 @@ impl Deque {
     fn with_capacity(capacity: usize) -> Self {
         Self {
             tail: CachePadded::new(AtomicUsize::new(0)),
+            pushes: AtomicUsize::new(0),
             owned: Owned { room_until: Cell::new(capacity) },
             head: CachePadded::new(AtomicUsize::new(0)),
             lock: Mutex::new(()),
@@ -97,7 +100,14 @@ impl Deque {
         ring.at(tail).store(task, Ordering::Relaxed);
         // Pairs with the acquiring load of `take_oldest`: the task is whole before it is seen.
         self.tail.store(tail.wrapping_add(1), Ordering::Release);
+        let pushes = self.pushes.load(Ordering::Relaxed);
+        self.pushes.store(pushes.wrapping_add(1), Ordering::Relaxed);
         distance(self.head.load(Ordering::Relaxed), tail.wrapping_add(1))
+    }
+
+    /// Changes with every push.
+    pub(crate) fn pushes(&self) -> usize {
+        self.pushes.load(Ordering::Relaxed)
     }
 
     /// Takes the youngest task.

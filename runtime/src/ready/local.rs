@@ -76,6 +76,14 @@ impl Local {
         }
     }
 
+    /// Changes when the youngest task does; always the same where the oldest is taken first.
+    pub(crate) fn pushes(&self) -> usize {
+        match self {
+            Self::Lifo(deque) => deque.pushes(),
+            Self::Fifo { .. } => 0,
+        }
+    }
+
     /// Adds the youngest task; returns how many there are.
     ///
     /// # Safety

@@ -106,7 +106,7 @@ impl Tree {
             for victim in order.filter(|victim| !seen.contains(victim)) {
                 let at = self.leaf(victim);
                 let len = at.local.len();
-                if len > level {
+                if len > level && (len > 1 || self.has_waited(victim)) {
                     let half = match self.rules.batch {
                         Batch::HalfQueue => len.div_ceil(2),
                         Batch::HalfThreshold => (level / 2).max(1),
@@ -121,6 +121,14 @@ impl Tree {
             seen = around;
             above = self.nodes[node].parent;
         }
+    }
+
+    /// Whether a leaf's only task was there when somebody last looked. A worker that creates a task
+    /// and waits for it would else lose it just before it runs it itself.
+    fn has_waited(&self, leaf: usize) -> bool {
+        let leaf = self.leaf(leaf);
+        let pushes = leaf.local.pushes();
+        leaf.noticed.swap(pushes, Ordering::Relaxed) == pushes
     }
 
     /// Takes what others left for a worker that has not come to it yet.

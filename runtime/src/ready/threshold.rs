@@ -7,6 +7,9 @@ use super::Limit;
 /// What a first overflow at the root makes of a threshold of 0 (N 4.2.1).
 const FIRST: usize = 2;
 
+/// What the highest level is at least, however soon queues are full.
+const LEVEL_MAX_LEAST: usize = 32;
+
 /// The threshold of all queues of a tree, and the workers that want something to run.
 ///
 /// A task that is added looks at `hungry` and `level`, which change seldom. The rest is touched by
@@ -17,6 +20,8 @@ pub(crate) struct Threshold {
     /// Tasks that a queue holds before it overflows.
     level: AtomicUsize,
     limit: Limit,
+    /// How many tasks make a queue full.
+    full: usize,
     /// No level is above it.
     level_max: usize,
     /// Workers that look for tasks.
@@ -26,7 +31,7 @@ pub(crate) struct Threshold {
 }
 
 impl Threshold {
-    pub(crate) fn new(limit: Limit, level_max: usize) -> Self {
+    pub(crate) fn new(limit: Limit, full: usize) -> Self {
         let level = match limit {
             Limit::Static(level) => level,
             Limit::Dynamic => 0,
@@ -35,7 +40,8 @@ impl Threshold {
             hungry: AtomicBool::new(false),
             level: AtomicUsize::new(level),
             limit,
-            level_max,
+            full,
+            level_max: full.max(LEVEL_MAX_LEAST),
             looking: AtomicUsize::new(0),
             asleep: AtomicUsize::new(0),
         }
@@ -57,7 +63,7 @@ impl Threshold {
     /// and so are all others, or the root would not have overflowed up to here.
     #[inline]
     pub(crate) fn is_full(&self, len: usize) -> bool {
-        len >= self.level_max && !self.hungry.load(Ordering::Relaxed)
+        len >= self.full && !self.hungry.load(Ordering::Relaxed)
     }
 
     /// The root overflowed. Two overflows at once may count as one.

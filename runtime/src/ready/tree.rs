@@ -29,6 +29,8 @@ pub(crate) struct Leaf {
     pub(super) slot: AtomicPtr<Queued>,
     /// Tasks of others, for whoever takes them first.
     pub(super) inbox: Inbox<Queued>,
+    /// What [`Local::pushes`] was when somebody saw the queue with one task.
+    pub(super) noticed: AtomicUsize,
     pub(crate) parker: Parker,
     /// Sets that its worker moves. Used by the worker alone.
     pub(super) moved: UnsafeCell<Vec<*mut Queued>>,
@@ -56,8 +58,8 @@ unsafe impl Sync for Tree {}
 unsafe impl Send for Tree {}
 
 impl Tree {
-    /// The tree of a machine. No threshold rises above `level_max`.
-    pub(crate) fn new(machine: &Topology, rules: Rules, level_max: usize) -> Self {
+    /// The tree of a machine. A leaf with `full` tasks has enough for others.
+    pub(crate) fn new(machine: &Topology, rules: Rules, full: usize) -> Self {
         let mut nodes: Vec<Node> = Vec::new();
         let mut wider: Vec<usize> = Vec::new();
         for groups in machine.levels.iter().rev() {
@@ -81,6 +83,7 @@ impl Tree {
             parent: parent_of(leaf),
             slot: AtomicPtr::new(ptr::null_mut()),
             inbox: Inbox::new(),
+            noticed: AtomicUsize::new(usize::MAX),
             parker: Parker::new(),
             moved: UnsafeCell::new(Vec::new()),
             turn: Cell::new(leaf),
@@ -88,7 +91,7 @@ impl Tree {
         Self {
             leaves: (0..machine.cpus()).map(|number| CachePadded::new(leaf(number))).collect(),
             nodes: nodes.into_iter().map(CachePadded::new).collect(),
-            threshold: CachePadded::new(Threshold::new(rules.limit, level_max)),
+            threshold: CachePadded::new(Threshold::new(rules.limit, full)),
             rules,
             barrier: Barrier::of_process(),
             outside: CachePadded::new(AtomicUsize::new(0)),
