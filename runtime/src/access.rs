@@ -1,12 +1,12 @@
 //! Dependences: in which order siblings touch the same data.
 //!
-//! The accesses of siblings to one address form a chain, in the order of creation. Two tokens go down
-//! the chain. An access has [`ALLOWED`] when everything before it that it conflicts with has ended:
-//! then its task may run. It has [`ALONE`] when everything before it has ended, whatever it was.
-//! An access that has ended passes both on; one that has not yet passes `ALLOWED` on to a next one
-//! of the same kind, if that kind shares. Every step is one atomic operation on the state of one
-//! access, so that a dependence costs the same however many there are, and no lock. (Tokens on a
-//! chain of accesses: Álvarez, Sala, Marí, Roca, Beltran, PPoPP 2021.)
+//! The accesses of siblings to one address form a chain, in the order of creation. Two tokens go
+//! down the chain. An access has [`ALLOWED`] when everything before it that it conflicts with has
+//! ended: then its task may run. It has [`ALONE`] when everything before it has ended, whatever
+//! it was. An access that has ended passes both on; one that has not yet passes `ALLOWED` on to a
+//! next one of the same kind, if that kind shares. Every step is one atomic operation on the
+//! state of one access, so that a dependence costs the same however many there are, and no lock.
+//! (Tokens on a chain of accesses: Álvarez, Sala, Marí, Roca, Beltran, PPoPP 2021.)
 //!
 //! Only the parent's worker adds to chains, and so the [`Table`] of its children's addresses is its
 //! own.
@@ -138,7 +138,8 @@ impl Accesses {
         self.missing.fetch_sub(allowed, Ordering::AcqRel) == allowed
     }
 
-    /// Whether a task with these accesses could run and end now, so that nobody needs to know of it.
+    /// Whether a task with these accesses could run and end now, so that nobody needs to know of
+    /// it.
     pub(crate) fn are_free(accesses: &[Access], table: &Table) -> bool {
         accesses.iter().all(|access| {
             table.last(access.address).is_none_or(|last| {
@@ -198,7 +199,8 @@ impl Access {
             unsafe { last.die(then) };
             return true;
         }
-        // `ALONE`, and so `ALLOWED`, may come at any time from here on; who sets it first counts it.
+        // `ALONE`, and so `ALLOWED`, may come at any time from here on; who sets it first counts
+        // it.
         shares
             && state & ALLOWED != 0
             && self.state.fetch_or(ALLOWED, Ordering::Relaxed) & ALLOWED == 0
@@ -235,8 +237,8 @@ impl Access {
 
 /// Gives both tokens to an access, and goes down the chain as far as they reach.
 ///
-/// An access that was given a token is allowed only after the next one has been given it: until then
-/// its task has not run, and so neither of the two can be gone.
+/// An access that was given a token is allowed only after the next one has been given it: until
+/// then its task has not run, and so neither of the two can be gone.
 ///
 /// # Safety
 /// It is held, or null; the one before it has passed on.

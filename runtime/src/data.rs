@@ -200,7 +200,8 @@ macro_rules! spawns {
                     unsafe {
                         let ($($a,)*) = ManuallyDrop::take(&mut (*block).arguments);
                         let body = ManuallyDrop::take(&mut (*block).body);
-                        Scope::run_body(&raw const (*block).task, worker, || body($($a.give(),)*));
+                        let task = &raw const (*block).task;
+                        Scope::run_body(task, worker, || body($($a.give(),)*));
                     }
                 }
                 let ($($a,)*) = &self.arguments;

@@ -11,8 +11,8 @@ use crate::worker::Worker;
 
 /// The header of a task.
 ///
-/// A block begins with it, is aligned to 128 bytes, and goes on with what the task runs and with its
-/// accesses.
+/// A block begins with it, is aligned to 128 bytes, and goes on with what the task runs and with
+/// its accesses.
 #[repr(C)]
 pub(crate) struct Task {
     /// What queues know of it. While it waits, its link says where: see [`Task::waits`].

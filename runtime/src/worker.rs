@@ -1,37 +1,26 @@
 //! A worker: runs tasks on one thread, for one leaf.
 
+mod create;
+mod stacks;
+
 use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
-use std::time::Duration;
 
-use crate::access::{Access, Accesses, Table, Then};
+use crate::access::{Table, Then};
 use crate::children;
 use crate::memory::{Chunks, Depot};
 use crate::pool::Shared;
-use crate::ready::{Leaf, Linked, Queued, Tree};
+use crate::ready::{Leaf, Queued, Tree};
 use crate::sync::{Ordering, spin_loop};
 use crate::task::Task;
-use crate::wait::{Fibre, Go, Leaver, Left, Waiting, thread_low};
+use crate::wait::{Fibre, Go, Leaver, Waiting, thread_low};
 
 /// Rounds in which a worker looks for tasks before it sleeps; each is twice as long as the last,
 /// up to [`SPINS_MAX`]: about 20 us in all.
 const ROUNDS: u32 = 14;
 /// Steps of waiting between two rounds at most.
 const SPINS_MAX: u32 = 128;
-
-/// Tasks of a queue that others find; a join adds no more.
-const ENOUGH: usize = 8;
-/// Unfinished children beyond which a creator helps to run them.
-const WINDOW: i64 = 4096;
-/// The same while no worker wants more to run.
-const WINDOW_BUSY: i64 = 256;
-/// How often it looks.
-const WINDOW_CHECK: u32 = 64;
-/// How long it leaves the CPU to others that run them.
-const PAUSE_MIN: Duration = Duration::from_micros(20);
-/// As above, at most.
-const PAUSE_MAX: Duration = Duration::from_millis(1);
 
 thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
@@ -150,90 +139,6 @@ impl Worker {
         unsafe { self.ready().add(self.at(), task) }
     }
 
-    /// Whether a new task may be run before its creator goes on: the queue is full.
-    #[inline]
-    pub(crate) fn may_run_at_once(&self) -> bool {
-        self.ready().is_full(self.at()) && self.all_are_busy() && !self.is_low()
-    }
-
-    /// Whether there is enough for others to take, so that a join may do without.
-    #[inline]
-    pub(crate) fn has_enough(&self) -> bool {
-        self.ready().has(self.at(), ENOUGH) && self.shared.rules.cutoff && self.all_are_busy()
-    }
-
-    fn all_are_busy(&self) -> bool {
-        self.shared.idle.load(Ordering::Relaxed) == 0
-    }
-
-    /// Adds a new task with accesses, which runs when those that it conflicts with have ended.
-    ///
-    /// # Safety
-    /// As of [`Worker::add`]; its block has room for [`Accesses`] at `place` and is otherwise whole.
-    pub(crate) unsafe fn submit_after(
-        &self,
-        task: *mut Task,
-        place: *mut Accesses,
-        accesses: &[Access],
-    ) {
-        // SAFETY: the caller's promise; only this worker runs the parent of a task that it creates.
-        unsafe {
-            let table = self.table_of(&*(*task).queued.parent);
-            if self.may_run_at_once() && Accesses::are_free(accesses, table) {
-                return ((*task).queued.run)(task.cast(), self);
-            }
-            let number = u32::try_from(accesses.len()).expect("fewer accesses than bytes");
-            place.write(Accesses::new(task, accesses.as_ptr(), number));
-            (*task).accesses.set(place);
-            if (*place).add_to(table, self) {
-                self.add(task.cast());
-            } else {
-                self.keep_window(&*(*task).queued.parent);
-            }
-        }
-    }
-
-    /// Keeps a creator from outrunning the workers: with too many unfinished children it runs some,
-    /// or lets others run them.
-    #[inline]
-    fn keep_window(&self, parent: &Task) {
-        self.created.set(self.created.get().wrapping_add(1));
-        if self.created.get().is_multiple_of(WINDOW_CHECK) && self.shared.rules.cutoff {
-            let window = if self.all_are_busy() { WINDOW_BUSY } else { WINDOW };
-            if parent.children.unfinished() > window {
-                self.help(parent, window);
-            }
-        }
-    }
-
-    /// Runs children of a task until half a window is left. Gives up where no other worker runs
-    /// anything: then what they wait for is still to come from their creator.
-    #[cold]
-    fn help(&self, parent: &Task, window: i64) {
-        let mut pause = PAUSE_MIN;
-        while parent.children.unfinished() > window / 2 {
-            self.settle(parent);
-            if let Some(next) = self.take() {
-                // SAFETY: a task that was taken is alive, and any worker may run it.
-                unsafe {
-                    if ptr::eq((*next).parent, parent) && !self.is_low() {
-                        self.run(next);
-                        pause = PAUSE_MIN;
-                        continue;
-                    }
-                    self.add(next);
-                }
-            }
-            self.tell();
-            let others_idle = self.shared.idle.load(Ordering::Relaxed) + 1;
-            if window < WINDOW || others_idle >= self.shared.present.load(Ordering::Relaxed) {
-                return;
-            }
-            std::thread::sleep(pause);
-            pause = (pause * 2).min(PAUSE_MAX);
-        }
-    }
-
     /// Takes back what was added last, if it still is the next to be run here.
     pub(crate) fn take_back(&self, task: *mut Queued) -> bool {
         let Some(next) = self.take() else { return false };
@@ -243,23 +148,6 @@ impl Worker {
         // SAFETY: it was taken.
         unsafe { self.add(next) };
         false
-    }
-
-    /// A thread from outside stops being a worker: what it has goes to the others, but stacks on
-    /// which tasks wait can only be resumed here.
-    pub(crate) fn leaves(&self) {
-        loop {
-            self.tell();
-            // SAFETY: this thread is the leaf's worker.
-            unsafe { self.shared.ready.disable(self.leaf) };
-            if self.left.get() == 0 {
-                return;
-            }
-            while !self.has_resumed() {
-                self.shared.ready.leaf(self.leaf).parker.park();
-            }
-            self.go_on();
-        }
     }
 
     #[inline]
@@ -282,9 +170,6 @@ impl Worker {
             ((*task).run)(task, self);
         }
     }
-
-    // --- Completion
-    // -------------------------------------------------------------------------------
 
     /// The code of a task has ended.
     ///
@@ -311,40 +196,8 @@ impl Worker {
         }
     }
 
-    /// Where the children of a task that this worker runs are ordered.
-    ///
-    /// # Safety
-    /// No other reference to it is in use.
-    #[expect(clippy::mut_from_ref, reason = "the worker alone uses it, as the caller promises")]
-    unsafe fn table_of<'a>(&self, task: &'a Task) -> &'a mut Table {
-        if task.table.get().is_null() {
-            let table = self.tables.borrow_mut().pop();
-            task.table.set(Box::into_raw(table.unwrap_or_else(|| Box::new(Table::new()))));
-        }
-        // SAFETY: it came from `Box::into_raw`; the caller's promise.
-        unsafe { &mut *task.table.get() }
-    }
-
-    /// Whether children of another task whose code is on this stack use data: nobody would order them
-    /// with children of `parent`.
-    pub(crate) fn is_used_elsewhere(&self, parent: *const Task, accesses: &[Access]) -> bool {
-        let mut at = self.current.get();
-        // SAFETY: the tasks from the one that runs up to the next that has a block are on this
-        // stack, alive, and their tables are this worker's.
-        unsafe {
-            while let Some(task) = at.as_ref() {
-                let table = task.table.get();
-                if !ptr::eq(task, parent) && !table.is_null() && (*table).uses(accesses) {
-                    return true;
-                }
-                at = if task.bytes > 0 { ptr::null() } else { task.queued.parent };
-            }
-        }
-        false
-    }
-
-    /// A task and all its children have ended: its successors may run, its block is free, its parent
-    /// will be told.
+    /// A task and all its children have ended: its successors may run, its block is free, its
+    /// parent will be told.
     unsafe fn complete(&self, task: *const Task) {
         let mut task = task;
         loop {
@@ -414,140 +267,9 @@ impl Worker {
         }
     }
 
-    // --- Waiting
-    // ----------------------------------------------------------------------------------
-
-    /// Waits until no more than `keep` children of a task that this worker runs are unfinished.
-    pub(crate) fn wait_for_children(&self, task: &Task, keep: u32) {
-        loop {
-            self.settle(task);
-            if task.children.unfinished() <= i64::from(keep) {
-                return;
-            }
-            let Some(next) = self.take() else { break };
-            // SAFETY: a task that was taken is alive.
-            if unsafe { ptr::eq((*next).parent, task) } && !self.is_low() {
-                // SAFETY: it was taken.
-                unsafe { self.run(next) };
-            } else {
-                // SAFETY: it was taken, and any worker may run it.
-                unsafe { self.add(next) };
-                break;
-            }
-        }
-        let waiting = Waiting::on(self.leaf);
-        task.waits(&waiting);
-        if task.children.wait(keep) {
-            self.block(&waiting);
-            task.children.woke();
-        }
-    }
-
-    /// Runs other tasks until somebody resumes `waiting`.
-    pub(crate) fn block(&self, waiting: &Waiting) {
-        let current = self.current.get();
-        let leaver = self.leaver.get();
-        if leaver.is_null() {
-            self.host(waiting);
-        } else {
-            let low = self.low.get();
-            // SAFETY: a leaver is valid on its own fibre, and this is it.
-            unsafe { (*leaver).suspend(Left::Waits(waiting)) };
-            self.leaver.set(leaver);
-            self.low.set(low);
-        }
-        self.current.set(current);
-    }
-
-    /// Whether the stack has no room for tasks that may wait in turn.
-    fn is_low(&self) -> bool {
-        stack_address() < self.low.get()
-    }
-
-    /// On the thread's own stack, which waits: resumes other stacks until it is its turn.
-    fn host(&self, waiting: &Waiting) {
-        let around = self.hosts.replace(true);
-        while !waiting.may_go_on() {
-            if let Some(resumed) = self.next_resumed() {
-                // SAFETY: it was in the box.
-                unsafe { self.go_back(resumed) };
-                continue;
-            }
-            let free = self.free.borrow_mut().pop();
-            match free.map_or_else(|| Fibre::new(self), Ok) {
-                Ok(fibre) => self.go(fibre),
-                // No memory for another stack: what runs now delays who waits below it.
-                Err(_) => self.run_until(|| self.has_resumed()),
-            }
-        }
-        self.hosts.set(around);
-    }
-
-    /// Goes to a fibre until it leaves.
-    fn go(&self, mut fibre: Fibre) {
-        self.low.set(fibre.low());
-        let left = fibre.resume(Go::On);
-        self.leaver.set(ptr::null());
-        self.low.set(self.low_of_thread);
-        match left {
-            // SAFETY: who waits lies on the stack that was just left.
-            // It may be in the resume box already; it is taken from there by this thread, later.
-            Some(Left::Waits(waiting)) => unsafe {
-                (*waiting).keep(fibre);
-                self.left.set(self.left.get() + 1);
-            },
-            Some(Left::Free) => self.free.borrow_mut().push(fibre),
-            None => {}
-        }
-    }
-
-    /// Resumes a stack that was left.
-    ///
-    /// # Safety
-    /// It was in the resume box of this leaf.
-    unsafe fn go_back(&self, resumed: *const Waiting) {
-        // SAFETY: who is resumed lies on a stack that was left, and is whole.
-        if let Some(fibre) = unsafe { (*resumed).go_on() } {
-            self.left.set(self.left.get() - 1);
-            self.go(fibre);
-        }
-    }
-
-    /// Resumes all that may be, with nothing waiting below on this stack.
-    fn go_on(&self) {
-        while let Some(resumed) = self.next_resumed() {
-            // SAFETY: it was in the box.
-            unsafe { self.go_back(resumed) };
-        }
-    }
-
-    /// What a fibre does while nothing on it waits.
-    pub(crate) fn on_fibre(&self, leaver: &Leaver) {
-        self.leaver.set(leaver);
-        self.run_until(|| self.has_resumed() || !self.hosts.get());
-    }
-
     fn stops(&self) -> bool {
         self.shared.stops.load(Ordering::Relaxed)
     }
-
-    fn has_resumed(&self) -> bool {
-        !self.resumed.get().is_null() || !self.shared.resume_box(self.leaf).is_empty()
-    }
-
-    fn next_resumed(&self) -> Option<*const Waiting> {
-        let mut first = self.resumed.get();
-        if first.is_null() {
-            first = self.shared.resume_box(self.leaf).take_all();
-        }
-        // SAFETY: who is in the box lies on a stack that is not resumed until it is taken from
-        // here.
-        self.resumed.set(unsafe { first.as_ref()? }.next().get());
-        Some(first)
-    }
-
-    // --- The loop
-    // ---------------------------------------------------------------------------------
 
     /// The life of a worker's thread.
     pub(crate) fn work(&self) {
@@ -631,11 +353,4 @@ impl Drop for Worker {
             fibre.resume(Go::Away);
         }
     }
-}
-
-/// An address on the stack that runs.
-#[inline(always)]
-fn stack_address() -> usize {
-    let here = 0_u8;
-    ptr::from_ref(&here).addr()
 }

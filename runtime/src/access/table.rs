@@ -9,9 +9,9 @@ use super::{Access, Then};
 
 /// Addresses, and the last access to each.
 ///
-/// An access stays here after it has ended, and its block with it. They are let go before the table
-/// would grow: so it is never larger than twice what is in use, and an access costs the same however
-/// many there were.
+/// An access stays here after it has ended, and its block with it. They are let go before the
+/// table would grow: so it is never larger than twice what is in use, and an access costs the
+/// same however many there were.
 pub(crate) struct Table {
     last: HashMap<usize, *const Access, FxBuildHasher>,
 }

@@ -125,7 +125,8 @@ impl Tree {
         self.threshold.is_full(leaf.local.len())
     }
 
-    /// Whether the leaf has as many tasks for others as `enough`, and nobody sleeps for want of one.
+    /// Whether the leaf has as many tasks for others as `enough`, and nobody sleeps for want of
+    /// one.
     #[inline]
     pub(crate) fn has(&self, leaf: &Leaf, enough: usize) -> bool {
         leaf.local.len() >= enough && self.threshold.of_leaf() > 0
@@ -179,9 +180,6 @@ impl Tree {
         // SAFETY: the caller is the leaf's worker.
         unsafe { leaf.local.one() }
     }
-
-    // --- What goes up
-    // -----------------------------------------------------------------------------
 
     /// Sends part of the leaf's queue to its parent.
     #[cold]

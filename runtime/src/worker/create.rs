@@ -1,0 +1,140 @@
+//! Creating tasks: which may run at once, which wait for others, and how many there are.
+
+use std::ptr;
+use std::time::Duration;
+
+use super::Worker;
+use crate::access::{Access, Accesses, Table};
+use crate::sync::Ordering;
+use crate::task::Task;
+
+/// Tasks of a queue that others find; a join adds no more.
+const ENOUGH: usize = 8;
+/// Unfinished children beyond which a creator helps to run them.
+const WINDOW: i64 = 4096;
+/// The same while no worker wants more to run.
+const WINDOW_BUSY: i64 = 256;
+/// How often it looks.
+const WINDOW_CHECK: u32 = 64;
+/// How long it leaves the CPU to others that run them.
+const PAUSE_MIN: Duration = Duration::from_micros(20);
+/// As above, at most.
+const PAUSE_MAX: Duration = Duration::from_millis(1);
+
+impl Worker {
+    /// Whether a new task may be run before its creator goes on: the queue is full.
+    #[inline]
+    pub(crate) fn may_run_at_once(&self) -> bool {
+        self.ready().is_full(self.at()) && self.all_are_busy() && !self.is_low()
+    }
+
+    /// Whether there is enough for others to take, so that a join may do without.
+    #[inline]
+    pub(crate) fn has_enough(&self) -> bool {
+        self.ready().has(self.at(), ENOUGH) && self.shared.rules.cutoff && self.all_are_busy()
+    }
+
+    fn all_are_busy(&self) -> bool {
+        self.shared.idle.load(Ordering::Relaxed) == 0
+    }
+
+    /// Adds a new task with accesses, which runs when those that it conflicts with have ended.
+    ///
+    /// # Safety
+    /// As of [`Worker::add`]; its block has room for [`Accesses`] at `place` and is otherwise whole.
+    pub(crate) unsafe fn submit_after(
+        &self,
+        task: *mut Task,
+        place: *mut Accesses,
+        accesses: &[Access],
+    ) {
+        // SAFETY: the caller's promise; only this worker runs the parent of a task that it creates.
+        unsafe {
+            let table = self.table_of(&*(*task).queued.parent);
+            if self.may_run_at_once() && Accesses::are_free(accesses, table) {
+                return ((*task).queued.run)(task.cast(), self);
+            }
+            let number = u32::try_from(accesses.len()).expect("fewer accesses than bytes");
+            place.write(Accesses::new(task, accesses.as_ptr(), number));
+            (*task).accesses.set(place);
+            if (*place).add_to(table, self) {
+                self.add(task.cast());
+            } else {
+                self.keep_window(&*(*task).queued.parent);
+            }
+        }
+    }
+
+    /// Keeps a creator from outrunning the workers: with too many unfinished children it runs some,
+    /// or lets others run them.
+    #[inline]
+    fn keep_window(&self, parent: &Task) {
+        self.created.set(self.created.get().wrapping_add(1));
+        if self.created.get().is_multiple_of(WINDOW_CHECK) && self.shared.rules.cutoff {
+            let window = if self.all_are_busy() { WINDOW_BUSY } else { WINDOW };
+            if parent.children.unfinished() > window {
+                self.help(parent, window);
+            }
+        }
+    }
+
+    /// Runs children of a task until half a window is left. Gives up where no other worker runs
+    /// anything: then what they wait for is still to come from their creator.
+    #[cold]
+    fn help(&self, parent: &Task, window: i64) {
+        let mut pause = PAUSE_MIN;
+        while parent.children.unfinished() > window / 2 {
+            self.settle(parent);
+            if let Some(next) = self.take() {
+                // SAFETY: a task that was taken is alive, and any worker may run it.
+                unsafe {
+                    if ptr::eq((*next).parent, parent) && !self.is_low() {
+                        self.run(next);
+                        pause = PAUSE_MIN;
+                        continue;
+                    }
+                    self.add(next);
+                }
+            }
+            self.tell();
+            let others_idle = self.shared.idle.load(Ordering::Relaxed) + 1;
+            if window < WINDOW || others_idle >= self.shared.present.load(Ordering::Relaxed) {
+                return;
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    /// Where the children of a task that this worker runs are ordered.
+    ///
+    /// # Safety
+    /// No other reference to it is in use.
+    #[expect(clippy::mut_from_ref, reason = "the worker alone uses it, as the caller promises")]
+    unsafe fn table_of<'a>(&self, task: &'a Task) -> &'a mut Table {
+        if task.table.get().is_null() {
+            let table = self.tables.borrow_mut().pop();
+            task.table.set(Box::into_raw(table.unwrap_or_else(|| Box::new(Table::new()))));
+        }
+        // SAFETY: it came from `Box::into_raw`; the caller's promise.
+        unsafe { &mut *task.table.get() }
+    }
+
+    /// Whether children of another task whose code is on this stack use data: nobody would order
+    /// them with children of `parent`.
+    pub(crate) fn is_used_elsewhere(&self, parent: *const Task, accesses: &[Access]) -> bool {
+        let mut at = self.current.get();
+        // SAFETY: the tasks from the one that runs up to the next that has a block are on this
+        // stack, alive, and their tables are this worker's.
+        unsafe {
+            while let Some(task) = at.as_ref() {
+                let table = task.table.get();
+                if !ptr::eq(task, parent) && !table.is_null() && (*table).uses(accesses) {
+                    return true;
+                }
+                at = if task.bytes > 0 { ptr::null() } else { task.queued.parent };
+            }
+        }
+        false
+    }
+}

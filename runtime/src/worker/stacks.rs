@@ -1,0 +1,159 @@
+//! Waiting: what runs on which stack of a worker.
+
+use std::ptr;
+
+use super::Worker;
+use crate::ready::Linked;
+use crate::task::Task;
+use crate::wait::{Fibre, Go, Leaver, Left, Waiting};
+
+impl Worker {
+    /// Waits until no more than `keep` children of a task that this worker runs are unfinished.
+    pub(crate) fn wait_for_children(&self, task: &Task, keep: u32) {
+        loop {
+            self.settle(task);
+            if task.children.unfinished() <= i64::from(keep) {
+                return;
+            }
+            let Some(next) = self.take() else { break };
+            // SAFETY: a task that was taken is alive.
+            if unsafe { ptr::eq((*next).parent, task) } && !self.is_low() {
+                // SAFETY: it was taken.
+                unsafe { self.run(next) };
+            } else {
+                // SAFETY: it was taken, and any worker may run it.
+                unsafe { self.add(next) };
+                break;
+            }
+        }
+        let waiting = Waiting::on(self.leaf);
+        task.waits(&waiting);
+        if task.children.wait(keep) {
+            self.block(&waiting);
+            task.children.woke();
+        }
+    }
+
+    /// Runs other tasks until somebody resumes `waiting`.
+    pub(crate) fn block(&self, waiting: &Waiting) {
+        let current = self.current.get();
+        let leaver = self.leaver.get();
+        if leaver.is_null() {
+            self.host(waiting);
+        } else {
+            let low = self.low.get();
+            // SAFETY: a leaver is valid on its own fibre, and this is it.
+            unsafe { (*leaver).suspend(Left::Waits(waiting)) };
+            self.leaver.set(leaver);
+            self.low.set(low);
+        }
+        self.current.set(current);
+    }
+
+    /// Whether the stack has no room for tasks that may wait in turn.
+    pub(super) fn is_low(&self) -> bool {
+        stack_address() < self.low.get()
+    }
+
+    /// On the thread's own stack, which waits: resumes other stacks until it is its turn.
+    fn host(&self, waiting: &Waiting) {
+        let around = self.hosts.replace(true);
+        while !waiting.may_go_on() {
+            if let Some(resumed) = self.next_resumed() {
+                // SAFETY: it was in the box.
+                unsafe { self.go_back(resumed) };
+                continue;
+            }
+            let free = self.free.borrow_mut().pop();
+            match free.map_or_else(|| Fibre::new(self), Ok) {
+                Ok(fibre) => self.go(fibre),
+                // No memory for another stack: what runs now delays who waits below it.
+                Err(_) => self.run_until(|| self.has_resumed()),
+            }
+        }
+        self.hosts.set(around);
+    }
+
+    /// Goes to a fibre until it leaves.
+    fn go(&self, mut fibre: Fibre) {
+        self.low.set(fibre.low());
+        let left = fibre.resume(Go::On);
+        self.leaver.set(ptr::null());
+        self.low.set(self.low_of_thread);
+        match left {
+            // SAFETY: who waits lies on the stack that was just left.
+            // It may be in the resume box already; it is taken from there by this thread, later.
+            Some(Left::Waits(waiting)) => unsafe {
+                (*waiting).keep(fibre);
+                self.left.set(self.left.get() + 1);
+            },
+            Some(Left::Free) => self.free.borrow_mut().push(fibre),
+            None => {}
+        }
+    }
+
+    /// Resumes a stack that was left.
+    ///
+    /// # Safety
+    /// It was in the resume box of this leaf.
+    unsafe fn go_back(&self, resumed: *const Waiting) {
+        // SAFETY: who is resumed lies on a stack that was left, and is whole.
+        if let Some(fibre) = unsafe { (*resumed).go_on() } {
+            self.left.set(self.left.get() - 1);
+            self.go(fibre);
+        }
+    }
+
+    /// Resumes all that may be, with nothing waiting below on this stack.
+    pub(super) fn go_on(&self) {
+        while let Some(resumed) = self.next_resumed() {
+            // SAFETY: it was in the box.
+            unsafe { self.go_back(resumed) };
+        }
+    }
+
+    /// What a fibre does while nothing on it waits.
+    pub(crate) fn on_fibre(&self, leaver: &Leaver) {
+        self.leaver.set(leaver);
+        self.run_until(|| self.has_resumed() || !self.hosts.get());
+    }
+
+    pub(super) fn has_resumed(&self) -> bool {
+        !self.resumed.get().is_null() || !self.shared.resume_box(self.leaf).is_empty()
+    }
+
+    fn next_resumed(&self) -> Option<*const Waiting> {
+        let mut first = self.resumed.get();
+        if first.is_null() {
+            first = self.shared.resume_box(self.leaf).take_all();
+        }
+        // SAFETY: who is in the box lies on a stack that is not resumed until it is taken from
+        // here.
+        self.resumed.set(unsafe { first.as_ref()? }.next().get());
+        Some(first)
+    }
+
+    /// A thread from outside stops being a worker: what it has goes to the others, but stacks on
+    /// which tasks wait can only be resumed here.
+    pub(crate) fn leaves(&self) {
+        loop {
+            self.tell();
+            // SAFETY: this thread is the leaf's worker.
+            unsafe { self.shared.ready.disable(self.leaf) };
+            if self.left.get() == 0 {
+                return;
+            }
+            while !self.has_resumed() {
+                self.shared.ready.leaf(self.leaf).parker.park();
+            }
+            self.go_on();
+        }
+    }
+}
+
+/// An address on the stack that runs.
+#[inline(always)]
+fn stack_address() -> usize {
+    let here = 0_u8;
+    ptr::from_ref(&here).addr()
+}
