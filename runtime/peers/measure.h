@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * How long did a program run, with which parameters, and was its result right?
+ *
+ * Every program, whatever its model, goes through these calls in this order and so
+ * prints the same line. Arguments are NAME=NUMBER, and runtime=NAME.
+ */
+#ifndef PEERS_MEASURE_H
+#define PEERS_MEASURE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Names the program, and the runtime unless an argument does. */
+void measure_open(const char *program, const char *model, int argc, char **argv);
+
+/* A parameter, as given or else; one outside least..most ends the process with status 2. */
+long measure_parameter(const char *name, long otherwise, long least, long most);
+
+/* The parameter `threads`. */
+int measure_threads(void);
+
+/* Begin and end of the timed part. An argument that nobody asked for ends the process. */
+void measure_start(void);
+void measure_stop(void);
+
+/*
+ * Prints the line and returns the status to exit with. `failure` says what is wrong
+ * with the result, or is NULL.
+ */
+int measure_close(uint64_t tasks, const char *failure);
+
+/* NULL if both are the same, else a sentence; good until the next call. */
+const char *measure_differ(const char *what, uint64_t is, uint64_t should_be);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,21 @@
+//! A join of two empty sides, again and again.
+
+use std::process::ExitCode;
+
+use peers::{measure, pool, tally};
+
+fn main() -> ExitCode {
+    measure::open("fork-join", "rayon-join");
+    let regions = measure::parameter("regions", 1000, 1..=1 << 40);
+    pool::rayon(measure::threads());
+
+    measure::time(|| {
+        rayon::scope(|_| {
+            for _ in 0..regions {
+                rayon::join(tally::task, tally::task);
+            }
+        });
+    });
+
+    measure::close(regions as u64, measure::differ("runs", tally::tasks(), 2 * regions as u64))
+}

@@ -1,0 +1,38 @@
+//! y += a x by recursive halving, several times; an iteration ends before the next begins.
+
+use std::process::ExitCode;
+
+use peers::axpy::Vectors;
+use peers::halves::Halves;
+use peers::{measure, pool, tally};
+use rayon::Scope;
+
+fn node<'scope>(scope: &Scope<'scope>, vectors: Vectors, begin: i64, length: i64, block: i64) {
+    if length <= block {
+        // SAFETY: The leaves of an iteration are disjoint, and iterations do not overlap.
+        return unsafe { vectors.add(begin, length) };
+    }
+    tally::task();
+    let half = length / 2;
+    scope.spawn(move |scope| node(scope, vectors, begin, half, block));
+    scope.spawn(move |scope| node(scope, vectors, begin + half, half, block));
+}
+
+fn main() -> ExitCode {
+    measure::open("multiaxpy-recursive", "rayon");
+    let Halves { size, block, iterations } = Halves::parameters(22, 10);
+    // The tasks are not ordered by data here; the runner asks for nothing else.
+    measure::parameter("dependences", 0, 0..=0);
+    pool::rayon(measure::threads());
+    let vectors = Vectors::new(size);
+    let tasks = Halves { size, block, iterations }.nodes();
+
+    measure::time(|| {
+        for _ in 0..iterations {
+            rayon::scope(|scope| scope.spawn(move |scope| node(scope, vectors, 0, size, block)));
+        }
+    });
+
+    let verdict = measure::differ("tasks", tally::tasks(), tasks);
+    measure::close(tasks, verdict.or(|| vectors.verdict(iterations)))
+}
