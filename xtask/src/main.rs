@@ -6,6 +6,7 @@ mod command;
 mod r#gen;
 mod lab;
 mod licences;
+mod peers;
 mod prove;
 mod recordings;
 mod repo;
@@ -31,6 +32,8 @@ enum Task {
     Prove(prove::Args),
     /// Run the kernel scheduler under a stock kernel, in a virtual machine.
     Lab(lab::Args),
+    /// Run the programs that task runtimes are compared by, on every runtime that is here.
+    Peers(peers::Args),
     /// Record the schedules that scheduler models are judged by.
     Recordings(recordings::Args),
 }
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Task::Calibrate(args) => calibrate::run(&args),
         Task::Prove(args) => prove::run(&args).map(|_| ()),
         Task::Lab(args) => lab::run(&args),
+        Task::Peers(args) => peers::run(&args),
         Task::Recordings(args) => recordings::run(&args),
     };
     match done {

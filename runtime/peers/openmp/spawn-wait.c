@@ -27,5 +27,6 @@ int main(int argc, char **argv)
 	create(tasks);
 	measure_stop();
 
-	return measure_close((uint64_t)tasks, measure_differ("tasks", tally_tasks(), (uint64_t)tasks));
+	return measure_close((uint64_t)tasks,
+			     measure_differ("tasks", tally_tasks(), (uint64_t)tasks));
 }

@@ -1,0 +1,110 @@
+//! How does a task runtime compare? The programs of `runtime/peers`, on every runtime that this
+//! machine has, interleaved.
+
+mod build;
+mod chart;
+mod machine;
+mod measure;
+mod metg;
+mod page;
+mod plan;
+mod results;
+mod runtimes;
+mod sample;
+mod shuffle;
+mod summary;
+mod table;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail, ensure};
+
+use crate::command::target;
+use plan::Size;
+use runtimes::Library;
+
+/// The programs of `runtime/peers` on every task runtime that is here.
+///
+/// Writes samples.csv, summary.txt, page.html and two drawings.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Only this program; may be repeated.
+    #[arg(long = "program", value_name = "NAME")]
+    programs: Vec<String>,
+    /// Only this runtime; may be repeated.
+    #[arg(long = "runtime", value_name = "NAME")]
+    runtimes: Vec<String>,
+    /// How often everything is run.
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: u32,
+    /// Threads of every runtime.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    threads: u32,
+    /// Another OpenMP library, put before that of the programs that clang built; gcc:PATH, before
+    /// that of gcc's. May be repeated.
+    #[arg(long = "library", value_name = "NAME=PATH")]
+    libraries: Vec<Library>,
+    /// Where the results go.
+    #[arg(long, default_value = "out/peers")]
+    out: PathBuf,
+    /// Small sizes: do all programs work?
+    #[arg(long)]
+    quick: bool,
+    /// Of the order within each round.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// Builds, runs, and writes what was found.
+pub fn run(args: &Args) -> Result<()> {
+    let folder = target().join("peers");
+    let offer = runtimes::find(&folder.join("packages"), &args.libraries);
+    for missing in &offer.missing {
+        eprintln!("peers: {missing}");
+    }
+    let chosen = chosen_runtimes(offer.runtimes, &args.runtimes)?;
+    let size = if args.quick { Size::Quick } else { Size::Full };
+    let works = chosen_works(plan::works(size), &args.programs)?;
+
+    build::all(&folder, &chosen)?;
+    let jobs = plan::jobs(&works, &chosen);
+    ensure!(!jobs.is_empty(), "none of these programs is there for these runtimes");
+    let samples = measure::all(&folder, &jobs, args.rounds, args.threads, args.seed)?;
+
+    let about = machine::about(&chosen, args.threads, args.rounds, args.seed);
+    let groups = summary::groups(&samples, &chosen);
+    let grains = metg::of(&samples, args.threads);
+    let text = format!("{about}\n{}{}", table::groups(&groups), table::grains(&grains));
+    print!("{text}");
+    let wrong = samples.iter().filter(|sample| !sample.is_ok()).count();
+    results::write(&args.out, &samples, &text, &page::page(&about, &groups, &grains, &chosen))?;
+    results::write_drawings(&args.out, &chart::drawings(&groups, &chosen))?;
+    println!("written to {}", args.out.display());
+    ensure!(wrong == 0, "{wrong} of {} runs failed; the table says which", samples.len());
+    Ok(())
+}
+
+fn chosen_runtimes(
+    all: Vec<runtimes::Runtime>,
+    names: &[String],
+) -> Result<Vec<runtimes::Runtime>> {
+    for name in names {
+        if !all.iter().any(|runtime| runtime.name == *name) {
+            let known: Vec<&str> = all.iter().map(|runtime| runtime.name.as_str()).collect();
+            bail!("no runtime `{name}` here; there are {}", known.join(", "));
+        }
+    }
+    Ok(all.into_iter().filter(|one| names.is_empty() || names.contains(&one.name)).collect())
+}
+
+fn chosen_works(all: Vec<plan::Work>, names: &[String]) -> Result<Vec<plan::Work>> {
+    for name in names {
+        if !all.iter().any(|work| work.program == name) {
+            let mut known: Vec<&str> = all.iter().map(|work| work.program).collect();
+            known.dedup();
+            bail!("no program `{name}`; there are {}", known.join(", "));
+        }
+    }
+    let is_chosen = |work: &plan::Work| names.is_empty() || names.iter().any(|n| n == work.program);
+    Ok(all.into_iter().filter(is_chosen).collect())
+}

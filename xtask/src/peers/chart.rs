@@ -1,0 +1,284 @@
+//! Time against the size of a task, both logarithmic, with all runtimes in one picture: the figures
+//! of the Nanos6 thesis.
+
+use std::fmt::Write;
+
+use super::runtimes::Runtime;
+use super::summary::{Figures, Group};
+use super::table::grouped;
+
+/// Colours of the project's charts, light and dark.
+pub const CHART_CSS: &str = include_str!("../../../report/src/svg/chart.css");
+/// What those lack: the library under test stands out, and names have the colour of their line.
+pub const OWN_CSS: &str = ".chart .ours { stroke: var(--ink); stroke-width: 3.5; fill: none; }\n\
+    .chart .fours { fill: var(--ink); }\n.chart .curve { stroke-width: 2; }\n\
+    .chart .lead { stroke: var(--soft); stroke-width: .7; }\n\
+    .chart .dot { stroke: var(--paper); stroke-width: 1; }\n";
+const SERIES: usize = 8;
+
+const WIDTH: f64 = 940.0;
+const HEIGHT: f64 = 440.0;
+const LEFT: f64 = 62.0;
+/// Room for the names at the ends of the lines.
+const RIGHT: f64 = WIDTH - 110.0;
+const TOP: f64 = 34.0;
+const BOTTOM: f64 = HEIGHT - 52.0;
+/// Between two names.
+const LINE: f64 = 15.0;
+
+/// A runtime's times by the size of a block.
+struct Curve {
+    name: String,
+    class: String,
+    /// Block size and seconds, best and median.
+    points: Vec<(f64, f64, f64)>,
+}
+
+/// What a drawing shows.
+struct Sweep {
+    name: &'static str,
+    title: &'static str,
+    x_caption: &'static str,
+    /// Block size of a group that belongs here.
+    block: fn(&Group) -> Option<i64>,
+}
+
+const SWEEPS: [Sweep; 2] = [
+    Sweep {
+        name: "multiaxpy-noop",
+        title: "multiaxpy-noop: the same work in leaves of ever fewer elements",
+        x_caption: "elements a leaf (tasks double from one size to the next smaller)",
+        block: |group| {
+            let log2 = group.parameter("block_log2")?;
+            (group.program == "multiaxpy-noop").then(|| 1 << log2)
+        },
+    },
+    Sweep {
+        name: "cholesky",
+        title: "cholesky: the same matrix in ever smaller tiles",
+        x_caption: "rows and columns of a tile (tasks grow eightfold from one size to its half)",
+        block: |group| {
+            let size = group.parameter("size")?;
+            (group.program == "cholesky" && size > 0).then_some(size)
+        },
+    },
+];
+
+/// Whether a group is a point of a drawing.
+pub fn is_drawn(group: &Group) -> bool {
+    SWEEPS.iter().any(|sweep| (sweep.block)(group).is_some())
+}
+
+/// Whole files by their names; those without points are left out.
+pub fn drawings(groups: &[Group], runtimes: &[Runtime]) -> Vec<(&'static str, String)> {
+    let style = format!(
+        "<style>{CHART_CSS}{OWN_CSS}</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>"
+    );
+    inline(groups, runtimes, &style)
+}
+
+/// The drawings for a page that has their colours.
+pub fn figures(groups: &[Group], runtimes: &[Runtime]) -> Vec<(&'static str, String)> {
+    inline(groups, runtimes, "")
+}
+
+fn inline(groups: &[Group], runtimes: &[Runtime], style: &str) -> Vec<(&'static str, String)> {
+    let drawn = SWEEPS.iter().filter_map(|sweep| {
+        let curves = curves(sweep, groups, runtimes);
+        (!curves.is_empty()).then(|| (sweep.name, draw(sweep, &curves, style)))
+    });
+    drawn.collect()
+}
+
+fn curves(sweep: &Sweep, groups: &[Group], runtimes: &[Runtime]) -> Vec<Curve> {
+    let peers = runtimes.iter().filter(|runtime| !runtime.is_ours).count();
+    let mut curves = Vec::new();
+    for (index, runtime) in runtimes.iter().enumerate() {
+        let mut points: Vec<(f64, f64, f64)> = groups
+            .iter()
+            .filter_map(|group| {
+                let block = (sweep.block)(group)?;
+                let row = group.rows.iter().find(|row| row.runtime == runtime.name)?;
+                let Figures { tasks, wall, .. } = row.figures?;
+                let seconds = |ns_a_task: f64| ns_a_task * tasks as f64 / 1e9;
+                Some((block as f64, seconds(wall.best), seconds(wall.median)))
+            })
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let class = match runtime.is_ours && index == peers {
+            true => "ours".to_string(),
+            false => (index % SERIES).to_string(),
+        };
+        if !points.is_empty() {
+            curves.push(Curve { name: runtime.name.clone(), class, points });
+        }
+    }
+    curves
+}
+
+/// A logarithmic axis.
+struct Axis {
+    low: f64,
+    high: f64,
+    from: f64,
+    to: f64,
+}
+
+impl Axis {
+    fn at(&self, value: f64) -> f64 {
+        let share = (value / self.low).ln() / (self.high / self.low).ln().max(1e-9);
+        self.from + share * (self.to - self.from)
+    }
+}
+
+/// 1, 2, 5 times powers of ten, from the last below `low` to the first above `high`.
+fn ticks(low: f64, high: f64) -> Vec<f64> {
+    let powers = low.log10().floor() as i32..=high.log10().ceil() as i32;
+    let all: Vec<f64> =
+        powers.flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10f64.powi(power))).collect();
+    let first = all.iter().rposition(|&tick| tick <= low).unwrap_or(0);
+    let last = all.iter().position(|&tick| tick >= high).unwrap_or(all.len() - 1);
+    all[first..=last].to_vec()
+}
+
+fn draw(sweep: &Sweep, curves: &[Curve], style: &str) -> String {
+    let points = || curves.iter().flat_map(|curve| &curve.points);
+    let (low, high) =
+        points().fold((f64::INFINITY, 0_f64), |(low, high), p| (low.min(p.1), high.max(p.1)));
+    let mut blocks: Vec<f64> = points().map(|point| point.0).collect();
+    blocks.sort_by(f64::total_cmp);
+    blocks.dedup();
+    let seconds = ticks(low, high);
+    let x = Axis { low: blocks[0], high: blocks[blocks.len() - 1], from: LEFT + 12.0, to: RIGHT };
+    let y = Axis { low: seconds[0], high: seconds[seconds.len() - 1], from: BOTTOM, to: TOP };
+
+    let mut body = String::new();
+    grid(&mut body, &x, &blocks, &y, &seconds);
+    for curve in curves {
+        line(&mut body, curve, &x, &y);
+    }
+    names(&mut body, curves, &y);
+    text(&mut body, "head", (0.0, 14.0), "start", sweep.title);
+    text(&mut body, "soft small", (0.0, TOP - 6.0), "start", "seconds, best of all rounds");
+    text(&mut body, "soft small", ((LEFT + RIGHT) / 2.0, HEIGHT - 8.0), "middle", sweep.x_caption);
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" \
+         viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" \
+         aria-label=\"{}\">{style}{body}</svg>\n",
+        escape(sweep.title)
+    )
+}
+
+fn grid(body: &mut String, x: &Axis, blocks: &[f64], y: &Axis, seconds: &[f64]) {
+    for &block in blocks {
+        rule(body, "grid", (x.at(block), TOP), (x.at(block), BOTTOM));
+        let label = grouped(block as u64);
+        text(body, "soft small", (x.at(block), BOTTOM + 17.0), "middle", &label);
+    }
+    for &tick in seconds {
+        rule(body, "grid", (LEFT, y.at(tick)), (RIGHT, y.at(tick)));
+        text(body, "soft small", (LEFT - 6.0, y.at(tick) + 4.0), "end", &format!("{tick}"));
+    }
+}
+
+fn line(body: &mut String, curve: &Curve, x: &Axis, y: &Axis) {
+    let places: Vec<String> = curve
+        .points
+        .iter()
+        .map(|&(block, best, _)| format!("{:.1} {:.1}", x.at(block), y.at(best)))
+        .collect();
+    let class =
+        if curve.class == "ours" { "ours".into() } else { format!("curve c{}", curve.class) };
+    let _ = write!(body, "<path class=\"{class}\" d=\"M{}\"/>", places.join("L"));
+    for &(block, best, median) in &curve.points {
+        let _ = write!(
+            body,
+            "<circle class=\"dot f{}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.5\"><title>{}, {}: best \
+             {best:.4} s, median {median:.4} s</title></circle>",
+            curve.class,
+            x.at(block),
+            y.at(best),
+            escape(&curve.name),
+            grouped(block as u64),
+        );
+    }
+}
+
+/// Names beside the right ends, moved apart where those are close.
+fn names(body: &mut String, curves: &[Curve], y: &Axis) {
+    let mut ends: Vec<(f64, &Curve)> =
+        curves.iter().filter_map(|curve| Some((y.at(curve.points.last()?.1), curve))).collect();
+    ends.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let wanted: Vec<f64> = ends.iter().map(|end| end.0).collect();
+    for ((end, curve), place) in ends.iter().zip(apart(&wanted)) {
+        rule(body, "lead", (RIGHT + 5.0, *end), (RIGHT + 16.0, place));
+        let at = place - 5.0;
+        let _ = write!(
+            body,
+            "<rect class=\"f{}\" x=\"{:.1}\" y=\"{at:.1}\" width=\"9\" height=\"9\"/>",
+            curve.class,
+            RIGHT + 18.0
+        );
+        text(body, "", (RIGHT + 31.0, place + 4.0), "start", &curve.name);
+    }
+}
+
+/// The places, in their order, each at least a line below the one before, within the drawing.
+fn apart(wanted: &[f64]) -> Vec<f64> {
+    let mut places = wanted.to_vec();
+    for index in 1..places.len() {
+        places[index] = places[index].max(places[index - 1] + LINE);
+    }
+    let mut limit = BOTTOM;
+    for place in places.iter_mut().rev() {
+        *place = place.min(limit);
+        limit = *place - LINE;
+    }
+    places
+}
+
+fn rule(body: &mut String, class: &str, from: (f64, f64), to: (f64, f64)) {
+    let _ = write!(
+        body,
+        "<line class=\"{class}\" x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\"/>",
+        from.0, from.1, to.0, to.1
+    );
+}
+
+fn text(body: &mut String, class: &str, at: (f64, f64), anchor: &str, text: &str) {
+    let _ = write!(
+        body,
+        "<text class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
+        at.0,
+        at.1,
+        escape(text)
+    );
+}
+
+/// Text for HTML and SVG.
+pub fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_enclose_what_is_shown() {
+        assert_eq!(ticks(0.15, 0.3), [0.1, 0.2, 0.5]);
+        assert_eq!(ticks(0.1, 1.0), [0.1, 0.2, 0.5, 1.0]);
+    }
+
+    #[test]
+    fn equal_factors_are_equally_far() {
+        let axis = Axis { low: 1.0, high: 100.0, from: 0.0, to: 200.0 };
+        assert!((axis.at(10.0) - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn names_do_not_lie_on_each_other() {
+        let places = apart(&[100.0, 101.0, 300.0, BOTTOM, BOTTOM]);
+        assert_eq!(places, [100.0, 100.0 + LINE, 300.0, BOTTOM - LINE, BOTTOM]);
+    }
+}

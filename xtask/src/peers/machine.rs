@@ -1,0 +1,93 @@
+//! Where, with what, and how was it measured?
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use super::build::sources;
+use super::runtimes::{Model, Runtime};
+
+/// Some lines that a result is worth nothing without.
+pub fn about(runtimes: &[Runtime], threads: u32, rounds: u32, seed: u64) -> String {
+    let mut text = format!(
+        "processor  {} ({} cpus)\nkernel     Linux {}\n",
+        processor(),
+        std::thread::available_parallelism().map_or(1, usize::from),
+        read("/proc/sys/kernel/osrelease"),
+    );
+    text += &format!("command    {}\n", command());
+    text += &format!("threads    {threads}, rounds {rounds}, seed {seed}\n");
+    for runtime in runtimes {
+        text += &format!("{:<10} {}\n", runtime.name, version(runtime));
+    }
+    text
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).map_or("unknown".to_string(), |text| text.trim().to_string())
+}
+
+fn processor() -> String {
+    let info = read("/proc/cpuinfo");
+    let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    name.map_or("unknown".to_string(), |(_, name)| name.trim().to_string())
+}
+
+/// As it can be typed again.
+fn command() -> String {
+    let words = std::env::args().skip(1).collect::<Vec<_>>();
+    format!("cargo xtask {}", words.join(" "))
+}
+
+/// A library's version as its package, its header or a lock file tells it.
+fn version(runtime: &Runtime) -> String {
+    match runtime.model {
+        _ if runtime.is_ours => "given on the command line".to_string(),
+        Model::OpenmpGcc => package("libgomp1"),
+        Model::OpenmpClang => {
+            let file = runtime.library.as_deref().map(|folder| folder.join("libomp.so.5"));
+            file.and_then(|file| owner(&file)).map_or("unpacked".to_string(), |name| package(&name))
+        }
+        Model::Tbb => package("libtbb-dev"),
+        Model::Taskflow => package("libtaskflow-cpp-dev"),
+        Model::Rayon | Model::RayonJoin => locked("rayon"),
+        Model::Chili => locked("chili"),
+    }
+}
+
+/// The package that a file came with.
+fn owner(file: &Path) -> Option<String> {
+    let text = stdout(Command::new("dpkg").arg("-S").arg(file))?;
+    Some(text.split(':').next()?.to_string())
+}
+
+fn package(name: &str) -> String {
+    let query = ["-W", "-f", "${Package} ${Version}", name];
+    stdout(Command::new("dpkg-query").args(query)).unwrap_or_else(|| "unpacked".to_string())
+}
+
+fn stdout(command: &mut Command) -> Option<String> {
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    (!text.trim().is_empty()).then(|| text.trim().to_string())
+}
+
+/// From the lock file of the programs in Rust.
+fn locked(name: &str) -> String {
+    let lock = fs::read_to_string(sources().join("rust/Cargo.lock")).unwrap_or_default();
+    let begin = format!("name = \"{name}\"\nversion = \"");
+    let version = lock.split_once(&begin).and_then(|(_, rest)| rest.split('"').next());
+    version.map_or("unknown".to_string(), |version| format!("{name} {version}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_file_names_what_is_compared_with() {
+        assert!(locked("rayon").starts_with("rayon 1."));
+        assert!(locked("chili").starts_with("chili 0."));
+        assert_eq!(locked("no-such-crate"), "unknown");
+    }
+}

@@ -1,0 +1,154 @@
+//! How short may tasks be before half of the machine is lost? METG(50 %), the metric of Task Bench
+//! (Slaughter et al., SC 2020).
+//!
+//! A run's efficiency is its work per second in that of the best run of any runtime, on the same
+//! threads; its granularity is the time that a task has on one thread. METG is the granularity at
+//! which efficiency falls to one half.
+
+use super::plan::PATTERNS;
+use super::sample::{Outcome, Sample};
+
+const HALF: f64 = 0.5;
+
+/// METG of a runtime on a pattern.
+pub struct Grain {
+    pub pattern: &'static str,
+    pub runtime: String,
+    pub metg: Metg,
+}
+
+/// A granularity in ns, as far as the runs tell it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Metg {
+    At(f64),
+    /// The shortest tasks that were tried were still efficient.
+    Below(f64),
+    /// Not even the longest were.
+    Above(f64),
+}
+
+/// One length of work.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Point {
+    granularity_ns: f64,
+    efficiency: f64,
+}
+
+/// All of them, by pattern and runtime in the order of their first samples by name.
+pub fn of(samples: &[Sample], threads: u32) -> Vec<Grain> {
+    let mut runtimes: Vec<&str> = samples.iter().map(|sample| sample.runtime.as_str()).collect();
+    runtimes.sort_unstable();
+    runtimes.dedup();
+    let peak = samples.iter().filter_map(work_per_ns).max_by(f64::total_cmp);
+    let mut grains = Vec::new();
+    for (number, &pattern) in PATTERNS.iter().enumerate() {
+        for &runtime in &runtimes {
+            let own: Vec<&Sample> = samples
+                .iter()
+                .filter(|s| s.runtime == runtime && s.parameter("pattern") == Some(number as i64))
+                .collect();
+            let points = peak.map_or(Vec::new(), |peak| points(&own, threads, peak));
+            if let Some(metg) = metg(&points) {
+                grains.push(Grain { pattern, runtime: runtime.to_string(), metg });
+            }
+        }
+    }
+    grains
+}
+
+/// Iterations of the kernel a nanosecond, of all threads together.
+fn work_per_ns(sample: &Sample) -> Option<f64> {
+    let (Outcome::Ok(numbers), Some(iterations)) =
+        (&sample.outcome, sample.parameter("iterations").filter(|_| is_grid(sample)))
+    else {
+        return None;
+    };
+    Some(iterations as f64 * numbers.tasks as f64 / numbers.wall_ns as f64)
+}
+
+fn is_grid(sample: &Sample) -> bool {
+    sample.program == "taskbench"
+}
+
+/// The best run of each length, from the longest work on.
+fn points(samples: &[&Sample], threads: u32, peak: f64) -> Vec<Point> {
+    let mut lengths: Vec<i64> =
+        samples.iter().filter_map(|sample| sample.parameter("iterations")).collect();
+    lengths.sort_unstable_by(|a, b| b.cmp(a));
+    lengths.dedup();
+    let best = |length: i64| {
+        let of_length = samples.iter().filter(|s| s.parameter("iterations") == Some(length));
+        let work = of_length.filter_map(|sample| work_per_ns(sample)).max_by(f64::total_cmp)?;
+        let granularity_ns = length as f64 * f64::from(threads) / work;
+        Some(Point { granularity_ns, efficiency: work / peak })
+    };
+    lengths.into_iter().filter_map(best).collect()
+}
+
+/// Where efficiency falls below one half for the first time, between two points in proportion to
+/// the logarithm of their granularity. None without points.
+fn metg(points: &[Point]) -> Option<Metg> {
+    let (first, last) = (points.first()?, points.last()?);
+    if first.efficiency < HALF {
+        return Some(Metg::Above(first.granularity_ns));
+    }
+    let crossing = points.windows(2).find(|pair| pair[1].efficiency < HALF);
+    let Some(&[long, short]) = crossing else {
+        return Some(Metg::Below(last.granularity_ns));
+    };
+    let share = (long.efficiency - HALF) / (long.efficiency - short.efficiency);
+    let (from, to) = (long.granularity_ns.ln(), short.granularity_ns.ln());
+    Some(Metg::At((from + share * (to - from)).exp()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::Numbers;
+    use super::*;
+
+    fn point(granularity_ns: f64, efficiency: f64) -> Point {
+        Point { granularity_ns, efficiency }
+    }
+
+    fn sample(iterations: i64, wall_ns: u64) -> Sample {
+        let numbers = Numbers { tasks: 100, wall_ns, cpu_ns: 0, rss_kb: 0 };
+        Sample {
+            round: 1,
+            program: "taskbench".to_string(),
+            parameters: vec![("pattern".to_string(), 1), ("iterations".to_string(), iterations)],
+            runtime: "a".to_string(),
+            outcome: Outcome::Ok(numbers),
+        }
+    }
+
+    #[test]
+    fn metg_is_where_efficiency_falls_to_one_half() {
+        let points = [point(8000.0, 1.0), point(1000.0, 0.5), point(500.0, 0.2)];
+        assert!(matches!(metg(&points), Some(Metg::At(at)) if (at - 1000.0).abs() < 1e-6));
+    }
+
+    #[test]
+    fn between_two_points_it_is_interpolated_on_the_logarithm() {
+        let points = [point(1600.0, 0.75), point(100.0, 0.25)];
+        assert!(matches!(metg(&points), Some(Metg::At(at)) if (at - 400.0).abs() < 1e-6));
+    }
+
+    #[test]
+    fn what_the_runs_do_not_reach_is_a_bound() {
+        assert_eq!(metg(&[point(800.0, 0.4)]), Some(Metg::Above(800.0)));
+        assert_eq!(metg(&[point(800.0, 0.9), point(90.0, 0.6)]), Some(Metg::Below(90.0)));
+        assert_eq!(metg(&[]), None);
+    }
+
+    #[test]
+    fn a_constant_cost_a_task_gives_twice_that_cost() {
+        // 100 tasks, 2 threads, an iteration a ns, and 500 ns of runtime a task.
+        let wall = |iterations: i64| (iterations as u64 + 500) * 100 / 2;
+        let lengths = [1 << 20, 2000, 1000, 500, 250, 125];
+        let samples: Vec<Sample> = lengths.iter().map(|&l| sample(l, wall(l))).collect();
+        let grains = of(&samples, 2);
+        assert_eq!(grains.len(), 1);
+        assert_eq!(grains[0].pattern, "stencil");
+        assert!(matches!(grains[0].metg, Metg::At(at) if (at - 1000.0).abs() < 5.0));
+    }
+}

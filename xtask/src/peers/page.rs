@@ -1,0 +1,176 @@
+//! One offline page: the drawings, an overview, and every figure.
+
+use super::chart::{self, CHART_CSS, OWN_CSS, escape};
+use super::metg::Grain;
+use super::plan::PATTERNS;
+use super::runtimes::Runtime;
+use super::summary::{Figures, Group, Row};
+use super::table::{failures, grain_rows, megabytes, ns, ratio, title};
+
+const PAGE_CSS: &str = include_str!("../../../report/src/page/page.css");
+
+/// The whole page.
+pub fn page(about: &str, groups: &[Group], grains: &[Grain], runtimes: &[Runtime]) -> String {
+    let mut main = "<h1 class=\"verdict\">Task runtimes side by side</h1>\n\
+         <p class=\"more\">The same programs on every runtime, interleaved. A time is the best of \
+         all rounds; only times of one run of this command compare.</p>\n"
+        .to_string();
+    main += &format!("<pre>{}</pre>\n", escape(about.trim_end()));
+    for (_, drawing) in chart::figures(groups, runtimes) {
+        main += &format!("<figure class=\"scroll\">{drawing}</figure>\n");
+    }
+    main += &overview(
+        "Time a task in ns",
+        groups,
+        runtimes,
+        |figures| figures.wall.best,
+        |row| row.wall_ratio,
+    );
+    main += &overview(
+        "CPU time a task in ns, of the whole process with its start",
+        groups,
+        runtimes,
+        |figures| figures.cpu.best,
+        |row| row.cpu_ratio,
+    );
+    main += &metg(grains);
+    main += "<h2>Every figure</h2>\n";
+    for group in groups {
+        main += &details(group);
+    }
+    document("Task runtimes side by side – Evenkeel", &main)
+}
+
+fn document(title: &str, main: &str) -> String {
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+         <meta http-equiv=\"Content-Security-Policy\" \
+         content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; \
+         form-action 'none'\"/>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+         <meta name=\"color-scheme\" content=\"light dark\"/>\n\
+         <title>{title}</title>\n<style>\n{CHART_CSS}{PAGE_CSS}{OWN_CSS}</style>\n</head>\n\
+         <body>\n<main>\n{main}</main>\n</body>\n</html>\n"
+    )
+}
+
+/// One line a work, one column a runtime; works of the drawings and of METG are not here.
+fn overview(
+    caption: &str,
+    groups: &[Group],
+    runtimes: &[Runtime],
+    value: fn(&Figures) -> f64,
+    of_best: fn(&Row) -> Option<f64>,
+) -> String {
+    let shown: Vec<&Group> =
+        groups.iter().filter(|g| !chart::is_drawn(g) && g.program != "taskbench").collect();
+    if shown.is_empty() {
+        return String::new();
+    }
+    let mut heads = vec!["".to_string()];
+    heads.extend(runtimes.iter().map(|runtime| format!("#{}", runtime.name)));
+    let rows = shown.iter().map(|group| {
+        let mut cells = vec![title(group)];
+        cells.extend(runtimes.iter().map(|runtime| {
+            let row = group.rows.iter().find(|row| row.runtime == runtime.name);
+            row.map_or(String::new(), |row| match (&row.figures, of_best(row)) {
+                _ if !row.failures.is_empty() => "failed".to_string(),
+                (Some(figures), Some(ratio)) => format!("{} ×{ratio:.1}", ns(value(figures))),
+                (Some(figures), None) => ns(value(figures)),
+                (None, _) => String::new(),
+            })
+        }));
+        cells
+    });
+    format!(
+        "<h2>{caption}</h2>\n<p class=\"soft\">Behind it, how often the time of the best peer. An \
+         empty cell: the program makes no sense there.</p>\n{}",
+        table(caption, &heads, &rows.collect::<Vec<_>>())
+    )
+}
+
+fn metg(grains: &[Grain]) -> String {
+    if grains.is_empty() {
+        return String::new();
+    }
+    let caption = "METG(50 %) in ns, by pattern of Task Bench";
+    let mut heads = vec!["".to_string()];
+    heads.extend(PATTERNS.iter().map(|pattern| format!("#{pattern}")));
+    let rows: Vec<Vec<String>> = grain_rows(grains)
+        .into_iter()
+        .map(|(runtime, cells)| std::iter::once(runtime).chain(cells).collect())
+        .collect();
+    format!(
+        "<h2>{caption}</h2>\n<p class=\"soft\">The shortest tasks at which half of the machine \
+         still works; less is better.</p>\n{}",
+        table(caption, &heads, &rows)
+    )
+}
+
+fn details(group: &Group) -> String {
+    let heads = [
+        "",
+        "#best ns",
+        "#median ns",
+        "#spread",
+        "#cpu ns",
+        "#RSS MB",
+        "#× best",
+        "#× cpu",
+        "runs that failed",
+    ];
+    let rows: Vec<Vec<String>> = group
+        .rows
+        .iter()
+        .map(|row| {
+            let mut cells = vec![row.runtime.clone()];
+            cells.extend(row.figures.map_or(vec![String::new(); 7], |figures| {
+                vec![
+                    ns(figures.wall.best),
+                    ns(figures.wall.median),
+                    format!("{:.0} %", 100.0 * figures.wall.width),
+                    ns(figures.cpu.median),
+                    megabytes(figures.rss_kb),
+                    ratio(row.wall_ratio),
+                    ratio(row.cpu_ratio),
+                ]
+            }));
+            cells.push(failures(row));
+            cells
+        })
+        .collect();
+    let title = title(group);
+    let heads: Vec<String> = heads.iter().map(ToString::to_string).collect();
+    format!(
+        "<details><summary>{}</summary>\n{}</details>\n",
+        escape(&title),
+        table(&title, &heads, &rows)
+    )
+}
+
+/// A table; heads that begin with `#` are those of numbers.
+fn table(caption: &str, heads: &[String], rows: &[Vec<String>]) -> String {
+    let caption = escape(caption);
+    let class = |head: &str| if head.starts_with('#') { " class=\"n\"" } else { "" };
+    let mut html = format!(
+        "<div class=\"table\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\"><table>\n\
+         <caption class=\"heard\">{caption}</caption>\n<thead><tr>"
+    );
+    for head in heads {
+        let text = escape(head.trim_start_matches('#'));
+        html += &format!("<th scope=\"col\"{}>{text}</th>", class(head));
+    }
+    html += "</tr></thead>\n<tbody>\n";
+    for row in rows {
+        html += "<tr>";
+        for (column, (cell, head)) in row.iter().zip(heads).enumerate() {
+            let cell = escape(cell);
+            html += &match column {
+                0 => format!("<th scope=\"row\">{cell}</th>"),
+                _ => format!("<td{}>{cell}</td>", class(head)),
+            };
+        }
+        html += "</tr>\n";
+    }
+    html + "</tbody></table></div>\n"
+}

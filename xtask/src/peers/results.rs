@@ -1,0 +1,103 @@
+//! Writes the results: each file whole, or not at all.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::sample::{Outcome, Sample};
+
+/// Samples, summary and page.
+pub fn write(folder: &Path, samples: &[Sample], summary: &str, page: &str) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
+    write_file(folder, "samples.csv", &csv(samples))?;
+    write_file(folder, "summary.txt", summary)?;
+    write_file(folder, "page.html", page)
+}
+
+/// Drawings by their names.
+pub fn write_drawings(folder: &Path, drawings: &[(&str, String)]) -> Result<()> {
+    drawings
+        .iter()
+        .try_for_each(|(name, drawing)| write_file(folder, &format!("{name}.svg"), drawing))
+}
+
+fn write_file(folder: &Path, name: &str, text: &str) -> Result<()> {
+    let path = folder.join(name);
+    let write = || -> Result<()> {
+        let mut file = tempfile::Builder::new()
+            .prefix(name)
+            .permissions(fs::Permissions::from_mode(0o666))
+            .tempfile_in(folder)?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(&path)?;
+        Ok(())
+    };
+    write().with_context(|| format!("writing {}", path.display()))
+}
+
+/// Every run, in the order they were made.
+fn csv(samples: &[Sample]) -> String {
+    let mut text =
+        "round,program,parameters,runtime,outcome,tasks,wall_ns,cpu_ns,rss_kb\n".to_string();
+    for sample in samples {
+        let parameters: Vec<String> =
+            sample.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let (outcome, numbers) = match &sample.outcome {
+            Outcome::Ok(n) => {
+                ("ok", format!("{},{},{},{}", n.tasks, n.wall_ns, n.cpu_ns, n.rss_kb))
+            }
+            Outcome::Failed(why) => (why.as_str(), ",,,".to_string()),
+        };
+        text += &format!(
+            "{},{},{},{},{},{numbers}\n",
+            sample.round,
+            sample.program,
+            parameters.join(" "),
+            sample.runtime,
+            quoted(outcome),
+        );
+    }
+    text
+}
+
+/// A cell that may hold anything (RFC 4180).
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_with_commas_stays_one_cell() {
+        let sample = Sample {
+            round: 1,
+            program: "chain".to_string(),
+            parameters: vec![("tasks".to_string(), 9), ("depth".to_string(), 2)],
+            runtime: "a".to_string(),
+            outcome: Outcome::Failed("failed: tasks: 8, not 9".to_string()),
+        };
+        let text = csv(&[sample]);
+        let row = text.lines().nth(1).unwrap();
+        assert_eq!(row, "1,chain,tasks=9 depth=2,a,\"failed: tasks: 8, not 9\",,,,");
+        assert_eq!(row.replace("8, not", "8 not").matches(',').count(), 8);
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        write_file(folder.path(), "a.txt", "long").unwrap();
+        write_file(folder.path(), "a.txt", "b").unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join("a.txt")).unwrap(), "b");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
