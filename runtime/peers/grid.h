@@ -19,6 +19,12 @@ enum pattern { TRIVIAL, STENCIL, FFT, TREE, RANDOM, PATTERNS };
 
 #define NEEDS_MAX 3
 
+struct cell {
+	/* The last step that ran here; -1 at first. */
+	long step;
+	char apart[64 - sizeof(long)];
+};
+
 struct grid {
 	long pattern;
 	/* Points a step; a power of two. */
@@ -28,11 +34,7 @@ struct grid {
 	long iterations;
 	/* Rows kept: step s is in row s % rows. */
 	long rows;
-	struct cell {
-		/* The last step that ran here; -1 at first. */
-		long step;
-		char apart[64 - sizeof(long)];
-	} *cells;
+	struct cell *cells;
 };
 
 /* Points needed, of the step before, by a point. */

@@ -17,6 +17,12 @@
 extern "C" {
 #endif
 
+/* How often a tile was written. */
+struct written {
+	long times;
+	char apart[64 - sizeof(long)];
+};
+
 struct tiles {
 	/* Tiles a side. */
 	long count;
@@ -24,11 +30,8 @@ struct tiles {
 	long size;
 	/* Lower triangle, tile by tile, each column by column. */
 	double *elements;
-	/* How often each tile was written: tile (i, j) is final at j + 1. */
-	struct written {
-		long times;
-		char apart[64 - sizeof(long)];
-	} *written;
+	/* Of each tile: tile (i, j) is final at j + 1. */
+	struct written *written;
 };
 
 struct tiles tiles_new(long count, long size);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Two empty tasks are created and waited for, again and again. */
+#include "measure.h"
+#include "workers.hpp"
+
+int main(int argc, char **argv)
+{
+	measure_open("fork-join", "taskflow", argc, argv);
+	long regions = measure_parameter("regions", 1000, 1, 1L << 40);
+	Workers workers(measure_threads());
+
+	measure_start();
+	workers.execute([=](tf::Runtime &runtime) {
+		for (long i = 0; i < regions; i++) {
+			runtime.silent_async([] { tally_task(); });
+			runtime.silent_async([] { tally_task(); });
+			runtime.corun_all();
+		}
+	});
+	measure_stop();
+
+	return measure_close((uint64_t)regions,
+			     measure_differ("runs", tally_tasks(), 2 * (uint64_t)regions));
+}
