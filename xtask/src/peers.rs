@@ -3,6 +3,7 @@
 
 mod build;
 mod chart;
+mod load;
 mod machine;
 mod measure;
 mod metg;
@@ -69,19 +70,34 @@ pub fn run(args: &Args) -> Result<()> {
     build::all(&folder, &chosen)?;
     let jobs = plan::jobs(&works, &chosen);
     ensure!(!jobs.is_empty(), "none of these programs is there for these runtimes");
+    let begin = load::now()?;
     let samples = measure::all(&folder, &jobs, args.rounds, args.threads, args.seed)?;
+    let others = begin.until(&load::now()?);
 
-    let about = machine::about(&chosen, args.threads, args.rounds, args.seed);
-    let groups = summary::groups(&samples, &chosen);
-    let grains = metg::of(&samples, args.threads);
-    let text = format!("{about}\n{}{}", table::groups(&groups), table::grains(&grains));
-    print!("{text}");
-    let wrong = samples.iter().filter(|sample| !sample.is_ok()).count();
+    let about = machine::about(&folder.join("packages"), &chosen, args, &others);
+    let groups = summary::groups(&samples, &works, &chosen);
+    let grains = metg::of(&samples, &chosen, args.threads);
+    let mut text = format!("{about}\n{}", table::text(&groups, &grains));
+    for ours in chosen.iter().filter(|runtime| runtime.is_ours) {
+        text += &format!("{}\n", standing(&groups, &ours.name));
+    }
+    let drawings = chart::drawings(&groups, &chosen);
     results::write(&args.out, &samples, &text, &page::page(&about, &groups, &grains, &chosen))?;
-    results::write_drawings(&args.out, &chart::drawings(&groups, &chosen))?;
+    results::write_drawings(&args.out, &drawings)?;
+    print!("{text}");
     println!("written to {}", args.out.display());
+    let wrong = samples.iter().filter(|sample| !sample.is_ok()).count();
     ensure!(wrong == 0, "{wrong} of {} runs failed; the table says which", samples.len());
     Ok(())
+}
+
+/// How a library under test stands, in a sentence.
+fn standing(groups: &[summary::Group], name: &str) -> String {
+    let summary::Standing { works, ahead, ahead_in_cpu } = summary::standing(groups, name);
+    format!(
+        "{name} is faster than every peer in {ahead} of {works} works, and takes less CPU time \
+         than every peer in {ahead_in_cpu}."
+    )
 }
 
 fn chosen_runtimes(

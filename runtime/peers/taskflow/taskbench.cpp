@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The grid of grid.h with an edge for each need. All rows of cells are kept, so that none has to
- * wait until the one before was read; where nothing is needed, tasks without a graph do.
+ * wait until the one before was read.
  */
 #include <vector>
 
@@ -28,14 +28,6 @@ static void create(Graph &graph, grid grid)
 	}
 }
 
-static void create_freely(tf::Runtime &all, grid grid)
-{
-	for (long step = 0; step < grid.steps; step++) {
-		for (long point = 0; point < grid.width; point++)
-			all.silent_async([=] { grid_run(grid, step, point); });
-	}
-}
-
 int main(int argc, char **argv)
 {
 	measure_open("taskbench", "taskflow", argc, argv);
@@ -44,12 +36,8 @@ int main(int argc, char **argv)
 	Graph graph;
 
 	measure_start();
-	if (grid.pattern == TRIVIAL) {
-		workers.execute([=](tf::Runtime &all) { create_freely(all, grid); });
-	} else {
-		create(graph, grid);
-		graph.run(workers);
-	}
+	create(graph, grid);
+	graph.run(workers);
 	measure_stop();
 
 	return measure_close((uint64_t)(grid.width * grid.steps), grid_failure(grid));

@@ -4,8 +4,8 @@
 use std::fmt::Write;
 
 use super::runtimes::Runtime;
-use super::summary::{Figures, Group};
-use super::table::grouped;
+use super::summary::{Group, Spread};
+use super::table::{failures, grouped};
 
 /// Colours of the project's charts, light and dark.
 pub const CHART_CSS: &str = include_str!("../../../report/src/svg/chart.css");
@@ -17,11 +17,11 @@ pub const OWN_CSS: &str = ".chart .ours { stroke: var(--ink); stroke-width: 3.5;
 const SERIES: usize = 8;
 
 const WIDTH: f64 = 940.0;
-const HEIGHT: f64 = 440.0;
+const HEIGHT: f64 = 460.0;
 const LEFT: f64 = 62.0;
 /// Room for the names at the ends of the lines.
 const RIGHT: f64 = WIDTH - 110.0;
-const TOP: f64 = 34.0;
+const TOP: f64 = 48.0;
 const BOTTOM: f64 = HEIGHT - 52.0;
 /// Between two names.
 const LINE: f64 = 15.0;
@@ -32,41 +32,52 @@ struct Curve {
     class: String,
     /// Block size and seconds, best and median.
     points: Vec<(f64, f64, f64)>,
+    /// Block size, and how runs failed there.
+    failed: Vec<(f64, String)>,
 }
 
-/// What a drawing shows.
-struct Sweep {
+/// What a drawing shows: the same problem in blocks of several sizes.
+pub struct Sweep {
     name: &'static str,
-    title: &'static str,
+    pub title: &'static str,
     x_caption: &'static str,
-    /// Block size of a group that belongs here.
-    block: fn(&Group) -> Option<i64>,
+    program: &'static str,
+    /// Parameter that has the size of a block, or its logarithm to base 2.
+    parameter: &'static str,
+    is_log2: bool,
 }
 
 const SWEEPS: [Sweep; 2] = [
     Sweep {
         name: "multiaxpy-noop",
-        title: "multiaxpy-noop: the same work in leaves of ever fewer elements",
-        x_caption: "elements a leaf (tasks double from one size to the next smaller)",
-        block: |group| {
-            let log2 = group.parameter("block_log2")?;
-            (group.program == "multiaxpy-noop").then(|| 1 << log2)
-        },
+        title: "multiaxpy-noop: the same work in ever smaller leaves",
+        x_caption: "elements a leaf; half of it, twice the tasks",
+        program: "multiaxpy-noop",
+        parameter: "block_log2",
+        is_log2: true,
     },
     Sweep {
         name: "cholesky",
         title: "cholesky: the same matrix in ever smaller tiles",
-        x_caption: "rows and columns of a tile (tasks grow eightfold from one size to its half)",
-        block: |group| {
-            let size = group.parameter("size")?;
-            (group.program == "cholesky" && size > 0).then_some(size)
-        },
+        x_caption: "rows and columns a tile; half of it, eight times the tasks",
+        program: "cholesky",
+        parameter: "size",
+        is_log2: false,
     },
 ];
 
-/// Whether a group is a point of a drawing.
-pub fn is_drawn(group: &Group) -> bool {
-    SWEEPS.iter().any(|sweep| (sweep.block)(group).is_some())
+/// All of them.
+pub fn sweeps() -> &'static [Sweep] {
+    &SWEEPS
+}
+
+impl Sweep {
+    /// Block size of a group that belongs here; tiles of nothing do not.
+    pub fn block(&self, group: &Group) -> Option<i64> {
+        let value = group.work.parameter(self.parameter)?;
+        let block = if self.is_log2 { 1 << value } else { value };
+        (group.work.program == self.program && block > 0).then_some(block)
+    }
 }
 
 /// Whole files by their names; those without points are left out.
@@ -85,32 +96,38 @@ pub fn figures(groups: &[Group], runtimes: &[Runtime]) -> Vec<(&'static str, Str
 fn inline(groups: &[Group], runtimes: &[Runtime], style: &str) -> Vec<(&'static str, String)> {
     let drawn = SWEEPS.iter().filter_map(|sweep| {
         let curves = curves(sweep, groups, runtimes);
-        (!curves.is_empty()).then(|| (sweep.name, draw(sweep, &curves, style)))
+        curves
+            .iter()
+            .any(|curve| !curve.points.is_empty())
+            .then(|| (sweep.name, draw(sweep, &curves, style)))
     });
     drawn.collect()
 }
 
 fn curves(sweep: &Sweep, groups: &[Group], runtimes: &[Runtime]) -> Vec<Curve> {
-    let peers = runtimes.iter().filter(|runtime| !runtime.is_ours).count();
+    let first_of_ours = runtimes.iter().position(|runtime| runtime.is_ours);
     let mut curves = Vec::new();
     for (index, runtime) in runtimes.iter().enumerate() {
-        let mut points: Vec<(f64, f64, f64)> = groups
-            .iter()
-            .filter_map(|group| {
-                let block = (sweep.block)(group)?;
-                let row = group.rows.iter().find(|row| row.runtime == runtime.name)?;
-                let Figures { tasks, wall, .. } = row.figures?;
-                let seconds = |ns_a_task: f64| ns_a_task * tasks as f64 / 1e9;
-                Some((block as f64, seconds(wall.best), seconds(wall.median)))
-            })
-            .collect();
+        let (mut points, mut failed) = (Vec::new(), Vec::new());
+        for group in groups {
+            let block = sweep.block(group);
+            let row = group.rows.iter().find(|row| row.runtime == runtime.name);
+            let (Some(block), Some(row)) = (block, row) else { continue };
+            if let Some(figures) = row.figures {
+                let Spread { best, median, .. } = figures.wall;
+                points.push((block as f64, figures.seconds(best), figures.seconds(median)));
+            }
+            if !row.failures.is_empty() {
+                failed.push((block as f64, failures(row)));
+            }
+        }
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let class = match runtime.is_ours && index == peers {
+        let class = match first_of_ours == Some(index) {
             true => "ours".to_string(),
             false => (index % SERIES).to_string(),
         };
-        if !points.is_empty() {
-            curves.push(Curve { name: runtime.name.clone(), class, points });
+        if !points.is_empty() || !failed.is_empty() {
+            curves.push(Curve { name: runtime.name.clone(), class, points, failed });
         }
     }
     curves
@@ -145,7 +162,9 @@ fn draw(sweep: &Sweep, curves: &[Curve], style: &str) -> String {
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let (low, high) =
         points().fold((f64::INFINITY, 0_f64), |(low, high), p| (low.min(p.1), high.max(p.1)));
-    let mut blocks: Vec<f64> = points().map(|point| point.0).collect();
+    let failed = || curves.iter().flat_map(|curve| &curve.failed);
+    let mut blocks: Vec<f64> =
+        points().map(|point| point.0).chain(failed().map(|failed| failed.0)).collect();
     blocks.sort_by(f64::total_cmp);
     blocks.dedup();
     let seconds = ticks(low, high);
@@ -157,9 +176,12 @@ fn draw(sweep: &Sweep, curves: &[Curve], style: &str) -> String {
     for curve in curves {
         line(&mut body, curve, &x, &y);
     }
+    for (index, curve) in curves.iter().enumerate() {
+        crosses(&mut body, curve, index, &x);
+    }
     names(&mut body, curves, &y);
     text(&mut body, "head", (0.0, 14.0), "start", sweep.title);
-    text(&mut body, "soft small", (0.0, TOP - 6.0), "start", "seconds, best of all rounds");
+    text(&mut body, "soft small", (0.0, TOP - 14.0), "start", "seconds, best of all rounds");
     text(&mut body, "soft small", ((LEFT + RIGHT) / 2.0, HEIGHT - 8.0), "middle", sweep.x_caption);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" \
@@ -200,6 +222,23 @@ fn line(body: &mut String, curve: &Curve, x: &Axis, y: &Axis) {
             y.at(best),
             escape(&curve.name),
             grouped(block as u64),
+        );
+    }
+}
+
+/// Runs that failed, above the lines: a row for each runtime.
+fn crosses(body: &mut String, curve: &Curve, index: usize, x: &Axis) {
+    for (block, why) in &curve.failed {
+        let _ = write!(
+            body,
+            "<text class=\"f{}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">✕<title>{}, {}: \
+             {}</title></text>",
+            curve.class,
+            x.at(*block),
+            TOP + 12.0 + 12.0 * index as f64,
+            escape(&curve.name),
+            grouped(*block as u64),
+            escape(why),
         );
     }
 }

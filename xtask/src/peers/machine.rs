@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use super::Args;
 use super::build::sources;
 use super::runtimes::{Model, Runtime};
 
 /// Some lines that a result is worth nothing without.
-pub fn about(runtimes: &[Runtime], threads: u32, rounds: u32, seed: u64) -> String {
+pub fn about(packages: &Path, runtimes: &[Runtime], args: &Args, others: &str) -> String {
     let mut text = format!(
         "processor  {} ({} cpus)\nkernel     Linux {}\n",
         processor(),
@@ -16,9 +17,12 @@ pub fn about(runtimes: &[Runtime], threads: u32, rounds: u32, seed: u64) -> Stri
         read("/proc/sys/kernel/osrelease"),
     );
     text += &format!("command    {}\n", command());
-    text += &format!("threads    {threads}, rounds {rounds}, seed {seed}\n");
+    text += &format!("compilers  {}; {}\n", first_line("gcc"), first_line("clang"));
+    let Args { threads, rounds, seed, .. } = args;
+    text += &format!("settings   {threads} threads, {rounds} rounds, seed {seed}\n");
+    text += &format!("others     {others}\n");
     for runtime in runtimes {
-        text += &format!("{:<10} {}\n", runtime.name, version(runtime));
+        text += &format!("{:<10} {}\n", runtime.name, version(packages, runtime));
     }
     text
 }
@@ -40,14 +44,18 @@ fn command() -> String {
 }
 
 /// A library's version as its package, its header or a lock file tells it.
-fn version(runtime: &Runtime) -> String {
+fn version(packages: &Path, runtime: &Runtime) -> String {
+    let package = |name: &str| {
+        let version = installed(name).or_else(|| unpacked(packages, name));
+        version.map_or("unknown".to_string(), |version| format!("{name} {version}"))
+    };
     match runtime.model {
-        _ if runtime.is_ours => "given on the command line".to_string(),
-        Model::OpenmpGcc => package("libgomp1"),
-        Model::OpenmpClang => {
-            let file = runtime.library.as_deref().map(|folder| folder.join("libomp.so.5"));
-            file.and_then(|file| owner(&file)).map_or("unpacked".to_string(), |name| package(&name))
+        _ if runtime.is_ours => {
+            let library = runtime.library.as_deref().map(|path| path.display().to_string());
+            library.unwrap_or_default()
         }
+        Model::OpenmpGcc => package("libgomp1"),
+        Model::OpenmpClang => package(&runtime.name.replace("libomp-", "libomp5-")),
         Model::Tbb => package("libtbb-dev"),
         Model::Taskflow => package("libtaskflow-cpp-dev"),
         Model::Rayon | Model::RayonJoin => locked("rayon"),
@@ -55,15 +63,20 @@ fn version(runtime: &Runtime) -> String {
     }
 }
 
-/// The package that a file came with.
-fn owner(file: &Path) -> Option<String> {
-    let text = stdout(Command::new("dpkg").arg("-S").arg(file))?;
-    Some(text.split(':').next()?.to_string())
+fn installed(package: &str) -> Option<String> {
+    stdout(Command::new("dpkg-query").args(["-W", "-f", "${Version}", package]))
 }
 
-fn package(name: &str) -> String {
-    let query = ["-W", "-f", "${Package} ${Version}", name];
-    stdout(Command::new("dpkg-query").args(query)).unwrap_or_else(|| "unpacked".to_string())
+/// The version that the changelog of an unpacked package begins with.
+fn unpacked(packages: &Path, package: &str) -> Option<String> {
+    let changelog = packages.join("usr/share/doc").join(package).join("changelog.Debian.gz");
+    let text = stdout(Command::new("gzip").arg("-dc").arg(changelog))?;
+    Some(format!("{}, unpacked", text.split(['(', ')']).nth(1)?))
+}
+
+fn first_line(compiler: &str) -> String {
+    let text = stdout(Command::new(compiler).arg("--version")).unwrap_or_default();
+    text.lines().next().map_or(format!("no {compiler}"), str::to_string)
 }
 
 fn stdout(command: &mut Command) -> Option<String> {

@@ -32,7 +32,8 @@ pub fn all(
                 .output()
                 .with_context(|| format!("starting {}", job.work.program))?;
             let outcome = judge(&output);
-            samples.push(Sample::new(round, job.work, &job.runtime.name, outcome));
+            let (work, runtime) = (job.work.clone(), job.runtime.name.clone());
+            samples.push(Sample { round, work, runtime, outcome });
         }
     }
     progress.end();
@@ -42,7 +43,7 @@ pub fn all(
 /// The program, with nothing in its environment that a runtime could be tuned by.
 fn command(folder: &Path, job: &Job, threads: u32) -> Command {
     let mut command = Command::new("timeout");
-    command.args(["--kill-after=2", LIMIT_S, "env", "-i"]);
+    command.args(["--foreground", "--kill-after=2", LIMIT_S, "env", "-i"]);
     if let Some(library) = &job.runtime.library {
         let name = if library.is_dir() { "LD_LIBRARY_PATH" } else { "LD_PRELOAD" };
         command.arg(format!("{name}={}", library.display()));

@@ -6,6 +6,7 @@
 //! which efficiency falls to one half.
 
 use super::plan::PATTERNS;
+use super::runtimes::Runtime;
 use super::sample::{Outcome, Sample};
 
 const HALF: f64 = 0.5;
@@ -25,6 +26,8 @@ pub enum Metg {
     Below(f64),
     /// Not even the longest were.
     Above(f64),
+    /// A run of the pattern failed.
+    Failed,
 }
 
 /// One length of work.
@@ -34,22 +37,25 @@ struct Point {
     efficiency: f64,
 }
 
-/// All of them, by pattern and runtime in the order of their first samples by name.
-pub fn of(samples: &[Sample], threads: u32) -> Vec<Grain> {
-    let mut runtimes: Vec<&str> = samples.iter().map(|sample| sample.runtime.as_str()).collect();
-    runtimes.sort_unstable();
-    runtimes.dedup();
+/// All of them, by pattern and then in the order of the runtimes.
+pub fn of(samples: &[Sample], runtimes: &[Runtime], threads: u32) -> Vec<Grain> {
     let peak = samples.iter().filter_map(work_per_ns).max_by(f64::total_cmp);
     let mut grains = Vec::new();
     for (number, &pattern) in PATTERNS.iter().enumerate() {
-        for &runtime in &runtimes {
+        for runtime in runtimes {
             let own: Vec<&Sample> = samples
                 .iter()
-                .filter(|s| s.runtime == runtime && s.parameter("pattern") == Some(number as i64))
+                .filter(|s| {
+                    s.runtime == runtime.name && s.work.parameter("pattern") == Some(number as i64)
+                })
                 .collect();
             let points = peak.map_or(Vec::new(), |peak| points(&own, threads, peak));
-            if let Some(metg) = metg(&points) {
-                grains.push(Grain { pattern, runtime: runtime.to_string(), metg });
+            let metg = match own.iter().all(|sample| sample.is_ok()) {
+                true => metg(&points),
+                false => Some(Metg::Failed),
+            };
+            if let Some(metg) = metg {
+                grains.push(Grain { pattern, runtime: runtime.name.clone(), metg });
             }
         }
     }
@@ -59,7 +65,7 @@ pub fn of(samples: &[Sample], threads: u32) -> Vec<Grain> {
 /// Iterations of the kernel a nanosecond, of all threads together.
 fn work_per_ns(sample: &Sample) -> Option<f64> {
     let (Outcome::Ok(numbers), Some(iterations)) =
-        (&sample.outcome, sample.parameter("iterations").filter(|_| is_grid(sample)))
+        (&sample.outcome, sample.work.parameter("iterations").filter(|_| is_grid(sample)))
     else {
         return None;
     };
@@ -67,17 +73,17 @@ fn work_per_ns(sample: &Sample) -> Option<f64> {
 }
 
 fn is_grid(sample: &Sample) -> bool {
-    sample.program == "taskbench"
+    sample.work.program == "taskbench"
 }
 
 /// The best run of each length, from the longest work on.
 fn points(samples: &[&Sample], threads: u32, peak: f64) -> Vec<Point> {
     let mut lengths: Vec<i64> =
-        samples.iter().filter_map(|sample| sample.parameter("iterations")).collect();
+        samples.iter().filter_map(|sample| sample.work.parameter("iterations")).collect();
     lengths.sort_unstable_by(|a, b| b.cmp(a));
     lengths.dedup();
     let best = |length: i64| {
-        let of_length = samples.iter().filter(|s| s.parameter("iterations") == Some(length));
+        let of_length = samples.iter().filter(|s| s.work.parameter("iterations") == Some(length));
         let work = of_length.filter_map(|sample| work_per_ns(sample)).max_by(f64::total_cmp)?;
         let granularity_ns = length as f64 * f64::from(threads) / work;
         Some(Point { granularity_ns, efficiency: work / peak })
@@ -103,8 +109,15 @@ fn metg(points: &[Point]) -> Option<Metg> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plan::Work;
+    use super::super::runtimes::Model;
     use super::super::sample::Numbers;
     use super::*;
+
+    fn runtime() -> Runtime {
+        let name = "a".to_string();
+        Runtime { name, model: Model::Tbb, library: None, is_ours: false }
+    }
 
     fn point(granularity_ns: f64, efficiency: f64) -> Point {
         Point { granularity_ns, efficiency }
@@ -114,8 +127,7 @@ mod tests {
         let numbers = Numbers { tasks: 100, wall_ns, cpu_ns: 0, rss_kb: 0 };
         Sample {
             round: 1,
-            program: "taskbench".to_string(),
-            parameters: vec![("pattern".to_string(), 1), ("iterations".to_string(), iterations)],
+            work: Work::new("taskbench", &[("pattern", 1), ("iterations", iterations)]),
             runtime: "a".to_string(),
             outcome: Outcome::Ok(numbers),
         }
@@ -141,12 +153,19 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_that_failed_once_has_no_metg() {
+        let why = Outcome::Failed("crashed".to_string());
+        let samples = [sample(1000, 1000), Sample { outcome: why, ..sample(1000, 1) }];
+        assert_eq!(of(&samples, &[runtime()], 2)[0].metg, Metg::Failed);
+    }
+
+    #[test]
     fn a_constant_cost_a_task_gives_twice_that_cost() {
         // 100 tasks, 2 threads, an iteration a ns, and 500 ns of runtime a task.
         let wall = |iterations: i64| (iterations as u64 + 500) * 100 / 2;
         let lengths = [1 << 20, 2000, 1000, 500, 250, 125];
         let samples: Vec<Sample> = lengths.iter().map(|&l| sample(l, wall(l))).collect();
-        let grains = of(&samples, 2);
+        let grains = of(&samples, &[runtime()], 2);
         assert_eq!(grains.len(), 1);
         assert_eq!(grains[0].pattern, "stencil");
         assert!(matches!(grains[0].metg, Metg::At(at) if (at - 1000.0).abs() < 5.0));

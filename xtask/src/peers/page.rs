@@ -5,9 +5,12 @@ use super::metg::Grain;
 use super::plan::PATTERNS;
 use super::runtimes::Runtime;
 use super::summary::{Figures, Group, Row};
-use super::table::{failures, grain_rows, megabytes, ns, ratio, title};
+use super::table::{
+    failures, grouped, is_alone, megabytes, metg_rows, ns, parameters, ratio, title,
+};
 
 const PAGE_CSS: &str = include_str!("../../../report/src/page/page.css");
+const TABLE_CSS: &str = "td small, th small { color: var(--soft); font-weight: 400; }\n";
 
 /// The whole page.
 pub fn page(about: &str, groups: &[Group], grains: &[Grain], runtimes: &[Runtime]) -> String {
@@ -15,7 +18,10 @@ pub fn page(about: &str, groups: &[Group], grains: &[Grain], runtimes: &[Runtime
          <p class=\"more\">The same programs on every runtime, interleaved. A time is the best of \
          all rounds; only times of one run of this command compare.</p>\n"
         .to_string();
-    main += &format!("<pre>{}</pre>\n", escape(about.trim_end()));
+    for ours in runtimes.iter().filter(|runtime| runtime.is_ours) {
+        let sentence = escape(&super::standing(groups, &ours.name));
+        main += &format!("<p class=\"more\">{sentence}</p>\n");
+    }
     for (_, drawing) in chart::figures(groups, runtimes) {
         main += &format!("<figure class=\"scroll\">{drawing}</figure>\n");
     }
@@ -38,6 +44,7 @@ pub fn page(about: &str, groups: &[Group], grains: &[Grain], runtimes: &[Runtime
     for group in groups {
         main += &details(group);
     }
+    main += &format!("<h2>Where and how</h2>\n<pre>{}</pre>\n", escape(about.trim_end()));
     document("Task runtimes side by side – Evenkeel", &main)
 }
 
@@ -49,7 +56,8 @@ fn document(title: &str, main: &str) -> String {
          form-action 'none'\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta name=\"color-scheme\" content=\"light dark\"/>\n\
-         <title>{title}</title>\n<style>\n{CHART_CSS}{PAGE_CSS}{OWN_CSS}</style>\n</head>\n\
+         <title>{title}</title>\n\
+         <style>\n{CHART_CSS}{PAGE_CSS}{OWN_CSS}{TABLE_CSS}</style>\n</head>\n\
          <body>\n<main>\n{main}</main>\n</body>\n</html>\n"
     )
 }
@@ -62,31 +70,40 @@ fn overview(
     value: fn(&Figures) -> f64,
     of_best: fn(&Row) -> Option<f64>,
 ) -> String {
-    let shown: Vec<&Group> =
-        groups.iter().filter(|g| !chart::is_drawn(g) && g.program != "taskbench").collect();
+    let shown: Vec<&Group> = groups.iter().filter(|group| is_alone(group)).collect();
     if shown.is_empty() {
         return String::new();
     }
+    let cell = |group: &Group, runtime: &Runtime| {
+        let Some(row) = group.rows.iter().find(|row| row.runtime == runtime.name) else {
+            return Cell::default();
+        };
+        if !row.failures.is_empty() {
+            return Cell::marked("failed", "miss");
+        }
+        let text = row.figures.as_ref().map_or(String::new(), |figures| ns(value(figures)));
+        let ratio = of_best(row);
+        let class = if ratio.is_some_and(|ratio| ratio <= 1.0) { "hit" } else { "" };
+        Cell { text, class, behind: ratio.map(|ratio| format!("×{}", short(ratio))) }
+    };
     let mut heads = vec!["".to_string()];
     heads.extend(runtimes.iter().map(|runtime| format!("#{}", runtime.name)));
     let rows = shown.iter().map(|group| {
-        let mut cells = vec![title(group)];
-        cells.extend(runtimes.iter().map(|runtime| {
-            let row = group.rows.iter().find(|row| row.runtime == runtime.name);
-            row.map_or(String::new(), |row| match (&row.figures, of_best(row)) {
-                _ if !row.failures.is_empty() => "failed".to_string(),
-                (Some(figures), Some(ratio)) => format!("{} ×{ratio:.1}", ns(value(figures))),
-                (Some(figures), None) => ns(value(figures)),
-                (None, _) => String::new(),
-            })
-        }));
+        let behind = Some(parameters(group));
+        let mut cells = vec![Cell { text: group.work.program.to_string(), class: "", behind }];
+        cells.extend(runtimes.iter().map(|runtime| cell(group, runtime)));
         cells
     });
     format!(
-        "<h2>{caption}</h2>\n<p class=\"soft\">Behind it, how often the time of the best peer. An \
-         empty cell: the program makes no sense there.</p>\n{}",
+        "<h2>{caption}</h2>\n<p class=\"soft\">Beneath, in times of the best peer, which is \
+         marked. An empty cell: the program makes no sense there.</p>\n{}",
         table(caption, &heads, &rows.collect::<Vec<_>>())
     )
+}
+
+/// A ratio in about two digits.
+fn short(ratio: f64) -> String {
+    if ratio < 9.95 { format!("{ratio:.1}") } else { grouped(ratio.round() as u64) }
 }
 
 fn metg(grains: &[Grain]) -> String {
@@ -96,9 +113,9 @@ fn metg(grains: &[Grain]) -> String {
     let caption = "METG(50 %) in ns, by pattern of Task Bench";
     let mut heads = vec!["".to_string()];
     heads.extend(PATTERNS.iter().map(|pattern| format!("#{pattern}")));
-    let rows: Vec<Vec<String>> = grain_rows(grains)
+    let rows: Vec<Vec<Cell>> = metg_rows(grains)
         .into_iter()
-        .map(|(runtime, cells)| std::iter::once(runtime).chain(cells).collect())
+        .map(|(runtime, cells)| std::iter::once(runtime).chain(cells).map(Cell::plain).collect())
         .collect();
     format!(
         "<h2>{caption}</h2>\n<p class=\"soft\">The shortest tasks at which half of the machine \
@@ -119,7 +136,7 @@ fn details(group: &Group) -> String {
         "#× cpu",
         "runs that failed",
     ];
-    let rows: Vec<Vec<String>> = group
+    let rows: Vec<Vec<Cell>> = group
         .rows
         .iter()
         .map(|row| {
@@ -135,7 +152,8 @@ fn details(group: &Group) -> String {
                     ratio(row.cpu_ratio),
                 ]
             }));
-            cells.push(failures(row));
+            let mut cells: Vec<Cell> = cells.into_iter().map(Cell::plain).collect();
+            cells.push(Cell::marked(&failures(row), "miss"));
             cells
         })
         .collect();
@@ -148,8 +166,37 @@ fn details(group: &Group) -> String {
     )
 }
 
+/// A cell of a table.
+#[derive(Default)]
+struct Cell {
+    text: String,
+    /// `hit`, `miss` or nothing.
+    class: &'static str,
+    /// Small, on a line of its own.
+    behind: Option<String>,
+}
+
+impl Cell {
+    fn plain(text: String) -> Self {
+        Self { text, ..Self::default() }
+    }
+
+    fn marked(text: &str, class: &'static str) -> Self {
+        Self { text: text.to_string(), class, behind: None }
+    }
+
+    fn html(&self) -> String {
+        let text = match self.class {
+            "" => escape(&self.text),
+            class => format!("<span class=\"{class}\">{}</span>", escape(&self.text)),
+        };
+        let behind = self.behind.as_deref().map(str::trim).map(escape);
+        text + &behind.map_or(String::new(), |behind| format!("<br/><small>{behind}</small>"))
+    }
+}
+
 /// A table; heads that begin with `#` are those of numbers.
-fn table(caption: &str, heads: &[String], rows: &[Vec<String>]) -> String {
+fn table(caption: &str, heads: &[String], rows: &[Vec<Cell>]) -> String {
     let caption = escape(caption);
     let class = |head: &str| if head.starts_with('#') { " class=\"n\"" } else { "" };
     let mut html = format!(
@@ -164,7 +211,7 @@ fn table(caption: &str, heads: &[String], rows: &[Vec<String>]) -> String {
     for row in rows {
         html += "<tr>";
         for (column, (cell, head)) in row.iter().zip(heads).enumerate() {
-            let cell = escape(cell);
+            let cell = cell.html();
             html += &match column {
                 0 => format!("<th scope=\"row\">{cell}</th>"),
                 _ => format!("<td{}>{cell}</td>", class(head)),

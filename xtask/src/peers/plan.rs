@@ -22,10 +22,15 @@ pub struct Work {
 }
 
 impl Work {
-    fn new(program: &'static str, parameters: &[(&'static str, i64)]) -> Self {
+    pub fn new(program: &'static str, parameters: &[(&'static str, i64)]) -> Self {
         let needs_dependences =
             matches!(program, "chain" | "blocks" | "cholesky") || parameters.contains(&DEPENDENCES);
         Self { program, parameters: parameters.to_vec(), needs_dependences }
+    }
+
+    /// A parameter by its name.
+    pub fn parameter(&self, name: &str) -> Option<i64> {
+        self.parameters.iter().find(|(n, _)| *n == name).map(|&(_, value)| value)
     }
 }
 

@@ -45,7 +45,7 @@ fn csv(samples: &[Sample]) -> String {
         "round,program,parameters,runtime,outcome,tasks,wall_ns,cpu_ns,rss_kb\n".to_string();
     for sample in samples {
         let parameters: Vec<String> =
-            sample.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            sample.work.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let (outcome, numbers) = match &sample.outcome {
             Outcome::Ok(n) => {
                 ("ok", format!("{},{},{},{}", n.tasks, n.wall_ns, n.cpu_ns, n.rss_kb))
@@ -55,7 +55,7 @@ fn csv(samples: &[Sample]) -> String {
         text += &format!(
             "{},{},{},{},{},{numbers}\n",
             sample.round,
-            sample.program,
+            sample.work.program,
             parameters.join(" "),
             sample.runtime,
             quoted(outcome),
@@ -75,14 +75,14 @@ fn quoted(cell: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plan::Work;
     use super::*;
 
     #[test]
     fn a_failure_with_commas_stays_one_cell() {
         let sample = Sample {
             round: 1,
-            program: "chain".to_string(),
-            parameters: vec![("tasks".to_string(), 9), ("depth".to_string(), 2)],
+            work: Work::new("chain", &[("tasks", 9), ("depth", 2)]),
             runtime: "a".to_string(),
             outcome: Outcome::Failed("failed: tasks: 8, not 9".to_string()),
         };

@@ -11,9 +11,7 @@ use super::plan::Work;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
     pub round: u32,
-    pub program: String,
-    /// As `name=value`, without the threads.
-    pub parameters: Vec<(String, i64)>,
+    pub work: Work,
     pub runtime: String,
     pub outcome: Outcome,
 }
@@ -37,24 +35,8 @@ pub struct Numbers {
 }
 
 impl Sample {
-    pub fn new(round: u32, work: &Work, runtime: &str, outcome: Outcome) -> Self {
-        let parameters = &work.parameters;
-        Self {
-            round,
-            program: work.program.to_string(),
-            parameters: parameters.iter().map(|&(name, value)| (name.to_string(), value)).collect(),
-            runtime: runtime.to_string(),
-            outcome,
-        }
-    }
-
     pub fn is_ok(&self) -> bool {
         matches!(self.outcome, Outcome::Ok(_))
-    }
-
-    /// A parameter by its name.
-    pub fn parameter(&self, name: &str) -> Option<i64> {
-        self.parameters.iter().find(|(n, _)| n == name).map(|&(_, value)| value)
     }
 }
 

@@ -1,21 +1,14 @@
 //! From samples to what is compared: best, median and spread, and the ratio to the best peer.
 
+use super::plan::Work;
 use super::runtimes::Runtime;
 use super::sample::{Numbers, Outcome, Sample};
 
 /// All runtimes on the same work.
 pub struct Group {
-    pub program: String,
-    pub parameters: Vec<(String, i64)>,
+    pub work: Work,
     /// By the best time a task; those without one come last.
     pub rows: Vec<Row>,
-}
-
-impl Group {
-    /// A parameter by its name.
-    pub fn parameter(&self, name: &str) -> Option<i64> {
-        self.parameters.iter().find(|(n, _)| n == name).map(|&(_, value)| value)
-    }
 }
 
 /// One runtime on one work.
@@ -43,6 +36,38 @@ pub struct Figures {
     pub rss_kb: u64,
 }
 
+impl Figures {
+    /// Of the whole run, of a time a task.
+    pub fn seconds(&self, ns_a_task: f64) -> f64 {
+        ns_a_task * self.tasks as f64 / 1e9
+    }
+}
+
+/// How often a library under test is ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Works that it and a peer did.
+    pub works: usize,
+    /// Those where its best time is less than any peer's.
+    pub ahead: usize,
+    /// The same of CPU time.
+    pub ahead_in_cpu: usize,
+}
+
+/// How a library under test stands; a work where a run of it failed is no lead.
+pub fn standing(groups: &[Group], runtime: &str) -> Standing {
+    let rows = || groups.iter().flat_map(|group| &group.rows).filter(|row| row.runtime == runtime);
+    let ahead = |ratio: fn(&Row) -> Option<f64>| {
+        let is_ahead = |row: &&Row| row.failures.is_empty() && ratio(row).is_some_and(|r| r < 1.0);
+        rows().filter(is_ahead).count()
+    };
+    Standing {
+        works: rows().filter(|row| row.wall_ratio.is_some() || row.figures.is_none()).count(),
+        ahead: ahead(|row| row.wall_ratio),
+        ahead_in_cpu: ahead(|row| row.cpu_ratio),
+    }
+}
+
 /// Some numbers in short.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
@@ -68,26 +93,14 @@ impl Spread {
     }
 }
 
-/// Samples by work, in the order of the works' first samples by name, and by runtime.
-pub fn groups(samples: &[Sample], runtimes: &[Runtime]) -> Vec<Group> {
-    let mut works: Vec<(&str, &[(String, i64)])> = Vec::new();
-    for sample in samples {
-        let work = (sample.program.as_str(), sample.parameters.as_slice());
-        if !works.contains(&work) {
-            works.push(work);
-        }
-    }
-    works.sort();
-    works.into_iter().map(|work| group(work, samples, runtimes)).collect()
+/// Samples by work and by runtime; works without samples are left out.
+pub fn groups(samples: &[Sample], works: &[Work], runtimes: &[Runtime]) -> Vec<Group> {
+    let groups = works.iter().map(|work| group(work, samples, runtimes));
+    groups.filter(|group| !group.rows.is_empty()).collect()
 }
 
-fn group(
-    (program, parameters): (&str, &[(String, i64)]),
-    samples: &[Sample],
-    runtimes: &[Runtime],
-) -> Group {
-    let of_work: Vec<&Sample> =
-        samples.iter().filter(|s| s.program == program && s.parameters == parameters).collect();
+fn group(work: &Work, samples: &[Sample], runtimes: &[Runtime]) -> Group {
+    let of_work: Vec<&Sample> = samples.iter().filter(|sample| sample.work == *work).collect();
     let mut rows: Vec<Row> = runtimes
         .iter()
         .filter_map(|runtime| {
@@ -99,7 +112,7 @@ fn group(
     compare(&mut rows);
     let best = |row: &Row| row.figures.map_or(f64::INFINITY, |figures| figures.wall.best);
     rows.sort_by(|a, b| best(a).total_cmp(&best(b)));
-    Group { program: program.to_string(), parameters: parameters.to_vec(), rows }
+    Group { work: work.clone(), rows }
 }
 
 fn row(runtime: &Runtime, samples: &[&Sample]) -> Row {
@@ -165,8 +178,7 @@ mod tests {
         let numbers = Numbers { tasks: 10, wall_ns, cpu_ns: 2 * wall_ns, rss_kb: wall_ns };
         Sample {
             round: 1,
-            program: "chain".to_string(),
-            parameters: Vec::new(),
+            work: Work::new("chain", &[]),
             runtime: runtime.to_string(),
             outcome: Outcome::Ok(numbers),
         }
@@ -178,7 +190,8 @@ mod tests {
 
     fn only(samples: &[Sample]) -> Group {
         let runtimes = [runtime("a", false), runtime("b", false), runtime("ours", true)];
-        let mut groups = groups(samples, &runtimes);
+        let works = [Work::new("tree", &[]), Work::new("chain", &[])];
+        let mut groups = groups(samples, &works, &runtimes);
         assert_eq!(groups.len(), 1);
         groups.remove(0)
     }
@@ -202,6 +215,15 @@ mod tests {
         let group = only(&[sample("a", 200), sample("b", 400), sample("ours", 100)]);
         let ratios: Vec<_> = group.rows.iter().map(|r| (&*r.runtime, r.wall_ratio)).collect();
         assert_eq!(ratios, [("ours", Some(0.5)), ("a", Some(1.0)), ("b", Some(2.0))]);
+    }
+
+    #[test]
+    fn a_lead_is_counted_and_a_failure_is_none() {
+        let ahead = only(&[sample("a", 200), sample("ours", 100)]);
+        let behind = only(&[sample("a", 200), sample("ours", 300)]);
+        let failed = only(&[sample("a", 200), sample("ours", 100), crash("ours")]);
+        let standing = standing(&[ahead, behind, failed], "ours");
+        assert_eq!(standing, Standing { works: 3, ahead: 1, ahead_in_cpu: 1 });
     }
 
     #[test]

@@ -2,39 +2,82 @@
 
 use std::fmt::Write;
 
+use super::chart::{Sweep, sweeps};
 use super::metg::{Grain, Metg};
 use super::plan::PATTERNS;
 use super::summary::{Group, Row};
 
-/// A table for each work.
-pub fn groups(groups: &[Group]) -> String {
+/// Everything: a table for each work, one for each series of works, METG, and what failed in a
+/// series.
+pub fn text(groups: &[Group], grains: &[Grain]) -> String {
     let mut text = String::new();
-    for group in groups {
-        let _ = writeln!(text, "{}", title(group));
-        let _ = writeln!(
-            text,
-            "  {:<14} {:>10} {:>10} {:>7} {:>10} {:>8} {:>9} {:>9}",
-            "", "best ns", "median", "spread", "cpu ns", "RSS MB", "x best", "x cpu"
-        );
-        for row in &group.rows {
-            let _ = writeln!(text, "  {}", line(row));
-        }
-        text += "\n";
+    for group in groups.iter().filter(|group| is_alone(group)) {
+        text += &work(group);
     }
-    text
+    for sweep in sweeps() {
+        text += &series(sweep, groups);
+    }
+    text += &metg(grains);
+    text + &failed_in_series(groups)
+}
+
+/// How runs failed that have no table of their own, each way once.
+fn failed_in_series(groups: &[Group]) -> String {
+    let mut ways: Vec<(String, usize)> = Vec::new();
+    for group in groups.iter().filter(|group| !is_alone(group)) {
+        for row in &group.rows {
+            for (why, count) in &row.failures {
+                let way = format!("{} on {}: {why}", group.work.program, row.runtime);
+                match ways.iter_mut().find(|(known, _)| *known == way) {
+                    Some((_, known)) => *known += count,
+                    None => ways.push((way, *count)),
+                }
+            }
+        }
+    }
+    ways.into_iter().map(|(way, count)| format!("{way} ({count} runs)\n")).collect()
+}
+
+/// Whether a work has a table of its own: it is no point of a drawing and none of METG.
+pub fn is_alone(group: &Group) -> bool {
+    group.work.program != "taskbench" && sweeps().iter().all(|sweep| sweep.block(group).is_none())
+}
+
+fn work(group: &Group) -> String {
+    let mut text = format!(
+        "{}\n  {:<14} {:>10} {:>10} {:>7} {:>10} {:>8} {:>9} {:>9}\n",
+        title(group),
+        "",
+        "best ns",
+        "median",
+        "spread",
+        "cpu ns",
+        "RSS MB",
+        "x best",
+        "x cpu"
+    );
+    for row in &group.rows {
+        let _ = writeln!(text, "  {}", line(row));
+    }
+    text + "\n"
 }
 
 /// A group's program, parameters and tasks.
 pub fn title(group: &Group) -> String {
-    let mut title = group.program.clone();
-    for (name, value) in &group.parameters {
-        match (name.as_str(), PATTERNS.get(*value as usize)) {
-            ("pattern", Some(pattern)) => title += &format!(" {pattern}"),
-            _ => title += &format!(" {name}={value}"),
-        }
+    format!("{}{}", group.work.program, parameters(group))
+}
+
+/// What follows the program's name in a title.
+pub fn parameters(group: &Group) -> String {
+    let mut text = String::new();
+    for &(name, value) in &group.work.parameters {
+        text += &match (name, usize::try_from(value).ok().and_then(|at| PATTERNS.get(at))) {
+            ("pattern", Some(pattern)) => format!(" {pattern}"),
+            _ => format!(" {name}={}", grouped(value.unsigned_abs())),
+        };
     }
     let tasks = group.rows.iter().find_map(|row| row.figures).map(|figures| figures.tasks);
-    title + &tasks.map_or(String::new(), |tasks| format!(" ({} tasks)", grouped(tasks)))
+    text + &tasks.map_or(String::new(), |tasks| format!(" ({} tasks)", grouped(tasks)))
 }
 
 fn line(row: &Row) -> String {
@@ -65,38 +108,72 @@ pub fn failures(row: &Row) -> String {
     each.collect::<Vec<_>>().join("; ")
 }
 
+/// Best seconds of a series, a line for each runtime and a column for each size of block.
+fn series(sweep: &Sweep, groups: &[Group]) -> String {
+    let mut columns: Vec<(i64, &Group)> =
+        groups.iter().filter_map(|group| Some((sweep.block(group)?, group))).collect();
+    columns.sort_by_key(|column| column.0);
+    let mut runtimes: Vec<&str> = Vec::new();
+    for row in columns.iter().flat_map(|(_, group)| &group.rows) {
+        if !runtimes.contains(&row.runtime.as_str()) {
+            runtimes.push(&row.runtime);
+        }
+    }
+    if columns.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("{}, best seconds\n  {:<14}", sweep.title, "");
+    for (block, _) in &columns {
+        let _ = write!(text, " {:>9}", grouped(block.unsigned_abs()));
+    }
+    for runtime in runtimes {
+        let _ = write!(text, "\n  {runtime:<14}");
+        for (_, group) in &columns {
+            let row = group.rows.iter().find(|row| row.runtime == runtime);
+            let cell = row.map_or("-".to_string(), |row| match row.figures {
+                _ if !row.failures.is_empty() => "failed".to_string(),
+                Some(figures) => format!("{:.4}", figures.seconds(figures.wall.best)),
+                None => "-".to_string(),
+            });
+            let _ = write!(text, " {cell:>9}");
+        }
+    }
+    text + "\n\n"
+}
+
 /// METG, a column for each pattern.
-pub fn grains(grains: &[Grain]) -> String {
+fn metg(grains: &[Grain]) -> String {
     if grains.is_empty() {
         return String::new();
     }
-    let mut text = "METG(50 %) in ns\n".to_string();
-    let _ = write!(text, "  {:<14}", "");
+    let mut text = format!("METG(50 %) in ns\n  {:<14}", "");
     for pattern in PATTERNS {
         let _ = write!(text, " {pattern:>10}");
     }
-    text += "\n";
-    for (runtime, cells) in grain_rows(grains) {
-        let _ = write!(text, "  {runtime:<14}");
+    for (runtime, cells) in metg_rows(grains) {
+        let _ = write!(text, "\n  {runtime:<14}");
         for cell in cells {
             let _ = write!(text, " {cell:>10}");
         }
-        text += "\n";
     }
-    text + "\n"
+    text + "\n\n"
 }
 
 /// METG by runtime, in the order of the patterns.
-pub fn grain_rows(grains: &[Grain]) -> Vec<(String, Vec<String>)> {
-    let mut runtimes: Vec<&str> = grains.iter().map(|grain| grain.runtime.as_str()).collect();
-    runtimes.sort_unstable();
-    runtimes.dedup();
+pub fn metg_rows(grains: &[Grain]) -> Vec<(String, Vec<String>)> {
+    let mut runtimes: Vec<&str> = Vec::new();
+    for grain in grains {
+        if !runtimes.contains(&grain.runtime.as_str()) {
+            runtimes.push(&grain.runtime);
+        }
+    }
     let cell = |runtime: &str, pattern: &str| {
         let grain = grains.iter().find(|g| g.runtime == runtime && g.pattern == pattern);
         grain.map_or("-".to_string(), |grain| match grain.metg {
             Metg::At(at) => ns(at),
             Metg::Below(bound) => format!("< {}", ns(bound)),
             Metg::Above(bound) => format!("> {}", ns(bound)),
+            Metg::Failed => "failed".to_string(),
         })
     };
     let row = |runtime: &str| PATTERNS.iter().map(|pattern| cell(runtime, pattern)).collect();
@@ -137,7 +214,20 @@ pub fn grouped(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::plan::Work;
     use super::*;
+
+    fn broken(work: Work) -> Group {
+        let row = Row {
+            runtime: "a".to_string(),
+            is_ours: false,
+            figures: None,
+            failures: vec![("timed out".to_string(), 2), ("crashed: signal 6".to_string(), 1)],
+            wall_ratio: None,
+            cpu_ratio: None,
+        };
+        Group { work, rows: vec![row] }
+    }
 
     #[test]
     fn thousands_are_apart() {
@@ -152,22 +242,22 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_failed_is_in_the_table_with_why() {
-        let row = Row {
-            runtime: "a".to_string(),
-            is_ours: false,
-            figures: None,
-            failures: vec![("timed out".to_string(), 2), ("crashed: signal 6".to_string(), 1)],
-            wall_ratio: None,
-            cpu_ratio: None,
-        };
-        assert_eq!(line(&row), "a              2 times timed out; crashed: signal 6");
+    fn what_failed_is_told_wherever_it_belongs() {
+        let works = [
+            Work::new("chain", &[("tasks", 9)]),
+            Work::new("cholesky", &[("blocks", 2), ("size", 8)]),
+            Work::new("taskbench", &[("pattern", 1), ("iterations", 64)]),
+        ];
+        for work in works {
+            let text = text(&[broken(work)], &[]);
+            assert!(text.contains("timed out") && text.contains("crashed: signal 6"), "{text}");
+        }
     }
 
     #[test]
     fn a_bound_is_told_as_one() {
         let grain = |pattern, metg| Grain { pattern, runtime: "a".to_string(), metg };
-        let text = grains(&[
+        let text = metg(&[
             grain("trivial", Metg::Below(40.0)),
             grain("fft", Metg::Above(9000.0)),
             grain("tree", Metg::At(700.4)),
