@@ -56,6 +56,10 @@ pub struct Args {
     seed: u64,
 }
 
+/// Said of small sizes.
+const QUICK: &str =
+    " The sizes were small ones, which tell whether programs work, and little of time.";
+
 /// Builds, runs, and writes what was found.
 pub fn run(args: &Args) -> Result<()> {
     let folder = target().join("peers");
@@ -73,6 +77,7 @@ pub fn run(args: &Args) -> Result<()> {
     let begin = load::now()?;
     let samples = measure::all(&folder, &jobs, args.rounds, args.threads, args.seed)?;
     let others = begin.until(&load::now()?);
+    let note = format!("Others {others}.{}", if args.quick { QUICK } else { "" });
 
     let about = machine::about(&folder.join("packages"), &chosen, args, &others);
     let groups = summary::groups(&samples, &works, &chosen);
@@ -82,7 +87,8 @@ pub fn run(args: &Args) -> Result<()> {
         text += &format!("{}\n", standing(&groups, &ours.name));
     }
     let drawings = chart::drawings(&groups, &chosen);
-    results::write(&args.out, &samples, &text, &page::page(&about, &groups, &grains, &chosen))?;
+    let page = page::page(&about, &note, &groups, &grains, &chosen);
+    results::write(&args.out, &samples, &text, &page)?;
     results::write_drawings(&args.out, &drawings)?;
     print!("{text}");
     println!("written to {}", args.out.display());

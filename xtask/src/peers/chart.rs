@@ -36,6 +36,12 @@ struct Curve {
     failed: Vec<(f64, String)>,
 }
 
+impl Curve {
+    fn has_failed(&self) -> bool {
+        !self.failed.is_empty()
+    }
+}
+
 /// What a drawing shows: the same problem in blocks of several sizes.
 pub struct Sweep {
     name: &'static str,
@@ -169,15 +175,17 @@ fn draw(sweep: &Sweep, curves: &[Curve], style: &str) -> String {
     blocks.dedup();
     let seconds = ticks(low, high);
     let x = Axis { low: blocks[0], high: blocks[blocks.len() - 1], from: LEFT + 12.0, to: RIGHT };
-    let y = Axis { low: seconds[0], high: seconds[seconds.len() - 1], from: BOTTOM, to: TOP };
+    let failures = curves.iter().filter(|curve| curve.has_failed()).count();
+    let to = TOP + LINE * failures as f64;
+    let y = Axis { low: seconds[0], high: seconds[seconds.len() - 1], from: BOTTOM, to };
 
     let mut body = String::new();
     grid(&mut body, &x, &blocks, &y, &seconds);
     for curve in curves {
         line(&mut body, curve, &x, &y);
     }
-    for (index, curve) in curves.iter().enumerate() {
-        crosses(&mut body, curve, index, &x);
+    for (row, curve) in curves.iter().filter(|curve| curve.has_failed()).enumerate() {
+        crosses(&mut body, curve, row, &x);
     }
     names(&mut body, curves, &y);
     text(&mut body, "head", (0.0, 14.0), "start", sweep.title);
@@ -227,20 +235,21 @@ fn line(body: &mut String, curve: &Curve, x: &Axis, y: &Axis) {
 }
 
 /// Runs that failed, above the lines: a row for each runtime.
-fn crosses(body: &mut String, curve: &Curve, index: usize, x: &Axis) {
+fn crosses(body: &mut String, curve: &Curve, row: usize, x: &Axis) {
+    let y = TOP + LINE * row as f64 + 4.0;
     for (block, why) in &curve.failed {
         let _ = write!(
             body,
-            "<text class=\"f{}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">✕<title>{}, {}: \
+            "<text class=\"f{}\" x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">✕<title>{}, {}: \
              {}</title></text>",
             curve.class,
             x.at(*block),
-            TOP + 12.0 + 12.0 * index as f64,
             escape(&curve.name),
             grouped(*block as u64),
             escape(why),
         );
     }
+    text(body, "", (RIGHT + 18.0, y), "start", &format!("✕ {}", curve.name));
 }
 
 /// Names beside the right ends, moved apart where those are close.

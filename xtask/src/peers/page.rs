@@ -13,11 +13,18 @@ const PAGE_CSS: &str = include_str!("../../../report/src/page/page.css");
 const TABLE_CSS: &str = "td small, th small { color: var(--soft); font-weight: 400; }\n";
 
 /// The whole page.
-pub fn page(about: &str, groups: &[Group], grains: &[Grain], runtimes: &[Runtime]) -> String {
+pub fn page(
+    about: &str,
+    note: &str,
+    groups: &[Group],
+    grains: &[Grain],
+    runtimes: &[Runtime],
+) -> String {
     let mut main = "<h1 class=\"verdict\">Task runtimes side by side</h1>\n\
          <p class=\"more\">The same programs on every runtime, interleaved. A time is the best of \
          all rounds; only times of one run of this command compare.</p>\n"
         .to_string();
+    main += &format!("<p class=\"soft\">{}</p>\n", escape(note));
     for ours in runtimes.iter().filter(|runtime| runtime.is_ours) {
         let sentence = escape(&super::standing(groups, &ours.name));
         main += &format!("<p class=\"more\">{sentence}</p>\n");

@@ -49,7 +49,7 @@ pub fn works(size: Size) -> Vec<Work> {
         Work::new("tree", &[("depth", pick(19, 16))]),
         Work::new("fib", &[("n", pick(27, 22))]),
         Work::new("spawn-wait", &[("tasks", pick(200_000, 20_000))]),
-        Work::new("fork-join", &[("regions", pick(10_000, 1000))]),
+        Work::new("fork-join", &[("regions", pick(5000, 1000))]),
         Work::new("nested", &[("times", pick(10_000, 1000)), ("depth", 20)]),
         Work::new("nqueens", &[("size", pick(12, 10))]),
         Work::new("sparselu", &[("blocks", pick(64, 32)), ("size", 8)]),
