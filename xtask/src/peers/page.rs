@@ -5,9 +5,7 @@ use super::metg::Grain;
 use super::plan::PATTERNS;
 use super::runtimes::Runtime;
 use super::summary::{Figures, Group, Row};
-use super::table::{
-    failures, grouped, is_alone, megabytes, metg_rows, ns, parameters, ratio, title,
-};
+use super::table::{cells, failures, grouped, is_alone, metg_rows, ns, parameters, title};
 
 const PAGE_CSS: &str = include_str!("../../../report/src/page/page.css");
 const TABLE_CSS: &str = "td small, th small { color: var(--soft); font-weight: 400; }\n";
@@ -47,7 +45,7 @@ pub fn page(
         |row| row.cpu_ratio,
     );
     main += &metg(grains);
-    main += "<h2>Every figure</h2>\n";
+    main += "<h2>Every figure, in ns a task</h2>\n";
     for group in groups {
         main += &details(group);
     }
@@ -134,32 +132,24 @@ fn metg(grains: &[Grain]) -> String {
 fn details(group: &Group) -> String {
     let heads = [
         "",
-        "#best ns",
-        "#median ns",
+        "#best",
+        "#median",
         "#spread",
-        "#cpu ns",
+        "#CPU best",
+        "#median",
+        "#spread",
         "#RSS MB",
         "#× best",
-        "#× cpu",
+        "#× CPU",
         "runs that failed",
     ];
     let rows: Vec<Vec<Cell>> = group
         .rows
         .iter()
         .map(|row| {
-            let mut cells = vec![row.runtime.clone()];
-            cells.extend(row.figures.map_or(vec![String::new(); 7], |figures| {
-                vec![
-                    ns(figures.wall.best),
-                    ns(figures.wall.median),
-                    format!("{:.0} %", 100.0 * figures.wall.width),
-                    ns(figures.cpu.median),
-                    megabytes(figures.rss_kb),
-                    ratio(row.wall_ratio),
-                    ratio(row.cpu_ratio),
-                ]
-            }));
-            let mut cells: Vec<Cell> = cells.into_iter().map(Cell::plain).collect();
+            let mut texts = vec![row.runtime.clone()];
+            texts.extend(cells(row).unwrap_or_default());
+            let mut cells: Vec<Cell> = texts.into_iter().map(Cell::plain).collect();
             cells.push(Cell::marked(&failures(row), "miss"));
             cells
         })
@@ -227,4 +217,38 @@ fn table(caption: &str, heads: &[String], rows: &[Vec<Cell>]) -> String {
         html += "</tr>\n";
     }
     html + "</tbody></table></div>\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::Work;
+    use super::super::runtimes::Model;
+    use super::*;
+
+    #[test]
+    fn what_failed_is_on_the_page_and_markup_in_it_is_text() {
+        let runtime = Runtime {
+            name: "ours".to_string(),
+            model: Model::OpenmpClang,
+            library: None,
+            is_ours: true,
+        };
+        let row = Row {
+            runtime: runtime.name.clone(),
+            is_ours: true,
+            figures: None,
+            failures: vec![("failed: <b>".to_string(), 1)],
+            wall_ratio: None,
+            cpu_ratio: None,
+        };
+        let group = Group { work: Work::new("chain", &[("tasks", 9)]), rows: vec![row] };
+        let html = page("about", "note", &[group], &[], &[runtime]);
+        assert!(html.contains("<span class=\"miss\">failed</span>"), "{html}");
+        assert!(html.contains("failed: &lt;b&gt;") && !html.contains("<b>"), "{html}");
+    }
+
+    #[test]
+    fn ratios_have_about_two_digits() {
+        assert_eq!([short(1.04), short(9.96), short(1234.5)], ["1.0", "10", "1,235"]);
+    }
 }

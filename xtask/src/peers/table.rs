@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::chart::{Sweep, sweeps};
 use super::metg::{Grain, Metg};
 use super::plan::PATTERNS;
-use super::summary::{Group, Row};
+use super::summary::{Figures, Group, Row, Spread};
 
 /// Everything: a table for each work, one for each series of works, METG, and what failed in a
 /// series.
@@ -44,18 +44,13 @@ pub fn is_alone(group: &Group) -> bool {
 }
 
 fn work(group: &Group) -> String {
-    let mut text = format!(
-        "{}\n  {:<14} {:>10} {:>10} {:>7} {:>10} {:>8} {:>9} {:>9}\n",
-        title(group),
-        "",
-        "best ns",
-        "median",
-        "spread",
-        "cpu ns",
-        "RSS MB",
-        "x best",
-        "x cpu"
-    );
+    let heads =
+        ["best", "median", "spread", "cpu best", "median", "spread", "RSS MB", "x best", "x cpu"];
+    let mut text = format!("{}, ns a task\n  {:<14}", title(group), "");
+    for head in heads {
+        let _ = write!(text, " {head:>9}");
+    }
+    text += "\n";
     for row in &group.rows {
         let _ = writeln!(text, "  {}", line(row));
     }
@@ -81,22 +76,28 @@ pub fn parameters(group: &Group) -> String {
 }
 
 fn line(row: &Row) -> String {
-    let failures = failures(row);
-    let Some(figures) = row.figures else {
-        return format!("{:<14} {failures}", row.runtime);
-    };
-    let line = format!(
-        "{:<14} {:>10} {:>10} {:>6.0}% {:>10} {:>8} {:>9} {:>9}  {failures}",
-        row.runtime,
-        ns(figures.wall.best),
-        ns(figures.wall.median),
-        100.0 * figures.wall.width,
-        ns(figures.cpu.median),
-        megabytes(figures.rss_kb),
+    let mut line = format!("{:<14}", row.runtime);
+    for cell in cells(row).unwrap_or_default() {
+        let _ = write!(line, " {cell:>9}");
+    }
+    format!("{line}  {}", failures(row)).trim_end().to_string()
+}
+
+/// Time, CPU time, memory and both ratios of a row that has them.
+pub fn cells(row: &Row) -> Option<[String; 9]> {
+    let Figures { wall, cpu, rss_kb, .. } = row.figures?;
+    let percent = |spread: Spread| format!("{:.0}%", 100.0 * spread.width);
+    Some([
+        ns(wall.best),
+        ns(wall.median),
+        percent(wall),
+        ns(cpu.best),
+        ns(cpu.median),
+        percent(cpu),
+        megabytes(rss_kb),
         ratio(row.wall_ratio),
         ratio(row.cpu_ratio),
-    );
-    line.trim_end().to_string()
+    ])
 }
 
 /// Every way in which runs failed, with how many did; nothing where none did.
@@ -190,12 +191,12 @@ pub fn ns(value: f64) -> String {
 }
 
 /// Memory in MB of 1024 KB.
-pub fn megabytes(kb: u64) -> String {
+fn megabytes(kb: u64) -> String {
     ns(kb as f64 / 1024.0)
 }
 
 /// How many times as much.
-pub fn ratio(ratio: Option<f64>) -> String {
+fn ratio(ratio: Option<f64>) -> String {
     ratio.map_or("-".to_string(), |ratio| format!("{ratio:.2}"))
 }
 

@@ -11,13 +11,15 @@ use rayon::Scope;
 /// The tasks right of and below a diagonal block.
 fn panels<'scope>(scope: &Scope<'scope>, matrix: Sparse, k: i64) {
     for j in k + 1..matrix.count() {
-        // SAFETY: lu0(k) has run, and no other task of the phase uses the block.
         if matrix.has(k, j) {
-            scope.spawn(move |_| unsafe { matrix.run(Step::Fwd { k, j }) });
+            // SAFETY: lu0(k) has run, and no other task of the phase uses the block.
+            let run = move || unsafe { matrix.run(Step::Fwd { k, j }) };
+            scope.spawn(move |_| run());
         }
-        // SAFETY: As above.
         if matrix.has(j, k) {
-            scope.spawn(move |_| unsafe { matrix.run(Step::Bdiv { i: j, k }) });
+            // SAFETY: As above.
+            let run = move || unsafe { matrix.run(Step::Bdiv { i: j, k }) };
+            scope.spawn(move |_| run());
         }
     }
 }
@@ -42,9 +44,8 @@ fn main() -> ExitCode {
     measure::time(|| {
         for k in 0..count {
             // SAFETY: All products of earlier steps are done.
-            rayon::scope(|scope| {
-                scope.spawn(move |_| unsafe { matrix.run(Step::Lu0 { k }) });
-            });
+            let run = move || unsafe { matrix.run(Step::Lu0 { k }) };
+            rayon::scope(|scope| scope.spawn(move |_| run()));
             rayon::scope(|scope| panels(scope, matrix, k));
             rayon::scope(|scope| products(scope, matrix, k));
         }
