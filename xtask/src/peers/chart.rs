@@ -23,6 +23,8 @@ const LEFT: f64 = 62.0;
 const RIGHT: f64 = WIDTH - 110.0;
 const TOP: f64 = 48.0;
 const BOTTOM: f64 = HEIGHT - 52.0;
+/// Around a drawing that is a file of its own.
+const MARGIN: f64 = 12.0;
 /// Between two names.
 const LINE: f64 = 15.0;
 
@@ -89,7 +91,8 @@ impl Sweep {
 /// Whole files by their names; those without points are left out.
 pub fn drawings(groups: &[Group], runtimes: &[Runtime]) -> Vec<(&'static str, String)> {
     let style = format!(
-        "<style>{CHART_CSS}{OWN_CSS}</style><rect class=\"paper\" width=\"100%\" height=\"100%\"/>"
+        "<style>{CHART_CSS}{OWN_CSS}</style><rect class=\"paper\" x=\"-{MARGIN}\" y=\"-{MARGIN}\" \
+         width=\"100%\" height=\"100%\"/>"
     );
     inline(groups, runtimes, &style)
 }
@@ -191,10 +194,13 @@ fn draw(sweep: &Sweep, curves: &[Curve], style: &str) -> String {
     text(&mut body, "head", (0.0, 14.0), "start", sweep.title);
     text(&mut body, "soft small", (0.0, TOP - 14.0), "start", "seconds, best of all rounds");
     text(&mut body, "soft small", ((LEFT + RIGHT) / 2.0, HEIGHT - 8.0), "middle", sweep.x_caption);
+    // A page has a margin of its own.
+    let margin = if style.is_empty() { 0.0 } else { MARGIN };
+    let (width, height) = (WIDTH + 2.0 * margin, HEIGHT + 2.0 * margin);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" \
-         viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" \
-         aria-label=\"{}\">{style}{body}</svg>\n",
+         viewBox=\"-{margin} -{margin} {width} {height}\" width=\"{width}\" height=\"{height}\" \
+         role=\"img\" aria-label=\"{}\">{style}{body}</svg>\n",
         escape(sweep.title)
     )
 }

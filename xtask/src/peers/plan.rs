@@ -88,7 +88,7 @@ fn cholesky(size: Size) -> Vec<Work> {
 /// The same total work in ever smaller leaves.
 fn multiaxpy_noop(size: Size) -> Vec<Work> {
     let (size_log2, blocks) = match size {
-        Size::Full => (26, 9..=17),
+        Size::Full => (26, 8..=17),
         Size::Quick => (22, 8..=14),
     };
     let work = |block_log2| {
