@@ -23,12 +23,14 @@ class Factorization {
 	{
 		for (long j = k + 1; j < matrix.count; j++) {
 			if (sparse_at(matrix, k, j)) {
-				writer(k, j) = graph.after({writer(k, k), writer(k, j)},
-							   [m = matrix, k, j] { sparse_fwd(m, k, j); });
+				writer(k, j) =
+					graph.after({writer(k, k), writer(k, j)},
+						    [m = matrix, k, j] { sparse_fwd(m, k, j); });
 			}
 			if (sparse_at(matrix, j, k)) {
-				writer(j, k) = graph.after({writer(k, k), writer(j, k)},
-							   [m = matrix, k, j] { sparse_bdiv(m, j, k); });
+				writer(j, k) =
+					graph.after({writer(k, k), writer(j, k)},
+						    [m = matrix, k, j] { sparse_bdiv(m, j, k); });
 			}
 		}
 	}
@@ -37,9 +39,10 @@ class Factorization {
 	{
 		for (long j = k + 1; j < matrix.count; j++) {
 			if (sparse_at(matrix, k, j)) {
-				writer(i, j) =
-					graph.after({writer(i, k), writer(k, j), writer(i, j)},
-						    [m = matrix, i, j, k] { sparse_bmod(m, i, j, k); });
+				auto product = [m = matrix, i, j, k] { sparse_bmod(m, i, j, k); };
+
+				writer(i, j) = graph.after(
+					{writer(i, k), writer(k, j), writer(i, j)}, product);
 			}
 		}
 	}
