@@ -185,8 +185,8 @@ macro_rules! spawns {
             /// Creates the task. Its body is given what it uses, in this order.
             ///
             /// # Panics
-            /// It uses the same data twice, and not only to read it; or tasks of another scope around
-            /// or inside this one use it.
+            /// It uses the same data twice, and not only to read it; or tasks of another scope
+            /// around or inside this one use it.
             pub fn spawn<F>(self, body: F)
             where
                 F: for<'task> FnOnce($(<$A as Lends<'task>>::Given,)*) + Send + 'scope,

@@ -186,7 +186,7 @@ impl Runtime {
         &self.shared
     }
 
-    /// The runtime that [`crate::scope`] and [`crate::join`] use outside of any other: as
+    /// The runtime that [`crate::scope()`] and [`crate::join()`] use outside of any other: as
     /// [`Runtime::new`] makes it, at its first use.
     ///
     /// # Panics

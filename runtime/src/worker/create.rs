@@ -41,7 +41,7 @@ impl Worker {
     /// Adds a new task with accesses, which runs when those that it conflicts with have ended.
     ///
     /// # Safety
-    /// As of [`Worker::add`]; its block has room for [`Accesses`] at `place` and is otherwise whole.
+    /// As of [`Worker::add`]; its block has room for [`Accesses`] at `place`, and is else whole.
     pub(crate) unsafe fn submit_after(
         &self,
         task: *mut Task,
