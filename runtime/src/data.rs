@@ -206,8 +206,14 @@ macro_rules! spawns {
                 }
                 let ($($a,)*) = &self.arguments;
                 let list: [Access; $n] = [$($a.access(),)*];
-                Access::assert_distinct(&list);
-                let (worker, parent) = self.scope.creates_with(&list);
+                let kind = run::<$($A,)* F> as *const () as usize;
+                let worker = self.scope.worker();
+                if self.scope.runs_at_once(kind, &list) {
+                    // SAFETY: nobody else has what it uses, and it ends before anybody will.
+                    let body = || body($(unsafe { $a.give() },)*);
+                    return worker.run_at_once(kind, || self.scope.run_here(body));
+                }
+                let parent = self.scope.creates();
                 let bytes = size_of::<Block<($($A,)*), F, $n>>();
                 const { assert!(align_of::<Block<($($A,)*), F, $n>>() <= crate::memory::UNIT) };
                 let block = worker.allocate(bytes).cast::<Block<($($A,)*), F, $n>>().as_ptr();

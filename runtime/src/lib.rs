@@ -18,6 +18,7 @@
 mod access;
 mod children;
 mod data;
+mod grain;
 mod guest;
 mod join;
 mod memory;

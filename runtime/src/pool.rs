@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 
 use crossbeam_utils::CachePadded;
 
+use crate::grain::Grains;
 use crate::guest::{SEATS_MORE, Seats};
 use crate::memory::{Depot, Memory};
 use crate::ready::{self, Inbox, Tree};
@@ -50,6 +51,7 @@ pub(crate) struct Shared {
     /// See `present`.
     pub(crate) idle: CachePadded<AtomicUsize>,
     pub(crate) seats: Seats,
+    pub(crate) grains: Grains,
 }
 
 impl Shared {
@@ -135,6 +137,7 @@ impl Builder {
             stops: AtomicBool::new(false),
             present: AtomicUsize::new(0),
             idle: CachePadded::new(AtomicUsize::new(0)),
+            grains: Grains::new(),
             seats: Seats::new(std::iter::once(0).chain(workers..leaves)),
         });
         let mut runtime = Runtime { shared: shared.clone(), threads: Vec::new() };

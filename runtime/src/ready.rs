@@ -34,6 +34,13 @@ pub(crate) struct Queued {
     pub(crate) parent: *const Task,
 }
 
+impl Queued {
+    /// What tells its kind from others: see [`crate::grain`].
+    pub(crate) fn kind(&self) -> usize {
+        self.run as usize
+    }
+}
+
 impl Linked for Queued {
     fn next(&self) -> &Cell<*mut Self> {
         &self.next

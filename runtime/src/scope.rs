@@ -59,8 +59,9 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
         let worker = self.worker();
-        if worker.may_run_at_once() {
-            return self.run_at_once(body);
+        let kind = run::<F> as *const () as usize;
+        if worker.runs_at_once(kind) {
+            return worker.run_at_once(kind, || self.run_here(|| body(self)));
         }
         let parent = self.creates();
         let bytes = size_of::<Block<F>>();
@@ -76,12 +77,9 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    /// Runs a new task as part of this one: what it creates is created here.
-    fn run_at_once<F>(&self, body: F)
-    where
-        F: FnOnce(&Scope<'scope>) + Send + 'scope,
-    {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| body(self))) {
+    /// Runs the code of a new task as part of this one: what it creates is created here.
+    pub(crate) fn run_here(&self, body: impl FnOnce()) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
             // SAFETY: the scope, with its place for panics, lasts longer than its tasks.
             unsafe { self.keep(panic) };
         }
@@ -114,23 +112,24 @@ impl<'scope> Scope<'scope> {
     }
 
     /// One more task is created here; returns its parent.
-    fn creates(&self) -> *const Task {
+    pub(crate) fn creates(&self) -> *const Task {
         self.this().children.create();
         self.task
     }
 
-    /// The same for a task that uses data.
+    /// Whether a new task that uses data is to be run at once.
     ///
     /// # Panics
-    /// Tasks of another scope use it.
-    pub(crate) fn creates_with(&self, accesses: &[Access]) -> (&Worker, *const Task) {
+    /// It uses data twice, or tasks of another scope use it.
+    pub(crate) fn runs_at_once(&self, kind: usize, accesses: &[Access]) -> bool {
+        Access::assert_distinct(accesses);
         let worker = self.worker();
         let elsewhere = worker.is_used_elsewhere(self.task, accesses);
         assert!(!elsewhere, "tasks of another scope around or inside this one use the same data");
-        (worker, self.creates())
+        worker.runs_at_once(kind) && worker.is_free(kind, self.task, accesses)
     }
 
-    fn worker(&self) -> &Worker {
+    pub(crate) fn worker(&self) -> &Worker {
         // SAFETY: a scope is used on the thread of its worker alone, while that runs it.
         unsafe { &*self.worker }
     }

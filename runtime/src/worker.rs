@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::access::{Table, Then};
 use crate::children;
+use crate::grain;
 use crate::memory::{Chunks, Depot};
 use crate::pool::Shared;
 use crate::ready::{Leaf, Queued, Tree};
@@ -21,6 +22,9 @@ use crate::wait::{Fibre, Go, Leaver, Waiting, thread_low};
 const ROUNDS: u32 = 14;
 /// Steps of waiting between two rounds at most.
 const SPINS_MAX: u32 = 128;
+
+/// One of so many tasks is timed.
+const SAMPLE: u32 = 16;
 
 thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
@@ -47,6 +51,8 @@ pub(crate) struct Worker {
     tables: RefCell<Vec<Box<Table>>>,
     /// Fibres with nothing on them.
     free: RefCell<Vec<Fibre>>,
+    /// Tasks that were taken from a queue and run.
+    ran: Cell<u32>,
     /// Tasks that were created and could not run at once.
     created: Cell<u32>,
     /// Whether a task waits on the thread's own stack, so that others must be run on fibres.
@@ -75,6 +81,7 @@ impl Worker {
             leaver: Cell::new(ptr::null()),
             tables: RefCell::new(Vec::new()),
             free: RefCell::new(Vec::new()),
+            ran: Cell::new(0),
             created: Cell::new(0),
             hosts: Cell::new(false),
             left: Cell::new(0),
@@ -167,7 +174,13 @@ impl Worker {
             if told.1 > 0 && told.0 != (*task).parent {
                 self.tell();
             }
+            self.ran.set(self.ran.get().wrapping_add(1));
+            if !self.ran.get().is_multiple_of(SAMPLE) {
+                return ((*task).run)(task, self);
+            }
+            let (kind, begin) = ((*task).kind(), grain::cycles());
             ((*task).run)(task, self);
+            self.shared.grains.took(kind, grain::cycles() - begin);
         }
     }
 

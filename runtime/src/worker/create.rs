@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::Worker;
 use crate::access::{Access, Accesses, Table};
+use crate::grain;
 use crate::sync::Ordering;
 use crate::task::Task;
 
@@ -22,10 +23,44 @@ const PAUSE_MIN: Duration = Duration::from_micros(20);
 const PAUSE_MAX: Duration = Duration::from_millis(1);
 
 impl Worker {
-    /// Whether a new task may be run before its creator goes on: the queue is full.
+    /// Whether a new task of this kind is to be run before its creator goes on: where the queue is
+    /// full and nobody idle, and where its kind is not worth moving.
     #[inline]
-    pub(crate) fn may_run_at_once(&self) -> bool {
-        self.ready().is_full(self.at()) && self.all_are_busy() && !self.is_low()
+    pub(crate) fn runs_at_once(&self, kind: usize) -> bool {
+        let is_full = self.ready().is_full(self.at()) && self.all_are_busy();
+        (is_full || self.are_fine(kind)) && !self.is_low()
+    }
+
+    /// Runs a new task before its creator goes on.
+    #[inline]
+    pub(crate) fn run_at_once(&self, kind: usize, body: impl FnOnce()) {
+        if self.all_are_busy() {
+            return body();
+        }
+        // Somebody might have had it: is it still not worth that?
+        let begin = grain::cycles();
+        body();
+        self.shared.grains.took(kind, grain::cycles() - begin);
+    }
+
+    fn are_fine(&self, kind: usize) -> bool {
+        grain::KNOWN && self.shared.rules.cutoff && self.shared.grains.are_fine(kind)
+    }
+
+    /// Whether a new task of this kind, with these accesses, could be run at once. If its kind is
+    /// fine and others are in its way, it waits for them: they are short, too, and what is created
+    /// later will be free.
+    pub(crate) fn is_free(&self, kind: usize, parent: *const Task, accesses: &[Access]) -> bool {
+        // SAFETY: the parent runs here, and only this worker uses its table.
+        let (parent, table) = unsafe { (&*parent, self.table_of(&*parent)) };
+        if Accesses::are_free(accesses, table) {
+            return true;
+        }
+        if !self.are_fine(kind) || parent.children.unfinished() > WINDOW_BUSY {
+            return false;
+        }
+        self.help(parent, 0);
+        Accesses::are_free(accesses, table)
     }
 
     /// Whether there is enough for others to take, so that a join may do without.
@@ -51,9 +86,6 @@ impl Worker {
         // SAFETY: the caller's promise; only this worker runs the parent of a task that it creates.
         unsafe {
             let table = self.table_of(&*(*task).queued.parent);
-            if self.may_run_at_once() && Accesses::are_free(accesses, table) {
-                return ((*task).queued.run)(task.cast(), self);
-            }
             let number = u32::try_from(accesses.len()).expect("fewer accesses than bytes");
             place.write(Accesses::new(task, accesses.as_ptr(), number));
             (*task).accesses.set(place);
@@ -73,36 +105,45 @@ impl Worker {
         if self.created.get().is_multiple_of(WINDOW_CHECK) && self.shared.rules.cutoff {
             let window = if self.all_are_busy() { WINDOW_BUSY } else { WINDOW };
             if parent.children.unfinished() > window {
-                self.help(parent, window);
+                self.help(parent, window / 2);
+            }
+            if parent.children.unfinished() > WINDOW {
+                self.let_others(parent);
             }
         }
     }
 
-    /// Runs children of a task until half a window is left. Gives up where no other worker runs
-    /// anything: then what they wait for is still to come from their creator.
+    /// Runs children of a task that are here until no more than `keep` are left.
     #[cold]
-    fn help(&self, parent: &Task, window: i64) {
-        let mut pause = PAUSE_MIN;
-        while parent.children.unfinished() > window / 2 {
-            self.settle(parent);
-            if let Some(next) = self.take() {
-                // SAFETY: a task that was taken is alive, and any worker may run it.
-                unsafe {
-                    if ptr::eq((*next).parent, parent) && !self.is_low() {
-                        self.run(next);
-                        pause = PAUSE_MIN;
-                        continue;
-                    }
-                    self.add(next);
+    fn help(&self, parent: &Task, keep: i64) {
+        self.settle(parent);
+        while parent.children.unfinished() > keep {
+            let Some(next) = self.take() else { break };
+            // SAFETY: a task that was taken is alive, and any worker may run it.
+            unsafe {
+                if !ptr::eq((*next).parent, parent) || self.is_low() {
+                    return self.add(next);
                 }
+                self.run(next);
             }
-            self.tell();
+            self.settle(parent);
+        }
+    }
+
+    /// Leaves the CPU to others until half a window is left. Gives up where no other worker runs
+    /// anything: then what its children wait for is still to come from their creator.
+    #[cold]
+    fn let_others(&self, parent: &Task) {
+        let mut pause = PAUSE_MIN;
+        self.tell();
+        while parent.children.unfinished() > WINDOW / 2 {
             let others_idle = self.shared.idle.load(Ordering::Relaxed) + 1;
-            if window < WINDOW || others_idle >= self.shared.present.load(Ordering::Relaxed) {
+            if others_idle >= self.shared.present.load(Ordering::Relaxed) {
                 return;
             }
             std::thread::sleep(pause);
             pause = (pause * 2).min(PAUSE_MAX);
+            self.help(parent, WINDOW / 2);
         }
     }
 

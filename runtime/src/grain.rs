@@ -1,0 +1,108 @@
+//! How long tasks take, by what they run: some are over before another worker could have them.
+//!
+//! To move a task to another worker costs its creator and the other one some hundred cycles each.
+//! Where all tasks of a kind are shorter than that, an idle worker is left idle: whoever creates
+//! them is sooner done alone. A kind is what the task's function is; the longest of late counts, so
+//! that one long task in a thousand keeps its kind from being taken for short.
+
+use crate::sync::{AtomicU64, Ordering};
+
+/// Kinds that are remembered; two that meet in one place forget each other.
+const KINDS: usize = 256;
+/// Cycles of the time stamp counter in one unit.
+const UNIT_CYCLES: u64 = 16;
+/// Longer than this, in units, is worth moving: 512 cycles, our choice.
+const FINE_MAX: u64 = 32;
+/// The longest is forgotten by this part with each sample: half of it after 22.
+const FORGET: u64 = 32;
+const LONGEST_BITS: u32 = 16;
+const LONGEST_MAX: u64 = (1 << LONGEST_BITS) - 1;
+
+/// What is known of kinds: in each word a kind, and the longest of its tasks.
+pub(crate) struct Grains {
+    kinds: Box<[AtomicU64]>,
+}
+
+impl Grains {
+    pub(crate) fn new() -> Self {
+        Self { kinds: (0..KINDS).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    fn place(&self, kind: usize) -> &AtomicU64 {
+        let spread = (kind as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        &self.kinds[(spread >> (u64::BITS - KINDS.trailing_zeros())) as usize]
+    }
+
+    /// Whether tasks of this kind are not worth moving.
+    #[inline]
+    pub(crate) fn are_fine(&self, kind: usize) -> bool {
+        let word = self.place(kind).load(Ordering::Relaxed);
+        word >> LONGEST_BITS == tag(kind) && word & LONGEST_MAX <= FINE_MAX
+    }
+
+    /// A task of this kind took so long. Of two at once, one may be forgotten.
+    pub(crate) fn took(&self, kind: usize, cycles: u64) {
+        let place = self.place(kind);
+        let word = place.load(Ordering::Relaxed);
+        let known = if word >> LONGEST_BITS == tag(kind) { word & LONGEST_MAX } else { 0 };
+        let longest = (cycles / UNIT_CYCLES).max(known - known.div_ceil(FORGET)).min(LONGEST_MAX);
+        let now = tag(kind) << LONGEST_BITS | longest;
+        if now != word {
+            place.store(now, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What tells kinds apart: addresses have 48 bits.
+fn tag(kind: usize) -> u64 {
+    kind as u64 & (u64::MAX >> LONGEST_BITS)
+}
+
+/// The time stamp counter; always 0 where there is none, and then no kind is known.
+#[inline]
+pub(crate) fn cycles() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every such CPU has the instruction, and Linux lets programs use it.
+    unsafe {
+        std::arch::x86_64::_rdtsc()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    0
+}
+
+/// Whether cycles can be told.
+pub(crate) const KNOWN: bool = cfg!(target_arch = "x86_64");
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const KIND: usize = 0x5555_5555_0000;
+
+    #[test]
+    fn nothing_is_fine_before_it_was_seen() {
+        assert!(!Grains::new().are_fine(KIND));
+    }
+
+    #[test]
+    fn one_long_task_among_short_ones_is_remembered_for_a_while() {
+        let grains = Grains::new();
+        grains.took(KIND, 100);
+        assert!(grains.are_fine(KIND));
+        grains.took(KIND, 1_000_000);
+        (0..100).for_each(|_| grains.took(KIND, 100));
+        assert!(!grains.are_fine(KIND));
+        (0..300).for_each(|_| grains.took(KIND, 100));
+        assert!(grains.are_fine(KIND));
+    }
+
+    #[test]
+    fn another_kind_in_the_same_place_is_not_taken_for_it() {
+        let grains = Grains::new();
+        grains.took(KIND, 100);
+        let same = (1..100_000)
+            .map(|n| KIND + n)
+            .find(|&kind| std::ptr::eq(grains.place(kind), grains.place(KIND)));
+        assert!(!grains.are_fine(same.unwrap()));
+    }
+}
