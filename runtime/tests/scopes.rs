@@ -6,6 +6,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use evenkeel_runtime::ready::{Batch, Feed, Limit, Order};
 use evenkeel_runtime::{Memory, Rules, Runtime, Scope};
 
+/// Every task goes through a queue.
+fn queued() -> Rules {
+    Rules { cutoff: false, ..Rules::default() }
+}
+
 /// All ways in which ready tasks can be kept.
 fn all_rules() -> Vec<Rules> {
     let mut all = Vec::new();
@@ -15,7 +20,7 @@ fn all_rules() -> Vec<Rules> {
                 for feed in
                     [Feed::Pull, Feed::Give { rebalance: true }, Feed::Give { rebalance: false }]
                 {
-                    let mut rules = Rules::default();
+                    let mut rules = queued();
                     rules.ready.order = order;
                     rules.ready.batch = batch;
                     rules.ready.limit = limit;
@@ -25,7 +30,8 @@ fn all_rules() -> Vec<Rules> {
             }
         }
     }
-    let mut plain = Rules { memory: Memory::System, cutoff: false, ..Rules::default() };
+    all.push(Rules::default());
+    let mut plain = Rules { memory: Memory::System, ..queued() };
     all.push(plain);
     plain.ready.feed = Feed::Give { rebalance: true };
     all.push(plain);
@@ -88,15 +94,15 @@ fn a_join_returns_both_results() {
         a + b
     }
     let numbers: Vec<u64> = (0..10_000).collect();
-    for workers in [1, 2, 5] {
-        let runtime = runtime(Rules::default(), workers);
+    for (workers, rules) in [(1, queued()), (2, queued()), (5, queued()), (2, Rules::default())] {
+        let runtime = runtime(rules, workers);
         assert_eq!(runtime.join(|| sum(&numbers), || ()).0, 49_995_000);
     }
 }
 
 #[test]
 fn many_producers_of_single_tasks_lose_none() {
-    let runtime = runtime(Rules::default(), 4);
+    let runtime = runtime(queued(), 4);
     for round in 0..200 {
         let count = AtomicUsize::new(0);
         runtime.scope(|s| {
@@ -115,7 +121,7 @@ fn many_producers_of_single_tasks_lose_none() {
 
 #[test]
 fn a_panic_of_a_task_comes_out_of_the_scope_after_all_tasks() {
-    let runtime = runtime(Rules::default(), 2);
+    let runtime = runtime(queued(), 2);
     let others = AtomicUsize::new(0);
     let panic = catch_unwind(AssertUnwindSafe(|| {
         runtime.scope(|s| {
@@ -134,7 +140,7 @@ fn a_panic_of_a_task_comes_out_of_the_scope_after_all_tasks() {
 
 #[test]
 fn threads_from_outside_take_turns() {
-    let runtime = runtime(Rules::default(), 2);
+    let runtime = runtime(queued(), 2);
     let count = AtomicUsize::new(0);
     std::thread::scope(|threads| {
         for _ in 0..8 {
