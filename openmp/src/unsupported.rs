@@ -1,0 +1,26 @@
+//! What happens when a program calls what we do not support.
+
+use std::ffi::{CStr, c_char};
+
+/// Where the stubs go. A call that silently did nothing would give wrong results.
+///
+/// # Safety
+/// `name` is a C string.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evenkeel_omp_unsupported(name: *const c_char) -> ! {
+    // SAFETY: As the caller promises.
+    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+    abort_with(&[b"evenkeel: ", name, b" is not supported\n"].concat())
+}
+
+/// Ends the program loudly.
+pub(crate) fn abort_with(message: &[u8]) -> ! {
+    say(message);
+    std::process::abort()
+}
+
+/// Writes to standard error at once, whatever the program has made of its streams.
+pub(crate) fn say(message: &[u8]) {
+    // SAFETY: The bytes live as long as the call. Nobody is left to hear of a failure.
+    let _ = unsafe { libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len()) };
+}
