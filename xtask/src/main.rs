@@ -6,6 +6,7 @@ mod command;
 mod r#gen;
 mod lab;
 mod licences;
+mod openmp;
 mod peers;
 mod prove;
 mod recordings;
@@ -34,6 +35,8 @@ enum Task {
     Lab(lab::Args),
     /// Run the programs that task runtimes are compared by, on every runtime that is here.
     Peers(peers::Args),
+    /// Build the OpenMP library, and try it with programs of gcc and clang.
+    Openmp(openmp::Args),
     /// Record the schedules that scheduler models are judged by.
     Recordings(recordings::Args),
 }
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Task::Prove(args) => prove::run(&args).map(|_| ()),
         Task::Lab(args) => lab::run(&args),
         Task::Peers(args) => peers::run(&args),
+        Task::Openmp(args) => openmp::run(&args),
         Task::Recordings(args) => recordings::run(&args),
     };
     match done {

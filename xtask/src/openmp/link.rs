@@ -1,0 +1,55 @@
+//! From Rust's static library to the shared one.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::exports;
+use super::symbols::{self, Symbol};
+use crate::command::{cargo, program, run, target};
+
+/// Its own name. Programs find it under the names of the libraries whose place it takes, too: those
+/// are other names of the file, so that a program that needs both loads one.
+const NAME: &str = "libevenkeel_omp.so";
+
+/// Builds the library in a folder.
+pub fn library(symbols: &BTreeSet<Symbol>, folder: &Path) -> Result<PathBuf> {
+    let archive = archive()?;
+    let exports = exports::of(symbols);
+    let machine = exports::machine(std::env::consts::ARCH)?;
+    let assembly = folder.join("exports.s");
+    let script = folder.join("exports.map");
+    let text = exports::assembly(&exports, &defined(&archive)?, &machine);
+    fs::write(&assembly, text).context("writing exports.s")?;
+    fs::write(&script, exports::version_script(&exports)).context("writing exports.map")?;
+
+    let library = folder.join(NAME);
+    let mut cc = program("cc");
+    cc.args(["-shared", "-o"]).arg(&library);
+    cc.arg(format!("-Wl,-soname,{NAME}"));
+    cc.arg(format!("-Wl,--version-script={}", script.display()));
+    // Nothing undefined; calls among our functions stay ours, whoever else is loaded; and what is
+    // once in memory stays, for its threads run in it.
+    cc.args(["-Wl,-z,defs", "-Wl,-Bsymbolic", "-Wl,-z,nodelete", "-Wl,-z,now", "-Wl,-z,relro"]);
+    cc.args(["-Wl,--gc-sections", "-Wl,--whole-archive"]).arg(&archive);
+    cc.arg("-Wl,--no-whole-archive").arg(&assembly);
+    cc.args(["-lgcc_s", "-lpthread", "-lm", "-ldl", "-lc"]);
+    run(&mut cc)?;
+    Ok(library)
+}
+
+/// Builds the static library.
+fn archive() -> Result<PathBuf> {
+    let build = ["build", "--release", "--locked", "--quiet", "--package", "evenkeel-openmp"];
+    run(cargo().args(build))?;
+    Ok(target().join("release/libevenkeel_openmp.a"))
+}
+
+/// The names that the static library defines for others. Not by nm, whose plugins try to read the
+/// bitcode in Rust's objects.
+fn defined(archive: &Path) -> Result<BTreeSet<String>> {
+    let listed = symbols::readelf("--syms", archive)?;
+    Ok(listed.into_iter().map(|listed| listed.name).collect())
+}

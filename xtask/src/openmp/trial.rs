@@ -1,0 +1,86 @@
+//! The library under programs of gcc and clang that know nothing of it.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::command::{find, program, run as run_program, target};
+use crate::repo;
+
+/// The programs; each ends with status 0, after `ok`, or says what is wrong.
+const PROGRAMS: &str = "openmp/tests/c";
+/// The names under which gcc's and clang's programs look for their libraries.
+const PLACES: [&str; 2] = ["libgomp.so.1", "libomp.so.5"];
+
+/// Runs every program of either compiler, by every way to load the library.
+pub fn run(library: &Path) -> Result<()> {
+    let folder = target().join("openmp/trial");
+    let places = folder.join("places");
+    fs::create_dir_all(&places).context("making the folder of the trial")?;
+    for name in PLACES {
+        let place = places.join(name);
+        let _ = fs::remove_file(&place);
+        symlink(library, &place).with_context(|| format!("linking {}", place.display()))?;
+    }
+    let mut runs = 0;
+    for compiler in ["gcc", "clang"].into_iter().filter_map(|name| find(&[name])) {
+        for source in sources(compiler)? {
+            let linked = compile(compiler, &source, &folder, None)?;
+            let ours = compile(compiler, &source, &folder, Some(library))?;
+            expect(&source, "preloaded", Command::new(&linked).env("LD_PRELOAD", library))?;
+            expect(&source, "by name", Command::new(&linked).env("LD_LIBRARY_PATH", &places))?;
+            let beside = library.parent().unwrap_or(library);
+            expect(&source, "linked", Command::new(ours).env("LD_LIBRARY_PATH", beside))?;
+            runs += 3;
+        }
+    }
+    ensure!(runs > 0, "neither gcc nor clang here");
+    println!("{runs} runs of programs of gcc and clang");
+    Ok(())
+}
+
+/// The programs for a compiler: `NAME.c` for either, `NAME.gcc.c` and `NAME.clang.c` for one.
+fn sources(compiler: &str) -> Result<Vec<PathBuf>> {
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(repo::root().join(PROGRAMS)).context("listing the programs")? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let words: Vec<&str> = name.split('.').collect();
+        match words[..] {
+            [_, "c"] => sources.push(path),
+            [_, only, "c"] if only == compiler => sources.push(path),
+            _ => {}
+        }
+    }
+    sources.sort();
+    Ok(sources)
+}
+
+fn compile(compiler: &str, source: &Path, folder: &Path, with: Option<&Path>) -> Result<PathBuf> {
+    let stem = source.file_stem().unwrap_or_default().to_string_lossy();
+    let way = if with.is_some() { "linked" } else { "found" };
+    let output = folder.join(format!("{stem}.{compiler}.{way}"));
+    let mut cc = program(compiler);
+    cc.args(["-O1", "-g", "-Wall", "-Werror"]).arg(source).arg("-o").arg(&output);
+    match with {
+        None => cc.arg("-fopenmp"),
+        // With their own library linked, `-fopenmp` would find that.
+        Some(library) => cc.args(["-fopenmp", "-Wl,--as-needed"]).arg(library),
+    };
+    // Where the compiler's library comes after ours, nothing is left for it to give.
+    run_program(cc.arg("-ldl"))?;
+    Ok(output)
+}
+
+fn expect(source: &Path, way: &str, command: &mut Command) -> Result<()> {
+    let Output { status, stdout, stderr } = command.output().context("starting a program")?;
+    let name = source.file_name().unwrap_or_default().to_string_lossy();
+    if !status.success() || stdout != b"ok\n" {
+        let (out, err) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+        bail!("{name}, {way}: {status}\n{out}{err}");
+    }
+    Ok(())
+}
