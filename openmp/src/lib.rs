@@ -6,6 +6,7 @@
 //! define it here with `#[unsafe(no_mangle)]`.
 
 mod clock;
+mod environment;
 mod microtask;
 mod parallel;
 mod unsupported;
