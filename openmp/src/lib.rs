@@ -6,7 +6,11 @@
 //! define it here with `#[unsafe(no_mangle)]`.
 
 mod clock;
+mod control;
 mod environment;
+mod icv;
 mod microtask;
 mod parallel;
+mod place;
+mod processors;
 mod unsupported;

@@ -1,0 +1,178 @@
+//! The functions that read and set internal control variables.
+
+use std::ffi::c_int;
+
+use crate::environment::{Bind, Kind, Schedule, display};
+use crate::icv::{self, ACTIVE_LEVELS_MAX};
+use crate::unsupported::say;
+
+/// `omp_sched_monotonic`, beside the kind.
+const MONOTONIC: u32 = 0x8000_0000;
+
+/// Asks for so many threads in the next teams; less than one counts as one.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_num_threads(threads: c_int) {
+    icv::with(|icvs| icvs.num_threads = threads.max(1) as u32);
+}
+
+/// Threads that the next team would have.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_max_threads() -> c_int {
+    icv::with(|icvs| icvs.num_threads as c_int)
+}
+
+/// Lets the runtime choose smaller teams.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_dynamic(dynamic: c_int) {
+    icv::with(|icvs| icvs.dynamic = dynamic != 0);
+}
+
+/// Whether it may.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_dynamic() -> c_int {
+    icv::with(|icvs| icvs.dynamic.into())
+}
+
+/// Lets teams nest without bound, or not at all.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_nested(nested: c_int) {
+    omp_set_max_active_levels(if nested != 0 { ACTIVE_LEVELS_MAX } else { 1 });
+}
+
+/// Whether they may.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_nested() -> c_int {
+    icv::with(|icvs| (icvs.max_active_levels > 1).into())
+}
+
+/// Lets teams nest so deep.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_max_active_levels(levels: c_int) {
+    if levels >= 0 {
+        icv::with(|icvs| icvs.max_active_levels = levels);
+    }
+}
+
+/// How deep they may nest.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_max_active_levels() -> c_int {
+    icv::with(|icvs| icvs.max_active_levels)
+}
+
+/// How deep they could.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_supported_active_levels() -> c_int {
+    ACTIVE_LEVELS_MAX
+}
+
+/// What `schedule(runtime)` means. An unknown kind changes nothing.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_schedule(kind: u32, chunk: c_int) {
+    if let Some(schedule) = schedule_of(kind, chunk) {
+        icv::with(|icvs| icvs.schedule = schedule);
+    }
+}
+
+fn schedule_of(number: u32, chunk: c_int) -> Option<Schedule> {
+    let kind = match number & !MONOTONIC {
+        1 => Kind::Static,
+        2 => Kind::Dynamic,
+        3 => Kind::Guided,
+        4 => Kind::Auto,
+        _ => return None,
+    };
+    // Below one, the kind's own chunk is meant.
+    let own = if matches!(kind, Kind::Dynamic | Kind::Guided) { 1 } else { 0 };
+    let chunk = if kind == Kind::Auto || chunk < 1 { own } else { chunk };
+    Some(Schedule { kind, is_monotonic: number & MONOTONIC != 0 || kind == Kind::Static, chunk })
+}
+
+/// The same as numbers. Static is monotonic without being told, and then does not say it.
+fn numbers_of(schedule: Schedule) -> (u32, c_int) {
+    let says_monotonic = schedule.is_monotonic && schedule.kind != Kind::Static;
+    (schedule.kind as u32 | if says_monotonic { MONOTONIC } else { 0 }, schedule.chunk)
+}
+
+/// What `schedule(runtime)` means.
+///
+/// # Safety
+/// Both point to variables of the caller.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_schedule(kind: *mut u32, chunk: *mut c_int) {
+    let numbers = icv::with(|icvs| numbers_of(icvs.schedule));
+    // SAFETY: As the caller promises.
+    unsafe { (*kind, *chunk) = numbers };
+}
+
+/// Threads that the program can have at most.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_thread_limit() -> c_int {
+    icv::settings().thread_limit.map_or(c_int::MAX, |limit| limit as c_int)
+}
+
+/// Whether `cancel` does anything.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_cancellation() -> c_int {
+    icv::settings().cancellation.into()
+}
+
+/// The highest priority that tasks can have.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_max_task_priority() -> c_int {
+    icv::settings().max_task_priority as c_int
+}
+
+/// How the threads of the next team are bound.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_proc_bind() -> c_int {
+    icv::settings().proc_bind.first().map_or(Bind::False as c_int, |&bind| bind as c_int)
+}
+
+/// Shows the environment.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_display_env(verbose: c_int) {
+    say(display::text(icv::settings(), verbose != 0).as_bytes());
+}
+
+/// The device of target regions that name none.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_default_device(device: c_int) {
+    icv::with(|icvs| icvs.default_device = device);
+}
+
+/// Which it is.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_default_device() -> c_int {
+    icv::with(|icvs| icvs.default_device)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_comes_back_as_it_was_set() {
+        for (kind, chunk, expected) in [
+            (1, 0, (1, 0)),
+            (2, 0, (2, 1)),
+            (MONOTONIC | 2, 7, (MONOTONIC | 2, 7)),
+            (MONOTONIC | 1, 5, (1, 5)),
+            (4, 9, (4, 0)),
+        ] {
+            assert_eq!(numbers_of(schedule_of(kind, chunk).unwrap()), expected, "{kind}");
+        }
+        assert_eq!(schedule_of(5, 1), None);
+    }
+
+    #[test]
+    fn a_thread_that_sets_variables_sets_its_own() {
+        omp_set_num_threads(7);
+        omp_set_nested(1);
+        assert_eq!((omp_get_max_threads(), omp_get_nested()), (7, 1));
+        omp_set_num_threads(-3);
+        omp_set_max_active_levels(-1);
+        assert_eq!((omp_get_max_threads(), omp_get_nested()), (1, 1));
+        let elsewhere = std::thread::spawn(|| omp_get_nested()).join().unwrap();
+        assert_eq!(elsewhere, 0);
+    }
+}
