@@ -9,6 +9,7 @@ mod clock;
 mod control;
 mod environment;
 mod icv;
+mod lock;
 mod microtask;
 mod parallel;
 mod place;

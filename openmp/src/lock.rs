@@ -1,0 +1,215 @@
+//! Locks.
+//!
+//! The headers promise a program little room: 4 bytes for a lock (gcc; clang has 8), 8 for a nest
+//! lock (clang, and gcc before OpenMP 3.0; gcc has 16 now). So a lock is one word of the kind that
+//! a kernel can wait for, and a nest lock is two: every version of a function is the same code.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::ptr;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+const FREE: u32 = 0;
+/// Of a simple lock; a nest lock has its owner's number here.
+const TAKEN: u32 = 1;
+/// Somebody sleeps: who lets go must wake.
+const WAITED_FOR: u32 = 1 << 31;
+/// Looks at a lock before its thread sleeps.
+const SPINS: u32 = 100;
+
+/// `omp_lock_t`.
+#[repr(C)]
+pub struct Lock {
+    word: AtomicU32,
+}
+
+/// `omp_nest_lock_t`.
+#[repr(C)]
+pub struct NestLock {
+    /// The thread that has it, or nobody.
+    word: AtomicU32,
+    /// How often it took it; only the owner looks.
+    depth: AtomicU32,
+}
+
+/// Takes a free word for `owner`.
+fn try_take(word: &AtomicU32, owner: u32) -> bool {
+    // Pairs with the release in `give`.
+    word.compare_exchange(FREE, owner, Acquire, Relaxed).is_ok()
+}
+
+fn take(word: &AtomicU32, owner: u32) {
+    for _ in 0..SPINS {
+        if word.load(Relaxed) == FREE && try_take(word, owner) {
+            return;
+        }
+        std::hint::spin_loop();
+    }
+    loop {
+        let seen = word.load(Relaxed);
+        // Whoever slept once cannot know whether it was the only one: the mark stays.
+        if seen == FREE {
+            if word.compare_exchange(FREE, owner | WAITED_FOR, Acquire, Relaxed).is_ok() {
+                return;
+            }
+            continue;
+        }
+        let marked = seen | WAITED_FOR;
+        if seen == marked || word.compare_exchange(seen, marked, Relaxed, Relaxed).is_ok() {
+            futex(word, libc::FUTEX_WAIT, marked);
+        }
+    }
+}
+
+fn give(word: &AtomicU32) {
+    // Pairs with the acquire of whoever takes it next.
+    if word.swap(FREE, Release) & WAITED_FOR != 0 {
+        futex(word, libc::FUTEX_WAKE, 1);
+    }
+}
+
+fn futex(word: &AtomicU32, what: c_int, value: u32) {
+    let what = what | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: The word lives as long as the call. Any way to return is a reason to look again.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), what, value, ptr::null::<u8>()) };
+}
+
+/// The number of the calling thread: above 0, and below the mark.
+fn caller() -> u32 {
+    thread_local! {
+        static NUMBER: Cell<u32> = const { Cell::new(0) };
+    }
+    if NUMBER.get() == 0 {
+        // SAFETY: The call only tells. Linux has at most 2^22 threads.
+        NUMBER.set(unsafe { libc::gettid() } as u32);
+    }
+    NUMBER.get()
+}
+
+/// Makes a lock.
+///
+/// # Safety
+/// `lock` points to the room of an `omp_lock_t`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_init_lock(lock: *mut Lock) {
+    // SAFETY: As the caller promises.
+    unsafe { lock.write(Lock { word: AtomicU32::new(FREE) }) };
+}
+
+/// The same; what the program expects of it makes no difference.
+///
+/// # Safety
+/// As of [`omp_init_lock`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_init_lock_with_hint(lock: *mut Lock, _hint: u32) {
+    // SAFETY: As the caller promises.
+    unsafe { omp_init_lock(lock) };
+}
+
+/// Ends a lock, which holds nothing to free.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_destroy_lock(_lock: *mut Lock) {}
+
+/// Waits for a lock.
+///
+/// # Safety
+/// The lock was made.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_set_lock(lock: *const Lock) {
+    // SAFETY: As the caller promises.
+    take(unsafe { &(*lock).word }, TAKEN);
+}
+
+/// Takes a lock if it is free.
+///
+/// # Safety
+/// The lock was made.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_test_lock(lock: *const Lock) -> c_int {
+    // SAFETY: As the caller promises.
+    try_take(unsafe { &(*lock).word }, TAKEN).into()
+}
+
+/// Lets go of a lock.
+///
+/// # Safety
+/// The lock was made.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_unset_lock(lock: *const Lock) {
+    // SAFETY: As the caller promises.
+    give(unsafe { &(*lock).word });
+}
+
+/// Makes a nest lock.
+///
+/// # Safety
+/// `lock` points to the room of an `omp_nest_lock_t`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_init_nest_lock(lock: *mut NestLock) {
+    let free = NestLock { word: AtomicU32::new(FREE), depth: AtomicU32::new(0) };
+    // SAFETY: As the caller promises.
+    unsafe { lock.write(free) };
+}
+
+/// The same; what the program expects of it makes no difference.
+///
+/// # Safety
+/// As of [`omp_init_nest_lock`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_init_nest_lock_with_hint(lock: *mut NestLock, _hint: u32) {
+    // SAFETY: As the caller promises.
+    unsafe { omp_init_nest_lock(lock) };
+}
+
+/// Ends a nest lock, which holds nothing to free.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_destroy_nest_lock(_lock: *mut NestLock) {}
+
+/// Waits for a nest lock, unless the caller has it already.
+///
+/// # Safety
+/// The lock was made.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_set_nest_lock(lock: *const NestLock) {
+    // SAFETY: As the caller promises.
+    let lock = unsafe { &*lock };
+    if lock.word.load(Relaxed) & !WAITED_FOR != caller() {
+        take(&lock.word, caller());
+    }
+    lock.depth.store(lock.depth.load(Relaxed) + 1, Relaxed);
+}
+
+/// Takes a nest lock if nobody else has it, and says how often the caller has it now.
+///
+/// # Safety
+/// The lock was made.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_test_nest_lock(lock: *const NestLock) -> c_int {
+    // SAFETY: As the caller promises.
+    let lock = unsafe { &*lock };
+    if lock.word.load(Relaxed) & !WAITED_FOR != caller() && !try_take(&lock.word, caller()) {
+        return 0;
+    }
+    let depth = lock.depth.load(Relaxed) + 1;
+    lock.depth.store(depth, Relaxed);
+    depth as c_int
+}
+
+/// Undoes one taking of a nest lock; the last one lets go.
+///
+/// # Safety
+/// The lock was made, and the caller has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_unset_nest_lock(lock: *const NestLock) {
+    // SAFETY: As the caller promises.
+    let lock = unsafe { &*lock };
+    let depth = lock.depth.load(Relaxed).saturating_sub(1);
+    lock.depth.store(depth, Relaxed);
+    if depth == 0 {
+        give(&lock.word);
+    }
+}
+
+#[cfg(test)]
+mod tests;
