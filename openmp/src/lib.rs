@@ -5,8 +5,10 @@
 //! function here defines becomes a stub that says its name and aborts; to support a function is to
 //! define it here with `#[unsafe(no_mangle)]`.
 
+mod allocate;
 mod clock;
 mod control;
+mod device;
 mod environment;
 mod icv;
 mod lock;

@@ -1,0 +1,175 @@
+//! Other devices: there are none, and the host takes their place.
+
+use std::ffi::{c_int, c_void};
+
+use libc::EINVAL;
+
+/// The host's number is the count of the others.
+const HOST: c_int = 0;
+/// `omp_initial_device`, the host under another number, since OpenMP 5.2.
+const HOST_TOO: c_int = -1;
+
+fn is_host(device: c_int) -> bool {
+    matches!(device, HOST | HOST_TOO)
+}
+
+/// How many devices there are beside the host.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_num_devices() -> c_int {
+    0
+}
+
+/// The host's number.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_initial_device() -> c_int {
+    HOST
+}
+
+/// The number of the device that this runs on.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_device_num() -> c_int {
+    HOST
+}
+
+/// Whether this runs on the host.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_is_initial_device() -> c_int {
+    1
+}
+
+/// Memory of a device.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_target_alloc(size: usize, device: c_int) -> *mut c_void {
+    if !is_host(device) || size == 0 {
+        return std::ptr::null_mut();
+    }
+    // SAFETY: Any size may be asked for.
+    unsafe { libc::malloc(size) }
+}
+
+/// Gives it back.
+///
+/// # Safety
+/// It is of [`omp_target_alloc`], or null, and is used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_target_free(memory: *mut c_void, device: c_int) {
+    if is_host(device) {
+        // SAFETY: As the caller promises.
+        unsafe { libc::free(memory) };
+    }
+}
+
+/// Whether a device has what is at an address of the host.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_target_is_present(_address: *const c_void, device: c_int) -> c_int {
+    is_host(device).into()
+}
+
+/// Whether a device can reach memory of the host.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_target_is_accessible(
+    _address: *const c_void,
+    _size: usize,
+    device: c_int,
+) -> c_int {
+    is_host(device).into()
+}
+
+/// Where a device has what is at an address of the host.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_mapped_ptr(address: *mut c_void, device: c_int) -> *mut c_void {
+    if is_host(device) { address } else { std::ptr::null_mut() }
+}
+
+/// Copies between devices.
+///
+/// # Safety
+/// Both have the bytes from their offsets on, which do not overlap.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_target_memcpy(
+    to: *mut c_void,
+    from: *const c_void,
+    length: usize,
+    to_offset: usize,
+    from_offset: usize,
+    to_device: c_int,
+    from_device: c_int,
+) -> c_int {
+    if !is_host(to_device) || !is_host(from_device) {
+        return EINVAL;
+    }
+    // SAFETY: As the caller promises.
+    unsafe {
+        let (to, from) = (to.cast::<u8>().add(to_offset), from.cast::<u8>().add(from_offset));
+        libc::memmove(to.cast(), from.cast(), length);
+    }
+    0
+}
+
+/// Memory of a device to be known as that of the host: there is no device.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_target_associate_ptr(
+    _host: *const c_void,
+    _there: *const c_void,
+    _size: usize,
+    _offset: usize,
+    _device: c_int,
+) -> c_int {
+    EINVAL
+}
+
+/// Its counterpart.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_target_disassociate_ptr(_host: *const c_void, _device: c_int) -> c_int {
+    EINVAL
+}
+
+/// gcc's programs with code for a device announce it when they begin. It is never used.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_offload_register_ver(
+    _version: u32,
+    _host: *const c_void,
+    _kind: c_int,
+    _code: *const c_void,
+) {
+}
+
+/// Its counterpart.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_offload_unregister_ver(
+    _version: u32,
+    _host: *const c_void,
+    _kind: c_int,
+    _code: *const c_void,
+) {
+}
+
+/// The same of gcc 5.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_offload_register(_host: *const c_void, _kind: c_int, _code: *const c_void) {}
+
+/// Its counterpart.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_offload_unregister(
+    _host: *const c_void,
+    _kind: c_int,
+    _code: *const c_void,
+) {
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_host_copies_to_itself_and_to_nobody_else() {
+        let (from, mut to) = (*b"abcd", *b"....");
+        let mut copy = |device| {
+            let to = to.as_mut_ptr().cast();
+            // SAFETY: Two bytes from these offsets on are in both.
+            unsafe { omp_target_memcpy(to, from.as_ptr().cast(), 2, 1, 2, HOST, device) }
+        };
+        assert_eq!((copy(1), copy(HOST)), (EINVAL, 0));
+        assert_eq!(&to, b".cd.");
+    }
+}
