@@ -10,6 +10,7 @@ mod clock;
 mod control;
 mod device;
 mod environment;
+mod fortran;
 mod icv;
 mod lock;
 mod microtask;

@@ -1,0 +1,165 @@
+//! The names that Fortran calls: with an underscore, and every argument by address; those with
+//! `_8_` are for programs whose integers have eight bytes.
+
+use std::ffi::{c_int, c_void};
+
+use crate::{allocate, clock, control, device, lock, place, processors};
+
+/// Functions without arguments.
+macro_rules! without_arguments {
+    ($($name:ident = $module:ident :: $function:ident -> $result:ty;)*) => {$(
+        #[doc = concat!("Fortran's `", stringify!($function), "`.")]
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name() -> $result {
+            $module::$function()
+        }
+    )*};
+}
+
+without_arguments! {
+    omp_get_wtime_ = clock::omp_get_wtime -> f64;
+    omp_get_wtick_ = clock::omp_get_wtick -> f64;
+    omp_get_max_threads_ = control::omp_get_max_threads -> c_int;
+    omp_get_dynamic_ = control::omp_get_dynamic -> c_int;
+    omp_get_nested_ = control::omp_get_nested -> c_int;
+    omp_get_max_active_levels_ = control::omp_get_max_active_levels -> c_int;
+    omp_get_supported_active_levels_ = control::omp_get_supported_active_levels -> c_int;
+    omp_get_thread_limit_ = control::omp_get_thread_limit -> c_int;
+    omp_get_cancellation_ = control::omp_get_cancellation -> c_int;
+    omp_get_max_task_priority_ = control::omp_get_max_task_priority -> c_int;
+    omp_get_proc_bind_ = control::omp_get_proc_bind -> c_int;
+    omp_get_default_device_ = control::omp_get_default_device -> c_int;
+    omp_get_num_procs_ = processors::omp_get_num_procs -> c_int;
+    omp_get_num_devices_ = device::omp_get_num_devices -> c_int;
+    omp_get_initial_device_ = device::omp_get_initial_device -> c_int;
+    omp_get_device_num_ = device::omp_get_device_num -> c_int;
+    omp_is_initial_device_ = device::omp_is_initial_device -> c_int;
+    omp_get_num_places_ = place::omp_get_num_places -> c_int;
+    omp_get_place_num_ = place::omp_get_place_num -> c_int;
+    omp_get_partition_num_places_ = place::omp_get_partition_num_places -> c_int;
+    omp_get_default_allocator_ = allocate::omp_get_default_allocator -> usize;
+}
+
+/// Functions of one number.
+macro_rules! of_a_number {
+    ($($name:ident($of_type:ty) = $function:ident;)*) => {$(
+        #[doc = concat!("Fortran's `", stringify!($function), "`.")]
+        ///
+        /// # Safety
+        /// `number` points to a number.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(number: *const $of_type) {
+            // SAFETY: As the caller promises.
+            let number = i64::from(unsafe { *number });
+            control::$function(number.clamp(c_int::MIN.into(), c_int::MAX.into()) as c_int);
+        }
+    )*};
+}
+
+of_a_number! {
+    omp_set_num_threads_(i32) = omp_set_num_threads;
+    omp_set_num_threads_8_(i64) = omp_set_num_threads;
+    omp_set_dynamic_(i32) = omp_set_dynamic;
+    omp_set_dynamic_8_(i64) = omp_set_dynamic;
+    omp_set_nested_(i32) = omp_set_nested;
+    omp_set_nested_8_(i64) = omp_set_nested;
+    omp_set_max_active_levels_(i32) = omp_set_max_active_levels;
+    omp_set_max_active_levels_8_(i64) = omp_set_max_active_levels;
+    omp_set_default_device_(i32) = omp_set_default_device;
+    omp_set_default_device_8_(i64) = omp_set_default_device;
+    omp_display_env_(i32) = omp_display_env;
+    omp_display_env_8_(i64) = omp_display_env;
+}
+
+/// Functions of a lock, which is an argument by address in C, too.
+macro_rules! of_a_lock {
+    ($($name:ident = $function:ident;)*) => {$(
+        #[doc = concat!("Fortran's `", stringify!($function), "`.")]
+        ///
+        /// # Safety
+        /// As of the function for C.
+        #[unsafe(no_mangle)]
+        #[allow(unused_unsafe, reason = "to end a lock is safe")]
+        pub unsafe extern "C" fn $name(lock: *mut c_void) {
+            // SAFETY: As the caller promises.
+            unsafe { lock::$function(lock.cast()) };
+        }
+    )*};
+}
+
+of_a_lock! {
+    omp_init_lock_ = omp_init_lock;
+    omp_destroy_lock_ = omp_destroy_lock;
+    omp_set_lock_ = omp_set_lock;
+    omp_unset_lock_ = omp_unset_lock;
+    omp_init_nest_lock_ = omp_init_nest_lock;
+    omp_destroy_nest_lock_ = omp_destroy_nest_lock;
+    omp_set_nest_lock_ = omp_set_nest_lock;
+    omp_unset_nest_lock_ = omp_unset_nest_lock;
+}
+
+/// Fortran's `omp_test_lock`.
+///
+/// # Safety
+/// As of the function for C.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_test_lock_(lock: *const lock::Lock) -> c_int {
+    // SAFETY: As the caller promises.
+    unsafe { lock::omp_test_lock(lock) }
+}
+
+/// Fortran's `omp_test_nest_lock`.
+///
+/// # Safety
+/// As of the function for C.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_test_nest_lock_(lock: *const lock::NestLock) -> c_int {
+    // SAFETY: As the caller promises.
+    unsafe { lock::omp_test_nest_lock(lock) }
+}
+
+/// Fortran's `omp_set_schedule`.
+///
+/// # Safety
+/// Both point to numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_set_schedule_(kind: *const u32, chunk: *const i32) {
+    // SAFETY: As the caller promises.
+    let (kind, chunk) = unsafe { (*kind, *chunk) };
+    control::omp_set_schedule(kind, chunk);
+}
+
+/// The same for long integers.
+///
+/// # Safety
+/// Both point to numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_set_schedule_8_(kind: *const u32, chunk: *const i64) {
+    // SAFETY: As the caller promises.
+    let (kind, chunk) = unsafe { (*kind, *chunk) };
+    control::omp_set_schedule(kind, chunk.clamp(0, i32::MAX.into()) as i32);
+}
+
+/// Fortran's `omp_get_schedule`.
+///
+/// # Safety
+/// As of the function for C.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_schedule_(kind: *mut u32, chunk: *mut i32) {
+    // SAFETY: As the caller promises.
+    unsafe { control::omp_get_schedule(kind, chunk) };
+}
+
+/// The same for long integers.
+///
+/// # Safety
+/// As of the function for C.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_schedule_8_(kind: *mut u32, chunk: *mut i64) {
+    let mut short = 0;
+    // SAFETY: As the caller promises.
+    unsafe {
+        control::omp_get_schedule(kind, &mut short);
+        *chunk = short.into();
+    }
+}
