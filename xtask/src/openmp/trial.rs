@@ -30,11 +30,17 @@ pub fn run(library: &Path) -> Result<()> {
         for source in sources(compiler)? {
             let linked = compile(compiler, &source, &folder, None)?;
             let ours = compile(compiler, &source, &folder, Some(library))?;
-            expect(&source, "preloaded", Command::new(&linked).env("LD_PRELOAD", library))?;
-            expect(&source, "by name", Command::new(&linked).env("LD_LIBRARY_PATH", &places))?;
             let beside = library.parent().unwrap_or(library);
-            expect(&source, "linked", Command::new(ours).env("LD_LIBRARY_PATH", beside))?;
-            runs += 3;
+            let ways = [
+                ("preloaded", &linked, "LD_PRELOAD", library),
+                ("by name", &linked, "LD_LIBRARY_PATH", &places),
+                ("linked", &ours, "LD_LIBRARY_PATH", beside),
+            ];
+            for (way, program, variable, value) in ways {
+                let mut program = Command::new(program);
+                expect(&source, way, program.env(variable, value).env("EVENKEEL_OMP", library))?;
+                runs += 1;
+            }
         }
     }
     ensure!(runs > 0, "neither gcc nor clang here");

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* A wrong variable is told once, by name, and its default is used; a right one counts. */
+#define _GNU_SOURCE
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char text[16384];
+
+/* What this program prints, all in all, with other variables. */
+static const char *with(const char *variables)
+{
+	char self[4096] = "", command[8192];
+	size_t length;
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		return "";
+	snprintf(command, sizeof(command), "%s %s child 2>&1", variables, self);
+	FILE *output = popen(command, "r");
+	length = fread(text, 1, sizeof(text) - 1, output);
+	text[length] = '\0';
+	pclose(output);
+	return text;
+}
+
+static int times(const char *whole, const char *part)
+{
+	int found = 0;
+
+	for (whole = strstr(whole, part); whole; whole = strstr(whole + 1, part))
+		found++;
+	return found;
+}
+
+int main(int argc, char **argv)
+{
+	omp_sched_t kind;
+	int chunk;
+
+	omp_get_schedule(&kind, &chunk);
+	if (argc > 1) {
+		printf("%d %d %d %d\n", omp_get_max_threads(), chunk, omp_get_num_places(),
+		       omp_get_max_active_levels());
+		return 0;
+	}
+	/* A library that is preloaded has the other one beside it, which may have its own say. */
+	const char *told = with("OMP_NUM_THREADS=many OMP_SCHEDULE=static,5 OMP_PLACES='threads(1)'");
+	if (times(told, "evenkeel: OMP_NUM_THREADS is `many`, not a list of numbers above 0") != 1 ||
+	    !strstr(told, " 5 1 1\n"))
+		return printf("%s", told), 1;
+	if (!strstr(with("OMP_NUM_THREADS=7,2"), "7 1 0 2147483647\n"))
+		return printf("%s", text), 1;
+	if (!strstr(with("OMP_DISPLAY_ENV=true OMP_DYNAMIC=yes"), "  [host] OMP_DYNAMIC = 'TRUE'\n"))
+		return printf("%s", text), 1;
+	puts("ok");
+	return 0;
+}
