@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::{allocate, clock, control, device, lock, place, processors};
+use crate::{allocate, clock, control, device, kmp, lock, place, processors, teams};
 
 /// Functions without arguments.
 macro_rules! without_arguments {
@@ -38,11 +38,19 @@ without_arguments! {
     omp_get_place_num_ = place::omp_get_place_num -> c_int;
     omp_get_partition_num_places_ = place::omp_get_partition_num_places -> c_int;
     omp_get_default_allocator_ = allocate::omp_get_default_allocator -> usize;
+    omp_get_max_teams_ = teams::omp_get_max_teams -> c_int;
+    omp_get_teams_thread_limit_ = teams::omp_get_teams_thread_limit -> c_int;
+    kmp_get_stacksize_ = kmp::kmp_get_stacksize -> c_int;
+    kmp_get_stacksize_s_ = kmp::kmp_get_stacksize_s -> usize;
+    kmp_get_blocktime_ = kmp::kmp_get_blocktime -> c_int;
+    kmp_get_library_ = kmp::kmp_get_library -> c_int;
+    kmp_set_warnings_on_ = kmp::kmp_set_warnings_on -> ();
+    kmp_set_warnings_off_ = kmp::kmp_set_warnings_off -> ();
 }
 
 /// Functions of one number.
 macro_rules! of_a_number {
-    ($($name:ident($of_type:ty) = $function:ident;)*) => {$(
+    ($($name:ident($of_type:ty) = $module:ident :: $function:ident;)*) => {$(
         #[doc = concat!("Fortran's `", stringify!($function), "`.")]
         ///
         /// # Safety
@@ -51,24 +59,28 @@ macro_rules! of_a_number {
         pub unsafe extern "C" fn $name(number: *const $of_type) {
             // SAFETY: As the caller promises.
             let number = i64::from(unsafe { *number });
-            control::$function(number.clamp(c_int::MIN.into(), c_int::MAX.into()) as c_int);
+            $module::$function(number.clamp(c_int::MIN.into(), c_int::MAX.into()) as c_int);
         }
     )*};
 }
 
 of_a_number! {
-    omp_set_num_threads_(i32) = omp_set_num_threads;
-    omp_set_num_threads_8_(i64) = omp_set_num_threads;
-    omp_set_dynamic_(i32) = omp_set_dynamic;
-    omp_set_dynamic_8_(i64) = omp_set_dynamic;
-    omp_set_nested_(i32) = omp_set_nested;
-    omp_set_nested_8_(i64) = omp_set_nested;
-    omp_set_max_active_levels_(i32) = omp_set_max_active_levels;
-    omp_set_max_active_levels_8_(i64) = omp_set_max_active_levels;
-    omp_set_default_device_(i32) = omp_set_default_device;
-    omp_set_default_device_8_(i64) = omp_set_default_device;
-    omp_display_env_(i32) = omp_display_env;
-    omp_display_env_8_(i64) = omp_display_env;
+    omp_set_num_threads_(i32) = control::omp_set_num_threads;
+    omp_set_num_threads_8_(i64) = control::omp_set_num_threads;
+    omp_set_dynamic_(i32) = control::omp_set_dynamic;
+    omp_set_dynamic_8_(i64) = control::omp_set_dynamic;
+    omp_set_nested_(i32) = control::omp_set_nested;
+    omp_set_nested_8_(i64) = control::omp_set_nested;
+    omp_set_max_active_levels_(i32) = control::omp_set_max_active_levels;
+    omp_set_max_active_levels_8_(i64) = control::omp_set_max_active_levels;
+    omp_set_default_device_(i32) = control::omp_set_default_device;
+    omp_set_default_device_8_(i64) = control::omp_set_default_device;
+    omp_display_env_(i32) = control::omp_display_env;
+    omp_display_env_8_(i64) = control::omp_display_env;
+    omp_set_num_teams_(i32) = teams::omp_set_num_teams;
+    omp_set_num_teams_8_(i64) = teams::omp_set_num_teams;
+    omp_set_teams_thread_limit_(i32) = teams::omp_set_teams_thread_limit;
+    omp_set_teams_thread_limit_8_(i64) = teams::omp_set_teams_thread_limit;
 }
 
 /// Functions of a lock, which is an argument by address in C, too.
@@ -162,4 +174,72 @@ pub unsafe extern "C" fn omp_get_schedule_8_(kind: *mut u32, chunk: *mut i64) {
         control::omp_get_schedule(kind, &mut short);
         *chunk = short.into();
     }
+}
+
+/// Functions of one number that give another.
+macro_rules! number_of_a_number {
+    ($($name:ident($of_type:ty) = $module:ident :: $function:ident;)*) => {$(
+        #[doc = concat!("Fortran's `", stringify!($function), "`.")]
+        ///
+        /// # Safety
+        /// `number` points to a number.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(number: *const $of_type) -> c_int {
+            // SAFETY: As the caller promises.
+            let number = i64::from(unsafe { *number });
+            $module::$function(number.clamp(c_int::MIN.into(), c_int::MAX.into()) as c_int)
+        }
+    )*};
+}
+
+number_of_a_number! {
+    omp_get_place_num_procs_(i32) = place::omp_get_place_num_procs;
+    omp_get_place_num_procs_8_(i64) = place::omp_get_place_num_procs;
+    omp_pause_resource_all_(i32) = teams::omp_pause_resource_all;
+}
+
+/// Fortran's `omp_pause_resource`.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_pause_resource_(_kind: *const i32, _device: *const i32) -> c_int {
+    0
+}
+
+/// Fortran's `omp_get_place_proc_ids`.
+///
+/// # Safety
+/// As of the function for C; `number` points to a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_place_proc_ids_(number: *const i32, cpus: *mut c_int) {
+    // SAFETY: As the caller promises.
+    unsafe { place::omp_get_place_proc_ids(*number, cpus) };
+}
+
+/// Fortran's `omp_get_partition_place_nums`.
+///
+/// # Safety
+/// As of the function for C.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_partition_place_nums_(numbers: *mut c_int) {
+    // SAFETY: As the caller promises.
+    unsafe { place::omp_get_partition_place_nums(numbers) };
+}
+
+/// Fortran's `omp_set_default_allocator`.
+///
+/// # Safety
+/// `handle` points to a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_set_default_allocator_(handle: *const usize) {
+    // SAFETY: As the caller promises.
+    allocate::omp_set_default_allocator(unsafe { *handle });
+}
+
+/// Fortran's `omp_destroy_allocator`.
+///
+/// # Safety
+/// `handle` points to a handle, which is used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_destroy_allocator_(handle: *const usize) {
+    // SAFETY: As the caller promises.
+    unsafe { allocate::omp_destroy_allocator(*handle) };
 }
