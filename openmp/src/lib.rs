@@ -5,6 +5,7 @@
 //! function here defines becomes a stub that says its name and aborts; to support a function is to
 //! define it here with `#[unsafe(no_mangle)]`.
 
+mod affinity_format;
 mod allocate;
 mod clock;
 mod control;

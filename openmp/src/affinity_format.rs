@@ -1,0 +1,216 @@
+//! What is said of a thread's place: `OMP_AFFINITY_FORMAT` and the functions around it.
+//!
+//! Fields are those of OpenMP 5.2, section 4.3 (affinity-format-var): `%n`, `%{thread_num}`,
+//! `%0.4n`: zeros, right-adjusted, width.
+
+use std::ffi::{CStr, c_char};
+use std::sync::Mutex;
+
+use crate::unsupported::say;
+use crate::{icv, processors};
+
+/// libgomp's, so that programs say the same as before.
+const BY_DEFAULT: &str = "level %L thread %i affinity %A";
+
+/// What the fields of a thread have.
+#[derive(Clone, Debug, Default)]
+struct Fields {
+    team: i32,
+    teams: i32,
+    level: i32,
+    thread: i32,
+    threads: i32,
+    ancestor: i32,
+    host: String,
+    process: i32,
+    native: i32,
+    cpus: Vec<u32>,
+}
+
+impl Fields {
+    /// The value of a field by its letter or long name; numbers say that they are.
+    fn value(&self, field: &str) -> Option<(String, bool)> {
+        let number = match field {
+            "t" | "team_num" => self.team,
+            "T" | "num_teams" => self.teams,
+            "L" | "nesting_level" => self.level,
+            "n" | "thread_num" => self.thread,
+            "N" | "num_threads" => self.threads,
+            "a" | "ancestor_tnum" => self.ancestor,
+            "P" | "process_id" => self.process,
+            "i" | "native_thread_id" => self.native,
+            "H" | "host" => return Some((self.host.clone(), false)),
+            "A" | "thread_affinity" => return Some((ranges(&self.cpus), false)),
+            _ => return None,
+        };
+        Some((number.to_string(), true))
+    }
+}
+
+/// `0-3,6`.
+fn ranges(cpus: &[u32]) -> String {
+    let mut text: Vec<String> = Vec::new();
+    for run in cpus.chunk_by(|a, b| a + 1 == *b) {
+        text.push(match run {
+            [first, .., last] => format!("{first}-{last}"),
+            _ => run[0].to_string(),
+        });
+    }
+    text.join(",")
+}
+
+/// The text of a format. A field that is none is left as it stands.
+fn expand(format: &str, fields: &Fields) -> String {
+    let mut text = String::new();
+    let mut rest = format;
+    while let Some(at) = rest.find('%') {
+        text.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some((field, length)) = field(rest, fields) {
+            text.push_str(&field);
+            rest = &rest[length..];
+        } else {
+            text.push('%');
+            rest = &rest[1..];
+        }
+    }
+    text + rest
+}
+
+/// The field that a text begins with, and how much of the text it is.
+fn field(text: &str, fields: &Fields) -> Option<(String, usize)> {
+    let after = text.strip_prefix('%')?;
+    if after.starts_with('%') {
+        return Some(("%".to_owned(), 2));
+    }
+    let has_zeros = after.starts_with('0');
+    let after = after.strip_prefix('0').unwrap_or(after);
+    let to_the_right = after.starts_with('.');
+    let after = after.strip_prefix('.').unwrap_or(after);
+    let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let width: usize = if digits == 0 { 0 } else { after[..digits].parse().ok()? };
+    let after = &after[digits..];
+    let (name, after) = match after.strip_prefix('{') {
+        Some(long) => long.split_once('}')?,
+        None => after.split_at_checked(1)?,
+    };
+    // Wider than any screen is a slip of the finger.
+    let width = width.min(1 << 10);
+    let (value, is_number) = fields.value(name)?;
+    let value = match (to_the_right, has_zeros && is_number) {
+        (true, true) => format!("{value:0>width$}"),
+        (true, false) => format!("{value:>width$}"),
+        (false, _) => format!("{value:<width$}"),
+    };
+    Some((value, text.len() - after.len()))
+}
+
+static FORMAT: Mutex<Option<String>> = Mutex::new(None);
+
+/// The format that holds now.
+fn format() -> String {
+    let set = FORMAT.lock().map_or(None, |format| format.clone());
+    let asked = || icv::settings().affinity_format.clone();
+    set.or_else(asked).unwrap_or_else(|| BY_DEFAULT.to_owned())
+}
+
+/// What is known of the calling thread outside of teams.
+fn fields_alone() -> Fields {
+    let mut host = [0_u8; 256];
+    // SAFETY: The bytes are ours, and the last one stays zero.
+    unsafe { libc::gethostname(host.as_mut_ptr().cast(), host.len() - 1) };
+    let host = CStr::from_bytes_until_nul(&host).unwrap_or_default();
+    // SAFETY: Both calls only tell.
+    let (process, native) = unsafe { (libc::getpid(), libc::gettid()) };
+    Fields {
+        teams: 1,
+        threads: 1,
+        ancestor: -1,
+        host: host.to_string_lossy().into_owned(),
+        process,
+        native,
+        cpus: processors::allowed(),
+        ..Fields::default()
+    }
+}
+
+/// Puts a text into room of the program's, as much as fits, and says how long the text is.
+///
+/// # Safety
+/// At `room` are `size` bytes.
+unsafe fn put(text: &str, room: *mut c_char, size: usize) -> usize {
+    if !room.is_null() && size > 0 {
+        let fits = text.len().min(size - 1);
+        // SAFETY: As the caller promises.
+        unsafe {
+            room.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), fits);
+            room.add(fits).write(0);
+        }
+    }
+    text.len()
+}
+
+/// Sets the format.
+///
+/// # Safety
+/// `format` is a C string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_set_affinity_format(format: *const c_char) {
+    // SAFETY: As the caller promises.
+    let text = unsafe { CStr::from_ptr(format) }.to_string_lossy().into_owned();
+    if let Ok(mut format) = FORMAT.lock() {
+        *format = Some(text);
+    }
+}
+
+/// Says the format, and how long it is.
+///
+/// # Safety
+/// At `room` are `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_affinity_format(room: *mut c_char, size: usize) -> usize {
+    // SAFETY: As the caller promises.
+    unsafe { put(&format(), room, size) }
+}
+
+/// Says what a format makes of the calling thread, and how long that is. Without one, or with an
+/// empty one, it is the format that was set.
+///
+/// # Safety
+/// At `room` are `size` bytes; `format` is a C string or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_capture_affinity(
+    room: *mut c_char,
+    size: usize,
+    format: *const c_char,
+) -> usize {
+    // SAFETY: As the caller promises.
+    unsafe { put(&said(format), room, size) }
+}
+
+/// Tells on standard error what a format makes of the calling thread.
+///
+/// # Safety
+/// `format` is a C string or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_display_affinity(format: *const c_char) {
+    // SAFETY: As the caller promises.
+    let text = unsafe { said(format) };
+    say(format!("{text}\n").as_bytes());
+}
+
+/// # Safety
+/// `given` is a C string or null.
+unsafe fn said(given: *const c_char) -> String {
+    let given = if given.is_null() {
+        String::new()
+    } else {
+        // SAFETY: As the caller promises.
+        unsafe { CStr::from_ptr(given) }.to_string_lossy().into_owned()
+    };
+    let format = if given.is_empty() { format() } else { given };
+    expand(&format, &fields_alone())
+}
+
+#[cfg(test)]
+mod tests;
