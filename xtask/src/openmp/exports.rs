@@ -41,6 +41,20 @@ pub fn of(symbols: &BTreeSet<Symbol>) -> Vec<Export> {
     by_name.into_iter().map(export).collect()
 }
 
+/// How much of it is there, in a sentence, by the beginnings of the names.
+pub fn summary(exports: &[Export], defined: &BTreeSet<String>) -> String {
+    let groups = ["omp_", "GOMP_", "__kmpc_", "kmp", "acc_", ""];
+    let group_of = |export: &Export| groups.iter().position(|group| export.name.starts_with(group));
+    let count = |(index, group): (usize, &&str)| {
+        let names = || exports.iter().filter(move |export| group_of(export) == Some(index));
+        let there = names().filter(|export| defined.contains(&export.name)).count();
+        let group = if group.is_empty() { "others" } else { group };
+        format!("{there} of {} {group}", names().count())
+    };
+    let counts: Vec<String> = groups.iter().enumerate().map(count).collect();
+    format!("supported: {}", counts.join(", "))
+}
+
 /// The linker's version script: every node with the names that it is the default of.
 pub fn version_script(exports: &[Export]) -> String {
     let mut nodes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -161,6 +175,14 @@ mod tests {
         let exports = exports();
         assert_eq!(exports[1].versions, ["OMP_3.0", "OMP_1.0", "VERSION"]);
         assert_eq!(exports[0].versions, ["VERSION"]);
+    }
+
+    #[test]
+    fn a_summary_counts_names_whatever_their_versions() {
+        let defined = BTreeSet::from(["omp_init_lock".to_owned()]);
+        let summary = summary(&exports(), &defined);
+        assert!(summary.starts_with("supported: 1 of 1 omp_, 0 of 0 GOMP_,"), "{summary}");
+        assert!(summary.contains("0 of 1 kmp,"), "{summary}");
     }
 
     #[test]

@@ -21,7 +21,9 @@ pub fn library(symbols: &BTreeSet<Symbol>, folder: &Path) -> Result<PathBuf> {
     let machine = exports::machine(std::env::consts::ARCH)?;
     let assembly = folder.join("exports.s");
     let script = folder.join("exports.map");
-    let text = exports::assembly(&exports, &defined(&archive)?, &machine);
+    let defined = defined(&archive)?;
+    println!("{}", exports::summary(&exports, &defined));
+    let text = exports::assembly(&exports, &defined, &machine);
     fs::write(&assembly, text).context("writing exports.s")?;
     fs::write(&script, exports::version_script(&exports)).context("writing exports.map")?;
 

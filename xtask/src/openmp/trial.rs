@@ -44,8 +44,26 @@ pub fn run(library: &Path) -> Result<()> {
         }
     }
     ensure!(runs > 0, "neither gcc nor clang here");
+    if find(&["gcc"]).is_some() && find(&["clang"]).is_some() {
+        runs += run_two(library, &folder, &places)?;
+    }
     println!("{runs} runs of programs of gcc and clang");
     Ok(())
+}
+
+/// A program of gcc with a part of clang's needs both libraries, and gets ours once.
+fn run_two(library: &Path, folder: &Path, places: &Path) -> Result<u32> {
+    let source = |name| repo::root().join(PROGRAMS).join("two").join(name);
+    let (main, part) = (source("main.c"), source("part.c"));
+    let (whole, shared) = (folder.join("two"), folder.join("libpart.so"));
+    let options = ["-fopenmp", "-O1", "-Wall", "-Werror"];
+    let mut clang = program("clang");
+    run_program(clang.args(options).args(["-shared", "-fPIC", "-o"]).arg(&shared).arg(part))?;
+    let mut gcc = program("gcc");
+    run_program(gcc.args(options).arg("-o").arg(&whole).arg(&main).arg(&shared).arg("-ldl"))?;
+    expect(&main, "preloaded", Command::new(&whole).env("LD_PRELOAD", library))?;
+    expect(&main, "by name", Command::new(&whole).env("LD_LIBRARY_PATH", places))?;
+    Ok(2)
 }
 
 /// The programs for a compiler: `NAME.c` for either, `NAME.gcc.c` and `NAME.clang.c` for one.
