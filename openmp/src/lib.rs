@@ -9,6 +9,7 @@ mod affinity_format;
 mod allocate;
 mod clock;
 mod control;
+mod critical;
 mod device;
 mod environment;
 mod fortran;

@@ -24,6 +24,13 @@ pub struct Lock {
     word: AtomicU32,
 }
 
+impl Lock {
+    /// A free one.
+    pub(crate) const fn new() -> Self {
+        Self { word: AtomicU32::new(FREE) }
+    }
+}
+
 /// `omp_nest_lock_t`.
 #[repr(C)]
 pub struct NestLock {
@@ -94,7 +101,7 @@ fn caller() -> u32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_lock(lock: *mut Lock) {
     // SAFETY: As the caller promises.
-    unsafe { lock.write(Lock { word: AtomicU32::new(FREE) }) };
+    unsafe { lock.write(Lock::new()) };
 }
 
 /// The same; what the program expects of it makes no difference.

@@ -39,7 +39,7 @@ fn locks_fit_the_room_that_every_header_gives() {
 
 #[test]
 fn one_thread_at_a_time_has_a_lock() {
-    let lock = Lock { word: AtomicU32::new(FREE) };
+    let lock = Lock::new();
     let shared = Shared { lock, count: UnsafeCell::new(0) };
     // SAFETY: The lock was made.
     counted(shared, |lock| unsafe { omp_set_lock(lock) }, |lock| unsafe { omp_unset_lock(lock) });
@@ -66,7 +66,7 @@ fn one_thread_at_a_time_has_a_nest_lock_however_often() {
 
 #[test]
 fn a_lock_that_is_taken_is_not_to_be_had_by_testing() {
-    let lock = Lock { word: AtomicU32::new(FREE) };
+    let lock = Lock::new();
     // SAFETY: The lock was made.
     let tested = || unsafe { omp_test_lock(&lock) };
     assert_eq!((tested(), tested()), (1, 0));
