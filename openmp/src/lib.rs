@@ -17,6 +17,7 @@ mod icv;
 mod kmp;
 mod lock;
 mod microtask;
+mod notice;
 mod parallel;
 mod place;
 mod processors;

@@ -1,0 +1,82 @@
+//! The `error` directive at run time.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::slice;
+
+use crate::parallel::Ident;
+use crate::unsupported::say;
+
+/// clang's number of a severity that ends the program; the other one, 1, is a warning.
+const FATAL: c_int = 2;
+
+fn tell(message: &[u8]) {
+    let line: &[u8] = if message.is_empty() { b"" } else { b": " };
+    say(&[b"evenkeel: error directive", line, message, b"\n"].concat());
+}
+
+fn end() -> ! {
+    // SAFETY: The program asked for it.
+    unsafe { libc::exit(libc::EXIT_FAILURE) }
+}
+
+/// # Safety
+/// At `text` are `length` bytes, or a C string where `length` is the largest; or it is null.
+unsafe fn message<'a>(text: *const c_char, length: usize) -> &'a [u8] {
+    match (text.is_null(), length) {
+        (true, _) => &[],
+        // SAFETY: As the caller promises.
+        (false, usize::MAX) => unsafe { CStr::from_ptr(text) }.to_bytes(),
+        // SAFETY: As the caller promises.
+        (false, length) => unsafe { slice::from_raw_parts(text.cast(), length) },
+    }
+}
+
+/// gcc: tells something.
+///
+/// # Safety
+/// At `text` are `length` bytes, or a C string where `length` is the largest; or it is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_warning(text: *const c_char, length: usize) {
+    // SAFETY: As the caller promises.
+    tell(unsafe { message(text, length) });
+}
+
+/// gcc: tells something and ends the program.
+///
+/// # Safety
+/// As of [`GOMP_warning`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_error(text: *const c_char, length: usize) -> ! {
+    // SAFETY: As the caller promises.
+    unsafe { GOMP_warning(text, length) };
+    end()
+}
+
+/// clang: tells something, and may end the program.
+///
+/// # Safety
+/// `text` is a C string or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_error(_where: *mut Ident, severity: c_int, text: *const c_char) {
+    // SAFETY: As the caller promises.
+    tell(unsafe { message(text, usize::MAX) });
+    if severity == FATAL {
+        end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+
+    use super::*;
+
+    #[test]
+    fn a_message_has_a_length_or_an_end() {
+        let text = c"abc".as_ptr();
+        // SAFETY: The text has three bytes and an end.
+        let messages =
+            unsafe { [message(text, 2), message(text, usize::MAX), message(ptr::null(), 5)] };
+        assert_eq!(messages, [&b"ab"[..], b"abc", b""]);
+    }
+}
