@@ -154,23 +154,35 @@ impl Accesses {
     /// The task has ended. Returns whether nothing refers to its block any more.
     ///
     /// # Safety
-    /// The task has run, and this is called once.
+    /// The task has run, and this or [`Accesses::pass`] is called once.
     pub(crate) unsafe fn end(&self, then: &impl Then) -> bool {
-        let mut left = self.number;
+        // SAFETY: the caller's promise.
+        let passed = unsafe { self.pass(then) };
+        passed == self.number || self.let_go(passed + 1)
+    }
+
+    /// The task's code has ended, but the task keeps its block, until it lets go of it too. Returns
+    /// how many accesses others cannot reach any more; they are to be let go of.
+    ///
+    /// # Safety
+    /// As of [`Accesses::end`].
+    pub(crate) unsafe fn pass(&self, then: &impl Then) -> u32 {
+        let mut passed = 0;
         for access in self.all() {
-            // Pairs with `follow` and `allow`.
+            // Pairs with `follow` and `pass_on`.
             let state = access.state.fetch_or(ENDED, Ordering::AcqRel) | ENDED;
             if state & (ALONE | LINKED) == ALONE | LINKED {
-                left -= 1;
+                passed += 1;
                 // SAFETY: a linked successor is held until it has been passed on from in turn.
                 unsafe { pass_on(access.next.get(), then) };
             }
         }
-        left == 0 || self.let_go(self.number - left + 1)
+        passed
     }
 
-    /// Some accesses cannot be reached any more. Returns whether that was the last of the block.
-    fn let_go(&self, number: u32) -> bool {
+    /// Some accesses cannot be reached any more, or the task is gone. Returns whether that was the
+    /// last that held the block.
+    pub(crate) fn let_go(&self, number: u32) -> bool {
         self.held.fetch_sub(number, Ordering::AcqRel) == number
     }
 }

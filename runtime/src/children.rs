@@ -4,12 +4,17 @@ use std::cell::Cell;
 
 use crate::sync::{AtomicI64, Ordering};
 
-/// Somebody sleeps until the number is 0.
+/// Somebody sleeps until no child is unfinished.
 const WAITED: i64 = 1;
-/// The task's own code has ended; the last child completes the task.
-const ENDED: i64 = 2;
-/// One child.
-const ONE: i64 = 4;
+/// Somebody sleeps until no descendant is.
+const WAITED_DEEP: i64 = 2;
+/// The task's own code has ended; its last descendant completes it.
+const ENDED: i64 = 4;
+const FLAGS: u32 = 3;
+/// One child that is not finished.
+const ONE: i64 = 1 << FLAGS;
+/// One child that is finished, and has children that are not.
+const ZOMBIE: i64 = ONE << 32;
 
 /// What the finisher of a child has to do for the parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +27,17 @@ pub(crate) enum Then {
     Complete,
 }
 
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// All children but so many have finished.
+    Children(u32),
+    /// All descendants have.
+    Descendants,
+}
+
 /// Children that a task counts by itself before it adds them for others to see.
-const UNSETTLED_MAX: i32 = 1 << 30;
+const UNSETTLED_MAX: i32 = 1 << 29;
 
 /// The unfinished children of one task.
 ///
@@ -31,12 +45,19 @@ const UNSETTLED_MAX: i32 = 1 << 30;
 /// subtract. So `pending` alone may be negative, and only the sum means anything, until the task
 /// adds what it has not yet added.
 pub(crate) struct Children {
-    /// Four times the number, and the two flags.
+    /// Flags, unfinished children (32 bits, signed), zombies above them: one step changes all.
     pending: AtomicI64,
     /// Created less finished, where only the task's own worker has counted. Used by it alone.
     unsettled: Cell<i32>,
     /// Keeps the header without holes: a copy with holes waits for its own stores.
     _whole: u32,
+}
+
+/// Unfinished children and zombies.
+fn counts(pending: i64) -> (i32, i64) {
+    let both = pending >> FLAGS;
+    let children = both as i32;
+    (children, (both - i64::from(children)) >> 32)
 }
 
 impl Children {
@@ -59,49 +80,82 @@ impl Children {
         self.unsettled.set(self.unsettled.get() - number);
     }
 
-    /// For the task's worker: how many are unfinished.
+    /// For the task's worker: how many children are unfinished.
     pub(crate) fn unfinished(&self) -> i64 {
         // Pairs with `finished`: what children wrote is seen by who waited for them.
-        (self.pending.load(Ordering::Acquire) >> 2) + i64::from(self.unsettled.get())
+        let (children, _) = counts(self.pending.load(Ordering::Acquire));
+        i64::from(children) + i64::from(self.unsettled.get())
     }
 
-    /// For the task's worker: announces a sleeper, who wants to be woken when `keep` are left.
-    /// Returns false where no more are left already, and then nobody will wake it.
-    pub(crate) fn wait(&self, keep: u32) -> bool {
-        let keep = i32::try_from(keep).expect("fewer are kept than may be unsettled");
-        if self.settle(keep, WAITED) > 0 {
-            return true;
+    /// For the task's worker: whether what it waits for has happened.
+    pub(crate) fn have_reached(&self, until: Until) -> bool {
+        let (children, zombies) = counts(self.pending.load(Ordering::Acquire));
+        let unfinished = i64::from(children) + i64::from(self.unsettled.get());
+        match until {
+            Until::Children(keep) => unfinished <= i64::from(keep),
+            Until::Descendants => unfinished == 0 && zombies == 0,
         }
-        self.woke();
-        false
+    }
+
+    /// For the task's worker: announces a sleeper. Returns false where what it waits for has
+    /// happened already, and then nobody will wake it.
+    pub(crate) fn wait(&self, until: Until) -> bool {
+        let happened = match until {
+            Until::Children(keep) => {
+                let keep = i32::try_from(keep).expect("fewer are kept than may be unsettled");
+                self.settle(keep, WAITED).0 <= 0
+            }
+            Until::Descendants => self.settle(0, WAITED_DEEP) == (0, 0),
+        };
+        if happened {
+            self.woke(until);
+        }
+        !happened
     }
 
     /// For the woken: takes the announcement back.
-    pub(crate) fn woke(&self) {
-        self.pending.fetch_sub(WAITED, Ordering::Relaxed);
+    pub(crate) fn woke(&self, until: Until) {
+        let flag = if until == Until::Descendants { WAITED_DEEP } else { WAITED };
+        self.pending.fetch_sub(flag, Ordering::Relaxed);
     }
 
-    /// For the task's worker: the task's code has ended. Returns whether all children are finished;
-    /// if not, the last one completes the task, which may have happened when this returns.
+    /// For the task's worker: the task's code has ended. Returns whether all descendants are
+    /// finished; if not, the last one completes the task, which may have happened when this
+    /// returns.
     pub(crate) fn end(&self) -> bool {
-        self.unfinished() == 0 || self.settle(0, ENDED) == 0
+        self.have_reached(Until::Descendants) || self.settle(0, ENDED) == (0, 0)
     }
 
-    /// Adds what is unsettled but for `keep`, and a flag; returns how many are then pending.
-    fn settle(&self, keep: i32, flag: i64) -> i64 {
-        let more = i64::from(self.unsettled.replace(keep) - keep);
-        let before = self.pending.fetch_add(more * ONE + flag, Ordering::AcqRel);
-        (before >> 2) + more
+    /// Adds what is unsettled but for `keep`, and a flag; returns what is then pending.
+    fn settle(&self, keep: i32, flag: i64) -> (i32, i64) {
+        let more = i64::from(self.unsettled.replace(keep) - keep) * ONE;
+        counts(self.pending.fetch_add(more + flag, Ordering::AcqRel) + more)
     }
 
     /// Some have finished, on any worker. If it says so, the caller alone must act.
     pub(crate) fn finished(&self, number: u32) -> Then {
-        let less = i64::from(number) * ONE;
-        let before = self.pending.fetch_sub(less, Ordering::AcqRel);
-        let reaches_none = before >= ONE && before - less < ONE;
-        match before & (WAITED | ENDED) {
-            WAITED if reaches_none => Then::Wake,
-            ENDED if reaches_none => Then::Complete,
+        self.step(-i64::from(number) * ONE)
+    }
+
+    /// One has finished that has children of its own.
+    pub(crate) fn finished_as_zombie(&self) -> Then {
+        self.step(ZOMBIE - ONE)
+    }
+
+    /// The children of one that had finished have.
+    pub(crate) fn zombie_gone(&self) -> Then {
+        self.step(-ZOMBIE)
+    }
+
+    fn step(&self, change: i64) -> Then {
+        let before = self.pending.fetch_add(change, Ordering::AcqRel);
+        let ((old, old_zombies), (new, zombies)) = (counts(before), counts(before + change));
+        let last_child = old > 0 && new <= 0;
+        let last = new == 0 && zombies == 0 && (old > 0 || old_zombies > 0);
+        match before & (WAITED | WAITED_DEEP | ENDED) {
+            WAITED if last_child => Then::Wake,
+            WAITED_DEEP if last => Then::Wake,
+            ENDED if last => Then::Complete,
             _ => Then::Nothing,
         }
     }
@@ -130,29 +184,55 @@ mod tests {
     fn who_finds_all_finished_is_not_woken() {
         let children = created(1);
         assert_eq!(children.finished(1), Then::Nothing);
-        assert!(!children.wait(0));
+        assert!(!children.wait(Until::Children(0)));
+        assert!(!children.wait(Until::Descendants));
         assert_eq!(children.unfinished(), 0);
     }
 
     #[test]
     fn the_last_of_them_wakes_and_no_other() {
-        let children = created(2);
-        assert!(children.wait(0));
-        assert_eq!(children.finished(1), Then::Nothing);
-        assert_eq!(children.finished(1), Then::Wake);
-        children.woke();
-        assert_eq!(children.unfinished(), 0);
+        for until in [Until::Children(0), Until::Descendants] {
+            let children = created(2);
+            assert!(children.wait(until));
+            assert_eq!(children.finished(1), Then::Nothing);
+            assert_eq!(children.finished(1), Then::Wake);
+            children.woke(until);
+            assert!(children.have_reached(until));
+        }
     }
 
     #[test]
     fn who_waits_for_some_is_woken_once_when_as_many_are_left() {
         let children = created(5);
-        assert!(children.wait(2));
+        assert!(children.wait(Until::Children(2)));
         assert_eq!(children.finished(1), Then::Nothing);
         assert_eq!(children.finished(3), Then::Wake);
         assert_eq!(children.finished(1), Then::Nothing);
-        children.woke();
+        children.woke(Until::Children(2));
         assert_eq!(children.unfinished(), 0);
         assert!(children.end());
+    }
+
+    #[test]
+    fn grandchildren_hold_up_who_waits_for_descendants_alone() {
+        let children = created(2);
+        assert!(children.wait(Until::Children(0)));
+        assert_eq!(children.finished_as_zombie(), Then::Nothing);
+        assert_eq!(children.finished(1), Then::Wake);
+        children.woke(Until::Children(0));
+        assert!(children.wait(Until::Descendants));
+        assert_eq!(children.zombie_gone(), Then::Wake);
+    }
+
+    #[test]
+    fn zombies_that_come_before_their_count_are_counted_right() {
+        let children = created(3);
+        assert_eq!(children.finished_as_zombie(), Then::Nothing);
+        assert_eq!(children.finished_as_zombie(), Then::Nothing);
+        assert_eq!(children.unfinished(), 1);
+        assert!(!children.end());
+        assert_eq!(children.zombie_gone(), Then::Nothing);
+        assert_eq!(children.finished(1), Then::Nothing);
+        assert_eq!(children.zombie_gone(), Then::Complete);
     }
 }

@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 
-use crate::children::{Children, Then};
+use crate::children::{Children, Then, Until};
 use crate::pool::Runtime;
 use crate::ready::Queued;
 use crate::wait::Waiting;
@@ -61,7 +61,7 @@ where
     if second.done.unfinished() > 0 {
         let waiting = Waiting::on(worker.leaf);
         second.joiner.set(&waiting);
-        if second.done.wait(0) {
+        if second.done.wait(Until::Children(0)) {
             worker.block(&waiting);
         }
     }

@@ -6,6 +6,7 @@ use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::access::Access;
+use crate::children::Until;
 use crate::pool::Runtime;
 use crate::ready::Queued;
 use crate::sync::{Mutex, lock};
@@ -93,7 +94,13 @@ impl<'scope> Scope<'scope> {
 
     /// Waits for all tasks created here, and for those that they created.
     pub fn wait(&self) {
-        self.worker().wait_for_children(self.this(), 0);
+        self.worker().wait_for_children(self.this(), Until::Children(0));
+    }
+
+    /// The same, for who holds a lock: meanwhile no tasks run on this thread but those that are
+    /// waited for. Others might want the lock, and nobody else could let go of it.
+    pub fn wait_holding(&self) {
+        self.worker().wait_tied(self.this(), Until::Children(0));
     }
 
     /// Runs the code of a task, keeps its panic, and finishes it.
@@ -162,7 +169,7 @@ fn scope_on<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) 
     worker.current.set(&root.task);
     let scope = Scope { worker, task: &root.task, scope: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
-    worker.wait_for_children(&root.task, 0);
+    worker.wait_for_children(&root.task, Until::Descendants);
     worker.close_table(&root.task);
     worker.current.set(around);
     let first = lock(&root.panics.first).take();

@@ -25,8 +25,10 @@ pub(crate) struct Task {
     pub(crate) table: Cell<*mut Table>,
     /// Bytes of the block; 0 for the root of a scope, which nobody frees.
     pub(crate) bytes: u32,
-    /// Tasks between it and the first.
-    pub(crate) depth: u32,
+    /// Tasks between it and the first, as far as can be counted.
+    pub(crate) depth: u16,
+    /// Whether it is finished when its code has ended, though its children are not.
+    pub(crate) is_shallow: bool,
 }
 
 const _: () = assert!(size_of::<Task>() == 64, "a header is a cache line");
@@ -42,7 +44,7 @@ impl Task {
         run: unsafe fn(*mut Queued, &Worker),
     ) -> Self {
         // SAFETY: the caller's promise.
-        let depth = unsafe { (*parent).depth + 1 };
+        let depth = unsafe { (*parent).depth.saturating_add(1) };
         let bytes = u32::try_from(bytes).expect("a task's arguments are below 4 GiB");
         Self::new(Queued { run, next: ptr::null_mut::<Queued>().into(), parent }, bytes, depth)
     }
@@ -50,12 +52,12 @@ impl Task {
     /// The task around a scope, which runs on its caller's stack.
     pub(crate) fn root(around: *const Self) -> Self {
         // SAFETY: the task that runs on this thread, if any, is alive.
-        let depth = unsafe { around.as_ref() }.map_or(0, |task| task.depth + 1);
+        let depth = unsafe { around.as_ref() }.map_or(0, |task| task.depth.saturating_add(1));
         let next = ptr::null_mut::<Queued>().into();
         Self::new(Queued { run: never, next, parent: around }, 0, depth)
     }
 
-    fn new(queued: Queued, bytes: u32, depth: u32) -> Self {
+    fn new(queued: Queued, bytes: u32, depth: u16) -> Self {
         Self {
             queued,
             children: Children::none(),
@@ -63,7 +65,27 @@ impl Task {
             table: Cell::new(ptr::null_mut()),
             bytes,
             depth,
+            is_shallow: false,
         }
+    }
+
+    /// Whether a child of `parent` is among the descendants of another task.
+    ///
+    /// # Safety
+    /// All of them are alive, and those above them.
+    pub(crate) unsafe fn is_below(parent: *const Self, above: &Self) -> bool {
+        let mut at = parent;
+        // SAFETY: the caller's promise.
+        while let Some(here) = unsafe { at.as_ref() } {
+            if ptr::eq(here, above) {
+                return true;
+            }
+            if here.depth < above.depth {
+                return false;
+            }
+            at = here.queued.parent;
+        }
+        false
     }
 
     /// The root of the scope that it was created in.

@@ -6,9 +6,10 @@ mod stacks;
 use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::access::{Table, Then};
-use crate::children;
+use crate::children::{self, Until};
 use crate::grain;
 use crate::memory::{Chunks, Depot};
 use crate::pool::Shared;
@@ -23,6 +24,10 @@ const ROUNDS: u32 = 14;
 /// Steps of waiting between two rounds at most.
 const SPINS_MAX: u32 = 128;
 
+/// How long a worker leaves the CPU to others, before it looks again what became of their tasks.
+const PAUSE_MIN: Duration = Duration::from_micros(20);
+/// As above, at most.
+const PAUSE_MAX: Duration = Duration::from_millis(1);
 /// One of so many tasks is timed.
 const SAMPLE: u32 = 16;
 
@@ -193,9 +198,61 @@ impl Worker {
         unsafe {
             self.settle(&*task);
             self.close_table(&*task);
-            if (*task).children.end() {
+            if (*task).is_shallow && !(*task).children.have_reached(Until::Descendants) {
+                self.finish_as_zombie(task);
+            } else if (*task).children.end() {
                 self.complete(task);
             }
+        }
+    }
+
+    /// The code of a task has ended, and so has the task; but it has unfinished children, which
+    /// refer to it.
+    unsafe fn finish_as_zombie(&self, task: *const Task) {
+        // SAFETY: the caller's promise; the task is alive until `end` says so or others do.
+        unsafe {
+            if let Some(accesses) = (*task).accesses.get().as_ref() {
+                accesses.let_go(accesses.pass(self));
+            }
+            let parent = (*task).queued.parent;
+            self.act(parent, (*parent).children.finished_as_zombie());
+            if (*task).children.end() {
+                self.act(task, children::Then::Complete);
+            }
+        }
+    }
+
+    /// Does what a step of its children asks for, for a task and then for those above it.
+    unsafe fn act(&self, task: *const Task, then: children::Then) {
+        let mut step = (task, then);
+        // SAFETY: the caller was told to, alone; a task is alive until it has been told of all
+        // children.
+        unsafe {
+            loop {
+                let task = step.0;
+                step = match step.1 {
+                    children::Then::Nothing => return,
+                    children::Then::Wake => return self.shared.resume((*task).waiting()),
+                    children::Then::Complete if (*task).is_shallow => self.bury(task),
+                    children::Then::Complete => match self.complete_one(task) {
+                        Some(step) => step,
+                        None => return,
+                    },
+                }
+            }
+        }
+    }
+
+    /// A zombie's children have finished: nobody refers to it any more, except through its
+    /// accesses. Returns what its parent makes of it.
+    unsafe fn bury(&self, task: *const Task) -> (*const Task, children::Then) {
+        // SAFETY: as said; its parent is alive until it has been told.
+        unsafe {
+            let (parent, accesses) = ((*task).queued.parent, (*task).accesses.get());
+            if accesses.is_null() || (*accesses).let_go(1) {
+                Then::free(self, task);
+            }
+            (parent, (*parent).children.zombie_gone())
         }
     }
 
@@ -212,62 +269,42 @@ impl Worker {
     /// A task and all its children have ended: its successors may run, its block is free, its
     /// parent will be told.
     unsafe fn complete(&self, task: *const Task) {
-        let mut task = task;
+        // SAFETY: the caller's promise.
+        unsafe {
+            if let Some((told, then)) = self.complete_one(task) {
+                self.act(told, then);
+            }
+        }
+    }
+
+    /// The same, less what the parent of earlier tasks makes of being told now.
+    unsafe fn complete_one(&self, task: *const Task) -> Option<(*const Task, children::Then)> {
+        // SAFETY: a task that is complete belongs to whoever completes it; its parent is alive as
+        // long as it was not told of it.
+        unsafe {
+            let (parent, accesses) = ((*task).queued.parent, (*task).accesses.get());
+            if accesses.is_null() || (*accesses).end(self) {
+                Then::free(self, task);
+            }
+            let told = self.told.get();
+            if told.0 == parent {
+                self.told.set((parent, told.1 + 1));
+                return None;
+            }
+            self.told.set((parent, 1));
+            (told.1 > 0).then(|| (told.0, (*told.0).children.finished(told.1)))
+        }
+    }
+
+    /// Tells the parent of the last finished tasks, and then whoever that completes.
+    pub(crate) fn tell(&self) {
         loop {
-            // SAFETY: a task that is complete belongs to whoever completes it; its parent is alive
-            // as long as it was not told of it.
-            let told = unsafe {
-                let parent = (*task).queued.parent;
-                let accesses = (*task).accesses.get();
-                if accesses.is_null() || (*accesses).end(self) {
-                    Then::free(self, task);
-                }
-                let told = self.told.get();
-                if told.0 == parent {
-                    self.told.set((parent, told.1 + 1));
-                    return;
-                }
-                self.told.set((parent, 1));
-                told
-            };
+            let told = self.told.replace((ptr::null(), 0));
             if told.1 == 0 {
                 return;
             }
-            // SAFETY: as above, of a parent that now is told.
-            match unsafe { self.tell_one(told) } {
-                Some(ended) => task = ended,
-                None => return,
-            }
-        }
-    }
-
-    /// Tells the parent of the last finished tasks.
-    pub(crate) fn tell(&self) {
-        let told = self.told.replace((ptr::null(), 0));
-        if told.1 > 0 {
             // SAFETY: a parent is alive until it has been told of all children.
-            unsafe {
-                if let Some(ended) = self.tell_one(told) {
-                    self.complete(ended);
-                    self.tell();
-                }
-            }
-        }
-    }
-
-    /// Tells one parent; returns it if it is thereby complete.
-    unsafe fn tell_one(&self, told: (*const Task, u32)) -> Option<*const Task> {
-        let (parent, number) = told;
-        // SAFETY: the parent is alive until it has been told; who is told to act is the only one.
-        unsafe {
-            match (*parent).children.finished(number) {
-                children::Then::Nothing => None,
-                children::Then::Complete => Some(parent),
-                children::Then::Wake => {
-                    self.shared.resume((*parent).waiting());
-                    None
-                }
-            }
+            unsafe { self.act(told.0, (*told.0).children.finished(told.1)) };
         }
     }
 

@@ -157,3 +157,28 @@ fn threads_from_outside_take_turns() {
     });
     assert_eq!(count.into_inner(), 400);
 }
+
+#[test]
+fn who_waits_with_a_lock_held_is_not_stopped_by_who_wants_it() {
+    for rules in all_rules() {
+        let runtime = runtime(rules, 3);
+        let lock = std::sync::Mutex::new(0);
+        runtime.scope(|s| {
+            for _ in 0..60 {
+                s.spawn(|s| {
+                    let mut held = lock.lock().unwrap();
+                    let inner = AtomicU64::new(0);
+                    evenkeel_runtime::scope(|s| {
+                        for _ in 0..3 {
+                            s.spawn(|s| tree(s, 3, &inner));
+                        }
+                        s.wait_holding();
+                    });
+                    let _ = s;
+                    *held += inner.into_inner();
+                });
+            }
+        });
+        assert_eq!(lock.into_inner().unwrap(), 60 * 3 * 15, "{rules:?}");
+    }
+}

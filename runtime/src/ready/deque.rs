@@ -163,6 +163,31 @@ impl Deque {
         taken
     }
 
+    /// Takes the oldest task if it is wanted.
+    pub(crate) fn take_oldest_if(
+        &self,
+        wanted: impl Fn(*mut Queued) -> bool,
+    ) -> Option<*mut Queued> {
+        if self.len() == 0 {
+            return None;
+        }
+        let _taking = lock(&self.lock);
+        let head = self.head.load(Ordering::Relaxed);
+        self.head.store(head.wrapping_add(1), Ordering::Relaxed);
+        // Pairs with the fence of `pop`: the task is ours until it is given back.
+        fence(Ordering::SeqCst);
+        if distance(head, self.tail.load(Ordering::Acquire)) > 0 {
+            // SAFETY: the owner replaces the ring only while it holds the lock.
+            let ring = unsafe { &*self.ring.load(Ordering::Relaxed) };
+            let oldest = ring.at(head).load(Ordering::Relaxed);
+            if wanted(oldest) {
+                return Some(oldest);
+            }
+        }
+        self.head.store(head, Ordering::Relaxed);
+        None
+    }
+
     /// Looks how far it may go on, and doubles the ring if it is full.
     #[cold]
     fn make_room(&self, tail: usize) {

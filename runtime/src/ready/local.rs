@@ -43,6 +43,12 @@ impl Ring {
         }
         wanted
     }
+
+    /// Takes a task that is wanted, wherever it is.
+    pub(crate) fn one_if(&mut self, wanted: impl Fn(*mut Queued) -> bool) -> Option<*mut Queued> {
+        let place = self.tasks.iter().position(|&task| wanted(task))?;
+        self.tasks.remove(place)
+    }
 }
 
 /// The queue of a leaf.
@@ -135,6 +141,22 @@ impl Local {
                 let taken = ring.set(wanted, out);
                 len.store(ring.len(), Ordering::Relaxed);
                 taken
+            }
+        }
+    }
+
+    /// Takes the oldest task if it is wanted.
+    pub(crate) fn oldest_if(&self, wanted: impl Fn(*mut Queued) -> bool) -> Option<*mut Queued> {
+        match self {
+            Self::Lifo(deque) => deque.take_oldest_if(wanted),
+            Self::Fifo { len, ring } => {
+                if len.load(Ordering::Relaxed) == 0 {
+                    return None;
+                }
+                let mut ring = lock(ring);
+                let one = ring.one_if(wanted);
+                len.store(ring.len(), Ordering::Relaxed);
+                one
             }
         }
     }

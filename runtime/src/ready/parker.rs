@@ -1,5 +1,7 @@
 //! Where a worker sleeps.
 
+use std::time::Duration;
+
 use crate::sync::{AtomicU32, Ordering};
 
 const AWAKE: u32 = 0;
@@ -18,12 +20,17 @@ impl Parker {
 
     /// Sleeps until it is woken; returns at once if that has happened. May return without reason.
     pub(crate) fn park(&self) {
+        self.park_for(None);
+    }
+
+    /// The same, at most for a while.
+    pub(crate) fn park_for(&self, at_most: Option<Duration>) {
         // Pairs with `unpark`: what was done before the wake-up is seen.
         if self.state.swap(ASLEEP, Ordering::Acquire) == TOLD {
             self.state.store(AWAKE, Ordering::Relaxed);
             return;
         }
-        wait(&self.state);
+        wait(&self.state, at_most);
         self.state.swap(AWAKE, Ordering::Acquire);
     }
 
@@ -37,15 +44,20 @@ impl Parker {
 
 /// Sleeps while the state is `ASLEEP`, or for no reason less.
 #[cfg(not(loom))]
-fn wait(state: &AtomicU32) {
-    // SAFETY: the word outlives the call; the kernel compares it before it sleeps.
+fn wait(state: &AtomicU32, at_most: Option<Duration>) {
+    let at_most = at_most.map(|time| libc::timespec {
+        tv_sec: time.as_secs().try_into().unwrap_or(libc::time_t::MAX),
+        tv_nsec: time.subsec_nanos().into(),
+    });
+    // SAFETY: the word outlives the call, and so does the time; the kernel compares the word before
+    // it sleeps.
     unsafe {
         libc::syscall(
             libc::SYS_futex,
             state.as_ptr(),
             libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
             ASLEEP,
-            std::ptr::null::<libc::timespec>(),
+            at_most.as_ref().map_or(std::ptr::null(), std::ptr::from_ref),
         );
     }
 }
@@ -64,7 +76,7 @@ fn wake(state: &AtomicU32) {
 }
 
 #[cfg(loom)]
-fn wait(state: &AtomicU32) {
+fn wait(state: &AtomicU32, _at_most: Option<Duration>) {
     while state.load(Ordering::Relaxed) == ASLEEP {
         crate::sync::yield_now();
     }

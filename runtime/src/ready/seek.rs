@@ -68,6 +68,43 @@ impl Tree {
         }
     }
 
+    /// Takes a task that is wanted: its own youngest, one that lies above, or the oldest of another
+    /// leaf. Moves no others.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn take_if(
+        &self,
+        leaf: usize,
+        wanted: impl Fn(*mut Queued) -> bool,
+    ) -> Option<*mut Queued> {
+        let at = self.leaf(leaf);
+        // SAFETY: the caller's promise.
+        unsafe {
+            if let Some(one) = self.take(at) {
+                if wanted(one) {
+                    return Some(one);
+                }
+                self.add(at, one);
+            }
+        }
+        let mut above = Some(at.parent);
+        while let Some(node) = above {
+            let here = &self.nodes[node];
+            if here.queued.load(Ordering::Relaxed) > 0 {
+                let mut state = lock(&here.state);
+                let one = state.queue.one_if(&wanted);
+                here.queued.store(state.queue.len(), Ordering::Relaxed);
+                if one.is_some() {
+                    return one;
+                }
+            }
+            above = here.parent;
+        }
+        let others = (leaf + 1..self.leaves.len()).chain(0..leaf);
+        others.into_iter().find_map(|other| self.leaf(other).local.oldest_if(&wanted))
+    }
+
     /// Moves a set of a node's queue to `moved`; returns whether there was any.
     fn ask(&self, node: usize, moved: &mut Vec<*mut Queued>) -> bool {
         let at = &self.nodes[node];

@@ -1,9 +1,8 @@
 //! Creating tasks: which may run at once, which wait for others, and how many there are.
 
 use std::ptr;
-use std::time::Duration;
 
-use super::Worker;
+use super::{PAUSE_MAX, PAUSE_MIN, Worker};
 use crate::access::{Access, Accesses, Table};
 use crate::grain;
 use crate::sync::Ordering;
@@ -17,10 +16,6 @@ const WINDOW: i64 = 4096;
 const WINDOW_BUSY: i64 = 256;
 /// How often it looks.
 const WINDOW_CHECK: u32 = 64;
-/// How long it leaves the CPU to others that run them.
-const PAUSE_MIN: Duration = Duration::from_micros(20);
-/// As above, at most.
-const PAUSE_MAX: Duration = Duration::from_millis(1);
 
 impl Worker {
     /// Whether a new task of this kind is to be run before its creator goes on: where the queue is

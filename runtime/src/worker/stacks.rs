@@ -2,17 +2,19 @@
 
 use std::ptr;
 
-use super::Worker;
-use crate::ready::Linked;
+use super::{PAUSE_MAX, PAUSE_MIN, ROUNDS, SPINS_MAX, Worker};
+use crate::children::Until;
+use crate::ready::{Linked, Queued};
+use crate::sync::spin_loop;
 use crate::task::Task;
 use crate::wait::{Fibre, Go, Leaver, Left, Waiting};
 
 impl Worker {
-    /// Waits until no more than `keep` children of a task that this worker runs are unfinished.
-    pub(crate) fn wait_for_children(&self, task: &Task, keep: u32) {
+    /// Waits for children of a task that this worker runs.
+    pub(crate) fn wait_for_children(&self, task: &Task, until: Until) {
         loop {
             self.settle(task);
-            if task.children.unfinished() <= i64::from(keep) {
+            if task.children.have_reached(until) {
                 return;
             }
             let Some(next) = self.take() else { break };
@@ -28,10 +30,64 @@ impl Worker {
         }
         let waiting = Waiting::on(self.leaf);
         task.waits(&waiting);
-        if task.children.wait(keep) {
+        if task.children.wait(until) {
             self.block(&waiting);
-            task.children.woke();
+            task.children.woke(until);
         }
+    }
+
+    /// The same for a tied task: meanwhile only its descendants run here, on top of it. Others
+    /// might wait for a lock that it holds, and it cannot go on before they end.
+    pub(crate) fn wait_tied(&self, task: &Task, until: Until) {
+        let mut patience = ROUNDS;
+        while !task.children.have_reached(until) {
+            if self.run_descendant(task) {
+                patience = ROUNDS;
+            } else if patience > 0 {
+                patience -= 1;
+                (0..SPINS_MAX).for_each(|_| spin_loop());
+            } else {
+                return self.sleep_tied(task, until);
+            }
+            self.settle(task);
+        }
+    }
+
+    /// The same once there was nothing to run for a while.
+    fn sleep_tied(&self, task: &Task, until: Until) {
+        let waiting = Waiting::on(self.leaf);
+        task.waits(&waiting);
+        if !task.children.wait(until) {
+            return;
+        }
+        let mut pause = PAUSE_MIN;
+        while !waiting.may_go_on() {
+            if let Some(resumed) = self.next_resumed() {
+                // SAFETY: it was in the box.
+                unsafe { self.go_back(resumed) };
+            } else if self.run_descendant(task) {
+                pause = PAUSE_MIN;
+            } else {
+                // Whoever creates a descendant does not know that we would run it.
+                self.at().parker.park_for(Some(pause));
+                pause = (pause * 2).min(PAUSE_MAX);
+            }
+        }
+        task.children.woke(until);
+    }
+
+    /// Runs a descendant of a task, if one is to be had.
+    fn run_descendant(&self, task: &Task) -> bool {
+        // SAFETY: a task that is ready, and those above it, are alive.
+        let is_below = |queued: *mut Queued| unsafe { Task::is_below((*queued).parent, task) };
+        // SAFETY: this thread is the leaf's worker.
+        let Some(found) = (unsafe { self.ready().take_if(self.leaf, is_below) }) else {
+            self.tell();
+            return false;
+        };
+        // SAFETY: it was taken.
+        unsafe { self.run(found) };
+        true
     }
 
     /// Runs other tasks until somebody resumes `waiting`.

@@ -16,6 +16,8 @@ pub enum Model {
     Rayon,
     RayonJoin,
     Chili,
+    Evenkeel,
+    EvenkeelJoin,
 }
 
 impl Model {
@@ -26,7 +28,9 @@ impl Model {
             Self::OpenmpClang => "openmp-clang",
             Self::Tbb => "tbb",
             Self::Taskflow => "taskflow",
-            Self::Rayon | Self::RayonJoin | Self::Chili => "rust",
+            Self::Rayon | Self::RayonJoin | Self::Chili | Self::Evenkeel | Self::EvenkeelJoin => {
+                "rust"
+            }
         }
     }
 
@@ -39,6 +43,8 @@ impl Model {
             Self::Rayon => format!("rust/rayon/{program}.rs"),
             Self::RayonJoin => format!("rust/rayon-join/{program}.rs"),
             Self::Chili => format!("rust/chili/{program}.rs"),
+            Self::Evenkeel => format!("rust/evenkeel/{program}.rs"),
+            Self::EvenkeelJoin => format!("rust/evenkeel-join/{program}.rs"),
         }
     }
 
@@ -48,13 +54,15 @@ impl Model {
             Self::Rayon => format!("rust/release/rayon-{program}"),
             Self::RayonJoin => format!("rust/release/rayon-join-{program}"),
             Self::Chili => format!("rust/release/chili-{program}"),
+            Self::Evenkeel => format!("rust/release/evenkeel-{program}"),
+            Self::EvenkeelJoin => format!("rust/release/evenkeel-join-{program}"),
             other => format!("{}/{program}", other.target()),
         }
     }
 
     /// Whether a task can wait for what others do to the same data.
     pub fn has_dependences(self) -> bool {
-        !matches!(self, Self::Rayon | Self::RayonJoin | Self::Chili)
+        !matches!(self, Self::Rayon | Self::RayonJoin | Self::Chili | Self::EvenkeelJoin)
     }
 }
 
@@ -137,6 +145,9 @@ pub fn find(packages: &Path, libraries: &[Library]) -> Offer {
     {
         offer.add(has_gcc, name, model, "apt-get install gcc make");
     }
+    for (name, model) in [("evenkeel", Model::Evenkeel), ("evenkeel-join", Model::EvenkeelJoin)] {
+        offer.add_ours(has_gcc, name, model);
+    }
     offer.runtimes.extend(libraries.iter().map(|library| Runtime {
         name: library.name.clone(),
         model: library.model,
@@ -147,6 +158,13 @@ pub fn find(packages: &Path, libraries: &[Library]) -> Offer {
 }
 
 impl Offer {
+    fn add_ours(&mut self, is_here: bool, name: &str, model: Model) {
+        if is_here {
+            let name = name.to_string();
+            self.runtimes.push(Runtime { name, model, library: None, is_ours: true });
+        }
+    }
+
     fn add(&mut self, is_here: bool, name: &str, model: Model, how: &str) {
         if is_here {
             let name = name.to_string();

@@ -9,10 +9,30 @@ mod c {
 
     unsafe extern "C" {
         pub fn grid_new(keep_all_rows: c_int) -> Grid;
+        pub fn grid_needs(grid: Grid, step: c_long, point: c_long) -> Needs;
         pub fn grid_run(grid: Grid, step: c_long, point: c_long);
         pub fn grid_failure(grid: Grid) -> *const c_char;
     }
 }
+
+/// Points needed, of the step before, by a point.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Needs {
+    count: c_int,
+    point: [c_long; NEEDS_MAX],
+}
+
+impl std::ops::Deref for Needs {
+    type Target = [i64];
+
+    fn deref(&self) -> &[i64] {
+        &self.point[..self.count as usize]
+    }
+}
+
+/// A point needs no more than this.
+const NEEDS_MAX: usize = 3;
 
 /// What the grid looks like, and its cells.
 #[derive(Clone, Copy)]
@@ -49,6 +69,13 @@ impl Grid {
 
     pub fn is_trivial(&self) -> bool {
         self.pattern == 0
+    }
+
+    /// The points of the step before that a point needs.
+    #[inline]
+    pub fn needs(&self, step: i64, point: i64) -> Needs {
+        // SAFETY: It only computes.
+        unsafe { c::grid_needs(*self, step, point) }
     }
 
     /// The body of a task.

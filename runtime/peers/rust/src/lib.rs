@@ -10,3 +10,4 @@ pub mod queens;
 pub mod sparse;
 pub mod spin;
 pub mod tally;
+pub mod tiles;

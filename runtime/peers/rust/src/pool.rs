@@ -16,3 +16,8 @@ pub fn chili(threads: usize) -> chili::ThreadPool {
     let config = chili::Config { thread_count: NonZero::new(threads), ..chili::Config::default() };
     chili::ThreadPool::with_config(config)
 }
+
+/// Ours; the caller is one of the threads.
+pub fn evenkeel(threads: usize) -> evenkeel_runtime::Runtime {
+    evenkeel_runtime::Runtime::builder().workers(threads).build().expect("the system gives threads")
+}

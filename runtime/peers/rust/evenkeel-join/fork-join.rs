@@ -1,0 +1,21 @@
+//! A join of two empty sides, again and again.
+
+use std::process::ExitCode;
+
+use peers::{measure, pool, tally};
+
+fn main() -> ExitCode {
+    measure::open("fork-join", "evenkeel-join");
+    let regions = measure::parameter("regions", 1000, 1..=1 << 40);
+    let runtime = pool::evenkeel(measure::threads());
+
+    measure::time(|| {
+        runtime.scope(|_| {
+            for _ in 0..regions {
+                evenkeel_runtime::join(tally::task, tally::task);
+            }
+        });
+    });
+
+    measure::close(regions as u64, measure::differ("runs", tally::tasks(), 2 * regions as u64))
+}
