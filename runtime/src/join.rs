@@ -35,11 +35,7 @@ where
         return (a(), b());
     }
     let second = Second {
-        queued: Queued {
-            run: run_second::<B, RB>,
-            next: ptr::null_mut::<Queued>().into(),
-            parent: ptr::null(),
-        },
+        queued: Queued::new(run_second::<B, RB>, ptr::null()),
         done: Children::none(),
         joiner: Cell::new(ptr::null()),
         body: UnsafeCell::new(ManuallyDrop::new(b)),

@@ -15,6 +15,7 @@ mod threshold;
 mod tree;
 
 use std::cell::Cell;
+use std::ptr;
 
 pub(crate) use inbox::{Inbox, Linked};
 pub(crate) use parker::Parker;
@@ -35,6 +36,11 @@ pub(crate) struct Queued {
 }
 
 impl Queued {
+    /// In no chain.
+    pub(crate) fn new(run: unsafe fn(*mut Self, &Worker), parent: *const Task) -> Self {
+        Self { run, next: Cell::new(ptr::null_mut()), parent }
+    }
+
     /// What tells its kind from others: see [`crate::grain`].
     pub(crate) fn kind(&self) -> usize {
         self.run as usize

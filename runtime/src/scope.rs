@@ -80,16 +80,8 @@ impl<'scope> Scope<'scope> {
 
     /// Runs the code of a new task as part of this one: what it creates is created here.
     pub(crate) fn run_here(&self, body: impl FnOnce()) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
-            // SAFETY: the scope, with its place for panics, lasts longer than its tasks.
-            unsafe { self.keep(panic) };
-        }
-    }
-
-    /// Keeps a panic for who waits for the scope.
-    unsafe fn keep(&self, panic: Box<dyn Any + Send>) {
-        // SAFETY: tasks of a scope are below its root.
-        unsafe { (*Task::root_of(self.task).cast::<Root>()).panics.keep(panic) };
+        // SAFETY: this task runs.
+        unsafe { run_caught(self.task, body) };
     }
 
     /// Waits for all tasks created here, and for those that they created.
@@ -109,13 +101,12 @@ impl<'scope> Scope<'scope> {
     /// The task was taken to be run, and is not used after this call.
     pub(crate) unsafe fn run_body(task: *const Task, worker: &Worker, body: impl FnOnce()) {
         let around = worker.current.replace(task);
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
-            // SAFETY: the scope, with its place for panics, lasts longer than its tasks.
-            unsafe { (*Task::root_of(task).cast::<Root>()).panics.keep(panic) };
-        }
-        worker.current.set(around);
         // SAFETY: it was run here, and the caller does not use it any more.
-        unsafe { worker.finish(task) };
+        unsafe {
+            run_caught(task, body);
+            worker.current.set(around);
+            worker.finish(task);
+        }
     }
 
     /// One more task is created here; returns its parent.
@@ -144,6 +135,17 @@ impl<'scope> Scope<'scope> {
     fn this(&self) -> &Task {
         // SAFETY: its task runs as long as the scope is to be had.
         unsafe { &*self.task }
+    }
+}
+
+/// Runs code of a task, and keeps its panic for who waits for the scope.
+///
+/// # Safety
+/// The task is alive, and of a scope.
+unsafe fn run_caught(task: *const Task, body: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
+        // SAFETY: tasks of a scope are below its root, which lasts longer than they.
+        unsafe { (*Task::root_of(task).cast::<Root>()).panics.keep(panic) };
     }
 }
 

@@ -46,15 +46,14 @@ impl Task {
         // SAFETY: the caller's promise.
         let depth = unsafe { (*parent).depth.saturating_add(1) };
         let bytes = u32::try_from(bytes).expect("a task's arguments are below 4 GiB");
-        Self::new(Queued { run, next: ptr::null_mut::<Queued>().into(), parent }, bytes, depth)
+        Self::new(Queued::new(run, parent), bytes, depth)
     }
 
     /// The task around a scope, which runs on its caller's stack.
     pub(crate) fn root(around: *const Self) -> Self {
         // SAFETY: the task that runs on this thread, if any, is alive.
         let depth = unsafe { around.as_ref() }.map_or(0, |task| task.depth.saturating_add(1));
-        let next = ptr::null_mut::<Queued>().into();
-        Self::new(Queued { run: never, next, parent: around }, 0, depth)
+        Self::new(Queued::new(never, around), 0, depth)
     }
 
     fn new(queued: Queued, bytes: u32, depth: u16) -> Self {

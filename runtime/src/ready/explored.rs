@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::{Feed, Queued, Rules, Tree};
 use crate::sync::{AtomicUsize, Ordering};
-use crate::task::Task;
 use crate::worker::Worker;
 
 unsafe fn never(_: *mut Queued, _: &Worker) {
@@ -12,12 +11,7 @@ unsafe fn never(_: *mut Queued, _: &Worker) {
 }
 
 fn task() -> *mut Queued {
-    let parent: *const Task = std::ptr::null();
-    Box::into_raw(Box::new(Queued {
-        run: never,
-        next: std::ptr::null_mut::<Queued>().into(),
-        parent,
-    }))
+    Box::into_raw(Box::new(Queued::new(never, std::ptr::null())))
 }
 
 /// Looks for tasks on a leaf as a worker does, until `wanted` were had by anybody.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Order;
 use super::local::Ring;
-use crate::sync::{AtomicUsize, Mutex};
+use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 
 /// An inner node: a cache, a NUMA domain, or the whole machine.
 pub(crate) struct Node {
@@ -38,5 +38,18 @@ impl Node {
             idle: AtomicUsize::new(0),
             state: Mutex::new(State { queue: Ring::new(order), idle: Vec::new() }),
         }
+    }
+
+    /// Works on its queue, and tells those who do not hold the lock what is left.
+    pub(crate) fn with_queue<R>(&self, work: impl FnOnce(&mut Ring) -> R) -> R {
+        let mut state = lock(&self.state);
+        let result = work(&mut state.queue);
+        self.queued.store(state.queue.len(), Ordering::Relaxed);
+        result
+    }
+
+    /// Whether its queue seems to have a task.
+    pub(crate) fn has_queued(&self) -> bool {
+        self.queued.load(Ordering::Relaxed) > 0
     }
 }

@@ -2,8 +2,9 @@
 
 use std::ptr;
 
+use super::node::Node;
 use super::tree::Tree;
-use super::{Batch, Feed, Queued};
+use super::{Feed, Queued};
 use crate::sync::{Ordering, lock, spin_loop, yield_now};
 
 /// Steps of waiting for a chain that is on its way, before the CPU is left to others.
@@ -44,13 +45,9 @@ impl Tree {
     pub(crate) unsafe fn seek(&self, leaf: usize) -> Option<*mut Queued> {
         // SAFETY: only the leaf's worker uses it, and not in two functions at once.
         let moved = unsafe { &mut *self.leaf(leaf).moved.get() };
-        let mut above = Some(self.leaf(leaf).parent);
-        while let Some(node) = above {
-            if self.ask(node, moved) {
-                // SAFETY: the caller's promise.
-                return unsafe { self.keep(leaf, moved) };
-            }
-            above = self.nodes[node].parent;
+        if self.from(self.leaf(leaf).parent).any(|node| self.ask(node, moved)) {
+            // SAFETY: the caller's promise.
+            return unsafe { self.keep(leaf, moved) };
         }
         let fell = self.threshold.fall();
         match self.rules.feed {
@@ -88,35 +85,21 @@ impl Tree {
                 self.add(at, one);
             }
         }
-        let mut above = Some(at.parent);
-        while let Some(node) = above {
-            let here = &self.nodes[node];
-            if here.queued.load(Ordering::Relaxed) > 0 {
-                let mut state = lock(&here.state);
-                let one = state.queue.one_if(&wanted);
-                here.queued.store(state.queue.len(), Ordering::Relaxed);
-                if one.is_some() {
-                    return one;
-                }
+        let above = self.from(at.parent).filter(|node| node.has_queued());
+        for node in above {
+            if let Some(one) = node.with_queue(|queue| queue.one_if(&wanted)) {
+                return Some(one);
             }
-            above = here.parent;
         }
         let others = (leaf + 1..self.leaves.len()).chain(0..leaf);
         others.into_iter().find_map(|other| self.leaf(other).local.oldest_if(&wanted))
     }
 
     /// Moves a set of a node's queue to `moved`; returns whether there was any.
-    fn ask(&self, node: usize, moved: &mut Vec<*mut Queued>) -> bool {
-        let at = &self.nodes[node];
-        if at.queued.load(Ordering::Relaxed) == 0 {
-            return false;
-        }
-        let mut state = lock(&at.state);
-        let len = state.queue.len();
-        let wanted = self.batch(len).min(self.threshold.level().max(1));
-        state.queue.set(wanted, moved);
-        at.queued.store(state.queue.len(), Ordering::Relaxed);
-        !moved.is_empty()
+    fn ask(&self, node: &Node, moved: &mut Vec<*mut Queued>) -> bool {
+        let most = self.threshold.level().max(1);
+        node.has_queued()
+            && node.with_queue(|queue| queue.set(self.batch(queue.len()).min(most), moved)) > 0
     }
 
     /// Puts a set into the leaf's queue and takes a task from it.
@@ -133,22 +116,17 @@ impl Tree {
     fn pull(&self, leaf: usize, moved: &mut Vec<*mut Queued>) {
         let level = self.threshold.level();
         let mut seen = leaf..leaf + 1;
-        let mut above = Some(self.leaf(leaf).parent);
         let turn = self.leaf(leaf).turn.get();
         self.leaf(leaf).turn.set(turn.wrapping_add(1));
-        while let Some(node) = above {
-            let around = self.nodes[node].leaves.clone();
+        for node in self.from(self.leaf(leaf).parent) {
+            let around = node.leaves.clone();
             let turned = turn % around.len();
             let order = (around.start + turned..around.end).chain(around.clone().take(turned));
             for victim in order.filter(|victim| !seen.contains(victim)) {
                 let at = self.leaf(victim);
                 let len = at.local.len();
                 if len > level && (len > 1 || self.has_waited(victim)) {
-                    let half = match self.rules.batch {
-                        Batch::HalfQueue => len.div_ceil(2),
-                        Batch::HalfThreshold => (level / 2).max(1),
-                    };
-                    at.local.set(half.min(len - level), moved);
+                    at.local.set(self.half(len).min(len - level), moved);
                 }
                 self.empty_inbox(victim, moved);
                 if !moved.is_empty() {
@@ -156,7 +134,6 @@ impl Tree {
                 }
             }
             seen = around;
-            above = self.nodes[node].parent;
         }
     }
 
@@ -192,11 +169,7 @@ impl Tree {
             if over == 0 {
                 continue;
             }
-            let mut state = lock(&node.state);
-            let over = state.queue.len().saturating_sub(level);
-            state.queue.set(over, moved);
-            node.queued.store(state.queue.len(), Ordering::Relaxed);
-            drop(state);
+            node.with_queue(|queue| queue.set(queue.len().saturating_sub(level), moved));
             self.add_set(node.parent.unwrap_or(0), moved);
         }
     }
@@ -206,20 +179,13 @@ impl Tree {
         let holds =
             |leaf: usize| self.leaf(leaf).local.len() > 0 || !self.leaf(leaf).inbox.is_empty();
         holds(leaf)
-            || self.nodes.iter().any(|node| node.queued.load(Ordering::Relaxed) > 0)
+            || self.nodes.iter().any(|node| node.has_queued())
             || (0..self.leaves.len()).any(holds)
     }
 
     /// Whether a queue that it may ask has a task.
     fn has_above(&self, leaf: usize) -> bool {
-        let mut above = Some(self.leaf(leaf).parent);
-        while let Some(node) = above {
-            if self.nodes[node].queued.load(Ordering::Relaxed) > 0 {
-                return true;
-            }
-            above = self.nodes[node].parent;
-        }
-        !self.leaf(leaf).inbox.is_empty()
+        self.from(self.leaf(leaf).parent).any(Node::has_queued) || !self.leaf(leaf).inbox.is_empty()
     }
 
     /// Waits to be given tasks, asleep, or until `stop` holds; whoever makes it hold unparks the

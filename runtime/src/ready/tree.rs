@@ -194,39 +194,42 @@ impl Tree {
 
     /// How many of `len` tasks move at once.
     pub(super) fn batch(&self, len: usize) -> usize {
-        let level = self.threshold.level();
-        let wanted = match self.rules.batch {
+        self.half(len).min(BATCH_MAX)
+    }
+
+    /// The same, however many they are.
+    pub(super) fn half(&self, len: usize) -> usize {
+        match self.rules.batch {
             Batch::HalfQueue => len.div_ceil(2),
-            Batch::HalfThreshold => (level / 2).max(1),
-        };
-        wanted.min(BATCH_MAX)
+            Batch::HalfThreshold => (self.threshold.level() / 2).max(1),
+        }
+    }
+
+    /// A node, and those above it.
+    pub(super) fn from(&self, node: usize) -> impl Iterator<Item = &Node> {
+        let parent = |node: &&Node| node.parent.map(|parent| &*self.nodes[parent]);
+        std::iter::successors(Some(&*self.nodes[node]), parent)
     }
 
     /// Gives a set to a leaf below `node` that waits, or else keeps it there, or sends half on.
     pub(super) fn add_set(&self, node: usize, set: &mut Vec<*mut Queued>) {
-        let mut node = node;
-        loop {
+        let mut next = Some(node);
+        while let Some(node) = next {
             if let Some(leaf) = self.claim(node) {
                 return self.hand(leaf, set);
             }
             let at = &self.nodes[node];
-            let mut state = lock(&at.state);
-            state.queue.add(set.drain(..));
-            let len = state.queue.len();
-            at.queued.store(len, Ordering::Relaxed);
-            let over = len > self.threshold.level();
-            match at.parent {
-                Some(parent) if over => {
-                    state.queue.set(self.batch(len), set);
-                    at.queued.store(state.queue.len(), Ordering::Relaxed);
-                    node = parent;
+            next = at.with_queue(|queue| {
+                queue.add(set.drain(..));
+                if queue.len() <= self.threshold.level() {
+                    return None;
                 }
-                None if over => {
-                    self.threshold.rise();
-                    break;
+                match at.parent {
+                    Some(_) => _ = queue.set(self.batch(queue.len()), set),
+                    None => self.threshold.rise(),
                 }
-                _ => break,
-            }
+                at.parent
+            });
         }
         // A leaf that began to wait meanwhile has not seen these tasks, or we see it now.
         self.barrier.light();
@@ -262,10 +265,8 @@ impl Tree {
 
     /// Adds `more` (may be -1, wrapped) to the waiting leaves of a node and of all above it.
     pub(super) fn count_idle(&self, node: usize, more: usize) {
-        let mut above = Some(node);
-        while let Some(node) = above {
-            self.nodes[node].idle.fetch_add(more, Ordering::Relaxed);
-            above = self.nodes[node].parent;
+        for node in self.from(node) {
+            node.idle.fetch_add(more, Ordering::Relaxed);
         }
     }
 
