@@ -15,6 +15,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::command::{evenkeel, program};
+use crate::random::Random;
 use crate::repo;
 
 /// How close a kept set is: half the tolerance of 2 points.
@@ -55,7 +56,7 @@ pub fn run(args: &Args) -> Result<()> {
     let built = evenkeel()?;
     let evenkeel = built.to_string_lossy();
     let baselines = baselines()?;
-    let mut draws = Draws(args.seed);
+    let mut draws = Random::new(args.seed);
     let mut kept = Vec::new();
     let mut drawn = 0;
     while kept.len() < args.sets {
@@ -63,7 +64,7 @@ pub fn run(args: &Args) -> Result<()> {
         drawn += 1;
         let set: Set = UNKNOWN
             .iter()
-            .map(|&(name, low, high)| (name, round(low + (high - low) * draws.next())))
+            .map(|&(name, low, high)| (name, round(low + (high - low) * draws.share())))
             .collect();
         let found = found(&evenkeel, &baselines, &set)?;
         let is_close = |(found, claim): (&f64, &Baseline)| (found - claim.value).abs() <= CLOSE_PCT;
@@ -152,19 +153,6 @@ fn write_fits(sets: &[Set]) -> Result<()> {
 
 fn round(value: f64) -> f64 {
     (value * 1000.0).round() / 1000.0
-}
-
-/// `SplitMix64`, as floats in 0..1.
-struct Draws(u64);
-
-impl Draws {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod licences;
 mod openmp;
 mod peers;
 mod prove;
+mod random;
 mod recordings;
 mod repo;
 mod tidy;

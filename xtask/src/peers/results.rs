@@ -12,7 +12,7 @@ use super::sample::{Outcome, Sample};
 /// Samples, summary and page.
 pub fn write(folder: &Path, samples: &[Sample], summary: &str, page: &str) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
-    write_file(folder, "samples.csv", &csv(samples))?;
+    write_file(folder, "samples.csv", &csv(samples)?)?;
     write_file(folder, "summary.txt", summary)?;
     write_file(folder, "page.html", page)
 }
@@ -40,37 +40,43 @@ fn write_file(folder: &Path, name: &str, text: &str) -> Result<()> {
 }
 
 /// Every run, in the order they were made.
-fn csv(samples: &[Sample]) -> String {
-    let mut text =
-        "round,program,parameters,runtime,outcome,tasks,wall_ns,cpu_ns,rss_kb\n".to_string();
-    for sample in samples {
+fn csv(samples: &[Sample]) -> Result<String> {
+    let mut table = csv::Writer::from_writer(Vec::new());
+    table.write_record([
+        "round",
+        "program",
+        "parameters",
+        "runtime",
+        "outcome",
+        "tasks",
+        "wall_ns",
+        "cpu_ns",
+        "rss_kb",
+    ])?;
+    for Sample { round, work, runtime, outcome } in samples {
         let parameters: Vec<String> =
-            sample.work.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let (outcome, numbers) = match &sample.outcome {
+            work.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let (outcome, numbers) = match outcome {
             Outcome::Ok(n) => {
-                ("ok", format!("{},{},{},{}", n.tasks, n.wall_ns, n.cpu_ns, n.rss_kb))
+                ("ok", [n.tasks, n.wall_ns, n.cpu_ns, n.rss_kb].map(|n| n.to_string()))
             }
-            Outcome::Failed(why) => (why.as_str(), ",,,".to_string()),
+            Outcome::Failed(why) => (why.as_str(), [const { String::new() }; 4]),
         };
-        text += &format!(
-            "{},{},{},{},{},{numbers}\n",
-            sample.round,
-            sample.work.program,
-            parameters.join(" "),
-            sample.runtime,
-            quoted(outcome),
-        );
+        let [tasks, wall_ns, cpu_ns, rss_kb] = &numbers;
+        let (round, parameters) = (round.to_string(), parameters.join(" "));
+        table.write_record([
+            &round,
+            work.program,
+            &parameters,
+            runtime,
+            outcome,
+            tasks,
+            wall_ns,
+            cpu_ns,
+            rss_kb,
+        ])?;
     }
-    text
-}
-
-/// A cell that may hold anything (RFC 4180).
-fn quoted(cell: &str) -> String {
-    if cell.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", cell.replace('"', "\"\""))
-    } else {
-        cell.to_string()
-    }
+    Ok(String::from_utf8(table.into_inner()?)?)
 }
 
 #[cfg(test)]
@@ -86,7 +92,7 @@ mod tests {
             runtime: "a".to_string(),
             outcome: Outcome::Failed("failed: tasks: 8, not 9".to_string()),
         };
-        let text = csv(&[sample]);
+        let text = csv(&[sample]).unwrap();
         let row = text.lines().nth(1).unwrap();
         assert_eq!(row, "1,chain,tasks=9 depth=2,a,\"failed: tasks: 8, not 9\",,,,");
         assert_eq!(row.replace("8, not", "8 not").matches(',').count(), 8);

@@ -1,26 +1,10 @@
 //! An order that no runtime profits from, and that a seed repeats.
 
-/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// Below a limit; the bias of a remainder is far below what an order can show.
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-}
+use crate::random::Random;
 
 /// The numbers below `count` in the order of one round.
 pub fn order(count: usize, seed: u64, round: u32) -> Vec<usize> {
-    let mut random = Random(seed.wrapping_mul(1 << 32).wrapping_add(u64::from(round)));
+    let mut random = Random::new(seed.wrapping_mul(1 << 32).wrapping_add(u64::from(round)));
     let mut order: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {
         order.swap(last, random.below(last + 1));
