@@ -53,7 +53,7 @@ impl Kind {
 }
 
 /// One address that a task accesses.
-pub(crate) struct Access {
+pub struct Access {
     state: AtomicU32,
     kind: Kind,
     address: usize,
@@ -64,7 +64,9 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    pub(crate) fn new(address: usize, kind: Kind) -> Self {
+    /// Of a task that is about to be created.
+    #[must_use]
+    pub fn new(address: usize, kind: Kind) -> Self {
         Self {
             state: AtomicU32::new(0),
             kind,
@@ -96,6 +98,8 @@ pub(crate) struct Accesses {
     held: AtomicU32,
     first: *const Access,
     number: u32,
+    /// Bytes of the block of their own that they begin; 0 where they are part of the task's.
+    bytes: u32,
 }
 
 /// What a step leaves to be done, by whoever did the step.
@@ -109,9 +113,19 @@ pub(crate) trait Then {
 impl Accesses {
     /// # Safety
     /// `first` begins `number` accesses that live as long as the task's block.
-    pub(crate) unsafe fn new(task: *const Task, first: *const Access, number: u32) -> Self {
+    pub(crate) unsafe fn new(
+        task: *const Task,
+        first: *const Access,
+        number: u32,
+        bytes: u32,
+    ) -> Self {
         let (missing, held) = (AtomicU32::new(number + 1), AtomicU32::new(number + 1));
-        Self { task, missing, held, first, number }
+        Self { task, missing, held, first, number, bytes }
+    }
+
+    /// Bytes of their own block; 0 where they are part of the task's.
+    pub(crate) fn bytes(&self) -> u32 {
+        self.bytes
     }
 
     fn all(&self) -> &[Access] {

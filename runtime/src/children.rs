@@ -29,7 +29,7 @@ pub(crate) enum Then {
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Until {
+pub enum Until {
     /// All children but so many have finished.
     Children(u32),
     /// All descendants have.

@@ -72,7 +72,6 @@ pub trait Lends<'task, Longer: Sized = &'task Self> {
 }
 
 /// What a task says it uses.
-#[expect(private_interfaces, reason = "only this crate implements it")]
 pub trait Argument: for<'task> Lends<'task> + Send {
     #[doc(hidden)]
     fn access(&self) -> Access;
@@ -106,14 +105,12 @@ impl<'task, T> Lends<'task> for InOut<T> {
     }
 }
 
-#[expect(private_interfaces, reason = "only this crate implements it")]
 impl<T: Sync> Argument for Input<T> {
     fn access(&self) -> Access {
         Access::new(self.0.addr(), Kind::Read)
     }
 }
 
-#[expect(private_interfaces, reason = "only this crate implements it")]
 impl<T: Send> Argument for InOut<T> {
     fn access(&self) -> Access {
         Access::new(self.0.addr(), Kind::Write)

@@ -23,6 +23,8 @@ mod guest;
 mod join;
 mod memory;
 mod pool;
+/// For other ways in.
+pub mod raw;
 /// Which task runs next, and where.
 pub mod ready;
 mod scope;

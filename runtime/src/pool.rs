@@ -55,6 +55,30 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// The tree and all that belongs to it, for as many workers, and leaves for `guests` more.
+    pub(crate) fn new(
+        machine: &Topology,
+        rules: Rules,
+        workers: usize,
+        guests: usize,
+    ) -> Arc<Self> {
+        let machine = machine.resized(workers).with_more(guests);
+        let leaves = machine.cpus();
+        let full = if rules.cutoff { CUTOFF * (workers - 1) } else { usize::MAX };
+        Arc::new(Self {
+            ready: Tree::new(&machine, rules.ready, full),
+            rules,
+            depots: (0..machine.domains()).map(|_| Depot::new()).collect(),
+            domains: (0..leaves).map(|leaf| machine.domain_of(leaf)).collect(),
+            resume: (0..leaves).map(|_| CachePadded::new(Inbox::new())).collect(),
+            stops: AtomicBool::new(false),
+            present: AtomicUsize::new(0),
+            idle: CachePadded::new(AtomicUsize::new(0)),
+            grains: Grains::new(),
+            seats: Seats::new(std::iter::once(0).chain(workers..leaves)),
+        })
+    }
+
     /// Where a leaf's worker gets memory.
     pub(crate) fn depot_of(&self, leaf: usize) -> &Depot {
         &self.depots[self.domains[leaf]]
@@ -125,21 +149,7 @@ impl Builder {
         let machine = self.topology.unwrap_or_else(Topology::of_machine);
         let usable = if declared { machine.cpus() } else { parallelism(machine.cpus()) };
         let workers = self.workers.unwrap_or(usable);
-        let machine = machine.resized(workers).with_more(SEATS_MORE);
-        let leaves = machine.cpus();
-        let full = if self.rules.cutoff { CUTOFF * (workers - 1) } else { usize::MAX };
-        let shared = Arc::new(Shared {
-            ready: Tree::new(&machine, self.rules.ready, full),
-            rules: self.rules,
-            depots: (0..machine.domains()).map(|_| Depot::new()).collect(),
-            domains: (0..leaves).map(|leaf| machine.domain_of(leaf)).collect(),
-            resume: (0..leaves).map(|_| CachePadded::new(Inbox::new())).collect(),
-            stops: AtomicBool::new(false),
-            present: AtomicUsize::new(0),
-            idle: CachePadded::new(AtomicUsize::new(0)),
-            grains: Grains::new(),
-            seats: Seats::new(std::iter::once(0).chain(workers..leaves)),
-        });
+        let shared = Shared::new(&machine, self.rules, workers, SEATS_MORE);
         let mut runtime = Runtime { shared: shared.clone(), threads: Vec::new() };
         for leaf in 1..workers {
             let shared = shared.clone();

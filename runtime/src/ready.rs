@@ -26,7 +26,7 @@ use crate::worker::Worker;
 
 /// What a queue knows of a task: the head of every task, and of everything else that is run once.
 #[repr(C)]
-pub(crate) struct Queued {
+pub struct Queued {
     /// Runs it, and frees what it occupied.
     pub(crate) run: unsafe fn(*mut Queued, &Worker),
     /// The next of a chain that is on its way from one worker to another.

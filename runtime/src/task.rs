@@ -14,7 +14,7 @@ use crate::worker::Worker;
 /// A block begins with it, is aligned to 128 bytes, and goes on with what the task runs and with
 /// its accesses.
 #[repr(C)]
-pub(crate) struct Task {
+pub struct Task {
     /// What queues know of it. While it waits, its link says where: see [`Task::waits`].
     pub(crate) queued: Queued,
     /// Its own children.
@@ -38,7 +38,7 @@ impl Task {
     ///
     /// # Safety
     /// The parent is alive.
-    pub(crate) unsafe fn child(
+    pub unsafe fn child(
         parent: *const Self,
         bytes: usize,
         run: unsafe fn(*mut Queued, &Worker),
@@ -47,6 +47,41 @@ impl Task {
         let depth = unsafe { (*parent).depth.saturating_add(1) };
         let bytes = u32::try_from(bytes).expect("a task's arguments are below 4 GiB");
         Self::new(Queued::new(run, parent), bytes, depth)
+    }
+
+    /// The child of a task that ends with its own code, though its children have not.
+    ///
+    /// # Safety
+    /// As of [`Task::child`].
+    pub unsafe fn shallow_child(
+        parent: *const Self,
+        bytes: usize,
+        run: unsafe fn(*mut Queued, &Worker),
+    ) -> Self {
+        // SAFETY: the caller's promise.
+        Self { is_shallow: true, ..unsafe { Self::child(parent, bytes, run) } }
+    }
+
+    /// The task around others that nobody queues or frees: it lies where whoever waits for them
+    /// has it.
+    ///
+    /// # Safety
+    /// The task around it, if there is one, lives longer.
+    #[must_use]
+    pub unsafe fn around(around: *const Self) -> Self {
+        Self::root(around)
+    }
+
+    /// One more child of it is created, by the worker that runs its code.
+    #[inline]
+    pub fn creates(&self) {
+        self.children.create();
+    }
+
+    /// The task that created it.
+    #[must_use]
+    pub fn parent(&self) -> *const Self {
+        self.queued.parent
     }
 
     /// The task around a scope, which runs on its caller's stack.

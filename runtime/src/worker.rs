@@ -2,6 +2,7 @@
 
 mod create;
 mod stacks;
+mod team;
 
 use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
@@ -38,7 +39,7 @@ thread_local! {
 /// What belongs to one thread while it runs tasks.
 ///
 /// Only that thread uses it, from whichever stack.
-pub(crate) struct Worker {
+pub struct Worker {
     pub(crate) leaf: usize,
     pub(crate) shared: Arc<Shared>,
     /// What is used with every task, found without a look through `shared`, which owns it.
@@ -130,13 +131,17 @@ impl Worker {
         unsafe { &*self.depot }
     }
 
-    pub(crate) fn allocate(&self, bytes: usize) -> NonNull<u8> {
+    /// Memory of at least so many bytes, aligned to 128.
+    pub fn allocate(&self, bytes: usize) -> NonNull<u8> {
         self.chunks.allocate(bytes, self.depot())
     }
 
+    /// Takes memory back.
+    ///
     /// # Safety
-    /// As of [`Chunks::free`].
-    pub(crate) unsafe fn free(&self, block: NonNull<u8>, bytes: usize) {
+    /// It was allocated with as many bytes, by a worker of the same team, and nobody uses it any
+    /// more.
+    pub unsafe fn free(&self, block: NonNull<u8>, bytes: usize) {
         // SAFETY: the caller's promise.
         unsafe { self.chunks.free(block, bytes, self.depot()) }
     }
@@ -389,6 +394,11 @@ impl Then for Worker {
     fn free(&self, task: *const Task) {
         // SAFETY: nobody refers to the block any more.
         unsafe {
+            if let Some(accesses) = NonNull::new((*task).accesses.get())
+                && accesses.as_ref().bytes() > 0
+            {
+                Worker::free(self, accesses.cast(), accesses.as_ref().bytes() as usize);
+            }
             let (block, bytes) = ((*task).block(), (*task).bytes as usize);
             Worker::free(self, block, bytes);
         }

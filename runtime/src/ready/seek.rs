@@ -268,6 +268,29 @@ impl Tree {
         }
     }
 
+    /// Sends the tasks of all leaves to the root, where everybody finds the one that it wants.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn expose(&self, leaf: usize) {
+        // SAFETY: only the leaf's worker uses it, and not in two functions at once.
+        let moved = unsafe { &mut *self.leaf(leaf).moved.get() };
+        for other in &self.leaves {
+            if other.local.len() > 0 && other.local.set(usize::MAX, moved) > 0 {
+                self.add_set(0, moved);
+            }
+        }
+    }
+
+    /// Wakes every leaf that sleeps, since what it waits for may have happened.
+    pub(crate) fn wake_all(&self) {
+        // Pairs with `wait`: it sees what has happened, or we see that it sleeps.
+        self.barrier.light();
+        if self.nodes[0].idle.load(Ordering::Relaxed) > 0 {
+            self.leaves.iter().for_each(|leaf| leaf.parker.unpark());
+        }
+    }
+
     /// Sends all its tasks up, as its CPU is taken away (N 4.1.5).
     ///
     /// # Safety

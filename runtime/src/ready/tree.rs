@@ -136,7 +136,6 @@ impl Tree {
     ///
     /// # Safety
     /// The task may be run by any worker.
-    #[cfg_attr(not(loom), expect(dead_code, reason = "for events, which threads outside fulfil"))]
     pub(crate) unsafe fn add_from_outside(&self, task: *mut Queued) {
         if let Some(leaf) = self.claim(0) {
             self.hand(leaf, &mut vec![task]);

@@ -80,16 +80,63 @@ impl Worker {
     ) {
         // SAFETY: the caller's promise; only this worker runs the parent of a task that it creates.
         unsafe {
-            let table = self.table_of(&*(*task).queued.parent);
             let number = u32::try_from(accesses.len()).expect("fewer accesses than bytes");
-            place.write(Accesses::new(task, accesses.as_ptr(), number));
-            (*task).accesses.set(place);
-            if (*place).add_to(table, self) {
+            place.write(Accesses::new(task, accesses.as_ptr(), number, 0));
+            self.submit(task, place, &*(*task).queued.parent);
+        }
+    }
+
+    /// The same with accesses that were not there when the task's block was: they get one.
+    ///
+    /// Tasks are ordered with those of the same `orderer`, which is the parent, or the task around
+    /// it whose code this worker runs.
+    ///
+    /// # Safety
+    /// As of [`Worker::add`].
+    pub unsafe fn submit_ordered(
+        &self,
+        task: *mut Task,
+        orderer: &Task,
+        accesses: impl ExactSizeIterator<Item = Access>,
+    ) {
+        let number = accesses.len();
+        let bytes = size_of::<Accesses>() + number * size_of::<Access>();
+        let place = self.allocate(bytes).cast::<Accesses>().as_ptr();
+        // SAFETY: the block has room for both; the caller's promise.
+        unsafe {
+            let first = place.add(1).cast::<Access>();
+            let mut written = 0;
+            for access in accesses.take(number) {
+                first.add(written).write(access);
+                written += 1;
+            }
+            let counted = u32::try_from(written).expect("fewer accesses than bytes");
+            let bytes = u32::try_from(bytes).expect("accesses of a task are below 4 GiB");
+            place.write(Accesses::new(task, first, counted, bytes));
+            self.submit(task, place, orderer);
+        }
+    }
+
+    unsafe fn submit(&self, task: *mut Task, place: *const Accesses, orderer: &Task) {
+        // SAFETY: the caller's promise; only this worker runs the code of `orderer`.
+        unsafe {
+            (*task).accesses.set(place.cast_mut());
+            if (*place).add_to(self.table_of(orderer), self) {
                 self.add(task.cast());
             } else {
                 self.keep_window(&*(*task).queued.parent);
             }
         }
+    }
+
+    /// Whether a task with these accesses could run and end now.
+    ///
+    /// # Safety
+    /// This worker runs the code of `orderer`.
+    pub unsafe fn are_free(&self, orderer: &Task, accesses: &[Access]) -> bool {
+        // SAFETY: the caller's promise.
+        orderer.table.get().is_null()
+            || Accesses::are_free(accesses, unsafe { self.table_of(orderer) })
     }
 
     /// Keeps a creator from outrunning the workers: with too many unfinished children it runs some,

@@ -1,6 +1,7 @@
 //! Waiting: what runs on which stack of a worker.
 
 use std::ptr;
+use std::time::Duration;
 
 use super::{PAUSE_MAX, PAUSE_MIN, ROUNDS, SPINS_MAX, Worker};
 use crate::children::Until;
@@ -38,19 +39,49 @@ impl Worker {
 
     /// The same for a tied task: meanwhile only its descendants run here, on top of it. Others
     /// might wait for a lock that it holds, and it cannot go on before they end.
-    pub(crate) fn wait_tied(&self, task: &Task, until: Until) {
+    pub fn wait_tied(&self, task: &Task, until: Until) {
+        if !self.run_below(task, &|| task.children.have_reached(until)) {
+            self.sleep_tied(task, until);
+        }
+    }
+
+    /// Runs descendants of a task until `stop` holds; whoever makes it hold need not wake this
+    /// worker.
+    pub fn run_descendants_until(&self, task: &Task, stop: impl Fn() -> bool) {
+        let mut pause = PAUSE_MIN;
+        while !self.run_below(task, &stop) {
+            self.nap(&mut pause);
+        }
+    }
+
+    /// Runs descendants of a task until `stop` holds, or until there were none for a while.
+    /// Returns whether it holds.
+    fn run_below(&self, task: &Task, stop: &impl Fn() -> bool) -> bool {
         let mut patience = ROUNDS;
-        while !task.children.have_reached(until) {
+        while !stop() {
             if self.run_descendant(task) {
                 patience = ROUNDS;
             } else if patience > 0 {
                 patience -= 1;
                 (0..SPINS_MAX).for_each(|_| spin_loop());
             } else {
-                return self.sleep_tied(task, until);
+                return false;
             }
             self.settle(task);
         }
+        true
+    }
+
+    /// Sleeps for a while, longer each time: whoever creates a descendant does not know that we
+    /// would run it.
+    fn nap(&self, pause: &mut Duration) {
+        self.at().parker.park_for(Some(*pause));
+        if *pause >= PAUSE_MAX {
+            // A descendant may lie below other tasks in the queue of one who waits likewise.
+            // SAFETY: this thread is the leaf's worker.
+            unsafe { self.ready().expose(self.leaf) };
+        }
+        *pause = (*pause * 2).min(PAUSE_MAX);
     }
 
     /// The same once there was nothing to run for a while.
@@ -68,9 +99,7 @@ impl Worker {
             } else if self.run_descendant(task) {
                 pause = PAUSE_MIN;
             } else {
-                // Whoever creates a descendant does not know that we would run it.
-                self.at().parker.park_for(Some(pause));
-                pause = (pause * 2).min(PAUSE_MAX);
+                self.nap(&mut pause);
             }
         }
         task.children.woke(until);

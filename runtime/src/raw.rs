@@ -1,0 +1,50 @@
+//! What another way in is built on: workers for threads that are not ours.
+//!
+//! The room `openmp` uses this. It is unsafe nearly everywhere, and no promise for anybody else.
+
+use std::sync::Arc;
+
+pub use crate::access::Access;
+pub use crate::children::Until;
+use crate::pool::{Rules, Shared};
+pub use crate::ready::Queued;
+pub use crate::task::Task;
+use crate::topology::Topology;
+pub use crate::worker::Worker;
+
+/// A tree of queues for as many threads as it has leaves; whose threads these are is not its
+/// business.
+pub struct Team {
+    shared: Arc<Shared>,
+}
+
+impl Team {
+    /// A team of so many workers on a machine.
+    #[must_use]
+    pub fn new(machine: &Topology, workers: usize) -> Self {
+        Self { shared: Shared::new(machine, Rules::default(), workers, 0) }
+    }
+
+    /// The worker of a leaf, for the calling thread.
+    ///
+    /// # Safety
+    /// A leaf has one worker at a time, and only the thread that made it uses it.
+    #[must_use]
+    pub unsafe fn worker(&self, leaf: usize) -> Worker {
+        Worker::new(self.shared.clone(), leaf)
+    }
+
+    /// Wakes the workers that sleep, to look again whether what they wait for has happened.
+    pub fn wake(&self) {
+        self.shared.ready.wake_all();
+    }
+
+    /// Adds a task from any thread.
+    ///
+    /// # Safety
+    /// It is alive, in no queue, and any worker may run it.
+    pub unsafe fn add_from_outside(&self, task: *mut Queued) {
+        // SAFETY: the caller's promise.
+        unsafe { self.shared.ready.add_from_outside(task) };
+    }
+}

@@ -1,0 +1,104 @@
+//! What threads do that share a team with others: they wait for each other, and run any task
+//! meanwhile.
+
+use std::ptr;
+
+use super::Worker;
+use crate::children::Until;
+use crate::task::Task;
+use crate::wait::Waiting;
+
+impl Worker {
+    /// Runs tasks, whosever they are, until the descendants of a task have ended.
+    ///
+    /// `task` lies on the stack of this worker, which holds no lock that tasks want.
+    pub fn wait_with_any(&self, task: &Task) {
+        loop {
+            self.settle(task);
+            if task.children.have_reached(Until::Descendants) {
+                return;
+            }
+            let Some(next) = self.take() else { break };
+            // SAFETY: it was taken.
+            unsafe { self.run(next) };
+        }
+        let waiting = Waiting::on(self.leaf);
+        task.waits(&waiting);
+        if !task.children.wait(Until::Descendants) {
+            return;
+        }
+        while !waiting.may_go_on() {
+            self.run_until(|| self.has_resumed());
+            self.go_on();
+        }
+        task.children.woke(Until::Descendants);
+    }
+
+    /// Runs tasks, whosever they are, until `stop` holds.
+    ///
+    /// Whoever makes it hold wakes this worker: [`crate::raw::Team::wake`].
+    pub fn run_tasks_until(&self, stop: impl Fn() -> bool) {
+        loop {
+            self.run_until(|| stop() || self.has_resumed());
+            if stop() {
+                return;
+            }
+            self.go_on();
+        }
+    }
+
+    /// Runs a task that is in no queue before its creator goes on. Returns when its code has ended.
+    ///
+    /// # Safety
+    /// It is alive, any worker may run it, and it is not used after this call.
+    pub unsafe fn run_now(&self, task: *mut Task) {
+        // SAFETY: the caller's promise.
+        unsafe { self.run(task.cast()) };
+    }
+
+    /// Whether a new task of this kind may be run before its creator goes on; a kind is the
+    /// address of what is run.
+    #[inline]
+    pub fn may_run_at_once(&self, kind: usize) -> bool {
+        self.runs_at_once(kind)
+    }
+
+    /// The task whose code runs; null outside of any.
+    #[inline]
+    pub fn current_task(&self) -> *const Task {
+        self.current.get()
+    }
+
+    /// Says whose code runs from here on; returns whose it was.
+    #[inline]
+    pub fn go_to(&self, task: *const Task) -> *const Task {
+        self.current.replace(task)
+    }
+
+    /// Adds a new child of the task that runs.
+    ///
+    /// # Safety
+    /// It is whole, in no queue, and any worker may run it.
+    #[inline]
+    pub unsafe fn submit_free(&self, task: *mut Task) {
+        // SAFETY: the caller's promise.
+        unsafe { self.add(task.cast()) };
+    }
+
+    /// The code of a task that was run here has ended.
+    ///
+    /// # Safety
+    /// As of `finish`: it is not used after this call.
+    #[inline]
+    pub unsafe fn end_task(&self, task: *const Task) {
+        debug_assert!(!ptr::eq(task, self.current.get()), "its code has ended");
+        // SAFETY: the caller's promise.
+        unsafe { self.finish(task) };
+    }
+
+    /// A task creates no more children: what they accessed is forgotten.
+    pub fn close(&self, task: &Task) {
+        self.settle(task);
+        self.close_table(task);
+    }
+}
