@@ -12,25 +12,25 @@ const MONOTONIC: u32 = 0x8000_0000;
 /// Asks for so many threads in the next teams; less than one counts as one.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_num_threads(threads: c_int) {
-    icv::with(|icvs| icvs.num_threads = threads.max(1) as u32);
+    icv::set(|icvs| icvs.num_threads = threads.max(1) as u32);
 }
 
 /// Threads that the next team would have.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_max_threads() -> c_int {
-    icv::with(|icvs| icvs.num_threads as c_int)
+    icv::get().num_threads as c_int
 }
 
 /// Lets the runtime choose smaller teams.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_dynamic(dynamic: c_int) {
-    icv::with(|icvs| icvs.dynamic = dynamic != 0);
+    icv::set(|icvs| icvs.dynamic = dynamic != 0);
 }
 
 /// Whether it may.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_dynamic() -> c_int {
-    icv::with(|icvs| icvs.dynamic.into())
+    icv::get().dynamic.into()
 }
 
 /// Lets teams nest without bound, or not at all.
@@ -42,21 +42,21 @@ pub extern "C" fn omp_set_nested(nested: c_int) {
 /// Whether they may.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_nested() -> c_int {
-    icv::with(|icvs| (icvs.max_active_levels > 1).into())
+    (icv::get().max_active_levels > 1).into()
 }
 
 /// Lets teams nest so deep.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_max_active_levels(levels: c_int) {
     if levels >= 0 {
-        icv::with(|icvs| icvs.max_active_levels = levels);
+        icv::set(|icvs| icvs.max_active_levels = levels);
     }
 }
 
 /// How deep they may nest.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_max_active_levels() -> c_int {
-    icv::with(|icvs| icvs.max_active_levels)
+    icv::get().max_active_levels
 }
 
 /// How deep they could.
@@ -69,7 +69,7 @@ pub extern "C" fn omp_get_supported_active_levels() -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_schedule(kind: u32, chunk: c_int) {
     if let Some(schedule) = schedule_of(kind, chunk) {
-        icv::with(|icvs| icvs.schedule = schedule);
+        icv::set(|icvs| icvs.schedule = schedule);
     }
 }
 
@@ -99,7 +99,7 @@ fn numbers_of(schedule: Schedule) -> (u32, c_int) {
 /// Both point to variables of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_schedule(kind: *mut u32, chunk: *mut c_int) {
-    let numbers = icv::with(|icvs| numbers_of(icvs.schedule));
+    let numbers = numbers_of(icv::get().schedule);
     // SAFETY: As the caller promises.
     unsafe { (*kind, *chunk) = numbers };
 }
@@ -137,13 +137,13 @@ pub extern "C" fn omp_display_env(verbose: c_int) {
 /// The device of target regions that name none.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_default_device(device: c_int) {
-    icv::with(|icvs| icvs.default_device = device);
+    icv::set(|icvs| icvs.default_device = device);
 }
 
 /// Which it is.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_default_device() -> c_int {
-    icv::with(|icvs| icvs.default_device)
+    icv::get().default_device
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod value;
 pub(crate) use places::{Places, Unit};
 
 /// How the iterations of `schedule(runtime)` are given out. The numbers are `omp_sched_t`'s.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Static = 1,
     Dynamic = 2,
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
 }
 
 /// `run-sched-var`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Schedule {
     pub kind: Kind,
     pub is_monotonic: bool,

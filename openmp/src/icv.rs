@@ -1,20 +1,21 @@
 //! Internal control variables: what the environment and the program have asked for.
 //!
-//! Those of a data environment are per thread so far. A team of more than one thread hands a copy
-//! to each of its tasks.
+//! A data environment points to its variables, which never change: to set one is to point to
+//! others. There are few different ones in a program, and they are kept for ever.
 
-use std::cell::RefCell;
-use std::sync::OnceLock;
+use std::collections::HashSet;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::environment::{self, Schedule, Settings, Show, display};
 use crate::processors;
+use crate::thread::member;
 use crate::unsupported::say;
 
 /// How deep teams can nest; what `omp_get_supported_active_levels` says.
 pub(crate) const ACTIVE_LEVELS_MAX: i32 = i32::MAX;
 
 /// The variables of a data environment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Icvs {
     /// Threads of the next team.
     pub num_threads: u32,
@@ -25,10 +26,18 @@ pub(crate) struct Icvs {
 }
 
 impl Icvs {
-    fn initial(settings: &Settings) -> Self {
+    /// Of threads outside of all regions.
+    pub(crate) fn initial() -> &'static Self {
+        static INITIAL: OnceLock<&'static Icvs> = OnceLock::new();
+        INITIAL.get_or_init(|| Self::from(settings()).kept())
+    }
+
+    fn from(settings: &Settings) -> Self {
         let cpus = processors::available().len() as u32;
         let limit = settings.thread_limit.unwrap_or(u32::MAX);
-        let levels = settings.max_active_levels.unwrap_or(1);
+        // A list says that teams are to nest (OpenMP 5.2, 21.1.4).
+        let lists = settings.num_threads.len() > 1 || settings.proc_bind.len() > 1;
+        let levels = settings.max_active_levels.unwrap_or(if lists { u32::MAX } else { 1 });
         Self {
             num_threads: settings.num_threads.first().copied().unwrap_or(cpus).clamp(1, limit),
             dynamic: settings.dynamic,
@@ -37,6 +46,43 @@ impl Icvs {
             default_device: settings.default_device,
         }
     }
+
+    /// Of the implicit tasks of a region so many levels deep, begun where these hold.
+    pub(crate) fn inside(outer: &'static Self, level: i32) -> &'static Self {
+        let level = usize::try_from(level).unwrap_or(usize::MAX);
+        match settings().num_threads.get(level) {
+            Some(&num_threads) => Self { num_threads, ..*outer }.kept(),
+            None => outer,
+        }
+    }
+
+    /// The same, for ever.
+    fn kept(self) -> &'static Self {
+        static ALL: Mutex<Option<HashSet<&'static Icvs>>> = Mutex::new(None);
+        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = all.get_or_insert_default();
+        if let Some(&known) = all.get(&self) {
+            return known;
+        }
+        let kept: &'static Self = Box::leak(Box::new(self));
+        all.insert(kept);
+        kept
+    }
+}
+
+/// Bytes of a thread's stack, where the program does not say.
+pub(crate) fn stack_bytes() -> usize {
+    settings().stack_bytes.unwrap_or_else(|| {
+        let mut bytes = 0;
+        // SAFETY: the attributes are initialised by the first call and freed by the last.
+        unsafe {
+            let mut attributes = std::mem::zeroed();
+            libc::pthread_attr_init(&raw mut attributes);
+            libc::pthread_attr_getstacksize(&raw const attributes, &raw mut bytes);
+            libc::pthread_attr_destroy(&raw mut attributes);
+        }
+        bytes
+    })
 }
 
 /// What the environment said when it was first asked.
@@ -51,13 +97,19 @@ pub(crate) fn settings() -> &'static Settings {
     })
 }
 
-thread_local! {
-    static OF_THREAD: RefCell<Option<Icvs>> = const { RefCell::new(None) };
+/// The variables of the calling task.
+pub(crate) fn get() -> &'static Icvs {
+    member().task().icvs.get()
 }
 
-/// Reads or changes the variables of the calling task.
-pub(crate) fn with<T>(act: impl FnOnce(&mut Icvs) -> T) -> T {
-    OF_THREAD.with_borrow_mut(|icvs| act(icvs.get_or_insert_with(|| Icvs::initial(settings()))))
+/// Changes them.
+pub(crate) fn set(change: impl FnOnce(&mut Icvs)) {
+    let icvs = &member().task().icvs;
+    let mut changed = *icvs.get();
+    change(&mut changed);
+    if changed != *icvs.get() {
+        icvs.set(changed.kept());
+    }
 }
 
 /// Looks at the environment when the library is loaded, as libgomp does: a program may change it

@@ -1,12 +1,151 @@
-//! Parallel regions, by one thread for now.
+//! Parallel regions begin and end.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_int, c_uint, c_void};
+use std::ptr;
 
+use crate::icv;
 use crate::microtask::{Microtask, evenkeel_omp_invoke};
+use crate::processors;
+use crate::region::{Crew, Job, Member};
+use crate::thread::{Thread, member};
 use crate::unsupported::abort_with;
 
 /// Where in the program a call is, as clang describes it.
 pub(crate) type Ident = c_void;
+
+/// How many threads the next region has, where `wanted` were asked for (0: nobody said).
+fn threads_for(thread: &Thread, wanted: u32) -> u32 {
+    let member = thread.member();
+    let icvs = member.task().icvs.get();
+    if wanted == 1 || member.region().active_level >= icvs.max_active_levels {
+        return 1;
+    }
+    let limit = icv::settings().thread_limit.unwrap_or(u32::MAX);
+    let most = if icvs.dynamic { processors::available().len() as u32 } else { u32::MAX };
+    let asked = if wanted > 0 { wanted } else { icvs.num_threads };
+    asked.min(limit).min(most).max(1)
+}
+
+/// Begins a region of at least two threads; the others run `job`.
+///
+/// # Safety
+/// `job` is as it says, until [`end_team`].
+unsafe fn begin_team(thread: &Thread, size: u32, job: Job) -> &Member {
+    let around = thread.begun.replace(thread.begun.get() + 1);
+    let mut crews = thread.crews.borrow_mut();
+    if crews.len() == around {
+        crews.push(Crew::default());
+    }
+    // SAFETY: crews are used in turn: this one's region, if it had one, has ended.
+    unsafe { crews[around].begin(size, job, thread) }
+}
+
+/// Ends the innermost region that the thread has begun.
+fn end_region(thread: &Thread) {
+    let member = thread.member();
+    match member.team() {
+        Some(team) => {
+            team.leave(member, thread);
+            thread.begun.set(thread.begun.get() - 1);
+        }
+        None => member.leave_serial(thread),
+    }
+}
+
+/// Runs a region.
+///
+/// # Safety
+/// `job` can be run by each of its threads.
+pub(crate) unsafe fn fork(wanted: u32, job: Job) {
+    let thread = Thread::current();
+    let size = threads_for(thread, wanted);
+    // SAFETY: the caller's promise.
+    unsafe {
+        let member = match size {
+            1 => Member::enter_serial(thread),
+            _ => begin_team(thread, size, job),
+        };
+        (job.run)(job.data, member);
+    }
+    end_region(thread);
+}
+
+/// What gcc makes of a region.
+type Function = unsafe extern "C" fn(*mut c_void);
+
+/// A region of gcc.
+struct Gomp {
+    function: Function,
+    data: *mut c_void,
+}
+
+unsafe fn run_gomp(job: *const (), _: &Member) {
+    // SAFETY: the region waits for this.
+    let Gomp { function, data } = unsafe { &*job.cast::<Gomp>() };
+    // SAFETY: the program's promise.
+    unsafe { function(*data) };
+}
+
+/// gcc: runs a region.
+///
+/// # Safety
+/// `function` takes `data`, in any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_parallel(
+    function: Function,
+    data: *mut c_void,
+    threads: c_uint,
+    _flags: c_uint,
+) {
+    let gomp = Gomp { function, data };
+    // SAFETY: the caller's promise.
+    unsafe { fork(threads, Job { run: run_gomp, data: (&raw const gomp).cast() }) };
+}
+
+/// gcc, before 4.9: begins a region, whose first part the program runs itself.
+///
+/// # Safety
+/// As of [`GOMP_parallel`], until [`GOMP_parallel_end`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_parallel_start(
+    function: Function,
+    data: *mut c_void,
+    threads: c_uint,
+) {
+    let thread = Thread::current();
+    match threads_for(thread, threads) {
+        1 => _ = Member::enter_serial(thread),
+        size => {
+            // The others may begin at any time until the region ends. It is as small as rare.
+            let gomp = Box::leak(Box::new(Gomp { function, data }));
+            let job = Job { run: run_gomp, data: ptr::from_ref(gomp).cast() };
+            // SAFETY: the caller's promise.
+            unsafe { begin_team(thread, size, job) };
+        }
+    }
+}
+
+/// It ends.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_parallel_end() {
+    end_region(Thread::current());
+}
+
+/// A region of clang.
+struct Kmp {
+    microtask: Microtask,
+    argc: usize,
+    argv: *const *mut c_void,
+}
+
+unsafe fn run_kmp(job: *const (), member: &Member) {
+    // SAFETY: the region waits for this.
+    let kmp = unsafe { &*job.cast::<Kmp>() };
+    let mut global = Thread::current().number;
+    let mut bound = member.number as i32;
+    // SAFETY: the program's promise.
+    unsafe { evenkeel_omp_invoke(kmp.microtask, &mut global, &mut bound, kmp.argc, kmp.argv) };
+}
 
 /// What `__kmpc_fork_call` becomes.
 ///
@@ -19,10 +158,30 @@ unsafe extern "C" fn evenkeel_omp_fork_call(
     microtask: Microtask,
     argv: *const *mut c_void,
 ) {
-    let (mut global, mut bound) = (0, 0);
-    let argc = usize::try_from(argc).unwrap_or_default();
-    // SAFETY: As the caller promises.
-    unsafe { evenkeel_omp_invoke(microtask, &mut global, &mut bound, argc, argv) };
+    let wanted = Thread::current().num_threads.replace(0);
+    let kmp = Kmp { microtask, argc: usize::try_from(argc).unwrap_or_default(), argv };
+    // SAFETY: the caller's promise.
+    unsafe { fork(wanted, Job { run: run_kmp, data: (&raw const kmp).cast() }) };
+}
+
+/// clang: the `num_threads` clause of the next region.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_push_num_threads(_where: *mut Ident, _thread: i32, threads: c_int) {
+    Thread::current().num_threads.set(u32::try_from(threads).unwrap_or_default());
+}
+
+/// clang: begins a region of one thread, which the program runs itself.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_serialized_parallel(_where: *mut Ident, _thread: i32) {
+    let thread = Thread::current();
+    thread.num_threads.set(0);
+    Member::enter_serial(thread);
+}
+
+/// It ends.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_end_serialized_parallel(_where: *mut Ident, _thread: i32) {
+    end_region(Thread::current());
 }
 
 /// What `__kmpc_fork_teams` becomes.
@@ -37,4 +196,16 @@ unsafe extern "C" fn evenkeel_omp_fork_teams(
     _argv: *const *mut c_void,
 ) {
     abort_with(b"evenkeel: __kmpc_fork_teams is not supported\n")
+}
+
+/// Waits for all threads of the region.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_barrier() {
+    member().barrier();
+}
+
+/// The same.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_barrier(_where: *mut Ident, _thread: i32) {
+    member().barrier();
 }

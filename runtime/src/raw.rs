@@ -7,7 +7,7 @@ use std::sync::Arc;
 pub use crate::access::Access;
 pub use crate::children::Until;
 use crate::pool::{Rules, Shared};
-pub use crate::ready::Queued;
+pub use crate::ready::{Parker, Queued};
 pub use crate::task::Task;
 use crate::topology::Topology;
 pub use crate::worker::Worker;

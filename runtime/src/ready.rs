@@ -18,7 +18,7 @@ use std::cell::Cell;
 use std::ptr;
 
 pub(crate) use inbox::{Inbox, Linked};
-pub(crate) use parker::Parker;
+pub use parker::Parker;
 pub(crate) use tree::{Leaf, Tree};
 
 use crate::task::Task;

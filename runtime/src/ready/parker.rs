@@ -9,17 +9,20 @@ const TOLD: u32 = 1;
 const ASLEEP: u32 = 2;
 
 /// A place for one sleeper; a wake-up that comes too early is kept, and is not counted.
-pub(crate) struct Parker {
+#[derive(Default)]
+pub struct Parker {
     state: AtomicU32,
 }
 
 impl Parker {
-    pub(crate) fn new() -> Self {
+    /// Nobody sleeps there.
+    #[must_use]
+    pub fn new() -> Self {
         Self { state: AtomicU32::new(AWAKE) }
     }
 
     /// Sleeps until it is woken; returns at once if that has happened. May return without reason.
-    pub(crate) fn park(&self) {
+    pub fn park(&self) {
         self.park_for(None);
     }
 
@@ -35,7 +38,7 @@ impl Parker {
     }
 
     /// Wakes the sleeper, or keeps it from falling asleep.
-    pub(crate) fn unpark(&self) {
+    pub fn unpark(&self) {
         if self.state.swap(TOLD, Ordering::Release) == ASLEEP {
             wake(&self.state);
         }

@@ -1,0 +1,273 @@
+//! A parallel region, and the part that each of its threads has in it.
+//!
+//! Every thread is always in one: outside of all others in its *initial* region, alone.
+
+mod barrier;
+mod crew;
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use evenkeel_runtime::raw::{self, Until, Worker};
+
+pub(crate) use barrier::Barrier;
+pub(crate) use crew::{Crew, Job, Team, machine};
+
+use crate::icv::Icvs;
+use crate::task::{Group, OmpTask};
+use crate::thread::Thread;
+
+/// What the threads of a region share.
+pub(crate) struct Region {
+    /// Its threads.
+    pub size: u32,
+    /// Regions around it, the initial one not counted, itself counted.
+    pub level: i32,
+    /// The same of regions with more than one thread.
+    pub active_level: i32,
+    /// The part of the thread that began it in the region around; null for the initial one.
+    pub around: *const Member,
+    /// Null where it has one thread.
+    pub team: *const Team,
+    /// `single` constructs that a thread has taken.
+    pub singles: AtomicU64,
+    /// What the thread that took a `single` gives the others.
+    pub broadcast: Cell<*mut std::ffi::c_void>,
+    /// Whether `cancel parallel` was met.
+    pub is_cancelled: AtomicBool,
+}
+
+// SAFETY: what is not atomic is written by one thread between two barriers, or before the region
+// begins.
+unsafe impl Sync for Region {}
+
+impl Region {
+    /// A region in another, begun by the thread that has this part of that.
+    pub(crate) fn inside(around: &Member, size: u32, team: *const Team) -> Self {
+        let outer = around.region();
+        Self {
+            size,
+            level: outer.level + 1,
+            active_level: outer.active_level + i32::from(size > 1),
+            around,
+            team,
+            singles: AtomicU64::new(0),
+            broadcast: Cell::new(ptr::null_mut()),
+            is_cancelled: AtomicBool::new(false),
+        }
+    }
+
+    fn initial() -> Self {
+        Self {
+            size: 1,
+            level: 0,
+            active_level: 0,
+            around: ptr::null(),
+            team: ptr::null(),
+            singles: AtomicU64::new(0),
+            broadcast: Cell::new(ptr::null_mut()),
+            is_cancelled: AtomicBool::new(false),
+        }
+    }
+}
+
+/// The part of one thread in one region. Only that thread uses it, but for what is constant.
+pub(crate) struct Member {
+    region: *const Region,
+    /// Which of the region's threads.
+    pub number: u32,
+    worker: *const Worker,
+    /// Where the worker's tasks are.
+    pub tree: *const raw::Team,
+    /// The part that the thread had before.
+    before: *const Member,
+    /// What the worker ran before.
+    ran: Cell<*const raw::Task>,
+    /// `single` constructs that this thread has met.
+    pub singles: Cell<u64>,
+    implicit: OmpTask,
+}
+
+/// A region of one thread, and that thread's part.
+#[repr(C)]
+struct Alone {
+    member: Member,
+    region: Region,
+    /// In the initial region; in others the worker of the region around serves.
+    own: Option<Own>,
+}
+
+/// A worker of one thread, and the tree of its tasks.
+struct Own {
+    worker: Box<Worker>,
+    tree: Box<raw::Team>,
+}
+
+impl Own {
+    fn new() -> Self {
+        let tree = Box::new(raw::Team::new(machine(), 1));
+        // SAFETY: the leaf is the only one.
+        Self { worker: Box::new(unsafe { tree.worker(0) }), tree }
+    }
+
+    fn place(&self) -> (*const raw::Team, *const Worker) {
+        (&raw const *self.tree, &raw const *self.worker)
+    }
+}
+
+impl Alone {
+    /// Puts a thread into a region of its own.
+    fn enter(thread: &Thread, region: Region, icvs: &'static Icvs, own: Option<Own>) {
+        let around = thread.member.get();
+        // SAFETY: where it has no worker of its own there is a region around.
+        let place = own.as_ref().map_or_else(|| unsafe { (*around).place() }, Own::place);
+        let alone = Box::into_raw(Box::<Self>::new_uninit()).cast::<Self>();
+        // SAFETY: the box is ours, and stays until it is left; so do worker and tree.
+        unsafe {
+            let region_place = &raw mut (*alone).region;
+            region_place.write(region);
+            (&raw mut (*alone).own).write(own);
+            let member = &raw mut (*alone).member;
+            member.write(Member::new(region_place, 0, place, thread, icvs));
+            (*member).enter(thread);
+        }
+    }
+
+    /// Takes it out of its innermost region.
+    ///
+    /// # Safety
+    /// That is of [`Alone::enter`], and its tasks have ended.
+    unsafe fn leave(thread: &Thread) {
+        let alone = thread.member.get().cast::<Self>().cast_mut();
+        // SAFETY: the member lies first in what `enter` made; nobody has it any more.
+        unsafe {
+            (*alone).member.leave(thread);
+            drop(Box::from_raw(alone));
+        }
+    }
+}
+
+impl Member {
+    /// # Safety
+    /// Both outlive it.
+    unsafe fn new(
+        region: *const Region,
+        number: u32,
+        (tree, worker): (*const raw::Team, *const Worker),
+        thread: &Thread,
+        icvs: &'static Icvs,
+    ) -> Self {
+        let (before, ran) = (thread.member.get(), Cell::new(ptr::null()));
+        let implicit = OmpTask::implicit(icvs);
+        Self { region, number, worker, tree, before, ran, singles: Cell::new(0), implicit }
+    }
+
+    #[inline]
+    pub(crate) fn region(&self) -> &Region {
+        // SAFETY: the promise of `new`.
+        unsafe { &*self.region }
+    }
+
+    /// Whose tree the tasks of the region are in; nobody's where they run at once.
+    #[inline]
+    pub(crate) fn team(&self) -> Option<&Team> {
+        // SAFETY: a region's team outlives it.
+        unsafe { self.region().team.as_ref() }
+    }
+
+    #[inline]
+    pub(crate) fn worker(&self) -> &Worker {
+        // SAFETY: the promise of `new`.
+        unsafe { &*self.worker }
+    }
+
+    /// The task whose code runs.
+    #[inline]
+    pub(crate) fn task(&self) -> &OmpTask {
+        // SAFETY: in a region some task always runs, and all are OpenMP's.
+        unsafe { &*self.worker().current_task().cast::<OmpTask>() }
+    }
+
+    /// Its worker, and the tree of that.
+    fn place(&self) -> (*const raw::Team, *const Worker) {
+        (self.tree, self.worker)
+    }
+
+    /// Makes it what the thread is.
+    fn enter(&self, thread: &Thread) {
+        thread.member.set(self);
+        self.ran.set(self.worker().go_to(self.implicit.raw()));
+    }
+
+    /// Ends the implicit task. All its tasks have ended.
+    fn leave(&self, thread: &Thread) {
+        self.worker().close(self.implicit.raw());
+        self.worker().go_to(self.ran.get());
+        thread.member.set(self.before);
+    }
+
+    /// A thread's first call puts it into its initial region.
+    pub(crate) fn enter_initial(thread: &Thread) {
+        let own = Own::new();
+        Alone::enter(thread, Region::initial(), Icvs::initial(), Some(own));
+    }
+
+    /// A thread ends.
+    pub(crate) fn leave_initial(thread: &Thread) {
+        // SAFETY: it is the only region left, of `enter_initial`.
+        unsafe { Alone::leave(thread) };
+    }
+
+    /// Begins a region of one thread. It ends with [`Member::leave_serial`].
+    pub(crate) fn enter_serial(thread: &Thread) -> &Self {
+        let around = thread.member();
+        let region = Region::inside(around, 1, ptr::null());
+        let icvs = Icvs::inside(around.task().icvs.get(), region.level);
+        Alone::enter(thread, region, icvs, None);
+        thread.member()
+    }
+
+    /// Ends it.
+    pub(crate) fn leave_serial(&self, thread: &Thread) {
+        self.worker().wait_tied(self.implicit.raw(), Until::Descendants);
+        // SAFETY: `enter_serial` began it, and regions end in turn.
+        unsafe { Alone::leave(thread) };
+    }
+
+    /// Waits until all threads of the region have come here and their tasks have ended. Returns
+    /// whether the region was cancelled instead.
+    pub(crate) fn barrier(&self) -> bool {
+        let region = self.region();
+        match self.team() {
+            Some(team) => {
+                team.inner.wait(self, team, || region.is_cancelled.load(Ordering::Acquire))
+            }
+            None => self.worker().wait_tied(self.implicit.raw(), Until::Descendants),
+        }
+        region.is_cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Whether this thread is the one that runs the next `single` construct.
+    pub(crate) fn takes_single(&self) -> bool {
+        let mine = self.singles.get();
+        self.singles.set(mine + 1);
+        let singles = &self.region().singles;
+        self.region().size == 1
+            || singles.load(Ordering::Relaxed) == mine
+                && singles
+                    .compare_exchange(mine, mine + 1, Ordering::Relaxed, Ordering::Relaxed)
+                    .is_ok()
+    }
+
+    /// The implicit task.
+    pub(crate) fn implicit(&self) -> &OmpTask {
+        &self.implicit
+    }
+
+    /// The taskgroup that the running task is in.
+    pub(crate) fn group(&self) -> Option<&Group> {
+        // SAFETY: a group outlives the tasks that are in it.
+        unsafe { self.task().group.get().as_ref() }
+    }
+}

@@ -1,0 +1,235 @@
+//! The threads that help another in the regions that it begins, and the teams that they form.
+//!
+//! They stay between regions, and a team of each size stays with its tree: to begin a region is to
+//! hand every thread a pointer.
+
+use std::cell::{OnceCell, UnsafeCell};
+use std::collections::HashMap;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+
+use evenkeel_runtime::Topology;
+use evenkeel_runtime::raw::{self, Parker, Worker};
+
+use super::{Barrier, Member, Region};
+use crate::icv::{self, Icvs};
+use crate::processors;
+use crate::thread::Thread;
+use crate::unsupported::abort_with;
+
+/// Looks for the next region before a thread sleeps: about 20 us.
+const LOOKS: u32 = 1000;
+
+/// The machine as this process may use it.
+pub(crate) fn machine() -> &'static Topology {
+    static MACHINE: OnceLock<Topology> = OnceLock::new();
+    MACHINE.get_or_init(|| {
+        processors::available();
+        Topology::of_machine()
+    })
+}
+
+/// What the threads of a region run.
+#[derive(Clone, Copy)]
+pub(crate) struct Job {
+    /// Called by each thread, with `data`.
+    pub run: unsafe fn(*const (), &Member),
+    /// Of whoever began the region, which waits for all.
+    pub data: *const (),
+}
+
+/// What is written by whoever begins a region, before the others come.
+struct Begun {
+    region: Region,
+    job: Job,
+    /// Of the implicit tasks.
+    icvs: &'static Icvs,
+}
+
+/// So many threads, and the tree of their tasks.
+pub(crate) struct Team {
+    tasks: raw::Team,
+    begun: UnsafeCell<Option<Begun>>,
+    /// Of barriers inside a region.
+    pub(crate) inner: Barrier,
+    /// At the end of a region.
+    end: Barrier,
+    workers: Box<[OnceCell<Box<Worker>>]>,
+}
+
+// SAFETY: each thread uses its own worker. What was begun is written while no other thread is
+// inside, or only waits for the end of the last region, which it does not look at any more.
+unsafe impl Sync for Team {}
+// SAFETY: as above; workers end with the team, when no thread uses them.
+unsafe impl Send for Team {}
+
+impl Team {
+    fn new(size: u32) -> Self {
+        Self {
+            tasks: raw::Team::new(machine(), size as usize),
+            begun: UnsafeCell::new(None),
+            inner: Barrier::default(),
+            end: Barrier::default(),
+            workers: (0..size).map(|_| OnceCell::new()).collect(),
+        }
+    }
+
+    /// The tree of its tasks.
+    pub(crate) fn tasks(&self) -> &raw::Team {
+        &self.tasks
+    }
+
+    fn begun(&self) -> &Begun {
+        // SAFETY: it was written before this thread was called.
+        unsafe { (*self.begun.get()).as_ref() }.expect("a region was begun")
+    }
+
+    /// A thread takes its part in the region that was begun.
+    ///
+    /// # Safety
+    /// Nobody else has this number.
+    unsafe fn join<'a>(&self, number: u32, thread: &'a Thread) -> &'a Member {
+        // SAFETY: the leaf is this thread's.
+        let worker = || Box::new(unsafe { self.tasks.worker(number as usize) });
+        let worker = self.workers[number as usize].get_or_init(worker);
+        let Begun { region, icvs, .. } = self.begun();
+        // SAFETY: team, region and worker outlive the part.
+        let member = unsafe {
+            Member::new(region, number, (&self.tasks, &raw const **worker), thread, icvs)
+        };
+        let member = Box::leak(Box::new(member));
+        member.enter(thread);
+        member
+    }
+
+    /// Runs what the region is to run.
+    pub(crate) fn run(&self, member: &Member) {
+        let job = self.begun().job;
+        // SAFETY: the promise of whoever began the region.
+        unsafe { (job.run)(job.data, member) };
+    }
+
+    /// Waits for the others at the end of the region, and leaves it.
+    pub(crate) fn leave(&self, member: &Member, thread: &Thread) {
+        self.end.wait(member, self, || false);
+        member.leave(thread);
+        // SAFETY: `join` made it, and nobody has it any more.
+        drop(unsafe { Box::from_raw(ptr::from_ref(member).cast_mut()) });
+    }
+}
+
+/// Where a thread waits for regions.
+struct Post {
+    /// Null while there is none.
+    team: AtomicPtr<Team>,
+    parker: Parker,
+}
+
+/// In the place of a team: there will be no more.
+const GO: *mut Team = ptr::without_provenance_mut(1);
+
+impl Post {
+    fn send(&self, team: *const Team) {
+        self.team.store(team.cast_mut(), Ordering::Release);
+        self.parker.unpark();
+    }
+
+    /// Waits for the next; nothing when there will be none.
+    fn receive(&self) -> Option<&Team> {
+        let mut looks = 0;
+        loop {
+            let team = self.team.load(Ordering::Relaxed);
+            if !team.is_null() {
+                // Pairs with `send`.
+                let team = self.team.swap(ptr::null_mut(), Ordering::Acquire);
+                // SAFETY: a team lives as long as the crew, which says so before it goes.
+                return if team == GO { None } else { Some(unsafe { &*team }) };
+            }
+            if looks < LOOKS {
+                looks += 1;
+                std::hint::spin_loop();
+            } else {
+                self.parker.park();
+            }
+        }
+    }
+}
+
+/// The threads that help one thread, and the teams that they form with it.
+#[derive(Default)]
+pub(crate) struct Crew {
+    threads: Vec<(Arc<Post>, JoinHandle<()>)>,
+    teams: HashMap<u32, Box<Team>>,
+}
+
+impl Crew {
+    /// A team of so many threads, of which the caller is the first.
+    fn team(&mut self, size: u32) -> &Team {
+        while self.threads.len() + 1 < size as usize {
+            self.threads.push(hire(self.threads.len() as u32 + 1));
+        }
+        self.teams.entry(size).or_insert_with(|| Box::new(Team::new(size)))
+    }
+
+    /// Begins a region of so many threads, of which the caller is the first.
+    ///
+    /// # Safety
+    /// The last region of this crew has ended; `job` is as it says.
+    pub(crate) unsafe fn begin<'a>(
+        &mut self,
+        size: u32,
+        job: Job,
+        thread: &'a Thread,
+    ) -> &'a Member {
+        let team: *const Team = self.team(size);
+        // SAFETY: it is in a box of this crew.
+        let team = unsafe { &*team };
+        let around = thread.member();
+        let region = Region::inside(around, size, team);
+        let icvs = Icvs::inside(around.task().icvs.get(), region.level);
+        team.inner.reset();
+        // SAFETY: nobody looks at what was begun before.
+        unsafe { *team.begun.get() = Some(Begun { region, job, icvs }) };
+        for (post, _) in &self.threads[..size as usize - 1] {
+            post.send(team);
+        }
+        // SAFETY: the others count from 1.
+        unsafe { team.join(0, thread) }
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        for (post, _) in &self.threads {
+            post.send(GO);
+        }
+        for (_, thread) in self.threads.drain(..) {
+            // A panic was told when it happened, and cannot be mended here.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A thread that takes the same number in every team.
+fn hire(number: u32) -> (Arc<Post>, JoinHandle<()>) {
+    let post = Arc::new(Post { team: AtomicPtr::new(ptr::null_mut()), parker: Parker::new() });
+    let own = post.clone();
+    let builder = std::thread::Builder::new().name(format!("evenkeel omp {number}"));
+    let spawned = builder.stack_size(icv::stack_bytes()).spawn(move || {
+        let thread = Thread::current();
+        while let Some(team) = own.receive() {
+            // SAFETY: the number is this thread's in all teams of its crew.
+            let member = unsafe { team.join(number, thread) };
+            team.run(member);
+            team.leave(member, thread);
+        }
+    });
+    match spawned {
+        Ok(thread) => (post, thread),
+        Err(error) => {
+            abort_with(format!("evenkeel: starting a thread of a team: {error}\n").as_bytes())
+        }
+    }
+}

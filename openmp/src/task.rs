@@ -1,0 +1,242 @@
+//! Tasks: what OpenMP adds to those of the runtime.
+
+mod depend;
+mod detach;
+mod gomp;
+mod group;
+mod kmp;
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::mem::offset_of;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use evenkeel_runtime::raw::{Queued, Task, Until, Worker};
+
+pub(crate) use depend::Dependence;
+pub(crate) use group::Group;
+
+use crate::icv::Icvs;
+use crate::region::Member;
+use crate::thread::Thread;
+use detach::Event;
+
+/// What a task runs.
+#[derive(Clone, Copy)]
+pub(crate) enum Code {
+    /// Nothing: an implicit task, or one whose code its creator runs.
+    Elsewhere,
+    /// clang's.
+    Kmp(*mut kmp::KmpTask),
+    /// gcc's, with its arguments.
+    Gomp(unsafe extern "C" fn(*mut c_void), *mut c_void),
+    /// It says that it could run.
+    Says(*const AtomicBool),
+}
+
+/// A task. Behind an explicit one its arguments lie in the same block.
+#[repr(C, align(128))]
+pub(crate) struct OmpTask {
+    task: Task,
+    pub icvs: Cell<&'static Icvs>,
+    /// The innermost group that it is in, or has begun itself.
+    pub group: Cell<*const Group>,
+    pub code: Cell<Code>,
+    /// Null for most.
+    pub event: Cell<*mut Event>,
+    /// Whether tasks that it creates are run before it goes on.
+    pub is_final: Cell<bool>,
+    /// Whether clang's part has variables to destroy.
+    destroys: Cell<bool>,
+}
+
+const _: () = assert!(offset_of!(OmpTask, task) == 0 && size_of::<OmpTask>() == 128);
+
+/// What is known of a task before it is made.
+pub(crate) struct Plan {
+    /// Bytes behind the header.
+    pub bytes: usize,
+    pub is_final: bool,
+}
+
+impl OmpTask {
+    /// The task of a thread in a region.
+    pub(crate) fn implicit(icvs: &'static Icvs) -> Self {
+        Self {
+            // SAFETY: there is none around it.
+            task: unsafe { Task::around(ptr::null()) },
+            icvs: Cell::new(icvs),
+            group: Cell::new(ptr::null()),
+            code: Cell::new(Code::Elsewhere),
+            event: Cell::new(ptr::null_mut()),
+            is_final: Cell::new(false),
+            destroys: Cell::new(false),
+        }
+    }
+
+    /// A child of the running task, with nothing behind its header yet.
+    pub(crate) fn create(member: &Member, plan: &Plan) -> *mut Self {
+        let creator = member.task();
+        let bytes = size_of::<Self>() + plan.bytes;
+        let task = member.worker().allocate(bytes).cast::<Self>().as_ptr();
+        // SAFETY: the block is large enough, aligned and ours; the creator runs.
+        unsafe {
+            task.write(Self {
+                task: Task::shallow_child(creator.counts(), bytes, run),
+                icvs: Cell::new(creator.icvs.get()),
+                group: Cell::new(creator.group.get()),
+                code: Cell::new(Code::Elsewhere),
+                event: Cell::new(ptr::null_mut()),
+                is_final: Cell::new(plan.is_final || creator.is_final.get()),
+                destroys: Cell::new(false),
+            });
+        }
+        task
+    }
+
+    /// What the runtime knows of it.
+    pub(crate) fn raw(&self) -> &Task {
+        &self.task
+    }
+
+    /// The task that created it.
+    fn creator(&self) -> &Self {
+        let parent = self.task.parent();
+        // SAFETY: its parent, and the group that it is in, are alive; only a group's root is no
+        // task of OpenMP's.
+        unsafe {
+            match self.group.get().as_ref() {
+                Some(group) if ptr::eq(group.root(), parent) => &*group.owner,
+                _ => &*parent.cast(),
+            }
+        }
+    }
+
+    /// Where its children are counted: at the group that it has begun, or at itself.
+    fn counts(&self) -> *const Task {
+        // SAFETY: a group lives as long as a task is in it.
+        match unsafe { self.group.get().as_ref() } {
+            Some(group) if ptr::eq(group.owner, self) => group.root(),
+            _ => &self.task,
+        }
+    }
+
+    /// Whether it is not to begin any more.
+    fn is_cancelled(&self) -> bool {
+        // SAFETY: a group outlives the tasks in it.
+        let first = unsafe { self.group.get().as_ref() };
+        std::iter::successors(first, |group| group.outer()).any(Group::is_cancelled)
+    }
+
+    /// Adds a task that was created here, or runs it.
+    ///
+    /// # Safety
+    /// It is whole and was not added before; if it is not `deferred` it has ended when this
+    /// returns, or else may have.
+    pub(crate) unsafe fn submit(
+        this: *mut Self,
+        member: &Member,
+        dependences: &[Dependence],
+        is_deferred: bool,
+    ) {
+        let (worker, creator) = (member.worker(), member.task());
+        // SAFETY: the parent is the creator, or its group.
+        unsafe { (*(*this).task.parent()).creates() };
+        // SAFETY: this worker runs the creator; the task is whole.
+        unsafe {
+            if !(*this).event.get().is_null() {
+                return Self::submit_with_event(this, member, dependences, is_deferred);
+            }
+            let task = &raw mut (*this).task;
+            if !is_deferred || (*this).is_final.get() || member.team().is_none() {
+                depend::wait(member, dependences);
+                worker.run_now(task);
+            } else if dependences.is_empty() {
+                if worker.may_run_at_once(run as *const () as usize) {
+                    worker.run_now(task);
+                } else {
+                    worker.submit_free(task);
+                }
+            } else {
+                worker.submit_ordered(task, creator.raw(), depend::accesses(dependences));
+            }
+        }
+    }
+
+    /// The same of a task that ends when an event was fulfilled, too: it always takes its turn, so
+    /// that others wait for its event and not for its code alone.
+    unsafe fn submit_with_event(
+        this: *mut Self,
+        member: &Member,
+        dependences: &[Dependence],
+        is_deferred: bool,
+    ) {
+        let has_run = AtomicBool::new(false);
+        let waits = !is_deferred || member.team().is_none();
+        // SAFETY: the task is whole; the flag lives until it has run, if anybody sets it.
+        unsafe {
+            if waits {
+                (*(*this).event.get()).tells(&has_run);
+            }
+            let creator = member.task().raw();
+            let accesses = depend::accesses(dependences);
+            member.worker().submit_ordered(&raw mut (*this).task, creator, accesses);
+            if waits {
+                member.worker().run_descendants_until(creator, || has_run.load(Ordering::Acquire));
+            }
+        }
+    }
+
+    /// Its code has ended; and so has it, unless it has an event.
+    ///
+    /// # Safety
+    /// This worker ran it, and it is not used after this call.
+    unsafe fn end(this: *const Self, worker: &Worker) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let event = (*this).event.get();
+            if event.is_null() || Event::code_ended(event) {
+                worker.end_task(&raw const (*this).task);
+            }
+        }
+    }
+
+    /// Waits for the children of the running task, whichever groups they are in.
+    pub(crate) fn wait_for_children(member: &Member) {
+        let task = member.task();
+        let mut group = member.group();
+        while let Some(own) = group.filter(|group| ptr::eq(group.owner, task)) {
+            member.worker().wait_tied(own.root(), Until::Children(0));
+            group = own.outer();
+        }
+        member.worker().wait_tied(&task.task, Until::Children(0));
+    }
+}
+
+/// Runs a task that was taken from a queue, or that its creator waits for.
+unsafe fn run(queued: *mut Queued, worker: &Worker) {
+    let task = queued.cast_const().cast::<OmpTask>();
+    // SAFETY: whoever queued it promised that it is whole; it is run once.
+    unsafe {
+        let around = worker.go_to(&raw const (*task).task);
+        let is_cancelled = (*task).is_cancelled();
+        match (*task).code.get() {
+            Code::Elsewhere => {}
+            Code::Kmp(variables) => {
+                let thread = Thread::current().number;
+                if !is_cancelled {
+                    kmp::call(variables, thread);
+                }
+                if (*task).destroys.get() {
+                    kmp::destroy(variables, thread);
+                }
+            }
+            Code::Gomp(..) if is_cancelled => {}
+            Code::Gomp(function, arguments) => function(arguments),
+            Code::Says(says) => (*says).store(true, Ordering::Release),
+        }
+        worker.go_to(around);
+        OmpTask::end(task, worker);
+    }
+}

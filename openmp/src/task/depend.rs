@@ -1,0 +1,165 @@
+//! Dependences, as compilers say them.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use evenkeel_runtime::Kind;
+use evenkeel_runtime::raw::Access;
+
+use super::{Code, OmpTask, Plan};
+use crate::region::Member;
+
+/// What a task says of one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dependence {
+    pub address: usize,
+    pub kind: Kind,
+}
+
+/// `kmp_depend_info_t`: what clang's programs say of one address.
+#[repr(C)]
+pub(crate) struct KmpDependence {
+    address: usize,
+    bytes: usize,
+    kind: u8,
+}
+
+/// `in` in [`KmpDependence::kind`].
+const KMP_IN: u8 = 1;
+/// `inoutset`.
+const KMP_SET: u8 = 8;
+
+/// How gcc's programs name kinds, in `depobj`s: `GOMP_DEPEND_IN`.
+const GOMP_IN: usize = 1;
+/// `GOMP_DEPEND_INOUTSET`.
+const GOMP_SET: usize = 5;
+
+impl Dependence {
+    fn new(address: usize, kind: Kind) -> Self {
+        Self { address, kind }
+    }
+
+    /// # Safety
+    /// There are `number` at `first`.
+    pub(crate) unsafe fn of_kmp(first: *const KmpDependence, number: i32) -> Vec<Self> {
+        let number = usize::try_from(number).unwrap_or_default();
+        if number == 0 || first.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: the caller's promise.
+        let all = unsafe { std::slice::from_raw_parts(first, number) };
+        let kind = |kind| match kind {
+            KMP_IN => Kind::Read,
+            KMP_SET => Kind::Concurrent,
+            _ => Kind::Write,
+        };
+        all.iter().map(|one| Self::new(one.address, kind(one.kind))).collect()
+    }
+
+    /// # Safety
+    /// `list` is as libgomp takes it: first how many there are and how many of them write, then
+    /// their addresses, the writers first; or a zero first, then how many there are, write, take
+    /// turns and read, then the addresses in this order, then `depobj`s.
+    pub(crate) unsafe fn of_gomp(list: *const *mut c_void) -> Vec<Self> {
+        // SAFETY: the caller's promise.
+        let at = |place: usize| unsafe { (*list.add(place)).addr() };
+        let new = |(place, kind): (usize, Kind)| Self::new(at(place), kind);
+        let (all, writers) = (at(0), at(1));
+        if all > 0 {
+            let kind = |n| if n < writers { Kind::Write } else { Kind::Read };
+            return (0..all).map(|n| new((n + 2, kind(n)))).collect();
+        }
+        let (all, writers, readers) = (at(1), at(2) + at(3), at(4));
+        let mut found: Vec<Self> = (0..writers).map(|n| new((n + 5, Kind::Write))).collect();
+        found.extend((writers..writers + readers).map(|n| new((n + 5, Kind::Read))));
+        for object in (writers + readers..all).map(|n| at(n + 5)) {
+            let object = std::ptr::with_exposed_provenance::<[usize; 2]>(object);
+            // SAFETY: the caller's promise; an object is an address and a kind.
+            let [address, kind] = unsafe { *object };
+            let kind = match kind {
+                GOMP_IN => Kind::Read,
+                GOMP_SET => Kind::Concurrent,
+                _ => Kind::Write,
+            };
+            found.push(Self::new(address, kind));
+        }
+        found
+    }
+
+    /// One for each address: who says two things of one, writes it.
+    pub(crate) fn merged(mut all: Vec<Self>) -> Vec<Self> {
+        let mut kept = 0;
+        for next in 0..all.len() {
+            let one = all[next];
+            match all[..kept].iter_mut().find(|other| other.address == one.address) {
+                Some(other) if other.kind == one.kind => {}
+                Some(other) => other.kind = Kind::Write,
+                None => {
+                    all[kept] = one;
+                    kept += 1;
+                }
+            }
+        }
+        all.truncate(kept);
+        all
+    }
+}
+
+/// The same for the runtime.
+pub(crate) fn accesses(all: &[Dependence]) -> impl ExactSizeIterator<Item = Access> {
+    all.iter().map(|one| Access::new(one.address, one.kind))
+}
+
+/// Waits until a task with these dependences could run.
+pub(crate) fn wait(member: &Member, all: &[Dependence]) {
+    if all.is_empty() {
+        return;
+    }
+    let (worker, task) = (member.worker(), member.task());
+    let accesses_now: Vec<Access> = accesses(all).collect();
+    // SAFETY: this worker runs the task.
+    if unsafe { worker.are_free(task.raw(), &accesses_now) } {
+        return;
+    }
+    let may_go_on = AtomicBool::new(false);
+    let says = OmpTask::create(member, &Plan { bytes: 0, is_final: false });
+    // SAFETY: it is whole, and says so before this returns.
+    unsafe {
+        (*says).code.set(Code::Says(&raw const may_go_on));
+        (*(*says).raw().parent()).creates();
+        worker.submit_ordered(says.cast(), task.raw(), accesses(all));
+    }
+    worker.run_descendants_until(task.raw(), || may_go_on.load(Ordering::Acquire));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_reads_and_writes_an_address_writes_it() {
+        let all = [(1, Kind::Read), (2, Kind::Read), (1, Kind::Write), (2, Kind::Read)];
+        let all = all.map(|(address, kind)| Dependence::new(address, kind)).to_vec();
+        let expected = [(1, Kind::Write), (2, Kind::Read)];
+        let expected = expected.map(|(address, kind)| Dependence::new(address, kind));
+        assert_eq!(Dependence::merged(all), expected);
+    }
+
+    #[test]
+    fn both_lists_of_gcc_are_understood() {
+        let pointer = std::ptr::with_exposed_provenance_mut::<c_void>;
+        let old = [3, 1, 10, 20, 30].map(pointer);
+        let object = [40_usize, GOMP_IN];
+        let object = (&raw const object).expose_provenance();
+        let new = [0, 4, 1, 1, 1, 10, 20, 30, object].map(pointer);
+        // SAFETY: both are as said.
+        let (old, new) =
+            unsafe { (Dependence::of_gomp(old.as_ptr()), Dependence::of_gomp(new.as_ptr())) };
+        let said = |all: &[(usize, Kind)]| -> Vec<Dependence> {
+            all.iter().map(|&(address, kind)| Dependence::new(address, kind)).collect()
+        };
+        assert_eq!(old, said(&[(10, Kind::Write), (20, Kind::Read), (30, Kind::Read)]));
+        let writers = [(10, Kind::Write), (20, Kind::Write)];
+        assert_eq!(new, said(&[writers[0], writers[1], (30, Kind::Read), (40, Kind::Read)]));
+    }
+}

@@ -1,0 +1,87 @@
+//! Events: a task with one ends when its code has ended and somebody has fulfilled the event.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use evenkeel_runtime::raw::Team;
+
+use super::{Code, OmpTask};
+use crate::region::Member;
+use crate::thread::member;
+
+/// The task's code has ended.
+const ENDED: u32 = 1;
+/// The event was fulfilled.
+const FULFILLED: u32 = 2;
+
+/// The event of a task.
+pub struct Event {
+    state: AtomicU32,
+    /// Who waits for the task's code; null if nobody does.
+    told: Cell<*const AtomicBool>,
+    task: *const OmpTask,
+    /// Where the task was created.
+    tree: *const Team,
+}
+
+impl Event {
+    /// Gives a task an event, before it is added.
+    pub(crate) fn of(task: &OmpTask, member: &Member) -> *mut Self {
+        if task.event.get().is_null() {
+            let (state, told) = (AtomicU32::new(0), Cell::new(ptr::null()));
+            let event = Self { state, told, task, tree: member.tree };
+            task.event.set(Box::into_raw(Box::new(event)));
+        }
+        task.event.get()
+    }
+
+    /// Says who waits for the task's code; called before it is added.
+    pub(crate) fn tells(&self, told: &AtomicBool) {
+        self.told.set(told);
+    }
+
+    /// The task's code has ended. Returns whether the task has; if not, whoever fulfils the event
+    /// ends it.
+    ///
+    /// # Safety
+    /// The event is the task's, and is not used after this call.
+    pub(crate) unsafe fn code_ended(this: *mut Self) -> bool {
+        // SAFETY: the event goes when both have happened; who waits is there until it was told.
+        unsafe {
+            let told = (*this).told.get();
+            let has_ended = (*this).state.fetch_or(ENDED, Ordering::AcqRel) & FULFILLED > 0;
+            if has_ended {
+                drop(Box::from_raw(this));
+            }
+            if let Some(told) = told.as_ref() {
+                told.store(true, Ordering::Release);
+            }
+            has_ended
+        }
+    }
+}
+
+/// Fulfils an event, from any thread.
+///
+/// # Safety
+/// `event` was given by a `detach` clause, and was not fulfilled.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_fulfill_event(event: *mut Event) {
+    // SAFETY: the caller's promise: task and event are alive until both have happened.
+    unsafe {
+        if (*event).state.fetch_or(FULFILLED, Ordering::AcqRel) & ENDED == 0 {
+            return;
+        }
+        let event = Box::from_raw(event);
+        (*event.task).event.set(ptr::null_mut());
+        let member = member();
+        if ptr::eq(member.tree, event.tree) {
+            member.worker().end_task(event.task.cast());
+        } else {
+            // Only a thread of its team can end it: it is run once more, with nothing to do.
+            (*event.task).code.set(Code::Elsewhere);
+            (*event.tree).add_from_outside(event.task.cast_mut().cast());
+        }
+    }
+}

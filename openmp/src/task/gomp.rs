@@ -1,0 +1,88 @@
+//! gcc's calls: tasks are made and added at once.
+
+use std::ffi::{c_int, c_long, c_uint, c_void};
+
+use super::detach::Event;
+use super::{Code, Dependence, OmpTask, Plan, depend};
+use crate::thread::member;
+
+/// Flags of [`GOMP_task`].
+const FINAL: c_uint = 2;
+/// As above.
+const DEPEND: c_uint = 8;
+/// As above.
+const DETACH: c_uint = 1 << 13;
+
+/// What fills the arguments of a task, where a copy of bytes would not do.
+type Copy = unsafe extern "C" fn(*mut c_void, *mut c_void);
+
+/// Makes and adds a task, or runs it.
+///
+/// # Safety
+/// `function` takes `data`, of which `size` bytes are to be copied, or `copy` copies them; the
+/// rest is as libgomp takes it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_task(
+    function: unsafe extern "C" fn(*mut c_void),
+    data: *mut c_void,
+    copy: Option<Copy>,
+    size: c_long,
+    alignment: c_long,
+    is_deferred: bool,
+    flags: c_uint,
+    depend: *const *mut c_void,
+    _priority: c_int,
+    detach: *mut *mut Event,
+) {
+    let member = member();
+    let size = usize::try_from(size).unwrap_or_default();
+    // The block is aligned to 128, and so is what is behind the header.
+    let alignment = usize::try_from(alignment).unwrap_or_default().max(1);
+    let more = if alignment > align_of::<OmpTask>() { alignment } else { 0 };
+    let plan = Plan { bytes: size + more, is_final: flags & FINAL != 0 };
+    let task = OmpTask::create(member, &plan);
+    // SAFETY: the block has room for the arguments; the caller's promise.
+    unsafe {
+        let place = task.add(1).cast::<c_void>();
+        let place = place.byte_add(place.align_offset(alignment));
+        if flags & DETACH != 0 {
+            let event = Event::of(&*task, member);
+            *detach = event;
+            if !data.is_null() {
+                *data.cast() = event;
+            }
+        }
+        match copy {
+            Some(copy) => copy(place, data),
+            None => place.cast::<u8>().copy_from_nonoverlapping(data.cast(), size),
+        }
+        (*task).code.set(Code::Gomp(function, place));
+        let all = if flags & DEPEND != 0 { dependences(depend) } else { Vec::new() };
+        OmpTask::submit(task, member, &all, is_deferred);
+    }
+}
+
+unsafe fn dependences(list: *const *mut c_void) -> Vec<Dependence> {
+    // SAFETY: the caller's promise.
+    Dependence::merged(unsafe { Dependence::of_gomp(list) })
+}
+
+/// Waits for the children of the running task.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_taskwait() {
+    OmpTask::wait_for_children(member());
+}
+
+/// Waits until a task with these dependences could run.
+///
+/// # Safety
+/// The list is as of [`GOMP_task`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_taskwait_depend(list: *const *mut c_void) {
+    // SAFETY: the caller's promise.
+    depend::wait(member(), &unsafe { dependences(list) });
+}
+
+/// The running task may be put off. It is not.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_taskyield() {}

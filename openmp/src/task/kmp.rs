@@ -1,0 +1,285 @@
+//! clang's calls: tasks are made first, then filled by the program, then added.
+
+use std::ffi::c_void;
+use std::ptr;
+
+use super::depend::KmpDependence;
+use super::detach::Event;
+use super::{Code, Dependence, OmpTask, Plan, depend};
+use crate::parallel::Ident;
+use crate::thread::member;
+
+/// `kmp_routine_entry_t`.
+type Routine = unsafe extern "C" fn(i32, *mut KmpTask) -> i32;
+
+/// `kmp_task_t`, with the task's own variables behind it.
+#[repr(C)]
+pub struct KmpTask {
+    shareds: *mut c_void,
+    routine: Option<Routine>,
+    part: i32,
+    /// What destroys the task's variables, if that is to be done.
+    destroy: Option<Routine>,
+    priority: *mut c_void,
+}
+
+/// Flags of [`__kmpc_omp_task_alloc`].
+const FINAL: i32 = 2;
+/// As above.
+const DESTROYS: i32 = 8;
+
+/// Runs the code of a task.
+///
+/// # Safety
+/// The program has filled it.
+pub(super) unsafe fn call(task: *mut KmpTask, thread: i32) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if let Some(routine) = (*task).routine {
+            routine(thread, task);
+        }
+    }
+}
+
+/// Destroys its variables.
+///
+/// # Safety
+/// The program has filled it, with the flag that says so.
+pub(super) unsafe fn destroy(task: *mut KmpTask, thread: i32) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if let Some(destroy) = (*task).destroy {
+            destroy(thread, task);
+        }
+    }
+}
+
+/// The task around clang's part of it.
+///
+/// # Safety
+/// It is of [`__kmpc_omp_task_alloc`].
+unsafe fn around(task: *mut KmpTask) -> *mut OmpTask {
+    // SAFETY: it lies right behind the header.
+    unsafe { task.cast::<OmpTask>().sub(1) }
+}
+
+/// Makes a task, for the program to fill.
+///
+/// # Safety
+/// None needed; what is returned is as long as was asked for.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_omp_task_alloc(
+    _where: *mut Ident,
+    _thread: i32,
+    flags: i32,
+    bytes: usize,
+    shared_bytes: usize,
+    routine: Option<Routine>,
+) -> *mut KmpTask {
+    let bytes = bytes.next_multiple_of(align_of::<usize>());
+    let plan = Plan { bytes: bytes + shared_bytes, is_final: flags & FINAL != 0 };
+    let task = OmpTask::create(member(), &plan);
+    // SAFETY: the block has room for both behind the header.
+    unsafe {
+        let own = task.add(1).cast::<KmpTask>();
+        let shareds = own.byte_add(bytes).cast::<c_void>();
+        own.write(KmpTask {
+            shareds: if shared_bytes > 0 { shareds } else { ptr::null_mut() },
+            routine,
+            part: 0,
+            destroy: None,
+            priority: ptr::null_mut(),
+        });
+        (*task).destroys.set(flags & DESTROYS != 0);
+        (*task).code.set(Code::Kmp(own));
+        own
+    }
+}
+
+/// The same for a task that drives a device; there is none, so it is like any other.
+///
+/// # Safety
+/// As of [`__kmpc_omp_task_alloc`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_omp_target_task_alloc(
+    place: *mut Ident,
+    thread: i32,
+    flags: i32,
+    bytes: usize,
+    shared_bytes: usize,
+    routine: Option<Routine>,
+    _device: i64,
+) -> *mut KmpTask {
+    // SAFETY: the caller's promise.
+    unsafe { __kmpc_omp_task_alloc(place, thread, flags, bytes, shared_bytes, routine) }
+}
+
+/// Adds a task.
+///
+/// # Safety
+/// It was made by [`__kmpc_omp_task_alloc`], and filled.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_omp_task(_: *mut Ident, _: i32, task: *mut KmpTask) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { OmpTask::submit(around(task), member(), &[], true) };
+    0
+}
+
+/// The same: a task that had stopped goes on.
+///
+/// # Safety
+/// As of [`__kmpc_omp_task`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_omp_task_parts(
+    place: *mut Ident,
+    thread: i32,
+    task: *mut KmpTask,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { __kmpc_omp_task(place, thread, task) }
+}
+
+/// Adds a task that waits for others.
+///
+/// # Safety
+/// As of [`__kmpc_omp_task`]; there are as many dependences as is said.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_omp_task_with_deps(
+    _where: *mut Ident,
+    _thread: i32,
+    task: *mut KmpTask,
+    number: i32,
+    first: *const KmpDependence,
+    number_more: i32,
+    more: *const KmpDependence,
+) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let all = dependences(number, first, number_more, more);
+        OmpTask::submit(around(task), member(), &all, true);
+    }
+    0
+}
+
+unsafe fn dependences(
+    number: i32,
+    first: *const KmpDependence,
+    number_more: i32,
+    more: *const KmpDependence,
+) -> Vec<Dependence> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut all = Dependence::of_kmp(first, number);
+        all.extend(Dependence::of_kmp(more, number_more));
+        Dependence::merged(all)
+    }
+}
+
+/// Waits until a task with these dependences could run.
+///
+/// # Safety
+/// There are as many dependences as is said.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_omp_wait_deps(
+    _where: *mut Ident,
+    _thread: i32,
+    number: i32,
+    first: *const KmpDependence,
+    number_more: i32,
+    more: *const KmpDependence,
+) {
+    // SAFETY: the caller's promise.
+    depend::wait(member(), &unsafe { dependences(number, first, number_more, more) });
+}
+
+/// `taskwait` with dependences.
+///
+/// # Safety
+/// As of [`__kmpc_omp_wait_deps`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
+    place: *mut Ident,
+    thread: i32,
+    number: i32,
+    first: *const KmpDependence,
+    number_more: i32,
+    more: *const KmpDependence,
+    _no_wait: i32,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { __kmpc_omp_wait_deps(place, thread, number, first, number_more, more) };
+}
+
+/// The program begins to run a task itself.
+///
+/// # Safety
+/// As of [`__kmpc_omp_task`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_omp_task_begin_if0(_: *mut Ident, _: i32, task: *mut KmpTask) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let task = around(task);
+        (*(*task).raw().parent()).creates();
+        member().worker().go_to((*task).raw());
+    }
+}
+
+/// It has run it.
+///
+/// # Safety
+/// The task is the one that began last.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_omp_task_complete_if0(
+    _where: *mut Ident,
+    thread: i32,
+    task: *mut KmpTask,
+) {
+    // SAFETY: the caller's promise; what ran before is what the task's creator is.
+    unsafe {
+        let (variables, task, worker) = (task, around(task), member().worker());
+        if (*task).destroys.get() {
+            destroy(variables, thread);
+        }
+        worker.go_to((*task).creator().raw());
+        OmpTask::end(task, worker);
+    }
+}
+
+/// Waits for the children of the running task.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_omp_taskwait(_where: *mut Ident, _thread: i32) -> i32 {
+    OmpTask::wait_for_children(member());
+    0
+}
+
+/// The running task may be put off. It is not.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_omp_taskyield(_where: *mut Ident, _thread: i32, _part: i32) -> i32 {
+    0
+}
+
+/// Says what a task is near to; that is not used.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_omp_reg_task_with_affinity(
+    _where: *mut Ident,
+    _thread: i32,
+    _task: *mut KmpTask,
+    _number: i32,
+    _list: *const c_void,
+) -> i32 {
+    0
+}
+
+/// Gives a task an event, before it is added.
+///
+/// # Safety
+/// As of [`__kmpc_omp_task`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_task_allow_completion_event(
+    _where: *mut Ident,
+    _thread: i32,
+    task: *mut KmpTask,
+) -> *mut Event {
+    // SAFETY: the caller's promise.
+    unsafe { Event::of(&*around(task), member()) }
+}

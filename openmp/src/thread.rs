@@ -1,0 +1,125 @@
+//! The thread that calls: its number, and the regions that it is in.
+
+use std::cell::{Cell, RefCell};
+use std::ptr::{self, NonNull};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::region::{Crew, Member};
+
+/// What belongs to a thread that has called this library.
+pub(crate) struct Thread {
+    /// Small, and nobody else's as long as the thread lives. libomp calls it global.
+    pub number: i32,
+    /// Its part in the innermost region.
+    pub member: Cell<*const Member>,
+    /// What the `num_threads` clause of the next region says; 0 if it has none.
+    pub num_threads: Cell<u32>,
+    /// Threads that help in regions that it begins: one crew for each region around another.
+    pub crews: RefCell<Vec<Crew>>,
+    /// Regions that it began and that have not ended.
+    pub begun: Cell<usize>,
+}
+
+thread_local! {
+    static CURRENT: Cell<*const Thread> = const { Cell::new(ptr::null()) };
+    static OWNED: Cell<Option<Owned>> = const { Cell::new(None) };
+}
+
+/// Ends what belongs to a thread together with it.
+struct Owned(NonNull<Thread>);
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        CURRENT.set(ptr::null());
+        // SAFETY: it came from a box, and nobody has it any more: the thread ends.
+        let thread = unsafe { Box::from_raw(self.0.as_ptr()) };
+        // A thread that leaves the program from inside a region leaves that to the others.
+        if thread.begun.get() > 0 {
+            return std::mem::forget(thread);
+        }
+        Member::leave_initial(&thread);
+        numbers().push(thread.number);
+    }
+}
+
+/// Numbers of threads that have ended, below the lowest that was never used.
+struct Numbers {
+    free: Vec<i32>,
+    next: i32,
+}
+
+static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers { free: Vec::new(), next: 0 });
+
+fn numbers() -> MutexGuard<'static, Numbers> {
+    NUMBERS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Numbers {
+    fn pop(&mut self) -> i32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.next += 1;
+            self.next - 1
+        })
+    }
+
+    fn push(&mut self, number: i32) {
+        self.free.push(number);
+    }
+}
+
+impl Thread {
+    /// The thread that calls; known from its first call on.
+    #[inline]
+    pub(crate) fn current() -> &'static Self {
+        // SAFETY: it is alive until its thread ends, and nobody keeps it for longer.
+        unsafe { CURRENT.get().as_ref() }.unwrap_or_else(Self::begin)
+    }
+
+    #[cold]
+    fn begin() -> &'static Self {
+        let thread = Box::leak(Box::new(Self {
+            number: numbers().pop(),
+            member: Cell::new(ptr::null()),
+            num_threads: Cell::new(0),
+            crews: RefCell::default(),
+            begun: Cell::new(0),
+        }));
+        CURRENT.set(thread);
+        OWNED.set(Some(Owned(NonNull::from(&*thread))));
+        Member::enter_initial(thread);
+        thread
+    }
+
+    /// Its part in the innermost region.
+    #[inline]
+    pub(crate) fn member(&self) -> &Member {
+        // SAFETY: from its first call on a thread is in a region, and it leaves it itself.
+        unsafe { &*self.member.get() }
+    }
+}
+
+/// The part of the calling thread in its innermost region.
+#[inline]
+pub(crate) fn member() -> &'static Member {
+    Thread::current().member()
+}
+
+/// The number that clang's programs pass with each call.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_global_thread_num(_where: *mut crate::parallel::Ident) -> i32 {
+    Thread::current().number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_that_live_at_once_have_different_numbers() {
+        let here = __kmpc_global_thread_num(ptr::null_mut());
+        let there = || __kmpc_global_thread_num(ptr::null_mut());
+        let other = std::thread::spawn(there).join().unwrap();
+        assert_ne!(here, other);
+        assert_eq!(here, there());
+    }
+}
