@@ -5,8 +5,9 @@
 
 use std::collections::HashSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
-use crate::environment::{self, Schedule, Settings, Show, display};
+use crate::environment::{self, Schedule, Settings, Show, Wait, display};
 use crate::processors;
 use crate::thread::member;
 use crate::unsupported::say;
@@ -67,6 +68,29 @@ impl Icvs {
         let kept: &'static Self = Box::leak(Box::new(self));
         all.insert(kept);
         kept
+    }
+}
+
+/// How long a thread of a team of so many keeps its CPU while it waits, where nobody says: long
+/// enough for the gap between two regions, and not where another thread of the team might have the
+/// CPU.
+const PATIENCE: Duration = Duration::from_millis(1);
+/// The same where there are more threads than CPUs.
+const PATIENCE_CROWDED: Duration = Duration::from_micros(20);
+/// `OMP_WAIT_POLICY=active`.
+const PATIENCE_ACTIVE: Duration = Duration::from_secs(10);
+/// One step of `GOMP_SPINCOUNT`, about.
+const SPIN: Duration = Duration::from_nanos(10);
+
+/// How long a thread of a team of so many keeps its CPU while it waits.
+pub(crate) fn patience(threads: u32) -> Duration {
+    match settings().wait {
+        Some(Wait::Active) => PATIENCE_ACTIVE,
+        Some(Wait::Passive) => Duration::ZERO,
+        Some(Wait::Spins(spins)) => SPIN.saturating_mul(u32::try_from(spins).unwrap_or(u32::MAX)),
+        Some(Wait::For { us }) => Duration::from_micros(us).min(PATIENCE_ACTIVE),
+        None if threads as usize <= processors::available().len() => PATIENCE,
+        None => PATIENCE_CROWDED,
     }
 }
 

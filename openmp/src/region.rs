@@ -8,6 +8,7 @@ mod crew;
 use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use evenkeel_runtime::raw::{self, Until, Worker};
 
@@ -106,7 +107,7 @@ struct Own {
 
 impl Own {
     fn new() -> Self {
-        let tree = Box::new(raw::Team::new(machine(), 1));
+        let tree = Box::new(raw::Team::new(machine(), 1, Duration::ZERO));
         // SAFETY: the leaf is the only one.
         Self { worker: Box::new(unsafe { tree.worker(0) }), tree }
     }

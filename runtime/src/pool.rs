@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 
@@ -13,7 +14,7 @@ use crate::ready::{self, Inbox, Tree};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 use crate::topology::Topology;
 use crate::wait::Waiting;
-use crate::worker::Worker;
+use crate::worker::{PATIENCE, Worker};
 
 /// How many tasks make a queue full, for each worker but one: a creator that has as many tasks
 /// queued while nobody is idle runs the next at once. One creator alone keeps all others busy so; a
@@ -41,6 +42,8 @@ impl Default for Rules {
 pub(crate) struct Shared {
     pub(crate) ready: Tree,
     pub(crate) rules: Rules,
+    /// How long a worker looks for tasks before it sleeps.
+    pub(crate) patience: Duration,
     depots: Vec<Depot>,
     domains: Vec<usize>,
     /// Who may be resumed, by leaf.
@@ -59,8 +62,8 @@ impl Shared {
     pub(crate) fn new(
         machine: &Topology,
         rules: Rules,
-        workers: usize,
-        guests: usize,
+        patience: Duration,
+        (workers, guests): (usize, usize),
     ) -> Arc<Self> {
         let machine = machine.resized(workers).with_more(guests);
         let leaves = machine.cpus();
@@ -68,6 +71,7 @@ impl Shared {
         Arc::new(Self {
             ready: Tree::new(&machine, rules.ready, full),
             rules,
+            patience,
             depots: (0..machine.domains()).map(|_| Depot::new()).collect(),
             domains: (0..leaves).map(|leaf| machine.domain_of(leaf)).collect(),
             resume: (0..leaves).map(|_| CachePadded::new(Inbox::new())).collect(),
@@ -149,7 +153,7 @@ impl Builder {
         let machine = self.topology.unwrap_or_else(Topology::of_machine);
         let usable = if declared { machine.cpus() } else { parallelism(machine.cpus()) };
         let workers = self.workers.unwrap_or(usable);
-        let shared = Shared::new(&machine, self.rules, workers, SEATS_MORE);
+        let shared = Shared::new(&machine, self.rules, PATIENCE, (workers, SEATS_MORE));
         let mut runtime = Runtime { shared: shared.clone(), threads: Vec::new() };
         for leaf in 1..workers {
             let shared = shared.clone();

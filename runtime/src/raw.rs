@@ -3,6 +3,7 @@
 //! The room `openmp` uses this. It is unsafe nearly everywhere, and no promise for anybody else.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use crate::access::Access;
 pub use crate::children::Until;
@@ -10,7 +11,7 @@ use crate::pool::{Rules, Shared};
 pub use crate::ready::{Parker, Queued};
 pub use crate::task::Task;
 use crate::topology::Topology;
-pub use crate::worker::Worker;
+pub use crate::worker::{Pause, Worker};
 
 /// A tree of queues for as many threads as it has leaves; whose threads these are is not its
 /// business.
@@ -19,10 +20,10 @@ pub struct Team {
 }
 
 impl Team {
-    /// A team of so many workers on a machine.
+    /// A team of so many workers on a machine, which look for tasks so long before they sleep.
     #[must_use]
-    pub fn new(machine: &Topology, workers: usize) -> Self {
-        Self { shared: Shared::new(machine, Rules::default(), workers, 0) }
+    pub fn new(machine: &Topology, workers: usize, patience: Duration) -> Self {
+        Self { shared: Shared::new(machine, Rules::default(), patience, (workers, 0)) }
     }
 
     /// The worker of a leaf, for the calling thread.

@@ -1,6 +1,7 @@
 //! A worker: runs tasks on one thread, for one leaf.
 
 mod create;
+mod pause;
 mod stacks;
 mod team;
 
@@ -9,21 +10,20 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use pause::Pause;
+
 use crate::access::{Table, Then};
 use crate::children::{self, Until};
 use crate::grain;
 use crate::memory::{Chunks, Depot};
 use crate::pool::Shared;
 use crate::ready::{Leaf, Queued, Tree};
-use crate::sync::{Ordering, spin_loop};
+use crate::sync::Ordering;
 use crate::task::Task;
 use crate::wait::{Fibre, Go, Leaver, Waiting, thread_low};
 
-/// Rounds in which a worker looks for tasks before it sleeps; each is twice as long as the last,
-/// up to [`SPINS_MAX`]: about 20 us in all.
-const ROUNDS: u32 = 14;
-/// Steps of waiting between two rounds at most.
-const SPINS_MAX: u32 = 128;
+/// How long a worker looks for tasks before it sleeps, where nobody says.
+pub(crate) const PATIENCE: Duration = Duration::from_micros(20);
 
 /// How long a worker leaves the CPU to others, before it looks again what became of their tasks.
 const PAUSE_MIN: Duration = Duration::from_micros(20);
@@ -358,8 +358,8 @@ impl Worker {
         let ready = &self.shared.ready;
         ready.looks();
         loop {
-            let mut spins = 1;
-            for _ in 0..ROUNDS {
+            let mut pause = Pause::new(self.shared.patience);
+            loop {
                 if stop() {
                     ready.gives_up(self.leaf);
                     return None;
@@ -370,10 +370,9 @@ impl Worker {
                     ready.found(self.leaf);
                     return found;
                 }
-                for _ in 0..spins {
-                    spin_loop();
+                if !pause.lasts(stop) {
+                    break;
                 }
-                spins = (spins * 2).min(SPINS_MAX);
             }
             // SAFETY: this thread is the leaf's worker.
             let given = unsafe { ready.wait(self.leaf, stop) };

@@ -17,8 +17,8 @@ impl Barrier {
     /// Waits until all have come and no task is left, or until `gives_up` holds. Meanwhile tasks
     /// run, whosever they are.
     ///
-    /// A thread comes when the tasks below its implicit task have ended; so when all have come there
-    /// are none.
+    /// A thread comes when the tasks below its implicit task have ended; so when all have come
+    /// there are none.
     pub(crate) fn wait(&self, member: &Member, team: &Team, gives_up: impl Fn() -> bool) {
         member.worker().wait_with_any(member.implicit().raw());
         let passed = self.passed.load(Ordering::Relaxed);

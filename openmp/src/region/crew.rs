@@ -9,18 +9,16 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use evenkeel_runtime::Topology;
-use evenkeel_runtime::raw::{self, Parker, Worker};
+use evenkeel_runtime::raw::{self, Parker, Pause, Worker};
 
 use super::{Barrier, Member, Region};
 use crate::icv::{self, Icvs};
 use crate::processors;
 use crate::thread::Thread;
 use crate::unsupported::abort_with;
-
-/// Looks for the next region before a thread sleeps: about 20 us.
-const LOOKS: u32 = 1000;
 
 /// The machine as this process may use it.
 pub(crate) fn machine() -> &'static Topology {
@@ -68,7 +66,7 @@ unsafe impl Send for Team {}
 impl Team {
     fn new(size: u32) -> Self {
         Self {
-            tasks: raw::Team::new(machine(), size as usize),
+            tasks: raw::Team::new(machine(), size as usize, icv::patience(size)),
             begun: UnsafeCell::new(None),
             inner: Barrier::default(),
             end: Barrier::default(),
@@ -125,6 +123,8 @@ struct Post {
     /// Null while there is none.
     team: AtomicPtr<Team>,
     parker: Parker,
+    /// How long a thread looks before it sleeps there.
+    patience: Duration,
 }
 
 /// In the place of a team: there will be no more.
@@ -138,19 +138,15 @@ impl Post {
 
     /// Waits for the next; nothing when there will be none.
     fn receive(&self) -> Option<&Team> {
-        let mut looks = 0;
+        let mut pause = Pause::new(self.patience);
         loop {
-            let team = self.team.load(Ordering::Relaxed);
-            if !team.is_null() {
+            if !self.team.load(Ordering::Relaxed).is_null() {
                 // Pairs with `send`.
                 let team = self.team.swap(ptr::null_mut(), Ordering::Acquire);
                 // SAFETY: a team lives as long as the crew, which says so before it goes.
                 return if team == GO { None } else { Some(unsafe { &*team }) };
             }
-            if looks < LOOKS {
-                looks += 1;
-                std::hint::spin_loop();
-            } else {
+            if !pause.lasts(|| !self.team.load(Ordering::Relaxed).is_null()) {
                 self.parker.park();
             }
         }
@@ -214,7 +210,11 @@ impl Drop for Crew {
 
 /// A thread that takes the same number in every team.
 fn hire(number: u32) -> (Arc<Post>, JoinHandle<()>) {
-    let post = Arc::new(Post { team: AtomicPtr::new(ptr::null_mut()), parker: Parker::new() });
+    let post = Arc::new(Post {
+        team: AtomicPtr::new(ptr::null_mut()),
+        parker: Parker::new(),
+        patience: icv::patience(number + 1),
+    });
     let own = post.clone();
     let builder = std::thread::Builder::new().name(format!("evenkeel omp {number}"));
     let spawned = builder.stack_size(icv::stack_bytes()).spawn(move || {

@@ -3,10 +3,9 @@
 use std::ptr;
 use std::time::Duration;
 
-use super::{PAUSE_MAX, PAUSE_MIN, ROUNDS, SPINS_MAX, Worker};
+use super::{PAUSE_MAX, PAUSE_MIN, Pause, Worker};
 use crate::children::Until;
 use crate::ready::{Linked, Queued};
-use crate::sync::spin_loop;
 use crate::task::Task;
 use crate::wait::{Fibre, Go, Leaver, Left, Waiting};
 
@@ -40,6 +39,7 @@ impl Worker {
     /// The same for a tied task: meanwhile only its descendants run here, on top of it. Others
     /// might wait for a lock that it holds, and it cannot go on before they end.
     pub fn wait_tied(&self, task: &Task, until: Until) {
+        self.settle(task);
         if !self.run_below(task, &|| task.children.have_reached(until)) {
             self.sleep_tied(task, until);
         }
@@ -57,17 +57,14 @@ impl Worker {
     /// Runs descendants of a task until `stop` holds, or until there were none for a while.
     /// Returns whether it holds.
     fn run_below(&self, task: &Task, stop: &impl Fn() -> bool) -> bool {
-        let mut patience = ROUNDS;
+        let mut pause = Pause::new(self.shared.patience);
         while !stop() {
             if self.run_descendant(task) {
-                patience = ROUNDS;
-            } else if patience > 0 {
-                patience -= 1;
-                (0..SPINS_MAX).for_each(|_| spin_loop());
-            } else {
+                self.settle(task);
+                pause = Pause::new(self.shared.patience);
+            } else if !pause.lasts(stop) {
                 return false;
             }
-            self.settle(task);
         }
         true
     }
