@@ -7,7 +7,7 @@ use crate::sync::{spin_loop, yield_now};
 /// Steps of a pause at most.
 const SPINS_MAX: u32 = 128;
 /// How long who waits keeps its CPU from others.
-const ALONE: Duration = Duration::from_micros(20);
+const ALONE: Duration = Duration::from_micros(5);
 
 /// The pauses of one who looks again and again: each twice as long as the last, then as long as
 /// the last, and at last others may have the CPU meanwhile.
