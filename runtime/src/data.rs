@@ -122,13 +122,29 @@ impl<T: Send> Argument for InOut<T> {
 pub struct TaskBuilder<'a, 'scope, A> {
     scope: &'a Scope<'scope>,
     arguments: A,
+    priority: i8,
     borrows: PhantomData<&'scope ()>,
 }
 
 impl<'scope> Scope<'scope> {
     /// Begins a task that says what it uses.
     pub fn task(&self) -> TaskBuilder<'_, 'scope, ()> {
-        TaskBuilder { scope: self, arguments: (), borrows: PhantomData }
+        TaskBuilder { scope: self, arguments: (), priority: 0, borrows: PhantomData }
+    }
+}
+
+impl<'a, 'scope, A> TaskBuilder<'a, 'scope, A> {
+    /// Of tasks that are ready, those of a higher priority run first, where the scheduler knows of
+    /// priorities: [`Form::Priority`](crate::ready::Form::Priority). Others have 0.
+    pub fn priority(mut self, priority: i8) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// The same with more arguments.
+    fn with<B>(self, add: impl FnOnce(A) -> B) -> TaskBuilder<'a, 'scope, B> {
+        let Self { scope, arguments, priority, borrows } = self;
+        TaskBuilder { scope, arguments: add(arguments), priority, borrows }
     }
 }
 
@@ -150,9 +166,7 @@ macro_rules! adds {
                 self,
                 data: &'scope Data<T>,
             ) -> TaskBuilder<'a, 'scope, ($($A,)* Input<T>,)> {
-                let ($($a,)*) = self.arguments;
-                let arguments = ($($a,)* Input(data),);
-                TaskBuilder { scope: self.scope, arguments, borrows: PhantomData }
+                self.with(|($($a,)*)| ($($a,)* Input(data),))
             }
 
             /// It reads and writes this.
@@ -160,9 +174,7 @@ macro_rules! adds {
                 self,
                 data: &'scope Data<T>,
             ) -> TaskBuilder<'a, 'scope, ($($A,)* InOut<T>,)> {
-                let ($($a,)*) = self.arguments;
-                let arguments = ($($a,)* InOut(data),);
-                TaskBuilder { scope: self.scope, arguments, borrows: PhantomData }
+                self.with(|($($a,)*)| ($($a,)* InOut(data),))
             }
 
             /// It writes this; what was there may be read, but the task does not rely on it.
@@ -213,12 +225,13 @@ macro_rules! spawns {
                 let parent = self.scope.creates();
                 let bytes = size_of::<Block<($($A,)*), F, $n>>();
                 const { assert!(align_of::<Block<($($A,)*), F, $n>>() <= crate::memory::UNIT) };
+                let priority = self.priority;
                 let block = worker.allocate(bytes).cast::<Block<($($A,)*), F, $n>>().as_ptr();
                 // SAFETY: the block is large enough, aligned and ours; the parent runs. Any worker
                 // may run the body, since it is `Send`, and does so while 'scope lasts.
                 unsafe {
                     block.write(Block {
-                        task: Task::child(parent, bytes, run::<$($A,)* F>),
+                        task: Task { priority, ..Task::child(parent, bytes, run::<$($A,)* F>) },
                         accesses: MaybeUninit::uninit(),
                         list,
                         arguments: ManuallyDrop::new(self.arguments),

@@ -13,7 +13,8 @@
 //! ```
 //!
 //! The scheduler is the tree of queues of M. Marí's thesis (*Improving the scheduler of the OmpSs-2
-//! runtime*, UPC 2018; "N"), with changes of ours; either is to be had: [`Rules`].
+//! runtime*, UPC 2018; "N"), with changes of ours. Either is to be had, and so is the central queue
+//! that came before: [`Rules`].
 
 mod access;
 mod children;
@@ -27,6 +28,7 @@ mod pool;
 pub mod raw;
 /// Which task runs next, and where.
 pub mod ready;
+mod rules;
 mod scope;
 mod sync;
 mod task;
@@ -39,5 +41,6 @@ pub use data::{Argument, Data, InOut, Input, Lends, TaskBuilder};
 pub use join::join;
 pub use memory::Memory;
 pub use pool::{Builder, Rules, Runtime};
+pub use rules::RulesError;
 pub use scope::{Scope, scope};
 pub use topology::{Topology, TopologyError};

@@ -10,7 +10,7 @@ use crossbeam_utils::CachePadded;
 use crate::grain::Grains;
 use crate::guest::{SEATS_MORE, Seats};
 use crate::memory::{Depot, Memory};
-use crate::ready::{self, Inbox, Tree};
+use crate::ready::{Inbox, Ready, Scheduler};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 use crate::topology::Topology;
 use crate::wait::Waiting;
@@ -25,7 +25,7 @@ const CUTOFF: usize = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     /// How ready tasks are kept and spread.
-    pub ready: ready::Rules,
+    pub ready: Scheduler,
     /// Where tasks get their memory.
     pub memory: Memory,
     /// Whether a creator whose queue is full runs its next task at once.
@@ -34,13 +34,13 @@ pub struct Rules {
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { ready: ready::Rules::default(), memory: Memory::Pools, cutoff: true }
+        Self { ready: Scheduler::default(), memory: Memory::Pools, cutoff: true }
     }
 }
 
 /// What all workers of a runtime share.
 pub(crate) struct Shared {
-    pub(crate) ready: Tree,
+    pub(crate) ready: Ready,
     pub(crate) rules: Rules,
     /// How long a worker looks for tasks before it sleeps.
     pub(crate) patience: Duration,
@@ -69,7 +69,7 @@ impl Shared {
         let leaves = machine.cpus();
         let full = if rules.cutoff { CUTOFF * (workers - 1) } else { usize::MAX };
         Arc::new(Self {
-            ready: Tree::new(&machine, rules.ready, full),
+            ready: Ready::new(&machine, rules.ready, full),
             rules,
             patience,
             depots: (0..machine.domains()).map(|_| Depot::new()).collect(),

@@ -3,13 +3,16 @@
 //! A scheduler holds tasks that are ready and decides nothing else: it never runs one. Workers add
 //! what became ready and take what they run; each uses the leaf of its CPU as the way in.
 
+mod central;
 mod deque;
 #[cfg(all(test, loom))]
 mod explored;
 mod inbox;
+mod leaf;
 mod local;
 mod node;
 mod parker;
+mod scheduler;
 mod seek;
 mod threshold;
 mod tree;
@@ -17,9 +20,12 @@ mod tree;
 use std::cell::Cell;
 use std::ptr;
 
+use central::Central;
 pub(crate) use inbox::{Inbox, Linked};
+pub(crate) use leaf::Leaf;
 pub use parker::Parker;
-pub(crate) use tree::{Leaf, Tree};
+pub(crate) use scheduler::Ready;
+use tree::Tree;
 
 use crate::task::Task;
 use crate::worker::Worker;
@@ -31,7 +37,7 @@ pub struct Queued {
     pub(crate) run: unsafe fn(*mut Queued, &Worker),
     /// The next of a chain that is on its way from one worker to another.
     pub(crate) next: Cell<*mut Queued>,
-    /// The task that created it.
+    /// The task that created it; only what has one is a [`Task`].
     pub(crate) parent: *const Task,
 }
 
@@ -45,6 +51,15 @@ impl Queued {
     pub(crate) fn kind(&self) -> usize {
         self.run as usize
     }
+
+    /// Its priority; 0 where it is no task.
+    ///
+    /// # Safety
+    /// It is alive.
+    unsafe fn priority_of(queued: *mut Self) -> i8 {
+        // SAFETY: the caller's promise; what has a parent is the head of a task.
+        unsafe { if (*queued).parent.is_null() { 0 } else { (*queued.cast::<Task>()).priority } }
+    }
 }
 
 impl Linked for Queued {
@@ -53,7 +68,46 @@ impl Linked for Queued {
     }
 }
 
-/// Which end of a local queue is taken first (N 4.1.4).
+/// Which scheduler a runtime has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduler {
+    /// Queues in the shape of the machine (N ch. 4).
+    Tree(Rules),
+    /// One queue for all workers (N ch. 3).
+    Central(Form),
+}
+
+impl Default for Scheduler {
+    fn default() -> Self {
+        Self::Tree(Rules::default())
+    }
+}
+
+/// The forms of the central scheduler (N 3.1.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A queue. A worker without tasks asks it again and again, and then sleeps.
+    Plain(Order),
+    /// And polling slots: a worker without tasks waits for one to be put there.
+    Polling(Order),
+    /// And the immediate successor: the first task that a finished one makes ready runs next on
+    /// its CPU.
+    Successor(Order),
+    /// The same with a queue by priority, among equals the oldest first.
+    Priority,
+}
+
+impl Form {
+    fn has_slots(self) -> bool {
+        !matches!(self, Self::Plain(_))
+    }
+
+    fn has_successor(self) -> bool {
+        matches!(self, Self::Successor(_) | Self::Priority)
+    }
+}
+
+/// Which end of a queue is taken first (N 3.1.2, 4.1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// A single task is the youngest, a set the oldest.

@@ -29,6 +29,8 @@ pub struct Task {
     pub(crate) depth: u16,
     /// Whether it is finished when its code has ended, though its children are not.
     pub(crate) is_shallow: bool,
+    /// The higher, the sooner, where the scheduler knows priorities.
+    pub(crate) priority: i8,
 }
 
 const _: () = assert!(size_of::<Task>() == 64, "a header is a cache line");
@@ -100,6 +102,7 @@ impl Task {
             bytes,
             depth,
             is_shallow: false,
+            priority: 0,
         }
     }
 

@@ -17,7 +17,7 @@ use crate::children::{self, Until};
 use crate::grain;
 use crate::memory::{Chunks, Depot};
 use crate::pool::Shared;
-use crate::ready::{Leaf, Queued, Tree};
+use crate::ready::{Leaf, Queued, Ready};
 use crate::sync::Ordering;
 use crate::task::Task;
 use crate::wait::{Fibre, Go, Leaver, Waiting, thread_low};
@@ -121,7 +121,7 @@ impl Worker {
     }
 
     #[inline]
-    fn ready(&self) -> &Tree {
+    fn ready(&self) -> &Ready {
         &self.shared.ready
     }
 
@@ -301,8 +301,15 @@ impl Worker {
         }
     }
 
-    /// Tells the parent of the last finished tasks, and then whoever that completes.
+    /// Tells the parent of the last finished tasks, and then whoever that completes. Other code may
+    /// go on then.
     pub(crate) fn tell(&self) {
+        self.tell_parents();
+        self.hand_on();
+    }
+
+    /// The same for a worker that looks for a task next.
+    fn tell_parents(&self) {
         loop {
             let told = self.told.replace((ptr::null(), 0));
             if told.1 == 0 {
@@ -342,12 +349,20 @@ impl Worker {
                 unsafe { self.run(task) };
             }
         }
+        self.hand_on();
+    }
+
+    /// Other code goes on here: nothing may lie where only this worker finds it.
+    #[inline]
+    fn hand_on(&self) {
+        // SAFETY: this thread is the leaf's worker.
+        unsafe { self.ready().hand_on(self.at()) };
     }
 
     /// Looks for a task, at last asleep, until `stop` holds.
     #[cold]
     fn look(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
-        self.tell();
+        self.tell_parents();
         self.shared.idle.fetch_add(1, Ordering::Relaxed);
         let found = self.find(stop);
         self.shared.idle.fetch_sub(1, Ordering::Relaxed);
@@ -356,9 +371,11 @@ impl Worker {
 
     fn find(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         let ready = &self.shared.ready;
+        // In a slot it looks by itself.
+        let patience = if ready.has_slots() { Duration::ZERO } else { self.shared.patience };
         ready.looks();
         loop {
-            let mut pause = Pause::new(self.shared.patience);
+            let mut pause = Pause::new(patience);
             loop {
                 if stop() {
                     ready.gives_up(self.leaf);
@@ -386,8 +403,9 @@ impl Worker {
 
 impl Then for Worker {
     fn ready(&self, task: *const Task) {
-        // SAFETY: nothing it waited for is left, and nobody else adds it.
-        unsafe { self.add(task.cast_mut().cast()) }
+        // SAFETY: nothing it waited for is left, and nobody else adds it; this thread is the leaf's
+        // worker.
+        unsafe { self.ready().add_successor(self.at(), task.cast_mut().cast()) }
     }
 
     fn free(&self, task: *const Task) {

@@ -1,8 +1,8 @@
 //! Tasks that say what they use run in an order that a serial program could have had.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use evenkeel_runtime::ready::{Feed, Order};
 use evenkeel_runtime::{Data, Memory, Rules, Runtime};
 use proptest::prelude::*;
 
@@ -11,6 +11,23 @@ use proptest::prelude::*;
 fn plain(workers: usize) -> Runtime {
     let rules = Rules { cutoff: false, memory: Memory::System, ..Rules::default() };
     Runtime::builder().workers(workers).rules(rules).build().unwrap()
+}
+
+/// Rules that differ in which of several ready tasks runs next, and where.
+const RULES: [&str; 9] = [
+    "tree",
+    "tree-nocutoff",
+    "tree-fifo-rebalance",
+    "tree-fifo-rebalance-nocutoff",
+    "central-fifo-nocutoff",
+    "central-lifo-polling-nocutoff",
+    "central-lifo-successor-system-nocutoff",
+    "central-fifo-successor",
+    "central-priority-nocutoff",
+];
+
+fn ruled(rules: &str, workers: usize) -> Runtime {
+    Runtime::builder().workers(workers).rules(rules.parse().unwrap()).build().unwrap()
 }
 
 /// What a task of a random graph does: mixes what it reads into what it writes.
@@ -82,7 +99,7 @@ fn uses(cells: usize, tasks: usize) -> impl Strategy<Value = Vec<Use>> {
 proptest! {
     #[test]
     fn a_random_graph_yields_what_a_serial_program_does(
-        cells in 1_usize..12, seed in uses(12, 300), workers in 1_usize..5, kind in 0..4,
+        cells in 1_usize..12, seed in uses(12, 300), workers in 1_usize..5, rules in 0..RULES.len(),
     ) {
         let uses: Vec<Use> = seed
             .into_iter()
@@ -93,19 +110,15 @@ proptest! {
                 Use { read, write }
             })
             .collect();
-        let mut rules = Rules { cutoff: kind & 1 == 0, ..Rules::default() };
-        if kind & 2 != 0 {
-            rules.ready.order = Order::Fifo;
-            rules.ready.feed = Feed::Give { rebalance: true };
-        }
-        let runtime = Runtime::builder().workers(workers).rules(rules).build().unwrap();
+        let runtime = ruled(RULES[rules], workers);
         prop_assert_eq!(parallel(&runtime, cells, &uses), serial(cells, &uses));
     }
 }
 
 #[test]
 fn many_graphs_on_one_runtime_yield_what_a_serial_program_does() {
-    let runtimes = [plain(3), Runtime::builder().workers(3).build().unwrap()];
+    let mut runtimes = vec![plain(3)];
+    runtimes.extend(RULES.map(|rules| ruled(rules, 3)));
     let mut state = 1_u64;
     let mut next = |below: usize| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -121,23 +134,62 @@ fn many_graphs_on_one_runtime_yield_what_a_serial_program_does() {
                 Use { read: read.collect(), write }
             })
             .collect();
-        assert_eq!(parallel(&runtimes[round % 2], cells, &uses), serial(cells, &uses));
+        assert_eq!(parallel(&runtimes[round % runtimes.len()], cells, &uses), serial(cells, &uses));
     }
 }
 
 #[test]
 fn a_chain_runs_in_order() {
-    let runtime = plain(2);
-    let x = Data::new(0_u64);
-    runtime.scope(|s| {
-        for step in 0..100_000 {
-            s.task().inout(&x).spawn(move |x| {
-                assert_eq!(*x, step);
-                *x += 1;
-            });
+    for rules in RULES {
+        let runtime = ruled(rules, 2);
+        let x = Data::new(0_u64);
+        runtime.scope(|s| {
+            for step in 0..20_000 {
+                s.task().inout(&x).spawn(move |x| {
+                    assert_eq!(*x, step);
+                    *x += 1;
+                });
+            }
+        });
+        assert_eq!(x.into_inner(), 20_000, "{rules}");
+    }
+}
+
+/// The order in which tasks of these priorities run, where all are ready before the first runs.
+fn order_of(rules: &str, priorities: &[i8]) -> Vec<usize> {
+    let order = Mutex::new(Vec::new());
+    let cells: Vec<Data<u8>> = priorities.iter().map(|_| Data::new(0)).collect();
+    ruled(rules, 1).scope(|s| {
+        for (number, (cell, &priority)) in cells.iter().zip(priorities).enumerate() {
+            let order = &order;
+            let task = s.task().priority(priority).inout(cell);
+            task.spawn(move |_| order.lock().unwrap().push(number));
         }
     });
-    assert_eq!(x.into_inner(), 100_000);
+    order.into_inner().unwrap()
+}
+
+#[test]
+fn higher_priorities_run_first_where_the_scheduler_knows_them() {
+    let priorities = [0, -1, 100, 0, i8::MIN, i8::MAX];
+    assert_eq!(order_of("central-priority-nocutoff", &priorities), [5, 2, 0, 3, 1, 4]);
+    assert_eq!(order_of("central-fifo-nocutoff", &priorities), [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn the_first_successor_of_a_task_runs_right_after_it() {
+    for (rules, expected) in
+        [("central-fifo-successor-nocutoff", [0, 2, 1]), ("central-fifo-nocutoff", [0, 1, 2])]
+    {
+        let (order, x, y) = (Mutex::new(Vec::new()), Data::new(0_u8), Data::new(0_u8));
+        let ran = |number: usize| order.lock().unwrap().push(number);
+        ruled(rules, 1).scope(|s| {
+            s.task().inout(&x).spawn(|_| ran(0));
+            s.task().inout(&y).spawn(|_| ran(1));
+            s.task().inout(&x).spawn(|_| ran(2));
+        });
+        assert_eq!(order.into_inner().unwrap(), expected, "{rules}");
+    }
 }
 
 #[test]
@@ -185,27 +237,29 @@ fn a_task_that_would_wait_for_itself_is_refused() {
 
 #[test]
 fn tasks_in_tasks_take_turns_with_what_their_parent_has() {
-    let runtime = plain(3);
-    let x = Data::new(vec![0_u64; 8]);
-    runtime.scope(|s| {
-        for _ in 0..100 {
-            s.task().inout(&x).spawn(|x| {
-                let cells: Vec<&Data<u64>> = x.iter_mut().map(Data::from_mut).collect();
-                evenkeel_runtime::scope(|s| {
-                    for pair in cells.windows(2) {
-                        s.task().input(pair[0]).inout(pair[1]).spawn(|a, b| *b += *a + 1);
-                    }
-                });
-            });
-        }
-    });
     let mut serial = [0_u64; 8];
     for _ in 0..100 {
         for n in 1..8 {
             serial[n] += serial[n - 1] + 1;
         }
     }
-    assert_eq!(x.into_inner(), serial);
+    for rules in RULES {
+        let runtime = ruled(rules, 3);
+        let x = Data::new(vec![0_u64; 8]);
+        runtime.scope(|s| {
+            for _ in 0..100 {
+                s.task().inout(&x).spawn(|x| {
+                    let cells: Vec<&Data<u64>> = x.iter_mut().map(Data::from_mut).collect();
+                    evenkeel_runtime::scope(|s| {
+                        for pair in cells.windows(2) {
+                            s.task().input(pair[0]).inout(pair[1]).spawn(|a, b| *b += *a + 1);
+                        }
+                    });
+                });
+            }
+        });
+        assert_eq!(x.into_inner(), serial, "{rules}");
+    }
 }
 
 #[test]

@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use evenkeel_runtime::ready::{Batch, Feed, Limit, Order};
-use evenkeel_runtime::{Memory, Rules, Runtime, Scope};
+use evenkeel_runtime::ready::{Batch, Feed, Form, Limit, Order, Scheduler};
+use evenkeel_runtime::{Memory, Rules, Runtime, Scope, ready};
 
 /// Every task goes through a queue.
 fn queued() -> Rules {
@@ -20,21 +20,22 @@ fn all_rules() -> Vec<Rules> {
                 for feed in
                     [Feed::Pull, Feed::Give { rebalance: true }, Feed::Give { rebalance: false }]
                 {
-                    let mut rules = queued();
-                    rules.ready.order = order;
-                    rules.ready.batch = batch;
-                    rules.ready.limit = limit;
-                    rules.ready.feed = feed;
-                    all.push(rules);
+                    let ready = ready::Rules { order, batch, limit, feed };
+                    all.push(Rules { ready: Scheduler::Tree(ready), ..queued() });
                 }
             }
         }
+        for form in [Form::Plain(order), Form::Polling(order), Form::Successor(order)] {
+            all.push(Rules { ready: Scheduler::Central(form), ..queued() });
+        }
     }
-    all.push(Rules::default());
-    let mut plain = Rules { memory: Memory::System, ..queued() };
-    all.push(plain);
-    plain.ready.feed = Feed::Give { rebalance: true };
-    all.push(plain);
+    all.extend([
+        Rules::default(),
+        Rules { memory: Memory::System, ..queued() },
+        "tree-rebalance-system-nocutoff".parse().unwrap(),
+        "central-priority-system-nocutoff".parse().unwrap(),
+        "central-lifo-successor".parse().unwrap(),
+    ]);
     all
 }
 

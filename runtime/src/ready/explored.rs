@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Feed, Queued, Rules, Tree};
+use super::{Feed, Form, Order, Queued, Ready, Rules, Scheduler};
 use crate::sync::{AtomicUsize, Ordering};
 use crate::worker::Worker;
 
@@ -14,8 +14,15 @@ fn task() -> *mut Queued {
     Box::into_raw(Box::new(Queued::new(never, std::ptr::null())))
 }
 
+fn ready(cpus: &str, rules: Scheduler) -> Arc<Ready> {
+    Arc::new(Ready::new(&cpus.parse().unwrap(), rules, 4))
+}
+
+/// The forms that differ in how a worker waits and is given a task.
+const FORMS: [Form; 3] = [Form::Plain(Order::Lifo), Form::Polling(Order::Fifo), Form::Priority];
+
 /// Looks for tasks on a leaf as a worker does, until `wanted` were had by anybody.
-fn have(tree: &Tree, leaf: usize, had: &AtomicUsize, wanted: usize) {
+fn have(tree: &Ready, leaf: usize, had: &AtomicUsize, wanted: usize) {
     let done = || had.load(Ordering::SeqCst) == wanted;
     tree.looks();
     loop {
@@ -39,11 +46,11 @@ fn have(tree: &Tree, leaf: usize, had: &AtomicUsize, wanted: usize) {
 }
 
 /// A worker adds tasks and then is busy for ever; another gets all of them nevertheless.
-fn nobody_starves(rules: Rules, tasks: usize) {
+fn nobody_starves(rules: Scheduler, tasks: usize) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(move || {
-        let tree = Arc::new(Tree::new(&"2".parse().unwrap(), rules, 4));
+        let tree = ready("2", rules);
         let had = Arc::new(AtomicUsize::new(0));
         let looker = {
             let (tree, had) = (tree.clone(), had.clone());
@@ -59,25 +66,33 @@ fn nobody_starves(rules: Rules, tasks: usize) {
 
 #[test]
 fn a_task_that_is_added_while_another_worker_falls_asleep_is_had() {
-    nobody_starves(Rules::default(), 1);
+    nobody_starves(Scheduler::default(), 1);
 }
 
 #[test]
 fn two_tasks_of_a_busy_worker_are_had() {
-    nobody_starves(Rules::default(), 2);
+    nobody_starves(Scheduler::default(), 2);
 }
 
 #[test]
 fn a_task_that_is_given_to_a_waiting_worker_is_had() {
-    nobody_starves(Rules { feed: Feed::Give { rebalance: true }, ..Rules::default() }, 1);
+    let feed = Feed::Give { rebalance: true };
+    nobody_starves(Scheduler::Tree(Rules { feed, ..Rules::default() }), 1);
 }
 
 #[test]
-fn a_task_from_outside_is_had() {
+fn tasks_in_a_central_queue_are_had() {
+    for form in FORMS {
+        nobody_starves(Scheduler::Central(form), 2);
+    }
+}
+
+/// One worker; a task comes from a thread that is none.
+fn comes_from_outside(rules: Scheduler) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
-    model.check(|| {
-        let tree = Arc::new(Tree::new(&"1".parse().unwrap(), Rules::default(), 4));
+    model.check(move || {
+        let tree = ready("1", rules);
         let had = Arc::new(AtomicUsize::new(0));
         let looker = {
             let (tree, had) = (tree.clone(), had.clone());
@@ -86,5 +101,62 @@ fn a_task_from_outside_is_had() {
         // SAFETY: the task is new.
         unsafe { tree.add_from_outside(task()) };
         looker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_task_from_outside_is_had() {
+    comes_from_outside(Scheduler::default());
+    for form in FORMS {
+        comes_from_outside(Scheduler::Central(form));
+    }
+}
+
+#[test]
+fn a_worker_that_was_told_of_a_task_and_goes_away_tells_another() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(|| {
+        let central = ready("3", Scheduler::Central(Form::Plain(Order::Lifo)));
+        let had = Arc::new(AtomicUsize::new(0));
+        let looker = {
+            let (central, had) = (central.clone(), had.clone());
+            loom::thread::spawn(move || have(&central, 1, &had, 1))
+        };
+        let goer = {
+            let central = central.clone();
+            // SAFETY: this thread is the leaf's worker.
+            loom::thread::spawn(move || unsafe {
+                if let Some(task) = central.wait(2, || true) {
+                    central.add(central.leaf(2), task);
+                }
+                central.gives_up(2);
+            })
+        };
+        // SAFETY: this thread is the leaf's worker; the task is new.
+        unsafe { central.add(central.leaf(0), task()) };
+        goer.join().unwrap();
+        looker.join().unwrap();
+    });
+}
+
+#[test]
+fn an_immediate_successor_that_another_looks_at_is_had() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(|| {
+        let central = ready("2", Scheduler::Central(Form::Priority));
+        let had = Arc::new(AtomicUsize::new(0));
+        let waiter = {
+            let central = central.clone();
+            // SAFETY: this thread is the leaf's worker.
+            loom::thread::spawn(move || unsafe {
+                assert!(central.take_if(1, |_| false).is_none());
+            })
+        };
+        // SAFETY: this thread is the leaf's worker; the task is new.
+        unsafe { central.add_successor(central.leaf(0), task()) };
+        have(&central, 0, &had, 1);
+        waiter.join().unwrap();
     });
 }

@@ -1,16 +1,10 @@
 //! What a worker without tasks does: ask above, look beside, and at last wait to be given some.
 
-use std::ptr;
-
+use super::leaf::POLLS;
 use super::node::Node;
 use super::tree::Tree;
 use super::{Feed, Queued};
-use crate::sync::{Ordering, lock, spin_loop, yield_now};
-
-/// Steps of waiting for a chain that is on its way, before the CPU is left to others.
-const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
-/// Looks into the polling slot before the CPU becomes idle (N 4.1.2): about 20 us.
-const POLLS: u32 = if cfg!(loom) { 0 } else { 1000 };
+use crate::sync::{Ordering, lock, spin_loop};
 
 impl Tree {
     /// A worker begins to look for tasks; it ends with [`Tree::found`] or [`Tree::gives_up`].
@@ -210,7 +204,7 @@ impl Tree {
         let mut stops = if pulls { last && self.has_any(leaf) } else { self.has_above(leaf) };
         let mut polls = if pulls { 0 } else { POLLS };
         loop {
-            if let Some(chain) = self.given(leaf) {
+            if let Some(chain) = at.given() {
                 // SAFETY: the caller's promise; the chain was given to this leaf.
                 return unsafe { self.take_chain(at, chain) };
             }
@@ -219,7 +213,7 @@ impl Tree {
                     return None;
                 }
                 // Somebody is about to give something, and would wake us for nothing later.
-                self.await_gift(leaf);
+                at.await_gift();
                 continue;
             }
             stops = false;
@@ -230,17 +224,6 @@ impl Tree {
                 at.parker.park();
             }
         }
-    }
-
-    /// What was put into the polling slot, if anything.
-    fn given(&self, leaf: usize) -> Option<*mut Queued> {
-        let slot = &self.leaf(leaf).slot;
-        if slot.load(Ordering::Relaxed).is_null() {
-            return None;
-        }
-        // Pairs with `hand`.
-        let chain = slot.swap(ptr::null_mut(), Ordering::Acquire);
-        (!chain.is_null()).then_some(chain)
     }
 
     /// Takes itself out of those that wait; fails where somebody has claimed it.
@@ -258,14 +241,6 @@ impl Tree {
             self.threshold.looks();
         }
         true
-    }
-
-    fn await_gift(&self, leaf: usize) {
-        let mut spins = 0;
-        while self.leaf(leaf).slot.load(Ordering::Relaxed).is_null() {
-            spins += 1;
-            if spins < SPINS { spin_loop() } else { yield_now() }
-        }
     }
 
     /// Sends the tasks of all leaves to the root, where everybody finds the one that it wants.

@@ -4,40 +4,19 @@
 //! where a queue is over the threshold, and down to whoever has none. The steps are N's; what is
 //! ours is [`Feed::Pull`], and that a leaf's queue belongs to its worker.
 
-use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 
 use crossbeam_utils::CachePadded;
 
-use super::local::Local;
+use super::leaf::{LOOK, Leaf};
 use super::node::Node;
 use super::threshold::Threshold;
-use super::{Batch, Feed, Inbox, Parker, Queued, Rules};
-use crate::sync::{AtomicPtr, AtomicUsize, Barrier, Ordering, lock};
+use super::{Batch, Feed, Queued, Rules};
+use crate::sync::{AtomicUsize, Barrier, Ordering, lock};
 use crate::topology::Topology;
 
 /// No reply or overflow moves more tasks at once.
 const BATCH_MAX: usize = 4096;
-/// What a polling slot holds when its worker was woken to look for itself.
-pub(super) const LOOK: *mut Queued = ptr::without_provenance_mut(1);
-
-/// The way in of one CPU.
-pub(crate) struct Leaf {
-    pub(super) local: Local,
-    pub(super) parent: usize,
-    /// Where a worker that waits is given a chain of tasks, or [`LOOK`].
-    pub(super) slot: AtomicPtr<Queued>,
-    /// Tasks of others, for whoever takes them first.
-    pub(super) inbox: Inbox<Queued>,
-    /// What [`Local::pushes`] was when somebody saw the queue with one task.
-    pub(super) noticed: AtomicUsize,
-    pub(crate) parker: Parker,
-    /// Sets that its worker moves. Used by the worker alone.
-    pub(super) moved: UnsafeCell<Vec<*mut Queued>>,
-    /// Which of its neighbours is asked first. Used by the worker alone.
-    pub(super) turn: Cell<usize>,
-}
-
 /// A tree of queues of ready tasks.
 pub(crate) struct Tree {
     pub(super) leaves: Box<[CachePadded<Leaf>]>,
@@ -78,16 +57,7 @@ impl Tree {
         let parent_of = |leaf: usize| {
             wider.iter().copied().find(|&node| nodes[node].leaves.contains(&leaf)).unwrap_or(0)
         };
-        let leaf = |leaf: usize| Leaf {
-            local: Local::new(rules.order),
-            parent: parent_of(leaf),
-            slot: AtomicPtr::new(ptr::null_mut()),
-            inbox: Inbox::new(),
-            noticed: AtomicUsize::new(usize::MAX),
-            parker: Parker::new(),
-            moved: UnsafeCell::new(Vec::new()),
-            turn: Cell::new(leaf),
-        };
+        let leaf = |number: usize| Leaf::new(number, parent_of(number), rules.order);
         Self {
             leaves: (0..machine.cpus()).map(|number| CachePadded::new(leaf(number))).collect(),
             nodes: nodes.into_iter().map(CachePadded::new).collect(),
@@ -277,8 +247,6 @@ impl Tree {
             unsafe { (*task).next.set(if chain == LOOK { ptr::null_mut() } else { chain }) };
             chain = task;
         }
-        // Pairs with `given`: the chain is whole before it is seen.
-        self.leaf(leaf).slot.store(chain, Ordering::Release);
-        self.leaf(leaf).parker.unpark();
+        self.leaf(leaf).give(chain);
     }
 }

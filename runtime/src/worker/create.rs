@@ -170,6 +170,7 @@ impl Worker {
             }
             self.settle(parent);
         }
+        self.hand_on();
     }
 
     /// Leaves the CPU to others until half a window is left. Gives up where no other worker runs

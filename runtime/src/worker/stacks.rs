@@ -12,10 +12,14 @@ use crate::wait::{Fibre, Go, Leaver, Left, Waiting};
 impl Worker {
     /// Waits for children of a task that this worker runs.
     pub(crate) fn wait_for_children(&self, task: &Task, until: Until) {
+        self.settle(task);
+        if task.children.have_reached(until) {
+            return;
+        }
         loop {
             self.settle(task);
             if task.children.have_reached(until) {
-                return;
+                return self.hand_on();
             }
             let Some(next) = self.take() else { break };
             // SAFETY: a task that was taken is alive.
@@ -113,6 +117,7 @@ impl Worker {
         };
         // SAFETY: it was taken.
         unsafe { self.run(found) };
+        self.hand_on();
         true
     }
 

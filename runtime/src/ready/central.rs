@@ -1,0 +1,240 @@
+//! The scheduler before the thesis: one queue under one lock (N ch. 3).
+//!
+//! The lock holds the queue and the list of leaves that wait. A leaf waits only while the queue is
+//! empty, and whoever adds a task looks at both in one step, so that nobody is forgotten. What the
+//! [forms](Form) differ in is small, and is asked where it matters.
+
+mod classes;
+mod queue;
+
+use std::ptr;
+
+use crossbeam_utils::CachePadded;
+
+use self::queue::Queue;
+use super::leaf::{LOOK, Leaf, POLLS};
+use super::{Form, Order, Queued};
+use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, lock, spin_loop};
+
+/// One queue of ready tasks for all workers.
+///
+/// It uses three parts of a leaf: its slot, its parker, and its inbox for the immediate successor.
+pub(crate) struct Central {
+    leaves: Box<[CachePadded<Leaf>]>,
+    state: CachePadded<Mutex<State>>,
+    /// Tasks in the queue, for those who do not hold the lock.
+    queued: CachePadded<AtomicUsize>,
+    form: Form,
+    /// How many tasks make the queue full.
+    full: usize,
+}
+
+/// What the lock protects.
+struct State {
+    queue: Queue,
+    /// Leaves that wait, the latest last: those that still poll are taken before those that sleep.
+    waiting: Vec<usize>,
+}
+
+// SAFETY: tasks in the queue and in inboxes belong to whoever takes them, and any worker may run
+// them: whoever creates one promises it. All else is atomic or under the lock.
+unsafe impl Sync for Central {}
+// SAFETY: as above; it holds nothing that belongs to a thread.
+unsafe impl Send for Central {}
+
+impl Central {
+    /// A queue for so many workers, which is full with `full` tasks.
+    pub(crate) fn new(workers: usize, form: Form, full: usize) -> Self {
+        let leaf = |number| CachePadded::new(Leaf::new(number, 0, Order::Lifo));
+        let state = State { queue: Queue::new(form), waiting: Vec::with_capacity(workers) };
+        Self {
+            leaves: (0..workers).map(leaf).collect(),
+            state: CachePadded::new(Mutex::new(state)),
+            queued: CachePadded::new(AtomicUsize::new(0)),
+            form,
+            full,
+        }
+    }
+
+    pub(crate) fn leaf(&self, leaf: usize) -> &Leaf {
+        &self.leaves[leaf]
+    }
+
+    /// Whether workers without tasks wait in a slot instead of asking again and again (N 3.1.1).
+    pub(crate) fn has_slots(&self) -> bool {
+        self.form.has_slots()
+    }
+
+    /// Adds a task: to a polling slot, or to the queue and then wakes one who waits (N 3.1.1).
+    ///
+    /// # Safety
+    /// The task is alive and in no queue; any worker may run it.
+    #[inline(never)]
+    pub(crate) unsafe fn add(&self, task: *mut Queued) {
+        let mut state = lock(&self.state);
+        let waiting = state.waiting.pop();
+        let gift = if waiting.is_some() && self.form.has_slots() {
+            // SAFETY: the caller has the task; a chain of one.
+            unsafe { (*task).next.set(ptr::null_mut()) };
+            task
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { state.queue.add(task) };
+            self.tell_length(&state);
+            LOOK
+        };
+        drop(state);
+        if let Some(leaf) = waiting {
+            self.leaf(leaf).give(gift);
+        }
+    }
+
+    /// Adds a task that became ready as another one finished here: the first runs next (N 3.1.2).
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it; else as of [`Central::add`].
+    #[inline(never)]
+    pub(crate) unsafe fn add_successor(&self, leaf: &Leaf, task: *mut Queued) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if self.form.has_successor() && leaf.inbox.is_empty() {
+                leaf.inbox.push(task);
+            } else {
+                self.add(task);
+            }
+        }
+    }
+
+    /// Other code goes on here: what would have run next is for all.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    #[inline(never)]
+    pub(crate) unsafe fn hand_on(&self, leaf: &Leaf) {
+        let successor = leaf.inbox.take_all();
+        if !successor.is_null() {
+            // SAFETY: whoever takes a task from an inbox has it.
+            unsafe { self.add(successor) };
+        }
+    }
+
+    /// Takes the immediate successor, or what the queue gives.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    #[inline(never)]
+    pub(crate) unsafe fn take(&self, leaf: &Leaf) -> Option<*mut Queued> {
+        let successor = leaf.inbox.take_all();
+        if !successor.is_null() {
+            return Some(successor);
+        }
+        self.one(&mut lock(&self.state))
+    }
+
+    /// Takes a task that is wanted: its own successor, one of the queue, or another's successor.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn take_if(
+        &self,
+        leaf: usize,
+        wanted: impl Fn(*mut Queued) -> bool,
+    ) -> Option<*mut Queued> {
+        // SAFETY: whoever takes a task from an inbox has it.
+        let successor_of = |leaf: usize| unsafe {
+            let one = self.leaf(leaf).inbox.take_all();
+            if one.is_null() || wanted(one) {
+                return (!one.is_null()).then_some(one);
+            }
+            self.add(one);
+            None
+        };
+        let queued = || {
+            let mut state = lock(&self.state);
+            let one = state.queue.one_if(&wanted);
+            self.tell_length(&state);
+            one
+        };
+        let others = (leaf + 1..self.leaves.len()).chain(0..leaf);
+        successor_of(leaf).or_else(queued).or_else(|| others.into_iter().find_map(successor_of))
+    }
+
+    /// Whether the next task may be run at once.
+    pub(crate) fn is_full(&self) -> bool {
+        self.queued.load(Ordering::Relaxed) >= self.full
+    }
+
+    /// Whether the queue has as many tasks as `enough`; then nobody waits for one.
+    pub(crate) fn has(&self, enough: usize) -> bool {
+        self.queued.load(Ordering::Relaxed) >= enough
+    }
+
+    /// A worker that was told of a task has something else to do, and tells another.
+    pub(crate) fn gives_up(&self) {
+        let mut state = lock(&self.state);
+        if state.queue.is_empty() {
+            return;
+        }
+        let waiting = state.waiting.pop();
+        drop(state);
+        if let Some(leaf) = waiting {
+            self.leaf(leaf).give(LOOK);
+        }
+    }
+
+    /// Waits for a task, in a slot or asleep, or until `stop` holds; whoever makes it hold unparks
+    /// the leaf. The worker looks for tasks again when it is given none.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn wait(&self, leaf: usize, stop: impl Fn() -> bool) -> Option<*mut Queued> {
+        let mut state = lock(&self.state);
+        if let Some(one) = self.one(&mut state) {
+            return Some(one);
+        }
+        state.waiting.push(leaf);
+        drop(state);
+        let at = self.leaf(leaf);
+        let mut polls = if self.form.has_slots() { POLLS } else { 0 };
+        loop {
+            if let Some(gift) = at.given() {
+                return (gift != LOOK).then_some(gift);
+            }
+            if stop() {
+                if self.withdraw(leaf) {
+                    return None;
+                }
+                // Somebody is about to give something, and would wake us for nothing later.
+                at.await_gift();
+            } else if polls > 0 {
+                polls -= 1;
+                spin_loop();
+            } else {
+                at.parker.park();
+            }
+        }
+    }
+
+    /// Wakes all who sleep.
+    pub(crate) fn wake_all(&self) {
+        self.leaves.iter().for_each(|leaf| leaf.parker.unpark());
+    }
+
+    /// Takes itself out of those that wait; fails where somebody has claimed it.
+    fn withdraw(&self, leaf: usize) -> bool {
+        let mut state = lock(&self.state);
+        let place = state.waiting.iter().position(|&waiting| waiting == leaf);
+        place.map(|place| state.waiting.remove(place)).is_some()
+    }
+
+    fn one(&self, state: &mut MutexGuard<'_, State>) -> Option<*mut Queued> {
+        let one = state.queue.one()?;
+        self.tell_length(state);
+        Some(one)
+    }
+
+    /// Tells those who do not hold the lock what is queued.
+    fn tell_length(&self, state: &State) {
+        self.queued.store(state.queue.len(), Ordering::Relaxed);
+    }
+}

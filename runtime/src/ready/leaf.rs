@@ -1,0 +1,74 @@
+//! The way in of one CPU, whichever the scheduler.
+
+use std::cell::{Cell, UnsafeCell};
+use std::ptr;
+
+use super::local::Local;
+use super::{Inbox, Order, Parker, Queued};
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering, spin_loop, yield_now};
+
+/// What a polling slot holds when its worker was woken to look for itself.
+pub(super) const LOOK: *mut Queued = ptr::without_provenance_mut(1);
+/// Looks into the polling slot before the CPU becomes idle (N 4.1.2): about 20 us.
+pub(super) const POLLS: u32 = if cfg!(loom) { 0 } else { 1000 };
+/// Steps of waiting for a chain that is on its way, before the CPU is left to others.
+const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
+
+/// The way in of one CPU.
+pub(crate) struct Leaf {
+    pub(super) local: Local,
+    pub(super) parent: usize,
+    /// Where a worker that waits is given a chain of tasks, or [`LOOK`].
+    slot: AtomicPtr<Queued>,
+    /// Tasks of others, for whoever takes them first.
+    pub(super) inbox: Inbox<Queued>,
+    /// What [`Local::pushes`] was when somebody saw the queue with one task.
+    pub(super) noticed: AtomicUsize,
+    pub(crate) parker: Parker,
+    /// Sets that its worker moves. Used by the worker alone.
+    pub(super) moved: UnsafeCell<Vec<*mut Queued>>,
+    /// Which of its neighbours is asked first. Used by the worker alone.
+    pub(super) turn: Cell<usize>,
+}
+
+impl Leaf {
+    /// The leaf with this number, below a node.
+    pub(super) fn new(number: usize, parent: usize, order: Order) -> Self {
+        Self {
+            local: Local::new(order),
+            parent,
+            slot: AtomicPtr::new(ptr::null_mut()),
+            inbox: Inbox::new(),
+            noticed: AtomicUsize::new(usize::MAX),
+            parker: Parker::new(),
+            moved: UnsafeCell::new(Vec::new()),
+            turn: Cell::new(number),
+        }
+    }
+
+    /// Gives a chain, or [`LOOK`], to its worker, which waits and was claimed for it.
+    pub(super) fn give(&self, chain: *mut Queued) {
+        // Pairs with `given`: the chain is whole before it is seen.
+        self.slot.store(chain, Ordering::Release);
+        self.parker.unpark();
+    }
+
+    /// What was put into the polling slot, if anything.
+    pub(super) fn given(&self) -> Option<*mut Queued> {
+        if self.slot.load(Ordering::Relaxed).is_null() {
+            return None;
+        }
+        // Pairs with `give`.
+        let chain = self.slot.swap(ptr::null_mut(), Ordering::Acquire);
+        (!chain.is_null()).then_some(chain)
+    }
+
+    /// Waits for what somebody who claimed it is about to give.
+    pub(super) fn await_gift(&self) {
+        let mut spins = 0;
+        while self.slot.load(Ordering::Relaxed).is_null() {
+            spins += 1;
+            if spins < SPINS { spin_loop() } else { yield_now() }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Either scheduler, behind one door.
+
+use super::leaf::Leaf;
+use super::{Central, Queued, Scheduler, Tree};
+use crate::topology::Topology;
+
+/// Holds the tasks that are ready, for all workers of a runtime.
+///
+/// Which of the two it is never changes, so that the match costs a branch that is always foretold.
+pub(crate) enum Ready {
+    Tree(Tree),
+    Central(Central),
+}
+
+impl Ready {
+    /// The scheduler of a machine. A worker with `full` tasks has enough for others.
+    pub(crate) fn new(machine: &Topology, rules: Scheduler, full: usize) -> Self {
+        match rules {
+            Scheduler::Tree(rules) => Self::Tree(Tree::new(machine, rules, full)),
+            Scheduler::Central(form) => Self::Central(Central::new(machine.cpus(), form, full)),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn leaf(&self, leaf: usize) -> &Leaf {
+        match self {
+            Self::Tree(tree) => tree.leaf(leaf),
+            Self::Central(central) => central.leaf(leaf),
+        }
+    }
+
+    /// Adds a task that became ready at this leaf.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it; the task is alive, in no queue, and may be run by any
+    /// worker.
+    #[inline]
+    pub(crate) unsafe fn add(&self, leaf: &Leaf, task: *mut Queued) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Self::Tree(tree) => tree.add(leaf, task),
+                Self::Central(central) => central.add(task),
+            }
+        }
+    }
+
+    /// Adds a task that became ready as another finished at this leaf.
+    ///
+    /// # Safety
+    /// As of [`Ready::add`].
+    #[inline]
+    pub(crate) unsafe fn add_successor(&self, leaf: &Leaf, task: *mut Queued) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Self::Tree(tree) => tree.add(leaf, task),
+                Self::Central(central) => central.add_successor(leaf, task),
+            }
+        }
+    }
+
+    /// Code goes on at this leaf that may take no task for long: what only its worker would find is
+    /// given to all. In a tree there is nothing that others do not find.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    #[inline]
+    pub(crate) unsafe fn hand_on(&self, leaf: &Leaf) {
+        if let Self::Central(central) = self {
+            // SAFETY: the caller's promise.
+            unsafe { central.hand_on(leaf) };
+        }
+    }
+
+    /// Whether the next task of this leaf may be run at once.
+    #[inline]
+    pub(crate) fn is_full(&self, leaf: &Leaf) -> bool {
+        match self {
+            Self::Tree(tree) => tree.is_full(leaf),
+            Self::Central(central) => central.is_full(),
+        }
+    }
+
+    /// Whether others find as many tasks here as `enough`, and nobody sleeps for want of one.
+    #[inline]
+    pub(crate) fn has(&self, leaf: &Leaf, enough: usize) -> bool {
+        match self {
+            Self::Tree(tree) => tree.has(leaf, enough),
+            Self::Central(central) => central.has(enough),
+        }
+    }
+
+    /// Adds a task from a thread that is no worker.
+    ///
+    /// # Safety
+    /// The task may be run by any worker.
+    pub(crate) unsafe fn add_from_outside(&self, task: *mut Queued) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Self::Tree(tree) => tree.add_from_outside(task),
+                Self::Central(central) => central.add(task),
+            }
+        }
+    }
+
+    /// Takes a task that is already here.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    #[inline]
+    pub(crate) unsafe fn take(&self, leaf: &Leaf) -> Option<*mut Queued> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Self::Tree(tree) => tree.take(leaf),
+                Self::Central(central) => central.take(leaf),
+            }
+        }
+    }
+
+    /// Takes a task that is wanted, wherever it is. Moves no others away from workers that look.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn take_if(
+        &self,
+        leaf: usize,
+        wanted: impl Fn(*mut Queued) -> bool,
+    ) -> Option<*mut Queued> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Self::Tree(tree) => tree.take_if(leaf, wanted),
+                Self::Central(central) => central.take_if(leaf, wanted),
+            }
+        }
+    }
+
+    /// Whether a worker without tasks is to wait at once, since it polls while it waits.
+    pub(crate) fn has_slots(&self) -> bool {
+        match self {
+            Self::Tree(_) => false,
+            Self::Central(central) => central.has_slots(),
+        }
+    }
+
+    /// A worker begins to look for tasks; it ends with [`Ready::found`] or [`Ready::gives_up`].
+    pub(crate) fn looks(&self) {
+        if let Self::Tree(tree) = self {
+            tree.looks();
+        }
+    }
+
+    /// It found some.
+    pub(crate) fn found(&self, leaf: usize) {
+        if let Self::Tree(tree) = self {
+            tree.found(leaf);
+        }
+    }
+
+    /// It found none, and has something else to do.
+    pub(crate) fn gives_up(&self, leaf: usize) {
+        match self {
+            Self::Tree(tree) => tree.gives_up(leaf),
+            Self::Central(central) => central.gives_up(),
+        }
+    }
+
+    /// Asks others for tasks; there are none but a tree's.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn seek(&self, leaf: usize) -> Option<*mut Queued> {
+        match self {
+            // SAFETY: the caller's promise.
+            Self::Tree(tree) => unsafe { tree.seek(leaf) },
+            Self::Central(_) => None,
+        }
+    }
+
+    /// Waits to be given tasks, at last asleep, or until `stop` holds; whoever makes it hold
+    /// unparks the leaf.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn wait(&self, leaf: usize, stop: impl Fn() -> bool) -> Option<*mut Queued> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Self::Tree(tree) => tree.wait(leaf, stop),
+                Self::Central(central) => central.wait(leaf, stop),
+            }
+        }
+    }
+
+    /// Puts all tasks where everybody finds the one that it wants.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn expose(&self, leaf: usize) {
+        if let Self::Tree(tree) = self {
+            // SAFETY: the caller's promise.
+            unsafe { tree.expose(leaf) };
+        }
+    }
+
+    /// Wakes all who sleep, since what they wait for may have happened.
+    pub(crate) fn wake_all(&self) {
+        match self {
+            Self::Tree(tree) => tree.wake_all(),
+            Self::Central(central) => central.wake_all(),
+        }
+    }
+
+    /// Gives all its tasks to others, as its CPU is taken away (N 4.1.5).
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn disable(&self, leaf: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Self::Tree(tree) => tree.disable(leaf),
+                Self::Central(central) => central.hand_on(central.leaf(leaf)),
+            }
+        }
+    }
+}
