@@ -8,11 +8,13 @@ mod lab;
 mod licences;
 mod openmp;
 mod peers;
+mod progress;
 mod prove;
 mod random;
 mod recordings;
 mod repo;
 mod tidy;
+mod whole_file;
 
 use std::process::ExitCode;
 
