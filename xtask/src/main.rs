@@ -13,6 +13,7 @@ mod prove;
 mod random;
 mod recordings;
 mod repo;
+mod suites;
 mod tidy;
 mod whole_file;
 
@@ -40,6 +41,8 @@ enum Task {
     Peers(peers::Args),
     /// Build the OpenMP library, and try it with programs of gcc and clang.
     Openmp(openmp::Args),
+    /// Run the OpenMP validation suites with the OpenMP library, and count.
+    Suites(suites::Args),
     /// Record the schedules that scheduler models are judged by.
     Recordings(recordings::Args),
 }
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Task::Lab(args) => lab::run(&args),
         Task::Peers(args) => peers::run(&args),
         Task::Openmp(args) => openmp::run(&args),
+        Task::Suites(args) => suites::run(&args),
         Task::Recordings(args) => recordings::run(&args),
     };
     match done {

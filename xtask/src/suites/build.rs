@@ -1,0 +1,113 @@
+//! Compiles a test once: the next run finds its programs.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+
+use super::process::{self, End};
+use super::program::Build;
+
+/// What one call of a compiler may take.
+const LIMIT: Duration = Duration::from_secs(180);
+/// In the folder of a test: what it was built from, and how that ended.
+const RECORD: &str = "built";
+
+/// Builds what a test needs in its folder. The inner error is why a compiler refused it.
+pub fn all(folder: &Path, builds: &[Build], compilers: &str) -> Result<Result<(), String>> {
+    let key = key(builds, compilers)?;
+    let record = folder.join(RECORD);
+    if let Ok(text) = fs::read_to_string(&record)
+        && let Some(outcome) = text.strip_prefix(&key)
+    {
+        return Ok(if outcome.is_empty() { Ok(()) } else { Err(outcome.to_owned()) });
+    }
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("emptying {}", folder.display()))?;
+    }
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let mut outcome = Ok(());
+    for build in builds {
+        let output = folder.join("compiler.txt");
+        let end = process::run(&build.command, &[], folder, &output, LIMIT)?;
+        outcome = match end {
+            End::Status(0) => continue,
+            // Another time there may be more of it.
+            End::TimeUp => return Ok(Err("compiling took too long".to_owned())),
+            _ => Err(complaint(&process::written(&output)?)),
+        };
+        break;
+    }
+    let text = format!("{key}{}", outcome.as_ref().err().map_or("", String::as_str));
+    fs::write(&record, text).with_context(|| format!("writing {}", record.display()))?;
+    Ok(outcome)
+}
+
+/// Everything that a program is made from.
+fn key(builds: &[Build], compilers: &str) -> Result<String> {
+    let mut key = format!("{compilers}\n");
+    for build in builds {
+        writeln!(key, "{}", build.command.join(" "))?;
+        for source in &build.sources {
+            let about =
+                fs::metadata(source).with_context(|| format!("reading {}", source.display()))?;
+            let changed = about.modified()?.duration_since(UNIX_EPOCH)?;
+            writeln!(key, "{} {} {}", source.display(), about.len(), changed.as_nanos())?;
+        }
+    }
+    key.push_str("---\n");
+    Ok(key)
+}
+
+/// The first error of a compiler, in a line.
+fn complaint(output: &str) -> String {
+    let errors = ["error: ", "undefined reference to "];
+    let is_error = |line: &&str| errors.iter().any(|error| line.contains(error));
+    let line = output.lines().find(is_error).or_else(|| output.lines().next_back());
+    let line = line.unwrap_or("said nothing");
+    let what = errors.iter().find_map(|error| line.find(error)).map_or(line, |at| &line[at..]);
+    format!("does not compile: {}", what.trim_start_matches("error: "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bash(script: &str, source: &Path) -> Build {
+        let command = ["bash", "-c", script].map(str::to_owned).to_vec();
+        Build { command, sources: vec![source.to_path_buf()] }
+    }
+
+    #[test]
+    fn what_is_built_is_built_again_only_when_it_changes() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, source) = (place.path().join("a/b"), place.path().join("source"));
+        fs::write(&source, "1").unwrap();
+        // Emptying the folder would remove what an earlier build left, so it writes beside it.
+        let count = || fs::read_to_string(place.path().join("count")).unwrap_or_default();
+        let build = [bash("echo -n x >> ../../count", &source)];
+        for _ in 0..2 {
+            assert_eq!(all(&folder, &build, "cc 1").unwrap(), Ok(()));
+        }
+        assert_eq!(count(), "x");
+        all(&folder, &build, "cc 2").unwrap().unwrap();
+        assert_eq!(count(), "xx");
+        fs::write(&source, "22").unwrap();
+        all(&folder, &build, "cc 2").unwrap().unwrap();
+        assert_eq!(count(), "xxx");
+    }
+
+    #[test]
+    fn a_refusal_is_remembered_in_its_words() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, source) = (place.path().join("a"), place.path().join("source"));
+        fs::write(&source, "").unwrap();
+        let build = [bash("echo 'a.c:1:2: error: no b'; exit 1", &source)];
+        for _ in 0..2 {
+            let refused = all(&folder, &build, "").unwrap();
+            assert_eq!(refused, Err("does not compile: no b".to_owned()));
+        }
+    }
+}

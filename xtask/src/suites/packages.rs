@@ -1,0 +1,169 @@
+//! Gets the suites out of Debian's packages, through the machine's own apt and mirror. Nothing is
+//! installed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::program::files;
+
+/// What is taken from gcc's source.
+const OF_GCC: [&str; 3] = ["*/libgomp/testsuite", "*/libgomp/*.h", "*/include"];
+/// What is taken from LLVM's.
+const OF_LLVM: [&str; 1] = ["*/openmp/runtime/test"];
+/// Keys that Debian signs with.
+const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+/// Where gcc's source is: from the package `gcc-N-source`, of the installed gcc's N.
+pub fn gcc(folder: &Path, version: u32) -> Result<PathBuf> {
+    let package = format!("gcc-{version}-source");
+    unpacked(folder, &package, |work| {
+        finish(apt(work).args(["download", &package]))?;
+        let archive = one(work, &["deb"], &package)?;
+        finish(Command::new("dpkg-deb").arg("-x").arg(&archive).arg(work))?;
+        let tar = one(&work.join("usr/src"), &["xz", "gz", "zst"], "gcc-")?;
+        Ok((tar, &OF_GCC))
+    })
+}
+
+/// Where LLVM's tests are: from the source package of the installed clang's version.
+pub fn llvm(folder: &Path, version: u32) -> Result<PathBuf> {
+    let package = format!("llvm-toolchain-{version}");
+    let root = unpacked(folder, &package, |work| {
+        let targets = finish(Command::new("apt-get").args([
+            "indextargets",
+            "--format",
+            "$(ORIGIN) $(REPO_URI) $(RELEASE) $(COMPONENT)",
+            "Created-By: Packages",
+        ]))?;
+        let sources = sources(&targets, Path::new(KEYS).exists());
+        ensure!(!sources.is_empty(), "apt knows no mirror of Debian or Ubuntu");
+        fs::write(work.join("sources.list"), sources).context("writing the list of sources")?;
+        for part in ["lists/partial", "cache/archives/partial"] {
+            fs::create_dir_all(work.join(part)).context("making folders for apt")?;
+        }
+        finish(apt_of_sources(work).arg("update"))?;
+        finish(apt_of_sources(work).args([
+            "source",
+            "--download-only",
+            "--only-source",
+            &package,
+        ]))?;
+        let tar = one(work, &["xz", "gz", "bz2"], &format!("{package}_"))?;
+        Ok((tar, &OF_LLVM))
+    })?;
+    Ok(root.join("openmp/runtime/test"))
+}
+
+/// The folder of a package's files, which is there whole or not at all.
+fn unpacked<'a>(
+    folder: &Path,
+    package: &str,
+    get: impl FnOnce(&Path) -> Result<(PathBuf, &'a [&'a str])>,
+) -> Result<PathBuf> {
+    let place = folder.join(package);
+    if place.is_dir() {
+        return Ok(place);
+    }
+    eprintln!("suites: getting {package}");
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let work = tempfile::tempdir_in(folder).context("making a folder for a package")?;
+    let (archive, members) = get(work.path()).with_context(|| format!("getting {package}"))?;
+    let root = work.path().join("unpacked");
+    fs::create_dir(&root).context("making a folder for the sources")?;
+    // The folder at the top, whose name nobody needs, goes.
+    let mut tar = Command::new("tar");
+    tar.arg("-xf").arg(&archive).arg("-C").arg(&root);
+    tar.args(["--strip-components=1", "--wildcards", "--no-wildcards-match-slash"]);
+    finish(tar.args(members))?;
+    fs::rename(&root, &place).with_context(|| format!("moving to {}", place.display()))?;
+    Ok(place)
+}
+
+/// apt-get in a folder, where it writes what it downloads.
+fn apt(work: &Path) -> Command {
+    let mut apt = Command::new("apt-get");
+    // Its own user may not write below ours.
+    apt.current_dir(work).args(["-q", "-q", "-o", "APT::Sandbox::User="]);
+    apt
+}
+
+/// The same, which knows the sources of the folder, and keeps its lists there.
+fn apt_of_sources(work: &Path) -> Command {
+    let mut apt = apt(work);
+    for (option, path) in [
+        ("Dir::Etc::SourceList", "sources.list"),
+        ("Dir::Etc::SourceParts", "no-such-folder"),
+        ("Dir::State::Lists", "lists"),
+        ("Dir::Cache", "cache"),
+    ] {
+        apt.arg("-o").arg(format!("{option}={}", work.join(path).display()));
+    }
+    apt
+}
+
+/// Lines for source packages of the mirrors that the machine has packages from.
+fn sources(targets: &str, has_keys: bool) -> String {
+    let mut lines = Vec::new();
+    for target in targets.lines() {
+        let words: Vec<&str> = target.split(' ').collect();
+        let [origin, mirror, release, "main" | "universe"] = words[..] else { continue };
+        let keys = match origin {
+            "Debian" if has_keys => format!("[signed-by={KEYS}] "),
+            "Debian" | "Ubuntu" => String::new(),
+            _ => continue,
+        };
+        lines.push(format!("deb-src {keys}{mirror} {release} {}\n", words[3]));
+    }
+    lines.sort_unstable();
+    lines.dedup();
+    lines.concat()
+}
+
+/// The file below a folder whose name begins and ends so.
+fn one(folder: &Path, extensions: &[&str], begin: &str) -> Result<PathBuf> {
+    let found = files(folder, extensions)?.into_iter().find(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(begin) && !name.contains(".debian.")
+    });
+    found.with_context(|| format!("no file {begin}* came"))
+}
+
+/// What a program printed; its complaint where it fails.
+fn finish(command: &mut Command) -> Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().with_context(|| format!("starting {name}"))?;
+    if !output.status.success() {
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        let last = complaint.trim_end().lines().next_back().unwrap_or("said nothing").to_owned();
+        bail!("{name}: {last} (has apt-get update been run?)");
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_of_the_mirrors_of_the_machine() {
+        let targets = "Debian http://mirror/debian/ one main\n\
+                       Debian http://mirror/debian/ one contrib\n\
+                       Foreign http://other/ one main\n\
+                       Debian http://mirror/debian/ one main\n";
+        assert_eq!(sources(targets, false), "deb-src http://mirror/debian/ one main\n");
+        assert!(sources(targets, true).starts_with("deb-src [signed-by=/usr/share/keyrings/"));
+    }
+
+    #[test]
+    fn a_source_is_told_from_what_debian_adds() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a_1.debian.tar.xz", "a_1.orig.tar.xz", "b_1.orig.tar.xz"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let found = one(folder.path(), &["xz"], "a_").unwrap();
+        assert!(found.ends_with("a_1.orig.tar.xz"), "{}", found.display());
+    }
+}

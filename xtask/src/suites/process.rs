@@ -1,0 +1,141 @@
+//! A command in a process group of its own, with limits on time, memory and files.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+/// Writable memory of one program, stacks included.
+const MEMORY_BYTES: u64 = 4 << 30;
+/// What a program may write to one file, its output too.
+const FILE_BYTES: u64 = 64 << 20;
+/// How often we look whether it has ended.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    Status(i32),
+    Signal(i32),
+    TimeUp,
+}
+
+/// Runs a command in a folder with nothing in its environment but what is given and a path. Its
+/// output, errors among it, goes to a file.
+pub fn run(
+    command: &[String],
+    environment: &[(String, String)],
+    folder: &Path,
+    output: &Path,
+    limit: Duration,
+) -> Result<End> {
+    let file = File::create(output).with_context(|| format!("creating {}", output.display()))?;
+    // Limits are of the system's own program, so that ours needs nothing unsafe.
+    let mut limited = Command::new("prlimit");
+    limited.args([
+        format!("--data={MEMORY_BYTES}"),
+        format!("--fsize={FILE_BYTES}"),
+        "--core=0".to_owned(),
+        "--".to_owned(),
+    ]);
+    limited.args(command).current_dir(folder).env_clear().envs(
+        ["PATH", "TMPDIR"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))),
+    );
+    limited.env("LC_ALL", "C").envs(environment.iter().map(|(name, value)| (name, value)));
+    limited.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0);
+    let mut child = limited.spawn().context("starting prlimit, of util-linux")?;
+    let status = wait(&mut child, limit);
+    // What the program has left behind ends too; mostly there is nothing.
+    kill_group(&child);
+    Ok(match status? {
+        None => {
+            child.wait()?;
+            End::TimeUp
+        }
+        Some(status) => end(status),
+    })
+}
+
+/// The status, unless time was up before.
+fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if begun.elapsed() >= limit {
+            return Ok(None);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn kill_group(child: &Child) {
+    if let Ok(group) = i32::try_from(child.id()) {
+        let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+    }
+}
+
+/// A shell, too, tells signals: by statuses above 128.
+fn end(status: ExitStatus) -> End {
+    match (status.code(), status.signal()) {
+        (Some(code @ 129..=192), _) => End::Signal(code - 128),
+        (Some(code), _) => End::Status(code),
+        (None, signal) => End::Signal(signal.unwrap_or_default()),
+    }
+}
+
+/// What a command wrote, as far as it is text.
+pub fn written(output: &Path) -> Result<String> {
+    let bytes = fs::read(output).with_context(|| format!("reading {}", output.display()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bash(script: &str, limit: Duration) -> (End, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("output");
+        let command = ["bash", "-c", script].map(str::to_owned);
+        let environment = [("A".to_owned(), "b".to_owned())];
+        let end = run(&command, &environment, folder.path(), &output, limit).unwrap();
+        (end, written(&output).unwrap())
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_command_sees_what_it_is_given_and_no_more() {
+        let (end, output) = bash("echo $A$CARGO >&2; exit 3", LONG);
+        assert_eq!((end, output.as_str()), (End::Status(3), "b\n"));
+    }
+
+    #[test]
+    fn a_signal_is_told_from_a_status() {
+        assert_eq!(bash("kill -ABRT $$", LONG).0, End::Signal(6));
+        assert_eq!(bash("bash -c 'kill -ABRT $$'; exit $?", LONG).0, End::Signal(6));
+    }
+
+    #[test]
+    fn time_up_ends_the_children_too() {
+        let begun = Instant::now();
+        let (end, output) = bash("sleep 100 & echo $!; wait", Duration::from_millis(300));
+        assert_eq!(end, End::TimeUp);
+        assert!(begun.elapsed() < LONG);
+        let child = Path::new("/proc").join(output.trim()).join("stat");
+        let is_gone = || {
+            let state = fs::read_to_string(&child).ok();
+            state.is_none_or(|state| state.contains(") Z "))
+        };
+        let mut looks = (0..1000).map(|_| std::thread::sleep(LOOK));
+        assert!(looks.any(|()| is_gone()), "{}", child.display());
+    }
+}
