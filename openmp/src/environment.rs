@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use evenkeel_runtime::{Rules, Topology};
+
 pub(crate) mod display;
 mod places;
 mod value;
@@ -82,6 +84,10 @@ pub(crate) struct Settings {
     pub default_device: i32,
     pub num_teams: u32,
     pub teams_thread_limit: u32,
+    /// Of the runtime below.
+    pub rules: Rules,
+    /// The machine, as it is declared.
+    pub topology: Option<Topology>,
 }
 
 impl Default for Settings {
@@ -105,6 +111,8 @@ impl Default for Settings {
             default_device: 0,
             num_teams: 0,
             teams_thread_limit: 0,
+            rules: Rules::default(),
+            topology: None,
         }
     }
 }
@@ -237,6 +245,14 @@ fn read_rest<L: Fn(&str) -> Option<String>>(reader: &mut Reader<L>, settings: &m
     settings.max_task_priority = priority.unwrap_or_default();
     let device = reader.get("OMP_DEFAULT_DEVICE", NUMBER, value::number);
     settings.default_device = device.map_or(0, |device| device as i32);
+
+    let rules = "rules such as `tree`, `tree-fifo-static20` or `central-lifo-polling`";
+    let rules = reader.get("EVENKEEL_RULES", rules, |v| v.parse().ok());
+    settings.rules = rules.unwrap_or_default();
+    let throttles = reader.get("KMP_ENABLE_TASK_THROTTLING", YES_NO, value::boolean);
+    settings.rules.cutoff &= throttles.unwrap_or(true);
+    let topology = "a machine such as `8` or `2x24`";
+    settings.topology = reader.get("EVENKEEL_TOPOLOGY", topology, |v| v.parse().ok());
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use evenkeel_runtime::Rules;
 use evenkeel_runtime::raw::{self, Until, Worker};
 
 pub(crate) use barrier::Barrier;
@@ -107,7 +108,7 @@ struct Own {
 
 impl Own {
     fn new() -> Self {
-        let tree = Box::new(raw::Team::new(machine(), 1, Duration::ZERO));
+        let tree = Box::new(raw::Team::new(machine(), 1, Rules::default(), Duration::ZERO));
         // SAFETY: the leaf is the only one.
         Self { worker: Box::new(unsafe { tree.worker(0) }), tree }
     }

@@ -47,6 +47,8 @@ pub(crate) struct OmpTask {
     pub event: Cell<*mut Event>,
     /// Whether tasks that it creates are run before it goes on.
     pub is_final: Cell<bool>,
+    /// Whether one of its children depends on all memory.
+    orders_all: Cell<bool>,
     /// Whether clang's part has variables to destroy.
     destroys: Cell<bool>,
 }
@@ -71,6 +73,7 @@ impl OmpTask {
             code: Cell::new(Code::Elsewhere),
             event: Cell::new(ptr::null_mut()),
             is_final: Cell::new(false),
+            orders_all: Cell::new(false),
             destroys: Cell::new(false),
         }
     }
@@ -89,6 +92,7 @@ impl OmpTask {
                 code: Cell::new(Code::Elsewhere),
                 event: Cell::new(ptr::null_mut()),
                 is_final: Cell::new(plan.is_final || creator.is_final.get()),
+                orders_all: Cell::new(false),
                 destroys: Cell::new(false),
             });
         }
@@ -137,10 +141,11 @@ impl OmpTask {
     pub(crate) unsafe fn submit(
         this: *mut Self,
         member: &Member,
-        dependences: &[Dependence],
+        dependences: Vec<Dependence>,
         is_deferred: bool,
     ) {
         let (worker, creator) = (member.worker(), member.task());
+        let dependences = &depend::ready(member, dependences)[..];
         // SAFETY: the parent is the creator, or its group.
         unsafe { (*(*this).task.parent()).creates() };
         // SAFETY: this worker runs the creator; the task is whole.
@@ -150,7 +155,7 @@ impl OmpTask {
             }
             let task = &raw mut (*this).task;
             if !is_deferred || (*this).is_final.get() || member.team().is_none() {
-                depend::wait(member, dependences);
+                depend::wait_for(member, dependences);
                 worker.run_now(task);
             } else if dependences.is_empty() {
                 if worker.may_run_at_once(run as *const () as usize) {

@@ -22,8 +22,8 @@ pub struct Team {
 impl Team {
     /// A team of so many workers on a machine, which look for tasks so long before they sleep.
     #[must_use]
-    pub fn new(machine: &Topology, workers: usize, patience: Duration) -> Self {
-        Self { shared: Shared::new(machine, Rules::default(), patience, (workers, 0)) }
+    pub fn new(machine: &Topology, workers: usize, rules: Rules, patience: Duration) -> Self {
+        Self { shared: Shared::new(machine, rules, patience, (workers, 0)) }
     }
 
     /// The worker of a leaf, for the calling thread.

@@ -20,12 +20,12 @@ use crate::processors;
 use crate::thread::Thread;
 use crate::unsupported::abort_with;
 
-/// The machine as this process may use it.
+/// The machine as this process may use it, or as it was declared.
 pub(crate) fn machine() -> &'static Topology {
     static MACHINE: OnceLock<Topology> = OnceLock::new();
     MACHINE.get_or_init(|| {
         processors::available();
-        Topology::of_machine()
+        icv::settings().topology.clone().unwrap_or_else(Topology::of_machine)
     })
 }
 
@@ -66,7 +66,12 @@ unsafe impl Send for Team {}
 impl Team {
     fn new(size: u32) -> Self {
         Self {
-            tasks: raw::Team::new(machine(), size as usize, icv::patience(size)),
+            tasks: raw::Team::new(
+                machine(),
+                size as usize,
+                icv::settings().rules,
+                icv::patience(size),
+            ),
             begun: UnsafeCell::new(None),
             inner: Barrier::default(),
             end: Barrier::default(),

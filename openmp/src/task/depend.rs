@@ -24,6 +24,12 @@ pub(crate) struct KmpDependence {
     kind: u8,
 }
 
+/// The address of all memory; gcc says it so.
+const ALL: usize = 0;
+/// clang's.
+const KMP_ALL: usize = usize::MAX;
+/// The same in [`KmpDependence::kind`].
+const KMP_ALL_KIND: u8 = 0x80;
 /// `in` in [`KmpDependence::kind`].
 const KMP_IN: u8 = 1;
 /// `inoutset`.
@@ -48,12 +54,13 @@ impl Dependence {
         }
         // SAFETY: the caller's promise.
         let all = unsafe { std::slice::from_raw_parts(first, number) };
-        let kind = |kind| match kind {
-            KMP_IN => Kind::Read,
-            KMP_SET => Kind::Concurrent,
-            _ => Kind::Write,
+        let read = |one: &KmpDependence| match (one.address, one.kind) {
+            (KMP_ALL, _) | (_, KMP_ALL_KIND) => Self::new(ALL, Kind::Write),
+            (address, KMP_IN) => Self::new(address, Kind::Read),
+            (address, KMP_SET) => Self::new(address, Kind::Concurrent),
+            (address, _) => Self::new(address, Kind::Write),
         };
-        all.iter().map(|one| Self::new(one.address, kind(one.kind))).collect()
+        all.iter().map(read).collect()
     }
 
     /// # Safety
@@ -87,7 +94,7 @@ impl Dependence {
     }
 
     /// One for each address: who says two things of one, writes it.
-    pub(crate) fn merged(mut all: Vec<Self>) -> Vec<Self> {
+    fn merged(mut all: Vec<Self>) -> Vec<Self> {
         let mut kept = 0;
         for next in 0..all.len() {
             let one = all[next];
@@ -105,13 +112,42 @@ impl Dependence {
     }
 }
 
+/// What the next child of the running task is ordered by.
+///
+/// The first that depends on all memory writes whatever others have accessed, and a place that
+/// stands for the rest; each later one reads that.
+pub(crate) fn ready(member: &Member, all: Vec<Dependence>) -> Vec<Dependence> {
+    if all.is_empty() {
+        return all;
+    }
+    let creator = member.task();
+    let mut all = Dependence::merged(all);
+    if all.iter().any(|one| one.address == ALL) {
+        all.clear();
+        if !creator.orders_all.replace(true) {
+            // SAFETY: this worker runs the creator.
+            let others = unsafe { member.worker().addresses(creator.raw()) };
+            all.extend(others.into_iter().map(|address| Dependence::new(address, Kind::Write)));
+        }
+        all.push(Dependence::new(ALL, Kind::Write));
+    } else if creator.orders_all.get() {
+        all.push(Dependence::new(ALL, Kind::Read));
+    }
+    all
+}
+
 /// The same for the runtime.
 pub(crate) fn accesses(all: &[Dependence]) -> impl ExactSizeIterator<Item = Access> {
     all.iter().map(|one| Access::new(one.address, one.kind))
 }
 
 /// Waits until a task with these dependences could run.
-pub(crate) fn wait(member: &Member, all: &[Dependence]) {
+pub(crate) fn wait(member: &Member, all: Vec<Dependence>) {
+    wait_for(member, &ready(member, all));
+}
+
+/// Waits until a task that is ordered by these could run.
+pub(crate) fn wait_for(member: &Member, all: &[Dependence]) {
     if all.is_empty() {
         return;
     }

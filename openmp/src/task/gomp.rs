@@ -57,14 +57,9 @@ pub unsafe extern "C" fn GOMP_task(
             None => place.cast::<u8>().copy_from_nonoverlapping(data.cast(), size),
         }
         (*task).code.set(Code::Gomp(function, place));
-        let all = if flags & DEPEND != 0 { dependences(depend) } else { Vec::new() };
-        OmpTask::submit(task, member, &all, is_deferred);
+        let all = if flags & DEPEND != 0 { Dependence::of_gomp(depend) } else { Vec::new() };
+        OmpTask::submit(task, member, all, is_deferred);
     }
-}
-
-unsafe fn dependences(list: *const *mut c_void) -> Vec<Dependence> {
-    // SAFETY: the caller's promise.
-    Dependence::merged(unsafe { Dependence::of_gomp(list) })
 }
 
 /// Waits for the children of the running task.
@@ -80,7 +75,7 @@ pub extern "C" fn GOMP_taskwait() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_taskwait_depend(list: *const *mut c_void) {
     // SAFETY: the caller's promise.
-    depend::wait(member(), &unsafe { dependences(list) });
+    depend::wait(member(), unsafe { Dependence::of_gomp(list) });
 }
 
 /// The running task may be put off. It is not.

@@ -121,7 +121,7 @@ pub unsafe extern "C" fn __kmpc_omp_target_task_alloc(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_omp_task(_: *mut Ident, _: i32, task: *mut KmpTask) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { OmpTask::submit(around(task), member(), &[], true) };
+    unsafe { OmpTask::submit(around(task), member(), Vec::new(), true) };
     0
 }
 
@@ -156,7 +156,7 @@ pub unsafe extern "C" fn __kmpc_omp_task_with_deps(
     // SAFETY: the caller's promise.
     unsafe {
         let all = dependences(number, first, number_more, more);
-        OmpTask::submit(around(task), member(), &all, true);
+        OmpTask::submit(around(task), member(), all, true);
     }
     0
 }
@@ -171,7 +171,7 @@ unsafe fn dependences(
     unsafe {
         let mut all = Dependence::of_kmp(first, number);
         all.extend(Dependence::of_kmp(more, number_more));
-        Dependence::merged(all)
+        all
     }
 }
 
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn __kmpc_omp_wait_deps(
     more: *const KmpDependence,
 ) {
     // SAFETY: the caller's promise.
-    depend::wait(member(), &unsafe { dependences(number, first, number_more, more) });
+    depend::wait(member(), unsafe { dependences(number, first, number_more, more) });
 }
 
 /// `taskwait` with dependences.

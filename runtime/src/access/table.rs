@@ -27,6 +27,13 @@ impl Table {
         self.last.get(&address).map(|&access| unsafe { &*access })
     }
 
+    /// All that an access may still have to wait for.
+    pub(crate) fn addresses(&self) -> Vec<usize> {
+        // SAFETY: what is in the table is held.
+        let waits = |access: *const Access| unsafe { !(*access).has_passed() };
+        self.last.iter().filter(|(_, last)| waits(**last)).map(|(&address, _)| address).collect()
+    }
+
     /// Whether a task has any of these, or will.
     pub(crate) fn uses(&self, accesses: &[Access]) -> bool {
         accesses

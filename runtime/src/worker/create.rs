@@ -129,6 +129,16 @@ impl Worker {
         }
     }
 
+    /// The addresses that children of a task have accessed and may not be done with.
+    ///
+    /// # Safety
+    /// This worker runs the code of `orderer`.
+    #[must_use]
+    pub unsafe fn addresses(&self, orderer: &Task) -> Vec<usize> {
+        // SAFETY: the caller's promise.
+        unsafe { self.table_of(orderer) }.addresses()
+    }
+
     /// Whether a task with these accesses could run and end now.
     ///
     /// # Safety
