@@ -14,12 +14,15 @@
 #[cfg(all(test, loom))]
 mod explored;
 mod table;
+mod turns;
 
 use std::cell::Cell;
 use std::ptr;
 
 pub(crate) use table::Table;
+pub(crate) use turns::Turns;
 
+use crate::ready::Run;
 use crate::sync::{AtomicU32, Ordering};
 use crate::task::Task;
 
@@ -43,12 +46,19 @@ pub enum Kind {
     Write,
     /// It writes beside others that say so too, and sees to it itself: `concurrent`.
     Concurrent,
+    /// It writes before or after others that say so too, in any order: `commutative`.
+    Commutative,
 }
 
 impl Kind {
-    /// Whether accesses of this kind run beside each other.
+    /// Whether accesses of this kind are allowed together.
     fn shares(self) -> bool {
         self != Self::Write
+    }
+
+    /// Whether they run beside each other then.
+    fn overlaps(self) -> bool {
+        self.shares() && self != Self::Commutative
     }
 }
 
@@ -81,7 +91,7 @@ impl Access {
     pub(crate) fn assert_distinct(all: &[Self]) {
         for (number, one) in all.iter().enumerate() {
             let twice = all[..number].iter().any(|other| {
-                other.address == one.address && !(one.kind == other.kind && one.kind.shares())
+                other.address == one.address && !(one.kind == other.kind && one.kind.overlaps())
             });
             assert!(!twice, "a task uses the same data twice, and not only to read it");
         }
@@ -100,6 +110,8 @@ pub(crate) struct Accesses {
     number: u32,
     /// Bytes of the block of their own that they begin; 0 where they are part of the task's.
     bytes: u32,
+    /// What the task runs when it has its turn, where it takes turns.
+    pub(crate) in_turn: Cell<Option<Run>>,
 }
 
 /// What a step leaves to be done, by whoever did the step.
@@ -120,12 +132,17 @@ impl Accesses {
         bytes: u32,
     ) -> Self {
         let (missing, held) = (AtomicU32::new(number + 1), AtomicU32::new(number + 1));
-        Self { task, missing, held, first, number, bytes }
+        Self { task, missing, held, first, number, bytes, in_turn: Cell::new(None) }
     }
 
     /// Bytes of their own block; 0 where they are part of the task's.
     pub(crate) fn bytes(&self) -> u32 {
         self.bytes
+    }
+
+    /// Whether the task takes turns with others.
+    pub(crate) fn take_turns(&self) -> bool {
+        self.all().iter().any(|access| access.kind == Kind::Commutative)
     }
 
     fn all(&self) -> &[Access] {
@@ -159,8 +176,8 @@ impl Accesses {
             table.last(access.address).is_none_or(|last| {
                 // Pairs with `end`, as above.
                 let state = last.state.load(Ordering::Acquire);
-                let shares = last.kind == access.kind && last.kind.shares();
-                state & (ALONE | ENDED) == ALONE | ENDED || shares && state & ALLOWED != 0
+                let overlaps = last.kind == access.kind && last.kind.overlaps();
+                state & (ALONE | ENDED) == ALONE | ENDED || overlaps && state & ALLOWED != 0
             })
         })
     }

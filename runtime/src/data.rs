@@ -81,6 +81,8 @@ pub trait Argument: for<'task> Lends<'task> + Send {
 pub struct Input<T>(*const Data<T>);
 /// Data that a task writes, and may read.
 pub struct InOut<T>(*const Data<T>);
+/// The same before or after other tasks that say so, in any order.
+pub struct Commutative<T>(InOut<T>);
 
 // SAFETY: it stands for a `&T`, which is given to one task.
 unsafe impl<T: Sync> Send for Input<T> {}
@@ -102,6 +104,21 @@ impl<'task, T> Lends<'task> for InOut<T> {
     unsafe fn give(&self) -> &'task mut T {
         // SAFETY: all other tasks that have it have ended or have not begun.
         unsafe { &mut *(*self.0).value.get() }
+    }
+}
+
+impl<'task, T> Lends<'task> for Commutative<T> {
+    type Given = &'task mut T;
+
+    unsafe fn give(&self) -> &'task mut T {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.give() }
+    }
+}
+
+impl<T: Send> Argument for Commutative<T> {
+    fn access(&self) -> Access {
+        Access::new(self.0.0.addr(), Kind::Commutative)
     }
 }
 
@@ -175,6 +192,14 @@ macro_rules! adds {
                 data: &'scope Data<T>,
             ) -> TaskBuilder<'a, 'scope, ($($A,)* InOut<T>,)> {
                 self.with(|($($a,)*)| ($($a,)* InOut(data),))
+            }
+
+            /// It reads and writes this, before or after others that say so, in any order.
+            pub fn commutative<T: Send>(
+                self,
+                data: &'scope Data<T>,
+            ) -> TaskBuilder<'a, 'scope, ($($A,)* Commutative<T>,)> {
+                self.with(|($($a,)*)| ($($a,)* Commutative(InOut(data)),))
             }
 
             /// It writes this; what was there may be read, but the task does not rely on it.

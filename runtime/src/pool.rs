@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 
+use crate::access::Turns;
 use crate::grain::Grains;
 use crate::guest::{SEATS_MORE, Seats};
 use crate::memory::{Depot, Memory};
@@ -55,6 +56,7 @@ pub(crate) struct Shared {
     pub(crate) idle: CachePadded<AtomicUsize>,
     pub(crate) seats: Seats,
     pub(crate) grains: Grains,
+    pub(crate) turns: Turns,
 }
 
 impl Shared {
@@ -79,6 +81,7 @@ impl Shared {
             present: AtomicUsize::new(0),
             idle: CachePadded::new(AtomicUsize::new(0)),
             grains: Grains::new(),
+            turns: Turns::new(),
             seats: Seats::new(std::iter::once(0).chain(workers..leaves)),
         })
     }

@@ -30,11 +30,13 @@ use tree::Tree;
 use crate::task::Task;
 use crate::worker::Worker;
 
+/// Runs something that was queued, and frees what it occupied.
+pub type Run = unsafe fn(*mut Queued, &Worker);
+
 /// What a queue knows of a task: the head of every task, and of everything else that is run once.
 #[repr(C)]
 pub struct Queued {
-    /// Runs it, and frees what it occupied.
-    pub(crate) run: unsafe fn(*mut Queued, &Worker),
+    pub(crate) run: Run,
     /// The next of a chain that is on its way from one worker to another.
     pub(crate) next: Cell<*mut Queued>,
     /// The task that created it; only what has one is a [`Task`].
@@ -43,7 +45,7 @@ pub struct Queued {
 
 impl Queued {
     /// In no chain.
-    pub(crate) fn new(run: unsafe fn(*mut Self, &Worker), parent: *const Task) -> Self {
+    pub(crate) fn new(run: Run, parent: *const Task) -> Self {
         Self { run, next: Cell::new(ptr::null_mut()), parent }
     }
 

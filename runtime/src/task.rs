@@ -5,7 +5,7 @@ use std::ptr::{self, NonNull};
 
 use crate::access::{Accesses, Table};
 use crate::children::Children;
-use crate::ready::Queued;
+use crate::ready::{Queued, Run};
 use crate::wait::Waiting;
 use crate::worker::Worker;
 
@@ -40,11 +40,7 @@ impl Task {
     ///
     /// # Safety
     /// The parent is alive.
-    pub unsafe fn child(
-        parent: *const Self,
-        bytes: usize,
-        run: unsafe fn(*mut Queued, &Worker),
-    ) -> Self {
+    pub unsafe fn child(parent: *const Self, bytes: usize, run: Run) -> Self {
         // SAFETY: the caller's promise.
         let depth = unsafe { (*parent).depth.saturating_add(1) };
         let bytes = u32::try_from(bytes).expect("a task's arguments are below 4 GiB");
@@ -55,11 +51,7 @@ impl Task {
     ///
     /// # Safety
     /// As of [`Task::child`].
-    pub unsafe fn shallow_child(
-        parent: *const Self,
-        bytes: usize,
-        run: unsafe fn(*mut Queued, &Worker),
-    ) -> Self {
+    pub unsafe fn shallow_child(parent: *const Self, bytes: usize, run: Run) -> Self {
         // SAFETY: the caller's promise.
         Self { is_shallow: true, ..unsafe { Self::child(parent, bytes, run) } }
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 pub use pause::Pause;
 
-use crate::access::{Table, Then};
+use crate::access::{Accesses, Table, Then};
 use crate::children::{self, Until};
 use crate::grain;
 use crate::memory::{Chunks, Depot};
@@ -217,6 +217,7 @@ impl Worker {
         // SAFETY: the caller's promise; the task is alive until `end` says so or others do.
         unsafe {
             if let Some(accesses) = (*task).accesses.get().as_ref() {
+                self.give_turns(accesses);
                 accesses.let_go(accesses.pass(self));
             }
             let parent = (*task).queued.parent;
@@ -288,6 +289,9 @@ impl Worker {
         // long as it was not told of it.
         unsafe {
             let (parent, accesses) = ((*task).queued.parent, (*task).accesses.get());
+            if let Some(accesses) = accesses.as_ref() {
+                self.give_turns(accesses);
+            }
             if accesses.is_null() || (*accesses).end(self) {
                 Then::free(self, task);
             }
@@ -298,6 +302,13 @@ impl Worker {
             }
             self.told.set((parent, 1));
             (told.1 > 0).then(|| (told.0, (*told.0).children.finished(told.1)))
+        }
+    }
+
+    /// Others may have their turn at what a task has accessed.
+    fn give_turns(&self, accesses: &Accesses) {
+        if accesses.in_turn.get().is_some() {
+            self.shared.turns.give_all(accesses, |other| Then::ready(self, other));
         }
     }
 

@@ -115,6 +115,57 @@ proptest! {
     }
 }
 
+/// A task that adds to two cells in turn with others, or multiplies one that is its own.
+#[derive(Clone, Copy, Debug)]
+enum Turn {
+    Add(usize, usize),
+    Multiply(usize),
+}
+
+proptest! {
+    #[test]
+    fn tasks_that_take_turns_lose_nothing(
+        seed in prop::collection::vec((0_usize..5, 0_usize..5, 0..4), 0..200),
+        workers in 1_usize..5,
+        rules in 0..RULES.len(),
+    ) {
+        let turns: Vec<Turn> = seed
+            .into_iter()
+            .map(|(a, b, kind)| if kind == 0 || a == b { Turn::Multiply(a) } else { Turn::Add(a, b) })
+            .collect();
+        let mut expected = [1_u64; 5];
+        for (salt, &turn) in turns.iter().enumerate() {
+            match turn {
+                Turn::Add(a, b) => {
+                    expected[a] = expected[a].wrapping_add(salt as u64);
+                    expected[b] = expected[b].wrapping_add(salt as u64);
+                }
+                Turn::Multiply(a) => expected[a] = expected[a].wrapping_mul(7),
+            }
+        }
+        let values = [1_u64; 5].map(Data::new);
+        let runtime = ruled(RULES[rules], workers);
+        runtime.scope(|s| {
+            for (salt, &turn) in turns.iter().enumerate() {
+                let salt = salt as u64;
+                match turn {
+                    Turn::Add(a, b) => s
+                        .task()
+                        .commutative(&values[a])
+                        .commutative(&values[b])
+                        .spawn(move |a, b| {
+                            let (was_a, was_b) = (*a, *b);
+                            std::thread::yield_now();
+                            (*a, *b) = (was_a.wrapping_add(salt), was_b.wrapping_add(salt));
+                        }),
+                    Turn::Multiply(a) => s.task().inout(&values[a]).spawn(|a| *a = a.wrapping_mul(7)),
+                }
+            }
+        });
+        prop_assert_eq!(values.map(Data::into_inner), expected);
+    }
+}
+
 #[test]
 fn many_graphs_on_one_runtime_yield_what_a_serial_program_does() {
     let mut runtimes = vec![plain(3)];

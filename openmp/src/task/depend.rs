@@ -32,11 +32,15 @@ const KMP_ALL: usize = usize::MAX;
 const KMP_ALL_KIND: u8 = 0x80;
 /// `in` in [`KmpDependence::kind`].
 const KMP_IN: u8 = 1;
+/// `mutexinoutset`.
+const KMP_TURN: u8 = 4;
 /// `inoutset`.
 const KMP_SET: u8 = 8;
 
 /// How gcc's programs name kinds, in `depobj`s: `GOMP_DEPEND_IN`.
 const GOMP_IN: usize = 1;
+/// `GOMP_DEPEND_MUTEXINOUTSET`.
+const GOMP_TURN: usize = 4;
 /// `GOMP_DEPEND_INOUTSET`.
 const GOMP_SET: usize = 5;
 
@@ -58,6 +62,7 @@ impl Dependence {
             (KMP_ALL, _) | (_, KMP_ALL_KIND) => Self::new(ALL, Kind::Write),
             (address, KMP_IN) => Self::new(address, Kind::Read),
             (address, KMP_SET) => Self::new(address, Kind::Concurrent),
+            (address, KMP_TURN) => Self::new(address, Kind::Commutative),
             (address, _) => Self::new(address, Kind::Write),
         };
         all.iter().map(read).collect()
@@ -76,16 +81,18 @@ impl Dependence {
             let kind = |n| if n < writers { Kind::Write } else { Kind::Read };
             return (0..all).map(|n| new((n + 2, kind(n)))).collect();
         }
-        let (all, writers, readers) = (at(1), at(2) + at(3), at(4));
-        let mut found: Vec<Self> = (0..writers).map(|n| new((n + 5, Kind::Write))).collect();
-        found.extend((writers..writers + readers).map(|n| new((n + 5, Kind::Read))));
-        for object in (writers + readers..all).map(|n| at(n + 5)) {
+        let (all, writers, turns, readers) = (at(1), at(2), at(3), at(4));
+        let kinds = [(writers, Kind::Write), (turns, Kind::Commutative), (readers, Kind::Read)];
+        let kinds = kinds.into_iter().flat_map(|(number, kind)| std::iter::repeat_n(kind, number));
+        let mut found: Vec<Self> = (5..).zip(kinds).map(new).collect();
+        for object in (found.len()..all).map(|n| at(n + 5)) {
             let object = std::ptr::with_exposed_provenance::<[usize; 2]>(object);
             // SAFETY: the caller's promise; an object is an address and a kind.
             let [address, kind] = unsafe { *object };
             let kind = match kind {
                 GOMP_IN => Kind::Read,
                 GOMP_SET => Kind::Concurrent,
+                GOMP_TURN => Kind::Commutative,
                 _ => Kind::Write,
             };
             found.push(Self::new(address, kind));
@@ -195,7 +202,7 @@ mod tests {
             all.iter().map(|&(address, kind)| Dependence::new(address, kind)).collect()
         };
         assert_eq!(old, said(&[(10, Kind::Write), (20, Kind::Read), (30, Kind::Read)]));
-        let writers = [(10, Kind::Write), (20, Kind::Write)];
+        let writers = [(10, Kind::Write), (20, Kind::Commutative)];
         assert_eq!(new, said(&[writers[0], writers[1], (30, Kind::Read), (40, Kind::Read)]));
     }
 }

@@ -3,8 +3,9 @@
 use std::ptr;
 
 use super::{PAUSE_MAX, PAUSE_MIN, Worker};
-use crate::access::{Access, Accesses, Table};
+use crate::access::{Access, Accesses, Table, Then};
 use crate::grain;
+use crate::ready::Queued;
 use crate::sync::Ordering;
 use crate::task::Task;
 
@@ -16,6 +17,21 @@ const WINDOW: i64 = 4096;
 const WINDOW_BUSY: i64 = 256;
 /// How often it looks.
 const WINDOW_CHECK: u32 = 64;
+
+/// Runs a task if it is its turn everywhere; else it is queued again when it may be.
+unsafe fn run_in_turn(queued: *mut Queued, worker: &Worker) {
+    let task = queued.cast::<Task>();
+    // SAFETY: it was taken to be run, and has accesses, or this would not be what it runs.
+    unsafe {
+        let accesses = (*task).accesses.get();
+        let run = (*accesses).in_turn.get();
+        if worker.shared.turns.take(&*accesses, |other| Then::ready(worker, other))
+            && let Some(run) = run
+        {
+            run(queued, worker);
+        }
+    }
+}
 
 impl Worker {
     /// Whether a new task of this kind is to be run before its creator goes on: where the queue is
@@ -121,6 +137,10 @@ impl Worker {
         // SAFETY: the caller's promise; only this worker runs the code of `orderer`.
         unsafe {
             (*task).accesses.set(place.cast_mut());
+            if (*place).take_turns() {
+                (*place).in_turn.set(Some((*task).queued.run));
+                (*task).queued.run = run_in_turn;
+            }
             if (*place).add_to(self.table_of(orderer), self) {
                 self.add(task.cast());
             } else {

@@ -1,0 +1,88 @@
+//! Turns: of the tasks that share an address as [`Kind::Commutative`], one runs at a time, whichever
+//! comes first.
+//!
+//! The chain lets all of them come near; whoever is about to run takes its turn at each such
+//! address, or at none: a task that would have to wait gives back what it has, and waits where
+//! nothing is lost. So no two wait for each other.
+
+use std::collections::VecDeque;
+
+use crossbeam_utils::CachePadded;
+
+use super::{Accesses, Kind};
+use crate::sync::{Mutex, lock};
+use crate::task::Task;
+
+/// Addresses are spread over so many lists.
+const LISTS: usize = 64;
+
+/// Addresses at which a task has its turn, and who waits for which.
+#[derive(Default)]
+struct List {
+    taken: Vec<usize>,
+    waiting: VecDeque<(usize, *const Task)>,
+}
+
+/// The turns of all tasks of a runtime.
+pub(crate) struct Turns {
+    lists: Box<[CachePadded<Mutex<List>>]>,
+}
+
+// SAFETY: tasks that wait here may be run by any worker.
+unsafe impl Sync for Turns {}
+// SAFETY: as above.
+unsafe impl Send for Turns {}
+
+impl Turns {
+    pub(crate) fn new() -> Self {
+        Self { lists: (0..LISTS).map(|_| CachePadded::default()).collect() }
+    }
+
+    fn list(&self, address: usize) -> &Mutex<List> {
+        let spread = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        &self.lists[(spread >> (u64::BITS - LISTS.trailing_zeros())) as usize]
+    }
+
+    /// Takes a task's turn at all its addresses. If it has to wait, `woken` is told of those whom
+    /// that lets go on, and the task is told of later.
+    pub(crate) fn take(&self, accesses: &Accesses, mut woken: impl FnMut(*const Task)) -> bool {
+        for (number, address) in addresses(accesses).enumerate() {
+            let mut list = lock(self.list(address));
+            if !list.taken.contains(&address) {
+                list.taken.push(address);
+                continue;
+            }
+            // Before anybody can wake it, it has to have given back the rest.
+            drop(list);
+            for other in addresses(accesses).take(number) {
+                self.give(other).into_iter().for_each(&mut woken);
+            }
+            let mut list = lock(self.list(address));
+            if list.taken.contains(&address) {
+                list.waiting.push_back((address, accesses.task));
+                return false;
+            }
+            drop(list);
+            return self.take(accesses, woken);
+        }
+        true
+    }
+
+    /// Gives back a task's turns, and tells of those who may try next.
+    pub(crate) fn give_all(&self, accesses: &Accesses, woken: impl FnMut(*const Task)) {
+        addresses(accesses).filter_map(|address| self.give(address)).for_each(woken);
+    }
+
+    fn give(&self, address: usize) -> Option<*const Task> {
+        let mut list = lock(self.list(address));
+        list.taken.retain(|&taken| taken != address);
+        let next = list.waiting.iter().position(|&(waited, _)| waited == address)?;
+        list.waiting.remove(next).map(|(_, task)| task)
+    }
+}
+
+/// Where a task takes turns.
+fn addresses(accesses: &Accesses) -> impl Iterator<Item = usize> {
+    let turns = accesses.all().iter().filter(|access| access.kind == Kind::Commutative);
+    turns.map(|access| access.address)
+}
