@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::command::{is_strict, program as command, target};
+use crate::command::{find, is_strict, program as command, target};
 use crate::openmp;
 use program::{Compiler, Test};
 use trial::{Bench, Library};
@@ -142,7 +142,8 @@ pub fn run(args: &Args) -> Result<()> {
     let library = library(args.library)?;
     let places = folder.join("places").join(&library.name);
     trial::places(&places, &library.file)?;
-    let compilers = format!("gcc {}, clang {}", full_version("gcc")?, full_version("clang")?);
+    let version = |compiler| full_version(compiler).unwrap_or_else(|_| "none".to_owned());
+    let compilers = format!("gcc {}, clang {}", version("gcc"), version("clang"));
     let bench = Bench {
         built: folder.join("built"),
         places,
@@ -197,7 +198,10 @@ fn tests_of(suite: Suite, args: &Args, packages: &Path) -> Result<Vec<Test>> {
         fs::canonicalize(from).with_context(|| format!("looking for {}", from.display()))
     };
     match suite {
-        Suite::Gomp => gomp::tests(&packages::gcc(packages, version("gcc")?)?),
+        Suite::Gomp => {
+            let fortran = fortran(packages).map_err(|error| format!("no gfortran: {error:#}"));
+            gomp::tests(&packages::gcc(packages, version("gcc")?)?, &fortran)
+        }
         Suite::Llvm => {
             let version = version("clang")?;
             llvm::tests(&packages::llvm(packages, version)?, &llvm::Tools::of(version))
@@ -207,6 +211,23 @@ fn tests_of(suite: Suite, args: &Args, packages: &Path) -> Result<Vec<Test>> {
         Suite::Drb => checkouts::drb(&checkout()?),
         Suite::Epcc => checkouts::epcc(&checkout()?),
     }
+}
+
+/// The installed gfortran, or one that is unpacked beside the suites.
+fn fortran(packages: &Path) -> Result<gomp::Fortran> {
+    if find(&["gfortran"]).is_some() {
+        return Ok(gomp::Fortran { program: "gfortran".to_owned(), options: Vec::new() });
+    }
+    let version = version("gcc")?;
+    let libgcc = PathBuf::from(asked("gcc", "-print-libgcc-file-name")?);
+    let of_gcc = libgcc.parent().context("gcc does not say where its files are")?;
+    let root = packages::gfortran(packages, version, of_gcc)?;
+    let program = root.join(format!("usr/bin/gfortran-{version}"));
+    let library = root.join("usr/lib").join(asked("gcc", "-print-multiarch")?);
+    Ok(gomp::Fortran {
+        program: program.display().to_string(),
+        options: vec![format!("-Wl,-rpath,{}", library.display())],
+    })
 }
 
 fn library(which: Which) -> Result<Library> {

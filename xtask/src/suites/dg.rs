@@ -17,7 +17,7 @@ pub struct Directives {
 /// Where a test says nothing (`c.exp`).
 const DEFAULT_OPTIONS: &str = "-O2";
 /// Said of what only compiles or links, and of nothing else.
-const NOT_RUN: &str = "is not run";
+const NOT_RUN: &str = "only compiles";
 /// What the patterns of outputs have for the end of a line.
 const LINE_ENDS: [&str; 2] = ["(\n|\r|\r\n)", "(\n|\r\n|\r)"];
 
@@ -53,8 +53,8 @@ pub fn read(source: &str, target: &Target) -> Result<Directives, String> {
                 require(has || !is_meant(rest, target)?, &format!("needs {name}"))?;
             }
             ("dg-skip-if" | "dg-xfail-run-if" | "dg-xfail-if", [why, rest @ ..]) => {
-                let why = format!("{}: {why}", words[0]);
-                require(!is_excluded(rest, &options, target)?, &why)?;
+                let why = format!("{} {why}", words[0]);
+                require(!is_excluded(rest, &options, target)?, why.trim_end())?;
             }
             ("dg-shouldfail", [_, rest @ ..]) => found.should_fail |= is_meant(rest, target)?,
             ("dg-output", [pattern, rest @ ..]) if is_meant(rest, target)? => {
@@ -121,14 +121,15 @@ fn literal(pattern: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::program::Language;
     use super::*;
 
-    fn target(is_cxx: bool) -> Target<'static> {
-        Target { triple: "x86_64-pc-linux-gnu", is_cxx, cpu_flags: &["avx"] }
+    fn target(language: Language) -> Target<'static> {
+        Target { triple: "x86_64-pc-linux-gnu", language, cpu_flags: &["avx"] }
     }
 
     fn read(source: &str) -> Result<Directives, String> {
-        super::read(source, &target(false))
+        super::read(source, &target(Language::C))
     }
 
     #[test]
@@ -166,7 +167,7 @@ mod tests {
             ("{ dg-do compile }", NOT_RUN),
             ("{ dg-do run { target alpha*-*-* } }", "not for this target"),
             ("{ dg-require-effective-target offload_device }", "needs offload_device"),
-            ("{ dg-skip-if \"too slow\" { *-*-* } }", "dg-skip-if: too slow"),
+            ("{ dg-skip-if \"too slow\" { *-*-* } }", "dg-skip-if too slow"),
             ("{ dg-require-effective-target rain }", "needs rain, which nobody here knows"),
             ("{ dg-output \"a [0-9]+\" }", "its output is a pattern"),
         ] {
@@ -184,7 +185,7 @@ mod tests {
     #[test]
     fn one_source_may_be_for_one_language() {
         let source = "// { dg-do run { target c++ } }";
-        assert!(super::read(source, &target(true)).is_ok());
-        assert!(super::read(source, &target(false)).is_err());
+        assert!(super::read(source, &target(Language::Cxx)).is_ok());
+        assert!(super::read(source, &target(Language::C)).is_err());
     }
 }

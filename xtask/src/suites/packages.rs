@@ -2,6 +2,7 @@
 //! installed.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,27 +12,63 @@ use super::program::files;
 
 /// What is taken from gcc's source.
 const OF_GCC: [&str; 3] = ["*/libgomp/testsuite", "*/libgomp/*.h", "*/include"];
-/// What is taken from LLVM's.
-const OF_LLVM: [&str; 1] = ["*/openmp/runtime/test"];
+/// What is taken from LLVM's: tests, and headers that some of them include.
+const OF_LLVM: [&str; 2] = ["*/openmp/runtime/test", "*/openmp/runtime/src/*.h"];
 /// Keys that Debian signs with.
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 /// Where gcc's source is: from the package `gcc-N-source`, of the installed gcc's N.
 pub fn gcc(folder: &Path, version: u32) -> Result<PathBuf> {
     let package = format!("gcc-{version}-source");
-    unpacked(folder, &package, |work| {
-        finish(apt(work).args(["download", &package]))?;
-        let archive = one(work, &["deb"], &package)?;
-        finish(Command::new("dpkg-deb").arg("-x").arg(&archive).arg(work))?;
-        let tar = one(&work.join("usr/src"), &["xz", "gz", "zst"], "gcc-")?;
-        Ok((tar, &OF_GCC))
+    unpacked(folder, &package, |work, root| {
+        package_files(work, &package, work)?;
+        let archive = one(&work.join("usr/src"), &["xz", "gz", "zst"], "gcc-")?;
+        untar(&archive, root, &OF_GCC)
     })
+}
+
+/// The root of a tree with gfortran in it, which finds the rest of the installed gcc there, too.
+pub fn gfortran(folder: &Path, version: u32, of_gcc: &Path) -> Result<PathBuf> {
+    let package = format!("gfortran-{version}");
+    let library = format!("libgfortran-{version}-dev");
+    unpacked(folder, &package, |work, root| {
+        for package in [&package, &library, "libgfortran5"] {
+            package_files(work, package, root)?;
+        }
+        let beside = root.join(of_gcc.strip_prefix("/").unwrap_or(of_gcc));
+        for entry in fs::read_dir(of_gcc).context("listing the files of gcc")? {
+            let entry = entry?;
+            let link = beside.join(entry.file_name());
+            if link.symlink_metadata().is_err() {
+                symlink(entry.path(), &link)
+                    .with_context(|| format!("linking {}", link.display()))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Downloads a package and unpacks it.
+fn package_files(work: &Path, package: &str, into: &Path) -> Result<()> {
+    finish(apt(work).args(["download", package]))?;
+    let archive = one(work, &["deb"], &format!("{package}_"))?;
+    finish(Command::new("dpkg-deb").arg("-x").arg(&archive).arg(into))?;
+    Ok(())
+}
+
+/// Unpacks some members, without the folder at the top, whose name nobody needs.
+fn untar(archive: &Path, root: &Path, members: &[&str]) -> Result<()> {
+    let mut tar = Command::new("tar");
+    tar.arg("-xf").arg(archive).arg("-C").arg(root);
+    tar.args(["--strip-components=1", "--wildcards", "--no-wildcards-match-slash"]);
+    finish(tar.args(members))?;
+    Ok(())
 }
 
 /// Where LLVM's tests are: from the source package of the installed clang's version.
 pub fn llvm(folder: &Path, version: u32) -> Result<PathBuf> {
     let package = format!("llvm-toolchain-{version}");
-    let root = unpacked(folder, &package, |work| {
+    let root = unpacked(folder, &package, |work, root| {
         let targets = finish(Command::new("apt-get").args([
             "indextargets",
             "--format",
@@ -51,17 +88,17 @@ pub fn llvm(folder: &Path, version: u32) -> Result<PathBuf> {
             "--only-source",
             &package,
         ]))?;
-        let tar = one(work, &["xz", "gz", "bz2"], &format!("{package}_"))?;
-        Ok((tar, &OF_LLVM))
+        let archive = one(work, &["xz", "gz", "bz2"], &format!("{package}_"))?;
+        untar(&archive, root, &OF_LLVM)
     })?;
     Ok(root.join("openmp/runtime/test"))
 }
 
 /// The folder of a package's files, which is there whole or not at all.
-fn unpacked<'a>(
+fn unpacked(
     folder: &Path,
     package: &str,
-    get: impl FnOnce(&Path) -> Result<(PathBuf, &'a [&'a str])>,
+    get: impl FnOnce(&Path, &Path) -> Result<()>,
 ) -> Result<PathBuf> {
     let place = folder.join(package);
     if place.is_dir() {
@@ -70,14 +107,9 @@ fn unpacked<'a>(
     eprintln!("suites: getting {package}");
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     let work = tempfile::tempdir_in(folder).context("making a folder for a package")?;
-    let (archive, members) = get(work.path()).with_context(|| format!("getting {package}"))?;
     let root = work.path().join("unpacked");
-    fs::create_dir(&root).context("making a folder for the sources")?;
-    // The folder at the top, whose name nobody needs, goes.
-    let mut tar = Command::new("tar");
-    tar.arg("-xf").arg(&archive).arg("-C").arg(&root);
-    tar.args(["--strip-components=1", "--wildcards", "--no-wildcards-match-slash"]);
-    finish(tar.args(members))?;
+    fs::create_dir(&root).context("making a folder for the files")?;
+    get(work.path(), &root).with_context(|| format!("getting {package}"))?;
     fs::rename(&root, &place).with_context(|| format!("moving to {}", place.display()))?;
     Ok(place)
 }

@@ -10,7 +10,7 @@ pub enum Compiler {
 }
 
 impl Compiler {
-    /// The compiler's program for a source in C, or in C++.
+    /// The compiler's program for C or C++.
     pub fn program(self, is_cxx: bool) -> &'static str {
         match (self, is_cxx) {
             (Self::Gcc, false) => "gcc",
@@ -19,6 +19,14 @@ impl Compiler {
             (Self::Clang, true) => "clang++",
         }
     }
+}
+
+/// What a test is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    C,
+    Cxx,
+    Fortran,
 }
 
 /// A test of a suite.

@@ -1,5 +1,7 @@
 //! DejaGnu's selectors: is a directive meant for this machine and language?
 
+use super::program::Language;
+
 /// The items of a list of Tcl: words, `"strings"` and `{groups}`; none where it is not one.
 pub fn words(text: &str) -> Option<Vec<String>> {
     let mut found = Vec::new();
@@ -57,7 +59,7 @@ fn string(text: &str) -> Option<(String, &str)> {
 pub struct Target<'a> {
     /// As in `x86_64-pc-linux-gnu`.
     pub triple: &'a str,
-    pub is_cxx: bool,
+    pub language: Language,
     /// The flags of `/proc/cpuinfo`.
     pub cpu_flags: &'a [&'a str],
 }
@@ -91,11 +93,12 @@ fn has(name: &str, target: &Target) -> Result<bool, String> {
     let is_x86 = target.triple.starts_with("x86_64");
     let flag = |flag: &str| target.cpu_flags.contains(&flag);
     Ok(match name {
-        "c" => !target.is_cxx,
-        "c++" => target.is_cxx,
+        "c" => target.language == Language::C,
+        "c++" => target.language == Language::Cxx,
         "lp64" | "size32plus" | "tls" | "tls_runtime" | "sync_int_long" | "sync_char_short"
-        | "fpic" | "shared" | "lto" | "large_long_double" | "pthread" | "alloca" => true,
-        "ia32" | "ilp32" | "run_expensive_tests" | "offloading_enabled" => false,
+        | "fd_truncate" | "fpic" | "shared" | "lto" | "large_long_double" | "pthread"
+        | "alloca" => true,
+        "aarch64_tiny" | "ia32" | "ilp32" | "run_expensive_tests" | "offloading_enabled" => false,
         "__float128" | "vect_simd_clones" => is_x86,
         "sse2" | "sse2_runtime" => flag("sse2"),
         "avx" | "avx_runtime" => flag("avx"),
@@ -123,7 +126,7 @@ mod tests {
     use super::*;
 
     const HERE: Target =
-        Target { triple: "x86_64-pc-linux-gnu", is_cxx: false, cpu_flags: &["sse2"] };
+        Target { triple: "x86_64-pc-linux-gnu", language: Language::C, cpu_flags: &["sse2"] };
 
     fn holds(selector: &str) -> Result<bool, String> {
         super::holds(&words(selector).unwrap(), &HERE)

@@ -139,7 +139,7 @@ mod tests {
             trial("a/4", "a", Outcome::Failed("signal 11".to_owned())),
             trial("a/5", "a", Outcome::TimedOut),
             trial("a/6", "a", Outcome::NotApplicable("no".to_owned())),
-            trial("a/7", "a", Outcome::Skipped("is not run".to_owned())),
+            trial("a/7", "a", Outcome::Skipped("only compiles".to_owned())),
         ]);
         let expected = "     \
              tests  passed  failed  timed out  unsupported  not applicable  skipped
@@ -162,7 +162,7 @@ Not applicable:
         a/6
 
 Skipped:
-    1  is not run
+    1  only compiles
 ";
         assert_eq!(text, expected);
     }
