@@ -20,7 +20,7 @@ mod selector;
 mod summary;
 mod trial;
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -132,6 +132,7 @@ impl Args {
 pub fn run(args: &Args) -> Result<()> {
     let expected = args.expect.as_deref().map(read_list).transpose()?;
     let folder = target().join("suites");
+    let _lock = lock(&folder)?;
     let mut tests = Vec::new();
     for suite in args.suites() {
         tests.extend(tests_of(*suite, args, &folder.join("packages"))?);
@@ -170,6 +171,14 @@ pub fn run(args: &Args) -> Result<()> {
         None => Ok(()),
         Some(expected) => hold(&expect::misses(&expected, &trials, |name| args.is_chosen(name))),
     }
+}
+
+/// Held as long as a run uses the folder: tests of another would be built in the same places.
+fn lock(folder: &Path) -> Result<File> {
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    let lock = File::create(folder.join("lock")).context("making a lock")?;
+    lock.try_lock().with_context(|| format!("another run uses {}", folder.display()))?;
+    Ok(lock)
 }
 
 fn read_list(path: &Path) -> Result<Vec<String>> {

@@ -15,6 +15,8 @@ use nix::unistd::Pid;
 const MEMORY_BYTES: u64 = 4 << 30;
 /// What a program may write to one file, its output too.
 const FILE_BYTES: u64 = 64 << 20;
+/// How much later `timeout` ends a program than we do.
+const GRACE: Duration = Duration::from_secs(10);
 /// How often we look whether it has ended.
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -36,9 +38,13 @@ pub fn run(
     limit: Duration,
 ) -> Result<End> {
     let file = File::create(output).with_context(|| format!("creating {}", output.display()))?;
-    // Limits are of the system's own program, so that ours needs nothing unsafe.
-    let mut limited = Command::new("prlimit");
+    // Limits are of the system's own programs, so that ours needs nothing unsafe. The time is kept
+    // by us; `timeout` ends what would go on if we were interrupted.
+    let mut limited = Command::new("timeout");
     limited.args([
+        "--signal=KILL".to_owned(),
+        (limit + GRACE).as_secs().to_string(),
+        "prlimit".to_owned(),
         format!("--data={MEMORY_BYTES}"),
         format!("--fsize={FILE_BYTES}"),
         "--core=0".to_owned(),
@@ -49,7 +55,7 @@ pub fn run(
     );
     limited.env("LC_ALL", "C").envs(environment.iter().map(|(name, value)| (name, value)));
     limited.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0);
-    let mut child = limited.spawn().context("starting prlimit, of util-linux")?;
+    let mut child = limited.spawn().context("starting timeout, of coreutils")?;
     let status = wait(&mut child, limit);
     // What the program has left behind ends too; mostly there is nothing.
     kill_group(&child);
