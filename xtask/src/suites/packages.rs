@@ -35,17 +35,22 @@ pub fn gfortran(folder: &Path, version: u32, of_gcc: &Path) -> Result<PathBuf> {
         for package in [&package, &library, "libgfortran5"] {
             package_files(work, package, root)?;
         }
-        let beside = root.join(of_gcc.strip_prefix("/").unwrap_or(of_gcc));
-        for entry in fs::read_dir(of_gcc).context("listing the files of gcc")? {
-            let entry = entry?;
-            let link = beside.join(entry.file_name());
-            if link.symlink_metadata().is_err() {
-                symlink(entry.path(), &link)
-                    .with_context(|| format!("linking {}", link.display()))?;
-            }
-        }
-        Ok(())
+        link_missing(of_gcc, &root.join(of_gcc.strip_prefix("/").unwrap_or(of_gcc)))
     })
+}
+
+/// Links everything of one folder into another that has some of it.
+fn link_missing(from: &Path, into: &Path) -> Result<()> {
+    for entry in fs::read_dir(from).with_context(|| format!("listing {}", from.display()))? {
+        let entry = entry?;
+        let link = into.join(entry.file_name());
+        if link.is_dir() {
+            link_missing(&entry.path(), &link)?;
+        } else if link.symlink_metadata().is_err() {
+            symlink(entry.path(), &link).with_context(|| format!("linking {}", link.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Downloads a package and unpacks it.
@@ -187,6 +192,20 @@ mod tests {
                        Debian http://mirror/debian/ one main\n";
         assert_eq!(sources(targets, false), "deb-src http://mirror/debian/ one main\n");
         assert!(sources(targets, true).starts_with("deb-src [signed-by=/usr/share/keyrings/"));
+    }
+
+    #[test]
+    fn what_a_folder_lacks_is_linked() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir_all(path("from/include")).unwrap();
+        fs::create_dir_all(path("into/include")).unwrap();
+        for (name, text) in [("from/a", "1"), ("from/include/b", "2"), ("into/a", "3")] {
+            fs::write(path(name), text).unwrap();
+        }
+        link_missing(&path("from"), &path("into")).unwrap();
+        let read = |name: &str| fs::read_to_string(path(name)).unwrap();
+        assert_eq!((read("into/a"), read("into/include/b")), ("3".into(), "2".into()));
     }
 
     #[test]
