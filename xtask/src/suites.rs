@@ -31,8 +31,13 @@ use crate::openmp;
 use program::{Compiler, Test};
 use trial::{Bench, Library};
 
-/// How the command is used, below its options.
-const EXAMPLES: &str = "\
+/// What the command does and how it is used, below its options.
+const NOTES: &str = "\
+Everything is unpacked and compiled below cargo's target folder, where the next run finds it; nothing
+is installed. A test passes, fails, does not end in time, or calls what the library does not support.
+It is not applicable if it fails with its own library on this machine, and skipped if it is for other
+machines or only compiles.
+
 Examples:
   cargo xtask suites --suite gomp --only cancel      some tests of libgomp
   cargo xtask suites --out out/suites                gcc's and LLVM's, with a table of all tests
@@ -82,13 +87,8 @@ enum Which {
 }
 
 /// Run the OpenMP validation suites with an OpenMP library, and count.
-///
-/// Everything is unpacked and compiled below cargo's target folder, where the next run finds it;
-/// nothing is installed. A test passes, fails, needs too much time, or calls what the library does
-/// not support. It is not applicable if it fails with its own library on this machine, and skipped
-/// if it is for other machines or does not run at all.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = NOTES)]
 pub struct Args {
     /// Only this suite; may be repeated. gomp and llvm if none is given.
     #[arg(long = "suite", value_name = "NAME")]
