@@ -46,6 +46,7 @@ int main(void)
 	/* Without a call to it, no OpenMP library would be loaded. */
 	if (omp_get_wtime() <= 0 || !fork_call)
 		return printf("no __kmpc_fork_call\n"), 1;
+	omp_set_num_threads(1);
 	/* All are passed each time; the first `argc_now` of them count. */
 	for (argc_now = 0; argc_now <= 80; argc_now++)
 		fork_call(NULL, argc_now, any, TEN(0), TEN(10), TEN(20), TEN(30), TEN(40), TEN(50),
