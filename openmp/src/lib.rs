@@ -22,6 +22,7 @@ mod notice;
 mod parallel;
 mod place;
 mod processors;
+mod reduce;
 mod region;
 mod single;
 mod task;

@@ -1,0 +1,96 @@
+//! Reductions, as clang's programs do them.
+//!
+//! A program offers three ways to bring the threads' parts together; the runtime chooses. Ours is
+//! that each thread adds its part itself, under a lock, as soon as it has one: no thread waits for
+//! another that still works.
+
+use std::ffi::c_void;
+
+use crate::critical::{__kmpc_critical, __kmpc_end_critical};
+use crate::parallel::Ident;
+use crate::region::Member;
+use crate::thread::member;
+
+/// What tells a thread to add its part itself, and then to say that it has.
+const ADD_IT: i32 = 1;
+
+/// # Safety
+/// `name` points to the name's 32 bytes.
+unsafe fn begin(member: &Member, place: *mut Ident, thread: i32, name: *mut [i32; 8]) -> i32 {
+    if member.region().size > 1 {
+        // SAFETY: the caller's promise.
+        unsafe { __kmpc_critical(place, thread, name) };
+    }
+    ADD_IT
+}
+
+/// # Safety
+/// As of [`begin`], which this thread has called.
+unsafe fn end(member: &Member, place: *mut Ident, thread: i32, name: *mut [i32; 8]) {
+    if member.region().size > 1 {
+        // SAFETY: the caller's promise.
+        unsafe { __kmpc_end_critical(place, thread, name) };
+    }
+}
+
+/// How this thread brings its part in, where it does not wait for the others.
+///
+/// # Safety
+/// `name` points to the name's 32 bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_reduce_nowait(
+    place: *mut Ident,
+    thread: i32,
+    _number: i32,
+    _bytes: usize,
+    _parts: *mut c_void,
+    _add: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
+    name: *mut [i32; 8],
+) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { begin(member(), place, thread, name) }
+}
+
+/// It has brought it in.
+///
+/// # Safety
+/// As of [`__kmpc_reduce_nowait`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_end_reduce_nowait(
+    place: *mut Ident,
+    thread: i32,
+    name: *mut [i32; 8],
+) {
+    // SAFETY: the caller's promise.
+    unsafe { end(member(), place, thread, name) };
+}
+
+/// How this thread brings its part in, where it waits for the others then.
+///
+/// # Safety
+/// As of [`__kmpc_reduce_nowait`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_reduce(
+    place: *mut Ident,
+    thread: i32,
+    _number: i32,
+    _bytes: usize,
+    _parts: *mut c_void,
+    _add: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
+    name: *mut [i32; 8],
+) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { begin(member(), place, thread, name) }
+}
+
+/// It has brought it in, and waits for the others.
+///
+/// # Safety
+/// As of [`__kmpc_reduce`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_end_reduce(place: *mut Ident, thread: i32, name: *mut [i32; 8]) {
+    let member = member();
+    // SAFETY: the caller's promise.
+    unsafe { end(member, place, thread, name) };
+    member.barrier();
+}
