@@ -4,9 +4,10 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 
 use crate::icv;
+use crate::iterations::Span;
 use crate::microtask::{Microtask, evenkeel_omp_invoke};
 use crate::processors;
-use crate::region::{Crew, Job, Member};
+use crate::region::{Asked, Crew, Job, Member};
 use crate::thread::{Thread, member};
 use crate::unsupported::abort_with;
 
@@ -21,6 +22,7 @@ fn threads_for(thread: &Thread, wanted: u32) -> u32 {
         return 1;
     }
     let limit = icv::settings().thread_limit.unwrap_or(u32::MAX);
+    let limit = limit.min(member.region().league.threads_max);
     let most = if icvs.dynamic { processors::available().len() as u32 } else { u32::MAX };
     let asked = if wanted > 0 { wanted } else { icvs.num_threads };
     asked.min(limit).min(most).max(1)
@@ -71,17 +73,28 @@ pub(crate) unsafe fn fork(wanted: u32, job: Job) {
 }
 
 /// What gcc makes of a region.
-type Function = unsafe extern "C" fn(*mut c_void);
+pub(crate) type Function = unsafe extern "C" fn(*mut c_void);
 
 /// A region of gcc.
 struct Gomp {
     function: Function,
     data: *mut c_void,
+    filled: Option<Filled>,
 }
 
-unsafe fn run_gomp(job: *const (), _: &Member) {
+/// A loop that is all of a region, and begins with it.
+#[derive(Clone, Copy)]
+pub(crate) struct Filled {
+    pub span: Span,
+    pub asked: Asked,
+}
+
+unsafe fn run_gomp(job: *const (), member: &Member) {
     // SAFETY: the region waits for this.
-    let Gomp { function, data } = unsafe { &*job.cast::<Gomp>() };
+    let Gomp { function, data, filled } = unsafe { &*job.cast::<Gomp>() };
+    if let Some(Filled { span, asked }) = *filled {
+        member.enter_loop(span, asked);
+    }
     // SAFETY: the program's promise.
     unsafe { function(*data) };
 }
@@ -97,7 +110,22 @@ pub unsafe extern "C" fn GOMP_parallel(
     threads: c_uint,
     _flags: c_uint,
 ) {
-    let gomp = Gomp { function, data };
+    let gomp = Gomp { function, data, filled: None };
+    // SAFETY: the caller's promise.
+    unsafe { fork(threads, Job { run: run_gomp, data: (&raw const gomp).cast() }) };
+}
+
+/// gcc: runs a region that is a loop.
+///
+/// # Safety
+/// As of [`GOMP_parallel`].
+pub(crate) unsafe fn fork_filled(
+    function: Function,
+    data: *mut c_void,
+    threads: c_uint,
+    filled: Filled,
+) {
+    let gomp = Gomp { function, data, filled: Some(filled) };
     // SAFETY: the caller's promise.
     unsafe { fork(threads, Job { run: run_gomp, data: (&raw const gomp).cast() }) };
 }
@@ -112,16 +140,33 @@ pub unsafe extern "C" fn GOMP_parallel_start(
     data: *mut c_void,
     threads: c_uint,
 ) {
+    // SAFETY: the caller's promise.
+    unsafe { start_filled(function, data, threads, None) };
+}
+
+/// gcc, before 4.9: begins a region that may be a loop.
+///
+/// # Safety
+/// As of [`GOMP_parallel_start`].
+pub(crate) unsafe fn start_filled(
+    function: Function,
+    data: *mut c_void,
+    threads: c_uint,
+    filled: Option<Filled>,
+) {
     let thread = Thread::current();
-    match threads_for(thread, threads) {
-        1 => _ = Member::enter_serial(thread),
+    let member = match threads_for(thread, threads) {
+        1 => Member::enter_serial(thread),
         size => {
             // The others may begin at any time until the region ends. It is as small as rare.
-            let gomp = Box::leak(Box::new(Gomp { function, data }));
+            let gomp = Box::leak(Box::new(Gomp { function, data, filled }));
             let job = Job { run: run_gomp, data: ptr::from_ref(gomp).cast() };
             // SAFETY: the caller's promise.
-            unsafe { begin_team(thread, size, job) };
+            unsafe { begin_team(thread, size, job) }
         }
+    };
+    if let Some(Filled { span, asked }) = filled {
+        member.enter_loop(span, asked);
     }
 }
 

@@ -4,6 +4,8 @@
 
 mod barrier;
 mod crew;
+mod share;
+mod work;
 
 use std::cell::Cell;
 use std::ptr;
@@ -15,10 +17,22 @@ use evenkeel_runtime::raw::{self, Until, Worker};
 
 pub(crate) use barrier::Barrier;
 pub(crate) use crew::{Crew, Job, Team, machine};
+pub(crate) use work::{Asked, How};
 
 use crate::icv::Icvs;
 use crate::task::{Group, OmpTask};
 use crate::thread::Thread;
+use work::Work;
+
+/// Where in a league of teams one is. Outside of leagues there is one team.
+#[derive(Clone, Copy)]
+pub(crate) struct League {
+    pub teams: u32,
+    /// Which of them this is.
+    pub number: u32,
+    /// Threads of a team at most.
+    pub threads_max: u32,
+}
 
 /// What the threads of a region share.
 pub(crate) struct Region {
@@ -36,6 +50,8 @@ pub(crate) struct Region {
     pub singles: AtomicU64,
     /// What the thread that took a `single` gives the others.
     pub broadcast: Cell<*mut std::ffi::c_void>,
+    /// The league of teams that it is in.
+    pub league: League,
     /// Whether `cancel parallel` was met.
     pub is_cancelled: AtomicBool,
 }
@@ -54,6 +70,7 @@ impl Region {
             active_level: outer.active_level + i32::from(size > 1),
             around,
             team,
+            league: outer.league,
             singles: AtomicU64::new(0),
             broadcast: Cell::new(ptr::null_mut()),
             is_cancelled: AtomicBool::new(false),
@@ -67,6 +84,7 @@ impl Region {
             active_level: 0,
             around: ptr::null(),
             team: ptr::null(),
+            league: League { teams: 1, number: 0, threads_max: u32::MAX },
             singles: AtomicU64::new(0),
             broadcast: Cell::new(ptr::null_mut()),
             is_cancelled: AtomicBool::new(false),
@@ -88,6 +106,7 @@ pub(crate) struct Member {
     ran: Cell<*const raw::Task>,
     /// `single` constructs that this thread has met.
     pub singles: Cell<u64>,
+    pub work: Work,
     implicit: OmpTask,
 }
 
@@ -161,8 +180,11 @@ impl Member {
         icvs: &'static Icvs,
     ) -> Self {
         let (before, ran) = (thread.member.get(), Cell::new(ptr::null()));
-        let implicit = OmpTask::implicit(icvs);
-        Self { region, number, worker, tree, before, ran, singles: Cell::new(0), implicit }
+        let (implicit, singles) = (OmpTask::implicit(icvs), Cell::new(0));
+        // SAFETY: a region's team outlives it.
+        let met = unsafe { (*region).team.as_ref() }.map_or(0, |team| team.ring().met.get());
+        let work = Work::after(met);
+        Self { region, number, worker, tree, before, ran, singles, work, implicit }
     }
 
     #[inline]
@@ -232,6 +254,7 @@ impl Member {
 
     /// Ends it.
     pub(crate) fn leave_serial(&self, thread: &Thread) {
+        self.leave_loop();
         self.worker().wait_tied(self.implicit.raw(), Until::Descendants);
         // SAFETY: `enter_serial` began it, and regions end in turn.
         unsafe { Alone::leave(thread) };

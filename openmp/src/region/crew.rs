@@ -14,6 +14,7 @@ use std::time::Duration;
 use evenkeel_runtime::Topology;
 use evenkeel_runtime::raw::{self, Parker, Pause, Worker};
 
+use super::share::Ring;
 use super::{Barrier, Member, Region};
 use crate::icv::{self, Icvs};
 use crate::processors;
@@ -54,6 +55,8 @@ pub(crate) struct Team {
     pub(crate) inner: Barrier,
     /// At the end of a region.
     end: Barrier,
+    /// What its threads share of loops.
+    ring: UnsafeCell<Ring>,
     workers: Box<[OnceCell<Box<Worker>>]>,
 }
 
@@ -75,6 +78,7 @@ impl Team {
             begun: UnsafeCell::new(None),
             inner: Barrier::default(),
             end: Barrier::default(),
+            ring: UnsafeCell::default(),
             workers: (0..size).map(|_| OnceCell::new()).collect(),
         }
     }
@@ -82,6 +86,28 @@ impl Team {
     /// The tree of its tasks.
     pub(crate) fn tasks(&self) -> &raw::Team {
         &self.tasks
+    }
+
+    /// What its threads share of loops.
+    #[inline]
+    pub(crate) fn ring(&self) -> &Ring {
+        // SAFETY: it is changed between regions alone.
+        unsafe { &*self.ring.get() }
+    }
+
+    /// Makes it ready for the next region.
+    ///
+    /// # Safety
+    /// The last has ended.
+    unsafe fn reset(&self) {
+        self.inner.reset();
+        // SAFETY: no other thread is inside.
+        unsafe {
+            let begun = (*self.begun.get()).as_ref();
+            if begun.is_some_and(|begun| begun.region.is_cancelled.load(Ordering::Relaxed)) {
+                (*self.ring.get()).reset();
+            }
+        }
     }
 
     fn begun(&self) -> &Begun {
@@ -116,7 +142,11 @@ impl Team {
 
     /// Waits for the others at the end of the region, and leaves it.
     pub(crate) fn leave(&self, member: &Member, thread: &Thread) {
+        member.leave_loop();
         self.end.wait(member, self, || false);
+        if member.number == 0 {
+            self.ring().met.set(member.work.met.get());
+        }
         member.leave(thread);
         // SAFETY: `join` made it, and nobody has it any more.
         drop(unsafe { Box::from_raw(ptr::from_ref(member).cast_mut()) });
@@ -190,8 +220,9 @@ impl Crew {
         let around = thread.member();
         let region = Region::inside(around, size, team);
         let icvs = Icvs::inside(around.task().icvs.get(), region.level);
-        team.inner.reset();
         // SAFETY: nobody looks at what was begun before.
+        unsafe { team.reset() };
+        // SAFETY: as above.
         unsafe { *team.begun.get() = Some(Begun { region, job, icvs }) };
         for (post, _) in &self.threads[..size as usize - 1] {
             post.send(team);

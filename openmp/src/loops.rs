@@ -1,0 +1,25 @@
+//! Loops, sections, and what is ordered in them.
+
+mod gomp;
+mod gomp_parallel;
+mod gomp_whole;
+mod kmp;
+mod kmp_static;
+mod ordered;
+mod sections;
+
+use crate::environment::{Kind, Schedule};
+use crate::icv;
+use crate::region::{Asked, How};
+
+/// What `schedule(runtime)` is here.
+fn runtime() -> Asked {
+    let Schedule { kind, chunk, .. } = icv::get().schedule;
+    let how = match kind {
+        Kind::Static | Kind::Auto => How::Static,
+        Kind::Dynamic => How::Dynamic,
+        Kind::Guided => How::Guided,
+    };
+    let chunk = if kind == Kind::Auto { 0 } else { u64::try_from(chunk).unwrap_or_default() };
+    Asked { how, chunk, ..Asked::default() }
+}

@@ -1,0 +1,79 @@
+//! Sections: a loop over their numbers.
+
+use std::ffi::{c_uint, c_void};
+
+use super::gomp_whole::Besides;
+use crate::iterations::Span;
+use crate::parallel::{Filled, Ident};
+use crate::region::{Asked, How, Member};
+use crate::thread::member;
+
+/// Each goes to whoever comes.
+const ASKED: Asked = Asked { how: How::Dynamic, chunk: 1, is_ordered: false, shares: false };
+
+fn span(number: u32) -> Span {
+    Span { first: 1, step: 1, trips: number.into(), end: 0 }
+}
+
+/// A region that is nothing but sections.
+pub(super) fn filled(number: u32) -> Filled {
+    Filled { span: span(number), asked: ASKED }
+}
+
+/// The number of the next section of so many, from 1; 0 if there is none.
+fn next(member: &Member) -> u32 {
+    member.next_chunk().map_or(0, |chunk| chunk.start as u32 + 1)
+}
+
+/// gcc: the thread comes to so many sections. Returns the number of its first; 0 if it has none.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_sections_start(number: c_uint) -> c_uint {
+    let member = member();
+    member.enter_loop(span(number), ASKED);
+    next(member)
+}
+
+/// gcc: the same, with what the threads share besides.
+///
+/// # Safety
+/// Everything is as the compiler makes it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_sections2_start(
+    number: c_uint,
+    reductions: *mut usize,
+    zeros: *mut *mut c_void,
+) -> c_uint {
+    let (member, besides) = (member(), Besides { reductions, zeros });
+    member.enter_loop(span(number), besides.asked(ASKED));
+    // SAFETY: the caller's promise.
+    unsafe { besides.share(member) };
+    next(member)
+}
+
+/// gcc: the number of its next section; 0 if it has none.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_sections_next() -> c_uint {
+    next(member())
+}
+
+/// clang: the thread comes to sections.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_sections_init(_where: *mut Ident, _thread: i32) {
+    // How many is said later.
+    member().enter_loop(span(u32::MAX), ASKED);
+}
+
+/// clang: the number of its next section of so many, from 0; another number if it has none.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_next_section(_where: *mut Ident, _thread: i32, number: i32) -> i32 {
+    match next(member()) {
+        0 => number,
+        section => (section as i32).saturating_sub(1).min(number),
+    }
+}
+
+/// clang: the thread has left them.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_end_sections(_where: *mut Ident, _thread: i32) {
+    member().leave_loop();
+}
