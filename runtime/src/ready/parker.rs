@@ -1,5 +1,8 @@
 //! Where a worker sleeps.
 
+#[cfg(all(test, loom))]
+mod explored;
+
 use std::time::Duration;
 
 use crate::sync::{AtomicU32, Ordering};
@@ -28,12 +31,11 @@ impl Parker {
 
     /// The same, at most for a while.
     pub(crate) fn park_for(&self, at_most: Option<Duration>) {
-        // Pairs with `unpark`: what was done before the wake-up is seen.
-        if self.state.swap(ASLEEP, Ordering::Acquire) == TOLD {
-            self.state.store(AWAKE, Ordering::Relaxed);
-            return;
+        // Both pair with `unpark`: what was done before the wake-up is seen. Either may be the one
+        // that takes it: somebody may wake us between the two.
+        if self.state.swap(ASLEEP, Ordering::Acquire) != TOLD {
+            wait(&self.state, at_most);
         }
-        wait(&self.state, at_most);
         self.state.swap(AWAKE, Ordering::Acquire);
     }
 

@@ -1,0 +1,27 @@
+//! Every order of steps of sleeping and waking.
+
+use std::sync::Arc;
+
+use super::Parker;
+use crate::sync::{AtomicUsize, Ordering};
+
+/// What is told after a wake-up that came too early is not missed.
+#[test]
+fn of_two_wake_ups_in_a_row_none_is_lost() {
+    loom::model(|| {
+        let shared = Arc::new((Parker::new(), AtomicUsize::new(0)));
+        let waker = {
+            let shared = shared.clone();
+            loom::thread::spawn(move || {
+                for step in 1..=2 {
+                    shared.1.store(step, Ordering::Relaxed);
+                    shared.0.unpark();
+                }
+            })
+        };
+        while shared.1.load(Ordering::Relaxed) < 2 {
+            shared.0.park();
+        }
+        waker.join().unwrap();
+    });
+}
