@@ -74,6 +74,11 @@ long measure_parameter(const char *name, long otherwise, long least, long most)
 	return value;
 }
 
+const char *measure_text(const char *name)
+{
+	return argument(name);
+}
+
 int measure_threads(void)
 {
 	return (int)measure_parameter("threads", 2, 1, THREADS_MAX);

@@ -3,7 +3,7 @@
  * How long did a program run, with which parameters, and was its result right?
  *
  * Every program, whatever its model, goes through these calls in this order and so
- * prints the same line. Arguments are NAME=NUMBER, and runtime=NAME.
+ * prints the same line. Arguments are NAME=NUMBER, runtime=NAME, and rules=TEXT of ours.
  */
 #ifndef PEERS_MEASURE_H
 #define PEERS_MEASURE_H
@@ -19,6 +19,9 @@ void measure_open(const char *program, const char *model, int argc, char **argv)
 
 /* A parameter, as given or else; one outside least..most ends the process with status 2. */
 long measure_parameter(const char *name, long otherwise, long least, long most);
+
+/* What was given as `name=`, or NULL. */
+const char *measure_text(const char *name);
 
 /* The parameter `threads`. */
 int measure_threads(void);

@@ -39,6 +39,8 @@ enum Task {
     Lab(lab::Args),
     /// Run the programs that task runtimes are compared by, on every runtime that is here.
     Peers(peers::Args),
+    /// Run the thesis's steps from a central queue to a tree, each on the same programs.
+    Steps(peers::steps::Args),
     /// Build the OpenMP library, and try it with programs of gcc and clang.
     Openmp(openmp::Args),
     /// Run the OpenMP validation suites with the OpenMP library, and count.
@@ -56,6 +58,7 @@ fn main() -> ExitCode {
         Task::Prove(args) => prove::run(&args).map(|_| ()),
         Task::Lab(args) => lab::run(&args),
         Task::Peers(args) => peers::run(&args),
+        Task::Steps(args) => peers::steps::run(&args),
         Task::Openmp(args) => openmp::run(&args),
         Task::Suites(args) => suites::run(&args),
         Task::Recordings(args) => recordings::run(&args),

@@ -13,6 +13,7 @@ mod results;
 mod runtimes;
 mod sample;
 mod shuffle;
+pub mod steps;
 mod summary;
 mod table;
 
@@ -35,12 +36,8 @@ pub struct Args {
     /// Only this runtime; may be repeated.
     #[arg(long = "runtime", value_name = "NAME")]
     runtimes: Vec<String>,
-    /// How often everything is run.
-    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    rounds: u32,
-    /// Threads of every runtime.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=4096))]
-    threads: u32,
+    #[command(flatten)]
+    settings: measure::Settings,
     /// Another OpenMP library, put before that of the programs that clang built; gcc:PATH, before
     /// that of gcc's. May be repeated.
     #[arg(long = "library", value_name = "NAME=PATH")]
@@ -51,9 +48,6 @@ pub struct Args {
     /// Small sizes: do all programs work?
     #[arg(long)]
     quick: bool,
-    /// Of the order within each round.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
 }
 
 /// Said of small sizes.
@@ -75,23 +69,29 @@ pub fn run(args: &Args) -> Result<()> {
     let jobs = plan::jobs(&works, &chosen);
     ensure!(!jobs.is_empty(), "none of these programs is there for these runtimes");
     let begin = load::now()?;
-    let samples = measure::all(&folder, &jobs, args.rounds, args.threads, args.seed)?;
+    let samples = measure::all(&folder, &jobs, &args.settings)?;
     let others = begin.until(&load::now()?);
     let note = format!("Others {others}.{}", if args.quick { QUICK } else { "" });
 
-    let about = machine::about(&folder.join("packages"), &chosen, args, &others);
+    let about = machine::about(&folder.join("packages"), &chosen, &args.settings, &others);
     let groups = summary::groups(&samples, &works, &chosen);
-    let grains = metg::of(&samples, &chosen, args.threads);
+    let grains = metg::of(&samples, &chosen, args.settings.threads);
     let mut text = format!("{about}\n{}", table::text(&groups, &grains));
     for ours in chosen.iter().filter(|runtime| runtime.is_ours) {
         text += &format!("{}\n", standing(&groups, &ours.name));
     }
     let drawings = chart::drawings(&groups, &chosen);
     let page = page::page(&about, &note, &groups, &grains, &chosen);
-    results::write(&args.out, &samples, &text, &page)?;
+    results::write(&args.out, &samples, &text)?;
+    results::write_page(&args.out, &page)?;
     results::write_drawings(&args.out, &drawings)?;
     print!("{text}");
     println!("written to {}", args.out.display());
+    all_are_ok(&samples)
+}
+
+/// An error where a run failed.
+fn all_are_ok(samples: &[sample::Sample]) -> Result<()> {
     let wrong = samples.iter().filter(|sample| !sample.is_ok()).count();
     ensure!(wrong == 0, "{wrong} of {} runs failed; the table says which", samples.len());
     Ok(())

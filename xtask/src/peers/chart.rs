@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use super::plan::Work;
 use super::runtimes::Runtime;
 use super::summary::{Group, Spread};
 use super::table::{failures, grouped};
@@ -13,7 +14,9 @@ pub const CHART_CSS: &str = include_str!("../../../report/src/svg/chart.css");
 pub const OWN_CSS: &str = ".chart .ours { stroke: var(--ink); stroke-width: 3.5; fill: none; }\n\
     .chart .fours { fill: var(--ink); }\n.chart .curve { stroke-width: 2; }\n\
     .chart .lead { stroke: var(--soft); stroke-width: .7; }\n\
-    .chart .dot { stroke: var(--paper); stroke-width: 1; }\n";
+    .chart .dot { stroke: var(--paper); stroke-width: 1; }\n\
+    .chart .thin { stroke-width: 1.1; }\n\
+    .chart .hollow { fill: var(--paper); stroke-width: 1.3; stroke-dasharray: none; }\n";
 const SERIES: usize = 8;
 
 const WIDTH: f64 = 940.0;
@@ -31,11 +34,52 @@ const LINE: f64 = 15.0;
 /// A runtime's times by the size of a block.
 struct Curve {
     name: String,
-    class: String,
-    /// Block size and seconds, best and median.
-    points: Vec<(f64, f64, f64)>,
+    look: Look,
+    /// By the size of a block.
+    points: Vec<Point>,
     /// Block size, and how runs failed there.
     failed: Vec<(f64, String)>,
+}
+
+/// Seconds at one size.
+struct Point {
+    block: f64,
+    best: f64,
+    median: f64,
+    /// The one that is drawn.
+    drawn: f64,
+}
+
+/// How a line and its points look.
+#[derive(Clone, Copy)]
+enum Look {
+    Ours,
+    /// One of the colours; those beyond the last have them again, thinner, with hollow points.
+    Other(usize),
+}
+
+impl Look {
+    fn of_line(self) -> String {
+        match self {
+            Self::Ours => "ours".to_string(),
+            Self::Other(index) if index < SERIES => format!("curve c{index}"),
+            Self::Other(index) => format!("curve c{} thin", index % SERIES),
+        }
+    }
+
+    fn of_point(self) -> String {
+        match self {
+            Self::Other(index) if index >= SERIES => format!("c{} hollow", index % SERIES),
+            _ => format!("dot {}", self.of_text()),
+        }
+    }
+
+    fn of_text(self) -> String {
+        match self {
+            Self::Ours => "fours".to_string(),
+            Self::Other(index) => format!("f{}", index % SERIES),
+        }
+    }
 }
 
 impl Curve {
@@ -46,13 +90,48 @@ impl Curve {
 
 /// What a drawing shows: the same problem in blocks of several sizes.
 pub struct Sweep {
-    name: &'static str,
+    pub name: &'static str,
     pub title: &'static str,
-    x_caption: &'static str,
-    program: &'static str,
-    /// Parameter that has the size of a block, or its logarithm to base 2.
-    parameter: &'static str,
-    is_log2: bool,
+    pub x_caption: &'static str,
+    /// Size of a block of a work that belongs here.
+    pub block: fn(&Work) -> Option<i64>,
+    pub shown: Shown,
+    /// Whether the smallest block is at the right, beside the names.
+    pub is_falling: bool,
+}
+
+/// Which of the times of all rounds is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    Best,
+    Median,
+}
+
+impl Shown {
+    pub fn of(self, spread: Spread) -> f64 {
+        match self {
+            Self::Best => spread.best,
+            Self::Median => spread.median,
+        }
+    }
+
+    fn caption(self) -> &'static str {
+        match self {
+            Self::Best => "seconds, best of all rounds",
+            Self::Median => "seconds, median of all rounds",
+        }
+    }
+}
+
+/// Elements a leaf of multiaxpy-noop.
+pub fn leaf_of_multiaxpy(work: &Work) -> Option<i64> {
+    (work.program == "multiaxpy-noop")
+        .then(|| work.parameter("block_log2").map(|log2| 1 << log2))?
+}
+
+/// Rows of a tile of numbers of cholesky.
+fn tile_of_cholesky(work: &Work) -> Option<i64> {
+    (work.program == "cholesky").then(|| work.parameter("size").filter(|&size| size > 0))?
 }
 
 const SWEEPS: [Sweep; 2] = [
@@ -60,17 +139,17 @@ const SWEEPS: [Sweep; 2] = [
         name: "multiaxpy-noop",
         title: "multiaxpy-noop: the same work in ever smaller leaves",
         x_caption: "elements a leaf; half of it, twice the tasks",
-        program: "multiaxpy-noop",
-        parameter: "block_log2",
-        is_log2: true,
+        block: leaf_of_multiaxpy,
+        shown: Shown::Best,
+        is_falling: false,
     },
     Sweep {
         name: "cholesky",
         title: "cholesky: the same matrix in ever smaller tiles",
         x_caption: "rows and columns a tile; half of it, eight times the tasks",
-        program: "cholesky",
-        parameter: "size",
-        is_log2: false,
+        block: tile_of_cholesky,
+        shown: Shown::Best,
+        is_falling: false,
     },
 ];
 
@@ -82,28 +161,53 @@ pub fn sweeps() -> &'static [Sweep] {
 impl Sweep {
     /// Block size of a group that belongs here; tiles of nothing do not.
     pub fn block(&self, group: &Group) -> Option<i64> {
-        let value = group.work.parameter(self.parameter)?;
-        let block = if self.is_log2 { 1 << value } else { value };
-        (group.work.program == self.program && block > 0).then_some(block)
+        (self.block)(&group.work)
     }
 }
 
 /// Whole files by their names; those without points are left out.
 pub fn drawings(groups: &[Group], runtimes: &[Runtime]) -> Vec<(&'static str, String)> {
-    let style = format!(
+    inline(&SWEEPS, groups, runtimes, &style())
+}
+
+/// What a file of its own begins with: its colours, and paper.
+fn style() -> String {
+    format!(
         "<style>{CHART_CSS}{OWN_CSS}</style><rect class=\"paper\" x=\"-{MARGIN}\" y=\"-{MARGIN}\" \
          width=\"100%\" height=\"100%\"/>"
-    );
-    inline(groups, runtimes, &style)
+    )
+}
+
+/// One whole file, with a drawing below the other; nothing where there are no points.
+pub fn sheet(sweeps: &[Sweep], groups: &[Group], runtimes: &[Runtime]) -> Option<String> {
+    let drawings = inline(sweeps, groups, runtimes, "");
+    let step = HEIGHT + 2.0 * MARGIN;
+    let (width, height) = (WIDTH + 2.0 * MARGIN, step * drawings.len() as f64);
+    let mut body = style();
+    for (row, (_, drawing)) in drawings.iter().enumerate() {
+        let _ = write!(body, "<g transform=\"translate(0 {})\">{drawing}</g>", step * row as f64);
+    }
+    (!drawings.is_empty()).then(|| {
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" \
+             viewBox=\"-{MARGIN} -{MARGIN} {width} {height}\" width=\"{width}\" \
+             height=\"{height}\">{body}</svg>\n"
+        )
+    })
 }
 
 /// The drawings for a page that has their colours.
 pub fn figures(groups: &[Group], runtimes: &[Runtime]) -> Vec<(&'static str, String)> {
-    inline(groups, runtimes, "")
+    inline(&SWEEPS, groups, runtimes, "")
 }
 
-fn inline(groups: &[Group], runtimes: &[Runtime], style: &str) -> Vec<(&'static str, String)> {
-    let drawn = SWEEPS.iter().filter_map(|sweep| {
+fn inline(
+    sweeps: &[Sweep],
+    groups: &[Group],
+    runtimes: &[Runtime],
+    style: &str,
+) -> Vec<(&'static str, String)> {
+    let drawn = sweeps.iter().filter_map(|sweep| {
         let curves = curves(sweep, groups, runtimes);
         curves
             .iter()
@@ -123,20 +227,19 @@ fn curves(sweep: &Sweep, groups: &[Group], runtimes: &[Runtime]) -> Vec<Curve> {
             let row = group.rows.iter().find(|row| row.runtime == runtime.name);
             let (Some(block), Some(row)) = (block, row) else { continue };
             if let Some(figures) = row.figures {
-                let Spread { best, median, .. } = figures.wall;
-                points.push((block as f64, figures.seconds(best), figures.seconds(median)));
+                let drawn = figures.seconds(sweep.shown.of(figures.wall));
+                let [best, median] =
+                    [figures.wall.best, figures.wall.median].map(|ns| figures.seconds(ns));
+                points.push(Point { block: block as f64, best, median, drawn });
             }
             if !row.failures.is_empty() {
                 failed.push((block as f64, failures(row)));
             }
         }
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let class = match first_of_ours == Some(index) {
-            true => "ours".to_string(),
-            false => (index % SERIES).to_string(),
-        };
+        points.sort_by(|a, b| a.block.total_cmp(&b.block));
+        let look = if first_of_ours == Some(index) { Look::Ours } else { Look::Other(index) };
         if !points.is_empty() || !failed.is_empty() {
-            curves.push(Curve { name: runtime.name.clone(), class, points, failed });
+            curves.push(Curve { name: runtime.name.clone(), look, points, failed });
         }
     }
     curves
@@ -169,15 +272,19 @@ fn ticks(low: f64, high: f64) -> Vec<f64> {
 
 fn draw(sweep: &Sweep, curves: &[Curve], style: &str) -> String {
     let points = || curves.iter().flat_map(|curve| &curve.points);
-    let (low, high) =
-        points().fold((f64::INFINITY, 0_f64), |(low, high), p| (low.min(p.1), high.max(p.1)));
+    let (low, high) = points()
+        .fold((f64::INFINITY, 0_f64), |(low, high), p| (low.min(p.drawn), high.max(p.drawn)));
     let failed = || curves.iter().flat_map(|curve| &curve.failed);
     let mut blocks: Vec<f64> =
-        points().map(|point| point.0).chain(failed().map(|failed| failed.0)).collect();
+        points().map(|point| point.block).chain(failed().map(|failed| failed.0)).collect();
     blocks.sort_by(f64::total_cmp);
     blocks.dedup();
     let seconds = ticks(low, high);
-    let x = Axis { low: blocks[0], high: blocks[blocks.len() - 1], from: LEFT + 12.0, to: RIGHT };
+    let (mut from, mut to) = (LEFT + 12.0, RIGHT);
+    if sweep.is_falling {
+        std::mem::swap(&mut from, &mut to);
+    }
+    let x = Axis { low: blocks[0], high: blocks[blocks.len() - 1], from, to };
     let failures = curves.iter().filter(|curve| curve.has_failed()).count();
     let to = TOP + LINE * failures as f64;
     let y = Axis { low: seconds[0], high: seconds[seconds.len() - 1], from: BOTTOM, to };
@@ -190,9 +297,9 @@ fn draw(sweep: &Sweep, curves: &[Curve], style: &str) -> String {
     for (row, curve) in curves.iter().filter(|curve| curve.has_failed()).enumerate() {
         crosses(&mut body, curve, row, &x);
     }
-    names(&mut body, curves, &y);
+    names(&mut body, curves, sweep, &y);
     text(&mut body, "head", (0.0, 14.0), "start", sweep.title);
-    text(&mut body, "soft small", (0.0, TOP - 14.0), "start", "seconds, best of all rounds");
+    text(&mut body, "soft small", (0.0, TOP - 14.0), "start", sweep.shown.caption());
     text(&mut body, "soft small", ((LEFT + RIGHT) / 2.0, HEIGHT - 8.0), "middle", sweep.x_caption);
     // A page has a margin of its own.
     let margin = if style.is_empty() { 0.0 } else { MARGIN };
@@ -221,19 +328,18 @@ fn line(body: &mut String, curve: &Curve, x: &Axis, y: &Axis) {
     let places: Vec<String> = curve
         .points
         .iter()
-        .map(|&(block, best, _)| format!("{:.1} {:.1}", x.at(block), y.at(best)))
+        .map(|point| format!("{:.1} {:.1}", x.at(point.block), y.at(point.drawn)))
         .collect();
-    let class =
-        if curve.class == "ours" { "ours".into() } else { format!("curve c{}", curve.class) };
+    let class = curve.look.of_line();
     let _ = write!(body, "<path class=\"{class}\" d=\"M{}\"/>", places.join("L"));
-    for &(block, best, median) in &curve.points {
+    for &Point { block, best, median, drawn } in &curve.points {
         let _ = write!(
             body,
-            "<circle class=\"dot f{}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.5\"><title>{}, {}: best \
+            "<circle class=\"{}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.5\"><title>{}, {}: best \
              {best:.4} s, median {median:.4} s</title></circle>",
-            curve.class,
+            curve.look.of_point(),
             x.at(block),
-            y.at(best),
+            y.at(drawn),
             escape(&curve.name),
             grouped(block as u64),
         );
@@ -246,9 +352,9 @@ fn crosses(body: &mut String, curve: &Curve, row: usize, x: &Axis) {
     for (block, why) in &curve.failed {
         let _ = write!(
             body,
-            "<text class=\"f{}\" x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">✕<title>{}, {}: \
+            "<text class=\"{}\" x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"middle\">✕<title>{}, {}: \
              {}</title></text>",
-            curve.class,
+            curve.look.of_text(),
             x.at(*block),
             escape(&curve.name),
             grouped(*block as u64),
@@ -259,9 +365,13 @@ fn crosses(body: &mut String, curve: &Curve, row: usize, x: &Axis) {
 }
 
 /// Names beside the right ends, moved apart where those are close.
-fn names(body: &mut String, curves: &[Curve], y: &Axis) {
+fn names(body: &mut String, curves: &[Curve], sweep: &Sweep, y: &Axis) {
+    let right = |curve: &Curve| {
+        let end = if sweep.is_falling { curve.points.first() } else { curve.points.last() };
+        end.map(|point| y.at(point.drawn))
+    };
     let mut ends: Vec<(f64, &Curve)> =
-        curves.iter().filter_map(|curve| Some((y.at(curve.points.last()?.1), curve))).collect();
+        curves.iter().filter_map(|curve| Some((right(curve)?, curve))).collect();
     ends.sort_by(|a, b| a.0.total_cmp(&b.0));
     let wanted: Vec<f64> = ends.iter().map(|end| end.0).collect();
     for ((end, curve), place) in ends.iter().zip(apart(&wanted)) {
@@ -269,8 +379,8 @@ fn names(body: &mut String, curves: &[Curve], y: &Axis) {
         let at = place - 5.0;
         let _ = write!(
             body,
-            "<rect class=\"f{}\" x=\"{:.1}\" y=\"{at:.1}\" width=\"9\" height=\"9\"/>",
-            curve.class,
+            "<rect class=\"{}\" x=\"{:.1}\" y=\"{at:.1}\" width=\"9\" height=\"9\"/>",
+            curve.look.of_point(),
             RIGHT + 18.0
         );
         text(body, "", (RIGHT + 31.0, place + 4.0), "start", &curve.name);

@@ -4,25 +4,25 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use super::Args;
 use super::build::sources;
+use super::measure::Settings;
 use super::runtimes::{Model, Runtime};
 
 /// Some lines that a result is worth nothing without.
-pub fn about(packages: &Path, runtimes: &[Runtime], args: &Args, others: &str) -> String {
+pub fn about(packages: &Path, runtimes: &[Runtime], settings: &Settings, others: &str) -> String {
     let mut text = format!(
-        "processor  {} ({} cpus)\nkernel     Linux {}\n",
+        "processor     {} ({} cpus)\nkernel        Linux {}\n",
         processor(),
         std::thread::available_parallelism().map_or(1, usize::from),
         read("/proc/sys/kernel/osrelease"),
     );
-    text += &format!("command    {}\n", command());
-    text += &format!("compilers  {}; {}\n", first_line("gcc"), first_line("clang"));
-    let Args { threads, rounds, seed, .. } = args;
-    text += &format!("settings   {threads} threads, {rounds} rounds, seed {seed}\n");
-    text += &format!("others     {others}\n");
+    text += &format!("command       {}\n", command());
+    text += &format!("compilers     {}; {}\n", first_line("gcc"), first_line("clang"));
+    let Settings { threads, rounds, seed } = settings;
+    text += &format!("settings      {threads} threads, {rounds} rounds, seed {seed}\n");
+    text += &format!("others        {others}\n");
     for runtime in runtimes {
-        text += &format!("{:<10} {}\n", runtime.name, version(packages, runtime));
+        text += &format!("{:<13} {}\n", runtime.name, version(packages, runtime));
     }
     text
 }
@@ -49,6 +49,9 @@ fn version(packages: &Path, runtime: &Runtime) -> String {
         let version = installed(name).or_else(|| unpacked(packages, name));
         version.map_or("unknown".to_string(), |version| format!("{name} {version}"))
     };
+    if let Some(rules) = runtime.rules {
+        return rules.to_string();
+    }
     match runtime.model {
         _ if runtime.is_ours => {
             let library = runtime.library.as_deref().map(|path| path.display().to_string());

@@ -13,21 +13,29 @@ use crate::progress::Progress;
 /// What one run may take; beyond it is no result anybody waits for.
 const LIMIT_S: &str = "60";
 
+/// How often, and on how many threads.
+#[derive(clap::Args)]
+pub struct Settings {
+    /// How often everything is run.
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: u32,
+    /// Threads of every runtime.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub threads: u32,
+    /// Of the order within each round.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
 /// All samples, in the order they were taken.
-pub fn all(
-    folder: &Path,
-    jobs: &[Job],
-    rounds: u32,
-    threads: u32,
-    seed: u64,
-) -> Result<Vec<Sample>> {
+pub fn all(folder: &Path, jobs: &[Job], settings: &Settings) -> Result<Vec<Sample>> {
     let mut samples = Vec::new();
-    let mut progress = Progress::new("peers", jobs.len() * rounds as usize, "runs");
-    for round in 1..=rounds {
-        for index in shuffle::order(jobs.len(), seed, round) {
+    let mut progress = Progress::new("peers", jobs.len() * settings.rounds as usize, "runs");
+    for round in 1..=settings.rounds {
+        for index in shuffle::order(jobs.len(), settings.seed, round) {
             let job = &jobs[index];
             progress.say(&format!("{} on {}", job.work.program, job.runtime.name));
-            let output = command(folder, job, threads)
+            let output = command(folder, job, settings.threads)
                 .output()
                 .with_context(|| format!("starting {}", job.work.program))?;
             let outcome = judge(&output);
@@ -49,6 +57,7 @@ fn command(folder: &Path, job: &Job, threads: u32) -> Command {
     }
     command.arg(folder.join(job.runtime.model.executable(job.work.program)));
     command.args(job.work.parameters.iter().map(|(name, value)| format!("{name}={value}")));
+    command.args(job.runtime.rules.map(|rules| format!("rules={rules}")));
     command.arg(format!("threads={threads}")).arg(format!("runtime={}", job.runtime.name));
     command
 }

@@ -115,8 +115,7 @@ mod tests {
     use super::*;
 
     fn runtime() -> Runtime {
-        let name = "a".to_string();
-        Runtime { name, model: Model::Tbb, library: None, is_ours: false }
+        Runtime::new("a", Model::Tbb, false)
     }
 
     fn point(granularity_ns: f64, efficiency: f64) -> Point {

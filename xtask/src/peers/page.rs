@@ -227,12 +227,7 @@ mod tests {
 
     #[test]
     fn what_failed_is_on_the_page_and_markup_in_it_is_text() {
-        let runtime = Runtime {
-            name: "ours".to_string(),
-            model: Model::OpenmpClang,
-            library: None,
-            is_ours: true,
-        };
+        let runtime = Runtime::new("ours", Model::OpenmpClang, true);
         let row = Row {
             runtime: runtime.name.clone(),
             is_ours: true,

@@ -86,7 +86,7 @@ fn cholesky(size: Size) -> Vec<Work> {
 }
 
 /// The same total work in ever smaller leaves.
-fn multiaxpy_noop(size: Size) -> Vec<Work> {
+pub fn multiaxpy_noop(size: Size) -> Vec<Work> {
     let (size_log2, blocks) = match size {
         Size::Full => (26, 8..=17),
         Size::Quick => (22, 8..=14),
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     fn runtime(model: Model) -> Runtime {
-        Runtime { name: "any".to_string(), model, library: None, is_ours: false }
+        Runtime::new("any", model, false)
     }
 
     #[test]

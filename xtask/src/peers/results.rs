@@ -8,11 +8,15 @@ use anyhow::{Context, Result};
 use super::sample::{Outcome, Sample};
 use crate::whole_file;
 
-/// Samples, summary and page.
-pub fn write(folder: &Path, samples: &[Sample], summary: &str, page: &str) -> Result<()> {
+/// Samples and summary.
+pub fn write(folder: &Path, samples: &[Sample], summary: &str) -> Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("creating {}", folder.display()))?;
     whole_file::write(folder, "samples.csv", &csv(samples)?)?;
-    whole_file::write(folder, "summary.txt", summary)?;
+    whole_file::write(folder, "summary.txt", summary)
+}
+
+/// The page beside them.
+pub fn write_page(folder: &Path, page: &str) -> Result<()> {
     whole_file::write(folder, "page.html", page)
 }
 

@@ -73,8 +73,17 @@ pub struct Runtime {
     pub model: Model,
     /// The OpenMP library to load: a folder to look in first, or a file to load first.
     pub library: Option<PathBuf>,
+    /// Which of our schedulers, where it is not the default.
+    pub rules: Option<&'static str>,
     /// Given by whoever runs this, and so no peer.
     pub is_ours: bool,
+}
+
+impl Runtime {
+    /// One that needs nothing to be said.
+    pub fn new(name: &str, model: Model, is_ours: bool) -> Self {
+        Self { name: name.to_string(), model, library: None, rules: None, is_ours }
+    }
 }
 
 /// A library named on the command line.
@@ -123,12 +132,8 @@ pub fn find(packages: &Path, libraries: &[Library]) -> Offer {
         offer.missing.push("no libomp 14: apt-get install clang libomp-14-dev".to_string());
     }
     for (version, folder) in llvm.into_iter().filter(|_| can_link) {
-        offer.runtimes.push(Runtime {
-            name: format!("libomp-{version}"),
-            model: Model::OpenmpClang,
-            library: Some(folder),
-            is_ours: false,
-        });
+        let runtime = Runtime::new(&format!("libomp-{version}"), Model::OpenmpClang, false);
+        offer.runtimes.push(Runtime { library: Some(folder), ..runtime });
     }
     if !offer.runtimes.iter().any(|runtime| runtime.name == "libomp-19") {
         let unpack = unpack(packages, "libomp5-19");
@@ -149,10 +154,8 @@ pub fn find(packages: &Path, libraries: &[Library]) -> Offer {
         offer.add_ours(has_gcc, name, model);
     }
     offer.runtimes.extend(libraries.iter().map(|library| Runtime {
-        name: library.name.clone(),
-        model: library.model,
         library: Some(library.path.clone()),
-        is_ours: true,
+        ..Runtime::new(&library.name, library.model, true)
     }));
     offer
 }
@@ -160,15 +163,13 @@ pub fn find(packages: &Path, libraries: &[Library]) -> Offer {
 impl Offer {
     fn add_ours(&mut self, is_here: bool, name: &str, model: Model) {
         if is_here {
-            let name = name.to_string();
-            self.runtimes.push(Runtime { name, model, library: None, is_ours: true });
+            self.runtimes.push(Runtime::new(name, model, true));
         }
     }
 
     fn add(&mut self, is_here: bool, name: &str, model: Model, how: &str) {
         if is_here {
-            let name = name.to_string();
-            self.runtimes.push(Runtime { name, model, library: None, is_ours: false });
+            self.runtimes.push(Runtime::new(name, model, false));
         } else {
             self.missing.push(format!("no {name}: {how}"));
         }

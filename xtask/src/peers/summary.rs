@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn runtime(name: &str, is_ours: bool) -> Runtime {
-        Runtime { name: name.to_string(), model: Model::OpenmpGcc, library: None, is_ours }
+        Runtime::new(name, Model::OpenmpGcc, is_ours)
     }
 
     fn sample(runtime: &str, wall_ns: u64) -> Sample {

@@ -18,6 +18,7 @@ unsafe extern "C" {
         least: c_long,
         most: c_long,
     ) -> c_long;
+    fn measure_text(name: *const c_char) -> *const c_char;
     fn measure_threads() -> c_int;
     fn measure_start();
     fn measure_stop();
@@ -69,6 +70,15 @@ pub fn open(program: &str, model: &str) {
 pub fn parameter(name: &str, otherwise: i64, range: RangeInclusive<i64>) -> i64 {
     // SAFETY: The name lives as long as the process.
     unsafe { measure_parameter(forever(name).as_ptr(), otherwise, *range.start(), *range.end()) }
+}
+
+/// A text, if it was given.
+pub fn text(name: &str) -> Option<String> {
+    // SAFETY: The name lives as long as the process, and so do the arguments.
+    unsafe {
+        let text = measure_text(forever(name).as_ptr());
+        (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
+    }
 }
 
 /// The parameter `threads`.

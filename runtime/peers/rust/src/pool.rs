@@ -2,7 +2,9 @@
 
 use std::num::NonZero;
 
-use crate::tally;
+use evenkeel_runtime::{Rules, Runtime};
+
+use crate::{measure, tally};
 
 /// rayon's, for all that follows.
 pub fn rayon(threads: usize) {
@@ -17,7 +19,13 @@ pub fn chili(threads: usize) -> chili::ThreadPool {
     chili::ThreadPool::with_config(config)
 }
 
-/// Ours; the caller is one of the threads.
-pub fn evenkeel(threads: usize) -> evenkeel_runtime::Runtime {
-    evenkeel_runtime::Runtime::builder().workers(threads).build().expect("the system gives threads")
+/// Ours, by the rules that were given; the caller is one of the threads.
+pub fn evenkeel(threads: usize) -> Runtime {
+    let rules = measure::text("rules").map_or(Ok(Rules::default()), |text| text.parse());
+    let rules = rules.unwrap_or_else(|error| {
+        eprintln!("{error}");
+        std::process::exit(2);
+    });
+    let runtime = Runtime::builder().workers(threads).rules(rules).build();
+    runtime.expect("the system gives threads")
 }
