@@ -10,6 +10,11 @@
 //!
 //! Only the parent's worker adds to chains, and so the [`Table`] of its children's addresses is its
 //! own.
+//!
+//! The children of a task that accesses the same address form a chain *inside* that access: it
+//! begins when the access is allowed, and the access ends when its task's code and this chain have
+//! ended (OmpSs-2's nested domains and early release). An access may be *weak*: then the task itself
+//! does not touch the data, and need not wait for it; only its children do.
 
 #[cfg(all(test, loom))]
 mod explored;
@@ -36,6 +41,17 @@ const ENDED: u32 = 4;
 const LINKED: u32 = 8;
 /// The successor shares with it.
 const SHARES: u32 = 16;
+/// The successor is not the next of the chain, but the access around it.
+const LAST_INSIDE: u32 = 32;
+/// There is a chain inside it, which waits for it to be allowed.
+const CHILD: u32 = 64;
+/// Whoever allowed it has let the next one know of it. Only then can a weak access pass anything on;
+/// one that is not weak cannot anyway, since its task has not run before.
+const ARRIVED: u32 = 128;
+/// What whoever completes it passes on.
+const BOTH: u32 = ALLOWED | ALONE;
+/// It has nothing more to wait for.
+const PASSED: u32 = ALONE | ENDED | ARRIVED;
 
 /// How a task uses data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,23 +82,41 @@ impl Kind {
 pub struct Access {
     state: AtomicU32,
     kind: Kind,
+    is_weak: bool,
+    /// Whether a chain inside it goes on after its task's code; known when that has ended.
+    goes_on_inside: Cell<bool>,
     address: usize,
     /// Whose access it is.
     of: Cell<*const Accesses>,
     /// The next on the chain; null with `LINKED` if there will be none.
     next: Cell<*const Access>,
+    /// The first of the chain inside it that waits for it.
+    child: Cell<*const Access>,
 }
 
 impl Access {
     /// Of a task that is about to be created.
     #[must_use]
     pub fn new(address: usize, kind: Kind) -> Self {
+        Self::with(address, kind, false)
+    }
+
+    /// The same where only the task's children touch the data.
+    #[must_use]
+    pub fn weak(address: usize, kind: Kind) -> Self {
+        Self::with(address, kind, true)
+    }
+
+    fn with(address: usize, kind: Kind, is_weak: bool) -> Self {
         Self {
-            state: AtomicU32::new(0),
+            state: AtomicU32::new(if is_weak { 0 } else { ARRIVED }),
             kind,
+            is_weak,
+            goes_on_inside: Cell::new(false),
             address,
             of: Cell::new(ptr::null()),
             next: Cell::new(ptr::null()),
+            child: Cell::new(ptr::null()),
         }
     }
 
@@ -102,7 +136,7 @@ impl Access {
 #[repr(C)]
 pub(crate) struct Accesses {
     task: *const Task,
-    /// Accesses without `ALLOWED`, and one while they are being added.
+    /// Accesses without `ALLOWED` that are not weak, and one while they are being added.
     missing: AtomicU32,
     /// Accesses that others may still reach, and one for the task until it ends.
     held: AtomicU32,
@@ -150,17 +184,34 @@ impl Accesses {
         unsafe { std::slice::from_raw_parts(self.first, self.number as usize) }
     }
 
+    /// The access to an address, if there is one.
+    fn to(&self, address: usize) -> Option<&Access> {
+        self.all().iter().find(|access| access.address == address)
+    }
+
     /// Adds them to the chains of the parent's table. Returns whether the task may run at once; if
-    /// not, it is [`Then::ready`] some time later.
+    /// not, it is [`Then::ready`] some time later. `around` are the parent's own, where the chains
+    /// of its children lie inside them.
     ///
     /// # Safety
     /// Only the parent's worker may call it, once, when the block is in its place.
-    pub(crate) unsafe fn add_to(&self, table: &mut Table, then: &impl Then) -> bool {
+    pub(crate) unsafe fn add_to(
+        &self,
+        table: &mut Table,
+        around: Option<&Self>,
+        then: &impl Then,
+    ) -> bool {
         let mut allowed = 1;
         for access in self.all() {
             access.of.set(self);
             // SAFETY: accesses in the table are held until they are replaced here.
-            allowed += u32::from(unsafe { access.follow(table.replace(access, then), then) });
+            let is_allowed = unsafe {
+                match table.replace(access, then) {
+                    Some(last) => access.follow(&*last, then),
+                    None => access.begin(around.and_then(|around| around.to(access.address))),
+                }
+            };
+            allowed += u32::from(is_allowed || access.is_weak);
         }
         if allowed == self.number + 1 {
             return true;
@@ -171,44 +222,42 @@ impl Accesses {
 
     /// Whether a task with these accesses could run and end now, so that nobody needs to know of
     /// it.
-    pub(crate) fn are_free(accesses: &[Access], table: &Table) -> bool {
-        accesses.iter().all(|access| {
-            table.last(access.address).is_none_or(|last| {
-                // Pairs with `end`, as above.
-                let state = last.state.load(Ordering::Acquire);
+    pub(crate) fn are_free(accesses: &[Access], table: &Table, around: Option<&Self>) -> bool {
+        // Pairs with whoever allows it or passes on, as above.
+        let state = |access: &Access| access.state.load(Ordering::Acquire);
+        accesses.iter().all(|access| match table.last(access.address) {
+            Some(last) => {
                 let overlaps = last.kind == access.kind && last.kind.overlaps();
-                state & (ALONE | ENDED) == ALONE | ENDED || overlaps && state & ALLOWED != 0
-            })
+                state(last) & PASSED == PASSED || overlaps && state(last) & ALLOWED != 0
+            }
+            None => around
+                .and_then(|around| around.to(access.address))
+                .is_none_or(|outer| state(outer) & ALLOWED != 0),
         })
     }
 
-    /// The task has ended. Returns whether nothing refers to its block any more.
+    /// The task's code has ended; the chains inside that go on have been told. Returns how many
+    /// accesses others cannot reach any more; they are to be let go of, and so is the task, when it
+    /// is complete.
     ///
     /// # Safety
-    /// The task has run, and this or [`Accesses::pass`] is called once.
-    pub(crate) unsafe fn end(&self, then: &impl Then) -> bool {
-        // SAFETY: the caller's promise.
-        let passed = unsafe { self.pass(then) };
-        passed == self.number || self.let_go(passed + 1)
-    }
-
-    /// The task's code has ended, but the task keeps its block, until it lets go of it too. Returns
-    /// how many accesses others cannot reach any more; they are to be let go of.
-    ///
-    /// # Safety
-    /// As of [`Accesses::end`].
-    pub(crate) unsafe fn pass(&self, then: &impl Then) -> u32 {
+    /// The task has run, and this is called once.
+    pub(crate) unsafe fn end(&self, then: &impl Then) -> u32 {
         let mut passed = 0;
-        for access in self.all() {
-            // Pairs with `follow` and `pass_on`.
-            let state = access.state.fetch_or(ENDED, Ordering::AcqRel) | ENDED;
-            if state & (ALONE | LINKED) == ALONE | LINKED {
+        let mut flow = Flow::default();
+        for access in self.all().iter().filter(|access| !access.goes_on_inside.get()) {
+            if access.reaches(ENDED) {
                 passed += 1;
-                // SAFETY: a linked successor is held until it has been passed on from in turn.
-                unsafe { pass_on(access.next.get(), then) };
+                // SAFETY: what it passes on to is held until it has been passed on from in turn.
+                unsafe { flow.take(access.passes(), then) };
             }
         }
         passed
+    }
+
+    /// As many accesses as there are.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
     }
 
     /// Some accesses cannot be reached any more, or the task is gone. Returns whether that was the
@@ -216,37 +265,76 @@ impl Accesses {
     pub(crate) fn let_go(&self, number: u32) -> bool {
         self.held.fetch_sub(number, Ordering::AcqRel) == number
     }
+
+    /// One more access is allowed.
+    fn allow(&self, then: &impl Then) {
+        // Pairs with itself: what tasks before it wrote is seen by the task.
+        if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
+            then.ready(self.task);
+        }
+    }
 }
 
 impl Access {
-    /// Follows the last access of the chain, if there is one. Returns whether it is allowed.
+    /// Takes a step; returns whether that was the last that was missing for it to pass everything
+    /// on: whoever is told so does it.
+    fn reaches(&self, step: u32) -> bool {
+        // Pairs with itself: who completes it sees what all others wrote.
+        let before = self.state.fetch_or(step, Ordering::AcqRel);
+        let all = PASSED | LINKED;
+        before & all != all && (before | step) & all == all
+    }
+
+    /// What it passes on, when it is complete.
+    fn passes(&self) -> Step {
+        let next = self.next.get();
+        if self.state.load(Ordering::Relaxed) & LAST_INSIDE > 0 {
+            Step::End(next)
+        } else {
+            Step::Give(next, BOTH)
+        }
+    }
+
+    /// Begins a chain, which may lie inside an access of the parent. Returns whether it is allowed.
+    ///
+    /// # Safety
+    /// Only the parent's worker may call it.
+    unsafe fn begin(&self, outer: Option<&Self>) -> bool {
+        if let Some(outer) = outer
+            && outer.state.load(Ordering::Acquire) & ALLOWED == 0
+        {
+            outer.child.set(self);
+            // Pairs with `Flow::give`: either it sees the child, or we see that it is allowed.
+            if outer.state.fetch_or(CHILD, Ordering::AcqRel) & ALLOWED == 0 {
+                return false;
+            }
+        }
+        self.state.store(BOTH | ARRIVED, Ordering::Relaxed);
+        true
+    }
+
+    /// Follows the last access of the chain. Returns whether it is allowed.
     ///
     /// # Safety
     /// Only the parent's worker may call it; `last` is held, and was the last.
-    unsafe fn follow(&self, last: Option<*const Access>, then: &impl Then) -> bool {
-        let Some(last) = last else {
-            self.state.store(ALLOWED | ALONE, Ordering::Relaxed);
-            return true;
-        };
-        // SAFETY: the caller's promise.
-        let last = unsafe { &*last };
+    unsafe fn follow(&self, last: &Self, then: &impl Then) -> bool {
         let shares = last.kind == self.kind && self.kind.shares();
         last.next.set(self);
-        // Pairs with `end` and `allow`: either they see the link, or we see their tokens.
+        // Pairs with `reaches` and `give`: either they see the link, or we see their tokens.
         let linked = LINKED | if shares { SHARES } else { 0 };
         let state = last.state.fetch_or(linked, Ordering::AcqRel);
-        if state & (ALONE | ENDED) == ALONE | ENDED {
+        if state & PASSED == PASSED {
             // Nobody passes anything on any more: the chain begins anew.
-            self.state.store(ALLOWED | ALONE, Ordering::Relaxed);
+            self.state.store(BOTH | ARRIVED, Ordering::Relaxed);
             // SAFETY: it was held by the table alone.
             unsafe { last.die(then) };
             return true;
         }
         // `ALONE`, and so `ALLOWED`, may come at any time from here on; who sets it first counts
-        // it.
+        // it. Its task has not run, so there is nothing else to do for it.
         shares
             && state & ALLOWED != 0
-            && self.state.fetch_or(ALLOWED, Ordering::Relaxed) & ALLOWED == 0
+            && self.state.fetch_or(ALLOWED | ARRIVED, Ordering::Relaxed) & ALLOWED == 0
     }
 
     /// It has passed everything on, or there is nobody to pass it on to.
@@ -261,68 +349,125 @@ impl Access {
         }
     }
 
-    /// Nothing follows it any more.
+    /// Nothing follows it any more, but the end of the access around it, if there is one.
     ///
     /// # Safety
     /// Only the parent's worker may call it; it is held, and the last of its chain.
-    unsafe fn close(&self, then: &impl Then) {
-        let state = self.state.fetch_or(LINKED, Ordering::AcqRel);
-        if state & (ALONE | ENDED) == ALONE | ENDED {
+    unsafe fn close(&self, outer: Option<&Self>, then: &impl Then) {
+        if let Some(outer) = outer {
+            self.next.set(outer);
+        }
+        let last = if outer.is_some() { LAST_INSIDE } else { 0 };
+        let state = self.state.fetch_or(LINKED | last, Ordering::AcqRel);
+        if state & PASSED == PASSED {
             // SAFETY: it was held by the table alone.
             unsafe { self.die(then) };
+        } else if let Some(outer) = outer {
+            outer.goes_on_inside.set(true);
         }
     }
 
     fn has_passed(&self) -> bool {
-        self.state.load(Ordering::Acquire) & (ALONE | ENDED) == ALONE | ENDED
+        self.state.load(Ordering::Acquire) & PASSED == PASSED
     }
 }
 
-/// Gives both tokens to an access, and goes down the chain as far as they reach.
-///
-/// An access that was given a token is allowed only after the next one has been given it: until
-/// then its task has not run, and so neither of the two can be gone.
-///
-/// # Safety
-/// It is held, or null; the one before it has passed on.
-unsafe fn pass_on(first: *const Access, then: &impl Then) {
-    let mut next = first;
-    let mut tokens = ALLOWED | ALONE;
-    let mut given: Option<&Accesses> = None;
-    // SAFETY: an access without `ALONE` is held; so is one that was given `ALLOWED` by this step,
-    // until it is allowed.
-    while let Some(access) = unsafe { next.as_ref() } {
-        let before = access.state.fetch_or(tokens, Ordering::AcqRel);
-        let now = before | tokens;
-        if let Some(given) = given.take() {
-            given.allow(then);
-        }
-        if before & ALLOWED == 0 {
-            // SAFETY: as above.
-            given = Some(unsafe { &*access.of.get() });
-            if now & (LINKED | SHARES) != LINKED | SHARES {
-                break;
+/// What is to be done for one access.
+enum Step {
+    /// It is given tokens, unless it is null.
+    Give(*const Access, u32),
+    /// The chain inside it has ended after its task's code.
+    End(*const Access),
+}
+
+/// Tokens that are on their way.
+#[derive(Default)]
+struct Flow {
+    /// Steps that are still to be taken: none but where accesses lie inside each other.
+    steps: Vec<Step>,
+}
+
+impl Flow {
+    /// Takes a step, and all that follow from it.
+    ///
+    /// # Safety
+    /// The access is held.
+    unsafe fn take(&mut self, step: Step, then: &impl Then) {
+        let mut next = Some(step);
+        while let Some(step) = next {
+            // SAFETY: the caller's promise; what is added is held as well.
+            unsafe {
+                match step {
+                    Step::Give(access, tokens) => self.give(access, tokens, then),
+                    Step::End(access) => {
+                        if (*access).reaches(ENDED) {
+                            self.leave(&*access, then);
+                        }
+                    }
+                }
             }
-            (next, tokens) = (access.next.get(), ALLOWED);
-        } else if tokens & ALONE != 0 && now & (ENDED | LINKED) == ENDED | LINKED {
-            (next, tokens) = (access.next.get(), ALLOWED | ALONE);
-            // SAFETY: it has ended, and passes on now; nobody else does.
-            unsafe { access.die(then) };
-        } else {
-            break;
+            next = self.steps.pop();
         }
     }
-    if let Some(given) = given {
-        given.allow(then);
-    }
-}
 
-impl Accesses {
-    /// One more access is allowed.
-    fn allow(&self, then: &impl Then) {
-        // Pairs with itself: what tasks before it wrote is seen by the task.
-        if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
-            then.ready(self.task);
+    /// An access is complete: what follows it is to be told.
+    unsafe fn leave(&mut self, access: &Access, then: &impl Then) {
+        self.steps.push(access.passes());
+        // SAFETY: it has ended, and passes on now; nobody else does.
+        unsafe { access.die(then) };
+    }
+
+    /// Gives tokens to an access, and goes down the chain as far as they reach.
+    ///
+    /// An access that was given a token has arrived only after the next one has been given it:
+    /// until then it does not pass on, and so neither of the two can be gone.
+    unsafe fn give(&mut self, first: *const Access, tokens: u32, then: &impl Then) {
+        let (mut next, mut tokens) = (first, tokens);
+        let mut given: Option<&Access> = None;
+        // SAFETY: an access without `ALONE` is held; so is one that was given `ALLOWED` by this
+        // step, until it has arrived.
+        unsafe {
+            while let Some(access) = next.as_ref() {
+                let before = access.state.fetch_or(tokens, Ordering::AcqRel);
+                let now = before | tokens;
+                if let Some(given) = given.take() {
+                    self.arrive(given, then);
+                }
+                if before & ALLOWED == 0 {
+                    given = Some(access);
+                    if now & CHILD != 0 {
+                        self.steps.push(Step::Give(access.child.get(), BOTH));
+                    }
+                    if now & (LINKED | SHARES) != LINKED | SHARES {
+                        break;
+                    }
+                    (next, tokens) = (access.next.get(), ALLOWED);
+                } else if before & ALONE == 0 && now & (PASSED | LINKED) == PASSED | LINKED {
+                    if now & LAST_INSIDE != 0 {
+                        self.leave(access, then);
+                        break;
+                    }
+                    (next, tokens) = (access.next.get(), BOTH);
+                    access.die(then);
+                } else {
+                    break;
+                }
+            }
+            if let Some(given) = given {
+                self.arrive(given, then);
+            }
+        }
+    }
+
+    /// Whoever follows knows that it is allowed: now its task may know it.
+    unsafe fn arrive(&mut self, access: &Access, then: &impl Then) {
+        // SAFETY: it is held, and so is its block.
+        unsafe {
+            if !access.is_weak {
+                (*access.of.get()).allow(then);
+            } else if access.reaches(ARRIVED) {
+                self.leave(access, then);
+            }
         }
     }
 }

@@ -132,6 +132,13 @@ impl Task {
         at
     }
 
+    /// Its accesses, if the chains of its children lie inside them: those of a shallow task end with
+    /// its code.
+    pub(crate) fn domain(&self) -> Option<&Accesses> {
+        // SAFETY: they are in its block, or hold it.
+        unsafe { self.accesses.get().as_ref() }.filter(|_| !self.is_shallow)
+    }
+
     /// Says who is to be resumed when enough children are finished.
     pub(crate) fn waits(&self, waiting: &Waiting) {
         self.queued.next.set(ptr::from_ref(waiting).cast_mut().cast());

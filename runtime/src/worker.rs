@@ -199,32 +199,48 @@ impl Worker {
     /// # Safety
     /// The task was run by this worker, and is not used after this call.
     pub(crate) unsafe fn finish(&self, task: *const Task) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise; the task is alive until its last descendant has ended.
         unsafe {
             self.settle(&*task);
             self.close_table(&*task);
-            if (*task).is_shallow && !(*task).children.have_reached(Until::Descendants) {
-                self.finish_as_zombie(task);
-            } else if (*task).children.end() {
-                self.complete(task);
+            let is_last = (*task).children.have_reached(Until::Descendants);
+            let is_let_go = self.end_accesses(&*task, is_last);
+            if is_last {
+                return self.complete(task, is_let_go);
+            }
+            if (*task).is_shallow {
+                let parent = (*task).queued.parent;
+                self.act(parent, (*parent).children.finished_as_zombie());
+            }
+            if (*task).children.end() {
+                self.act(task, children::Then::Complete);
             }
         }
     }
 
-    /// The code of a task has ended, and so has the task; but it has unfinished children, which
-    /// refer to it.
-    unsafe fn finish_as_zombie(&self, task: *const Task) {
-        // SAFETY: the caller's promise; the task is alive until `end` says so or others do.
-        unsafe {
-            if let Some(accesses) = (*task).accesses.get().as_ref() {
-                self.give_turns(accesses);
-                accesses.let_go(accesses.pass(self));
-            }
-            let parent = (*task).queued.parent;
-            self.act(parent, (*parent).children.finished_as_zombie());
-            if (*task).children.end() {
-                self.act(task, children::Then::Complete);
-            }
+    /// Passes on what a task has accessed; lets go of the task too if it is complete. Returns
+    /// whether nothing refers to its block any more.
+    unsafe fn end_accesses(&self, task: &Task, is_complete: bool) -> bool {
+        // SAFETY: its accesses are in its block, or hold it.
+        let Some(accesses) = (unsafe { task.accesses.get().as_ref() }) else {
+            return is_complete;
+        };
+        if is_complete || task.is_shallow {
+            self.give_turns(accesses);
+        }
+        // SAFETY: the task's code has ended just now.
+        let passed = unsafe { accesses.end(self) };
+        if is_complete && passed == accesses.number() {
+            return true;
+        }
+        let number = passed + u32::from(is_complete);
+        number > 0 && accesses.let_go(number)
+    }
+
+    /// Others may have their turn at what a task has accessed.
+    fn give_turns(&self, accesses: &Accesses) {
+        if accesses.in_turn.get().is_some() {
+            self.shared.turns.give_all(accesses, |other| Then::ready(self, other));
         }
     }
 
@@ -239,8 +255,7 @@ impl Worker {
                 step = match step.1 {
                     children::Then::Nothing => return,
                     children::Then::Wake => return self.shared.resume((*task).waiting()),
-                    children::Then::Complete if (*task).is_shallow => self.bury(task),
-                    children::Then::Complete => match self.complete_one(task) {
+                    children::Then::Complete => match self.bury(task) {
                         Some(step) => step,
                         None => return,
                     },
@@ -249,16 +264,23 @@ impl Worker {
         }
     }
 
-    /// A zombie's children have finished: nobody refers to it any more, except through its
-    /// accesses. Returns what its parent makes of it.
-    unsafe fn bury(&self, task: *const Task) -> (*const Task, children::Then) {
+    /// The last descendant of a task has ended, after its code: nobody refers to it any more, except
+    /// through its accesses. Returns what that asks for.
+    unsafe fn bury(&self, task: *const Task) -> Option<(*const Task, children::Then)> {
         // SAFETY: as said; its parent is alive until it has been told.
         unsafe {
-            let (parent, accesses) = ((*task).queued.parent, (*task).accesses.get());
-            if accesses.is_null() || (*accesses).let_go(1) {
+            let (parent, is_shallow) = ((*task).queued.parent, (*task).is_shallow);
+            let accesses = (*task).accesses.get().as_ref();
+            if let Some(accesses) = accesses.filter(|_| !is_shallow) {
+                self.give_turns(accesses);
+            }
+            if accesses.is_none_or(|accesses| accesses.let_go(1)) {
                 Then::free(self, task);
             }
-            (parent, (*parent).children.zombie_gone())
+            if is_shallow {
+                return Some((parent, (*parent).children.zombie_gone()));
+            }
+            self.count(parent)
         }
     }
 
@@ -267,49 +289,37 @@ impl Worker {
         if let Some(table) = NonNull::new(task.table.replace(ptr::null_mut())) {
             // SAFETY: it came from `Box::into_raw`, and the task had it alone.
             let mut table = unsafe { Box::from_raw(table.as_ptr()) };
-            table.close(self);
+            table.close(task.domain(), self);
             self.tables.borrow_mut().push(table);
         }
     }
 
-    /// A task and all its children have ended: its successors may run, its block is free, its
-    /// parent will be told.
-    unsafe fn complete(&self, task: *const Task) {
+    /// A task and all its children have ended: its parent will be told, and if nothing refers to its
+    /// block, that is free.
+    unsafe fn complete(&self, task: *const Task, is_let_go: bool) {
         // SAFETY: the caller's promise.
         unsafe {
-            if let Some((told, then)) = self.complete_one(task) {
+            let parent = (*task).queued.parent;
+            if is_let_go {
+                Then::free(self, task);
+            }
+            if let Some((told, then)) = self.count(parent) {
                 self.act(told, then);
             }
         }
     }
 
-    /// The same, less what the parent of earlier tasks makes of being told now.
-    unsafe fn complete_one(&self, task: *const Task) -> Option<(*const Task, children::Then)> {
-        // SAFETY: a task that is complete belongs to whoever completes it; its parent is alive as
-        // long as it was not told of it.
-        unsafe {
-            let (parent, accesses) = ((*task).queued.parent, (*task).accesses.get());
-            if let Some(accesses) = accesses.as_ref() {
-                self.give_turns(accesses);
-            }
-            if accesses.is_null() || (*accesses).end(self) {
-                Then::free(self, task);
-            }
-            let told = self.told.get();
-            if told.0 == parent {
-                self.told.set((parent, told.1 + 1));
-                return None;
-            }
-            self.told.set((parent, 1));
-            (told.1 > 0).then(|| (told.0, (*told.0).children.finished(told.1)))
+    /// One more child of a task has finished. Returns what its predecessor makes of being told of
+    /// those before.
+    unsafe fn count(&self, parent: *const Task) -> Option<(*const Task, children::Then)> {
+        let told = self.told.get();
+        if told.0 == parent {
+            self.told.set((parent, told.1 + 1));
+            return None;
         }
-    }
-
-    /// Others may have their turn at what a task has accessed.
-    fn give_turns(&self, accesses: &Accesses) {
-        if accesses.in_turn.get().is_some() {
-            self.shared.turns.give_all(accesses, |other| Then::ready(self, other));
-        }
+        self.told.set((parent, 1));
+        // SAFETY: a parent is alive until it has been told of all children.
+        (told.1 > 0).then(|| (told.0, unsafe { (*told.0).children.finished(told.1) }))
     }
 
     /// Tells the parent of the last finished tasks, and then whoever that completes. Other code may

@@ -6,18 +6,36 @@ use super::{Access, Accesses, Kind, Table, Then};
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock, yield_now};
 use crate::task::Task;
 
-/// A task of a test: its place in the order of creation, and its accesses.
+/// A task of a test that uses one address: how, and how its children do.
+#[derive(Clone, Copy)]
+struct Plan {
+    kind: Kind,
+    is_weak: bool,
+    inside: &'static [Kind],
+}
+
+const fn plain(kind: Kind) -> Plan {
+    Plan { kind, is_weak: false, inside: &[] }
+}
+
+/// A task of a test: its accesses, and what it creates.
 struct Block {
     accesses: Accesses,
     /// Kept for `accesses`, which points to it.
     _list: Vec<Access>,
+    plan: Plan,
+    /// Where a serial program would run it.
+    rank: usize,
+    parent: Option<usize>,
+    /// Children that have not ended, and one for its code.
+    unfinished: AtomicUsize,
 }
 
 /// Where tasks go, and what has become of them.
 struct Seen {
     /// May run: by their number.
     ready: Mutex<Vec<usize>>,
-    /// Have ended, in this order.
+    /// Have ended, in this order: by their rank.
     ended: Mutex<Vec<usize>>,
     freed: AtomicUsize,
     blocks: Mutex<Vec<*mut Block>>,
@@ -45,31 +63,99 @@ impl Then for Seen {
     }
 }
 
-/// Runs a task that is ready, if there is one.
-fn run_one(seen: &Seen) -> bool {
-    let next = lock(&seen.ready).pop();
-    let Some(task) = next else { return false };
-    lock(&seen.ended).push(task);
-    let block = lock(&seen.blocks)[task];
-    // SAFETY: it is ready, and so its block is alive; it ends once.
-    if unsafe { (*block).accesses.end(seen) } {
-        seen.free(std::ptr::without_provenance(task + 1));
+impl Seen {
+    fn block(&self, task: usize) -> *mut Block {
+        lock(&self.blocks)[task]
     }
-    true
-}
 
-/// Runs ready tasks until as many have ended.
-fn run_all(seen: &Seen, wanted: usize) {
-    while lock(&seen.ended).len() < wanted {
-        if !run_one(seen) {
-            yield_now();
+    /// Creates a task.
+    fn create(&self, plan: Plan, rank: usize, parent: Option<usize>, table: &mut Table) {
+        let Plan { kind, is_weak, .. } = plan;
+        let list = vec![if is_weak { Access::weak(8, kind) } else { Access::new(8, kind) }];
+        let unfinished = AtomicUsize::new(1);
+        let (block, name) = {
+            let mut blocks = lock(&self.blocks);
+            let name = std::ptr::without_provenance(blocks.len() + 1);
+            // SAFETY: the list lives in the block, at the same place.
+            let accesses = unsafe { Accesses::new(name, list.as_ptr(), 1, 0) };
+            let block = Block { accesses, _list: list, plan, rank, parent, unfinished };
+            blocks.push(Box::into_raw(Box::new(block)));
+            (blocks[blocks.len() - 1], name)
+        };
+        // SAFETY: the parent's code runs; this thread is its worker.
+        unsafe {
+            let around = parent.map(|parent| &(*self.block(parent)).accesses);
+            if (*block).accesses.add_to(table, around, self) {
+                self.ready(name);
+            }
+        }
+    }
+
+    /// Runs a task that is ready, if there is one.
+    fn run_one(&self) -> bool {
+        let next = lock(&self.ready).pop();
+        let Some(task) = next else { return false };
+        let block = self.block(task);
+        // SAFETY: it is ready, and so its block is alive; it ends once.
+        unsafe {
+            let (Plan { inside, .. }, rank) = ((*block).plan, (*block).rank);
+            if inside.is_empty() {
+                lock(&self.ended).push(rank);
+            } else {
+                let mut table = Table::new();
+                (*block).unfinished.store(1 + inside.len(), Ordering::Relaxed);
+                for (child, &kind) in (rank..).zip(inside) {
+                    self.create(plain(kind), child, Some(task), &mut table);
+                }
+                table.close(Some(&(*block).accesses), self);
+            }
+            let passed = (*block).accesses.end(self);
+            if passed > 0 {
+                // The task itself still holds it.
+                assert!(!(*block).accesses.let_go(passed));
+            }
+        }
+        self.finish(task);
+        true
+    }
+
+    /// A task's code has ended, or one of its children has.
+    fn finish(&self, task: usize) {
+        let block = self.block(task);
+        // SAFETY: its block is alive until it has been let go of here.
+        unsafe {
+            let parent = (*block).parent;
+            if (*block).unfinished.fetch_sub(1, Ordering::AcqRel) > 1 {
+                return;
+            }
+            if (*block).accesses.let_go(1) {
+                self.free(std::ptr::without_provenance(task + 1));
+            }
+            if let Some(parent) = parent {
+                self.finish(parent);
+            }
+        }
+    }
+
+    /// Runs ready tasks until as many have ended.
+    fn run_all(&self, wanted: usize) {
+        while lock(&self.ended).len() < wanted {
+            if !self.run_one() {
+                yield_now();
+            }
         }
     }
 }
 
-/// Creates tasks that use one address each, in this order, while two others run them: one all, one
-/// some.
-fn orders_hold(kinds: &'static [Kind]) {
+/// Ranks between two tasks that are created first; their children's lie between.
+const APART: usize = 10;
+
+/// Creates tasks in this order while two others run them: one all, one some. `conflict` says
+/// whether the task of a rank cannot end after that of another.
+fn orders_hold(
+    plans: &'static [Plan],
+    conflict: impl Fn(usize, usize) -> bool + Copy + Send + Sync + 'static,
+) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(move || {
@@ -79,57 +165,78 @@ fn orders_hold(kinds: &'static [Kind]) {
             freed: AtomicUsize::new(0),
             blocks: Mutex::new(Vec::new()),
         });
+        let leaves: usize = plans.iter().map(|plan| plan.inside.len().max(1)).sum();
         let run = |some: bool| {
             let seen = seen.clone();
             loom::thread::spawn(move || {
                 if some {
-                    run_one(&seen);
-                    run_one(&seen);
+                    seen.run_one();
+                    seen.run_one();
                 } else {
-                    run_all(&seen, kinds.len());
+                    seen.run_all(leaves);
                 }
             })
         };
         let others = [run(true), run(false)];
         let mut table = Table::new();
-        for (task, &kind) in kinds.iter().enumerate() {
-            let list = vec![Access::new(8, kind)];
-            let name = std::ptr::without_provenance(task + 1);
-            // SAFETY: the list lives in the block, at the same place.
-            let accesses = unsafe { Accesses::new(name, list.as_ptr(), 1) };
-            let block = Box::into_raw(Box::new(Block { accesses, _list: list }));
-            lock(&seen.blocks).push(block);
-            // SAFETY: this thread is the parent's worker.
-            if unsafe { (*block).accesses.add_to(&mut table, &*seen) } {
-                seen.ready(name);
-            }
+        for (number, &plan) in plans.iter().enumerate() {
+            seen.create(plan, number * APART, None, &mut table);
         }
-        table.close(&*seen);
+        table.close(None, &*seen);
         for other in others {
             other.join().unwrap();
         }
         let ended = lock(&seen.ended).clone();
         for (place, &task) in ended.iter().enumerate() {
-            let conflict = |&&earlier: &&usize| {
-                earlier > task && !(kinds[earlier] == kinds[task] && kinds[task] != Kind::Write)
-            };
-            assert!(ended[..place].iter().find(conflict).is_none(), "{ended:?}");
+            assert!(!ended[..place].iter().any(|&before| conflict(task, before)), "{ended:?}");
         }
-        assert_eq!((ended.len(), seen.freed.load(Ordering::Relaxed)), (kinds.len(), kinds.len()));
+        let all = lock(&seen.blocks).len();
+        assert_eq!((ended.len(), seen.freed.load(Ordering::Relaxed)), (leaves, all));
     });
 }
 
-#[test]
-fn writers_take_turns() {
-    orders_hold(&[Kind::Write, Kind::Write, Kind::Write]);
+/// The same of tasks without children: those created earlier come first, unless they share.
+fn kinds_hold<const N: usize>(kinds: &'static [Kind; N], plans: &'static [Plan; N]) {
+    orders_hold(plans, |task, before| {
+        let [one, other] = [task, before].map(|rank| kinds[rank / APART]);
+        before > task && !(one == other && one != Kind::Write)
+    });
 }
 
-#[test]
-fn readers_run_beside_each_other_between_writers() {
-    orders_hold(&[Kind::Write, Kind::Read, Kind::Read, Kind::Write]);
+/// Tests of tasks of these kinds.
+macro_rules! of_kinds {
+    ($($name:ident: $($kind:ident)*;)*) => {$(
+        #[test]
+        fn $name() {
+            kinds_hold(&[$(Kind::$kind),*], &const { [$(plain(Kind::$kind)),*] });
+        }
+    )*};
 }
 
-#[test]
-fn readers_and_concurrent_writers_exclude_each_other() {
-    orders_hold(&[Kind::Read, Kind::Concurrent, Kind::Concurrent, Kind::Read]);
+of_kinds! {
+    writers_take_turns: Write Write Write;
+    readers_run_beside_each_other_between_writers: Write Read Read Write;
+    readers_and_concurrent_writers_exclude_each_other: Read Concurrent Concurrent Read;
+}
+
+/// Tests of tasks of which the second has children; all write, or all read.
+macro_rules! of_children {
+    ($($name:ident: $kind:ident, is_weak: $is_weak:expr;)*) => {$(
+        #[test]
+        fn $name() {
+            const KIND: Kind = Kind::$kind;
+            const INSIDE: Plan = Plan { kind: KIND, is_weak: $is_weak, inside: &[KIND, KIND] };
+            const PLANS: &[Plan] = &[plain(Kind::Write), INSIDE, plain(Kind::Write)];
+            orders_hold(PLANS, |task, before| {
+                let are_siblings = before / APART == 1 && task / APART == 1;
+                before > task && !(are_siblings && KIND == Kind::Read)
+            });
+        }
+    )*};
+}
+
+of_children! {
+    writing_children_come_in_the_place_of_their_parent: Write, is_weak: false;
+    writing_children_come_in_the_place_of_a_weak_parent: Write, is_weak: true;
+    reading_children_come_in_the_place_of_a_weak_parent: Read, is_weak: true;
 }

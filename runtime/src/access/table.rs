@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxBuildHasher;
 
-use super::{Access, Then};
+use super::{Access, Accesses, Then};
 
 /// Addresses, and the last access to each.
 ///
@@ -73,11 +73,13 @@ impl Table {
         }
     }
 
-    /// No child will be created any more: nothing follows what is in the table.
-    pub(crate) fn close(&mut self, then: &impl Then) {
-        for (_, access) in self.last.drain() {
+    /// No child will be created any more: nothing follows what is in the table, but the ends of the
+    /// parent's own accesses `around` it.
+    pub(crate) fn close(&mut self, around: Option<&Accesses>, then: &impl Then) {
+        for (address, access) in self.last.drain() {
+            let outer = around.and_then(|around| around.to(address));
             // SAFETY: what was in the table is held, and the last of its chain.
-            unsafe { (*access).close(then) };
+            unsafe { (*access).close(outer, then) };
         }
     }
 }

@@ -64,14 +64,14 @@ impl Worker {
     pub(crate) fn is_free(&self, kind: usize, parent: *const Task, accesses: &[Access]) -> bool {
         // SAFETY: the parent runs here, and only this worker uses its table.
         let (parent, table) = unsafe { (&*parent, self.table_of(&*parent)) };
-        if Accesses::are_free(accesses, table) {
+        if Accesses::are_free(accesses, table, parent.domain()) {
             return true;
         }
         if !self.are_fine(kind) || parent.children.unfinished() > WINDOW_BUSY {
             return false;
         }
         self.help(parent, 0);
-        Accesses::are_free(accesses, table)
+        Accesses::are_free(accesses, table, parent.domain())
     }
 
     /// Whether there is enough for others to take, so that a join may do without.
@@ -141,7 +141,7 @@ impl Worker {
                 (*place).in_turn.set(Some((*task).queued.run));
                 (*task).queued.run = run_in_turn;
             }
-            if (*place).add_to(self.table_of(orderer), self) {
+            if (*place).add_to(self.table_of(orderer), orderer.domain(), self) {
                 self.add(task.cast());
             } else {
                 self.keep_window(&*(*task).queued.parent);
@@ -165,8 +165,8 @@ impl Worker {
     /// This worker runs the code of `orderer`.
     pub unsafe fn are_free(&self, orderer: &Task, accesses: &[Access]) -> bool {
         // SAFETY: the caller's promise.
-        orderer.table.get().is_null()
-            || Accesses::are_free(accesses, unsafe { self.table_of(orderer) })
+        orderer.table.get().is_null() && orderer.domain().is_none()
+            || Accesses::are_free(accesses, unsafe { self.table_of(orderer) }, orderer.domain())
     }
 
     /// Keeps a creator from outrunning the workers: with too many unfinished children it runs some,
