@@ -189,6 +189,16 @@ impl Accesses {
         self.all().iter().find(|access| access.address == address)
     }
 
+    /// # Panics
+    /// A child of the task uses an address in a way that the task did not say.
+    pub(crate) fn assert_covers(&self, all: &[Access]) {
+        for access in all {
+            let covers = |outer: &Access| outer.kind == Kind::Write || outer.kind == access.kind;
+            let is_covered = self.to(access.address).is_none_or(covers);
+            assert!(is_covered, "a task uses data in a way that the task around it did not say");
+        }
+    }
+
     /// Adds them to the chains of the parent's table. Returns whether the task may run at once; if
     /// not, it is [`Then::ready`] some time later. `around` are the parent's own, where the chains
     /// of its children lie inside them.
@@ -226,6 +236,8 @@ impl Accesses {
         // Pairs with whoever allows it or passes on, as above.
         let state = |access: &Access| access.state.load(Ordering::Acquire);
         accesses.iter().all(|access| match table.last(access.address) {
+            // Its children come where it would have come.
+            _ if access.is_weak => true,
             Some(last) => {
                 let overlaps = last.kind == access.kind && last.kind.overlaps();
                 state(last) & PASSED == PASSED || overlaps && state(last) & ALLOWED != 0

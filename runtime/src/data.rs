@@ -3,6 +3,7 @@
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ptr;
 
 use crate::access::{Access, Accesses, Kind};
 use crate::ready::Queued;
@@ -84,6 +85,15 @@ pub struct InOut<T>(*const Data<T>);
 /// The same before or after other tasks that say so, in any order.
 pub struct Commutative<T>(InOut<T>);
 
+/// Data that only children of a task read.
+pub struct WeakInput<'scope, T>(&'scope Data<T>);
+/// Data that only children of a task write.
+pub struct WeakInOut<'scope, T>(&'scope Data<T>);
+
+// SAFETY: it stands for the right to create tasks that are given a `&T`.
+unsafe impl<T: Sync> Send for WeakInput<'_, T> {}
+// SAFETY: it stands for the right to create tasks that are given a `&mut T`.
+unsafe impl<T: Send> Send for WeakInOut<'_, T> {}
 // SAFETY: it stands for a `&T`, which is given to one task.
 unsafe impl<T: Sync> Send for Input<T> {}
 // SAFETY: it stands for a `&mut T`, which is given to one task.
@@ -119,6 +129,34 @@ impl<'task, T> Lends<'task> for Commutative<T> {
 impl<T: Send> Argument for Commutative<T> {
     fn access(&self) -> Access {
         Access::new(self.0.0.addr(), Kind::Commutative)
+    }
+}
+
+impl<'scope, T: Sync> Lends<'_> for WeakInput<'scope, T> {
+    type Given = &'scope Data<T>;
+
+    unsafe fn give(&self) -> &'scope Data<T> {
+        self.0
+    }
+}
+
+impl<'scope, T: Send> Lends<'_> for WeakInOut<'scope, T> {
+    type Given = &'scope Data<T>;
+
+    unsafe fn give(&self) -> &'scope Data<T> {
+        self.0
+    }
+}
+
+impl<T: Sync> Argument for WeakInput<'_, T> {
+    fn access(&self) -> Access {
+        Access::weak(ptr::from_ref(self.0).addr(), Kind::Read)
+    }
+}
+
+impl<T: Send> Argument for WeakInOut<'_, T> {
+    fn access(&self) -> Access {
+        Access::weak(ptr::from_ref(self.0).addr(), Kind::Write)
     }
 }
 
@@ -202,6 +240,23 @@ macro_rules! adds {
                 self.with(|($($a,)*)| ($($a,)* Commutative(InOut(data)),))
             }
 
+            /// Tasks that it creates read this, and it does not itself: so it need not wait for it.
+            pub fn weak_input<T: Sync>(
+                self,
+                data: &'scope Data<T>,
+            ) -> TaskBuilder<'a, 'scope, ($($A,)* WeakInput<'scope, T>,)> {
+                self.with(|($($a,)*)| ($($a,)* WeakInput(data),))
+            }
+
+            /// Tasks that it creates read and write this, and it does not itself: so it need not wait
+            /// for it.
+            pub fn weak_inout<T: Send>(
+                self,
+                data: &'scope Data<T>,
+            ) -> TaskBuilder<'a, 'scope, ($($A,)* WeakInOut<'scope, T>,)> {
+                self.with(|($($a,)*)| ($($a,)* WeakInOut(data),))
+            }
+
             /// It writes this; what was there may be read, but the task does not rely on it.
             pub fn output<T: Send>(
                 self,
@@ -225,9 +280,25 @@ macro_rules! spawns {
             where
                 F: for<'task> FnOnce($(<$A as Lends<'task>>::Given,)*) + Send + 'scope,
             {
-                unsafe fn run<$($A: Argument,)* F>(queued: *mut Queued, worker: &Worker)
-                where
-                    F: for<'task> FnOnce($(<$A as Lends<'task>>::Given,)*),
+                self.spawn_with(move |_: &Scope<'scope>, $($a,)*| body($($a,)*));
+            }
+
+            /// The same of a task that creates others. Those that use the same data come in its
+            /// place among its siblings, and its siblings may follow as soon as these have ended.
+            ///
+            /// # Panics
+            /// As [`TaskBuilder::spawn`]; or a task that it creates writes what it only reads.
+            pub fn spawn_with<F>(self, body: F)
+            where
+                F: for<'task> FnOnce(&Scope<'scope>, $(<$A as Lends<'task>>::Given,)*)
+                    + Send
+                    + 'scope,
+            {
+                unsafe fn run<'scope, $($A: Argument + 'scope,)* F>(
+                    queued: *mut Queued,
+                    worker: &Worker,
+                ) where
+                    F: for<'task> FnOnce(&Scope<'scope>, $(<$A as Lends<'task>>::Given,)*),
                 {
                     let block = queued.cast::<Block<($($A,)*), F, $n>>();
                     // SAFETY: `spawn` wrote the block; a task is run once, and has its accesses.
@@ -235,7 +306,8 @@ macro_rules! spawns {
                         let ($($a,)*) = ManuallyDrop::take(&mut (*block).arguments);
                         let body = ManuallyDrop::take(&mut (*block).body);
                         let task = &raw const (*block).task;
-                        Scope::run_body(task, worker, || body($($a.give(),)*));
+                        let scope = Scope::of(task, worker);
+                        Scope::run_body(task, worker, || body(&scope, $($a.give(),)*));
                     }
                 }
                 let ($($a,)*) = &self.arguments;
@@ -244,7 +316,7 @@ macro_rules! spawns {
                 let worker = self.scope.worker();
                 if self.scope.runs_at_once(kind, &list) {
                     // SAFETY: nobody else has what it uses, and it ends before anybody will.
-                    let body = || body($(unsafe { $a.give() },)*);
+                    let body = || body(self.scope, $(unsafe { $a.give() },)*);
                     return worker.run_at_once(kind, || self.scope.run_here(body));
                 }
                 let parent = self.scope.creates();

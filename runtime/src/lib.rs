@@ -37,7 +37,9 @@ mod wait;
 mod worker;
 
 pub use access::Kind;
-pub use data::{Argument, Commutative, Data, InOut, Input, Lends, TaskBuilder};
+pub use data::{
+    Argument, Commutative, Data, InOut, Input, Lends, TaskBuilder, WeakInOut, WeakInput,
+};
 pub use join::join;
 pub use memory::Memory;
 pub use pool::{Builder, Rules, Runtime};

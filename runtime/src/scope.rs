@@ -115,12 +115,24 @@ impl<'scope> Scope<'scope> {
         self.task
     }
 
+    /// Where a task creates others, while its code runs.
+    ///
+    /// # Safety
+    /// It runs on this worker, in a scope that lasts as long as is said.
+    pub(crate) unsafe fn of(task: *const Task, worker: &Worker) -> Self {
+        Self { worker, task, scope: PhantomData }
+    }
+
     /// Whether a new task that uses data is to be run at once.
     ///
     /// # Panics
-    /// It uses data twice, or tasks of another scope use it.
+    /// It uses data twice, or otherwise than the task around it said, or tasks of another scope use
+    /// it.
     pub(crate) fn runs_at_once(&self, kind: usize, accesses: &[Access]) -> bool {
         Access::assert_distinct(accesses);
+        if let Some(domain) = self.this().domain() {
+            domain.assert_covers(accesses);
+        }
         let worker = self.worker();
         let elsewhere = worker.is_used_elsewhere(self.task, accesses);
         assert!(!elsewhere, "tasks of another scope around or inside this one use the same data");
@@ -159,7 +171,7 @@ where
     unsafe {
         let body = ManuallyDrop::take(&mut (*block).body);
         let task = &raw const (*block).task;
-        let scope = Scope { worker, task, scope: PhantomData };
+        let scope = Scope::of(task, worker);
         Scope::run_body(task, worker, || body(&scope));
     }
 }
