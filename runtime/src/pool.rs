@@ -22,6 +22,9 @@ use crate::worker::{PATIENCE, Worker};
 /// worker without others queues nothing that could be run.
 const CUTOFF: usize = 16;
 
+/// Tasks of a queue that others find; a join adds no more.
+const ENOUGH: usize = 8;
+
 /// What can be chosen of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
@@ -45,6 +48,8 @@ pub(crate) struct Shared {
     pub(crate) rules: Rules,
     /// How long a worker looks for tasks before it sleeps.
     pub(crate) patience: Duration,
+    /// As many tasks as a join needs to find before it does without one.
+    pub(crate) enough: usize,
     depots: Vec<Depot>,
     domains: Vec<usize>,
     /// Who may be resumed, by leaf.
@@ -74,6 +79,7 @@ impl Shared {
             ready: Ready::new(&machine, rules.ready, full),
             rules,
             patience,
+            enough: if rules.cutoff { ENOUGH } else { usize::MAX },
             depots: (0..machine.domains()).map(|_| Depot::new()).collect(),
             domains: (0..leaves).map(|leaf| machine.domain_of(leaf)).collect(),
             resume: (0..leaves).map(|_| CachePadded::new(Inbox::new())).collect(),

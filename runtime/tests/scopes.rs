@@ -95,9 +95,11 @@ fn a_join_returns_both_results() {
         a + b
     }
     let numbers: Vec<u64> = (0..10_000).collect();
-    for (workers, rules) in [(1, queued()), (2, queued()), (5, queued()), (2, Rules::default())] {
-        let runtime = runtime(rules, workers);
-        assert_eq!(runtime.join(|| sum(&numbers), || ()).0, 49_995_000);
+    for rules in all_rules() {
+        for workers in [1, 2, 5] {
+            let runtime = runtime(rules, workers);
+            assert_eq!(runtime.join(|| sum(&numbers), || ()).0, 49_995_000, "{rules:?}");
+        }
     }
 }
 
@@ -141,22 +143,24 @@ fn a_panic_of_a_task_comes_out_of_the_scope_after_all_tasks() {
 
 #[test]
 fn threads_from_outside_take_turns() {
-    let runtime = runtime(queued(), 2);
-    let count = AtomicUsize::new(0);
-    std::thread::scope(|threads| {
-        for _ in 0..8 {
-            threads.spawn(|| {
-                for _ in 0..50 {
-                    runtime.scope(|s| {
-                        s.spawn(|_| {
-                            count.fetch_add(1, Ordering::Relaxed);
+    for rules in all_rules() {
+        let runtime = runtime(rules, 2);
+        let count = AtomicUsize::new(0);
+        std::thread::scope(|threads| {
+            for _ in 0..8 {
+                threads.spawn(|| {
+                    for _ in 0..50 {
+                        runtime.scope(|s| {
+                            s.spawn(|_| {
+                                count.fetch_add(1, Ordering::Relaxed);
+                            });
                         });
-                    });
-                }
-            });
-        }
-    });
-    assert_eq!(count.into_inner(), 400);
+                    }
+                });
+            }
+        });
+        assert_eq!(count.into_inner(), 400, "{rules:?}");
+    }
 }
 
 #[test]

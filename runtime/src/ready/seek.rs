@@ -86,7 +86,16 @@ impl Tree {
             }
         }
         let others = (leaf + 1..self.leaves.len()).chain(0..leaf);
-        others.into_iter().find_map(|other| self.leaf(other).local.oldest_if(&wanted))
+        let one = others.into_iter().find_map(|other| self.leaf(other).local.oldest_if(&wanted));
+        if one.is_none() {
+            // A queue whose only task we looked at seemed empty meanwhile: its worker may have gone
+            // to sleep. Pairs with `wait`: it sees the task again, or we see that it is hungry.
+            self.barrier.light();
+            if self.threshold.is_hungry() && self.has_any(leaf) {
+                self.wake_one();
+            }
+        }
+        one
     }
 
     /// Moves a set of a node's queue to `moved`; returns whether there was any.

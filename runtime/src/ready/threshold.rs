@@ -50,7 +50,12 @@ impl Threshold {
     /// How many tasks the queue of a leaf may hold now.
     #[inline]
     pub(crate) fn of_leaf(&self) -> usize {
-        if self.hungry.load(Ordering::Relaxed) { 0 } else { self.level() }
+        if self.is_hungry() { 0 } else { self.level() }
+    }
+
+    /// Whether workers sleep and none looks for tasks.
+    pub(crate) fn is_hungry(&self) -> bool {
+        self.hungry.load(Ordering::Relaxed)
     }
 
     /// How many tasks any queue may hold, whoever sleeps.
@@ -63,7 +68,7 @@ impl Threshold {
     /// and so are all others, or the root would not have overflowed up to here.
     #[inline]
     pub(crate) fn is_full(&self, len: usize) -> bool {
-        len >= self.full && !self.hungry.load(Ordering::Relaxed)
+        len >= self.full && !self.is_hungry()
     }
 
     /// The root overflowed. Two overflows at once may count as one.

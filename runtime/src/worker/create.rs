@@ -9,8 +9,6 @@ use crate::ready::Queued;
 use crate::sync::Ordering;
 use crate::task::Task;
 
-/// Tasks of a queue that others find; a join adds no more.
-const ENOUGH: usize = 8;
 /// Unfinished children beyond which a creator helps to run them.
 const WINDOW: i64 = 4096;
 /// The same while no worker wants more to run.
@@ -77,7 +75,7 @@ impl Worker {
     /// Whether there is enough for others to take, so that a join may do without.
     #[inline]
     pub(crate) fn has_enough(&self) -> bool {
-        self.ready().has(self.at(), ENOUGH) && self.shared.rules.cutoff && self.all_are_busy()
+        self.ready().has(self.at(), self.shared.enough) && self.all_are_busy()
     }
 
     fn all_are_busy(&self) -> bool {
