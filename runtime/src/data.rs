@@ -280,7 +280,7 @@ macro_rules! spawns {
             where
                 F: for<'task> FnOnce($(<$A as Lends<'task>>::Given,)*) + Send + 'scope,
             {
-                self.spawn_with(move |_: &Scope<'scope>, $($a,)*| body($($a,)*));
+                self.create(move |_: &Scope<'scope>, $($a,)*| body($($a,)*), true);
             }
 
             /// The same of a task that creates others. Those that use the same data come in its
@@ -289,6 +289,16 @@ macro_rules! spawns {
             /// # Panics
             /// As [`TaskBuilder::spawn`]; or a task that it creates writes what it only reads.
             pub fn spawn_with<F>(self, body: F)
+            where
+                F: for<'task> FnOnce(&Scope<'scope>, $(<$A as Lends<'task>>::Given,)*)
+                    + Send
+                    + 'scope,
+            {
+                // It may have events, and run at once it would not be a task of its own.
+                self.create(body, false);
+            }
+
+            fn create<F>(self, body: F, may_run_at_once: bool)
             where
                 F: for<'task> FnOnce(&Scope<'scope>, $(<$A as Lends<'task>>::Given,)*)
                     + Send
@@ -306,7 +316,7 @@ macro_rules! spawns {
                         let ($($a,)*) = ManuallyDrop::take(&mut (*block).arguments);
                         let body = ManuallyDrop::take(&mut (*block).body);
                         let task = &raw const (*block).task;
-                        let scope = Scope::of(task, worker);
+                        let scope = Scope::of(task, worker, true);
                         Scope::run_body(task, worker, || body(&scope, $($a.give(),)*));
                     }
                 }
@@ -314,7 +324,7 @@ macro_rules! spawns {
                 let list: [Access; $n] = [$($a.access(),)*];
                 let kind = run::<$($A,)* F> as *const () as usize;
                 let worker = self.scope.worker();
-                if self.scope.runs_at_once(kind, &list) {
+                if self.scope.runs_at_once(kind, &list) && may_run_at_once {
                     // SAFETY: nobody else has what it uses, and it ends before anybody will.
                     let body = || body(self.scope, $(unsafe { $a.give() },)*);
                     return worker.run_at_once(kind, || self.scope.run_here(body));
@@ -348,6 +358,7 @@ adds!(A a B b);
 adds!(A a B b C c);
 adds!(A a B b C c D d);
 adds!(A a B b C c D d E e);
+spawns!(0:);
 spawns!(1: A a);
 spawns!(2: A a B b);
 spawns!(3: A a B b C c);

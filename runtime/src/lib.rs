@@ -19,6 +19,7 @@
 mod access;
 mod children;
 mod data;
+mod event;
 mod grain;
 mod guest;
 mod join;
@@ -40,6 +41,7 @@ pub use access::Kind;
 pub use data::{
     Argument, Commutative, Data, InOut, Input, Lends, TaskBuilder, WeakInOut, WeakInput,
 };
+pub use event::{Event, Resume};
 pub use join::join;
 pub use memory::Memory;
 pub use pool::{Builder, Rules, Runtime};

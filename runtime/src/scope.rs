@@ -42,6 +42,8 @@ struct Root {
 pub struct Scope<'scope> {
     worker: *const Worker,
     task: *const Task,
+    /// Whether what runs here is a task of its own in any case.
+    may_pause: bool,
     /// Invariant, and bound to one thread.
     scope: PhantomData<*mut &'scope ()>,
 }
@@ -62,7 +64,8 @@ impl<'scope> Scope<'scope> {
         let worker = self.worker();
         let kind = run::<F> as *const () as usize;
         if worker.runs_at_once(kind) {
-            return worker.run_at_once(kind, || self.run_here(|| body(self)));
+            let scope = Scope { may_pause: false, ..*self };
+            return worker.run_at_once(kind, || self.run_here(|| body(&scope)));
         }
         let parent = self.creates();
         let bytes = size_of::<Block<F>>();
@@ -86,13 +89,13 @@ impl<'scope> Scope<'scope> {
 
     /// Waits for all tasks created here, and for those that they created.
     pub fn wait(&self) {
-        self.worker().wait_for_children(self.this(), Until::Children(0));
+        self.worker().wait_for_children(self.task_of(), Until::Children(0));
     }
 
     /// The same, for who holds a lock: meanwhile no tasks run on this thread but those that are
     /// waited for. Others might want the lock, and nobody else could let go of it.
     pub fn wait_holding(&self) {
-        self.worker().wait_tied(self.this(), Until::Children(0));
+        self.worker().wait_tied(self.task_of(), Until::Children(0));
     }
 
     /// Runs the code of a task, keeps its panic, and finishes it.
@@ -105,13 +108,15 @@ impl<'scope> Scope<'scope> {
         unsafe {
             run_caught(task, body);
             worker.current.set(around);
-            worker.finish(task);
+            if !worker.is_held(task) {
+                worker.finish(task);
+            }
         }
     }
 
     /// One more task is created here; returns its parent.
     pub(crate) fn creates(&self) -> *const Task {
-        self.this().children.create();
+        self.task_of().children.create();
         self.task
     }
 
@@ -119,8 +124,8 @@ impl<'scope> Scope<'scope> {
     ///
     /// # Safety
     /// It runs on this worker, in a scope that lasts as long as is said.
-    pub(crate) unsafe fn of(task: *const Task, worker: &Worker) -> Self {
-        Self { worker, task, scope: PhantomData }
+    pub(crate) unsafe fn of(task: *const Task, worker: &Worker, may_pause: bool) -> Self {
+        Self { worker, task, may_pause, scope: PhantomData }
     }
 
     /// Whether a new task that uses data is to be run at once.
@@ -130,7 +135,7 @@ impl<'scope> Scope<'scope> {
     /// it.
     pub(crate) fn runs_at_once(&self, kind: usize, accesses: &[Access]) -> bool {
         Access::assert_distinct(accesses);
-        if let Some(domain) = self.this().domain() {
+        if let Some(domain) = self.task_of().domain() {
             domain.assert_covers(accesses);
         }
         let worker = self.worker();
@@ -144,7 +149,13 @@ impl<'scope> Scope<'scope> {
         unsafe { &*self.worker }
     }
 
-    fn this(&self) -> &Task {
+    /// Whether its code may stop and be resumed later.
+    pub(crate) fn may_pause(&self) -> bool {
+        self.may_pause
+    }
+
+    /// The task whose code this is.
+    pub(crate) fn task_of(&self) -> &Task {
         // SAFETY: its task runs as long as the scope is to be had.
         unsafe { &*self.task }
     }
@@ -171,7 +182,7 @@ where
     unsafe {
         let body = ManuallyDrop::take(&mut (*block).body);
         let task = &raw const (*block).task;
-        let scope = Scope::of(task, worker);
+        let scope = Scope::of(task, worker, false);
         Scope::run_body(task, worker, || body(&scope));
     }
 }
@@ -181,7 +192,7 @@ fn scope_on<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) 
     let around = worker.current.get();
     let root = Root { task: Task::root(around), panics: Panics::none() };
     worker.current.set(&root.task);
-    let scope = Scope { worker, task: &root.task, scope: PhantomData };
+    let scope = Scope { worker, task: &root.task, may_pause: true, scope: PhantomData };
     let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
     worker.wait_for_children(&root.task, Until::Descendants);
     worker.close_table(&root.task);

@@ -98,6 +98,11 @@ impl Task {
         }
     }
 
+    /// Whether it is the task around a scope.
+    pub(crate) fn is_root(&self) -> bool {
+        self.bytes == 0
+    }
+
     /// Whether a child of `parent` is among the descendants of another task.
     ///
     /// # Safety
@@ -125,7 +130,7 @@ impl Task {
         let mut at = task;
         // SAFETY: the caller's promise; a task with a block has a parent.
         unsafe {
-            while (*at).bytes > 0 {
+            while !(*at).is_root() {
                 at = (*at).queued.parent;
             }
         }

@@ -14,6 +14,7 @@ pub use pause::Pause;
 
 use crate::access::{Accesses, Table, Then};
 use crate::children::{self, Until};
+use crate::event::Held;
 use crate::grain;
 use crate::memory::{Chunks, Depot};
 use crate::pool::Shared;
@@ -55,6 +56,8 @@ pub struct Worker {
     /// Empty tables, for tasks whose children have accesses.
     #[expect(clippy::vec_box, reason = "a task keeps the address")]
     tables: RefCell<Vec<Box<Table>>>,
+    /// Tasks whose code runs here, and that have events.
+    pub(crate) held: RefCell<Vec<(*const Task, *const Held)>>,
     /// Fibres with nothing on them.
     free: RefCell<Vec<Fibre>>,
     /// Tasks that were taken from a queue and run.
@@ -86,6 +89,7 @@ impl Worker {
             told: Cell::new((ptr::null(), 0)),
             leaver: Cell::new(ptr::null()),
             tables: RefCell::new(Vec::new()),
+            held: RefCell::new(Vec::new()),
             free: RefCell::new(Vec::new()),
             ran: Cell::new(0),
             created: Cell::new(0),

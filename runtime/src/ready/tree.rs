@@ -111,6 +111,10 @@ impl Tree {
             self.hand(leaf, &mut vec![task]);
             return;
         }
+        if let Feed::Give { .. } = self.rules.feed {
+            // Nobody takes from the inbox of a leaf that has no worker now.
+            return self.add_set(0, &mut vec![task]);
+        }
         let any = self.outside.fetch_add(1, Ordering::Relaxed) % self.leaves.len();
         // SAFETY: the caller's promise; a queued task is alive.
         unsafe { self.leaf(any).inbox.push(task) };

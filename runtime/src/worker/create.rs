@@ -244,7 +244,7 @@ impl Worker {
                 if !ptr::eq(task, parent) && !table.is_null() && (*table).uses(accesses) {
                     return true;
                 }
-                at = if task.bytes > 0 { ptr::null() } else { task.queued.parent };
+                at = if task.is_root() { task.queued.parent } else { ptr::null() };
             }
         }
         false

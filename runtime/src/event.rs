@@ -1,0 +1,217 @@
+//! What tasks wait for that no task does: a device, a message, another thread.
+//!
+//! An [`Event`] keeps a task from being finished after its code has ended, as OmpSs-2's external
+//! events do. [`Scope::pause`] stops a task's code until somebody says so; its thread runs others.
+
+use std::ptr;
+use std::sync::Arc;
+
+use crate::children::Then;
+use crate::pool::Shared;
+use crate::ready::Queued;
+use crate::scope::Scope;
+use crate::sync::{AtomicUsize, Ordering};
+use crate::task::Task;
+use crate::wait::Waiting;
+use crate::worker::Worker;
+
+/// What a task waits for before it is finished, and its accesses with it.
+///
+/// It happens when this is dropped, on any thread.
+#[must_use = "it happens when this is dropped"]
+pub struct Event {
+    shared: Arc<Shared>,
+    held: *const Held,
+}
+
+// SAFETY: what it points to is atomic, or used by whoever drops the last.
+unsafe impl Send for Event {}
+// SAFETY: as above.
+unsafe impl Sync for Event {}
+
+/// The events of one task.
+pub(crate) struct Held {
+    task: *const Task,
+    /// Events that have not happened, and one for the task's code.
+    left: AtomicUsize,
+}
+
+impl Held {
+    /// # Safety
+    /// It came from a box, and is used no more by the caller.
+    unsafe fn one_less(this: *const Self) -> Option<*const Task> {
+        // SAFETY: the caller's promise: it is alive until the last has happened.
+        unsafe {
+            // Pairs with itself: what was done before any event is seen by who finishes the task.
+            if (*this).left.fetch_sub(1, Ordering::AcqRel) > 1 {
+                return None;
+            }
+            Some(Box::from_raw(this.cast_mut()).task)
+        }
+    }
+}
+
+impl Scope<'_> {
+    /// Something that this task waits for after its code has ended. Before it has happened, the
+    /// task is not finished, and those that wait for its data do not begin.
+    ///
+    /// ```
+    /// use evenkeel_runtime::{Data, scope};
+    ///
+    /// let (sent, answer) = (Data::new(0), Data::new(0));
+    /// scope(|s| {
+    ///     s.task().inout(&sent).spawn_with(|s, sent| {
+    ///         *sent = 6;
+    ///         let answered = s.event();
+    ///         std::thread::spawn(move || drop(answered)); // a device says that it is done
+    ///     });
+    ///     s.task().input(&sent).inout(&answer).spawn(|sent, answer| *answer = *sent * 7);
+    /// });
+    /// assert_eq!(answer.into_inner(), 42);
+    /// ```
+    pub fn event(&self) -> Event {
+        let worker = self.worker();
+        let held = worker.hold(self.task_of());
+        Event { shared: worker.shared.clone(), held }
+    }
+
+    /// Stops this task until the [`Resume`] that `start` is given is used, here or on any thread.
+    /// Meanwhile other tasks run on this one.
+    ///
+    /// # Panics
+    /// In a task of [`Scope::spawn`], which may have been run at once: then its creator would stop.
+    /// One that may pause is created by [`spawn_with`](crate::TaskBuilder::spawn_with).
+    pub fn pause(&self, start: impl FnOnce(Resume)) {
+        assert!(self.may_pause(), "only a task of `spawn_with` may pause");
+        let worker = self.worker();
+        let waiting = Waiting::on(worker.leaf);
+        start(Resume { shared: worker.shared.clone(), waiting: &raw const waiting });
+        worker.tell();
+        worker.block(&waiting);
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: it is dropped once; a task with events is alive until the last has happened.
+        unsafe {
+            let Some(task) = Held::one_less(self.held) else { return };
+            match Worker::current() {
+                Some(worker) if Arc::ptr_eq(&worker.as_ref().shared, &self.shared) => {
+                    worker.as_ref().finish_held(task);
+                }
+                _ => self.shared.finish_held_elsewhere(task.cast_mut()),
+            }
+        }
+    }
+}
+
+/// Lets a task that was paused go on; so does dropping it.
+#[must_use = "the task goes on when this is dropped"]
+pub struct Resume {
+    shared: Arc<Shared>,
+    waiting: *const Waiting,
+}
+
+// SAFETY: who waits is resumed once, from any thread.
+unsafe impl Send for Resume {}
+// SAFETY: there is nothing to share.
+unsafe impl Sync for Resume {}
+
+impl Resume {
+    /// Lets the task go on.
+    pub fn resume(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Resume {
+    fn drop(&mut self) {
+        // SAFETY: the task waits, or is about to, until this.
+        unsafe { self.shared.resume(self.waiting) };
+    }
+}
+
+impl Worker {
+    /// One more event of a task whose code runs here.
+    fn hold(&self, task: &Task) -> *const Held {
+        if task.is_root() {
+            // Whoever waits for the scope waits for it as for a task.
+            task.children.create();
+            return Box::into_raw(Box::new(Held { task, left: AtomicUsize::new(1) }));
+        }
+        let mut held = self.held.borrow_mut();
+        let known = held.iter().find(|(of, _)| ptr::eq(*of, task)).map(|&(_, held)| held);
+        let held = known.unwrap_or_else(|| {
+            let new = Box::into_raw(Box::new(Held { task, left: AtomicUsize::new(1) }));
+            held.push((task, new));
+            new
+        });
+        // SAFETY: it is alive while the task's code runs.
+        unsafe { (*held).left.fetch_add(1, Ordering::Relaxed) };
+        held
+    }
+
+    /// The code of a task has ended. Returns whether an event that has not happened holds it up:
+    /// the last one finishes it.
+    #[inline]
+    pub(crate) fn is_held(&self, task: *const Task) -> bool {
+        if self.held.borrow().is_empty() {
+            return false;
+        }
+        let mut all = self.held.borrow_mut();
+        let Some(place) = all.iter().position(|(of, _)| ptr::eq(*of, task)) else { return false };
+        let (_, held) = all.swap_remove(place);
+        // SAFETY: its code has ended just now.
+        unsafe { Held::one_less(held).is_none() }
+    }
+
+    /// The last event of a task whose code has ended has happened, or one of a scope's.
+    ///
+    /// # Safety
+    /// As of [`Worker::finish`].
+    unsafe fn finish_held(&self, task: *const Task) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if (*task).is_root() {
+                self.shared.finish_child_of(task);
+            } else {
+                self.finish(task);
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// The same on a thread that is no worker.
+    ///
+    /// # Safety
+    /// As of [`Worker::finish`].
+    unsafe fn finish_held_elsewhere(&self, task: *mut Task) {
+        // SAFETY: the caller's promise: nobody else has the task until it is added.
+        unsafe {
+            if (*task).is_root() {
+                return self.finish_child_of(task);
+            }
+            (*task).queued.run = finish;
+            self.ready.add_from_outside(task.cast());
+        }
+    }
+
+    /// # Safety
+    /// The task is a scope's, and one of its children is finished.
+    unsafe fn finish_child_of(&self, root: *const Task) {
+        // SAFETY: a scope's task is alive until all its children have finished.
+        unsafe {
+            if (*root).children.finished(1) == Then::Wake {
+                self.resume((*root).waiting());
+            }
+        }
+    }
+}
+
+/// Finishes a task whose code has ended before.
+unsafe fn finish(task: *mut Queued, worker: &Worker) {
+    // SAFETY: it was added for that.
+    unsafe { worker.finish(task.cast()) }
+}

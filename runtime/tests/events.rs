@@ -1,0 +1,126 @@
+//! Tasks that wait for what no task does.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use evenkeel_runtime::{Data, Resume, Rules, Runtime};
+use proptest::prelude::*;
+
+const RULES: [&str; 4] = ["tree", "tree-nocutoff", "central-fifo-nocutoff", "tree-fifo-rebalance"];
+
+fn ruled(rules: &str, workers: usize) -> Runtime {
+    let rules: Rules = rules.parse().unwrap();
+    Runtime::builder().workers(workers).rules(rules).build().unwrap()
+}
+
+/// Where an event of a test happens.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Within,
+    Outside,
+    Another,
+}
+
+fn places() -> impl Strategy<Value = Vec<Place>> {
+    let place = prop_oneof![Just(Place::Within), Just(Place::Outside), Just(Place::Another)];
+    prop::collection::vec(place, 0..3)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn who_needs_the_data_comes_after_all_events(
+        tasks in prop::collection::vec(places(), 1..30), rules in 0..RULES.len(), workers in 1_usize..4,
+    ) {
+        let runtime = ruled(RULES[rules], workers);
+        let happened = AtomicUsize::new(0);
+        let data = Data::new(0_u8);
+        let mut expected = 0;
+        thread::scope(|threads| {
+            let happened = &happened;
+            runtime.scope(|s| {
+                for places in &tasks {
+                    expected += places.len();
+                    let before = expected;
+                    s.task().inout(&data).spawn_with(move |s, _| {
+                        for place in places {
+                            let event = s.event();
+                            let happens = move || {
+                                happened.fetch_add(1, Ordering::Relaxed);
+                                drop(event);
+                            };
+                            match place {
+                                Place::Within => happens(),
+                                Place::Outside => _ = threads.spawn(happens),
+                                Place::Another => s.spawn(|_| happens()),
+                            }
+                        }
+                    });
+                    s.task().inout(&data).spawn(move |_| {
+                        assert_eq!(happened.load(Ordering::Relaxed), before);
+                    });
+                }
+            });
+        });
+        prop_assert_eq!(happened.into_inner(), expected);
+    }
+}
+
+#[test]
+fn a_scope_waits_for_its_own_events() {
+    let runtime = ruled("tree", 2);
+    let happened = AtomicUsize::new(0);
+    thread::scope(|threads| {
+        runtime.scope(|s| {
+            let event = s.event();
+            threads.spawn(|| {
+                thread::sleep(std::time::Duration::from_millis(10));
+                happened.store(1, Ordering::Relaxed);
+                drop(event);
+            });
+        });
+        assert_eq!(happened.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// More tasks than there are threads.
+const PAUSED: usize = 100;
+
+#[test]
+fn tasks_that_pause_go_on_when_they_are_told_wherever_that_is() {
+    for rules in RULES {
+        let runtime = ruled(rules, 2);
+        let paused: Mutex<Vec<Resume>> = Mutex::new(Vec::new());
+        let done = AtomicUsize::new(0);
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                // All of them wait before one is told.
+                while paused.lock().unwrap().len() < PAUSED {
+                    thread::yield_now();
+                }
+                paused.lock().unwrap().drain(..).for_each(Resume::resume);
+            });
+            runtime.scope(|s| {
+                for _ in 0..PAUSED {
+                    s.task().spawn_with(|s| {
+                        s.pause(|resume| paused.lock().unwrap().push(resume));
+                        done.fetch_add(1, Ordering::Relaxed);
+                    });
+                }
+            });
+        });
+        assert_eq!(done.into_inner(), PAUSED, "{rules}");
+    }
+}
+
+#[test]
+fn a_task_told_to_go_on_before_it_pauses_does_not_wait() {
+    let runtime = ruled("tree-nocutoff", 1);
+    let mut went_on = false;
+    runtime.scope(|s| {
+        s.pause(Resume::resume);
+        went_on = true;
+    });
+    assert!(went_on);
+}
