@@ -33,10 +33,10 @@ use trial::{Bench, Library};
 
 /// What the command does and how it is used, below its options.
 const NOTES: &str = "\
-Everything is unpacked and compiled below cargo's target folder, where the next run finds it; nothing
-is installed. A test passes, fails, does not end in time, or calls what the library does not support.
-It is not applicable if it fails with its own library on this machine, and skipped if it is for other
-machines or only compiles.
+Everything is unpacked and compiled below cargo's target folder, where the next run finds it;
+nothing is installed. A test passes, fails, does not end in time, or calls what the library does
+not support. It is not applicable if it fails with its own library on this machine, and skipped
+if it is for other machines or only compiles.
 
 Examples:
   cargo xtask suites --suite gomp --only cancel      some tests of libgomp
