@@ -11,7 +11,7 @@ use super::process::{self, End};
 use super::program::Build;
 
 /// What one call of a compiler may take.
-const LIMIT: Duration = Duration::from_secs(180);
+const LIMIT: Duration = Duration::from_secs(60);
 /// In the folder of a test that was built: what from.
 const RECORD: &str = "built";
 

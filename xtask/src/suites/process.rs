@@ -28,8 +28,8 @@ pub enum End {
     TimeUp,
 }
 
-/// Runs a command in a folder with nothing in its environment but what is given and a path. Its
-/// output, errors among it, goes to a file.
+/// Runs a command in a folder, where its temporary files go, too, with nothing else in its
+/// environment but what is given and a path. Its output, errors among it, goes to a file.
 pub fn run(
     command: &[String],
     environment: &[(String, String)],
@@ -50,10 +50,12 @@ pub fn run(
         "--core=0".to_owned(),
         "--".to_owned(),
     ]);
-    limited.args(command).current_dir(folder).env_clear().envs(
-        ["PATH", "TMPDIR"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))),
-    );
-    limited.env("LC_ALL", "C").envs(environment.iter().map(|(name, value)| (name, value)));
+    limited.args(command).current_dir(folder).env_clear();
+    limited.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+    limited
+        .env("LC_ALL", "C")
+        .env("TMPDIR", folder)
+        .envs(environment.iter().map(|(name, value)| (name, value)));
     limited.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0);
     let mut child = limited.spawn().context("starting timeout, of coreutils")?;
     let status = wait(&mut child, limit);
