@@ -56,7 +56,7 @@ fn key(builds: &[Build], compilers: &str) -> Result<String> {
 
 /// The first error of a compiler, in a line.
 fn complaint(output: &str) -> String {
-    let errors = ["error: ", "undefined reference to "];
+    let errors = ["error: ", "sorry, unimplemented: ", "undefined reference to "];
     let is_error = |line: &&str| errors.iter().any(|error| line.contains(error));
     let line = output.lines().find(is_error).or_else(|| output.lines().next_back());
     let line = line.unwrap_or("said nothing");

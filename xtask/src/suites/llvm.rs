@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use super::lit::{self, Step};
+use super::process::SHELL;
 use super::program::{Build, Compiler, Plan, Run, Test, files};
 
 /// What commands of tests are made of on this machine.
@@ -66,7 +67,7 @@ fn plan(folder: &Path, path: &Path, lines: &lit::Lines, tools: &Tools) -> Result
             Step::Compile(command) => {
                 let program = format!("./test-{}", builds.len() + 1);
                 let command = expanded(&command, folder, path, &program, tools)?;
-                let command = vec!["bash".to_owned(), "-c".to_owned(), command];
+                let command = vec![SHELL.to_owned(), "-c".to_owned(), command];
                 builds.push(Build { command, sources: vec![path.to_path_buf()] });
             }
             Step::Run(command) => {
@@ -84,7 +85,7 @@ fn plan(folder: &Path, path: &Path, lines: &lit::Lines, tools: &Tools) -> Result
     Ok(Plan {
         builds,
         run: Run {
-            command: vec!["bash".to_owned(), "-c".to_owned(), script.join("\n")],
+            command: vec![SHELL.to_owned(), "-c".to_owned(), script.join("\n")],
             should_fail: lines.should_fail,
             ..Run::default()
         },

@@ -15,6 +15,8 @@ use nix::unistd::Pid;
 const MEMORY_BYTES: u64 = 4 << 30;
 /// What a program may write to one file, its output too.
 const FILE_BYTES: u64 = 64 << 20;
+/// Runs commands that are more than a program and its arguments.
+pub const SHELL: &str = "bash";
 /// How much later `timeout` ends a program than we do.
 const GRACE: Duration = Duration::from_secs(10);
 /// How often we look whether it has ended.
@@ -66,7 +68,7 @@ pub fn run(
             child.wait()?;
             End::TimeUp
         }
-        Some(status) => end(status),
+        Some(status) => end(status, command.first().is_some_and(|name| name == SHELL)),
     })
 }
 
@@ -90,10 +92,10 @@ fn kill_group(child: &Child) {
     }
 }
 
-/// A shell, too, tells signals: by statuses above 128.
-fn end(status: ExitStatus) -> End {
+/// A shell tells the signals of what it ran by statuses above 128.
+fn end(status: ExitStatus, of_shell: bool) -> End {
     match (status.code(), status.signal()) {
-        (Some(code @ 129..=192), _) => End::Signal(code - 128),
+        (Some(code @ 129..=192), _) if of_shell => End::Signal(code - 128),
         (Some(code), _) => End::Status(code),
         (None, signal) => End::Signal(signal.unwrap_or_default()),
     }
@@ -130,6 +132,14 @@ mod tests {
     fn a_signal_is_told_from_a_status() {
         assert_eq!(bash("kill -ABRT $$", LONG).0, End::Signal(6));
         assert_eq!(bash("bash -c 'kill -ABRT $$'; exit $?", LONG).0, End::Signal(6));
+    }
+
+    #[test]
+    fn a_program_may_end_with_any_status() {
+        let status = ExitStatus::from_raw(200 << 8);
+        assert_eq!(end(status, false), End::Status(200));
+        let status = ExitStatus::from_raw(134 << 8);
+        assert_eq!((end(status, true), end(status, false)), (End::Signal(6), End::Status(134)));
     }
 
     #[test]
