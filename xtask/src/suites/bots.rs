@@ -30,7 +30,7 @@ const fn app(
 pub const APPS: [App; 14] = [
     app("alignment/alignment_for", NONE, &["-f", "alignment/prot.20.aa"]),
     app("alignment/alignment_single", NONE, &["-f", "alignment/prot.20.aa"]),
-    app("concom", NONE, &[]),
+    app("concom", NONE, &["-n", "1000", "-l", "1000"]),
     app("fft", NONE, &["-n", "65536"]),
     app("fib", FINAL, &["-n", "20"]),
     app("floorplan", FINAL, &["-f", "floorplan/input.5"]),
