@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
+pub use trial::link_places;
+
 use crate::command::target;
 use crate::repo;
 

@@ -142,7 +142,7 @@ pub fn run(args: &Args) -> Result<()> {
 
     let library = library(args.library)?;
     let places = folder.join("places").join(&library.name);
-    trial::places(&places, &library.file)?;
+    openmp::link_places(&places, &library.file)?;
     let version = |compiler| full_version(compiler).unwrap_or_else(|_| "none".to_owned());
     let compilers = format!("gcc {}, clang {}", version("gcc"), version("clang"));
     let bench = Bench {

@@ -19,12 +19,7 @@ const PLACES: [&str; 2] = ["libgomp.so.1", "libomp.so.5"];
 pub fn run(library: &Path) -> Result<()> {
     let folder = target().join("openmp/trial");
     let places = folder.join("places");
-    fs::create_dir_all(&places).context("making the folder of the trial")?;
-    for name in PLACES {
-        let place = places.join(name);
-        let _ = fs::remove_file(&place);
-        symlink(library, &place).with_context(|| format!("linking {}", place.display()))?;
-    }
+    link_places(&places, library)?;
     let mut runs = 0;
     for compiler in ["gcc", "clang"].into_iter().filter_map(|name| find(&[name])) {
         for source in sources(compiler)? {
@@ -48,6 +43,17 @@ pub fn run(library: &Path) -> Result<()> {
         runs += run_two(library, &folder, &places)?;
     }
     println!("{runs} runs of programs of gcc and clang");
+    Ok(())
+}
+
+/// Makes a folder for `LD_LIBRARY_PATH`, with links of the compilers' libraries' names to another.
+pub fn link_places(folder: &Path, library: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    for name in PLACES {
+        let place = folder.join(name);
+        let _ = fs::remove_file(&place);
+        symlink(library, &place).with_context(|| format!("linking {}", place.display()))?;
+    }
     Ok(())
 }
 

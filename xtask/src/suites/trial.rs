@@ -1,7 +1,5 @@
 //! Runs tests, each with its own library and then with the one that is tried.
 
-use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,8 +13,6 @@ use super::process;
 use super::program::{Compiler, Run, Test};
 use crate::progress::Progress;
 
-/// The names under which gcc's and clang's programs look for their libraries.
-const PLACES: [&str; 2] = ["libgomp.so.1", "libomp.so.5"];
 /// How much of a program's last words is kept.
 const WORDS: usize = 160;
 
@@ -49,17 +45,6 @@ pub struct Trial {
     pub outcome: Outcome,
     /// The last line of a program that did not pass.
     pub said: String,
-}
-
-/// A folder with links of the compilers' libraries' names to a library.
-pub fn places(folder: &Path, library: &Path) -> Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
-    for name in PLACES {
-        let place = folder.join(name);
-        let _ = fs::remove_file(&place);
-        symlink(library, &place).with_context(|| format!("linking {}", place.display()))?;
-    }
-    Ok(())
 }
 
 /// Runs all tests, some at a time, and keeps their order.
