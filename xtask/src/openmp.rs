@@ -10,10 +10,12 @@ mod link;
 mod symbols;
 mod trial;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
+pub use symbols::taken;
 pub use trial::link_places;
 
 use crate::command::target;
@@ -56,6 +58,13 @@ pub fn build() -> Result<PathBuf> {
     let folder = target().join("openmp");
     std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     link::library(&tables, &folder)
+}
+
+/// The names that the library exports and does not support.
+pub fn unsupported() -> Result<BTreeSet<String>> {
+    let supported = link::supported()?;
+    let names = symbols::tables(&repo::root().join(TABLES))?.into_iter().map(|symbol| symbol.name);
+    Ok(names.filter(|name| !supported.contains(name)).collect())
 }
 
 /// Whether a library exports what the tables name, with their versions, and nothing else.

@@ -20,6 +20,7 @@ mod selector;
 mod summary;
 mod trial;
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -145,8 +146,13 @@ pub fn run(args: &Args) -> Result<()> {
     openmp::link_places(&places, &library.file)?;
     let version = |compiler| full_version(compiler).unwrap_or_else(|_| "none".to_owned());
     let compilers = format!("gcc {}, clang {}", version("gcc"), version("clang"));
+    let unsupported = match args.library {
+        Which::Ours => openmp::unsupported()?,
+        Which::Gcc | Which::Llvm => BTreeSet::new(),
+    };
     let bench = Bench {
         built: folder.join("built"),
+        unsupported,
         places,
         own_of: library.own_of,
         compilers,

@@ -42,6 +42,11 @@ pub fn library(symbols: &BTreeSet<Symbol>, folder: &Path) -> Result<PathBuf> {
     Ok(library)
 }
 
+/// The names that are written, of all that are exported.
+pub fn supported() -> Result<BTreeSet<String>> {
+    defined(&archive()?)
+}
+
 /// Builds the static library.
 fn archive() -> Result<PathBuf> {
     let build = ["build", "--release", "--locked", "--quiet", "--package", "evenkeel-openmp"];

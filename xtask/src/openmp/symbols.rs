@@ -77,11 +77,29 @@ pub fn exported(library: &Path) -> Result<BTreeSet<Symbol>> {
 
 /// What binutils' readelf lists as defined, and visible to others.
 pub fn readelf(list: &str, file: &Path) -> Result<BTreeSet<Symbol>> {
+    Ok(listed(&read(list, file)?))
+}
+
+/// The names that a program takes from its libraries.
+pub fn taken(file: &Path) -> Result<BTreeSet<String>> {
+    Ok(undefined(&read("--dyn-syms", file)?))
+}
+
+fn undefined(text: &str) -> BTreeSet<String> {
+    let name = |line: &str| {
+        let mut words = line.split_whitespace().skip(6);
+        let (section, name) = (words.next()?, words.next()?);
+        (section == "UND").then(|| name.split('@').next().unwrap_or(name).to_owned())
+    };
+    text.lines().filter_map(name).collect()
+}
+
+fn read(list: &str, file: &Path) -> Result<String> {
     let mut readelf = program("readelf");
     let output = readelf.env("LC_ALL", "C").args([list, "--wide"]).arg(file).output();
     let output = output.context("starting readelf, of binutils")?;
     ensure!(output.status.success(), "readelf does not read {}", file.display());
-    Ok(listed(&String::from_utf8_lossy(&output.stdout)))
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// The symbols of readelf's list. The nodes themselves are absolute, and left out.
@@ -121,6 +139,16 @@ mod tests {
             found,
             ["kmp_diag VERSION object", "omp_init_lock OMP_1.0 func", "omp_init_lock OMP_3.0 func"]
         );
+    }
+
+    #[test]
+    fn what_a_program_takes_has_no_version() {
+        let text = "   Num:    Value          Size Type    Bind   Vis      Ndx Name\n\
+             1: 0000000000000000     0 FUNC    GLOBAL DEFAULT  UND GOMP_task@GOMP_2.0 (2)\n\
+             2: 0000000000000000     0 NOTYPE  GLOBAL DEFAULT  UND __kmpc_barrier\n\
+            42: 000000000000b0a0    11 FUNC    GLOBAL DEFAULT   13 main\n";
+        let expected = ["GOMP_task", "__kmpc_barrier"].map(str::to_owned);
+        assert_eq!(undefined(text), BTreeSet::from(expected));
     }
 
     #[test]

@@ -38,11 +38,13 @@ pub fn misses(expected: &[String], trials: &[Trial], is_chosen: impl Fn(&str) ->
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn trial(name: &str, outcome: Outcome) -> Trial {
         let (name, group) = (name.to_owned(), String::new());
-        Trial { name, group, outcome, said: String::new() }
+        Trial { name, group, outcome, said: String::new(), lacks: BTreeSet::new() }
     }
 
     #[test]

@@ -21,9 +21,17 @@ pub fn write(folder: &Path, trials: &[Trial], summary: &str) -> Result<()> {
 
 fn csv(trials: &[Trial]) -> Result<String> {
     let mut table = csv::Writer::from_writer(Vec::new());
-    table.write_record(["test", "group", "outcome", "detail", "last_line"])?;
-    for Trial { name, group, outcome, said } in trials {
-        table.write_record([name, group, outcome.name(), outcome.detail(), said])?;
+    table.write_record(["test", "group", "outcome", "detail", "last_line", "lacks"])?;
+    for Trial { name, group, outcome, said, lacks } in trials {
+        let lacks: Vec<&str> = lacks.iter().map(String::as_str).collect();
+        table.write_record([
+            name,
+            group,
+            outcome.name(),
+            outcome.detail(),
+            said,
+            &lacks.join(" "),
+        ])?;
     }
     Ok(String::from_utf8(table.into_inner()?)?)
 }
@@ -39,8 +47,9 @@ mod tests {
             group: "a".to_owned(),
             outcome: Outcome::Failed("signal 11".to_owned()),
             said: "b, c".to_owned(),
+            lacks: ["d", "e"].map(str::to_owned).into(),
         };
         let text = csv(&[trial]).unwrap();
-        assert_eq!(text.lines().nth(1), Some("a/1,a,failed,signal 11,\"b, c\""));
+        assert_eq!(text.lines().nth(1), Some("a/1,a,failed,signal 11,\"b, c\",d e"));
     }
 }

@@ -57,18 +57,25 @@ fn table(trials: &[Trial]) -> String {
     text
 }
 
-/// Functions that tests called in vain, those of most tests first. A test names only the first.
+/// Functions that stopped tests, or would have next: those that most of these tests use first.
 fn unsupported(trials: &[Trial]) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for trial in trials {
         if let Outcome::Unsupported(name) = &trial.outcome {
-            *counts.entry(name).or_default() += 1;
+            counts.entry(name).or_default().1 += 1;
+        }
+        for name in &trial.lacks {
+            counts.entry(name).or_default().0 += 1;
         }
     }
-    let mut counts: Vec<(&str, usize)> = counts.into_iter().collect();
+    let mut counts: Vec<(&str, (usize, usize))> = counts.into_iter().collect();
     counts.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
-    let lines = counts.iter().map(|(name, count)| format!("{count:>5}  {name}\n"));
-    headed("Unsupported, by the function that stopped a test first", lines.collect())
+    let lines =
+        counts.iter().map(|(name, (uses, stops))| format!("{uses:>5}  {stops:>5}  {name}\n"));
+    headed(
+        "Unsupported, by how many of these tests use it, and how many it stopped",
+        lines.collect(),
+    )
 }
 
 /// Names of tests by why they are listed, the most frequent reason first.
@@ -122,20 +129,33 @@ fn wrapped(names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn trial(name: &str, group: &str, outcome: Outcome) -> Trial {
-        Trial { name: name.to_owned(), group: group.to_owned(), outcome, said: String::new() }
+        Trial {
+            name: name.to_owned(),
+            group: group.to_owned(),
+            outcome,
+            said: String::new(),
+            lacks: BTreeSet::new(),
+        }
     }
 
     #[test]
     fn a_summary_counts_and_names() {
         let lacking = |name: &str| Outcome::Unsupported(name.to_owned());
+        let names = ["GOMP_task", "GOMP_taskwait"].map(str::to_owned);
+        let lacks = |name: &str, names: &[String]| Trial {
+            lacks: names.iter().cloned().collect(),
+            ..trial(name, "a", lacking("GOMP_task"))
+        };
         let text = text(&[
             trial("b/1", "b", Outcome::Passed),
             trial("a/1", "a", lacking("GOMP_single")),
-            trial("a/2", "a", lacking("GOMP_task")),
-            trial("a/3", "a", lacking("GOMP_task")),
+            lacks("a/2", &names),
+            lacks("a/3", &names[..1]),
             trial("a/4", "a", Outcome::Failed("signal 11".to_owned())),
             trial("a/5", "a", Outcome::TimedOut),
             trial("a/6", "a", Outcome::NotApplicable("no".to_owned())),
@@ -147,9 +167,10 @@ b        1       1       0          0            0               0        0
 a        7       0       1          1            3               1        1
 all      8       1       1          1            3               1        1
 
-Unsupported, by the function that stopped a test first:
-    2  GOMP_task
-    1  GOMP_single
+Unsupported, by how many of these tests use it, and how many it stopped:
+    2      2  GOMP_task
+    1      0  GOMP_taskwait
+    0      1  GOMP_single
 
 Failed:
     1  signal 11

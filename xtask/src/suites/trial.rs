@@ -1,5 +1,7 @@
 //! Runs tests, each with its own library and then with the one that is tried.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,8 +13,11 @@ use super::build;
 use super::outcome::{Outcome, judge};
 use super::process;
 use super::program::{Compiler, Run, Test};
+use crate::openmp;
 use crate::progress::Progress;
 
+/// How the names of a test's programs begin.
+const PROGRAM: &str = "test";
 /// How much of a program's last words is kept.
 const WORDS: usize = 160;
 
@@ -32,6 +37,8 @@ pub struct Bench {
     /// What is in `LD_LIBRARY_PATH` for the tried library.
     pub places: PathBuf,
     pub own_of: Option<Compiler>,
+    /// Names that the tried library has, and does not support.
+    pub unsupported: BTreeSet<String>,
     /// The compilers' versions, in words.
     pub compilers: String,
     pub limit: Duration,
@@ -45,6 +52,8 @@ pub struct Trial {
     pub outcome: Outcome,
     /// The last line of a program that did not pass.
     pub said: String,
+    /// Of a test that called what is not supported: all such names that its programs use.
+    pub lacks: BTreeSet<String>,
 }
 
 /// Runs all tests, some at a time, and keeps their order.
@@ -86,15 +95,39 @@ fn try_one(test: &Test, bench: &Bench) -> Result<Trial> {
     let (outcome, said) = match &test.plan {
         Err(why) => (Outcome::Skipped(why.clone()), String::new()),
         Ok(plan) => {
-            // Some tests put this folder into a list of paths, which colons separate.
-            let folder = bench.built.join(test.name.replace(':', "."));
+            let folder = folder_of(&test.name, bench);
             match build::all(&folder, &plan.builds, &bench.compilers)? {
                 Err(why) => (Outcome::NotApplicable(why), String::new()),
                 Ok(()) => compare(test.compiler, &plan.run, &folder, bench)?,
             }
         }
     };
-    Ok(Trial { name: test.name.clone(), group: test.group.clone(), outcome, said })
+    let lacks = match outcome {
+        Outcome::Unsupported(_) => lacks(&test.name, bench)?,
+        _ => BTreeSet::new(),
+    };
+    Ok(Trial { name: test.name.clone(), group: test.group.clone(), outcome, said, lacks })
+}
+
+/// What the programs of a test use and the library does not support.
+fn lacks(name: &str, bench: &Bench) -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder_of(name, bench)).context("listing a test's programs")? {
+        let entry = entry?;
+        let name = entry.file_name();
+        // What a compiler tells of a program is beside it, with a dot in its name.
+        let name = name.to_string_lossy();
+        if name.starts_with(PROGRAM) && !name.contains('.') {
+            let taken = openmp::taken(&entry.path())?;
+            found.extend(taken.into_iter().filter(|name| bench.unsupported.contains(name)));
+        }
+    }
+    Ok(found)
+}
+
+/// Some tests put their folder into a list of paths, which colons separate.
+fn folder_of(name: &str, bench: &Bench) -> PathBuf {
+    bench.built.join(name.replace(':', "."))
 }
 
 /// With its own library first: what that does not pass says nothing of another one.
@@ -166,6 +199,7 @@ mod tests {
             built: folder.path().join("built"),
             places: folder.path().join("places"),
             own_of,
+            unsupported: BTreeSet::new(),
             compilers: String::new(),
             limit: Duration::from_secs(60),
         };
