@@ -69,6 +69,13 @@ impl Span {
         Self { first: first.bits(), step, trips, end: end.bits() }
     }
 
+    /// Which iteration has a number; nothing if none does.
+    pub(crate) fn iteration(&self, number: u64) -> Option<u64> {
+        let is_up = self.step as i64 >= 0;
+        let iteration = steps(self.first, number, self.step, is_up);
+        (iteration < self.trips).then_some(iteration)
+    }
+
     /// The number of an iteration.
     pub(crate) fn at(&self, iteration: u64) -> u64 {
         self.first.wrapping_add(self.step.wrapping_mul(iteration))

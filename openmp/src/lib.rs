@@ -7,6 +7,7 @@
 
 mod affinity_format;
 mod allocate;
+mod cancel;
 mod clock;
 mod control;
 mod critical;

@@ -1,5 +1,6 @@
 //! Loops, sections, and what is ordered in them.
 
+mod across;
 mod gomp;
 mod gomp_parallel;
 mod gomp_whole;

@@ -2,6 +2,7 @@
 //!
 //! Every thread is always in one: outside of all others in its *initial* region, alone.
 
+mod across;
 mod barrier;
 mod crew;
 mod share;
@@ -22,6 +23,8 @@ pub(crate) use work::{Asked, How};
 use crate::icv::Icvs;
 use crate::task::{Group, OmpTask};
 use crate::thread::Thread;
+use across::Across;
+use share::Share;
 use work::Work;
 
 /// Where in a league of teams one is. Outside of leagues there is one team.
@@ -54,6 +57,9 @@ pub(crate) struct Region {
     pub league: League,
     /// Whether `cancel parallel` was met.
     pub is_cancelled: AtomicBool,
+    /// Whether the loop or the sections were cancelled that its threads are in. Until the next
+    /// barrier they are in no other.
+    pub is_work_cancelled: AtomicBool,
 }
 
 // SAFETY: what is not atomic is written by one thread between two barriers, or before the region
@@ -74,6 +80,14 @@ impl Region {
             singles: AtomicU64::new(0),
             broadcast: Cell::new(ptr::null_mut()),
             is_cancelled: AtomicBool::new(false),
+            is_work_cancelled: AtomicBool::new(false),
+        }
+    }
+
+    /// All threads have come to a barrier: the loop before it has ended, cancelled or not.
+    fn end_work(&self) {
+        if self.is_work_cancelled.load(Ordering::Relaxed) {
+            self.is_work_cancelled.store(false, Ordering::Relaxed);
         }
     }
 
@@ -88,6 +102,7 @@ impl Region {
             singles: AtomicU64::new(0),
             broadcast: Cell::new(ptr::null_mut()),
             is_cancelled: AtomicBool::new(false),
+            is_work_cancelled: AtomicBool::new(false),
         }
     }
 }
@@ -107,6 +122,7 @@ pub(crate) struct Member {
     /// `single` constructs that this thread has met.
     pub singles: Cell<u64>,
     pub work: Work,
+    across: Across,
     implicit: OmpTask,
 }
 
@@ -183,8 +199,8 @@ impl Member {
         let (implicit, singles) = (OmpTask::implicit(icvs), Cell::new(0));
         // SAFETY: a region's team outlives it.
         let met = unsafe { (*region).team.as_ref() }.map_or(0, |team| team.ring().met.get());
-        let work = Work::after(met);
-        Self { region, number, worker, tree, before, ran, singles, work, implicit }
+        let (work, across) = (Work::after(met), Across::default());
+        Self { region, number, worker, tree, before, ran, singles, work, across, implicit }
     }
 
     #[inline]
@@ -254,7 +270,7 @@ impl Member {
 
     /// Ends it.
     pub(crate) fn leave_serial(&self, thread: &Thread) {
-        self.leave_loop();
+        self.leave_constructs();
         self.worker().wait_tied(self.implicit.raw(), Until::Descendants);
         // SAFETY: `enter_serial` began it, and regions end in turn.
         unsafe { Alone::leave(thread) };
@@ -268,7 +284,10 @@ impl Member {
             Some(team) => {
                 team.inner.wait(self, team, || region.is_cancelled.load(Ordering::Acquire))
             }
-            None => self.worker().wait_tied(self.implicit.raw(), Until::Descendants),
+            None => {
+                self.worker().wait_tied(self.implicit.raw(), Until::Descendants);
+                region.end_work();
+            }
         }
         region.is_cancelled.load(Ordering::Relaxed)
     }

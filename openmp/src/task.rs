@@ -17,6 +17,7 @@ use evenkeel_runtime::raw::{Queued, Task, Until, Worker};
 pub(crate) use depend::Dependence;
 pub(crate) use group::Group;
 
+use crate::cancel;
 use crate::icv::Icvs;
 use crate::region::Member;
 use crate::thread::Thread;
@@ -126,8 +127,8 @@ impl OmpTask {
         }
     }
 
-    /// Whether it is not to begin any more.
-    fn is_cancelled(&self) -> bool {
+    /// Whether a group that it is in was cancelled.
+    pub(crate) fn is_cancelled(&self) -> bool {
         // SAFETY: a group outlives the tasks in it.
         let first = unsafe { self.group.get().as_ref() };
         std::iter::successors(first, |group| group.outer()).any(Group::is_cancelled)
@@ -225,7 +226,7 @@ unsafe fn run(queued: *mut Queued, worker: &Worker) {
     // SAFETY: whoever queued it promised that it is whole; it is run once.
     unsafe {
         let around = worker.go_to(&raw const (*task).task);
-        let is_cancelled = (*task).is_cancelled();
+        let is_cancelled = (*task).is_cancelled() || cancel::is_region_cancelled();
         match (*task).code.get() {
             Code::Elsewhere => {}
             Code::Kmp(variables) => {

@@ -11,11 +11,11 @@ use crate::region::{Asked, How, Member};
 use crate::thread::member;
 
 /// What tells that each thread gets its chunks in order, beside the number of a schedule.
-const MONOTONIC: c_long = 0x8000_0000;
+const MONOTONIC: u32 = 1 << 31;
 
 /// What a number of gcc's asks of a loop.
 pub(super) fn asked(schedule: c_long, chunk: u64) -> Asked {
-    match schedule & !MONOTONIC {
+    match schedule as u32 & !MONOTONIC {
         0 => runtime(),
         2 => of(How::Dynamic, chunk),
         3 => of(How::Guided, chunk),

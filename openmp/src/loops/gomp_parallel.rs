@@ -165,20 +165,20 @@ macro_rules! ends {
         /// The thread has left them, and waits for the others.
         #[unsafe(no_mangle)]
         pub extern "C" fn $end() {
-            member().leave_loop();
+            member().leave_constructs();
             member().barrier();
         }
 
         /// It has left them.
         #[unsafe(no_mangle)]
         pub extern "C" fn $no_wait() {
-            member().leave_loop();
+            member().leave_constructs();
         }
 
         /// It has left them, and waits for the others. Returns whether the region is cancelled.
         #[unsafe(no_mangle)]
         pub extern "C" fn $cancel() -> bool {
-            member().leave_loop();
+            member().leave_constructs();
             member().barrier()
         }
     )*};

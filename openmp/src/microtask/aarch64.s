@@ -44,6 +44,36 @@
     .size \name, . - \name
 .endm
 
+// void NAME(long first, ...) calls TARGET(registers, stack), where the arguments are in order.
+.macro spread name, target
+    .text
+    .p2align 2
+    .globl \name
+    .type \name, %function
+\name:
+    .cfi_startproc
+    stp x29, x30, [sp, #-80]!
+    .cfi_def_cfa_offset 80
+    .cfi_offset x29, -80
+    .cfi_offset x30, -72
+    mov x29, sp
+    stp x0, x1, [sp, #16]
+    stp x2, x3, [sp, #32]
+    stp x4, x5, [sp, #48]
+    stp x6, x7, [sp, #64]
+    add x0, sp, #16
+    add x1, sp, #80
+    bl \target
+    ldp x29, x30, [sp], #80
+    .cfi_def_cfa_offset 0
+    ret
+    .cfi_endproc
+    .size \name, . - \name
+.endm
+
+    spread GOMP_doacross_wait, evenkeel_omp_doacross_wait
+    spread GOMP_doacross_ull_wait, evenkeel_omp_doacross_wait
+
     collect __kmpc_fork_call, evenkeel_omp_fork_call
     collect __kmpc_fork_teams, evenkeel_omp_fork_teams
 

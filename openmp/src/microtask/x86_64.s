@@ -40,6 +40,39 @@
     .size \name, . - \name
 .endm
 
+# void NAME(long first, ...) calls TARGET(registers, stack), where the arguments are in order.
+.macro spread name, target
+    .text
+    .p2align 4
+    .globl \name
+    .type \name, @function
+\name:
+    .cfi_startproc
+    pushq %rbp
+    .cfi_def_cfa_offset 16
+    .cfi_offset %rbp, -16
+    movq %rsp, %rbp
+    .cfi_def_cfa_register %rbp
+    subq $48, %rsp
+    movq %rdi, (%rsp)
+    movq %rsi, 8(%rsp)
+    movq %rdx, 16(%rsp)
+    movq %rcx, 24(%rsp)
+    movq %r8, 32(%rsp)
+    movq %r9, 40(%rsp)
+    movq %rsp, %rdi
+    leaq 16(%rbp), %rsi
+    call \target
+    leave
+    .cfi_def_cfa %rsp, 8
+    ret
+    .cfi_endproc
+    .size \name, . - \name
+.endm
+
+    spread GOMP_doacross_wait, evenkeel_omp_doacross_wait
+    spread GOMP_doacross_ull_wait, evenkeel_omp_doacross_wait
+
     collect __kmpc_fork_call, evenkeel_omp_fork_call
     collect __kmpc_fork_teams, evenkeel_omp_fork_teams
 

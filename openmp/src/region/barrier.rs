@@ -25,6 +25,7 @@ impl Barrier {
         // Pairs with itself: whoever comes last has seen what all did before they came.
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == member.region().size {
             self.arrived.store(0, Ordering::Relaxed);
+            member.region().end_work();
             self.passed.store(passed.wrapping_add(1), Ordering::Release);
             team.tasks().wake();
         } else {

@@ -142,7 +142,7 @@ impl Team {
 
     /// Waits for the others at the end of the region, and leaves it.
     pub(crate) fn leave(&self, member: &Member, thread: &Thread) {
-        member.leave_loop();
+        member.leave_constructs();
         self.end.wait(member, self, || false);
         if member.number == 0 {
             self.ring().met.set(member.work.met.get());

@@ -94,6 +94,14 @@ impl Work {
         self.end.get() == self.span.get().trips
     }
 
+    /// Leaves nothing of the loop to any thread.
+    pub(crate) fn give_out_all(&self) {
+        self.next.set(Next::Nothing);
+        if let Some(share) = self.share() {
+            share.next.fetch_max(self.span.get().trips, Ordering::Relaxed);
+        }
+    }
+
     /// The next chunk; it may be empty, and then there is none.
     #[inline]
     fn find(&self, threads: u32, thread: u32) -> Range<u64> {
@@ -230,6 +238,12 @@ impl Member {
             self.work.share.set(ptr::null());
             share.leave(self.region().size);
         }
+    }
+
+    /// The same of loops whose iterations wait for others, too.
+    pub(crate) fn leave_constructs(&self) {
+        self.leave_loop();
+        self.leave_across();
     }
 
     /// An `ordered` region begins.

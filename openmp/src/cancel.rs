@@ -1,0 +1,150 @@
+//! Cancellation, where `OMP_CANCELLATION` allows it.
+//!
+//! A thread that finds its construct cancelled leaves it by itself; what is here tells it so, and
+//! wakes who waits for others.
+
+use std::ffi::{c_int, c_uint};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::icv;
+use crate::parallel::Ident;
+use crate::region::Member;
+use crate::thread::member;
+
+/// Whether any region was ever cancelled. Most programs cancel none.
+static ANY: AtomicBool = AtomicBool::new(false);
+
+/// What can be cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Construct {
+    Region,
+    /// A loop or sections.
+    Work,
+    Group,
+}
+
+impl Construct {
+    fn of_kmp(kind: i32) -> Option<Self> {
+        match kind {
+            1 => Some(Self::Region),
+            2 | 3 => Some(Self::Work),
+            4 => Some(Self::Group),
+            _ => None,
+        }
+    }
+
+    fn of_gomp(kind: c_int) -> Option<Self> {
+        match kind {
+            1 => Some(Self::Region),
+            2 | 4 => Some(Self::Work),
+            8 => Some(Self::Group),
+            _ => None,
+        }
+    }
+
+    /// Cancels the innermost one. Returns whether the thread is to leave it.
+    fn cancel(self, member: &Member) -> bool {
+        if !icv::settings().cancellation {
+            return false;
+        }
+        let region = member.region();
+        match self {
+            Self::Region => {
+                ANY.store(true, Ordering::Relaxed);
+                region.is_cancelled.store(true, Ordering::Release);
+                if let Some(team) = member.team() {
+                    team.tasks().wake();
+                }
+            }
+            Self::Work => {
+                region.is_work_cancelled.store(true, Ordering::Release);
+                member.work.give_out_all();
+            }
+            Self::Group => {
+                let Some(group) = member.group() else { return false };
+                group.cancel();
+            }
+        }
+        true
+    }
+
+    /// Whether the innermost one was cancelled.
+    fn is_cancelled(self, member: &Member) -> bool {
+        if !icv::settings().cancellation {
+            return false;
+        }
+        let region = member.region();
+        match self {
+            Self::Region => region.is_cancelled.load(Ordering::Acquire),
+            Self::Work => region.is_work_cancelled.load(Ordering::Acquire),
+            Self::Group => member.task().is_cancelled(),
+        }
+    }
+}
+
+/// Whether the region of the calling thread was cancelled, so that no task begins in it.
+pub(crate) fn is_region_cancelled() -> bool {
+    ANY.load(Ordering::Relaxed) && member().region().is_cancelled.load(Ordering::Relaxed)
+}
+
+/// gcc: cancels a construct, if so. Returns whether the thread is to leave it.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_cancel(kind: c_int, is_so: bool) -> bool {
+    if !is_so {
+        return GOMP_cancellation_point(kind);
+    }
+    Construct::of_gomp(kind).is_some_and(|construct| construct.cancel(member()))
+}
+
+/// gcc: whether the thread is to leave a construct.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_cancellation_point(kind: c_int) -> bool {
+    Construct::of_gomp(kind).is_some_and(|construct| construct.is_cancelled(member()))
+}
+
+/// gcc: waits for all threads of the region. Returns whether it was cancelled.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_barrier_cancel() -> bool {
+    member().barrier()
+}
+
+/// clang: cancels a construct. Returns whether the thread is to leave it.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_cancel(_where: *mut Ident, _thread: i32, kind: i32) -> i32 {
+    Construct::of_kmp(kind).is_some_and(|construct| construct.cancel(member())).into()
+}
+
+/// clang: whether the thread is to leave a construct.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_cancellationpoint(_where: *mut Ident, _thread: i32, kind: i32) -> i32 {
+    Construct::of_kmp(kind).is_some_and(|construct| construct.is_cancelled(member())).into()
+}
+
+/// clang: waits for all threads of the region. Returns whether it was cancelled.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_cancel_barrier(_where: *mut Ident, _thread: i32) -> i32 {
+    member().barrier().into()
+}
+
+/// clang: whether a construct was cancelled.
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_get_cancellation_status(kind: c_uint) -> c_int {
+    __kmpc_cancellationpoint(std::ptr::null_mut(), 0, kind as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_variable_nothing_is_cancelled() {
+        assert!(!GOMP_cancel(1, true) && !GOMP_cancellation_point(1));
+        assert_eq!(__kmpc_cancel(std::ptr::null_mut(), 0, 4), 0);
+    }
+
+    #[test]
+    fn both_compilers_name_the_same_constructs() {
+        let gomp = [1, 2, 4, 8].map(Construct::of_gomp);
+        assert_eq!([1, 2, 3, 4].map(Construct::of_kmp), gomp);
+    }
+}

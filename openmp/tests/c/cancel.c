@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What is cancelled ends early, and threads that wait in it are let go. */
+#define _GNU_SOURCE
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int failed;
+
+#define CHECK(claim) \
+	do { \
+		if (!(claim)) { \
+			printf("line %d, %d threads: %s\n", __LINE__, threads, #claim); \
+			failed = 1; \
+		} \
+	} while (0)
+
+static void a_region(int threads)
+{
+	int passed = 0, came = 0;
+
+#pragma omp parallel num_threads(threads)
+	{
+		__atomic_fetch_add(&came, 1, __ATOMIC_RELAXED);
+		if (omp_get_thread_num() == threads - 1) {
+#pragma omp cancel parallel
+		}
+		/* Without cancellation nobody would pass: one thread does not come. */
+#pragma omp barrier
+		__atomic_fetch_add(&passed, 1, __ATOMIC_RELAXED);
+	}
+	CHECK(came == threads && passed == 0);
+	/* The next region is whole. */
+#pragma omp parallel num_threads(threads)
+	{
+#pragma omp for schedule(dynamic)
+		for (int i = 0; i < 10; i++)
+			__atomic_fetch_add(&passed, 1, __ATOMIC_RELAXED);
+	}
+	CHECK(passed == 10);
+}
+
+static void tasks_of_a_region(int threads)
+{
+	int ran = 0;
+
+#pragma omp parallel num_threads(threads)
+	{
+#pragma omp single
+		for (int i = 0; i < 100; i++) {
+#pragma omp task shared(ran)
+			__atomic_fetch_add(&ran, 1, __ATOMIC_RELAXED);
+		}
+#pragma omp cancel parallel if (omp_get_thread_num() == 0)
+#pragma omp cancellation point parallel
+	}
+	CHECK(ran <= 100);
+}
+
+#define LOOP(name, clause) \
+static void name(int threads) \
+{ \
+	int ran = 0, after = 0; \
+	_Pragma("omp parallel num_threads(threads)") \
+	{ \
+		_Pragma(clause) \
+		for (int i = 0; i < 1000000; i++) { \
+			_Pragma("omp cancellation point for") \
+			if (__atomic_fetch_add(&ran, 1, __ATOMIC_RELAXED) >= 100) { \
+				_Pragma("omp cancel for") \
+			} \
+		} \
+		_Pragma("omp for schedule(dynamic)") \
+		for (int i = 0; i < 100; i++) \
+			__atomic_fetch_add(&after, 1, __ATOMIC_RELAXED); \
+	} \
+	CHECK(ran > 100 && ran < 1000000 && after == 100); \
+}
+
+LOOP(a_static_loop, "omp for schedule(static)")
+LOOP(a_chunked_loop, "omp for schedule(static, 4)")
+LOOP(a_dynamic_loop, "omp for schedule(dynamic)")
+LOOP(a_guided_loop, "omp for schedule(guided)")
+
+/* gcc warns that such a loop does not wait for the others. */
+#ifdef __clang__
+static void a_loop_that_is_a_region(int threads)
+{
+	int ran = 0;
+
+#pragma omp parallel for num_threads(threads) schedule(dynamic)
+	for (int i = 0; i < 1000000; i++) {
+#pragma omp cancellation point for
+		if (__atomic_fetch_add(&ran, 1, __ATOMIC_RELAXED) >= 100) {
+#pragma omp cancel for
+		}
+	}
+	CHECK(ran > 100 && ran < 1000000);
+}
+#else
+#define a_loop_that_is_a_region a_dynamic_loop
+#endif
+
+static void some_sections(int threads)
+{
+	int passed = 0, after = 0;
+
+#pragma omp parallel num_threads(threads)
+	{
+#pragma omp sections
+		{
+#pragma omp section
+			{
+#pragma omp cancel sections
+				__atomic_fetch_add(&passed, 1, __ATOMIC_RELAXED);
+			}
+#pragma omp section
+			{
+#pragma omp cancellation point sections
+			}
+		}
+#pragma omp sections
+		{
+#pragma omp section
+			__atomic_fetch_add(&after, 1, __ATOMIC_RELAXED);
+		}
+	}
+	CHECK(passed == 0 && after == 1);
+}
+
+static void a_group(int threads)
+{
+	int ran = 0, after = 0;
+
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+	{
+#pragma omp taskgroup
+		for (int i = 0; i < 1000; i++) {
+#pragma omp task shared(ran)
+			{
+#pragma omp cancellation point taskgroup
+				if (__atomic_fetch_add(&ran, 1, __ATOMIC_RELAXED) >= 10) {
+#pragma omp cancel taskgroup
+				}
+			}
+		}
+#pragma omp task shared(after)
+		after = 1;
+	}
+	CHECK(ran > 10 && ran < 1000 && after == 1);
+}
+
+int main(int argc, char **argv)
+{
+	int sizes[] = {1, 3, 4};
+
+	(void)argc;
+	if (!omp_get_cancellation()) {
+		if (getenv("OMP_CANCELLATION"))
+			return puts("the variable is not heard"), 1;
+		setenv("OMP_CANCELLATION", "true", 1);
+		execv("/proc/self/exe", argv);
+		return puts("not started again"), 1;
+	}
+	for (int round = 0; round < 30; round++) {
+		int threads = sizes[round % 3];
+
+		a_region(threads), tasks_of_a_region(threads);
+		a_static_loop(threads), a_chunked_loop(threads);
+		a_dynamic_loop(threads), a_guided_loop(threads);
+		a_loop_that_is_a_region(threads), some_sections(threads), a_group(threads);
+	}
+	if (!failed)
+		puts("ok");
+	return failed;
+}
