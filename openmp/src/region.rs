@@ -18,13 +18,13 @@ use evenkeel_runtime::raw::{self, Until, Worker};
 
 pub(crate) use barrier::Barrier;
 pub(crate) use crew::{Crew, Job, Team, machine};
+pub(crate) use share::Share;
 pub(crate) use work::{Asked, How};
 
 use crate::icv::Icvs;
 use crate::task::{Group, OmpTask};
 use crate::thread::Thread;
 use across::Across;
-use share::Share;
 use work::Work;
 
 /// Where in a league of teams one is. Outside of leagues there is one team.
@@ -285,6 +285,9 @@ impl Member {
                 team.inner.wait(self, team, || region.is_cancelled.load(Ordering::Acquire))
             }
             None => {
+                for group in self.own_groups() {
+                    self.worker().wait_tied(group.root(), Until::Descendants);
+                }
                 self.worker().wait_tied(self.implicit.raw(), Until::Descendants);
                 region.end_work();
             }
@@ -307,6 +310,15 @@ impl Member {
     /// The implicit task.
     pub(crate) fn implicit(&self) -> &OmpTask {
         &self.implicit
+    }
+
+    /// The groups that the implicit task has begun, of which each counts its tasks. There may be
+    /// some at a barrier.
+    fn own_groups(&self) -> impl Iterator<Item = &Group> {
+        // SAFETY: a group outlives the tasks that are in it.
+        let first = unsafe { self.implicit.group.get().as_ref() };
+        let all = std::iter::successors(first, |group| group.outer());
+        all.take_while(|group| ptr::eq(group.owner, &raw const self.implicit))
     }
 
     /// The taskgroup that the running task is in.
