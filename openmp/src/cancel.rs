@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::icv;
 use crate::parallel::Ident;
 use crate::region::Member;
+use crate::task::Group;
 use crate::thread::member;
 
 /// Whether any region was ever cancelled. Most programs cancel none.
@@ -61,8 +62,7 @@ impl Construct {
                 member.work.give_out_all();
             }
             Self::Group => {
-                let Some(group) = member.group() else { return false };
-                group.cancel();
+                return member.group().is_some_and(Group::cancel);
             }
         }
         true

@@ -83,8 +83,8 @@ impl Span {
 }
 
 /// The part of one of so many, where all get as much, or one more.
-pub(crate) fn block(trips: u64, parts: u32, part: u32) -> Range<u64> {
-    let (parts, part) = (u64::from(parts.max(1)), u64::from(part));
+pub(crate) fn block(trips: u64, parts: impl Into<u64>, part: impl Into<u64>) -> Range<u64> {
+    let (parts, part) = (parts.into().max(1), part.into());
     let (each, more) = (trips / parts, trips % parts);
     let begin = each * part + part.min(more);
     begin..begin + each + u64::from(part < more)

@@ -8,6 +8,7 @@ use crate::iterations::Span;
 use crate::microtask::{Microtask, evenkeel_omp_invoke};
 use crate::processors;
 use crate::region::{Asked, Crew, Job, Member};
+use crate::task::Group;
 use crate::thread::{Thread, member};
 use crate::unsupported::abort_with;
 
@@ -80,6 +81,8 @@ struct Gomp {
     function: Function,
     data: *mut c_void,
     filled: Option<Filled>,
+    /// What the implicit tasks are in; null if it is nothing.
+    group: *const Group,
 }
 
 /// A loop that is all of a region, and begins with it.
@@ -91,10 +94,11 @@ pub(crate) struct Filled {
 
 unsafe fn run_gomp(job: *const (), member: &Member) {
     // SAFETY: the region waits for this.
-    let Gomp { function, data, filled } = unsafe { &*job.cast::<Gomp>() };
+    let Gomp { function, data, filled, group } = unsafe { &*job.cast::<Gomp>() };
     if let Some(Filled { span, asked }) = *filled {
         member.enter_loop(span, asked);
     }
+    member.implicit().group.set(*group);
     // SAFETY: the program's promise.
     unsafe { function(*data) };
 }
@@ -110,9 +114,28 @@ pub unsafe extern "C" fn GOMP_parallel(
     threads: c_uint,
     _flags: c_uint,
 ) {
-    let gomp = Gomp { function, data, filled: None };
+    let gomp = Gomp { function, data, filled: None, group: ptr::null() };
     // SAFETY: the caller's promise.
     unsafe { fork(threads, Job { run: run_gomp, data: (&raw const gomp).cast() }) };
+}
+
+/// gcc: runs a region whose implicit tasks are in a group, which `begin` makes for so many
+/// threads. Returns how many.
+///
+/// # Safety
+/// As of [`GOMP_parallel`].
+pub(crate) unsafe fn fork_reducing(
+    function: Function,
+    data: *mut c_void,
+    threads: c_uint,
+    begin: impl FnOnce(u32) -> Group,
+) -> u32 {
+    let size = threads_for(Thread::current(), threads);
+    let group = begin(size);
+    let gomp = Gomp { function, data, filled: None, group: &raw const group };
+    // SAFETY: the caller's promise; the group lives until the region has ended.
+    unsafe { fork(size, Job { run: run_gomp, data: (&raw const gomp).cast() }) };
+    size
 }
 
 /// gcc: runs a region that is a loop.
@@ -125,7 +148,7 @@ pub(crate) unsafe fn fork_filled(
     threads: c_uint,
     filled: Filled,
 ) {
-    let gomp = Gomp { function, data, filled: Some(filled) };
+    let gomp = Gomp { function, data, filled: Some(filled), group: ptr::null() };
     // SAFETY: the caller's promise.
     unsafe { fork(threads, Job { run: run_gomp, data: (&raw const gomp).cast() }) };
 }
@@ -159,7 +182,7 @@ pub(crate) unsafe fn start_filled(
         1 => Member::enter_serial(thread),
         size => {
             // The others may begin at any time until the region ends. It is as small as rare.
-            let gomp = Box::leak(Box::new(Gomp { function, data, filled }));
+            let gomp = Box::leak(Box::new(Gomp { function, data, filled, group: ptr::null() }));
             let job = Job { run: run_gomp, data: ptr::from_ref(gomp).cast() };
             // SAFETY: the caller's promise.
             unsafe { begin_team(thread, size, job) }

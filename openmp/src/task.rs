@@ -5,6 +5,9 @@ mod detach;
 mod gomp;
 mod group;
 mod kmp;
+mod reduction;
+mod reduction_gomp;
+mod taskloop;
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -16,6 +19,7 @@ use evenkeel_runtime::raw::{Queued, Task, Until, Worker};
 
 pub(crate) use depend::Dependence;
 pub(crate) use group::Group;
+pub(crate) use reduction_gomp::share as share_reductions;
 
 use crate::cancel;
 use crate::icv::Icvs;
@@ -32,6 +36,8 @@ pub(crate) enum Code {
     Kmp(*mut kmp::KmpTask),
     /// gcc's, with its arguments.
     Gomp(unsafe extern "C" fn(*mut c_void), *mut c_void),
+    /// It makes some tasks of a loop.
+    Makes(*const taskloop::Part),
     /// It says that it could run.
     Says(*const AtomicBool),
 }
@@ -238,7 +244,8 @@ unsafe fn run(queued: *mut Queued, worker: &Worker) {
                     kmp::destroy(variables, thread);
                 }
             }
-            Code::Gomp(..) if is_cancelled => {}
+            Code::Gomp(..) | Code::Makes(_) if is_cancelled => {}
+            Code::Makes(part) => (*part).make(Thread::current().member()),
             Code::Gomp(function, arguments) => function(arguments),
             Code::Says(says) => (*says).store(true, Ordering::Release),
         }

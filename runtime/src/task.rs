@@ -72,6 +72,12 @@ impl Task {
         self.children.create();
     }
 
+    /// Bytes of its block, header and all; 0 if it has none.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes as usize
+    }
+
     /// The task that created it.
     #[must_use]
     pub fn parent(&self) -> *const Self {

@@ -43,7 +43,7 @@ fn blocks_cover_every_iteration_once() {
 fn blocks_reach_the_last_iteration_that_is_counted() {
     for (trips, parts) in [(u64::MAX, 3), (u64::MAX, u32::MAX), (u64::MAX - 1, 2)] {
         assert_eq!(block(trips, parts, parts - 1).end, trips);
-        assert_eq!(block(trips, parts, 0).end, block(trips, parts, 1).start);
+        assert_eq!(block(trips, parts, 0_u32).end, block(trips, parts, 1_u32).start);
         let last = balanced_block(trips, 3, 2, 1000);
         assert_eq!(last.end, trips);
     }
@@ -54,8 +54,8 @@ fn blocks_reach_the_last_iteration_that_is_counted() {
 
 #[test]
 fn no_block_has_two_iterations_more_than_another() {
-    let sizes = |trips, parts| {
-        let all = (0..parts).map(move |part| block(trips, parts, part));
+    let sizes = |trips, parts: u32| {
+        let all = (0..parts).map(move |part: u32| block(trips, parts, part));
         all.map(|part| part.end - part.start).collect::<Vec<u64>>()
     };
     assert_eq!(sizes(10, 4), [3, 3, 2, 2]);

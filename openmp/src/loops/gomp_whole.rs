@@ -5,8 +5,8 @@ use std::ffi::{c_long, c_ulonglong, c_void};
 use super::gomp;
 use crate::iterations::{Index, Span};
 use crate::region::{Asked, Member};
+use crate::task::share_reductions;
 use crate::thread::member;
-use crate::unsupported::abort_with;
 
 /// What a loop's threads share besides its iterations.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ impl Besides {
         // SAFETY: the caller's promise.
         unsafe {
             if !self.reductions.is_null() {
-                abort_with(b"evenkeel: task reductions of a loop are not supported\n");
+                share_reductions(member, member.work.share(), self.reductions);
             }
             if let Some(zeros) = self.zeros.as_mut() {
                 *zeros = member.zeros(zeros.addr());

@@ -7,14 +7,14 @@ use super::{Code, Dependence, OmpTask, Plan, depend};
 use crate::thread::member;
 
 /// Flags of [`GOMP_task`].
-const FINAL: c_uint = 2;
+pub(super) const FINAL: c_uint = 2;
 /// As above.
 const DEPEND: c_uint = 8;
 /// As above.
 const DETACH: c_uint = 1 << 13;
 
 /// What fills the arguments of a task, where a copy of bytes would not do.
-type Copy = unsafe extern "C" fn(*mut c_void, *mut c_void);
+pub(super) type Copy = unsafe extern "C" fn(*mut c_void, *mut c_void);
 
 /// Makes and adds a task, or runs it.
 ///
@@ -43,8 +43,6 @@ pub unsafe extern "C" fn GOMP_task(
     let task = OmpTask::create(member, &plan);
     // SAFETY: the block has room for the arguments; the caller's promise.
     unsafe {
-        let place = task.add(1).cast::<c_void>();
-        let place = place.byte_add(place.align_offset(alignment));
         if flags & DETACH != 0 {
             let event = Event::of(&*task, member);
             *detach = event;
@@ -52,13 +50,33 @@ pub unsafe extern "C" fn GOMP_task(
                 *data.cast() = event;
             }
         }
+        let place = arguments(task, data, copy, size, alignment);
+        (*task).code.set(Code::Gomp(function, place));
+        let all = if flags & DEPEND != 0 { Dependence::of_gomp(depend) } else { Vec::new() };
+        OmpTask::submit(task, member, all, is_deferred);
+    }
+}
+
+/// Copies the arguments of a task behind its header. Returns where they are.
+///
+/// # Safety
+/// There is room; `data` is as [`GOMP_task`] takes it.
+pub(super) unsafe fn arguments(
+    task: *mut OmpTask,
+    data: *mut c_void,
+    copy: Option<Copy>,
+    size: usize,
+    alignment: usize,
+) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let place = task.add(1).cast::<c_void>();
+        let place = place.byte_add(place.align_offset(alignment.max(1)));
         match copy {
             Some(copy) => copy(place, data),
             None => place.cast::<u8>().copy_from_nonoverlapping(data.cast(), size),
         }
-        (*task).code.set(Code::Gomp(function, place));
-        let all = if flags & DEPEND != 0 { Dependence::of_gomp(depend) } else { Vec::new() };
-        OmpTask::submit(task, member, all, is_deferred);
+        place
     }
 }
 

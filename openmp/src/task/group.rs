@@ -1,11 +1,13 @@
 //! Taskgroups.
 
+use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use evenkeel_runtime::raw::{Task, Until};
 
 use super::OmpTask;
+use super::reduction::{self, Reductions};
 use crate::parallel::Ident;
 use crate::region::Member;
 use crate::thread::member;
@@ -18,26 +20,58 @@ pub(crate) struct Group {
     /// The group that the owner was in before.
     around: *const Group,
     is_cancelled: AtomicBool,
+    /// Whether no `taskgroup` made it, but a reduction, so that what is cancelled is one around.
+    is_implicit: bool,
+    /// What clang's programs reduce in it; null if it is nothing.
+    pub reductions: Cell<*mut Reductions>,
+    /// What gcc's programs reduce in it and in those around, in their form.
+    pub gomp_reductions: Cell<*mut usize>,
 }
 
 impl Group {
     /// The running task begins a group.
-    pub(crate) fn begin(member: &Member) {
+    pub(crate) fn begin(member: &Member, is_implicit: bool) -> &Self {
         let owner = member.task();
         let group = member.worker().allocate(size_of::<Self>()).cast::<Self>().as_ptr();
         let around = owner.group.get();
         // SAFETY: the block is large enough and ours; what is around lives longer.
         unsafe {
-            let root = Task::around(owner.counts());
-            group.write(Self { root, owner, around, is_cancelled: AtomicBool::new(false) });
+            let outer =
+                around.as_ref().map_or(ptr::null_mut(), |outer| outer.gomp_reductions.get());
+            group.write(Self {
+                root: Task::around(owner.counts()),
+                owner,
+                around,
+                is_cancelled: AtomicBool::new(false),
+                is_implicit,
+                reductions: Cell::new(ptr::null_mut()),
+                gomp_reductions: Cell::new(outer),
+            });
+            owner.group.set(group);
+            &*group
         }
-        owner.group.set(group);
+    }
+
+    /// What the implicit tasks of a region are in that has reductions of gcc's. Nothing waits for
+    /// it: the region's end does.
+    pub(crate) fn of_region(gomp_reductions: *mut usize) -> Self {
+        Self {
+            // SAFETY: there is none around it.
+            root: unsafe { Task::around(ptr::null()) },
+            owner: ptr::null(),
+            around: ptr::null(),
+            is_cancelled: AtomicBool::new(false),
+            is_implicit: true,
+            reductions: Cell::new(ptr::null_mut()),
+            gomp_reductions: Cell::new(gomp_reductions),
+        }
     }
 
     /// It ends the one that it began last, when all tasks in it have ended.
     pub(crate) fn end(member: &Member) {
         let Some(group) = member.group() else { return };
         member.worker().wait_tied(&group.root, Until::Descendants);
+        reduction::end(member, group);
         member.task().group.set(group.around);
         // SAFETY: `begin` made it, and no task is in it any more.
         unsafe {
@@ -60,16 +94,21 @@ impl Group {
         self.is_cancelled.load(Ordering::Relaxed)
     }
 
-    /// Tasks in it that have not begun are not to.
-    pub(crate) fn cancel(&self) {
-        self.is_cancelled.store(true, Ordering::Relaxed);
+    /// Tasks in it that have not begun are not to. Returns whether there is such a group.
+    pub(crate) fn cancel(&self) -> bool {
+        match self.outer() {
+            Some(outer) if self.is_implicit => return outer.cancel(),
+            None if self.is_implicit => return false,
+            _ => self.is_cancelled.store(true, Ordering::Relaxed),
+        }
+        true
     }
 }
 
 /// gcc: a group begins.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_taskgroup_start() {
-    Group::begin(member());
+    Group::begin(member(), false);
 }
 
 /// It ends.
@@ -81,7 +120,7 @@ pub extern "C" fn GOMP_taskgroup_end() {
 /// clang: a group begins.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_taskgroup(_where: *mut Ident, _thread: i32) {
-    Group::begin(member());
+    Group::begin(member(), false);
 }
 
 /// It ends.

@@ -23,6 +23,22 @@ pub struct KmpTask {
     priority: *mut c_void,
 }
 
+impl KmpTask {
+    /// Makes a copy of so many bytes point into itself where the original does.
+    ///
+    /// # Safety
+    /// They are such.
+    pub(super) unsafe fn follow(copy: *mut Self, original: *const Self, bytes: usize) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let shareds = (*original).shareds.addr().wrapping_sub(original.addr());
+            if shareds < bytes {
+                (*copy).shareds = copy.byte_add(shareds).cast();
+            }
+        }
+    }
+}
+
 /// Flags of [`__kmpc_omp_task_alloc`].
 const FINAL: i32 = 2;
 /// As above.
@@ -58,7 +74,7 @@ pub(super) unsafe fn destroy(task: *mut KmpTask, thread: i32) {
 ///
 /// # Safety
 /// It is of [`__kmpc_omp_task_alloc`].
-unsafe fn around(task: *mut KmpTask) -> *mut OmpTask {
+pub(super) unsafe fn around(task: *mut KmpTask) -> *mut OmpTask {
     // SAFETY: it lies right behind the header.
     unsafe { task.cast::<OmpTask>().sub(1) }
 }
