@@ -61,6 +61,13 @@ pub extern "C" fn omp_in_final() -> c_int {
     member().task().is_final.get().into()
 }
 
+/// Whether the running task is one that the program made.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_in_explicit_task() -> c_int {
+    let member = member();
+    (!std::ptr::eq(member.task(), member.implicit())).into()
+}
+
 /// clang: the same as `omp_get_thread_num`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_bound_thread_num(_where: *mut crate::parallel::Ident) -> c_int {

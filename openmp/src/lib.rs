@@ -7,6 +7,7 @@
 
 mod affinity_format;
 mod allocate;
+mod atomic;
 mod cancel;
 mod clock;
 mod control;
@@ -31,5 +32,6 @@ mod single;
 mod task;
 mod teams;
 mod thread;
+mod threadprivate;
 mod unsupported;
 mod wait;

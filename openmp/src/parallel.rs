@@ -1,16 +1,16 @@
 //! Parallel regions begin and end.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
 use crate::icv;
 use crate::iterations::Span;
 use crate::microtask::{Microtask, evenkeel_omp_invoke};
 use crate::processors;
-use crate::region::{Asked, Crew, Job, Member};
+use crate::region::{Asked, Crew, Job, League, Member};
 use crate::task::Group;
+use crate::teams;
 use crate::thread::{Thread, member};
-use crate::unsupported::abort_with;
 
 /// Where in the program a call is, as clang describes it.
 pub(crate) type Ident = c_void;
@@ -209,10 +209,20 @@ struct Kmp {
 unsafe fn run_kmp(job: *const (), member: &Member) {
     // SAFETY: the region waits for this.
     let kmp = unsafe { &*job.cast::<Kmp>() };
-    let mut global = Thread::current().number;
-    let mut bound = member.number as i32;
     // SAFETY: the program's promise.
-    unsafe { evenkeel_omp_invoke(kmp.microtask, &mut global, &mut bound, kmp.argc, kmp.argv) };
+    unsafe { kmp.run(member) };
+}
+
+impl Kmp {
+    /// # Safety
+    /// The microtask takes the arguments.
+    unsafe fn run(&self, member: &Member) {
+        let mut global = Thread::current().number;
+        let mut bound = member.number as i32;
+        let Self { microtask, argc, argv } = *self;
+        // SAFETY: the caller's promise.
+        unsafe { evenkeel_omp_invoke(microtask, &mut global, &mut bound, argc, argv) };
+    }
 }
 
 /// What `__kmpc_fork_call` becomes.
@@ -238,6 +248,62 @@ pub extern "C" fn __kmpc_push_num_threads(_where: *mut Ident, _thread: i32, thre
     Thread::current().num_threads.set(u32::try_from(threads).unwrap_or_default());
 }
 
+/// clang: the same; it may not be fewer, which nobody hears of.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_push_num_threads_strict(
+    place: *mut Ident,
+    thread: i32,
+    threads: c_int,
+    _severity: c_int,
+    _message: *const c_char,
+) {
+    __kmpc_push_num_threads(place, thread, threads);
+}
+
+/// clang: the same of regions in each other, of which the first counts.
+///
+/// # Safety
+/// There are so many numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_push_num_threads_list(
+    place: *mut Ident,
+    thread: i32,
+    number: u32,
+    threads: *const c_int,
+) {
+    if number > 0 {
+        // SAFETY: the caller's promise.
+        __kmpc_push_num_threads(place, thread, unsafe { *threads });
+    }
+}
+
+/// clang: the same.
+///
+/// # Safety
+/// There are so many numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_push_num_threads_list_strict(
+    place: *mut Ident,
+    thread: i32,
+    number: u32,
+    threads: *const c_int,
+    _severity: c_int,
+    _message: *const c_char,
+) {
+    // SAFETY: the caller's promise.
+    unsafe { __kmpc_push_num_threads_list(place, thread, number, threads) };
+}
+
+/// clang: there is no such clause.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_pop_num_threads(_where: *mut Ident, _thread: i32) {
+    Thread::current().num_threads.set(0);
+}
+
+/// clang: the `proc_bind` clause of the next region. Threads keep the CPUs that they have.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_push_proc_bind(_where: *mut Ident, _thread: i32, _bind: c_int) {}
+
 /// clang: begins a region of one thread, which the program runs itself.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_serialized_parallel(_where: *mut Ident, _thread: i32) {
@@ -255,15 +321,37 @@ pub extern "C" fn __kmpc_end_serialized_parallel(_where: *mut Ident, _thread: i3
 /// What `__kmpc_fork_teams` becomes.
 ///
 /// # Safety
-/// None needed; it does not return.
+/// As of `__kmpc_fork_call`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn evenkeel_omp_fork_teams(
     _where: *mut Ident,
-    _argc: c_int,
-    _microtask: Microtask,
-    _argv: *const *mut c_void,
+    argc: c_int,
+    microtask: Microtask,
+    argv: *const *mut c_void,
 ) {
-    abort_with(b"evenkeel: __kmpc_fork_teams is not supported\n")
+    let (number, threads_max) = teams::take_asked();
+    let kmp = Kmp { microtask, argc: usize::try_from(argc).unwrap_or_default(), argv };
+    // SAFETY: the caller's promise.
+    League::run(Thread::current(), number, threads_max, |member| unsafe { kmp.run(member) });
+}
+
+/// clang: runs a region, of one thread unless `is_parallel`; its argument may be none.
+///
+/// # Safety
+/// The microtask takes the argument.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_fork_call_if(
+    _where: *mut Ident,
+    _argc: c_int,
+    microtask: Microtask,
+    is_parallel: c_int,
+    argument: *mut c_void,
+) {
+    let wanted = Thread::current().num_threads.replace(0);
+    let wanted = if is_parallel == 0 { 1 } else { wanted };
+    let kmp = Kmp { microtask, argc: (!argument.is_null()).into(), argv: &raw const argument };
+    // SAFETY: the caller's promise.
+    unsafe { fork(wanted, Job { run: run_kmp, data: (&raw const kmp).cast() }) };
 }
 
 /// Waits for all threads of the region.

@@ -5,6 +5,7 @@
 mod across;
 mod barrier;
 mod crew;
+mod league;
 mod share;
 mod work;
 
@@ -18,6 +19,7 @@ use evenkeel_runtime::raw::{self, Until, Worker};
 
 pub(crate) use barrier::Barrier;
 pub(crate) use crew::{Crew, Job, Team, machine};
+pub(crate) use league::League;
 pub(crate) use share::Share;
 pub(crate) use work::{Asked, How};
 
@@ -26,16 +28,6 @@ use crate::task::{Group, OmpTask};
 use crate::thread::Thread;
 use across::Across;
 use work::Work;
-
-/// Where in a league of teams one is. Outside of leagues there is one team.
-#[derive(Clone, Copy)]
-pub(crate) struct League {
-    pub teams: u32,
-    /// Which of them this is.
-    pub number: u32,
-    /// Threads of a team at most.
-    pub threads_max: u32,
-}
 
 /// What the threads of a region share.
 pub(crate) struct Region {
@@ -98,7 +90,7 @@ impl Region {
             active_level: 0,
             around: ptr::null(),
             team: ptr::null(),
-            league: League { teams: 1, number: 0, threads_max: u32::MAX },
+            league: League::NONE,
             singles: AtomicU64::new(0),
             broadcast: Cell::new(ptr::null_mut()),
             is_cancelled: AtomicBool::new(false),
@@ -264,6 +256,11 @@ impl Member {
         let around = thread.member();
         let region = Region::inside(around, 1, ptr::null());
         let icvs = Icvs::inside(around.task().icvs.get(), region.level);
+        Self::enter_alone(thread, region, icvs)
+    }
+
+    /// The same of a region that is made already.
+    fn enter_alone<'a>(thread: &'a Thread, region: Region, icvs: &'static Icvs) -> &'a Self {
         Alone::enter(thread, region, icvs, None);
         thread.member()
     }

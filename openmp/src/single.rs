@@ -71,6 +71,56 @@ pub unsafe extern "C" fn __kmpc_copyprivate(
     member.barrier();
 }
 
+/// clang: the same, where the program copies: the thread that ran it gives this, the others
+/// nothing. Returns what was given; the program waits once more.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_copyprivate_light(
+    _where: *mut Ident,
+    _thread: i32,
+    data: *mut c_void,
+) -> *mut c_void {
+    let member = member();
+    let broadcast = &member.region().broadcast;
+    if !data.is_null() {
+        broadcast.set(data);
+    }
+    member.barrier();
+    broadcast.get()
+}
+
+/// clang: waits for all; then the first thread goes on alone, until it says that its part ends.
+/// Returns whether this is the one.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_barrier_master(_where: *mut Ident, _thread: i32) -> i32 {
+    let member = member();
+    member.barrier();
+    if member.number > 0 {
+        member.barrier();
+    }
+    (member.number == 0).into()
+}
+
+/// It ends.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_end_barrier_master(_where: *mut Ident, _thread: i32) {
+    member().barrier();
+}
+
+/// clang: waits for all. Returns whether this is the first thread; the others do not wait for it.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_barrier_master_nowait(_where: *mut Ident, _thread: i32) -> i32 {
+    member().barrier();
+    (member().number == 0).into()
+}
+
+/// clang: a `scope` begins.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_scope(_where: *mut Ident, _thread: i32, _reserved: *mut c_void) {}
+
+/// It ends.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_end_scope(_where: *mut Ident, _thread: i32, _reserved: *mut c_void) {}
+
 /// clang: whether this thread is the first of the region.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_master(_where: *mut Ident, _thread: i32) -> i32 {

@@ -175,6 +175,13 @@ pub(crate) fn wait_for(member: &Member, all: &[Dependence]) {
     worker.run_descendants_until(task.raw(), || may_go_on.load(Ordering::Acquire));
 }
 
+/// Adds a task with these dependences that does nothing.
+pub(crate) fn add_nothing(member: &Member, all: &[Dependence]) {
+    let nothing = OmpTask::create(member, &Plan { bytes: 0, is_final: false });
+    // SAFETY: it is whole.
+    unsafe { OmpTask::submit(nothing, member, all, true) };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

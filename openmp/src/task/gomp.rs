@@ -96,6 +96,16 @@ pub unsafe extern "C" fn GOMP_taskwait_depend(list: *const *mut c_void) {
     depend::wait(member(), unsafe { Dependence::of_gomp(list) });
 }
 
+/// Adds a task with these dependences that does nothing: others may wait for it.
+///
+/// # Safety
+/// The list is as of [`GOMP_task`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_taskwait_depend_nowait(list: *const *mut c_void) {
+    // SAFETY: the caller's promise.
+    depend::add_nothing(member(), &unsafe { dependences(list) });
+}
+
 /// The running task may be put off. It is not.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_taskyield() {}

@@ -208,7 +208,7 @@ pub unsafe extern "C" fn __kmpc_omp_wait_deps(
     depend::wait(member(), unsafe { dependences(number, first, number_more, more) });
 }
 
-/// `taskwait` with dependences.
+/// `taskwait` with dependences; if `is_nowait`, others may wait for them instead.
 ///
 /// # Safety
 /// As of [`__kmpc_omp_wait_deps`].
@@ -220,10 +220,16 @@ pub unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
     first: *const KmpDependence,
     number_more: i32,
     more: *const KmpDependence,
-    _no_wait: i32,
+    is_nowait: i32,
 ) {
     // SAFETY: the caller's promise.
-    unsafe { __kmpc_omp_wait_deps(place, thread, number, first, number_more, more) };
+    unsafe {
+        if is_nowait != 0 {
+            depend::add_nothing(member(), &dependences(number, first, number_more, more));
+        } else {
+            __kmpc_omp_wait_deps(place, thread, number, first, number_more, more);
+        }
+    }
 }
 
 /// The program begins to run a task itself.

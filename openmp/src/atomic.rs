@@ -1,0 +1,143 @@
+//! Atomic operations that compilers of old left to the runtime; today's programs use instructions.
+//!
+//! The names say the type, the operation, and in which order the operands are (`rev`); those with
+//! `cpt` return the new value, or the old one.
+
+mod any;
+mod floats;
+mod integers;
+
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+
+/// What can be changed at once.
+pub(crate) trait Word: Copy {
+    /// Changes what is at a place. Returns what was there and what is.
+    ///
+    /// # Safety
+    /// It is there, aligned, and others change it in this way, too.
+    unsafe fn update(place: *mut Self, change: impl Fn(Self) -> Self) -> (Self, Self);
+}
+
+macro_rules! words {
+    ($($of_type:ty, $bits:ty, $atomic:ty, $to:expr, $from:expr;)*) => {$(
+        impl Word for $of_type {
+            unsafe fn update(place: *mut Self, change: impl Fn(Self) -> Self) -> (Self, Self) {
+                let (to, from): (fn($of_type) -> $bits, fn($bits) -> $of_type) = ($to, $from);
+                // SAFETY: the caller's promise.
+                let word = unsafe { <$atomic>::from_ptr(place.cast()) };
+                let mut old = word.load(Ordering::SeqCst);
+                loop {
+                    let new = to(change(from(old)));
+                    let order = (Ordering::SeqCst, Ordering::SeqCst);
+                    match word.compare_exchange_weak(old, new, order.0, order.1) {
+                        Ok(_) => return (from(old), from(new)),
+                        Err(seen) => old = seen,
+                    }
+                }
+            }
+        }
+    )*};
+}
+
+words! {
+    i8, u8, AtomicU8, |value| value as u8, |bits| bits as i8;
+    u8, u8, AtomicU8, |value| value, |bits| bits;
+    i16, u16, AtomicU16, |value| value as u16, |bits| bits as i16;
+    u16, u16, AtomicU16, |value| value, |bits| bits;
+    i32, u32, AtomicU32, |value| value as u32, |bits| bits as i32;
+    u32, u32, AtomicU32, |value| value, |bits| bits;
+    i64, u64, AtomicU64, |value| value as u64, |bits| bits as i64;
+    u64, u64, AtomicU64, |value| value, |bits| bits;
+    f32, u32, AtomicU32, f32::to_bits, f32::from_bits;
+    f64, u64, AtomicU64, f64::to_bits, f64::from_bits;
+}
+
+/// Functions of one type.
+macro_rules! operations {
+    ($of_type:ty: $($name:ident $capture:ident = $change:expr;)*) => {$(
+        /// Changes what is at a place.
+        ///
+        /// # Safety
+        /// It is there, and aligned.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            _where: *mut Ident,
+            _thread: i32,
+            place: *mut $of_type,
+            operand: $of_type,
+        ) {
+            let change: fn($of_type, $of_type) -> $of_type = $change;
+            // SAFETY: the caller's promise.
+            unsafe { Word::update(place, |value| change(value, operand)) };
+        }
+
+        /// The same. Returns what is there then, or what was if `is_new` is 0.
+        ///
+        /// # Safety
+        /// It is there, and aligned.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $capture(
+            _where: *mut Ident,
+            _thread: i32,
+            place: *mut $of_type,
+            operand: $of_type,
+            is_new: i32,
+        ) -> $of_type {
+            let change: fn($of_type, $of_type) -> $of_type = $change;
+            // SAFETY: the caller's promise.
+            let (old, new) = unsafe { Word::update(place, |value| change(value, operand)) };
+            if is_new == 0 { old } else { new }
+        }
+    )*};
+}
+
+/// Functions that read, write, and change places.
+macro_rules! moves {
+    ($($of_type:ty: $read:ident $write:ident $swap:ident;)*) => {$(
+        /// Reads what is at a place.
+        ///
+        /// # Safety
+        /// It is there, and aligned.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $read(
+            _where: *mut Ident,
+            _thread: i32,
+            place: *mut $of_type,
+        ) -> $of_type {
+            // SAFETY: the caller's promise.
+            unsafe { Word::update(place, |value| value) }.0
+        }
+
+        /// Writes it.
+        ///
+        /// # Safety
+        /// It is there, and aligned.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $write(
+            _where: *mut Ident,
+            _thread: i32,
+            place: *mut $of_type,
+            value: $of_type,
+        ) {
+            // SAFETY: the caller's promise.
+            unsafe { Word::update(place, |_| value) };
+        }
+
+        /// Writes it. Returns what was there.
+        ///
+        /// # Safety
+        /// It is there, and aligned.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $swap(
+            _where: *mut Ident,
+            _thread: i32,
+            place: *mut $of_type,
+            value: $of_type,
+        ) -> $of_type {
+            // SAFETY: the caller's promise.
+            unsafe { Word::update(place, |_| value) }.0
+        }
+    )*};
+}
+
+use {moves, operations};
