@@ -12,9 +12,9 @@
 //! own.
 //!
 //! The children of a task that accesses the same address form a chain *inside* that access: it
-//! begins when the access is allowed, and the access ends when its task's code and this chain have
-//! ended (OmpSs-2's nested domains and early release). An access may be *weak*: then the task itself
-//! does not touch the data, and need not wait for it; only its children do.
+//! begins when the access is allowed, and the access ends when its task's code and this chain
+//! have ended (OmpSs-2's nested domains and early release). An access may be *weak*: then the
+//! task itself does not touch the data, and need not wait for it; only its children do.
 
 #[cfg(all(test, loom))]
 mod explored;
@@ -45,8 +45,8 @@ const SHARES: u32 = 16;
 const LAST_INSIDE: u32 = 32;
 /// There is a chain inside it, which waits for it to be allowed.
 const CHILD: u32 = 64;
-/// Whoever allowed it has let the next one know of it. Only then can a weak access pass anything on;
-/// one that is not weak cannot anyway, since its task has not run before.
+/// Whoever allowed it has let the next one know of it. Only then can a weak access pass anything
+/// on; one that is not weak cannot anyway, since its task has not run before.
 const ARRIVED: u32 = 128;
 /// What whoever completes it passes on.
 const BOTH: u32 = ALLOWED | ALONE;

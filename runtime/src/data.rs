@@ -248,8 +248,8 @@ macro_rules! adds {
                 self.with(|($($a,)*)| ($($a,)* WeakInput(data),))
             }
 
-            /// Tasks that it creates read and write this, and it does not itself: so it need not wait
-            /// for it.
+            /// Tasks that it creates read and write this, and it does not itself: so it need not
+            /// wait for it.
             pub fn weak_inout<T: Send>(
                 self,
                 data: &'scope Data<T>,

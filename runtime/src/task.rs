@@ -143,8 +143,8 @@ impl Task {
         at
     }
 
-    /// Its accesses, if the chains of its children lie inside them: those of a shallow task end with
-    /// its code.
+    /// Its accesses, if the chains of its children lie inside them: those of a shallow task end
+    /// with its code.
     pub(crate) fn domain(&self) -> Option<&Accesses> {
         // SAFETY: they are in its block, or hold it.
         unsafe { self.accesses.get().as_ref() }.filter(|_| !self.is_shallow)

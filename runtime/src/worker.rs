@@ -268,8 +268,8 @@ impl Worker {
         }
     }
 
-    /// The last descendant of a task has ended, after its code: nobody refers to it any more, except
-    /// through its accesses. Returns what that asks for.
+    /// The last descendant of a task has ended, after its code: nobody refers to it any more,
+    /// except through its accesses. Returns what that asks for.
     unsafe fn bury(&self, task: *const Task) -> Option<(*const Task, children::Then)> {
         // SAFETY: as said; its parent is alive until it has been told.
         unsafe {
@@ -298,8 +298,8 @@ impl Worker {
         }
     }
 
-    /// A task and all its children have ended: its parent will be told, and if nothing refers to its
-    /// block, that is free.
+    /// A task and all its children have ended: its parent will be told, and if nothing refers to
+    /// its block, that is free.
     unsafe fn complete(&self, task: *const Task, is_let_go: bool) {
         // SAFETY: the caller's promise.
         unsafe {

@@ -131,7 +131,10 @@ proptest! {
     ) {
         let turns: Vec<Turn> = seed
             .into_iter()
-            .map(|(a, b, kind)| if kind == 0 || a == b { Turn::Multiply(a) } else { Turn::Add(a, b) })
+            .map(|(a, b, kind)| match kind {
+                1.. if a != b => Turn::Add(a, b),
+                _ => Turn::Multiply(a),
+            })
             .collect();
         let mut expected = [1_u64; 5];
         for (salt, &turn) in turns.iter().enumerate() {
@@ -158,7 +161,9 @@ proptest! {
                             std::thread::yield_now();
                             (*a, *b) = (was_a.wrapping_add(salt), was_b.wrapping_add(salt));
                         }),
-                    Turn::Multiply(a) => s.task().inout(&values[a]).spawn(|a| *a = a.wrapping_mul(7)),
+                    Turn::Multiply(a) => {
+                        s.task().inout(&values[a]).spawn(|a| *a = a.wrapping_mul(7));
+                    }
                 }
             }
         });

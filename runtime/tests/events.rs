@@ -31,7 +31,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn who_needs_the_data_comes_after_all_events(
-        tasks in prop::collection::vec(places(), 1..30), rules in 0..RULES.len(), workers in 1_usize..4,
+        tasks in prop::collection::vec(places(), 1..30),
+        rules in 0..RULES.len(),
+        workers in 1_usize..4,
     ) {
         let runtime = ruled(RULES[rules], workers);
         let happened = AtomicUsize::new(0);

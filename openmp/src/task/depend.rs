@@ -176,7 +176,7 @@ pub(crate) fn wait_for(member: &Member, all: &[Dependence]) {
 }
 
 /// Adds a task with these dependences that does nothing.
-pub(crate) fn add_nothing(member: &Member, all: &[Dependence]) {
+pub(crate) fn add_nothing(member: &Member, all: Vec<Dependence>) {
     let nothing = OmpTask::create(member, &Plan { bytes: 0, is_final: false });
     // SAFETY: it is whole.
     unsafe { OmpTask::submit(nothing, member, all, true) };

@@ -103,7 +103,7 @@ pub unsafe extern "C" fn GOMP_taskwait_depend(list: *const *mut c_void) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_taskwait_depend_nowait(list: *const *mut c_void) {
     // SAFETY: the caller's promise.
-    depend::add_nothing(member(), &unsafe { dependences(list) });
+    depend::add_nothing(member(), unsafe { Dependence::of_gomp(list) });
 }
 
 /// The running task may be put off. It is not.

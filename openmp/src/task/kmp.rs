@@ -225,7 +225,7 @@ pub unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
     // SAFETY: the caller's promise.
     unsafe {
         if is_nowait != 0 {
-            depend::add_nothing(member(), &dependences(number, first, number_more, more));
+            depend::add_nothing(member(), dependences(number, first, number_more, more));
         } else {
             __kmpc_omp_wait_deps(place, thread, number, first, number_more, more);
         }

@@ -1,5 +1,5 @@
-//! Turns: of the tasks that share an address as [`Kind::Commutative`], one runs at a time, whichever
-//! comes first.
+//! Turns: of the tasks that share an address as [`Kind::Commutative`], one runs at a time,
+//! whichever comes first.
 //!
 //! The chain lets all of them come near; whoever is about to run takes its turn at each such
 //! address, or at none: a task that would have to wait gives back what it has, and waits where
