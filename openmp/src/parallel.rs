@@ -34,6 +34,7 @@ fn threads_for(thread: &Thread, wanted: u32) -> u32 {
 /// # Safety
 /// `job` is as it says, until [`end_team`].
 unsafe fn begin_team(thread: &Thread, size: u32, job: Job) -> &Member {
+    thread.keep_crews();
     let around = thread.begun.replace(thread.begun.get() + 1);
     let mut crews = thread.crews.borrow_mut();
     if crews.len() == around {

@@ -4,6 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use evenkeel_runtime::raw::forks;
+
 use crate::region::{Crew, Member};
 
 /// What belongs to a thread that has called this library.
@@ -18,6 +20,8 @@ pub(crate) struct Thread {
     pub crews: RefCell<Vec<Crew>>,
     /// Regions that it began and that have not ended.
     pub begun: Cell<usize>,
+    /// [`forks`] when it was asked last: the threads of crews from before are gone.
+    forks: Cell<u32>,
 }
 
 thread_local! {
@@ -33,6 +37,7 @@ impl Drop for Owned {
         CURRENT.set(ptr::null());
         // SAFETY: it came from a box, and nobody has it any more: the thread ends.
         let thread = unsafe { Box::from_raw(self.0.as_ptr()) };
+        thread.keep_crews();
         // A thread that leaves the program from inside a region leaves that to the others.
         if thread.begun.get() > 0 {
             return std::mem::forget(thread);
@@ -83,11 +88,19 @@ impl Thread {
             num_threads: Cell::new(0),
             crews: RefCell::default(),
             begun: Cell::new(0),
+            forks: Cell::new(forks()),
         }));
         CURRENT.set(thread);
         OWNED.set(Some(Owned(NonNull::from(&*thread))));
         Member::enter_initial(thread);
         thread
+    }
+
+    /// Forgets crews whose threads did not come along into this process.
+    pub(crate) fn keep_crews(&self) {
+        if self.forks.replace(forks()) != forks() {
+            std::mem::forget(self.crews.take());
+        }
     }
 
     /// Its part in the innermost region.

@@ -20,6 +20,7 @@ mod access;
 mod children;
 mod data;
 mod event;
+mod fork;
 mod grain;
 mod guest;
 mod join;

@@ -1,13 +1,15 @@
 //! A runtime: its workers, and how a thread becomes one of them.
 
 use std::io;
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::AtomicPtr;
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 
 use crate::access::Turns;
+use crate::fork::forks;
 use crate::grain::Grains;
 use crate::guest::{SEATS_MORE, Seats};
 use crate::memory::{Depot, Memory};
@@ -121,6 +123,8 @@ impl Shared {
 pub struct Runtime {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
+    /// [`forks`] when the threads were started.
+    forks: u32,
 }
 
 /// How a [`Runtime`] is to be.
@@ -163,7 +167,7 @@ impl Builder {
         let usable = if declared { machine.cpus() } else { parallelism(machine.cpus()) };
         let workers = self.workers.unwrap_or(usable);
         let shared = Shared::new(&machine, self.rules, PATIENCE, (workers, SEATS_MORE));
-        let mut runtime = Runtime { shared: shared.clone(), threads: Vec::new() };
+        let mut runtime = Runtime { shared: shared.clone(), threads: Vec::new(), forks: forks() };
         for leaf in 1..workers {
             let shared = shared.clone();
             let thread = std::thread::Builder::new().name(format!("evenkeel {leaf}"));
@@ -208,25 +212,47 @@ impl Runtime {
         self.shared.depots.iter().map(Depot::bytes).sum()
     }
 
+    /// # Panics
+    /// The process is the child of the one that made it.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
+        assert!(self.has_threads(), "the threads of a runtime do not live on in a child process");
         &self.shared
     }
 
+    fn has_threads(&self) -> bool {
+        self.forks == forks()
+    }
+
     /// The runtime that [`crate::scope()`] and [`crate::join()`] use outside of any other: as
-    /// [`Runtime::new`] makes it, at its first use.
+    /// [`Runtime::new`] makes it, at its first use in a process: a child process gets another.
     ///
     /// # Panics
     /// The system gives no thread.
     pub fn global() -> &'static Self {
-        static GLOBAL: OnceLock<Runtime> = OnceLock::new();
-        GLOBAL.get_or_init(|| {
-            Self::new().unwrap_or_else(|error| panic!("starting the workers: {error}"))
+        static GLOBAL: AtomicPtr<Runtime> = AtomicPtr::new(std::ptr::null_mut());
+        static MAKING: Mutex<()> = Mutex::new(());
+        let of_process = || {
+            // SAFETY: one that was made stays.
+            unsafe { GLOBAL.load(Ordering::Acquire).as_ref() }.filter(|made| made.has_threads())
+        };
+        of_process().unwrap_or_else(|| {
+            let _making = MAKING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            of_process().unwrap_or_else(|| {
+                let made = Self::new().unwrap_or_else(|error| panic!("starting workers: {error}"));
+                let made = Box::leak(Box::new(made));
+                GLOBAL.store(made, Ordering::Release);
+                made
+            })
         })
     }
 }
 
 impl Drop for Runtime {
     fn drop(&mut self) {
+        if !self.has_threads() {
+            self.threads.drain(..).for_each(std::mem::forget);
+            return;
+        }
         self.shared.stops.store(true, Ordering::SeqCst);
         for leaf in 0..self.workers() {
             self.shared.ready.leaf(leaf).parker.unpark();

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 pub use crate::access::Access;
 pub use crate::children::Until;
+pub use crate::fork::forks;
 use crate::pool::{Rules, Shared};
 pub use crate::ready::{Parker, Queued};
 pub use crate::task::Task;
