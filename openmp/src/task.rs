@@ -88,7 +88,7 @@ impl OmpTask {
     /// A child of the running task, with nothing behind its header yet.
     pub(crate) fn create(member: &Member, plan: &Plan) -> *mut Self {
         let creator = member.task();
-        let bytes = size_of::<Self>() + plan.bytes;
+        let bytes = (size_of::<Self>() + plan.bytes).next_multiple_of(align_of::<Self>());
         let task = member.worker().allocate(bytes).cast::<Self>().as_ptr();
         // SAFETY: the block is large enough, aligned and ours; the creator runs.
         unsafe {

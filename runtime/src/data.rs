@@ -331,7 +331,7 @@ macro_rules! spawns {
                 }
                 let parent = self.scope.creates();
                 let bytes = size_of::<Block<($($A,)*), F, $n>>();
-                const { assert!(align_of::<Block<($($A,)*), F, $n>>() <= crate::memory::UNIT) };
+                const { assert!(align_of::<Block<($($A,)*), F, $n>>() <= crate::memory::ALIGNMENT) };
                 let priority = self.priority;
                 let block = worker.allocate(bytes).cast::<Block<($($A,)*), F, $n>>().as_ptr();
                 // SAFETY: the block is large enough, aligned and ours; the parent runs. Any worker

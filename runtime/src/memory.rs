@@ -15,10 +15,12 @@ use crossbeam_utils::CachePadded;
 
 use crate::sync::{Mutex, lock};
 
-/// What sizes are multiples of: N aligns a task to 128 bytes, two cache lines.
-pub(crate) const UNIT: usize = 128;
+/// What sizes are multiples of: a cache line. N's are of two; a task with a dependence fits in three.
+const UNIT: usize = 64;
+/// What sizes that are a multiple of it are aligned to, as N aligns all.
+pub(crate) const ALIGNMENT: usize = 128;
 /// Sizes that are kept; what is larger comes from the system.
-const SIZES: usize = 16;
+const SIZES: usize = 32;
 /// Chunks in a magazine.
 const MAGAZINE: u32 = 64;
 /// What a worker takes from its pool at once (N 5.2).
@@ -103,7 +105,8 @@ impl Chunks {
         Self { sizes: std::array::from_fn(size), sizes_end }
     }
 
-    /// A chunk of at least `bytes` bytes, aligned to [`UNIT`].
+    /// A chunk of at least `bytes` bytes, aligned to [`UNIT`], or to [`ALIGNMENT`] if they are a
+    /// multiple of that.
     #[inline]
     pub(crate) fn allocate(&self, bytes: usize, depot: &Depot) -> NonNull<u8> {
         let class = class_of(bytes);
@@ -173,7 +176,7 @@ fn put_away(size: &Size, class: usize, depot: &Depot) {
 }
 
 fn system_layout(bytes: usize) -> Layout {
-    Layout::from_size_align(bytes, UNIT).expect("no task is as large as the address space")
+    Layout::from_size_align(bytes, ALIGNMENT).expect("no task is as large as the address space")
 }
 
 #[cold]
@@ -263,6 +266,10 @@ impl Drop for Depot {
 }
 
 fn pool_layout() -> Layout {
-    const { assert!(POOL.is_multiple_of(REFILL) && REFILL >= SIZES * UNIT) };
+    const {
+        assert!(
+            POOL.is_multiple_of(REFILL) && REFILL >= SIZES * UNIT && PAGE.is_multiple_of(ALIGNMENT)
+        )
+    };
     Layout::from_size_align(POOL, PAGE).expect("a pool has a size")
 }

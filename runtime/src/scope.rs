@@ -69,7 +69,7 @@ impl<'scope> Scope<'scope> {
         }
         let parent = self.creates();
         let bytes = size_of::<Block<F>>();
-        const { assert!(align_of::<Block<F>>() <= crate::memory::UNIT) };
+        const { assert!(align_of::<Block<F>>() <= crate::memory::ALIGNMENT) };
         let block = worker.allocate(bytes).cast::<Block<F>>();
         // SAFETY: the block is large enough, aligned and ours; the parent runs, and so is alive.
         // Any worker may run the body, since it is `Send`, and does so while 'scope lasts, since

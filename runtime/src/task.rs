@@ -11,7 +11,7 @@ use crate::worker::Worker;
 
 /// The header of a task.
 ///
-/// A block begins with it, is aligned to 128 bytes, and goes on with what the task runs and with
+/// A block begins with it, is aligned to a cache line, and goes on with what the task runs and with
 /// its accesses.
 #[repr(C)]
 pub struct Task {

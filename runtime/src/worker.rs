@@ -135,7 +135,7 @@ impl Worker {
         unsafe { &*self.depot }
     }
 
-    /// Memory of at least so many bytes, aligned to 128.
+    /// Memory of at least so many bytes, aligned to 64, or to 128 if they are a multiple of that.
     pub fn allocate(&self, bytes: usize) -> NonNull<u8> {
         self.chunks.allocate(bytes, self.depot())
     }
