@@ -91,7 +91,8 @@ impl Thread {
             forks: Cell::new(forks()),
         }));
         CURRENT.set(thread);
-        OWNED.set(Some(Owned(NonNull::from(&*thread))));
+        // A thread that ends, and calls once more, has it for ever.
+        let _ = OWNED.try_with(|owned| owned.set(Some(Owned(NonNull::from(&*thread)))));
         Member::enter_initial(thread);
         thread
     }

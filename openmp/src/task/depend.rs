@@ -81,6 +81,10 @@ impl Dependence {
             let kind = |n| if n < writers { Kind::Write } else { Kind::Read };
             return (0..all).map(|n| new((n + 2, kind(n)))).collect();
         }
+        if at(1) == 0 {
+            // No address at all: the list is short.
+            return Vec::new();
+        }
         let (all, writers, turns, readers) = (at(1), at(2), at(3), at(4));
         let kinds = [(writers, Kind::Write), (turns, Kind::Commutative), (readers, Kind::Read)];
         let kinds = kinds.into_iter().flat_map(|(number, kind)| std::iter::repeat_n(kind, number));
