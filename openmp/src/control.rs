@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use crate::environment::{Bind, Kind, Schedule, display};
 use crate::icv::{self, ACTIVE_LEVELS_MAX};
+use crate::thread::member;
 use crate::unsupported::say;
 
 /// `omp_sched_monotonic`, beside the kind.
@@ -107,7 +108,9 @@ pub unsafe extern "C" fn omp_get_schedule(kind: *mut u32, chunk: *mut c_int) {
 /// Threads that the program can have at most.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_thread_limit() -> c_int {
-    icv::settings().thread_limit.map_or(c_int::MAX, |limit| limit as c_int)
+    let limit = icv::settings().thread_limit.unwrap_or(u32::MAX);
+    let limit = limit.min(member().region().league.threads_max);
+    c_int::try_from(limit).unwrap_or(c_int::MAX)
 }
 
 /// Whether `cancel` does anything.

@@ -3,7 +3,8 @@
 
 use std::ffi::{c_int, c_void};
 
-use crate::{allocate, clock, control, device, kmp, lock, place, processors, teams};
+use crate::task::{Event, omp_fulfill_event};
+use crate::{allocate, clock, control, device, kmp, levels, lock, place, processors, teams};
 
 /// Functions without arguments.
 macro_rules! without_arguments {
@@ -46,6 +47,15 @@ without_arguments! {
     kmp_get_library_ = kmp::kmp_get_library -> c_int;
     kmp_set_warnings_on_ = kmp::kmp_set_warnings_on -> ();
     kmp_set_warnings_off_ = kmp::kmp_set_warnings_off -> ();
+    omp_get_thread_num_ = levels::omp_get_thread_num -> c_int;
+    omp_get_num_threads_ = levels::omp_get_num_threads -> c_int;
+    omp_in_parallel_ = levels::omp_in_parallel -> c_int;
+    omp_get_level_ = levels::omp_get_level -> c_int;
+    omp_get_active_level_ = levels::omp_get_active_level -> c_int;
+    omp_in_final_ = levels::omp_in_final -> c_int;
+    omp_in_explicit_task_ = levels::omp_in_explicit_task -> c_int;
+    omp_get_num_teams_ = teams::omp_get_num_teams -> c_int;
+    omp_get_team_num_ = teams::omp_get_team_num -> c_int;
 }
 
 /// Functions of one number.
@@ -81,6 +91,60 @@ of_a_number! {
     omp_set_num_teams_8_(i64) = teams::omp_set_num_teams;
     omp_set_teams_thread_limit_(i32) = teams::omp_set_teams_thread_limit;
     omp_set_teams_thread_limit_8_(i64) = teams::omp_set_teams_thread_limit;
+}
+
+/// Functions of a number that return one.
+macro_rules! of_a_level {
+    ($($name:ident($of_type:ty) = $function:ident;)*) => {$(
+        #[doc = concat!("Fortran's `", stringify!($function), "`.")]
+        ///
+        /// # Safety
+        /// `level` points to a number.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(level: *const $of_type) -> c_int {
+            // SAFETY: As the caller promises.
+            c_int::try_from(unsafe { *level }).map_or(-1, |level| levels::$function(level))
+        }
+    )*};
+}
+
+of_a_level! {
+    omp_get_ancestor_thread_num_(i32) = omp_get_ancestor_thread_num;
+    omp_get_ancestor_thread_num_8_(i64) = omp_get_ancestor_thread_num;
+    omp_get_team_size_(i32) = omp_get_team_size;
+    omp_get_team_size_8_(i64) = omp_get_team_size;
+}
+
+/// Fortran's `omp_fulfill_event`, whose argument is no address.
+///
+/// # Safety
+/// As of the function for C.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_fulfill_event_(event: *mut Event) {
+    // SAFETY: As the caller promises.
+    unsafe { omp_fulfill_event(event) };
+}
+
+/// Functions that flang's programs call with plain arguments.
+macro_rules! plain {
+    ($($name:ident($($argument:ident: $of_type:ty),*) = $module:ident :: $function:ident
+        -> $result:ty;)*) => {$(
+        #[doc = concat!("flang's `", stringify!($function), "`.")]
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $name($($argument: $of_type),*) -> $result {
+            $module::$function($($argument),*)
+        }
+    )*};
+}
+
+plain! {
+    ompc_set_num_threads(threads: c_int) = control::omp_set_num_threads -> ();
+    ompc_set_dynamic(dynamic: c_int) = control::omp_set_dynamic -> ();
+    ompc_set_nested(nested: c_int) = control::omp_set_nested -> ();
+    ompc_set_max_active_levels(levels: c_int) = control::omp_set_max_active_levels -> ();
+    ompc_set_schedule(kind: u32, chunk: c_int) = control::omp_set_schedule -> ();
+    ompc_get_ancestor_thread_num(level: c_int) = levels::omp_get_ancestor_thread_num -> c_int;
+    ompc_get_team_size(level: c_int) = levels::omp_get_team_size -> c_int;
 }
 
 /// Functions of a lock, which is an argument by address in C, too.

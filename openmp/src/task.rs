@@ -18,6 +18,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use evenkeel_runtime::raw::{Queued, Task, Until, Worker};
 
 pub(crate) use depend::Dependence;
+pub use detach::Event;
+pub(crate) use detach::omp_fulfill_event;
 pub(crate) use group::Group;
 pub(crate) use reduction_gomp::share as share_reductions;
 
@@ -25,7 +27,6 @@ use crate::cancel;
 use crate::icv::Icvs;
 use crate::region::Member;
 use crate::thread::Thread;
-use detach::Event;
 
 /// What a task runs.
 #[derive(Clone, Copy)]
@@ -58,6 +59,8 @@ pub(crate) struct OmpTask {
     orders_all: Cell<bool>,
     /// Whether clang's part has variables to destroy.
     destroys: Cell<bool>,
+    /// Whether clang's code has returned to be called once more: untied tasks have parts.
+    goes_on: Cell<bool>,
 }
 
 const _: () = assert!(offset_of!(OmpTask, task) == 0 && size_of::<OmpTask>() == 128);
@@ -82,6 +85,7 @@ impl OmpTask {
             is_final: Cell::new(false),
             orders_all: Cell::new(false),
             destroys: Cell::new(false),
+            goes_on: Cell::new(false),
         }
     }
 
@@ -101,6 +105,7 @@ impl OmpTask {
                 is_final: Cell::new(plan.is_final || creator.is_final.get()),
                 orders_all: Cell::new(false),
                 destroys: Cell::new(false),
+                goes_on: Cell::new(false),
             });
         }
         task
@@ -239,6 +244,7 @@ unsafe fn run(queued: *mut Queued, worker: &Worker) {
                 let thread = Thread::current().number;
                 if !is_cancelled {
                     kmp::call(variables, thread);
+                    kmp::go_on(&*task, variables, thread);
                 }
                 if (*task).destroys.get() {
                     kmp::destroy(variables, thread);

@@ -43,6 +43,104 @@ words! {
     u64: __kmpc_atomic_8;
 }
 
+/// The functions that write where one value is expected.
+macro_rules! swaps {
+    ($($of_type:ty: $is:ident $is_kept:ident $was:ident $was_kept:ident;)*) => {$(
+        /// Writes, if a value is there. Returns whether it was.
+        ///
+        /// # Safety
+        /// The place is there, and aligned.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $is(
+            _where: *mut Ident,
+            _thread: i32,
+            place: *mut $of_type,
+            expected: $of_type,
+            value: $of_type,
+        ) -> bool {
+            let swapped = |old| if old == expected { value } else { old };
+            // SAFETY: the caller's promise.
+            unsafe { Word::update(place, swapped) }.0 == expected
+        }
+
+        /// The same; `kept` gets what was there.
+        ///
+        /// # Safety
+        /// The places are there, and aligned.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $is_kept(
+            place_in_program: *mut Ident,
+            thread: i32,
+            place: *mut $of_type,
+            expected: $of_type,
+            value: $of_type,
+            kept: *mut $of_type,
+        ) -> bool {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let old = $was(place_in_program, thread, place, expected, value);
+                if old != expected {
+                    *kept = old;
+                }
+                old == expected
+            }
+        }
+
+        /// Writes, if a value is there. Returns what was.
+        ///
+        /// # Safety
+        /// The place is there, and aligned.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $was(
+            _where: *mut Ident,
+            _thread: i32,
+            place: *mut $of_type,
+            expected: $of_type,
+            value: $of_type,
+        ) -> $of_type {
+            let swapped = |old| if old == expected { value } else { old };
+            // SAFETY: the caller's promise.
+            unsafe { Word::update(place, swapped) }.0
+        }
+
+        /// The same; `kept` gets what is there then.
+        ///
+        /// # Safety
+        /// The places are there, and aligned.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $was_kept(
+            place_in_program: *mut Ident,
+            thread: i32,
+            place: *mut $of_type,
+            expected: $of_type,
+            value: $of_type,
+            kept: *mut $of_type,
+        ) -> $of_type {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let old = $was(place_in_program, thread, place, expected, value);
+                *kept = if old == expected { value } else { old };
+                old
+            }
+        }
+    )*};
+}
+
+swaps! {
+    u8:
+        __kmpc_atomic_bool_1_cas __kmpc_atomic_bool_1_cas_cpt
+        __kmpc_atomic_val_1_cas __kmpc_atomic_val_1_cas_cpt;
+    u16:
+        __kmpc_atomic_bool_2_cas __kmpc_atomic_bool_2_cas_cpt
+        __kmpc_atomic_val_2_cas __kmpc_atomic_val_2_cas_cpt;
+    u32:
+        __kmpc_atomic_bool_4_cas __kmpc_atomic_bool_4_cas_cpt
+        __kmpc_atomic_val_4_cas __kmpc_atomic_val_4_cas_cpt;
+    u64:
+        __kmpc_atomic_bool_8_cas __kmpc_atomic_bool_8_cas_cpt
+        __kmpc_atomic_val_8_cas __kmpc_atomic_val_8_cas_cpt;
+}
+
 /// The functions for wider types.
 macro_rules! wide {
     ($($name:ident)*) => {$(

@@ -57,6 +57,18 @@ pub(super) unsafe fn call(task: *mut KmpTask, thread: i32) {
     }
 }
 
+/// Runs its other parts, if it is untied and has such: at a scheduling point it returned to be
+/// called once more.
+///
+/// # Safety
+/// The task is the one around these variables, of which a part has run.
+pub(super) unsafe fn go_on(task: &OmpTask, variables: *mut KmpTask, thread: i32) {
+    while task.goes_on.replace(false) {
+        // SAFETY: the caller's promise.
+        unsafe { call(variables, thread) };
+    }
+}
+
 /// Destroys its variables.
 ///
 /// # Safety
@@ -130,14 +142,23 @@ pub unsafe extern "C" fn __kmpc_omp_target_task_alloc(
     unsafe { __kmpc_omp_task_alloc(place, thread, flags, bytes, shared_bytes, routine) }
 }
 
-/// Adds a task.
+/// Adds a task, or lets the running one go on with its next part.
 ///
 /// # Safety
 /// It was made by [`__kmpc_omp_task_alloc`], and filled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_omp_task(_: *mut Ident, _: i32, task: *mut KmpTask) -> i32 {
+    let member = member();
     // SAFETY: the caller's promise.
-    unsafe { OmpTask::submit(around(task), member(), Vec::new(), true) };
+    unsafe {
+        let task = around(task);
+        if ptr::eq(member.task(), task) {
+            // The running one itself: it is untied, and its next part is to run.
+            (*task).goes_on.set(true);
+        } else {
+            OmpTask::submit(task, member, Vec::new(), true);
+        }
+    }
     0
 }
 
@@ -259,6 +280,7 @@ pub unsafe extern "C" fn __kmpc_omp_task_complete_if0(
     // SAFETY: the caller's promise; what ran before is what the task's creator is.
     unsafe {
         let (variables, task, worker) = (task, around(task), member().worker());
+        go_on(&*task, variables, thread);
         if (*task).destroys.get() {
             destroy(variables, thread);
         }
