@@ -90,6 +90,12 @@ clang_works() {
         clang -target bpf -x c -c -o /dev/null - 2>/dev/null
 }
 
+# clang compiles and links OpenMP: its library is a package of its own.
+clang_openmp_works() {
+    has clang && printf '#include <omp.h>\nint main(void) { return omp_get_level(); }\n' |
+        clang -fopenmp -x c -o /dev/null - 2>/dev/null
+}
+
 # The toolchain that would build this folder is at least the pinned one.
 rust_works() {
     has cargo || return 1
@@ -139,6 +145,7 @@ find_missing_for_test() {
     has stress-ng || lack stress-ng
     [ -x /usr/lib/qemu/virtiofsd ] || [ -x /usr/libexec/virtiofsd ] || lack "$(virtiofsd_package)"
     python3 -c 'import ensurepip' 2>/dev/null || lack python3-venv
+    clang_openmp_works || lack libomp-dev
 }
 
 # --- Getting it --------------------------------------------------------------

@@ -6,6 +6,7 @@ use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr;
 
 use crate::access::{Access, Accesses, Kind};
+use crate::memory::ALIGNMENT;
 use crate::ready::Queued;
 use crate::scope::Scope;
 use crate::task::Task;
@@ -331,7 +332,7 @@ macro_rules! spawns {
                 }
                 let parent = self.scope.creates();
                 let bytes = size_of::<Block<($($A,)*), F, $n>>();
-                const { assert!(align_of::<Block<($($A,)*), F, $n>>() <= crate::memory::ALIGNMENT) };
+                const { assert!(align_of::<Block<($($A,)*), F, $n>>() <= ALIGNMENT) };
                 let priority = self.priority;
                 let block = worker.allocate(bytes).cast::<Block<($($A,)*), F, $n>>().as_ptr();
                 // SAFETY: the block is large enough, aligned and ours; the parent runs. Any worker

@@ -15,7 +15,8 @@ use crossbeam_utils::CachePadded;
 
 use crate::sync::{Mutex, lock};
 
-/// What sizes are multiples of: a cache line. N's are of two; a task with a dependence fits in three.
+/// What sizes are multiples of: a cache line. N's are of two; a task with a dependence fits in
+/// three.
 const UNIT: usize = 64;
 /// What sizes that are a multiple of it are aligned to, as N aligns all.
 pub(crate) const ALIGNMENT: usize = 128;

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::Done;
-use crate::command::{cargo, run};
+use crate::command::{cargo, find, run};
 
 /// The code is formatted.
 pub fn fmt() -> Result<Done> {
@@ -46,6 +46,32 @@ pub fn explored() -> Result<Done> {
         .arg("explored")
         .env("RUSTFLAGS", "--cfg loom")
         .env("CARGO_TARGET_DIR", std::path::Path::new(&target).join("explored")))?;
+    Ok(Done::Passed)
+}
+
+/// AddressSanitizer watches the tests of the task runtime.
+pub fn addresses() -> Result<Done> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
+        return Ok(Done::Skipped("no sanitizer for this target".into()));
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+    run(cargo()
+        .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib", "--tests"])
+        // Said, so that the flags are not those of build scripts.
+        .args(["--target", "x86_64-unknown-linux-gnu"])
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTFLAGS", "-Zsanitizer=address")
+        .env("PROPTEST_RNG_SEED", SEED)
+        .env("CARGO_TARGET_DIR", std::path::Path::new(&target).join("addresses")))?;
+    Ok(Done::Passed)
+}
+
+/// Programs of other compilers on the OpenMP library.
+pub fn openmp() -> Result<Done> {
+    if let Some(missing) = ["gcc", "clang"].into_iter().find(|name| find(&[name]).is_none()) {
+        return Ok(Done::Skipped(format!("no {missing} here")));
+    }
+    crate::openmp::test()?;
     Ok(Done::Passed)
 }
 

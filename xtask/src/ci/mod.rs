@@ -47,6 +47,16 @@ const STEPS: &[Step] = &[
         claim: "no order of workers' steps loses a task",
         run: cargo::explored,
     },
+    Step {
+        name: "addresses",
+        claim: "no task uses memory that is not its own any more",
+        run: cargo::addresses,
+    },
+    Step {
+        name: "openmp",
+        claim: "programs of gcc and clang run on our OpenMP library",
+        run: cargo::openmp,
+    },
     Step { name: "inputs", claim: "damaged input breaks no reader", run: cargo::inputs },
     Step { name: "release", claim: "release builds give the same bytes", run: cargo::release },
     Step { name: "docs", claim: "the documentation builds without a warning", run: cargo::docs },

@@ -86,7 +86,8 @@ unsafe fn run(member: &Member, own: &Loop) {
             }
         }
         let maker = Maker { make, data: std::ptr::from_ref(own).cast() };
-        // A copy may read a variable that the task of the last iterations writes: it comes last then.
+        // A copy may read a variable that the task of the last iterations writes: it comes last
+        // then.
         let may_spread = is_grouped && own.flags & IF != 0 && own.copy.is_none();
         make_all(member, &maker, own.cut.tasks, may_spread);
         if is_grouped {
