@@ -6,6 +6,7 @@
 use std::ffi::{c_int, c_uint};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::flag::Flag;
 use crate::icv;
 use crate::parallel::Ident;
 use crate::region::Member;
@@ -89,8 +90,8 @@ pub(crate) fn is_region_cancelled() -> bool {
 
 /// gcc: cancels a construct, if so. Returns whether the thread is to leave it.
 #[unsafe(no_mangle)]
-pub extern "C" fn GOMP_cancel(kind: c_int, is_so: bool) -> bool {
-    if !is_so {
+pub extern "C" fn GOMP_cancel(kind: c_int, is_so: Flag) -> bool {
+    if !is_so.is_set() {
         return GOMP_cancellation_point(kind);
     }
     Construct::of_gomp(kind).is_some_and(|construct| construct.cancel(member()))
@@ -138,7 +139,7 @@ mod tests {
 
     #[test]
     fn without_the_variable_nothing_is_cancelled() {
-        assert!(!GOMP_cancel(1, true) && !GOMP_cancellation_point(1));
+        assert!(!Construct::Region.cancel(member()) && !GOMP_cancellation_point(1));
         assert_eq!(__kmpc_cancel(std::ptr::null_mut(), 0, 4), 0);
     }
 

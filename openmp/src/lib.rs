@@ -14,6 +14,7 @@ mod control;
 mod critical;
 mod device;
 mod environment;
+mod flag;
 mod fortran;
 mod icv;
 mod iterations;

@@ -6,6 +6,7 @@
 use std::ffi::{c_long, c_ulonglong};
 
 use super::runtime;
+use crate::flag::Flag;
 use crate::iterations::{Index, Span};
 use crate::region::{Asked, How, Member};
 use crate::thread::member;
@@ -97,7 +98,7 @@ macro_rules! starts {
         /// One may write to `from` and `to`.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ull(
-            is_up: bool,
+            is_up: Flag,
             start: c_ulonglong,
             end: c_ulonglong,
             step: c_ulonglong,
@@ -105,7 +106,7 @@ macro_rules! starts {
             from: *mut c_ulonglong,
             to: *mut c_ulonglong,
         ) -> bool {
-            let span = Span::before(start, end, step, is_up);
+            let span = Span::before(start, end, step, is_up.is_set());
             // SAFETY: the caller's promise.
             unsafe { self::start(span, $asked(chunk), from, to) }
         }
@@ -137,14 +138,14 @@ macro_rules! runtime_starts {
         /// One may write to `from` and `to`.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ull(
-            is_up: bool,
+            is_up: Flag,
             start: c_ulonglong,
             end: c_ulonglong,
             step: c_ulonglong,
             from: *mut c_ulonglong,
             to: *mut c_ulonglong,
         ) -> bool {
-            let span = Span::before(start, end, step, is_up);
+            let span = Span::before(start, end, step, is_up.is_set());
             // SAFETY: the caller's promise.
             unsafe { self::start(span, $asked, from, to) }
         }

@@ -3,6 +3,7 @@
 use std::ffi::{c_long, c_ulonglong, c_void};
 
 use super::gomp;
+use crate::flag::Flag;
 use crate::iterations::{Index, Span};
 use crate::region::{Asked, Member};
 use crate::task::share_reductions;
@@ -90,7 +91,7 @@ macro_rules! starts {
         /// Everything is as the compiler makes it.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ull(
-            is_up: bool,
+            is_up: Flag,
             start: c_ulonglong,
             end: c_ulonglong,
             step: c_ulonglong,
@@ -101,7 +102,7 @@ macro_rules! starts {
             reductions: *mut usize,
             zeros: *mut *mut c_void,
         ) -> bool {
-            let span = Span::before(start, end, step, is_up);
+            let span = Span::before(start, end, step, is_up.is_set());
             let asked = Asked { is_ordered: $is_ordered, ..gomp::asked(schedule, chunk) };
             // SAFETY: the caller's promise.
             unsafe { self::start(span, asked, (from, to), Besides { reductions, zeros }) }

@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_long, c_uint, c_void};
 
 use super::detach::Event;
 use super::{Code, Dependence, OmpTask, Plan, depend};
+use crate::flag::Flag;
 use crate::thread::member;
 
 /// Flags of [`GOMP_task`].
@@ -28,7 +29,7 @@ pub unsafe extern "C" fn GOMP_task(
     copy: Option<Copy>,
     size: c_long,
     alignment: c_long,
-    is_deferred: bool,
+    is_deferred: Flag,
     flags: c_uint,
     depend: *const *mut c_void,
     _priority: c_int,
@@ -53,7 +54,7 @@ pub unsafe extern "C" fn GOMP_task(
         let place = arguments(task, data, copy, size, alignment);
         (*task).code.set(Code::Gomp(function, place));
         let all = if flags & DEPEND != 0 { Dependence::of_gomp(depend) } else { Vec::new() };
-        OmpTask::submit(task, member, all, is_deferred);
+        OmpTask::submit(task, member, all, is_deferred.is_set());
     }
 }
 

@@ -10,6 +10,7 @@ use std::iter;
 use std::ptr;
 
 use super::Group;
+use crate::flag::Flag;
 use crate::parallel::{Function, fork_reducing};
 use crate::region::{Member, Share};
 use crate::thread::member;
@@ -238,7 +239,7 @@ pub unsafe extern "C" fn GOMP_task_reduction_remap(
 /// # Safety
 /// It has come to it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_workshare_task_reduction_unregister(is_cancelled: bool) {
+pub unsafe extern "C" fn GOMP_workshare_task_reduction_unregister(is_cancelled: Flag) {
     let member = member();
     let lists = member.group().map_or(ptr::null_mut(), |group| group.gomp_reductions.get());
     Group::end(member);
@@ -246,7 +247,7 @@ pub unsafe extern "C" fn GOMP_workshare_task_reduction_unregister(is_cancelled: 
         // SAFETY: the caller's promise.
         unsafe { GOMP_taskgroup_reduction_unregister(lists) };
     }
-    if !is_cancelled {
+    if !is_cancelled.is_set() {
         member.barrier();
     }
 }

@@ -102,6 +102,28 @@ static void a_loop_that_is_a_region(int threads)
 #define a_loop_that_is_a_region a_dynamic_loop
 #endif
 
+/* What was cancelled is whole the next time; a condition that fails cancels nothing. */
+static void one_loop_after_another(int threads)
+{
+	int ran = 0, never = 0, zero = 0;
+
+#pragma omp parallel num_threads(threads)
+	for (int round = 0; round < 10; round++) {
+#pragma omp cancel parallel if (__atomic_load_n(&zero, __ATOMIC_RELAXED))
+#pragma omp for
+		for (int i = 0; i < 100; i++) {
+#pragma omp cancel for if (!__atomic_load_n(&zero, __ATOMIC_RELAXED))
+			__atomic_fetch_add(&never, 1, __ATOMIC_RELAXED);
+		}
+#pragma omp for
+		for (int i = 0; i < 100; i++) {
+#pragma omp cancel for if (__atomic_load_n(&zero, __ATOMIC_RELAXED))
+			__atomic_fetch_add(&ran, 1, __ATOMIC_RELAXED);
+		}
+	}
+	CHECK(ran == 1000 && never == 0);
+}
+
 static void some_sections(int threads)
 {
 	int passed = 0, after = 0;
@@ -167,6 +189,7 @@ int main(int argc, char **argv)
 	for (int round = 0; round < 30; round++) {
 		int threads = sizes[round % 3];
 
+		one_loop_after_another(threads);
 		a_region(threads), tasks_of_a_region(threads);
 		a_static_loop(threads), a_chunked_loop(threads);
 		a_dynamic_loop(threads), a_guided_loop(threads);

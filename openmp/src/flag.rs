@@ -1,0 +1,25 @@
+//! A `bool` that a program passes.
+
+/// Only the lowest byte means anything, which gcc leaves it at; a `bool` of Rust's would be taken
+/// for a whole register.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct Flag(u32);
+
+impl Flag {
+    /// Whether it is set.
+    pub(crate) fn is_set(self) -> bool {
+        self.0 & 0xff != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_above_the_lowest_byte_means_nothing() {
+        assert!(Flag(0x1201).is_set());
+        assert!(!Flag(0xff00).is_set());
+    }
+}
