@@ -57,7 +57,7 @@ pub(crate) struct OmpTask {
     pub is_final: Cell<bool>,
     /// Whether one of its children depends on all memory.
     orders_all: Cell<bool>,
-    /// Whether clang's part has variables to destroy.
+    /// Whether it has variables to destroy: clang's part, or gcc's code, which so has to run.
     destroys: Cell<bool>,
     /// Whether clang's code has returned to be called once more: untied tasks have parts.
     goes_on: Cell<bool>,
@@ -143,6 +143,11 @@ impl OmpTask {
         // SAFETY: a group outlives the tasks in it.
         let first = unsafe { self.group.get().as_ref() };
         std::iter::successors(first, |group| group.outer()).any(Group::is_cancelled)
+    }
+
+    /// Whether no task is to be created any more where it runs.
+    fn creates_none(&self) -> bool {
+        self.is_cancelled() || cancel::is_region_cancelled()
     }
 
     /// Adds a task that was created here, or runs it.
@@ -237,7 +242,7 @@ unsafe fn run(queued: *mut Queued, worker: &Worker) {
     // SAFETY: whoever queued it promised that it is whole; it is run once.
     unsafe {
         let around = worker.go_to(&raw const (*task).task);
-        let is_cancelled = (*task).is_cancelled() || cancel::is_region_cancelled();
+        let is_cancelled = (*task).creates_none();
         match (*task).code.get() {
             Code::Elsewhere => {}
             Code::Kmp(variables) => {
@@ -250,7 +255,8 @@ unsafe fn run(queued: *mut Queued, worker: &Worker) {
                     kmp::destroy(variables, thread);
                 }
             }
-            Code::Gomp(..) | Code::Makes(_) if is_cancelled => {}
+            Code::Gomp(..) if is_cancelled && !(*task).destroys.get() => {}
+            Code::Makes(_) if is_cancelled => {}
             Code::Makes(part) => (*part).make(Thread::current().member()),
             Code::Gomp(function, arguments) => function(arguments),
             Code::Says(says) => (*says).store(true, Ordering::Release),

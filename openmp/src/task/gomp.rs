@@ -36,6 +36,9 @@ pub unsafe extern "C" fn GOMP_task(
     detach: *mut *mut Event,
 ) {
     let member = member();
+    if member.task().creates_none() {
+        return;
+    }
     let size = usize::try_from(size).unwrap_or_default();
     // The block is aligned to 128, and so is what is behind the header.
     let alignment = usize::try_from(alignment).unwrap_or_default().max(1);
@@ -53,6 +56,7 @@ pub unsafe extern "C" fn GOMP_task(
         }
         let place = arguments(task, data, copy, size, alignment);
         (*task).code.set(Code::Gomp(function, place));
+        (*task).destroys.set(copy.is_some());
         let all = if flags & DEPEND != 0 { Dependence::of_gomp(depend) } else { Vec::new() };
         OmpTask::submit(task, member, all, is_deferred.is_set());
     }

@@ -36,6 +36,9 @@ unsafe fn make(data: *const (), member: &Member, number: u64) {
     // SAFETY: the caller's promise; the block has room for the arguments, and those for the bounds.
     unsafe {
         let own = &*data.cast::<Loop>();
+        if member.task().creates_none() {
+            return;
+        }
         let (part, span) = (own.cut.part(number), own.span);
         let end = if part.end == span.trips { span.end } else { span.at(part.end) };
         let more = if own.alignment > align_of::<OmpTask>() { own.alignment } else { 0 };
@@ -44,6 +47,7 @@ unsafe fn make(data: *const (), member: &Member, number: u64) {
         let place = arguments(task, own.data, own.copy, own.size, own.alignment);
         place.cast::<[u64; 2]>().write_unaligned([span.at(part.start), end]);
         (*task).code.set(Code::Gomp(own.function, place));
+        (*task).destroys.set(own.copy.is_some());
         OmpTask::submit(task, member, Vec::new(), own.flags & IF != 0);
     }
 }
