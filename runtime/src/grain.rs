@@ -58,7 +58,11 @@ fn tag(kind: usize) -> u64 {
     kind as u64 & (u64::MAX >> LONGEST_BITS)
 }
 
+#[cfg(evenkeel_model)]
+pub(crate) use crate::sync::cycles;
+
 /// The time stamp counter; always 0 where there is none, and then no kind is known.
+#[cfg(not(evenkeel_model))]
 #[inline]
 pub(crate) fn cycles() -> u64 {
     #[cfg(target_arch = "x86_64")]

@@ -25,6 +25,9 @@ mod grain;
 mod guest;
 mod join;
 mod memory;
+/// The same code on many virtual workers.
+#[cfg(evenkeel_model)]
+pub mod model;
 mod pool;
 /// For other ways in.
 pub mod raw;

@@ -188,7 +188,7 @@ where
 }
 
 /// Runs `body` around which tasks are created, and waits for them.
-fn scope_on<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
+pub(crate) fn scope_on<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     let around = worker.current.get();
     let root = Root { task: Task::root(around), panics: Panics::none() };
     worker.current.set(&root.task);

@@ -117,7 +117,11 @@ impl Fibre {
     }
 }
 
+#[cfg(evenkeel_model)]
+pub(crate) use crate::sync::stack_low as thread_low;
+
 /// The same for the stack of the calling thread.
+#[cfg(not(evenkeel_model))]
 pub(crate) fn thread_low() -> usize {
     let mut limit = std::ptr::null_mut();
     let mut bytes = 0;

@@ -106,6 +106,12 @@ impl Worker {
         NonNull::new(CURRENT.get().cast_mut())
     }
 
+    /// Of those that share a thread in the model, the one that goes on.
+    #[cfg(evenkeel_model)]
+    pub(crate) fn replace_current(worker: *const Self) -> *const Self {
+        CURRENT.replace(worker)
+    }
+
     /// Makes it the worker of this thread for the time of a call.
     pub(crate) fn enter<R>(&self, run: impl FnOnce() -> R) -> R {
         struct Restore(*const Worker);
@@ -137,7 +143,10 @@ impl Worker {
 
     /// Memory of at least so many bytes, aligned to 64, or to 128 if they are a multiple of that.
     pub fn allocate(&self, bytes: usize) -> NonNull<u8> {
-        self.chunks.allocate(bytes, self.depot())
+        let block = self.chunks.allocate(bytes, self.depot());
+        #[cfg(evenkeel_model)]
+        crate::sync::reads(block.as_ptr());
+        block
     }
 
     /// Takes memory back.
@@ -146,6 +155,8 @@ impl Worker {
     /// It was allocated with as many bytes, by a worker of the same team, and nobody uses it any
     /// more.
     pub unsafe fn free(&self, block: NonNull<u8>, bytes: usize) {
+        #[cfg(evenkeel_model)]
+        crate::sync::writes(block.as_ptr());
         // SAFETY: the caller's promise.
         unsafe { self.chunks.free(block, bytes, self.depot()) }
     }
@@ -156,6 +167,8 @@ impl Worker {
     /// It is alive, in no queue, and any worker may run it.
     #[inline]
     pub(crate) unsafe fn add(&self, task: *mut Queued) {
+        #[cfg(evenkeel_model)]
+        crate::sync::writes(task);
         // SAFETY: this thread is the leaf's worker; the caller's promise.
         unsafe { self.ready().add(self.at(), task) }
     }
@@ -182,6 +195,8 @@ impl Worker {
     /// # Safety
     /// It was taken from a queue, or never was in one.
     pub(crate) unsafe fn run(&self, task: *mut Queued) {
+        #[cfg(evenkeel_model)]
+        crate::sync::reads(task);
         // SAFETY: the caller's promise: a task that was not run is alive.
         unsafe {
             let told = self.told.get();

@@ -6,6 +6,7 @@ mod command;
 mod r#gen;
 mod lab;
 mod licences;
+mod model;
 mod openmp;
 mod peers;
 mod progress;
@@ -41,6 +42,8 @@ enum Task {
     Peers(peers::Args),
     /// Run the thesis's steps from a central queue to a tree, each on the same programs.
     Steps(peers::steps::Args),
+    /// Predict what the task runtime costs on more workers than this machine has.
+    Model(model::Args),
     /// Build the OpenMP library, and try it with programs of gcc and clang.
     Openmp(openmp::Args),
     /// Run the OpenMP validation suites with the OpenMP library, and count.
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Task::Lab(args) => lab::run(&args),
         Task::Peers(args) => peers::run(&args),
         Task::Steps(args) => peers::steps::run(&args),
+        Task::Model(args) => model::run(&args),
         Task::Openmp(args) => openmp::run(&args),
         Task::Suites(args) => suites::run(&args),
         Task::Recordings(args) => recordings::run(&args),

@@ -2,7 +2,7 @@
 //! machine has, interleaved.
 
 mod build;
-mod chart;
+pub mod chart;
 mod load;
 mod machine;
 mod measure;
@@ -15,7 +15,7 @@ mod sample;
 mod shuffle;
 pub mod steps;
 mod summary;
-mod table;
+pub mod table;
 
 use std::path::PathBuf;
 

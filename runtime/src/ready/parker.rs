@@ -48,7 +48,7 @@ impl Parker {
 }
 
 /// Sleeps while the state is `ASLEEP`, or for no reason less.
-#[cfg(not(loom))]
+#[cfg(not(any(loom, evenkeel_model)))]
 fn wait(state: &AtomicU32, at_most: Option<Duration>) {
     let at_most = at_most.map(|time| libc::timespec {
         tv_sec: time.as_secs().try_into().unwrap_or(libc::time_t::MAX),
@@ -67,7 +67,7 @@ fn wait(state: &AtomicU32, at_most: Option<Duration>) {
     }
 }
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, evenkeel_model)))]
 fn wake(state: &AtomicU32) {
     // SAFETY: an address of ours; the kernel only looks it up.
     unsafe {
@@ -89,3 +89,13 @@ fn wait(state: &AtomicU32, _at_most: Option<Duration>) {
 
 #[cfg(loom)]
 fn wake(_state: &AtomicU32) {}
+
+#[cfg(evenkeel_model)]
+fn wait(state: &AtomicU32, at_most: Option<Duration>) {
+    crate::sync::futex_wait(state, ASLEEP, at_most);
+}
+
+#[cfg(evenkeel_model)]
+fn wake(state: &AtomicU32) {
+    crate::sync::futex_wake(state);
+}

@@ -6,7 +6,7 @@
 
 use super::{Ordering, fence};
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, evenkeel_model)))]
 mod kernel {
     use std::sync::OnceLock;
 
@@ -26,6 +26,18 @@ mod kernel {
 
     pub(super) fn everywhere() -> bool {
         membarrier(PRIVATE_EXPEDITED)
+    }
+}
+
+/// What the kernel of a virtual machine does.
+#[cfg(evenkeel_model)]
+mod kernel {
+    pub(super) fn offers() -> bool {
+        true
+    }
+
+    pub(super) fn everywhere() -> bool {
+        crate::sync::membarrier()
     }
 }
 

@@ -6,7 +6,7 @@ use super::{PAUSE_MAX, PAUSE_MIN, Worker};
 use crate::access::{Access, Accesses, Table, Then};
 use crate::grain;
 use crate::ready::Queued;
-use crate::sync::Ordering;
+use crate::sync::{Ordering, sleep};
 use crate::task::Task;
 
 /// Unfinished children beyond which a creator helps to run them.
@@ -212,7 +212,7 @@ impl Worker {
             if others_idle >= self.shared.present.load(Ordering::Relaxed) {
                 return;
             }
-            std::thread::sleep(pause);
+            sleep(pause);
             pause = (pause * 2).min(PAUSE_MAX);
             self.help(parent, WINDOW / 2);
         }

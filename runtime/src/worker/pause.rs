@@ -1,8 +1,8 @@
 //! How to wait for something that may come soon.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::sync::{spin_loop, yield_now};
+use crate::sync::{Instant, spin_loop, yield_now};
 
 /// Steps of a pause at most.
 const SPINS_MAX: u32 = 128;

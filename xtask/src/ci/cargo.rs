@@ -4,6 +4,7 @@ use anyhow::Result;
 
 use super::Done;
 use crate::command::{cargo, find, run};
+use crate::model;
 
 /// The code is formatted.
 pub fn fmt() -> Result<Done> {
@@ -72,6 +73,15 @@ pub fn openmp() -> Result<Done> {
         return Ok(Done::Skipped(format!("no {missing} here")));
     }
     crate::openmp::test()?;
+    Ok(Done::Passed)
+}
+
+/// The model of many workers runs every task once, and the same way each time.
+pub fn model() -> Result<Done> {
+    run(cargo()
+        .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib", "model::"])
+        .env("RUSTFLAGS", model::FLAGS)
+        .env("CARGO_TARGET_DIR", model::folder()))?;
     Ok(Done::Passed)
 }
 

@@ -57,6 +57,11 @@ const STEPS: &[Step] = &[
         claim: "programs of gcc and clang run on our OpenMP library",
         run: cargo::openmp,
     },
+    Step {
+        name: "model",
+        claim: "many virtual workers lose no task, and do the same again",
+        run: cargo::model,
+    },
     Step { name: "inputs", claim: "damaged input breaks no reader", run: cargo::inputs },
     Step { name: "release", claim: "release builds give the same bytes", run: cargo::release },
     Step { name: "docs", claim: "the documentation builds without a warning", run: cargo::docs },

@@ -41,13 +41,11 @@ struct Curve {
     failed: Vec<(f64, String)>,
 }
 
-/// Seconds at one size.
+/// What is drawn at one size, and what is said of it.
 struct Point {
     block: f64,
-    best: f64,
-    median: f64,
-    /// The one that is drawn.
     drawn: f64,
+    told: String,
 }
 
 /// How a line and its points look.
@@ -105,13 +103,15 @@ pub struct Sweep {
 pub enum Shown {
     Best,
     Median,
+    /// Nanoseconds of workers, of no round: a model's.
+    Predicted,
 }
 
 impl Shown {
     pub fn of(self, spread: Spread) -> f64 {
         match self {
             Self::Best => spread.best,
-            Self::Median => spread.median,
+            Self::Median | Self::Predicted => spread.median,
         }
     }
 
@@ -119,6 +119,7 @@ impl Shown {
         match self {
             Self::Best => "seconds, best of all rounds",
             Self::Median => "seconds, median of all rounds",
+            Self::Predicted => "ns of workers a task beside its body, predicted",
         }
     }
 }
@@ -178,6 +179,24 @@ fn style() -> String {
     )
 }
 
+/// A name, and values by size.
+pub type Line = (String, Vec<(f64, f64)>);
+
+/// One whole file of such lines, the first of them ours.
+pub fn predicted(sweep: &Sweep, lines: &[Line]) -> Option<String> {
+    let curve = |(index, (name, values)): (usize, &Line)| Curve {
+        name: name.clone(),
+        look: if index == 0 { Look::Ours } else { Look::Other(index) },
+        points: values
+            .iter()
+            .map(|&(block, drawn)| Point { block, drawn, told: format!("{drawn:.1} ns") })
+            .collect(),
+        failed: Vec::new(),
+    };
+    let curves: Vec<Curve> = lines.iter().enumerate().map(curve).collect();
+    curves.iter().any(|curve| !curve.points.is_empty()).then(|| draw(sweep, &curves, &style()))
+}
+
 /// One whole file, with a drawing below the other; nothing where there are no points.
 pub fn sheet(sweeps: &[Sweep], groups: &[Group], runtimes: &[Runtime]) -> Option<String> {
     let drawings = inline(sweeps, groups, runtimes, "");
@@ -230,7 +249,8 @@ fn curves(sweep: &Sweep, groups: &[Group], runtimes: &[Runtime]) -> Vec<Curve> {
                 let drawn = figures.seconds(sweep.shown.of(figures.wall));
                 let [best, median] =
                     [figures.wall.best, figures.wall.median].map(|ns| figures.seconds(ns));
-                points.push(Point { block: block as f64, best, median, drawn });
+                let told = format!("best {best:.4} s, median {median:.4} s");
+                points.push(Point { block: block as f64, drawn, told });
             }
             if !row.failures.is_empty() {
                 failed.push((block as f64, failures(row)));
@@ -332,16 +352,17 @@ fn line(body: &mut String, curve: &Curve, x: &Axis, y: &Axis) {
         .collect();
     let class = curve.look.of_line();
     let _ = write!(body, "<path class=\"{class}\" d=\"M{}\"/>", places.join("L"));
-    for &Point { block, best, median, drawn } in &curve.points {
+    for Point { block, drawn, told } in &curve.points {
         let _ = write!(
             body,
-            "<circle class=\"{}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.5\"><title>{}, {}: best \
-             {best:.4} s, median {median:.4} s</title></circle>",
+            "<circle class=\"{}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"3.5\"><title>{}, {}: {}</title>\
+             </circle>",
             curve.look.of_point(),
-            x.at(block),
-            y.at(drawn),
+            x.at(*block),
+            y.at(*drawn),
             escape(&curve.name),
-            grouped(block as u64),
+            grouped(*block as u64),
+            escape(told),
         );
     }
 }

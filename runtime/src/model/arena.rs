@@ -1,0 +1,120 @@
+//! Memory whose addresses are the same in every run, relative to where it begins.
+//!
+//! Which objects share a cache line, and which block is used again, is part of a run's result; the
+//! system's allocator would make it depend on what the process did before. Every object begins at a
+//! line of its own. The model's own data is the system's.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ptr;
+
+/// Addresses of one run; pages come to be as they are used.
+const BYTES: usize = 1 << 36;
+/// What objects are aligned to: as `CachePadded` and tasks are.
+const ALIGN: usize = 128;
+/// Sizes are powers of two; lists of free objects, by the power.
+const POWERS: usize = 37;
+
+struct State {
+    begin: *mut u8,
+    used: usize,
+    free: [*mut u8; POWERS],
+}
+
+thread_local! {
+    static STATE: Cell<*mut State> = const { Cell::new(ptr::null_mut()) };
+    static IS_PAUSED: Cell<bool> = const { Cell::new(true) };
+}
+
+/// From here on, what this thread allocates is the system's, or is not; returns what was before.
+pub(super) fn pause(is_paused: bool) -> bool {
+    IS_PAUSED.replace(is_paused)
+}
+
+/// The memory of one run. Nothing in it is used after it was dropped.
+pub(super) struct Arena {
+    state: Box<State>,
+}
+
+impl Arena {
+    /// For this thread, which has no other.
+    pub(super) fn new() -> Self {
+        assert!(STATE.get().is_null(), "one run at a time on a thread");
+        // SAFETY: new pages, at an address that the kernel chooses.
+        let begin = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                BYTES,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        assert!(begin != libc::MAP_FAILED, "addresses for a run");
+        let free = [ptr::null_mut(); POWERS];
+        let mut state = Box::new(State { begin: begin.cast(), used: 0, free });
+        STATE.set(&raw mut *state);
+        Self { state }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        STATE.set(ptr::null_mut());
+        // SAFETY: the pages that `new` got; nobody uses them any more.
+        unsafe { libc::munmap(self.state.begin.cast(), BYTES) };
+    }
+}
+
+/// The allocator of the whole program: the arena while code of the runtime runs in a model.
+struct Allocator;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
+fn power_of(layout: Layout) -> usize {
+    layout.size().max(layout.align()).max(ALIGN).next_power_of_two().trailing_zeros() as usize
+}
+
+// SAFETY: blocks of the arena are large enough, aligned and given once until they are freed; all
+// others are the system's.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let state = STATE.get();
+        if state.is_null() || IS_PAUSED.get() {
+            // SAFETY: the caller's promise.
+            return unsafe { System.alloc(layout) };
+        }
+        let power = power_of(layout);
+        // SAFETY: only this thread uses the state; a free block begins with the next one's address.
+        unsafe {
+            let free = (*state).free[power];
+            if !free.is_null() {
+                (*state).free[power] = free.cast::<*mut u8>().read();
+                return free;
+            }
+            let at = (*state).used.next_multiple_of(layout.align().max(ALIGN));
+            if at + (1 << power) > BYTES {
+                return ptr::null_mut();
+            }
+            (*state).used = at + (1 << power);
+            (*state).begin.add(at)
+        }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let state = STATE.get();
+        // SAFETY: only this thread uses the state; a block of the arena has room for an address.
+        unsafe {
+            let is_ours =
+                !state.is_null() && (block.addr().wrapping_sub((*state).begin.addr())) < BYTES;
+            if !is_ours {
+                return System.dealloc(block, layout);
+            }
+            let power = power_of(layout);
+            block.cast::<*mut u8>().write((*state).free[power]);
+            (*state).free[power] = block;
+        }
+    }
+}

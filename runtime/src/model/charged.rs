@@ -1,0 +1,309 @@
+//! The names of `sync.rs`, each of whose steps costs virtual time. Outside of a model they are
+//! those of the standard library.
+
+use std::cell::UnsafeCell;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+use std::sync::LockResult;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::ledger::Spent;
+use super::lines::Use;
+use super::machine::{self, NS};
+
+/// An atomic of the standard library whose steps are charged.
+macro_rules! charged {
+    ($name:ident $(<$of:ident>)?, $value:ty) => {
+        #[repr(transparent)]
+        #[derive(Debug, Default)]
+        pub(crate) struct $name $(<$of>)? (std::sync::atomic::$name $(<$of>)?);
+
+        #[allow(dead_code, reason = "one set of steps for all of them")]
+        impl $(<$of>)? $name $(<$of>)? {
+            pub(crate) const fn new(value: $value) -> Self {
+                Self(std::sync::atomic::$name::new(value))
+            }
+
+            #[track_caller]
+            fn step(&self, how: Use) -> &std::sync::atomic::$name $(<$of>)? {
+                machine::access(std::ptr::from_ref(self).addr(), how, Location::caller());
+                &self.0
+            }
+
+            #[track_caller]
+            pub(crate) fn load(&self, order: Ordering) -> $value {
+                self.step(Use::Load).load(order)
+            }
+
+            #[track_caller]
+            pub(crate) fn store(&self, value: $value, order: Ordering) {
+                // The strongest store is an exchange.
+                let how = if order == Ordering::SeqCst { Use::Change } else { Use::Store };
+                self.step(how).store(value, order);
+            }
+
+            #[track_caller]
+            pub(crate) fn swap(&self, value: $value, order: Ordering) -> $value {
+                self.step(Use::Change).swap(value, order)
+            }
+
+            #[track_caller]
+            pub(crate) fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                self.step(Use::Change).compare_exchange(current, new, success, failure)
+            }
+
+            /// Fails for no other reason than the strong one.
+            #[track_caller]
+            pub(crate) fn compare_exchange_weak(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                self.step(Use::Change).compare_exchange(current, new, success, failure)
+            }
+
+            pub(crate) fn get_mut(&mut self) -> &mut $value {
+                self.0.get_mut()
+            }
+        }
+    };
+}
+
+macro_rules! counting {
+    ($($name:ident: $value:ty),*) => {$(
+        charged!($name, $value);
+
+        #[allow(dead_code, reason = "one set of steps for all of them")]
+        impl $name {
+            #[track_caller]
+            pub(crate) fn fetch_add(&self, value: $value, order: Ordering) -> $value {
+                self.step(Use::Change).fetch_add(value, order)
+            }
+
+            #[track_caller]
+            pub(crate) fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
+                self.step(Use::Change).fetch_sub(value, order)
+            }
+
+            #[track_caller]
+            pub(crate) fn fetch_or(&self, value: $value, order: Ordering) -> $value {
+                self.step(Use::Change).fetch_or(value, order)
+            }
+
+            #[track_caller]
+            pub(crate) fn fetch_and(&self, value: $value, order: Ordering) -> $value {
+                self.step(Use::Change).fetch_and(value, order)
+            }
+        }
+    )*};
+}
+
+charged!(AtomicBool, bool);
+charged!(AtomicPtr<T>, *mut T);
+counting!(AtomicU32: u32, AtomicU64: u64, AtomicUsize: usize, AtomicI64: i64);
+
+/// A full one waits for the worker's own stores.
+pub(crate) fn fence(order: Ordering) {
+    if order == Ordering::SeqCst {
+        machine::fence();
+    }
+    std::sync::atomic::fence(order);
+}
+
+pub(crate) fn spin_loop() {
+    machine::spend(Spent::Spinning, |costs| costs.pause_ps);
+}
+
+/// A system call: no virtual CPU has two workers.
+pub(crate) fn yield_now() {
+    machine::spend(Spent::Spinning, |costs| costs.call_ps);
+}
+
+pub(crate) fn sleep(time: Duration) {
+    machine::sleep_for(ps(time));
+}
+
+/// Sleeps while a word has a value, at most for a while: futex(2).
+pub(crate) fn futex_wait(word: &AtomicU32, value: u32, at_most: Option<Duration>) {
+    machine::wait_at(std::ptr::from_ref(word).addr(), at_most.map(ps), || {
+        word.0.load(Ordering::Relaxed) == value
+    });
+}
+
+pub(crate) fn futex_wake(word: &AtomicU32) {
+    machine::wake_at(std::ptr::from_ref(word).addr());
+}
+
+pub(crate) fn membarrier() -> bool {
+    machine::barrier_everywhere();
+    true
+}
+
+/// A plain object is read. Lines come in pairs, and so one stands for all that it has.
+#[track_caller]
+pub(crate) fn reads<T>(object: *const T) {
+    machine::access(object.addr(), Use::Load, Location::caller());
+}
+
+/// The same for one that is written.
+#[track_caller]
+pub(crate) fn writes<T>(object: *const T) {
+    machine::access(object.addr(), Use::Store, Location::caller());
+}
+
+fn ps(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX / NS) * NS
+}
+
+/// A point of virtual time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Instant(u64);
+
+impl Instant {
+    pub(crate) fn now() -> Self {
+        Self(machine::now_ps())
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        Duration::from_nanos((machine::now_ps() - self.0) / NS)
+    }
+}
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+/// Somebody may sleep.
+const WANTED: u32 = 2;
+/// Looks at a lock that is held before falling asleep: as the standard library does.
+const LOOKS: u32 = 100;
+
+/// The lock of the standard library on Linux, step by step.
+pub(crate) struct Mutex<T> {
+    state: AtomicU32,
+    value: UnsafeCell<T>,
+}
+
+impl<T: Default> Default for Mutex<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
+// SAFETY: whoever holds the lock has the value alone.
+unsafe impl<T: Send> Sync for Mutex<T> {}
+
+/// Has the lock until it goes.
+pub(crate) struct MutexGuard<'a, T> {
+    mutex: &'a Mutex<T>,
+    at: &'static Location<'static>,
+}
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self { state: AtomicU32::new(FREE), value: UnsafeCell::new(value) }
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(&self.state).addr()
+    }
+
+    fn swap(&self, state: u32, at: &'static Location<'static>) -> u32 {
+        machine::access(self.address(), Use::Change, at);
+        self.state.0.swap(state, Ordering::Acquire)
+    }
+
+    #[track_caller]
+    pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        let at = Location::caller();
+        let since_ps = machine::wants_lock();
+        if self.try_take(at) != FREE {
+            self.wait(at);
+        }
+        machine::has_lock(since_ps, at);
+        Ok(MutexGuard { mutex: self, at })
+    }
+
+    /// Takes it if it is free; returns what it was.
+    fn try_take(&self, at: &'static Location<'static>) -> u32 {
+        machine::access(self.address(), Use::Change, at);
+        let taken = self.state.0.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed);
+        taken.unwrap_or_else(|state| state)
+    }
+
+    fn wait(&self, at: &'static Location<'static>) {
+        let mut state = self.spin(at);
+        if state == FREE {
+            state = self.try_take(at);
+            if state == FREE {
+                return;
+            }
+        }
+        while state == WANTED || self.swap(WANTED, at) != FREE {
+            futex_wait(&self.state, WANTED, None);
+            state = self.spin(at);
+        }
+    }
+
+    fn spin(&self, at: &'static Location<'static>) -> u32 {
+        let mut looks = LOOKS;
+        loop {
+            machine::access(self.address(), Use::Load, at);
+            let state = self.state.0.load(Ordering::Relaxed);
+            if state != HELD || looks == 0 {
+                return state;
+            }
+            spin_loop();
+            looks -= 1;
+        }
+    }
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: it holds the lock.
+        unsafe { &*self.mutex.value.get() }
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: it holds the lock.
+        unsafe { &mut *self.mutex.value.get() }
+    }
+}
+
+impl<T> Drop for MutexGuard<'_, T> {
+    fn drop(&mut self) {
+        if self.mutex.swap(FREE, self.at) == WANTED {
+            futex_wake(&self.mutex.state);
+        }
+    }
+}
+
+/// One that wakes for no reason, again and again: only threads from outside use it.
+pub(crate) struct Condvar(());
+
+impl Condvar {
+    pub(crate) fn new() -> Self {
+        Self(())
+    }
+
+    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        let mutex = guard.mutex;
+        drop(guard);
+        std::thread::yield_now();
+        mutex.lock()
+    }
+
+    pub(crate) fn notify_one(&self) {}
+}

@@ -1,0 +1,122 @@
+//! Where virtual time went: by what it was spent on, and by the line of code that waited.
+
+use std::panic::Location;
+
+use rustc_hash::FxHashMap;
+
+/// What a worker spends time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spent {
+    /// The bodies of tasks.
+    Body,
+    /// The runtime's own instructions.
+    Code,
+    /// Cache lines that were on their way.
+    Transfers,
+    /// Lines that others had asked for before.
+    Queues,
+    /// Locks, from wanting one to having it.
+    Locks,
+    /// Pauses between looks.
+    Spinning,
+    /// Sleep, and what it costs to wake others.
+    Sleeping,
+    /// membarrier(2), on either side.
+    Barriers,
+}
+
+/// How many kinds there are.
+pub const KINDS: usize = 8;
+
+/// Names in the order of [`Spent`].
+pub const NAMES: [&str; KINDS] =
+    ["body", "code", "transfers", "queues", "locks", "spinning", "sleeping", "barriers"];
+
+/// Time by what it was spent on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ledger {
+    /// In the order of [`Spent`].
+    pub spent_ps: [u64; KINDS],
+}
+
+impl Ledger {
+    /// Adds to one kind.
+    pub(super) fn spend(&mut self, on: Spent, time_ps: u64) {
+        self.spent_ps[on as usize] += time_ps;
+    }
+
+    /// What came after an earlier state.
+    #[must_use]
+    pub(super) fn since(&self, earlier: &Self) -> Self {
+        let kind = |n: usize| self.spent_ps[n].saturating_sub(earlier.spent_ps[n]);
+        Self { spent_ps: std::array::from_fn(kind) }
+    }
+
+    /// Both together.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.spent_ps.iter_mut().zip(other.spent_ps).for_each(|(sum, more)| *sum += more);
+    }
+}
+
+/// A line of code whose steps waited for cache lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// File and line.
+    pub place: String,
+    /// Steps that had to wait.
+    pub misses: u64,
+    /// How long the lines were on their way.
+    pub moved_ps: u64,
+    /// How long others had them first.
+    pub queued_ps: u64,
+    /// From wanting a lock there to having it, lines included.
+    pub locked_ps: u64,
+}
+
+impl Site {
+    fn waited_ps(&self) -> u64 {
+        self.locked_ps.max(self.moved_ps + self.queued_ps)
+    }
+}
+
+/// All of them.
+#[derive(Default)]
+pub(super) struct Sites {
+    found: FxHashMap<(&'static str, u32), Site>,
+}
+
+impl Sites {
+    pub(super) fn clear(&mut self) {
+        self.found.clear();
+    }
+
+    fn at(&mut self, at: &'static Location<'static>) -> &mut Site {
+        let (file, line) = (at.file(), at.line());
+        self.found.entry((file, line)).or_insert_with(|| {
+            let file = file.rsplit_once("src/").map_or(file, |(_, rest)| rest);
+            let place = format!("{file}:{line}");
+            Site { place, misses: 0, moved_ps: 0, queued_ps: 0, locked_ps: 0 }
+        })
+    }
+
+    /// A step had to wait for a line.
+    pub(super) fn waited(&mut self, at: &'static Location<'static>, moved_ps: u64, queued_ps: u64) {
+        let site = self.at(at);
+        site.misses += 1;
+        site.moved_ps += moved_ps;
+        site.queued_ps += queued_ps;
+    }
+
+    /// A lock was had after a while.
+    pub(super) fn locked(&mut self, at: &'static Location<'static>, locked_ps: u64) {
+        self.at(at).locked_ps += locked_ps;
+    }
+
+    /// Those that waited longest, the worst first.
+    pub(super) fn worst(&self, most: usize) -> Vec<Site> {
+        let mut all: Vec<Site> = self.found.values().cloned().collect();
+        all.sort_by(|a, b| b.waited_ps().cmp(&a.waited_ps()).then_with(|| a.place.cmp(&b.place)));
+        all.truncate(most);
+        all
+    }
+}

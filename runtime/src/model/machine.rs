@@ -1,0 +1,373 @@
+//! The virtual machine: workers with clocks, of which always the one that is furthest behind runs.
+//!
+//! A worker gives way before each step that others may see, unless its clock is the lowest (among
+//! equals the lowest number). So steps happen in the order of virtual time, and a run is a function
+//! of its inputs.
+
+use std::cell::Cell;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::panic::Location;
+use std::ptr;
+
+use corosensei::Yielder;
+use rustc_hash::FxHashMap;
+
+use super::arena;
+use super::cost::Costs;
+use super::ledger::{Ledger, Sites, Spent};
+use super::lines::{Lines, Use};
+use crate::worker::Worker;
+
+/// Picoseconds of a nanosecond.
+pub(super) const NS: u64 = 1000;
+/// Cycles of the time stamp counter in ten nanoseconds: that of N's machine has 2.1 GHz.
+const CYCLES_IN_10_NS: u64 = 21;
+
+/// Gives the thread back to whoever drives the machine.
+pub(super) type Way = Yielder<(), ()>;
+
+thread_local! {
+    static MACHINE: Cell<*mut Machine> = const { Cell::new(ptr::null_mut()) };
+}
+
+/// One worker.
+pub(super) struct Virtual {
+    pub(super) clock_ps: u64,
+    /// When all its stores have reached their lines.
+    drained_ps: u64,
+    /// What interrupts have cost it that it has not spent yet.
+    owes_ps: u64,
+    /// Changes when it falls asleep or wakes, so that a wake-up that is overtaken is known.
+    epoch: u32,
+    pub(super) is_asleep: bool,
+    pub(super) ledger: Ledger,
+    /// Whether it wants a lock: all time is then spent on that.
+    pub(super) wants_lock: bool,
+    way: *const Way,
+    /// Where its first stack gets low.
+    stack_low: usize,
+}
+
+/// All workers and what they share.
+pub(super) struct Machine {
+    pub(super) costs: Costs,
+    pub(super) workers: Vec<Virtual>,
+    /// Who runs next: when, who, and in which epoch.
+    next: BinaryHeap<Reverse<(u64, usize, u32)>>,
+    current: usize,
+    lines: Lines,
+    /// Who sleeps at which address.
+    sleepers: FxHashMap<usize, VecDeque<usize>>,
+    /// When the kernel's lock around membarrier(2) is free.
+    barrier_free_ps: u64,
+    pub(super) sites: Sites,
+}
+
+impl Virtual {
+    pub(super) fn new() -> Self {
+        Self {
+            clock_ps: 0,
+            drained_ps: 0,
+            owes_ps: 0,
+            epoch: 0,
+            is_asleep: false,
+            ledger: Ledger::default(),
+            wants_lock: false,
+            way: ptr::null(),
+            stack_low: 0,
+        }
+    }
+
+    pub(super) fn spend(&mut self, on: Spent, time_ps: u64) {
+        self.clock_ps += time_ps;
+        self.ledger.spend(if self.wants_lock { Spent::Locks } else { on }, time_ps);
+    }
+}
+
+impl Machine {
+    /// Workers in these NUMA domains, all at time 0.
+    pub(super) fn new(costs: Costs, domains: Vec<u32>) -> Self {
+        let workers = domains.len();
+        Self {
+            costs,
+            workers: (0..workers).map(|_| Virtual::new()).collect(),
+            next: (0..workers).map(|worker| Reverse((0, worker, 0))).collect(),
+            current: 0,
+            lines: Lines::new(domains),
+            sleepers: FxHashMap::default(),
+            barrier_free_ps: 0,
+            sites: Sites::default(),
+        }
+    }
+
+    /// Makes it the machine of this thread, or none.
+    pub(super) fn enter(machine: *mut Self) {
+        MACHINE.set(machine);
+    }
+
+    /// A worker begins, on a stack of its own.
+    pub(super) fn begins(&mut self, worker: usize, way: *const Way, stack_low: usize) {
+        let virt = &mut self.workers[worker];
+        (virt.way, virt.stack_low) = (way, stack_low);
+    }
+
+    /// Chooses who runs now; nobody where all are asleep or have ended.
+    pub(super) fn choose(&mut self) -> Option<usize> {
+        loop {
+            let Reverse((time_ps, worker, epoch)) = self.next.pop()?;
+            let virt = &mut self.workers[worker];
+            if virt.epoch != epoch {
+                continue;
+            }
+            if virt.is_asleep {
+                // Its time is over.
+                virt.spend(Spent::Sleeping, time_ps - virt.clock_ps);
+                virt.is_asleep = false;
+                virt.epoch += 1;
+            }
+            self.current = worker;
+            return Some(worker);
+        }
+    }
+
+    fn me(&mut self) -> &mut Virtual {
+        &mut self.workers[self.current]
+    }
+
+    fn wake(&mut self, worker: usize, at_ps: u64) {
+        let virt = &mut self.workers[worker];
+        virt.spend(Spent::Sleeping, at_ps.saturating_sub(virt.clock_ps));
+        virt.is_asleep = false;
+        virt.epoch += 1;
+        self.next.push(Reverse((virt.clock_ps, worker, virt.epoch)));
+    }
+}
+
+/// The machine that this code runs on, if it is a virtual one, with the arena paused meanwhile.
+struct Inside(*mut Machine);
+
+impl Inside {
+    #[inline]
+    fn enter() -> Option<Self> {
+        let machine = MACHINE.get();
+        // Whoever drives the machine, and what comes before and after, is not on it.
+        (!machine.is_null() && !arena::pause(true)).then(|| Self(machine))
+    }
+
+    /// For the time of an expression.
+    #[expect(clippy::mut_from_ref, reason = "one thread; no caller keeps it past a step")]
+    fn machine(&self) -> &mut Machine {
+        // SAFETY: it lives as long as its workers run, and no other reference is in use.
+        unsafe { &mut *self.0 }
+    }
+
+    /// Leaves the thread to others until it is this worker's turn.
+    fn leave(&self) {
+        let way = self.machine().me().way;
+        let worker = Worker::replace_current(ptr::null());
+        // SAFETY: it belongs to this worker, which runs.
+        unsafe { (*way).suspend(()) };
+        Worker::replace_current(worker);
+    }
+
+    /// Waits until nobody is further behind.
+    fn turn(&self) {
+        let machine = self.machine();
+        let current = machine.current;
+        let owed_ps = std::mem::take(&mut machine.me().owes_ps);
+        machine.me().spend(Spent::Barriers, owed_ps);
+        let (clock_ps, epoch) = (machine.me().clock_ps, machine.me().epoch);
+        if machine.next.peek().is_some_and(|first| {
+            first.0.0 < clock_ps || first.0.0 == clock_ps && first.0.1 < current
+        }) {
+            machine.next.push(Reverse((clock_ps, current, epoch)));
+            self.leave();
+        }
+    }
+
+    /// Falls asleep; comes back when it was woken, or at a time.
+    fn sleep(&self, until_ps: Option<u64>) {
+        let machine = self.machine();
+        let current = machine.current;
+        let virt = machine.me();
+        virt.is_asleep = true;
+        virt.epoch += 1;
+        let epoch = virt.epoch;
+        if let Some(until_ps) = until_ps {
+            machine.next.push(Reverse((until_ps, current, epoch)));
+        }
+        self.leave();
+    }
+
+    fn drain(&self) {
+        let virt = self.machine().me();
+        let left_ps = virt.drained_ps.saturating_sub(virt.clock_ps);
+        if left_ps > 0 {
+            virt.spend(Spent::Transfers, left_ps);
+            self.turn();
+        }
+    }
+
+    fn access(&self, address: usize, how: Use, at: &'static Location<'static>) {
+        let code_ps = self.machine().costs.code_ps;
+        self.machine().me().spend(Spent::Code, code_ps);
+        self.turn();
+        if how == Use::Change {
+            self.drain();
+        }
+        let machine = self.machine();
+        let (current, now_ps) = (machine.current, machine.me().clock_ps);
+        let took = machine.lines.access(address, how, current, now_ps, &machine.costs);
+        if took.moved_ps > 0 {
+            machine.sites.waited(at, took.moved_ps, took.queued_ps);
+        }
+        let here_ps =
+            if how == Use::Change { machine.costs.atomic_ps } else { machine.costs.hit_ps };
+        let virt = machine.me();
+        virt.spend(Spent::Code, here_ps);
+        if how == Use::Store {
+            // It waits in the store buffer, not its worker.
+            let there_ps = now_ps + took.queued_ps + took.moved_ps;
+            virt.drained_ps = virt.drained_ps.max(there_ps);
+        } else {
+            virt.spend(Spent::Queues, took.queued_ps);
+            virt.spend(Spent::Transfers, took.moved_ps);
+        }
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        arena::pause(false);
+    }
+}
+
+/// One step on an atomic.
+#[inline]
+pub(super) fn access(address: usize, how: Use, at: &'static Location<'static>) {
+    if let Some(inside) = Inside::enter() {
+        inside.access(address, how, at);
+    }
+}
+
+/// Waits for its own stores.
+pub(super) fn fence() {
+    if let Some(inside) = Inside::enter() {
+        inside.turn();
+        inside.drain();
+        let cost_ps = inside.machine().costs.atomic_ps;
+        inside.machine().me().spend(Spent::Code, cost_ps);
+    }
+}
+
+/// Spends time.
+pub(super) fn spend(on: Spent, cost: impl FnOnce(&Costs) -> u64) {
+    if let Some(inside) = Inside::enter() {
+        let cost_ps = cost(&inside.machine().costs);
+        inside.machine().me().spend(on, cost_ps);
+    }
+}
+
+/// The worker wants a lock from here on; returns when that was.
+pub(super) fn wants_lock() -> u64 {
+    Inside::enter().map_or(0, |inside| {
+        inside.machine().me().wants_lock = true;
+        inside.machine().me().clock_ps
+    })
+}
+
+/// It has it.
+pub(super) fn has_lock(since_ps: u64, at: &'static Location<'static>) {
+    if let Some(inside) = Inside::enter() {
+        let machine = inside.machine();
+        machine.me().wants_lock = false;
+        let locked_ps = machine.me().clock_ps - since_ps;
+        machine.sites.locked(at, locked_ps);
+    }
+}
+
+/// Sleeps at an address while `is_so` holds, at most for a while.
+pub(super) fn wait_at(address: usize, at_most_ps: Option<u64>, is_so: impl FnOnce() -> bool) {
+    let Some(inside) = Inside::enter() else { return };
+    let call_ps = inside.machine().costs.call_ps;
+    inside.machine().me().spend(Spent::Sleeping, call_ps);
+    inside.turn();
+    if !is_so() {
+        return;
+    }
+    let machine = inside.machine();
+    let current = machine.current;
+    let until_ps = at_most_ps.map(|time_ps| machine.me().clock_ps + time_ps);
+    machine.sleepers.entry(address).or_default().push_back(current);
+    inside.sleep(until_ps);
+    if let Some(sleepers) = inside.machine().sleepers.get_mut(&address) {
+        sleepers.retain(|&sleeper| sleeper != current);
+    }
+}
+
+/// Wakes the first who sleeps at an address.
+pub(super) fn wake_at(address: usize) {
+    let Some(inside) = Inside::enter() else { return };
+    inside.turn();
+    let machine = inside.machine();
+    let Some(first) = machine.sleepers.get_mut(&address).and_then(VecDeque::pop_front) else {
+        let call_ps = machine.costs.call_ps;
+        return machine.me().spend(Spent::Sleeping, call_ps);
+    };
+    let at_ps = machine.me().clock_ps + machine.costs.woken_ps;
+    machine.wake(first, at_ps);
+    let wake_ps = machine.costs.wake_ps;
+    machine.me().spend(Spent::Sleeping, wake_ps);
+}
+
+/// Sleeps for a while.
+pub(super) fn sleep_for(time_ps: u64) {
+    let Some(inside) = Inside::enter() else { return };
+    inside.turn();
+    let until_ps = inside.machine().me().clock_ps + time_ps;
+    inside.sleep(Some(until_ps));
+}
+
+/// membarrier(2): one caller at a time interrupts every other worker that is not asleep.
+pub(super) fn barrier_everywhere() {
+    let Some(inside) = Inside::enter() else { return };
+    inside.turn();
+    inside.drain();
+    let machine = inside.machine();
+    let (current, costs) = (machine.current, machine.costs);
+    let mut others = 0;
+    for (number, other) in machine.workers.iter_mut().enumerate() {
+        if number != current && !other.is_asleep {
+            other.owes_ps += costs.interrupted_ps;
+            others += 1;
+        }
+    }
+    let now_ps = machine.me().clock_ps;
+    let begin_ps = now_ps.max(machine.barrier_free_ps);
+    let end_ps = begin_ps + costs.barrier_ps + others * costs.interrupt_each_ps;
+    machine.barrier_free_ps = end_ps;
+    machine.me().spend(Spent::Barriers, end_ps - now_ps);
+}
+
+/// The worker's clock; 0 outside.
+pub(super) fn now_ps() -> u64 {
+    Inside::enter().map_or(0, |inside| inside.machine().me().clock_ps)
+}
+
+/// What its time stamp counter shows.
+pub(crate) fn cycles() -> u64 {
+    now_ps() / NS * CYCLES_IN_10_NS / 10
+}
+
+/// Where its first stack ends; 0 outside.
+pub(crate) fn stack_low() -> usize {
+    Inside::enter().map_or(0, |inside| inside.machine().me().stack_low)
+}
+
+/// How many workers are asleep.
+pub(super) fn asleep() -> usize {
+    Inside::enter().map_or(0, |inside| {
+        inside.machine().workers.iter().filter(|worker| worker.is_asleep).count()
+    })
+}
