@@ -27,9 +27,9 @@ pub struct Args {
     /// How long the body of a task takes.
     #[arg(long, value_name = "NS", default_value_t = 500)]
     task_ns: u64,
-    /// Tasks for each worker, at least; a central queue has a hundredth of them, since its cost a
-    /// task does not depend on their number.
-    #[arg(long, value_name = "N", default_value_t = 5000)]
+    /// Tasks for each worker, at least; a central queue has one of twenty, since its cost a task
+    /// does not depend on their number.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
     tasks_each: u64,
     /// Only this scheduler; may be repeated, the first is drawn as ours.
     #[arg(long = "rules", value_name = "TEXT")]

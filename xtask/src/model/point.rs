@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 /// A central queue has one of so many tasks.
-const CENTRAL_PART: u64 = 100;
+const CENTRAL_PART: u64 = 20;
 
 /// What runs.
 #[derive(Clone, Debug)]
