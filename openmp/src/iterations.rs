@@ -109,5 +109,11 @@ pub(crate) fn guided(left: u64, parts: u32, least: u64) -> u64 {
     left.div_ceil(2 * u64::from(parts.max(1))).max(least.max(1)).min(left)
 }
 
+/// The same in multiples of `least`, but for the last.
+pub(crate) fn guided_whole(left: u64, parts: u32, least: u64) -> u64 {
+    let size = guided(left, parts, least);
+    size.checked_next_multiple_of(least.max(1)).unwrap_or(left).min(left)
+}
+
 #[cfg(test)]
 mod tests;

@@ -53,6 +53,21 @@ fn blocks_reach_the_last_iteration_that_is_counted() {
 }
 
 #[test]
+fn whole_chunks_are_whole_but_for_the_last() {
+    let mut random = Random(3);
+    for _ in 0..500 {
+        let (trips, parts, size) = (random.below(90), 1 + random.below(5), 1 + random.below(9));
+        let mut at = 0;
+        while at < trips {
+            let taken = guided_whole(trips - at, parts as u32, size);
+            at += taken;
+            assert!(taken > 0 && (taken.is_multiple_of(size) || at == trips));
+        }
+        assert_eq!(at, trips);
+    }
+}
+
+#[test]
 fn no_block_has_two_iterations_more_than_another() {
     let sizes = |trips, parts: u32| {
         let all = (0..parts).map(move |part: u32| block(trips, parts, part));

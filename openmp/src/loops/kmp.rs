@@ -44,10 +44,10 @@ pub(super) fn asked(schedule: i32, chunk: u64) -> Asked {
         STATIC_CHUNKED => (How::Static, chunk.max(1)),
         STATIC_BALANCED_CHUNKED => (How::Balanced, chunk),
         DYNAMIC | STATIC_STEAL => (How::Dynamic, chunk),
-        GUIDED | TRAPEZOIDAL | GUIDED_ITERATIVE | GUIDED_ANALYTICAL | GUIDED_SIMD => {
-            (How::Guided, chunk)
-        }
-        RUNTIME | RUNTIME_SIMD => {
+        GUIDED | TRAPEZOIDAL | GUIDED_ITERATIVE | GUIDED_ANALYTICAL => (How::Guided, chunk),
+        GUIDED_SIMD => (How::GuidedWhole, chunk),
+        RUNTIME_SIMD => of_vectors(runtime(), chunk.max(1)),
+        RUNTIME => {
             let Asked { how, chunk, .. } = runtime();
             (how, chunk)
         }
@@ -56,6 +56,15 @@ pub(super) fn asked(schedule: i32, chunk: u64) -> Asked {
     };
     let chunk = if kind == STATIC { 0 } else { chunk };
     Asked { how, chunk, is_ordered, shares: false }
+}
+
+/// The same where iterations run together, so many at once, which are not to be torn.
+fn of_vectors(asked: Asked, width: u64) -> (How, u64) {
+    match asked.how {
+        How::Static | How::Balanced => (How::Balanced, width),
+        How::Dynamic => (How::Dynamic, asked.chunk.max(1).saturating_mul(width)),
+        _ => (How::GuidedWhole, asked.chunk.max(1).saturating_mul(width)),
+    }
 }
 
 /// The next chunk.

@@ -21,6 +21,8 @@ pub(crate) enum How {
     Balanced,
     Dynamic,
     Guided,
+    /// The same in whole chunks.
+    GuidedWhole,
 }
 
 /// What is asked of a loop.
@@ -49,6 +51,8 @@ enum Next {
     TakeWithCare,
     /// From the share, less each time.
     TakeLess,
+    /// The same, in whole chunks.
+    TakeLessWhole,
 }
 
 /// The loop that a thread is in, and what it has of it.
@@ -121,11 +125,12 @@ impl Work {
                 self.next.set(Next::Chunk(number.saturating_add(threads.into())));
                 return iterations::chunk(trips, chunk, number);
             }
-            Next::Take | Next::TakeWithCare | Next::TakeLess => {}
+            _ => {}
         }
         let Some(Share { next: given, .. }) = self.share() else { return 0..0 };
         let size = |at| match next {
             Next::TakeLess => iterations::guided(trips - at, threads, chunk),
+            Next::TakeLessWhole => iterations::guided_whole(trips - at, threads, chunk),
             _ => chunk.min(trips - at),
         };
         if next == Next::Take {
@@ -196,10 +201,11 @@ impl Member {
                 _ => Next::TakeWithCare,
             },
             How::Guided => Next::TakeLess,
+            How::GuidedWhole => Next::TakeLessWhole,
         };
-        let takes = matches!(next, Next::Take | Next::TakeWithCare | Next::TakeLess);
+        let is_own = matches!(next, Next::Block | Next::BalancedBlock | Next::Chunk(_));
         let is_ordered = asked.is_ordered && size > 1;
-        if takes || is_ordered || asked.shares {
+        if !is_own || is_ordered || asked.shares {
             work.share.set(self.meet());
         }
         work.span.set(span);
