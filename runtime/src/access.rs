@@ -120,6 +120,11 @@ impl Access {
         }
     }
 
+    /// Whether its task waits for its turn: where only children touch the data, they do.
+    fn takes_turns(&self) -> bool {
+        self.kind == Kind::Commutative && !self.is_weak
+    }
+
     /// # Panics
     /// Two of them are to the same address, and conflict: their task would wait for itself.
     pub(crate) fn assert_distinct(all: &[Self]) {
@@ -176,7 +181,7 @@ impl Accesses {
 
     /// Whether the task takes turns with others.
     pub(crate) fn take_turns(&self) -> bool {
-        self.all().iter().any(|access| access.kind == Kind::Commutative)
+        self.all().iter().any(Access::takes_turns)
     }
 
     fn all(&self) -> &[Access] {
@@ -192,11 +197,17 @@ impl Accesses {
     /// # Panics
     /// A child of the task uses an address in a way that the task did not say.
     pub(crate) fn assert_covers(&self, all: &[Access]) {
-        for access in all {
-            let covers = |outer: &Access| outer.kind == Kind::Write || outer.kind == access.kind;
-            let is_covered = self.to(access.address).is_none_or(covers);
-            assert!(is_covered, "a task uses data in a way that the task around it did not say");
-        }
+        let is_covered = all.iter().all(|access| self.covers(access));
+        assert!(is_covered, "a task uses data in a way that the task around it did not say");
+    }
+
+    /// Whether a child of the task may access data in this way. Where the task itself has its
+    /// turn, a child would wait for that, and perhaps the task for the child.
+    pub(crate) fn covers(&self, access: &Access) -> bool {
+        let covers = |outer: &Access| {
+            outer.kind == Kind::Write || outer.kind == access.kind && !outer.takes_turns()
+        };
+        self.to(access.address).is_none_or(covers)
     }
 
     /// Adds them to the chains of the parent's table. Returns whether the task may run at once; if

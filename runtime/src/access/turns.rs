@@ -1,4 +1,4 @@
-//! Turns: of the tasks that share an address as [`Kind::Commutative`], one runs at a time,
+//! Turns: of the tasks that share an address as [`super::Kind::Commutative`], one runs at a time,
 //! whichever comes first.
 //!
 //! The chain lets all of them come near; whoever is about to run takes its turn at each such
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use crossbeam_utils::CachePadded;
 
-use super::{Accesses, Kind};
+use super::Accesses;
 use crate::sync::{Mutex, lock};
 use crate::task::Task;
 
@@ -83,6 +83,5 @@ impl Turns {
 
 /// Where a task takes turns.
 fn addresses(accesses: &Accesses) -> impl Iterator<Item = usize> {
-    let turns = accesses.all().iter().filter(|access| access.kind == Kind::Commutative);
-    turns.map(|access| access.address)
+    accesses.all().iter().filter(|access| access.takes_turns()).map(|access| access.address)
 }
