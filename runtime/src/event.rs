@@ -70,9 +70,8 @@ impl Scope<'_> {
     /// assert_eq!(answer.into_inner(), 42);
     /// ```
     pub fn event(&self) -> Event {
-        let worker = self.worker();
-        let held = worker.hold(self.task_of());
-        Event { shared: worker.shared.clone(), held }
+        // SAFETY: this is its code.
+        unsafe { self.worker().event(self.task_of()) }
     }
 
     /// Stops this task until the [`Resume`] that `start` is given is used, here or on any thread.
@@ -83,11 +82,7 @@ impl Scope<'_> {
     /// One that may pause is created by [`spawn_with`](crate::TaskBuilder::spawn_with).
     pub fn pause(&self, start: impl FnOnce(Resume)) {
         assert!(self.may_pause(), "only a task of `spawn_with` may pause");
-        let worker = self.worker();
-        let waiting = Waiting::on(worker.leaf);
-        start(Resume { shared: worker.shared.clone(), waiting: &raw const waiting });
-        worker.tell();
-        worker.block(&waiting);
+        self.worker().pause(start);
     }
 }
 
@@ -133,6 +128,22 @@ impl Drop for Resume {
 }
 
 impl Worker {
+    /// An event of a task.
+    ///
+    /// # Safety
+    /// This worker runs its code; when that ends, [`Worker::is_held`] is asked.
+    pub unsafe fn event(&self, task: &Task) -> Event {
+        Event { shared: self.shared.clone(), held: self.hold(task) }
+    }
+
+    /// Stops the code that runs until the [`Resume`] is used; other tasks run meanwhile.
+    pub fn pause(&self, start: impl FnOnce(Resume)) {
+        let waiting = Waiting::on(self.leaf);
+        start(Resume { shared: self.shared.clone(), waiting: &raw const waiting });
+        self.tell();
+        self.block(&waiting);
+    }
+
     /// One more event of a task whose code runs here.
     fn hold(&self, task: &Task) -> *const Held {
         if task.is_root() {
@@ -155,7 +166,7 @@ impl Worker {
     /// The code of a task has ended. Returns whether an event that has not happened holds it up:
     /// the last one finishes it.
     #[inline]
-    pub(crate) fn is_held(&self, task: *const Task) -> bool {
+    pub fn is_held(&self, task: *const Task) -> bool {
         if self.held.borrow().is_empty() {
             return false;
         }

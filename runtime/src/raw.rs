@@ -1,7 +1,9 @@
 //! What another way in is built on: workers for threads that are not ours.
 //!
-//! The room `openmp` uses this. It is unsafe nearly everywhere, and no promise for anybody else.
+//! The room `openmp` and the C interface use this. It is unsafe nearly everywhere, and no promise
+//! for anybody else.
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +15,12 @@ pub use crate::ready::{Parker, Queued};
 pub use crate::task::Task;
 use crate::topology::Topology;
 pub use crate::worker::{Pause, Worker};
+
+/// The worker that this thread is, if it is one. It is alive until the task that runs has ended.
+#[must_use]
+pub fn current_worker() -> Option<NonNull<Worker>> {
+    Worker::current()
+}
 
 /// A tree of queues for as many threads as it has leaves; whose threads these are is not its
 /// business.

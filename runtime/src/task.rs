@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
-use crate::access::{Accesses, Table};
+use crate::access::{Access, Accesses, Table};
 use crate::children::Children;
 use crate::ready::{Queued, Run};
 use crate::wait::Waiting;
@@ -76,6 +76,18 @@ impl Task {
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes as usize
+    }
+
+    /// The higher, the sooner it runs, where the scheduler knows priorities; 0 if it is not said.
+    pub fn set_priority(&mut self, priority: i8) {
+        self.priority = priority;
+    }
+
+    /// Whether a child may access data in this way: the task does so itself, or has not said that
+    /// it accesses it.
+    #[must_use]
+    pub fn covers(&self, access: &Access) -> bool {
+        self.domain().is_none_or(|domain| domain.covers(access))
     }
 
     /// The task that created it.

@@ -11,7 +11,7 @@ use crate::wait::{Fibre, Go, Leaver, Left, Waiting};
 
 impl Worker {
     /// Waits for children of a task that this worker runs.
-    pub(crate) fn wait_for_children(&self, task: &Task, until: Until) {
+    pub fn wait_for_children(&self, task: &Task, until: Until) {
         self.settle(task);
         if task.children.have_reached(until) {
             return;
