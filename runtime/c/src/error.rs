@@ -1,0 +1,92 @@
+//! What calls return, and what they say of it.
+
+use std::cell::RefCell;
+use std::ffi::{CString, c_char, c_int};
+
+use evenkeel_runtime::{RulesError, TopologyError};
+
+/// Why a call did nothing. Its code is in the header.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("{0}: {1}")]
+    Topology(&'static str, TopologyError),
+    #[error("{0}: {1}")]
+    Rules(&'static str, RulesError),
+    #[error("{0} is not UTF-8")]
+    Text(&'static str),
+    #[error("`workers` is {0}; expected at most {max}", max = crate::runtime::WORKERS_MAX)]
+    Workers(u32),
+    #[error("`bytes` is {0}; begin the options with EKRT_OPTIONS, of the library's own header")]
+    Options(usize),
+    #[error("the system gives no thread: {0}")]
+    System(std::io::Error),
+    #[error("no runtime that is open has this handle")]
+    Closed,
+    #[error("the runtime is in use by ekrt_run")]
+    Busy,
+    #[error("this thread runs no task; ekrt_run begins the first")]
+    Outside,
+    #[error("no task that the running one has created, and not yet submitted, has this handle")]
+    Task,
+    #[error("a task accesses {0:#x} in a way that the task around it did not say")]
+    Access(usize),
+    #[error("{0} is {1}; expected {2}")]
+    Range(&'static str, u64, &'static str),
+    #[error("only a task created with EKRT_DEFERRED may pause")]
+    Deferred,
+    #[error("{0} is NULL")]
+    Null(&'static str),
+}
+
+impl Error {
+    fn code(&self) -> c_int {
+        match self {
+            Self::Topology(..)
+            | Self::Rules(..)
+            | Self::Text(_)
+            | Self::Workers(_)
+            | Self::Options(_) => -1,
+            Self::System(_) => -2,
+            Self::Closed => -3,
+            Self::Busy => -4,
+            Self::Outside => -5,
+            Self::Task => -6,
+            Self::Access(_) => -7,
+            Self::Range(..) => -8,
+            Self::Deferred => -9,
+            Self::Null(_) => -10,
+        }
+    }
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+thread_local! {
+    /// What the last call on this thread that failed has to say.
+    static LAST: RefCell<CString> = RefCell::default();
+}
+
+/// Keeps what an error says.
+pub(crate) fn keep(error: &Error) {
+    // Texts of the caller come from C strings, and have no zero inside.
+    let text = CString::new(error.to_string()).unwrap_or_default();
+    // A thread that ends has no use for it any more.
+    let _ = LAST.try_with(|last| last.replace(text));
+}
+
+/// What a call returns to C.
+pub(crate) fn code(result: Result<()>) -> c_int {
+    match result {
+        Ok(()) => 0,
+        Err(error) => {
+            keep(&error);
+            error.code()
+        }
+    }
+}
+
+/// What the last call on this thread that failed has to say; empty if none has.
+#[unsafe(no_mangle)]
+pub extern "C" fn ekrt_error() -> *const c_char {
+    LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}

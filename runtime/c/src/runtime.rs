@@ -1,0 +1,163 @@
+//! Runtimes: open, run, close.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use evenkeel_runtime::{Rules, Runtime, Topology};
+
+use crate::error::{Error, Result, code};
+use crate::task::{Code, Here, run_first};
+
+/// More workers than any machine has: `ekrt_open` refuses what would take all memory.
+pub(crate) const WORKERS_MAX: u32 = 65_536;
+
+/// `struct ekrt_options`.
+#[repr(C)]
+pub struct Options {
+    bytes: usize,
+    workers: u32,
+    topology: *const c_char,
+    rules: *const c_char,
+}
+
+/// `struct ekrt_runtime`: its address is a number, and nothing is there.
+#[repr(C)]
+pub struct Handle {
+    _nothing: [u8; 0],
+}
+
+/// The runtimes that are open.
+struct Open {
+    /// The number of the last that was opened; numbers are not used again.
+    last: usize,
+    all: BTreeMap<usize, Arc<Runtime>>,
+}
+
+static OPEN: Mutex<Open> = Mutex::new(Open { last: 0, all: BTreeMap::new() });
+
+fn open() -> MutexGuard<'static, Open> {
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn find(handle: *const Handle) -> Result<Arc<Runtime>> {
+    open().all.get(&handle.addr()).cloned().ok_or(Error::Closed)
+}
+
+/// A text, from the caller or else from the environment, and which of both.
+fn text(
+    given: *const c_char,
+    member: &'static str,
+    variable: &'static str,
+) -> Result<Option<(&'static str, String)>> {
+    if given.is_null() {
+        let found = env::var_os(variable).map(|value| value.into_string());
+        let found = found.transpose().map_err(|_| Error::Text(variable))?;
+        return Ok(found.map(|value| (variable, value.trim().to_owned())));
+    }
+    // SAFETY: the caller's promise, in the header: it is a string.
+    let given = unsafe { CStr::from_ptr(given) }.to_str().map_err(|_| Error::Text(member))?;
+    Ok(Some((member, given.to_owned())))
+}
+
+/// # Safety
+/// It is null, or points to as many bytes as it says.
+unsafe fn whole<'a>(options: *const Options) -> Result<Option<&'a Options>> {
+    // SAFETY: the caller's promise: of what is too short only the first member is read.
+    unsafe {
+        match options.is_null() {
+            false if (*options).bytes != size_of::<Options>() => {
+                Err(Error::Options((*options).bytes))
+            }
+            _ => Ok(options.as_ref()),
+        }
+    }
+}
+
+fn build(options: Option<&Options>) -> Result<Runtime> {
+    let mut builder = Runtime::builder();
+    let topology = options.map_or(ptr::null(), |options| options.topology);
+    if let Some((place, value)) = text(topology, "`topology`", "EVENKEEL_TOPOLOGY")? {
+        let machine: Topology = value.parse().map_err(|error| Error::Topology(place, error))?;
+        builder = builder.topology(machine);
+    }
+    let rules = options.map_or(ptr::null(), |options| options.rules);
+    if let Some((place, value)) = text(rules, "`rules`", "EVENKEEL_RULES")? {
+        let rules: Rules = value.parse().map_err(|error| Error::Rules(place, error))?;
+        builder = builder.rules(rules);
+    }
+    builder = match options.map_or(0, |options| options.workers) {
+        0 => builder,
+        workers if workers > WORKERS_MAX => return Err(Error::Workers(workers)),
+        workers => builder.workers(workers as usize),
+    };
+    builder.build().map_err(Error::System)
+}
+
+/// Starts the workers of a runtime.
+///
+/// # Safety
+/// Both are null, or point to what the header says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ekrt_open(options: *const Options, runtime: *mut *mut Handle) -> c_int {
+    if runtime.is_null() {
+        return code(Err(Error::Null("`runtime`")));
+    }
+    // SAFETY: the caller's promise.
+    let (options, place) = unsafe { (whole(options), &mut *runtime) };
+    *place = ptr::null_mut();
+    code(options.and_then(build).map(|built| {
+        let mut open = open();
+        open.last += 1;
+        let number = open.last;
+        open.all.insert(number, Arc::new(built));
+        *place = ptr::without_provenance_mut(number);
+    }))
+}
+
+/// Stops the workers of a runtime, which have nothing to do any more.
+#[unsafe(no_mangle)]
+pub extern "C" fn ekrt_close(runtime: *mut Handle) -> c_int {
+    let closed = || {
+        let mut open = open();
+        let known = open.all.get(&runtime.addr()).ok_or(Error::Closed)?;
+        if Arc::strong_count(known) > 1 {
+            return Err(Error::Busy);
+        }
+        open.all.remove(&runtime.addr()).ok_or(Error::Closed)
+    };
+    // The workers are waited for when the list is free again.
+    code(closed().map(drop))
+}
+
+/// How many tasks run at once.
+#[unsafe(no_mangle)]
+pub extern "C" fn ekrt_workers(runtime: *const Handle) -> c_int {
+    match find(runtime) {
+        Ok(found) => c_int::try_from(found.workers()).unwrap_or(c_int::MAX),
+        Err(error) => code(Err(error)),
+    }
+}
+
+/// Runs a function as a task on this thread, and returns when that and all tasks below have ended.
+///
+/// # Safety
+/// The function may be called with these arguments.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ekrt_run(
+    runtime: *mut Handle,
+    function: Option<Code>,
+    arguments: *mut c_void,
+) -> c_int {
+    let run = || {
+        let function = function.ok_or(Error::Null("`function`"))?;
+        find(runtime)?.scope(|_| {
+            // SAFETY: the caller's promise; a scope's code runs on a worker.
+            unsafe { run_first(&Here::of_scope(), function, arguments) };
+        });
+        Ok(())
+    };
+    code(run())
+}

@@ -1,0 +1,62 @@
+//! Create, copy arguments, say dependences and submit, in one call.
+
+use std::ffi::{c_int, c_void};
+
+use crate::dependence::{CDependence, Dependence, Plan, read_all};
+use crate::error::{Error, Result, code};
+use crate::submit::submit;
+use crate::task::{CTask, Code, Here, create};
+
+/// The same for who has read the dependences.
+///
+/// # Safety
+/// There are so many bytes to copy.
+unsafe fn spawn(
+    here: &Here,
+    function: Code,
+    (arguments, bytes): (*const c_void, usize),
+    dependences: &[Dependence],
+    flags: u32,
+) -> Result<()> {
+    // Before there is a task that would have to be forgotten.
+    dependences.iter().try_for_each(|dependence| dependence.check(here))?;
+    let task = create(here, function, bytes, flags)?;
+    // SAFETY: the task has room for them; the caller's promise.
+    unsafe {
+        if bytes > 0 {
+            CTask::arguments(task).cast::<u8>().copy_from(arguments.cast(), bytes);
+        }
+        for &dependence in dependences {
+            Plan::add(&*task, here.worker(), dependence);
+        }
+    }
+    submit(here, task)
+}
+
+/// Creates and submits a task with a copy of its arguments.
+///
+/// # Safety
+/// There are `bytes` bytes at `arguments`, and `number` dependences at `dependences`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ekrt_spawn(
+    function: Option<Code>,
+    arguments: *const c_void,
+    bytes: usize,
+    dependences: *const CDependence,
+    number: usize,
+    flags: u32,
+) -> c_int {
+    let spawned = || {
+        let here = Here::get()?;
+        let function = function.ok_or(Error::Null("`function`"))?;
+        if arguments.is_null() && bytes > 0 {
+            return Err(Error::Null("`arguments`"));
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            let dependences = read_all(dependences, number)?;
+            spawn(&here, function, (arguments, bytes), &dependences, flags)
+        }
+    };
+    code(spawned())
+}

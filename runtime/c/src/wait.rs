@@ -1,0 +1,64 @@
+//! Waiting for children, without keeping a thread.
+
+use std::ffi::{c_int, c_void};
+
+use evenkeel_runtime::Resume;
+use evenkeel_runtime::raw::{Access, Until};
+
+use crate::dependence::{CDependence, Dependence, Plan, read_all};
+use crate::error::{Error, Result, code};
+use crate::submit::submit;
+use crate::task::{CTask, DEFERRED, Here, create};
+
+/// Waits for all children of the running task, and those below.
+#[unsafe(no_mangle)]
+pub extern "C" fn ekrt_wait() -> c_int {
+    code(Here::get().map(|here| {
+        here.worker().wait_for_children(here.task().raw(), Until::Children(0));
+    }))
+}
+
+/// What a task runs that others wait for.
+unsafe extern "C-unwind" fn resume(place: *mut c_void) {
+    // SAFETY: `wait_on` wrote it, and this is run once.
+    drop(unsafe { place.cast::<Resume>().read() });
+}
+
+/// A task with these dependences is submitted, and lets the running one go on.
+fn wait_on(here: &Here, dependences: &[Dependence]) -> Result<()> {
+    dependences.iter().try_for_each(|dependence| dependence.check(here))?;
+    if dependences.iter().any(|dependence| dependence.is_weak) {
+        return Err(Error::Range("`kind`", 8, "one without EKRT_WEAK: a task that waits is here"));
+    }
+    let (worker, waiter) = (here.worker(), here.task());
+    let accesses: Vec<Access> = dependences.iter().map(Dependence::access).collect();
+    // SAFETY: this worker runs the waiter.
+    if unsafe { worker.are_free(waiter.raw(), &accesses) } {
+        return Ok(());
+    }
+    let task = create(here, resume, size_of::<Resume>(), DEFERRED)?;
+    // SAFETY: it was just created; nobody else has it.
+    let task = unsafe { &mut *task };
+    dependences.iter().for_each(|&dependence| Plan::add(task, worker, dependence));
+    let mut submitted = Ok(());
+    worker.pause(|resume| {
+        // SAFETY: the block has room for it.
+        unsafe { CTask::arguments(task).cast::<Resume>().write(resume) };
+        submitted = submit(here, task);
+    });
+    submitted
+}
+
+/// Waits until a child with these dependences could run.
+///
+/// # Safety
+/// There are `number` dependences.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ekrt_wait_on(dependences: *const CDependence, number: usize) -> c_int {
+    let waited = || {
+        let here = Here::get()?;
+        // SAFETY: the caller's promise.
+        wait_on(&here, &unsafe { read_all(dependences, number) }?)
+    };
+    code(waited())
+}
