@@ -1,5 +1,6 @@
 //! Tasks of the project: `cargo xtask TASK`.
 
+mod c_interface;
 mod calibrate;
 mod ci;
 mod command;
@@ -44,6 +45,8 @@ enum Task {
     Steps(peers::steps::Args),
     /// Predict what the task runtime costs on more workers than this machine has.
     Model(model::Args),
+    /// Build the task runtime's library and header for C, and try them with programs.
+    CInterface(c_interface::Args),
     /// Build the OpenMP library, and try it with programs of gcc and clang.
     Openmp(openmp::Args),
     /// Run the OpenMP validation suites with the OpenMP library, and count.
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Task::Peers(args) => peers::run(&args),
         Task::Steps(args) => peers::steps::run(&args),
         Task::Model(args) => model::run(&args),
+        Task::CInterface(args) => c_interface::run(&args),
         Task::Openmp(args) => openmp::run(&args),
         Task::Suites(args) => suites::run(&args),
         Task::Recordings(args) => recordings::run(&args),

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-pub use symbols::taken;
+pub use symbols::{exported, taken};
 pub use trial::link_places;
 
 use crate::command::target;

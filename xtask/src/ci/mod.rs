@@ -16,7 +16,7 @@ use anyhow::{Result, bail};
 
 use crate::command::is_strict;
 use crate::prove::{self, Proof};
-use crate::{r#gen, licences, tidy};
+use crate::{c_interface, r#gen, licences, tidy};
 
 /// How a step ended when nothing was wrong.
 pub enum Done {
@@ -73,6 +73,7 @@ const STEPS: &[Step] = &[
         claim: "it installs, explains itself and goes away",
         run: install::check,
     },
+    Step { name: "c", claim: "C and C++ programs use the task runtime", run: check_c_interface },
     Step { name: "page", claim: "a browser shows the page as it should be", run: page::check },
 ];
 
@@ -176,6 +177,13 @@ fn check_proof() -> Result<Done> {
     Ok(match prove::run(&prove::Args {})? {
         Proof::Holds { .. } => Done::Passed,
         Proof::Skipped => Done::Skipped("no frama-c here".to_string()),
+    })
+}
+
+fn check_c_interface() -> Result<Done> {
+    Ok(match c_interface::check()? {
+        0 => Done::Skipped("neither gcc nor clang here".to_string()),
+        _ => Done::Passed,
     })
 }
 
