@@ -223,9 +223,11 @@ impl Worker {
             self.settle(&*task);
             self.close_table(&*task);
             let is_last = (*task).children.have_reached(Until::Descendants);
+            // Once it has been let go, whoever lets go of its last access frees it.
+            let parent = (*task).queued.parent;
             let is_let_go = self.end_accesses(&*task, is_last);
             if is_last {
-                return self.complete(task, is_let_go);
+                return self.complete(task, parent, is_let_go);
             }
             if (*task).is_shallow {
                 let parent = (*task).queued.parent;
@@ -315,10 +317,9 @@ impl Worker {
 
     /// A task and all its children have ended: its parent will be told, and if nothing refers to
     /// its block, that is free.
-    unsafe fn complete(&self, task: *const Task, is_let_go: bool) {
-        // SAFETY: the caller's promise.
+    unsafe fn complete(&self, task: *const Task, parent: *const Task, is_let_go: bool) {
+        // SAFETY: the caller's promise; if something refers to its block, that may be free already.
         unsafe {
-            let parent = (*task).queued.parent;
             if is_let_go {
                 Then::free(self, task);
             }

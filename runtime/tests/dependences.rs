@@ -341,3 +341,21 @@ fn data_of_a_scope_inside_is_refused_around() {
         });
     });
 }
+
+/// Tasks go while those beside them are looked at: who counts where must not be asked of them then.
+#[test]
+fn scopes_of_many_threads_at_once_all_end() {
+    let runtime = Runtime::builder().workers(2).build().unwrap();
+    let turns = || {
+        for _ in 0..20 {
+            let x = Data::new(0);
+            runtime.scope(|s| {
+                for _ in 0..200 {
+                    s.task().commutative(&x).spawn_with(|_, x| *x += 1);
+                }
+            });
+            assert_eq!(x.into_inner(), 200);
+        }
+    };
+    std::thread::scope(|threads| (0..20).for_each(|_| _ = threads.spawn(turns)));
+}
