@@ -1,13 +1,19 @@
-//! Memory whose addresses are the same in every run, relative to where it begins.
+//! Memory whose addresses are the same in every run.
 //!
-//! Which objects share a cache line, and which block is used again, is part of a run's result; the
-//! system's allocator would make it depend on what the process did before. Every object begins at a
+//! Which objects share a cache line, which block is used again, and in which order a table of
+//! addresses has them, is part of a run's result; the system's allocator would make it depend on
+//! what the process did before. Every object begins at a
 //! line of its own. The model's own data is the system's.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// Where it begins: nothing else does, so far from what the system chooses.
+const BEGIN: usize = 1 << 44;
+/// One run at a time has these addresses.
+static ADDRESSES: Mutex<()> = Mutex::new(());
 /// Addresses of one run; pages come to be as they are used.
 const BYTES: usize = 1 << 36;
 /// What objects are aligned to: as `CachePadded` and tasks are.
@@ -34,28 +40,33 @@ pub(super) fn pause(is_paused: bool) -> bool {
 /// The memory of one run. Nothing in it is used after it was dropped.
 pub(super) struct Arena {
     state: Box<State>,
+    _addresses: MutexGuard<'static, ()>,
 }
 
 impl Arena {
     /// For this thread, which has no other.
     pub(super) fn new() -> Self {
         assert!(STATE.get().is_null(), "one run at a time on a thread");
-        // SAFETY: new pages, at an address that the kernel chooses.
+        let addresses = ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: new pages, where there are none.
         let begin = unsafe {
             libc::mmap(
-                ptr::null_mut(),
+                ptr::without_provenance_mut(BEGIN),
                 BYTES,
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                libc::MAP_PRIVATE
+                    | libc::MAP_ANONYMOUS
+                    | libc::MAP_NORESERVE
+                    | libc::MAP_FIXED_NOREPLACE,
                 -1,
                 0,
             )
         };
-        assert!(begin != libc::MAP_FAILED, "addresses for a run");
+        assert_eq!(begin.addr(), BEGIN, "addresses for a run");
         let free = [ptr::null_mut(); POWERS];
         let mut state = Box::new(State { begin: begin.cast(), used: 0, free });
         STATE.set(&raw mut *state);
-        Self { state }
+        Self { state, _addresses: addresses }
     }
 }
 
