@@ -1,5 +1,7 @@
 //! When a queue is too long: the one number that all queues share, and who goes without tasks.
 
+use crossbeam_utils::CachePadded;
+
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Limit;
@@ -13,7 +15,7 @@ const LEVEL_MAX_LEAST: usize = 32;
 /// The threshold of all queues of a tree, and the workers that want something to run.
 ///
 /// A task that is added looks at `hungry` and `level`, which change seldom. The rest is touched by
-/// workers that have nothing to run.
+/// workers that have nothing to run, and lies on lines of its own.
 pub(crate) struct Threshold {
     /// Whether workers sleep and none looks for tasks: the next task wakes one.
     hungry: AtomicBool,
@@ -25,9 +27,9 @@ pub(crate) struct Threshold {
     /// No level is above it.
     level_max: usize,
     /// Workers that look for tasks.
-    looking: AtomicUsize,
+    looking: CachePadded<AtomicUsize>,
     /// Workers that sleep, or are about to and look once more.
-    asleep: AtomicUsize,
+    asleep: CachePadded<AtomicUsize>,
 }
 
 impl Threshold {
@@ -42,8 +44,8 @@ impl Threshold {
             limit,
             full,
             level_max: full.max(LEVEL_MAX_LEAST),
-            looking: AtomicUsize::new(0),
-            asleep: AtomicUsize::new(0),
+            looking: CachePadded::new(AtomicUsize::new(0)),
+            asleep: CachePadded::new(AtomicUsize::new(0)),
         }
     }
 
@@ -94,7 +96,11 @@ impl Threshold {
         // Every store of `hungry` follows its worker's own step of `looking`, and of those steps
         // the last one decides: see PROTOCOL.md, "Hunger".
         self.looking.fetch_add(1, Ordering::AcqRel);
-        self.hungry.store(false, Ordering::Relaxed);
+        // Who adds a task reads it: it is not written for nothing. To miss a "hungry" that comes
+        // at this moment costs a wake-up too many.
+        if self.is_hungry() {
+            self.hungry.store(false, Ordering::Relaxed);
+        }
     }
 
     /// A worker stops looking. Returns whether workers sleep and now nobody looks.
