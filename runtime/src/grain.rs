@@ -13,8 +13,8 @@ const KINDS: usize = 256;
 const UNIT_CYCLES: u64 = 16;
 /// Longer than this, in units, is worth moving: 512 cycles, our choice.
 const FINE_MAX: u64 = 32;
-/// The longest is forgotten by this part with each sample: half of it after 22.
-const FORGET: u64 = 32;
+/// One of so many samples of a worker may forget half of the longest.
+pub(crate) const FORGET: u32 = 32;
 const LONGEST_BITS: u32 = 16;
 const LONGEST_MAX: u64 = (1 << LONGEST_BITS) - 1;
 
@@ -41,15 +41,20 @@ impl Grains {
     }
 
     /// A task of this kind took so long. Of two at once, one may be forgotten.
-    pub(crate) fn took(&self, kind: usize, cycles: u64) {
+    ///
+    /// Every creator reads what is known: it is written only where it changes much.
+    pub(crate) fn took(&self, kind: usize, cycles: u64, forgets: bool) {
         let place = self.place(kind);
         let word = place.load(Ordering::Relaxed);
-        let known = if word >> LONGEST_BITS == tag(kind) { word & LONGEST_MAX } else { 0 };
-        let longest = (cycles / UNIT_CYCLES).max(known - known.div_ceil(FORGET)).min(LONGEST_MAX);
-        let now = tag(kind) << LONGEST_BITS | longest;
-        if now != word {
-            place.store(now, Ordering::Relaxed);
-        }
+        let (known, latest) = (word & LONGEST_MAX, (cycles / UNIT_CYCLES).min(LONGEST_MAX));
+        let longest = if word >> LONGEST_BITS != tag(kind) || latest > known + known / 4 {
+            latest
+        } else if forgets && latest < known / 2 {
+            known / 2
+        } else {
+            return;
+        };
+        place.store(tag(kind) << LONGEST_BITS | longest, Ordering::Relaxed);
     }
 }
 
@@ -91,19 +96,19 @@ mod tests {
     #[test]
     fn one_long_task_among_short_ones_is_remembered_for_a_while() {
         let grains = Grains::new();
-        grains.took(KIND, 100);
+        grains.took(KIND, 100, false);
         assert!(grains.are_fine(KIND));
-        grains.took(KIND, 1_000_000);
-        (0..100).for_each(|_| grains.took(KIND, 100));
+        grains.took(KIND, 1_000_000, false);
+        grains.took(KIND, 100, true);
         assert!(!grains.are_fine(KIND));
-        (0..300).for_each(|_| grains.took(KIND, 100));
+        (0..20).for_each(|_| grains.took(KIND, 100, true));
         assert!(grains.are_fine(KIND));
     }
 
     #[test]
     fn another_kind_in_the_same_place_is_not_taken_for_it() {
         let grains = Grains::new();
-        grains.took(KIND, 100);
+        grains.took(KIND, 100, false);
         let same = (1..100_000)
             .map(|n| KIND + n)
             .find(|&kind| std::ptr::eq(grains.place(kind), grains.place(KIND)));

@@ -209,7 +209,8 @@ impl Worker {
             }
             let (kind, begin) = ((*task).kind(), grain::cycles());
             ((*task).run)(task, self);
-            self.shared.grains.took(kind, grain::cycles() - begin);
+            let forgets = (self.ran.get() / SAMPLE).is_multiple_of(grain::FORGET);
+            self.shared.grains.took(kind, grain::cycles() - begin, forgets);
         }
     }
 

@@ -49,7 +49,7 @@ impl Worker {
         // Somebody might have had it: is it still not worth that?
         let begin = grain::cycles();
         body();
-        self.shared.grains.took(kind, grain::cycles() - begin);
+        self.shared.grains.took(kind, grain::cycles() - begin, false);
     }
 
     fn are_fine(&self, kind: usize) -> bool {
