@@ -22,6 +22,8 @@ pub(crate) struct Threshold {
     /// Tasks that a queue holds before it overflows.
     level: AtomicUsize,
     limit: Limit,
+    /// Tasks that a leaf keeps where others find them, however low the level is.
+    kept: usize,
     /// How many tasks make a queue full.
     full: usize,
     /// No level is above it.
@@ -33,7 +35,7 @@ pub(crate) struct Threshold {
 }
 
 impl Threshold {
-    pub(crate) fn new(limit: Limit, full: usize) -> Self {
+    pub(crate) fn new(limit: Limit, kept: usize, full: usize) -> Self {
         let level = match limit {
             Limit::Static(level) => level,
             Limit::Dynamic => 0,
@@ -42,6 +44,7 @@ impl Threshold {
             hungry: AtomicBool::new(false),
             level: AtomicUsize::new(level),
             limit,
+            kept,
             full,
             level_max: full.max(LEVEL_MAX_LEAST),
             looking: CachePadded::new(AtomicUsize::new(0)),
@@ -52,7 +55,7 @@ impl Threshold {
     /// How many tasks the queue of a leaf may hold now.
     #[inline]
     pub(crate) fn of_leaf(&self) -> usize {
-        if self.is_hungry() { 0 } else { self.level() }
+        if self.is_hungry() { 0 } else { self.level().max(self.kept) }
     }
 
     /// Whether workers sleep and none looks for tasks.

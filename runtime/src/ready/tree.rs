@@ -17,6 +17,10 @@ use crate::topology::Topology;
 
 /// No reply or overflow moves more tasks at once.
 const BATCH_MAX: usize = 4096;
+/// Tasks that a leaf keeps while somebody looks, who finds them there: to send each up would be a
+/// lock a task.
+const KEPT: usize = 16;
+
 /// A tree of queues of ready tasks.
 pub(crate) struct Tree {
     pub(super) leaves: Box<[CachePadded<Leaf>]>,
@@ -57,11 +61,12 @@ impl Tree {
         let parent_of = |leaf: usize| {
             wider.iter().copied().find(|&node| nodes[node].leaves.contains(&leaf)).unwrap_or(0)
         };
+        let kept = if rules.feed == Feed::Pull { KEPT } else { 0 };
         let leaf = |number: usize| Leaf::new(number, parent_of(number), rules.order);
         Self {
             leaves: (0..machine.cpus()).map(|number| CachePadded::new(leaf(number))).collect(),
             nodes: nodes.into_iter().map(CachePadded::new).collect(),
-            threshold: CachePadded::new(Threshold::new(rules.limit, full)),
+            threshold: CachePadded::new(Threshold::new(rules.limit, kept, full)),
             rules,
             barrier: Barrier::of_process(),
             outside: CachePadded::new(AtomicUsize::new(0)),
