@@ -7,6 +7,10 @@ use crate::topology::Topology;
 /// Holds the tasks that are ready, for all workers of a runtime.
 ///
 /// Which of the two it is never changes, so that the match costs a branch that is always foretold.
+#[cfg_attr(
+    not(any(loom, evenkeel_model)),
+    expect(clippy::large_enum_variant, reason = "there is one, in an allocation of its own")
+)]
 pub(crate) enum Ready {
     Tree(Tree),
     Central(Central),
