@@ -132,8 +132,10 @@ impl Worker {
     }
 
     unsafe fn submit(&self, task: *mut Task, place: *const Accesses, orderer: &Task) {
-        // SAFETY: the caller's promise; only this worker runs the code of `orderer`.
+        // SAFETY: the caller's promise; only this worker runs the code of `orderer`, and the parent
+        // is alive, though the task may have ended at any time from here on.
         unsafe {
+            let parent = (*task).queued.parent;
             (*task).accesses.set(place.cast_mut());
             if (*place).take_turns() {
                 (*place).in_turn.set(Some((*task).queued.run));
@@ -142,7 +144,7 @@ impl Worker {
             if (*place).add_to(self.table_of(orderer), orderer.domain(), self) {
                 self.add(task.cast());
             } else {
-                self.keep_window(&*(*task).queued.parent);
+                self.keep_window(&*parent);
             }
         }
     }
