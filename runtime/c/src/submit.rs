@@ -23,6 +23,9 @@ pub(crate) fn submit(here: &Here, handle: *const CTask) -> Result<()> {
     // SAFETY: it was created, and is now submitted, once; this worker runs its creator.
     unsafe {
         (*task).plan().set(ptr::null_mut());
+        if (*task).is_deferred() {
+            creator.defers();
+        }
         if dependences.is_empty() {
             let may_run =
                 !(*task).is_deferred() && worker.may_run_at_once(run as *const () as usize);
@@ -33,7 +36,11 @@ pub(crate) fn submit(here: &Here, handle: *const CTask) -> Result<()> {
             }
         } else {
             let accesses = dependences.iter().map(Dependence::access);
-            worker.submit_ordered(task.cast(), creator.raw(), accesses);
+            if creator.may_help() {
+                worker.submit_ordered(task.cast(), creator.raw(), accesses);
+            } else {
+                worker.queue_ordered(task.cast(), creator.raw(), accesses);
+            }
             Plan::free(plan, worker);
         }
     }

@@ -16,6 +16,8 @@ pub type Code = unsafe extern "C-unwind" fn(*mut c_void);
 
 /// `EKRT_DEFERRED`: it never runs before `ekrt_submit` returns.
 pub(crate) const DEFERRED: u32 = 1;
+/// It has submitted deferred tasks.
+const DEFERS: u32 = 2;
 /// `EKRT_ARGUMENTS_MAX`.
 const ARGUMENTS_MAX: usize = 1 << 24;
 
@@ -29,7 +31,7 @@ pub struct CTask {
     created: Cell<*mut CTask>,
     /// Until it is submitted: its dependences. From then on: its events. Null at first.
     attached: Cell<*mut c_void>,
-    flags: u32,
+    flags: Cell<u32>,
 }
 
 const _: () = assert!(offset_of!(CTask, task) == 0 && size_of::<CTask>() == 96);
@@ -83,7 +85,7 @@ impl CTask {
                 code,
                 created: Cell::new(ptr::null_mut()),
                 attached: Cell::new(ptr::null_mut()),
-                flags,
+                flags: Cell::new(flags),
             });
         }
         place
@@ -95,7 +97,17 @@ impl CTask {
     }
 
     pub(crate) fn is_deferred(&self) -> bool {
-        self.flags & DEFERRED > 0
+        self.flags.get() & DEFERRED > 0
+    }
+
+    /// One of its children is to be deferred.
+    pub(crate) fn defers(&self) {
+        self.flags.set(self.flags.get() | DEFERS);
+    }
+
+    /// Whether its children may be run on its stack while it creates others: none is deferred.
+    pub(crate) fn may_help(&self) -> bool {
+        self.flags.get() & DEFERS == 0
     }
 
     /// Its arguments.

@@ -8,7 +8,7 @@ use evenkeel_runtime::raw::{Access, Until};
 use crate::dependence::{CDependence, Dependence, Plan, read_all};
 use crate::error::{Error, Result, code};
 use crate::submit::submit;
-use crate::task::{CTask, DEFERRED, Here, create};
+use crate::task::{CTask, Here, create};
 
 /// Waits for all children of the running task, and those below.
 #[unsafe(no_mangle)]
@@ -36,7 +36,7 @@ fn wait_on(here: &Here, dependences: &[Dependence]) -> Result<()> {
     if unsafe { worker.are_free(waiter.raw(), &accesses) } {
         return Ok(());
     }
-    let task = create(here, resume, size_of::<Resume>(), DEFERRED)?;
+    let task = create(here, resume, size_of::<Resume>(), 0)?;
     // SAFETY: it was just created; nobody else has it.
     let task = unsafe { &mut *task };
     dependences.iter().for_each(|&dependence| Plan::add(task, worker, dependence));

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-enum { TASKS = 100 };
+enum { TASKS = 100, LONG = 10000 };
 
 static struct ekrt_paused *paused[TASKS];
 static int done;
@@ -72,6 +72,32 @@ static void create(void *arguments)
 	CHECK(done == TASKS);
 }
 
+static void stop_in_chain(void *arguments)
+{
+	(void)arguments;
+	CHECK(ekrt_pause(keep, &paused[0]) == EKRT_OK);
+	done++;
+}
+
+/* So many are unfinished that a creator would help, and stop with the first that it runs. */
+static void create_chain(void *arguments)
+{
+	const struct ekrt_dependence on = { &done, EKRT_INOUT };
+	int i;
+
+	(void)arguments;
+	for (i = 0; i < LONG; i++)
+		CHECK(ekrt_spawn(stop_in_chain, NULL, 0, &on, 1, EKRT_DEFERRED) == EKRT_OK);
+	for (i = 0; i < LONG; i++) {
+		struct ekrt_paused *token = NULL;
+
+		while (!token)
+			token = __atomic_exchange_n(&paused[0], NULL, __ATOMIC_ACQUIRE);
+		CHECK(ekrt_resume(token) == EKRT_OK);
+	}
+	CHECK(ekrt_wait() == EKRT_OK && done == LONG);
+}
+
 static void try_with(uint32_t workers)
 {
 	struct ekrt_runtime *runtime = open_with(workers);
@@ -81,6 +107,9 @@ static void try_with(uint32_t workers)
 	for (i = 0; i < TASKS; i++)
 		paused[i] = NULL;
 	CHECK(ekrt_run(runtime, create, NULL) == EKRT_OK);
+	done = 0;
+	paused[0] = NULL;
+	CHECK(ekrt_run(runtime, create_chain, NULL) == EKRT_OK);
 	CHECK(ekrt_close(runtime) == EKRT_OK);
 }
 

@@ -96,7 +96,10 @@ impl Worker {
         unsafe {
             let number = u32::try_from(accesses.len()).expect("fewer accesses than bytes");
             place.write(Accesses::new(task, accesses.as_ptr(), number, 0));
-            self.submit(task, place, &*(*task).queued.parent);
+            let parent = &*(*task).queued.parent;
+            if !self.submit(task, place, parent) {
+                self.keep_window(parent);
+            }
         }
     }
 
@@ -113,6 +116,26 @@ impl Worker {
         orderer: &Task,
         accesses: impl ExactSizeIterator<Item = Access>,
     ) {
+        // SAFETY: the caller's promise; the parent is alive, though the task may be gone.
+        unsafe {
+            let parent = (*task).queued.parent;
+            if !self.queue_ordered(task, orderer, accesses) {
+                self.keep_window(&*parent);
+            }
+        }
+    }
+
+    /// The same for a creator that runs none of its children before it goes on, however many there
+    /// are. Returns whether the task could run at once.
+    ///
+    /// # Safety
+    /// As of [`Worker::add`].
+    pub unsafe fn queue_ordered(
+        &self,
+        task: *mut Task,
+        orderer: &Task,
+        accesses: impl ExactSizeIterator<Item = Access>,
+    ) -> bool {
         let number = accesses.len();
         let bytes = size_of::<Accesses>() + number * size_of::<Access>();
         let place = self.allocate(bytes).cast::<Accesses>().as_ptr();
@@ -127,25 +150,24 @@ impl Worker {
             let counted = u32::try_from(written).expect("fewer accesses than bytes");
             let bytes = u32::try_from(bytes).expect("accesses of a task are below 4 GiB");
             place.write(Accesses::new(task, first, counted, bytes));
-            self.submit(task, place, orderer);
+            self.submit(task, place, orderer)
         }
     }
 
-    unsafe fn submit(&self, task: *mut Task, place: *const Accesses, orderer: &Task) {
-        // SAFETY: the caller's promise; only this worker runs the code of `orderer`, and the parent
-        // is alive, though the task may have ended at any time from here on.
+    /// Returns whether it could run at once. In either case it may have run when this returns.
+    unsafe fn submit(&self, task: *mut Task, place: *const Accesses, orderer: &Task) -> bool {
+        // SAFETY: the caller's promise; only this worker runs the code of `orderer`.
         unsafe {
-            let parent = (*task).queued.parent;
             (*task).accesses.set(place.cast_mut());
             if (*place).take_turns() {
                 (*place).in_turn.set(Some((*task).queued.run));
                 (*task).queued.run = run_in_turn;
             }
-            if (*place).add_to(self.table_of(orderer), orderer.domain(), self) {
+            let is_ready = (*place).add_to(self.table_of(orderer), orderer.domain(), self);
+            if is_ready {
                 self.add(task.cast());
-            } else {
-                self.keep_window(&*parent);
             }
+            is_ready
         }
     }
 
