@@ -109,7 +109,7 @@ impl Worker {
     /// it whose code this worker runs.
     ///
     /// # Safety
-    /// As of [`Worker::add`].
+    /// It is alive, in no queue, and any worker may run it.
     pub unsafe fn submit_ordered(
         &self,
         task: *mut Task,
@@ -129,7 +129,7 @@ impl Worker {
     /// are. Returns whether the task could run at once.
     ///
     /// # Safety
-    /// As of [`Worker::add`].
+    /// It is alive, in no queue, and any worker may run it.
     pub unsafe fn queue_ordered(
         &self,
         task: *mut Task,
