@@ -32,7 +32,7 @@ fn threads_for(thread: &Thread, wanted: u32) -> u32 {
 /// Begins a region of at least two threads; the others run `job`.
 ///
 /// # Safety
-/// `job` is as it says, until [`end_team`].
+/// `job` is as it says, until [`end_region`].
 unsafe fn begin_team(thread: &Thread, size: u32, job: Job) -> &Member {
     thread.keep_crews();
     let around = thread.begun.replace(thread.begun.get() + 1);
