@@ -282,7 +282,7 @@ impl Member {
                 team.inner.wait(self, team, || region.is_cancelled.load(Ordering::Acquire))
             }
             None => {
-                for group in self.own_groups() {
+                for group in self.implicit.own_groups() {
                     self.worker().wait_tied(group.root(), Until::Descendants);
                 }
                 self.worker().wait_tied(self.implicit.raw(), Until::Descendants);
@@ -307,15 +307,6 @@ impl Member {
     /// The implicit task.
     pub(crate) fn implicit(&self) -> &OmpTask {
         &self.implicit
-    }
-
-    /// The groups that the implicit task has begun, of which each counts its tasks. There may be
-    /// some at a barrier.
-    fn own_groups(&self) -> impl Iterator<Item = &Group> {
-        // SAFETY: a group outlives the tasks that are in it.
-        let first = unsafe { self.implicit.group.get().as_ref() };
-        let all = std::iter::successors(first, |group| group.outer());
-        all.take_while(|group| ptr::eq(group.owner, &raw const self.implicit))
     }
 
     /// The taskgroup that the running task is in.

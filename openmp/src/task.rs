@@ -75,14 +75,18 @@ pub(crate) struct Plan {
 impl OmpTask {
     /// The task of a thread in a region.
     pub(crate) fn implicit(icvs: &'static Icvs) -> Self {
+        // SAFETY: there is none around it.
+        Self::new(unsafe { Task::around(ptr::null()) }, icvs, ptr::null(), false)
+    }
+
+    fn new(task: Task, icvs: &'static Icvs, group: *const Group, is_final: bool) -> Self {
         Self {
-            // SAFETY: there is none around it.
-            task: unsafe { Task::around(ptr::null()) },
+            task,
             icvs: Cell::new(icvs),
-            group: Cell::new(ptr::null()),
+            group: Cell::new(group),
             code: Cell::new(Code::Elsewhere),
             event: Cell::new(ptr::null_mut()),
-            is_final: Cell::new(false),
+            is_final: Cell::new(is_final),
             orders_all: Cell::new(false),
             destroys: Cell::new(false),
             goes_on: Cell::new(false),
@@ -96,17 +100,9 @@ impl OmpTask {
         let task = member.worker().allocate(bytes).cast::<Self>().as_ptr();
         // SAFETY: the block is large enough, aligned and ours; the creator runs.
         unsafe {
-            task.write(Self {
-                task: Task::shallow_child(creator.counts(), bytes, run),
-                icvs: Cell::new(creator.icvs.get()),
-                group: Cell::new(creator.group.get()),
-                code: Cell::new(Code::Elsewhere),
-                event: Cell::new(ptr::null_mut()),
-                is_final: Cell::new(plan.is_final || creator.is_final.get()),
-                orders_all: Cell::new(false),
-                destroys: Cell::new(false),
-                goes_on: Cell::new(false),
-            });
+            let child = Task::shallow_child(creator.counts(), bytes, run);
+            let is_final = plan.is_final || creator.is_final.get();
+            task.write(Self::new(child, creator.icvs.get(), creator.group.get(), is_final));
         }
         task
     }
@@ -138,11 +134,21 @@ impl OmpTask {
         }
     }
 
-    /// Whether a group that it is in was cancelled.
-    pub(crate) fn is_cancelled(&self) -> bool {
+    /// The groups that it is in, the innermost first.
+    fn groups(&self) -> impl Iterator<Item = &Group> {
         // SAFETY: a group outlives the tasks in it.
         let first = unsafe { self.group.get().as_ref() };
-        std::iter::successors(first, |group| group.outer()).any(Group::is_cancelled)
+        std::iter::successors(first, |group| group.outer())
+    }
+
+    /// Those that it has begun itself, of which each counts its tasks.
+    pub(crate) fn own_groups(&self) -> impl Iterator<Item = &Group> {
+        self.groups().take_while(|group| ptr::eq(group.owner, self))
+    }
+
+    /// Whether a group that it is in was cancelled.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.groups().any(Group::is_cancelled)
     }
 
     /// Whether no task is to be created any more where it runs.
@@ -227,10 +233,8 @@ impl OmpTask {
     /// Waits for the children of the running task, whichever groups they are in.
     pub(crate) fn wait_for_children(member: &Member) {
         let task = member.task();
-        let mut group = member.group();
-        while let Some(own) = group.filter(|group| ptr::eq(group.owner, task)) {
-            member.worker().wait_tied(own.root(), Until::Children(0));
-            group = own.outer();
+        for group in task.own_groups() {
+            member.worker().wait_tied(group.root(), Until::Children(0));
         }
         member.worker().wait_tied(&task.task, Until::Children(0));
     }

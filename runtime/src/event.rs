@@ -91,11 +91,14 @@ impl Drop for Event {
         // SAFETY: it is dropped once; a task with events is alive until the last has happened.
         unsafe {
             let Some(task) = Held::one_less(self.held) else { return };
+            if (*task).is_root() {
+                return self.shared.finish_child_of(task);
+            }
             match Worker::current() {
                 Some(worker) if Arc::ptr_eq(&worker.as_ref().shared, &self.shared) => {
-                    worker.as_ref().finish_held(task);
+                    worker.as_ref().finish(task);
                 }
-                _ => self.shared.finish_held_elsewhere(task.cast_mut()),
+                _ => self.shared.finish_elsewhere(task.cast_mut()),
             }
         }
     }
@@ -176,34 +179,16 @@ impl Worker {
         // SAFETY: its code has ended just now.
         unsafe { Held::one_less(held).is_none() }
     }
-
-    /// The last event of a task whose code has ended has happened, or one of a scope's.
-    ///
-    /// # Safety
-    /// As of [`Worker::finish`].
-    unsafe fn finish_held(&self, task: *const Task) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            if (*task).is_root() {
-                self.shared.finish_child_of(task);
-            } else {
-                self.finish(task);
-            }
-        }
-    }
 }
 
 impl Shared {
-    /// The same on a thread that is no worker.
+    /// Finishes a task whose code has ended before, on a thread that is no worker.
     ///
     /// # Safety
     /// As of [`Worker::finish`].
-    unsafe fn finish_held_elsewhere(&self, task: *mut Task) {
+    unsafe fn finish_elsewhere(&self, task: *mut Task) {
         // SAFETY: the caller's promise: nobody else has the task until it is added.
         unsafe {
-            if (*task).is_root() {
-                return self.finish_child_of(task);
-            }
             (*task).queued.run = finish;
             self.ready.add_from_outside(task.cast());
         }

@@ -231,7 +231,6 @@ impl Worker {
                 return self.complete(task, parent, is_let_go);
             }
             if (*task).is_shallow {
-                let parent = (*task).queued.parent;
                 self.act(parent, (*parent).children.finished_as_zombie());
             }
             if (*task).children.end() {

@@ -20,7 +20,7 @@ impl Barrier {
     /// A thread comes when the tasks below its implicit task have ended; so when all have come
     /// there are none.
     pub(crate) fn wait(&self, member: &Member, team: &Team, gives_up: impl Fn() -> bool) {
-        for group in member.own_groups() {
+        for group in member.implicit().own_groups() {
             member.worker().wait_with_any(group.root());
         }
         member.worker().wait_with_any(member.implicit().raw());

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::Done;
-use crate::command::{cargo, find, run};
+use crate::command::{cargo, find, run, target};
 use crate::model;
 
 /// The code is formatted.
@@ -41,12 +41,11 @@ pub fn test() -> Result<Done> {
 /// Every order of the steps of what workers share without a lock.
 pub fn explored() -> Result<Done> {
     // Another flag builds everything anew: apart, so that other steps keep what they have built.
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     run(cargo()
         .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib"])
         .arg("explored")
         .env("RUSTFLAGS", "--cfg loom")
-        .env("CARGO_TARGET_DIR", std::path::Path::new(&target).join("explored")))?;
+        .env("CARGO_TARGET_DIR", target().join("explored")))?;
     Ok(Done::Passed)
 }
 
@@ -55,7 +54,6 @@ pub fn addresses() -> Result<Done> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
         return Ok(Done::Skipped("no sanitizer for this target".into()));
     }
-    let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
     run(cargo()
         .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib", "--tests"])
         // Said, so that the flags are not those of build scripts.
@@ -63,7 +61,7 @@ pub fn addresses() -> Result<Done> {
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", "-Zsanitizer=address")
         .env("PROPTEST_RNG_SEED", SEED)
-        .env("CARGO_TARGET_DIR", std::path::Path::new(&target).join("addresses")))?;
+        .env("CARGO_TARGET_DIR", target().join("addresses")))?;
     Ok(Done::Passed)
 }
 
