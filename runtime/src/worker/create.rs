@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use super::{PAUSE_MAX, PAUSE_MIN, Worker};
+use super::{PAUSE_MAX, PAUSE_MIN, Pause, Worker};
 use crate::access::{Access, Accesses, Table, Then};
 use crate::grain;
 use crate::ready::Queued;
@@ -68,7 +68,7 @@ impl Worker {
         if !self.are_fine(kind) || parent.children.unfinished() > WINDOW_BUSY {
             return false;
         }
-        self.help(parent, 0);
+        self.help(parent, 0, false);
         Accesses::are_free(accesses, table, parent.domain())
     }
 
@@ -199,7 +199,7 @@ impl Worker {
         if self.created.get().is_multiple_of(WINDOW_CHECK) && self.shared.rules.cutoff {
             let window = if self.all_are_busy() { WINDOW_BUSY } else { WINDOW };
             if parent.children.unfinished() > window {
-                self.help(parent, window / 2);
+                self.help(parent, window / 2, true);
             }
             if parent.children.unfinished() > WINDOW {
                 self.let_others(parent);
@@ -207,38 +207,50 @@ impl Worker {
         }
     }
 
-    /// Runs children of a task that are here until no more than `keep` are left.
+    /// Runs children of a task until no more than `keep` are left: those that are here, and with
+    /// `seeks` those of others too. Returns whether it ran any.
     #[cold]
-    fn help(&self, parent: &Task, keep: i64) {
+    fn help(&self, parent: &Task, keep: i64, seeks: bool) -> bool {
+        let mut ran = false;
         self.settle(parent);
         while parent.children.unfinished() > keep {
-            let Some(next) = self.take() else { break };
+            // SAFETY: this thread is the leaf's worker.
+            let others = || unsafe { seeks.then(|| self.ready().seek(self.leaf)).flatten() };
+            let Some(next) = self.take().or_else(others) else { break };
             // SAFETY: a task that was taken is alive, and any worker may run it.
             unsafe {
                 if !ptr::eq((*next).parent, parent) || self.is_low() {
-                    return self.add(next);
+                    self.add(next);
+                    break;
                 }
                 self.run(next);
             }
+            ran = true;
             self.settle(parent);
         }
         self.hand_on();
+        ran
     }
 
-    /// Leaves the CPU to others until half a window is left. Gives up where no other worker runs
+    /// Works with the others until half a window is left. Gives up where no other worker runs
     /// anything: then what its children wait for is still to come from their creator.
     #[cold]
     fn let_others(&self, parent: &Task) {
-        let mut pause = PAUSE_MIN;
+        let keep = WINDOW / 2;
+        let is_done = || parent.children.unfinished() <= keep;
+        let (mut pause, mut nap) = (Pause::new(self.shared.patience), PAUSE_MIN);
         self.tell();
-        while parent.children.unfinished() > WINDOW / 2 {
+        while !is_done() {
             let others_idle = self.shared.idle.load(Ordering::Relaxed) + 1;
             if others_idle >= self.shared.present.load(Ordering::Relaxed) {
                 return;
             }
-            sleep(pause);
-            pause = (pause * 2).min(PAUSE_MAX);
-            self.help(parent, WINDOW / 2);
+            if self.help(parent, keep, true) {
+                (pause, nap) = (Pause::new(self.shared.patience), PAUSE_MIN);
+            } else if !pause.lasts(is_done) {
+                sleep(nap);
+                nap = (nap * 2).min(PAUSE_MAX);
+            }
         }
     }
 
