@@ -28,30 +28,30 @@ pub(crate) use table::Table;
 pub(crate) use turns::Turns;
 
 use crate::ready::Run;
-use crate::sync::{AtomicU32, Ordering};
+use crate::sync::{AtomicU8, AtomicU32, Ordering, prefetch};
 use crate::task::Task;
 
 /// All that it conflicts with has ended.
-const ALLOWED: u32 = 1;
+const ALLOWED: u8 = 1;
 /// All before it has ended.
-const ALONE: u32 = 2;
+const ALONE: u8 = 2;
 /// Its task has ended.
-const ENDED: u32 = 4;
+const ENDED: u8 = 4;
 /// Its successor is known, or that it will have none.
-const LINKED: u32 = 8;
+const LINKED: u8 = 8;
 /// The successor shares with it.
-const SHARES: u32 = 16;
+const SHARES: u8 = 16;
 /// The successor is not the next of the chain, but the access around it.
-const LAST_INSIDE: u32 = 32;
+const LAST_INSIDE: u8 = 32;
 /// There is a chain inside it, which waits for it to be allowed.
-const CHILD: u32 = 64;
+const CHILD: u8 = 64;
 /// Whoever allowed it has let the next one know of it. Only then can a weak access pass anything
 /// on; one that is not weak cannot anyway, since its task has not run before.
-const ARRIVED: u32 = 128;
+const ARRIVED: u8 = 128;
 /// What whoever completes it passes on.
-const BOTH: u32 = ALLOWED | ALONE;
+const BOTH: u8 = ALLOWED | ALONE;
 /// It has nothing more to wait for.
-const PASSED: u32 = ALONE | ENDED | ARRIVED;
+const PASSED: u8 = ALONE | ENDED | ARRIVED;
 
 /// How a task uses data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,15 +79,17 @@ impl Kind {
 }
 
 /// One address that a task accesses.
+///
+/// It lies among others behind their [`Accesses`]: two of them share a cache line.
 pub struct Access {
-    state: AtomicU32,
+    state: AtomicU8,
     kind: Kind,
     is_weak: bool,
     /// Whether a chain inside it goes on after its task's code; known when that has ended.
     goes_on_inside: Cell<bool>,
+    /// Accesses of the same task before it.
+    number: Cell<u32>,
     address: usize,
-    /// Whose access it is.
-    of: Cell<*const Accesses>,
     /// The next on the chain; null with `LINKED` if there will be none.
     next: Cell<*const Access>,
     /// The first of the chain inside it that waits for it.
@@ -109,12 +111,12 @@ impl Access {
 
     fn with(address: usize, kind: Kind, is_weak: bool) -> Self {
         Self {
-            state: AtomicU32::new(if is_weak { 0 } else { ARRIVED }),
+            state: AtomicU8::new(if is_weak { 0 } else { ARRIVED }),
             kind,
             is_weak,
             goes_on_inside: Cell::new(false),
+            number: Cell::new(0),
             address,
-            of: Cell::new(ptr::null()),
             next: Cell::new(ptr::null()),
             child: Cell::new(ptr::null()),
         }
@@ -145,7 +147,7 @@ pub(crate) struct Accesses {
     missing: AtomicU32,
     /// Accesses that others may still reach, and one for the task until it ends.
     held: AtomicU32,
-    first: *const Access,
+    /// How many there are, right behind this.
     number: u32,
     /// Bytes of the block of their own that they begin; 0 where they are part of the task's.
     bytes: u32,
@@ -163,15 +165,10 @@ pub(crate) trait Then {
 
 impl Accesses {
     /// # Safety
-    /// `first` begins `number` accesses that live as long as the task's block.
-    pub(crate) unsafe fn new(
-        task: *const Task,
-        first: *const Access,
-        number: u32,
-        bytes: u32,
-    ) -> Self {
+    /// It is put in front of `number` accesses that live as long as the task's block.
+    pub(crate) unsafe fn new(task: *const Task, number: u32, bytes: u32) -> Self {
         let (missing, held) = (AtomicU32::new(number + 1), AtomicU32::new(number + 1));
-        Self { task, missing, held, first, number, bytes, in_turn: Cell::new(None) }
+        Self { task, missing, held, number, bytes, in_turn: Cell::new(None) }
     }
 
     /// Bytes of their own block; 0 where they are part of the task's.
@@ -185,8 +182,11 @@ impl Accesses {
     }
 
     fn all(&self) -> &[Access] {
-        // SAFETY: the promise of `new`.
-        unsafe { std::slice::from_raw_parts(self.first, self.number as usize) }
+        let first = ptr::from_ref(self).expose_provenance() + size_of::<Self>();
+        // SAFETY: the promise of `new`; both are in one block.
+        unsafe {
+            std::slice::from_raw_parts(ptr::with_exposed_provenance(first), self.number as usize)
+        }
     }
 
     /// The access to an address, if there is one.
@@ -223,8 +223,11 @@ impl Accesses {
         then: &impl Then,
     ) -> bool {
         let mut allowed = 1;
-        for access in self.all() {
-            access.of.set(self);
+        if self.number > 1 {
+            table.fetch(self.all());
+        }
+        for (number, access) in (0..).zip(self.all()) {
+            access.number.set(number);
             // SAFETY: accesses in the table are held until they are replaced here.
             let is_allowed = unsafe {
                 match table.replace(access, then) {
@@ -259,6 +262,14 @@ impl Accesses {
         })
     }
 
+    /// Begins to fetch what follows the task, which is with whoever created that: to wait for one is
+    /// to wait for all.
+    pub(crate) fn fetch(&self) {
+        // Pairs with `follow`.
+        let is_linked = |access: &&Access| access.state.load(Ordering::Acquire) & LINKED != 0;
+        self.all().iter().filter(is_linked).for_each(|access| prefetch(access.next.get()));
+    }
+
     /// The task's code has ended; the chains inside that go on have been told. Returns how many
     /// accesses others cannot reach any more; they are to be let go of, and so is the task, when it
     /// is complete.
@@ -268,8 +279,9 @@ impl Accesses {
     pub(crate) unsafe fn end(&self, then: &impl Then) -> u32 {
         let mut passed = 0;
         let mut flow = Flow::default();
+        self.fetch();
         for access in self.all().iter().filter(|access| !access.goes_on_inside.get()) {
-            if access.reaches(ENDED) {
+            if access.ends() {
                 passed += 1;
                 // SAFETY: what it passes on to is held until it has been passed on from in turn.
                 unsafe { flow.take(access.passes(), then) };
@@ -298,14 +310,33 @@ impl Accesses {
     }
 }
 
+#[cfg(not(loom))]
+const _: () = assert!(size_of::<Access>() == 32 && size_of::<Accesses>() == 32, "half a line");
+
 impl Access {
-    /// Takes a step; returns whether that was the last that was missing for it to pass everything
-    /// on: whoever is told so does it.
-    fn reaches(&self, step: u32) -> bool {
-        // Pairs with itself: who completes it sees what all others wrote.
-        let before = self.state.fetch_or(step, Ordering::AcqRel);
+    /// All of its task.
+    fn of(&self) -> *const Accesses {
+        let before = self.number.get() as usize * size_of::<Self>() + size_of::<Accesses>();
+        ptr::with_exposed_provenance(ptr::from_ref(self).addr() - before)
+    }
+
+    /// Takes a step, for the first time; returns whether that was the last that was missing for it
+    /// to pass everything on: whoever is told so does it.
+    fn reaches(&self, step: u8) -> bool {
+        // Pairs with itself: who completes it sees what all others wrote. (To add is one
+        // instruction; to set bits and be told of those before is a loop.)
+        let before = self.state.fetch_add(step, Ordering::AcqRel);
+        debug_assert!(before & step == 0, "a step is taken once");
         let all = PASSED | LINKED;
         before & all != all && (before | step) & all == all
+    }
+
+    /// Its task has ended, as [`Access::reaches`].
+    fn ends(&self) -> bool {
+        const LAST: u8 = (PASSED | LINKED) & !ENDED;
+        // Where nothing else is missing, nobody else will look: to write it down is for nobody.
+        // Pairs with whoever took the other steps.
+        self.state.load(Ordering::Acquire) & LAST == LAST || self.reaches(ENDED)
     }
 
     /// What it passes on, when it is complete.
@@ -341,16 +372,19 @@ impl Access {
     /// # Safety
     /// Only the parent's worker may call it; `last` is held, and was the last.
     unsafe fn follow(&self, last: &Self, then: &impl Then) -> bool {
+        if last.has_passed() {
+            // SAFETY: it was held by the table alone.
+            unsafe { self.begin_after(last, then) };
+            return true;
+        }
         let shares = last.kind == self.kind && self.kind.shares();
         last.next.set(self);
         // Pairs with `reaches` and `give`: either they see the link, or we see their tokens.
         let linked = LINKED | if shares { SHARES } else { 0 };
-        let state = last.state.fetch_or(linked, Ordering::AcqRel);
+        let state = last.state.fetch_add(linked, Ordering::AcqRel);
         if state & PASSED == PASSED {
-            // Nobody passes anything on any more: the chain begins anew.
-            self.state.store(BOTH | ARRIVED, Ordering::Relaxed);
             // SAFETY: it was held by the table alone.
-            unsafe { last.die(then) };
+            unsafe { self.begin_after(last, then) };
             return true;
         }
         // `ALONE`, and so `ALLOWED`, may come at any time from here on; who sets it first counts
@@ -360,13 +394,23 @@ impl Access {
             && self.state.fetch_or(ALLOWED | ARRIVED, Ordering::Relaxed) & ALLOWED == 0
     }
 
+    /// Begins a chain anew after one that passes nothing on any more.
+    ///
+    /// # Safety
+    /// As of [`Access::die`].
+    unsafe fn begin_after(&self, last: &Self, then: &impl Then) {
+        self.state.store(BOTH | ARRIVED, Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { last.die(then) };
+    }
+
     /// It has passed everything on, or there is nobody to pass it on to.
     ///
     /// # Safety
     /// It was held until now, and its task has ended.
     unsafe fn die(&self, then: &impl Then) {
         // SAFETY: the block is held by this very access.
-        let of = unsafe { &*self.of.get() };
+        let of = unsafe { &*self.of() };
         if of.let_go(1) {
             then.free(of.task);
         }
@@ -381,7 +425,7 @@ impl Access {
             self.next.set(outer);
         }
         let last = if outer.is_some() { LAST_INSIDE } else { 0 };
-        let state = self.state.fetch_or(LINKED | last, Ordering::AcqRel);
+        let state = self.state.fetch_add(LINKED | last, Ordering::AcqRel);
         if state & PASSED == PASSED {
             // SAFETY: it was held by the table alone.
             unsafe { self.die(then) };
@@ -398,7 +442,7 @@ impl Access {
 /// What is to be done for one access.
 enum Step {
     /// It is given tokens, unless it is null.
-    Give(*const Access, u32),
+    Give(*const Access, u8),
     /// The chain inside it has ended after its task's code.
     End(*const Access),
 }
@@ -444,7 +488,7 @@ impl Flow {
     ///
     /// An access that was given a token has arrived only after the next one has been given it:
     /// until then it does not pass on, and so neither of the two can be gone.
-    unsafe fn give(&mut self, first: *const Access, tokens: u32, then: &impl Then) {
+    unsafe fn give(&mut self, first: *const Access, tokens: u8, then: &impl Then) {
         let (mut next, mut tokens) = (first, tokens);
         let mut given: Option<&Access> = None;
         // SAFETY: an access without `ALONE` is held; so is one that was given `ALLOWED` by this
@@ -487,7 +531,7 @@ impl Flow {
         // SAFETY: it is held, and so is its block.
         unsafe {
             if !access.is_weak {
-                (*access.of.get()).allow(then);
+                (*access.of()).allow(then);
             } else if access.reaches(ARRIVED) {
                 self.leave(access, then);
             }

@@ -106,6 +106,9 @@ impl<'scope> Scope<'scope> {
         let around = worker.current.replace(task);
         // SAFETY: it was run here, and the caller does not use it any more.
         unsafe {
+            if let Some(accesses) = (*task).accesses.get().as_ref() {
+                accesses.fetch();
+            }
             run_caught(task, body);
             worker.current.set(around);
             if !worker.is_held(task) {

@@ -8,9 +8,9 @@ mod barrier;
 #[cfg(evenkeel_model)]
 pub(crate) use crate::model::{
     charged::{
-        AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Condvar, Instant,
-        Mutex, MutexGuard, fence, futex_wait, futex_wake, membarrier, reads, sleep, spin_loop,
-        writes, yield_now,
+        AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Condvar,
+        Instant, Mutex, MutexGuard, fence, futex_wait, futex_wake, membarrier, reads, sleep,
+        spin_loop, writes, yield_now,
     },
     machine::{cycles, stack_low},
 };
@@ -19,7 +19,8 @@ pub(crate) use barrier::Barrier;
 pub(crate) use loom::{
     hint::spin_loop,
     sync::atomic::{
-        AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+        AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        fence,
     },
     sync::{Condvar, Mutex, MutexGuard},
     thread::yield_now,
@@ -30,7 +31,8 @@ pub(crate) use std::sync::atomic::Ordering;
 pub(crate) use std::{
     hint::spin_loop,
     sync::atomic::{
-        AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+        AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+        fence,
     },
     sync::{Condvar, Mutex, MutexGuard},
     thread::yield_now,
@@ -38,6 +40,22 @@ pub(crate) use std::{
 
 #[cfg(not(evenkeel_model))]
 pub(crate) use std::{thread::sleep, time::Instant};
+
+/// Begins to bring the cache line of an address here, to be written. It may be any address.
+#[inline]
+pub(crate) fn prefetch<T>(address: *const T) {
+    // SAFETY: the instruction changes nothing, and faults nowhere.
+    #[cfg(all(target_arch = "x86_64", not(any(loom, evenkeel_model))))]
+    unsafe {
+        std::arch::asm!(
+            "prefetchw [{}]",
+            in(reg) address,
+            options(nostack, preserves_flags, readonly)
+        );
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(any(loom, evenkeel_model)))))]
+    let _ = address;
+}
 
 /// Locks; a panic while it was held is a bug of ours that has been told already.
 #[cfg_attr(evenkeel_model, track_caller)]

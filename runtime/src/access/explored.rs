@@ -19,10 +19,11 @@ const fn plain(kind: Kind) -> Plan {
 }
 
 /// A task of a test: its accesses, and what it creates.
+#[repr(C)]
 struct Block {
     accesses: Accesses,
-    /// Kept for `accesses`, which points to it.
-    _list: Vec<Access>,
+    /// Found behind `accesses`.
+    _list: [Access; 1],
     plan: Plan,
     /// Where a serial program would run it.
     rank: usize,
@@ -71,13 +72,13 @@ impl Seen {
     /// Creates a task.
     fn create(&self, plan: Plan, rank: usize, parent: Option<usize>, table: &mut Table) {
         let Plan { kind, is_weak, .. } = plan;
-        let list = vec![if is_weak { Access::weak(8, kind) } else { Access::new(8, kind) }];
+        let list = [if is_weak { Access::weak(8, kind) } else { Access::new(8, kind) }];
         let unfinished = AtomicUsize::new(1);
         let (block, name) = {
             let mut blocks = lock(&self.blocks);
             let name = std::ptr::without_provenance(blocks.len() + 1);
-            // SAFETY: the list lives in the block, at the same place.
-            let accesses = unsafe { Accesses::new(name, list.as_ptr(), 1, 0) };
+            // SAFETY: the list lies behind it in the block.
+            let accesses = unsafe { Accesses::new(name, 1, 0) };
             let block = Block { accesses, _list: list, plan, rank, parent, unfinished };
             blocks.push(Box::into_raw(Box::new(block)));
             (blocks[blocks.len() - 1], name)

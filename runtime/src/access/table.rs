@@ -6,6 +6,7 @@ use std::collections::hash_map::Entry;
 use rustc_hash::FxBuildHasher;
 
 use super::{Access, Accesses, Then};
+use crate::sync::prefetch;
 
 /// Addresses, and the last access to each.
 ///
@@ -25,6 +26,14 @@ impl Table {
     pub(super) fn last(&self, address: usize) -> Option<&Access> {
         // SAFETY: what is in the table is held.
         self.last.get(&address).map(|&access| unsafe { &*access })
+    }
+
+    /// Begins to fetch the last access to each of these addresses, which is with whoever ran its
+    /// task.
+    pub(super) fn fetch(&self, accesses: &[Access]) {
+        accesses.iter().filter_map(|access| self.last.get(&access.address)).for_each(|&last| {
+            prefetch(last);
+        });
     }
 
     /// All that an access may still have to wait for.

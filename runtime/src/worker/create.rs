@@ -95,7 +95,7 @@ impl Worker {
         // SAFETY: the caller's promise; only this worker runs the parent of a task that it creates.
         unsafe {
             let number = u32::try_from(accesses.len()).expect("fewer accesses than bytes");
-            place.write(Accesses::new(task, accesses.as_ptr(), number, 0));
+            place.write(Accesses::new(task, number, 0));
             let parent = &*(*task).queued.parent;
             if !self.submit(task, place, parent) {
                 self.keep_window(parent);
@@ -149,7 +149,7 @@ impl Worker {
             }
             let counted = u32::try_from(written).expect("fewer accesses than bytes");
             let bytes = u32::try_from(bytes).expect("accesses of a task are below 4 GiB");
-            place.write(Accesses::new(task, first, counted, bytes));
+            place.write(Accesses::new(task, counted, bytes));
             self.submit(task, place, orderer)
         }
     }
