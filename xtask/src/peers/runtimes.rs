@@ -18,6 +18,7 @@ pub enum Model {
     Chili,
     Evenkeel,
     EvenkeelJoin,
+    EvenkeelSteps,
 }
 
 impl Model {
@@ -28,9 +29,12 @@ impl Model {
             Self::OpenmpClang => "openmp-clang",
             Self::Tbb => "tbb",
             Self::Taskflow => "taskflow",
-            Self::Rayon | Self::RayonJoin | Self::Chili | Self::Evenkeel | Self::EvenkeelJoin => {
-                "rust"
-            }
+            Self::Rayon
+            | Self::RayonJoin
+            | Self::Chili
+            | Self::Evenkeel
+            | Self::EvenkeelJoin
+            | Self::EvenkeelSteps => "rust",
         }
     }
 
@@ -45,6 +49,7 @@ impl Model {
             Self::Chili => format!("rust/chili/{program}.rs"),
             Self::Evenkeel => format!("rust/evenkeel/{program}.rs"),
             Self::EvenkeelJoin => format!("rust/evenkeel-join/{program}.rs"),
+            Self::EvenkeelSteps => format!("rust/evenkeel-steps/{program}.rs"),
         }
     }
 
@@ -56,13 +61,17 @@ impl Model {
             Self::Chili => format!("rust/release/chili-{program}"),
             Self::Evenkeel => format!("rust/release/evenkeel-{program}"),
             Self::EvenkeelJoin => format!("rust/release/evenkeel-join-{program}"),
+            Self::EvenkeelSteps => format!("rust/release/evenkeel-steps-{program}"),
             other => format!("{}/{program}", other.target()),
         }
     }
 
     /// Whether a task can wait for what others do to the same data.
     pub fn has_dependences(self) -> bool {
-        !matches!(self, Self::Rayon | Self::RayonJoin | Self::Chili | Self::EvenkeelJoin)
+        matches!(
+            self,
+            Self::OpenmpGcc | Self::OpenmpClang | Self::Tbb | Self::Taskflow | Self::Evenkeel
+        )
     }
 }
 
@@ -150,7 +159,11 @@ pub fn find(packages: &Path, libraries: &[Library]) -> Offer {
     {
         offer.add(has_gcc, name, model, "apt-get install gcc make");
     }
-    for (name, model) in [("evenkeel", Model::Evenkeel), ("evenkeel-join", Model::EvenkeelJoin)] {
+    for (name, model) in [
+        ("evenkeel", Model::Evenkeel),
+        ("evenkeel-join", Model::EvenkeelJoin),
+        ("evenkeel-steps", Model::EvenkeelSteps),
+    ] {
         offer.add_ours(has_gcc, name, model);
     }
     offer.runtimes.extend(libraries.iter().map(|library| Runtime {
