@@ -63,7 +63,7 @@ fn version(packages: &Path, runtime: &Runtime) -> String {
         Model::Taskflow => package("libtaskflow-cpp-dev"),
         Model::Rayon | Model::RayonJoin => locked("rayon"),
         Model::Chili => locked("chili"),
-        Model::Evenkeel | Model::EvenkeelJoin => locked("evenkeel-runtime"),
+        Model::Evenkeel | Model::EvenkeelJoin | Model::EvenkeelSteps => locked("evenkeel-runtime"),
     }
 }
 
