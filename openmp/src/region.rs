@@ -24,7 +24,7 @@ pub(crate) use share::Share;
 pub(crate) use work::{Asked, How};
 
 use crate::icv::Icvs;
-use crate::task::{Group, OmpTask};
+use crate::task::{Group, Inlined, OmpTask};
 use crate::thread::Thread;
 use across::Across;
 use work::Work;
@@ -116,6 +116,7 @@ pub(crate) struct Member {
     pub work: Work,
     across: Across,
     implicit: OmpTask,
+    pub inlined: Inlined,
 }
 
 /// A region of one thread, and that thread's part.
@@ -135,7 +136,13 @@ struct Own {
 
 impl Own {
     fn new() -> Self {
-        let tree = Box::new(raw::Team::new(machine(), 1, Rules::default(), Duration::ZERO));
+        let tree = Box::new(raw::Team::new(
+            machine(),
+            1,
+            Rules::default(),
+            Duration::ZERO,
+            OmpTask::kind_of,
+        ));
         // SAFETY: the leaf is the only one.
         Self { worker: Box::new(unsafe { tree.worker(0) }), tree }
     }
@@ -192,7 +199,8 @@ impl Member {
         // SAFETY: a region's team outlives it.
         let met = unsafe { (*region).team.as_ref() }.map_or(0, |team| team.ring().met.get());
         let (work, across) = (Work::after(met), Across::default());
-        Self { region, number, worker, tree, before, ran, singles, work, across, implicit }
+        let inlined = Inlined::default();
+        Self { region, number, worker, tree, before, ran, singles, work, across, implicit, inlined }
     }
 
     #[inline]
@@ -217,6 +225,14 @@ impl Member {
     /// The task whose code runs.
     #[inline]
     pub(crate) fn task(&self) -> &OmpTask {
+        self.make_task();
+        self.task_made()
+    }
+
+    /// The same, or the nearest around it that is made: they differ in what belongs to them, and
+    /// not in what they inherit.
+    #[inline]
+    pub(crate) fn task_made(&self) -> &OmpTask {
         // SAFETY: in a region some task always runs, and all are OpenMP's.
         unsafe { &*self.worker().current_task().cast::<OmpTask>() }
     }

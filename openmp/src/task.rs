@@ -4,6 +4,7 @@ mod depend;
 mod detach;
 mod gomp;
 mod group;
+mod inlined;
 mod kmp;
 mod reduction;
 mod reduction_gomp;
@@ -21,6 +22,7 @@ pub(crate) use depend::Dependence;
 pub use detach::Event;
 pub(crate) use detach::omp_fulfill_event;
 pub(crate) use group::Group;
+pub(crate) use inlined::Inlined;
 pub(crate) use reduction_gomp::share as share_reductions;
 
 use crate::cancel;
@@ -41,6 +43,21 @@ pub(crate) enum Code {
     Makes(*const taskloop::Part),
     /// It says that it could run.
     Says(*const AtomicBool),
+}
+
+impl Code {
+    /// The same for tasks that run the same.
+    ///
+    /// # Safety
+    /// What it runs is there.
+    unsafe fn kind(self) -> usize {
+        match self {
+            // SAFETY: the caller's promise.
+            Self::Kmp(variables) => unsafe { kmp::kind(variables) },
+            Self::Gomp(function, _) => function as usize,
+            Self::Elsewhere | Self::Makes(_) | Self::Says(_) => run as *const () as usize,
+        }
+    }
 }
 
 /// A task. Behind an explicit one its arguments lie in the same block.
@@ -105,6 +122,15 @@ impl OmpTask {
             task.write(Self::new(child, creator.icvs.get(), creator.group.get(), is_final));
         }
         task
+    }
+
+    /// What tells tasks that take about as long from others: the program's function.
+    ///
+    /// # Safety
+    /// It is alive, and whole.
+    pub(crate) unsafe fn kind_of(queued: *const Queued) -> usize {
+        // SAFETY: the caller's promise; whatever OpenMP queues is a task of its own.
+        unsafe { (*queued.cast::<Self>()).code.get().kind() }
     }
 
     /// What the runtime knows of it.
@@ -181,7 +207,7 @@ impl OmpTask {
                 depend::wait_for(member, dependences);
                 worker.run_now(task);
             } else if dependences.is_empty() {
-                if worker.may_run_at_once(run as *const () as usize) {
+                if worker.may_run_at_once((*this).code.get().kind()) {
                     worker.run_now(task);
                 } else {
                     worker.submit_free(task);

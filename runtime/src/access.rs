@@ -262,8 +262,8 @@ impl Accesses {
         })
     }
 
-    /// Begins to fetch what follows the task, which is with whoever created that: to wait for one is
-    /// to wait for all.
+    /// Begins to fetch what follows the task, which is with whoever created that: to wait for one
+    /// is to wait for all.
     pub(crate) fn fetch(&self) {
         // Pairs with `follow`.
         let is_linked = |access: &&Access| access.state.load(Ordering::Acquire) & LINKED != 0;

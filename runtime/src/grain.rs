@@ -2,8 +2,10 @@
 //!
 //! To move a task to another worker costs its creator and the other one some hundred cycles each.
 //! Where all tasks of a kind are shorter than that, an idle worker is left idle: whoever creates
-//! them is sooner done alone. A kind is what the task's function is; the longest of late counts, so
-//! that one long task in a thousand keeps its kind from being taken for short.
+//! them is sooner done alone. A kind is what the task's function is; the longest of late counts,
+//! so that one long task in a thousand keeps its kind from being taken for short. But a single
+//! one of a kind that is known to be short was perhaps interrupted: it counts when another comes
+//! soon.
 
 use crate::sync::{AtomicU64, Ordering};
 
@@ -17,8 +19,12 @@ const FINE_MAX: u64 = 32;
 pub(crate) const FORGET: u32 = 32;
 const LONGEST_BITS: u32 = 16;
 const LONGEST_MAX: u64 = (1 << LONGEST_BITS) - 1;
+/// Samples after a single long one within which another counts: thousands of short tasks run
+/// between two ticks of a clock.
+const DOUBT_MAX: u64 = 255;
+const DOUBT_BITS: u32 = 8;
 
-/// What is known of kinds: in each word a kind, and the longest of its tasks.
+/// What is known of kinds: in each word a kind, how long a long one counts, and the longest.
 pub(crate) struct Grains {
     kinds: Box<[AtomicU64]>,
 }
@@ -37,7 +43,7 @@ impl Grains {
     #[inline]
     pub(crate) fn are_fine(&self, kind: usize) -> bool {
         let word = self.place(kind).load(Ordering::Relaxed);
-        word >> LONGEST_BITS == tag(kind) && word & LONGEST_MAX <= FINE_MAX
+        word >> (LONGEST_BITS + DOUBT_BITS) == tag(kind) && word & LONGEST_MAX <= FINE_MAX
     }
 
     /// A task of this kind took so long. Of two at once, one may be forgotten.
@@ -47,20 +53,27 @@ impl Grains {
         let place = self.place(kind);
         let word = place.load(Ordering::Relaxed);
         let (known, latest) = (word & LONGEST_MAX, (cycles / UNIT_CYCLES).min(LONGEST_MAX));
-        let longest = if word >> LONGEST_BITS != tag(kind) || latest > known + known / 4 {
-            latest
+        let doubt = word >> LONGEST_BITS & DOUBT_MAX;
+        let is_known = word >> (LONGEST_BITS + DOUBT_BITS) == tag(kind);
+        let (longest, doubt) = if is_known && known <= FINE_MAX && latest > FINE_MAX && doubt == 0 {
+            (known, DOUBT_MAX)
+        } else if !is_known || latest > known + known / 4 {
+            (latest, 0)
         } else if forgets && latest < known / 2 {
-            known / 2
+            (known / 2, doubt.saturating_sub(1))
+        } else if doubt > 0 {
+            (known, doubt - 1)
         } else {
             return;
         };
-        place.store(tag(kind) << LONGEST_BITS | longest, Ordering::Relaxed);
+        let known = (tag(kind) << DOUBT_BITS | doubt) << LONGEST_BITS | longest;
+        place.store(known, Ordering::Relaxed);
     }
 }
 
-/// What tells kinds apart: addresses have 48 bits.
+/// What tells kinds apart that meet in one place: addresses of functions differ in the lower bits.
 fn tag(kind: usize) -> u64 {
-    kind as u64 & (u64::MAX >> LONGEST_BITS)
+    kind as u64 & (u64::MAX >> (LONGEST_BITS + DOUBT_BITS))
 }
 
 #[cfg(evenkeel_model)]
@@ -94,15 +107,28 @@ mod tests {
     }
 
     #[test]
-    fn one_long_task_among_short_ones_is_remembered_for_a_while() {
+    fn long_tasks_among_short_ones_are_remembered_for_a_while() {
         let grains = Grains::new();
         grains.took(KIND, 100, false);
         assert!(grains.are_fine(KIND));
+        grains.took(KIND, 1_000_000, false);
+        assert!(grains.are_fine(KIND));
+        (0..100).for_each(|_| grains.took(KIND, 100, false));
         grains.took(KIND, 1_000_000, false);
         grains.took(KIND, 100, true);
         assert!(!grains.are_fine(KIND));
         (0..20).for_each(|_| grains.took(KIND, 100, true));
         assert!(grains.are_fine(KIND));
+    }
+
+    #[test]
+    fn a_single_long_task_now_and_then_may_have_been_interrupted() {
+        let grains = Grains::new();
+        for _ in 0..10 {
+            (0..300).for_each(|_| grains.took(KIND, 100, false));
+            grains.took(KIND, 1_000_000, false);
+            assert!(grains.are_fine(KIND));
+        }
     }
 
     #[test]

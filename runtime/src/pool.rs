@@ -13,7 +13,7 @@ use crate::fork::forks;
 use crate::grain::Grains;
 use crate::guest::{SEATS_MORE, Seats};
 use crate::memory::{Depot, Memory};
-use crate::ready::{Inbox, Ready, Scheduler};
+use crate::ready::{Inbox, KindOf, Queued, Ready, Scheduler};
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 use crate::topology::Topology;
 use crate::wait::Waiting;
@@ -63,6 +63,7 @@ pub(crate) struct Shared {
     pub(crate) idle: CachePadded<AtomicUsize>,
     pub(crate) seats: Seats,
     pub(crate) grains: Grains,
+    pub(crate) kind_of: KindOf,
     pub(crate) turns: Turns,
 }
 
@@ -73,6 +74,7 @@ impl Shared {
         rules: Rules,
         patience: Duration,
         (workers, guests): (usize, usize),
+        kind_of: KindOf,
     ) -> Arc<Self> {
         let machine = machine.resized(workers).with_more(guests);
         let leaves = machine.cpus();
@@ -89,6 +91,7 @@ impl Shared {
             present: AtomicUsize::new(0),
             idle: CachePadded::new(AtomicUsize::new(0)),
             grains: Grains::new(),
+            kind_of,
             turns: Turns::new(),
             seats: Seats::new(std::iter::once(0).chain(workers..leaves)),
         })
@@ -166,7 +169,8 @@ impl Builder {
         let machine = self.topology.unwrap_or_else(Topology::of_machine);
         let usable = if declared { machine.cpus() } else { parallelism(machine.cpus()) };
         let workers = self.workers.unwrap_or(usable);
-        let shared = Shared::new(&machine, self.rules, PATIENCE, (workers, SEATS_MORE));
+        let leaves = (workers, SEATS_MORE);
+        let shared = Shared::new(&machine, self.rules, PATIENCE, leaves, Queued::kind);
         let mut runtime = Runtime { shared: shared.clone(), threads: Vec::new(), forks: forks() };
         for leaf in 1..workers {
             let shared = shared.clone();

@@ -11,7 +11,7 @@ pub use crate::access::Access;
 pub use crate::children::Until;
 pub use crate::fork::forks;
 use crate::pool::{Rules, Shared};
-pub use crate::ready::{Parker, Queued};
+pub use crate::ready::{KindOf, Parker, Queued};
 pub use crate::task::Task;
 use crate::topology::Topology;
 pub use crate::worker::{Pause, Worker};
@@ -30,9 +30,16 @@ pub struct Team {
 
 impl Team {
     /// A team of so many workers on a machine, which look for tasks so long before they sleep.
+    /// Tasks of a kind take about as long as each other.
     #[must_use]
-    pub fn new(machine: &Topology, workers: usize, rules: Rules, patience: Duration) -> Self {
-        Self { shared: Shared::new(machine, rules, patience, (workers, 0)) }
+    pub fn new(
+        machine: &Topology,
+        workers: usize,
+        rules: Rules,
+        patience: Duration,
+        kind_of: KindOf,
+    ) -> Self {
+        Self { shared: Shared::new(machine, rules, patience, (workers, 0), kind_of) }
     }
 
     /// The worker of a leaf, for the calling thread.

@@ -33,6 +33,9 @@ use crate::worker::Worker;
 /// Runs something that was queued, and frees what it occupied.
 pub type Run = unsafe fn(*mut Queued, &Worker);
 
+/// Tells the kind of something that was queued.
+pub type KindOf = unsafe fn(*const Queued) -> usize;
+
 /// What a queue knows of a task: the head of every task, and of everything else that is run once.
 #[repr(C)]
 pub struct Queued {
@@ -49,9 +52,13 @@ impl Queued {
         Self { run, next: Cell::new(ptr::null_mut()), parent }
     }
 
-    /// What tells its kind from others: see [`crate::grain`].
-    pub(crate) fn kind(&self) -> usize {
-        self.run as usize
+    /// What tells its kind from others, where what is run does: see [`crate::grain`].
+    ///
+    /// # Safety
+    /// It is alive.
+    pub(crate) unsafe fn kind(queued: *const Self) -> usize {
+        // SAFETY: the caller's promise.
+        unsafe { (*queued).run as usize }
     }
 
     /// Its priority; 0 where it is no task.

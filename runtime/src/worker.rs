@@ -207,7 +207,7 @@ impl Worker {
             if !self.ran.get().is_multiple_of(SAMPLE) {
                 return ((*task).run)(task, self);
             }
-            let (kind, begin) = ((*task).kind(), grain::cycles());
+            let (kind, begin) = ((self.shared.kind_of)(task), grain::cycles());
             ((*task).run)(task, self);
             let forgets = (self.ran.get() / SAMPLE).is_multiple_of(grain::FORGET);
             self.shared.grains.took(kind, grain::cycles() - begin, forgets);

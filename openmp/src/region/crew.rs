@@ -18,6 +18,7 @@ use super::share::Ring;
 use super::{Barrier, Member, Region};
 use crate::icv::{self, Icvs};
 use crate::processors;
+use crate::task::OmpTask;
 use crate::thread::Thread;
 use crate::unsupported::abort_with;
 
@@ -74,6 +75,7 @@ impl Team {
                 size as usize,
                 icv::settings().rules,
                 icv::patience(size),
+                OmpTask::kind_of,
             ),
             begun: UnsafeCell::new(None),
             inner: Barrier::default(),

@@ -36,8 +36,16 @@ pub unsafe extern "C" fn GOMP_task(
     detach: *mut *mut Event,
 ) {
     let member = member();
-    if member.task().creates_none() {
+    if member.task_made().creates_none() {
         return;
+    }
+    if flags & (DEPEND | DETACH | FINAL) == 0 && copy.is_none() {
+        let kind = function as usize;
+        let may_wait = is_deferred.is_set() && !member.task_made().is_final.get();
+        if !may_wait || member.worker().may_run_at_once(kind) {
+            // SAFETY: the caller's promise; the creator's copy of the arguments stays meanwhile.
+            return member.run_inlined(kind, || unsafe { function(data) });
+        }
     }
     let size = usize::try_from(size).unwrap_or_default();
     // The block is aligned to 128, and so is what is behind the header.
@@ -88,7 +96,10 @@ pub(super) unsafe fn arguments(
 /// Waits for the children of the running task.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_taskwait() {
-    OmpTask::wait_for_children(member());
+    let member = member();
+    if !member.runs_unmade() {
+        OmpTask::wait_for_children(member);
+    }
 }
 
 /// Waits until a task with these dependences could run.

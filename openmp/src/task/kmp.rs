@@ -57,6 +57,15 @@ pub(super) unsafe fn call(task: *mut KmpTask, thread: i32) {
     }
 }
 
+/// What tells tasks of the same code from others.
+///
+/// # Safety
+/// It was made by the program.
+pub(super) unsafe fn kind(task: *mut KmpTask) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { (*task).routine.map_or(0, |routine| routine as usize) }
+}
+
 /// Runs its other parts, if it is untied and has such: at a scheduling point it returned to be
 /// called once more.
 ///

@@ -99,7 +99,7 @@ pub fn run(setting: &Setting) -> Outcome {
     let model: *mut Machine = &raw mut model;
     let memory = Arena::new();
     let was_paused = arena::pause(false);
-    let shared = Shared::new(&machine, setting.rules, PATIENCE, (setting.workers, 0));
+    let shared = Shared::new(&machine, setting.rules, PATIENCE, (setting.workers, 0), Queued::kind);
     arena::pause(was_paused);
     let mut measured = Measured::default();
     drive(model, &shared, work, setting.warm, &mut measured);

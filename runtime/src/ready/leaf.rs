@@ -27,6 +27,8 @@ pub(crate) struct Leaf {
     pub(crate) parker: Parker,
     /// Sets that its worker moves. Used by the worker alone.
     pub(super) moved: UnsafeCell<Vec<*mut Queued>>,
+    /// See [`super::threshold::Threshold::is_full`]. Used by the worker alone.
+    pub(super) was_full: Cell<bool>,
     /// Which of its neighbours is asked first. Used by the worker alone.
     pub(super) turn: Cell<usize>,
 }
@@ -42,6 +44,7 @@ impl Leaf {
             noticed: AtomicUsize::new(usize::MAX),
             parker: Parker::new(),
             moved: UnsafeCell::new(Vec::new()),
+            was_full: Cell::new(false),
             turn: Cell::new(number),
         }
     }

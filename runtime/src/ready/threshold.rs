@@ -1,5 +1,7 @@
 //! When a queue is too long: the one number that all queues share, and who goes without tasks.
 
+use std::cell::Cell;
+
 use crossbeam_utils::CachePadded;
 
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
@@ -70,10 +72,14 @@ impl Threshold {
     }
 
     /// Whether a creator whose queue has `len` tasks may run the next at once: its queue is full,
-    /// and so are all others, or the root would not have overflowed up to here.
+    /// and so are all others, or the root would not have overflowed up to here. One that `was` full
+    /// still is while half is left: else each task that is run would make place for its only child.
     #[inline]
-    pub(crate) fn is_full(&self, len: usize) -> bool {
-        len >= self.full && !self.is_hungry()
+    pub(crate) fn is_full(&self, len: usize, was: &Cell<bool>) -> bool {
+        let least = if was.get() { self.full / 2 } else { self.full };
+        let is = len >= least;
+        was.set(is);
+        is && !self.is_hungry()
     }
 
     /// The root overflowed. Two overflows at once may count as one.

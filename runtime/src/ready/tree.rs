@@ -97,7 +97,7 @@ impl Tree {
     /// Whether the next task of this leaf may be run at once.
     #[inline]
     pub(crate) fn is_full(&self, leaf: &Leaf) -> bool {
-        self.threshold.is_full(leaf.local.len())
+        self.threshold.is_full(leaf.local.len(), &leaf.was_full)
     }
 
     /// Whether the leaf has as many tasks for others as `enough`, and nobody sleeps for want of

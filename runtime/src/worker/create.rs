@@ -15,6 +15,9 @@ const WINDOW: i64 = 4096;
 const WINDOW_BUSY: i64 = 256;
 /// How often it looks.
 const WINDOW_CHECK: u32 = 64;
+/// One of so many tasks that run at once is timed, while somebody is idle: to read the clock twice
+/// may take longer than the task.
+const SAMPLE_AT_ONCE: u32 = 8;
 
 /// Runs a task if it is its turn everywhere; else it is queued again when it may be.
 unsafe fn run_in_turn(queued: *mut Queued, worker: &Worker) {
@@ -43,7 +46,8 @@ impl Worker {
     /// Runs a new task before its creator goes on.
     #[inline]
     pub(crate) fn run_at_once(&self, kind: usize, body: impl FnOnce()) {
-        if self.all_are_busy() {
+        self.ran.set(self.ran.get().wrapping_add(1));
+        if !self.ran.get().is_multiple_of(SAMPLE_AT_ONCE) || self.all_are_busy() {
             return body();
         }
         // Somebody might have had it: is it still not worth that?

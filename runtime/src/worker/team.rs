@@ -63,6 +63,13 @@ impl Worker {
         self.runs_at_once(kind)
     }
 
+    /// Runs the code of a new task of this kind inside that of its creator: see
+    /// [`Worker::may_run_at_once`].
+    #[inline]
+    pub fn run_inside(&self, kind: usize, code: impl FnOnce()) {
+        self.run_at_once(kind, code);
+    }
+
     /// The task whose code runs; null outside of any.
     #[inline]
     pub fn current_task(&self) -> *const Task {

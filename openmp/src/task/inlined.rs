@@ -1,0 +1,62 @@
+//! Tasks that are run while they are created, and are made only if somebody asks for them.
+//!
+//! Where nobody wants a task, its creator runs its code like a call. Only if that code does what
+//! needs the task itself (a child for others, a group, a wait) is it made, and so are those around
+//! it that run like this: until then a number says how many there are.
+
+use std::cell::Cell;
+
+use super::{OmpTask, Plan};
+use crate::region::Member;
+
+/// How many tasks run inside the one that the worker knows of, and are not made.
+#[derive(Default)]
+pub(crate) struct Inlined {
+    unmade: Cell<u32>,
+}
+
+impl Member {
+    /// Whether the task that runs is not made, and so has no child, group or event.
+    pub(super) fn runs_unmade(&self) -> bool {
+        self.inlined.unmade.get() > 0
+    }
+
+    /// Runs the code of a new task, of a kind that [may be run at once][1].
+    ///
+    /// [1]: evenkeel_runtime::raw::Worker::may_run_at_once
+    pub(super) fn run_inlined(&self, kind: usize, code: impl FnOnce()) {
+        let unmade = &self.inlined.unmade;
+        let inside = unmade.get() + 1;
+        unmade.set(inside);
+        self.worker().run_inside(kind, code);
+        if unmade.get() == inside {
+            return unmade.set(inside - 1);
+        }
+        // It was made, with all around it.
+        let task = self.task();
+        self.worker().go_to(task.creator().raw());
+        // SAFETY: this worker ran it, and nobody has it any more.
+        unsafe { OmpTask::end(task, self.worker()) };
+    }
+
+    /// Makes all tasks that run here and are not made.
+    #[cold]
+    pub(crate) fn make_inlined(&self) {
+        for _ in 0..self.inlined.unmade.replace(0) {
+            let task = OmpTask::create(self, &Plan { bytes: 0, is_final: false });
+            // SAFETY: the task is whole, and its parent runs here.
+            unsafe {
+                (*(*task).raw().parent()).creates();
+                self.worker().go_to((*task).raw());
+            }
+        }
+    }
+
+    /// Makes the task that runs, if it is not.
+    #[inline]
+    pub(crate) fn make_task(&self) {
+        if self.runs_unmade() {
+            self.make_inlined();
+        }
+    }
+}
