@@ -21,8 +21,8 @@ const LONGEST_BITS: u32 = 16;
 const LONGEST_MAX: u64 = (1 << LONGEST_BITS) - 1;
 /// Samples after a single long one within which another counts: thousands of short tasks run
 /// between two ticks of a clock.
-const DOUBT_MAX: u64 = 255;
-const DOUBT_BITS: u32 = 8;
+const DOUBT_MAX: u64 = 7;
+const DOUBT_BITS: u32 = 3;
 
 /// What is known of kinds: in each word a kind, how long a long one counts, and the longest.
 pub(crate) struct Grains {
@@ -61,7 +61,7 @@ impl Grains {
             (latest, 0)
         } else if forgets && latest < known / 2 {
             (known / 2, doubt.saturating_sub(1))
-        } else if doubt > 0 {
+        } else if forgets && doubt > 0 {
             (known, doubt - 1)
         } else {
             return;
@@ -125,7 +125,7 @@ mod tests {
     fn a_single_long_task_now_and_then_may_have_been_interrupted() {
         let grains = Grains::new();
         for _ in 0..10 {
-            (0..300).for_each(|_| grains.took(KIND, 100, false));
+            (0..10).for_each(|_| grains.took(KIND, 100, true));
             grains.took(KIND, 1_000_000, false);
             assert!(grains.are_fine(KIND));
         }

@@ -10,7 +10,7 @@ use crossbeam_utils::CachePadded;
 
 use crate::access::Turns;
 use crate::fork::forks;
-use crate::grain::Grains;
+use crate::grain::{FORGET, Grains};
 use crate::guest::{SEATS_MORE, Seats};
 use crate::memory::{Depot, Memory};
 use crate::ready::{Inbox, KindOf, Queued, Ready, Scheduler};
@@ -57,13 +57,13 @@ pub(crate) struct Shared {
     /// Who may be resumed, by leaf.
     resume: Vec<CachePadded<Inbox<Waiting>>>,
     pub(crate) stops: AtomicBool,
-    /// Workers there are, and those of them that have nothing to run.
+    /// Workers there are.
     pub(crate) present: AtomicUsize,
-    /// See `present`.
-    pub(crate) idle: CachePadded<AtomicUsize>,
     pub(crate) seats: Seats,
     pub(crate) grains: Grains,
     pub(crate) kind_of: KindOf,
+    /// How many workers share the samples of which one forgets.
+    pub(crate) forget_each: u32,
     pub(crate) turns: Turns,
 }
 
@@ -89,9 +89,9 @@ impl Shared {
             resume: (0..leaves).map(|_| CachePadded::new(Inbox::new())).collect(),
             stops: AtomicBool::new(false),
             present: AtomicUsize::new(0),
-            idle: CachePadded::new(AtomicUsize::new(0)),
             grains: Grains::new(),
             kind_of,
+            forget_each: u32::try_from(workers).unwrap_or(u32::MAX / FORGET).max(1),
             turns: Turns::new(),
             seats: Seats::new(std::iter::once(0).chain(workers..leaves)),
         })

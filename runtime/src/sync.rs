@@ -38,6 +38,7 @@ pub(crate) use std::{
     thread::yield_now,
 };
 
+use std::sync::TryLockError;
 #[cfg(not(evenkeel_model))]
 pub(crate) use std::{thread::sleep, time::Instant};
 
@@ -55,6 +56,16 @@ pub(crate) fn prefetch<T>(address: *const T) {
     }
     #[cfg(not(all(target_arch = "x86_64", not(any(loom, evenkeel_model)))))]
     let _ = address;
+}
+
+/// Locks, if nobody else has the lock: for those who find the same elsewhere.
+#[cfg_attr(evenkeel_model, track_caller)]
+pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }
 
 /// Locks; a panic while it was held is a bug of ours that has been told already.

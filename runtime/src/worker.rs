@@ -209,7 +209,7 @@ impl Worker {
             }
             let (kind, begin) = ((self.shared.kind_of)(task), grain::cycles());
             ((*task).run)(task, self);
-            let forgets = (self.ran.get() / SAMPLE).is_multiple_of(grain::FORGET);
+            let forgets = self.forgets(self.ran.get() / SAMPLE);
             self.shared.grains.took(kind, grain::cycles() - begin, forgets);
         }
     }
@@ -404,9 +404,9 @@ impl Worker {
     #[cold]
     fn look(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         self.tell_parents();
-        self.shared.idle.fetch_add(1, Ordering::Relaxed);
+        self.ready().goes_away(self.at());
         let found = self.find(stop);
-        self.shared.idle.fetch_sub(1, Ordering::Relaxed);
+        self.ready().comes_back(self.at());
         found
     }
 
@@ -414,7 +414,7 @@ impl Worker {
         let ready = &self.shared.ready;
         // In a slot it looks by itself.
         let patience = if ready.has_slots() { Duration::ZERO } else { self.shared.patience };
-        ready.looks();
+        ready.looks(self.leaf);
         loop {
             let mut pause = Pause::new(patience);
             loop {

@@ -4,8 +4,8 @@
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
-use std::sync::LockResult;
 use std::sync::atomic::Ordering;
+use std::sync::{LockResult, TryLockError};
 use std::time::Duration;
 
 use super::ledger::Spent;
@@ -229,6 +229,16 @@ impl<T> Mutex<T> {
         }
         machine::has_lock(since_ps, at);
         Ok(MutexGuard { mutex: self, at })
+    }
+
+    /// Of the errors of the standard library's, that somebody holds it is the one there is.
+    #[track_caller]
+    pub(crate) fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError<MutexGuard<'_, T>>> {
+        let at = Location::caller();
+        match self.try_take(at) {
+            FREE => Ok(MutexGuard { mutex: self, at }),
+            _ => Err(TryLockError::WouldBlock),
+        }
     }
 
     /// Takes it if it is free; returns what it was.

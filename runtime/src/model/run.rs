@@ -12,6 +12,7 @@ use super::ledger::{Ledger, Site};
 use super::machine::{self, Machine, NS, Way};
 use super::program::{Program, Tally, Work};
 use crate::pool::{Rules, Shared};
+use crate::ready::Queued;
 use crate::scope::scope_on;
 use crate::topology::Topology;
 use crate::worker::{PATIENCE, Worker};

@@ -24,6 +24,7 @@ pub(crate) struct Central {
     state: CachePadded<Mutex<State>>,
     /// Tasks in the queue, for those who do not hold the lock.
     queued: CachePadded<AtomicUsize>,
+    away: CachePadded<AtomicUsize>,
     form: Form,
     /// How many tasks make the queue full.
     full: usize,
@@ -51,6 +52,7 @@ impl Central {
             leaves: (0..workers).map(leaf).collect(),
             state: CachePadded::new(Mutex::new(state)),
             queued: CachePadded::new(AtomicUsize::new(0)),
+            away: CachePadded::new(AtomicUsize::new(0)),
             form,
             full,
         }
@@ -157,6 +159,11 @@ impl Central {
         };
         let others = (leaf + 1..self.leaves.len()).chain(0..leaf);
         successor_of(leaf).or_else(queued).or_else(|| others.into_iter().find_map(successor_of))
+    }
+
+    /// Workers that have nothing to run.
+    pub(crate) fn away(&self) -> &AtomicUsize {
+        &self.away
     }
 
     /// Whether the next task may be run at once.

@@ -14,7 +14,7 @@ use std::ptr;
 use crossbeam_utils::CachePadded;
 
 use super::Queued;
-use crate::sync::{AtomicPtr, AtomicUsize, Mutex, Ordering, fence, lock};
+use crate::sync::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, Ordering, fence, lock, try_lock};
 
 /// Slots at the start: more than a threshold usually is.
 const CAPACITY_MIN: usize = 256;
@@ -148,7 +148,22 @@ impl Deque {
         if wanted == 0 || self.len() == 0 {
             return 0;
         }
-        let _taking = lock(&self.lock);
+        self.take_locked(lock(&self.lock), wanted, out)
+    }
+
+    /// The same, but none if somebody else is taking some: others have more.
+    pub(crate) fn try_take_oldest(&self, wanted: usize, out: &mut Vec<*mut Queued>) {
+        if let Some(taking) = try_lock(&self.lock) {
+            self.take_locked(taking, wanted, out);
+        }
+    }
+
+    fn take_locked(
+        &self,
+        _taking: MutexGuard<'_, ()>,
+        wanted: usize,
+        out: &mut Vec<*mut Queued>,
+    ) -> usize {
         let head = self.head.load(Ordering::Relaxed);
         let wanted = wanted.min(distance(head, self.tail.load(Ordering::Relaxed)));
         self.head.store(head.wrapping_add(wanted), Ordering::Relaxed);

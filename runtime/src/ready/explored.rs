@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Feed, Form, Order, Queued, Ready, Rules, Scheduler};
-use crate::sync::{AtomicUsize, Ordering};
+use crate::sync::{AtomicUsize, Ordering, yield_now};
 use crate::worker::Worker;
 
 unsafe fn never(_: *mut Queued, _: &Worker) {
@@ -24,7 +24,7 @@ const FORMS: [Form; 3] = [Form::Plain(Order::Lifo), Form::Polling(Order::Fifo), 
 /// Looks for tasks on a leaf as a worker does, until `wanted` were had by anybody.
 fn have(tree: &Ready, leaf: usize, had: &AtomicUsize, wanted: usize) {
     let done = || had.load(Ordering::SeqCst) == wanted;
-    tree.looks();
+    tree.looks(leaf);
     loop {
         // SAFETY: this thread is the leaf's worker.
         let found = unsafe { tree.take(tree.leaf(leaf)).or_else(|| tree.seek(leaf)) };
@@ -36,11 +36,14 @@ fn have(tree: &Ready, leaf: usize, had: &AtomicUsize, wanted: usize) {
             had.fetch_add(1, Ordering::SeqCst);
             tree.found(leaf);
             if done() {
-                return;
+                return tree.wake_all();
             }
-            tree.looks();
+            tree.looks(leaf);
         } else if done() {
             return tree.gives_up(leaf);
+        } else {
+            // Somebody has the lock of the queue that has it.
+            yield_now();
         }
     }
 }
@@ -72,6 +75,25 @@ fn a_task_that_is_added_while_another_worker_falls_asleep_is_had() {
 #[test]
 fn two_tasks_of_a_busy_worker_are_had() {
     nobody_starves(Scheduler::default(), 2);
+}
+
+/// Each is in a domain of its own, so that none sees at once what another tells the root.
+#[test]
+fn a_task_of_a_busy_worker_is_had_by_either_of_two_others() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.max_branches = 10_000;
+    model.check(move || {
+        let tree = ready("3x1", Scheduler::default());
+        let had = Arc::new(AtomicUsize::new(0));
+        let lookers = [1, 2].map(|leaf| {
+            let (tree, had) = (tree.clone(), had.clone());
+            loom::thread::spawn(move || have(&tree, leaf, &had, 1))
+        });
+        // SAFETY: this thread is the leaf's worker; the task is new.
+        unsafe { tree.add(tree.leaf(0), task()) };
+        lookers.map(|looker| looker.join().unwrap());
+    });
 }
 
 #[test]

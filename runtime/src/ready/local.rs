@@ -145,6 +145,14 @@ impl Local {
         }
     }
 
+    /// The same for one who would rather look elsewhere than wait for others who do it.
+    pub(crate) fn set_unless_taken(&self, wanted: usize, out: &mut Vec<*mut Queued>) {
+        match self {
+            Self::Lifo(deque) => deque.try_take_oldest(wanted, out),
+            Self::Fifo { .. } => _ = self.set(wanted, out),
+        }
+    }
+
     /// Takes the oldest task if it is wanted.
     pub(crate) fn oldest_if(&self, wanted: impl Fn(*mut Queued) -> bool) -> Option<*mut Queued> {
         match self {

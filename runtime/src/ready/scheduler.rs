@@ -2,15 +2,12 @@
 
 use super::leaf::Leaf;
 use super::{Central, Queued, Scheduler, Tree};
+use crate::sync::{AtomicUsize, Ordering};
 use crate::topology::Topology;
 
 /// Holds the tasks that are ready, for all workers of a runtime.
 ///
 /// Which of the two it is never changes, so that the match costs a branch that is always foretold.
-#[cfg_attr(
-    not(any(loom, evenkeel_model)),
-    expect(clippy::large_enum_variant, reason = "there is one, in an allocation of its own")
-)]
 pub(crate) enum Ready {
     Tree(Tree),
     Central(Central),
@@ -151,9 +148,42 @@ impl Ready {
     }
 
     /// A worker begins to look for tasks; it ends with [`Ready::found`] or [`Ready::gives_up`].
-    pub(crate) fn looks(&self) {
+    pub(crate) fn looks(&self, leaf: usize) {
         if let Self::Tree(tree) = self {
-            tree.looks();
+            tree.looks(leaf);
+        }
+    }
+
+    /// Workers near this leaf that have nothing to run: where to look whether anybody has. In a
+    /// tree those of its node, so that creators do not all read what every idle worker writes.
+    fn away(&self, leaf: &Leaf) -> &AtomicUsize {
+        match self {
+            Self::Tree(tree) => tree.away(leaf),
+            Self::Central(central) => central.away(),
+        }
+    }
+
+    /// The worker of this leaf has nothing to run.
+    pub(crate) fn goes_away(&self, leaf: &Leaf) {
+        self.away(leaf).fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It has again.
+    pub(crate) fn comes_back(&self, leaf: &Leaf) {
+        self.away(leaf).fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether all workers near this leaf have something to run.
+    #[inline]
+    pub(crate) fn are_busy(&self, leaf: &Leaf) -> bool {
+        self.away(leaf).load(Ordering::Relaxed) == 0
+    }
+
+    /// How many workers have nothing to run.
+    pub(crate) fn all_away(&self) -> usize {
+        match self {
+            Self::Tree(tree) => tree.all_away(),
+            Self::Central(central) => central.away().load(Ordering::Relaxed),
         }
     }
 

@@ -1,28 +1,49 @@
 //! What a worker without tasks does: ask above, look beside, and at last wait to be given some.
 
-use super::leaf::POLLS;
+use super::leaf::{Leaf, POLLS};
+use super::local::Ring;
 use super::node::Node;
 use super::tree::Tree;
 use super::{Feed, Queued};
-use crate::sync::{Ordering, lock, spin_loop};
+use crate::sync::{Ordering, fence, lock, spin_loop};
+
+/// Leaves of a level that are looked at, at a time.
+const LOOKED_AT: usize = 16;
+/// A worker that finds as many tasks wakes another, and one more for as many again, up to two.
+const TASKS_TO_WAKE_FOR: usize = 2;
+/// See [`TASKS_TO_WAKE_FOR`].
+const WAKES_MAX: usize = 2;
 
 impl Tree {
     /// A worker begins to look for tasks; it ends with [`Tree::found`] or [`Tree::gives_up`].
-    pub(crate) fn looks(&self) {
-        if self.rules.feed == Feed::Pull {
-            self.threshold.looks();
-        }
+    pub(crate) fn looks(&self, leaf: usize) {
+        self.begins_to_look(self.leaf(leaf).parent);
     }
 
-    /// It found some, and wakes another where there is more.
+    /// It found some, and wakes others where there is more.
     pub(crate) fn found(&self, leaf: usize) {
-        if self.rules.feed != Feed::Pull || !self.threshold.stops_looking() {
+        if self.rules.feed != Feed::Pull {
+            return;
+        }
+        self.wake_for(leaf);
+        if !self.ends_to_look(self.leaf(leaf).parent) {
             return;
         }
         // Pairs with `add`: a task that we do not see here sees that we left somebody hungry.
         self.barrier.heavy();
         if self.has_any(leaf) {
             self.wake_one();
+        }
+    }
+
+    /// Wakes some for what a leaf has found beside what it runs: if each wakes two, the largest
+    /// machine is awake soon.
+    fn wake_for(&self, leaf: usize) {
+        let found = self.leaf(leaf).local.len();
+        for _ in 0..(found / TASKS_TO_WAKE_FOR).min(WAKES_MAX) {
+            let mut above = self.from(self.leaf(leaf).parent);
+            let Some(asleep) = above.find_map(|node| self.claim_free(node, leaf)) else { return };
+            self.hand(asleep, &mut Vec::new());
         }
     }
 
@@ -41,14 +62,14 @@ impl Tree {
         let moved = unsafe { &mut *self.leaf(leaf).moved.get() };
         if self.from(self.leaf(leaf).parent).any(|node| self.ask(node, moved)) {
             // SAFETY: the caller's promise.
-            return unsafe { self.keep(leaf, moved) };
+            return unsafe { self.keep(self.leaf(leaf), moved) };
         }
         let fell = self.threshold.fall();
         match self.rules.feed {
             Feed::Pull => {
                 self.pull(leaf, moved);
                 // SAFETY: the caller's promise.
-                unsafe { self.keep(leaf, moved) }
+                unsafe { self.keep(self.leaf(leaf), moved) }
             }
             Feed::Give { rebalance } => {
                 if fell && rebalance {
@@ -101,37 +122,46 @@ impl Tree {
     /// Moves a set of a node's queue to `moved`; returns whether there was any.
     fn ask(&self, node: &Node, moved: &mut Vec<*mut Queued>) -> bool {
         let most = self.threshold.level().max(1);
-        node.has_queued()
-            && node.with_queue(|queue| queue.set(self.batch(queue.len()).min(most), moved)) > 0
+        let take = |queue: &mut Ring| queue.set(self.batch(queue.len()).min(most), moved);
+        node.has_queued() && node.with_free_queue(take).is_some_and(|taken| taken > 0)
     }
 
     /// Puts a set into the leaf's queue and takes a task from it.
-    unsafe fn keep(&self, leaf: usize, set: &mut Vec<*mut Queued>) -> Option<*mut Queued> {
+    pub(super) unsafe fn keep(
+        &self,
+        leaf: &Leaf,
+        set: &mut Vec<*mut Queued>,
+    ) -> Option<*mut Queued> {
         for task in set.drain(..) {
             // SAFETY: the caller is the leaf's worker.
-            unsafe { self.leaf(leaf).local.push(task) };
+            unsafe { leaf.local.push(task) };
         }
         // SAFETY: as above.
-        unsafe { self.leaf(leaf).local.one() }
+        unsafe { leaf.local.one() }
     }
 
-    /// Takes what a leaf has above the threshold, at most half of it; the nearest leaf first.
+    /// Takes what a leaf has above the threshold, at most half of it; the nearest leaves first, and
+    /// of each level some, the next time others: who looks at a queue takes its line from its
+    /// owner.
     fn pull(&self, leaf: usize, moved: &mut Vec<*mut Queued>) {
         let level = self.threshold.level();
         let mut seen = leaf..leaf + 1;
         let turn = self.leaf(leaf).turn.get();
-        self.leaf(leaf).turn.set(turn.wrapping_add(1));
+        self.leaf(leaf).turn.set(turn.wrapping_add(LOOKED_AT));
+        let has_inboxes = self.sent.load(Ordering::Relaxed) > 0;
         for node in self.from(self.leaf(leaf).parent) {
             let around = node.leaves.clone();
             let turned = turn % around.len();
             let order = (around.start + turned..around.end).chain(around.clone().take(turned));
-            for victim in order.filter(|victim| !seen.contains(victim)) {
+            for victim in order.filter(|victim| !seen.contains(victim)).take(LOOKED_AT) {
                 let at = self.leaf(victim);
                 let len = at.local.len();
                 if len > level && (len > 1 || self.has_waited(victim)) {
-                    at.local.set(self.half(len).min(len - level), moved);
+                    at.local.set_unless_taken(self.half(len).min(len - level), moved);
                 }
-                self.empty_inbox(victim, moved);
+                if has_inboxes {
+                    self.empty_inbox(at, moved);
+                }
                 if !moved.is_empty() {
                     return;
                 }
@@ -149,9 +179,10 @@ impl Tree {
     }
 
     /// Takes what others left for a worker that has not come to it yet.
-    fn empty_inbox(&self, leaf: usize, moved: &mut Vec<*mut Queued>) {
-        let mut next = self.leaf(leaf).inbox.take_all();
+    pub(super) fn empty_inbox(&self, leaf: &Leaf, moved: &mut Vec<*mut Queued>) {
+        let mut next = leaf.inbox.take_all();
         while !next.is_null() {
+            self.sent.fetch_sub(1, Ordering::Relaxed);
             moved.push(next);
             // SAFETY: a chain that was taken belongs to whoever took it; its tasks are alive.
             next = unsafe { (*next).next.get() };
@@ -201,15 +232,17 @@ impl Tree {
     /// Only the leaf's worker may call it.
     pub(crate) unsafe fn wait(&self, leaf: usize, stop: impl Fn() -> bool) -> Option<*mut Queued> {
         let at = self.leaf(leaf);
+        self.begins_to_wait(at.parent);
         lock(&self.nodes[at.parent].state).idle.push(leaf);
-        self.count_idle(at.parent, 1);
         let pulls = self.rules.feed == Feed::Pull;
-        let last = pulls && {
-            self.threshold.sleeps();
-            self.threshold.stops_looking()
-        };
-        // Pairs with `add`, `add_set` and `add_from_outside`.
-        self.barrier.heavy();
+        let last = pulls && self.ends_to_look(at.parent);
+        if last || !pulls {
+            // Pairs with `add`, `add_set` and `add_from_outside`.
+            self.barrier.heavy();
+        } else {
+            // Whoever still looks finds what is added. Pairs with `wake_all`.
+            fence(Ordering::SeqCst);
+        }
         let mut stops = if pulls { last && self.has_any(leaf) } else { self.has_above(leaf) };
         let mut polls = if pulls { 0 } else { POLLS };
         loop {
@@ -244,11 +277,8 @@ impl Tree {
         };
         state.idle.swap_remove(place);
         drop(state);
-        self.count_idle(node, usize::MAX);
-        if self.rules.feed == Feed::Pull {
-            self.threshold.wakes();
-            self.threshold.looks();
-        }
+        self.depart(node, |node| &node.idle);
+        self.begins_to_look(node);
         true
     }
 
@@ -269,8 +299,8 @@ impl Tree {
     /// Wakes every leaf that sleeps, since what it waits for may have happened.
     pub(crate) fn wake_all(&self) {
         // Pairs with `wait`: it sees what has happened, or we see that it sleeps.
-        self.barrier.light();
-        if self.nodes[0].idle.load(Ordering::Relaxed) > 0 {
+        fence(Ordering::SeqCst);
+        if self.nodes[0].idle.is_some() {
             self.leaves.iter().for_each(|leaf| leaf.parker.unpark());
         }
     }
@@ -283,7 +313,7 @@ impl Tree {
         // SAFETY: only the leaf's worker uses it, and not in two functions at once.
         let moved = unsafe { &mut *self.leaf(leaf).moved.get() };
         self.leaf(leaf).local.set(usize::MAX, moved);
-        self.empty_inbox(leaf, moved);
+        self.empty_inbox(self.leaf(leaf), moved);
         if !moved.is_empty() {
             self.add_set(self.leaf(leaf).parent, moved);
         }

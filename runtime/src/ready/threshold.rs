@@ -2,8 +2,6 @@
 
 use std::cell::Cell;
 
-use crossbeam_utils::CachePadded;
-
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Limit;
@@ -16,8 +14,7 @@ const LEVEL_MAX_LEAST: usize = 32;
 
 /// The threshold of all queues of a tree, and the workers that want something to run.
 ///
-/// A task that is added looks at `hungry` and `level`, which change seldom. The rest is touched by
-/// workers that have nothing to run, and lies on lines of its own.
+/// A task that is added looks at `hungry` and `level`, which change seldom.
 pub(crate) struct Threshold {
     /// Whether workers sleep and none looks for tasks: the next task wakes one.
     hungry: AtomicBool,
@@ -30,10 +27,6 @@ pub(crate) struct Threshold {
     full: usize,
     /// No level is above it.
     level_max: usize,
-    /// Workers that look for tasks.
-    looking: CachePadded<AtomicUsize>,
-    /// Workers that sleep, or are about to and look once more.
-    asleep: CachePadded<AtomicUsize>,
 }
 
 impl Threshold {
@@ -49,8 +42,6 @@ impl Threshold {
             kept,
             full,
             level_max: full.max(LEVEL_MAX_LEAST),
-            looking: CachePadded::new(AtomicUsize::new(0)),
-            asleep: CachePadded::new(AtomicUsize::new(0)),
         }
     }
 
@@ -100,11 +91,11 @@ impl Threshold {
         true
     }
 
-    /// A worker begins to look for tasks.
-    pub(crate) fn looks(&self) {
+    /// A worker has begun to look for tasks: nobody needs to be woken.
+    pub(crate) fn is_looked_for(&self) {
         // Every store of `hungry` follows its worker's own step of `looking`, and of those steps
         // the last one decides: see PROTOCOL.md, "Hunger".
-        self.looking.fetch_add(1, Ordering::AcqRel);
+        //
         // Who adds a task reads it: it is not written for nothing. To miss a "hungry" that comes
         // at this moment costs a wake-up too many.
         if self.is_hungry() {
@@ -112,25 +103,8 @@ impl Threshold {
         }
     }
 
-    /// A worker stops looking. Returns whether workers sleep and now nobody looks.
-    pub(crate) fn stops_looking(&self) -> bool {
-        if self.looking.fetch_sub(1, Ordering::AcqRel) > 1 {
-            return false;
-        }
-        let hungry = self.asleep.load(Ordering::Acquire) > 0;
-        if hungry {
-            self.hungry.store(true, Ordering::Relaxed);
-        }
-        hungry
-    }
-
-    /// A worker goes to sleep, or wakes for a reason of its own.
-    pub(crate) fn sleeps(&self) {
-        self.asleep.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// See [`Threshold::sleeps`].
-    pub(crate) fn wakes(&self) {
-        self.asleep.fetch_sub(1, Ordering::AcqRel);
+    /// The last worker that looked for tasks does not any more, and others sleep.
+    pub(crate) fn starves(&self) {
+        self.hungry.store(true, Ordering::Relaxed);
     }
 }

@@ -9,10 +9,10 @@ use std::ptr;
 use crossbeam_utils::CachePadded;
 
 use super::leaf::{LOOK, Leaf};
-use super::node::Node;
+use super::node::{Node, Presence, State};
 use super::threshold::Threshold;
 use super::{Batch, Feed, Queued, Rules};
-use crate::sync::{AtomicUsize, Barrier, Ordering, lock};
+use crate::sync::{AtomicUsize, Barrier, Ordering, lock, try_lock};
 use crate::topology::Topology;
 
 /// No reply or overflow moves more tasks at once.
@@ -31,6 +31,8 @@ pub(crate) struct Tree {
     pub(super) barrier: Barrier,
     /// Where the next task from outside goes (a full cycle instead of a random leaf).
     outside: CachePadded<AtomicUsize>,
+    /// Tasks from outside that lie in inboxes.
+    pub(super) sent: CachePadded<AtomicUsize>,
 }
 
 // SAFETY: what is not atomic or under a lock is used by a leaf's worker alone, and every function
@@ -70,6 +72,7 @@ impl Tree {
             rules,
             barrier: Barrier::of_process(),
             outside: CachePadded::new(AtomicUsize::new(0)),
+            sent: CachePadded::new(AtomicUsize::new(0)),
         }
     }
 
@@ -107,12 +110,23 @@ impl Tree {
         leaf.local.len() >= enough && self.threshold.of_leaf() > 0
     }
 
+    /// Workers of the leaf's node that have nothing to run.
+    #[inline]
+    pub(crate) fn away(&self, leaf: &Leaf) -> &AtomicUsize {
+        &self.nodes[leaf.parent].away
+    }
+
+    /// Those of all nodes.
+    pub(crate) fn all_away(&self) -> usize {
+        self.nodes.iter().map(|node| node.away.load(Ordering::Relaxed)).sum()
+    }
+
     /// Adds a task from a thread that is no worker: to a leaf that waits, or to any (N 4.1.1).
     ///
     /// # Safety
     /// The task may be run by any worker.
     pub(crate) unsafe fn add_from_outside(&self, task: *mut Queued) {
-        if let Some(leaf) = self.claim(0) {
+        if let Some(leaf) = self.claim(&self.nodes[0]) {
             self.hand(leaf, &mut vec![task]);
             return;
         }
@@ -121,6 +135,7 @@ impl Tree {
             return self.add_set(0, &mut vec![task]);
         }
         let any = self.outside.fetch_add(1, Ordering::Relaxed) % self.leaves.len();
+        self.sent.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the caller's promise; a queued task is alive.
         unsafe { self.leaf(any).inbox.push(task) };
         // Pairs with `sleep`.
@@ -140,8 +155,17 @@ impl Tree {
             if one.is_some() || leaf.inbox.is_empty() {
                 return one;
             }
-            self.take_chain(leaf, leaf.inbox.take_all())
+            self.take_sent(leaf)
         }
+    }
+
+    #[cold]
+    unsafe fn take_sent(&self, leaf: &Leaf) -> Option<*mut Queued> {
+        // SAFETY: only the leaf's worker uses it, and not in two functions at once.
+        let moved = unsafe { &mut *leaf.moved.get() };
+        self.empty_inbox(leaf, moved);
+        // SAFETY: the caller's promise.
+        unsafe { self.keep(leaf, moved) }
     }
 
     /// Puts a chain into the leaf's queue and takes a task from it.
@@ -193,7 +217,7 @@ impl Tree {
     pub(super) fn add_set(&self, node: usize, set: &mut Vec<*mut Queued>) {
         let mut next = Some(node);
         while let Some(node) = next {
-            if let Some(leaf) = self.claim(node) {
+            if let Some(leaf) = self.claim(&self.nodes[node]) {
                 return self.hand(leaf, set);
             }
             let at = &self.nodes[node];
@@ -211,45 +235,95 @@ impl Tree {
         }
         // A leaf that began to wait meanwhile has not seen these tasks, or we see it now.
         self.barrier.light();
-        if self.nodes[0].idle.load(Ordering::Relaxed) > 0 {
+        if self.nodes[0].idle.is_some() {
             self.wake_one();
         }
     }
 
     /// Wakes a leaf that waits, if there is one, so that it looks for tasks.
     pub(super) fn wake_one(&self) {
-        if let Some(leaf) = self.claim(0) {
+        if let Some(leaf) = self.claim(&self.nodes[0]) {
             self.hand(leaf, &mut Vec::new());
         }
     }
 
     /// Takes a leaf below `node` out of those that wait; whoever does, gives it something.
-    fn claim(&self, node: usize) -> Option<usize> {
-        let at = &self.nodes[node];
-        if at.idle.load(Ordering::Relaxed) == 0 {
+    pub(super) fn claim(&self, node: &Node) -> Option<usize> {
+        if !node.idle.is_some() {
             return None;
         }
-        if !at.nodes.is_empty() {
-            return at.nodes.iter().find_map(|&below| self.claim(below));
+        if !node.nodes.is_empty() {
+            return node.nodes.iter().find_map(|&below| self.claim(&self.nodes[below]));
         }
-        let leaf = lock(&at.state).idle.pop()?;
-        self.count_idle(node, usize::MAX);
-        if self.rules.feed == Feed::Pull {
-            self.threshold.wakes();
-            self.threshold.looks();
+        self.claim_one(&mut lock(&node.state))
+    }
+
+    /// The same where nobody else does so; where there is a choice, which depends on the number of
+    /// whoever wants it.
+    pub(super) fn claim_free(&self, node: &Node, number: usize) -> Option<usize> {
+        if !node.idle.is_some() {
+            return None;
         }
+        if node.nodes.is_empty() {
+            let mut state = try_lock(&node.state)?;
+            return self.claim_one(&mut state);
+        }
+        let from = number % node.nodes.len();
+        let order = node.nodes[from..].iter().chain(&node.nodes[..from]);
+        order.into_iter().find_map(|&below| self.claim_free(&self.nodes[below], number))
+    }
+
+    fn claim_one(&self, state: &mut State) -> Option<usize> {
+        let leaf = state.idle.pop()?;
+        let parent = self.leaf(leaf).parent;
+        self.depart(parent, |node| &node.idle);
+        self.begins_to_look(parent);
         Some(leaf)
     }
 
-    /// Adds `more` (may be -1, wrapped) to the waiting leaves of a node and of all above it.
-    pub(super) fn count_idle(&self, node: usize, more: usize) {
-        for node in self.from(node) {
-            node.idle.fetch_add(more, Ordering::Relaxed);
+    /// A leaf right below a node waits. Where one does, all above have been told before: who has
+    /// something for it, or has done what it waits for, looks at the root alone.
+    pub(super) fn begins_to_wait(&self, node: usize) {
+        let here = &self.nodes[node].idle;
+        let Some(parent) = self.nodes[node].parent else {
+            here.arrives();
+            return;
+        };
+        while !here.joins() {
+            self.begins_to_wait(parent);
+            if here.begins() {
+                return;
+            }
+            self.depart(parent, |node| &node.idle);
         }
     }
 
+    /// Somebody leaves. Returns whether nobody is there any more, anywhere.
+    pub(super) fn depart(&self, node: usize, of: fn(&Node) -> &Presence) -> bool {
+        self.from(node).all(|node| of(node).departs())
+    }
+
+    /// One more worker right below a node looks for tasks.
+    pub(super) fn begins_to_look(&self, node: usize) {
+        if self.rules.feed == Feed::Pull {
+            // A second one goes on before the first has told those above. If they then think that
+            // nobody looks, somebody is woken who need not be.
+            self.from(node).take_while(|node| node.looking.arrives()).for_each(drop);
+            self.threshold.is_looked_for();
+        }
+    }
+
+    /// It does not any more. Returns whether now nobody looks, and others sleep.
+    pub(super) fn ends_to_look(&self, node: usize) -> bool {
+        let starves = self.depart(node, |node| &node.looking) && self.nodes[0].idle.is_some();
+        if starves {
+            self.threshold.starves();
+        }
+        starves
+    }
+
     /// Gives a set, which may be empty, to a leaf that was claimed.
-    fn hand(&self, leaf: usize, set: &mut Vec<*mut Queued>) {
+    pub(super) fn hand(&self, leaf: usize, set: &mut Vec<*mut Queued>) {
         let mut chain = LOOK;
         for task in set.drain(..).rev() {
             // SAFETY: the tasks of a set belong to whoever moves it.

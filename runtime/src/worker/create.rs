@@ -53,7 +53,14 @@ impl Worker {
         // Somebody might have had it: is it still not worth that?
         let begin = grain::cycles();
         body();
-        self.shared.grains.took(kind, grain::cycles() - begin, false);
+        let forgets = self.forgets(self.ran.get() / SAMPLE_AT_ONCE);
+        self.shared.grains.took(kind, grain::cycles() - begin, forgets);
+    }
+
+    /// Whether this sample may forget how long others took. The more workers there are, the fewer
+    /// of each: all creators read what is known.
+    pub(super) fn forgets(&self, sample: u32) -> bool {
+        sample.is_multiple_of(grain::FORGET * self.shared.forget_each)
     }
 
     fn are_fine(&self, kind: usize) -> bool {
@@ -83,7 +90,7 @@ impl Worker {
     }
 
     fn all_are_busy(&self) -> bool {
-        self.shared.idle.load(Ordering::Relaxed) == 0
+        self.ready().are_busy(self.at())
     }
 
     /// Adds a new task with accesses, which runs when those that it conflicts with have ended.
@@ -245,8 +252,7 @@ impl Worker {
         let (mut pause, mut nap) = (Pause::new(self.shared.patience), PAUSE_MIN);
         self.tell();
         while !is_done() {
-            let others_idle = self.shared.idle.load(Ordering::Relaxed) + 1;
-            if others_idle >= self.shared.present.load(Ordering::Relaxed) {
+            if self.ready().all_away() + 1 >= self.shared.present.load(Ordering::Relaxed) {
                 return;
             }
             if self.help(parent, keep, true) {
