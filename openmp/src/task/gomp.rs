@@ -1,6 +1,7 @@
 //! gcc's calls: tasks are made and added at once.
 
 use std::ffi::{c_int, c_long, c_uint, c_void};
+use std::mem::MaybeUninit;
 
 use super::detach::Event;
 use super::{Code, Dependence, OmpTask, Plan, depend};
@@ -39,17 +40,18 @@ pub unsafe extern "C" fn GOMP_task(
     if member.task_made().creates_none() {
         return;
     }
-    if flags & (DEPEND | DETACH | FINAL) == 0 && copy.is_none() {
+    let size = usize::try_from(size).unwrap_or_default();
+    let alignment = usize::try_from(alignment).unwrap_or_default().max(1);
+    let has_room = copy.is_none() || size <= COPIED && alignment <= align_of::<Copied>();
+    if flags & (DEPEND | DETACH | FINAL) == 0 && has_room {
         let kind = function as usize;
         let may_wait = is_deferred.is_set() && !member.task_made().is_final.get();
         if !may_wait || member.worker().may_run_at_once(kind) {
-            // SAFETY: the caller's promise; the creator's copy of the arguments stays meanwhile.
-            return member.run_inlined(kind, || unsafe { function(data) });
+            // SAFETY: the caller's promise; there is room.
+            return member.run_inlined(kind, || unsafe { call(function, data, copy) });
         }
     }
-    let size = usize::try_from(size).unwrap_or_default();
     // The block is aligned to 128, and so is what is behind the header.
-    let alignment = usize::try_from(alignment).unwrap_or_default().max(1);
     let more = if alignment > align_of::<OmpTask>() { alignment } else { 0 };
     let plan = Plan { bytes: size + more, is_final: flags & FINAL != 0 };
     let task = OmpTask::create(member, &plan);
@@ -67,6 +69,28 @@ pub unsafe extern "C" fn GOMP_task(
         (*task).destroys.set(copy.is_some());
         let all = if flags & DEPEND != 0 { Dependence::of_gomp(depend) } else { Vec::new() };
         OmpTask::submit(task, member, all, is_deferred.is_set());
+    }
+}
+
+/// Bytes of arguments that are copied onto the stack of a task's creator.
+const COPIED: usize = 256;
+
+/// Room for them.
+#[repr(C, align(64))]
+struct Copied([u8; COPIED]);
+
+/// Runs the code of a task on its creator's arguments, or on a copy of them.
+///
+/// # Safety
+/// As of [`GOMP_task`]; where there is a `copy`, [`Copied`] has room for what it makes.
+unsafe fn call(function: unsafe extern "C" fn(*mut c_void), data: *mut c_void, copy: Option<Copy>) {
+    // SAFETY: the caller's promise; the creator's arguments stay meanwhile.
+    unsafe {
+        let Some(copy) = copy else { return function(data) };
+        let mut room = MaybeUninit::<Copied>::uninit();
+        let place = room.as_mut_ptr().cast();
+        copy(place, data);
+        function(place);
     }
 }
 

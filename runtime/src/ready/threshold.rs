@@ -9,6 +9,9 @@ use super::Limit;
 /// What a first overflow at the root makes of a threshold of 0 (N 4.2.1).
 const FIRST: usize = 2;
 
+/// A queue that was full is not any more when it has fewer tasks.
+const LEFT: usize = 2;
+
 /// What the highest level is at least, however soon queues are full.
 const LEVEL_MAX_LEAST: usize = 32;
 
@@ -64,10 +67,11 @@ impl Threshold {
 
     /// Whether a creator whose queue has `len` tasks may run the next at once: its queue is full,
     /// and so are all others, or the root would not have overflowed up to here. One that `was` full
-    /// still is while half is left: else each task that is run would make place for its only child.
+    /// still is until it is nearly empty: the youngest are taken first and mostly have few children,
+    /// and would make place for these alone, while all that has many lies below.
     #[inline]
     pub(crate) fn is_full(&self, len: usize, was: &Cell<bool>) -> bool {
-        let least = if was.get() { self.full / 2 } else { self.full };
+        let least = if was.get() { self.full.min(LEFT) } else { self.full };
         let is = len >= least;
         was.set(is);
         is && !self.is_hungry()
