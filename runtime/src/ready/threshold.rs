@@ -66,9 +66,9 @@ impl Threshold {
     }
 
     /// Whether a creator whose queue has `len` tasks may run the next at once: its queue is full,
-    /// and so are all others, or the root would not have overflowed up to here. One that `was` full
-    /// still is until it is nearly empty: the youngest are taken first and mostly have few children,
-    /// and would make place for these alone, while all that has many lies below.
+    /// and so are all others, or the root would not have overflowed up to here. One that `was`
+    /// full still is until it is nearly empty: the youngest are taken first and mostly have few
+    /// children, and would make place for these alone, while all that has many lies below.
     #[inline]
     pub(crate) fn is_full(&self, len: usize, was: &Cell<bool>) -> bool {
         let least = if was.get() { self.full.min(LEFT) } else { self.full };
