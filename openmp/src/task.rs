@@ -26,7 +26,7 @@ pub(crate) use inlined::Inlined;
 pub(crate) use reduction_gomp::share as share_reductions;
 
 use crate::cancel;
-use crate::icv::Icvs;
+use crate::icv::{self, Icvs};
 use crate::region::Member;
 use crate::thread::Thread;
 
@@ -131,6 +131,17 @@ impl OmpTask {
     pub(crate) unsafe fn kind_of(queued: *const Queued) -> usize {
         // SAFETY: the caller's promise; whatever OpenMP queues is a task of its own.
         unsafe { (*queued.cast::<Self>()).code.get().kind() }
+    }
+
+    /// Sets its priority, as far as the environment allows priorities.
+    ///
+    /// # Safety
+    /// It is whole, and was not added.
+    pub(super) unsafe fn set_priority(this: *mut Self, priority: i64) {
+        let highest = i64::from(icv::settings().max_task_priority).min(i64::from(i8::MAX));
+        let priority = priority.clamp(0, highest);
+        // SAFETY: the caller's promise.
+        unsafe { (*this).task.set_priority(i8::try_from(priority).unwrap_or_default()) };
     }
 
     /// What the runtime knows of it.

@@ -190,8 +190,9 @@ impl<'scope> Scope<'scope> {
 }
 
 impl<'a, 'scope, A> TaskBuilder<'a, 'scope, A> {
-    /// Of tasks that are ready, those of a higher priority run first, where the scheduler knows of
-    /// priorities: [`Form::Priority`](crate::ready::Form::Priority). Others have 0.
+    /// Of tasks that are ready, those of a higher priority run first. Others have 0. A tree tells
+    /// apart those above 0; of the central schedulers
+    /// [`Form::Priority`](crate::ready::Form::Priority) tells all, and the others none.
     pub fn priority(mut self, priority: i8) -> Self {
         self.priority = priority;
         self

@@ -4,6 +4,7 @@
 //! what became ready and take what they run; each uses the leaf of its CPU as the way in.
 
 mod central;
+mod classes;
 mod deque;
 #[cfg(all(test, loom))]
 mod explored;
@@ -16,6 +17,7 @@ mod scheduler;
 mod seek;
 mod threshold;
 mod tree;
+mod urgent;
 
 use std::cell::Cell;
 use std::ptr;
@@ -65,7 +67,7 @@ impl Queued {
     ///
     /// # Safety
     /// It is alive.
-    unsafe fn priority_of(queued: *mut Self) -> i8 {
+    pub(crate) unsafe fn priority_of(queued: *mut Self) -> i8 {
         // SAFETY: the caller's promise; what has a parent is the head of a task.
         unsafe { if (*queued).parent.is_null() { 0 } else { (*queued.cast::<Task>()).priority } }
     }

@@ -173,6 +173,18 @@ impl Worker {
         unsafe { self.ready().add(self.at(), task) }
     }
 
+    /// The same of a task that may have a priority.
+    ///
+    /// # Safety
+    /// As of [`Worker::add`].
+    #[inline]
+    pub(crate) unsafe fn add_in_turn(&self, task: *mut Queued) {
+        #[cfg(evenkeel_model)]
+        crate::sync::writes(task);
+        // SAFETY: this thread is the leaf's worker; the caller's promise.
+        unsafe { self.ready().add_in_turn(self.at(), task) }
+    }
+
     /// Takes back what was added last, if it still is the next to be run here.
     pub(crate) fn take_back(&self, task: *mut Queued) -> bool {
         let Some(next) = self.take() else { return false };
@@ -180,7 +192,7 @@ impl Worker {
             return true;
         }
         // SAFETY: it was taken.
-        unsafe { self.add(next) };
+        unsafe { self.add_in_turn(next) };
         false
     }
 

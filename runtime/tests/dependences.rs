@@ -230,6 +230,7 @@ fn higher_priorities_run_first_where_the_scheduler_knows_them() {
     let priorities = [0, -1, 100, 0, i8::MIN, i8::MAX];
     assert_eq!(order_of("central-priority-nocutoff", &priorities), [5, 2, 0, 3, 1, 4]);
     assert_eq!(order_of("central-fifo-nocutoff", &priorities), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(order_of("tree-nocutoff", &priorities), [5, 2, 4, 3, 1, 0]);
 }
 
 #[test]

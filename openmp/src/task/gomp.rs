@@ -13,6 +13,8 @@ pub(super) const FINAL: c_uint = 2;
 /// As above.
 const DEPEND: c_uint = 8;
 /// As above.
+const PRIORITY: c_uint = 16;
+/// As above.
 const DETACH: c_uint = 1 << 13;
 
 /// What fills the arguments of a task, where a copy of bytes would not do.
@@ -33,7 +35,7 @@ pub unsafe extern "C" fn GOMP_task(
     is_deferred: Flag,
     flags: c_uint,
     depend: *const *mut c_void,
-    _priority: c_int,
+    priority: c_int,
     detach: *mut *mut Event,
 ) {
     let member = member();
@@ -67,6 +69,9 @@ pub unsafe extern "C" fn GOMP_task(
         let place = arguments(task, data, copy, size, alignment);
         (*task).code.set(Code::Gomp(function, place));
         (*task).destroys.set(copy.is_some());
+        if flags & PRIORITY != 0 {
+            OmpTask::set_priority(task, priority.into());
+        }
         let all = if flags & DEPEND != 0 { Dependence::of_gomp(depend) } else { Vec::new() };
         OmpTask::submit(task, member, all, is_deferred.is_set());
     }

@@ -66,6 +66,15 @@ pub(super) unsafe fn kind(task: *mut KmpTask) -> usize {
     unsafe { (*task).routine.map_or(0, |routine| routine as usize) }
 }
 
+/// What the program has written, or 0.
+///
+/// # Safety
+/// It was made by the program.
+unsafe fn priority(task: *const KmpTask) -> i64 {
+    // SAFETY: the caller's promise; the field is a `kmp_int32` where it is a priority.
+    unsafe { (&raw const (*task).priority).cast::<i32>().read().into() }
+}
+
 /// Runs its other parts, if it is untied and has such: at a scheduling point it returned to be
 /// called once more.
 ///
@@ -160,11 +169,12 @@ pub unsafe extern "C" fn __kmpc_omp_task(_: *mut Ident, _: i32, task: *mut KmpTa
     let member = member();
     // SAFETY: the caller's promise.
     unsafe {
-        let task = around(task);
+        let (variables, task) = (task, around(task));
         if ptr::eq(member.task(), task) {
             // The running one itself: it is untied, and its next part is to run.
             (*task).goes_on.set(true);
         } else {
+            OmpTask::set_priority(task, priority(variables));
             OmpTask::submit(task, member, Vec::new(), true);
         }
     }
@@ -202,6 +212,7 @@ pub unsafe extern "C" fn __kmpc_omp_task_with_deps(
     // SAFETY: the caller's promise.
     unsafe {
         let all = dependences(number, first, number_more, more);
+        OmpTask::set_priority(around(task), priority(task));
         OmpTask::submit(around(task), member(), all, true);
     }
     0

@@ -119,7 +119,7 @@ struct ekrt_task;
 struct ekrt_task *ekrt_create(void (*function)(void *arguments), size_t bytes, void **arguments,
 			      uint32_t flags);
 
-/* -128 to 127, the higher the sooner: where the rules are "central-priority". */
+/* -128 to 127, the higher the sooner. A tree tells apart those above 0. */
 int ekrt_priority(struct ekrt_task *task, int priority);
 
 /*

@@ -4,7 +4,6 @@
 //! empty, and whoever adds a task looks at both in one step, so that nobody is forgotten. What the
 //! [forms](Form) differ in is small, and is asked where it matters.
 
-mod classes;
 mod queue;
 
 use std::ptr;

@@ -46,6 +46,21 @@ impl Ready {
         }
     }
 
+    /// The same of a task that may have a priority.
+    ///
+    /// # Safety
+    /// As of [`Ready::add`].
+    #[inline]
+    pub(crate) unsafe fn add_in_turn(&self, leaf: &Leaf, task: *mut Queued) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Self::Tree(tree) => tree.add_in_turn(leaf, task),
+                Self::Central(central) => central.add(task),
+            }
+        }
+    }
+
     /// Adds a task that became ready as another finished at this leaf.
     ///
     /// # Safety
@@ -55,7 +70,7 @@ impl Ready {
         // SAFETY: the caller's promise.
         unsafe {
             match self {
-                Self::Tree(tree) => tree.add(leaf, task),
+                Self::Tree(tree) => tree.add_in_turn(leaf, task),
                 Self::Central(central) => central.add_successor(leaf, task),
             }
         }

@@ -97,8 +97,11 @@ impl Tree {
                 if wanted(one) {
                     return Some(one);
                 }
-                self.add(at, one);
+                self.add_in_turn(at, one);
             }
+        }
+        if let Some(one) = self.urgent.one_if(&wanted) {
+            return Some(one);
         }
         let above = self.from(at.parent).filter(|node| node.has_queued());
         for node in above {
@@ -213,13 +216,16 @@ impl Tree {
         let holds =
             |leaf: usize| self.leaf(leaf).local.len() > 0 || !self.leaf(leaf).inbox.is_empty();
         holds(leaf)
+            || !self.urgent.is_empty()
             || self.nodes.iter().any(|node| node.has_queued())
             || (0..self.leaves.len()).any(holds)
     }
 
     /// Whether a queue that it may ask has a task.
     fn has_above(&self, leaf: usize) -> bool {
-        self.from(self.leaf(leaf).parent).any(Node::has_queued) || !self.leaf(leaf).inbox.is_empty()
+        self.from(self.leaf(leaf).parent).any(Node::has_queued)
+            || !self.leaf(leaf).inbox.is_empty()
+            || !self.urgent.is_empty()
     }
 
     /// Waits to be given tasks, asleep, or until `stop` holds; whoever makes it hold unparks the

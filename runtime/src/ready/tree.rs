@@ -11,6 +11,7 @@ use crossbeam_utils::CachePadded;
 use super::leaf::{LOOK, Leaf};
 use super::node::{Node, Presence, State};
 use super::threshold::Threshold;
+use super::urgent::Urgent;
 use super::{Batch, Feed, Queued, Rules};
 use crate::sync::{AtomicUsize, Barrier, Ordering, lock, try_lock};
 use crate::topology::Topology;
@@ -33,6 +34,7 @@ pub(crate) struct Tree {
     outside: CachePadded<AtomicUsize>,
     /// Tasks from outside that lie in inboxes.
     pub(super) sent: CachePadded<AtomicUsize>,
+    pub(super) urgent: CachePadded<Urgent>,
 }
 
 // SAFETY: what is not atomic or under a lock is used by a leaf's worker alone, and every function
@@ -73,6 +75,7 @@ impl Tree {
             barrier: Barrier::of_process(),
             outside: CachePadded::new(AtomicUsize::new(0)),
             sent: CachePadded::new(AtomicUsize::new(0)),
+            urgent: CachePadded::new(Urgent::new()),
         }
     }
 
@@ -94,6 +97,31 @@ impl Tree {
         if len > self.threshold.of_leaf() {
             // SAFETY: the caller's promise.
             unsafe { self.overflow(leaf, len) };
+        }
+    }
+
+    /// The same of a task that may have a priority.
+    ///
+    /// # Safety
+    /// As of [`Tree::add`].
+    #[inline]
+    pub(crate) unsafe fn add_in_turn(&self, leaf: &Leaf, task: *mut Queued) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match Queued::priority_of(task) {
+                priority @ 1.. => self.add_urgent(task, priority),
+                _ => self.add(leaf, task),
+            }
+        }
+    }
+
+    #[cold]
+    fn add_urgent(&self, task: *mut Queued, priority: i8) {
+        self.urgent.add(task, priority);
+        // Pairs with `wait`, as in `add`.
+        self.barrier.light();
+        if self.threshold.is_hungry() {
+            self.wake_one();
         }
     }
 
@@ -151,6 +179,11 @@ impl Tree {
     pub(crate) unsafe fn take(&self, leaf: &Leaf) -> Option<*mut Queued> {
         // SAFETY: the caller's promise.
         unsafe {
+            if !self.urgent.is_empty()
+                && let Some(one) = self.urgent.one()
+            {
+                return Some(one);
+            }
             let one = leaf.local.one();
             if one.is_some() || leaf.inbox.is_empty() {
                 return one;

@@ -176,7 +176,7 @@ impl Worker {
             }
             let is_ready = (*place).add_to(self.table_of(orderer), orderer.domain(), self);
             if is_ready {
-                self.add(task.cast());
+                self.add_in_turn(task.cast());
             }
             is_ready
         }
@@ -231,7 +231,7 @@ impl Worker {
             // SAFETY: a task that was taken is alive, and any worker may run it.
             unsafe {
                 if !ptr::eq((*next).parent, parent) || self.is_low() {
-                    self.add(next);
+                    self.add_in_turn(next);
                     break;
                 }
                 self.run(next);

@@ -28,7 +28,7 @@ impl Worker {
                 unsafe { self.run(next) };
             } else {
                 // SAFETY: it was taken, and any worker may run it.
-                unsafe { self.add(next) };
+                unsafe { self.add_in_turn(next) };
                 break;
             }
         }

@@ -89,7 +89,7 @@ impl Worker {
     #[inline]
     pub unsafe fn submit_free(&self, task: *mut Task) {
         // SAFETY: the caller's promise.
-        unsafe { self.add(task.cast()) };
+        unsafe { self.add_in_turn(task.cast()) };
     }
 
     /// The code of a task that was run here has ended.

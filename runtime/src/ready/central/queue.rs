@@ -1,8 +1,8 @@
 //! The queue of the central scheduler.
 
+use super::super::classes::Classes;
 use super::super::local::Ring;
 use super::super::{Form, Queued};
-use super::classes::Classes;
 
 /// A queue that is used with the lock held.
 pub(super) enum Queue {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::local::Ring;
-use super::super::{Order, Queued};
+use super::local::Ring;
+use super::{Order, Queued};
 
 /// Tasks by priority; among equals the oldest first.
 pub(super) struct Classes {

@@ -1,0 +1,49 @@
+//! Tasks of a tree that have a priority: they come before all others, wherever they became ready.
+
+use super::Queued;
+use super::classes::Classes;
+use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
+
+/// One queue for the whole tree: a task of a priority is one that all others wait for, or nearly,
+/// and so there are few.
+pub(super) struct Urgent {
+    /// As many as are queued, for those who do not hold the lock.
+    queued: AtomicUsize,
+    classes: Mutex<Classes>,
+}
+
+impl Urgent {
+    pub(super) fn new() -> Self {
+        Self { queued: AtomicUsize::new(0), classes: Mutex::new(Classes::new()) }
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.queued.load(Ordering::Relaxed) == 0
+    }
+
+    pub(super) fn add(&self, task: *mut Queued, priority: i8) {
+        self.with(|classes| classes.add(task, priority));
+    }
+
+    /// The oldest of the highest priority.
+    #[cold]
+    pub(super) fn one(&self) -> Option<*mut Queued> {
+        self.with(Classes::one)
+    }
+
+    /// The same of those that are wanted.
+    pub(super) fn one_if(&self, wanted: impl Fn(*mut Queued) -> bool) -> Option<*mut Queued> {
+        if self.is_empty() {
+            return None;
+        }
+        self.with(|classes| classes.one_if(wanted))
+    }
+
+    fn with<R>(&self, work: impl FnOnce(&mut Classes) -> R) -> R {
+        let mut classes = lock(&self.classes);
+        let result = work(&mut classes);
+        self.queued.store(classes.len(), Ordering::Relaxed);
+        result
+    }
+}
