@@ -12,7 +12,8 @@ use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use crate::ready::Linked;
-use crate::worker::Worker;
+use crate::task::Task;
+use crate::worker::{Help, Worker};
 
 /// Bytes of a fibre's stack; pages come to be as they are used.
 const STACK: usize = 1 << 20;
@@ -62,6 +63,8 @@ impl Linked for Waiting {
 pub(crate) enum Go {
     /// To go on.
     On,
+    /// To run children of a task whose code is on the stack around.
+    Help(*const Task, Help),
     /// To end: the worker goes.
     Away,
 }
@@ -95,8 +98,12 @@ impl Fibre {
             // SAFETY: fibres end before their worker does: `Worker::drop`.
             let worker = unsafe { &*worker };
             let mut go = go;
-            while let Go::On = go {
-                worker.on_fibre(leaver);
+            loop {
+                match go {
+                    Go::On => worker.on_fibre(leaver),
+                    Go::Help(parent, how) => worker.help_on_fibre(leaver, parent, how),
+                    Go::Away => return,
+                }
                 go = leaver.suspend(Left::Free);
             }
         });

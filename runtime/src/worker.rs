@@ -1,6 +1,7 @@
 //! A worker: runs tasks on one thread, for one leaf.
 
 mod create;
+mod help;
 mod pause;
 mod stacks;
 mod team;
@@ -10,6 +11,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::time::Duration;
 
+pub(crate) use help::Help;
 pub use pause::Pause;
 
 use crate::access::{Accesses, Table, Then};
@@ -72,13 +74,15 @@ pub struct Worker {
     resumed: Cell<*mut Waiting>,
     /// Where the stack that runs gets low.
     low: Cell<usize>,
-    low_of_thread: usize,
+    /// The task whose children are run here while its code stands still on the stack around.
+    helps: Cell<*const Task>,
+    /// Stacks around that stand still so.
+    helped: Cell<u32>,
 }
 
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, leaf: usize) -> Self {
         shared.present.fetch_add(1, Ordering::Relaxed);
-        let low_of_thread = thread_low();
         Self {
             leaf,
             chunks: Chunks::new(shared.rules.memory),
@@ -96,8 +100,9 @@ impl Worker {
             hosts: Cell::new(false),
             left: Cell::new(0),
             resumed: Cell::new(ptr::null_mut()),
-            low: Cell::new(low_of_thread),
-            low_of_thread,
+            low: Cell::new(thread_low()),
+            helps: Cell::new(ptr::null()),
+            helped: Cell::new(0),
         }
     }
 

@@ -126,3 +126,35 @@ fn a_task_told_to_go_on_before_it_pauses_does_not_wait() {
     });
     assert!(went_on);
 }
+
+/// A creator with so many children runs some of them before it creates more.
+const MANY: usize = 3_000;
+
+#[test]
+fn a_creator_goes_on_though_tasks_that_it_helps_to_run_wait_for_it() {
+    for workers in [1, 2] {
+        let runtime = ruled("tree", workers);
+        // Those that began before all were created.
+        let early: Mutex<Option<Vec<Resume>>> = Mutex::new(Some(Vec::new()));
+        let (done, cell) = (AtomicUsize::new(0), Data::new(0_usize));
+        let mut waited = 0;
+        runtime.scope(|s| {
+            for _ in 0..MANY {
+                s.task().spawn_with(|s| {
+                    s.pause(|resume| {
+                        if let Some(early) = &mut *early.lock().unwrap() {
+                            early.push(resume);
+                        }
+                    });
+                    done.fetch_add(1, Ordering::Relaxed);
+                });
+                s.task().inout(&cell).spawn_with(|_, cell| *cell += 1);
+            }
+            let told = early.lock().unwrap().take().unwrap();
+            waited = told.len();
+            told.into_iter().for_each(Resume::resume);
+        });
+        assert_eq!((done.into_inner(), cell.into_inner()), (MANY, MANY));
+        assert!(waited > 0, "the creator helped");
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::ptr;
 
+use super::help::{Help, Stack};
 use super::{PAUSE_MAX, PAUSE_MIN, Pause, Worker};
 use crate::access::{Access, Accesses, Table, Then};
 use crate::grain;
@@ -79,7 +80,7 @@ impl Worker {
         if !self.are_fine(kind) || parent.children.unfinished() > WINDOW_BUSY {
             return false;
         }
-        self.help(parent, 0, false);
+        self.help(parent, Help { keep: 0, seeks: false, on: Stack::Other });
         Accesses::are_free(accesses, table, parent.domain())
     }
 
@@ -109,7 +110,7 @@ impl Worker {
             place.write(Accesses::new(task, number, 0));
             let parent = &*(*task).queued.parent;
             if !self.submit(task, place, parent) {
-                self.keep_window(parent);
+                self.keep_window(parent, Stack::Other);
             }
         }
     }
@@ -117,7 +118,8 @@ impl Worker {
     /// The same with accesses that were not there when the task's block was: they get one.
     ///
     /// Tasks are ordered with those of the same `orderer`, which is the parent, or the task around
-    /// it whose code this worker runs.
+    /// it whose code this worker runs. Where there are too many, the creator runs some of its children
+    /// on its own stack, which stands still until they end.
     ///
     /// # Safety
     /// It is alive, in no queue, and any worker may run it.
@@ -131,7 +133,7 @@ impl Worker {
         unsafe {
             let parent = (*task).queued.parent;
             if !self.queue_ordered(task, orderer, accesses) {
-                self.keep_window(&*parent);
+                self.keep_window(&*parent, Stack::Own);
             }
         }
     }
@@ -205,48 +207,23 @@ impl Worker {
     /// Keeps a creator from outrunning the workers: with too many unfinished children it runs some,
     /// or lets others run them.
     #[inline]
-    fn keep_window(&self, parent: &Task) {
+    fn keep_window(&self, parent: &Task, on: Stack) {
         self.created.set(self.created.get().wrapping_add(1));
         if self.created.get().is_multiple_of(WINDOW_CHECK) && self.shared.rules.cutoff {
             let window = if self.all_are_busy() { WINDOW_BUSY } else { WINDOW };
             if parent.children.unfinished() > window {
-                self.help(parent, window / 2, true);
+                self.help(parent, Help { keep: window / 2, seeks: true, on });
             }
             if parent.children.unfinished() > WINDOW {
-                self.let_others(parent);
+                self.let_others(parent, on);
             }
         }
-    }
-
-    /// Runs children of a task until no more than `keep` are left: those that are here, and with
-    /// `seeks` those of others too. Returns whether it ran any.
-    #[cold]
-    fn help(&self, parent: &Task, keep: i64, seeks: bool) -> bool {
-        let mut ran = false;
-        self.settle(parent);
-        while parent.children.unfinished() > keep {
-            // SAFETY: this thread is the leaf's worker.
-            let others = || unsafe { seeks.then(|| self.ready().seek(self.leaf)).flatten() };
-            let Some(next) = self.take().or_else(others) else { break };
-            // SAFETY: a task that was taken is alive, and any worker may run it.
-            unsafe {
-                if !ptr::eq((*next).parent, parent) || self.is_low() {
-                    self.add_in_turn(next);
-                    break;
-                }
-                self.run(next);
-            }
-            ran = true;
-            self.settle(parent);
-        }
-        self.hand_on();
-        ran
     }
 
     /// Works with the others until half a window is left. Gives up where no other worker runs
     /// anything: then what its children wait for is still to come from their creator.
     #[cold]
-    fn let_others(&self, parent: &Task) {
+    fn let_others(&self, parent: &Task, on: Stack) {
         let keep = WINDOW / 2;
         let is_done = || parent.children.unfinished() <= keep;
         let (mut pause, mut nap) = (Pause::new(self.shared.patience), PAUSE_MIN);
@@ -255,7 +232,7 @@ impl Worker {
             if self.ready().all_away() + 1 >= self.shared.present.load(Ordering::Relaxed) {
                 return;
             }
-            if self.help(parent, keep, true) {
+            if self.help(parent, Help { keep, seeks: true, on }) {
                 (pause, nap) = (Pause::new(self.shared.patience), PAUSE_MIN);
             } else if !pause.lasts(is_done) {
                 sleep(nap);

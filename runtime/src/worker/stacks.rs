@@ -1,5 +1,6 @@
 //! Waiting: what runs on which stack of a worker.
 
+use std::io;
 use std::ptr;
 use std::time::Duration;
 
@@ -137,6 +138,12 @@ impl Worker {
         self.current.set(current);
     }
 
+    /// A fibre with nothing on it.
+    pub(super) fn free_fibre(&self) -> io::Result<Fibre> {
+        let free = self.free.borrow_mut().pop();
+        free.map_or_else(|| Fibre::new(self), Ok)
+    }
+
     /// Whether the stack has no room for tasks that may wait in turn.
     pub(super) fn is_low(&self) -> bool {
         stack_address() < self.low.get()
@@ -151,9 +158,8 @@ impl Worker {
                 unsafe { self.go_back(resumed) };
                 continue;
             }
-            let free = self.free.borrow_mut().pop();
-            match free.map_or_else(|| Fibre::new(self), Ok) {
-                Ok(fibre) => self.go(fibre),
+            match self.free_fibre() {
+                Ok(fibre) => self.go(fibre, Go::On),
                 // No memory for another stack: what runs now delays who waits below it.
                 Err(_) => self.run_until(|| self.has_resumed()),
             }
@@ -162,11 +168,15 @@ impl Worker {
     }
 
     /// Goes to a fibre until it leaves.
-    fn go(&self, mut fibre: Fibre) {
-        self.low.set(fibre.low());
-        let left = fibre.resume(Go::On);
-        self.leaver.set(ptr::null());
-        self.low.set(self.low_of_thread);
+    pub(super) fn go(&self, mut fibre: Fibre, go: Go) {
+        let (leaver, current) = (self.leaver.get(), self.current.get());
+        let helps = self.helps.replace(ptr::null());
+        let low = self.low.replace(fibre.low());
+        let left = fibre.resume(go);
+        self.leaver.set(leaver);
+        self.current.set(current);
+        self.helps.set(helps);
+        self.low.set(low);
         match left {
             // SAFETY: who waits lies on the stack that was just left.
             // It may be in the resume box already; it is taken from there by this thread, later.
@@ -187,7 +197,7 @@ impl Worker {
         // SAFETY: who is resumed lies on a stack that was left, and is whole.
         if let Some(fibre) = unsafe { (*resumed).go_on() } {
             self.left.set(self.left.get() - 1);
-            self.go(fibre);
+            self.go(fibre, Go::On);
         }
     }
 

@@ -1,0 +1,79 @@
+//! A creator that has too many tasks runs some of them before it creates more.
+
+use std::ptr;
+
+use super::Worker;
+use crate::task::Task;
+use crate::wait::{Go, Leaver};
+
+/// Stacks that stand still at once, while others run children of what is on them.
+const HELPED_MAX: u32 = 16;
+
+/// On which stack a creator runs tasks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stack {
+    /// Its own: it goes on when they have ended.
+    Own,
+    /// Another one: where a task on it waits, it goes on at once. A task may wait for what its
+    /// creator does later.
+    Other,
+}
+
+/// Which children of a task are run, and where.
+#[derive(Clone, Copy)]
+pub(crate) struct Help {
+    /// As many unfinished ones are left.
+    pub(super) keep: i64,
+    /// Whether to take those that lie elsewhere, too.
+    pub(super) seeks: bool,
+    pub(super) on: Stack,
+}
+
+impl Worker {
+    /// Runs children of a task. Returns whether there were any to run.
+    #[cold]
+    pub(super) fn help(&self, parent: &Task, how: Help) -> bool {
+        let before = self.ran.get();
+        self.settle(parent);
+        if how.on == Stack::Own {
+            self.run_children(parent, how, &|| true);
+        } else if self.helped.get() < HELPED_MAX
+            && parent.children.unfinished() > how.keep
+            && let Ok(fibre) = self.free_fibre()
+        {
+            self.helped.set(self.helped.get() + 1);
+            self.go(fibre, Go::Help(parent, how));
+            self.helped.set(self.helped.get() - 1);
+        }
+        self.hand_on();
+        self.ran.get() != before
+    }
+
+    /// The same on a fibre that the creator went to.
+    pub(crate) fn help_on_fibre(&self, leaver: &Leaver, parent: *const Task, how: Help) {
+        self.leaver.set(leaver);
+        self.helps.set(parent);
+        // Whoever goes back to a fibre that was left says that it helps nobody.
+        let is_around = || ptr::eq(self.helps.get(), parent);
+        self.run_children(parent, how, &is_around);
+    }
+
+    /// Runs children of a task, as long as it is there and has more than are to be left.
+    fn run_children(&self, parent: *const Task, how: Help, is_there: &impl Fn() -> bool) {
+        // SAFETY: its code stands still while it is there; a task that was taken is alive, and any
+        // worker may run it; this thread is the leaf's worker.
+        unsafe {
+            let others = || how.seeks.then(|| self.ready().seek(self.leaf)).flatten();
+            while is_there() && (*parent).children.unfinished() > how.keep {
+                let Some(next) = self.take().or_else(others) else { return };
+                if !ptr::eq((*next).parent, parent) || self.is_low() {
+                    return self.add_in_turn(next);
+                }
+                self.run(next);
+                if is_there() {
+                    self.settle(&*parent);
+                }
+            }
+        }
+    }
+}
