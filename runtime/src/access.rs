@@ -122,6 +122,11 @@ impl Access {
         }
     }
 
+    /// The same, of another task.
+    pub(crate) fn again(&self) -> Self {
+        Self::with(self.address, self.kind, self.is_weak)
+    }
+
     /// Whether its task waits for its turn: where only children touch the data, they do.
     fn takes_turns(&self) -> bool {
         self.kind == Kind::Commutative && !self.is_weak

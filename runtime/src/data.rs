@@ -86,6 +86,9 @@ pub struct InOut<T>(*const Data<T>);
 /// The same before or after other tasks that say so, in any order.
 pub struct Commutative<T>(InOut<T>);
 
+/// Data that a task uses beside other tasks that say so, and sees to it itself.
+pub struct Concurrent<T>(Input<T>);
+
 /// Data that only children of a task read.
 pub struct WeakInput<'scope, T>(&'scope Data<T>);
 /// Data that only children of a task write.
@@ -124,6 +127,21 @@ impl<'task, T> Lends<'task> for Commutative<T> {
     unsafe fn give(&self) -> &'task mut T {
         // SAFETY: the caller's promise.
         unsafe { self.0.give() }
+    }
+}
+
+impl<'task, T> Lends<'task> for Concurrent<T> {
+    type Given = &'task T;
+
+    unsafe fn give(&self) -> &'task T {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.give() }
+    }
+}
+
+impl<T: Sync> Argument for Concurrent<T> {
+    fn access(&self) -> Access {
+        Access::new(self.0.0.addr(), Kind::Concurrent)
     }
 }
 
@@ -179,13 +197,20 @@ pub struct TaskBuilder<'a, 'scope, A> {
     scope: &'a Scope<'scope>,
     arguments: A,
     priority: i8,
+    is_final: bool,
     borrows: PhantomData<&'scope ()>,
 }
 
 impl<'scope> Scope<'scope> {
     /// Begins a task that says what it uses.
     pub fn task(&self) -> TaskBuilder<'_, 'scope, ()> {
-        TaskBuilder { scope: self, arguments: (), priority: 0, borrows: PhantomData }
+        TaskBuilder {
+            scope: self,
+            arguments: (),
+            priority: 0,
+            is_final: false,
+            borrows: PhantomData,
+        }
     }
 }
 
@@ -198,10 +223,17 @@ impl<'a, 'scope, A> TaskBuilder<'a, 'scope, A> {
         self
     }
 
+    /// Tasks that it creates in the scope of [`spawn_with`](Self::spawn_with) run at once, and so
+    /// do those that they create: where a recursion has come to small pieces.
+    pub fn final_if(mut self, is_final: bool) -> Self {
+        self.is_final = is_final;
+        self
+    }
+
     /// The same with more arguments.
     fn with<B>(self, add: impl FnOnce(A) -> B) -> TaskBuilder<'a, 'scope, B> {
-        let Self { scope, arguments, priority, borrows } = self;
-        TaskBuilder { scope, arguments: add(arguments), priority, borrows }
+        let Self { scope, arguments, priority, is_final, borrows } = self;
+        TaskBuilder { scope, arguments: add(arguments), priority, is_final, borrows }
     }
 }
 
@@ -240,6 +272,15 @@ macro_rules! adds {
                 data: &'scope Data<T>,
             ) -> TaskBuilder<'a, 'scope, ($($A,)* Commutative<T>,)> {
                 self.with(|($($a,)*)| ($($a,)* Commutative(InOut(data)),))
+            }
+
+            /// It changes this beside others that say so: an atomic, or what has a lock. Those that
+            /// only read it come before or after.
+            pub fn concurrent<T: Sync>(
+                self,
+                data: &'scope Data<T>,
+            ) -> TaskBuilder<'a, 'scope, ($($A,)* Concurrent<T>,)> {
+                self.with(|($($a,)*)| ($($a,)* Concurrent(Input(data)),))
             }
 
             /// Tasks that it creates read this, and it does not itself: so it need not wait for it.
@@ -297,7 +338,39 @@ macro_rules! spawns {
                     + 'scope,
             {
                 // It may have events, and run at once it would not be a task of its own.
+                if self.is_final {
+                    return self.create(move |s, $($a,)*| body(&s.as_final(), $($a,)*), false);
+                }
                 self.create(body, false);
+            }
+
+            /// Waits until the task could run, runs it here, and returns what it returns.
+            ///
+            /// So one waits for a piece of data alone, and sees it.
+            ///
+            /// ```
+            /// use evenkeel_runtime::{Data, scope};
+            ///
+            /// let (x, slow) = (Data::new(20), Data::new(0));
+            /// scope(|s| {
+            ///     s.task().inout(&slow).spawn(|slow| *slow = 1);
+            ///     s.task().inout(&x).spawn(|x| *x += 1);
+            ///     assert_eq!(s.task().inout(&x).run(|x| { *x *= 2; *x }), 42);
+            /// });
+            /// ```
+            ///
+            /// # Panics
+            /// As [`TaskBuilder::spawn`]; or with the body's panic.
+            pub fn run<R, F>(self, body: F) -> R
+            where
+                F: for<'task> FnOnce($(<$A as Lends<'task>>::Given,)*) -> R + Send,
+            {
+                let ($($a,)*) = &self.arguments;
+                let list: [Access; $n] = [$($a.access(),)*];
+                self.scope.assert_usable(&list);
+                let _taken = self.scope.wait_for_data(&list);
+                // SAFETY: nobody else has what it uses until this has ended.
+                body($(unsafe { $a.give() },)*)
             }
 
             fn create<F>(self, body: F, may_run_at_once: bool)
@@ -326,6 +399,12 @@ macro_rules! spawns {
                 let list: [Access; $n] = [$($a.access(),)*];
                 let kind = run::<$($A,)* F> as *const () as usize;
                 let worker = self.scope.worker();
+                self.scope.assert_usable(&list);
+                if self.scope.is_final() {
+                    let _taken = self.scope.wait_for_data(&list);
+                    // SAFETY: nobody else has what it uses until this has ended.
+                    return self.scope.run_here(|| body(self.scope, $(unsafe { $a.give() },)*));
+                }
                 if self.scope.runs_at_once(kind, &list) && may_run_at_once {
                     // SAFETY: nobody else has what it uses, and it ends before anybody will.
                     let body = || body(self.scope, $(unsafe { $a.give() },)*);
@@ -347,7 +426,8 @@ macro_rules! spawns {
                         body: ManuallyDrop::new(body),
                     });
                     let place = (&raw mut (*block).accesses).cast();
-                    worker.submit_after(&raw mut (*block).task, place, &(*block).list);
+                    let (task, list) = (&raw mut (*block).task, &(*block).list);
+                    worker.submit_after(task, self.scope.orderer(), place, list);
                 }
             }
         }

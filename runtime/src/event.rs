@@ -3,9 +3,11 @@
 //! An [`Event`] keeps a task from being finished after its code has ended, as OmpSs-2's external
 //! events do. [`Scope::pause`] stops a task's code until somebody says so; its thread runs others.
 
+use std::cell::Cell;
 use std::ptr;
 use std::sync::Arc;
 
+use crate::access::Access;
 use crate::children::Then;
 use crate::pool::Shared;
 use crate::ready::Queued;
@@ -130,7 +132,59 @@ impl Drop for Resume {
     }
 }
 
+/// A task that does nothing but hold its accesses, from when it has them until its event happens.
+#[repr(C)]
+struct Gate {
+    task: Task,
+    /// Who wants them.
+    resume: Cell<Option<Resume>>,
+    /// Where they are told how to give them back.
+    event: *const Cell<Option<Event>>,
+}
+
+/// Runs a gate.
+unsafe fn open(queued: *mut Queued, worker: &Worker) {
+    let gate = queued.cast::<Gate>();
+    // SAFETY: it is run once; who wants the accesses waits until it is resumed, and then for as
+    // long as it likes to keep them. The event may have happened before its code has ended.
+    unsafe {
+        let task = &raw const (*gate).task;
+        (*(*gate).event).set(Some(worker.event(&*task)));
+        drop((*gate).resume.take());
+        if !worker.is_held(task) {
+            worker.finish(task);
+        }
+    }
+}
+
 impl Worker {
+    /// Waits until a child of `parent` with these accesses could run, and keeps others from them
+    /// until what is returned is dropped.
+    ///
+    /// # Safety
+    /// This worker runs the code of both, and the child may say these accesses.
+    pub unsafe fn wait_for_data(
+        &self,
+        parent: &Task,
+        orderer: &Task,
+        accesses: impl ExactSizeIterator<Item = Access>,
+    ) -> Event {
+        let taken = Cell::new(None);
+        self.pause(|resume| {
+            let bytes = size_of::<Gate>();
+            let gate = self.allocate(bytes).cast::<Gate>().as_ptr();
+            parent.creates();
+            // SAFETY: the block is large enough, aligned and ours; the caller's promise.
+            unsafe {
+                let task = Task::child(parent, bytes, open);
+                let resume = Cell::new(Some(resume));
+                gate.write(Gate { task, resume, event: &raw const taken });
+                self.queue_ordered(gate.cast(), orderer, accesses);
+            }
+        });
+        taken.take().expect("who opens the gate says how to close it")
+    }
+
     /// An event of a task.
     ///
     /// # Safety

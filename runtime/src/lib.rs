@@ -28,6 +28,7 @@ mod memory;
 /// The same code on many virtual workers.
 #[cfg(evenkeel_model)]
 pub mod model;
+mod over;
 mod pool;
 /// For other ways in.
 pub mod raw;
@@ -43,12 +44,18 @@ mod worker;
 
 pub use access::Kind;
 pub use data::{
-    Argument, Commutative, Data, InOut, Input, Lends, TaskBuilder, WeakInOut, WeakInput,
+    Argument, Commutative, Concurrent, Data, InOut, Input, Lends, TaskBuilder, WeakInOut, WeakInput,
 };
 pub use event::{Event, Resume};
 pub use join::join;
 pub use memory::Memory;
+pub use over::{Chunks, Divide, Over, over};
 pub use pool::{Builder, Rules, Runtime};
 pub use rules::RulesError;
 pub use scope::{Scope, scope};
 pub use topology::{Topology, TopologyError};
+
+/// What the README shows.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

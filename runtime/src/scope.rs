@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::access::Access;
 use crate::children::Until;
+use crate::event::Event;
 use crate::pool::Runtime;
 use crate::ready::Queued;
 use crate::sync::{Mutex, lock};
@@ -42,6 +43,11 @@ struct Root {
 pub struct Scope<'scope> {
     worker: *const Worker,
     task: *const Task,
+    /// The task among whose children those created here are ordered: `task`, or the one around a
+    /// group.
+    orderer: *const Task,
+    /// Whether tasks created here run at once in any case.
+    is_final: bool,
     /// Whether what runs here is a task of its own in any case.
     may_pause: bool,
     /// Invariant, and bound to one thread.
@@ -63,7 +69,7 @@ impl<'scope> Scope<'scope> {
     {
         let worker = self.worker();
         let kind = run::<F> as *const () as usize;
-        if worker.runs_at_once(kind) {
+        if worker.runs_at_once(kind) || self.is_final {
             let scope = Scope { may_pause: false, ..*self };
             return worker.run_at_once(kind, || self.run_here(|| body(&scope)));
         }
@@ -128,23 +134,70 @@ impl<'scope> Scope<'scope> {
     /// # Safety
     /// It runs on this worker, in a scope that lasts as long as is said.
     pub(crate) unsafe fn of(task: *const Task, worker: &Worker, may_pause: bool) -> Self {
-        Self { worker, task, may_pause, scope: PhantomData }
+        Self { worker, task, orderer: task, is_final: false, may_pause, scope: PhantomData }
+    }
+
+    /// The same where every task runs at once.
+    pub(crate) fn as_final(&self) -> Self {
+        Scope { is_final: true, ..*self }
+    }
+
+    /// Whether tasks created here run at once in any case.
+    pub(crate) fn is_final(&self) -> bool {
+        self.is_final
+    }
+
+    /// Creates tasks that are waited for together, with all that they create, and with nothing that
+    /// was created before. They are ordered with the others that use the same data.
+    ///
+    /// ```
+    /// use evenkeel_runtime::{Data, scope};
+    ///
+    /// let sum = Data::new(1);
+    /// scope(|s| {
+    ///     s.task().inout(&sum).spawn(|sum| *sum += 1);
+    ///     s.group(|s| s.task().inout(&sum).spawn(|sum| *sum *= 10));
+    ///     assert_eq!(s.task().input(&sum).run(|sum| *sum), 20);
+    /// });
+    /// ```
+    ///
+    /// # Panics
+    /// With the first panic of the body or of a task, after all of them have ended.
+    pub fn group<R>(&self, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
+        scope_around(self.worker(), |root| {
+            let scope = Scope { task: root, ..*self };
+            body(&scope)
+        })
+    }
+
+    /// # Panics
+    /// A new task uses data twice, or otherwise than the task around it said, or tasks of another
+    /// scope use it.
+    pub(crate) fn assert_usable(&self, accesses: &[Access]) {
+        Access::assert_distinct(accesses);
+        if let Some(domain) = self.orderer().domain() {
+            domain.assert_covers(accesses);
+        }
+        let elsewhere = self.worker().is_used_elsewhere(self.orderer, accesses);
+        assert!(!elsewhere, "tasks of another scope around or inside this one use the same data");
     }
 
     /// Whether a new task that uses data is to be run at once.
-    ///
-    /// # Panics
-    /// It uses data twice, or otherwise than the task around it said, or tasks of another scope use
-    /// it.
     pub(crate) fn runs_at_once(&self, kind: usize, accesses: &[Access]) -> bool {
-        Access::assert_distinct(accesses);
-        if let Some(domain) = self.task_of().domain() {
-            domain.assert_covers(accesses);
-        }
         let worker = self.worker();
-        let elsewhere = worker.is_used_elsewhere(self.task, accesses);
-        assert!(!elsewhere, "tasks of another scope around or inside this one use the same data");
-        worker.runs_at_once(kind) && worker.is_free(kind, self.task, accesses)
+        worker.runs_at_once(kind) && worker.is_free(kind, self.task_of(), self.orderer(), accesses)
+    }
+
+    /// Waits until a task with these accesses could run, and keeps others from them until what is
+    /// returned is dropped; nothing where nobody wants them.
+    pub(crate) fn wait_for_data(&self, accesses: &[Access]) -> Option<Event> {
+        // SAFETY: this worker runs the code of the orderer.
+        if unsafe { self.worker().are_free(self.orderer(), accesses) } {
+            return None;
+        }
+        let copies = accesses.iter().map(Access::again);
+        // SAFETY: this worker runs both.
+        Some(unsafe { self.worker().wait_for_data(self.task_of(), self.orderer(), copies) })
     }
 
     pub(crate) fn worker(&self) -> &Worker {
@@ -155,6 +208,12 @@ impl<'scope> Scope<'scope> {
     /// Whether its code may stop and be resumed later.
     pub(crate) fn may_pause(&self) -> bool {
         self.may_pause
+    }
+
+    /// The task among whose children those created here are ordered.
+    pub(crate) fn orderer(&self) -> &Task {
+        // SAFETY: its code is on this stack as long as the scope is to be had.
+        unsafe { &*self.orderer }
     }
 
     /// The task whose code this is.
@@ -192,11 +251,18 @@ where
 
 /// Runs `body` around which tasks are created, and waits for them.
 pub(crate) fn scope_on<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
+    scope_around(worker, |root| {
+        // SAFETY: its code runs here, until the scope ends.
+        body(&unsafe { Scope::of(root, worker, true) })
+    })
+}
+
+/// Runs `body` as the code of a task around others, and waits for them.
+fn scope_around<R>(worker: &Worker, body: impl FnOnce(&Task) -> R) -> R {
     let around = worker.current.get();
     let root = Root { task: Task::root(around), panics: Panics::none() };
     worker.current.set(&root.task);
-    let scope = Scope { worker, task: &root.task, may_pause: true, scope: PhantomData };
-    let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
+    let result = catch_unwind(AssertUnwindSafe(|| body(&root.task)));
     worker.wait_for_children(&root.task, Until::Descendants);
     worker.close_table(&root.task);
     worker.current.set(around);

@@ -71,17 +71,23 @@ impl Worker {
     /// Whether a new task of this kind, with these accesses, could be run at once. If its kind is
     /// fine and others are in its way, it waits for them: they are short, too, and what is created
     /// later will be free.
-    pub(crate) fn is_free(&self, kind: usize, parent: *const Task, accesses: &[Access]) -> bool {
-        // SAFETY: the parent runs here, and only this worker uses its table.
-        let (parent, table) = unsafe { (&*parent, self.table_of(&*parent)) };
-        if Accesses::are_free(accesses, table, parent.domain()) {
+    pub(crate) fn is_free(
+        &self,
+        kind: usize,
+        parent: &Task,
+        orderer: &Task,
+        accesses: &[Access],
+    ) -> bool {
+        // SAFETY: the orderer's code is on this stack, and only this worker uses its table.
+        let table = unsafe { self.table_of(orderer) };
+        if Accesses::are_free(accesses, table, orderer.domain()) {
             return true;
         }
         if !self.are_fine(kind) || parent.children.unfinished() > WINDOW_BUSY {
             return false;
         }
         self.help(parent, Help { keep: 0, seeks: false, on: Stack::Other });
-        Accesses::are_free(accesses, table, parent.domain())
+        Accesses::are_free(accesses, table, orderer.domain())
     }
 
     /// Whether there is enough for others to take, so that a join may do without.
@@ -94,13 +100,15 @@ impl Worker {
         self.ready().are_busy(self.at())
     }
 
-    /// Adds a new task with accesses, which runs when those that it conflicts with have ended.
+    /// Adds a new task with accesses, which runs when those that it conflicts with have ended, of
+    /// the same `orderer`: the parent, or the task around it whose code this worker runs.
     ///
     /// # Safety
     /// As of [`Worker::add`]; its block has room for [`Accesses`] at `place`, and is else whole.
     pub(crate) unsafe fn submit_after(
         &self,
         task: *mut Task,
+        orderer: &Task,
         place: *mut Accesses,
         accesses: &[Access],
     ) {
@@ -109,7 +117,7 @@ impl Worker {
             let number = u32::try_from(accesses.len()).expect("fewer accesses than bytes");
             place.write(Accesses::new(task, number, 0));
             let parent = &*(*task).queued.parent;
-            if !self.submit(task, place, parent) {
+            if !self.submit(task, place, orderer) {
                 self.keep_window(parent, Stack::Other);
             }
         }
@@ -118,8 +126,8 @@ impl Worker {
     /// The same with accesses that were not there when the task's block was: they get one.
     ///
     /// Tasks are ordered with those of the same `orderer`, which is the parent, or the task around
-    /// it whose code this worker runs. Where there are too many, the creator runs some of its children
-    /// on its own stack, which stands still until they end.
+    /// it whose code this worker runs. Where there are too many, the creator runs some of its
+    /// children on its own stack, which stands still until they end.
     ///
     /// # Safety
     /// It is alive, in no queue, and any worker may run it.
