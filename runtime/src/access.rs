@@ -18,40 +18,51 @@
 
 #[cfg(all(test, loom))]
 mod explored;
+mod regions;
 mod table;
 mod turns;
 
 use std::cell::Cell;
-use std::ptr;
+use std::ptr::{self, NonNull};
 
+pub use regions::Region;
 pub(crate) use table::Table;
 pub(crate) use turns::Turns;
 
 use crate::ready::Run;
-use crate::sync::{AtomicU8, AtomicU32, Ordering, prefetch};
+use crate::sync::{AtomicU16, AtomicU32, Ordering, prefetch};
 use crate::task::Task;
 
 /// All that it conflicts with has ended.
-const ALLOWED: u8 = 1;
+const ALLOWED: u16 = 1;
 /// All before it has ended.
-const ALONE: u8 = 2;
+const ALONE: u16 = 2;
 /// Its task has ended.
-const ENDED: u8 = 4;
+const ENDED: u16 = 4;
 /// Its successor is known, or that it will have none.
-const LINKED: u8 = 8;
+const LINKED: u16 = 8;
 /// The successor shares with it.
-const SHARES: u8 = 16;
+const SHARES: u16 = 16;
 /// The successor is not the next of the chain, but the access around it.
-const LAST_INSIDE: u8 = 32;
+const LAST_INSIDE: u16 = 32;
 /// There is a chain inside it, which waits for it to be allowed.
-const CHILD: u8 = 64;
+const CHILD: u16 = 64;
 /// Whoever allowed it has let the next one know of it. Only then can a weak access pass anything
 /// on; one that is not weak cannot anyway, since its task has not run before.
-const ARRIVED: u8 = 128;
+const ARRIVED: u16 = 128;
+/// What follows is two: the next, and its `child`. See [`regions`].
+const FORK: u16 = 256;
 /// What whoever completes it passes on.
-const BOTH: u8 = ALLOWED | ALONE;
+const BOTH: u16 = ALLOWED | ALONE;
 /// It has nothing more to wait for.
-const PASSED: u8 = ALONE | ENDED | ARRIVED;
+const PASSED: u16 = ALONE | ENDED | ARRIVED;
+
+/// A property of an access: only its task's children touch the data.
+const WEAK: u8 = 1;
+/// It is to a part of a region: that ends when its task's descendants have, and holds no chain.
+const PART: u8 = 2;
+/// A chain inside it goes on after its task's code; known when that has ended.
+const GOES_ON_INSIDE: u8 = 4;
 
 /// How a task uses data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,11 +93,10 @@ impl Kind {
 ///
 /// It lies among others behind their [`Accesses`]: two of them share a cache line.
 pub struct Access {
-    state: AtomicU8,
+    state: AtomicU16,
     kind: Kind,
-    is_weak: bool,
-    /// Whether a chain inside it goes on after its task's code; known when that has ended.
-    goes_on_inside: Cell<bool>,
+    /// [`WEAK`], [`PART`], [`GOES_ON_INSIDE`].
+    properties: Cell<u8>,
     /// Accesses of the same task before it.
     number: Cell<u32>,
     address: usize,
@@ -109,12 +119,18 @@ impl Access {
         Self::with(address, kind, true)
     }
 
+    /// To a part of a region.
+    pub(crate) fn part(address: usize, kind: Kind, is_weak: bool) -> Self {
+        let access = Self::with(address, kind, is_weak);
+        access.gets(PART);
+        access
+    }
+
     fn with(address: usize, kind: Kind, is_weak: bool) -> Self {
         Self {
-            state: AtomicU8::new(if is_weak { 0 } else { ARRIVED }),
+            state: AtomicU16::new(if is_weak { 0 } else { ARRIVED }),
             kind,
-            is_weak,
-            goes_on_inside: Cell::new(false),
+            properties: Cell::new(if is_weak { WEAK } else { 0 }),
             number: Cell::new(0),
             address,
             next: Cell::new(ptr::null()),
@@ -124,12 +140,20 @@ impl Access {
 
     /// The same, of another task.
     pub(crate) fn again(&self) -> Self {
-        Self::with(self.address, self.kind, self.is_weak)
+        Self::with(self.address, self.kind, self.is(WEAK))
+    }
+
+    fn is(&self, property: u8) -> bool {
+        self.properties.get() & property != 0
+    }
+
+    fn gets(&self, property: u8) {
+        self.properties.set(self.properties.get() | property);
     }
 
     /// Whether its task waits for its turn: where only children touch the data, they do.
     fn takes_turns(&self) -> bool {
-        self.kind == Kind::Commutative && !self.is_weak
+        self.kind == Kind::Commutative && !self.is(WEAK)
     }
 
     /// # Panics
@@ -166,6 +190,13 @@ pub(crate) trait Then {
     fn ready(&self, task: *const Task);
     /// Nothing refers to the block any more, and its task has ended.
     fn free(&self, task: *const Task);
+    /// A block of so many bytes, for accesses that belong to no task.
+    fn block(&self, bytes: usize) -> NonNull<u8>;
+    /// Nothing refers to such a block any more.
+    ///
+    /// # Safety
+    /// It came from `block`, with as many bytes.
+    unsafe fn free_block(&self, block: NonNull<u8>, bytes: usize);
 }
 
 impl Accesses {
@@ -174,6 +205,17 @@ impl Accesses {
     pub(crate) unsafe fn new(task: *const Task, number: u32, bytes: u32) -> Self {
         let (missing, held) = (AtomicU32::new(number + 1), AtomicU32::new(number + 1));
         Self { task, missing, held, number, bytes, in_turn: Cell::new(None) }
+    }
+
+    /// Accesses without a task: nobody waits to be told of them, and nobody else holds them.
+    ///
+    /// # Safety
+    /// As of [`Accesses::new`]; the block has so many bytes.
+    unsafe fn of_fork(number: u32, bytes: usize) -> Self {
+        let bytes = u32::try_from(bytes).expect("a fork is small");
+        // SAFETY: the caller's promise.
+        let accesses = unsafe { Self::new(ptr::null(), number, bytes) };
+        Self { held: AtomicU32::new(number), ..accesses }
     }
 
     /// Bytes of their own block; 0 where they are part of the task's.
@@ -196,7 +238,7 @@ impl Accesses {
 
     /// The access to an address, if there is one.
     fn to(&self, address: usize) -> Option<&Access> {
-        self.all().iter().find(|access| access.address == address)
+        self.all().iter().find(|access| access.address == address && !access.is(PART))
     }
 
     /// # Panics
@@ -215,7 +257,8 @@ impl Accesses {
         self.to(access.address).is_none_or(covers)
     }
 
-    /// Adds them to the chains of the parent's table. Returns whether the task may run at once; if
+    /// Adds them to the chains of the parent's table, of which it has planned the parts of regions,
+    /// which are the last of them. Returns whether the task may run at once; if
     /// not, it is [`Then::ready`] some time later. `around` are the parent's own, where the chains
     /// of its children lie inside them.
     ///
@@ -231,8 +274,10 @@ impl Accesses {
         if self.number > 1 {
             table.fetch(self.all());
         }
-        for (number, access) in (0..).zip(self.all()) {
-            access.number.set(number);
+        (0..).zip(self.all()).for_each(|(number, access)| access.number.set(number));
+        let (pieces, all) = (table.pieces(), self.all());
+        let (plain, parts) = all.split_at(all.len() - pieces);
+        for access in plain {
             // SAFETY: accesses in the table are held until they are replaced here.
             let is_allowed = unsafe {
                 match table.replace(access, then) {
@@ -240,7 +285,11 @@ impl Accesses {
                     None => access.begin(around.and_then(|around| around.to(access.address))),
                 }
             };
-            allowed += u32::from(is_allowed || access.is_weak);
+            allowed += u32::from(is_allowed || access.is(WEAK));
+        }
+        for access in parts.iter().rev() {
+            // SAFETY: the caller's promise.
+            allowed += u32::from(unsafe { table.add_piece(access, then) });
         }
         if allowed == self.number + 1 {
             return true;
@@ -256,7 +305,7 @@ impl Accesses {
         let state = |access: &Access| access.state.load(Ordering::Acquire);
         accesses.iter().all(|access| match table.last(access.address) {
             // Its children come where it would have come.
-            _ if access.is_weak => true,
+            _ if access.is(WEAK) => true,
             Some(last) => {
                 let overlaps = last.kind == access.kind && last.kind.overlaps();
                 state(last) & PASSED == PASSED || overlaps && state(last) & ALLOWED != 0
@@ -277,15 +326,34 @@ impl Accesses {
 
     /// The task's code has ended; the chains inside that go on have been told. Returns how many
     /// accesses others cannot reach any more; they are to be let go of, and so is the task, when it
-    /// is complete.
+    /// is complete. What it has of regions ends then too.
     ///
     /// # Safety
     /// The task has run, and this is called once.
-    pub(crate) unsafe fn end(&self, then: &impl Then) -> u32 {
+    pub(crate) unsafe fn end(&self, then: &impl Then, is_complete: bool) -> u32 {
+        let ends =
+            |access: &&Access| !access.is(GOES_ON_INSIDE) && (is_complete || !access.is(PART));
+        // SAFETY: the caller's promise.
+        unsafe { self.end_some(ends, then) }
+    }
+
+    /// The same when the task's descendants have ended, which had not then.
+    ///
+    /// # Safety
+    /// It is called once, after `end` was told that they had not.
+    pub(crate) unsafe fn end_late(&self, then: &impl Then) -> u32 {
+        // SAFETY: the caller's promise.
+        unsafe { self.end_some(|access| access.is(PART), then) }
+    }
+
+    /// # Safety
+    /// The task has run, and each access ends once.
+    #[inline]
+    unsafe fn end_some(&self, ends: impl Fn(&&Access) -> bool, then: &impl Then) -> u32 {
         let mut passed = 0;
         let mut flow = Flow::default();
         self.fetch();
-        for access in self.all().iter().filter(|access| !access.goes_on_inside.get()) {
+        for access in self.all().iter().filter(ends) {
             if access.ends() {
                 passed += 1;
                 // SAFETY: what it passes on to is held until it has been passed on from in turn.
@@ -327,7 +395,7 @@ impl Access {
 
     /// Takes a step, for the first time; returns whether that was the last that was missing for it
     /// to pass everything on: whoever is told so does it.
-    fn reaches(&self, step: u8) -> bool {
+    fn reaches(&self, step: u16) -> bool {
         // Pairs with itself: who completes it sees what all others wrote. (To add is one
         // instruction; to set bits and be told of those before is a loop.)
         let before = self.state.fetch_add(step, Ordering::AcqRel);
@@ -338,7 +406,7 @@ impl Access {
 
     /// Its task has ended, as [`Access::reaches`].
     fn ends(&self) -> bool {
-        const LAST: u8 = (PASSED | LINKED) & !ENDED;
+        const LAST: u16 = (PASSED | LINKED) & !ENDED;
         // Where nothing else is missing, nobody else will look: to write it down is for nobody.
         // Pairs with whoever took the other steps.
         self.state.load(Ordering::Acquire) & LAST == LAST || self.reaches(ENDED)
@@ -347,10 +415,10 @@ impl Access {
     /// What it passes on, when it is complete.
     fn passes(&self) -> Step {
         let next = self.next.get();
-        if self.state.load(Ordering::Relaxed) & LAST_INSIDE > 0 {
-            Step::End(next)
-        } else {
-            Step::Give(next, BOTH)
+        match self.state.load(Ordering::Relaxed) & (LAST_INSIDE | FORK) {
+            0 => Step::Give(next, BOTH),
+            FORK => Step::GiveTwo(next, BOTH),
+            _ => Step::End(next),
         }
     }
 
@@ -417,6 +485,10 @@ impl Access {
         // SAFETY: the block is held by this very access.
         let of = unsafe { &*self.of() };
         if of.let_go(1) {
+            if of.task.is_null() {
+                // SAFETY: it is the block of a fork, which these accesses alone held.
+                return unsafe { then.free_block(NonNull::from(of).cast(), of.bytes as usize) };
+            }
             then.free(of.task);
         }
     }
@@ -435,7 +507,7 @@ impl Access {
             // SAFETY: it was held by the table alone.
             unsafe { self.die(then) };
         } else if let Some(outer) = outer {
-            outer.goes_on_inside.set(true);
+            outer.gets(GOES_ON_INSIDE);
         }
     }
 
@@ -447,7 +519,11 @@ impl Access {
 /// What is to be done for one access.
 enum Step {
     /// It is given tokens, unless it is null.
-    Give(*const Access, u8),
+    Give(*const Access, u16),
+    /// Both that follow a fork are given tokens.
+    GiveTwo(*const Access, u16),
+    /// Whoever follows a fork knows that it is allowed.
+    Arrive(*const Access),
     /// The chain inside it has ended after its task's code.
     End(*const Access),
 }
@@ -471,6 +547,12 @@ impl Flow {
             unsafe {
                 match step {
                     Step::Give(access, tokens) => self.give(access, tokens, then),
+                    Step::GiveTwo(low, tokens) => {
+                        // Once it has been given them, the first may be gone.
+                        self.steps.push(Step::Give((*low).child.get(), tokens));
+                        self.give(low, tokens, then);
+                    }
+                    Step::Arrive(access) => self.arrive(&*access, then),
                     Step::End(access) => {
                         if (*access).reaches(ENDED) {
                             self.leave(&*access, then);
@@ -493,7 +575,7 @@ impl Flow {
     ///
     /// An access that was given a token has arrived only after the next one has been given it:
     /// until then it does not pass on, and so neither of the two can be gone.
-    unsafe fn give(&mut self, first: *const Access, tokens: u8, then: &impl Then) {
+    unsafe fn give(&mut self, first: *const Access, tokens: u16, then: &impl Then) {
         let (mut next, mut tokens) = (first, tokens);
         let mut given: Option<&Access> = None;
         // SAFETY: an access without `ALONE` is held; so is one that was given `ALLOWED` by this
@@ -513,9 +595,14 @@ impl Flow {
                     if now & (LINKED | SHARES) != LINKED | SHARES {
                         break;
                     }
+                    if now & FORK != 0 {
+                        self.steps.push(Step::Arrive(access));
+                        self.steps.push(Step::GiveTwo(access.next.get(), ALLOWED));
+                        return;
+                    }
                     (next, tokens) = (access.next.get(), ALLOWED);
                 } else if before & ALONE == 0 && now & (PASSED | LINKED) == PASSED | LINKED {
-                    if now & LAST_INSIDE != 0 {
+                    if now & (LAST_INSIDE | FORK) != 0 {
                         self.leave(access, then);
                         break;
                     }
@@ -535,7 +622,7 @@ impl Flow {
     unsafe fn arrive(&mut self, access: &Access, then: &impl Then) {
         // SAFETY: it is held, and so is its block.
         unsafe {
-            if !access.is_weak {
+            if !access.is(WEAK) {
                 (*access.of()).allow(then);
             } else if access.reaches(ARRIVED) {
                 self.leave(access, then);

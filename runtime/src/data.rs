@@ -5,12 +5,12 @@ use std::marker::PhantomData;
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr;
 
-use crate::access::{Access, Accesses, Kind};
+use crate::access::{Access, Accesses, Kind, Region};
 use crate::memory::ALIGNMENT;
 use crate::ready::Queued;
 use crate::scope::Scope;
 use crate::task::Task;
-use crate::worker::Worker;
+use crate::worker::{Uses, Worker};
 
 /// Data whose users are ordered: the tasks that say how they use it.
 ///
@@ -30,9 +30,14 @@ use crate::worker::Worker;
 /// assert_eq!(sum.into_inner(), 20);
 /// ```
 #[repr(transparent)]
-#[derive(Default)]
-pub struct Data<T> {
-    value: UnsafeCell<T>,
+pub struct Data<T: ?Sized> {
+    pub(crate) value: UnsafeCell<T>,
+}
+
+impl<T: Default> Default for Data<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
 }
 
 impl<T> Data<T> {
@@ -75,8 +80,19 @@ pub trait Lends<'task, Longer: Sized = &'task Self> {
 
 /// What a task says it uses.
 pub trait Argument: for<'task> Lends<'task> + Send {
+    /// Whether it is part of more.
+    #[doc(hidden)]
+    const IS_PART: bool = false;
+
+    /// Where it is not.
     #[doc(hidden)]
     fn access(&self) -> Access;
+
+    /// Where it is.
+    #[doc(hidden)]
+    fn region(&self) -> Option<Region> {
+        None
+    }
 }
 
 /// Data that a task reads.
@@ -231,7 +247,7 @@ impl<'a, 'scope, A> TaskBuilder<'a, 'scope, A> {
     }
 
     /// The same with more arguments.
-    fn with<B>(self, add: impl FnOnce(A) -> B) -> TaskBuilder<'a, 'scope, B> {
+    pub(crate) fn with<B>(self, add: impl FnOnce(A) -> B) -> TaskBuilder<'a, 'scope, B> {
         let Self { scope, arguments, priority, is_final, borrows } = self;
         TaskBuilder { scope, arguments: add(arguments), priority, is_final, borrows }
     }
@@ -242,7 +258,7 @@ impl<'a, 'scope, A> TaskBuilder<'a, 'scope, A> {
 struct Block<A, F, const N: usize> {
     task: Task,
     accesses: MaybeUninit<Accesses>,
-    list: [Access; N],
+    list: MaybeUninit<[Access; N]>,
     arguments: ManuallyDrop<A>,
     body: ManuallyDrop<F>,
 }
@@ -311,6 +327,44 @@ macro_rules! adds {
     };
 }
 
+/// Whether any of a task's arguments is part of more.
+const fn parts(all: &[bool]) -> bool {
+    let mut number = 0;
+    while number < all.len() {
+        if all[number] {
+            return true;
+        }
+        number += 1;
+    }
+    false
+}
+
+/// What a task uses, of which some is part of more.
+struct Parts<const N: usize> {
+    accesses: Vec<Access>,
+    regions: [Region; N],
+    /// As many of them are there.
+    number: usize,
+}
+
+impl<const N: usize> Parts<N> {
+    /// Of its arguments: regions, or else addresses.
+    fn of(all: [Option<Region>; N], addresses: &[Access; N]) -> Self {
+        let mut regions = [Region::new(0, 0, Kind::Read); N];
+        let mut number = 0;
+        for region in all.iter().flatten() {
+            regions[number] = *region;
+            number += 1;
+        }
+        let plain = addresses.iter().zip(&all).filter(|(_, region)| region.is_none());
+        Self { accesses: plain.map(|(access, _)| access.again()).collect(), regions, number }
+    }
+
+    fn uses(&self) -> Uses<'_> {
+        Uses { accesses: &self.accesses, regions: &self.regions[..self.number] }
+    }
+}
+
 macro_rules! spawns {
     ($n:literal: $($A:ident $a:ident)*) => {
         impl<'scope, $($A: Argument + 'scope,)*> TaskBuilder<'_, 'scope, ($($A,)*)> {
@@ -367,8 +421,11 @@ macro_rules! spawns {
             {
                 let ($($a,)*) = &self.arguments;
                 let list: [Access; $n] = [$($a.access(),)*];
-                self.scope.assert_usable(&list);
-                let _taken = self.scope.wait_for_data(&list);
+                let parts: Option<Parts<$n>> = const { parts(&[$($A::IS_PART),*]) }
+                    .then(|| Parts::of([$($a.region(),)*], &list));
+                let uses = parts.as_ref().map_or(Uses::of(&list), Parts::uses);
+                self.scope.assert_usable(uses);
+                let _taken = self.scope.wait_for_data(uses);
                 // SAFETY: nobody else has what it uses until this has ended.
                 body($(unsafe { $a.give() },)*)
             }
@@ -398,14 +455,17 @@ macro_rules! spawns {
                 let ($($a,)*) = &self.arguments;
                 let list: [Access; $n] = [$($a.access(),)*];
                 let kind = run::<$($A,)* F> as *const () as usize;
+                let parts: Option<Parts<$n>> = const { parts(&[$($A::IS_PART),*]) }
+                    .then(|| Parts::of([$($a.region(),)*], &list));
+                let uses = parts.as_ref().map_or(Uses::of(&list), Parts::uses);
                 let worker = self.scope.worker();
-                self.scope.assert_usable(&list);
+                self.scope.assert_usable(uses);
                 if self.scope.is_final() {
-                    let _taken = self.scope.wait_for_data(&list);
+                    let _taken = self.scope.wait_for_data(uses);
                     // SAFETY: nobody else has what it uses until this has ended.
                     return self.scope.run_here(|| body(self.scope, $(unsafe { $a.give() },)*));
                 }
-                if self.scope.runs_at_once(kind, &list) && may_run_at_once {
+                if may_run_at_once && self.scope.runs_at_once(kind, uses) {
                     // SAFETY: nobody else has what it uses, and it ends before anybody will.
                     let body = || body(self.scope, $(unsafe { $a.give() },)*);
                     return worker.run_at_once(kind, || self.scope.run_here(body));
@@ -421,13 +481,17 @@ macro_rules! spawns {
                     block.write(Block {
                         task: Task { priority, ..Task::child(parent, bytes, run::<$($A,)* F>) },
                         accesses: MaybeUninit::uninit(),
-                        list,
+                        list: MaybeUninit::uninit(),
                         arguments: ManuallyDrop::new(self.arguments),
                         body: ManuallyDrop::new(body),
                     });
+                    let (task, orderer) = (&raw mut (*block).task, self.scope.orderer());
+                    if let Some(parts) = parts {
+                        return worker.spawn_with_regions(task, orderer, parts.uses());
+                    }
                     let place = (&raw mut (*block).accesses).cast();
-                    let (task, list) = (&raw mut (*block).task, &(*block).list);
-                    worker.submit_after(task, self.scope.orderer(), place, list);
+                    let list = (*block).list.write(list);
+                    worker.submit_after(task, orderer, place, list);
                 }
             }
         }

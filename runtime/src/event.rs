@@ -7,7 +7,6 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::Arc;
 
-use crate::access::Access;
 use crate::children::Then;
 use crate::pool::Shared;
 use crate::ready::Queued;
@@ -15,7 +14,7 @@ use crate::scope::Scope;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::task::Task;
 use crate::wait::Waiting;
-use crate::worker::Worker;
+use crate::worker::{Uses, Worker};
 
 /// What a task waits for before it is finished, and its accesses with it.
 ///
@@ -158,16 +157,16 @@ unsafe fn open(queued: *mut Queued, worker: &Worker) {
 }
 
 impl Worker {
-    /// Waits until a child of `parent` with these accesses could run, and keeps others from them
-    /// until what is returned is dropped.
+    /// Waits until a child of `parent` that uses this could run, and keeps others from it until
+    /// what is returned is dropped.
     ///
     /// # Safety
-    /// This worker runs the code of both, and the child may say these accesses.
-    pub unsafe fn wait_for_data(
+    /// This worker runs the code of both, and the child may say that it uses this.
+    pub(crate) unsafe fn wait_for_data(
         &self,
         parent: &Task,
         orderer: &Task,
-        accesses: impl ExactSizeIterator<Item = Access>,
+        uses: Uses<'_>,
     ) -> Event {
         let taken = Cell::new(None);
         self.pause(|resume| {
@@ -179,7 +178,7 @@ impl Worker {
                 let task = Task::child(parent, bytes, open);
                 let resume = Cell::new(Some(resume));
                 gate.write(Gate { task, resume, event: &raw const taken });
-                self.queue_ordered(gate.cast(), orderer, accesses);
+                self.queue_with_regions(gate.cast(), orderer, uses);
             }
         });
         taken.take().expect("who opens the gate says how to close it")

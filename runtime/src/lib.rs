@@ -29,6 +29,7 @@ mod memory;
 #[cfg(evenkeel_model)]
 pub mod model;
 mod over;
+mod parts;
 mod pool;
 /// For other ways in.
 pub mod raw;
@@ -50,6 +51,7 @@ pub use event::{Event, Resume};
 pub use join::join;
 pub use memory::Memory;
 pub use over::{Chunks, Divide, Over, over};
+pub use parts::{ConcurrentOf, InOutOf, InputOf};
 pub use pool::{Builder, Rules, Runtime};
 pub use rules::RulesError;
 pub use scope::{Scope, scope};

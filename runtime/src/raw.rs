@@ -7,14 +7,14 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use crate::access::Access;
+pub use crate::access::{Access, Region};
 pub use crate::children::Until;
 pub use crate::fork::forks;
 use crate::pool::{Rules, Shared};
 pub use crate::ready::{KindOf, Parker, Queued};
 pub use crate::task::Task;
 use crate::topology::Topology;
-pub use crate::worker::{Pause, Worker};
+pub use crate::worker::{Pause, Uses, Worker};
 
 /// The worker that this thread is, if it is one. It is alive until the task that runs has ended.
 #[must_use]

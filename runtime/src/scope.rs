@@ -5,14 +5,13 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use crate::access::Access;
 use crate::children::Until;
 use crate::event::Event;
 use crate::pool::Runtime;
 use crate::ready::Queued;
 use crate::sync::{Mutex, lock};
 use crate::task::Task;
-use crate::worker::Worker;
+use crate::worker::{Uses, Worker};
 
 /// The first panic of the tasks of a scope.
 pub(crate) struct Panics {
@@ -173,31 +172,31 @@ impl<'scope> Scope<'scope> {
     /// # Panics
     /// A new task uses data twice, or otherwise than the task around it said, or tasks of another
     /// scope use it.
-    pub(crate) fn assert_usable(&self, accesses: &[Access]) {
-        Access::assert_distinct(accesses);
+    pub(crate) fn assert_usable(&self, uses: Uses<'_>) {
+        uses.assert_distinct();
         if let Some(domain) = self.orderer().domain() {
-            domain.assert_covers(accesses);
+            domain.assert_covers(uses.accesses);
         }
-        let elsewhere = self.worker().is_used_elsewhere(self.orderer, accesses);
+        let elsewhere = self.worker().is_used_elsewhere(self.orderer, uses);
         assert!(!elsewhere, "tasks of another scope around or inside this one use the same data");
     }
 
     /// Whether a new task that uses data is to be run at once.
-    pub(crate) fn runs_at_once(&self, kind: usize, accesses: &[Access]) -> bool {
+    pub(crate) fn runs_at_once(&self, kind: usize, uses: Uses<'_>) -> bool {
         let worker = self.worker();
-        worker.runs_at_once(kind) && worker.is_free(kind, self.task_of(), self.orderer(), accesses)
+        worker.runs_at_once(kind) && worker.is_free(kind, self.task_of(), self.orderer(), uses)
     }
 
-    /// Waits until a task with these accesses could run, and keeps others from them until what is
-    /// returned is dropped; nothing where nobody wants them.
-    pub(crate) fn wait_for_data(&self, accesses: &[Access]) -> Option<Event> {
-        // SAFETY: this worker runs the code of the orderer.
-        if unsafe { self.worker().are_free(self.orderer(), accesses) } {
-            return None;
+    /// Waits until a task that uses this could run, and keeps others from it until what is returned
+    /// is dropped; nothing where nobody wants it.
+    pub(crate) fn wait_for_data(&self, uses: Uses<'_>) -> Option<Event> {
+        // SAFETY: this worker runs the code of both.
+        unsafe {
+            if self.worker().may_use(self.orderer(), uses) {
+                return None;
+            }
+            Some(self.worker().wait_for_data(self.task_of(), self.orderer(), uses))
         }
-        let copies = accesses.iter().map(Access::again);
-        // SAFETY: this worker runs both.
-        Some(unsafe { self.worker().wait_for_data(self.task_of(), self.orderer(), copies) })
     }
 
     pub(crate) fn worker(&self) -> &Worker {

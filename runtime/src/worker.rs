@@ -3,6 +3,7 @@
 mod create;
 mod help;
 mod pause;
+mod regions;
 mod stacks;
 mod team;
 
@@ -13,6 +14,7 @@ use std::time::Duration;
 
 pub(crate) use help::Help;
 pub use pause::Pause;
+pub use regions::Uses;
 
 use crate::access::{Accesses, Table, Then};
 use crate::children::{self, Until};
@@ -267,7 +269,7 @@ impl Worker {
             self.give_turns(accesses);
         }
         // SAFETY: the task's code has ended just now.
-        let passed = unsafe { accesses.end(self) };
+        let passed = unsafe { accesses.end(self, is_complete || task.is_shallow) };
         if is_complete && passed == accesses.number() {
             return true;
         }
@@ -312,7 +314,8 @@ impl Worker {
             if let Some(accesses) = accesses.filter(|_| !is_shallow) {
                 self.give_turns(accesses);
             }
-            if accesses.is_none_or(|accesses| accesses.let_go(1)) {
+            let passed = accesses.filter(|_| !is_shallow).map_or(0, |all| all.end_late(self));
+            if accesses.is_none_or(|accesses| accesses.let_go(1 + passed)) {
                 Then::free(self, task);
             }
             if is_shallow {
@@ -477,6 +480,15 @@ impl Then for Worker {
             let (block, bytes) = ((*task).block(), (*task).bytes as usize);
             Worker::free(self, block, bytes);
         }
+    }
+
+    fn block(&self, bytes: usize) -> NonNull<u8> {
+        self.allocate(bytes)
+    }
+
+    unsafe fn free_block(&self, block: NonNull<u8>, bytes: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { Worker::free(self, block, bytes) };
     }
 }
 

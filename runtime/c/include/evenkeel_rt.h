@@ -158,6 +158,17 @@ enum ekrt_kind {
  */
 int ekrt_depend(struct ekrt_task *task, const void *address, int kind);
 
+/*
+ * The same of `bytes` bytes from an address on, which may overlap with other regions in any way:
+ * tasks whose regions have a byte in common are ordered, if one of them writes it. Data are said by
+ * regions alone or by addresses alone. A region is as cheap as an address where tasks say the same
+ * ones, and costs a step for each part of it that others have said apart.
+ *
+ * A task has its regions until all below it have ended. EKRT_COMMUTATIVE is as EKRT_INOUT here,
+ * and nothing is weak. A region of no bytes says nothing.
+ */
+int ekrt_depend_region(struct ekrt_task *task, const void *address, size_t bytes, int kind);
+
 static inline int ekrt_in(struct ekrt_task *task, const void *address)
 {
 	return ekrt_depend(task, address, EKRT_IN);

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
 
 use evenkeel_runtime::Kind;
-use evenkeel_runtime::raw::{Access, Worker};
+use evenkeel_runtime::raw::{Access, Region, Worker};
 
 use crate::error::{Error, Result, code};
 use crate::task::{CTask, Here};
@@ -20,10 +20,12 @@ pub struct CDependence {
     kind: c_int,
 }
 
-/// What a task says of one address.
+/// What a task says of one address, or of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dependence {
     address: usize,
+    /// Of a region; 0 where it is an address.
+    bytes: usize,
     kind: Kind,
     pub is_weak: bool,
 }
@@ -38,7 +40,19 @@ impl Dependence {
             5 => Kind::Concurrent,
             _ => return Err(Error::Range("`kind`", kind as u64, "one of enum ekrt_kind")),
         };
-        Ok(Self { address: address.addr(), kind: read, is_weak })
+        Ok(Self { address: address.addr(), bytes: 0, kind: read, is_weak })
+    }
+
+    fn read_region(address: *const c_void, bytes: usize, kind: c_int) -> Result<Self> {
+        if kind & WEAK > 0 {
+            return Err(Error::Range("`kind`", kind as u64, "one without EKRT_WEAK, of a region"));
+        }
+        Ok(Self { bytes, ..Self::read(address, kind)? })
+    }
+
+    /// What it says of a region, if it does.
+    pub(crate) fn region(&self) -> Option<Region> {
+        (self.bytes > 0).then(|| Region::new(self.address, self.bytes, self.kind))
     }
 
     /// What says both of the same address.
@@ -57,7 +71,8 @@ impl Dependence {
 
     /// An error unless a child of the running task may say this.
     pub(crate) fn check(&self, here: &Here) -> Result<()> {
-        let is_covered = here.task().raw().covers(&self.access());
+        // What the task around says of regions it has until its children have ended.
+        let is_covered = self.bytes > 0 || here.task().raw().covers(&self.access());
         if is_covered { Ok(()) } else { Err(Error::Access(self.address)) }
     }
 }
@@ -86,11 +101,13 @@ pub(crate) struct Plan {
     room: usize,
 }
 
-/// In a block of 128 bytes.
+/// In a block of 192 bytes.
 const ROOM_FIRST: usize = 7;
 
+const _: () = assert!(Plan::bytes(ROOM_FIRST) <= 192);
+
 impl Plan {
-    fn bytes(room: usize) -> usize {
+    const fn bytes(room: usize) -> usize {
         size_of::<Self>() + room * size_of::<Dependence>()
     }
 
@@ -129,7 +146,10 @@ impl Plan {
         let mut plan = task.plan().get();
         // SAFETY: a task's plan is null or whole; nobody else uses it, nor the new one.
         unsafe {
-            let known = Self::all(plan).iter_mut().find(|known| known.address == new.address);
+            let is_same = |known: &&mut Dependence| {
+                known.address == new.address && known.bytes == 0 && new.bytes == 0
+            };
+            let known = Self::all(plan).iter_mut().find(is_same);
             if let Some(known) = known {
                 *known = known.and(new);
                 return;
@@ -159,6 +179,25 @@ pub extern "C" fn ekrt_depend(task: *mut CTask, address: *const c_void, kind: c_
         dependence.check(&here)?;
         // SAFETY: it is alive, and the running task's alone.
         Plan::add(unsafe { &*task }, here.worker(), dependence);
+        Ok(())
+    }))
+}
+
+/// Says how a task uses so many bytes from an address on.
+#[unsafe(no_mangle)]
+pub extern "C" fn ekrt_depend_region(
+    task: *mut CTask,
+    address: *const c_void,
+    bytes: usize,
+    kind: c_int,
+) -> c_int {
+    code(Here::get().and_then(|here| {
+        let task = here.task().created(task)?;
+        let dependence = Dependence::read_region(address, bytes, kind)?;
+        if bytes > 0 {
+            // SAFETY: it is alive, and the running task's alone.
+            Plan::add(unsafe { &*task }, here.worker(), dependence);
+        }
         Ok(())
     }))
 }

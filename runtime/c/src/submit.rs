@@ -3,6 +3,8 @@
 use std::ffi::c_int;
 use std::ptr;
 
+use evenkeel_runtime::raw::{Access, Region, Uses};
+
 use crate::dependence::{Dependence, Plan};
 use crate::error::{Result, code};
 use crate::task::{CTask, Here, run};
@@ -35,6 +37,11 @@ pub(crate) fn submit(here: &Here, handle: *const CTask) -> Result<()> {
                 worker.submit_free(task.cast());
             }
         } else {
+            if dependences.iter().any(|dependence| dependence.region().is_some()) {
+                submit_with_regions(here, task, dependences);
+                Plan::free(plan, worker);
+                return Ok(());
+            }
             let accesses = dependences.iter().map(Dependence::access);
             if creator.may_help() {
                 worker.submit_ordered(task.cast(), creator.raw(), accesses);
@@ -45,6 +52,22 @@ pub(crate) fn submit(here: &Here, handle: *const CTask) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// The same of a task that uses regions, and perhaps addresses.
+///
+/// # Safety
+/// It was created by the running task, and is submitted once.
+unsafe fn submit_with_regions(here: &Here, task: *mut CTask, dependences: &[Dependence]) {
+    let regions: Vec<Region> = dependences.iter().filter_map(Dependence::region).collect();
+    let plain = dependences.iter().filter(|dependence| dependence.region().is_none());
+    let accesses: Vec<Access> = plain.map(Dependence::access).collect();
+    let uses = Uses { accesses: &accesses, regions: &regions };
+    let creator = here.task();
+    // SAFETY: the caller's promise; this worker runs the creator.
+    unsafe {
+        here.worker().submit_with_regions(task.cast(), creator.raw(), uses, creator.may_help());
+    }
 }
 
 /// Submits a task: it runs when its dependences allow it.

@@ -68,6 +68,10 @@ static void mistakes(void *arguments)
 	CHECK(ekrt_priority(task, 128) == EKRT_ERANGE && ekrt_priority(task, -128) == EKRT_OK);
 	CHECK(ekrt_depend(task, data, 0) == EKRT_ERANGE);
 	CHECK(ekrt_depend(task, data, EKRT_WEAK) == EKRT_ERANGE);
+	CHECK(ekrt_depend_region(task, data, 8, EKRT_IN | EKRT_WEAK) == EKRT_ERANGE);
+	CHECK(ekrt_depend_region(task, data, 8, 0) == EKRT_ERANGE);
+	CHECK(ekrt_depend_region(NULL, data, 8, EKRT_IN) == EKRT_ETASK);
+	CHECK(ekrt_depend_region(task, data, 0, EKRT_IN) == EKRT_OK);
 	CHECK(ekrt_depend(NULL, data, EKRT_IN) == EKRT_ETASK);
 	CHECK(ekrt_spawn(foreign, &task, sizeof(task), NULL, 0, 0) == EKRT_OK);
 	CHECK(ekrt_wait() == EKRT_OK && ran == 0);

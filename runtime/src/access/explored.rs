@@ -1,29 +1,41 @@
 //! Every order of steps of creating accesses, and of ending them on other workers.
 
+use std::alloc::{Layout, alloc, dealloc};
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::{Access, Accesses, Kind, Table, Then};
+use super::{Access, Accesses, Kind, Region, Table, Then};
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock, yield_now};
 use crate::task::Task;
 
-/// A task of a test that uses one address: how, and how its children do.
+/// A task of a test that uses one address or a part of memory: how, and how its children do.
 #[derive(Clone, Copy)]
 struct Plan {
     kind: Kind,
     is_weak: bool,
     inside: &'static [Kind],
+    /// From its start to its end; nothing where it is an address.
+    part: Option<(usize, usize)>,
 }
 
 const fn plain(kind: Kind) -> Plan {
-    Plan { kind, is_weak: false, inside: &[] }
+    Plan { kind, is_weak: false, inside: &[], part: None }
 }
+
+const fn part(kind: Kind, start: usize, end: usize) -> Plan {
+    Plan { part: Some((start, end)), ..plain(kind) }
+}
+
+/// Accesses that a task of a test has at most.
+const PIECES_MAX: usize = 4;
 
 /// A task of a test: its accesses, and what it creates.
 #[repr(C)]
 struct Block {
     accesses: Accesses,
     /// Found behind `accesses`.
-    _list: [Access; 1],
+    _list: [MaybeUninit<Access>; PIECES_MAX],
     plan: Plan,
     /// Where a serial program would run it.
     rank: usize,
@@ -39,6 +51,8 @@ struct Seen {
     /// Have ended, in this order: by their rank.
     ended: Mutex<Vec<usize>>,
     freed: AtomicUsize,
+    /// Blocks of forks that are not free.
+    forks: AtomicUsize,
     blocks: Mutex<Vec<*mut Block>>,
 }
 
@@ -62,6 +76,22 @@ impl Then for Seen {
         drop(unsafe { Box::from_raw(block) });
         self.freed.fetch_add(1, Ordering::Relaxed);
     }
+
+    fn block(&self, bytes: usize) -> NonNull<u8> {
+        self.forks.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: no block is empty.
+        NonNull::new(unsafe { alloc(layout(bytes)) }).expect("memory for a test")
+    }
+
+    unsafe fn free_block(&self, block: NonNull<u8>, bytes: usize) {
+        self.forks.fetch_sub(1, Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        unsafe { dealloc(block.as_ptr(), layout(bytes)) };
+    }
+}
+
+fn layout(bytes: usize) -> Layout {
+    Layout::from_size_align(bytes, 64).expect("a fork is small")
 }
 
 impl Seen {
@@ -72,13 +102,24 @@ impl Seen {
     /// Creates a task.
     fn create(&self, plan: Plan, rank: usize, parent: Option<usize>, table: &mut Table) {
         let Plan { kind, is_weak, .. } = plan;
-        let list = [if is_weak { Access::weak(8, kind) } else { Access::new(8, kind) }];
+        let accesses: Vec<Access> = match plan.part {
+            Some((start, end)) => {
+                table.plan(&[Region::new(start, end - start, kind)], self).collect()
+            }
+            None if is_weak => vec![Access::weak(8, kind)],
+            None => vec![Access::new(8, kind)],
+        };
+        let number = accesses.len() as u32;
+        let mut list = [const { MaybeUninit::uninit() }; PIECES_MAX];
+        for (place, access) in list.iter_mut().zip(accesses) {
+            place.write(access);
+        }
         let unfinished = AtomicUsize::new(1);
         let (block, name) = {
             let mut blocks = lock(&self.blocks);
             let name = std::ptr::without_provenance(blocks.len() + 1);
             // SAFETY: the list lies behind it in the block.
-            let accesses = unsafe { Accesses::new(name, 1, 0) };
+            let accesses = unsafe { Accesses::new(name, number, 0) };
             let block = Block { accesses, _list: list, plan, rank, parent, unfinished };
             blocks.push(Box::into_raw(Box::new(block)));
             (blocks[blocks.len() - 1], name)
@@ -110,7 +151,7 @@ impl Seen {
                 }
                 table.close(Some(&(*block).accesses), self);
             }
-            let passed = (*block).accesses.end(self);
+            let passed = (*block).accesses.end(self, true);
             if passed > 0 {
                 // The task itself still holds it.
                 assert!(!(*block).accesses.let_go(passed));
@@ -164,6 +205,7 @@ fn orders_hold(
             ready: Mutex::new(Vec::new()),
             ended: Mutex::new(Vec::new()),
             freed: AtomicUsize::new(0),
+            forks: AtomicUsize::new(0),
             blocks: Mutex::new(Vec::new()),
         });
         let leaves: usize = plans.iter().map(|plan| plan.inside.len().max(1)).sum();
@@ -193,6 +235,7 @@ fn orders_hold(
         }
         let all = lock(&seen.blocks).len();
         assert_eq!((ended.len(), seen.freed.load(Ordering::Relaxed)), (leaves, all));
+        assert_eq!(seen.forks.load(Ordering::Relaxed), 0);
     });
 }
 
@@ -226,7 +269,8 @@ macro_rules! of_children {
         #[test]
         fn $name() {
             const KIND: Kind = Kind::$kind;
-            const INSIDE: Plan = Plan { kind: KIND, is_weak: $is_weak, inside: &[KIND, KIND] };
+            const INSIDE: Plan =
+                Plan { is_weak: $is_weak, inside: &[KIND, KIND], ..plain(KIND) };
             const PLANS: &[Plan] = &[plain(Kind::Write), INSIDE, plain(Kind::Write)];
             orders_hold(PLANS, |task, before| {
                 let are_siblings = before / APART == 1 && task / APART == 1;
@@ -240,4 +284,35 @@ of_children! {
     writing_children_come_in_the_place_of_their_parent: Write, is_weak: false;
     writing_children_come_in_the_place_of_a_weak_parent: Write, is_weak: true;
     reading_children_come_in_the_place_of_a_weak_parent: Read, is_weak: true;
+}
+
+/// The same of tasks that access parts: those that overlap and conflict come in order.
+fn parts_hold(plans: &'static [Plan]) {
+    orders_hold(plans, move |task, before| {
+        let [one, other] = [task, before].map(|rank| plans[rank / APART]);
+        let overlaps = match (one.part, other.part) {
+            (Some(one), Some(other)) => one.0 < other.1 && other.0 < one.1,
+            _ => true,
+        };
+        before > task && overlaps && !(one.kind == other.kind && one.kind != Kind::Write)
+    });
+}
+
+/// Tests of tasks that access these parts.
+macro_rules! of_parts {
+    ($($name:ident: $($kind:ident $start:literal..$end:literal)*;)*) => {$(
+        #[test]
+        fn $name() {
+            const PLANS: &[Plan] = &[$(part(Kind::$kind, $start, $end)),*];
+            parts_hold(PLANS);
+        }
+    )*};
+}
+
+of_parts! {
+    halves_come_after_the_whole: Write 0..8 Write 0..4 Write 4..8;
+    the_whole_comes_after_its_halves: Write 0..4 Write 4..8 Write 0..8;
+    a_middle_cuts_both_ends: Read 0..8 Write 2..6 Write 0..3;
+    readers_of_parts_share_with_those_of_the_whole: Write 0..8 Read 0..8 Read 4..8;
+    a_writer_of_a_part_waits_for_all_readers: Read 0..8 Read 0..4 Write 2..4;
 }

@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxBuildHasher;
 
+use super::regions::{Piece, Region, Regions};
 use super::{Access, Accesses, Then};
 use crate::sync::prefetch;
 
@@ -15,11 +16,12 @@ use crate::sync::prefetch;
 /// same however many there were.
 pub(crate) struct Table {
     last: HashMap<usize, *const Access, FxBuildHasher>,
+    regions: Regions,
 }
 
 impl Table {
     pub(crate) fn new() -> Self {
-        Self { last: HashMap::default() }
+        Self { last: HashMap::default(), regions: Regions::default() }
     }
 
     /// The last access to an address.
@@ -48,6 +50,43 @@ impl Table {
         accesses
             .iter()
             .any(|access| self.last(access.address).is_some_and(|last| !last.has_passed()))
+    }
+
+    /// The same of regions.
+    pub(crate) fn uses_regions(&self, regions: &[Region]) -> bool {
+        regions.iter().any(|region| self.regions.uses(region))
+    }
+
+    /// Whether a task with these regions could run and end now.
+    pub(crate) fn are_regions_free(&self, regions: &[Region]) -> bool {
+        regions.iter().all(|region| self.regions.is_free(region))
+    }
+
+    /// Finds what the next task that is added has to follow, as it has these regions. Returns the
+    /// parts of them that it has to access, which are to follow its other accesses.
+    pub(crate) fn plan(
+        &mut self,
+        regions: &[Region],
+        then: &impl Then,
+    ) -> impl ExactSizeIterator<Item = Access> {
+        self.regions.plan(regions, then);
+        let part = |piece: &Piece| Access::part(piece.region.start, piece.region.kind, false);
+        self.regions.pieces.iter().map(part)
+    }
+
+    /// How many parts were planned and not yet added.
+    pub(super) fn pieces(&self) -> usize {
+        self.regions.pieces.len()
+    }
+
+    /// Adds the access to the last of them. Returns whether it is allowed.
+    ///
+    /// # Safety
+    /// Only the parent's worker may call it.
+    pub(super) unsafe fn add_piece(&mut self, access: &Access, then: &impl Then) -> bool {
+        let piece = self.regions.pieces.pop().expect("a part that was planned");
+        // SAFETY: the caller's promise.
+        unsafe { self.regions.add(piece, access, then) }
     }
 
     /// Puts an access into the place of the last one to its address, and returns that.
@@ -90,5 +129,6 @@ impl Table {
             // SAFETY: what was in the table is held, and the last of its chain.
             unsafe { (*access).close(outer, then) };
         }
+        self.regions.close(then);
     }
 }

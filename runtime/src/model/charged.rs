@@ -109,7 +109,7 @@ macro_rules! counting {
 
 charged!(AtomicBool, bool);
 charged!(AtomicPtr<T>, *mut T);
-counting!(AtomicU8: u8, AtomicU32: u32, AtomicU64: u64, AtomicUsize: usize, AtomicI64: i64);
+counting!(AtomicU16: u16, AtomicU32: u32, AtomicU64: u64, AtomicUsize: usize, AtomicI64: i64);
 
 /// A full one waits for the worker's own stores.
 pub(crate) fn fence(order: Ordering) {

@@ -3,6 +3,7 @@
 use std::ptr;
 
 use super::help::{Help, Stack};
+use super::regions::Uses;
 use super::{PAUSE_MAX, PAUSE_MIN, Pause, Worker};
 use crate::access::{Access, Accesses, Table, Then};
 use crate::grain;
@@ -76,18 +77,18 @@ impl Worker {
         kind: usize,
         parent: &Task,
         orderer: &Task,
-        accesses: &[Access],
+        uses: Uses<'_>,
     ) -> bool {
-        // SAFETY: the orderer's code is on this stack, and only this worker uses its table.
-        let table = unsafe { self.table_of(orderer) };
-        if Accesses::are_free(accesses, table, orderer.domain()) {
+        // SAFETY: the orderer's code is on this stack.
+        let is_free = || unsafe { self.may_use(orderer, uses) };
+        if is_free() {
             return true;
         }
         if !self.are_fine(kind) || parent.children.unfinished() > WINDOW_BUSY {
             return false;
         }
         self.help(parent, Help { keep: 0, seeks: false, on: Stack::Other });
-        Accesses::are_free(accesses, table, orderer.domain())
+        is_free()
     }
 
     /// Whether there is enough for others to take, so that a join may do without.
@@ -157,7 +158,20 @@ impl Worker {
         orderer: &Task,
         accesses: impl ExactSizeIterator<Item = Access>,
     ) -> bool {
-        let number = accesses.len();
+        // SAFETY: the caller's promise.
+        unsafe {
+            let place = self.write_accesses(task, accesses.len(), accesses);
+            self.submit(task, place, orderer)
+        }
+    }
+
+    /// Writes so many accesses of a task into a block of their own, which is freed with the task's.
+    pub(super) unsafe fn write_accesses(
+        &self,
+        task: *const Task,
+        number: usize,
+        accesses: impl Iterator<Item = Access>,
+    ) -> *const Accesses {
         let bytes = size_of::<Accesses>() + number * size_of::<Access>();
         let place = self.allocate(bytes).cast::<Accesses>().as_ptr();
         // SAFETY: the block has room for both; the caller's promise.
@@ -171,12 +185,17 @@ impl Worker {
             let counted = u32::try_from(written).expect("fewer accesses than bytes");
             let bytes = u32::try_from(bytes).expect("accesses of a task are below 4 GiB");
             place.write(Accesses::new(task, counted, bytes));
-            self.submit(task, place, orderer)
         }
+        place
     }
 
     /// Returns whether it could run at once. In either case it may have run when this returns.
-    unsafe fn submit(&self, task: *mut Task, place: *const Accesses, orderer: &Task) -> bool {
+    pub(super) unsafe fn submit(
+        &self,
+        task: *mut Task,
+        place: *const Accesses,
+        orderer: &Task,
+    ) -> bool {
         // SAFETY: the caller's promise; only this worker runs the code of `orderer`.
         unsafe {
             (*task).accesses.set(place.cast_mut());
@@ -207,15 +226,16 @@ impl Worker {
     /// # Safety
     /// This worker runs the code of `orderer`.
     pub unsafe fn are_free(&self, orderer: &Task, accesses: &[Access]) -> bool {
+        let uses = Uses { accesses, regions: &[] };
         // SAFETY: the caller's promise.
         orderer.table.get().is_null() && orderer.domain().is_none()
-            || Accesses::are_free(accesses, unsafe { self.table_of(orderer) }, orderer.domain())
+            || unsafe { self.may_use(orderer, uses) }
     }
 
     /// Keeps a creator from outrunning the workers: with too many unfinished children it runs some,
     /// or lets others run them.
     #[inline]
-    fn keep_window(&self, parent: &Task, on: Stack) {
+    pub(super) fn keep_window(&self, parent: &Task, on: Stack) {
         self.created.set(self.created.get().wrapping_add(1));
         if self.created.get().is_multiple_of(WINDOW_CHECK) && self.shared.rules.cutoff {
             let window = if self.all_are_busy() { WINDOW_BUSY } else { WINDOW };
@@ -254,7 +274,7 @@ impl Worker {
     /// # Safety
     /// No other reference to it is in use.
     #[expect(clippy::mut_from_ref, reason = "the worker alone uses it, as the caller promises")]
-    unsafe fn table_of<'a>(&self, task: &'a Task) -> &'a mut Table {
+    pub(super) unsafe fn table_of<'a>(&self, task: &'a Task) -> &'a mut Table {
         if task.table.get().is_null() {
             let table = self.tables.borrow_mut().pop();
             task.table.set(Box::into_raw(table.unwrap_or_else(|| Box::new(Table::new()))));
@@ -265,14 +285,17 @@ impl Worker {
 
     /// Whether children of another task whose code is on this stack use data: nobody would order
     /// them with children of `parent`.
-    pub(crate) fn is_used_elsewhere(&self, parent: *const Task, accesses: &[Access]) -> bool {
+    pub(crate) fn is_used_elsewhere(&self, parent: *const Task, uses: Uses<'_>) -> bool {
         let mut at = self.current.get();
         // SAFETY: the tasks from the one that runs up to the next that has a block are on this
         // stack, alive, and their tables are this worker's.
         unsafe {
             while let Some(task) = at.as_ref() {
                 let table = task.table.get();
-                if !ptr::eq(task, parent) && !table.is_null() && (*table).uses(accesses) {
+                if !ptr::eq(task, parent)
+                    && !table.is_null()
+                    && ((*table).uses(uses.accesses) || (*table).uses_regions(uses.regions))
+                {
                     return true;
                 }
                 at = if task.is_root() { task.queued.parent } else { ptr::null() };

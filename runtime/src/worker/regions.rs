@@ -1,0 +1,103 @@
+//! Creating tasks that access regions.
+
+use super::Worker;
+use super::help::Stack;
+use crate::access::{Access, Accesses, Region};
+use crate::task::Task;
+
+/// What a task accesses: addresses, and regions. Nobody says the same data in both ways.
+#[derive(Clone, Copy)]
+pub struct Uses<'a> {
+    /// Addresses.
+    pub accesses: &'a [Access],
+    /// Parts of memory.
+    pub regions: &'a [Region],
+}
+
+impl<'a> Uses<'a> {
+    /// Of addresses alone.
+    pub(crate) fn of(accesses: &'a [Access]) -> Self {
+        Self { accesses, regions: &[] }
+    }
+
+    /// # Panics
+    /// The task would wait for itself.
+    pub(crate) fn assert_distinct(&self) {
+        Access::assert_distinct(self.accesses);
+        Region::assert_distinct(self.regions);
+    }
+}
+
+impl Worker {
+    /// Adds a new task, ordered with those of the same `orderer`: see
+    /// [`Worker::submit_ordered`]. A creator that `helps` runs some of its children where there are
+    /// too many.
+    ///
+    /// # Safety
+    /// It is alive, in no queue, and any worker may run it.
+    pub unsafe fn submit_with_regions(
+        &self,
+        task: *mut Task,
+        orderer: &Task,
+        uses: Uses<'_>,
+        helps: bool,
+    ) {
+        // SAFETY: the caller's promise; the parent is alive, though the task may be gone.
+        unsafe {
+            let parent = (*task).parent();
+            if !self.queue_with_regions(task, orderer, uses) && helps {
+                self.keep_window(&*parent, Stack::Own);
+            }
+        }
+    }
+
+    /// The same for tasks that may be left on a fibre.
+    ///
+    /// # Safety
+    /// As of `submit_with_regions`.
+    pub(crate) unsafe fn spawn_with_regions(
+        &self,
+        task: *mut Task,
+        orderer: &Task,
+        uses: Uses<'_>,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let parent = (*task).parent();
+            if !self.queue_with_regions(task, orderer, uses) {
+                self.keep_window(&*parent, Stack::Other);
+            }
+        }
+    }
+
+    /// Returns whether the task could run at once.
+    ///
+    /// # Safety
+    /// As of `submit_with_regions`.
+    pub(crate) unsafe fn queue_with_regions(
+        &self,
+        task: *mut Task,
+        orderer: &Task,
+        uses: Uses<'_>,
+    ) -> bool {
+        // SAFETY: the caller's promise; only this worker runs the code of `orderer`.
+        unsafe {
+            let accesses = uses.accesses.iter().map(Access::again);
+            let parts = self.table_of(orderer).plan(uses.regions, self);
+            let number = accesses.len() + parts.len();
+            let place = self.write_accesses(task, number, accesses.chain(parts));
+            self.submit(task, place, orderer)
+        }
+    }
+
+    /// Whether a task that uses this could run and end now.
+    ///
+    /// # Safety
+    /// This worker runs the code of `orderer`.
+    pub unsafe fn may_use(&self, orderer: &Task, uses: Uses<'_>) -> bool {
+        // SAFETY: the caller's promise.
+        let table = unsafe { self.table_of(orderer) };
+        Accesses::are_free(uses.accesses, table, orderer.domain())
+            && table.are_regions_free(uses.regions)
+    }
+}
