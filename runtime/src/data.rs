@@ -415,6 +415,7 @@ macro_rules! spawns {
             ///
             /// # Panics
             /// As [`TaskBuilder::spawn`]; or with the body's panic.
+            #[track_caller]
             pub fn run<R, F>(self, body: F) -> R
             where
                 F: for<'task> FnOnce($(<$A as Lends<'task>>::Given,)*) -> R + Send,

@@ -11,6 +11,7 @@ use crate::children::Then;
 use crate::pool::Shared;
 use crate::ready::Queued;
 use crate::scope::Scope;
+use crate::stuck::What;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::task::Task;
 use crate::wait::Waiting;
@@ -81,6 +82,7 @@ impl Scope<'_> {
     /// # Panics
     /// In a task of [`Scope::spawn`], which may have been run at once: then its creator would stop.
     /// One that may pause is created by [`spawn_with`](crate::TaskBuilder::spawn_with).
+    #[track_caller]
     pub fn pause(&self, start: impl FnOnce(Resume)) {
         assert!(self.may_pause(), "only a task of `spawn_with` may pause");
         self.worker().pause(start);
@@ -162,6 +164,7 @@ impl Worker {
     ///
     /// # Safety
     /// This worker runs the code of both, and the child may say that it uses this.
+    #[track_caller]
     pub(crate) unsafe fn wait_for_data(
         &self,
         parent: &Task,
@@ -169,7 +172,7 @@ impl Worker {
         uses: Uses<'_>,
     ) -> Event {
         let taken = Cell::new(None);
-        self.pause(|resume| {
+        self.pause_for(What::Data, |resume| {
             let bytes = size_of::<Gate>();
             let gate = self.allocate(bytes).cast::<Gate>().as_ptr();
             parent.creates();
@@ -193,8 +196,14 @@ impl Worker {
     }
 
     /// Stops the code that runs until the [`Resume`] is used; other tasks run meanwhile.
+    #[track_caller]
     pub fn pause(&self, start: impl FnOnce(Resume)) {
-        let waiting = Waiting::on(self.leaf);
+        self.pause_for(What::Resume, start);
+    }
+
+    #[track_caller]
+    fn pause_for(&self, what: What, start: impl FnOnce(Resume)) {
+        let waiting = Waiting::on(self.leaf, what);
         start(Resume { shared: self.shared.clone(), waiting: &raw const waiting });
         self.tell();
         self.block(&waiting);

@@ -9,6 +9,7 @@ use std::ptr;
 use crate::children::{Children, Then, Until};
 use crate::pool::Runtime;
 use crate::ready::Queued;
+use crate::stuck::What;
 use crate::wait::Waiting;
 use crate::worker::Worker;
 
@@ -55,7 +56,7 @@ where
     }
     second.done.create();
     if second.done.unfinished() > 0 {
-        let waiting = Waiting::on(worker.leaf);
+        let waiting = Waiting::on(worker.leaf, What::Join);
         second.joiner.set(&waiting);
         if second.done.wait(Until::Children(0)) {
             worker.block(&waiting);

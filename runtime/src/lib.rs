@@ -37,6 +37,7 @@ pub mod raw;
 pub mod ready;
 mod rules;
 mod scope;
+mod stuck;
 mod sync;
 mod task;
 mod topology;

@@ -14,6 +14,7 @@ use crate::grain::{FORGET, Grains};
 use crate::guest::{SEATS_MORE, Seats};
 use crate::memory::{Depot, Memory};
 use crate::ready::{Inbox, KindOf, Queued, Ready, Scheduler};
+use crate::stuck::Waits;
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 use crate::topology::Topology;
 use crate::wait::Waiting;
@@ -44,6 +45,24 @@ impl Default for Rules {
     }
 }
 
+/// What whoever makes a runtime says about its tasks.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked {
+    /// Tells their kinds.
+    pub(crate) kind_of: KindOf,
+    /// Whether all that lets tasks go on is an [`Event`](crate::Event) or a
+    /// [`Resume`](crate::Resume) of theirs.
+    pub(crate) knows_events: bool,
+    /// Whether only tasks let tasks go on: see [`Builder::closed`].
+    pub(crate) is_closed: bool,
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self { kind_of: Queued::kind, knows_events: true, is_closed: false }
+    }
+}
+
 /// What all workers of a runtime share.
 pub(crate) struct Shared {
     pub(crate) ready: Ready,
@@ -59,9 +78,11 @@ pub(crate) struct Shared {
     pub(crate) stops: AtomicBool,
     /// Workers there are.
     pub(crate) present: AtomicUsize,
+    /// Who waits, by leaf.
+    pub(crate) waits: Vec<CachePadded<Waits>>,
     pub(crate) seats: Seats,
     pub(crate) grains: Grains,
-    pub(crate) kind_of: KindOf,
+    pub(crate) asked: Asked,
     /// How many workers share the samples of which one forgets.
     pub(crate) forget_each: u32,
     pub(crate) turns: Turns,
@@ -74,7 +95,7 @@ impl Shared {
         rules: Rules,
         patience: Duration,
         (workers, guests): (usize, usize),
-        kind_of: KindOf,
+        asked: Asked,
     ) -> Arc<Self> {
         let machine = machine.resized(workers).with_more(guests);
         let leaves = machine.cpus();
@@ -89,8 +110,9 @@ impl Shared {
             resume: (0..leaves).map(|_| CachePadded::new(Inbox::new())).collect(),
             stops: AtomicBool::new(false),
             present: AtomicUsize::new(0),
+            waits: (0..leaves).map(|_| CachePadded::default()).collect(),
+            asked,
             grains: Grains::new(),
-            kind_of,
             forget_each: u32::try_from(workers).unwrap_or(u32::MAX / FORGET).max(1),
             turns: Turns::new(),
             seats: Seats::new(std::iter::once(0).chain(workers..leaves)),
@@ -136,6 +158,7 @@ pub struct Builder {
     workers: Option<usize>,
     topology: Option<Topology>,
     rules: Rules,
+    is_closed: bool,
 }
 
 impl Builder {
@@ -160,6 +183,15 @@ impl Builder {
         self
     }
 
+    /// Whether no thread from outside ever ends an [`Event`](crate::Event) or uses a
+    /// [`Resume`](crate::Resume): tasks alone do. Then tasks that wait for each other are told, and
+    /// the process ends, where it would stand still; else only if no event and no resume is left.
+    #[must_use]
+    pub fn closed(mut self, is_closed: bool) -> Self {
+        self.is_closed = is_closed;
+        self
+    }
+
     /// Starts the workers.
     ///
     /// # Errors
@@ -169,8 +201,9 @@ impl Builder {
         let machine = self.topology.unwrap_or_else(Topology::of_machine);
         let usable = if declared { machine.cpus() } else { parallelism(machine.cpus()) };
         let workers = self.workers.unwrap_or(usable);
-        let leaves = (workers, SEATS_MORE);
-        let shared = Shared::new(&machine, self.rules, PATIENCE, leaves, Queued::kind);
+        let seats = (workers, SEATS_MORE);
+        let asked = Asked { is_closed: self.is_closed, ..Asked::default() };
+        let shared = Shared::new(&machine, self.rules, PATIENCE, seats, asked);
         let mut runtime = Runtime { shared: shared.clone(), threads: Vec::new(), forks: forks() };
         for leaf in 1..workers {
             let shared = shared.clone();

@@ -10,7 +10,7 @@ use std::time::Duration;
 pub use crate::access::{Access, Region};
 pub use crate::children::Until;
 pub use crate::fork::forks;
-use crate::pool::{Rules, Shared};
+use crate::pool::{Asked, Rules, Shared};
 pub use crate::ready::{KindOf, Parker, Queued};
 pub use crate::task::Task;
 use crate::topology::Topology;
@@ -39,7 +39,9 @@ impl Team {
         patience: Duration,
         kind_of: KindOf,
     ) -> Self {
-        Self { shared: Shared::new(machine, rules, patience, (workers, 0), kind_of) }
+        // Whoever uses it has events of its own.
+        let asked = Asked { kind_of, knows_events: false, is_closed: false };
+        Self { shared: Shared::new(machine, rules, patience, (workers, 0), asked) }
     }
 
     /// The worker of a leaf, for the calling thread.

@@ -93,6 +93,7 @@ impl<'scope> Scope<'scope> {
     }
 
     /// Waits for all tasks created here, and for those that they created.
+    #[track_caller]
     pub fn wait(&self) {
         self.worker().wait_for_children(self.task_of(), Until::Children(0));
     }
@@ -162,6 +163,7 @@ impl<'scope> Scope<'scope> {
     ///
     /// # Panics
     /// With the first panic of the body or of a task, after all of them have ended.
+    #[track_caller]
     pub fn group<R>(&self, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
         scope_around(self.worker(), |root| {
             let scope = Scope { task: root, ..*self };
@@ -189,6 +191,7 @@ impl<'scope> Scope<'scope> {
 
     /// Waits until a task that uses this could run, and keeps others from it until what is returned
     /// is dropped; nothing where nobody wants it.
+    #[track_caller]
     pub(crate) fn wait_for_data(&self, uses: Uses<'_>) -> Option<Event> {
         // SAFETY: this worker runs the code of both.
         unsafe {
@@ -249,6 +252,7 @@ where
 }
 
 /// Runs `body` around which tasks are created, and waits for them.
+#[track_caller]
 pub(crate) fn scope_on<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     scope_around(worker, |root| {
         // SAFETY: its code runs here, until the scope ends.
@@ -257,6 +261,7 @@ pub(crate) fn scope_on<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'sco
 }
 
 /// Runs `body` as the code of a task around others, and waits for them.
+#[track_caller]
 fn scope_around<R>(worker: &Worker, body: impl FnOnce(&Task) -> R) -> R {
     let around = worker.current.get();
     let root = Root { task: Task::root(around), panics: Panics::none() };
@@ -300,6 +305,7 @@ impl Runtime {
 ///
 /// # Panics
 /// As [`Runtime::scope`].
+#[track_caller]
 pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     match Worker::current() {
         // SAFETY: the worker of this thread is alive.

@@ -7,11 +7,13 @@
 
 use std::cell::Cell;
 use std::io;
+use std::panic::Location;
 
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use crate::ready::Linked;
+use crate::stuck::What;
 use crate::task::Task;
 use crate::worker::{Help, Worker};
 
@@ -28,12 +30,20 @@ pub(crate) struct Waiting {
     /// The stack that was left; nothing where it is the thread's own.
     fibre: Cell<Option<Fibre>>,
     goes_on: Cell<bool>,
+    what: What,
+    place: &'static Location<'static>,
 }
 
 impl Waiting {
-    pub(crate) fn on(leaf: usize) -> Self {
+    #[track_caller]
+    pub(crate) fn on(leaf: usize, what: What) -> Self {
         let (next, fibre) = (Cell::new(std::ptr::null_mut()), Cell::new(None));
-        Self { next, leaf, fibre, goes_on: Cell::new(false) }
+        Self { next, leaf, fibre, goes_on: Cell::new(false), what, place: Location::caller() }
+    }
+
+    /// What it waits for, and where in the program.
+    pub(crate) fn why(&self) -> (What, &'static Location<'static>) {
+        (self.what, self.place)
     }
 
     /// Its stack was left.

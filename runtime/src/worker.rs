@@ -204,7 +204,7 @@ impl Worker {
     }
 
     #[inline]
-    fn take(&self) -> Option<*mut Queued> {
+    pub(crate) fn take(&self) -> Option<*mut Queued> {
         // SAFETY: this thread is the leaf's worker.
         unsafe { self.ready().take(self.at()) }
     }
@@ -226,7 +226,7 @@ impl Worker {
             if !self.ran.get().is_multiple_of(SAMPLE) {
                 return ((*task).run)(task, self);
             }
-            let (kind, begin) = ((self.shared.kind_of)(task), grain::cycles());
+            let (kind, begin) = ((self.shared.asked.kind_of)(task), grain::cycles());
             ((*task).run)(task, self);
             let forgets = self.forgets(self.ran.get() / SAMPLE);
             self.shared.grains.took(kind, grain::cycles() - begin, forgets);
@@ -452,8 +452,12 @@ impl Worker {
                     break;
                 }
             }
+            ready.falls_asleep(self.at());
+            let is_last = ready.all_asleep() == self.shared.present.load(Ordering::Relaxed);
+            let found = if is_last { self.is_last(stop) } else { None };
             // SAFETY: this thread is the leaf's worker.
-            let given = unsafe { ready.wait(self.leaf, stop) };
+            let given = found.or_else(|| unsafe { ready.wait(self.leaf, stop) });
+            ready.wakes_up(self.at());
             if given.is_some() {
                 ready.found(self.leaf);
                 return given;

@@ -12,6 +12,7 @@ use crossbeam_utils::CachePadded;
 
 use self::queue::Queue;
 use super::leaf::{LOOK, Leaf, POLLS};
+use super::node::Away;
 use super::{Form, Order, Queued};
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, lock, spin_loop};
 
@@ -23,7 +24,7 @@ pub(crate) struct Central {
     state: CachePadded<Mutex<State>>,
     /// Tasks in the queue, for those who do not hold the lock.
     queued: CachePadded<AtomicUsize>,
-    away: CachePadded<AtomicUsize>,
+    away: CachePadded<Away>,
     form: Form,
     /// How many tasks make the queue full.
     full: usize,
@@ -51,7 +52,7 @@ impl Central {
             leaves: (0..workers).map(leaf).collect(),
             state: CachePadded::new(Mutex::new(state)),
             queued: CachePadded::new(AtomicUsize::new(0)),
-            away: CachePadded::new(AtomicUsize::new(0)),
+            away: CachePadded::default(),
             form,
             full,
         }
@@ -161,7 +162,7 @@ impl Central {
     }
 
     /// Workers that have nothing to run.
-    pub(crate) fn away(&self) -> &AtomicUsize {
+    pub(crate) fn away(&self) -> &Away {
         &self.away
     }
 

@@ -21,9 +21,17 @@ pub(crate) struct Node {
     pub(crate) idle: Presence,
     /// The same of workers that look for tasks. Those who have some read none of this line.
     pub(crate) looking: CachePadded<Presence>,
-    /// Workers right below it that have nothing to run, awake or asleep. Creators read it.
-    pub(crate) away: CachePadded<AtomicUsize>,
+    pub(crate) away: CachePadded<Away>,
     pub(crate) state: Mutex<State>,
+}
+
+/// Workers right below a node that have nothing to run.
+#[derive(Default)]
+pub(crate) struct Away {
+    /// All of them. Creators read it.
+    pub(crate) any: AtomicUsize,
+    /// Those that have looked for long enough.
+    pub(crate) asleep: AtomicUsize,
 }
 
 /// Whether somebody is there, below a node.
@@ -87,7 +95,7 @@ impl Node {
             queued: AtomicUsize::new(0),
             idle: Presence::default(),
             looking: CachePadded::default(),
-            away: CachePadded::new(AtomicUsize::new(0)),
+            away: CachePadded::default(),
             state: Mutex::new(State { queue: Ring::new(order), idle: Vec::new() }),
         }
     }

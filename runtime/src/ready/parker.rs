@@ -33,10 +33,16 @@ impl Parker {
     pub(crate) fn park_for(&self, at_most: Option<Duration>) {
         // Both pair with `unpark`: what was done before the wake-up is seen. Either may be the one
         // that takes it: somebody may wake us between the two.
-        if self.state.swap(ASLEEP, Ordering::Acquire) != TOLD {
+        if self.state.swap(ASLEEP, Ordering::AcqRel) != TOLD {
             wait(&self.state, at_most);
         }
         self.state.swap(AWAKE, Ordering::Acquire);
+    }
+
+    /// Whether somebody sleeps there who was not told anything.
+    pub(crate) fn is_asleep(&self) -> bool {
+        // Pairs with `park`: what was done before falling asleep is seen.
+        self.state.load(Ordering::SeqCst) == ASLEEP
     }
 
     /// Wakes the sleeper, or keeps it from falling asleep.

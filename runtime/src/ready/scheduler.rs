@@ -1,8 +1,9 @@
 //! Either scheduler, behind one door.
 
 use super::leaf::Leaf;
+use super::node::Away;
 use super::{Central, Queued, Scheduler, Tree};
-use crate::sync::{AtomicUsize, Ordering};
+use crate::sync::Ordering;
 use crate::topology::Topology;
 
 /// Holds the tasks that are ready, for all workers of a runtime.
@@ -171,7 +172,7 @@ impl Ready {
 
     /// Workers near this leaf that have nothing to run: where to look whether anybody has. In a
     /// tree those of its node, so that creators do not all read what every idle worker writes.
-    fn away(&self, leaf: &Leaf) -> &AtomicUsize {
+    fn away(&self, leaf: &Leaf) -> &Away {
         match self {
             Self::Tree(tree) => tree.away(leaf),
             Self::Central(central) => central.away(),
@@ -180,25 +181,45 @@ impl Ready {
 
     /// The worker of this leaf has nothing to run.
     pub(crate) fn goes_away(&self, leaf: &Leaf) {
-        self.away(leaf).fetch_add(1, Ordering::Relaxed);
+        self.away(leaf).any.fetch_add(1, Ordering::Relaxed);
     }
 
     /// It has again.
     pub(crate) fn comes_back(&self, leaf: &Leaf) {
-        self.away(leaf).fetch_sub(1, Ordering::Relaxed);
+        self.away(leaf).any.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// It has looked for long enough.
+    pub(crate) fn falls_asleep(&self, leaf: &Leaf) {
+        // Pairs with `all_asleep`: of several, the last sees all.
+        self.away(leaf).asleep.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// It looks again.
+    pub(crate) fn wakes_up(&self, leaf: &Leaf) {
+        self.away(leaf).asleep.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// Whether all workers near this leaf have something to run.
     #[inline]
     pub(crate) fn are_busy(&self, leaf: &Leaf) -> bool {
-        self.away(leaf).load(Ordering::Relaxed) == 0
+        self.away(leaf).any.load(Ordering::Relaxed) == 0
     }
 
     /// How many workers have nothing to run.
     pub(crate) fn all_away(&self) -> usize {
+        self.count_away(|away| away.any.load(Ordering::Relaxed))
+    }
+
+    /// How many of them have looked for long enough.
+    pub(crate) fn all_asleep(&self) -> usize {
+        self.count_away(|away| away.asleep.load(Ordering::SeqCst))
+    }
+
+    fn count_away(&self, count: impl Fn(&Away) -> usize) -> usize {
         match self {
-            Self::Tree(tree) => tree.all_away(),
-            Self::Central(central) => central.away().load(Ordering::Relaxed),
+            Self::Tree(tree) => tree.all_away().map(count).sum(),
+            Self::Central(central) => count(central.away()),
         }
     }
 
@@ -253,6 +274,11 @@ impl Ready {
             // SAFETY: the caller's promise.
             unsafe { tree.expose(leaf) };
         }
+    }
+
+    /// Whether the leaf's worker sleeps, and was not told anything.
+    pub(crate) fn is_asleep(&self, leaf: usize) -> bool {
+        self.leaf(leaf).parker.is_asleep()
     }
 
     /// Wakes all who sleep, since what they wait for may have happened.

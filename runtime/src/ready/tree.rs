@@ -9,7 +9,7 @@ use std::ptr;
 use crossbeam_utils::CachePadded;
 
 use super::leaf::{LOOK, Leaf};
-use super::node::{Node, Presence, State};
+use super::node::{Away, Node, Presence, State};
 use super::threshold::Threshold;
 use super::urgent::Urgent;
 use super::{Batch, Feed, Queued, Rules};
@@ -140,13 +140,13 @@ impl Tree {
 
     /// Workers of the leaf's node that have nothing to run.
     #[inline]
-    pub(crate) fn away(&self, leaf: &Leaf) -> &AtomicUsize {
+    pub(crate) fn away(&self, leaf: &Leaf) -> &Away {
         &self.nodes[leaf.parent].away
     }
 
     /// Those of all nodes.
-    pub(crate) fn all_away(&self) -> usize {
-        self.nodes.iter().map(|node| node.away.load(Ordering::Relaxed)).sum()
+    pub(crate) fn all_away(&self) -> impl Iterator<Item = &Away> {
+        self.nodes.iter().map(|node| &*node.away)
     }
 
     /// Adds a task from a thread that is no worker: to a leaf that waits, or to any (N 4.1.1).

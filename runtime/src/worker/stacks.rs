@@ -7,11 +7,13 @@ use std::time::Duration;
 use super::{PAUSE_MAX, PAUSE_MIN, Pause, Worker};
 use crate::children::Until;
 use crate::ready::{Linked, Queued};
+use crate::stuck::What;
 use crate::task::Task;
 use crate::wait::{Fibre, Go, Leaver, Left, Waiting};
 
 impl Worker {
     /// Waits for children of a task that this worker runs.
+    #[track_caller]
     pub fn wait_for_children(&self, task: &Task, until: Until) {
         self.settle(task);
         if task.children.have_reached(until) {
@@ -33,7 +35,7 @@ impl Worker {
                 break;
             }
         }
-        let waiting = Waiting::on(self.leaf);
+        let waiting = Waiting::on(self.leaf, What::Tasks);
         task.waits(&waiting);
         if task.children.wait(until) {
             self.block(&waiting);
@@ -88,7 +90,7 @@ impl Worker {
 
     /// The same once there was nothing to run for a while.
     fn sleep_tied(&self, task: &Task, until: Until) {
-        let waiting = Waiting::on(self.leaf);
+        let waiting = Waiting::on(self.leaf, What::Tasks);
         task.waits(&waiting);
         if !task.children.wait(until) {
             return;
@@ -124,6 +126,7 @@ impl Worker {
 
     /// Runs other tasks until somebody resumes `waiting`.
     pub(crate) fn block(&self, waiting: &Waiting) {
+        self.shared.begins_to_wait(waiting);
         let current = self.current.get();
         let leaver = self.leaver.get();
         if leaver.is_null() {
@@ -136,6 +139,7 @@ impl Worker {
             self.low.set(low);
         }
         self.current.set(current);
+        self.shared.goes_on(waiting);
     }
 
     /// A fibre with nothing on it.

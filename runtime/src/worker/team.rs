@@ -5,6 +5,7 @@ use std::ptr;
 
 use super::Worker;
 use crate::children::Until;
+use crate::stuck::What;
 use crate::task::Task;
 use crate::wait::Waiting;
 
@@ -22,7 +23,7 @@ impl Worker {
             // SAFETY: it was taken.
             unsafe { self.run(next) };
         }
-        let waiting = Waiting::on(self.leaf);
+        let waiting = Waiting::on(self.leaf, What::Tasks);
         task.waits(&waiting);
         if !task.children.wait(Until::Descendants) {
             return;
