@@ -3,9 +3,12 @@
 //! Fields are those of OpenMP 5.2, section 4.3 (affinity-format-var): `%n`, `%{thread_num}`,
 //! `%0.4n`: zeros, right-adjusted, width.
 
+mod fortran;
+
 use std::ffi::{CStr, c_char};
 use std::sync::Mutex;
 
+use crate::thread::member;
 use crate::unsupported::say;
 use crate::{icv, processors};
 
@@ -114,23 +117,27 @@ fn format() -> String {
     set.or_else(asked).unwrap_or_else(|| BY_DEFAULT.to_owned())
 }
 
-/// What is known of the calling thread outside of teams.
-fn fields_alone() -> Fields {
+/// What is known of the calling thread.
+fn fields() -> Fields {
     let mut host = [0_u8; 256];
     // SAFETY: The bytes are ours, and the last one stays zero.
     unsafe { libc::gethostname(host.as_mut_ptr().cast(), host.len() - 1) };
     let host = CStr::from_bytes_until_nul(&host).unwrap_or_default();
     // SAFETY: Both calls only tell.
     let (process, native) = unsafe { (libc::getpid(), libc::gettid()) };
+    let member = member();
+    let (region, league) = (member.region(), member.region().league.get());
     Fields {
-        teams: 1,
-        threads: 1,
-        ancestor: -1,
+        team: league.number as i32,
+        teams: league.teams as i32,
+        level: region.level,
+        thread: member.number as i32,
+        threads: region.size as i32,
+        ancestor: member.number_around(),
         host: host.to_string_lossy().into_owned(),
         process,
         native,
         cpus: processors::allowed(),
-        ..Fields::default()
     }
 }
 
@@ -158,6 +165,10 @@ unsafe fn put(text: &str, room: *mut c_char, size: usize) -> usize {
 pub unsafe extern "C" fn omp_set_affinity_format(format: *const c_char) {
     // SAFETY: As the caller promises.
     let text = unsafe { CStr::from_ptr(format) }.to_string_lossy().into_owned();
+    set_format(text);
+}
+
+fn set_format(text: String) {
     if let Ok(mut format) = FORMAT.lock() {
         *format = Some(text);
     }
@@ -199,6 +210,11 @@ pub unsafe extern "C" fn omp_display_affinity(format: *const c_char) {
     say(format!("{text}\n").as_bytes());
 }
 
+/// The same where the environment asks for it (`OMP_DISPLAY_AFFINITY`).
+pub(crate) fn show() {
+    say(format!("{}\n", expand(&format(), &fields())).as_bytes());
+}
+
 /// # Safety
 /// `given` is a C string or null.
 unsafe fn said(given: *const c_char) -> String {
@@ -209,7 +225,7 @@ unsafe fn said(given: *const c_char) -> String {
         unsafe { CStr::from_ptr(given) }.to_string_lossy().into_owned()
     };
     let format = if given.is_empty() { format() } else { given };
-    expand(&format, &fields_alone())
+    expand(&format, &fields())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use crate::environment::{Bind, Kind, Schedule, display};
+use crate::environment::{Kind, Schedule, display};
 use crate::icv::{self, ACTIVE_LEVELS_MAX};
 use crate::thread::member;
 use crate::unsupported::say;
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn omp_get_schedule(kind: *mut u32, chunk: *mut c_int) {
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_thread_limit() -> c_int {
     let limit = icv::settings().thread_limit.unwrap_or(u32::MAX);
-    let limit = limit.min(member().region().league.threads_max);
+    let limit = limit.min(member().region().league.get().threads_max);
     c_int::try_from(limit).unwrap_or(c_int::MAX)
 }
 
@@ -128,7 +128,7 @@ pub extern "C" fn omp_get_max_task_priority() -> c_int {
 /// How the threads of the next team are bound.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_proc_bind() -> c_int {
-    icv::settings().proc_bind.first().map_or(Bind::False as c_int, |&bind| bind as c_int)
+    icv::get().bind as c_int
 }
 
 /// Shows the environment.

@@ -1,5 +1,7 @@
 //! Other devices: there are none, and the host takes their place.
 
+mod copies;
+
 use std::ffi::{c_int, c_void};
 
 use libc::EINVAL;
@@ -81,31 +83,6 @@ pub extern "C" fn omp_get_mapped_ptr(address: *mut c_void, device: c_int) -> *mu
     if is_host(device) { address } else { std::ptr::null_mut() }
 }
 
-/// Copies between devices.
-///
-/// # Safety
-/// Both have the bytes from their offsets on, which do not overlap.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_target_memcpy(
-    to: *mut c_void,
-    from: *const c_void,
-    length: usize,
-    to_offset: usize,
-    from_offset: usize,
-    to_device: c_int,
-    from_device: c_int,
-) -> c_int {
-    if !is_host(to_device) || !is_host(from_device) {
-        return EINVAL;
-    }
-    // SAFETY: As the caller promises.
-    unsafe {
-        let (to, from) = (to.cast::<u8>().add(to_offset), from.cast::<u8>().add(from_offset));
-        libc::memmove(to.cast(), from.cast(), length);
-    }
-    0
-}
-
 /// Memory of a device to be known as that of the host: there is no device.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_target_associate_ptr(
@@ -155,21 +132,4 @@ pub extern "C" fn GOMP_offload_unregister(
     _kind: c_int,
     _code: *const c_void,
 ) {
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_host_copies_to_itself_and_to_nobody_else() {
-        let (from, mut to) = (*b"abcd", *b"....");
-        let mut copy = |device| {
-            let to = to.as_mut_ptr().cast();
-            // SAFETY: Two bytes from these offsets on are in both.
-            unsafe { omp_target_memcpy(to, from.as_ptr().cast(), 2, 1, 2, HOST, device) }
-        };
-        assert_eq!((copy(1), copy(HOST)), (EINVAL, 0));
-        assert_eq!(&to, b".cd.");
-    }
 }

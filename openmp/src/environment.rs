@@ -32,7 +32,7 @@ pub(crate) struct Schedule {
 }
 
 /// Where the threads of a team go. The numbers are `omp_proc_bind_t`'s.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Bind {
     False = 0,
     True = 1,
@@ -62,6 +62,18 @@ pub(crate) enum Wait {
     },
 }
 
+/// Whether target regions may run on the host. The numbers are libomp's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offload {
+    Disabled = 0,
+    Default = 1,
+    Mandatory = 2,
+}
+
+/// The device of target regions that name none, where a device has to be used and there is none:
+/// `omp_invalid_device`.
+const INVALID_DEVICE: i32 = -4;
+
 /// Everything that was asked for; `None` and empty lists where nothing was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
@@ -82,6 +94,7 @@ pub(crate) struct Settings {
     pub affinity_format: Option<String>,
     pub max_task_priority: u32,
     pub default_device: i32,
+    pub offload: Offload,
     pub num_teams: u32,
     pub teams_thread_limit: u32,
     /// Of the runtime below.
@@ -109,6 +122,7 @@ impl Default for Settings {
             affinity_format: None,
             max_task_priority: 0,
             default_device: 0,
+            offload: Offload::Default,
             num_teams: 0,
             teams_thread_limit: 0,
             rules: Rules::default(),
@@ -244,7 +258,11 @@ fn read_rest<L: Fn(&str) -> Option<String>>(reader: &mut Reader<L>, settings: &m
     let priority = reader.get("OMP_MAX_TASK_PRIORITY", NUMBER, value::number);
     settings.max_task_priority = priority.unwrap_or_default();
     let device = reader.get("OMP_DEFAULT_DEVICE", NUMBER, value::number);
-    settings.default_device = device.map_or(0, |device| device as i32);
+    let offload = "`mandatory`, `disabled` or `default`";
+    let offload = reader.get("OMP_TARGET_OFFLOAD", offload, value::offload);
+    settings.offload = offload.unwrap_or(Offload::Default);
+    let nobody_says = if settings.offload == Offload::Mandatory { INVALID_DEVICE } else { 0 };
+    settings.default_device = device.map_or(nobody_says, |device| device as i32);
 
     let rules = "rules such as `tree`, `tree-fifo-static20` or `central-lifo-polling`";
     let rules = reader.get("EVENKEEL_RULES", rules, |v| v.parse().ok());

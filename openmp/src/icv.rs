@@ -7,10 +7,11 @@ use std::collections::HashSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::environment::{self, Schedule, Settings, Show, Wait, display};
-use crate::processors;
-use crate::thread::member;
+use crate::environment::{self, Bind, Schedule, Settings, Show, Wait, display};
+use crate::region::machine;
+use crate::thread::{Thread, member};
 use crate::unsupported::say;
+use crate::{place, processors};
 
 /// How deep teams can nest; what `omp_get_supported_active_levels` says.
 pub(crate) const ACTIVE_LEVELS_MAX: i32 = i32::MAX;
@@ -24,6 +25,8 @@ pub(crate) struct Icvs {
     pub schedule: Schedule,
     pub max_active_levels: i32,
     pub default_device: i32,
+    /// Of the threads of the next team.
+    pub bind: Bind,
 }
 
 impl Icvs {
@@ -45,16 +48,25 @@ impl Icvs {
             schedule: settings.schedule,
             max_active_levels: i32::try_from(levels).unwrap_or(ACTIVE_LEVELS_MAX),
             default_device: settings.default_device,
+            bind: if place::are_there() {
+                settings.proc_bind.first().copied().unwrap_or(Bind::False)
+            } else {
+                Bind::False
+            },
         }
     }
 
     /// Of the implicit tasks of a region so many levels deep, begun where these hold.
     pub(crate) fn inside(outer: &'static Self, level: i32) -> &'static Self {
         let level = usize::try_from(level).unwrap_or(usize::MAX);
-        match settings().num_threads.get(level) {
-            Some(&num_threads) => Self { num_threads, ..*outer }.kept(),
-            None => outer,
+        let Settings { num_threads, proc_bind, .. } = settings();
+        let is_last = num_threads.len() <= level && proc_bind.len() <= level;
+        if is_last {
+            return outer;
         }
+        let num_threads = num_threads.get(level).copied().unwrap_or(outer.num_threads);
+        let bind = proc_bind.get(level).copied().filter(|_| place::are_there());
+        Self { num_threads, bind: bind.unwrap_or(outer.bind), ..*outer }.kept()
     }
 
     /// The same, for ever.
@@ -143,6 +155,11 @@ extern "C" fn begin() {
     if settings.show != Show::Nothing {
         let verbose = settings.show == Show::Verbose;
         say(display::text(settings, verbose).as_bytes());
+    }
+    if Icvs::initial().bind != Bind::False {
+        // What the machine has is asked before this thread, which stands for the others, is bound.
+        machine();
+        place::go_somewhere(Thread::current());
     }
 }
 

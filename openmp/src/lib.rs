@@ -30,6 +30,7 @@ mod processors;
 mod reduce;
 mod region;
 mod single;
+mod target;
 mod task;
 mod teams;
 mod thread;

@@ -3,9 +3,11 @@
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 
+use crate::environment::Bind;
 use crate::icv;
 use crate::iterations::Span;
 use crate::microtask::{Microtask, evenkeel_omp_invoke};
+use crate::place;
 use crate::processors;
 use crate::region::{Asked, Crew, Job, League, Member};
 use crate::task::Group;
@@ -15,6 +17,27 @@ use crate::thread::{Thread, member};
 /// Where in the program a call is, as clang describes it.
 pub(crate) type Ident = c_void;
 
+/// What the clauses of a region say.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    /// 0 if nobody said.
+    threads: u32,
+    bind: Option<Bind>,
+}
+
+impl Wanted {
+    /// As gcc says it: the number of the binding is in the flags' lowest bits.
+    pub(crate) fn of_gomp(threads: u32, flags: u32) -> Self {
+        Self { threads, bind: place::clause(flags & 7) }
+    }
+
+    /// As clang has said it of the next region.
+    fn of_kmp(thread: &Thread) -> Self {
+        let threads = thread.num_threads.replace(0);
+        Self { threads, bind: thread.proc_bind.replace(None) }
+    }
+}
+
 /// How many threads the next region has, where `wanted` were asked for (0: nobody said).
 fn threads_for(thread: &Thread, wanted: u32) -> u32 {
     let member = thread.member();
@@ -23,7 +46,7 @@ fn threads_for(thread: &Thread, wanted: u32) -> u32 {
         return 1;
     }
     let limit = icv::settings().thread_limit.unwrap_or(u32::MAX);
-    let limit = limit.min(member.region().league.threads_max);
+    let limit = limit.min(member.region().league.get().threads_max);
     let most = if icvs.dynamic { processors::available().len() as u32 } else { u32::MAX };
     let asked = if wanted > 0 { wanted } else { icvs.num_threads };
     asked.min(limit).min(most).max(1)
@@ -33,7 +56,7 @@ fn threads_for(thread: &Thread, wanted: u32) -> u32 {
 ///
 /// # Safety
 /// `job` is as it says, until [`end_region`].
-unsafe fn begin_team(thread: &Thread, size: u32, job: Job) -> &Member {
+unsafe fn begin_team(thread: &Thread, size: u32, bind: Option<Bind>, job: Job) -> &Member {
     thread.keep_crews();
     let around = thread.begun.replace(thread.begun.get() + 1);
     let mut crews = thread.crews.borrow_mut();
@@ -41,7 +64,7 @@ unsafe fn begin_team(thread: &Thread, size: u32, job: Job) -> &Member {
         crews.push(Crew::default());
     }
     // SAFETY: crews are used in turn: this one's region, if it had one, has ended.
-    unsafe { crews[around].begin(size, job, thread) }
+    unsafe { crews[around].begin(size, place::binding(thread, bind, size), job, thread) }
 }
 
 /// Ends the innermost region that the thread has begun.
@@ -60,14 +83,14 @@ fn end_region(thread: &Thread) {
 ///
 /// # Safety
 /// `job` can be run by each of its threads.
-pub(crate) unsafe fn fork(wanted: u32, job: Job) {
+pub(crate) unsafe fn fork(wanted: Wanted, job: Job) {
     let thread = Thread::current();
-    let size = threads_for(thread, wanted);
+    let size = threads_for(thread, wanted.threads);
     // SAFETY: the caller's promise.
     unsafe {
         let member = match size {
             1 => Member::enter_serial(thread),
-            _ => begin_team(thread, size, job),
+            _ => begin_team(thread, size, wanted.bind, job),
         };
         (job.run)(job.data, member);
     }
@@ -113,11 +136,12 @@ pub unsafe extern "C" fn GOMP_parallel(
     function: Function,
     data: *mut c_void,
     threads: c_uint,
-    _flags: c_uint,
+    flags: c_uint,
 ) {
     let gomp = Gomp { function, data, filled: None, group: ptr::null() };
+    let wanted = Wanted::of_gomp(threads, flags);
     // SAFETY: the caller's promise.
-    unsafe { fork(threads, Job { run: run_gomp, data: (&raw const gomp).cast() }) };
+    unsafe { fork(wanted, Job { run: run_gomp, data: (&raw const gomp).cast() }) };
 }
 
 /// gcc: runs a region whose implicit tasks are in a group, which `begin` makes for so many
@@ -128,14 +152,19 @@ pub unsafe extern "C" fn GOMP_parallel(
 pub(crate) unsafe fn fork_reducing(
     function: Function,
     data: *mut c_void,
-    threads: c_uint,
+    wanted: Wanted,
     begin: impl FnOnce(u32) -> Group,
 ) -> u32 {
-    let size = threads_for(Thread::current(), threads);
+    let size = threads_for(Thread::current(), wanted.threads);
     let group = begin(size);
     let gomp = Gomp { function, data, filled: None, group: &raw const group };
     // SAFETY: the caller's promise; the group lives until the region has ended.
-    unsafe { fork(size, Job { run: run_gomp, data: (&raw const gomp).cast() }) };
+    unsafe {
+        fork(
+            Wanted { threads: size, ..wanted },
+            Job { run: run_gomp, data: (&raw const gomp).cast() },
+        )
+    };
     size
 }
 
@@ -146,12 +175,12 @@ pub(crate) unsafe fn fork_reducing(
 pub(crate) unsafe fn fork_filled(
     function: Function,
     data: *mut c_void,
-    threads: c_uint,
+    wanted: Wanted,
     filled: Filled,
 ) {
     let gomp = Gomp { function, data, filled: Some(filled), group: ptr::null() };
     // SAFETY: the caller's promise.
-    unsafe { fork(threads, Job { run: run_gomp, data: (&raw const gomp).cast() }) };
+    unsafe { fork(wanted, Job { run: run_gomp, data: (&raw const gomp).cast() }) };
 }
 
 /// gcc, before 4.9: begins a region, whose first part the program runs itself.
@@ -186,7 +215,7 @@ pub(crate) unsafe fn start_filled(
             let gomp = Box::leak(Box::new(Gomp { function, data, filled, group: ptr::null() }));
             let job = Job { run: run_gomp, data: ptr::from_ref(gomp).cast() };
             // SAFETY: the caller's promise.
-            unsafe { begin_team(thread, size, job) }
+            unsafe { begin_team(thread, size, None, job) }
         }
     };
     if let Some(Filled { span, asked }) = filled {
@@ -237,7 +266,7 @@ unsafe extern "C" fn evenkeel_omp_fork_call(
     microtask: Microtask,
     argv: *const *mut c_void,
 ) {
-    let wanted = Thread::current().num_threads.replace(0);
+    let wanted = Wanted::of_kmp(Thread::current());
     let kmp = Kmp { microtask, argc: usize::try_from(argc).unwrap_or_default(), argv };
     // SAFETY: the caller's promise.
     unsafe { fork(wanted, Job { run: run_kmp, data: (&raw const kmp).cast() }) };
@@ -301,15 +330,17 @@ pub extern "C" fn __kmpc_pop_num_threads(_where: *mut Ident, _thread: i32) {
     Thread::current().num_threads.set(0);
 }
 
-/// clang: the `proc_bind` clause of the next region. Threads keep the CPUs that they have.
+/// clang: the `proc_bind` clause of the next region.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_push_proc_bind(_where: *mut Ident, _thread: i32, _bind: c_int) {}
+pub extern "C" fn __kmpc_push_proc_bind(_where: *mut Ident, _thread: i32, bind: c_int) {
+    Thread::current().proc_bind.set(place::clause(u32::try_from(bind).unwrap_or_default()));
+}
 
 /// clang: begins a region of one thread, which the program runs itself.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_serialized_parallel(_where: *mut Ident, _thread: i32) {
     let thread = Thread::current();
-    thread.num_threads.set(0);
+    Wanted::of_kmp(thread);
     Member::enter_serial(thread);
 }
 
@@ -348,8 +379,10 @@ pub unsafe extern "C" fn __kmpc_fork_call_if(
     is_parallel: c_int,
     argument: *mut c_void,
 ) {
-    let wanted = Thread::current().num_threads.replace(0);
-    let wanted = if is_parallel == 0 { 1 } else { wanted };
+    let mut wanted = Wanted::of_kmp(Thread::current());
+    if is_parallel == 0 {
+        wanted.threads = 1;
+    }
     let kmp = Kmp { microtask, argc: (!argument.is_null()).into(), argv: &raw const argument };
     // SAFETY: the caller's promise.
     unsafe { fork(wanted, Job { run: run_kmp, data: (&raw const kmp).cast() }) };

@@ -1,32 +1,48 @@
-//! Which places are there to bind threads to?
+//! Places: sets of CPUs that threads are bound to, where the environment says so.
+
+mod binding;
+mod machine;
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
 
+pub(crate) use binding::{Binding, Partition};
+
 use crate::environment::{Bind, Places, Unit};
+use crate::region::Member;
+use crate::thread::{Thread, member};
+use crate::unsupported::say;
 use crate::{icv, processors};
 
-/// The places that were asked for, of the CPUs that the process may use.
+/// In the place of a place's number: the thread is bound to none.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// The places that were asked for, of the CPUs that the process may use. None where threads are
+/// bound to nothing.
 fn places() -> &'static [Vec<u32>] {
     static PLACES: OnceLock<Vec<Vec<u32>>> = OnceLock::new();
     PLACES.get_or_init(|| {
         let settings = icv::settings();
         let binds = settings.proc_bind.first().is_some_and(|&bind| bind != Bind::False);
-        let places = settings.places.as_ref().or(binds.then_some(&EACH_CPU));
-        places.map(|places| on(places, processors::available())).unwrap_or_default()
+        let asked = settings.places.as_ref().or(binds.then_some(&EACH_CPU));
+        let places = asked.map(|places| on(places, processors::available())).unwrap_or_default();
+        if asked.is_some() && places.is_empty() {
+            say(b"evenkeel: no place has a CPU that this process may use; threads are not bound\n");
+        }
+        places
     })
 }
 
 /// Where threads are bound, and nobody says to what.
 const EACH_CPU: Places = Places::Each { unit: Unit::Threads, count: None };
 
-/// The places on these CPUs. Cores and whatever is larger are single CPUs, as long as nobody has
-/// asked the machine which CPUs they have.
+/// The places on these CPUs.
 fn on(places: &Places, available: &[u32]) -> Vec<Vec<u32>> {
     match places {
-        Places::Each { count, .. } => {
-            let most = count.map_or(usize::MAX, |count| count as usize);
-            available.iter().take(most).map(|&cpu| vec![cpu]).collect()
+        Places::Each { unit, count } => {
+            let mut parts = machine::parts(*unit, available);
+            parts.truncate(count.map_or(usize::MAX, |count| count as usize));
+            parts
         }
         Places::Listed(listed) => {
             let there = |cpus: &Vec<u32>| -> Vec<u32> {
@@ -34,6 +50,57 @@ fn on(places: &Places, available: &[u32]) -> Vec<Vec<u32>> {
             };
             listed.iter().map(there).filter(|cpus| !cpus.is_empty()).collect()
         }
+    }
+}
+
+/// Whether there are places to bind threads to.
+pub(crate) fn are_there() -> bool {
+    !places().is_empty()
+}
+
+impl Partition {
+    /// All places.
+    pub(crate) fn whole() -> Self {
+        Self { first: 0, number: places().len() as u32 }
+    }
+}
+
+/// Binds a thread to a place, unless it is bound to that.
+pub(crate) fn go(thread: &Thread, place: u32) {
+    if thread.place.replace(place) != place {
+        processors::allow(&places()[place as usize]);
+    }
+}
+
+/// Binds a thread that begins regions, and is bound to no place, to the first.
+pub(crate) fn go_somewhere(thread: &Thread) {
+    if thread.place.get() == NOWHERE {
+        go(thread, 0);
+    }
+}
+
+/// Where the threads of a region go that this thread begins, where a clause may say something
+/// else than its variables do; nothing if they may be anywhere.
+#[inline]
+pub(crate) fn binding(thread: &Thread, clause: Option<Bind>, threads: u32) -> Option<Binding> {
+    let member = thread.member();
+    let how = member.task().icvs.get().bind;
+    if how == Bind::False {
+        return None;
+    }
+    go_somewhere(thread);
+    let (how, primary) = (clause.unwrap_or(how), thread.place.get());
+    Some(Binding { how, threads, primary, partition: member.partition })
+}
+
+/// A clause's word on binding, by the number that compilers pass; nothing where there is none.
+pub(crate) fn clause(number: u32) -> Option<Bind> {
+    match number {
+        1 => Some(Bind::True),
+        2 => Some(Bind::Primary),
+        3 => Some(Bind::Close),
+        4 => Some(Bind::Spread),
+        _ => None,
     }
 }
 
@@ -66,10 +133,10 @@ pub unsafe extern "C" fn omp_get_place_proc_ids(number: c_int, cpus: *mut c_int)
     }
 }
 
-/// How many places the calling task's teams are spread over: all.
+/// How many places the running task's teams are spread over.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_partition_num_places() -> c_int {
-    omp_get_num_places()
+    member().partition.number as c_int
 }
 
 /// Their numbers.
@@ -78,23 +145,26 @@ pub extern "C" fn omp_get_partition_num_places() -> c_int {
 /// At `numbers` is room for as many as [`omp_get_partition_num_places`] says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_partition_place_nums(numbers: *mut c_int) {
-    for index in 0..places().len() {
+    let Partition { first, number } = member().partition;
+    for index in 0..number {
         // SAFETY: As the caller promises.
-        unsafe { numbers.add(index).write(index as c_int) };
+        unsafe { numbers.add(index as usize).write((first + index) as c_int) };
     }
 }
 
 /// The place that the calling thread is bound to; -1 where it is bound to none.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_place_num() -> c_int {
-    if places().is_empty() {
-        return -1;
+    // That of no place is -1 as a number with a sign.
+    Thread::current().place.get() as c_int
+}
+
+impl Member {
+    /// The number of its thread in the region around; -1 if there is none.
+    pub(crate) fn number_around(&self) -> c_int {
+        // SAFETY: whoever began a region is in the one around until it ends.
+        unsafe { self.region().around.as_ref() }.map_or(-1, |around| around.number as c_int)
     }
-    let allowed = processors::allowed();
-    let mine = |place: &Vec<u32>| {
-        place.len() == allowed.len() && place.iter().all(|cpu| allowed.contains(cpu))
-    };
-    places().iter().position(mine).map_or(-1, |number| number as c_int)
 }
 
 #[cfg(test)]

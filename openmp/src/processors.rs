@@ -3,10 +3,11 @@
 use std::mem;
 use std::sync::OnceLock;
 
+/// Of a mask with as many bits as any kernel has; the call refuses fewer than its own.
+const WORDS: usize = 1024;
+
 /// The CPUs that the calling thread may run on, ascending; never none.
 pub(crate) fn allowed() -> Vec<u32> {
-    // As many bits as any kernel has; the call refuses fewer than its own.
-    const WORDS: usize = 1024;
     let mut mask = [0_u64; WORDS];
     // SAFETY: The mask is ours and as long as said.
     let bytes = unsafe {
@@ -24,6 +25,20 @@ pub(crate) fn available() -> &'static [u32] {
     AVAILABLE.get_or_init(allowed)
 }
 
+/// Lets the calling thread run on these CPUs alone. If the kernel will not, it runs where it did.
+pub(crate) fn allow(cpus: &[u32]) {
+    let mut mask = [0_u64; WORDS];
+    for &cpu in cpus {
+        if let Some(word) = mask.get_mut(cpu as usize / 64) {
+            *word |= 1 << (cpu % 64);
+        }
+    }
+    // SAFETY: The mask is ours and as long as said.
+    unsafe {
+        libc::syscall(libc::SYS_sched_setaffinity, 0, mem::size_of_val(&mask), mask.as_ptr())
+    };
+}
+
 /// CPUs that the program may use.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_num_procs() -> i32 {
@@ -38,14 +53,8 @@ mod tests {
     fn the_mask_of_the_thread_counts() {
         let all = allowed();
         std::thread::spawn(move || {
-            let mut one = [0_u64; 1024];
-            one[all[0] as usize / 64] = 1 << (all[0] % 64);
-            // SAFETY: The mask is ours; only this thread, which ends here, is bound.
-            let set = unsafe {
-                let size = mem::size_of_val(&one);
-                libc::syscall(libc::SYS_sched_setaffinity, 0, size, one.as_ptr())
-            };
-            assert_eq!((set, allowed()), (0, vec![all[0]]));
+            allow(&all[..1]);
+            assert_eq!(allowed(), all[..1]);
         })
         .join()
         .unwrap();

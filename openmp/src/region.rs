@@ -24,6 +24,7 @@ pub(crate) use share::Share;
 pub(crate) use work::{Asked, How};
 
 use crate::icv::Icvs;
+use crate::place::Partition;
 use crate::task::{Group, Inlined, OmpTask};
 use crate::thread::Thread;
 use across::Across;
@@ -46,7 +47,7 @@ pub(crate) struct Region {
     /// What the thread that took a `single` gives the others.
     pub broadcast: Cell<*mut std::ffi::c_void>,
     /// The league of teams that it is in.
-    pub league: League,
+    pub league: Cell<League>,
     /// Whether `cancel parallel` was met.
     pub is_cancelled: AtomicBool,
     /// Whether the loop or the sections were cancelled that its threads are in. Until the next
@@ -68,12 +69,18 @@ impl Region {
             active_level: outer.active_level + i32::from(size > 1),
             around,
             team,
-            league: outer.league,
+            league: Cell::new(outer.league.get()),
             singles: AtomicU64::new(0),
             broadcast: Cell::new(ptr::null_mut()),
             is_cancelled: AtomicBool::new(false),
             is_work_cancelled: AtomicBool::new(false),
         }
+    }
+
+    /// The places that the task around has for its teams.
+    fn partition_around(&self) -> Partition {
+        // SAFETY: who began it is in the region around until it ends.
+        unsafe { self.around.as_ref() }.map_or_else(Partition::whole, |around| around.partition)
     }
 
     /// All threads have come to a barrier: the loop before it has ended, cancelled or not.
@@ -90,7 +97,7 @@ impl Region {
             active_level: 0,
             around: ptr::null(),
             team: ptr::null(),
-            league: League::NONE,
+            league: Cell::new(League::NONE),
             singles: AtomicU64::new(0),
             broadcast: Cell::new(ptr::null_mut()),
             is_cancelled: AtomicBool::new(false),
@@ -114,6 +121,8 @@ pub(crate) struct Member {
     /// `single` constructs that this thread has met.
     pub singles: Cell<u64>,
     pub work: Work,
+    /// Places that its own teams are spread over.
+    pub partition: Partition,
     across: Across,
     implicit: OmpTask,
     pub inlined: Inlined,
@@ -159,13 +168,14 @@ impl Alone {
         // SAFETY: where it has no worker of its own there is a region around.
         let place = own.as_ref().map_or_else(|| unsafe { (*around).place() }, Own::place);
         let alone = Box::into_raw(Box::<Self>::new_uninit()).cast::<Self>();
+        let partition = region.partition_around();
         // SAFETY: the box is ours, and stays until it is left; so do worker and tree.
         unsafe {
             let region_place = &raw mut (*alone).region;
             region_place.write(region);
             (&raw mut (*alone).own).write(own);
             let member = &raw mut (*alone).member;
-            member.write(Member::new(region_place, 0, place, thread, icvs));
+            member.write(Member::new(region_place, 0, place, thread, icvs, partition));
             (*member).enter(thread);
         }
     }
@@ -193,14 +203,27 @@ impl Member {
         (tree, worker): (*const raw::Team, *const Worker),
         thread: &Thread,
         icvs: &'static Icvs,
+        partition: Partition,
     ) -> Self {
         let (before, ran) = (thread.member.get(), Cell::new(ptr::null()));
         let (implicit, singles) = (OmpTask::implicit(icvs), Cell::new(0));
         // SAFETY: a region's team outlives it.
         let met = unsafe { (*region).team.as_ref() }.map_or(0, |team| team.ring().met.get());
         let (work, across) = (Work::after(met), Across::default());
-        let inlined = Inlined::default();
-        Self { region, number, worker, tree, before, ran, singles, work, across, implicit, inlined }
+        Self {
+            region,
+            number,
+            worker,
+            tree,
+            before,
+            ran,
+            singles,
+            work,
+            partition,
+            across,
+            implicit,
+            inlined: Inlined::default(),
+        }
     }
 
     #[inline]
@@ -272,6 +295,21 @@ impl Member {
         let around = thread.member();
         let region = Region::inside(around, 1, ptr::null());
         let icvs = Icvs::inside(around.task().icvs.get(), region.level);
+        Self::enter_alone(thread, region, icvs)
+    }
+
+    /// Begins a region of one thread as if it was the first of that thread. It ends with
+    /// [`Member::leave_serial`].
+    pub(crate) fn enter_target<'a>(
+        thread: &'a Thread,
+        icvs: &'static Icvs,
+        threads_max: Option<u32>,
+    ) -> &'a Self {
+        let mut region = Region::initial();
+        region.around = thread.member();
+        if let Some(threads_max) = threads_max {
+            region.league.set(League { threads_max, ..League::NONE });
+        }
         Self::enter_alone(thread, region, icvs)
     }
 

@@ -1,6 +1,6 @@
 //! Tasks: what OpenMP adds to those of the runtime.
 
-mod depend;
+pub(crate) mod depend;
 mod detach;
 mod gomp;
 mod group;

@@ -57,7 +57,8 @@ thread_local! {
 fn league_of(teams: u32, threads: u32) -> (u32, u32) {
     let other = |asked: u32, said: c_int| if asked > 0 { asked } else { said as u32 };
     let threads = other(threads, omp_get_teams_thread_limit());
-    let threads_max = if threads > 0 { threads } else { member().region().league.threads_max };
+    let threads_max =
+        if threads > 0 { threads } else { member().region().league.get().threads_max };
     (other(teams, omp_get_max_teams()).max(1), threads_max)
 }
 
@@ -119,13 +120,13 @@ pub extern "C" fn __kmpc_set_thread_limit(_where: *mut Ident, _thread: i32, thre
 /// Which team of its league this is.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_team_num() -> c_int {
-    member().region().league.number as c_int
+    member().region().league.get().number as c_int
 }
 
 /// Teams of its league.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_num_teams() -> c_int {
-    member().region().league.teams as c_int
+    member().region().league.get().teams as c_int
 }
 
 /// May give back what no region needs. It is kept.

@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use evenkeel_runtime::raw::forks;
 
+use crate::environment::Bind;
+use crate::place::NOWHERE;
 use crate::region::{Crew, Member};
 
 /// What belongs to a thread that has called this library.
@@ -16,6 +18,10 @@ pub(crate) struct Thread {
     pub member: Cell<*const Member>,
     /// What the `num_threads` clause of the next region says; 0 if it has none.
     pub num_threads: Cell<u32>,
+    /// The same of its `proc_bind` clause.
+    pub proc_bind: Cell<Option<Bind>>,
+    /// The place that it is bound to; [`NOWHERE`] if it is bound to none.
+    pub place: Cell<u32>,
     /// Threads that help in regions that it begins: one crew for each region around another.
     pub crews: RefCell<Vec<Crew>>,
     /// Regions that it began and that have not ended.
@@ -86,6 +92,8 @@ impl Thread {
             number: numbers().pop(),
             member: Cell::new(ptr::null()),
             num_threads: Cell::new(0),
+            proc_bind: Cell::new(None),
+            place: Cell::new(NOWHERE),
             crews: RefCell::default(),
             begun: Cell::new(0),
             forks: Cell::new(forks()),

@@ -105,12 +105,12 @@ impl Worker {
     #[cold]
     pub(crate) fn is_last(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         let shared = &*self.shared;
-        if !shared.asked.knows_events || !shared.has_waits() {
+        if !shared.asked.knows_events {
             return None;
         }
         loop {
             let present = shared.present.load(Ordering::SeqCst);
-            if shared.ready.all_asleep() < present || stop() {
+            if shared.ready.all_asleep() < present || stop() || !shared.has_waits() {
                 return None;
             }
             // Each event and each resume holds the runtime, and so does each worker and its owner:
@@ -127,7 +127,7 @@ impl Worker {
             }
             // SAFETY: this thread is the leaf's worker.
             let found = self.take().or_else(|| unsafe { shared.ready.seek(self.leaf) });
-            if found.is_some() || stop() {
+            if found.is_some() || stop() || shared.ready.has_any(self.leaf) {
                 return found;
             }
             ends(&shared.waits(), outside);

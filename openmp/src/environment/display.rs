@@ -1,6 +1,6 @@
 //! What `OMP_DISPLAY_ENV` and `omp_display_env` show (OpenMP 5.2, section 21.7).
 
-use super::{Bind, Kind, Places, Settings, Unit, Wait};
+use super::{Bind, Kind, Offload, Places, Settings, Unit, Wait};
 
 /// `yyyymm` of the version whose functions we export: OpenMP 4.5 is whole.
 const OPENMP: u32 = 201_511;
@@ -24,6 +24,12 @@ pub(crate) fn text(settings: &Settings, verbose: bool) -> String {
     say("OMP_TEAMS_THREAD_LIMIT", settings.teams_thread_limit.to_string());
     say("OMP_CANCELLATION", yes(settings.cancellation));
     say("OMP_DEFAULT_DEVICE", settings.default_device.to_string());
+    let offload = match settings.offload {
+        Offload::Disabled => "DISABLED",
+        Offload::Default => "DEFAULT",
+        Offload::Mandatory => "MANDATORY",
+    };
+    say("OMP_TARGET_OFFLOAD", offload.to_owned());
     say("OMP_MAX_TASK_PRIORITY", settings.max_task_priority.to_string());
     say("OMP_DISPLAY_AFFINITY", yes(settings.show_affinity));
     say("OMP_AFFINITY_FORMAT", settings.affinity_format.clone().unwrap_or_default());

@@ -1,6 +1,6 @@
 //! The values of single variables; `None` where one is not what it has to be.
 
-use super::{Bind, Kind, Schedule, Show, Wait};
+use super::{Bind, Kind, Offload, Schedule, Show, Wait};
 
 /// A number from 0 that C's `int` can hold.
 pub(super) fn number(text: &str) -> Option<u32> {
@@ -39,6 +39,15 @@ pub(super) fn show(text: &str) -> Option<Show> {
 
 pub(super) fn wait(text: &str) -> Option<Wait> {
     word(text, &[("active", Wait::Active), ("passive", Wait::Passive)])
+}
+
+pub(super) fn offload(text: &str) -> Option<Offload> {
+    let words = [
+        ("disabled", Offload::Disabled),
+        ("default", Offload::Default),
+        ("mandatory", Offload::Mandatory),
+    ];
+    word(text, &words)
 }
 
 /// A list between commas, with at least one item.

@@ -4,7 +4,7 @@ use std::ffi::{c_long, c_uint, c_void};
 
 use super::{runtime, sections};
 use crate::iterations::Span;
-use crate::parallel::{Filled, Function, fork_filled, start_filled};
+use crate::parallel::{Filled, Function, Wanted, fork_filled, start_filled};
 use crate::region::{Asked, How};
 use crate::thread::member;
 
@@ -33,11 +33,11 @@ macro_rules! regions {
             end: c_long,
             step: c_long,
             chunk: c_long,
-            _flags: c_uint,
+            flags: c_uint,
         ) {
             let filled = loop_of(start, end, step, chunked($how, chunk));
             // SAFETY: the caller's promise.
-            unsafe { fork_filled(function, data, threads, filled) };
+            unsafe { fork_filled(function, data, Wanted::of_gomp(threads, flags), filled) };
         }
     )*};
 }
@@ -57,11 +57,11 @@ macro_rules! runtime_regions {
             start: c_long,
             end: c_long,
             step: c_long,
-            _flags: c_uint,
+            flags: c_uint,
         ) {
             let filled = loop_of(start, end, step, runtime());
             // SAFETY: the caller's promise.
-            unsafe { fork_filled(function, data, threads, filled) };
+            unsafe { fork_filled(function, data, Wanted::of_gomp(threads, flags), filled) };
         }
     )*};
 }
@@ -138,10 +138,12 @@ pub unsafe extern "C" fn GOMP_parallel_sections(
     data: *mut c_void,
     threads: c_uint,
     number: c_uint,
-    _flags: c_uint,
+    flags: c_uint,
 ) {
     // SAFETY: the caller's promise.
-    unsafe { fork_filled(function, data, threads, sections::filled(number)) };
+    unsafe {
+        fork_filled(function, data, Wanted::of_gomp(threads, flags), sections::filled(number))
+    };
 }
 
 /// Before 4.9: it begins.

@@ -104,7 +104,7 @@ unsafe fn next<T: Index>(
 /// The part of a loop that the league's current team has.
 pub(super) fn of_team<T: Index>(member: &Member, lower: T, upper: T, step: i64) -> (Span, bool) {
     let whole = Span::through(lower, upper, step);
-    let league = member.region().league;
+    let league = member.region().league.get();
     let part = iterations::block(whole.trips, league.teams, league.number);
     let has_last = part.end == whole.trips && !part.is_empty();
     let trips = part.end - part.start;

@@ -32,7 +32,7 @@ impl Who {
     }
 
     fn team(member: &Member) -> Self {
-        let league = member.region().league;
+        let league = member.region().league.get();
         Self { parts: league.teams, part: league.number }
     }
 }

@@ -3,7 +3,7 @@
 //! They stay between regions, and a team of each size stays with its tree: to begin a region is to
 //! hand every thread a pointer.
 
-use std::cell::{OnceCell, UnsafeCell};
+use std::cell::{Cell, OnceCell, UnsafeCell};
 use std::collections::HashMap;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -16,7 +16,9 @@ use evenkeel_runtime::raw::{self, Parker, Pause, Worker};
 
 use super::share::Ring;
 use super::{Barrier, Member, Region};
+use crate::affinity_format;
 use crate::icv::{self, Icvs};
+use crate::place::{self, Binding};
 use crate::processors;
 use crate::task::OmpTask;
 use crate::thread::Thread;
@@ -46,6 +48,10 @@ struct Begun {
     job: Job,
     /// Of the implicit tasks.
     icvs: &'static Icvs,
+    /// Where the threads go; nothing if they may be anywhere.
+    binding: Option<Binding>,
+    /// Whether each of them says where it is.
+    shows: bool,
 }
 
 /// So many threads, and the tree of their tasks.
@@ -125,13 +131,24 @@ impl Team {
         // SAFETY: the leaf is this thread's.
         let worker = || Box::new(unsafe { self.tasks.worker(number as usize) });
         let worker = self.workers[number as usize].get_or_init(worker);
-        let Begun { region, icvs, .. } = self.begun();
+        let Begun { region, icvs, binding, shows, .. } = self.begun();
+        let partition = match binding {
+            None => region.partition_around(),
+            Some(binding) => {
+                let (place, partition) = binding.of(number);
+                place::go(thread, place);
+                partition
+            }
+        };
         // SAFETY: team, region and worker outlive the part.
         let member = unsafe {
-            Member::new(region, number, (&self.tasks, &raw const **worker), thread, icvs)
+            Member::new(region, number, (&self.tasks, &raw const **worker), thread, icvs, partition)
         };
         let member = Box::leak(Box::new(member));
         member.enter(thread);
+        if *shows {
+            affinity_format::show();
+        }
         member
     }
 
@@ -195,6 +212,8 @@ impl Post {
 pub(crate) struct Crew {
     threads: Vec<(Arc<Post>, JoinHandle<()>)>,
     teams: HashMap<u32, Box<Team>>,
+    /// Of the last region whose threads said where they are: how many, the level, the binding.
+    shown: Cell<Option<(u32, i32, Option<Binding>)>>,
 }
 
 impl Crew {
@@ -213,6 +232,7 @@ impl Crew {
     pub(crate) unsafe fn begin<'a>(
         &mut self,
         size: u32,
+        binding: Option<Binding>,
         job: Job,
         thread: &'a Thread,
     ) -> &'a Member {
@@ -224,8 +244,12 @@ impl Crew {
         let icvs = Icvs::inside(around.task().icvs.get(), region.level);
         // SAFETY: nobody looks at what was begun before.
         unsafe { team.reset() };
+        let shows = icv::settings().show_affinity && {
+            let now = Some((size, region.level, binding));
+            self.shown.replace(now) != now
+        };
         // SAFETY: as above.
-        unsafe { *team.begun.get() = Some(Begun { region, job, icvs }) };
+        unsafe { *team.begun.get() = Some(Begun { region, job, icvs, binding, shows }) };
         for (post, _) in &self.threads[..size as usize - 1] {
             post.send(team);
         }

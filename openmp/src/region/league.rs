@@ -27,11 +27,29 @@ impl League {
             let mut region = Region::inside(around, 1, ptr::null());
             // A team is no region in that of its league: levels begin in it.
             region.level -= 1;
-            region.league = Self { teams, number, threads_max };
+            region.league.set(Self { teams, number, threads_max });
             let icvs = Icvs::inside(around.task().icvs.get(), region.level);
             let member = Member::enter_alone(thread, region, icvs);
             run(member);
             member.leave_serial(thread);
         }
+    }
+
+    /// The innermost region is the first of so many teams, of at most so many threads each unless
+    /// that is 0.
+    pub(crate) fn begin(member: &Member, teams: u32, threads: u32) {
+        let league = &member.region().league;
+        let threads_max = if threads > 0 { threads } else { league.get().threads_max };
+        league.set(Self { teams, number: 0, threads_max });
+    }
+
+    /// It becomes the next team. Returns whether there is one.
+    pub(crate) fn next(member: &Member) -> bool {
+        let league = member.region().league.get();
+        let number = league.number + 1;
+        if number < league.teams {
+            member.region().league.set(Self { number, ..league });
+        }
+        number < league.teams
     }
 }

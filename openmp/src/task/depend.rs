@@ -90,18 +90,39 @@ impl Dependence {
         let kinds = kinds.into_iter().flat_map(|(number, kind)| std::iter::repeat_n(kind, number));
         let mut found: Vec<Self> = (5..).zip(kinds).map(new).collect();
         for object in (found.len()..all).map(|n| at(n + 5)) {
-            let object = std::ptr::with_exposed_provenance::<[usize; 2]>(object);
-            // SAFETY: the caller's promise; an object is an address and a kind.
-            let [address, kind] = unsafe { *object };
-            let kind = match kind {
-                GOMP_IN => Kind::Read,
-                GOMP_SET => Kind::Concurrent,
-                GOMP_TURN => Kind::Commutative,
-                _ => Kind::Write,
-            };
-            found.push(Self::new(address, kind));
+            // SAFETY: the caller's promise.
+            found.push(unsafe { Self::of_object(std::ptr::with_exposed_provenance(object)) });
         }
         found
+    }
+
+    /// # Safety
+    /// There are `number` pointers at `first`, each to a `depobj`: of gcc's programs, which alone
+    /// pass some to a function.
+    pub(crate) unsafe fn of_objects(first: *const *const c_void, number: i32) -> Vec<Self> {
+        let number = usize::try_from(number).unwrap_or_default();
+        if number == 0 || first.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            let objects = std::slice::from_raw_parts(first, number);
+            objects.iter().map(|object| Self::of_object(object.cast())).collect()
+        }
+    }
+
+    /// # Safety
+    /// An object is an address and a kind.
+    unsafe fn of_object(object: *const [usize; 2]) -> Self {
+        // SAFETY: the caller's promise.
+        let [address, kind] = unsafe { *object };
+        let kind = match kind {
+            GOMP_IN => Kind::Read,
+            GOMP_SET => Kind::Concurrent,
+            GOMP_TURN => Kind::Commutative,
+            _ => Kind::Write,
+        };
+        Self::new(address, kind)
     }
 
     /// One for each address: who says two things of one, writes it.

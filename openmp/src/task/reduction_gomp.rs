@@ -11,7 +11,7 @@ use std::ptr;
 
 use super::Group;
 use crate::flag::Flag;
-use crate::parallel::{Function, fork_reducing};
+use crate::parallel::{Function, Wanted, fork_reducing};
 use crate::region::{Member, Share};
 use crate::thread::member;
 use crate::unsupported::abort_with;
@@ -278,7 +278,7 @@ pub unsafe extern "C" fn GOMP_parallel_reductions(
     function: Function,
     data: *mut c_void,
     threads: c_uint,
-    _flags: c_uint,
+    flags: c_uint,
 ) -> c_uint {
     // SAFETY: the caller's promise.
     unsafe {
@@ -287,6 +287,6 @@ pub unsafe extern "C" fn GOMP_parallel_reductions(
             give(lists, size, ptr::null_mut(), None);
             Group::of_region(lists)
         };
-        fork_reducing(function, data, threads, begin)
+        fork_reducing(function, data, Wanted::of_gomp(threads, flags), begin)
     }
 }

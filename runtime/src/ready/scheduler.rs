@@ -108,6 +108,14 @@ impl Ready {
         }
     }
 
+    /// Whether any queue has a task, as far as one can see.
+    pub(crate) fn has_any(&self, leaf: usize) -> bool {
+        match self {
+            Self::Tree(tree) => tree.has_any(leaf),
+            Self::Central(central) => central.has(1),
+        }
+    }
+
     /// Adds a task from a thread that is no worker.
     ///
     /// # Safety

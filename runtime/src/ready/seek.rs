@@ -212,7 +212,7 @@ impl Tree {
     }
 
     /// Whether any queue has a task, as far as one can see; its own first.
-    fn has_any(&self, leaf: usize) -> bool {
+    pub(super) fn has_any(&self, leaf: usize) -> bool {
         let holds =
             |leaf: usize| self.leaf(leaf).local.len() > 0 || !self.leaf(leaf).inbox.is_empty();
         holds(leaf)

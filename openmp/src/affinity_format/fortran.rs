@@ -1,0 +1,153 @@
+//! The functions around `OMP_AFFINITY_FORMAT` under their other names: flang's and clang's, and
+//! those for Fortran, whose texts have no end but a length, and spaces behind.
+
+use std::ffi::{c_char, c_int};
+use std::slice;
+
+use super::{
+    expand, fields, format, omp_capture_affinity, omp_display_affinity, omp_get_affinity_format,
+    omp_set_affinity_format, set_format,
+};
+use crate::unsupported::say;
+
+/// A text of Fortran's, without the spaces behind it.
+///
+/// # Safety
+/// At `text` are `length` bytes.
+unsafe fn trimmed(text: *const c_char, length: usize) -> String {
+    if text.is_null() || length == 0 {
+        return String::new();
+    }
+    // SAFETY: As the caller promises.
+    let bytes = unsafe { slice::from_raw_parts(text.cast(), length) };
+    String::from_utf8_lossy(bytes).trim_end_matches([' ', '\0']).to_owned()
+}
+
+/// Puts a text into room of the program's, as much as fits, and spaces behind it; says how long it
+/// is.
+///
+/// # Safety
+/// At `room` are `size` bytes.
+unsafe fn put(text: &str, room: *mut c_char, size: usize) -> c_int {
+    if !room.is_null() {
+        let fits = text.len().min(size);
+        // SAFETY: As the caller promises.
+        unsafe {
+            room.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), fits);
+            room.cast::<u8>().add(fits).write_bytes(b' ', size - fits);
+        }
+    }
+    c_int::try_from(text.len()).unwrap_or(c_int::MAX)
+}
+
+/// What a format makes of the calling thread; of an empty one, the format that was set.
+fn said(given: String) -> String {
+    expand(&if given.is_empty() { format() } else { given }, &fields())
+}
+
+/// Fortran's `omp_set_affinity_format`.
+///
+/// # Safety
+/// At `text` are `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_set_affinity_format_(text: *const c_char, length: usize) {
+    // SAFETY: As the caller promises.
+    set_format(unsafe { trimmed(text, length) });
+}
+
+/// Fortran's `omp_get_affinity_format`.
+///
+/// # Safety
+/// At `room` are `size` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_affinity_format_(room: *mut c_char, size: usize) -> c_int {
+    // SAFETY: As the caller promises.
+    unsafe { put(&format(), room, size) }
+}
+
+/// Fortran's `omp_display_affinity`.
+///
+/// # Safety
+/// At `text` are `length` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_display_affinity_(text: *const c_char, length: usize) {
+    // SAFETY: As the caller promises.
+    say(format!("{}\n", said(unsafe { trimmed(text, length) })).as_bytes());
+}
+
+/// Fortran's `omp_capture_affinity`.
+///
+/// # Safety
+/// At `room` are `size` bytes, and `length` at `text`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_capture_affinity_(
+    room: *mut c_char,
+    text: *const c_char,
+    size: usize,
+    length: usize,
+) -> c_int {
+    // SAFETY: As the caller promises.
+    unsafe { put(&said(trimmed(text, length)), room, size) }
+}
+
+/// clang's name of [`omp_set_affinity_format`].
+///
+/// # Safety
+/// As of that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ompc_set_affinity_format(format: *const c_char) {
+    // SAFETY: As the caller promises.
+    unsafe { omp_set_affinity_format(format) };
+}
+
+/// clang's name of [`omp_get_affinity_format`].
+///
+/// # Safety
+/// As of that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ompc_get_affinity_format(room: *mut c_char, size: usize) -> usize {
+    // SAFETY: As the caller promises.
+    unsafe { omp_get_affinity_format(room, size) }
+}
+
+/// clang's name of [`omp_display_affinity`].
+///
+/// # Safety
+/// As of that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ompc_display_affinity(format: *const c_char) {
+    // SAFETY: As the caller promises.
+    unsafe { omp_display_affinity(format) };
+}
+
+/// clang's name of [`omp_capture_affinity`].
+///
+/// # Safety
+/// As of that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ompc_capture_affinity(
+    room: *mut c_char,
+    size: usize,
+    format: *const c_char,
+) -> usize {
+    // SAFETY: As the caller promises.
+    unsafe { omp_capture_affinity(room, size, format) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_fortran_end_in_spaces() {
+        let mut room = [b'x'; 5];
+        // SAFETY: there are so many bytes.
+        unsafe {
+            assert_eq!(put("abc", room.as_mut_ptr().cast(), 5), 3);
+            assert_eq!(&room, b"abc  ");
+            assert_eq!(put("abcdefg", room.as_mut_ptr().cast(), 5), 7);
+            assert_eq!(&room, b"abcde");
+            assert_eq!(trimmed(c"ab  ".as_ptr(), 4), "ab");
+        }
+    }
+}
