@@ -101,7 +101,11 @@ fn field(text: &str, fields: &Fields) -> Option<(String, usize)> {
     let width = width.min(1 << 10);
     let (value, is_number) = fields.value(name)?;
     let value = match (to_the_right, has_zeros && is_number) {
-        (true, true) => format!("{value:0>width$}"),
+        // Zeros are between the sign and the digits.
+        (true, true) => match value.strip_prefix('-') {
+            Some(digits) => format!("-{digits:0>0$}", width.saturating_sub(1)),
+            None => format!("{value:0>width$}"),
+        },
         (true, false) => format!("{value:>width$}"),
         (false, _) => format!("{value:<width$}"),
     };

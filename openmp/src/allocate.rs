@@ -1,313 +1,219 @@
-//! OpenMP's allocators, which all are the C library's, with alignment.
+//! OpenMP's allocators: memory of the C library with the traits that were asked for.
 //!
-//! A memory space or a trait that we cannot give is not promised: `omp_init_allocator` then yields
-//! no allocator, which OpenMP allows.
+//! All memory spaces are the same memory. Every piece has a header, by which it goes back to the
+//! pool that it is from, whatever the program says when it frees it.
 
-use std::cell::Cell;
-use std::ffi::{c_int, c_void};
+mod block;
+mod calls;
+mod traits;
+
+use std::ffi::c_void;
 use std::ptr;
 
+pub(crate) use calls::{
+    omp_aligned_alloc, omp_alloc, omp_calloc, omp_destroy_allocator, omp_free,
+    omp_get_default_allocator, omp_realloc, omp_set_default_allocator,
+};
+pub(crate) use traits::{Words, parse};
+
+use crate::icv;
 use crate::unsupported::abort_with;
+use block::{Asked, Header};
+use traits::{ALIGNMENT, Allocator, Fallback};
 
 /// `omp_null_allocator`.
 const NONE: usize = 0;
 /// `omp_default_mem_alloc`.
-const DEFAULT: usize = 1;
-/// Handles up to here are OpenMP's own; others are of [`omp_init_allocator`].
+pub(crate) const DEFAULT: usize = 1;
+/// Handles up to here are OpenMP's own; others are of [`make`].
 const PREDEFINED_MAX: usize = 1 << 12;
-/// What the C library gives without being asked.
-const ALIGNMENT: usize = 16;
 
-/// Names and values of traits, from OpenMP 5.2, table 6.2, with the numbers of both headers.
-const TRAIT_ALIGNMENT: c_int = 2;
-const TRAIT_POOL_SIZE: c_int = 4;
-const TRAIT_FALLBACK: c_int = 5;
-const TRAIT_PINNED: c_int = 7;
-const TRAITS_MAX: c_int = 8;
-const FALLBACK_ABORT: usize = 13;
-
-/// `omp_alloctrait_t`.
-#[repr(C)]
-pub struct Trait {
-    key: c_int,
-    value: usize,
+/// Makes an allocator for good, or until [`end`]; the handle of none if it cannot be as asked.
+fn make(space: usize, traits: &[traits::Trait]) -> usize {
+    let made = Allocator::new(space, traits);
+    made.map_or(NONE, |made| Box::into_raw(Box::new(made)) as usize)
 }
 
-/// What a handle of ours points to.
-struct Allocator {
-    alignment: usize,
-    aborts: bool,
-}
-
-/// Makes an allocator; 0 if it cannot be as asked.
-///
-/// # Safety
-/// `traits` points to `count` traits.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_init_allocator(
-    _space: usize,
-    count: c_int,
-    traits: *const Trait,
-) -> usize {
-    let mut made = Allocator { alignment: ALIGNMENT, aborts: false };
-    for index in 0..usize::try_from(count).unwrap_or(0) {
-        // SAFETY: As the caller promises.
-        let Trait { key, value } = unsafe { traits.add(index).read() };
-        match key {
-            TRAIT_ALIGNMENT if value.is_power_of_two() => {
-                made.alignment = value.max(ALIGNMENT);
-            }
-            TRAIT_FALLBACK => made.aborts = value == FALLBACK_ABORT,
-            TRAIT_PINNED if value == 0 => {}
-            TRAIT_ALIGNMENT | TRAIT_POOL_SIZE | TRAIT_PINNED => return NONE,
-            1..=TRAITS_MAX => {}
-            _ => return NONE,
-        }
+/// The allocator that words describe.
+pub(crate) fn of_words(words: &Words) -> usize {
+    match words {
+        Words::Handle(handle) => *handle,
+        Words::Traits { space, traits } => match make(*space, traits) {
+            NONE => DEFAULT,
+            handle => handle,
+        },
     }
-    Box::into_raw(Box::new(made)) as usize
 }
 
 /// Ends an allocator.
 ///
 /// # Safety
-/// The handle is of [`omp_init_allocator`], or predefined, and is used no more.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_destroy_allocator(handle: usize) {
+/// The handle is of [`make`], or predefined, and is used no more.
+unsafe fn end(handle: usize) {
     if handle > PREDEFINED_MAX {
-        // SAFETY: As the caller promises, it is a box that nobody else has.
+        // SAFETY: the caller's promise: it is a box that nobody else has.
         drop(unsafe { Box::from_raw(handle as *mut Allocator) });
     }
 }
 
-thread_local! {
-    static BY_DEFAULT: Cell<usize> = const { Cell::new(DEFAULT) };
+/// What a handle stands for; nothing for OpenMP's own.
+fn behind<'a>(handle: usize) -> Option<&'a Allocator> {
+    // SAFETY: the program promises that its handle is one of `make`.
+    (handle > PREDEFINED_MAX).then(|| unsafe { &*(handle as *const Allocator) })
 }
 
-/// The allocator of calls that name none.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_set_default_allocator(handle: usize) {
-    BY_DEFAULT.set(if handle == NONE { DEFAULT } else { handle });
+/// The handle that is meant where none is named.
+fn or_default(handle: usize) -> usize {
+    if handle == NONE { icv::get().allocator } else { handle }
 }
 
-/// Which it is.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_get_default_allocator() -> usize {
-    BY_DEFAULT.get()
-}
-
-/// `size` bytes from an allocator, at a multiple of `alignment` and of its own.
-fn memory(alignment: usize, size: Option<usize>, handle: usize) -> *mut c_void {
-    let handle = if handle == NONE { BY_DEFAULT.get() } else { handle };
-    let of_handle = Allocator { alignment: ALIGNMENT, aborts: false };
-    let allocator = if handle > PREDEFINED_MAX {
-        // SAFETY: The program promises that its handle is one of `omp_init_allocator`.
-        unsafe { &*(handle as *const Allocator) }
-    } else {
-        &of_handle
-    };
-    let alignment = alignment.max(allocator.alignment);
+/// Memory from an allocator, at a multiple of `alignment` and of its own; or from the one that it
+/// falls back on; null if there is none.
+fn memory(alignment: usize, size: Option<usize>, handle: usize, is_zero: bool) -> *mut c_void {
     let Some(size) = size.filter(|&size| size > 0) else { return ptr::null_mut() };
-    let mut memory = ptr::null_mut();
-    // SAFETY: `memory` is ours. An alignment that is none is refused.
-    let failed = unsafe { libc::posix_memalign(&mut memory, alignment, size) };
-    if failed == 0 {
-        return memory;
+    if !alignment.is_power_of_two() {
+        return ptr::null_mut();
     }
-    if allocator.aborts {
-        abort_with(format!("evenkeel: no {size} bytes of memory left\n").as_bytes());
-    }
-    ptr::null_mut()
-}
-
-/// Memory.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_alloc(size: usize, handle: usize) -> *mut c_void {
-    memory(ALIGNMENT, Some(size), handle)
-}
-
-/// Memory at a multiple of `alignment`.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_aligned_alloc(alignment: usize, size: usize, handle: usize) -> *mut c_void {
-    memory(alignment, Some(size), handle)
-}
-
-/// Memory for `count` things, all zero.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_calloc(count: usize, size: usize, handle: usize) -> *mut c_void {
-    omp_aligned_calloc(ALIGNMENT, count, size, handle)
-}
-
-/// The same at a multiple of `alignment`.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_aligned_calloc(
-    alignment: usize,
-    count: usize,
-    size: usize,
-    handle: usize,
-) -> *mut c_void {
-    let size = count.checked_mul(size);
-    let memory = memory(alignment, size, handle);
-    if !memory.is_null() {
-        // SAFETY: There are so many bytes.
-        unsafe { memory.write_bytes(0, size.unwrap_or(0)) };
-    }
-    memory
-}
-
-/// Gives memory back.
-///
-/// # Safety
-/// It is of a function of this file, or null, and is used no more.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_free(memory: *mut c_void, _handle: usize) {
-    // SAFETY: As the caller promises.
-    unsafe { libc::free(memory) };
-}
-
-/// Memory of another size, with what was in the old.
-///
-/// # Safety
-/// As of [`omp_free`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_realloc(
-    old: *mut c_void,
-    size: usize,
-    handle: usize,
-    _handle_of_old: usize,
-) -> *mut c_void {
-    let new = memory(ALIGNMENT, Some(size), handle);
-    if !old.is_null() && (!new.is_null() || size == 0) {
-        if !new.is_null() {
-            // SAFETY: Both have so many bytes, and are two.
-            unsafe {
-                let kept = libc::malloc_usable_size(old).min(size);
-                ptr::copy_nonoverlapping(old.cast::<u8>(), new.cast(), kept);
+    let wanted = alignment.max(ALIGNMENT);
+    let mut handle = or_default(handle);
+    loop {
+        let allocator = behind(handle);
+        let alignment = allocator.map_or(wanted, |allocator| wanted.max(allocator.alignment));
+        let is_pinned = allocator.is_some_and(|allocator| allocator.is_pinned);
+        let asked = Asked { size, alignment, is_zero, is_pinned };
+        let Some(allocator) = allocator else { return block::get(asked, handle) };
+        if let Some(bytes) =
+            block::bytes_for(size, alignment).filter(|&bytes| allocator.take(bytes))
+        {
+            let memory = block::get(asked, handle);
+            if !memory.is_null() {
+                return memory;
             }
+            allocator.put_back(bytes);
         }
-        // SAFETY: As the caller promises.
-        unsafe { libc::free(old) };
+        handle = match allocator.fallback {
+            Fallback::Default => DEFAULT,
+            Fallback::Allocator(other) if other != NONE => other,
+            Fallback::Null | Fallback::Allocator(_) => return ptr::null_mut(),
+            Fallback::Abort => none_left(size),
+        };
     }
-    new
 }
 
-/// What gcc makes of `allocate`: memory, or the end.
-#[unsafe(no_mangle)]
-pub extern "C" fn GOMP_alloc(alignment: usize, size: usize, handle: usize) -> *mut c_void {
-    // No bytes need an address of their own, too.
-    let memory = memory(alignment, Some(size.max(1)), handle);
+fn none_left(size: usize) -> ! {
+    abort_with(format!("evenkeel: no {size} bytes of memory left\n").as_bytes())
+}
+
+/// Takes memory back.
+///
+/// # Safety
+/// It is of [`memory`], or null, and is used no more.
+unsafe fn free(memory: *mut c_void) {
     if memory.is_null() {
-        abort_with(format!("evenkeel: no {size} bytes of memory left\n").as_bytes());
+        return;
     }
-    memory
+    // SAFETY: the caller's promise.
+    unsafe {
+        let header = Header::of(memory);
+        if let Some(allocator) = behind(header.handle()) {
+            allocator.put_back(header.bytes);
+        }
+        header.free();
+    }
 }
 
-/// Its counterpart.
+/// Another size of memory, from an allocator that may be another, too. Null if there is none; then
+/// the old memory stays, unless no bytes were asked for.
 ///
 /// # Safety
-/// As of [`omp_free`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn GOMP_free(memory: *mut c_void, handle: usize) {
-    // SAFETY: As the caller promises.
-    unsafe { omp_free(memory, handle) };
-}
-
-/// What clang makes of `allocate`.
-#[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_alloc(_thread: c_int, size: usize, handle: usize) -> *mut c_void {
-    memory(ALIGNMENT, Some(size), handle)
-}
-
-/// The same with an alignment.
-#[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_aligned_alloc(
-    _thread: c_int,
-    alignment: usize,
-    size: usize,
-    handle: usize,
-) -> *mut c_void {
-    memory(alignment, Some(size), handle)
-}
-
-/// Their counterpart.
-///
-/// # Safety
-/// As of [`omp_free`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn __kmpc_free(_thread: c_int, memory: *mut c_void, handle: usize) {
-    // SAFETY: As the caller promises.
-    unsafe { omp_free(memory, handle) };
-}
-
-macro_rules! handles {
-    ($($name:ident = $value:literal;)*) => {$(
-        /// A handle of OpenMP's, for programs that take it from the library.
-        #[unsafe(no_mangle)]
-        #[allow(non_upper_case_globals)]
-        pub static $name: usize = $value;
-    )*};
-}
-
-// The numbers of both headers. libomp exports them as variables, too.
-handles! {
-    omp_null_allocator = 0;
-    omp_default_mem_alloc = 1;
-    omp_large_cap_mem_alloc = 2;
-    omp_const_mem_alloc = 3;
-    omp_high_bw_mem_alloc = 4;
-    omp_low_lat_mem_alloc = 5;
-    omp_cgroup_mem_alloc = 6;
-    omp_pteam_mem_alloc = 7;
-    omp_thread_mem_alloc = 8;
-    omp_default_mem_space = 0;
-    omp_large_cap_mem_space = 1;
-    omp_const_mem_space = 2;
-    omp_high_bw_mem_space = 3;
-    omp_low_lat_mem_space = 4;
+/// As of [`free`].
+unsafe fn resized(old: *mut c_void, size: usize, handle: usize) -> *mut c_void {
+    if old.is_null() {
+        return memory(ALIGNMENT, Some(size), handle, false);
+    }
+    // SAFETY: the caller's promise. Both have the bytes that are copied, and are two.
+    unsafe {
+        if size == 0 {
+            free(old);
+            return ptr::null_mut();
+        }
+        let header = Header::of(old);
+        let handle = if handle == NONE { header.handle() } else { handle };
+        let allocator = behind(handle);
+        if handle == header.handle() && allocator.is_none() {
+            return block::resize(old, size);
+        }
+        // What is there counts no more, so that memory can grow in its own pool.
+        let of_old = behind(header.handle());
+        if let Some(of_old) = of_old {
+            of_old.put_back(header.bytes);
+        }
+        let new = memory(ALIGNMENT, Some(size), handle, false);
+        if new.is_null() {
+            // Nobody else may have taken what was there meanwhile; if so, the pool gives too much.
+            if let Some(of_old) = of_old {
+                of_old.take(header.bytes);
+            }
+            return new;
+        }
+        ptr::copy_nonoverlapping(old.cast::<u8>(), new.cast(), header.size.min(size));
+        header.free();
+        new
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn with(key: c_int, value: usize) -> usize {
-        let traits = [Trait { key, value }];
-        // SAFETY: There is one trait.
-        unsafe { omp_init_allocator(0, 1, traits.as_ptr()) }
+    fn with(words: &str) -> usize {
+        of_words(&parse(&format!("omp_default_mem_space:{words}")).unwrap())
     }
 
     #[test]
-    fn an_allocator_aligns_as_its_trait_says() {
-        let handle = with(TRAIT_ALIGNMENT, 4096);
-        let memory = omp_alloc(10, handle);
-        assert!(!memory.is_null() && (memory as usize).is_multiple_of(4096));
-        // SAFETY: Both are ours, and used no more.
-        unsafe { (omp_free(memory, handle), omp_destroy_allocator(handle)) };
+    fn an_empty_pool_falls_back_as_its_trait_says() {
+        let none = with("pool_size=1000,fallback=null_fb,alignment=64");
+        let first = memory(1, Some(500), none, false);
+        assert!((first as usize).is_multiple_of(64) && !first.is_null());
+        assert!(memory(1, Some(500), none, false).is_null());
+        let other = with("pool_size=100,fallback=default_mem_fb");
+        let second = memory(1, Some(500), other, false);
+        assert!(!second.is_null());
+        // SAFETY: both are ours, and used no more.
+        unsafe {
+            free(first);
+            free(second);
+            let third = memory(1, Some(500), none, true);
+            assert!(!third.is_null());
+            free(third);
+            end(none);
+            end(other);
+        }
     }
 
     #[test]
-    fn what_cannot_be_given_is_not_promised() {
-        assert_eq!(with(TRAIT_PINNED, 1), NONE);
-        assert_eq!(with(TRAIT_POOL_SIZE, 1 << 20), NONE);
-        assert_eq!(with(TRAIT_ALIGNMENT, 3), NONE);
-        assert_eq!(with(99, 1), NONE);
+    fn memory_grows_in_its_own_pool() {
+        let pool = with("pool_size=1000,fallback=null_fb");
+        let few = memory(1, Some(600), pool, true).cast::<u8>();
+        // SAFETY: there are so many bytes.
+        unsafe {
+            few.add(599).write(7);
+            let more = resized(few.cast(), 900, pool).cast::<u8>();
+            assert_eq!(*more.add(599), 7);
+            assert!(resized(more.cast(), 5000, pool).is_null());
+            let elsewhere = resized(more.cast(), 5000, DEFAULT).cast::<u8>();
+            assert_eq!(*elsewhere.add(599), 7);
+            assert!(!memory(1, Some(900), pool, false).is_null());
+            assert!(resized(elsewhere.cast(), 0, DEFAULT).is_null());
+        }
     }
 
     #[test]
     fn too_much_is_nothing_and_so_is_none() {
-        assert!(omp_calloc(usize::MAX, 2, DEFAULT).is_null());
-        assert!(omp_alloc(usize::MAX / 2, NONE).is_null());
-        assert!(omp_alloc(0, DEFAULT).is_null());
-    }
-
-    #[test]
-    fn another_size_keeps_what_was_there() {
-        let memory = omp_calloc(4, 8, DEFAULT).cast::<u64>();
-        // SAFETY: There are four numbers, then two thousand of which the first stay.
-        unsafe {
-            memory.add(3).write(7);
-            let more = omp_realloc(memory.cast(), 16_000, DEFAULT, DEFAULT).cast::<u64>();
-            assert_eq!((more.read(), more.add(3).read()), (0, 7));
-            assert!(omp_realloc(more.cast(), 0, DEFAULT, DEFAULT).is_null());
-        }
+        assert!(memory(1, None, DEFAULT, false).is_null());
+        assert!(memory(1, Some(usize::MAX / 2), NONE, true).is_null());
+        assert!(memory(1, Some(0), DEFAULT, false).is_null());
+        assert!(memory(3, Some(8), DEFAULT, false).is_null());
+        assert_eq!(make(99, &[]), NONE);
     }
 }

@@ -108,9 +108,8 @@ pub unsafe extern "C" fn omp_get_schedule(kind: *mut u32, chunk: *mut c_int) {
 /// Threads that the program can have at most.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_thread_limit() -> c_int {
-    let limit = icv::settings().thread_limit.unwrap_or(u32::MAX);
-    let limit = limit.min(member().region().league.get().threads_max);
-    c_int::try_from(limit).unwrap_or(c_int::MAX)
+    let limit = member().thread_limit();
+    limit.and_then(|limit| c_int::try_from(limit).ok()).unwrap_or(c_int::MAX)
 }
 
 /// Whether `cancel` does anything.

@@ -11,7 +11,7 @@ const HOST: c_int = 0;
 /// `omp_initial_device`, the host under another number, since OpenMP 5.2.
 const HOST_TOO: c_int = -1;
 
-fn is_host(device: c_int) -> bool {
+pub(crate) fn is_host(device: c_int) -> bool {
     matches!(device, HOST | HOST_TOO)
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod display;
 mod places;
 mod value;
 
+use crate::allocate;
 pub(crate) use places::{Places, Unit};
 
 /// How the iterations of `schedule(runtime)` are given out. The numbers are `omp_sched_t`'s.
@@ -95,6 +96,7 @@ pub(crate) struct Settings {
     pub max_task_priority: u32,
     pub default_device: i32,
     pub offload: Offload,
+    pub allocator: Option<allocate::Words>,
     pub num_teams: u32,
     pub teams_thread_limit: u32,
     /// Of the runtime below.
@@ -123,6 +125,7 @@ impl Default for Settings {
             max_task_priority: 0,
             default_device: 0,
             offload: Offload::Default,
+            allocator: None,
             num_teams: 0,
             teams_thread_limit: 0,
             rules: Rules::default(),
@@ -261,6 +264,8 @@ fn read_rest<L: Fn(&str) -> Option<String>>(reader: &mut Reader<L>, settings: &m
     let offload = "`mandatory`, `disabled` or `default`";
     let offload = reader.get("OMP_TARGET_OFFLOAD", offload, value::offload);
     settings.offload = offload.unwrap_or(Offload::Default);
+    let allocator = "an allocator such as `omp_default_mem_alloc`, or a space with traits";
+    settings.allocator = reader.get("OMP_ALLOCATOR", allocator, allocate::parse);
     let nobody_says = if settings.offload == Offload::Mandatory { INVALID_DEVICE } else { 0 };
     settings.default_device = device.map_or(nobody_says, |device| device as i32);
 

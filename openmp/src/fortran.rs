@@ -4,6 +4,7 @@
 use std::ffi::{c_int, c_void};
 
 use crate::task::{Event, omp_fulfill_event};
+use crate::thread::member;
 use crate::{allocate, clock, control, device, kmp, levels, lock, place, processors, teams};
 
 /// Functions without arguments.
@@ -263,9 +264,13 @@ number_of_a_number! {
 }
 
 /// Fortran's `omp_pause_resource`.
+///
+/// # Safety
+/// Both point to numbers.
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_pause_resource_(_kind: *const i32, _device: *const i32) -> c_int {
-    0
+pub unsafe extern "C" fn omp_pause_resource_(kind: *const i32, device: *const i32) -> c_int {
+    // SAFETY: As the caller promises.
+    unsafe { teams::omp_pause_resource(*kind, *device) }
 }
 
 /// Fortran's `omp_get_place_proc_ids`.
@@ -306,4 +311,54 @@ pub unsafe extern "C" fn omp_set_default_allocator_(handle: *const usize) {
 pub unsafe extern "C" fn omp_destroy_allocator_(handle: *const usize) {
     // SAFETY: As the caller promises.
     unsafe { allocate::omp_destroy_allocator(*handle) };
+}
+
+/// Fortran's `omp_get_place_proc_ids` for long integers.
+///
+/// # Safety
+/// `number` points to a number; at `cpus` is room for as many as the place has.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_place_proc_ids_8_(number: *const i64, cpus: *mut i64) {
+    // SAFETY: As the caller promises.
+    unsafe {
+        let place = c_int::try_from(*number).map_or(&[][..], place::place);
+        for (index, &cpu) in place.iter().enumerate() {
+            cpus.add(index).write(cpu.into());
+        }
+    }
+}
+
+/// Fortran's `omp_get_partition_place_nums` for long integers.
+///
+/// # Safety
+/// At `numbers` is room for all.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_get_partition_place_nums_8_(numbers: *mut i64) {
+    for (index, number) in member().partition.places().enumerate() {
+        // SAFETY: As the caller promises.
+        unsafe { numbers.add(index).write(number.into()) };
+    }
+}
+
+/// Fortran's `omp_init_lock_with_hint`.
+///
+/// # Safety
+/// As of the function for C.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_init_lock_with_hint_(lock: *mut lock::Lock, _hint: *const u32) {
+    // SAFETY: As the caller promises.
+    unsafe { lock::omp_init_lock(lock) };
+}
+
+/// Fortran's `omp_init_nest_lock_with_hint`.
+///
+/// # Safety
+/// As of the function for C.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_init_nest_lock_with_hint_(
+    lock: *mut lock::NestLock,
+    _hint: *const u32,
+) {
+    // SAFETY: As the caller promises.
+    unsafe { lock::omp_init_nest_lock(lock) };
 }

@@ -11,7 +11,7 @@ use crate::environment::{self, Bind, Schedule, Settings, Show, Wait, display};
 use crate::region::machine;
 use crate::thread::{Thread, member};
 use crate::unsupported::say;
-use crate::{place, processors};
+use crate::{allocate, place, processors};
 
 /// How deep teams can nest; what `omp_get_supported_active_levels` says.
 pub(crate) const ACTIVE_LEVELS_MAX: i32 = i32::MAX;
@@ -27,6 +27,8 @@ pub(crate) struct Icvs {
     pub default_device: i32,
     /// Of the threads of the next team.
     pub bind: Bind,
+    /// The allocator of calls that name none.
+    pub allocator: usize,
 }
 
 impl Icvs {
@@ -48,6 +50,7 @@ impl Icvs {
             schedule: settings.schedule,
             max_active_levels: i32::try_from(levels).unwrap_or(ACTIVE_LEVELS_MAX),
             default_device: settings.default_device,
+            allocator: settings.allocator.as_ref().map_or(allocate::DEFAULT, allocate::of_words),
             bind: if place::are_there() {
                 settings.proc_bind.first().copied().unwrap_or(Bind::False)
             } else {

@@ -4,11 +4,12 @@
 //! lock (clang, and gcc before OpenMP 3.0; gcc has 16 now). So a lock is one word of the kind that
 //! a kernel can wait for, and a nest lock is two: every version of a function is the same code.
 
-use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use crate::thread::member;
 
 const FREE: u32 = 0;
 /// Of a simple lock; a nest lock has its owner's number here.
@@ -34,7 +35,7 @@ impl Lock {
 /// `omp_nest_lock_t`.
 #[repr(C)]
 pub struct NestLock {
-    /// The thread that has it, or nobody.
+    /// The task that has it, or nobody.
     word: AtomicU32,
     /// How often it took it; only the owner looks.
     depth: AtomicU32,
@@ -82,16 +83,9 @@ fn futex(word: &AtomicU32, what: c_int, value: u32) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), what, value, ptr::null::<u8>()) };
 }
 
-/// The number of the calling thread: above 0, and below the mark.
+/// The number of the running task: above 0, and below the mark.
 fn caller() -> u32 {
-    thread_local! {
-        static NUMBER: Cell<u32> = const { Cell::new(0) };
-    }
-    if NUMBER.get() == 0 {
-        // SAFETY: The call only tells. Linux has at most 2^22 threads.
-        NUMBER.set(unsafe { libc::gettid() } as u32);
-    }
-    NUMBER.get()
+    member().task().lock_owner()
 }
 
 /// Makes a lock.

@@ -2,9 +2,9 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
+use std::sync::atomic::Ordering;
 
 use crate::environment::Bind;
-use crate::icv;
 use crate::iterations::Span;
 use crate::microtask::{Microtask, evenkeel_omp_invoke};
 use crate::place;
@@ -38,18 +38,18 @@ impl Wanted {
     }
 }
 
-/// How many threads the next region has, where `wanted` were asked for (0: nobody said).
+/// How many threads the next region has, where `wanted` were asked for (0: nobody said). Where
+/// there is a limit they are counted until the region ends.
 fn threads_for(thread: &Thread, wanted: u32) -> u32 {
     let member = thread.member();
     let icvs = member.task().icvs.get();
     if wanted == 1 || member.region().active_level >= icvs.max_active_levels {
         return 1;
     }
-    let limit = icv::settings().thread_limit.unwrap_or(u32::MAX);
-    let limit = limit.min(member.region().league.get().threads_max);
     let most = if icvs.dynamic { processors::available().len() as u32 } else { u32::MAX };
     let asked = if wanted > 0 { wanted } else { icvs.num_threads };
-    asked.min(limit).min(most).max(1)
+    let asked = asked.min(most).max(1);
+    member.thread_limit().map_or(asked, |limit| member.region().grant(asked, limit))
 }
 
 /// Begins a region of at least two threads; the others run `job`.
@@ -63,8 +63,9 @@ unsafe fn begin_team(thread: &Thread, size: u32, bind: Option<Bind>, job: Job) -
     if crews.len() == around {
         crews.push(Crew::default());
     }
+    let binding = place::binding(thread, bind, size);
     // SAFETY: crews are used in turn: this one's region, if it had one, has ended.
-    unsafe { crews[around].begin(size, place::binding(thread, bind, size), job, thread) }
+    unsafe { crews[around].begin(size, binding, job, thread) }
 }
 
 /// Ends the innermost region that the thread has begun.
@@ -72,8 +73,12 @@ fn end_region(thread: &Thread) {
     let member = thread.member();
     match member.team() {
         Some(team) => {
+            let counted = member.region().counted.get();
             team.leave(member, thread);
             thread.begun.set(thread.begun.get() - 1);
+            if counted > 0 {
+                thread.member().region().group().busy.fetch_sub(counted, Ordering::Relaxed);
+            }
         }
         None => member.leave_serial(thread),
     }
@@ -84,13 +89,22 @@ fn end_region(thread: &Thread) {
 /// # Safety
 /// `job` can be run by each of its threads.
 pub(crate) unsafe fn fork(wanted: Wanted, job: Job) {
+    let size = threads_for(Thread::current(), wanted.threads);
+    // SAFETY: the caller's promise.
+    unsafe { fork_as(size, wanted.bind, job) };
+}
+
+/// Runs a region of so many threads, which [`threads_for`] has granted.
+///
+/// # Safety
+/// As of [`fork`].
+unsafe fn fork_as(size: u32, bind: Option<Bind>, job: Job) {
     let thread = Thread::current();
-    let size = threads_for(thread, wanted.threads);
     // SAFETY: the caller's promise.
     unsafe {
         let member = match size {
             1 => Member::enter_serial(thread),
-            _ => begin_team(thread, size, wanted.bind, job),
+            _ => begin_team(thread, size, bind, job),
         };
         (job.run)(job.data, member);
     }
@@ -159,12 +173,7 @@ pub(crate) unsafe fn fork_reducing(
     let group = begin(size);
     let gomp = Gomp { function, data, filled: None, group: &raw const group };
     // SAFETY: the caller's promise; the group lives until the region has ended.
-    unsafe {
-        fork(
-            Wanted { threads: size, ..wanted },
-            Job { run: run_gomp, data: (&raw const gomp).cast() },
-        )
-    };
+    unsafe { fork_as(size, wanted.bind, Job { run: run_gomp, data: (&raw const gomp).cast() }) };
     size
 }
 

@@ -4,6 +4,7 @@ mod binding;
 mod machine;
 
 use std::ffi::c_int;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 pub(crate) use binding::{Binding, Partition};
@@ -63,6 +64,11 @@ impl Partition {
     pub(crate) fn whole() -> Self {
         Self { first: 0, number: places().len() as u32 }
     }
+
+    /// Their numbers.
+    pub(crate) fn places(self) -> Range<u32> {
+        self.first..self.first + self.number
+    }
 }
 
 /// Binds a thread to a place, unless it is bound to that.
@@ -104,7 +110,8 @@ pub(crate) fn clause(number: u32) -> Option<Bind> {
     }
 }
 
-fn place(number: c_int) -> &'static [u32] {
+/// The CPUs of a place; none if there is no such place.
+pub(crate) fn place(number: c_int) -> &'static [u32] {
     let place = usize::try_from(number).ok().and_then(|number| places().get(number));
     place.map_or(&[], Vec::as_slice)
 }
@@ -145,10 +152,9 @@ pub extern "C" fn omp_get_partition_num_places() -> c_int {
 /// At `numbers` is room for as many as [`omp_get_partition_num_places`] says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_partition_place_nums(numbers: *mut c_int) {
-    let Partition { first, number } = member().partition;
-    for index in 0..number {
+    for (index, number) in member().partition.places().enumerate() {
         // SAFETY: As the caller promises.
-        unsafe { numbers.add(index as usize).write((first + index) as c_int) };
+        unsafe { numbers.add(index).write(number as c_int) };
     }
 }
 

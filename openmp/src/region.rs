@@ -11,7 +11,7 @@ mod work;
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use evenkeel_runtime::Rules;
@@ -23,7 +23,7 @@ pub(crate) use league::League;
 pub(crate) use share::Share;
 pub(crate) use work::{Asked, How};
 
-use crate::icv::Icvs;
+use crate::icv::{self, Icvs};
 use crate::place::Partition;
 use crate::task::{Group, Inlined, OmpTask};
 use crate::thread::Thread;
@@ -46,6 +46,14 @@ pub(crate) struct Region {
     pub singles: AtomicU64,
     /// What the thread that took a `single` gives the others.
     pub broadcast: Cell<*mut std::ffi::c_void>,
+    /// The region around whose threads count towards the same limit: the initial one, or that of a
+    /// league's team. Null if it is this one.
+    group: *const Region,
+    /// Threads that work for a region of this group beside the first; counted where there is a
+    /// limit.
+    pub busy: AtomicU32,
+    /// Those of this region, of all of them.
+    pub counted: Cell<u32>,
     /// The league of teams that it is in.
     pub league: Cell<League>,
     /// Whether `cancel parallel` was met.
@@ -69,12 +77,31 @@ impl Region {
             active_level: outer.active_level + i32::from(size > 1),
             around,
             team,
+            group: outer.group(),
+            busy: AtomicU32::new(0),
+            counted: Cell::new(0),
             league: Cell::new(outer.league.get()),
             singles: AtomicU64::new(0),
             broadcast: Cell::new(ptr::null_mut()),
             is_cancelled: AtomicBool::new(false),
             is_work_cancelled: AtomicBool::new(false),
         }
+    }
+
+    /// Where its threads are counted.
+    pub(crate) fn group(&self) -> &Self {
+        // SAFETY: it is around this one.
+        unsafe { self.group.as_ref() }.unwrap_or(self)
+    }
+
+    /// Lets as many threads as are wanted begin a region here, or fewer, so that no more than
+    /// `limit` work for the group. Returns how many, the caller counted.
+    pub(crate) fn grant(&self, wanted: u32, limit: u32) -> u32 {
+        let busy = &self.group().busy;
+        let granted = |busy: u32| wanted.min(limit.saturating_sub(busy)).max(1);
+        let add = |busy: u32| Some(busy + granted(busy) - 1);
+        let before = busy.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+        before.map_or(1, granted)
     }
 
     /// The places that the task around has for its teams.
@@ -97,6 +124,9 @@ impl Region {
             active_level: 0,
             around: ptr::null(),
             team: ptr::null(),
+            group: ptr::null(),
+            busy: AtomicU32::new(0),
+            counted: Cell::new(0),
             league: Cell::new(League::NONE),
             singles: AtomicU64::new(0),
             broadcast: Cell::new(ptr::null_mut()),
@@ -356,6 +386,13 @@ impl Member {
                 && singles
                     .compare_exchange(mine, mine + 1, Ordering::Relaxed, Ordering::Relaxed)
                     .is_ok()
+    }
+
+    /// How many threads may work for its group, where that is limited.
+    pub(crate) fn thread_limit(&self) -> Option<u32> {
+        let limit = icv::settings().thread_limit.unwrap_or(u32::MAX);
+        let limit = limit.min(self.region().league.get().threads_max);
+        (limit < u32::MAX).then_some(limit)
     }
 
     /// The implicit task.

@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::mem::offset_of;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use evenkeel_runtime::raw::{Queued, Task, Until, Worker};
 
@@ -72,6 +72,8 @@ pub(crate) struct OmpTask {
     pub event: Cell<*mut Event>,
     /// Whether tasks that it creates are run before it goes on.
     pub is_final: Cell<bool>,
+    /// Its number as an owner of nest locks; 0 until it has taken one.
+    owner: Cell<u32>,
     /// Whether one of its children depends on all memory.
     orders_all: Cell<bool>,
     /// Whether it has variables to destroy: clang's part, or gcc's code, which so has to run.
@@ -104,6 +106,7 @@ impl OmpTask {
             code: Cell::new(Code::Elsewhere),
             event: Cell::new(ptr::null_mut()),
             is_final: Cell::new(is_final),
+            owner: Cell::new(0),
             orders_all: Cell::new(false),
             destroys: Cell::new(false),
             goes_on: Cell::new(false),
@@ -181,6 +184,16 @@ impl OmpTask {
     /// Those that it has begun itself, of which each counts its tasks.
     pub(crate) fn own_groups(&self) -> impl Iterator<Item = &Group> {
         self.groups().take_while(|group| ptr::eq(group.owner, self))
+    }
+
+    /// Its number among the tasks that take nest locks: from 1 to 2^31 - 1. After so many tasks
+    /// they begin again, when those with low numbers have long ended.
+    pub(crate) fn lock_owner(&self) -> u32 {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        while self.owner.get() == 0 {
+            self.owner.set(NEXT.fetch_add(1, Ordering::Relaxed) & (u32::MAX >> 1));
+        }
+        self.owner.get()
     }
 
     /// Whether a group that it is in was cancelled.

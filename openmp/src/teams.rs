@@ -2,43 +2,56 @@
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicI32, Ordering};
 
+use crate::device::is_host;
 use crate::icv;
 use crate::parallel::{Function, Ident};
+use crate::processors;
 use crate::region::League;
 use crate::thread::{Thread, member};
 
-thread_local! {
-    static TEAMS: Cell<Option<c_int>> = const { Cell::new(None) };
-    static THREADS: Cell<Option<c_int>> = const { Cell::new(None) };
+/// In the place of a number that the program has not set.
+const UNSET: c_int = -1;
+/// What the program has set: it is the device's, and so every thread's.
+static TEAMS: AtomicI32 = AtomicI32::new(UNSET);
+/// As above.
+static THREADS: AtomicI32 = AtomicI32::new(UNSET);
+
+/// What the program has set, or else the environment.
+fn set_or(number: &AtomicI32, of_environment: u32) -> c_int {
+    match number.load(Ordering::Relaxed) {
+        UNSET => of_environment as c_int,
+        set => set,
+    }
 }
 
 /// Asks for so many teams; 0 leaves it to us.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_num_teams(teams: c_int) {
     if teams >= 0 {
-        TEAMS.set(Some(teams));
+        TEAMS.store(teams, Ordering::Relaxed);
     }
 }
 
 /// How many were asked for.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_max_teams() -> c_int {
-    TEAMS.get().unwrap_or_else(|| icv::settings().num_teams as c_int)
+    set_or(&TEAMS, icv::settings().num_teams)
 }
 
 /// Asks for at most so many threads a team; 0 leaves it to us.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_teams_thread_limit(threads: c_int) {
     if threads >= 0 {
-        THREADS.set(Some(threads));
+        THREADS.store(threads, Ordering::Relaxed);
     }
 }
 
 /// How many were asked for.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_teams_thread_limit() -> c_int {
-    THREADS.get().unwrap_or_else(|| icv::settings().teams_thread_limit as c_int)
+    set_or(&THREADS, icv::settings().teams_thread_limit)
 }
 
 /// What the clauses of the next league say, where the program does not pass that: teams and
@@ -65,7 +78,9 @@ fn league_of(teams: u32, threads: u32) -> (u32, u32) {
 /// The same as the clauses say, which are heard once.
 pub(crate) fn take_asked() -> (u32, u32) {
     let Clauses { teams, threads } = CLAUSES.replace(Clauses { teams: 0, threads: 0 });
-    league_of(teams, threads)
+    let (teams, threads_max) = league_of(teams, threads);
+    // As with libomp, a team of clang's has no more threads than there are CPUs.
+    (teams, threads_max.min(processors::available().len() as u32))
 }
 
 /// gcc: runs a league.
@@ -129,16 +144,33 @@ pub extern "C" fn omp_get_num_teams() -> c_int {
     member().region().league.get().teams as c_int
 }
 
-/// May give back what no region needs. It is kept.
+/// `omp_pause_soft` and `omp_pause_hard`; the latter would forget `threadprivate` variables of
+/// other threads, which go with them.
+const PAUSES: [c_int; 2] = [1, 2];
+
+/// Gives back what no region needs: the threads that help the caller. Returns whether it cannot:
+/// for a device that there is not, or in a region.
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_pause_resource(_kind: c_int, _device: c_int) -> c_int {
-    0
+pub extern "C" fn omp_pause_resource(kind: c_int, device: c_int) -> c_int {
+    if is_host(device) { omp_pause_resource_all(kind) } else { -1 }
 }
 
 /// The same of all devices.
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_pause_resource_all(_kind: c_int) -> c_int {
+pub extern "C" fn omp_pause_resource_all(kind: c_int) -> c_int {
+    let thread = Thread::current();
+    if !PAUSES.contains(&kind) || thread.begun.get() > 0 || member().region().level > 0 {
+        return -1;
+    }
+    thread.keep_crews();
+    thread.crews.take();
     0
+}
+
+/// clang's name of [`omp_pause_resource`].
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_pause_resource(kind: c_int, device: c_int) -> c_int {
+    omp_pause_resource(kind, device)
 }
 
 #[cfg(test)]

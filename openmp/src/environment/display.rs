@@ -24,6 +24,7 @@ pub(crate) fn text(settings: &Settings, verbose: bool) -> String {
     say("OMP_TEAMS_THREAD_LIMIT", settings.teams_thread_limit.to_string());
     say("OMP_CANCELLATION", yes(settings.cancellation));
     say("OMP_DEFAULT_DEVICE", settings.default_device.to_string());
+    say("OMP_ALLOCATOR", optional(settings.allocator.as_ref().map(ToString::to_string)));
     let offload = match settings.offload {
         Offload::Disabled => "DISABLED",
         Offload::Default => "DEFAULT",

@@ -241,6 +241,7 @@ impl Crew {
         let team = unsafe { &*team };
         let around = thread.member();
         let region = Region::inside(around, size, team);
+        region.counted.set(if around.thread_limit().is_some() { size - 1 } else { 0 });
         let icvs = Icvs::inside(around.task().icvs.get(), region.level);
         // SAFETY: nobody looks at what was begun before.
         unsafe { team.reset() };

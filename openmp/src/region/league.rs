@@ -27,6 +27,7 @@ impl League {
             let mut region = Region::inside(around, 1, ptr::null());
             // A team is no region in that of its league: levels begin in it.
             region.level -= 1;
+            region.group = ptr::null();
             region.league.set(Self { teams, number, threads_max });
             let icvs = Icvs::inside(around.task().icvs.get(), region.level);
             let member = Member::enter_alone(thread, region, icvs);

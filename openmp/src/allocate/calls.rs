@@ -1,0 +1,268 @@
+//! The calls of programs: OpenMP's own, gcc's and clang's.
+
+use std::ffi::{c_int, c_void};
+use std::slice;
+
+use super::traits::{ALIGNMENT, Trait};
+use super::{DEFAULT, NONE, end, free, make, memory, none_left, resized};
+use crate::icv;
+
+/// Makes an allocator; 0 if it cannot be as asked.
+///
+/// # Safety
+/// `traits` points to `count` traits.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_init_allocator(
+    space: usize,
+    count: c_int,
+    traits: *const Trait,
+) -> usize {
+    match usize::try_from(count) {
+        // SAFETY: As the caller promises.
+        Ok(count) if count > 0 => make(space, unsafe { slice::from_raw_parts(traits, count) }),
+        _ => make(space, &[]),
+    }
+}
+
+/// Ends an allocator.
+///
+/// # Safety
+/// The handle is of [`omp_init_allocator`], or predefined, and is used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_destroy_allocator(handle: usize) {
+    // SAFETY: As the caller promises.
+    unsafe { end(handle) };
+}
+
+/// The allocator of calls that name none, in this task and those that it will create.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_set_default_allocator(handle: usize) {
+    icv::set(|icvs| icvs.allocator = if handle == NONE { DEFAULT } else { handle });
+}
+
+/// Which it is.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_get_default_allocator() -> usize {
+    icv::get().allocator
+}
+
+/// Memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_alloc(size: usize, handle: usize) -> *mut c_void {
+    memory(ALIGNMENT, Some(size), handle, false)
+}
+
+/// Memory at a multiple of `alignment`.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_aligned_alloc(alignment: usize, size: usize, handle: usize) -> *mut c_void {
+    memory(alignment, Some(size), handle, false)
+}
+
+/// Memory for `count` things, all zero.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_calloc(count: usize, size: usize, handle: usize) -> *mut c_void {
+    memory(ALIGNMENT, count.checked_mul(size), handle, true)
+}
+
+/// The same at a multiple of `alignment`.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_aligned_calloc(
+    alignment: usize,
+    count: usize,
+    size: usize,
+    handle: usize,
+) -> *mut c_void {
+    memory(alignment, count.checked_mul(size), handle, true)
+}
+
+/// Gives memory back.
+///
+/// # Safety
+/// It is of a function of this file, or null, and is used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_free(memory: *mut c_void, _handle: usize) {
+    // SAFETY: As the caller promises.
+    unsafe { free(memory) };
+}
+
+/// Memory of another size, with what was in the old.
+///
+/// # Safety
+/// As of [`omp_free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_realloc(
+    old: *mut c_void,
+    size: usize,
+    handle: usize,
+    _handle_of_old: usize,
+) -> *mut c_void {
+    // SAFETY: As the caller promises.
+    unsafe { resized(old, size, handle) }
+}
+
+/// What gcc makes of `allocate`: memory, or the end.
+#[unsafe(no_mangle)]
+pub extern "C" fn GOMP_alloc(alignment: usize, size: usize, handle: usize) -> *mut c_void {
+    // No bytes need an address of their own, too.
+    let memory = memory(alignment, Some(size.max(1)), handle, false);
+    if memory.is_null() {
+        none_left(size);
+    }
+    memory
+}
+
+/// Its counterpart.
+///
+/// # Safety
+/// As of [`omp_free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn GOMP_free(memory: *mut c_void, handle: usize) {
+    // SAFETY: As the caller promises.
+    unsafe { omp_free(memory, handle) };
+}
+
+/// What clang makes of `allocate`.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_alloc(_thread: c_int, size: usize, handle: usize) -> *mut c_void {
+    memory(ALIGNMENT, Some(size), handle, false)
+}
+
+/// The same with an alignment.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_aligned_alloc(
+    _thread: c_int,
+    alignment: usize,
+    size: usize,
+    handle: usize,
+) -> *mut c_void {
+    memory(alignment, Some(size), handle, false)
+}
+
+/// The same for `count` things, all zero.
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_calloc(
+    _thread: c_int,
+    count: usize,
+    size: usize,
+    handle: usize,
+) -> *mut c_void {
+    omp_calloc(count, size, handle)
+}
+
+/// The same with another size.
+///
+/// # Safety
+/// As of [`omp_free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_realloc(
+    _thread: c_int,
+    old: *mut c_void,
+    size: usize,
+    handle: usize,
+    _handle_of_old: usize,
+) -> *mut c_void {
+    // SAFETY: As the caller promises.
+    unsafe { resized(old, size, handle) }
+}
+
+/// Their counterpart.
+///
+/// # Safety
+/// As of [`omp_free`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_free(_thread: c_int, memory: *mut c_void, handle: usize) {
+    // SAFETY: As the caller promises.
+    unsafe { omp_free(memory, handle) };
+}
+
+/// clang's name of [`omp_init_allocator`].
+///
+/// # Safety
+/// As of that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_init_allocator(
+    _thread: c_int,
+    space: usize,
+    count: c_int,
+    traits: *const Trait,
+) -> usize {
+    // SAFETY: As the caller promises.
+    unsafe { omp_init_allocator(space, count, traits) }
+}
+
+/// clang's name of [`omp_destroy_allocator`].
+///
+/// # Safety
+/// As of that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn __kmpc_destroy_allocator(_thread: c_int, handle: usize) {
+    // SAFETY: As the caller promises.
+    unsafe { end(handle) };
+}
+
+/// clang's name of [`omp_set_default_allocator`].
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_set_default_allocator(_thread: c_int, handle: usize) {
+    omp_set_default_allocator(handle);
+}
+
+/// clang's name of [`omp_get_default_allocator`].
+#[unsafe(no_mangle)]
+pub extern "C" fn __kmpc_get_default_allocator(_thread: c_int) -> usize {
+    omp_get_default_allocator()
+}
+
+/// Fortran's `omp_init_allocator`.
+///
+/// # Safety
+/// All are addresses, the last of as many traits as there are said to be.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_init_allocator_(
+    space: *const usize,
+    count: *const i32,
+    traits: *const Trait,
+) -> usize {
+    // SAFETY: As the caller promises.
+    unsafe { omp_init_allocator(*space, *count, traits) }
+}
+
+/// The same for long integers.
+///
+/// # Safety
+/// As of [`omp_init_allocator_`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn omp_init_allocator_8_(
+    space: *const usize,
+    count: *const i64,
+    traits: *const Trait,
+) -> usize {
+    // SAFETY: As the caller promises.
+    unsafe { omp_init_allocator(*space, i32::try_from(*count).unwrap_or(0), traits) }
+}
+
+macro_rules! handles {
+    ($($name:ident = $value:literal;)*) => {$(
+        /// A handle of OpenMP's, for programs that take it from the library.
+        #[unsafe(no_mangle)]
+        #[allow(non_upper_case_globals)]
+        pub static $name: usize = $value;
+    )*};
+}
+
+// The numbers of both headers. libomp exports them as variables, too.
+handles! {
+    omp_null_allocator = 0;
+    omp_default_mem_alloc = 1;
+    omp_large_cap_mem_alloc = 2;
+    omp_const_mem_alloc = 3;
+    omp_high_bw_mem_alloc = 4;
+    omp_low_lat_mem_alloc = 5;
+    omp_cgroup_mem_alloc = 6;
+    omp_pteam_mem_alloc = 7;
+    omp_thread_mem_alloc = 8;
+    omp_default_mem_space = 0;
+    omp_large_cap_mem_space = 1;
+    omp_const_mem_space = 2;
+    omp_high_bw_mem_space = 3;
+    omp_low_lat_mem_space = 4;
+}
