@@ -22,6 +22,7 @@ mod kmp;
 mod levels;
 mod lock;
 mod loops;
+mod memory;
 mod microtask;
 mod notice;
 mod parallel;

@@ -72,7 +72,7 @@ fn run_two(library: &Path, folder: &Path, places: &Path) -> Result<u32> {
     Ok(2)
 }
 
-/// The programs for a compiler: `NAME.c` for either, `NAME.gcc.c` and `NAME.clang.c` for one.
+/// The programs for a compiler: `NAME.c` and `NAME.cpp` for either, `NAME.gcc.c` and `NAME.clang.c` for one.
 fn sources(compiler: &str) -> Result<Vec<PathBuf>> {
     let mut sources = Vec::new();
     for entry in fs::read_dir(repo::root().join(PROGRAMS)).context("listing the programs")? {
@@ -80,7 +80,7 @@ fn sources(compiler: &str) -> Result<Vec<PathBuf>> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let words: Vec<&str> = name.split('.').collect();
         match words[..] {
-            [_, "c"] => sources.push(path),
+            [_, "c" | "cpp"] => sources.push(path),
             [_, only, "c"] if only == compiler => sources.push(path),
             _ => {}
         }
@@ -93,7 +93,12 @@ fn compile(compiler: &str, source: &Path, folder: &Path, with: Option<&Path>) ->
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
     let way = if with.is_some() { "linked" } else { "found" };
     let output = folder.join(format!("{stem}.{compiler}.{way}"));
-    let mut cc = program(compiler);
+    let is_cxx = source.extension().is_some_and(|extension| extension == "cpp");
+    let mut cc = program(match (compiler, is_cxx) {
+        ("gcc", true) => "g++",
+        ("clang", true) => "clang++",
+        _ => compiler,
+    });
     cc.args(["-O1", "-g", "-Wall", "-Werror"]).arg(source).arg("-o").arg(&output);
     match with {
         None => cc.arg("-fopenmp"),
