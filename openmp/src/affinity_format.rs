@@ -3,17 +3,41 @@
 //! Fields are those of OpenMP 5.2, section 4.3 (affinity-format-var): `%n`, `%{thread_num}`,
 //! `%0.4n`: zeros, right-adjusted, width.
 
+mod clang;
 mod fortran;
 
 use std::ffi::{CStr, c_char};
 use std::sync::Mutex;
 
 use crate::thread::member;
-use crate::unsupported::say;
+use crate::unsupported::{say, say_out};
 use crate::{icv, processors};
 
-/// libgomp's, so that programs say the same as before.
-const BY_DEFAULT: &str = "level %L thread %i affinity %A";
+/// Whose library a program was compiled for: both say where threads are in their own way, and
+/// programs are to say the same as before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    Gcc,
+    Clang,
+}
+
+impl Style {
+    /// The format where nobody has said one.
+    fn by_default(self) -> &'static str {
+        match self {
+            Self::Gcc => "level %L thread %i affinity %A",
+            Self::Clang => "OMP: pid %P tid %i thread %n bound to OS proc set {%A}",
+        }
+    }
+
+    /// Tells a line: on standard error as libgomp does, or on standard output as libomp.
+    fn tell(self, text: &str) {
+        match self {
+            Self::Gcc => say(format!("{text}\n").as_bytes()),
+            Self::Clang => say_out(&format!("{text}\n")),
+        }
+    }
+}
 
 /// What the fields of a thread have.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +68,7 @@ impl Fields {
             "i" | "native_thread_id" => self.native,
             "H" | "host" => return Some((self.host.clone(), false)),
             "A" | "thread_affinity" => return Some((ranges(&self.cpus), false)),
-            _ => return None,
+            _ => return Some(("undefined".to_owned(), false)),
         };
         Some((number.to_string(), true))
     }
@@ -62,7 +86,7 @@ fn ranges(cpus: &[u32]) -> String {
     text.join(",")
 }
 
-/// The text of a format. A field that is none is left as it stands.
+/// The text of a format. A field that nobody knows is undefined; what is no field stays.
 fn expand(format: &str, fields: &Fields) -> String {
     let mut text = String::new();
     let mut rest = format;
@@ -115,10 +139,10 @@ fn field(text: &str, fields: &Fields) -> Option<(String, usize)> {
 static FORMAT: Mutex<Option<String>> = Mutex::new(None);
 
 /// The format that holds now.
-fn format() -> String {
+fn format(style: Style) -> String {
     let set = FORMAT.lock().map_or(None, |format| format.clone());
     let asked = || icv::settings().affinity_format.clone();
-    set.or_else(asked).unwrap_or_else(|| BY_DEFAULT.to_owned())
+    set.or_else(asked).unwrap_or_else(|| style.by_default().to_owned())
 }
 
 /// What is known of the calling thread.
@@ -185,7 +209,7 @@ fn set_format(text: String) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_affinity_format(room: *mut c_char, size: usize) -> usize {
     // SAFETY: As the caller promises.
-    unsafe { put(&format(), room, size) }
+    unsafe { put(&format(Style::Gcc), room, size) }
 }
 
 /// Says what a format makes of the calling thread, and how long that is. Without one, or with an
@@ -200,7 +224,7 @@ pub unsafe extern "C" fn omp_capture_affinity(
     format: *const c_char,
 ) -> usize {
     // SAFETY: As the caller promises.
-    unsafe { put(&said(format), room, size) }
+    unsafe { put(&said(format, Style::Gcc), room, size) }
 }
 
 /// Tells on standard error what a format makes of the calling thread.
@@ -210,25 +234,24 @@ pub unsafe extern "C" fn omp_capture_affinity(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_display_affinity(format: *const c_char) {
     // SAFETY: As the caller promises.
-    let text = unsafe { said(format) };
-    say(format!("{text}\n").as_bytes());
+    Style::Gcc.tell(&unsafe { said(format, Style::Gcc) });
 }
 
 /// The same where the environment asks for it (`OMP_DISPLAY_AFFINITY`).
-pub(crate) fn show() {
-    say(format!("{}\n", expand(&format(), &fields())).as_bytes());
+pub(crate) fn show(style: Style) {
+    style.tell(&expand(&format(style), &fields()));
 }
 
 /// # Safety
 /// `given` is a C string or null.
-unsafe fn said(given: *const c_char) -> String {
+unsafe fn said(given: *const c_char, style: Style) -> String {
     let given = if given.is_null() {
         String::new()
     } else {
         // SAFETY: As the caller promises.
         unsafe { CStr::from_ptr(given) }.to_string_lossy().into_owned()
     };
-    let format = if given.is_empty() { format() } else { given };
+    let format = if given.is_empty() { format(style) } else { given };
     expand(&format, &fields())
 }
 

@@ -1,6 +1,6 @@
 //! The functions that read and set internal control variables.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 
 use crate::environment::{Kind, Schedule, display};
 use crate::icv::{self, ACTIVE_LEVELS_MAX};
@@ -134,6 +134,29 @@ pub extern "C" fn omp_get_proc_bind() -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_display_env(verbose: c_int) {
     say(display::text(icv::settings(), verbose != 0).as_bytes());
+}
+
+/// `omp_control_tool_notool`.
+const NO_TOOL: c_int = -2;
+
+/// Asks a tool for something; there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_control_tool(
+    _command: c_int,
+    _modifier: c_int,
+    _argument: *mut c_void,
+) -> c_int {
+    NO_TOOL
+}
+
+/// Fortran's `omp_control_tool`.
+#[unsafe(no_mangle)]
+pub extern "C" fn omp_control_tool_(
+    _command: *const c_int,
+    _modifier: *const c_int,
+    _argument: *mut c_void,
+) -> c_int {
+    NO_TOOL
 }
 
 /// The device of target regions that name none.

@@ -59,16 +59,18 @@ impl Icvs {
         }
     }
 
-    /// Of the implicit tasks of a region so many levels deep, begun where these hold.
-    pub(crate) fn inside(outer: &'static Self, level: i32) -> &'static Self {
+    /// Of the implicit tasks of a region so many levels deep, begun where these hold, with a clause
+    /// on binding or without.
+    pub(crate) fn inside(outer: &'static Self, level: i32, clause: Option<Bind>) -> &'static Self {
         let level = usize::try_from(level).unwrap_or(usize::MAX);
         let Settings { num_threads, proc_bind, .. } = settings();
-        let is_last = num_threads.len() <= level && proc_bind.len() <= level;
-        if is_last {
+        let has_list = num_threads.len() > level || proc_bind.len() > level;
+        let clause = clause.filter(|&clause| outer.bind != Bind::False && clause != outer.bind);
+        if !has_list && clause.is_none() {
             return outer;
         }
         let num_threads = num_threads.get(level).copied().unwrap_or(outer.num_threads);
-        let bind = proc_bind.get(level).copied().filter(|_| place::are_there());
+        let bind = proc_bind.get(level).copied().filter(|_| place::are_there()).or(clause);
         Self { num_threads, bind: bind.unwrap_or(outer.bind), ..*outer }.kept()
     }
 

@@ -2,9 +2,13 @@
 //!
 //! What would tune libomp is heard and has no effect here: it changes no result.
 
+mod affinity;
+mod fortran;
+
 use std::ffi::{c_char, c_int, c_void};
 
 use crate::allocate::{omp_aligned_alloc, omp_alloc, omp_calloc, omp_free, omp_realloc};
+use crate::environment::Wait;
 use crate::icv;
 
 /// `omp_default_mem_alloc`.
@@ -64,10 +68,15 @@ pub extern "C" fn kmp_get_stacksize() -> c_int {
     c_int::try_from(kmp_get_stacksize_s()).unwrap_or(c_int::MAX)
 }
 
-/// How long a thread waits before it sleeps, in milliseconds: as good as not at all.
+/// How long a thread waits before it sleeps, in milliseconds; as good as not at all where nobody
+/// says.
 #[unsafe(no_mangle)]
 pub extern "C" fn kmp_get_blocktime() -> c_int {
-    0
+    match icv::settings().wait {
+        Some(Wait::Active) => c_int::MAX,
+        Some(Wait::For { us }) => c_int::try_from(us / 1000).unwrap_or(c_int::MAX),
+        _ => 0,
+    }
 }
 
 /// Which of libomp's ways to wait is nearest to ours.

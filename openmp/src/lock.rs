@@ -4,6 +4,8 @@
 //! lock (clang, and gcc before OpenMP 3.0; gcc has 16 now). So a lock is one word of the kind that
 //! a kernel can wait for, and a nest lock is two: every version of a function is the same code.
 
+mod kmp;
+
 use std::ffi::c_int;
 use std::ptr;
 use std::sync::atomic::AtomicU32;

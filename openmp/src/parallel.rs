@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 use std::sync::atomic::Ordering;
 
+use crate::affinity_format::Style;
 use crate::environment::Bind;
 use crate::iterations::Span;
 use crate::microtask::{Microtask, evenkeel_omp_invoke};
@@ -103,7 +104,7 @@ unsafe fn fork_as(size: u32, bind: Option<Bind>, job: Job) {
     // SAFETY: the caller's promise.
     unsafe {
         let member = match size {
-            1 => Member::enter_serial(thread),
+            1 => Member::enter_serial(thread, bind, job.style),
             _ => begin_team(thread, size, bind, job),
         };
         (job.run)(job.data, member);
@@ -155,7 +156,9 @@ pub unsafe extern "C" fn GOMP_parallel(
     let gomp = Gomp { function, data, filled: None, group: ptr::null() };
     let wanted = Wanted::of_gomp(threads, flags);
     // SAFETY: the caller's promise.
-    unsafe { fork(wanted, Job { run: run_gomp, data: (&raw const gomp).cast() }) };
+    unsafe {
+        fork(wanted, Job { run: run_gomp, data: (&raw const gomp).cast(), style: Style::Gcc })
+    };
 }
 
 /// gcc: runs a region whose implicit tasks are in a group, which `begin` makes for so many
@@ -173,7 +176,13 @@ pub(crate) unsafe fn fork_reducing(
     let group = begin(size);
     let gomp = Gomp { function, data, filled: None, group: &raw const group };
     // SAFETY: the caller's promise; the group lives until the region has ended.
-    unsafe { fork_as(size, wanted.bind, Job { run: run_gomp, data: (&raw const gomp).cast() }) };
+    unsafe {
+        fork_as(
+            size,
+            wanted.bind,
+            Job { run: run_gomp, data: (&raw const gomp).cast(), style: Style::Gcc },
+        )
+    };
     size
 }
 
@@ -189,7 +198,9 @@ pub(crate) unsafe fn fork_filled(
 ) {
     let gomp = Gomp { function, data, filled: Some(filled), group: ptr::null() };
     // SAFETY: the caller's promise.
-    unsafe { fork(wanted, Job { run: run_gomp, data: (&raw const gomp).cast() }) };
+    unsafe {
+        fork(wanted, Job { run: run_gomp, data: (&raw const gomp).cast(), style: Style::Gcc })
+    };
 }
 
 /// gcc, before 4.9: begins a region, whose first part the program runs itself.
@@ -218,11 +229,11 @@ pub(crate) unsafe fn start_filled(
 ) {
     let thread = Thread::current();
     let member = match threads_for(thread, threads) {
-        1 => Member::enter_serial(thread),
+        1 => Member::enter_serial(thread, None, Style::Gcc),
         size => {
             // The others may begin at any time until the region ends. It is as small as rare.
             let gomp = Box::leak(Box::new(Gomp { function, data, filled, group: ptr::null() }));
-            let job = Job { run: run_gomp, data: ptr::from_ref(gomp).cast() };
+            let job = Job { run: run_gomp, data: ptr::from_ref(gomp).cast(), style: Style::Gcc };
             // SAFETY: the caller's promise.
             unsafe { begin_team(thread, size, None, job) }
         }
@@ -278,7 +289,9 @@ unsafe extern "C" fn evenkeel_omp_fork_call(
     let wanted = Wanted::of_kmp(Thread::current());
     let kmp = Kmp { microtask, argc: usize::try_from(argc).unwrap_or_default(), argv };
     // SAFETY: the caller's promise.
-    unsafe { fork(wanted, Job { run: run_kmp, data: (&raw const kmp).cast() }) };
+    unsafe {
+        fork(wanted, Job { run: run_kmp, data: (&raw const kmp).cast(), style: Style::Clang })
+    };
 }
 
 /// clang: the `num_threads` clause of the next region.
@@ -349,8 +362,8 @@ pub extern "C" fn __kmpc_push_proc_bind(_where: *mut Ident, _thread: i32, bind: 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_serialized_parallel(_where: *mut Ident, _thread: i32) {
     let thread = Thread::current();
-    Wanted::of_kmp(thread);
-    Member::enter_serial(thread);
+    let bind = Wanted::of_kmp(thread).bind;
+    Member::enter_serial(thread, bind, Style::Clang);
 }
 
 /// It ends.
@@ -394,7 +407,9 @@ pub unsafe extern "C" fn __kmpc_fork_call_if(
     }
     let kmp = Kmp { microtask, argc: (!argument.is_null()).into(), argv: &raw const argument };
     // SAFETY: the caller's promise.
-    unsafe { fork(wanted, Job { run: run_kmp, data: (&raw const kmp).cast() }) };
+    unsafe {
+        fork(wanted, Job { run: run_kmp, data: (&raw const kmp).cast(), style: Style::Clang })
+    };
 }
 
 /// Waits for all threads of the region.

@@ -8,14 +8,12 @@ const WORDS: usize = 1024;
 
 /// The CPUs that the calling thread may run on, ascending; never none.
 pub(crate) fn allowed() -> Vec<u32> {
-    let mut mask = [0_u64; WORDS];
+    let mut mask = Mask::of(&[]);
+    let size = mem::size_of_val(&mask.0);
     // SAFETY: The mask is ours and as long as said.
-    let bytes = unsafe {
-        libc::syscall(libc::SYS_sched_getaffinity, 0, mem::size_of_val(&mask), mask.as_mut_ptr())
-    };
-    let words = usize::try_from(bytes).unwrap_or(0) / mem::size_of::<u64>();
-    let is_in = |cpu: &u32| mask[*cpu as usize / 64] >> (cpu % 64) & 1 == 1;
-    let cpus: Vec<u32> = (0..(words * 64) as u32).filter(is_in).collect();
+    let bytes = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size, mask.0.as_mut_ptr()) };
+    let bits = usize::try_from(bytes).unwrap_or(0) * 8;
+    let cpus: Vec<u32> = (0..bits as u32).filter(|&cpu| mask.has(cpu)).collect();
     if cpus.is_empty() { vec![0] } else { cpus }
 }
 
@@ -25,18 +23,45 @@ pub(crate) fn available() -> &'static [u32] {
     AVAILABLE.get_or_init(allowed)
 }
 
-/// Lets the calling thread run on these CPUs alone. If the kernel will not, it runs where it did.
-pub(crate) fn allow(cpus: &[u32]) {
-    let mut mask = [0_u64; WORDS];
-    for &cpu in cpus {
-        if let Some(word) = mask.get_mut(cpu as usize / 64) {
-            *word |= 1 << (cpu % 64);
+/// CPUs as the kernel takes them.
+pub(crate) struct Mask([u64; WORDS]);
+
+impl Mask {
+    pub(crate) fn of(cpus: &[u32]) -> Self {
+        let mut mask = Self([0; WORDS]);
+        for &cpu in cpus {
+            mask.put(cpu, true);
+        }
+        mask
+    }
+
+    /// Puts a CPU in, or takes it out. Returns 0, as libomp has it.
+    pub(crate) fn put(&mut self, cpu: u32, is_in: bool) -> i32 {
+        if let Some(word) = self.0.get_mut(cpu as usize / 64) {
+            let bit = 1 << (cpu % 64);
+            *word = if is_in { *word | bit } else { *word & !bit };
+        }
+        0
+    }
+
+    pub(crate) fn has(&self, cpu: u32) -> bool {
+        self.0.get(cpu as usize / 64).is_some_and(|word| word >> (cpu % 64) & 1 == 1)
+    }
+
+    /// Lets the calling thread run on these CPUs alone. Returns 0, or why the kernel will not.
+    pub(crate) fn allow(&self) -> i32 {
+        let size = mem::size_of_val(&self.0);
+        // SAFETY: The mask is ours and as long as said.
+        match unsafe { libc::syscall(libc::SYS_sched_setaffinity, 0, size, self.0.as_ptr()) } {
+            0 => 0,
+            _ => std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EINVAL),
         }
     }
-    // SAFETY: The mask is ours and as long as said.
-    unsafe {
-        libc::syscall(libc::SYS_sched_setaffinity, 0, mem::size_of_val(&mask), mask.as_ptr())
-    };
+}
+
+/// Lets the calling thread run on these CPUs alone. If the kernel will not, it runs where it did.
+pub(crate) fn allow(cpus: &[u32]) {
+    Mask::of(cpus).allow();
 }
 
 /// CPUs that the program may use.

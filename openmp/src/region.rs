@@ -23,6 +23,8 @@ pub(crate) use league::League;
 pub(crate) use share::Share;
 pub(crate) use work::{Asked, How};
 
+use crate::affinity_format::{self, Style};
+use crate::environment::Bind;
 use crate::icv::{self, Icvs};
 use crate::place::Partition;
 use crate::task::{Group, Inlined, OmpTask};
@@ -321,11 +323,16 @@ impl Member {
     }
 
     /// Begins a region of one thread. It ends with [`Member::leave_serial`].
-    pub(crate) fn enter_serial(thread: &Thread) -> &Self {
+    pub(crate) fn enter_serial(thread: &Thread, bind: Option<Bind>, style: Style) -> &Self {
         let around = thread.member();
         let region = Region::inside(around, 1, ptr::null());
-        let icvs = Icvs::inside(around.task().icvs.get(), region.level);
-        Self::enter_alone(thread, region, icvs)
+        let icvs = Icvs::inside(around.task().icvs.get(), region.level, bind);
+        let level = region.level;
+        let member = Self::enter_alone(thread, region, icvs);
+        if icv::settings().show_affinity && thread.shows_alone(level) {
+            affinity_format::show(style);
+        }
+        member
     }
 
     /// Begins a region of one thread as if it was the first of that thread. It ends with
@@ -393,6 +400,11 @@ impl Member {
         let limit = icv::settings().thread_limit.unwrap_or(u32::MAX);
         let limit = limit.min(self.region().league.get().threads_max);
         (limit < u32::MAX).then_some(limit)
+    }
+
+    /// Whether its thread is outside of all regions and tasks.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.region().around.is_null() && ptr::eq(self.task(), &raw const self.implicit)
     }
 
     /// The implicit task.

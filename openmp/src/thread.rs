@@ -24,6 +24,8 @@ pub(crate) struct Thread {
     pub place: Cell<u32>,
     /// Threads that help in regions that it begins: one crew for each region around another.
     pub crews: RefCell<Vec<Crew>>,
+    /// Levels of regions in which it was alone and has said where it is: a bit each.
+    shown_alone: Cell<u64>,
     /// Regions that it began and that have not ended.
     pub begun: Cell<usize>,
     /// [`forks`] when it was asked last: the threads of crews from before are gone.
@@ -44,8 +46,8 @@ impl Drop for Owned {
         // SAFETY: it came from a box, and nobody has it any more: the thread ends.
         let thread = unsafe { Box::from_raw(self.0.as_ptr()) };
         thread.keep_crews();
-        // A thread that leaves the program from inside a region leaves that to the others.
-        if thread.begun.get() > 0 {
+        // A thread that leaves the program from inside a region or a task leaves that to the others.
+        if thread.begun.get() > 0 || !thread.member().is_at_rest() {
             return std::mem::forget(thread);
         }
         Member::leave_initial(&thread);
@@ -95,6 +97,7 @@ impl Thread {
             proc_bind: Cell::new(None),
             place: Cell::new(NOWHERE),
             crews: RefCell::default(),
+            shown_alone: Cell::new(0),
             begun: Cell::new(0),
             forks: Cell::new(forks()),
         }));
@@ -110,6 +113,13 @@ impl Thread {
         if self.forks.replace(forks()) != forks() {
             std::mem::forget(self.crews.take());
         }
+    }
+
+    /// Whether it has not said yet where it is in a region of this level and one thread.
+    pub(crate) fn shows_alone(&self, level: i32) -> bool {
+        let before = self.shown_alone.get();
+        self.shown_alone.set(before | 1 << (level % 64));
+        self.shown_alone.get() != before
     }
 
     /// Its part in the innermost region.

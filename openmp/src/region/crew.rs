@@ -16,7 +16,7 @@ use evenkeel_runtime::raw::{self, Parker, Pause, Worker};
 
 use super::share::Ring;
 use super::{Barrier, Member, Region};
-use crate::affinity_format;
+use crate::affinity_format::{self, Style};
 use crate::icv::{self, Icvs};
 use crate::place::{self, Binding};
 use crate::processors;
@@ -40,6 +40,8 @@ pub(crate) struct Job {
     pub run: unsafe fn(*const (), &Member),
     /// Of whoever began the region, which waits for all.
     pub data: *const (),
+    /// Whose program it is of.
+    pub style: Style,
 }
 
 /// What is written by whoever begins a region, before the others come.
@@ -131,7 +133,7 @@ impl Team {
         // SAFETY: the leaf is this thread's.
         let worker = || Box::new(unsafe { self.tasks.worker(number as usize) });
         let worker = self.workers[number as usize].get_or_init(worker);
-        let Begun { region, icvs, binding, shows, .. } = self.begun();
+        let Begun { region, job, icvs, binding, shows } = self.begun();
         let partition = match binding {
             None => region.partition_around(),
             Some(binding) => {
@@ -147,7 +149,7 @@ impl Team {
         let member = Box::leak(Box::new(member));
         member.enter(thread);
         if *shows {
-            affinity_format::show();
+            affinity_format::show(job.style);
         }
         member
     }
@@ -242,7 +244,11 @@ impl Crew {
         let around = thread.member();
         let region = Region::inside(around, size, team);
         region.counted.set(if around.thread_limit().is_some() { size - 1 } else { 0 });
-        let icvs = Icvs::inside(around.task().icvs.get(), region.level);
+        let icvs = Icvs::inside(
+            around.task().icvs.get(),
+            region.level,
+            binding.map(|binding| binding.how),
+        );
         // SAFETY: nobody looks at what was begun before.
         unsafe { team.reset() };
         let shows = icv::settings().show_affinity && {

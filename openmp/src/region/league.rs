@@ -3,7 +3,6 @@
 use std::ptr;
 
 use super::{Member, Region};
-use crate::icv::Icvs;
 use crate::thread::Thread;
 
 /// Where in a league of teams one is. Outside of leagues there is one team.
@@ -29,7 +28,7 @@ impl League {
             region.level -= 1;
             region.group = ptr::null();
             region.league.set(Self { teams, number, threads_max });
-            let icvs = Icvs::inside(around.task().icvs.get(), region.level);
+            let icvs = around.task().icvs.get();
             let member = Member::enter_alone(thread, region, icvs);
             run(member);
             member.leave_serial(thread);

@@ -41,6 +41,18 @@ static void in_task(void)
 	}
 }
 
+static void in_task_alone(void)
+{
+#pragma omp task
+	exit(7);
+}
+
+static void in_target_region(void)
+{
+#pragma omp target
+	exit(7);
+}
+
 static void in_nested_region(void)
 {
 	omp_set_max_active_levels(2);
@@ -103,6 +115,7 @@ static const struct {
 	void (*run)(void);
 } ways[] = {
 	{"region", in_region},		{"first", in_first_thread}, {"task", in_task},
+	{"alone", in_task_alone},	{"target", in_target_region},
 	{"nested", in_nested_region},	{"thread", in_another_thread},
 	{"without", without_first_thread}, {"after", after_regions},
 };

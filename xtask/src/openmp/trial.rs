@@ -72,7 +72,8 @@ fn run_two(library: &Path, folder: &Path, places: &Path) -> Result<u32> {
     Ok(2)
 }
 
-/// The programs for a compiler: `NAME.c` and `NAME.cpp` for either, `NAME.gcc.c` and `NAME.clang.c` for one.
+/// The programs for a compiler: `NAME.c` and `NAME.cpp` for either, `NAME.gcc.c` and
+/// `NAME.clang.c` for one.
 fn sources(compiler: &str) -> Result<Vec<PathBuf>> {
     let mut sources = Vec::new();
     for entry in fs::read_dir(repo::root().join(PROGRAMS)).context("listing the programs")? {

@@ -1,0 +1,201 @@
+//! libomp's masks of CPUs: a thread can be bound by them, apart from OpenMP's places.
+
+use std::ffi::c_int;
+use std::ptr;
+
+use crate::place::NOWHERE;
+use crate::processors::{self, Mask};
+use crate::thread::Thread;
+
+/// What libomp answers where a CPU's number is none, or where there is no such CPU here.
+const NO_NUMBER: c_int = -1;
+/// As above.
+const NOT_HERE: c_int = -2;
+
+/// `kmp_affinity_mask_t`.
+type Handle = *mut Mask;
+
+/// Makes an empty mask.
+///
+/// # Safety
+/// One may write to `handle`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kmp_create_affinity_mask(handle: *mut Handle) {
+    // SAFETY: As the caller promises.
+    unsafe { handle.write(Box::into_raw(Box::new(Mask::of(&[])))) };
+}
+
+/// Ends a mask.
+///
+/// # Safety
+/// It was made, and is used no more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kmp_destroy_affinity_mask(handle: *mut Handle) {
+    // SAFETY: As the caller promises.
+    unsafe {
+        drop(Box::from_raw(*handle));
+        *handle = ptr::null_mut();
+    }
+}
+
+/// Binds the calling thread to the CPUs of a mask. Returns 0, or what the kernel says.
+///
+/// # Safety
+/// The mask was made.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kmp_set_affinity(handle: *const Handle) -> c_int {
+    Thread::current().place.set(NOWHERE);
+    // SAFETY: As the caller promises.
+    unsafe { (**handle).allow() }
+}
+
+/// Makes a mask that of the calling thread.
+///
+/// # Safety
+/// The mask was made.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kmp_get_affinity(handle: *const Handle) -> c_int {
+    // SAFETY: As the caller promises.
+    unsafe { **handle = Mask::of(&processors::allowed()) };
+    0
+}
+
+/// What CPUs' numbers are below.
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_get_affinity_max_proc() -> c_int {
+    processors::available().last().map_or(0, |&last| last as c_int + 1)
+}
+
+/// A CPU of those that the process may use, or what libomp answers.
+fn here(cpu: c_int) -> Result<u32, c_int> {
+    let number = u32::try_from(cpu).map_err(|_| NO_NUMBER)?;
+    if cpu >= kmp_get_affinity_max_proc() {
+        return Err(NO_NUMBER);
+    }
+    if processors::available().contains(&number) { Ok(number) } else { Err(NOT_HERE) }
+}
+
+/// Adds a CPU to a mask.
+///
+/// # Safety
+/// The mask was made.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kmp_set_affinity_mask_proc(cpu: c_int, handle: *const Handle) -> c_int {
+    // SAFETY: As the caller promises.
+    here(cpu).map_or_else(|answer| answer, |cpu| unsafe { (**handle).put(cpu, true) })
+}
+
+/// Takes it out.
+///
+/// # Safety
+/// The mask was made.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kmp_unset_affinity_mask_proc(cpu: c_int, handle: *const Handle) -> c_int {
+    // SAFETY: As the caller promises.
+    here(cpu).map_or_else(|answer| answer, |cpu| unsafe { (**handle).put(cpu, false) })
+}
+
+/// Whether it is in.
+///
+/// # Safety
+/// The mask was made.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kmp_get_affinity_mask_proc(cpu: c_int, handle: *const Handle) -> c_int {
+    // SAFETY: As the caller promises.
+    here(cpu).map_or_else(|answer| answer, |cpu| unsafe { (**handle).has(cpu).into() })
+}
+
+/// Fortran's names of what takes a mask, whose argument is an address there, too.
+macro_rules! of_a_mask {
+    ($($name:ident = $function:ident -> $result:ty;)*) => {$(
+        #[doc = concat!("Fortran's `", stringify!($function), "`.")]
+        ///
+        /// # Safety
+        /// As of the function for C.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(handle: *mut Handle) -> $result {
+            // SAFETY: As the caller promises.
+            unsafe { $function(handle) }
+        }
+    )*};
+}
+
+of_a_mask! {
+    kmp_create_affinity_mask_ = kmp_create_affinity_mask -> ();
+    kmp_destroy_affinity_mask_ = kmp_destroy_affinity_mask -> ();
+    kmp_set_affinity_ = kmp_set_affinity -> c_int;
+    kmp_get_affinity_ = kmp_get_affinity -> c_int;
+}
+
+/// Fortran's and flang's names of what takes a CPU, too.
+macro_rules! of_a_cpu {
+    ($($fortran:ident $flang:ident = $function:ident;)*) => {$(
+        #[doc = concat!("Fortran's `", stringify!($function), "`.")]
+        ///
+        /// # Safety
+        /// As of the function for C; `cpu` points to a number.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $fortran(cpu: *const c_int, handle: *const Handle) -> c_int {
+            // SAFETY: As the caller promises.
+            unsafe { $function(*cpu, handle) }
+        }
+
+        #[doc = concat!("flang's `", stringify!($function), "`.")]
+        ///
+        /// # Safety
+        /// As of the function for C.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $flang(cpu: c_int, handle: *const Handle) -> c_int {
+            // SAFETY: As the caller promises.
+            unsafe { $function(cpu, handle) }
+        }
+    )*};
+}
+
+of_a_cpu! {
+    kmp_set_affinity_mask_proc_ kmpc_set_affinity_mask_proc = kmp_set_affinity_mask_proc;
+    kmp_unset_affinity_mask_proc_ kmpc_unset_affinity_mask_proc = kmp_unset_affinity_mask_proc;
+    kmp_get_affinity_mask_proc_ kmpc_get_affinity_mask_proc = kmp_get_affinity_mask_proc;
+}
+
+/// Fortran's `kmp_get_affinity_max_proc`.
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_get_affinity_max_proc_() -> c_int {
+    kmp_get_affinity_max_proc()
+}
+
+/// Lets the calling thread run where the process could at the start.
+#[unsafe(no_mangle)]
+pub extern "C" fn kmp_set_thread_affinity_mask_initial() -> c_int {
+    processors::allow(processors::available());
+    Thread::current().place.set(NOWHERE);
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_runs_where_its_mask_says() {
+        std::thread::spawn(|| {
+            let mut mask = ptr::null_mut();
+            let cpu = processors::available()[0] as c_int;
+            // SAFETY: the mask is made first and ended last.
+            unsafe {
+                kmp_create_affinity_mask(&mut mask);
+                assert_eq!(kmp_get_affinity_mask_proc(cpu, &mask), 0);
+                assert_eq!(kmp_set_affinity_mask_proc(cpu, &mask), 0);
+                assert_eq!(kmp_set_affinity_mask_proc(-1, &mask), NO_NUMBER);
+                assert_eq!(
+                    (kmp_get_affinity_mask_proc(cpu, &mask), kmp_set_affinity(&mask)),
+                    (1, 0)
+                );
+                assert_eq!(processors::allowed(), [cpu as u32]);
+                kmp_destroy_affinity_mask(&mut mask);
+            }
+        })
+        .join()
+        .unwrap();
+    }
+}
