@@ -15,6 +15,7 @@ mod node;
 mod parker;
 mod scheduler;
 mod seek;
+mod steps;
 mod threshold;
 mod tree;
 mod urgent;
@@ -27,6 +28,7 @@ pub(crate) use inbox::{Inbox, Linked};
 pub(crate) use leaf::Leaf;
 pub use parker::Parker;
 pub(crate) use scheduler::Ready;
+pub(crate) use steps::StepsSum;
 use tree::Tree;
 
 use crate::task::Task;

@@ -13,7 +13,7 @@ use crossbeam_utils::CachePadded;
 use self::queue::Queue;
 use super::leaf::{LOOK, Leaf, POLLS};
 use super::node::Away;
-use super::{Form, Order, Queued};
+use super::{Form, Order, Queued, StepsSum};
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, lock, spin_loop};
 
 /// One queue of ready tasks for all workers.
@@ -166,6 +166,16 @@ impl Central {
         &self.away
     }
 
+    /// How many tasks lie in the queue, as far as one can see.
+    pub(crate) fn queued(&self) -> usize {
+        self.queued.load(Ordering::Relaxed)
+    }
+
+    /// What its leaves have done until now.
+    pub(crate) fn steps(&self) -> StepsSum {
+        self.leaves.iter().fold(StepsSum::default(), |sum, leaf| sum.of(&leaf.steps))
+    }
+
     /// Whether the next task may be run at once.
     pub(crate) fn is_full(&self) -> bool {
         self.queued.load(Ordering::Relaxed) >= self.full
@@ -202,9 +212,11 @@ impl Central {
         state.waiting.push(leaf);
         drop(state);
         let at = self.leaf(leaf);
+        at.steps.waits.add(1);
         let mut polls = if self.form.has_slots() { POLLS } else { 0 };
         loop {
             if let Some(gift) = at.given() {
+                at.steps.gifts.add(1);
                 return (gift != LOOK).then_some(gift);
             }
             if stop() {

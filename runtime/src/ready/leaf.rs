@@ -4,6 +4,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 
 use super::local::Local;
+use super::steps::Steps;
 use super::{Inbox, Order, Parker, Queued};
 use crate::sync::{AtomicPtr, AtomicUsize, Ordering, spin_loop, yield_now};
 
@@ -31,6 +32,7 @@ pub(crate) struct Leaf {
     pub(super) was_full: Cell<bool>,
     /// Which of its neighbours is asked first. Used by the worker alone.
     pub(super) turn: Cell<usize>,
+    pub(super) steps: Steps,
 }
 
 impl Leaf {
@@ -46,6 +48,7 @@ impl Leaf {
             moved: UnsafeCell::new(Vec::new()),
             was_full: Cell::new(false),
             turn: Cell::new(number),
+            steps: Steps::default(),
         }
     }
 

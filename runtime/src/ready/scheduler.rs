@@ -2,7 +2,7 @@
 
 use super::leaf::Leaf;
 use super::node::Away;
-use super::{Central, Queued, Scheduler, Tree};
+use super::{Central, Queued, Scheduler, StepsSum, Tree};
 use crate::sync::Ordering;
 use crate::topology::Topology;
 
@@ -87,6 +87,22 @@ impl Ready {
         if let Self::Central(central) = self {
             // SAFETY: the caller's promise.
             unsafe { central.hand_on(leaf) };
+        }
+    }
+
+    /// The threshold, 0 where there is none, and how many tasks lie in queues.
+    pub(crate) fn level_and_queued(&self) -> (usize, usize) {
+        match self {
+            Self::Tree(tree) => tree.level_and_queued(),
+            Self::Central(central) => (0, central.queued()),
+        }
+    }
+
+    /// What it has done until now.
+    pub(crate) fn steps(&self) -> StepsSum {
+        match self {
+            Self::Tree(tree) => tree.steps(),
+            Self::Central(central) => central.steps(),
         }
     }
 

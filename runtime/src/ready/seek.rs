@@ -60,14 +60,19 @@ impl Tree {
     pub(crate) unsafe fn seek(&self, leaf: usize) -> Option<*mut Queued> {
         // SAFETY: only the leaf's worker uses it, and not in two functions at once.
         let moved = unsafe { &mut *self.leaf(leaf).moved.get() };
+        let steps = &self.leaf(leaf).steps;
+        steps.requests.add(1);
         if self.from(self.leaf(leaf).parent).any(|node| self.ask(node, moved)) {
+            steps.fetches.add(1);
             // SAFETY: the caller's promise.
             return unsafe { self.keep(self.leaf(leaf), moved) };
         }
         let fell = self.threshold.fall();
+        steps.falls.add(usize::from(fell));
         match self.rules.feed {
             Feed::Pull => {
                 self.pull(leaf, moved);
+                steps.pulls.add(usize::from(!moved.is_empty()));
                 // SAFETY: the caller's promise.
                 unsafe { self.keep(self.leaf(leaf), moved) }
             }
@@ -135,6 +140,7 @@ impl Tree {
         leaf: &Leaf,
         set: &mut Vec<*mut Queued>,
     ) -> Option<*mut Queued> {
+        leaf.steps.moved.add(set.len());
         for task in set.drain(..) {
             // SAFETY: the caller is the leaf's worker.
             unsafe { leaf.local.push(task) };
@@ -239,6 +245,7 @@ impl Tree {
     pub(crate) unsafe fn wait(&self, leaf: usize, stop: impl Fn() -> bool) -> Option<*mut Queued> {
         let at = self.leaf(leaf);
         self.begins_to_wait(at.parent);
+        at.steps.waits.add(1);
         lock(&self.nodes[at.parent].state).idle.push(leaf);
         let pulls = self.rules.feed == Feed::Pull;
         let last = pulls && self.ends_to_look(at.parent);
@@ -253,6 +260,7 @@ impl Tree {
         let mut polls = if pulls { 0 } else { POLLS };
         loop {
             if let Some(chain) = at.given() {
+                at.steps.gifts.add(1);
                 // SAFETY: the caller's promise; the chain was given to this leaf.
                 return unsafe { self.take_chain(at, chain) };
             }

@@ -30,6 +30,8 @@ pub(crate) struct Threshold {
     full: usize,
     /// No level is above it.
     level_max: usize,
+    /// How often the level rose. Written with it, under the root's lock.
+    rises: std::sync::atomic::AtomicU64,
 }
 
 impl Threshold {
@@ -45,6 +47,7 @@ impl Threshold {
             kept,
             full,
             level_max: full.max(LEVEL_MAX_LEAST),
+            rises: std::sync::atomic::AtomicU64::new(0),
         }
     }
 
@@ -82,7 +85,13 @@ impl Threshold {
         if self.limit == Limit::Dynamic {
             let level = self.level().saturating_mul(2).max(FIRST).min(self.level_max);
             self.level.store(level, Ordering::Relaxed);
+            self.rises.store(self.rises() + 1, std::sync::atomic::Ordering::Relaxed);
         }
+    }
+
+    /// How often it did.
+    pub(crate) fn rises(&self) -> u64 {
+        self.rises.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// The root was asked and had nothing. Returns whether the level fell.

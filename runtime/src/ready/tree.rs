@@ -12,7 +12,7 @@ use super::leaf::{LOOK, Leaf};
 use super::node::{Away, Node, Presence, State};
 use super::threshold::Threshold;
 use super::urgent::Urgent;
-use super::{Batch, Feed, Queued, Rules};
+use super::{Batch, Feed, Queued, Rules, StepsSum};
 use crate::sync::{AtomicUsize, Barrier, Ordering, lock, try_lock};
 use crate::topology::Topology;
 
@@ -125,6 +125,19 @@ impl Tree {
         }
     }
 
+    /// The threshold, and how many tasks lie in queues, as far as one can see.
+    pub(crate) fn level_and_queued(&self) -> (usize, usize) {
+        let at_leaves: usize = self.leaves.iter().map(|leaf| leaf.local.len()).sum();
+        let above = self.nodes.iter().map(|node| node.queued.load(Ordering::Relaxed));
+        (self.threshold.level(), at_leaves + above.sum::<usize>())
+    }
+
+    /// What its leaves have done until now.
+    pub(crate) fn steps(&self) -> StepsSum {
+        let all = self.leaves.iter().fold(StepsSum::default(), |sum, leaf| sum.of(&leaf.steps));
+        StepsSum { rises: self.threshold.rises(), ..all }
+    }
+
     /// Whether the next task of this leaf may be run at once.
     #[inline]
     pub(crate) fn is_full(&self, leaf: &Leaf) -> bool {
@@ -223,6 +236,7 @@ impl Tree {
         let moved = unsafe { &mut *leaf.moved.get() };
         leaf.local.set(self.batch(len), moved);
         if !moved.is_empty() {
+            leaf.steps.overflows.add(1);
             self.add_set(leaf.parent, moved);
         }
     }

@@ -1,0 +1,84 @@
+//! What a scheduler did, counted where it is done seldom.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Steps at one leaf. Its worker alone counts; any thread may read.
+#[derive(Default)]
+pub(crate) struct Steps {
+    /// Its queue was over the threshold, and part of it went up.
+    pub(super) overflows: Step,
+    /// It asked the nodes above, and then other leaves.
+    pub(super) requests: Step,
+    /// The threshold fell as it asked.
+    pub(super) falls: Step,
+    /// Sets taken from a node above.
+    pub(super) fetches: Step,
+    /// Sets taken from another leaf.
+    pub(super) pulls: Step,
+    /// Tasks that were in sets of either kind.
+    pub(super) moved: Step,
+    /// It was given tasks, or told to look, while it waited.
+    pub(super) gifts: Step,
+    /// It waited to be given some.
+    pub(super) waits: Step,
+}
+
+/// How often something was done.
+#[derive(Default)]
+pub(super) struct Step(AtomicU64);
+
+impl Step {
+    /// For the one that counts.
+    pub(super) fn add(&self, more: usize) {
+        self.0.store(self.get().wrapping_add(more as u64), Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Steps of all leaves of a scheduler, or of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StepsSum {
+    pub(crate) overflows: u64,
+    pub(crate) requests: u64,
+    pub(crate) falls: u64,
+    pub(crate) rises: u64,
+    pub(crate) fetches: u64,
+    pub(crate) pulls: u64,
+    pub(crate) moved: u64,
+    pub(crate) gifts: u64,
+    pub(crate) waits: u64,
+}
+
+impl StepsSum {
+    /// Adds those of one leaf.
+    pub(super) fn of(mut self, steps: &Steps) -> Self {
+        self.add(&Self {
+            overflows: steps.overflows.get(),
+            requests: steps.requests.get(),
+            falls: steps.falls.get(),
+            rises: 0,
+            fetches: steps.fetches.get(),
+            pulls: steps.pulls.get(),
+            moved: steps.moved.get(),
+            gifts: steps.gifts.get(),
+            waits: steps.waits.get(),
+        });
+        self
+    }
+
+    /// Adds others.
+    pub(crate) fn add(&mut self, more: &Self) {
+        self.overflows += more.overflows;
+        self.requests += more.requests;
+        self.falls += more.falls;
+        self.rises += more.rises;
+        self.fetches += more.fetches;
+        self.pulls += more.pulls;
+        self.moved += more.moved;
+        self.gifts += more.gifts;
+        self.waits += more.waits;
+    }
+}
