@@ -373,11 +373,12 @@ macro_rules! spawns {
             /// # Panics
             /// It uses the same data twice, and not only to read it; or tasks of another scope
             /// around or inside this one use it.
+            #[track_caller]
             pub fn spawn<F>(self, body: F)
             where
                 F: for<'task> FnOnce($(<$A as Lends<'task>>::Given,)*) + Send + 'scope,
             {
-                self.create(move |_: &Scope<'scope>, $($a,)*| body($($a,)*), true);
+                self.create::<_, F>(move |_: &Scope<'scope>, $($a,)*| body($($a,)*), true);
             }
 
             /// The same of a task that creates others. Those that use the same data come in its
@@ -385,6 +386,7 @@ macro_rules! spawns {
             ///
             /// # Panics
             /// As [`TaskBuilder::spawn`]; or a task that it creates writes what it only reads.
+            #[track_caller]
             pub fn spawn_with<F>(self, body: F)
             where
                 F: for<'task> FnOnce(&Scope<'scope>, $(<$A as Lends<'task>>::Given,)*)
@@ -393,9 +395,9 @@ macro_rules! spawns {
             {
                 // It may have events, and run at once it would not be a task of its own.
                 if self.is_final {
-                    return self.create(move |s, $($a,)*| body(&s.as_final(), $($a,)*), false);
+                    return self.create::<_, F>(move |s, $($a,)*| body(&s.as_final(), $($a,)*), false);
                 }
-                self.create(body, false);
+                self.create::<F, F>(body, false);
             }
 
             /// Waits until the task could run, runs it here, and returns what it returns.
@@ -431,7 +433,8 @@ macro_rules! spawns {
                 body($(unsafe { $a.give() },)*)
             }
 
-            fn create<F>(self, body: F, may_run_at_once: bool)
+            #[track_caller]
+            fn create<F, N>(self, body: F, may_run_at_once: bool)
             where
                 F: for<'task> FnOnce(&Scope<'scope>, $(<$A as Lends<'task>>::Given,)*)
                     + Send
@@ -469,8 +472,9 @@ macro_rules! spawns {
                 if may_run_at_once && self.scope.runs_at_once(kind, uses) {
                     // SAFETY: nobody else has what it uses, and it ends before anybody will.
                     let body = || body(self.scope, $(unsafe { $a.give() },)*);
-                    return worker.run_at_once(kind, || self.scope.run_here(body));
+                    return worker.run_at_once::<N>(kind, || self.scope.run_here(body));
                 }
+                worker.seen.creates::<N>(kind);
                 let parent = self.scope.creates();
                 let bytes = size_of::<Block<($($A,)*), F, $n>>();
                 const { assert!(align_of::<Block<($($A,)*), F, $n>>() <= ALIGNMENT) };

@@ -54,8 +54,10 @@ impl Runtime {
         }
         let leaf = shared.seats.take();
         let worker = Worker::new(shared.clone(), leaf);
+        worker.seen.enters();
         let result = catch_unwind(AssertUnwindSafe(|| worker.enter(|| run(&worker))));
         worker.leaves();
+        worker.seen.exits();
         drop(worker);
         shared.seats.leave(leaf);
         result.unwrap_or_else(|panic| resume_unwind(panic))

@@ -77,6 +77,7 @@ unsafe fn run_second<B: FnOnce() -> RB, RB>(queued: *mut Queued, worker: &Worker
     unsafe {
         let body = ManuallyDrop::take(&mut *(*second).body.get());
         let around = worker.current.replace(ptr::null());
+        worker.seen.is_called::<B>(run_second::<B, RB> as *const () as usize);
         let result = catch_unwind(AssertUnwindSafe(body));
         worker.current.set(around);
         *(*second).result.get() = Some(result);

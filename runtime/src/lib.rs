@@ -37,6 +37,7 @@ pub mod raw;
 pub mod ready;
 mod rules;
 mod scope;
+mod seen;
 mod stuck;
 mod sync;
 mod task;
@@ -56,6 +57,7 @@ pub use parts::{ConcurrentOf, InOutOf, InputOf};
 pub use pool::{Builder, Rules, Runtime};
 pub use rules::RulesError;
 pub use scope::{Scope, scope};
+pub use seen::Watch;
 pub use topology::{Topology, TopologyError};
 
 /// What the README shows.

@@ -14,6 +14,7 @@ use crate::grain::{FORGET, Grains};
 use crate::guest::{SEATS_MORE, Seats};
 use crate::memory::{Depot, Memory};
 use crate::ready::{Inbox, KindOf, Queued, Ready, Scheduler};
+use crate::seen::{Recorder, Watch};
 use crate::stuck::Waits;
 use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 use crate::topology::Topology;
@@ -86,6 +87,8 @@ pub(crate) struct Shared {
     /// How many workers share the samples of which one forgets.
     pub(crate) forget_each: u32,
     pub(crate) turns: Turns,
+    /// Who watches.
+    pub(crate) watch: Option<Arc<Recorder>>,
 }
 
 impl Shared {
@@ -96,11 +99,12 @@ impl Shared {
         patience: Duration,
         (workers, guests): (usize, usize),
         asked: Asked,
+        watch: Option<&Watch>,
     ) -> Arc<Self> {
         let machine = machine.resized(workers).with_more(guests);
         let leaves = machine.cpus();
         let full = if rules.cutoff { CUTOFF * (workers - 1) } else { usize::MAX };
-        Arc::new(Self {
+        let shared = Arc::new(Self {
             ready: Ready::new(&machine, rules.ready, full),
             rules,
             patience,
@@ -116,7 +120,17 @@ impl Shared {
             forget_each: u32::try_from(workers).unwrap_or(u32::MAX / FORGET).max(1),
             turns: Turns::new(),
             seats: Seats::new(std::iter::once(0).chain(workers..leaves)),
-        })
+            watch: watch.map(Watch::recorder),
+        });
+        if let Some(recorder) = &shared.watch {
+            recorder.watches(&shared);
+        }
+        shared
+    }
+
+    /// Bytes that were taken from the system for tasks.
+    pub(crate) fn task_memory_bytes(&self) -> usize {
+        self.depots.iter().map(Depot::bytes).sum()
     }
 
     /// Where a leaf's worker gets memory.
@@ -141,6 +155,14 @@ impl Shared {
     }
 }
 
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(recorder) = &self.watch {
+            recorder.forgets(self);
+        }
+    }
+}
+
 /// A task runtime: workers that run the tasks of [scopes](Runtime::scope).
 ///
 /// As many tasks run at once as it has workers. One of them is whoever calls [`Runtime::scope`]: so
@@ -159,6 +181,7 @@ pub struct Builder {
     topology: Option<Topology>,
     rules: Rules,
     is_closed: bool,
+    watch: Option<Watch>,
 }
 
 impl Builder {
@@ -192,6 +215,13 @@ impl Builder {
         self
     }
 
+    /// Who records what happens; nobody, if it is not said.
+    #[must_use]
+    pub fn watch(mut self, watch: &Watch) -> Self {
+        self.watch = Some(watch.clone());
+        self
+    }
+
     /// Starts the workers.
     ///
     /// # Errors
@@ -203,7 +233,7 @@ impl Builder {
         let workers = self.workers.unwrap_or(usable);
         let seats = (workers, SEATS_MORE);
         let asked = Asked { is_closed: self.is_closed, ..Asked::default() };
-        let shared = Shared::new(&machine, self.rules, PATIENCE, seats, asked);
+        let shared = Shared::new(&machine, self.rules, PATIENCE, seats, asked, self.watch.as_ref());
         let mut runtime = Runtime { shared: shared.clone(), threads: Vec::new(), forks: forks() };
         for leaf in 1..workers {
             let shared = shared.clone();
@@ -246,7 +276,7 @@ impl Runtime {
     /// Bytes that were taken from the system for tasks.
     #[must_use]
     pub fn task_memory_bytes(&self) -> usize {
-        self.shared.depots.iter().map(Depot::bytes).sum()
+        self.shared.task_memory_bytes()
     }
 
     /// # Panics
@@ -275,7 +305,9 @@ impl Runtime {
         of_process().unwrap_or_else(|| {
             let _making = MAKING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             of_process().unwrap_or_else(|| {
-                let made = Self::new().unwrap_or_else(|error| panic!("starting workers: {error}"));
+                let builder = Builder { watch: Watch::of_environment(), ..Builder::default() };
+                let made =
+                    builder.build().unwrap_or_else(|error| panic!("starting workers: {error}"));
                 let made = Box::leak(Box::new(made));
                 GLOBAL.store(made, Ordering::Release);
                 made

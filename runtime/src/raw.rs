@@ -12,9 +12,10 @@ pub use crate::children::Until;
 pub use crate::fork::forks;
 use crate::pool::{Asked, Rules, Shared};
 pub use crate::ready::{KindOf, Parker, Queued};
+use crate::seen::Watch;
 pub use crate::task::Task;
 use crate::topology::Topology;
-pub use crate::worker::{Pause, Uses, Worker};
+pub use crate::worker::{Called, Pause, Uses, Worker};
 
 /// The worker that this thread is, if it is one. It is alive until the task that runs has ended.
 #[must_use]
@@ -29,8 +30,8 @@ pub struct Team {
 }
 
 impl Team {
-    /// A team of so many workers on a machine, which look for tasks so long before they sleep.
-    /// Tasks of a kind take about as long as each other.
+    /// A team of so many workers on a machine, which look for tasks so long before they sleep, and
+    /// are watched by somebody or nobody. Tasks of a kind take about as long as each other.
     #[must_use]
     pub fn new(
         machine: &Topology,
@@ -38,10 +39,11 @@ impl Team {
         rules: Rules,
         patience: Duration,
         kind_of: KindOf,
+        watch: Option<&Watch>,
     ) -> Self {
         // Whoever uses it has events of its own.
         let asked = Asked { kind_of, knows_events: false, is_closed: false };
-        Self { shared: Shared::new(machine, rules, patience, (workers, 0), asked) }
+        Self { shared: Shared::new(machine, rules, patience, (workers, 0), asked, watch) }
     }
 
     /// The worker of a leaf, for the calling thread.

@@ -3,12 +3,13 @@
 use std::any::Any;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
 use crate::children::Until;
 use crate::event::Event;
 use crate::pool::Runtime;
 use crate::ready::Queued;
+use crate::seen::{Frame, What};
 use crate::sync::{Mutex, lock};
 use crate::task::Task;
 use crate::worker::{Uses, Worker};
@@ -62,6 +63,7 @@ struct Block<F> {
 
 impl<'scope> Scope<'scope> {
     /// Creates a task.
+    #[track_caller]
     pub fn spawn<F>(&self, body: F)
     where
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
@@ -70,8 +72,9 @@ impl<'scope> Scope<'scope> {
         let kind = run::<F> as *const () as usize;
         if worker.runs_at_once(kind) || self.is_final {
             let scope = Scope { may_pause: false, ..*self };
-            return worker.run_at_once(kind, || self.run_here(|| body(&scope)));
+            return worker.run_at_once::<F>(kind, || self.run_here(|| body(&scope)));
         }
+        worker.seen.creates::<F>(kind);
         let parent = self.creates();
         let bytes = size_of::<Block<F>>();
         const { assert!(align_of::<Block<F>>() <= crate::memory::ALIGNMENT) };
@@ -253,7 +256,18 @@ where
 
 /// Runs `body` around which tasks are created, and waits for them.
 #[track_caller]
-pub(crate) fn scope_on<'scope, R>(worker: &Worker, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
+pub(crate) fn scope_on<'scope, R, F>(
+    worker: &Worker,
+    body: F,
+    place: &'static Location<'static>,
+) -> R
+where
+    F: FnOnce(&Scope<'scope>) -> R,
+{
+    let key = scope_on::<R, F> as *const () as usize;
+    worker.seen.scopes::<F>(key, place);
+    let frame = Frame::new();
+    let _ends = worker.seen.begin(&frame, What::Code, key);
     scope_around(worker, |root| {
         // SAFETY: its code runs here, until the scope ends.
         body(&unsafe { Scope::of(root, worker, true) })
@@ -282,14 +296,17 @@ impl Runtime {
     ///
     /// # Panics
     /// With the first panic of the body or of a task, after all of them have ended.
+    #[track_caller]
     pub fn scope<'scope, R>(&self, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
-        self.as_worker(|worker| scope_on(worker, body))
+        let place = Location::caller();
+        self.as_worker(|worker| scope_on(worker, body, place))
     }
 
     /// Runs two functions, at once where a worker is free, and returns what both return.
     ///
     /// # Panics
     /// With the panic of either, after both have ended.
+    #[track_caller]
     pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
     where
         A: FnOnce() -> RA + Send,
@@ -297,7 +314,14 @@ impl Runtime {
         RA: Send,
         RB: Send,
     {
-        self.as_worker(|worker| crate::join::join_on(worker, a, b))
+        let place = Location::caller();
+        self.as_worker(|worker| {
+            let frame = Frame::new();
+            let key = Self::join::<A, B, RA, RB> as *const () as usize;
+            worker.seen.scopes::<A>(key, place);
+            let _ends = worker.seen.begin(&frame, What::Code, key);
+            crate::join::join_on(worker, a, b)
+        })
     }
 }
 
@@ -309,13 +333,14 @@ impl Runtime {
 pub fn scope<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     match Worker::current() {
         // SAFETY: the worker of this thread is alive.
-        Some(worker) => scope_on(unsafe { worker.as_ref() }, body),
+        Some(worker) => scope_on(unsafe { worker.as_ref() }, body, Location::caller()),
         None => scope_outside(body),
     }
 }
 
 #[cold]
 #[inline(never)]
+#[track_caller]
 fn scope_outside<'scope, R>(body: impl FnOnce(&Scope<'scope>) -> R) -> R {
     Runtime::global().scope(body)
 }

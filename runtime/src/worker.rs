@@ -15,6 +15,7 @@ use std::time::Duration;
 pub(crate) use help::Help;
 pub use pause::Pause;
 pub use regions::Uses;
+pub use team::Called;
 
 use crate::access::{Accesses, Table, Then};
 use crate::children::{self, Until};
@@ -23,6 +24,7 @@ use crate::grain;
 use crate::memory::{Chunks, Depot};
 use crate::pool::Shared;
 use crate::ready::{Leaf, Queued, Ready};
+use crate::seen::{Frame, Here, What};
 use crate::sync::Ordering;
 use crate::task::Task;
 use crate::wait::{Fibre, Go, Leaver, Waiting, thread_low};
@@ -80,11 +82,16 @@ pub struct Worker {
     helps: Cell<*const Task>,
     /// Stacks around that stand still so.
     helped: Cell<u32>,
+    /// Of so many tasks, a power of two, all but one are run without a look at the time.
+    untimed: u32,
+    /// Where it says what it does, if anybody watches.
+    pub(crate) seen: Here,
 }
 
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, leaf: usize) -> Self {
         shared.present.fetch_add(1, Ordering::Relaxed);
+        let seen = Here::of_thread(shared.watch.as_ref());
         Self {
             leaf,
             chunks: Chunks::new(shared.rules.memory),
@@ -105,6 +112,8 @@ impl Worker {
             low: Cell::new(thread_low()),
             helps: Cell::new(ptr::null()),
             helped: Cell::new(0),
+            untimed: if seen.is_on() { 0 } else { SAMPLE - 1 },
+            seen,
         }
     }
 
@@ -223,14 +232,47 @@ impl Worker {
                 self.tell();
             }
             self.ran.set(self.ran.get().wrapping_add(1));
-            if !self.ran.get().is_multiple_of(SAMPLE) {
+            if self.ran.get() & self.untimed != 0 {
                 return ((*task).run)(task, self);
             }
+            if self.seen.is_on() {
+                return self.run_seen(task);
+            }
+            self.run_timed(task);
+        }
+    }
+
+    /// The same, with a look at how long it takes.
+    ///
+    /// # Safety
+    /// As of [`Worker::run`].
+    unsafe fn run_timed(&self, task: *mut Queued) {
+        // SAFETY: the caller's promise.
+        unsafe {
             let (kind, begin) = ((self.shared.asked.kind_of)(task), grain::cycles());
             ((*task).run)(task, self);
             let forgets = self.forgets(self.ran.get() / SAMPLE);
             self.shared.grains.took(kind, grain::cycles() - begin, forgets);
         }
+    }
+
+    /// The same where somebody watches.
+    ///
+    /// # Safety
+    /// As of [`Worker::run`].
+    #[cold]
+    unsafe fn run_seen(&self, task: *mut Queued) {
+        let frame = Frame::new();
+        // SAFETY: the caller's promise.
+        unsafe {
+            let ends = self.seen.begin_task(&frame, Queued::kind(task), task.addr());
+            match self.ran.get().is_multiple_of(SAMPLE) {
+                true => self.run_timed(task),
+                false => ((*task).run)(task, self),
+            }
+            drop(ends);
+        }
+        self.seen.sample(|| self.ready().level_and_queued());
     }
 
     /// The code of a task has ended.
@@ -396,10 +438,12 @@ impl Worker {
 
     /// The life of a worker's thread.
     pub(crate) fn work(&self) {
+        self.seen.enters();
         while !self.stops() {
             self.run_until(|| self.has_resumed() || self.stops());
             self.go_on();
         }
+        self.seen.exits();
     }
 
     /// Runs tasks until `stop` holds.
@@ -424,10 +468,19 @@ impl Worker {
     #[cold]
     fn look(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         self.tell_parents();
+        let frame = Frame::new();
+        let _ends = self.seen.begin(&frame, What::Looks, 0);
         self.ready().goes_away(self.at());
         let found = self.find(stop);
         self.ready().comes_back(self.at());
         found
+    }
+
+    /// Says that the worker sleeps while this runs.
+    fn asleep<R>(&self, sleep: impl FnOnce() -> R) -> R {
+        let frame = Frame::new();
+        let _ends = self.seen.begin(&frame, What::Sleeps, 0);
+        sleep()
     }
 
     fn find(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
@@ -455,8 +508,10 @@ impl Worker {
             ready.falls_asleep(self.at());
             let is_last = ready.all_asleep() == self.shared.present.load(Ordering::Relaxed);
             let found = if is_last { self.is_last(stop) } else { None };
+            self.seen.sample(|| ready.level_and_queued());
             // SAFETY: this thread is the leaf's worker.
-            let given = found.or_else(|| unsafe { ready.wait(self.leaf, stop) });
+            let wait = || self.asleep(|| unsafe { ready.wait(self.leaf, stop) });
+            let given = found.or_else(wait);
             ready.wakes_up(self.at());
             if given.is_some() {
                 ready.found(self.leaf);
@@ -468,6 +523,7 @@ impl Worker {
 
 impl Then for Worker {
     fn ready(&self, task: *const Task) {
+        self.seen.released(task.addr());
         // SAFETY: nothing it waited for is left, and nobody else adds it; this thread is the leaf's
         // worker.
         unsafe { self.ready().add_successor(self.at(), task.cast_mut().cast()) }

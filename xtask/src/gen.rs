@@ -1,7 +1,8 @@
 //! `cargo xtask gen`: files written from other files of the project.
 //!
-//! One so far: `policy/proof/drivers.c`, which calls every function of the policy
-//! headers and of the license machine with arbitrary arguments, for the proof.
+//! `policy/proof/drivers.c` calls every function of the policy headers and of the license machine
+//! with arbitrary arguments, for the proof. `runtime/src/seen/page/look.css` is the look of the
+//! report's pages, for those of the task runtime, which stands alone.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -18,6 +19,10 @@ const POLICY_HEADERS: &str = "policy/include/evenkeel";
 const LICENSE_HEADER: &str = "cpu-model/include/evenkeel/license.h";
 /// The generated file.
 pub const DRIVERS: &str = "policy/proof/drivers.c";
+/// Another one.
+const LOOK: &str = "runtime/src/seen/page/look.css";
+/// What that is made of.
+const LOOK_PARTS: [&str; 2] = ["report/src/svg/chart.css", "report/src/page/page.css"];
 
 /// Write generated files again.
 #[derive(clap::Args)]
@@ -30,14 +35,25 @@ pub struct Args {
 /// Writes or checks every generated file.
 pub fn run(args: &Args) -> Result<()> {
     let root = repo::root();
-    let path = root.join(DRIVERS);
-    let wanted = drivers(&root)?;
-    if !args.check {
-        return fs::write(&path, wanted).with_context(|| format!("writing {DRIVERS}"));
+    for (name, wanted) in [(DRIVERS, drivers(&root)?), (LOOK, look(&root)?)] {
+        let path = root.join(name);
+        if !args.check {
+            fs::write(&path, wanted).with_context(|| format!("writing {name}"))?;
+            continue;
+        }
+        let found = fs::read_to_string(&path).with_context(|| format!("reading {name}"))?;
+        ensure!(found == wanted, "{name} is not up to date: run `cargo xtask gen`");
     }
-    let found = fs::read_to_string(&path).with_context(|| format!("reading {DRIVERS}"))?;
-    ensure!(found == wanted, "{DRIVERS} is not up to date: run `cargo xtask gen`");
     Ok(())
+}
+
+/// The look of the project's pages.
+fn look(root: &Path) -> Result<String> {
+    let mut text = String::from("/* Written by `cargo xtask gen`. */\n");
+    for part in LOOK_PARTS {
+        text += &fs::read_to_string(root.join(part)).with_context(|| format!("reading {part}"))?;
+    }
+    Ok(text)
 }
 
 /// The text of the drivers for the headers as they are.

@@ -189,6 +189,7 @@ pub(crate) unsafe fn run(queued: *mut Queued, worker: &Worker) {
     // program's business.
     unsafe {
         let around = worker.go_to(&raw const (*task).task);
+        worker.runs_function((*task).code as *const () as usize);
         call(|| ((*task).code)(CTask::arguments(task)));
         (*task).forget_created(worker);
         Events::code_ended((*task).events().get());

@@ -8,6 +8,7 @@ use super::{PAUSE_MAX, PAUSE_MIN, Pause, Worker};
 use crate::access::{Access, Accesses, Table, Then};
 use crate::grain;
 use crate::ready::Queued;
+use crate::seen::Frame;
 use crate::sync::{Ordering, sleep};
 use crate::task::Task;
 
@@ -45,14 +46,32 @@ impl Worker {
         (is_full || self.are_fine(kind)) && !self.is_low()
     }
 
-    /// Runs a new task before its creator goes on.
+    /// Runs a new task, which is called as a type is, before its creator goes on.
     #[inline]
-    pub(crate) fn run_at_once(&self, kind: usize, body: impl FnOnce()) {
+    #[track_caller]
+    pub(crate) fn run_at_once<N>(&self, kind: usize, body: impl FnOnce()) {
+        if self.seen.is_on() {
+            self.seen.creates::<N>(kind);
+        }
+        self.run_inside(kind, body);
+    }
+
+    /// The same of a task that whoever watches knows by its kind.
+    #[inline]
+    pub fn run_inside(&self, kind: usize, body: impl FnOnce()) {
+        if self.seen.is_on() {
+            return self.run_at_once_seen(kind, body);
+        }
         self.ran.set(self.ran.get().wrapping_add(1));
         if !self.ran.get().is_multiple_of(SAMPLE_AT_ONCE) || self.all_are_busy() {
             return body();
         }
-        // Somebody might have had it: is it still not worth that?
+        self.run_at_once_timed(kind, body);
+    }
+
+    /// Somebody might have had it: is it still not worth that?
+    #[inline]
+    fn run_at_once_timed(&self, kind: usize, body: impl FnOnce()) {
         let begin = grain::cycles();
         body();
         let forgets = self.forgets(self.ran.get() / SAMPLE_AT_ONCE);
@@ -63,6 +82,14 @@ impl Worker {
     /// of each: all creators read what is known.
     pub(super) fn forgets(&self, sample: u32) -> bool {
         sample.is_multiple_of(grain::FORGET * self.shared.forget_each)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn run_at_once_seen(&self, kind: usize, body: impl FnOnce()) {
+        let frame = Frame::new();
+        let _ends = self.seen.begin_at_once(&frame, kind);
+        self.run_at_once_timed(kind, body);
     }
 
     fn are_fine(&self, kind: usize) -> bool {

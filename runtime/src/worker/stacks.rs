@@ -7,7 +7,8 @@ use std::time::Duration;
 use super::{PAUSE_MAX, PAUSE_MIN, Pause, Worker};
 use crate::children::Until;
 use crate::ready::{Linked, Queued};
-use crate::stuck::What;
+use crate::seen::{Frame, What};
+use crate::stuck;
 use crate::task::Task;
 use crate::wait::{Fibre, Go, Leaver, Left, Waiting};
 
@@ -35,7 +36,7 @@ impl Worker {
                 break;
             }
         }
-        let waiting = Waiting::on(self.leaf, What::Tasks);
+        let waiting = Waiting::on(self.leaf, stuck::What::Tasks);
         task.waits(&waiting);
         if task.children.wait(until) {
             self.block(&waiting);
@@ -47,6 +48,8 @@ impl Worker {
     /// might wait for a lock that it holds, and it cannot go on before they end.
     pub fn wait_tied(&self, task: &Task, until: Until) {
         self.settle(task);
+        let frame = Frame::new();
+        let _ends = self.seen.begin(&frame, What::Waits, 0);
         if !self.run_below(task, &|| task.children.have_reached(until)) {
             self.sleep_tied(task, until);
         }
@@ -55,6 +58,8 @@ impl Worker {
     /// Runs descendants of a task until `stop` holds; whoever makes it hold need not wake this
     /// worker.
     pub fn run_descendants_until(&self, task: &Task, stop: impl Fn() -> bool) {
+        let frame = Frame::new();
+        let _ends = self.seen.begin(&frame, What::Waits, 0);
         let mut pause = PAUSE_MIN;
         while !self.run_below(task, &stop) {
             self.nap(&mut pause);
@@ -79,7 +84,7 @@ impl Worker {
     /// Sleeps for a while, longer each time: whoever creates a descendant does not know that we
     /// would run it.
     fn nap(&self, pause: &mut Duration) {
-        self.at().parker.park_for(Some(*pause));
+        self.asleep(|| self.at().parker.park_for(Some(*pause)));
         if *pause >= PAUSE_MAX {
             // A descendant may lie below other tasks in the queue of one who waits likewise.
             // SAFETY: this thread is the leaf's worker.
@@ -90,7 +95,7 @@ impl Worker {
 
     /// The same once there was nothing to run for a while.
     fn sleep_tied(&self, task: &Task, until: Until) {
-        let waiting = Waiting::on(self.leaf, What::Tasks);
+        let waiting = Waiting::on(self.leaf, stuck::What::Tasks);
         task.waits(&waiting);
         if !task.children.wait(until) {
             return;
@@ -129,6 +134,7 @@ impl Worker {
         self.shared.begins_to_wait(waiting);
         let current = self.current.get();
         let leaver = self.leaver.get();
+        let seen = self.seen.leaves_stack();
         if leaver.is_null() {
             self.host(waiting);
         } else {
@@ -139,6 +145,7 @@ impl Worker {
             self.low.set(low);
         }
         self.current.set(current);
+        self.seen.comes_back(seen);
         self.shared.goes_on(waiting);
     }
 
@@ -176,7 +183,9 @@ impl Worker {
         let (leaver, current) = (self.leaver.get(), self.current.get());
         let helps = self.helps.replace(ptr::null());
         let low = self.low.replace(fibre.low());
+        let seen = self.seen.changes_stack(ptr::null());
         let left = fibre.resume(go);
+        self.seen.changes_stack(seen);
         self.leaver.set(leaver);
         self.current.set(current);
         self.helps.set(helps);
@@ -245,7 +254,7 @@ impl Worker {
                 return;
             }
             while !self.has_resumed() {
-                self.shared.ready.leaf(self.leaf).parker.park();
+                self.asleep(|| self.at().parker.park());
             }
             self.go_on();
         }

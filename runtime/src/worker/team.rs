@@ -5,9 +5,13 @@ use std::ptr;
 
 use super::Worker;
 use crate::children::Until;
-use crate::stuck::What;
+use crate::seen::{Frame, Name, Role, What};
+use crate::stuck;
 use crate::task::Task;
 use crate::wait::Waiting;
+
+/// What a function is called, with its file and line.
+pub type Called = (String, Option<(String, u32)>);
 
 impl Worker {
     /// Runs tasks, whosever they are, until the descendants of a task have ended.
@@ -23,7 +27,7 @@ impl Worker {
             // SAFETY: it was taken.
             unsafe { self.run(next) };
         }
-        let waiting = Waiting::on(self.leaf, What::Tasks);
+        let waiting = Waiting::on(self.leaf, stuck::What::Tasks);
         task.waits(&waiting);
         if !task.children.wait(Until::Descendants) {
             return;
@@ -53,6 +57,7 @@ impl Worker {
     /// # Safety
     /// It is alive, any worker may run it, and it is not used after this call.
     pub unsafe fn run_now(&self, task: *mut Task) {
+        self.seen.runs_at_once();
         // SAFETY: the caller's promise.
         unsafe { self.run(task.cast()) };
     }
@@ -62,13 +67,6 @@ impl Worker {
     #[inline]
     pub fn may_run_at_once(&self, kind: usize) -> bool {
         self.runs_at_once(kind)
-    }
-
-    /// Runs the code of a new task of this kind inside that of its creator: see
-    /// [`Worker::may_run_at_once`].
-    #[inline]
-    pub fn run_inside(&self, kind: usize, code: impl FnOnce()) {
-        self.run_at_once(kind, code);
     }
 
     /// The task whose code runs; null outside of any.
@@ -102,6 +100,35 @@ impl Worker {
         debug_assert!(!ptr::eq(task, self.current.get()), "its code has ended");
         // SAFETY: the caller's promise.
         unsafe { self.finish(task) };
+    }
+
+    /// The task that runs is of this function.
+    #[inline]
+    pub fn runs_function(&self, function: usize) {
+        self.seen.is_of(function);
+    }
+
+    /// What a function is called that is run as a task, or around tasks; else its symbol is asked.
+    #[inline]
+    pub fn calls_function(
+        &self,
+        function: usize,
+        is_task: bool,
+        called: impl FnOnce() -> Option<Called>,
+    ) {
+        let role = if is_task { Role::Task } else { Role::Code };
+        self.seen.calls(function, role, || called().map(|(text, place)| Name { text, place }));
+    }
+
+    /// Runs code around tasks, of this function, as a worker that has been elsewhere.
+    pub fn runs_code<R>(&self, function: usize, run: impl FnOnce() -> R) -> R {
+        let frame = Frame::new();
+        self.seen.enters();
+        let ends = self.seen.begin(&frame, What::Code, function);
+        let result = run();
+        drop(ends);
+        self.seen.exits();
+        result
     }
 
     /// A task creates no more children: what they accessed is forgotten.

@@ -16,8 +16,12 @@ const REFUSED: [(&str, &str); 9] = [
 ];
 
 /// The task runtime is loaded into programs that have no command of ours: these files are its edge,
-/// where it looks at the machine.
-const EDGES: [&str; 2] = ["runtime/src/topology/sysfs.rs", "openmp/src/place/machine.rs"];
+/// where it looks at the machine, and writes what the environment asks for.
+const EDGES: [&str; 3] = [
+    "runtime/src/topology/sysfs.rs",
+    "openmp/src/place/machine.rs",
+    "runtime/src/seen/environment.rs",
+];
 
 /// Lines of library crates that print, open or exit. A library is a room with
 /// `src/lib.rs` and without `src/main.rs`.

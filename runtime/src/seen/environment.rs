@@ -1,0 +1,236 @@
+//! What the environment wants to see: where it is written, and when.
+//!
+//! A program that is watched by its environment knows nothing of it. So everything is written when
+//! the process ends: by `exit`, also from inside a task, or by SIGTERM where the program leaves
+//! that signal to the system.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+use super::Watch;
+use crate::fork::forks;
+
+/// Bytes of a trace in memory: some 5 million tasks.
+const TRACE_BYTES: usize = 128 << 20;
+
+/// What to write, and where.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Wanted {
+    summary: Option<Place>,
+    trace: Option<Place>,
+    page: Option<Place>,
+}
+
+/// Where something is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    /// Standard error.
+    Terminal,
+    /// A file, whose name may have had `%p` for the process.
+    File(PathBuf),
+}
+
+impl Wanted {
+    fn read(lookup: impl Fn(&str) -> Option<OsString>, process: u32) -> Self {
+        let file = |value: OsString| {
+            let text = value.to_str().map(|text| text.replace("%p", &process.to_string()));
+            Place::File(text.map_or_else(|| value.into(), PathBuf::from))
+        };
+        let given = |name: &str| lookup(name).filter(|value| !value.is_empty() && value != "0");
+        let summary = given("EVENKEEL_SUMMARY").map(|value| match value.to_str() {
+            Some("1" | "true" | "-") => Place::Terminal,
+            _ => file(value),
+        });
+        let (trace, page) = (given("EVENKEEL_TRACE").map(file), given("EVENKEEL_PAGE").map(file));
+        Self { summary, trace, page }
+    }
+
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What the environment wanted when it was first asked.
+struct Ordered {
+    wanted: Wanted,
+    watch: Watch,
+    /// Another process than the one that was asked writes nothing.
+    forks: u32,
+}
+
+static ORDERED: OnceLock<Option<Ordered>> = OnceLock::new();
+/// Whether all is written.
+static DONE: AtomicBool = AtomicBool::new(false);
+
+/// Who watches for the environment, if it wants anything.
+pub(super) fn watch() -> Option<Watch> {
+    let ordered = ORDERED.get_or_init(|| {
+        let wanted = Wanted::read(|name| std::env::var_os(name), std::process::id());
+        if wanted.is_nothing() {
+            return None;
+        }
+        let traces = wanted.trace.is_some();
+        let watch = if traces { Watch::with_trace(TRACE_BYTES) } else { Watch::new() };
+        // SAFETY: the handler may be called at any time after this.
+        unsafe { libc::atexit(at_exit) };
+        watch_for_term();
+        Some(Ordered { wanted, watch, forks: forks() })
+    });
+    ordered.as_ref().map(|ordered| ordered.watch.clone())
+}
+
+extern "C" fn at_exit() {
+    write_all();
+}
+
+/// Writes everything, once.
+fn write_all() {
+    let Some(Some(Ordered { wanted, watch, forks: before })) = ORDERED.get() else { return };
+    // What only starts others, as `timeout` does, has the same environment and no worker.
+    let has_worked = !watch.0.lanes().is_empty();
+    if *before != forks() || !has_worked || DONE.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    watch.0.ends();
+    write(wanted.summary.as_ref(), |out| watch.summary(out));
+    write(wanted.trace.as_ref(), |out| watch.trace(out));
+    write(wanted.page.as_ref(), |out| watch.page(out));
+}
+
+/// Writes one thing. A failure is told, and changes nothing else.
+fn write(place: Option<&Place>, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    let failed = match place {
+        None => return,
+        Some(Place::Terminal) => {
+            let mut text = Vec::new();
+            // There is nobody to tell that standard error is closed.
+            let _ = content(&mut text).and_then(|()| io::stderr().write_all(&text));
+            return;
+        }
+        Some(Place::File(path)) => whole_file(path, content).err().map(|error| (path, error)),
+    };
+    if let Some((path, error)) = failed {
+        let line = format!("evenkeel: writing {}: {error}\n", path.display());
+        let _ = io::stderr().write_all(line.as_bytes());
+    }
+}
+
+/// A file appears under its name when it is whole.
+fn whole_file(
+    path: &Path,
+    content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(format!(".{}.part", std::process::id()));
+    let part = PathBuf::from(part);
+    let mut out = BufWriter::new(File::create(&part)?);
+    let written = content(&mut out).and_then(|()| out.flush());
+    drop(out);
+    let moved = written.and_then(|()| std::fs::rename(&part, path));
+    if moved.is_err() {
+        let _ = std::fs::remove_file(&part);
+    }
+    moved
+}
+
+/// Where the signal's handler says that it was called.
+static TERM: AtomicI32 = AtomicI32::new(-1);
+
+extern "C" fn on_term(_: libc::c_int) {
+    // SAFETY: both may be called in a handler; the byte is there.
+    unsafe {
+        let errno = *libc::__errno_location();
+        libc::write(TERM.load(Ordering::Relaxed), c"t".as_ptr().cast(), 1);
+        *libc::__errno_location() = errno;
+    }
+}
+
+/// Has SIGTERM write everything before it ends the process, unless the program handles it.
+fn watch_for_term() {
+    // SAFETY: all structures are ours; a handler is set where there was none.
+    unsafe {
+        let mut before: libc::sigaction = std::mem::zeroed();
+        if libc::sigaction(libc::SIGTERM, std::ptr::null(), &raw mut before) != 0
+            || before.sa_sigaction != libc::SIG_DFL
+        {
+            return;
+        }
+        let mut ends = [0; 2];
+        if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
+            return;
+        }
+        TERM.store(ends[1], Ordering::Relaxed);
+        let read = OwnedFd::from_raw_fd(ends[0]);
+        let thread = std::thread::Builder::new().name("evenkeel watch".to_owned());
+        if thread.spawn(move || ends_when_told(read)).is_err() {
+            return;
+        }
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = on_term as *const () as usize;
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(libc::SIGTERM, &raw const action, std::ptr::null_mut());
+    }
+}
+
+/// Waits for the handler, writes, and lets the signal do what it would have done.
+fn ends_when_told(pipe: OwnedFd) {
+    let mut told = [0];
+    if io::Read::read_exact(&mut File::from(pipe), &mut told).is_err() {
+        return;
+    }
+    write_all();
+    // SAFETY: the process ends here, as the signal says.
+    unsafe {
+        libc::signal(libc::SIGTERM, libc::SIG_DFL);
+        libc::kill(libc::getpid(), libc::SIGTERM);
+    }
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
+mod tests {
+    use super::*;
+
+    fn wanted(variables: &[(&str, &str)]) -> Wanted {
+        let lookup = |name: &str| {
+            let found = variables.iter().find(|(variable, _)| *variable == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        Wanted::read(lookup, 42)
+    }
+
+    #[test]
+    fn an_environment_without_a_wish_gets_nothing() {
+        assert!(wanted(&[]).is_nothing());
+        assert!(wanted(&[("EVENKEEL_SUMMARY", "0"), ("EVENKEEL_TRACE", "")]).is_nothing());
+    }
+
+    #[test]
+    fn a_summary_goes_to_the_terminal_or_to_a_file_with_the_process_in_its_name() {
+        let summary = |value| wanted(&[("EVENKEEL_SUMMARY", value)]).summary;
+        assert_eq!(summary("1"), Some(Place::Terminal));
+        assert_eq!(summary("run-%p.txt"), Some(Place::File("run-42.txt".into())));
+        let page = wanted(&[("EVENKEEL_PAGE", "a.html")]);
+        assert_eq!((page.page, page.trace), (Some(Place::File("a.html".into())), None));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_whole_is_not_there() {
+        let folder = std::env::temp_dir().join(format!("evenkeel-seen-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.txt");
+        let failing = whole_file(&path, |out| {
+            out.write_all(b"half")?;
+            Err(io::Error::other("no more"))
+        });
+        assert!(failing.is_err());
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+        whole_file(&path, |out| out.write_all(b"whole")).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,274 @@
+//! What a worker is in the middle of, where somebody watches.
+
+use std::cell::{Cell, UnsafeCell};
+use std::mem::MaybeUninit;
+use std::panic::Location;
+use std::ptr;
+use std::sync::Arc;
+
+use super::kinds::{Name, Role};
+use super::lane::Lane;
+use super::recorder::Recorder;
+use super::strip::{SLOT_LOOKS, SLOT_OTHERS, SLOT_SLEEPS};
+use super::tally::Tally;
+use super::tape::{KIND_LOOKS, KIND_SLEEPS, KIND_WAITS};
+
+/// What something is that begins and ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// A task's code.
+    Task,
+    /// Code around tasks.
+    Code,
+    /// A task waits for others on its own stack.
+    Waits,
+    /// A worker looks for a task.
+    Looks,
+    /// It sleeps.
+    Sleeps,
+}
+
+/// Something that began. It lies on the stack that it runs on.
+pub(crate) struct Open {
+    pub(super) outer: Cell<*const Open>,
+    pub(super) what: What,
+    /// The address of what runs it.
+    pub(super) key: usize,
+    /// The task's own address; 0 where there is none.
+    pub(super) task: usize,
+    pub(super) at_once: Cell<bool>,
+    pub(super) begun: Cell<u64>,
+    pub(super) is_written: Cell<bool>,
+    /// Ticks of its own.
+    pub(super) own: Cell<u64>,
+    /// Null where it is no function's, or its function is not known yet.
+    pub(super) tally: Cell<*const Tally>,
+}
+
+impl Open {
+    fn new(what: What, key: usize, task: usize, at_once: bool) -> Self {
+        Self {
+            outer: Cell::new(ptr::null()),
+            what,
+            key,
+            task,
+            at_once: Cell::new(at_once),
+            begun: Cell::new(0),
+            is_written: Cell::new(false),
+            own: Cell::new(0),
+            tally: Cell::new(ptr::null()),
+        }
+    }
+
+    fn tally(&self) -> Option<&Tally> {
+        // SAFETY: a tally stays as long as its lane.
+        unsafe { self.tally.get().as_ref() }
+    }
+
+    pub(super) fn slot(&self) -> usize {
+        match self.what {
+            What::Waits | What::Looks => SLOT_LOOKS,
+            What::Sleeps => SLOT_SLEEPS,
+            What::Task | What::Code => self.tally().map_or(SLOT_OTHERS, |tally| tally.slot),
+        }
+    }
+
+    pub(super) fn kind(&self) -> u32 {
+        match self.what {
+            What::Waits => KIND_WAITS,
+            What::Looks => KIND_LOOKS,
+            What::Sleeps => KIND_SLEEPS,
+            What::Task | What::Code => self.tally().map_or(0, |tally| tally.kind),
+        }
+    }
+}
+
+/// Room for something that may begin; nothing is written there where nobody watches.
+pub(crate) struct Frame(UnsafeCell<MaybeUninit<Open>>);
+
+impl Frame {
+    #[inline(always)]
+    pub(crate) const fn new() -> Self {
+        Self(UnsafeCell::new(MaybeUninit::uninit()))
+    }
+}
+
+/// Ends a frame when it is dropped.
+pub(crate) struct Ends<'a> {
+    lane: &'a Lane,
+    frame: &'a Open,
+}
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.lane.end(self.frame);
+    }
+}
+
+/// Where a worker records what it does: on its thread's lane, or nowhere.
+pub(crate) struct Here(*const Lane);
+
+impl Here {
+    /// Of the calling thread.
+    pub(crate) fn of_thread(recorder: Option<&Arc<Recorder>>) -> Self {
+        Self(recorder.map_or(ptr::null(), Lane::of_thread))
+    }
+
+    #[inline(always)]
+    fn lane(&self) -> Option<&Lane> {
+        // SAFETY: a worker's runtime has the recorder, which has the lane.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// Whether anybody watches.
+    #[inline(always)]
+    pub(crate) fn is_on(&self) -> bool {
+        !self.0.is_null()
+    }
+
+    /// Something begins, and ends when what is returned is dropped.
+    #[inline(always)]
+    pub(crate) fn begin<'a>(
+        &'a self,
+        frame: &'a Frame,
+        what: What,
+        key: usize,
+    ) -> Option<Ends<'a>> {
+        Some(begin(self.lane()?, frame, (what, key, 0), false))
+    }
+
+    /// A task that was taken from a queue begins.
+    pub(crate) fn begin_task<'a>(
+        &'a self,
+        frame: &'a Frame,
+        key: usize,
+        task: usize,
+    ) -> Option<Ends<'a>> {
+        Some(begin(self.lane()?, frame, (What::Task, key, task), false))
+    }
+
+    /// A task begins that its creator runs at once.
+    #[inline(always)]
+    pub(crate) fn begin_at_once<'a>(&'a self, frame: &'a Frame, key: usize) -> Option<Ends<'a>> {
+        Some(begin(self.lane()?, frame, (What::Task, key, 0), true))
+    }
+
+    /// The next task that begins was not queued.
+    #[inline(always)]
+    pub(crate) fn runs_at_once(&self) {
+        if let Some(lane) = self.lane() {
+            lane.runs_at_once();
+        }
+    }
+
+    /// A task of this type is created, at this line of the program.
+    #[inline(always)]
+    #[track_caller]
+    pub(crate) fn creates<F>(&self, key: usize) {
+        if let Some(lane) = self.lane() {
+            name::<F>(lane, Role::Task, key, Some(Location::caller()));
+        }
+    }
+
+    /// The tasks that something runs are of this type.
+    #[inline(always)]
+    pub(crate) fn is_called<F>(&self, key: usize) {
+        if let Some(lane) = self.lane() {
+            name::<F>(lane, Role::Task, key, None);
+        }
+    }
+
+    /// Code of this type, at this line of the program, is about to create tasks.
+    #[inline(always)]
+    pub(crate) fn scopes<F>(&self, key: usize, place: &'static Location<'static>) {
+        if let Some(lane) = self.lane() {
+            name::<F>(lane, Role::Code, key, Some(place));
+        }
+    }
+
+    /// The task that runs is of a function.
+    #[inline(always)]
+    pub(crate) fn is_of(&self, key: usize) {
+        if let Some(lane) = self.lane() {
+            lane.is_of(key);
+        }
+    }
+
+    /// A function is called so, if its way in knows.
+    #[inline(always)]
+    pub(crate) fn calls(&self, key: usize, role: Role, name: impl FnOnce() -> Option<Name>) {
+        if let Some(lane) = self.lane() {
+            lane.calls(key, role, name);
+        }
+    }
+
+    /// A task was let run by the end of another.
+    #[inline(always)]
+    pub(crate) fn released(&self, task: usize) {
+        if let Some(lane) = self.lane() {
+            lane.released(task);
+        }
+    }
+
+    /// Keeps what the scheduler holds, threshold and ready tasks, if that is due.
+    #[inline(always)]
+    pub(crate) fn sample(&self, read: impl FnOnce() -> (usize, usize)) {
+        if let Some(lane) = self.lane() {
+            lane.sample(read);
+        }
+    }
+
+    /// The thread begins to be a worker.
+    pub(crate) fn enters(&self) {
+        if let Some(lane) = self.lane() {
+            lane.goes_inside(1);
+        }
+    }
+
+    /// It ends being one.
+    pub(crate) fn exits(&self) {
+        if let Some(lane) = self.lane() {
+            lane.goes_inside(u32::MAX);
+        }
+    }
+
+    /// The stack that runs is left; what is returned is for [`Here::comes_back`].
+    pub(crate) fn leaves_stack(&self) -> *const Open {
+        self.lane().map_or(ptr::null(), Lane::leaves_stack)
+    }
+
+    /// It is gone back to.
+    pub(crate) fn comes_back(&self, top: *const Open) {
+        if let Some(lane) = self.lane() {
+            lane.comes_back(top);
+        }
+    }
+
+    /// Another stack runs, with this frame innermost. Returns that of this one.
+    pub(crate) fn changes_stack(&self, top: *const Open) -> *const Open {
+        self.lane().map_or(ptr::null(), |lane| lane.changes_stack(top))
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn begin<'a>(
+    lane: &'a Lane,
+    frame: &'a Frame,
+    (what, key, task): (What, usize, usize),
+    at_once: bool,
+) -> Ends<'a> {
+    // SAFETY: a frame is begun once, by whoever has it; from here on it is only read.
+    let frame = unsafe { (*frame.0.get()).write(Open::new(what, key, task, at_once)) };
+    lane.begin(frame);
+    Ends { lane, frame }
+}
+
+#[cold]
+fn name<F>(lane: &Lane, role: Role, key: usize, place: Option<&'static Location<'static>>) {
+    let tally = lane.tally(key, role);
+    lane.name(tally, || Name {
+        text: std::any::type_name::<F>().to_owned(),
+        place: place.map(|place| (place.file().to_owned(), place.line())),
+    });
+}

@@ -1,0 +1,193 @@
+//! Which functions there are, and what they are called.
+//!
+//! A function is told by an address: of the code that runs its tasks. What a way in knows of it
+//! (a type, a line of the source) is kept; else the program's own symbols are asked, once, when
+//! somebody wants to read.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::strip::{SLOT_OTHERS, SLOT_TASKS};
+
+/// Functions that are told apart; the rest counts as one.
+const KINDS_MAX: usize = 4000;
+/// The number of that one.
+const OTHERS: u32 = 0;
+
+/// What runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// A task.
+    Task,
+    /// What creates tasks and is none: a scope's code, a thread's part of a parallel region.
+    Code,
+}
+
+/// What a function is called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Name {
+    pub(crate) text: String,
+    /// File and line.
+    pub(crate) place: Option<(String, u32)>,
+}
+
+impl Name {
+    /// The file, without its folders, and the line.
+    pub(super) fn place(&self) -> Option<String> {
+        let (file, line) = self.place.as_ref()?;
+        Some(format!("{}:{line}", file.rsplit('/').next().unwrap_or(file)))
+    }
+
+    /// All of it in a line.
+    pub(super) fn title(&self) -> String {
+        match self.place() {
+            Some(place) => format!("{} ({place})", self.text),
+            None => self.text.clone(),
+        }
+    }
+}
+
+/// A function.
+#[derive(Clone, Debug)]
+pub(super) struct Kind {
+    key: usize,
+    pub(super) role: Role,
+    name: Option<Name>,
+    pub(super) slot: usize,
+}
+
+#[derive(Default)]
+struct Known {
+    all: Vec<Kind>,
+    by_key: HashMap<(usize, bool), u32>,
+    tasks: usize,
+}
+
+/// All functions that were seen, in the order of their first run.
+pub(super) struct Kinds(Mutex<Known>);
+
+impl Kinds {
+    pub(super) fn new() -> Self {
+        let name = Some(Name { text: "others".to_owned(), place: None });
+        let others = Kind { key: 0, role: Role::Task, name, slot: SLOT_OTHERS };
+        Self(Mutex::new(Known { all: vec![others], ..Known::default() }))
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The number of a function, and where its time goes.
+    pub(super) fn number(&self, key: usize, role: Role) -> (u32, usize) {
+        let mut known = self.known();
+        let found = known.by_key.get(&(key, role == Role::Task)).copied();
+        let number = found.unwrap_or_else(|| {
+            if known.all.len() == KINDS_MAX {
+                return OTHERS;
+            }
+            let slot = match role {
+                Role::Code => super::strip::SLOT_CODE,
+                Role::Task => (SLOT_TASKS + known.tasks).min(SLOT_OTHERS),
+            };
+            known.tasks += usize::from(role == Role::Task);
+            known.all.push(Kind { key, role, name: None, slot });
+            let number = known.all.len() as u32 - 1;
+            known.by_key.insert((key, role == Role::Task), number);
+            number
+        });
+        (number, known.all[number as usize].slot)
+    }
+
+    /// What runs at an address is many functions, which say themselves which they are: if it was
+    /// the last to be seen its place is free again.
+    pub(super) fn is_alias(&self, key: usize) {
+        let mut known = self.known();
+        let last = known.all.len() - 1;
+        let is_last = known.by_key.get(&(key, true)) == Some(&(last as u32));
+        if is_last && known.all[last].slot < SLOT_OTHERS {
+            known.all[last].slot = SLOT_OTHERS;
+            known.tasks -= 1;
+        }
+    }
+
+    /// Says what a function is called, unless that is known.
+    pub(super) fn name(&self, number: u32, name: impl FnOnce() -> Name) {
+        let mut known = self.known();
+        let kind = &mut known.all[number as usize];
+        if kind.name.is_none() {
+            kind.name = Some(name());
+        }
+    }
+
+    /// All of them, with names.
+    pub(super) fn named(&self) -> Vec<(Kind, Name)> {
+        let all = self.known().all.clone();
+        all.into_iter()
+            .map(|kind| {
+                let name = kind.name.clone().unwrap_or_else(|| by_symbols(kind.key));
+                (kind, name)
+            })
+            .collect()
+    }
+}
+
+/// What the program's symbols say of an address.
+fn by_symbols(address: usize) -> Name {
+    let mut name = Name::default();
+    // It is asked for addresses that calls return to, and looks right before them. A function that
+    // was inlined at the very beginning is told before the one it is in.
+    let after = std::ptr::without_provenance_mut::<c_void>(address.wrapping_add(1));
+    backtrace::resolve(after, |symbol| {
+        if let Some(text) = symbol.name() {
+            name.text = format!("{text:#}");
+        }
+        if let (Some(file), Some(line)) = (symbol.filename(), symbol.lineno()) {
+            name.place = Some((file.display().to_string(), line));
+        }
+    });
+    if name.text.is_empty() {
+        name.text = format!("{address:#x}");
+    }
+    name
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
+mod tests {
+    use super::*;
+
+    #[inline(never)]
+    fn somebody_knows_me() -> u32 {
+        std::hint::black_box(7)
+    }
+
+    #[test]
+    fn a_function_is_called_what_its_way_in_says_and_else_what_its_symbol_is() {
+        let kinds = Kinds::new();
+        let key = somebody_knows_me as *const () as usize;
+        let (said, _) = kinds.number(1, Role::Task);
+        kinds.name(said, || Name { text: "said".to_owned(), place: None });
+        kinds.name(said, || unreachable!("it has a name"));
+        kinds.number(key, Role::Task);
+        let named = kinds.named();
+        assert_eq!(named[1].1.text, "said");
+        assert!(named[2].1.text.ends_with("somebody_knows_me"), "{}", named[2].1.text);
+    }
+
+    #[test]
+    fn the_same_code_as_a_task_and_around_tasks_is_two() {
+        let kinds = Kinds::new();
+        let (task, slot) = kinds.number(1, Role::Task);
+        let (code, other) = kinds.number(1, Role::Code);
+        assert!(task != code && slot != other);
+        assert_eq!(kinds.number(1, Role::Task), (task, slot));
+    }
+
+    #[test]
+    fn too_many_functions_are_counted_as_one() {
+        let kinds = Kinds::new();
+        let last = (1..=KINDS_MAX).map(|key| kinds.number(key, Role::Task).0).last();
+        assert_eq!(last, Some(OTHERS));
+        assert_eq!(kinds.number(1, Role::Task).0, 1);
+    }
+}

@@ -1,0 +1,425 @@
+//! What one thread records: what it does now, and what it did.
+//!
+//! The thread alone writes. Whoever wants to read may do so at any time, also while the thread is
+//! in the middle of a task, since a program may end there: numbers are atomic, and what is taken
+//! from one place and put into another is so under the lock of the strip.
+
+use std::cell::{Cell, RefCell};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::clock::ticks;
+use super::frame::{Open, What};
+use super::kinds::{Name, Role};
+use super::recorder::{PULSE, Recorder};
+use super::strip::{SLOT_OUTSIDE, SLOT_RUNTIME, SLOTS, Slots, Strip};
+use super::tally::{Count, Tally};
+use super::tape::{Happened, Tape};
+
+/// Places for functions that were run of late.
+const RECENT: usize = 256;
+
+/// One thread's part of a recording.
+pub(crate) struct Lane {
+    recorder: *const Recorder,
+    /// Of the thread.
+    pub(super) name: String,
+    pub(super) thread: u32,
+    /// Whether its thread has ended, and another of that name may go on with it.
+    is_free: AtomicBool,
+    /// The innermost frame of the stack that runs. Used by the thread alone, as are the next four.
+    top: Cell<*const Open>,
+    /// Workers that the thread is inside of.
+    inside: Cell<u32>,
+    /// Whether the next task is run by its creator.
+    next_at_once: Cell<bool>,
+    /// What runs tasks of a way in that says itself whose they are.
+    alias: Cell<usize>,
+    recent: Box<[Cell<(usize, *const Tally)>]>,
+    /// When what it does now began.
+    last: Count,
+    /// What it does now: a slot, and above it the function's number.
+    doing: Count,
+    /// What it did since the strip was written.
+    done: [Count; SLOTS],
+    pulsed: Count,
+    /// What it did before.
+    total: [Count; SLOTS],
+    strip: Mutex<Strip>,
+    tallies: Mutex<Vec<Arc<Tally>>>,
+    pub(super) tape: Tape,
+}
+
+// SAFETY: cells are used by the lane's thread alone; the rest is atomic or under a lock. A lane
+// goes to another thread after its own has ended.
+unsafe impl Sync for Lane {}
+// SAFETY: as above; the recorder has the lane, and so lives longer.
+unsafe impl Send for Lane {}
+
+/// The lanes of a thread, one for each recorder.
+struct OfThread(Vec<(Weak<Recorder>, Arc<Lane>)>);
+
+impl Drop for OfThread {
+    fn drop(&mut self) {
+        for (_, lane) in &self.0 {
+            // A program may end in the middle of a task.
+            lane.inside.set(0);
+            lane.leaves_stack();
+            lane.pulse(ticks());
+            // Pairs with `of_thread`.
+            lane.is_free.store(true, Ordering::Release);
+        }
+    }
+}
+
+thread_local! {
+    static OF_THREAD: RefCell<OfThread> = const { RefCell::new(OfThread(Vec::new())) };
+}
+
+impl Lane {
+    /// The lane of the calling thread; null where the thread ends just now.
+    pub(super) fn of_thread(recorder: &Arc<Recorder>) -> *const Self {
+        let known = OF_THREAD.try_with(|all| {
+            let all = &mut all.borrow_mut().0;
+            all.retain(|(of, _)| of.strong_count() > 0);
+            let found = all.iter().find(|(of, _)| ptr::eq(of.as_ptr(), Arc::as_ptr(recorder)));
+            if let Some((_, lane)) = found {
+                return Arc::as_ptr(lane);
+            }
+            let lane = recorder.lane(|| Self::new(recorder), |lane| lane.takes_over());
+            all.push((Arc::downgrade(recorder), lane.clone()));
+            Arc::as_ptr(&lane)
+        });
+        known.unwrap_or(ptr::null())
+    }
+
+    fn new(recorder: &Arc<Recorder>) -> Self {
+        let now = Count::none();
+        now.set(ticks());
+        let pulsed = Count::none();
+        pulsed.set(now.get());
+        Self {
+            recorder: Arc::as_ptr(recorder),
+            name: thread_name(),
+            thread: thread_number(),
+            is_free: AtomicBool::new(false),
+            top: Cell::new(ptr::null()),
+            inside: Cell::new(0),
+            next_at_once: Cell::new(false),
+            alias: Cell::new(0),
+            recent: (0..RECENT).map(|_| Cell::new((0, ptr::null()))).collect(),
+            last: now,
+            doing: Count::none(),
+            done: [const { Count::none() }; SLOTS],
+            pulsed,
+            total: [const { Count::none() }; SLOTS],
+            strip: Mutex::new(Strip::new()),
+            tallies: Mutex::new(Vec::new()),
+            tape: Tape::new(),
+        }
+    }
+
+    /// Whether the calling thread may go on with the lane of one that has ended.
+    fn takes_over(&self) -> bool {
+        self.name == thread_name() && self.is_free.swap(false, Ordering::Acquire)
+    }
+
+    #[inline]
+    fn recorder(&self) -> &Recorder {
+        // SAFETY: the recorder has the lane in its list; whoever uses the lane has the recorder.
+        unsafe { &*self.recorder }
+    }
+
+    fn strip(&self) -> MutexGuard<'_, Strip> {
+        self.strip.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From here on the thread does something else.
+    #[inline]
+    fn switch(&self, now: u64, doing: u64) {
+        let elapsed = now.saturating_sub(self.last.get());
+        self.done[slot_of(self.doing.get())].add(elapsed);
+        // SAFETY: frames are alive while they are linked.
+        if let Some(top) = unsafe { self.top.get().as_ref() } {
+            top.own.set(top.own.get() + elapsed);
+        }
+        self.last.set(now);
+        self.doing.set(doing);
+        if now.saturating_sub(self.pulsed.get()) > PULSE {
+            self.pulse(now);
+        }
+    }
+
+    /// What the thread does where this frame is the innermost; it may be none.
+    fn doing_in(&self, frame: *const Open) -> u64 {
+        let bare = if self.inside.get() > 0 { SLOT_RUNTIME } else { SLOT_OUTSIDE };
+        // SAFETY: as in `switch`.
+        unsafe { frame.as_ref() }.map_or(bare as u64, doing)
+    }
+
+    #[cold]
+    fn pulse(&self, now: u64) {
+        let begin = self.recorder().begin.ticks;
+        let mut strip = self.strip();
+        let done = self.take_done();
+        let since = self.pulsed.get().saturating_sub(begin);
+        strip.add(since, now.saturating_sub(begin), &without_outside(done));
+        self.pulsed.set(now);
+    }
+
+    fn take_done(&self) -> Slots {
+        std::array::from_fn(|slot| {
+            let done = self.done[slot].get();
+            self.done[slot].set(0);
+            self.total[slot].add(done);
+            done
+        })
+    }
+
+    /// What it did until now, in all and over time; for any thread.
+    pub(super) fn did(&self, now: u64) -> (Slots, Strip) {
+        let begin = self.recorder().begin.ticks;
+        let strip = self.strip();
+        let mut done: Slots = std::array::from_fn(|slot| self.done[slot].get());
+        if !self.is_free.load(Ordering::Relaxed) {
+            done[slot_of(self.doing.get())] += now.saturating_sub(self.last.get());
+        }
+        let all = std::array::from_fn(|slot| self.total[slot].get() + done[slot]);
+        let mut whole = strip.clone();
+        let since = self.pulsed.get().saturating_sub(begin);
+        whole.add(since, now.saturating_sub(begin), &without_outside(done));
+        (all, whole)
+    }
+
+    /// What it is in the middle of: since when, and the function's number.
+    pub(super) fn is_doing(&self) -> Option<(u64, u32)> {
+        let doing = self.doing.get();
+        let is_inside = !self.is_free.load(Ordering::Relaxed) && slot_of(doing) > SLOT_RUNTIME;
+        is_inside.then(|| (self.since_begin(self.last.get()), (doing >> SLOT_BITS) as u32))
+    }
+
+    /// The functions that it ran.
+    pub(super) fn tallies(&self) -> Vec<Arc<Tally>> {
+        self.tallies.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What is known of a function.
+    pub(super) fn tally(&self, key: usize, role: Role) -> &Tally {
+        let place = &self.recent[(key >> 4 ^ key >> 12 ^ usize::from(role == Role::Code)) % RECENT];
+        let marked = key << 1 | usize::from(role == Role::Code);
+        let (found, tally) = place.get();
+        if found != marked || tally.is_null() {
+            place.set((marked, self.find_tally(key, role)));
+        }
+        // SAFETY: it is in the list, where it stays.
+        unsafe { &*place.get().1 }
+    }
+
+    #[cold]
+    fn find_tally(&self, key: usize, role: Role) -> *const Tally {
+        let (kind, slot) = self.recorder().kinds.number(key, role);
+        let mut tallies = self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = tallies.iter().find(|tally| tally.kind == kind);
+        if let Some(known) = known {
+            return Arc::as_ptr(known);
+        }
+        tallies.push(Arc::new(Tally::new(kind, slot)));
+        Arc::as_ptr(&tallies[tallies.len() - 1])
+    }
+
+    /// Says what a function is called, unless that is known.
+    pub(super) fn name(&self, tally: &Tally, name: impl FnOnce() -> Name) {
+        if !tally.is_named.replace(true) {
+            self.recorder().kinds.name(tally.kind, name);
+        }
+    }
+
+    fn write(&self, happened: Happened, now: u64) {
+        self.recorder().write(&self.tape, happened, now);
+    }
+
+    fn since_begin(&self, now: u64) -> u64 {
+        now.saturating_sub(self.recorder().begin.ticks)
+    }
+
+    /// The thread becomes a worker; or, with -1 as 32 bits, is one less.
+    pub(super) fn goes_inside(&self, more: u32) {
+        self.inside.set(self.inside.get().wrapping_add(more));
+        self.switch(ticks(), self.doing_in(self.top.get()));
+    }
+
+    /// A frame begins, which stays where it is until it ends.
+    pub(super) fn begin(&self, frame: &Open) {
+        let now = ticks();
+        let is_task = frame.what == What::Task;
+        frame.at_once.set(frame.at_once.get() || is_task && self.next_at_once.replace(false));
+        match frame.what {
+            What::Task if frame.key == self.alias.get() => {}
+            What::Task => frame.tally.set(self.tally(frame.key, Role::Task)),
+            What::Code => frame.tally.set(self.tally(frame.key, Role::Code)),
+            _ => {}
+        }
+        // SAFETY: as in `switch`.
+        if let Some(outer) = unsafe { self.top.get().as_ref() } {
+            self.write_begin(outer, now);
+        }
+        self.switch(now, doing(frame));
+        frame.outer.set(self.top.replace(frame));
+        frame.begun.set(now);
+    }
+
+    fn write_begin(&self, frame: &Open, now: u64) {
+        if self.recorder().traces && !frame.is_written.replace(true) {
+            let at = self.since_begin(frame.begun.get());
+            self.write(Happened::Begin { at, kind: frame.kind(), task: frame.task as u64 }, now);
+        }
+    }
+
+    /// The innermost frame ends.
+    pub(super) fn end(&self, frame: &Open) {
+        let now = ticks();
+        self.switch(now, self.doing_in(frame.outer.get()));
+        self.top.set(frame.outer.get());
+        // SAFETY: a tally stays.
+        if let Some(tally) = unsafe { frame.tally.get().as_ref() } {
+            tally.ran(frame.own.get(), frame.at_once.get());
+        }
+        self.write_end(frame, now);
+    }
+
+    fn write_end(&self, frame: &Open, now: u64) {
+        if !self.recorder().traces {
+            return;
+        }
+        if frame.is_written.get() {
+            return self.write(Happened::End { at: self.since_begin(now) }, now);
+        }
+        let (at, ticks) = (self.since_begin(frame.begun.get()), now - frame.begun.get());
+        self.write(Happened::Slice { at, ticks, kind: frame.kind(), task: frame.task as u64 }, now);
+    }
+
+    /// The stack that runs is left: what runs on it stops. Returns its innermost frame.
+    pub(super) fn leaves_stack(&self) -> *const Open {
+        let now = ticks();
+        let top = self.top.get();
+        self.switch(now, self.doing_in(ptr::null()));
+        self.top.set(ptr::null());
+        let mut next = top;
+        // SAFETY: frames of a stack that was left stay where they are.
+        while let Some(frame) = unsafe { next.as_ref() } {
+            self.write_end(frame, now);
+            frame.is_written.set(false);
+            next = frame.outer.get();
+        }
+        top
+    }
+
+    /// It is gone back to: what ran on it goes on.
+    pub(super) fn comes_back(&self, top: *const Open) {
+        let now = ticks();
+        self.switch(now, self.doing_in(top));
+        self.top.set(top);
+        let mut frames = Vec::new();
+        let mut next = top;
+        // SAFETY: as above.
+        while let Some(frame) = unsafe { next.as_ref() } {
+            frame.begun.set(now);
+            frames.push(frame);
+            next = frame.outer.get();
+        }
+        for frame in frames.iter().skip(1).rev() {
+            self.write_begin(frame, now);
+        }
+    }
+
+    /// Another stack runs for a while. Returns the innermost frame of this one.
+    pub(super) fn changes_stack(&self, top: *const Open) -> *const Open {
+        // SAFETY: as in `switch`.
+        if let Some(frame) = unsafe { self.top.get().as_ref() } {
+            self.write_begin(frame, ticks());
+        }
+        self.switch(ticks(), self.doing_in(top));
+        self.top.replace(top)
+    }
+
+    /// The task that runs is of this function: what ran it does so for many.
+    pub(super) fn is_of(&self, key: usize) {
+        // SAFETY: as in `switch`.
+        let Some(top) = (unsafe { self.top.get().as_ref() }) else { return };
+        if top.what != What::Task || top.is_written.get() {
+            return;
+        }
+        if self.alias.replace(top.key) != top.key && !top.tally.get().is_null() {
+            self.recorder().kinds.is_alias(top.key);
+        }
+        top.tally.set(self.tally(key, Role::Task));
+        self.doing.set(doing(top));
+    }
+
+    /// A function is called so, if that is known.
+    pub(super) fn calls(&self, key: usize, role: Role, name: impl FnOnce() -> Option<Name>) {
+        let tally = self.tally(key, role);
+        if !tally.is_named.replace(true)
+            && let Some(name) = name()
+        {
+            self.recorder().kinds.name(tally.kind, || name);
+        }
+    }
+
+    /// The next task that begins here was not queued.
+    pub(super) fn runs_at_once(&self) {
+        self.next_at_once.set(true);
+    }
+
+    /// A task was let run by the end of another.
+    pub(super) fn released(&self, task: usize) {
+        if self.recorder().traces {
+            let now = ticks();
+            self.write(Happened::Released { at: self.since_begin(now), task: task as u64 }, now);
+        }
+    }
+
+    /// What the scheduler holds, if nobody has said so for a while.
+    pub(super) fn sample(&self, read: impl FnOnce() -> (usize, usize)) {
+        let now = self.last.get();
+        if self.recorder().wants_sample(now) {
+            let (level, ready) = read();
+            self.recorder().sampled(self.since_begin(now), level, ready);
+            let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+            let (at, level, ready) = (self.since_begin(now), narrow(level), narrow(ready));
+            if self.recorder().traces {
+                self.write(Happened::Level { at, level, ready }, now);
+            }
+        }
+    }
+}
+
+/// Bits of a slot.
+const SLOT_BITS: u32 = 8;
+
+fn slot_of(doing: u64) -> usize {
+    (doing as usize & ((1 << SLOT_BITS) - 1)).min(SLOTS - 1)
+}
+
+fn doing(frame: &Open) -> u64 {
+    u64::from(frame.kind()) << SLOT_BITS | frame.slot() as u64
+}
+
+fn without_outside(mut done: Slots) -> Slots {
+    done[SLOT_OUTSIDE] = 0;
+    done
+}
+
+fn thread_number() -> u32 {
+    // SAFETY: the call has no arguments, and cannot fail.
+    u32::try_from(unsafe { libc::syscall(libc::SYS_gettid) }).unwrap_or(0)
+}
+
+fn thread_name() -> String {
+    match std::thread::current().name() {
+        Some(name) => name.to_owned(),
+        None if thread_number() == std::process::id() => "main".to_owned(),
+        None => "a thread".to_owned(),
+    }
+}

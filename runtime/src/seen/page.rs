@@ -1,0 +1,248 @@
+//! A recording as one page: no script, no font, nothing fetched.
+//!
+//! Its look is that of the project's other pages: `page/look.css` is written by `cargo xtask gen`.
+
+mod drawing;
+
+use super::kinds::Role;
+use super::strip::{SLOT_OUTSIDE, SLOTS};
+use super::summary::{self, counted, grouped, percent, time};
+use super::trace::program_name;
+use super::view::View;
+use drawing::{Lane, axis, lane, lane_of_one, swatch};
+
+/// What all pages of the project look like.
+const LOOK: &str = include_str!("page/look.css");
+/// What this one has beside.
+const OWN: &str = include_str!("page/own.css");
+/// Functions and threads that are shown.
+const FUNCTIONS_MAX: usize = 100;
+/// As above.
+const ROWS_MAX: usize = 256;
+/// In the order in which they are stacked, from below: tasks, what is around them, and the rest.
+const ORDER: [usize; SLOTS - 1] = [5, 6, 7, 8, 9, 10, 11, 4, 1, 2, 3];
+
+/// Text for HTML.
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('\u{fffd}'),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// The page.
+pub(super) fn html(view: &View) -> String {
+    let program = escape(&program_name());
+    let mut main = format!("<p class=\"soft\">{program}</p>\n");
+    for (number, sentence) in summary::sentences(view).iter().enumerate() {
+        let (element, class) = if number == 0 { ("h1", "verdict") } else { ("p", "more") };
+        main += &format!("<{element} class=\"{class}\">{}</{element}>\n", escape(sentence));
+    }
+    for (number, (title, body)) in parts(view).iter().enumerate() {
+        main += &format!(
+            "<section aria-labelledby=\"part-{number}\">\n<h2 id=\"part-{number}\">{title}</h2>\n\
+             {body}</section>\n"
+        );
+    }
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
+         <meta http-equiv=\"Content-Security-Policy\" \
+         content=\"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; \
+         form-action 'none'\"/>\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
+         <meta name=\"color-scheme\" content=\"light dark\"/>\n\
+         <title>{program} – tasks – Evenkeel</title>\n<style>\n{LOOK}{OWN}</style>\n</head>\n\
+         <body>\n<main>\n{main}</main>\n</body>\n</html>\n"
+    )
+}
+
+fn parts(view: &View) -> Vec<(&'static str, String)> {
+    vec![
+        ("Where the time went", went(view)),
+        ("Threads over time", threads(view)),
+        ("Functions", functions(view)),
+        ("Threshold and ready tasks over time", levels(view)),
+        ("What the scheduler did", steps(view)),
+    ]
+}
+
+/// A table; heads that begin with `#` are those of numbers.
+fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
+    let mut html = format!(
+        "<div class=\"table\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\"><table>\n\
+         <caption class=\"heard\">{caption}</caption>\n<thead><tr>"
+    );
+    let class = |head: &str| if head.starts_with('#') { " class=\"n\"" } else { "" };
+    for head in heads {
+        let text = escape(head.trim_start_matches('#'));
+        html += &format!("<th scope=\"col\"{}>{text}</th>", class(head));
+    }
+    html += "</tr></thead>\n<tbody>\n";
+    for row in rows {
+        html += "<tr>";
+        for (number, (cell, head)) in row.iter().zip(heads).enumerate() {
+            html += &match number {
+                0 => format!("<th scope=\"row\"{}>{cell}</th>", class(head)),
+                _ => format!("<td{}>{cell}</td>", class(head)),
+            };
+        }
+        html += "</tr>\n";
+    }
+    html + "</tbody></table></div>\n"
+}
+
+fn left_out(all: usize, shown: usize, what: &str) -> String {
+    match all.saturating_sub(shown) {
+        0 => String::new(),
+        more => {
+            format!("<p class=\"soft\">{} more {what} are left out.</p>\n", grouped(more as u64))
+        }
+    }
+}
+
+/// All threads in one bar, and what its colours mean.
+fn went(view: &View) -> String {
+    let (by_slot, inside) = (view.by_slot(), view.inside_ns());
+    let names = view.slot_names();
+    let mut legend = String::new();
+    for slot in ORDER.into_iter().filter(|&slot| by_slot[slot] > 0) {
+        legend += &format!(
+            "<li>{}{} <b>{}</b></li>\n",
+            swatch(slot),
+            escape(&names[slot]),
+            percent(by_slot[slot], inside)
+        );
+    }
+    let bar = lane_of_one(&by_slot);
+    format!("<figure>{bar}<ul class=\"legend\">\n{legend}</ul></figure>\n")
+}
+
+/// A lane each, and their sums.
+fn threads(view: &View) -> String {
+    let width = view.rows.first().map_or(1, |row| row.strip.width_ticks);
+    let columns = view.wall_ticks.div_ceil(width).max(1) as usize;
+    let mut html = String::from("<figure class=\"lanes\">\n");
+    for row in view.rows.iter().take(ROWS_MAX) {
+        let stacks = Lane { bins: &row.strip.bins, columns, full: width };
+        html += &format!("<div><span>{}</span>{}</div>\n", escape(&row.name), lane(&stacks));
+    }
+    let column_ns = view.scale.ns(width);
+    html += &format!(
+        "{}</figure>\n<p class=\"soft\">Each column is {}. Colours are those above; where there is \
+         none, the thread was no worker.</p>\n",
+        axis(column_ns * columns as u64),
+        time(column_ns)
+    );
+    html += &left_out(view.rows.len(), ROWS_MAX, "threads");
+    let heads =
+        ["thread", "#tasks", "#around them", "#in the runtime", "#looking, waiting", "#asleep"];
+    let rows: Vec<Vec<String>> = view
+        .rows
+        .iter()
+        .take(ROWS_MAX)
+        .map(|row| {
+            let tasks: u64 = row.ns[5..].iter().sum();
+            let cells = [tasks, row.ns[4], row.ns[1], row.ns[2], row.ns[3]];
+            let cells = cells.into_iter().map(time);
+            std::iter::once(escape(&row.name)).chain(cells).collect()
+        })
+        .collect();
+    html + "<details><summary>The same in numbers</summary>\n"
+        + &table("Time of each thread", &heads, &rows)
+        + "</details>\n"
+}
+
+fn functions(view: &View) -> String {
+    if view.functions.is_empty() {
+        return "<p>No task has ended.</p>\n".to_owned();
+    }
+    let inside = view.inside_ns();
+    let heads = [
+        "function", "#runs", "#at once", "#total", "#share", "#mean", "#median", "#99 %",
+        "#longest",
+    ];
+    let rows: Vec<Vec<String>> = view
+        .functions
+        .iter()
+        .take(FUNCTIONS_MAX)
+        .map(|function| {
+            let place = function.name.place().map_or_else(String::new, |place| {
+                format!("<br/><span class=\"soft\">{}</span>", escape(&place))
+            });
+            let around = if function.role == Role::Code { ", around tasks" } else { "" };
+            let name = escape(&function.name.text);
+            vec![
+                format!("{}{name}{around}{place}", swatch(function.slot)),
+                grouped(function.runs),
+                grouped(function.at_once),
+                time(function.ns),
+                percent(function.ns, inside),
+                time(function.ns / function.runs),
+                time(function.median_ns),
+                time(function.high_ns),
+                time(function.longest_ns),
+            ]
+        })
+        .collect();
+    let about = "<p class=\"soft\">Times are a function's own: what ran inside of it, and while it \
+                 waited, is not counted. The median and the 99 % are right to an eighth.</p>\n";
+    let more = left_out(view.functions.len(), FUNCTIONS_MAX, "functions");
+    table("Functions by their time", &heads, &rows) + &more + about
+}
+
+fn levels(view: &View) -> String {
+    let whole = view.series.whole();
+    let Some((level, ready)) = whole.means() else {
+        return "<p>It was over before anybody looked.</p>\n".to_owned();
+    };
+    let columns = view.wall_ticks.div_ceil(view.series.width_ticks).max(1) as usize;
+    let curve = |name: &str, mean: f64, most: u64, each: fn(&super::series::Bin) -> u64| {
+        let values: Vec<u64> = view.series.bins.iter().map(each).collect();
+        let drawn = drawing::area(&values, columns, most);
+        format!(
+            "<div><span>{name}<br/>mean {mean:.1}, at most {}</span>{drawn}</div>\n",
+            grouped(most)
+        )
+    };
+    let threshold = curve("threshold", level, whole.level_max, |bin| bin.level_max);
+    let tasks = curve("ready tasks", ready, whole.ready_max, |bin| bin.ready_max);
+    let axis = axis(view.scale.ns(view.series.width_ticks) * columns as u64);
+    format!(
+        "<figure class=\"lanes tall\">\n{threshold}{tasks}{axis}</figure>\n<p class=\"soft\">The \
+         largest in each column, of what was seen {}.</p>\n",
+        counted(whole.samples, "time")
+    )
+}
+
+fn steps(view: &View) -> String {
+    let rows: Vec<Vec<String>> = summary::steps(view)
+        .into_iter()
+        .map(|(name, number, meaning)| vec![name.to_owned(), grouped(number), escape(meaning)])
+        .collect();
+    let bytes = |bytes: usize| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+    let memory = format!(
+        "<p class=\"soft\">{} of memory were taken for tasks, and {} for the trace.</p>\n",
+        bytes(view.task_bytes),
+        bytes(view.trace_bytes)
+    );
+    debug_assert!(!ORDER.contains(&SLOT_OUTSIDE));
+    table("Steps of the scheduler", &["step", "#times", "what it is"], &rows) + &memory
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_from_programs_are_text_on_the_page() {
+        assert_eq!(escape("<b>&\"\u{7}"), "&lt;b&gt;&amp;&quot;\u{fffd}");
+    }
+}

@@ -1,0 +1,129 @@
+//! A recording: its lanes, and what belongs to no thread.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::clock::Moment;
+use super::kinds::Kinds;
+use super::lane::Lane;
+use super::series::Series;
+use super::tape::{Budget, Happened, Tape};
+use crate::pool::Shared;
+use crate::ready::StepsSum;
+
+/// How often a lane writes its strip, and the scheduler is looked at, in ticks: some 50 us.
+pub(super) const PULSE: u64 = 1 << 17;
+
+/// What is recorded of one or more runtimes.
+pub(crate) struct Recorder {
+    pub(super) begin: Moment,
+    /// Whether every slice is kept, and not numbers alone.
+    pub(super) traces: bool,
+    pub(super) kinds: Kinds,
+    pub(super) budget: Budget,
+    lanes: Mutex<Vec<Arc<Lane>>>,
+    sampled_at: AtomicU64,
+    series: Mutex<Series>,
+    runtimes: Mutex<Vec<Weak<Shared>>>,
+    /// Of runtimes that are gone, and bytes that their tasks had.
+    gone: Mutex<(StepsSum, usize)>,
+    end: Mutex<Option<Moment>>,
+}
+
+impl Recorder {
+    /// Keeps slices in so many bytes, if in any.
+    pub(super) fn new(trace_bytes: usize) -> Self {
+        let begin = Moment::now();
+        Self {
+            begin,
+            traces: trace_bytes > 0,
+            kinds: Kinds::new(),
+            budget: Budget::new(trace_bytes),
+            lanes: Mutex::new(Vec::new()),
+            sampled_at: AtomicU64::new(begin.ticks),
+            series: Mutex::new(Series::new()),
+            runtimes: Mutex::new(Vec::new()),
+            gone: Mutex::new((StepsSum::default(), 0)),
+            end: Mutex::new(None),
+        }
+    }
+
+    fn all_lanes(&self) -> MutexGuard<'_, Vec<Arc<Lane>>> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A lane that may be taken over, or a new one.
+    pub(super) fn lane(
+        &self,
+        new: impl FnOnce() -> Lane,
+        takes_over: impl Fn(&Lane) -> bool,
+    ) -> Arc<Lane> {
+        let mut all = self.all_lanes();
+        if let Some(free) = all.iter().find(|lane| takes_over(lane)) {
+            return free.clone();
+        }
+        all.push(Arc::new(new()));
+        all[all.len() - 1].clone()
+    }
+
+    pub(super) fn lanes(&self) -> Vec<Arc<Lane>> {
+        self.all_lanes().clone()
+    }
+
+    pub(super) fn write(&self, tape: &Tape, happened: Happened, now: u64) {
+        tape.write(happened, &self.budget, now.saturating_sub(self.begin.ticks));
+    }
+
+    /// Whether nobody has looked at the scheduler for a while; who is told so does it.
+    pub(super) fn wants_sample(&self, now: u64) -> bool {
+        let last = self.sampled_at.load(Ordering::Relaxed);
+        now.saturating_sub(last) > PULSE
+            && self
+                .sampled_at
+                .compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+    }
+
+    pub(super) fn sampled(&self, at: u64, level: usize, ready: usize) {
+        self.series().add(at, level as u64, ready as u64);
+    }
+
+    pub(super) fn series(&self) -> MutexGuard<'_, Series> {
+        self.series.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A runtime is watched from now on.
+    pub(crate) fn watches(&self, shared: &Arc<Shared>) {
+        let mut all = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|runtime| runtime.strong_count() > 0);
+        all.push(Arc::downgrade(shared));
+    }
+
+    /// A runtime is about to go.
+    pub(crate) fn forgets(&self, shared: &Shared) {
+        let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        gone.0.add(&shared.ready.steps());
+        gone.1 += shared.task_memory_bytes();
+    }
+
+    /// What happens from here on is not looked at: it is our own writing.
+    pub(super) fn ends(&self) {
+        *self.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(Moment::now());
+    }
+
+    /// The end of what is looked at.
+    pub(super) fn now(&self) -> Moment {
+        self.end.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(Moment::now)
+    }
+
+    /// Steps of all schedulers, and bytes that tasks have.
+    pub(super) fn steps(&self) -> (StepsSum, usize) {
+        let runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (mut sum, mut bytes) = *self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        for shared in runtimes.iter().filter_map(Weak::upgrade) {
+            sum.add(&shared.ready.steps());
+            bytes += shared.task_memory_bytes();
+        }
+        (sum, bytes)
+    }
+}

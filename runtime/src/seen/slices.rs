@@ -1,0 +1,152 @@
+//! The tapes of all threads as slices, and which task let which run.
+
+use std::collections::HashMap;
+
+use super::recorder::Recorder;
+use super::tape::Happened;
+
+/// Something that ran on a thread. Times are in ticks since the begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slice {
+    pub(super) begin: u64,
+    pub(super) end: u64,
+    pub(super) kind: u32,
+    pub(super) task: u64,
+}
+
+/// Where a slice is in [`Slices`]: its thread, and its number there.
+type Place = (usize, usize);
+
+/// A task let another run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Flow {
+    pub(super) from: Place,
+    pub(super) to: Place,
+}
+
+/// All that is on tapes.
+pub(super) struct Slices {
+    /// By thread; on each by their begin, and what is around others before them.
+    pub(super) by_lane: Vec<Vec<Slice>>,
+    pub(super) flows: Vec<Flow>,
+    /// When, the threshold, and the ready tasks; by time.
+    pub(super) levels: Vec<(u64, u32, u32)>,
+}
+
+impl Slices {
+    /// What is on the tapes until now. Where one has ended for want of room, all do.
+    pub(super) fn of(recorder: &Recorder, now: u64) -> Self {
+        let lanes = recorder.lanes();
+        let ended = lanes.iter().map(|lane| lane.tape.ended_at.get()).filter(|&at| at > 0).min();
+        let last = ended.unwrap_or(u64::MAX).min(now);
+        let (mut by_lane, mut released, mut levels) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, lane) in lanes.iter().enumerate() {
+            let mut one = OneLane::default();
+            lane.tape.read(|happened| match happened {
+                Happened::Released { at, task } if at <= last => released.push((at, number, task)),
+                Happened::Level { at, level, ready } if at <= last => {
+                    levels.push((at, level, ready));
+                }
+                other => one.add(other),
+            });
+            by_lane.push(one.finish(last, lane.is_doing()));
+        }
+        levels.sort_unstable();
+        let flows = flows(&by_lane, &released);
+        Self { by_lane, flows, levels }
+    }
+}
+
+/// What is read of one tape.
+#[derive(Default)]
+struct OneLane {
+    slices: Vec<Slice>,
+    /// Places of those that have not ended.
+    open: Vec<usize>,
+}
+
+impl OneLane {
+    fn add(&mut self, happened: Happened) {
+        match happened {
+            Happened::Slice { at, ticks, kind, task } => {
+                self.slices.push(Slice { begin: at, end: at + ticks, kind, task });
+            }
+            Happened::Begin { at, kind, task } => {
+                self.open.push(self.slices.len());
+                self.slices.push(Slice { begin: at, end: u64::MAX, kind, task });
+            }
+            Happened::End { at } => {
+                if let Some(open) = self.open.pop() {
+                    self.slices[open].end = at;
+                }
+            }
+            Happened::Released { .. } | Happened::Level { .. } => {}
+        }
+    }
+
+    /// What is open ends at last.
+    fn finish(mut self, last: u64, doing: Option<(u64, u32)>) -> Vec<Slice> {
+        if let Some((begin, kind)) = doing {
+            self.slices.push(Slice { begin, end: u64::MAX, kind, task: 0 });
+        }
+        self.slices.retain(|slice| slice.begin < last);
+        self.slices.iter_mut().for_each(|slice| slice.end = slice.end.min(last));
+        self.slices.sort_by(|a, b| a.begin.cmp(&b.begin).then(b.end.cmp(&a.end)));
+        self.slices
+    }
+}
+
+/// The innermost slice around a moment.
+fn around(slices: &[Slice], at: u64) -> Option<usize> {
+    let after = slices.partition_point(|slice| slice.begin <= at);
+    // A slice that ended before may lie inside of one that goes on.
+    slices[..after].iter().rposition(|slice| slice.end >= at)
+}
+
+/// From each release to the first slice of that task after it: its address is not used again before
+/// it has run.
+fn flows(by_lane: &[Vec<Slice>], released: &[(u64, usize, u64)]) -> Vec<Flow> {
+    let mut begins: HashMap<u64, Vec<(u64, Place)>> = HashMap::new();
+    for (lane, slices) in by_lane.iter().enumerate() {
+        for (number, slice) in slices.iter().enumerate().filter(|(_, slice)| slice.task != 0) {
+            begins.entry(slice.task).or_default().push((slice.begin, (lane, number)));
+        }
+    }
+    begins.values_mut().for_each(|all| all.sort_unstable());
+    let flow = |&(at, lane, task): &(u64, usize, u64)| {
+        let begins = begins.get(&task)?;
+        let &(_, to) = begins.get(begins.partition_point(|&(begin, _)| begin < at))?;
+        Some(Flow { from: (lane, around(&by_lane[lane], at)?), to })
+    };
+    released.iter().filter_map(flow).collect()
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
+mod tests {
+    use super::*;
+
+    fn slice(begin: u64, end: u64, task: u64) -> Slice {
+        Slice { begin, end, kind: 1, task }
+    }
+
+    #[test]
+    fn what_is_open_ends_with_the_recording_and_what_is_later_is_left_out() {
+        let mut lane = OneLane::default();
+        for happened in [
+            Happened::Begin { at: 1, kind: 1, task: 7 },
+            Happened::Slice { at: 3, ticks: 2, kind: 1, task: 8 },
+            Happened::Slice { at: 11, ticks: 2, kind: 1, task: 9 },
+        ] {
+            lane.add(happened);
+        }
+        assert_eq!(lane.finish(10, None), [slice(1, 10, 7), slice(3, 5, 8)]);
+    }
+
+    #[test]
+    fn a_flow_leads_to_the_next_run_at_that_address() {
+        let lanes =
+            [vec![slice(0, 100, 1), slice(10, 20, 2)], vec![slice(5, 8, 9), slice(30, 40, 9)]];
+        let flows = flows(&lanes, &[(25, 0, 9)]);
+        assert_eq!(flows, [Flow { from: (0, 0), to: (1, 1) }]);
+    }
+}

@@ -1,0 +1,119 @@
+//! What a thread did over time: a fixed number of bins, which get wider as time goes on.
+//!
+//! So a strip covers a recording of any length, exactly in the sum, and to a bin in place.
+
+/// Outside of any runtime. It is not kept, and so left blank.
+pub(super) const SLOT_OUTSIDE: usize = 0;
+/// In the runtime itself, between two tasks.
+pub(super) const SLOT_RUNTIME: usize = 1;
+/// Looking for a task, or waiting for children with none to run.
+pub(super) const SLOT_LOOKS: usize = 2;
+/// Asleep.
+pub(super) const SLOT_SLEEPS: usize = 3;
+/// In code around tasks: scopes, and what parallel regions run themselves.
+pub(super) const SLOT_CODE: usize = 4;
+/// In tasks: each of the first functions has a slot, the rest share one.
+pub(super) const SLOT_TASKS: usize = 5;
+/// The one that they share.
+pub(super) const SLOT_OTHERS: usize = 11;
+pub(super) const SLOTS: usize = SLOT_OTHERS + 1;
+
+/// Bins; between half of them and all are in use.
+const BINS: usize = 384;
+/// How wide they are at first, in ticks: some 20 us.
+const WIDTH_FIRST: u64 = 1 << 16;
+
+/// Ticks by what was done.
+pub(super) type Slots = [u64; SLOTS];
+
+/// What was done from the begin on.
+#[derive(Clone)]
+pub(super) struct Strip {
+    pub(super) width_ticks: u64,
+    pub(super) bins: Vec<Slots>,
+}
+
+impl Strip {
+    pub(super) fn new() -> Self {
+        Self { width_ticks: WIDTH_FIRST, bins: Vec::new() }
+    }
+
+    /// Makes bins as wide as that, if they are not.
+    pub(super) fn widen(&mut self, width_ticks: u64) {
+        while self.width_ticks < width_ticks {
+            self.width_ticks *= 2;
+            self.bins = self
+                .bins
+                .chunks(2)
+                .map(|pair| std::array::from_fn(|slot| pair.iter().map(|bin| bin[slot]).sum()))
+                .collect();
+        }
+    }
+
+    /// Adds what was done from `begin` to `end`, in ticks since the begin of all, evenly.
+    pub(super) fn add(&mut self, begin: u64, end: u64, done: &Slots) {
+        if done.iter().all(|&ticks| ticks == 0) {
+            return;
+        }
+        let end = end.max(begin + 1);
+        while (end - 1) / self.width_ticks >= BINS as u64 {
+            self.widen(self.width_ticks * 2);
+        }
+        let last = ((end - 1) / self.width_ticks) as usize;
+        if self.bins.len() <= last {
+            self.bins.resize(last + 1, [0; SLOTS]);
+        }
+        let mut left = *done;
+        let mut at = begin;
+        while at < end {
+            let bin = at / self.width_ticks;
+            let until = ((bin + 1) * self.width_ticks).min(end);
+            for (slot, left) in left.iter_mut().enumerate() {
+                let part = u128::from(*left) * u128::from(until - at) / u128::from(end - at);
+                self.bins[bin as usize][slot] += part as u64;
+                *left -= part as u64;
+            }
+            at = until;
+        }
+    }
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sum(strip: &Strip) -> Slots {
+        std::array::from_fn(|slot| strip.bins.iter().map(|bin| bin[slot]).sum())
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_however_long_it_takes(
+            steps in prop::collection::vec((1_u64..1 << 34, 0_u64..100), 1..200),
+        ) {
+            let mut strip = Strip::new();
+            let (mut at, mut wanted) = (0, [0; SLOTS]);
+            for (length, percent) in steps {
+                let mut done = [0; SLOTS];
+                done[SLOT_TASKS] = length * percent / 100;
+                done[SLOT_LOOKS] = length - done[SLOT_TASKS];
+                strip.add(at, at + length, &done);
+                at += length;
+                (0..SLOTS).for_each(|slot| wanted[slot] += done[slot]);
+            }
+            prop_assert_eq!(sum(&strip), wanted);
+            prop_assert!(strip.bins.len() <= BINS);
+        }
+    }
+
+    #[test]
+    fn what_was_done_lies_where_it_was_done() {
+        let mut strip = Strip::new();
+        let mut done = [0; SLOTS];
+        done[SLOT_CODE] = WIDTH_FIRST;
+        strip.add(WIDTH_FIRST / 2, WIDTH_FIRST * 3 / 2, &done);
+        let code: Vec<u64> = strip.bins.iter().map(|bin| bin[SLOT_CODE]).collect();
+        assert_eq!(code, [WIDTH_FIRST / 2; 2]);
+    }
+}

@@ -1,0 +1,229 @@
+//! A recording as text for a terminal.
+
+use std::fmt::Write as _;
+
+use super::kinds::Role;
+use super::strip::{SLOT_CODE, SLOT_LOOKS, SLOT_RUNTIME, SLOT_SLEEPS, SLOT_TASKS, SLOTS};
+use super::view::{Function, Row, View};
+
+/// Functions that are listed.
+const FUNCTIONS_MAX: usize = 20;
+/// Threads that are.
+const ROWS_MAX: usize = 64;
+/// Steps that the threshold is shown in.
+const STEPS: usize = 16;
+
+/// A length of time, with three digits.
+pub(super) fn time(ns: u64) -> String {
+    let ns = ns as f64;
+    let (value, unit) = match ns {
+        ..1e3 => (ns, "ns"),
+        ..1e6 => (ns / 1e3, "us"),
+        ..1e9 => (ns / 1e6, "ms"),
+        _ => (ns / 1e9, "s"),
+    };
+    match value {
+        _ if unit == "ns" => format!("{value:.0} ns"),
+        ..10.0 => format!("{value:.2} {unit}"),
+        ..100.0 => format!("{value:.1} {unit}"),
+        _ => format!("{value:.0} {unit}"),
+    }
+}
+
+/// A number with commas.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// So many of something.
+pub(super) fn counted(number: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// A part of a whole.
+pub(super) fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "0 %".to_owned();
+    }
+    format!("{:.1} %", part as f64 * 100.0 / whole as f64)
+}
+
+/// What there is to say first.
+pub(super) fn sentences(view: &View) -> Vec<String> {
+    let (tasks, at_once, task_ns) = view.task_sums();
+    let by_slot = view.by_slot();
+    let inside = view.inside_ns();
+    let head = format!(
+        "{} in {} on {}, {} each",
+        counted(tasks, "task"),
+        time(view.wall_ns),
+        counted(view.rows.len() as u64, "thread"),
+        time(task_ns.checked_div(tasks).unwrap_or(0)),
+    );
+    let in_tasks: u64 = by_slot[SLOT_TASKS..].iter().sum();
+    let went = format!(
+        "Of the workers' time {} was in tasks, {} in code around them, {} in the runtime, {} \
+         looking or waiting, {} asleep.",
+        percent(in_tasks, inside),
+        percent(by_slot[SLOT_CODE], inside),
+        percent(by_slot[SLOT_RUNTIME], inside),
+        percent(by_slot[SLOT_LOOKS], inside),
+        percent(by_slot[SLOT_SLEEPS], inside),
+    );
+    let ran = format!(
+        "{} from a queue, {} at once by their creators.",
+        counted(tasks - at_once, "task ran").replace("task rans", "tasks ran"),
+        grouped(at_once),
+    );
+    let mut all = vec![head, went, ran];
+    if let Some((dropped, since)) = view.dropped {
+        all.push(format!(
+            "The trace ends after {}, when its memory was full: {} since then are in no trace. \
+             All numbers here are whole.",
+            time(since),
+            counted(dropped, "event"),
+        ));
+    }
+    all
+}
+
+/// Steps of the scheduler, each with its number and what it means.
+pub(super) fn steps(view: &View) -> Vec<(&'static str, u64, &'static str)> {
+    let steps = &view.steps;
+    vec![
+        ("overflows", steps.overflows, "a leaf's queue was over the threshold; part of it went up"),
+        ("requests", steps.requests, "a worker without tasks asked above, then beside"),
+        ("fetches", steps.fetches, "sets of tasks taken from a queue above"),
+        ("pulls", steps.pulls, "sets of tasks taken from another worker's queue"),
+        ("moved", steps.moved, "tasks in those sets"),
+        ("sleeps", steps.waits, "a worker gave up looking"),
+        ("gifts", steps.gifts, "it was given tasks, or woken to look, while it slept"),
+        ("rises", steps.rises, "the threshold doubled: the root overflowed"),
+        ("falls", steps.falls, "the threshold halved: the root was asked and empty"),
+    ]
+}
+
+/// The whole text.
+pub(super) fn text(view: &View) -> String {
+    let mut text = sentences(view).join("\n") + "\n";
+    functions(&mut text, view);
+    rows(&mut text, view);
+    let listed = steps(view).into_iter().filter(|&(_, number, _)| number > 0);
+    let listed: Vec<String> =
+        listed.map(|(name, number, _)| format!("{} {name}", grouped(number))).collect();
+    if !listed.is_empty() {
+        let _ = writeln!(text, "\nscheduler: {}", listed.join(", "));
+    }
+    threshold(&mut text, view);
+    let bytes = |bytes: usize| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+    let _ = writeln!(
+        text,
+        "memory: {} for tasks, {} for the trace",
+        bytes(view.task_bytes),
+        bytes(view.trace_bytes)
+    );
+    text
+}
+
+fn functions(text: &mut String, view: &View) {
+    if view.functions.is_empty() {
+        return;
+    }
+    let inside = view.inside_ns();
+    let _ = writeln!(
+        text,
+        "\n{:>12} {:>9} {:>8} {:>9} {:>9} {:>9} {:>9}  function",
+        "runs", "total", "share", "mean", "median", "99 %", "longest"
+    );
+    for function in view.functions.iter().take(FUNCTIONS_MAX) {
+        let Function { runs, ns, median_ns, high_ns, longest_ns, role, .. } = function;
+        let around = if *role == Role::Code { ", around tasks" } else { "" };
+        let _ = writeln!(
+            text,
+            "{:>12} {:>9} {:>8} {:>9} {:>9} {:>9} {:>9}  {}{around}",
+            grouped(*runs),
+            time(*ns),
+            percent(*ns, inside),
+            time(ns / runs),
+            time(*median_ns),
+            time(*high_ns),
+            time(*longest_ns),
+            function.name.title()
+        );
+    }
+    left_out(text, view.functions.len(), FUNCTIONS_MAX, "functions");
+}
+
+fn left_out(text: &mut String, all: usize, shown: usize, what: &str) {
+    if all > shown {
+        let _ = writeln!(text, "{} more {what} are left out", grouped((all - shown) as u64));
+    }
+}
+
+fn rows(text: &mut String, view: &View) {
+    let _ = writeln!(
+        text,
+        "\n{:>9} {:>9} {:>9} {:>9} {:>9}  thread",
+        "tasks", "around", "runtime", "looking", "asleep"
+    );
+    for Row { name, ns, .. } in view.rows.iter().take(ROWS_MAX) {
+        let of: [u64; SLOTS] = *ns;
+        let _ = writeln!(
+            text,
+            "{:>9} {:>9} {:>9} {:>9} {:>9}  {name}",
+            time(of[SLOT_TASKS..].iter().sum()),
+            time(of[SLOT_CODE]),
+            time(of[SLOT_RUNTIME]),
+            time(of[SLOT_LOOKS]),
+            time(of[SLOT_SLEEPS]),
+        );
+    }
+    left_out(text, view.rows.len(), ROWS_MAX, "threads");
+}
+
+fn threshold(text: &mut String, view: &View) {
+    let whole = view.series.whole();
+    let Some((level, ready)) = whole.means() else { return };
+    let _ = writeln!(
+        text,
+        "threshold: {level:.1} in the mean, at most {}; ready tasks: {ready:.1}, at most {}; \
+         seen {}",
+        whole.level_max,
+        whole.ready_max,
+        counted(whole.samples, "time"),
+    );
+    let bins = &view.series.bins;
+    let steps = bins.chunks(bins.len().div_ceil(STEPS)).map(|part| {
+        let means: Vec<f64> = part.iter().filter_map(|bin| Some(bin.means()?.0)).collect();
+        match means.len() {
+            0 => "-".to_owned(),
+            number => format!("{:.0}", means.iter().sum::<f64>() / number as f64),
+        }
+    });
+    let _ = writeln!(text, "over time: {}", steps.collect::<Vec<_>>().join(" "));
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_digits_and_a_unit() {
+        let times = [0, 999, 1_000, 12_345, 123_456, 9_999_000, 61_000_000_000].map(time);
+        assert_eq!(times, ["0 ns", "999 ns", "1.00 us", "12.3 us", "123 us", "10.00 ms", "61.0 s"]);
+    }
+
+    #[test]
+    fn numbers_are_grouped_by_three() {
+        assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(counted(1, "task") + &counted(2, " task"), "1 task2  tasks");
+    }
+}

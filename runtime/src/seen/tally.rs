@@ -1,0 +1,154 @@
+//! How often a function was run by one thread, and how long it took.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Buckets a power of two.
+const PARTS_BITS: u32 = 3;
+const BUCKETS: usize = 64 << PARTS_BITS;
+
+/// A number that one thread writes, and any reads.
+#[derive(Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    pub(crate) const fn none() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// For the one that writes it.
+    #[inline]
+    pub(crate) fn add(&self, more: u64) {
+        self.0.store(self.get().wrapping_add(more), Ordering::Relaxed);
+    }
+
+    /// For the one that writes it.
+    #[inline]
+    pub(crate) fn set(&self, value: u64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What one thread knows of one function.
+pub(super) struct Tally {
+    /// The number of the function among all: see [`super::kinds`].
+    pub(super) kind: u32,
+    /// Where its time goes in a [`super::strip::Strip`].
+    pub(super) slot: usize,
+    /// Whether the function has been given a name.
+    pub(super) is_named: std::cell::Cell<bool>,
+    /// Those that have ended.
+    pub(super) runs: Count,
+    /// Of them, those that their creators ran at once.
+    pub(super) at_once: Count,
+    /// Their own time: what ran inside them is not counted.
+    pub(super) ticks: Count,
+    pub(super) ticks_max: Count,
+    lengths: Box<[Count]>,
+}
+
+// SAFETY: all but the mark of a name is atomic, and the mark is its thread's alone.
+unsafe impl Sync for Tally {}
+// SAFETY: as above.
+unsafe impl Send for Tally {}
+
+impl Tally {
+    pub(super) fn new(kind: u32, slot: usize) -> Self {
+        Self {
+            kind,
+            slot,
+            is_named: std::cell::Cell::new(false),
+            runs: Count::none(),
+            at_once: Count::none(),
+            ticks: Count::none(),
+            ticks_max: Count::none(),
+            lengths: (0..BUCKETS).map(|_| Count::none()).collect(),
+        }
+    }
+
+    /// One has ended.
+    pub(super) fn ran(&self, ticks: u64, at_once: bool) {
+        self.runs.add(1);
+        self.at_once.add(at_once.into());
+        self.ticks.add(ticks);
+        if ticks > self.ticks_max.get() {
+            self.ticks_max.set(ticks);
+        }
+        self.lengths[bucket(ticks)].add(1);
+    }
+
+    /// Adds its lengths to others'.
+    pub(super) fn add_to(&self, lengths: &mut Lengths) {
+        let own = self.lengths.iter().map(Count::get);
+        lengths.0.iter_mut().zip(own).for_each(|(sum, more)| *sum += more);
+    }
+}
+
+fn bucket(ticks: u64) -> usize {
+    let ticks = ticks.max(1 << PARTS_BITS);
+    let power = ticks.ilog2();
+    let part = ticks >> (power - PARTS_BITS) & ((1 << PARTS_BITS) - 1);
+    (power as usize) << PARTS_BITS | part as usize
+}
+
+/// The middle of a bucket.
+fn middle(bucket: usize) -> u64 {
+    let (power, part) = (bucket >> PARTS_BITS, bucket as u64 & ((1 << PARTS_BITS) - 1));
+    if power < PARTS_BITS as usize {
+        return 0;
+    }
+    let width = 1_u64 << (power - PARTS_BITS as usize);
+    (1 << power) + part * width + width / 2
+}
+
+/// How many took how long; a bucket is an eighth of its length wide.
+pub(super) struct Lengths(Vec<u64>);
+
+impl Lengths {
+    pub(super) fn none() -> Self {
+        Self(vec![0; BUCKETS])
+    }
+
+    /// So many in a thousand took no longer, in ticks.
+    pub(super) fn at_permille(&self, permille: u64) -> u64 {
+        let all: u64 = self.0.iter().sum();
+        let wanted = (all * permille).div_ceil(1000).max(1);
+        let mut passed = 0;
+        let found = self.0.iter().position(|&number| {
+            passed += number;
+            passed >= wanted
+        });
+        found.map_or(0, middle)
+    }
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_of_a_bucket_is_in_it_and_near() {
+        for ticks in [8, 9, 100, 12_345, 1 << 40, u64::MAX] {
+            let near = middle(bucket(ticks));
+            assert_eq!(bucket(near), bucket(ticks));
+            assert!(near.abs_diff(ticks) <= ticks / 8, "{ticks} {near}");
+        }
+    }
+
+    #[test]
+    fn half_are_no_longer_than_the_median() {
+        let tally = Tally::new(0, 0);
+        (0..990).for_each(|_| tally.ran(1000, false));
+        (0..10).for_each(|_| tally.ran(1_000_000, true));
+        let mut lengths = Lengths::none();
+        tally.add_to(&mut lengths);
+        assert!(lengths.at_permille(500).abs_diff(1000) < 125);
+        assert!(lengths.at_permille(990).abs_diff(1000) < 125);
+        assert!(lengths.at_permille(995).abs_diff(1_000_000) < 125_000);
+        assert_eq!((tally.runs.get(), tally.at_once.get()), (1000, 10));
+    }
+}

@@ -1,0 +1,220 @@
+//! Everything that happened on one thread, one after the other, as far as there is room.
+//!
+//! A tape is written by its thread alone, and may be read by any at any time: words are atomic,
+//! and how many are whole is said after they were written. All tapes of a recording share one
+//! budget. When it is used up a tape ends; what comes later is counted, not kept.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::tally::Count;
+
+/// Words of a piece of tape.
+const WORDS: usize = 8192;
+const BYTES: i64 = (WORDS * size_of::<u64>()) as i64;
+/// Bits of a first word that say what it begins; the rest is when.
+const TAG_BITS: u32 = 3;
+/// Bits of a second word that are a function's number; the rest is a length.
+const KIND_BITS: u32 = 12;
+/// The numbers above those of functions.
+pub(super) const KIND_WAITS: u32 = 4001;
+/// As above.
+pub(super) const KIND_LOOKS: u32 = 4002;
+/// As above.
+pub(super) const KIND_SLEEPS: u32 = 4003;
+
+/// Something that happened. Times are in ticks since the begin of the recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Happened {
+    /// Something ran, and nothing inside it.
+    Slice { at: u64, ticks: u64, kind: u32, task: u64 },
+    /// Something began that others run inside of.
+    Begin { at: u64, kind: u32, task: u64 },
+    /// The innermost of those ended.
+    End { at: u64 },
+    /// A task was let run by what it had waited for.
+    Released { at: u64, task: u64 },
+    /// The threshold, and how many tasks were ready.
+    Level { at: u64, level: u32, ready: u32 },
+}
+
+impl Happened {
+    fn words(self) -> ([u64; 3], usize) {
+        let first = |at: u64, tag: u64| at << TAG_BITS | tag;
+        match self {
+            Self::Slice { at, ticks, kind, task } => {
+                let ticks = ticks.min(u64::MAX >> KIND_BITS);
+                ([first(at, 0), ticks << KIND_BITS | u64::from(kind), task], 3)
+            }
+            Self::Begin { at, kind, task } => ([first(at, 1), kind.into(), task], 3),
+            Self::End { at } => ([first(at, 2), 0, 0], 1),
+            Self::Released { at, task } => ([first(at, 3), task, 0], 2),
+            Self::Level { at, level, ready } => {
+                ([first(at, 4), u64::from(level) << 32 | u64::from(ready), 0], 2)
+            }
+        }
+    }
+
+    /// What the first words say, and how many they are.
+    fn read(words: &[u64]) -> Option<(Self, usize)> {
+        let at = words.first()? >> TAG_BITS;
+        let word = |number: usize| words.get(number).copied();
+        Some(match words[0] & ((1 << TAG_BITS) - 1) {
+            0 => {
+                let (both, task) = (word(1)?, word(2)?);
+                let kind = (both & ((1 << KIND_BITS) - 1)) as u32;
+                (Self::Slice { at, ticks: both >> KIND_BITS, kind, task }, 3)
+            }
+            1 => (Self::Begin { at, kind: word(1)? as u32, task: word(2)? }, 3),
+            2 => (Self::End { at }, 1),
+            3 => (Self::Released { at, task: word(1)? }, 2),
+            _ => {
+                let both = word(1)?;
+                (Self::Level { at, level: (both >> 32) as u32, ready: both as u32 }, 2)
+            }
+        })
+    }
+}
+
+struct Piece {
+    words: Box<[AtomicU64]>,
+    /// Those that are whole.
+    len: AtomicUsize,
+}
+
+/// Bytes that all tapes together may still take.
+pub(super) struct Budget(AtomicI64);
+
+impl Budget {
+    pub(super) fn new(bytes: usize) -> Self {
+        Self(AtomicI64::new(i64::try_from(bytes).unwrap_or(i64::MAX)))
+    }
+
+    fn takes(&self) -> bool {
+        let takes = self.0.fetch_sub(BYTES, Ordering::Relaxed) >= BYTES;
+        if !takes {
+            self.0.fetch_add(BYTES, Ordering::Relaxed);
+        }
+        takes
+    }
+}
+
+/// What happened on one thread.
+pub(super) struct Tape {
+    pieces: Mutex<Vec<Arc<Piece>>>,
+    /// The piece that is written. Used by the tape's thread alone, as is `used`.
+    at: Cell<*const Piece>,
+    used: Cell<usize>,
+    /// Whether there was no room for more.
+    ended: Cell<bool>,
+    /// When that was; 0 while there is room.
+    pub(super) ended_at: Count,
+    /// What was not kept since.
+    pub(super) dropped: Count,
+}
+
+impl Tape {
+    pub(super) fn new() -> Self {
+        Self {
+            pieces: Mutex::new(Vec::new()),
+            at: Cell::new(ptr::null()),
+            used: Cell::new(WORDS),
+            ended: Cell::new(false),
+            ended_at: Count::none(),
+            dropped: Count::none(),
+        }
+    }
+
+    /// Writes what happened, on the tape's thread.
+    pub(super) fn write(&self, happened: Happened, budget: &Budget, now: u64) {
+        let (words, number) = happened.words();
+        if self.used.get() + number > WORDS && !self.begin_piece(budget, now) {
+            return self.dropped.add(1);
+        }
+        let used = self.used.get();
+        // SAFETY: the piece is in the list, where it stays.
+        let piece = unsafe { &*self.at.get() };
+        for (place, &word) in piece.words[used..].iter().zip(&words[..number]) {
+            place.store(word, Ordering::Relaxed);
+        }
+        self.used.set(used + number);
+        // Pairs with `read`.
+        piece.len.store(used + number, Ordering::Release);
+    }
+
+    #[cold]
+    fn begin_piece(&self, budget: &Budget, now: u64) -> bool {
+        if self.ended.get() {
+            return false;
+        }
+        if !budget.takes() {
+            self.ended.set(true);
+            self.ended_at.set(now.max(1));
+            return false;
+        }
+        let words = (0..WORDS).map(|_| AtomicU64::new(0)).collect();
+        let piece = Arc::new(Piece { words, len: AtomicUsize::new(0) });
+        self.at.set(Arc::as_ptr(&piece));
+        self.used.set(0);
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).push(piece);
+        true
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).len() * BYTES as usize
+    }
+
+    /// What is on it, in the order of writing.
+    pub(super) fn read(&self, mut each: impl FnMut(Happened)) {
+        let pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for piece in pieces {
+            let len = piece.len.load(Ordering::Acquire);
+            let words: Vec<u64> =
+                piece.words[..len].iter().map(|word| word.load(Ordering::Relaxed)).collect();
+            let mut rest = &words[..];
+            while let Some((happened, number)) = Happened::read(rest) {
+                each(happened);
+                rest = &rest[number..];
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
+mod tests {
+    use super::*;
+
+    fn all(tape: &Tape) -> Vec<Happened> {
+        let mut all = Vec::new();
+        tape.read(|happened| all.push(happened));
+        all
+    }
+
+    #[test]
+    fn what_is_read_is_what_was_written() {
+        let (tape, budget) = (Tape::new(), Budget::new(1 << 20));
+        let written = [
+            Happened::Begin { at: 1, kind: 7, task: u64::MAX },
+            Happened::Slice { at: 2, ticks: 1 << 40, kind: KIND_SLEEPS, task: 0 },
+            Happened::Released { at: 3, task: 9 },
+            Happened::Level { at: 4, level: u32::MAX, ready: 5 },
+            Happened::End { at: 1 << 60 },
+        ];
+        let many: Vec<Happened> = written.into_iter().cycle().take(50_000).collect();
+        many.iter().for_each(|&happened| tape.write(happened, &budget, 0));
+        assert_eq!(all(&tape), many);
+        assert_eq!(tape.dropped.get(), 0);
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_counted() {
+        let (tape, budget) = (Tape::new(), Budget::new(BYTES as usize));
+        (0..WORDS as u64 + 10).for_each(|at| tape.write(Happened::End { at }, &budget, at));
+        assert_eq!(all(&tape).len(), WORDS);
+        assert_eq!((tape.dropped.get(), tape.ended_at.get()), (10, WORDS as u64));
+        assert_eq!(tape.bytes(), BYTES as usize);
+    }
+}

@@ -1,0 +1,353 @@
+//! A recording for Perfetto: packets of its protobuf, of which these are the few fields that we use
+//! (protos/perfetto/trace of Perfetto 0.59).
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use prost::Message;
+
+use super::clock::Scale;
+use super::recorder::Recorder;
+use super::slices::{Slice, Slices};
+use super::tape::{KIND_LOOKS, KIND_SLEEPS, KIND_WAITS};
+
+#[derive(Clone, PartialEq, Message)]
+struct Trace {
+    #[prost(message, repeated, tag = "1")]
+    packet: Vec<Packet>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Packet {
+    #[prost(uint64, optional, tag = "8")]
+    timestamp: Option<u64>,
+    #[prost(uint32, optional, tag = "10")]
+    trusted_packet_sequence_id: Option<u32>,
+    #[prost(message, optional, tag = "11")]
+    track_event: Option<TrackEvent>,
+    #[prost(message, optional, tag = "12")]
+    interned_data: Option<InternedData>,
+    #[prost(uint32, optional, tag = "13")]
+    sequence_flags: Option<u32>,
+    #[prost(message, optional, tag = "60")]
+    track_descriptor: Option<TrackDescriptor>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct InternedData {
+    #[prost(message, repeated, tag = "2")]
+    event_names: Vec<EventName>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct EventName {
+    #[prost(uint64, optional, tag = "1")]
+    iid: Option<u64>,
+    #[prost(string, optional, tag = "2")]
+    name: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct TrackDescriptor {
+    #[prost(uint64, optional, tag = "1")]
+    uuid: Option<u64>,
+    #[prost(string, optional, tag = "2")]
+    name: Option<String>,
+    #[prost(message, optional, tag = "3")]
+    process: Option<Process>,
+    #[prost(message, optional, tag = "4")]
+    thread: Option<Thread>,
+    #[prost(uint64, optional, tag = "5")]
+    parent_uuid: Option<u64>,
+    #[prost(message, optional, tag = "8")]
+    counter: Option<Counter>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Process {
+    #[prost(int32, optional, tag = "1")]
+    pid: Option<i32>,
+    #[prost(string, optional, tag = "6")]
+    process_name: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Thread {
+    #[prost(int32, optional, tag = "1")]
+    pid: Option<i32>,
+    #[prost(int32, optional, tag = "2")]
+    tid: Option<i32>,
+    #[prost(string, optional, tag = "5")]
+    thread_name: Option<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Counter {}
+
+#[derive(Clone, PartialEq, Message)]
+struct TrackEvent {
+    #[prost(int32, optional, tag = "9")]
+    r#type: Option<i32>,
+    #[prost(uint64, optional, tag = "10")]
+    name_iid: Option<u64>,
+    #[prost(uint64, optional, tag = "11")]
+    track_uuid: Option<u64>,
+    #[prost(int64, optional, tag = "30")]
+    counter_value: Option<i64>,
+    #[prost(fixed64, repeated, tag = "47")]
+    flow_ids: Vec<u64>,
+    #[prost(fixed64, repeated, tag = "48")]
+    terminating_flow_ids: Vec<u64>,
+}
+
+/// `TYPE_SLICE_BEGIN`, `TYPE_SLICE_END`, `TYPE_COUNTER`.
+const BEGIN: i32 = 1;
+const END: i32 = 2;
+const COUNTER: i32 = 4;
+/// `SEQ_INCREMENTAL_STATE_CLEARED` and `SEQ_NEEDS_INCREMENTAL_STATE`.
+const FIRST: u32 = 1;
+const NEEDS: u32 = 2;
+/// The one sequence of packets that there is.
+const SEQUENCE: u32 = 1;
+/// Tracks; those of threads are numbered from the last.
+const PROCESS: u64 = 1;
+const THRESHOLD: u64 = 2;
+const READY: u64 = 3;
+const THREADS: u64 = 16;
+
+/// Writes all that is on tapes until now.
+pub(super) fn write(recorder: &Recorder, out: impl Write) -> io::Result<()> {
+    let now = recorder.now();
+    let scale = Scale::between(recorder.begin, now);
+    let slices = Slices::of(recorder, now.ticks.saturating_sub(recorder.begin.ticks));
+    let mut writer = Writer { out, scale };
+    writer.names(recorder)?;
+    writer.tracks(recorder, &slices)?;
+    writer.levels(&slices)?;
+    let (mut leaving, mut arriving) = (BTreeMap::new(), BTreeMap::new());
+    for (id, flow) in (1..).zip(&slices.flows) {
+        leaving.entry(flow.from).or_insert_with(Vec::new).push(id);
+        arriving.entry(flow.to).or_insert_with(Vec::new).push(id);
+    }
+    for (lane, all) in slices.by_lane.iter().enumerate() {
+        let mut open: Vec<u64> = Vec::new();
+        let uuid = THREADS + lane as u64;
+        for (number, slice) in all.iter().enumerate() {
+            while open.last().is_some_and(|&end| end <= slice.begin) {
+                writer.end(uuid, open.pop().unwrap_or_default())?;
+            }
+            let flows = |all: &mut BTreeMap<(usize, usize), Vec<u64>>| {
+                all.remove(&(lane, number)).unwrap_or_default()
+            };
+            writer.begin(uuid, slice, flows(&mut leaving), flows(&mut arriving))?;
+            // Ticks of two CPUs may differ a little: what began inside ends inside.
+            let outer = open.last().copied().unwrap_or(u64::MAX);
+            open.push(slice.end.min(outer));
+        }
+        while let Some(end) = open.pop() {
+            writer.end(uuid, end)?;
+        }
+    }
+    writer.out.flush()
+}
+
+struct Writer<W> {
+    out: W,
+    scale: Scale,
+}
+
+impl<W: Write> Writer<W> {
+    fn packet(&mut self, packet: Packet) -> io::Result<()> {
+        let packet = Packet { trusted_packet_sequence_id: Some(SEQUENCE), ..packet };
+        self.out.write_all(&Trace { packet: vec![packet] }.encode_to_vec())
+    }
+
+    fn names(&mut self, recorder: &Recorder) -> io::Result<()> {
+        let fixed = [
+            (KIND_WAITS, "waits for children"),
+            (KIND_LOOKS, "looks for tasks"),
+            (KIND_SLEEPS, "sleeps"),
+        ];
+        let fixed = fixed.map(|(kind, name)| (kind, name.to_owned()));
+        let functions = recorder.kinds.named().into_iter().map(|(_, name)| name.title());
+        let all = (0..).zip(functions).chain(fixed);
+        let event_names = all.map(|(kind, name): (u32, String)| EventName {
+            iid: Some(u64::from(kind) + 1),
+            name: Some(name),
+        });
+        let interned_data = Some(InternedData { event_names: event_names.collect() });
+        self.packet(Packet { interned_data, sequence_flags: Some(FIRST), ..Packet::default() })
+    }
+
+    fn tracks(&mut self, recorder: &Recorder, slices: &Slices) -> io::Result<()> {
+        let pid = i32::try_from(std::process::id()).ok();
+        let name = program_name();
+        let process = Some(Process { pid, process_name: Some(name) });
+        self.track(TrackDescriptor { uuid: Some(PROCESS), process, ..Default::default() })?;
+        for (uuid, name) in [(THRESHOLD, "threshold"), (READY, "ready tasks")] {
+            self.track(TrackDescriptor {
+                uuid: Some(uuid),
+                name: Some(name.to_owned()),
+                parent_uuid: Some(PROCESS),
+                counter: Some(Counter {}),
+                ..Default::default()
+            })?;
+        }
+        let lanes = recorder.lanes();
+        for (number, lane) in lanes.iter().enumerate().take(slices.by_lane.len()) {
+            let thread_name = Some(lane.name.clone());
+            let thread = Some(Thread { pid, tid: i32::try_from(lane.thread).ok(), thread_name });
+            let uuid = Some(THREADS + number as u64);
+            self.track(TrackDescriptor { uuid, thread, ..Default::default() })?;
+        }
+        Ok(())
+    }
+
+    fn track(&mut self, descriptor: TrackDescriptor) -> io::Result<()> {
+        self.packet(Packet { track_descriptor: Some(descriptor), ..Packet::default() })
+    }
+
+    fn event(&mut self, at: u64, event: TrackEvent) -> io::Result<()> {
+        self.packet(Packet {
+            timestamp: Some(self.scale.at_ns(at)),
+            sequence_flags: Some(NEEDS),
+            track_event: Some(event),
+            ..Packet::default()
+        })
+    }
+
+    fn levels(&mut self, slices: &Slices) -> io::Result<()> {
+        for &(at, level, ready) in &slices.levels {
+            for (track, value) in [(THRESHOLD, level), (READY, ready)] {
+                let event = TrackEvent {
+                    r#type: Some(COUNTER),
+                    track_uuid: Some(track),
+                    counter_value: Some(value.into()),
+                    ..TrackEvent::default()
+                };
+                self.event(at, event)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(
+        &mut self,
+        track: u64,
+        slice: &Slice,
+        flow_ids: Vec<u64>,
+        terminating_flow_ids: Vec<u64>,
+    ) -> io::Result<()> {
+        let event = TrackEvent {
+            r#type: Some(BEGIN),
+            name_iid: Some(u64::from(slice.kind) + 1),
+            track_uuid: Some(track),
+            counter_value: None,
+            flow_ids,
+            terminating_flow_ids,
+        };
+        self.event(slice.begin, event)
+    }
+
+    fn end(&mut self, track: u64, at: u64) -> io::Result<()> {
+        let event =
+            TrackEvent { r#type: Some(END), track_uuid: Some(track), ..TrackEvent::default() };
+        self.event(at, event)
+    }
+}
+
+/// What the program was started as.
+pub(super) fn program_name() -> String {
+    let path = std::env::args_os().next().map(std::path::PathBuf::from);
+    let name = path.as_ref().and_then(|path| path.file_name());
+    name.map_or_else(|| "program".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::{Data, Rules, Runtime, Watch};
+
+    fn traced(workers: usize, run: impl FnOnce(&Runtime)) -> Vec<Packet> {
+        let watch = Watch::with_trace(1 << 24);
+        let rules = Rules { cutoff: false, ..Rules::default() };
+        let runtime = Runtime::builder().workers(workers).rules(rules).watch(&watch).build();
+        run(&runtime.unwrap());
+        let mut bytes = Vec::new();
+        watch.trace(&mut bytes).unwrap();
+        Trace::decode(&bytes[..]).unwrap().packet
+    }
+
+    fn events(packets: &[Packet]) -> impl Iterator<Item = (u64, &TrackEvent)> {
+        packets.iter().filter_map(|packet| Some((packet.timestamp?, packet.track_event.as_ref()?)))
+    }
+
+    /// Slices by name. All begin and end in turn, on each track.
+    fn slices(packets: &[Packet]) -> HashMap<String, usize> {
+        let interned = packets.iter().filter_map(|packet| packet.interned_data.as_ref());
+        let names: HashMap<u64, String> = interned
+            .flat_map(|data| &data.event_names)
+            .map(|name| (name.iid.unwrap(), name.name.clone().unwrap()))
+            .collect();
+        let mut open: HashMap<u64, usize> = HashMap::new();
+        let mut last: HashMap<u64, u64> = HashMap::new();
+        let mut found = HashMap::new();
+        for (at, event) in events(packets) {
+            let track = event.track_uuid.unwrap();
+            assert!(last.insert(track, at).is_none_or(|before| before <= at));
+            match event.r#type.unwrap() {
+                BEGIN => {
+                    *open.entry(track).or_default() += 1;
+                    *found.entry(names[&event.name_iid.unwrap()].clone()).or_default() += 1;
+                }
+                END => *open.get_mut(&track).unwrap() -= 1,
+                _ => {}
+            }
+        }
+        assert!(open.values().all(|&number| number == 0));
+        found
+    }
+
+    fn of_this_file(slices: &HashMap<String, usize>) -> usize {
+        slices.iter().filter(|(name, _)| name.contains("(trace.rs:")).map(|(_, n)| n).sum()
+    }
+
+    #[test]
+    fn every_task_is_a_slice_and_an_arrow_leads_to_the_one_that_waited_for_it() {
+        let data = Data::new(0);
+        let packets = traced(2, |runtime| {
+            runtime.scope(|s| (0..100).for_each(|_| s.task().inout(&data).spawn(|at| *at += 1)));
+        });
+        assert_eq!(data.into_inner(), 100);
+        // The scope is a slice, too; it may have been left and gone back to.
+        assert!(of_this_file(&slices(&packets)) > 100);
+        let flows = |of: fn(&TrackEvent) -> &Vec<u64>| {
+            let mut ids: Vec<u64> =
+                events(&packets).flat_map(|(_, event)| of(event).clone()).collect();
+            ids.sort_unstable();
+            ids
+        };
+        let (leaving, arriving) =
+            (flows(|event| &event.flow_ids), flows(|event| &event.terminating_flow_ids));
+        assert_eq!(leaving, arriving);
+        assert!((1..100).contains(&leaving.len()), "{}", leaving.len());
+    }
+
+    #[test]
+    fn tasks_that_wait_and_are_resumed_leave_no_slice_open() {
+        let packets = traced(3, |runtime| {
+            runtime.scope(|s| {
+                for _ in 0..50 {
+                    s.task().spawn_with(|s| {
+                        s.spawn(|s| (0..20).for_each(|_| s.spawn(|_| ())));
+                        s.wait();
+                        s.pause(|resume| drop(std::thread::spawn(|| resume.resume())));
+                    });
+                }
+            });
+        });
+        assert!(of_this_file(&slices(&packets)) >= 50 * 22);
+    }
+}

@@ -1,0 +1,168 @@
+//! A recording as it is at one moment, in plain numbers.
+
+use std::collections::BTreeMap;
+
+use super::clock::Scale;
+use super::kinds::{Kind, Name, Role};
+use super::recorder::Recorder;
+use super::series::Series;
+use super::strip::{SLOT_OUTSIDE, SLOTS, Slots, Strip};
+use super::tally::Lengths;
+use crate::ready::StepsSum;
+
+/// What one function did.
+#[derive(Clone, Debug)]
+pub(super) struct Function {
+    pub(super) name: Name,
+    pub(super) role: Role,
+    pub(super) slot: usize,
+    pub(super) runs: u64,
+    pub(super) at_once: u64,
+    /// Of its own, without what ran inside.
+    pub(super) ns: u64,
+    pub(super) median_ns: u64,
+    /// 99 of 100 are no longer.
+    pub(super) high_ns: u64,
+    pub(super) longest_ns: u64,
+}
+
+/// What one thread did.
+pub(super) struct Row {
+    pub(super) name: String,
+    /// By slot.
+    pub(super) ns: Slots,
+    pub(super) strip: Strip,
+}
+
+/// All of it.
+pub(super) struct View {
+    pub(super) scale: Scale,
+    /// How long the recording is.
+    pub(super) wall_ns: u64,
+    pub(super) wall_ticks: u64,
+    /// In the order of their begin.
+    pub(super) rows: Vec<Row>,
+    /// The longest in all first.
+    pub(super) functions: Vec<Function>,
+    pub(super) steps: StepsSum,
+    pub(super) series: Series,
+    pub(super) task_bytes: usize,
+    pub(super) trace_bytes: usize,
+    /// What no trace has, and since when, in ns from the begin.
+    pub(super) dropped: Option<(u64, u64)>,
+}
+
+impl View {
+    pub(super) fn of(recorder: &Recorder) -> Self {
+        let now = recorder.now();
+        let scale = Scale::between(recorder.begin, now);
+        let wall_ticks = now.ticks.saturating_sub(recorder.begin.ticks);
+        let lanes = recorder.lanes();
+        let mut rows: Vec<Row> = lanes
+            .iter()
+            .map(|lane| {
+                let (done, strip) = lane.did(now.ticks);
+                Row { name: lane.name.clone(), ns: done.map(|ticks| scale.ns(ticks)), strip }
+            })
+            .collect();
+        rows.retain(|row| row.ns.iter().skip(SLOT_OUTSIDE + 1).any(|&ns| ns > 0));
+        let width = rows.iter().map(|row| row.strip.width_ticks).max().unwrap_or(1);
+        rows.iter_mut().for_each(|row| row.strip.widen(width));
+        let (steps, task_bytes) = recorder.steps();
+        let ended = lanes.iter().map(|lane| lane.tape.ended_at.get()).filter(|&at| at > 0).min();
+        let dropped: u64 = lanes.iter().map(|lane| lane.tape.dropped.get()).sum();
+        Self {
+            scale,
+            wall_ns: scale.ns(wall_ticks),
+            wall_ticks,
+            rows,
+            functions: functions(recorder, scale),
+            steps,
+            series: recorder.series().clone(),
+            task_bytes,
+            trace_bytes: lanes.iter().map(|lane| lane.tape.bytes()).sum(),
+            dropped: ended.map(|at| (dropped, scale.ns(at))),
+        }
+    }
+
+    /// What all threads together did, by slot.
+    pub(super) fn by_slot(&self) -> Slots {
+        std::array::from_fn(|slot| self.rows.iter().map(|row| row.ns[slot]).sum())
+    }
+
+    /// The time of all threads while they were workers.
+    pub(super) fn inside_ns(&self) -> u64 {
+        self.by_slot().iter().skip(SLOT_OUTSIDE + 1).sum()
+    }
+
+    pub(super) fn tasks(&self) -> impl Iterator<Item = &Function> {
+        self.functions.iter().filter(|function| function.role == Role::Task)
+    }
+
+    /// Tasks that have ended, those of them that ran at once, and their own time.
+    pub(super) fn task_sums(&self) -> (u64, u64, u64) {
+        self.tasks().fold((0, 0, 0), |(runs, at_once, ns), function| {
+            (runs + function.runs, at_once + function.at_once, ns + function.ns)
+        })
+    }
+
+    /// What is in a slot, in words; `names` are those of the functions that have slots.
+    pub(super) fn slot_names(&self) -> [String; SLOTS] {
+        let fixed = ["elsewhere", "in the runtime", "looking or waiting", "asleep", "around tasks"];
+        std::array::from_fn(|slot| {
+            let function = || self.tasks().find(|function| function.slot == slot);
+            match fixed.get(slot) {
+                Some(&name) => name.to_owned(),
+                None if slot == SLOTS - 1 => "other tasks".to_owned(),
+                None => function().map_or(String::new(), |function| function.name.title()),
+            }
+        })
+    }
+}
+
+/// What is known of one function on all threads.
+struct Sum {
+    runs: u64,
+    at_once: u64,
+    ticks: u64,
+    ticks_max: u64,
+    lengths: Lengths,
+}
+
+fn functions(recorder: &Recorder, scale: Scale) -> Vec<Function> {
+    let mut sums: BTreeMap<u32, Sum> = BTreeMap::new();
+    for tally in recorder.lanes().iter().flat_map(|lane| lane.tallies()) {
+        let sum = sums.entry(tally.kind).or_insert_with(|| Sum {
+            runs: 0,
+            at_once: 0,
+            ticks: 0,
+            ticks_max: 0,
+            lengths: Lengths::none(),
+        });
+        sum.runs += tally.runs.get();
+        sum.at_once += tally.at_once.get();
+        sum.ticks += tally.ticks.get();
+        sum.ticks_max = sum.ticks_max.max(tally.ticks_max.get());
+        tally.add_to(&mut sum.lengths);
+    }
+    let used = sums.into_iter().filter(|(_, sum)| sum.runs > 0);
+    let kinds = recorder.kinds.named();
+    let mut all: Vec<Function> = used
+        .map(|(kind, sum)| {
+            let (Kind { role, slot, .. }, name) = kinds[kind as usize].clone();
+            Function {
+                name,
+                role,
+                slot,
+                runs: sum.runs,
+                at_once: sum.at_once,
+                ns: scale.ns(sum.ticks),
+                median_ns: scale.ns(sum.lengths.at_permille(500).min(sum.ticks_max)),
+                high_ns: scale.ns(sum.lengths.at_permille(990).min(sum.ticks_max)),
+                longest_ns: scale.ns(sum.ticks_max),
+            }
+        })
+        .collect();
+    all.sort_by(|a, b| b.ns.cmp(&a.ns).then_with(|| a.name.text.cmp(&b.name.text)));
+    all
+}

@@ -1,0 +1,123 @@
+//! What is recorded is what has happened.
+#![cfg(not(any(loom, evenkeel_model)))]
+
+use evenkeel_runtime::{Rules, Runtime, Watch};
+
+const TREES: usize = 100;
+const LEAVES: usize = 50;
+
+fn trees(runtime: &Runtime) {
+    runtime.scope(|s| {
+        for _ in 0..TREES {
+            s.spawn(|s| (0..LEAVES).for_each(|_| s.spawn(|_| ())));
+        }
+    });
+}
+
+fn summary(watch: &Watch) -> String {
+    let mut text = Vec::new();
+    watch.summary(&mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+fn page(watch: &Watch) -> String {
+    let mut text = Vec::new();
+    watch.page(&mut text).unwrap();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn every_task_is_counted_under_every_scheduler_with_or_without_cutoff() {
+    let schedulers =
+        ["tree", "tree-fifo-static20-give", "central-lifo-polling", "central-priority"];
+    for text in schedulers {
+        for cutoff in [true, false] {
+            for workers in [1, 3] {
+                let rules = Rules { cutoff, ..text.parse().unwrap() };
+                let watch = Watch::new();
+                let runtime = Runtime::builder().workers(workers).rules(rules).watch(&watch);
+                trees(&runtime.build().unwrap());
+                let text = summary(&watch);
+                assert!(text.starts_with("5,100 tasks in "), "{text}");
+                let ran =
+                    if cutoff { "at once" } else { "5,100 tasks ran from a queue, 0 at once" };
+                assert!(text.contains(ran), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn functions_are_told_apart_by_where_their_tasks_are_created() {
+    let watch = Watch::new();
+    let runtime = Runtime::builder().workers(2).watch(&watch).build().unwrap();
+    trees(&runtime);
+    let text = summary(&watch);
+    let runs_of = |what: &str| {
+        let lines = text.lines().filter(|line| line.contains("(watch.rs:") && line.contains(what));
+        lines.filter_map(|line| line.split_whitespace().next()).collect::<Vec<_>>()
+    };
+    let all = runs_of("trees");
+    for runs in ["5,000", "100", "1"] {
+        assert!(all.contains(&runs), "{runs}: {text}");
+    }
+    assert_eq!(runs_of("around tasks"), ["1"]);
+}
+
+#[test]
+fn two_runtimes_are_watched_by_one_and_later_tasks_are_added() {
+    let watch = Watch::new();
+    for _ in 0..2 {
+        let runtime = Runtime::builder().workers(2).watch(&watch).build().unwrap();
+        trees(&runtime);
+    }
+    assert!(summary(&watch).starts_with("10,200 tasks"));
+}
+
+#[test]
+fn a_full_trace_says_so_and_counts_on() {
+    let watch = Watch::with_trace(1);
+    let runtime = Runtime::builder().workers(2).watch(&watch).build().unwrap();
+    trees(&runtime);
+    let text = summary(&watch);
+    assert!(text.starts_with("5,100 tasks") && text.contains("are in no trace"), "{text}");
+    let mut trace = Vec::new();
+    watch.trace(&mut trace).unwrap();
+}
+
+#[test]
+fn the_page_is_well_formed_and_fetches_nothing() {
+    let watch = Watch::with_trace(1 << 20);
+    let runtime = Runtime::builder().workers(2).watch(&watch).build().unwrap();
+    trees(&runtime);
+    let html = page(&watch);
+    let mut reader = quick_xml::Reader::from_str(&html);
+    reader.config_mut().check_end_names = true;
+    let mut depth = 0_i32;
+    loop {
+        match reader.read_event().unwrap() {
+            quick_xml::events::Event::Start(_) => depth += 1,
+            quick_xml::events::Event::End(_) => depth -= 1,
+            quick_xml::events::Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert_eq!(depth, 0);
+    assert!(html.contains("5,000") && html.contains("{{closure}}"));
+    assert!(!html.contains("<script") && !html.contains("://"));
+}
+
+#[test]
+fn what_is_read_while_tasks_run_is_no_more_than_has_begun() {
+    let watch = Watch::new();
+    let runtime = Runtime::builder().workers(2).watch(&watch).build().unwrap();
+    let seen = runtime.scope(|s| {
+        (0..1000).for_each(|_| s.spawn(|_| ()));
+        s.wait();
+        let seen = summary(&watch);
+        (0..1000).for_each(|_| s.spawn(|_| ()));
+        seen
+    });
+    assert!(seen.starts_with("1,000 tasks"), "{seen}");
+    assert!(summary(&watch).starts_with("2,000 tasks"));
+}
