@@ -7,6 +7,8 @@ use std::collections::HashSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use evenkeel_runtime::Watch;
+
 use crate::environment::{self, Bind, Schedule, Settings, Show, Wait, display};
 use crate::region::machine;
 use crate::thread::{Thread, member};
@@ -138,6 +140,12 @@ pub(crate) fn settings() -> &'static Settings {
     })
 }
 
+/// Who watches, if the environment wants anything to be seen.
+pub(crate) fn watch() -> Option<&'static Watch> {
+    static WATCH: OnceLock<Option<Watch>> = OnceLock::new();
+    WATCH.get_or_init(Watch::of_environment).as_ref()
+}
+
 /// The variables of the calling task.
 pub(crate) fn get() -> &'static Icvs {
     member().task().icvs.get()
@@ -156,6 +164,7 @@ pub(crate) fn set(change: impl FnOnce(&mut Icvs)) {
 /// Looks at the environment when the library is loaded, as libgomp does: a program may change it
 /// later, and a mistake shows even if no region is parallel.
 extern "C" fn begin() {
+    watch();
     let settings = settings();
     if settings.show != Show::Nothing {
         let verbose = settings.show == Show::Verbose;

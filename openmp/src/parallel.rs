@@ -1,8 +1,10 @@
 //! Parallel regions begin and end.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 use std::sync::atomic::Ordering;
+
+use evenkeel_runtime::raw::Called;
 
 use crate::affinity_format::Style;
 use crate::environment::Bind;
@@ -15,8 +17,36 @@ use crate::task::Group;
 use crate::teams;
 use crate::thread::{Thread, member};
 
-/// Where in the program a call is, as clang describes it.
-pub(crate) type Ident = c_void;
+/// Where in the program a call is, as clang describes it: `ident_t`.
+#[repr(C)]
+pub struct Ident {
+    _numbers: [i32; 4],
+    /// `;file;function;line;column;;`, or null.
+    place: *const c_char,
+}
+
+/// What clang says of a place: the function, and the file and the line.
+///
+/// # Safety
+/// It is null, or clang's.
+pub(crate) unsafe fn called(place: *const Ident) -> Option<Called> {
+    // SAFETY: the caller's promise: if it has a text that is a C string.
+    let text = unsafe {
+        let text = place.as_ref()?.place;
+        if text.is_null() {
+            return None;
+        }
+        CStr::from_ptr(text).to_str().ok()?
+    };
+    parse(text)
+}
+
+fn parse(text: &str) -> Option<Called> {
+    let parts: Vec<&str> = text.split(';').collect();
+    let &["", file, function, line, ..] = &parts[..] else { return None };
+    let line: u32 = line.parse().ok().filter(|&line| line > 0)?;
+    Some((function.to_owned(), Some((file.to_owned(), line))))
+}
 
 /// What the clauses of a region say.
 #[derive(Clone, Copy)]
@@ -139,7 +169,7 @@ unsafe fn run_gomp(job: *const (), member: &Member) {
     }
     member.implicit().group.set(*group);
     // SAFETY: the program's promise.
-    unsafe { function(*data) };
+    member.worker().runs_code(*function as *const () as usize, || unsafe { function(*data) });
 }
 
 /// gcc: runs a region.
@@ -270,8 +300,10 @@ impl Kmp {
         let mut global = Thread::current().number;
         let mut bound = member.number as i32;
         let Self { microtask, argc, argv } = *self;
-        // SAFETY: the caller's promise.
-        unsafe { evenkeel_omp_invoke(microtask, &mut global, &mut bound, argc, argv) };
+        member.worker().runs_code(microtask as *const () as usize, || {
+            // SAFETY: the caller's promise.
+            unsafe { evenkeel_omp_invoke(microtask, &mut global, &mut bound, argc, argv) };
+        });
     }
 }
 
@@ -281,12 +313,15 @@ impl Kmp {
 /// `argv` has `argc` arguments, which the microtask takes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn evenkeel_omp_fork_call(
-    _where: *mut Ident,
+    place: *mut Ident,
     argc: c_int,
     microtask: Microtask,
     argv: *const *mut c_void,
 ) {
     let wanted = Wanted::of_kmp(Thread::current());
+    let function = microtask as *const () as usize;
+    // SAFETY: the caller's promise.
+    member().worker().calls_function(function, false, || unsafe { called(place) });
     let kmp = Kmp { microtask, argc: usize::try_from(argc).unwrap_or_default(), argv };
     // SAFETY: the caller's promise.
     unsafe {
@@ -422,4 +457,18 @@ pub extern "C" fn GOMP_barrier() {
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_barrier(_where: *mut Ident, _thread: i32) {
     member().barrier();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clang_says_where_a_call_is_if_it_knows() {
+        let place = Some(("a/b.c".to_owned(), 12));
+        assert_eq!(parse(";a/b.c;fib;12;9;;"), Some(("fib".to_owned(), place)));
+        for nowhere in [";unknown;unknown;0;0;;", "", ";;"] {
+            assert_eq!(parse(nowhere), None);
+        }
+    }
 }

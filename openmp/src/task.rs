@@ -300,6 +300,7 @@ unsafe fn run(queued: *mut Queued, worker: &Worker) {
         match (*task).code.get() {
             Code::Elsewhere => {}
             Code::Kmp(variables) => {
+                worker.runs_function(kmp::kind(variables));
                 let thread = Thread::current().number;
                 if !is_cancelled {
                     kmp::call(variables, thread);
@@ -312,7 +313,10 @@ unsafe fn run(queued: *mut Queued, worker: &Worker) {
             Code::Gomp(..) if is_cancelled && !(*task).destroys.get() => {}
             Code::Makes(_) if is_cancelled => {}
             Code::Makes(part) => (*part).make(Thread::current().member()),
-            Code::Gomp(function, arguments) => function(arguments),
+            Code::Gomp(function, arguments) => {
+                worker.runs_function(function as *const () as usize);
+                function(arguments);
+            }
             Code::Says(says) => (*says).store(true, Ordering::Release),
         }
         worker.go_to(around);

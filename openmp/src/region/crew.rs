@@ -84,6 +84,7 @@ impl Team {
                 icv::settings().rules,
                 icv::patience(size),
                 OmpTask::kind_of,
+                icv::watch(),
             ),
             begun: UnsafeCell::new(None),
             inner: Barrier::default(),

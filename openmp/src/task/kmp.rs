@@ -6,7 +6,7 @@ use std::ptr;
 use super::depend::KmpDependence;
 use super::detach::Event;
 use super::{Code, Dependence, OmpTask, Plan, depend};
-use crate::parallel::Ident;
+use crate::parallel::{Ident, called};
 use crate::thread::member;
 
 /// `kmp_routine_entry_t`.
@@ -112,10 +112,10 @@ pub(super) unsafe fn around(task: *mut KmpTask) -> *mut OmpTask {
 /// Makes a task, for the program to fill.
 ///
 /// # Safety
-/// None needed; what is returned is as long as was asked for.
+/// The place is null or clang's; what is returned is as long as was asked for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_omp_task_alloc(
-    _where: *mut Ident,
+    place: *mut Ident,
     _thread: i32,
     flags: i32,
     bytes: usize,
@@ -124,7 +124,11 @@ pub unsafe extern "C" fn __kmpc_omp_task_alloc(
 ) -> *mut KmpTask {
     let bytes = bytes.next_multiple_of(align_of::<usize>());
     let plan = Plan { bytes: bytes + shared_bytes, is_final: flags & FINAL != 0 };
-    let task = OmpTask::create(member(), &plan);
+    let member = member();
+    let function = routine.map_or(0, |routine| routine as *const () as usize);
+    // SAFETY: the caller's promise.
+    member.worker().calls_function(function, true, || unsafe { called(place) });
+    let task = OmpTask::create(member, &plan);
     // SAFETY: the block has room for both behind the header.
     unsafe {
         let own = task.add(1).cast::<KmpTask>();

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* What the environment wants to see is written, however the process ends. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TASKS = 300, LAST = TASKS - 1 };
+
+static void run(const char *how)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+	for (int i = 0; i < TASKS; i++) {
+#pragma omp task firstprivate(i)
+		if (i == LAST && !strcmp(how, "exit"))
+			exit(7);
+#pragma omp taskwait
+	}
+	if (!strcmp(how, "term"))
+		kill(getpid(), SIGTERM);
+	while (!strcmp(how, "term"))
+		pause();
+}
+
+static int is_written(const char *folder, const char *name, const char *text)
+{
+	static char content[1 << 20];
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	FILE *file = fopen(path, "r");
+
+	if (!file)
+		return 0;
+	size_t bytes = fread(content, 1, sizeof(content) - 1, file);
+
+	content[bytes] = 0;
+	fclose(file);
+	unlink(path);
+	return bytes > 0 && (!text || strstr(content, text));
+}
+
+static int check(const char *how, int wanted, const char *tasks)
+{
+	char folder[] = "seenXXXXXX", path[256];
+	const char *variables[] = { "SUMMARY", "TRACE", "PAGE" };
+	int status = 0;
+
+	if (!mkdtemp(folder))
+		return 0;
+	pid_t child = fork();
+
+	if (!child) {
+		for (int i = 0; i < 3; i++) {
+			char name[32];
+
+			snprintf(name, sizeof(name), "EVENKEEL_%s", variables[i]);
+			snprintf(path, sizeof(path), "%s/%s", folder, variables[i]);
+			setenv(name, path, 1);
+		}
+		setenv("SEEN", how, 1);
+		execl("/proc/self/exe", "seen", (char *)NULL);
+		_exit(1);
+	}
+	waitpid(child, &status, 0);
+	int is_right = status == wanted && is_written(folder, "SUMMARY", tasks) &&
+		       is_written(folder, "TRACE", NULL) && is_written(folder, "PAGE", tasks);
+
+	if (!is_right)
+		printf("%s: status %x, not %x, or a file is missing or wrong\n", how, status, wanted);
+	return is_right && rmdir(folder) == 0;
+}
+
+int main(void)
+{
+	const char *how = getenv("SEEN");
+
+	if (how) {
+		run(how);
+		return 0;
+	}
+	if (check("end", 0, "300 tasks") && check("exit", 7 << 8, "299 tasks") &&
+	    check("term", SIGTERM, "300 tasks"))
+		puts("ok");
+	return 0;
+}
