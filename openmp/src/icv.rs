@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use evenkeel_runtime::Watch;
+use evenkeel_runtime::{Placement, Watch};
 
 use crate::environment::{self, Bind, Schedule, Settings, Show, Wait, display};
 use crate::region::machine;
@@ -144,6 +144,12 @@ pub(crate) fn settings() -> &'static Settings {
 pub(crate) fn watch() -> Option<&'static Watch> {
     static WATCH: OnceLock<Option<Watch>> = OnceLock::new();
     WATCH.get_or_init(Watch::of_environment).as_ref()
+}
+
+/// Where wide tasks run, if the environment says it.
+pub(crate) fn placement() -> Option<&'static Placement> {
+    static PLACEMENT: OnceLock<Option<Placement>> = OnceLock::new();
+    PLACEMENT.get_or_init(Placement::of_environment).as_ref()
 }
 
 /// The variables of the calling task.

@@ -183,7 +183,7 @@ impl Own {
             Rules::default(),
             Duration::ZERO,
             OmpTask::kind_of,
-            icv::watch(),
+            (icv::watch(), None),
         ));
         // SAFETY: the leaf is the only one.
         Self { worker: Box::new(unsafe { tree.worker(0) }), tree }

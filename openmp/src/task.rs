@@ -219,8 +219,13 @@ impl OmpTask {
     ) {
         let (worker, creator) = (member.worker(), member.task());
         let dependences = &depend::ready(member, dependences)[..];
-        // SAFETY: the parent is the creator, or its group.
-        unsafe { (*(*this).task.parent()).creates() };
+        // SAFETY: the parent is the creator, or its group; the task is whole.
+        let is_wide = unsafe {
+            (*(*this).task.parent()).creates();
+            let is_wide = worker.are_wide((*this).code.get().kind());
+            (*this).task.set_wide(is_wide);
+            is_wide
+        };
         // SAFETY: this worker runs the creator; the task is whole.
         unsafe {
             if !(*this).event.get().is_null() {
@@ -231,7 +236,9 @@ impl OmpTask {
                 depend::wait_for(member, dependences);
                 worker.run_now(task);
             } else if dependences.is_empty() {
-                if worker.may_run_at_once((*this).code.get().kind()) {
+                if worker.may_run_at_once((*this).code.get().kind())
+                    && !(is_wide && worker.avoids_wide())
+                {
                     worker.run_now(task);
                 } else {
                     worker.submit_free(task);

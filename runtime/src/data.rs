@@ -214,6 +214,7 @@ pub struct TaskBuilder<'a, 'scope, A> {
     arguments: A,
     priority: i8,
     is_final: bool,
+    is_wide: bool,
     borrows: PhantomData<&'scope ()>,
 }
 
@@ -225,6 +226,7 @@ impl<'scope> Scope<'scope> {
             arguments: (),
             priority: 0,
             is_final: false,
+            is_wide: false,
             borrows: PhantomData,
         }
     }
@@ -246,10 +248,17 @@ impl<'a, 'scope, A> TaskBuilder<'a, 'scope, A> {
         self
     }
 
+    /// It runs 512-bit instructions: where the runtime has a [`Placement`](crate::Placement), it
+    /// is kept for the workers that prefer such.
+    pub fn wide(mut self) -> Self {
+        self.is_wide = true;
+        self
+    }
+
     /// The same with more arguments.
     pub(crate) fn with<B>(self, add: impl FnOnce(A) -> B) -> TaskBuilder<'a, 'scope, B> {
-        let Self { scope, arguments, priority, is_final, borrows } = self;
-        TaskBuilder { scope, arguments: add(arguments), priority, is_final, borrows }
+        let Self { scope, arguments, priority, is_final, is_wide, borrows } = self;
+        TaskBuilder { scope, arguments: add(arguments), priority, is_final, is_wide, borrows }
     }
 }
 
@@ -469,6 +478,7 @@ macro_rules! spawns {
                     // SAFETY: nobody else has what it uses until this has ended.
                     return self.scope.run_here(|| body(self.scope, $(unsafe { $a.give() },)*));
                 }
+                let may_run_at_once = may_run_at_once && !(self.is_wide && worker.avoids_wide());
                 if may_run_at_once && self.scope.runs_at_once(kind, uses) {
                     // SAFETY: nobody else has what it uses, and it ends before anybody will.
                     let body = || body(self.scope, $(unsafe { $a.give() },)*);
@@ -478,7 +488,7 @@ macro_rules! spawns {
                 let parent = self.scope.creates();
                 let bytes = size_of::<Block<($($A,)*), F, $n>>();
                 const { assert!(align_of::<Block<($($A,)*), F, $n>>() <= ALIGNMENT) };
-                let priority = self.priority;
+                let (priority, is_wide) = (self.priority, self.is_wide);
                 let block = worker.allocate(bytes).cast::<Block<($($A,)*), F, $n>>().as_ptr();
                 // SAFETY: the block is large enough, aligned and ours; the parent runs. Any worker
                 // may run the body, since it is `Send`, and does so while 'scope lasts.
@@ -490,6 +500,7 @@ macro_rules! spawns {
                         arguments: ManuallyDrop::new(self.arguments),
                         body: ManuallyDrop::new(body),
                     });
+                    (*block).task.set_wide(is_wide);
                     let (task, orderer) = (&raw mut (*block).task, self.scope.orderer());
                     if let Some(parts) = parts {
                         return worker.spawn_with_regions(task, orderer, parts.uses());

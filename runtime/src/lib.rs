@@ -18,6 +18,7 @@
 
 mod access;
 mod children;
+mod class;
 mod data;
 mod event;
 mod fork;
@@ -46,6 +47,7 @@ mod wait;
 mod worker;
 
 pub use access::Kind;
+pub use class::{CpuList, CpuListError, Placement, WideCpus};
 pub use data::{
     Argument, Commutative, Concurrent, Data, InOut, Input, Lends, TaskBuilder, WeakInOut, WeakInput,
 };

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crossbeam_utils::CachePadded;
 
 use crate::access::Turns;
+use crate::class::{Placement, Places};
 use crate::fork::forks;
 use crate::grain::{FORGET, Grains};
 use crate::guest::{SEATS_MORE, Seats};
@@ -89,6 +90,8 @@ pub(crate) struct Shared {
     pub(crate) turns: Turns,
     /// Who watches.
     pub(crate) watch: Option<Arc<Recorder>>,
+    /// Where wide tasks run, if that is chosen.
+    pub(crate) places: Option<Places>,
 }
 
 impl Shared {
@@ -99,7 +102,7 @@ impl Shared {
         patience: Duration,
         (workers, guests): (usize, usize),
         asked: Asked,
-        watch: Option<&Watch>,
+        (watch, placement): (Option<&Watch>, Option<&Placement>),
     ) -> Arc<Self> {
         let machine = machine.resized(workers).with_more(guests);
         let leaves = machine.cpus();
@@ -121,6 +124,7 @@ impl Shared {
             turns: Turns::new(),
             seats: Seats::new(std::iter::once(0).chain(workers..leaves)),
             watch: watch.map(Watch::recorder),
+            places: placement.map(|placement| Places::new(placement.clone(), leaves)),
         });
         if let Some(recorder) = &shared.watch {
             recorder.watches(&shared);
@@ -182,6 +186,7 @@ pub struct Builder {
     rules: Rules,
     is_closed: bool,
     watch: Option<Watch>,
+    placement: Option<Placement>,
 }
 
 impl Builder {
@@ -222,6 +227,13 @@ impl Builder {
         self
     }
 
+    /// Where wide tasks run; anywhere, if it is not said.
+    #[must_use]
+    pub fn placement(mut self, placement: Placement) -> Self {
+        self.placement = Some(placement);
+        self
+    }
+
     /// Starts the workers.
     ///
     /// # Errors
@@ -233,7 +245,8 @@ impl Builder {
         let workers = self.workers.unwrap_or(usable);
         let seats = (workers, SEATS_MORE);
         let asked = Asked { is_closed: self.is_closed, ..Asked::default() };
-        let shared = Shared::new(&machine, self.rules, PATIENCE, seats, asked, self.watch.as_ref());
+        let beside = (self.watch.as_ref(), self.placement.as_ref());
+        let shared = Shared::new(&machine, self.rules, PATIENCE, seats, asked, beside);
         let mut runtime = Runtime { shared: shared.clone(), threads: Vec::new(), forks: forks() };
         for leaf in 1..workers {
             let shared = shared.clone();
@@ -305,7 +318,11 @@ impl Runtime {
         of_process().unwrap_or_else(|| {
             let _making = MAKING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             of_process().unwrap_or_else(|| {
-                let builder = Builder { watch: Watch::of_environment(), ..Builder::default() };
+                let builder = Builder {
+                    watch: Watch::of_environment(),
+                    placement: Placement::of_environment(),
+                    ..Builder::default()
+                };
                 let made =
                     builder.build().unwrap_or_else(|error| panic!("starting workers: {error}"));
                 let made = Box::leak(Box::new(made));

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 pub use crate::access::{Access, Region};
 pub use crate::children::Until;
+use crate::class::Placement;
 pub use crate::fork::forks;
 use crate::pool::{Asked, Rules, Shared};
 pub use crate::ready::{KindOf, Parker, Queued};
@@ -30,8 +31,9 @@ pub struct Team {
 }
 
 impl Team {
-    /// A team of so many workers on a machine, which look for tasks so long before they sleep, and
-    /// are watched by somebody or nobody. Tasks of a kind take about as long as each other.
+    /// A team of so many workers on a machine, which look for tasks so long before they sleep,
+    /// and are watched, and have wide tasks placed, or not. Tasks of a kind take about as long as
+    /// each other.
     #[must_use]
     pub fn new(
         machine: &Topology,
@@ -39,11 +41,11 @@ impl Team {
         rules: Rules,
         patience: Duration,
         kind_of: KindOf,
-        watch: Option<&Watch>,
+        beside: (Option<&Watch>, Option<&Placement>),
     ) -> Self {
         // Whoever uses it has events of its own.
         let asked = Asked { kind_of, knows_events: false, is_closed: false };
-        Self { shared: Shared::new(machine, rules, patience, (workers, 0), asked, watch) }
+        Self { shared: Shared::new(machine, rules, patience, (workers, 0), asked, beside) }
     }
 
     /// The worker of a leaf, for the calling thread.

@@ -26,7 +26,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 pub(crate) use frame::{Frame, Here, What};
-pub(crate) use kinds::{Name, Role};
+pub(crate) use kinds::{Name, Role, symbol};
 pub(crate) use recorder::Recorder;
 
 /// Watches one or more runtimes.

@@ -25,7 +25,7 @@ pub struct Task {
     pub(crate) table: Cell<*mut Table>,
     /// Bytes of the block; 0 for the root of a scope, which nobody frees.
     pub(crate) bytes: u32,
-    /// Tasks between it and the first, as far as can be counted.
+    /// Tasks between it and the first, as far as can be counted; and [`WIDE`].
     pub(crate) depth: u16,
     /// Whether it is finished when its code has ended, though its children are not.
     pub(crate) is_shallow: bool,
@@ -35,6 +35,9 @@ pub struct Task {
 
 const _: () = assert!(size_of::<Task>() == 64, "a header is a cache line");
 
+/// Set in a task's depth if it is wide: see [`crate::class`].
+const WIDE: u16 = 1 << 15;
+
 impl Task {
     /// The header of a child of `parent`.
     ///
@@ -42,7 +45,7 @@ impl Task {
     /// The parent is alive.
     pub unsafe fn child(parent: *const Self, bytes: usize, run: Run) -> Self {
         // SAFETY: the caller's promise.
-        let depth = unsafe { (*parent).depth.saturating_add(1) };
+        let depth = unsafe { (*parent).depth_of_child() };
         let bytes = u32::try_from(bytes).expect("a task's arguments are below 4 GiB");
         Self::new(Queued::new(run, parent), bytes, depth)
     }
@@ -83,6 +86,25 @@ impl Task {
         self.priority = priority;
     }
 
+    /// Whether it is known to use 512-bit registers; where it runs is then chosen.
+    pub fn set_wide(&mut self, is_wide: bool) {
+        self.depth = self.depth() | if is_wide { WIDE } else { 0 };
+    }
+
+    /// See [`Task::set_wide`].
+    #[must_use]
+    pub fn is_wide(&self) -> bool {
+        self.depth & WIDE != 0
+    }
+
+    fn depth(&self) -> u16 {
+        self.depth & !WIDE
+    }
+
+    fn depth_of_child(&self) -> u16 {
+        (self.depth() + 1).min(WIDE - 1)
+    }
+
     /// Whether a child may access data in this way: the task does so itself, or has not said that
     /// it accesses it.
     #[must_use]
@@ -99,7 +121,7 @@ impl Task {
     /// The task around a scope, which runs on its caller's stack.
     pub(crate) fn root(around: *const Self) -> Self {
         // SAFETY: the task that runs on this thread, if any, is alive.
-        let depth = unsafe { around.as_ref() }.map_or(0, |task| task.depth.saturating_add(1));
+        let depth = unsafe { around.as_ref() }.map_or(0, Self::depth_of_child);
         Self::new(Queued::new(never, around), 0, depth)
     }
 
@@ -132,7 +154,7 @@ impl Task {
             if ptr::eq(here, above) {
                 return true;
             }
-            if here.depth < above.depth {
+            if here.depth() < above.depth() {
                 return false;
             }
             at = here.queued.parent;

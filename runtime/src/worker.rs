@@ -4,6 +4,7 @@ mod create;
 mod help;
 mod pause;
 mod regions;
+mod sort;
 mod stacks;
 mod team;
 
@@ -84,6 +85,10 @@ pub struct Worker {
     helped: Cell<u32>,
     /// Of so many tasks, a power of two, all but one are run without a look at the time.
     untimed: u32,
+    /// Whether wide tasks are kept apart from others.
+    sorts: bool,
+    /// The function of the task that is learned from.
+    runs: Cell<usize>,
     /// Where it says what it does, if anybody watches.
     pub(crate) seen: Here,
 }
@@ -92,6 +97,7 @@ impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, leaf: usize) -> Self {
         shared.present.fetch_add(1, Ordering::Relaxed);
         let seen = Here::of_thread(shared.watch.as_ref());
+        let sorts = shared.places.is_some();
         Self {
             leaf,
             chunks: Chunks::new(shared.rules.memory),
@@ -112,6 +118,8 @@ impl Worker {
             low: Cell::new(thread_low()),
             helps: Cell::new(ptr::null()),
             helped: Cell::new(0),
+            sorts,
+            runs: Cell::new(0),
             untimed: if seen.is_on() { 0 } else { SAMPLE - 1 },
             seen,
         }
@@ -185,6 +193,10 @@ impl Worker {
     pub(crate) unsafe fn add(&self, task: *mut Queued) {
         #[cfg(evenkeel_model)]
         crate::sync::writes(task);
+        if self.sorts {
+            // SAFETY: the caller's promise.
+            return unsafe { self.add_sorted(task) };
+        }
         // SAFETY: this thread is the leaf's worker; the caller's promise.
         unsafe { self.ready().add(self.at(), task) }
     }
@@ -197,13 +209,18 @@ impl Worker {
     pub(crate) unsafe fn add_in_turn(&self, task: *mut Queued) {
         #[cfg(evenkeel_model)]
         crate::sync::writes(task);
+        if self.sorts {
+            // SAFETY: the caller's promise.
+            return unsafe { self.add_sorted(task) };
+        }
         // SAFETY: this thread is the leaf's worker; the caller's promise.
         unsafe { self.ready().add_in_turn(self.at(), task) }
     }
 
     /// Takes back what was added last, if it still is the next to be run here.
     pub(crate) fn take_back(&self, task: *mut Queued) -> bool {
-        let Some(next) = self.take() else { return false };
+        // SAFETY: this thread is the leaf's worker.
+        let Some(next) = (unsafe { self.ready().take(self.at()) }) else { return false };
         if ptr::eq(next, task) {
             return true;
         }
@@ -214,6 +231,9 @@ impl Worker {
 
     #[inline]
     pub(crate) fn take(&self) -> Option<*mut Queued> {
+        if self.sorts {
+            return self.take_sorted();
+        }
         // SAFETY: this thread is the leaf's worker.
         unsafe { self.ready().take(self.at()) }
     }
@@ -250,7 +270,10 @@ impl Worker {
         // SAFETY: the caller's promise.
         unsafe {
             let (kind, begin) = ((self.shared.asked.kind_of)(task), grain::cycles());
-            ((*task).run)(task, self);
+            match self.sorts {
+                true => self.run_learning(kind, || ((*task).run)(task, self)),
+                false => ((*task).run)(task, self),
+            }
             let forgets = self.forgets(self.ran.get() / SAMPLE);
             self.shared.grains.took(kind, grain::cycles() - begin, forgets);
         }
@@ -485,6 +508,7 @@ impl Worker {
 
     fn find(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         let ready = &self.shared.ready;
+        self.refresh_place();
         // In a slot it looks by itself.
         let patience = if ready.has_slots() { Duration::ZERO } else { self.shared.patience };
         ready.looks(self.leaf);
@@ -509,9 +533,14 @@ impl Worker {
             let is_last = ready.all_asleep() == self.shared.present.load(Ordering::Relaxed);
             let found = if is_last { self.is_last(stop) } else { None };
             self.seen.sample(|| ready.level_and_queued());
-            // SAFETY: this thread is the leaf's worker.
-            let wait = || self.asleep(|| unsafe { ready.wait(self.leaf, stop) });
-            let given = found.or_else(wait);
+            let sleep = || {
+                self.says_it_sleeps(true);
+                // SAFETY: this thread is the leaf's worker.
+                let given = unsafe { ready.wait(self.leaf, || stop() || self.has_wide()) };
+                self.says_it_sleeps(false);
+                given
+            };
+            let given = found.or_else(|| self.asleep(sleep));
             ready.wakes_up(self.at());
             if given.is_some() {
                 ready.found(self.leaf);
@@ -524,6 +553,10 @@ impl Worker {
 impl Then for Worker {
     fn ready(&self, task: *const Task) {
         self.seen.released(task.addr());
+        if self.sorts {
+            // SAFETY: as below.
+            return unsafe { self.add_sorted(task.cast_mut().cast()) };
+        }
         // SAFETY: nothing it waited for is left, and nobody else adds it; this thread is the leaf's
         // worker.
         unsafe { self.ready().add_successor(self.at(), task.cast_mut().cast()) }
@@ -554,6 +587,9 @@ impl Then for Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
+        if let Some(places) = &self.shared.places {
+            places.leaves(self.leaf);
+        }
         self.shared.present.fetch_sub(1, Ordering::Relaxed);
         self.tell();
         for mut fibre in self.free.take() {

@@ -84,7 +84,7 @@ impl Team {
                 icv::settings().rules,
                 icv::patience(size),
                 OmpTask::kind_of,
-                icv::watch(),
+                (icv::watch(), icv::placement()),
             ),
             begun: UnsafeCell::new(None),
             inner: Barrier::default(),

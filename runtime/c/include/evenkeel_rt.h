@@ -111,10 +111,13 @@ struct ekrt_task;
 /* Never runs before ekrt_submit returns, and so may pause. */
 #define EKRT_DEFERRED 1u
 
+/* Runs 512-bit instructions: EKRT_WIDE tasks are kept for the CPUs that EVENKEEL_WIDE_CPUS names. */
+#define EKRT_WIDE 2u
+
 /*
  * Creates a child of the running task. Its arguments lie behind its header, in one block aligned to
  * 128 bytes: `bytes` of them, aligned to 32, not initialised, which end with the task. *arguments
- * says where, if it is not NULL. `flags` is 0 or EKRT_DEFERRED.
+ * says where, if it is not NULL. `flags` is 0, EKRT_DEFERRED, EKRT_WIDE or both.
  */
 struct ekrt_task *ekrt_create(void (*function)(void *arguments), size_t bytes, void **arguments,
 			      uint32_t flags);

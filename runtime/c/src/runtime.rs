@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use evenkeel_runtime::{Rules, Runtime, Topology, Watch};
+use evenkeel_runtime::{Placement, Rules, Runtime, Topology, Watch};
 
 use crate::error::{Error, Result, code};
 use crate::task::{Code, Here, run_first};
@@ -93,6 +93,9 @@ fn build(options: Option<&Options>) -> Result<Runtime> {
         workers if workers > WORKERS_MAX => return Err(Error::Workers(workers)),
         workers => builder.workers(workers as usize),
     };
+    if let Some(placement) = Placement::of_environment() {
+        builder = builder.placement(placement);
+    }
     if let Some(watch) = Watch::of_environment() {
         builder = builder.watch(&watch);
     }

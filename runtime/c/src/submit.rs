@@ -29,8 +29,9 @@ pub(crate) fn submit(here: &Here, handle: *const CTask) -> Result<()> {
             creator.defers();
         }
         if dependences.is_empty() {
-            let may_run =
-                !(*task).is_deferred() && worker.may_run_at_once(run as *const () as usize);
+            let may_run = !(*task).is_deferred()
+                && worker.may_run_at_once(run as *const () as usize)
+                && !((*task).is_wide() && worker.avoids_wide());
             if may_run {
                 worker.run_now(task.cast());
             } else {

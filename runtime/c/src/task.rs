@@ -16,8 +16,10 @@ pub type Code = unsafe extern "C-unwind" fn(*mut c_void);
 
 /// `EKRT_DEFERRED`: it never runs before `ekrt_submit` returns.
 pub(crate) const DEFERRED: u32 = 1;
+/// `EKRT_WIDE`: it runs 512-bit instructions.
+pub(crate) const WIDE: u32 = 2;
 /// It has submitted deferred tasks.
-const DEFERS: u32 = 2;
+const DEFERS: u32 = 4;
 /// `EKRT_ARGUMENTS_MAX`.
 const ARGUMENTS_MAX: usize = 1 << 24;
 
@@ -87,6 +89,7 @@ impl CTask {
                 attached: Cell::new(ptr::null_mut()),
                 flags: Cell::new(flags),
             });
+            (*place).task.set_wide(flags & WIDE > 0 || worker.are_wide(code as *const () as usize));
         }
         place
     }
@@ -98,6 +101,11 @@ impl CTask {
 
     pub(crate) fn is_deferred(&self) -> bool {
         self.flags.get() & DEFERRED > 0
+    }
+
+    /// Whether it runs 512-bit instructions, as far as is known.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.task.is_wide()
     }
 
     /// One of its children is to be deferred.
@@ -229,8 +237,9 @@ pub(crate) fn create(here: &Here, code: Code, bytes: usize, flags: u32) -> Resul
     if bytes > ARGUMENTS_MAX {
         return Err(Error::Range("`bytes`", bytes as u64, "at most EKRT_ARGUMENTS_MAX"));
     }
-    if flags & !DEFERRED > 0 {
-        return Err(Error::Range("`flags`", u64::from(flags), "0 or EKRT_DEFERRED"));
+    if flags & !(DEFERRED | WIDE) > 0 {
+        let range = "0, EKRT_DEFERRED, EKRT_WIDE or both";
+        return Err(Error::Range("`flags`", u64::from(flags), range));
     }
     let creator = here.task();
     // SAFETY: the creator runs.

@@ -60,7 +60,7 @@ static void mistakes(void *arguments)
 	says("`function`");
 	CHECK(!ekrt_create(nothing, EKRT_ARGUMENTS_MAX + 1, &block, 0) && !block);
 	says("`bytes`");
-	CHECK(!ekrt_create(nothing, 0, NULL, 2));
+	CHECK(!ekrt_create(nothing, 0, NULL, 4));
 	says("`flags`");
 
 	task = ekrt_create(nothing, 8, &block, EKRT_DEFERRED);

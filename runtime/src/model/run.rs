@@ -100,7 +100,8 @@ pub fn run(setting: &Setting) -> Outcome {
     let memory = Arena::new();
     let was_paused = arena::pause(false);
     let seats = (setting.workers, 0);
-    let shared = Shared::new(&machine, setting.rules, PATIENCE, seats, Asked::default(), None);
+    let shared =
+        Shared::new(&machine, setting.rules, PATIENCE, seats, Asked::default(), (None, None));
     arena::pause(was_paused);
     let mut measured = Measured::default();
     drive(model, &shared, work, setting.warm, &mut measured);

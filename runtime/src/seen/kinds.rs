@@ -132,6 +132,11 @@ impl Kinds {
     }
 }
 
+/// What the program's symbols call a function.
+pub(crate) fn symbol(function: usize) -> String {
+    by_symbols(function).text
+}
+
 /// What the program's symbols say of an address.
 fn by_symbols(address: usize) -> Name {
     let mut name = Name::default();

@@ -43,7 +43,9 @@ impl Worker {
     #[inline]
     pub(crate) fn runs_at_once(&self, kind: usize) -> bool {
         let is_full = self.ready().is_full(self.at()) && self.all_are_busy();
-        (is_full || self.are_fine(kind)) && !self.is_low()
+        (is_full || self.are_fine(kind))
+            && !self.is_low()
+            && !(self.sorts && self.is_misplaced(kind))
     }
 
     /// Runs a new task, which is called as a type is, before its creator goes on.

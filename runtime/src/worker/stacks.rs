@@ -119,7 +119,8 @@ impl Worker {
         // SAFETY: a task that is ready, and those above it, are alive.
         let is_below = |queued: *mut Queued| unsafe { Task::is_below((*queued).parent, task) };
         // SAFETY: this thread is the leaf's worker.
-        let Some(found) = (unsafe { self.ready().take_if(self.leaf, is_below) }) else {
+        let ordinary = || unsafe { self.ready().take_if(self.leaf, is_below) };
+        let Some(found) = self.take_wide_if(is_below).or_else(ordinary) else {
             self.tell();
             return false;
         };

@@ -105,6 +105,9 @@ impl Worker {
     /// The task that runs is of this function.
     #[inline]
     pub fn runs_function(&self, function: usize) {
+        if self.sorts {
+            self.runs.set(function);
+        }
         self.seen.is_of(function);
     }
 

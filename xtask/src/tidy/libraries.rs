@@ -17,10 +17,11 @@ const REFUSED: [(&str, &str); 9] = [
 
 /// The task runtime is loaded into programs that have no command of ours: these files are its edge,
 /// where it looks at the machine, and writes what the environment asks for.
-const EDGES: [&str; 3] = [
+const EDGES: [&str; 4] = [
     "runtime/src/topology/sysfs.rs",
     "openmp/src/place/machine.rs",
     "runtime/src/seen/environment.rs",
+    "runtime/src/class/set_file.rs",
 ];
 
 /// Lines of library crates that print, open or exit. A library is a room with

@@ -1,0 +1,80 @@
+//! Which tasks are wide, and which workers prefer them.
+//!
+//! A task that runs 512-bit instructions lowers the clock of its core for whoever runs there next.
+//! Wide tasks, declared or learned, wait in a queue of their own. Workers on some CPUs take
+//! them before all else; the others take none, unless nobody prefers them, or one has waited so
+//! long that an idle core is the greater loss.
+
+mod cpus;
+mod learned;
+mod place;
+mod queue;
+mod registers;
+mod set_file;
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
+mod tests;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use cpus::{CpuList, CpuListError};
+pub(crate) use place::Places;
+pub(crate) use registers::Registers;
+
+/// Which workers prefer wide tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WideCpus {
+    /// Those that run on these CPUs, wherever they are when they look.
+    Cpus(CpuList),
+    /// Those that run on the CPUs in a file, which may change at any time: a list such as `0-3,8`.
+    File(PathBuf),
+    /// These, wherever they run: each is the number of a leaf.
+    Workers(Vec<usize>),
+}
+
+/// Where wide tasks are to run.
+///
+/// ```
+/// use evenkeel_runtime::{Placement, Runtime, WideCpus};
+///
+/// let placement = Placement::on(WideCpus::Cpus("0-3".parse().unwrap()));
+/// let runtime = Runtime::builder().workers(2).placement(placement).build().unwrap();
+/// runtime.scope(|s| s.task().wide().spawn(|| ()));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    pub(crate) cpus: WideCpus,
+    pub(crate) functions: Vec<String>,
+    /// How long a wide task waits for a worker that prefers it.
+    wait: Duration,
+}
+
+/// Longer than a core that was lent keeps its low clock (some 0.7 ms on Skylake); our choice.
+const WAIT: Duration = Duration::from_millis(1);
+
+impl Placement {
+    /// Where wide tasks are preferred.
+    #[must_use]
+    pub fn on(cpus: WideCpus) -> Self {
+        Self { cpus, functions: Vec::new(), wait: WAIT }
+    }
+
+    /// Functions whose tasks are wide, by the names of compilers: for programs that cannot say it.
+    #[must_use]
+    pub fn functions(mut self, names: impl IntoIterator<Item = String>) -> Self {
+        self.functions.extend(names);
+        self
+    }
+
+    /// What the environment says: `EVENKEEL_WIDE_CPUS` is a list or a file, `EVENKEEL_WIDE` names
+    /// functions, with commas between.
+    #[must_use]
+    pub fn of_environment() -> Option<Self> {
+        let cpus = std::env::var("EVENKEEL_WIDE_CPUS").ok().filter(|text| !text.is_empty())?;
+        let list = cpus.parse().map(WideCpus::Cpus);
+        let placement = Self::on(list.unwrap_or_else(|_| WideCpus::File(cpus.into())));
+        let names = std::env::var("EVENKEEL_WIDE").unwrap_or_default();
+        let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+        Some(placement.functions(names.map(str::to_owned)))
+    }
+}

@@ -1,0 +1,105 @@
+//! Which functions are wide, by what their tasks left in the registers.
+//!
+//! A function has a score: up by four for a task that used wide registers, down by one for one that
+//! did not. Wide tasks clear the registers now and then, and others call a wide routine once:
+//! so it takes some of the same to change what is believed.
+
+use crate::sync::{AtomicU64, Ordering};
+
+/// Functions that are remembered; two that meet in one place forget each other.
+const KINDS: usize = 256;
+const SCORE_BITS: u32 = 8;
+const UP: u64 = 4;
+const SCORE_MAX: u64 = 15;
+/// From here on a function is wide,
+const WIDE_FROM: u64 = 8;
+/// and until its score is as low as this.
+const WIDE_UNTIL: u64 = 2;
+/// The bit above the score.
+const IS_WIDE: u64 = 1 << 7;
+
+/// What is known of functions: in each word an address, whether it is wide, and the score.
+pub(super) struct Learned {
+    kinds: Box<[AtomicU64]>,
+}
+
+impl Learned {
+    pub(super) fn new() -> Self {
+        Self { kinds: (0..KINDS).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    fn place(&self, kind: usize) -> &AtomicU64 {
+        let spread = (kind as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        &self.kinds[(spread >> (u64::BITS - KINDS.trailing_zeros())) as usize]
+    }
+
+    /// Whether tasks of this function are taken for wide.
+    #[inline]
+    pub(super) fn are_wide(&self, kind: usize) -> bool {
+        let word = self.place(kind).load(Ordering::Relaxed);
+        word >> SCORE_BITS == tag(kind) && word & IS_WIDE != 0
+    }
+
+    /// A task of this function did or did not use wide registers. Of two at once, one may be
+    /// forgotten.
+    pub(super) fn saw(&self, kind: usize, was_wide: bool) {
+        let place = self.place(kind);
+        let word = place.load(Ordering::Relaxed);
+        let known = if word >> SCORE_BITS == tag(kind) { word & 0xff } else { 0 };
+        let new = after(known, was_wide);
+        if new != known || word >> SCORE_BITS != tag(kind) {
+            place.store(tag(kind) << SCORE_BITS | new, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Score and belief after one more task.
+fn after(known: u64, was_wide: bool) -> u64 {
+    let score = known & !IS_WIDE;
+    let score = if was_wide { (score + UP).min(SCORE_MAX) } else { score.saturating_sub(1) };
+    let is_wide = match known & IS_WIDE {
+        0 => score >= WIDE_FROM,
+        _ => score > WIDE_UNTIL,
+    };
+    score | if is_wide { IS_WIDE } else { 0 }
+}
+
+fn tag(kind: usize) -> u64 {
+    kind as u64 & (u64::MAX >> SCORE_BITS)
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
+mod tests {
+    use super::*;
+
+    const KIND: usize = 0x5555_5555_0000;
+
+    fn after_all(seen: &[bool]) -> bool {
+        let learned = Learned::new();
+        seen.iter().for_each(|&was_wide| learned.saw(KIND, was_wide));
+        learned.are_wide(KIND)
+    }
+
+    #[test]
+    fn one_task_is_not_believed_and_two_are() {
+        assert!(!after_all(&[]));
+        assert!(!after_all(&[true]));
+        assert!(after_all(&[true, true]));
+        assert!(!Learned::new().are_wide(KIND + 64));
+    }
+
+    #[test]
+    fn a_wide_function_stays_so_through_some_others_and_not_through_many() {
+        let mut seen = vec![true; 10];
+        seen.extend([false; 12]);
+        assert!(after_all(&seen));
+        seen.push(false);
+        assert!(!after_all(&seen));
+    }
+
+    #[test]
+    fn a_function_that_is_wide_in_one_of_ten_tasks_is_not() {
+        let seen: Vec<bool> = (0..1000).map(|number| number % 10 == 0).collect();
+        assert!(!after_all(&seen));
+    }
+}

@@ -1,0 +1,63 @@
+//! Wide tasks that are ready: one queue for all workers, the oldest first.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crossbeam_utils::CachePadded;
+
+use crate::ready::Queued;
+use crate::sync::{AtomicUsize, Instant, Mutex, Ordering, lock};
+
+/// A task, and since when it is ready.
+struct Entry {
+    task: *mut Queued,
+    since: Instant,
+}
+
+// SAFETY: a task in the queue belongs to whoever takes it, and any worker may run it.
+unsafe impl Send for Entry {}
+
+/// The queue.
+pub(super) struct WideQueue {
+    tasks: CachePadded<Mutex<VecDeque<Entry>>>,
+    /// As many as there are, for those who do not hold the lock.
+    len: CachePadded<AtomicUsize>,
+}
+
+impl WideQueue {
+    pub(super) fn new() -> Self {
+        let (tasks, len) = (Mutex::new(VecDeque::new()), AtomicUsize::new(0));
+        Self { tasks: CachePadded::new(tasks), len: CachePadded::new(len) }
+    }
+
+    /// # Safety
+    /// The task is alive and in no queue; any worker may run it.
+    pub(super) unsafe fn push(&self, task: *mut Queued) {
+        let mut tasks = lock(&self.tasks);
+        tasks.push_back(Entry { task, since: Instant::now() });
+        self.len.store(tasks.len(), Ordering::SeqCst);
+    }
+
+    /// Whether it seems to have a task.
+    #[inline]
+    pub(super) fn has_any(&self) -> bool {
+        self.len.load(Ordering::SeqCst) > 0
+    }
+
+    /// Takes the oldest that is wanted, if it has waited so long.
+    pub(super) fn take(
+        &self,
+        waited: Duration,
+        wanted: impl Fn(*mut Queued) -> bool,
+    ) -> Option<*mut Queued> {
+        if !self.has_any() {
+            return None;
+        }
+        let mut tasks = lock(&self.tasks);
+        let is_old = |entry: &Entry| waited.is_zero() || entry.since.elapsed() >= waited;
+        let place = tasks.iter().take_while(|entry| is_old(entry)).position(|e| wanted(e.task))?;
+        let taken = tasks.remove(place)?;
+        self.len.store(tasks.len(), Ordering::SeqCst);
+        Some(taken.task)
+    }
+}

@@ -1,0 +1,98 @@
+//! Whether the code that just ran used 512-bit registers.
+//!
+//! XGETBV with 1 tells which registers are not in their initial state. The upper halves of zmm0 to
+//! zmm15 (bit 6) leave it with any write, and `vzeroupper` brings them back: so who clears them
+//! before a task knows afterwards whether that has written any and has not cleared them itself.
+//! zmm16 to zmm31 and the mask registers (bits 7 and 5) stay in use for ever once the C library has
+//! used them, and tell nothing.
+
+/// The registers that are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Registers {
+    mask: u32,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Registers {
+    /// The upper halves of zmm0 to zmm15, where this machine has them and tells.
+    pub(crate) fn of_machine() -> Option<Self> {
+        const UPPER: u32 = 1 << 6;
+        (std::is_x86_feature_detected!("avx512f") && can_tell()).then_some(Self { mask: UPPER })
+    }
+
+    /// Forgets what was used before.
+    #[inline]
+    pub(crate) fn clear(self) {
+        if self.are_used() {
+            // SAFETY: the machine has AVX where it has these registers; what the instruction
+            // changes is told.
+            unsafe { std::arch::asm!("vzeroupper", clobber_abi("C"), options(nomem, nostack)) };
+        }
+    }
+
+    /// Whether they were used since.
+    #[inline]
+    pub(crate) fn are_used(self) -> bool {
+        let low: u32;
+        // SAFETY: `of_machine` has asked whether there is such an instruction.
+        unsafe {
+            std::arch::asm!(
+                "xgetbv", in("ecx") 1, out("eax") low, out("edx") _,
+                options(nomem, nostack, preserves_flags)
+            );
+        }
+        low & self.mask != 0
+    }
+}
+
+/// Whether XGETBV takes 1.
+#[cfg(target_arch = "x86_64")]
+fn can_tell() -> bool {
+    const TELLS: u32 = 1 << 2;
+    std::is_x86_feature_detected!("xsave")
+        && std::arch::x86_64::__cpuid_count(0xd, 1).eax & TELLS != 0
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+impl Registers {
+    /// No other machine has them.
+    pub(crate) fn of_machine() -> Option<Self> {
+        None
+    }
+
+    /// Does nothing.
+    pub(crate) fn clear(self) {}
+
+    /// Never.
+    pub(crate) fn are_used(self) -> bool {
+        self.mask == 0
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64", not(any(loom, evenkeel_model))))]
+mod tests {
+    use super::*;
+
+    /// The same instruction tells of the upper halves of ymm registers, which more machines have.
+    const YMM: Registers = Registers { mask: 1 << 2 };
+
+    #[test]
+    fn a_write_is_seen_and_is_forgotten_when_cleared() {
+        if !std::is_x86_feature_detected!("avx2") || !can_tell() {
+            return;
+        }
+        // SAFETY: the machine has the instruction; the register is told.
+        let write = || unsafe {
+            std::arch::asm!("vpcmpeqd ymm0, ymm0, ymm0", out("ymm0") _, options(nomem, nostack));
+        };
+        write();
+        assert!(YMM.are_used());
+        // Some machines never forget, and then nothing can be learned there.
+        YMM.clear();
+        let forgets = !YMM.are_used();
+        write();
+        assert!(YMM.are_used());
+        YMM.clear();
+        assert_eq!(!YMM.are_used(), forgets);
+    }
+}

@@ -1,0 +1,143 @@
+//! Wide tasks come to those who prefer them, and none is lost.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::worker::Worker;
+use crate::{Data, Rules, Runtime};
+
+const LONG: Duration = Duration::from_secs(3600);
+
+fn runtime(workers: usize, prefer: &[usize], wait: Duration) -> Runtime {
+    let placement = Placement { wait, ..Placement::on(WideCpus::Workers(prefer.to_vec())) };
+    let rules = Rules { cutoff: false, ..Rules::default() };
+    Runtime::builder().workers(workers).rules(rules).placement(placement).build().unwrap()
+}
+
+/// Waits until so many workers have said that they prefer wide tasks.
+fn are_ready(runtime: &Runtime, workers: usize) {
+    let places = runtime.shared().places.as_ref().unwrap();
+    while places.preferring() < workers {
+        std::thread::yield_now();
+    }
+}
+
+/// The leaf that this runs on.
+fn leaf() -> usize {
+    // SAFETY: this is a task, and its worker is alive.
+    Worker::current().map_or(usize::MAX, |worker| unsafe { worker.as_ref() }.leaf)
+}
+
+#[test]
+fn wide_tasks_run_on_those_who_prefer_them_and_others_anywhere() {
+    let runtime = runtime(4, &[1, 3], LONG);
+    are_ready(&runtime, 2);
+    let (wide, others) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
+    runtime.scope(|s| {
+        for number in 0..500 {
+            if number % 2 == 0 {
+                s.task().wide().spawn(|| wide.lock().unwrap().push(leaf()));
+            } else {
+                s.spawn(|_| _ = others.fetch_add(1, Ordering::Relaxed));
+            }
+        }
+    });
+    let wide = wide.into_inner().unwrap();
+    assert_eq!((wide.len(), others.into_inner()), (250, 250));
+    assert!(wide.iter().all(|leaf| [1, 3].contains(leaf)), "{wide:?}");
+}
+
+#[test]
+fn where_nobody_prefers_them_wide_tasks_are_like_others() {
+    let runtime = runtime(2, &[], LONG);
+    let ran = AtomicUsize::new(0);
+    runtime.scope(|s| {
+        (0..100).for_each(|_| s.task().wide().spawn(|| _ = ran.fetch_add(1, Ordering::Relaxed)));
+    });
+    assert_eq!(ran.into_inner(), 100);
+}
+
+#[test]
+fn an_idle_worker_takes_what_has_waited_too_long() {
+    let runtime = runtime(2, &[1], Duration::from_millis(1));
+    are_ready(&runtime, 1);
+    let ran_on = Mutex::new(None);
+    runtime.scope(|s| {
+        let (is_held, may_end) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let wait = |for_what: &AtomicUsize| {
+            while for_what.load(Ordering::Acquire) == 0 {
+                std::thread::yield_now();
+            }
+        };
+        runtime.scope(|inner| {
+            // The one who prefers them is busy until another wide task has run.
+            inner.task().wide().spawn(|| {
+                is_held.store(1, Ordering::Release);
+                wait(&may_end);
+            });
+            wait(&is_held);
+            inner.task().wide().spawn(|| {
+                *ran_on.lock().unwrap() = Some(leaf());
+                may_end.store(1, Ordering::Release);
+            });
+        });
+        s.wait();
+    });
+    assert_eq!(ran_on.into_inner().unwrap(), Some(0));
+}
+
+#[test]
+fn a_function_that_was_learned_is_placed_without_being_declared() {
+    let runtime = runtime(3, &[2], LONG);
+    are_ready(&runtime, 1);
+    let places = runtime.shared().places.as_ref().unwrap();
+    let leaves = Mutex::new(Vec::new());
+    let kinds = AtomicUsize::new(0);
+    let spawn = |times: usize| {
+        runtime.scope(|s| {
+            for _ in 0..times {
+                s.spawn(|s| {
+                    kinds.store(s.task_of().queued.kind(), Ordering::Relaxed);
+                    leaves.lock().unwrap().push(leaf());
+                });
+            }
+        });
+    };
+    spawn(1);
+    (0..3).for_each(|_| places.saw(kinds.load(Ordering::Relaxed), true));
+    leaves.lock().unwrap().clear();
+    spawn(50);
+    assert_eq!(leaves.into_inner().unwrap(), [2; 50]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_task_is_lost_whatever_is_wide_and_whoever_prefers_it(
+        workers in 1_usize..6,
+        prefer in prop::collection::vec(0_usize..6, 0..4),
+        tasks in prop::collection::vec((any::<bool>(), 0_usize..4, any::<bool>()), 1..300),
+        long in any::<bool>(),
+    ) {
+        let wait = if long { Duration::from_millis(20) } else { Duration::ZERO };
+        let runtime = runtime(workers, &prefer, wait);
+        let data: [Data<usize>; 4] = Default::default();
+        let free = AtomicUsize::new(0);
+        runtime.scope(|s| {
+            for &(is_wide, which, has_data) in &tasks {
+                let task = if is_wide { s.task().wide() } else { s.task() };
+                if has_data {
+                    task.inout(&data[which]).spawn(|runs| *runs += 1);
+                } else {
+                    task.spawn(|| _ = free.fetch_add(1, Ordering::Relaxed));
+                }
+            }
+        });
+        let ordered: usize = data.into_iter().map(Data::into_inner).sum();
+        prop_assert_eq!(ordered + free.into_inner(), tasks.len());
+    }
+}

@@ -1,0 +1,99 @@
+//! What workers do where wide tasks are kept apart: see [`crate::class`].
+
+use super::Worker;
+use crate::class::Places;
+use crate::ready::Queued;
+
+/// One of so many tasks, a worker looks where it runs.
+const REFRESH: u32 = 64;
+
+impl Worker {
+    fn places(&self) -> Option<&Places> {
+        self.shared.places.as_ref()
+    }
+
+    /// Adds a task to those of its class.
+    ///
+    /// # Safety
+    /// As of [`Worker::add`].
+    #[cold]
+    pub(super) unsafe fn add_sorted(&self, task: *mut Queued) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.places().filter(|places| places.is_wide(task)) {
+                Some(places) => places.add(task, self.ready()),
+                None => self.ready().add_in_turn(self.at(), task),
+            }
+        }
+    }
+
+    /// Takes a task that is here: wide ones first, or not before they have waited too long.
+    #[cold]
+    pub(super) fn take_sorted(&self) -> Option<*mut Queued> {
+        let places = self.places()?;
+        let any = |_: *mut Queued| true;
+        // SAFETY: this thread is the leaf's worker.
+        let ordinary = || unsafe { self.ready().take(self.at()) };
+        places.take_first(self.leaf, any).or_else(ordinary).or_else(|| places.take_last(any))
+    }
+
+    /// Takes a wide task that is wanted, if this worker may.
+    pub(super) fn take_wide_if(&self, wanted: impl Fn(*mut Queued) -> bool) -> Option<*mut Queued> {
+        let places = self.places()?;
+        places.take_first(self.leaf, &wanted).or_else(|| places.take_last(&wanted))
+    }
+
+    /// Whether a wide task is ready, for a worker that sleeps.
+    pub(super) fn has_wide(&self) -> bool {
+        self.places().is_some_and(Places::has_any)
+    }
+
+    /// Says that this worker sleeps, or has woken.
+    pub(super) fn says_it_sleeps(&self, sleeps: bool) {
+        if let Some(places) = self.places() {
+            places.sleeps(self.leaf, sleeps);
+        }
+    }
+
+    /// Looks where this thread runs now.
+    pub(super) fn refresh_place(&self) {
+        if let Some(places) = self.places() {
+            // SAFETY: the call only asks.
+            let cpu = unsafe { libc::sched_getcpu() };
+            places.refresh(self.leaf, usize::try_from(cpu).unwrap_or(0));
+        }
+    }
+
+    /// Whether a wide task should not be run here.
+    pub fn avoids_wide(&self) -> bool {
+        self.places().is_some_and(|places| !places.may_take(self.leaf))
+    }
+
+    /// Whether tasks of a function should not be run here.
+    pub(super) fn is_misplaced(&self, function: usize) -> bool {
+        self.places().is_some_and(|places| !places.may_take(self.leaf) && places.are_wide(function))
+    }
+
+    /// Whether tasks of a function are to be made wide.
+    pub fn are_wide(&self, function: usize) -> bool {
+        self.sorts && self.places().is_some_and(|places| places.are_wide(function))
+    }
+
+    /// Runs a task of a function, and learns by it whether the function is wide.
+    pub(super) fn run_learning(&self, function: usize, run: impl FnOnce()) {
+        let registers = self.places().and_then(|places| places.registers);
+        self.runs.set(function);
+        if let Some(registers) = registers {
+            registers.clear();
+        }
+        run();
+        if let (Some(places), Some(registers)) = (self.places(), registers) {
+            // A task that has gone on on another stack says nothing of itself.
+            places.saw(self.runs.get(), registers.are_used());
+            registers.clear();
+        }
+        if self.ran.get().is_multiple_of(REFRESH) {
+            self.refresh_place();
+        }
+    }
+}
