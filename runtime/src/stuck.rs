@@ -7,7 +7,6 @@
 //! builder was told that none ever is outside, this ends the process and says who waits.
 
 use std::fmt::{self, Write};
-use std::io::{self, Write as _};
 use std::panic::Location;
 use std::process::abort;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -142,11 +141,11 @@ fn ends(waits: &str, outside: usize) -> ! {
     } else {
         format!("{outside} events or pauses are theirs to end.\n")
     };
-    // Whether it arrives does not matter.
-    let _ = write!(
-        io::stderr(),
+    let text = format!(
         "evenkeel: all workers sleep, no task is ready, and nobody will let these go on:\n\
          {waits}{held}"
     );
+    // SAFETY: the bytes are there; whether they arrive does not matter.
+    unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
     abort();
 }
