@@ -17,10 +17,10 @@ use crate::memory::{Depot, Memory};
 use crate::ready::{Inbox, KindOf, Queued, Ready, Scheduler};
 use crate::seen::{Recorder, Watch};
 use crate::stuck::Waits;
-use crate::sync::{AtomicBool, AtomicUsize, Ordering};
+use crate::sync::{AtomicU32, AtomicUsize, Ordering};
 use crate::topology::Topology;
 use crate::wait::Waiting;
-use crate::worker::{PATIENCE, Worker};
+use crate::worker::{Order, PATIENCE, Worker};
 
 /// How many tasks make a queue full, for each worker but one: a creator that has as many tasks
 /// queued while nobody is idle runs the next at once. One creator alone keeps all others busy so; a
@@ -77,9 +77,12 @@ pub(crate) struct Shared {
     domains: Vec<usize>,
     /// Who may be resumed, by leaf.
     resume: Vec<CachePadded<Inbox<Waiting>>>,
-    pub(crate) stops: AtomicBool,
+    /// What each worker is told to do, by leaf: an [`Order`].
+    pub(crate) orders: Vec<CachePadded<AtomicU32>>,
     /// Workers there are.
     pub(crate) present: AtomicUsize,
+    /// Workers that were told to rest, and do.
+    pub(crate) resting: AtomicUsize,
     /// Who waits, by leaf.
     pub(crate) waits: Vec<CachePadded<Waits>>,
     pub(crate) seats: Seats,
@@ -115,8 +118,9 @@ impl Shared {
             depots: (0..machine.domains()).map(|_| Depot::new()).collect(),
             domains: (0..leaves).map(|leaf| machine.domain_of(leaf)).collect(),
             resume: (0..leaves).map(|_| CachePadded::new(Inbox::new())).collect(),
-            stops: AtomicBool::new(false),
+            orders: (0..leaves).map(|_| AtomicU32::new(Order::Work as u32).into()).collect(),
             present: AtomicUsize::new(0),
+            resting: AtomicUsize::new(0),
             waits: (0..leaves).map(|_| CachePadded::default()).collect(),
             asked,
             grains: Grains::new(),
@@ -339,9 +343,8 @@ impl Drop for Runtime {
             self.threads.drain(..).for_each(std::mem::forget);
             return;
         }
-        self.shared.stops.store(true, Ordering::SeqCst);
-        for leaf in 0..self.workers() {
-            self.shared.ready.leaf(leaf).parker.unpark();
+        for leaf in 1..self.workers() {
+            self.shared.tell(leaf, Order::Stop);
         }
         for thread in self.threads.drain(..) {
             // A worker's panic was told when it happened; it cannot be mended here.

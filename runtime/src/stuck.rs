@@ -114,12 +114,13 @@ impl Worker {
             }
             // Each event and each resume holds the runtime, and so does each worker and its owner:
             // asked first, since whoever uses the last one lets go of the runtime afterwards.
-            let outside = Arc::strong_count(&self.shared).saturating_sub(present + 1);
+            let all = present + shared.resting.load(Ordering::SeqCst);
+            let outside = Arc::strong_count(&self.shared).saturating_sub(all + 1);
             if outside > 0 && !shared.asked.is_closed {
                 return None;
             }
             let asleep = (0..shared.waits.len()).filter(|&leaf| shared.ready.is_asleep(leaf));
-            if asleep.count() + 1 < present {
+            if asleep.count() + 1 < all {
                 // Others are about to sleep as well, or have been told something.
                 yield_now();
                 continue;

@@ -4,6 +4,7 @@ mod create;
 mod help;
 mod pause;
 mod regions;
+mod rest;
 mod sort;
 mod stacks;
 mod team;
@@ -16,6 +17,7 @@ use std::time::Duration;
 pub(crate) use help::Help;
 pub use pause::Pause;
 pub use regions::Uses;
+pub(crate) use rest::Order;
 pub use team::Called;
 
 use crate::access::{Accesses, Table, Then};
@@ -455,16 +457,15 @@ impl Worker {
         }
     }
 
-    fn stops(&self) -> bool {
-        self.shared.stops.load(Ordering::Relaxed)
-    }
-
     /// The life of a worker's thread.
     pub(crate) fn work(&self) {
         self.seen.enters();
         while !self.stops() {
-            self.run_until(|| self.has_resumed() || self.stops());
+            self.run_until(|| self.has_resumed() || !self.works());
             self.go_on();
+            if self.rests() {
+                self.rest();
+            }
         }
         self.seen.exits();
     }

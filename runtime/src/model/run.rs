@@ -14,7 +14,7 @@ use super::program::{Program, Tally, Work};
 use crate::pool::{Asked, Rules, Shared};
 use crate::scope::scope_on;
 use crate::topology::Topology;
-use crate::worker::{PATIENCE, Worker};
+use crate::worker::{Order, PATIENCE, Worker};
 
 /// Bytes of a worker's first stack: what the standard library gives a thread.
 const STACK: usize = 2 << 20;
@@ -203,7 +203,9 @@ unsafe fn measure(
     arena::pause(false);
     measured.makespan_ps = end_ps - begin_ps;
     measured.tally = tally;
-    shared.stops.store(true, crate::sync::Ordering::SeqCst);
+    for order in &shared.orders {
+        order.store(Order::Stop as u32, crate::sync::Ordering::SeqCst);
+    }
     (0..work.workers as usize).for_each(|leaf| shared.ready.leaf(leaf).parker.unpark());
 }
 

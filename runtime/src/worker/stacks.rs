@@ -170,10 +170,14 @@ impl Worker {
                 unsafe { self.go_back(resumed) };
                 continue;
             }
+            if self.rests() {
+                self.rest();
+                continue;
+            }
             match self.free_fibre() {
                 Ok(fibre) => self.go(fibre, Go::On),
                 // No memory for another stack: what runs now delays who waits below it.
-                Err(_) => self.run_until(|| self.has_resumed()),
+                Err(_) => self.run_until(|| self.has_resumed() || self.rests()),
             }
         }
         self.hosts.set(around);
@@ -226,7 +230,7 @@ impl Worker {
     /// What a fibre does while nothing on it waits.
     pub(crate) fn on_fibre(&self, leaver: &Leaver) {
         self.leaver.set(leaver);
-        self.run_until(|| self.has_resumed() || !self.hosts.get());
+        self.run_until(|| self.has_resumed() || !self.hosts.get() || self.rests());
     }
 
     pub(super) fn has_resumed(&self) -> bool {
