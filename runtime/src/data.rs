@@ -369,6 +369,11 @@ impl<const N: usize> Parts<N> {
         Self { accesses: plain.map(|(access, _)| access.again()).collect(), regions, number }
     }
 
+    /// Of a task that has some, or else addresses alone.
+    fn uses_of<'a>(parts: &'a Option<Self>, addresses: &'a [Access; N]) -> Uses<'a> {
+        parts.as_ref().map_or(Uses { accesses: addresses, regions: &[] }, Self::uses)
+    }
+
     fn uses(&self) -> Uses<'_> {
         Uses { accesses: &self.accesses, regions: &self.regions[..self.number] }
     }
@@ -435,8 +440,8 @@ macro_rules! spawns {
                 let list: [Access; $n] = [$($a.access(),)*];
                 let parts: Option<Parts<$n>> = const { parts(&[$($A::IS_PART),*]) }
                     .then(|| Parts::of([$($a.region(),)*], &list));
-                let uses = parts.as_ref().map_or(Uses::of(&list), Parts::uses);
-                self.scope.assert_usable(uses);
+                let uses = Parts::uses_of(&parts, &list);
+                uses.assert_usable(self.scope);
                 let _taken = self.scope.wait_for_data(uses);
                 // SAFETY: nobody else has what it uses until this has ended.
                 body($(unsafe { $a.give() },)*)
@@ -470,19 +475,23 @@ macro_rules! spawns {
                 let kind = run::<$($A,)* F> as *const () as usize;
                 let parts: Option<Parts<$n>> = const { parts(&[$($A::IS_PART),*]) }
                     .then(|| Parts::of([$($a.region(),)*], &list));
-                let uses = parts.as_ref().map_or(Uses::of(&list), Parts::uses);
                 let worker = self.scope.worker();
-                self.scope.assert_usable(uses);
-                if self.scope.is_final() {
-                    let _taken = self.scope.wait_for_data(uses);
-                    // SAFETY: nobody else has what it uses until this has ended.
-                    return self.scope.run_here(|| body(self.scope, $(unsafe { $a.give() },)*));
-                }
                 let may_run_at_once = may_run_at_once && !(self.is_wide && worker.avoids_wide());
-                if may_run_at_once && self.scope.runs_at_once(kind, uses) {
+                let is_now = if let Some(parts) = &parts {
+                    parts.uses().assert_usable(self.scope);
+                    may_run_at_once && self.scope.runs_parts_at_once(kind, parts.uses())
+                } else {
+                    self.scope.runs_at_once(kind, &list) && may_run_at_once
+                };
+                if is_now {
                     // SAFETY: nobody else has what it uses, and it ends before anybody will.
                     let body = || body(self.scope, $(unsafe { $a.give() },)*);
                     return worker.run_at_once::<N>(kind, || self.scope.run_here(body));
+                }
+                if self.scope.is_final() {
+                    let _taken = self.scope.wait_for_data(Parts::uses_of(&parts, &list));
+                    // SAFETY: nobody else has what it uses until this has ended.
+                    return self.scope.run_here(|| body(self.scope, $(unsafe { $a.give() },)*));
                 }
                 worker.seen.creates::<N>(kind);
                 let parent = self.scope.creates();

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 
+use crate::access::{Access, Region};
 use crate::children::Until;
 use crate::event::Event;
 use crate::pool::Runtime;
@@ -13,6 +14,8 @@ use crate::seen::{Frame, What};
 use crate::sync::{Mutex, lock};
 use crate::task::Task;
 use crate::worker::{Uses, Worker};
+
+const ELSEWHERE: &str = "tasks of another scope around or inside this one use the same data";
 
 /// The first panic of the tasks of a scope.
 pub(crate) struct Panics {
@@ -177,19 +180,41 @@ impl<'scope> Scope<'scope> {
     /// # Panics
     /// A new task uses data twice, or otherwise than the task around it said, or tasks of another
     /// scope use it.
-    pub(crate) fn assert_usable(&self, uses: Uses<'_>) {
-        uses.assert_distinct();
+    #[inline]
+    pub(crate) fn assert_usable(&self, accesses: &[Access]) {
+        Access::assert_distinct(accesses);
         if let Some(domain) = self.orderer().domain() {
-            domain.assert_covers(uses.accesses);
+            domain.assert_covers(accesses);
         }
-        let elsewhere = self.worker().is_used_elsewhere(self.orderer, uses);
-        assert!(!elsewhere, "tasks of another scope around or inside this one use the same data");
+        let elsewhere = self.worker().is_used_elsewhere(self.orderer, accesses);
+        assert!(!elsewhere, "{ELSEWHERE}");
+    }
+
+    /// The same of regions.
+    ///
+    /// # Panics
+    /// As said.
+    pub(crate) fn assert_regions_usable(&self, regions: &[Region]) {
+        Region::assert_distinct(regions);
+        let elsewhere = self.worker().are_used_elsewhere(self.orderer, regions);
+        assert!(!elsewhere, "{ELSEWHERE}");
     }
 
     /// Whether a new task that uses data is to be run at once.
-    pub(crate) fn runs_at_once(&self, kind: usize, uses: Uses<'_>) -> bool {
+    ///
+    /// # Panics
+    /// As of `assert_usable`.
+    pub(crate) fn runs_at_once(&self, kind: usize, accesses: &[Access]) -> bool {
+        self.assert_usable(accesses);
         let worker = self.worker();
-        worker.runs_at_once(kind) && worker.is_free(kind, self.task_of(), self.orderer(), uses)
+        worker.runs_at_once(kind) && worker.is_free(kind, self.task_of(), self.orderer(), accesses)
+    }
+
+    /// The same where it uses regions: nobody waits for those that are in its way.
+    pub(crate) fn runs_parts_at_once(&self, kind: usize, uses: Uses<'_>) -> bool {
+        let worker = self.worker();
+        // SAFETY: this worker runs the code of the orderer.
+        worker.runs_at_once(kind) && unsafe { worker.may_use(self.orderer(), uses) }
     }
 
     /// Waits until a task that uses this could run, and keeps others from it until what is returned

@@ -130,6 +130,11 @@ impl Worker {
             if found.is_some() || stop() || shared.ready.has_any(self.leaf) {
                 return found;
             }
+            // Somebody may have gone on, and away, since who waits was looked at.
+            let now = shared.present.load(Ordering::SeqCst) + shared.resting.load(Ordering::SeqCst);
+            if now != all || !shared.has_waits() {
+                return None;
+            }
             ends(&shared.waits(), outside);
         }
     }

@@ -3,7 +3,6 @@
 use std::ptr;
 
 use super::help::{Help, Stack};
-use super::regions::Uses;
 use super::{PAUSE_MAX, PAUSE_MIN, Pause, Worker};
 use crate::access::{Access, Accesses, Table, Then};
 use crate::grain;
@@ -106,18 +105,18 @@ impl Worker {
         kind: usize,
         parent: &Task,
         orderer: &Task,
-        uses: Uses<'_>,
+        accesses: &[Access],
     ) -> bool {
-        // SAFETY: the orderer's code is on this stack.
-        let is_free = || unsafe { self.may_use(orderer, uses) };
-        if is_free() {
+        // SAFETY: the orderer's code is on this stack, and only this worker uses its table.
+        let table = unsafe { self.table_of(orderer) };
+        if Accesses::are_free(accesses, table, orderer.domain()) {
             return true;
         }
         if !self.are_fine(kind) || parent.children.unfinished() > WINDOW_BUSY {
             return false;
         }
         self.help(parent, Help { keep: 0, seeks: false, on: Stack::Other });
-        is_free()
+        Accesses::are_free(accesses, table, orderer.domain())
     }
 
     /// Whether there is enough for others to take, so that a join may do without.
@@ -255,10 +254,9 @@ impl Worker {
     /// # Safety
     /// This worker runs the code of `orderer`.
     pub unsafe fn are_free(&self, orderer: &Task, accesses: &[Access]) -> bool {
-        let uses = Uses { accesses, regions: &[] };
         // SAFETY: the caller's promise.
         orderer.table.get().is_null() && orderer.domain().is_none()
-            || unsafe { self.may_use(orderer, uses) }
+            || Accesses::are_free(accesses, unsafe { self.table_of(orderer) }, orderer.domain())
     }
 
     /// Keeps a creator from outrunning the workers: with too many unfinished children it runs some,
@@ -302,6 +300,7 @@ impl Worker {
     ///
     /// # Safety
     /// No other reference to it is in use.
+    #[inline]
     #[expect(clippy::mut_from_ref, reason = "the worker alone uses it, as the caller promises")]
     pub(super) unsafe fn table_of<'a>(&self, task: &'a Task) -> &'a mut Table {
         if task.table.get().is_null() {
@@ -314,17 +313,19 @@ impl Worker {
 
     /// Whether children of another task whose code is on this stack use data: nobody would order
     /// them with children of `parent`.
-    pub(crate) fn is_used_elsewhere(&self, parent: *const Task, uses: Uses<'_>) -> bool {
+    pub(crate) fn is_used_elsewhere(&self, parent: *const Task, accesses: &[Access]) -> bool {
+        self.is_elsewhere(parent, |table| table.uses(accesses))
+    }
+
+    #[inline]
+    pub(super) fn is_elsewhere(&self, parent: *const Task, uses: impl Fn(&Table) -> bool) -> bool {
         let mut at = self.current.get();
         // SAFETY: the tasks from the one that runs up to the next that has a block are on this
         // stack, alive, and their tables are this worker's.
         unsafe {
             while let Some(task) = at.as_ref() {
                 let table = task.table.get();
-                if !ptr::eq(task, parent)
-                    && !table.is_null()
-                    && ((*table).uses(uses.accesses) || (*table).uses_regions(uses.regions))
-                {
+                if !ptr::eq(task, parent) && !table.is_null() && uses(&*table) {
                     return true;
                 }
                 at = if task.is_root() { task.queued.parent } else { ptr::null() };

@@ -3,6 +3,7 @@
 use super::Worker;
 use super::help::Stack;
 use crate::access::{Access, Accesses, Region};
+use crate::scope::Scope;
 use crate::task::Task;
 
 /// What a task accesses: addresses, and regions. Nobody says the same data in both ways.
@@ -14,17 +15,12 @@ pub struct Uses<'a> {
     pub regions: &'a [Region],
 }
 
-impl<'a> Uses<'a> {
-    /// Of addresses alone.
-    pub(crate) fn of(accesses: &'a [Access]) -> Self {
-        Self { accesses, regions: &[] }
-    }
-
+impl Uses<'_> {
     /// # Panics
-    /// The task would wait for itself.
-    pub(crate) fn assert_distinct(&self) {
-        Access::assert_distinct(self.accesses);
-        Region::assert_distinct(self.regions);
+    /// No task of this scope may use it.
+    pub(crate) fn assert_usable(&self, scope: &Scope<'_>) {
+        scope.assert_usable(self.accesses);
+        scope.assert_regions_usable(self.regions);
     }
 }
 
@@ -88,6 +84,11 @@ impl Worker {
             let place = self.write_accesses(task, number, accesses.chain(parts));
             self.submit(task, place, orderer)
         }
+    }
+
+    /// Whether children of another task whose code is on this stack use part of this.
+    pub(crate) fn are_used_elsewhere(&self, parent: *const Task, regions: &[Region]) -> bool {
+        self.is_elsewhere(parent, |table| table.uses_regions(regions))
     }
 
     /// Whether a task that uses this could run and end now.
