@@ -480,8 +480,11 @@ macro_rules! spawns {
                 let is_now = if let Some(parts) = &parts {
                     parts.uses().assert_usable(self.scope);
                     may_run_at_once && self.scope.runs_parts_at_once(kind, parts.uses())
+                } else if may_run_at_once {
+                    self.scope.runs_at_once(kind, &list)
                 } else {
-                    self.scope.runs_at_once(kind, &list) && may_run_at_once
+                    self.scope.assert_usable(&list);
+                    false
                 };
                 if is_now {
                     // SAFETY: nobody else has what it uses, and it ends before anybody will.
