@@ -19,6 +19,18 @@ static void run(const char *how)
 			exit(7);
 #pragma omp taskwait
 	}
+	if (!strcmp(how, "child")) {
+		/* A child that is ended ends alone. */
+		int status = 0;
+		pid_t child = fork();
+
+		if (!child)
+			for (;;)
+				pause();
+		kill(child, SIGTERM);
+		waitpid(child, &status, 0);
+		exit(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM ? 5 : 6);
+	}
 	if (!strcmp(how, "term"))
 		kill(getpid(), SIGTERM);
 	while (!strcmp(how, "term"))
@@ -83,7 +95,7 @@ int main(void)
 		return 0;
 	}
 	if (check("end", 0, "300 tasks") && check("exit", 7 << 8, "299 tasks") &&
-	    check("term", SIGTERM, "300 tasks"))
+	    check("term", SIGTERM, "300 tasks") && check("child", 5 << 8, "300 tasks"))
 		puts("ok");
 	return 0;
 }

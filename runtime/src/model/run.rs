@@ -1,5 +1,6 @@
 //! One run: a program on virtual workers, and what it cost.
 
+use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -182,7 +183,7 @@ unsafe fn measure(
     worker.enter(|| {
         for _ in 0..warm {
             let (tally, data) = (Tally::default(), work.data());
-            scope_on(worker, |s| work.run(s, &tally, &data));
+            scope_on(worker, |s| work.run(s, &tally, &data), Location::caller());
         }
     });
     let begin_ps = machine::now_ps();
@@ -192,7 +193,7 @@ unsafe fn measure(
         ledger_at(&*model, begin_ps)
     };
     let (tally, data) = (Tally::default(), work.data());
-    worker.enter(|| scope_on(worker, |s| work.run(s, &tally, &data)));
+    worker.enter(|| scope_on(worker, |s| work.run(s, &tally, &data), Location::caller()));
     let end_ps = machine::now_ps();
     arena::pause(true);
     // SAFETY: as above.

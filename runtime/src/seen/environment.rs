@@ -140,11 +140,19 @@ fn whole_file(
 
 /// Where the signal's handler says that it was called.
 static TERM: AtomicI32 = AtomicI32::new(-1);
+/// Whose handler it is: a child process has the same, and the same pipe.
+static OWNER: AtomicI32 = AtomicI32::new(0);
 
-extern "C" fn on_term(_: libc::c_int) {
-    // SAFETY: both may be called in a handler; the byte is there.
+extern "C" fn on_term(signal: libc::c_int) {
+    // SAFETY: all of it may be called in a handler; the byte is there.
     unsafe {
         let errno = *libc::__errno_location();
+        if libc::getpid() != OWNER.load(Ordering::Relaxed) {
+            libc::signal(signal, libc::SIG_DFL);
+            // It is delivered when the handler returns.
+            libc::raise(signal);
+            return;
+        }
         libc::write(TERM.load(Ordering::Relaxed), c"t".as_ptr().cast(), 1);
         *libc::__errno_location() = errno;
     }
@@ -165,6 +173,7 @@ fn watch_for_term() {
             return;
         }
         TERM.store(ends[1], Ordering::Relaxed);
+        OWNER.store(libc::getpid(), Ordering::Relaxed);
         let read = OwnedFd::from_raw_fd(ends[0]);
         let thread = std::thread::Builder::new().name("evenkeel watch".to_owned());
         if thread.spawn(move || ends_when_told(read)).is_err() {

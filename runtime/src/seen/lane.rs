@@ -62,7 +62,9 @@ struct OfThread(Vec<(Weak<Recorder>, Arc<Lane>)>);
 
 impl Drop for OfThread {
     fn drop(&mut self) {
-        for (_, lane) in &self.0 {
+        for (recorder, lane) in &self.0 {
+            // Without it there is nobody to tell.
+            let Some(_recorder) = recorder.upgrade() else { continue };
             // A program may end in the middle of a task.
             lane.inside.set(0);
             lane.leaves_stack();
@@ -192,11 +194,14 @@ impl Lane {
         (all, whole)
     }
 
-    /// What it is in the middle of: since when, and the function's number.
+    /// What it is in the middle of, if no tape says that it has begun: since when, and the
+    /// function's number.
     pub(super) fn is_doing(&self) -> Option<(u64, u32)> {
         let doing = self.doing.get();
         let is_inside = !self.is_free.load(Ordering::Relaxed) && slot_of(doing) > SLOT_RUNTIME;
-        is_inside.then(|| (self.since_begin(self.last.get()), (doing >> SLOT_BITS) as u32))
+        let is_written = doing & IS_WRITTEN != 0;
+        (is_inside && !is_written)
+            .then(|| (self.since_begin(self.last.get()), (doing >> SLOT_BITS) as u32))
     }
 
     /// The functions that it ran.
@@ -402,8 +407,12 @@ fn slot_of(doing: u64) -> usize {
     (doing as usize & ((1 << SLOT_BITS) - 1)).min(SLOTS - 1)
 }
 
+/// Set where a tape says that it has begun.
+const IS_WRITTEN: u64 = 1 << 63;
+
 fn doing(frame: &Open) -> u64 {
-    u64::from(frame.kind()) << SLOT_BITS | frame.slot() as u64
+    let written = if frame.is_written.get() { IS_WRITTEN } else { 0 };
+    written | u64::from(frame.kind()) << SLOT_BITS | frame.slot() as u64
 }
 
 fn without_outside(mut done: Slots) -> Slots {

@@ -79,8 +79,8 @@ pub(super) fn sentences(view: &View) -> Vec<String> {
         percent(by_slot[SLOT_SLEEPS], inside),
     );
     let ran = format!(
-        "{} from a queue, {} at once by their creators.",
-        counted(tasks - at_once, "task ran").replace("task rans", "tasks ran"),
+        "{} ran from a queue, {} at once by their creators.",
+        counted(tasks - at_once, "task"),
         grouped(at_once),
     );
     let mut all = vec![head, went, ran];

@@ -4,7 +4,7 @@ use super::Worker;
 use crate::class::Places;
 use crate::ready::Queued;
 
-/// One of so many tasks, a worker looks where it runs.
+/// At one of so many tasks a worker looks where it runs: a multiple of those that are timed.
 const REFRESH: u32 = 64;
 
 impl Worker {
@@ -83,13 +83,16 @@ impl Worker {
     pub(super) fn run_learning(&self, function: usize, run: impl FnOnce()) {
         let registers = self.places().and_then(|places| places.registers);
         self.runs.set(function);
+        let ran = self.ran.get();
         if let Some(registers) = registers {
             registers.clear();
         }
         run();
         if let (Some(places), Some(registers)) = (self.places(), registers) {
-            // A task that has gone on on another stack says nothing of itself.
-            places.saw(self.runs.get(), registers.are_used());
+            // Where others ran meanwhile one does not know whose registers these are.
+            if self.ran.get() == ran {
+                places.saw(self.runs.get(), registers.are_used());
+            }
             registers.clear();
         }
         if self.ran.get().is_multiple_of(REFRESH) {
