@@ -111,7 +111,7 @@ struct ekrt_task;
 /* Never runs before ekrt_submit returns, and so may pause. */
 #define EKRT_DEFERRED 1u
 
-/* Runs 512-bit instructions: EKRT_WIDE tasks are kept for the CPUs that EVENKEEL_WIDE_CPUS names. */
+/* Runs 512-bit instructions: such tasks are kept for the CPUs that EVENKEEL_WIDE_CPUS names. */
 #define EKRT_WIDE 2u
 
 /*
