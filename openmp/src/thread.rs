@@ -46,7 +46,7 @@ impl Drop for Owned {
         // SAFETY: it came from a box, and nobody has it any more: the thread ends.
         let thread = unsafe { Box::from_raw(self.0.as_ptr()) };
         thread.keep_crews();
-        // A thread that leaves the program from inside a region or a task leaves that to the others.
+        // Who leaves the program from inside a region or a task leaves that to the others.
         if thread.begun.get() > 0 || !thread.member().is_at_rest() {
             return std::mem::forget(thread);
         }
