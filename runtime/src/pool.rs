@@ -255,8 +255,11 @@ impl Builder {
         for leaf in 1..workers {
             let shared = shared.clone();
             let thread = std::thread::Builder::new().name(format!("evenkeel {leaf}"));
+            // It is there before it begins: what stands still is told by who is.
+            shared.present.fetch_add(1, Ordering::SeqCst);
             runtime.threads.push(thread.spawn(move || {
                 let worker = Worker::new(shared, leaf);
+                worker.shared.present.fetch_sub(1, Ordering::SeqCst);
                 worker.enter(|| worker.work());
             })?);
         }
