@@ -477,14 +477,12 @@ macro_rules! spawns {
                     .then(|| Parts::of([$($a.region(),)*], &list));
                 let worker = self.scope.worker();
                 let may_run_at_once = may_run_at_once && !(self.is_wide && worker.avoids_wide());
-                let is_now = if let Some(parts) = &parts {
-                    parts.uses().assert_usable(self.scope);
-                    may_run_at_once && self.scope.runs_parts_at_once(kind, parts.uses())
-                } else if may_run_at_once {
-                    self.scope.runs_at_once(kind, &list)
-                } else {
-                    self.scope.assert_usable(&list);
-                    false
+                let is_now = match &parts {
+                    Some(parts) => {
+                        self.scope.runs_parts_at_once(kind, parts.uses()) && may_run_at_once
+                    }
+                    None if may_run_at_once => self.scope.runs_at_once(kind, &list),
+                    None => self.scope.runs_later(&list),
                 };
                 if is_now {
                     // SAFETY: nobody else has what it uses, and it ends before anybody will.

@@ -180,7 +180,7 @@ impl<'scope> Scope<'scope> {
     /// # Panics
     /// A new task uses data twice, or otherwise than the task around it said, or tasks of another
     /// scope use it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn assert_usable(&self, accesses: &[Access]) {
         Access::assert_distinct(accesses);
         if let Some(domain) = self.orderer().domain() {
@@ -210,8 +210,18 @@ impl<'scope> Scope<'scope> {
         worker.runs_at_once(kind) && worker.is_free(kind, self.task_of(), self.orderer(), accesses)
     }
 
+    /// The same of one that may not.
+    ///
+    /// # Panics
+    /// As of `assert_usable`.
+    pub(crate) fn runs_later(&self, accesses: &[Access]) -> bool {
+        self.assert_usable(accesses);
+        false
+    }
+
     /// The same where it uses regions: nobody waits for those that are in its way.
     pub(crate) fn runs_parts_at_once(&self, kind: usize, uses: Uses<'_>) -> bool {
+        uses.assert_usable(self);
         let worker = self.worker();
         // SAFETY: this worker runs the code of the orderer.
         worker.runs_at_once(kind) && unsafe { worker.may_use(self.orderer(), uses) }
