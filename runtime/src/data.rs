@@ -409,7 +409,10 @@ macro_rules! spawns {
             {
                 // It may have events, and run at once it would not be a task of its own.
                 if self.is_final {
-                    return self.create::<_, F>(move |s, $($a,)*| body(&s.as_final(), $($a,)*), false);
+                    return self.create::<_, F>(
+                        move |s, $($a,)*| body(&s.as_final(), $($a,)*),
+                        false,
+                    );
                 }
                 self.create::<F, F>(body, false);
             }
@@ -477,14 +480,8 @@ macro_rules! spawns {
                     .then(|| Parts::of([$($a.region(),)*], &list));
                 let worker = self.scope.worker();
                 let may_run_at_once = may_run_at_once && !(self.is_wide && worker.avoids_wide());
-                let is_now = match &parts {
-                    Some(parts) => {
-                        self.scope.runs_parts_at_once(kind, parts.uses()) && may_run_at_once
-                    }
-                    None if may_run_at_once => self.scope.runs_at_once(kind, &list),
-                    None => self.scope.runs_later(&list),
-                };
-                if is_now {
+                let regions = parts.as_ref().map(Parts::uses);
+                if self.scope.runs_now(kind, &list, regions, may_run_at_once) {
                     // SAFETY: nobody else has what it uses, and it ends before anybody will.
                     let body = || body(self.scope, $(unsafe { $a.give() },)*);
                     return worker.run_at_once::<N>(kind, || self.scope.run_here(body));

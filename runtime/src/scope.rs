@@ -210,6 +210,25 @@ impl<'scope> Scope<'scope> {
         worker.runs_at_once(kind) && worker.is_free(kind, self.task_of(), self.orderer(), accesses)
     }
 
+    /// Whether a new task is run now: one with these accesses, or with regions, that may be or not.
+    ///
+    /// # Panics
+    /// As of `assert_usable`.
+    #[inline(always)]
+    pub(crate) fn runs_now(
+        &self,
+        kind: usize,
+        accesses: &[Access],
+        regions: Option<Uses<'_>>,
+        may: bool,
+    ) -> bool {
+        match regions {
+            Some(uses) => self.runs_parts_at_once(kind, uses) && may,
+            None if may => self.runs_at_once(kind, accesses),
+            None => self.runs_later(accesses),
+        }
+    }
+
     /// The same of one that may not.
     ///
     /// # Panics

@@ -1,0 +1,122 @@
+//! How tokens go down the chains of accesses.
+
+use super::{
+    ALLOWED, ALONE, ARRIVED, Access, BOTH, CHILD, ENDED, FORK, LAST_INSIDE, LINKED, PASSED, SHARES,
+    Then, WEAK,
+};
+use crate::sync::Ordering;
+
+/// What is to be done for one access.
+pub(super) enum Step {
+    /// It is given tokens, unless it is null.
+    Give(*const Access, u16),
+    /// Both that follow a fork are given tokens.
+    GiveTwo(*const Access, u16),
+    /// Whoever follows a fork knows that it is allowed.
+    Arrive(*const Access),
+    /// The chain inside it has ended after its task's code.
+    End(*const Access),
+}
+
+/// Tokens that are on their way.
+#[derive(Default)]
+pub(super) struct Flow {
+    /// Steps that are still to be taken: none but where accesses lie inside each other.
+    steps: Vec<Step>,
+}
+
+impl Flow {
+    /// Takes a step, and all that follow from it.
+    ///
+    /// # Safety
+    /// The access is held.
+    pub(super) unsafe fn take(&mut self, step: Step, then: &impl Then) {
+        let mut next = Some(step);
+        while let Some(step) = next {
+            // SAFETY: the caller's promise; what is added is held as well.
+            unsafe {
+                match step {
+                    Step::Give(access, tokens) => self.give(access, tokens, then),
+                    Step::GiveTwo(low, tokens) => {
+                        // Once it has been given them, the first may be gone.
+                        self.steps.push(Step::Give((*low).child.get(), tokens));
+                        self.give(low, tokens, then);
+                    }
+                    Step::Arrive(access) => self.arrive(&*access, then),
+                    Step::End(access) => {
+                        if (*access).reaches(ENDED) {
+                            self.leave(&*access, then);
+                        }
+                    }
+                }
+            }
+            next = self.steps.pop();
+        }
+    }
+
+    /// An access is complete: what follows it is to be told.
+    unsafe fn leave(&mut self, access: &Access, then: &impl Then) {
+        self.steps.push(access.passes());
+        // SAFETY: it has ended, and passes on now; nobody else does.
+        unsafe { access.die(then) };
+    }
+
+    /// Gives tokens to an access, and goes down the chain as far as they reach.
+    ///
+    /// An access that was given a token has arrived only after the next one has been given it:
+    /// until then it does not pass on, and so neither of the two can be gone.
+    unsafe fn give(&mut self, first: *const Access, tokens: u16, then: &impl Then) {
+        let (mut next, mut tokens) = (first, tokens);
+        let mut given: Option<&Access> = None;
+        // SAFETY: an access without `ALONE` is held; so is one that was given `ALLOWED` by this
+        // step, until it has arrived.
+        unsafe {
+            while let Some(access) = next.as_ref() {
+                let before = access.state.fetch_or(tokens, Ordering::AcqRel);
+                let now = before | tokens;
+                if let Some(given) = given.take() {
+                    self.arrive(given, then);
+                }
+                if before & ALLOWED == 0 {
+                    given = Some(access);
+                    if now & CHILD != 0 {
+                        self.steps.push(Step::Give(access.child.get(), BOTH));
+                    }
+                    if now & (LINKED | SHARES) != LINKED | SHARES {
+                        break;
+                    }
+                    if now & FORK != 0 {
+                        self.steps.push(Step::Arrive(access));
+                        self.steps.push(Step::GiveTwo(access.next.get(), ALLOWED));
+                        return;
+                    }
+                    (next, tokens) = (access.next.get(), ALLOWED);
+                } else if before & ALONE == 0 && now & (PASSED | LINKED) == PASSED | LINKED {
+                    if now & (LAST_INSIDE | FORK) != 0 {
+                        self.leave(access, then);
+                        break;
+                    }
+                    (next, tokens) = (access.next.get(), BOTH);
+                    access.die(then);
+                } else {
+                    break;
+                }
+            }
+            if let Some(given) = given {
+                self.arrive(given, then);
+            }
+        }
+    }
+
+    /// Whoever follows knows that it is allowed: now its task may know it.
+    unsafe fn arrive(&mut self, access: &Access, then: &impl Then) {
+        // SAFETY: it is held, and so is its block.
+        unsafe {
+            if !access.is(WEAK) {
+                (*access.of()).allow(then);
+            } else if access.reaches(ARRIVED) {
+                self.leave(access, then);
+            }
+        }
+    }
+}
