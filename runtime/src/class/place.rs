@@ -165,7 +165,7 @@ impl Places {
     }
 
     /// Workers that prefer wide tasks now.
-    #[cfg(test)]
+    #[cfg(all(test, not(any(loom, evenkeel_model))))]
     pub(super) fn preferring(&self) -> usize {
         self.preferring.load(Ordering::Relaxed)
     }
