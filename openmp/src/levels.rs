@@ -10,7 +10,9 @@ use crate::thread::member;
 fn at(level: c_int) -> Option<&'static Member> {
     // SAFETY: whoever began a region is in the one around until it ends.
     let around = |member: &&'static Member| unsafe { member.region().around.as_ref() };
-    successors(Some(member()), around).find(|member| member.region().level == level)
+    // Levels begin anew in a target region: what is around that has higher ones.
+    let inside = (level <= member().region().level).then(member);
+    successors(inside, around).find(|member| member.region().level == level)
 }
 
 /// Which thread of its region this is.
