@@ -24,6 +24,10 @@ const HEIGHT: f64 = 460.0;
 const LEFT: f64 = 62.0;
 /// Room for the names at the ends of the lines.
 const RIGHT: f64 = WIDTH - 110.0;
+/// Where names begin, and what a letter takes.
+const NAMES: f64 = RIGHT + 31.0;
+/// See [`NAMES`].
+const LETTER: f64 = 7.0;
 const TOP: f64 = 48.0;
 const BOTTOM: f64 = HEIGHT - 52.0;
 /// Around a drawing that is a file of its own.
@@ -323,7 +327,8 @@ fn draw(sweep: &Sweep, curves: &[Curve], style: &str) -> String {
     text(&mut body, "soft small", ((LEFT + RIGHT) / 2.0, HEIGHT - 8.0), "middle", sweep.x_caption);
     // A page has a margin of its own.
     let margin = if style.is_empty() { 0.0 } else { MARGIN };
-    let (width, height) = (WIDTH + 2.0 * margin, HEIGHT + 2.0 * margin);
+    let names = curves.iter().map(|curve| NAMES + LETTER * curve.name.len() as f64);
+    let (width, height) = (names.fold(WIDTH, f64::max) + 2.0 * margin, HEIGHT + 2.0 * margin);
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" \
          viewBox=\"-{margin} -{margin} {width} {height}\" width=\"{width}\" height=\"{height}\" \
@@ -404,7 +409,7 @@ fn names(body: &mut String, curves: &[Curve], sweep: &Sweep, y: &Axis) {
             curve.look.of_point(),
             RIGHT + 18.0
         );
-        text(body, "", (RIGHT + 31.0, place + 4.0), "start", &curve.name);
+        text(body, "", (NAMES, place + 4.0), "start", &curve.name);
     }
 }
 
