@@ -92,7 +92,7 @@ fn a_task_of_a_busy_worker_is_had_by_either_of_two_others() {
         });
         // SAFETY: this thread is the leaf's worker; the task is new.
         unsafe { tree.add(tree.leaf(0), task()) };
-        lookers.map(|looker| looker.join().unwrap());
+        lookers.into_iter().for_each(|looker| looker.join().unwrap());
     });
 }
 

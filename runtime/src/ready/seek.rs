@@ -8,7 +8,7 @@ use super::{Feed, Queued};
 use crate::sync::{Ordering, fence, lock, spin_loop};
 
 /// Leaves of a level that are looked at, at a time.
-const LOOKED_AT: usize = 16;
+const LOOKED_AT: usize = 32;
 /// A worker that finds as many tasks wakes another, and one more for as many again, up to two.
 const TASKS_TO_WAKE_FOR: usize = 2;
 /// See [`TASKS_TO_WAKE_FOR`].
