@@ -19,8 +19,8 @@ const FINE_MAX: u64 = 32;
 pub(crate) const FORGET: u32 = 32;
 const LONGEST_BITS: u32 = 16;
 const LONGEST_MAX: u64 = (1 << LONGEST_BITS) - 1;
-/// Samples after a single long one within which another counts: thousands of short tasks run
-/// between two ticks of a clock.
+/// After a single long sample another counts until so many have been taken that may forget:
+/// thousands of short tasks run between two ticks of a clock.
 const DOUBT_MAX: u64 = 7;
 const DOUBT_BITS: u32 = 3;
 

@@ -63,7 +63,12 @@ pub(super) unsafe fn call(task: *mut KmpTask, thread: i32) {
 /// It was made by the program.
 pub(super) unsafe fn kind(task: *mut KmpTask) -> usize {
     // SAFETY: the caller's promise.
-    unsafe { (*task).routine.map_or(0, |routine| routine as usize) }
+    address(unsafe { (*task).routine })
+}
+
+/// Where a task's code is; 0 where it has none.
+fn address(routine: Option<Routine>) -> usize {
+    routine.map_or(0, |routine| routine as *const () as usize)
 }
 
 /// What the program has written, or 0.
@@ -125,7 +130,7 @@ pub unsafe extern "C" fn __kmpc_omp_task_alloc(
     let bytes = bytes.next_multiple_of(align_of::<usize>());
     let plan = Plan { bytes: bytes + shared_bytes, is_final: flags & FINAL != 0 };
     let member = member();
-    let function = routine.map_or(0, |routine| routine as *const () as usize);
+    let function = address(routine);
     // SAFETY: the caller's promise.
     member.worker().calls_function(function, true, || unsafe { called(place) });
     let task = OmpTask::create(member, &plan);
