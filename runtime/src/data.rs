@@ -2,10 +2,10 @@
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::ManuallyDrop;
 use std::ptr;
 
-use crate::access::{Access, Accesses, Kind, Region};
+use crate::access::{Access, Kind, Region, Room};
 use crate::memory::ALIGNMENT;
 use crate::ready::Queued;
 use crate::scope::Scope;
@@ -262,12 +262,11 @@ impl<'a, 'scope, A> TaskBuilder<'a, 'scope, A> {
     }
 }
 
-/// A task and what it runs and uses; its accesses lie behind.
+/// A task and what it runs and uses; its accesses lie between them.
 #[repr(C)]
 struct Block<A, F, const N: usize> {
     task: Task,
-    accesses: MaybeUninit<Accesses>,
-    list: MaybeUninit<[Access; N]>,
+    room: Room<N>,
     arguments: ManuallyDrop<A>,
     body: ManuallyDrop<F>,
 }
@@ -366,7 +365,7 @@ impl<const N: usize> Parts<N> {
             number += 1;
         }
         let plain = addresses.iter().zip(&all).filter(|(_, region)| region.is_none());
-        Self { accesses: plain.map(|(access, _)| access.again()).collect(), regions, number }
+        Self { accesses: plain.map(|(access, _)| *access).collect(), regions, number }
     }
 
     /// Of a task that has some, or else addresses alone.
@@ -502,8 +501,7 @@ macro_rules! spawns {
                 unsafe {
                     block.write(Block {
                         task: Task { priority, ..Task::child(parent, bytes, run::<$($A,)* F>) },
-                        accesses: MaybeUninit::uninit(),
-                        list: MaybeUninit::uninit(),
+                        room: Room::EMPTY,
                         arguments: ManuallyDrop::new(self.arguments),
                         body: ManuallyDrop::new(body),
                     });
@@ -512,9 +510,8 @@ macro_rules! spawns {
                     if let Some(parts) = parts {
                         return worker.spawn_with_regions(task, orderer, parts.uses());
                     }
-                    let place = (&raw mut (*block).accesses).cast();
-                    let list = (*block).list.write(list);
-                    worker.submit_after(task, orderer, place, list);
+                    let place = (&raw mut (*block).room).cast();
+                    worker.submit_after(task, orderer, place, &list);
                 }
             }
         }

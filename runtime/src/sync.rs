@@ -8,9 +8,9 @@ mod barrier;
 #[cfg(evenkeel_model)]
 pub(crate) use crate::model::{
     charged::{
-        AtomicBool, AtomicI64, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Condvar,
-        Instant, Mutex, MutexGuard, fence, futex_wait, futex_wake, membarrier, reads, sleep,
-        spin_loop, writes, yield_now,
+        AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Condvar, Instant,
+        Mutex, MutexGuard, fence, futex_wait, futex_wake, membarrier, reads, sleep, spin_loop,
+        writes, yield_now,
     },
     machine::{cycles, stack_low},
 };
@@ -19,8 +19,7 @@ pub(crate) use barrier::Barrier;
 pub(crate) use loom::{
     hint::spin_loop,
     sync::atomic::{
-        AtomicBool, AtomicI64, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
-        fence,
+        AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     },
     sync::{Condvar, Mutex, MutexGuard},
     thread::yield_now,
@@ -31,8 +30,7 @@ pub(crate) use std::sync::atomic::Ordering;
 pub(crate) use std::{
     hint::spin_loop,
     sync::atomic::{
-        AtomicBool, AtomicI64, AtomicPtr, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
-        fence,
+        AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     },
     sync::{Condvar, Mutex, MutexGuard},
     thread::yield_now,

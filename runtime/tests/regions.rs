@@ -268,6 +268,24 @@ fn a_range_beyond_the_end_is_refused() {
 }
 
 #[test]
+fn one_task_follows_and_precedes_very_many() {
+    let mut cells = [0_u64; 100];
+    let data = Data::from_slice(&mut cells);
+    ruled("tree-nocutoff", 2).scope(|s| {
+        for round in 0..20 {
+            for at in 0..100 {
+                s.task().inout_of(data, at..at + 1).spawn(move |cell| {
+                    assert_eq!(cell[0], 2 * round);
+                    cell[0] += 1;
+                });
+            }
+            s.task().inout_of(data, ..).spawn(|all| all.iter_mut().for_each(|cell| *cell += 1));
+        }
+    });
+    assert_eq!(cells, [40; 100]);
+}
+
+#[test]
 fn a_slice_that_moves_on_leaves_nothing_behind() {
     let runtime = ruled("tree", 2);
     let mut cells = vec![0_u64; 200_000];

@@ -1,11 +1,10 @@
 //! Every order of steps of creating accesses, and of ending them on other workers.
 
 use std::alloc::{Layout, alloc, dealloc};
-use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::{Access, Accesses, Kind, Region, Table, Then};
+use super::{Access, Accesses, Kind, Region, Room, Table, Then};
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock, yield_now};
 use crate::task::Task;
 
@@ -33,15 +32,21 @@ const PIECES_MAX: usize = 4;
 /// A task of a test: its accesses, and what it creates.
 #[repr(C)]
 struct Block {
-    accesses: Accesses,
-    /// Found behind `accesses`.
-    _list: [MaybeUninit<Access>; PIECES_MAX],
+    /// Its accesses.
+    room: Room<PIECES_MAX>,
     plan: Plan,
     /// Where a serial program would run it.
     rank: usize,
     parent: Option<usize>,
     /// Children that have not ended, and one for its code.
     unfinished: AtomicUsize,
+}
+
+impl Block {
+    fn accesses(&self) -> &Accesses {
+        // SAFETY: they were written when the block was created.
+        unsafe { &*std::ptr::from_ref(&self.room).cast() }
+    }
 }
 
 /// Where tasks go, and what has become of them.
@@ -109,25 +114,23 @@ impl Seen {
             None if is_weak => vec![Access::weak(8, kind)],
             None => vec![Access::new(8, kind)],
         };
-        let number = accesses.len() as u32;
-        let mut list = [const { MaybeUninit::uninit() }; PIECES_MAX];
-        for (place, access) in list.iter_mut().zip(accesses) {
-            place.write(access);
-        }
+        let number = accesses.len();
+        assert!(number <= PIECES_MAX);
         let unfinished = AtomicUsize::new(1);
         let (block, name) = {
             let mut blocks = lock(&self.blocks);
             let name = std::ptr::without_provenance(blocks.len() + 1);
-            // SAFETY: the list lies behind it in the block.
-            let accesses = unsafe { Accesses::new(name, number, 0) };
-            let block = Block { accesses, _list: list, plan, rank, parent, unfinished };
+            let block = Block { room: Room::EMPTY, plan, rank, parent, unfinished };
             blocks.push(Box::into_raw(Box::new(block)));
-            (blocks[blocks.len() - 1], name)
+            let block = blocks[blocks.len() - 1];
+            // SAFETY: it has room.
+            unsafe { Accesses::write(block.cast(), name, accesses.into_iter(), number, 0) };
+            (block, name)
         };
         // SAFETY: the parent's code runs; this thread is its worker.
         unsafe {
-            let around = parent.map(|parent| &(*self.block(parent)).accesses);
-            if (*block).accesses.add_to(table, around, self) {
+            let around = parent.map(|parent| (*self.block(parent)).accesses());
+            if (*block).accesses().add_to(table, around, self) {
                 self.ready(name);
             }
         }
@@ -149,12 +152,12 @@ impl Seen {
                 for (child, &kind) in (rank..).zip(inside) {
                     self.create(plain(kind), child, Some(task), &mut table);
                 }
-                table.close(Some(&(*block).accesses), self);
+                table.close(Some((*block).accesses()), self);
             }
-            let passed = (*block).accesses.end(self, true);
+            let passed = (*block).accesses().end(self, true);
             if passed > 0 {
                 // The task itself still holds it.
-                assert!(!(*block).accesses.let_go(passed));
+                assert!(!(*block).accesses().let_go(passed));
             }
         }
         self.finish(task);
@@ -170,7 +173,7 @@ impl Seen {
             if (*block).unfinished.fetch_sub(1, Ordering::AcqRel) > 1 {
                 return;
             }
-            if (*block).accesses.let_go(1) {
+            if (*block).accesses().let_go(1) {
                 self.free(std::ptr::without_provenance(task + 1));
             }
             if let Some(parent) = parent {
@@ -284,6 +287,13 @@ of_children! {
     writing_children_come_in_the_place_of_their_parent: Write, is_weak: false;
     writing_children_come_in_the_place_of_a_weak_parent: Write, is_weak: true;
     reading_children_come_in_the_place_of_a_weak_parent: Read, is_weak: true;
+}
+
+#[test]
+fn a_weak_reader_is_allowed_by_a_reader_that_ends() {
+    const INSIDE: Plan = Plan { is_weak: true, inside: &[Kind::Read], ..plain(Kind::Read) };
+    const PLANS: &[Plan] = &[plain(Kind::Read), INSIDE, plain(Kind::Write)];
+    orders_hold(PLANS, |task, before| before > task && before / APART == 2);
 }
 
 /// The same of tasks that access parts: those that overlap and conflict come in order.

@@ -1,21 +1,21 @@
 //! How tokens go down the chains of accesses.
 
-use super::{
-    ALLOWED, ALONE, ARRIVED, Access, BOTH, CHILD, ENDED, FORK, LAST_INSIDE, LINKED, PASSED, SHARES,
-    Then, WEAK,
+use super::Then;
+use super::link::{
+    ALLOWED, ALONE, ARRIVED, BOTH, CHILD, ENDED, FORK, IS_ALLOWED, LAST_INSIDE, LINKED, Link,
+    PASSED, SHARES, WEAK, next_of,
 };
-use crate::sync::Ordering;
 
 /// What is to be done for one access.
 pub(super) enum Step {
     /// It is given tokens, unless it is null.
-    Give(*const Access, u16),
+    Give(*const Link, u64),
     /// Both that follow a fork are given tokens.
-    GiveTwo(*const Access, u16),
+    GiveTwo(*const Link, u64),
     /// Whoever follows a fork knows that it is allowed.
-    Arrive(*const Access),
+    Arrive(*const Link),
     /// The chain inside it has ended after its task's code.
-    End(*const Access),
+    End(*const Link),
 }
 
 /// Tokens that are on their way.
@@ -39,7 +39,7 @@ impl Flow {
                     Step::Give(access, tokens) => self.give(access, tokens, then),
                     Step::GiveTwo(low, tokens) => {
                         // Once it has been given them, the first may be gone.
-                        self.steps.push(Step::Give((*low).child.get(), tokens));
+                        self.steps.push(Step::Give((*low).cold().child.get(), tokens));
                         self.give(low, tokens, then);
                     }
                     Step::Arrive(access) => self.arrive(&*access, then),
@@ -55,7 +55,7 @@ impl Flow {
     }
 
     /// An access is complete: what follows it is to be told.
-    unsafe fn leave(&mut self, access: &Access, then: &impl Then) {
+    unsafe fn leave(&mut self, access: &Link, then: &impl Then) {
         self.steps.push(access.passes());
         // SAFETY: it has ended, and passes on now; nobody else does.
         unsafe { access.die(then) };
@@ -65,38 +65,38 @@ impl Flow {
     ///
     /// An access that was given a token has arrived only after the next one has been given it:
     /// until then it does not pass on, and so neither of the two can be gone.
-    unsafe fn give(&mut self, first: *const Access, tokens: u16, then: &impl Then) {
+    unsafe fn give(&mut self, first: *const Link, tokens: u64, then: &impl Then) {
         let (mut next, mut tokens) = (first, tokens);
-        let mut given: Option<&Access> = None;
+        let mut given: Option<&Link> = None;
         // SAFETY: an access without `ALONE` is held; so is one that was given `ALLOWED` by this
         // step, until it has arrived.
         unsafe {
             while let Some(access) = next.as_ref() {
-                let before = access.state.fetch_or(tokens, Ordering::AcqRel);
-                let now = before | tokens;
+                let before = access.add(tokens);
+                let now = before + tokens;
                 if let Some(given) = given.take() {
                     self.arrive(given, then);
                 }
-                if before & ALLOWED == 0 {
+                if before & IS_ALLOWED == 0 {
                     given = Some(access);
                     if now & CHILD != 0 {
-                        self.steps.push(Step::Give(access.child.get(), BOTH));
+                        self.steps.push(Step::Give(access.cold().child.get(), BOTH));
                     }
                     if now & (LINKED | SHARES) != LINKED | SHARES {
                         break;
                     }
                     if now & FORK != 0 {
                         self.steps.push(Step::Arrive(access));
-                        self.steps.push(Step::GiveTwo(access.next.get(), ALLOWED));
+                        self.steps.push(Step::GiveTwo(next_of(now), ALLOWED));
                         return;
                     }
-                    (next, tokens) = (access.next.get(), ALLOWED);
+                    (next, tokens) = (next_of(now), ALLOWED);
                 } else if before & ALONE == 0 && now & (PASSED | LINKED) == PASSED | LINKED {
                     if now & (LAST_INSIDE | FORK) != 0 {
                         self.leave(access, then);
                         break;
                     }
-                    (next, tokens) = (access.next.get(), BOTH);
+                    (next, tokens) = (next_of(now), BOTH);
                     access.die(then);
                 } else {
                     break;
@@ -109,7 +109,7 @@ impl Flow {
     }
 
     /// Whoever follows knows that it is allowed: now its task may know it.
-    unsafe fn arrive(&mut self, access: &Access, then: &impl Then) {
+    unsafe fn arrive(&mut self, access: &Link, then: &impl Then) {
         // SAFETY: it is held, and so is its block.
         unsafe {
             if !access.is(WEAK) {

@@ -11,10 +11,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use rustc_hash::FxBuildHasher;
 
-use super::{
-    ALLOWED, Access, Accesses, ENDED, FORK, Flow, Kind, LINKED, PASSED, SHARES, Step, Then,
-};
-use crate::sync::Ordering;
+use super::link::{ALLOWED, ENDED, FORK, IS_ALLOWED, LINKED, Link, PASSED, SHARES, bits_of_kind};
+use super::{Access, Accesses, Flow, Kind, Room, Step, Then};
 
 /// A part of memory, and how a task uses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +64,7 @@ impl Region {
 /// The last access to a part of memory.
 struct Part {
     end: usize,
-    last: *const Access,
+    last: *const Link,
 }
 
 /// What a task accesses of one region: a part, or a gap.
@@ -74,7 +72,7 @@ struct Part {
 pub(crate) struct Piece {
     pub(crate) region: Region,
     /// What it follows; null in a gap.
-    after: *const Access,
+    after: *const Link,
 }
 
 /// Parts of memory, and the last access to each.
@@ -166,7 +164,7 @@ impl Regions {
         self.put(at, end, high);
     }
 
-    fn put(&mut self, start: usize, end: usize, last: *const Access) {
+    fn put(&mut self, start: usize, end: usize, last: *const Link) {
         if self.parts.insert(start, Part { end, last }).is_none() {
             self.starts.insert(start);
         }
@@ -185,20 +183,20 @@ impl Regions {
     ///
     /// # Safety
     /// Only the parent's worker may call it.
-    pub(super) unsafe fn add(&mut self, piece: Piece, access: &Access, then: &impl Then) -> bool {
+    pub(super) unsafe fn add(&mut self, piece: Piece, link: &Link, then: &impl Then) -> bool {
         let Piece { region: Region { start, end, .. }, after } = piece;
-        self.put(start, end, access);
+        self.put(start, end, link);
         // SAFETY: what it follows was the last until now, and is held; the caller's promise.
         unsafe {
             match after.as_ref() {
-                Some(last) => access.follow(last, then),
-                None => access.begin(None),
+                Some(last) => link.follow(last, then),
+                None => link.begin(None),
             }
         }
     }
 
     /// Accesses that a region meets.
-    fn across(&self, region: &Region) -> impl Iterator<Item = &Access> {
+    fn across(&self, region: &Region) -> impl Iterator<Item = &Link> {
         let exact = self.parts.get(&region.start).filter(|part| part.end == region.end);
         let before = self.starts.range(..region.start).next_back();
         let others = before.into_iter().chain(self.starts.range(region.start..region.end));
@@ -211,12 +209,7 @@ impl Regions {
 
     /// Whether a task with this region could run and end now.
     pub(super) fn is_free(&self, region: &Region) -> bool {
-        self.across(region).all(|last| {
-            // Pairs with whoever allows it or passes on.
-            let state = last.state.load(Ordering::Acquire);
-            let overlaps = last.kind == region.kind && last.kind.overlaps();
-            state & PASSED == PASSED || overlaps && state & ALLOWED != 0
-        })
+        self.across(region).all(|last| last.lets_run(bits_of_kind(region.kind)))
     }
 
     /// Whether a task has part of this, or will.
@@ -259,45 +252,35 @@ impl Regions {
 
 /// What cuts a part in two, in a block of its own: it follows the last access as one that is weak
 /// and has ended, and so do two others that it passes everything on to, at once.
-#[repr(C)]
-struct Fork {
-    accesses: Accesses,
-    /// What follows the last access, and the two.
-    list: [Access; 3],
-}
+type Fork = Room<3>;
 
 /// Lets the two parts that begin at `starts` follow the last access to both. Returns their last
 /// accesses; where nothing is to be waited for any more, lets go of it instead.
 ///
 /// # Safety
 /// Only the parent's worker may call it; `last` is held, and was the last.
-unsafe fn fork(last: &Access, starts: [usize; 2], then: &impl Then) -> Option<[*const Access; 2]> {
+unsafe fn fork(last: &Link, starts: [usize; 2], then: &impl Then) -> Option<[*const Link; 2]> {
     if last.has_passed() {
         // SAFETY: it was held by the table alone.
         unsafe { last.die(then) };
         return None;
     }
     let bytes = size_of::<Fork>();
-    let place = then.block(bytes).cast::<Fork>();
-    let shares = if last.kind.shares() { SHARES } else { 0 };
-    let access = |address: usize, state: u16| {
-        let access = Access::part(address, last.kind, true);
-        access.state.store(ENDED | state, Ordering::Relaxed);
-        access
-    };
+    let place = then.block(bytes).cast::<Accesses>();
+    let kind = last.kind();
+    let shares = if kind.shares() { SHARES } else { 0 };
+    let all = [starts[0], starts[0], starts[1]].map(|start| Access::cut(start, kind));
     // SAFETY: the block is large enough, aligned and ours. Nobody else links what follows `last`.
     unsafe {
-        let list =
-            [access(starts[0], LINKED | FORK | shares), access(starts[0], 0), access(starts[1], 0)];
-        place.write(Fork { accesses: Accesses::of_fork(3, bytes), list });
-        let fork = &*place.as_ptr();
-        (0..).zip(&fork.list).for_each(|(number, access)| access.number.set(number));
-        let [begin, low, high] = &fork.list;
-        begin.next.set(low);
-        low.child.set(high);
-        last.next.set(begin);
+        Accesses::write_fork(place.as_ptr(), &all, bytes);
+        let fork = place.as_ref();
+        let [begin, low, high] = [0, 1, 2].map(|number| fork.link(number));
+        [begin, low, high].iter().for_each(|link| link.begins_with(ENDED));
+        begin.begins_with(LINKED | FORK | shares);
+        begin.begins_before(low);
+        low.cold().child.set(high);
         // Pairs with `reaches` and `give`, as of `follow`.
-        let state = last.state.fetch_or(LINKED | shares, Ordering::AcqRel);
+        let state = last.add_next(begin, LINKED | shares);
         if state & PASSED == PASSED {
             // It passed just now, to nobody.
             last.die(then);
@@ -305,7 +288,7 @@ unsafe fn fork(last: &Access, starts: [usize; 2], then: &impl Then) -> Option<[*
             return None;
         }
         let both = [low, high].map(std::ptr::from_ref);
-        if shares != 0 && state & ALLOWED != 0 {
+        if shares != 0 && state & IS_ALLOWED != 0 {
             Flow::default().take(Step::Give(begin, ALLOWED), then);
         }
         Some(both)

@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use rustc_hash::FxBuildHasher;
 
 use super::regions::{Piece, Region, Regions};
-use super::{Access, Accesses, Then};
+use super::{Access, Accesses, Link, Then};
 use crate::sync::prefetch;
 
 /// Addresses, and the last access to each.
@@ -15,7 +15,7 @@ use crate::sync::prefetch;
 /// table would grow: so it is never larger than twice what is in use, and an access costs the
 /// same however many there were.
 pub(crate) struct Table {
-    last: HashMap<usize, *const Access, FxBuildHasher>,
+    last: HashMap<usize, *const Link, FxBuildHasher>,
     regions: Regions,
 }
 
@@ -25,23 +25,21 @@ impl Table {
     }
 
     /// The last access to an address.
-    pub(super) fn last(&self, address: usize) -> Option<&Access> {
+    pub(super) fn last(&self, address: usize) -> Option<&Link> {
         // SAFETY: what is in the table is held.
         self.last.get(&address).map(|&access| unsafe { &*access })
     }
 
     /// Begins to fetch the last access to each of these addresses, which is with whoever ran its
     /// task.
-    pub(super) fn fetch(&self, accesses: &[Access]) {
-        accesses.iter().filter_map(|access| self.last.get(&access.address)).for_each(|&last| {
-            prefetch(last);
-        });
+    pub(super) fn fetch(&self, addresses: impl Iterator<Item = usize>) {
+        addresses.filter_map(|address| self.last.get(&address)).for_each(|&last| prefetch(last));
     }
 
     /// All that an access may still have to wait for.
     pub(crate) fn addresses(&self) -> Vec<usize> {
         // SAFETY: what is in the table is held.
-        let waits = |access: *const Access| unsafe { !(*access).has_passed() };
+        let waits = |access: *const Link| unsafe { !(*access).has_passed() };
         self.last.iter().filter(|(_, last)| waits(**last)).map(|(&address, _)| address).collect()
     }
 
@@ -70,7 +68,7 @@ impl Table {
         then: &impl Then,
     ) -> impl ExactSizeIterator<Item = Access> {
         self.regions.plan(regions, then);
-        let part = |piece: &Piece| Access::part(piece.region.start, piece.region.kind, false);
+        let part = |piece: &Piece| Access::part(piece.region.start, piece.region.kind);
         self.regions.pieces.iter().map(part)
     }
 
@@ -83,21 +81,26 @@ impl Table {
     ///
     /// # Safety
     /// Only the parent's worker may call it.
-    pub(super) unsafe fn add_piece(&mut self, access: &Access, then: &impl Then) -> bool {
+    pub(super) unsafe fn add_piece(&mut self, link: &Link, then: &impl Then) -> bool {
         let piece = self.regions.pieces.pop().expect("a part that was planned");
         // SAFETY: the caller's promise.
-        unsafe { self.regions.add(piece, access, then) }
+        unsafe { self.regions.add(piece, link, then) }
     }
 
     /// Puts an access into the place of the last one to its address, and returns that.
-    pub(super) fn replace(&mut self, access: &Access, then: &impl Then) -> Option<*const Access> {
+    pub(super) fn replace(
+        &mut self,
+        address: usize,
+        link: &Link,
+        then: &impl Then,
+    ) -> Option<*const Link> {
         if self.last.len() == self.last.capacity() {
             self.sweep(then);
         }
-        match self.last.entry(access.address) {
-            Entry::Occupied(mut entry) => Some(entry.insert(access)),
+        match self.last.entry(address) {
+            Entry::Occupied(mut entry) => Some(entry.insert(link)),
             Entry::Vacant(entry) => {
-                entry.insert(access);
+                entry.insert(link);
                 None
             }
         }

@@ -83,5 +83,5 @@ impl Turns {
 
 /// Where a task takes turns.
 fn addresses(accesses: &Accesses) -> impl Iterator<Item = usize> {
-    accesses.all().iter().filter(|access| access.takes_turns()).map(|access| access.address)
+    accesses.places().filter(|(link, _)| link.takes_turns()).map(|(_, address)| address)
 }

@@ -133,7 +133,7 @@ impl Worker {
     /// the same `orderer`: the parent, or the task around it whose code this worker runs.
     ///
     /// # Safety
-    /// As of [`Worker::add`]; its block has room for [`Accesses`] at `place`, and is else whole.
+    /// As of [`Worker::add`]; its block has room for the accesses at `place`, and is else whole.
     pub(crate) unsafe fn submit_after(
         &self,
         task: *mut Task,
@@ -143,8 +143,7 @@ impl Worker {
     ) {
         // SAFETY: the caller's promise; only this worker runs the parent of a task that it creates.
         unsafe {
-            let number = u32::try_from(accesses.len()).expect("fewer accesses than bytes");
-            place.write(Accesses::new(task, number, 0));
+            Accesses::write(place, task, accesses.iter().copied(), accesses.len(), 0);
             let parent = &*(*task).queued.parent;
             if !self.submit(task, place, orderer) {
                 self.keep_window(parent, Stack::Other);
@@ -200,20 +199,10 @@ impl Worker {
         number: usize,
         accesses: impl Iterator<Item = Access>,
     ) -> *const Accesses {
-        let bytes = size_of::<Accesses>() + number * size_of::<Access>();
+        let bytes = Accesses::bytes_of(number);
         let place = self.allocate(bytes).cast::<Accesses>().as_ptr();
-        // SAFETY: the block has room for both; the caller's promise.
-        unsafe {
-            let first = place.add(1).cast::<Access>();
-            let mut written = 0;
-            for access in accesses.take(number) {
-                first.add(written).write(access);
-                written += 1;
-            }
-            let counted = u32::try_from(written).expect("fewer accesses than bytes");
-            let bytes = u32::try_from(bytes).expect("accesses of a task are below 4 GiB");
-            place.write(Accesses::new(task, counted, bytes));
-        }
+        // SAFETY: the block has room for them; the caller's promise.
+        unsafe { Accesses::write(place, task, accesses, number, bytes) };
         place
     }
 

@@ -78,7 +78,7 @@ impl Worker {
     ) -> bool {
         // SAFETY: the caller's promise; only this worker runs the code of `orderer`.
         unsafe {
-            let accesses = uses.accesses.iter().map(Access::again);
+            let accesses = uses.accesses.iter().copied();
             let parts = self.table_of(orderer).plan(uses.regions, self);
             let number = accesses.len() + parts.len();
             let place = self.write_accesses(task, number, accesses.chain(parts));
