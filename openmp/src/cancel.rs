@@ -13,7 +13,7 @@ use crate::region::Member;
 use crate::task::Group;
 use crate::thread::member;
 
-/// Whether any region was ever cancelled. Most programs cancel none.
+/// Whether any region or group was ever cancelled. Most programs cancel none.
 static ANY: AtomicBool = AtomicBool::new(false);
 
 /// What can be cancelled.
@@ -50,9 +50,9 @@ impl Construct {
             return false;
         }
         let region = member.region();
+        ANY.store(true, Ordering::Relaxed);
         match self {
             Self::Region => {
-                ANY.store(true, Ordering::Relaxed);
                 region.is_cancelled.store(true, Ordering::Release);
                 if let Some(team) = member.team() {
                     team.tasks().wake();
@@ -83,9 +83,15 @@ impl Construct {
     }
 }
 
+/// Whether anything was ever cancelled.
+#[inline]
+pub(crate) fn is_used() -> bool {
+    ANY.load(Ordering::Relaxed)
+}
+
 /// Whether the region of the calling thread was cancelled, so that no task begins in it.
 pub(crate) fn is_region_cancelled() -> bool {
-    ANY.load(Ordering::Relaxed) && member().region().is_cancelled.load(Ordering::Relaxed)
+    member().region().is_cancelled.load(Ordering::Relaxed)
 }
 
 /// gcc: cancels a construct, if so. Returns whether the thread is to leave it.

@@ -6,10 +6,12 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::slice;
 
+use evenkeel_runtime::raw::Access;
+
 use crate::environment::Offload;
 use crate::icv::{self, Icvs};
 use crate::region::{League, Member};
-use crate::task::{Code, Dependence, OmpTask, Plan, depend};
+use crate::task::{Code, OmpTask, Plan, depend};
 use crate::thread::{Thread, member};
 use crate::unsupported::abort_with;
 
@@ -155,7 +157,7 @@ impl Target {
     ///
     /// # Safety
     /// As of [`Target::run`]; the maps are those of the addresses.
-    unsafe fn submit(mut self, member: &Member, maps: Maps, dependences: Vec<Dependence>) {
+    unsafe fn submit(mut self, member: &Member, maps: Maps, dependences: &[Access]) {
         let number = maps.bytes.len();
         let addresses = if number == 0 {
             &[]
@@ -229,9 +231,9 @@ pub unsafe extern "C" fn GOMP_target_ext(
         let maps = Maps::new(number, bytes, kinds);
         let threads_max = threads_max(words(arguments));
         let target = Target { function, addresses, threads_max };
-        let dependences = dependences(depend);
+        let dependences = dependences(member, depend);
         if flags & NOWAIT != 0 && !member.task().is_final.get() && member.team().is_some() {
-            return target.submit(member, maps, dependences);
+            return target.submit(member, maps, &dependences);
         }
         // What others write while this waits is not what was to be copied.
         let mut room = Vec::<u8>::new();
@@ -240,19 +242,19 @@ pub unsafe extern "C" fn GOMP_target_ext(
             room.reserve_exact(maps.room(addresses));
             maps.copy(addresses, room.as_mut_ptr().cast());
         }
-        depend::wait(member, dependences);
+        depend::wait(member, &dependences);
         target.run();
     }
 }
 
 /// # Safety
 /// The list is null, or as `GOMP_task` takes it.
-unsafe fn dependences(list: *const *mut c_void) -> Vec<Dependence> {
+unsafe fn dependences(member: &Member, list: *const *mut c_void) -> depend::List {
     if list.is_null() {
-        return Vec::new();
+        return depend::List::new();
     }
     // SAFETY: the caller's promise.
-    unsafe { Dependence::of_gomp(list) }
+    unsafe { depend::of_gomp(member, list) }
 }
 
 /// A construct that would only move data: what remains of it is its order among tasks.
@@ -262,14 +264,14 @@ unsafe fn dependences(list: *const *mut c_void) -> Vec<Dependence> {
 unsafe fn nothing_to_move(device: c_int, flags: c_uint, depend: *const *mut c_void) {
     check(device);
     // SAFETY: the caller's promise.
-    let dependences = unsafe { dependences(depend) };
+    let dependences = unsafe { dependences(member(), depend) };
     if dependences.is_empty() {
         return;
     }
     if flags & NOWAIT != 0 {
-        depend::add_nothing(member(), dependences);
+        depend::add_nothing(member(), &dependences);
     } else {
-        depend::wait(member(), dependences);
+        depend::wait(member(), &dependences);
     }
 }
 

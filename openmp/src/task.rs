@@ -12,13 +12,12 @@ mod taskloop;
 
 use std::cell::Cell;
 use std::ffi::c_void;
-use std::mem::offset_of;
+use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use evenkeel_runtime::raw::{Queued, Task, Until, Worker};
+use evenkeel_runtime::raw::{Access, Queued, Task, Until, Worker};
 
-pub(crate) use depend::Dependence;
 pub use detach::Event;
 pub(crate) use detach::omp_fulfill_event;
 pub(crate) use group::Group;
@@ -94,22 +93,39 @@ pub(crate) struct Plan {
 impl OmpTask {
     /// The task of a thread in a region.
     pub(crate) fn implicit(icvs: &'static Icvs) -> Self {
-        // SAFETY: there is none around it.
-        Self::new(unsafe { Task::around(ptr::null()) }, icvs, ptr::null(), false)
+        let mut place = MaybeUninit::uninit();
+        // SAFETY: there is none around it; it is written before it is read.
+        unsafe {
+            let around = Task::around(ptr::null());
+            Self::write(place.as_mut_ptr(), around, icvs, ptr::null(), false);
+            place.assume_init()
+        }
     }
 
-    fn new(task: Task, icvs: &'static Icvs, group: *const Group, is_final: bool) -> Self {
-        Self {
-            task,
-            icvs: Cell::new(icvs),
-            group: Cell::new(group),
-            code: Cell::new(Code::Elsewhere),
-            event: Cell::new(ptr::null_mut()),
-            is_final: Cell::new(is_final),
-            owner: Cell::new(0),
-            orders_all: Cell::new(false),
-            destroys: Cell::new(false),
-            goes_on: Cell::new(false),
+    /// Writes a task, field by field: to copy a whole one would wait for its own stores.
+    ///
+    /// # Safety
+    /// The place has room, and is aligned.
+    #[inline]
+    unsafe fn write(
+        place: *mut Self,
+        task: Task,
+        icvs: &'static Icvs,
+        group: *const Group,
+        is_final: bool,
+    ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            (&raw mut (*place).task).write(task);
+            (&raw mut (*place).icvs).write(Cell::new(icvs));
+            (&raw mut (*place).group).write(Cell::new(group));
+            (&raw mut (*place).code).write(Cell::new(Code::Elsewhere));
+            (&raw mut (*place).event).write(Cell::new(ptr::null_mut()));
+            (&raw mut (*place).is_final).write(Cell::new(is_final));
+            (&raw mut (*place).owner).write(Cell::new(0));
+            (&raw mut (*place).orders_all).write(Cell::new(false));
+            (&raw mut (*place).destroys).write(Cell::new(false));
+            (&raw mut (*place).goes_on).write(Cell::new(false));
         }
     }
 
@@ -122,7 +138,7 @@ impl OmpTask {
         unsafe {
             let child = Task::shallow_child(creator.counts(), bytes, run);
             let is_final = plan.is_final || creator.is_final.get();
-            task.write(Self::new(child, creator.icvs.get(), creator.group.get(), is_final));
+            Self::write(task, child, creator.icvs.get(), creator.group.get(), is_final);
         }
         task
     }
@@ -203,22 +219,21 @@ impl OmpTask {
 
     /// Whether no task is to be created any more where it runs.
     fn creates_none(&self) -> bool {
-        self.is_cancelled() || cancel::is_region_cancelled()
+        cancel::is_used() && (self.is_cancelled() || cancel::is_region_cancelled())
     }
 
     /// Adds a task that was created here, or runs it.
     ///
     /// # Safety
-    /// It is whole and was not added before; if it is not `deferred` it has ended when this
-    /// returns, or else may have.
+    /// It is whole and was not added before, and is ordered by these; if it is not `deferred` it
+    /// has ended when this returns, or else may have.
     pub(crate) unsafe fn submit(
         this: *mut Self,
         member: &Member,
-        dependences: Vec<Dependence>,
+        dependences: &[Access],
         is_deferred: bool,
     ) {
         let (worker, creator) = (member.worker(), member.task());
-        let dependences = &depend::ready(member, dependences)[..];
         // SAFETY: the parent is the creator, or its group; the task is whole.
         let is_wide = unsafe {
             (*(*this).task.parent()).creates();
@@ -233,18 +248,16 @@ impl OmpTask {
             }
             let task = &raw mut (*this).task;
             if !is_deferred || (*this).is_final.get() || member.team().is_none() {
-                depend::wait_for(member, dependences);
+                depend::wait(member, dependences);
+                worker.run_now(task);
+            } else if !(is_wide && worker.avoids_wide())
+                && member.may_run_now((*this).code.get().kind(), dependences)
+            {
                 worker.run_now(task);
             } else if dependences.is_empty() {
-                if worker.may_run_at_once((*this).code.get().kind())
-                    && !(is_wide && worker.avoids_wide())
-                {
-                    worker.run_now(task);
-                } else {
-                    worker.submit_free(task);
-                }
+                worker.submit_free(task);
             } else {
-                worker.submit_ordered(task, creator.raw(), depend::accesses(dependences));
+                worker.submit_ordered(task, creator.raw(), dependences.iter().copied());
             }
         }
     }
@@ -254,7 +267,7 @@ impl OmpTask {
     unsafe fn submit_with_event(
         this: *mut Self,
         member: &Member,
-        dependences: &[Dependence],
+        dependences: &[Access],
         is_deferred: bool,
     ) {
         let has_run = AtomicBool::new(false);
@@ -265,7 +278,7 @@ impl OmpTask {
                 (*(*this).event.get()).tells(&has_run);
             }
             let creator = member.task().raw();
-            let accesses = depend::accesses(dependences);
+            let accesses = dependences.iter().copied();
             member.worker().submit_ordered(&raw mut (*this).task, creator, accesses);
             if waits {
                 member.worker().run_descendants_until(creator, || has_run.load(Ordering::Acquire));

@@ -75,6 +75,7 @@ impl Children {
     }
 
     /// The task's worker has itself finished some.
+    #[inline]
     pub(crate) fn finish_here(&self, number: u32) {
         let number = i32::try_from(number).expect("fewer finish at once than are unsettled");
         self.unsettled.set(self.unsettled.get() - number);
@@ -88,6 +89,7 @@ impl Children {
     }
 
     /// For the task's worker: whether what it waits for has happened.
+    #[inline]
     pub(crate) fn have_reached(&self, until: Until) -> bool {
         let (children, zombies) = counts(self.pending.load(Ordering::Acquire));
         let unfinished = i64::from(children) + i64::from(self.unsettled.get());

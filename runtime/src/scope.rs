@@ -13,7 +13,7 @@ use crate::ready::Queued;
 use crate::seen::{Frame, What};
 use crate::sync::{Mutex, lock};
 use crate::task::Task;
-use crate::worker::{Uses, Worker};
+use crate::worker::{Stack, Uses, Worker};
 
 const ELSEWHERE: &str = "tasks of another scope around or inside this one use the same data";
 
@@ -207,7 +207,8 @@ impl<'scope> Scope<'scope> {
     pub(crate) fn runs_at_once(&self, kind: usize, accesses: &[Access]) -> bool {
         self.assert_usable(accesses);
         let worker = self.worker();
-        worker.runs_at_once(kind) && worker.is_free(kind, self.task_of(), self.orderer(), accesses)
+        worker.runs_at_once(kind)
+            && worker.is_free(kind, self.task_of(), self.orderer(), accesses, Stack::Other)
     }
 
     /// Whether a new task is run now: one with these accesses, or with regions, that may be or not.

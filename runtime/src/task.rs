@@ -43,6 +43,7 @@ impl Task {
     ///
     /// # Safety
     /// The parent is alive.
+    #[inline(always)]
     pub unsafe fn child(parent: *const Self, bytes: usize, run: Run) -> Self {
         // SAFETY: the caller's promise.
         let depth = unsafe { (*parent).depth_of_child() };
@@ -54,6 +55,7 @@ impl Task {
     ///
     /// # Safety
     /// As of [`Task::child`].
+    #[inline(always)]
     pub unsafe fn shallow_child(parent: *const Self, bytes: usize, run: Run) -> Self {
         // SAFETY: the caller's promise.
         Self { is_shallow: true, ..unsafe { Self::child(parent, bytes, run) } }
@@ -125,6 +127,7 @@ impl Task {
         Self::new(Queued::new(never, around), 0, depth)
     }
 
+    #[inline(always)]
     fn new(queued: Queued, bytes: u32, depth: u16) -> Self {
         Self {
             queued,

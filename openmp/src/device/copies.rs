@@ -6,7 +6,7 @@ use std::slice;
 use libc::EINVAL;
 
 use super::is_host;
-use crate::task::{Dependence, depend};
+use crate::task::depend;
 use crate::thread::member;
 
 /// Dimensions that [`omp_target_memcpy_rect`] takes: as many as there are.
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn omp_target_memcpy_async(
 ) -> c_int {
     // SAFETY: As the caller promises.
     unsafe {
-        depend::wait(member(), Dependence::of_objects(objects, number));
+        depend::wait(member(), &depend::of_objects(member(), objects, number));
         omp_target_memcpy(to, from, length, to_offset, from_offset, to_device, from_device)
     }
 }
@@ -175,7 +175,7 @@ pub unsafe extern "C" fn omp_target_memcpy_rect_async(
     // SAFETY: As the caller promises.
     unsafe {
         if !to.is_null() || !from.is_null() {
-            depend::wait(member(), Dependence::of_objects(objects, number));
+            depend::wait(member(), &depend::of_objects(member(), objects, number));
         }
         omp_target_memcpy_rect(
             to,

@@ -5,16 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use evenkeel_runtime::Kind;
 use evenkeel_runtime::raw::Access;
+use smallvec::SmallVec;
 
 use super::{Code, OmpTask, Plan};
 use crate::region::Member;
 
-/// What a task says of one address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Dependence {
-    pub address: usize,
-    pub kind: Kind,
-}
+/// What a task says of addresses: mostly of a few.
+pub(crate) type List = SmallVec<[Access; 4]>;
 
 /// `kmp_depend_info_t`: what clang's programs say of one address.
 #[repr(C)]
@@ -44,149 +41,159 @@ const GOMP_TURN: usize = 4;
 /// `GOMP_DEPEND_INOUTSET`.
 const GOMP_SET: usize = 5;
 
-impl Dependence {
-    fn new(address: usize, kind: Kind) -> Self {
-        Self { address, kind }
+/// What a child of the running task is ordered by, as clang says it.
+///
+/// # Safety
+/// There are `number` at `first`, and `number_more` at `more`.
+pub(crate) unsafe fn of_kmp(
+    member: &Member,
+    (number, first): (i32, *const KmpDependence),
+    (number_more, more): (i32, *const KmpDependence),
+) -> List {
+    let mut all = List::new();
+    // SAFETY: the caller's promise.
+    unsafe {
+        read_kmp(&mut all, first, number);
+        read_kmp(&mut all, more, number_more);
     }
-
-    /// # Safety
-    /// There are `number` at `first`.
-    pub(crate) unsafe fn of_kmp(first: *const KmpDependence, number: i32) -> Vec<Self> {
-        let number = usize::try_from(number).unwrap_or_default();
-        if number == 0 || first.is_null() {
-            return Vec::new();
-        }
-        // SAFETY: the caller's promise.
-        let all = unsafe { std::slice::from_raw_parts(first, number) };
-        let read = |one: &KmpDependence| match (one.address, one.kind) {
-            (KMP_ALL, _) | (_, KMP_ALL_KIND) => Self::new(ALL, Kind::Write),
-            (address, KMP_IN) => Self::new(address, Kind::Read),
-            (address, KMP_SET) => Self::new(address, Kind::Concurrent),
-            (address, KMP_TURN) => Self::new(address, Kind::Commutative),
-            (address, _) => Self::new(address, Kind::Write),
-        };
-        all.iter().map(read).collect()
-    }
-
-    /// # Safety
-    /// `list` is as libgomp takes it: first how many there are and how many of them write, then
-    /// their addresses, the writers first; or a zero first, then how many there are, write, take
-    /// turns and read, then the addresses in this order, then `depobj`s.
-    pub(crate) unsafe fn of_gomp(list: *const *mut c_void) -> Vec<Self> {
-        // SAFETY: the caller's promise.
-        let at = |place: usize| unsafe { (*list.add(place)).addr() };
-        let new = |(place, kind): (usize, Kind)| Self::new(at(place), kind);
-        let (all, writers) = (at(0), at(1));
-        if all > 0 {
-            let kind = |n| if n < writers { Kind::Write } else { Kind::Read };
-            return (0..all).map(|n| new((n + 2, kind(n)))).collect();
-        }
-        if at(1) == 0 {
-            // No address at all: the list is short.
-            return Vec::new();
-        }
-        let (all, writers, turns, readers) = (at(1), at(2), at(3), at(4));
-        let kinds = [(writers, Kind::Write), (turns, Kind::Commutative), (readers, Kind::Read)];
-        let kinds = kinds.into_iter().flat_map(|(number, kind)| std::iter::repeat_n(kind, number));
-        let mut found: Vec<Self> = (5..).zip(kinds).map(new).collect();
-        for object in (found.len()..all).map(|n| at(n + 5)) {
-            // SAFETY: the caller's promise.
-            found.push(unsafe { Self::of_object(std::ptr::with_exposed_provenance(object)) });
-        }
-        found
-    }
-
-    /// # Safety
-    /// There are `number` pointers at `first`, each to a `depobj`: of gcc's programs, which alone
-    /// pass some to a function.
-    pub(crate) unsafe fn of_objects(first: *const *const c_void, number: i32) -> Vec<Self> {
-        let number = usize::try_from(number).unwrap_or_default();
-        if number == 0 || first.is_null() {
-            return Vec::new();
-        }
-        // SAFETY: the caller's promise.
-        unsafe {
-            let objects = std::slice::from_raw_parts(first, number);
-            objects.iter().map(|object| Self::of_object(object.cast())).collect()
-        }
-    }
-
-    /// # Safety
-    /// An object is an address and a kind.
-    unsafe fn of_object(object: *const [usize; 2]) -> Self {
-        // SAFETY: the caller's promise.
-        let [address, kind] = unsafe { *object };
-        let kind = match kind {
-            GOMP_IN => Kind::Read,
-            GOMP_SET => Kind::Concurrent,
-            GOMP_TURN => Kind::Commutative,
-            _ => Kind::Write,
-        };
-        Self::new(address, kind)
-    }
-
-    /// One for each address: who says two things of one, writes it.
-    fn merged(mut all: Vec<Self>) -> Vec<Self> {
-        let mut kept = 0;
-        for next in 0..all.len() {
-            let one = all[next];
-            match all[..kept].iter_mut().find(|other| other.address == one.address) {
-                Some(other) if other.kind == one.kind => {}
-                Some(other) => other.kind = Kind::Write,
-                None => {
-                    all[kept] = one;
-                    kept += 1;
-                }
-            }
-        }
-        all.truncate(kept);
-        all
-    }
+    ordered(member, all)
 }
 
-/// What the next child of the running task is ordered by.
+/// # Safety
+/// There are `number` at `first`.
+unsafe fn read_kmp(all: &mut List, first: *const KmpDependence, number: i32) {
+    let number = usize::try_from(number).unwrap_or_default();
+    if number == 0 || first.is_null() {
+        return;
+    }
+    // SAFETY: the caller's promise.
+    let said = unsafe { std::slice::from_raw_parts(first, number) };
+    all.extend(said.iter().map(|one| match (one.address, one.kind) {
+        (KMP_ALL, _) | (_, KMP_ALL_KIND) => Access::new(ALL, Kind::Write),
+        (address, KMP_IN) => Access::new(address, Kind::Read),
+        (address, KMP_SET) => Access::new(address, Kind::Concurrent),
+        (address, KMP_TURN) => Access::new(address, Kind::Commutative),
+        (address, _) => Access::new(address, Kind::Write),
+    }));
+}
+
+/// What a child of the running task is ordered by, as gcc says it.
+///
+/// # Safety
+/// As of [`read_gomp`].
+pub(crate) unsafe fn of_gomp(member: &Member, list: *const *mut c_void) -> List {
+    // SAFETY: the caller's promise.
+    ordered(member, unsafe { read_gomp(list) })
+}
+
+/// # Safety
+/// `list` is as libgomp takes it: first how many there are and how many of them write, then
+/// their addresses, the writers first; or a zero first, then how many there are, write, take
+/// turns and read, then the addresses in this order, then `depobj`s.
+unsafe fn read_gomp(list: *const *mut c_void) -> List {
+    // SAFETY: the caller's promise.
+    let at = |place: usize| unsafe { (*list.add(place)).addr() };
+    let new = |(place, kind): (usize, Kind)| Access::new(at(place), kind);
+    let (all, writers) = (at(0), at(1));
+    if all > 0 {
+        let kind = |n| if n < writers { Kind::Write } else { Kind::Read };
+        return (0..all).map(|n| new((n + 2, kind(n)))).collect();
+    }
+    if at(1) == 0 {
+        // No address at all: the list is short.
+        return List::new();
+    }
+    let (all, writers, turns, readers) = (at(1), at(2), at(3), at(4));
+    let kinds = [(writers, Kind::Write), (turns, Kind::Commutative), (readers, Kind::Read)];
+    let kinds = kinds.into_iter().flat_map(|(number, kind)| std::iter::repeat_n(kind, number));
+    let mut found: List = (5..).zip(kinds).map(new).collect();
+    for object in (found.len()..all).map(|n| at(n + 5)) {
+        // SAFETY: the caller's promise.
+        found.push(unsafe { read_object(std::ptr::with_exposed_provenance(object)) });
+    }
+    found
+}
+
+/// The same of pointers to `depobj`s of gcc's programs, which alone pass some to a function.
+///
+/// # Safety
+/// There are `number` at `first`.
+pub(crate) unsafe fn of_objects(member: &Member, first: *const *const c_void, number: i32) -> List {
+    let number = usize::try_from(number).unwrap_or_default();
+    if number == 0 || first.is_null() {
+        return List::new();
+    }
+    // SAFETY: the caller's promise.
+    let all = unsafe {
+        let objects = std::slice::from_raw_parts(first, number);
+        objects.iter().map(|object| read_object(object.cast())).collect()
+    };
+    ordered(member, all)
+}
+
+/// # Safety
+/// An object is an address and a kind.
+unsafe fn read_object(object: *const [usize; 2]) -> Access {
+    // SAFETY: the caller's promise.
+    let [address, kind] = unsafe { *object };
+    let kind = match kind {
+        GOMP_IN => Kind::Read,
+        GOMP_SET => Kind::Concurrent,
+        GOMP_TURN => Kind::Commutative,
+        _ => Kind::Write,
+    };
+    Access::new(address, kind)
+}
+
+/// One for each address: who says two things of one, writes it.
+fn merge(all: &mut List) {
+    let mut kept = 0;
+    for next in 0..all.len() {
+        let one = all[next];
+        match all[..kept].iter_mut().find(|other| other.address() == one.address()) {
+            Some(other) if other.kind() == one.kind() => {}
+            Some(other) => *other = Access::new(one.address(), Kind::Write),
+            None => {
+                all[kept] = one;
+                kept += 1;
+            }
+        }
+    }
+    all.truncate(kept);
+}
+
+/// What the next child of the running task is ordered by, which says this.
 ///
 /// The first that depends on all memory writes whatever others have accessed, and a place that
 /// stands for the rest; each later one reads that.
-pub(crate) fn ready(member: &Member, all: Vec<Dependence>) -> Vec<Dependence> {
+fn ordered(member: &Member, mut all: List) -> List {
     if all.is_empty() {
         return all;
     }
-    let creator = member.task();
-    let mut all = Dependence::merged(all);
-    if all.iter().any(|one| one.address == ALL) {
+    merge(&mut all);
+    if all.iter().any(|one| one.address() == ALL) {
         all.clear();
+        let creator = member.task();
         if !creator.orders_all.replace(true) {
             // SAFETY: this worker runs the creator.
             let others = unsafe { member.worker().addresses(creator.raw()) };
-            all.extend(others.into_iter().map(|address| Dependence::new(address, Kind::Write)));
+            all.extend(others.into_iter().map(|address| Access::new(address, Kind::Write)));
         }
-        all.push(Dependence::new(ALL, Kind::Write));
-    } else if creator.orders_all.get() {
-        all.push(Dependence::new(ALL, Kind::Read));
+        all.push(Access::new(ALL, Kind::Write));
+    } else if !member.runs_unmade() && member.task_made().orders_all.get() {
+        all.push(Access::new(ALL, Kind::Read));
     }
     all
 }
 
-/// The same for the runtime.
-pub(crate) fn accesses(all: &[Dependence]) -> impl ExactSizeIterator<Item = Access> {
-    all.iter().map(|one| Access::new(one.address, one.kind))
-}
-
-/// Waits until a task with these dependences could run.
-pub(crate) fn wait(member: &Member, all: Vec<Dependence>) {
-    wait_for(member, &ready(member, all));
-}
-
 /// Waits until a task that is ordered by these could run.
-pub(crate) fn wait_for(member: &Member, all: &[Dependence]) {
-    if all.is_empty() {
+pub(crate) fn wait(member: &Member, all: &[Access]) {
+    if all.is_empty() || member.runs_unmade() {
         return;
     }
     let (worker, task) = (member.worker(), member.task());
-    let accesses_now: Vec<Access> = accesses(all).collect();
     // SAFETY: this worker runs the task.
-    if unsafe { worker.are_free(task.raw(), &accesses_now) } {
+    if unsafe { worker.are_free(task.raw(), all) } {
         return;
     }
     let may_go_on = AtomicBool::new(false);
@@ -195,13 +202,13 @@ pub(crate) fn wait_for(member: &Member, all: &[Dependence]) {
     unsafe {
         (*says).code.set(Code::Says(&raw const may_go_on));
         (*(*says).raw().parent()).creates();
-        worker.submit_ordered(says.cast(), task.raw(), accesses(all));
+        worker.submit_ordered(says.cast(), task.raw(), all.iter().copied());
     }
     worker.run_descendants_until(task.raw(), || may_go_on.load(Ordering::Acquire));
 }
 
-/// Adds a task with these dependences that does nothing.
-pub(crate) fn add_nothing(member: &Member, all: Vec<Dependence>) {
+/// Adds a task that is ordered by these and does nothing.
+pub(crate) fn add_nothing(member: &Member, all: &[Access]) {
     let nothing = OmpTask::create(member, &Plan { bytes: 0, is_final: false });
     // SAFETY: it is whole.
     unsafe { OmpTask::submit(nothing, member, all, true) };
@@ -211,13 +218,16 @@ pub(crate) fn add_nothing(member: &Member, all: Vec<Dependence>) {
 mod tests {
     use super::*;
 
+    fn said(all: &[Access]) -> Vec<(usize, Kind)> {
+        all.iter().map(|one| (one.address(), one.kind())).collect()
+    }
+
     #[test]
     fn who_reads_and_writes_an_address_writes_it() {
         let all = [(1, Kind::Read), (2, Kind::Read), (1, Kind::Write), (2, Kind::Read)];
-        let all = all.map(|(address, kind)| Dependence::new(address, kind)).to_vec();
-        let expected = [(1, Kind::Write), (2, Kind::Read)];
-        let expected = expected.map(|(address, kind)| Dependence::new(address, kind));
-        assert_eq!(Dependence::merged(all), expected);
+        let mut all: List = all.into_iter().map(|(at, kind)| Access::new(at, kind)).collect();
+        merge(&mut all);
+        assert_eq!(said(&all), [(1, Kind::Write), (2, Kind::Read)]);
     }
 
     #[test]
@@ -228,13 +238,9 @@ mod tests {
         let object = (&raw const object).expose_provenance();
         let new = [0, 4, 1, 1, 1, 10, 20, 30, object].map(pointer);
         // SAFETY: both are as said.
-        let (old, new) =
-            unsafe { (Dependence::of_gomp(old.as_ptr()), Dependence::of_gomp(new.as_ptr())) };
-        let said = |all: &[(usize, Kind)]| -> Vec<Dependence> {
-            all.iter().map(|&(address, kind)| Dependence::new(address, kind)).collect()
-        };
-        assert_eq!(old, said(&[(10, Kind::Write), (20, Kind::Read), (30, Kind::Read)]));
+        let (old, new) = unsafe { (read_gomp(old.as_ptr()), read_gomp(new.as_ptr())) };
+        assert_eq!(said(&old), [(10, Kind::Write), (20, Kind::Read), (30, Kind::Read)]);
         let writers = [(10, Kind::Write), (20, Kind::Commutative)];
-        assert_eq!(new, said(&[writers[0], writers[1], (30, Kind::Read), (40, Kind::Read)]));
+        assert_eq!(said(&new), [writers[0], writers[1], (30, Kind::Read), (40, Kind::Read)]);
     }
 }

@@ -3,9 +3,14 @@
 use std::ffi::{c_int, c_long, c_uint, c_void};
 use std::mem::MaybeUninit;
 
+use evenkeel_runtime::raw::Access;
+
+use super::depend::List;
 use super::detach::Event;
-use super::{Code, Dependence, OmpTask, Plan, depend};
+use super::{Code, OmpTask, Plan, depend};
+use crate::cancel;
 use crate::flag::Flag;
+use crate::region::Member;
 use crate::thread::member;
 
 /// Flags of [`GOMP_task`].
@@ -17,8 +22,25 @@ const PRIORITY: c_uint = 16;
 /// As above.
 const DETACH: c_uint = 1 << 13;
 
+/// What a task runs.
+type Function = unsafe extern "C" fn(*mut c_void);
+
 /// What fills the arguments of a task, where a copy of bytes would not do.
 pub(super) type Copy = unsafe extern "C" fn(*mut c_void, *mut c_void);
+
+/// A task as gcc's programs say it.
+struct Said {
+    function: Function,
+    data: *mut c_void,
+    copy: Option<Copy>,
+    bytes: usize,
+    alignment: usize,
+    is_deferred: bool,
+    flags: c_uint,
+    depend: *const *mut c_void,
+    priority: c_int,
+    detach: *mut *mut Event,
+}
 
 /// Makes and adds a task, or runs it.
 ///
@@ -27,7 +49,7 @@ pub(super) type Copy = unsafe extern "C" fn(*mut c_void, *mut c_void);
 /// rest is as libgomp takes it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_task(
-    function: unsafe extern "C" fn(*mut c_void),
+    function: Function,
     data: *mut c_void,
     copy: Option<Copy>,
     size: c_long,
@@ -39,41 +61,137 @@ pub unsafe extern "C" fn GOMP_task(
     detach: *mut *mut Event,
 ) {
     let member = member();
-    if member.task_made().creates_none() {
+    if cancel::is_used() && member.task_made().creates_none() {
         return;
     }
-    let size = usize::try_from(size).unwrap_or_default();
+    let kind = function as usize;
+    let bytes = usize::try_from(size).unwrap_or_default();
     let alignment = usize::try_from(alignment).unwrap_or_default().max(1);
-    let has_room = copy.is_none() || size <= COPIED && alignment <= align_of::<Copied>();
-    if flags & (DEPEND | DETACH | FINAL) == 0 && has_room {
-        let kind = function as usize;
-        let may_wait = is_deferred.is_set() && !member.task_made().is_final.get();
-        if !may_wait || member.worker().may_run_at_once(kind) {
-            // SAFETY: the caller's promise; there is room.
-            return member.run_inlined(kind, || unsafe { call(function, data, copy) });
+    let is_plain =
+        flags & (DEPEND | DETACH | FINAL) == 0 && (copy.is_none() || fits(bytes, alignment));
+    if is_plain && member.worker().may_run_at_once(kind) {
+        // SAFETY: the caller's promise; there is room.
+        return member.run_inlined(kind, || unsafe { call(function, data, copy) });
+    }
+    let is_deferred = is_deferred.is_set();
+    let said = Said {
+        function,
+        data,
+        copy,
+        bytes,
+        alignment,
+        is_deferred,
+        flags,
+        depend,
+        priority,
+        detach,
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        if is_plain && said.may_wait(member) {
+            said.submit(member, &[]);
+        } else {
+            said.run_or_submit(member);
         }
     }
-    // The block is aligned to 128, and so is what is behind the header.
-    let more = if alignment > align_of::<OmpTask>() { alignment } else { 0 };
-    let plan = Plan { bytes: size + more, is_final: flags & FINAL != 0 };
-    let task = OmpTask::create(member, &plan);
-    // SAFETY: the block has room for the arguments; the caller's promise.
+}
+
+/// Whether a copy of its arguments may lie on the stack of a task's creator.
+fn fits(bytes: usize, alignment: usize) -> bool {
+    bytes <= COPIED && alignment <= align_of::<Copied>()
+}
+
+/// Runs the code of a task on its creator's arguments, or on a copy of them.
+///
+/// # Safety
+/// As of [`GOMP_task`]; where there is a `copy`, what it makes [`fits`].
+#[inline]
+unsafe fn call(function: Function, data: *mut c_void, copy: Option<Copy>) {
+    // SAFETY: the caller's promise; the creator's arguments stay meanwhile.
     unsafe {
-        if flags & DETACH != 0 {
-            let event = Event::of(&*task, member);
-            *detach = event;
-            if !data.is_null() {
-                *data.cast() = event;
+        match copy {
+            Some(copy) => call_on_copy(function, data, copy),
+            None => function(data),
+        }
+    }
+}
+
+/// The same on a copy.
+///
+/// # Safety
+/// As of [`call`].
+#[inline(never)]
+unsafe fn call_on_copy(function: Function, data: *mut c_void, copy: Copy) {
+    let mut room = MaybeUninit::<Copied>::uninit();
+    let place = room.as_mut_ptr().cast();
+    // SAFETY: the caller's promise.
+    unsafe {
+        copy(place, data);
+        function(place);
+    }
+}
+
+impl Said {
+    /// Whether its creator may go on before it has run.
+    fn may_wait(&self, member: &Member) -> bool {
+        self.is_deferred && member.team().is_some() && !member.task_made().is_final.get()
+    }
+
+    /// Runs it if it may not wait, or need not; else makes and adds it.
+    ///
+    /// # Safety
+    /// As of [`GOMP_task`].
+    #[inline(never)]
+    unsafe fn run_or_submit(&self, member: &Member) {
+        let dependences = if self.flags & DEPEND == 0 {
+            List::new()
+        } else {
+            // SAFETY: the caller's promise.
+            unsafe { depend::of_gomp(member, self.depend) }
+        };
+        let fits = self.copy.is_none() || fits(self.bytes, self.alignment);
+        if self.flags & (DETACH | FINAL) == 0 && fits {
+            let may_wait = self.may_wait(member);
+            if !may_wait {
+                depend::wait(member, &dependences);
+            }
+            let kind = self.function as usize;
+            if !may_wait || member.may_run_now(kind, &dependences) {
+                let Self { function, data, copy, .. } = *self;
+                // SAFETY: the caller's promise; there is room.
+                return member.run_inlined(kind, || unsafe { call(function, data, copy) });
             }
         }
-        let place = arguments(task, data, copy, size, alignment);
-        (*task).code.set(Code::Gomp(function, place));
-        (*task).destroys.set(copy.is_some());
-        if flags & PRIORITY != 0 {
-            OmpTask::set_priority(task, priority.into());
+        // SAFETY: the caller's promise.
+        unsafe { self.submit(member, &dependences) };
+    }
+
+    /// Makes and adds it.
+    ///
+    /// # Safety
+    /// As of [`GOMP_task`].
+    unsafe fn submit(&self, member: &Member, dependences: &[Access]) {
+        // The block is aligned to 128, and so is what is behind the header.
+        let more = if self.alignment > align_of::<OmpTask>() { self.alignment } else { 0 };
+        let plan = Plan { bytes: self.bytes + more, is_final: self.flags & FINAL != 0 };
+        let task = OmpTask::create(member, &plan);
+        // SAFETY: the block has room for the arguments; the caller's promise.
+        unsafe {
+            if self.flags & DETACH != 0 {
+                let event = Event::of(&*task, member);
+                *self.detach = event;
+                if !self.data.is_null() {
+                    *self.data.cast() = event;
+                }
+            }
+            let place = arguments(task, self.data, self.copy, self.bytes, self.alignment);
+            (*task).code.set(Code::Gomp(self.function, place));
+            (*task).destroys.set(self.copy.is_some());
+            if self.flags & PRIORITY != 0 {
+                OmpTask::set_priority(task, self.priority.into());
+            }
+            OmpTask::submit(task, member, dependences, self.is_deferred);
         }
-        let all = if flags & DEPEND != 0 { Dependence::of_gomp(depend) } else { Vec::new() };
-        OmpTask::submit(task, member, all, is_deferred.is_set());
     }
 }
 
@@ -83,21 +201,6 @@ const COPIED: usize = 256;
 /// Room for them.
 #[repr(C, align(64))]
 struct Copied([u8; COPIED]);
-
-/// Runs the code of a task on its creator's arguments, or on a copy of them.
-///
-/// # Safety
-/// As of [`GOMP_task`]; where there is a `copy`, [`Copied`] has room for what it makes.
-unsafe fn call(function: unsafe extern "C" fn(*mut c_void), data: *mut c_void, copy: Option<Copy>) {
-    // SAFETY: the caller's promise; the creator's arguments stay meanwhile.
-    unsafe {
-        let Some(copy) = copy else { return function(data) };
-        let mut room = MaybeUninit::<Copied>::uninit();
-        let place = room.as_mut_ptr().cast();
-        copy(place, data);
-        function(place);
-    }
-}
 
 /// Copies the arguments of a task behind its header. Returns where they are.
 ///
@@ -137,8 +240,9 @@ pub extern "C" fn GOMP_taskwait() {
 /// The list is as of [`GOMP_task`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_taskwait_depend(list: *const *mut c_void) {
+    let member = member();
     // SAFETY: the caller's promise.
-    depend::wait(member(), unsafe { Dependence::of_gomp(list) });
+    depend::wait(member, &unsafe { depend::of_gomp(member, list) });
 }
 
 /// Adds a task with these dependences that does nothing: others may wait for it.
@@ -147,8 +251,9 @@ pub unsafe extern "C" fn GOMP_taskwait_depend(list: *const *mut c_void) {
 /// The list is as of [`GOMP_task`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_taskwait_depend_nowait(list: *const *mut c_void) {
+    let member = member();
     // SAFETY: the caller's promise.
-    depend::add_nothing(member(), unsafe { Dependence::of_gomp(list) });
+    depend::add_nothing(member, &unsafe { depend::of_gomp(member, list) });
 }
 
 /// The running task may be put off. It is not.

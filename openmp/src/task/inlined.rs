@@ -6,6 +6,8 @@
 
 use std::cell::Cell;
 
+use evenkeel_runtime::raw::Access;
+
 use super::{OmpTask, Plan};
 use crate::region::Member;
 
@@ -21,9 +23,20 @@ impl Member {
         self.inlined.unmade.get() > 0
     }
 
-    /// Runs the code of a new task, of a kind that [may be run at once][1].
-    ///
-    /// [1]: evenkeel_runtime::raw::Worker::may_run_at_once
+    /// Whether a new task of this kind, which is ordered by these, is to be run now.
+    #[inline]
+    pub(super) fn may_run_now(&self, kind: usize, dependences: &[Access]) -> bool {
+        self.worker().may_run_at_once(kind)
+            && (dependences.is_empty() || self.runs_unmade() || self.is_free(kind, dependences))
+    }
+
+    fn is_free(&self, kind: usize, dependences: &[Access]) -> bool {
+        let creator = self.task_made();
+        // SAFETY: this worker runs the creator's code, and whoever counts its children is alive.
+        unsafe { self.worker().is_free_here(kind, &*creator.counts(), creator.raw(), dependences) }
+    }
+
+    /// Runs the code of a new task that [may run now](Self::may_run_now).
     pub(super) fn run_inlined(&self, kind: usize, code: impl FnOnce()) {
         let unmade = &self.inlined.unmade;
         let inside = unmade.get() + 1;

@@ -5,7 +5,7 @@ use std::ptr;
 
 use super::depend::KmpDependence;
 use super::detach::Event;
-use super::{Code, Dependence, OmpTask, Plan, depend};
+use super::{Code, OmpTask, Plan, depend};
 use crate::parallel::{Ident, called};
 use crate::thread::member;
 
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn __kmpc_omp_task(_: *mut Ident, _: i32, task: *mut KmpTa
             (*task).goes_on.set(true);
         } else {
             OmpTask::set_priority(task, priority(variables));
-            OmpTask::submit(task, member, Vec::new(), true);
+            OmpTask::submit(task, member, &[], true);
         }
     }
     0
@@ -218,27 +218,14 @@ pub unsafe extern "C" fn __kmpc_omp_task_with_deps(
     number_more: i32,
     more: *const KmpDependence,
 ) -> i32 {
+    let member = member();
     // SAFETY: the caller's promise.
     unsafe {
-        let all = dependences(number, first, number_more, more);
+        let all = depend::of_kmp(member, (number, first), (number_more, more));
         OmpTask::set_priority(around(task), priority(task));
-        OmpTask::submit(around(task), member(), all, true);
+        OmpTask::submit(around(task), member, &all, true);
     }
     0
-}
-
-unsafe fn dependences(
-    number: i32,
-    first: *const KmpDependence,
-    number_more: i32,
-    more: *const KmpDependence,
-) -> Vec<Dependence> {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let mut all = Dependence::of_kmp(first, number);
-        all.extend(Dependence::of_kmp(more, number_more));
-        all
-    }
 }
 
 /// Waits until a task with these dependences could run.
@@ -254,8 +241,10 @@ pub unsafe extern "C" fn __kmpc_omp_wait_deps(
     number_more: i32,
     more: *const KmpDependence,
 ) {
+    let member = member();
     // SAFETY: the caller's promise.
-    depend::wait(member(), unsafe { dependences(number, first, number_more, more) });
+    let all = unsafe { depend::of_kmp(member, (number, first), (number_more, more)) };
+    depend::wait(member, &all);
 }
 
 /// `taskwait` with dependences; if `is_nowait`, others may wait for them instead.
@@ -275,7 +264,8 @@ pub unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
     // SAFETY: the caller's promise.
     unsafe {
         if is_nowait != 0 {
-            depend::add_nothing(member(), dependences(number, first, number_more, more));
+            let all = depend::of_kmp(member(), (number, first), (number_more, more));
+            depend::add_nothing(member(), &all);
         } else {
             __kmpc_omp_wait_deps(place, thread, number, first, number_more, more);
         }

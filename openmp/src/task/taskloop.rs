@@ -87,7 +87,7 @@ impl Part {
                 let place = task.add(1).cast::<Self>();
                 place.write(rest);
                 (*task).code.set(Code::Makes(place));
-                OmpTask::submit(task, member, Vec::new(), true);
+                OmpTask::submit(task, member, &[], true);
             }
             let Maker { make, data } = *self.maker;
             for task in tasks {

@@ -93,6 +93,7 @@ impl Worker {
         self.run_at_once_timed(kind, body);
     }
 
+    #[inline]
     fn are_fine(&self, kind: usize) -> bool {
         grain::KNOWN && self.shared.rules.cutoff && self.shared.grains.are_fine(kind)
     }
@@ -100,12 +101,14 @@ impl Worker {
     /// Whether a new task of this kind, with these accesses, could be run at once. If its kind is
     /// fine and others are in its way, it waits for them: they are short, too, and what is created
     /// later will be free.
+    #[inline]
     pub(crate) fn is_free(
         &self,
         kind: usize,
         parent: &Task,
         orderer: &Task,
         accesses: &[Access],
+        on: Stack,
     ) -> bool {
         // SAFETY: the orderer's code is on this stack, and only this worker uses its table.
         let table = unsafe { self.table_of(orderer) };
@@ -115,8 +118,22 @@ impl Worker {
         if !self.are_fine(kind) || parent.children.unfinished() > WINDOW_BUSY {
             return false;
         }
-        self.help(parent, Help { keep: 0, seeks: false, on: Stack::Other });
+        self.help(parent, Help { keep: 0, seeks: false, on });
         Accesses::are_free(accesses, table, orderer.domain())
+    }
+
+    /// The same for a creator that waits on its own stack.
+    ///
+    /// # Safety
+    /// This worker runs the code of `orderer`, of which `parent` counts the children.
+    pub unsafe fn is_free_here(
+        &self,
+        kind: usize,
+        parent: &Task,
+        orderer: &Task,
+        accesses: &[Access],
+    ) -> bool {
+        self.is_free(kind, parent, orderer, accesses, Stack::Own)
     }
 
     /// Whether there is enough for others to take, so that a join may do without.

@@ -11,7 +11,7 @@ const HELPED_MAX: u32 = 16;
 
 /// On which stack a creator runs tasks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stack {
+pub(crate) enum Stack {
     /// Its own: it goes on when they have ended.
     Own,
     /// Another one: where a task on it waits, it goes on at once. A task may wait for what its

@@ -48,7 +48,7 @@ unsafe fn make(data: *const (), member: &Member, number: u64) {
         place.cast::<[u64; 2]>().write_unaligned([span.at(part.start), end]);
         (*task).code.set(Code::Gomp(own.function, place));
         (*task).destroys.set(own.copy.is_some());
-        OmpTask::submit(task, member, Vec::new(), own.flags & IF != 0);
+        OmpTask::submit(task, member, &[], own.flags & IF != 0);
     }
 }
 

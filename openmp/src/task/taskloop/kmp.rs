@@ -49,7 +49,7 @@ unsafe fn make(data: *const (), member: &Member, number: u64) {
         }
         (*task).destroys.set((*pattern).destroys.get());
         (*task).code.set(Code::Kmp(copy));
-        OmpTask::submit(task, member, Vec::new(), own.is_deferred);
+        OmpTask::submit(task, member, &[], own.is_deferred);
     }
 }
 

@@ -1,0 +1,221 @@
+//! What follows from the end of a task: its accesses, those who wait, its block.
+
+use std::ptr::{self, NonNull};
+
+use super::Worker;
+use crate::access::{Accesses, Table, Then};
+use crate::children::{self, Until};
+use crate::task::Task;
+
+impl Worker {
+    /// The code of a task has ended.
+    ///
+    /// # Safety
+    /// The task was run by this worker, and is not used after this call.
+    pub(crate) unsafe fn finish(&self, task: *const Task) {
+        // SAFETY: the caller's promise; the task is alive until its last descendant has ended.
+        unsafe {
+            self.settle(&*task);
+            self.close_table(&*task);
+            let is_last = (*task).children.have_reached(Until::Descendants);
+            // Once it has been let go, whoever lets go of its last access frees it.
+            let parent = (*task).queued.parent;
+            let is_let_go = self.end_accesses(&*task, is_last);
+            if is_last {
+                return self.complete(task, parent, is_let_go);
+            }
+            if (*task).is_shallow {
+                self.act(parent, (*parent).children.finished_as_zombie());
+            }
+            if (*task).children.end() {
+                self.act(task, children::Then::Complete);
+            }
+        }
+    }
+
+    /// Passes on what a task has accessed; lets go of the task too if it is complete. Returns
+    /// whether nothing refers to its block any more.
+    #[inline]
+    unsafe fn end_accesses(&self, task: &Task, is_complete: bool) -> bool {
+        // SAFETY: its accesses are in its block, or hold it; the caller's promise.
+        unsafe {
+            match task.accesses.get().as_ref() {
+                None => is_complete,
+                Some(accesses) => self.end_these(task, accesses, is_complete),
+            }
+        }
+    }
+
+    /// The same of a task that has some.
+    #[inline(never)]
+    unsafe fn end_these(&self, task: &Task, accesses: &Accesses, is_complete: bool) -> bool {
+        if is_complete || task.is_shallow {
+            self.give_turns(accesses);
+        }
+        // SAFETY: the task's code has ended just now.
+        let passed = unsafe { accesses.end(self, is_complete || task.is_shallow) };
+        if is_complete && passed == accesses.number() {
+            return true;
+        }
+        let number = passed + u32::from(is_complete);
+        number > 0 && accesses.let_go(number)
+    }
+
+    /// Others may have their turn at what a task has accessed.
+    fn give_turns(&self, accesses: &Accesses) {
+        if accesses.in_turn.get().is_some() {
+            self.shared.turns.give_all(accesses, |other| Then::ready(self, other));
+        }
+    }
+
+    /// Does what a step of its children asks for, for a task and then for those above it.
+    unsafe fn act(&self, task: *const Task, then: children::Then) {
+        let mut step = (task, then);
+        // SAFETY: the caller was told to, alone; a task is alive until it has been told of all
+        // children.
+        unsafe {
+            loop {
+                let task = step.0;
+                step = match step.1 {
+                    children::Then::Nothing => return,
+                    children::Then::Wake => return self.shared.resume((*task).waiting()),
+                    children::Then::Complete => match self.bury(task) {
+                        Some(step) => step,
+                        None => return,
+                    },
+                }
+            }
+        }
+    }
+
+    /// The last descendant of a task has ended, after its code: nobody refers to it any more,
+    /// except through its accesses. Returns what that asks for.
+    unsafe fn bury(&self, task: *const Task) -> Option<(*const Task, children::Then)> {
+        // SAFETY: as said; its parent is alive until it has been told.
+        unsafe {
+            let (parent, is_shallow) = ((*task).queued.parent, (*task).is_shallow);
+            let accesses = (*task).accesses.get().as_ref();
+            if let Some(accesses) = accesses.filter(|_| !is_shallow) {
+                self.give_turns(accesses);
+            }
+            let passed = accesses.filter(|_| !is_shallow).map_or(0, |all| all.end_late(self));
+            if accesses.is_none_or(|accesses| accesses.let_go(1 + passed)) {
+                Then::free(self, task);
+            }
+            if is_shallow {
+                return Some((parent, (*parent).children.zombie_gone()));
+            }
+            self.count(parent)
+        }
+    }
+
+    /// A task will create no more children.
+    #[inline]
+    pub(crate) fn close_table(&self, task: &Task) {
+        if let Some(table) = NonNull::new(task.table.replace(ptr::null_mut())) {
+            // SAFETY: the task had it alone.
+            unsafe { self.close_table_of(task, table) };
+        }
+    }
+
+    /// # Safety
+    /// The table was the task's, and is nobody's now.
+    #[inline(never)]
+    unsafe fn close_table_of(&self, task: &Task, table: NonNull<Table>) {
+        // SAFETY: it came from `Box::into_raw`; the caller's promise.
+        let mut table = unsafe { Box::from_raw(table.as_ptr()) };
+        table.close(task.domain(), self);
+        self.tables.borrow_mut().push(table);
+    }
+
+    /// A task and all its children have ended: its parent will be told, and if nothing refers to
+    /// its block, that is free.
+    unsafe fn complete(&self, task: *const Task, parent: *const Task, is_let_go: bool) {
+        // SAFETY: the caller's promise; if something refers to its block, that may be free already.
+        unsafe {
+            if is_let_go {
+                Then::free(self, task);
+            }
+            if let Some((told, then)) = self.count(parent) {
+                self.act(told, then);
+            }
+        }
+    }
+
+    /// One more child of a task has finished. Returns what its predecessor makes of being told of
+    /// those before.
+    unsafe fn count(&self, parent: *const Task) -> Option<(*const Task, children::Then)> {
+        let told = self.told.get();
+        if told.0 == parent {
+            self.told.set((parent, told.1 + 1));
+            return None;
+        }
+        self.told.set((parent, 1));
+        // SAFETY: a parent is alive until it has been told of all children.
+        (told.1 > 0).then(|| (told.0, unsafe { (*told.0).children.finished(told.1) }))
+    }
+
+    /// Tells the parent of the last finished tasks, and then whoever that completes. Other code may
+    /// go on then.
+    pub(crate) fn tell(&self) {
+        self.tell_parents();
+        self.hand_on();
+    }
+
+    /// The same for a worker that looks for a task next.
+    pub(super) fn tell_parents(&self) {
+        loop {
+            let told = self.told.replace((ptr::null(), 0));
+            if told.1 == 0 {
+                return;
+            }
+            // SAFETY: a parent is alive until it has been told of all children.
+            unsafe { self.act(told.0, (*told.0).children.finished(told.1)) };
+        }
+    }
+
+    /// What this worker finished of the children of a task that it runs itself.
+    #[inline]
+    pub(super) fn settle(&self, task: &Task) {
+        let (parent, number) = self.told.get();
+        if ptr::eq(parent, task) {
+            task.children.finish_here(number);
+            self.told.set((ptr::null(), 0));
+        }
+    }
+}
+
+impl Then for Worker {
+    fn ready(&self, task: *const Task) {
+        self.seen.released(task.addr());
+        if self.sorts {
+            // SAFETY: as below.
+            return unsafe { self.add_sorted(task.cast_mut().cast()) };
+        }
+        // SAFETY: nothing it waited for is left, and nobody else adds it; this thread is the leaf's
+        // worker.
+        unsafe { self.ready().add_successor(self.at(), task.cast_mut().cast()) }
+    }
+
+    fn free(&self, task: *const Task) {
+        // SAFETY: nobody refers to the block any more.
+        unsafe {
+            if let Some(accesses) = NonNull::new((*task).accesses.get())
+                && accesses.as_ref().bytes() > 0
+            {
+                Worker::free(self, accesses.cast(), accesses.as_ref().bytes() as usize);
+            }
+            let (block, bytes) = ((*task).block(), (*task).bytes as usize);
+            Worker::free(self, block, bytes);
+        }
+    }
+
+    fn block(&self, bytes: usize) -> NonNull<u8> {
+        self.allocate(bytes)
+    }
+
+    unsafe fn free_block(&self, block: NonNull<u8>, bytes: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { Worker::free(self, block, bytes) };
+    }
+}
