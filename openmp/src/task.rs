@@ -34,6 +34,9 @@ use crate::thread::Thread;
 pub(crate) enum Code {
     /// Nothing: an implicit task, or one whose code its creator runs.
     Elsewhere,
+    /// clang's, of which nothing but this and `destroys` is written yet: see [`kmp`]. Its block has
+    /// so many bytes.
+    Blank { bytes: u32 },
     /// clang's.
     Kmp(*mut kmp::KmpTask),
     /// gcc's, with its arguments.
@@ -54,7 +57,9 @@ impl Code {
             // SAFETY: the caller's promise.
             Self::Kmp(variables) => unsafe { kmp::kind(variables) },
             Self::Gomp(function, _) => function as usize,
-            Self::Elsewhere | Self::Makes(_) | Self::Says(_) => run as *const () as usize,
+            Self::Elsewhere | Self::Blank { .. } | Self::Makes(_) | Self::Says(_) => {
+                run as *const () as usize
+            }
         }
     }
 }
@@ -82,6 +87,24 @@ pub(crate) struct OmpTask {
 }
 
 const _: () = assert!(offset_of!(OmpTask, task) == 0 && size_of::<OmpTask>() == 128);
+
+/// When a task runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum When {
+    /// Before its creator goes on.
+    Now,
+    /// Now or later, as is better.
+    Any,
+    /// Later, where it may: it was asked whether it might run now.
+    Later,
+}
+
+impl When {
+    /// As the program says it.
+    fn deferred(is_deferred: bool) -> Self {
+        if is_deferred { Self::Any } else { Self::Now }
+    }
+}
 
 /// What is known of a task before it is made.
 pub(crate) struct Plan {
@@ -131,16 +154,30 @@ impl OmpTask {
 
     /// A child of the running task, with nothing behind its header yet.
     pub(crate) fn create(member: &Member, plan: &Plan) -> *mut Self {
+        let (task, bytes) = Self::allocate(member, plan.bytes);
+        // SAFETY: the block is large enough, aligned and ours.
+        unsafe { Self::begin(task, member, bytes, plan.is_final) };
+        task
+    }
+
+    /// A block with so many bytes behind a header that is not written, and its length.
+    fn allocate(member: &Member, behind: usize) -> (*mut Self, usize) {
+        let bytes = (size_of::<Self>() + behind).next_multiple_of(align_of::<Self>());
+        (member.worker().allocate(bytes).cast().as_ptr(), bytes)
+    }
+
+    /// Writes the header of a child of the running task.
+    ///
+    /// # Safety
+    /// The block is of [`OmpTask::allocate`].
+    unsafe fn begin(task: *mut Self, member: &Member, bytes: usize, is_final: bool) {
         let creator = member.task();
-        let bytes = (size_of::<Self>() + plan.bytes).next_multiple_of(align_of::<Self>());
-        let task = member.worker().allocate(bytes).cast::<Self>().as_ptr();
-        // SAFETY: the block is large enough, aligned and ours; the creator runs.
+        // SAFETY: the caller's promise; the creator runs.
         unsafe {
             let child = Task::shallow_child(creator.counts(), bytes, run);
-            let is_final = plan.is_final || creator.is_final.get();
+            let is_final = is_final || creator.is_final.get();
             Self::write(task, child, creator.icvs.get(), creator.group.get(), is_final);
         }
-        task
     }
 
     /// What tells tasks that take about as long from others: the program's function.
@@ -225,13 +262,13 @@ impl OmpTask {
     /// Adds a task that was created here, or runs it.
     ///
     /// # Safety
-    /// It is whole and was not added before, and is ordered by these; if it is not `deferred` it
-    /// has ended when this returns, or else may have.
+    /// It is whole and was not added before, and is ordered by these; it may have ended when this
+    /// returns, and has where it is to run now.
     pub(crate) unsafe fn submit(
         this: *mut Self,
         member: &Member,
         dependences: &[Access],
-        is_deferred: bool,
+        when: When,
     ) {
         let (worker, creator) = (member.worker(), member.task());
         // SAFETY: the parent is the creator, or its group; the task is whole.
@@ -244,13 +281,14 @@ impl OmpTask {
         // SAFETY: this worker runs the creator; the task is whole.
         unsafe {
             if !(*this).event.get().is_null() {
-                return Self::submit_with_event(this, member, dependences, is_deferred);
+                return Self::submit_with_event(this, member, dependences, when != When::Now);
             }
             let task = &raw mut (*this).task;
-            if !is_deferred || (*this).is_final.get() || member.team().is_none() {
+            if when == When::Now || (*this).is_final.get() || member.team().is_none() {
                 depend::wait(member, dependences);
                 worker.run_now(task);
-            } else if !(is_wide && worker.avoids_wide())
+            } else if when == When::Any
+                && !(is_wide && worker.avoids_wide())
                 && member.may_run_now((*this).code.get().kind(), dependences)
             {
                 worker.run_now(task);
@@ -318,7 +356,7 @@ unsafe fn run(queued: *mut Queued, worker: &Worker) {
         let around = worker.go_to(&raw const (*task).task);
         let is_cancelled = (*task).creates_none();
         match (*task).code.get() {
-            Code::Elsewhere => {}
+            Code::Elsewhere | Code::Blank { .. } => {}
             Code::Kmp(variables) => {
                 worker.runs_function(kmp::kind(variables));
                 let thread = Thread::current().number;

@@ -7,7 +7,7 @@ use evenkeel_runtime::Kind;
 use evenkeel_runtime::raw::Access;
 use smallvec::SmallVec;
 
-use super::{Code, OmpTask, Plan};
+use super::{Code, OmpTask, Plan, When};
 use crate::region::Member;
 
 /// What a task says of addresses: mostly of a few.
@@ -211,7 +211,7 @@ pub(crate) fn wait(member: &Member, all: &[Access]) {
 pub(crate) fn add_nothing(member: &Member, all: &[Access]) {
     let nothing = OmpTask::create(member, &Plan { bytes: 0, is_final: false });
     // SAFETY: it is whole.
-    unsafe { OmpTask::submit(nothing, member, all, true) };
+    unsafe { OmpTask::submit(nothing, member, all, When::Any) };
 }
 
 #[cfg(test)]

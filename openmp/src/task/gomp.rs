@@ -7,7 +7,7 @@ use evenkeel_runtime::raw::Access;
 
 use super::depend::List;
 use super::detach::Event;
-use super::{Code, OmpTask, Plan, depend};
+use super::{Code, OmpTask, Plan, When, depend};
 use crate::cancel;
 use crate::flag::Flag;
 use crate::region::Member;
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn GOMP_task(
     // SAFETY: the caller's promise.
     unsafe {
         if is_plain && said.may_wait(member) {
-            said.submit(member, &[]);
+            said.submit(member, &[], When::Later);
         } else {
             said.run_or_submit(member);
         }
@@ -149,6 +149,7 @@ impl Said {
             // SAFETY: the caller's promise.
             unsafe { depend::of_gomp(member, self.depend) }
         };
+        let mut when = When::deferred(self.is_deferred);
         let fits = self.copy.is_none() || fits(self.bytes, self.alignment);
         if self.flags & (DETACH | FINAL) == 0 && fits {
             let may_wait = self.may_wait(member);
@@ -161,16 +162,17 @@ impl Said {
                 // SAFETY: the caller's promise; there is room.
                 return member.run_inlined(kind, || unsafe { call(function, data, copy) });
             }
+            when = When::Later;
         }
         // SAFETY: the caller's promise.
-        unsafe { self.submit(member, &dependences) };
+        unsafe { self.submit(member, &dependences, when) };
     }
 
     /// Makes and adds it.
     ///
     /// # Safety
     /// As of [`GOMP_task`].
-    unsafe fn submit(&self, member: &Member, dependences: &[Access]) {
+    unsafe fn submit(&self, member: &Member, dependences: &[Access], when: When) {
         // The block is aligned to 128, and so is what is behind the header.
         let more = if self.alignment > align_of::<OmpTask>() { self.alignment } else { 0 };
         let plan = Plan { bytes: self.bytes + more, is_final: self.flags & FINAL != 0 };
@@ -190,7 +192,7 @@ impl Said {
             if self.flags & PRIORITY != 0 {
                 OmpTask::set_priority(task, self.priority.into());
             }
-            OmpTask::submit(task, member, dependences, self.is_deferred);
+            OmpTask::submit(task, member, dependences, when);
         }
     }
 }

@@ -1,13 +1,18 @@
 //! clang's calls: tasks are made first, then filled by the program, then added.
 
+use std::cell::Cell;
 use std::ffi::c_void;
-use std::ptr;
+use std::ptr::{self, NonNull};
+
+use evenkeel_runtime::raw::Access;
 
 use super::depend::KmpDependence;
 use super::detach::Event;
-use super::{Code, OmpTask, Plan, depend};
+use super::{Code, OmpTask, When, depend};
+use crate::cancel;
 use crate::parallel::{Ident, called};
-use crate::thread::member;
+use crate::region::Member;
+use crate::thread::{Thread, member};
 
 /// `kmp_routine_entry_t`.
 type Routine = unsafe extern "C" fn(i32, *mut KmpTask) -> i32;
@@ -40,9 +45,15 @@ impl KmpTask {
 }
 
 /// Flags of [`__kmpc_omp_task_alloc`].
+const TIED: i32 = 1;
+/// As above.
 const FINAL: i32 = 2;
 /// As above.
 const DESTROYS: i32 = 8;
+/// As above: something else says that it has ended.
+const PROXY: i32 = 0x10;
+/// As above.
+const DETACHES: i32 = 0x40;
 
 /// Runs the code of a task.
 ///
@@ -114,7 +125,7 @@ pub(super) unsafe fn around(task: *mut KmpTask) -> *mut OmpTask {
     unsafe { task.cast::<OmpTask>().sub(1) }
 }
 
-/// Makes a task, for the program to fill.
+/// Makes a task, for the program to fill. Most have no header yet: they may run like calls.
 ///
 /// # Safety
 /// The place is null or clang's; what is returned is as long as was asked for.
@@ -128,12 +139,11 @@ pub unsafe extern "C" fn __kmpc_omp_task_alloc(
     routine: Option<Routine>,
 ) -> *mut KmpTask {
     let bytes = bytes.next_multiple_of(align_of::<usize>());
-    let plan = Plan { bytes: bytes + shared_bytes, is_final: flags & FINAL != 0 };
     let member = member();
     let function = address(routine);
     // SAFETY: the caller's promise.
     member.worker().calls_function(function, true, || unsafe { called(place) });
-    let task = OmpTask::create(member, &plan);
+    let (task, block_bytes) = OmpTask::allocate(member, bytes + shared_bytes);
     // SAFETY: the block has room for both behind the header.
     unsafe {
         let own = task.add(1).cast::<KmpTask>();
@@ -145,10 +155,76 @@ pub unsafe extern "C" fn __kmpc_omp_task_alloc(
             destroy: None,
             priority: ptr::null_mut(),
         });
-        (*task).destroys.set(flags & DESTROYS != 0);
-        (*task).code.set(Code::Kmp(own));
+        let code = Code::Blank { bytes: u32::try_from(block_bytes).expect("a task below 4 GiB") };
+        (&raw mut (*task).code).write(Cell::new(code));
+        (&raw mut (*task).destroys).write(Cell::new(flags & DESTROYS != 0));
+        if flags & (TIED | FINAL | PROXY | DETACHES) != TIED {
+            make(member, own);
+            (*task).is_final.set((*task).is_final.get() || flags & FINAL != 0);
+        }
         own
     }
+}
+
+/// How long the block of a task is that has no header yet.
+///
+/// # Safety
+/// It is of [`__kmpc_omp_task_alloc`].
+unsafe fn blank(task: *mut KmpTask) -> Option<u32> {
+    // SAFETY: where there is no header, this much of it is written.
+    match unsafe { (&raw const (*around(task)).code).read() }.get() {
+        Code::Blank { bytes } => Some(bytes),
+        _ => None,
+    }
+}
+
+/// Gives a task its header, if it has none: that of a child of the running task, which made it.
+///
+/// # Safety
+/// It is of [`__kmpc_omp_task_alloc`], and was not added.
+pub(super) unsafe fn make(member: &Member, variables: *mut KmpTask) {
+    // SAFETY: the caller's promise; the block is of `OmpTask::allocate`.
+    unsafe {
+        if let Some(bytes) = blank(variables) {
+            let task = around(variables);
+            let destroys = (&raw const (*task).destroys).read().get();
+            OmpTask::begin(task, member, bytes as usize, false);
+            (*task).destroys.set(destroys);
+            (*task).code.set(Code::Kmp(variables));
+        }
+    }
+}
+
+/// Runs a new task like a call, if it may be, or must. Returns whether it has.
+///
+/// # Safety
+/// It is of [`__kmpc_omp_task_alloc`], filled, and was not added; it is not used after that.
+unsafe fn run_blank(member: &Member, variables: *mut KmpTask, dependences: &[Access]) -> bool {
+    // SAFETY: the caller's promise.
+    let (Some(bytes), kind) = (unsafe { (blank(variables), kind(variables)) }) else {
+        return false;
+    };
+    let may_wait = member.team().is_some() && !member.task_made().is_final.get();
+    if cancel::is_used() || may_wait && !member.may_run_now(kind, dependences) {
+        return false;
+    }
+    if !may_wait {
+        depend::wait(member, dependences);
+    }
+    // SAFETY: the caller's promise; the block came from this team.
+    unsafe {
+        let task = around(variables);
+        let destroys = (&raw const (*task).destroys).read().get();
+        member.run_inlined(kind, || {
+            let thread = Thread::current().number;
+            call(variables, thread);
+            if destroys {
+                destroy(variables, thread);
+            }
+        });
+        member.worker().free(NonNull::new_unchecked(task).cast(), bytes as usize);
+    }
+    true
 }
 
 /// The same for a task that drives a device; there is none, so it is like any other.
@@ -178,16 +254,32 @@ pub unsafe extern "C" fn __kmpc_omp_task(_: *mut Ident, _: i32, task: *mut KmpTa
     let member = member();
     // SAFETY: the caller's promise.
     unsafe {
-        let (variables, task) = (task, around(task));
-        if ptr::eq(member.task(), task) {
+        let header = around(task);
+        if blank(task).is_none() && ptr::eq(member.task(), header) {
             // The running one itself: it is untied, and its next part is to run.
-            (*task).goes_on.set(true);
+            (*header).goes_on.set(true);
         } else {
-            OmpTask::set_priority(task, priority(variables));
-            OmpTask::submit(task, member, &[], true);
+            submit(member, task, &[]);
         }
     }
     0
+}
+
+/// Runs a task, or adds it.
+///
+/// # Safety
+/// It is of [`__kmpc_omp_task_alloc`], filled, and was not added.
+unsafe fn submit(member: &Member, task: *mut KmpTask, dependences: &[Access]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if run_blank(member, task, dependences) {
+            return;
+        }
+        let when = if blank(task).is_some() { When::Later } else { When::Any };
+        make(member, task);
+        OmpTask::set_priority(around(task), priority(task));
+        OmpTask::submit(around(task), member, dependences, when);
+    }
 }
 
 /// The same: a task that had stopped goes on.
@@ -222,8 +314,7 @@ pub unsafe extern "C" fn __kmpc_omp_task_with_deps(
     // SAFETY: the caller's promise.
     unsafe {
         let all = depend::of_kmp(member, (number, first), (number_more, more));
-        OmpTask::set_priority(around(task), priority(task));
-        OmpTask::submit(around(task), member, &all, true);
+        submit(member, task, &all);
     }
     0
 }
@@ -278,11 +369,13 @@ pub unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
 /// As of [`__kmpc_omp_task`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_omp_task_begin_if0(_: *mut Ident, _: i32, task: *mut KmpTask) {
+    let member = member();
     // SAFETY: the caller's promise.
     unsafe {
+        make(member, task);
         let task = around(task);
         (*(*task).raw().parent()).creates();
-        member().worker().go_to((*task).raw());
+        member.worker().go_to((*task).raw());
     }
 }
 
@@ -343,6 +436,10 @@ pub unsafe extern "C" fn __kmpc_task_allow_completion_event(
     _thread: i32,
     task: *mut KmpTask,
 ) -> *mut Event {
+    let member = member();
     // SAFETY: the caller's promise.
-    unsafe { Event::of(&*around(task), member()) }
+    unsafe {
+        make(member, task);
+        Event::of(&*around(task), member)
+    }
 }

@@ -5,7 +5,7 @@ mod kmp;
 
 use std::ops::Range;
 
-use super::{Code, OmpTask, Plan};
+use super::{Code, OmpTask, Plan, When};
 use crate::iterations;
 use crate::region::Member;
 
@@ -87,7 +87,7 @@ impl Part {
                 let place = task.add(1).cast::<Self>();
                 place.write(rest);
                 (*task).code.set(Code::Makes(place));
-                OmpTask::submit(task, member, &[], true);
+                OmpTask::submit(task, member, &[], When::Any);
             }
             let Maker { make, data } = *self.maker;
             for task in tasks {

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_long, c_uint, c_ulong, c_ulonglong, c_void};
 
 use super::super::gomp::{Copy, FINAL, arguments};
 use super::super::reduction_gomp::register;
-use super::super::{Code, Group, OmpTask, Plan};
+use super::super::{Code, Group, OmpTask, Plan, When};
 use super::{Cut, Maker, Wanted, make_all};
 use crate::iterations::Span;
 use crate::region::Member;
@@ -48,7 +48,7 @@ unsafe fn make(data: *const (), member: &Member, number: u64) {
         place.cast::<[u64; 2]>().write_unaligned([span.at(part.start), end]);
         (*task).code.set(Code::Gomp(own.function, place));
         (*task).destroys.set(own.copy.is_some());
-        OmpTask::submit(task, member, &[], own.flags & IF != 0);
+        OmpTask::submit(task, member, &[], When::deferred(own.flags & IF != 0));
     }
 }
 

@@ -1,7 +1,7 @@
 //! clang's calls: the program makes one task, of which all others are copies.
 
-use super::super::kmp::{KmpTask, around, destroy};
-use super::super::{Code, Group, OmpTask, Plan};
+use super::super::kmp::{KmpTask, around, destroy, make};
+use super::super::{Code, Group, OmpTask, Plan, When};
 use super::{Cut, Maker, Wanted, make_all};
 use crate::iterations::Span;
 use crate::parallel::Ident;
@@ -29,7 +29,7 @@ struct Loop {
 
 /// # Safety
 /// `data` is a [`Loop`], as the program has it.
-unsafe fn make(data: *const (), member: &Member, number: u64) {
+unsafe fn make_one(data: *const (), member: &Member, number: u64) {
     // SAFETY: the caller's promise; the copy is as large as the pattern.
     unsafe {
         let own = &*data.cast::<Loop>();
@@ -49,7 +49,7 @@ unsafe fn make(data: *const (), member: &Member, number: u64) {
         }
         (*task).destroys.set((*pattern).destroys.get());
         (*task).code.set(Code::Kmp(copy));
-        OmpTask::submit(task, member, &[], own.is_deferred);
+        OmpTask::submit(task, member, &[], When::deferred(own.is_deferred));
     }
 }
 
@@ -90,6 +90,8 @@ pub unsafe extern "C" fn __kmpc_taskloop_5(
     finish: Option<Finish>,
 ) {
     let (member, is_grouped) = (member(), is_without_group == 0);
+    // SAFETY: the caller's promise.
+    unsafe { make(member, task) };
     let wanted = match kind {
         GRAIN if is_strict != 0 => Wanted::StrictGrain(number),
         GRAIN => Wanted::Grain(number),
@@ -108,7 +110,7 @@ pub unsafe extern "C" fn __kmpc_taskloop_5(
         if is_grouped {
             Group::begin(member, false);
         }
-        let maker = Maker { make, data: (&raw const own).cast() };
+        let maker = Maker { make: make_one, data: (&raw const own).cast() };
         make_all(member, &maker, cut.tasks, is_grouped && is_deferred);
         if is_grouped {
             Group::end(member);
