@@ -3,18 +3,14 @@
 use std::mem;
 use std::sync::OnceLock;
 
+use evenkeel_runtime::CpuList;
+
 /// Of a mask with as many bits as any kernel has; the call refuses fewer than its own.
 const WORDS: usize = 1024;
 
 /// The CPUs that the calling thread may run on, ascending; never none.
 pub(crate) fn allowed() -> Vec<u32> {
-    let mut mask = Mask::of(&[]);
-    let size = mem::size_of_val(&mask.0);
-    // SAFETY: The mask is ours and as long as said.
-    let bytes = unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size, mask.0.as_mut_ptr()) };
-    let bits = usize::try_from(bytes).unwrap_or(0) * 8;
-    let cpus: Vec<u32> = (0..bits as u32).filter(|&cpu| mask.has(cpu)).collect();
-    if cpus.is_empty() { vec![0] } else { cpus }
+    CpuList::allowed().iter().map(|cpu| cpu as u32).collect()
 }
 
 /// Those that it could use at the start, before any thread was bound.

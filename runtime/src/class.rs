@@ -5,7 +5,6 @@
 //! them before all else; the others take none, unless nobody prefers them, or one has waited so
 //! long that an idle core is the greater loss.
 
-mod cpus;
 mod learned;
 mod place;
 mod queue;
@@ -17,9 +16,10 @@ mod tests;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use cpus::{CpuList, CpuListError};
 pub(crate) use place::Places;
 pub(crate) use registers::Registers;
+
+use crate::topology::CpuList;
 
 /// Which workers prefer wide tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -47,7 +47,7 @@ mod wait;
 mod worker;
 
 pub use access::Kind;
-pub use class::{CpuList, CpuListError, Placement, WideCpus};
+pub use class::{Placement, WideCpus};
 pub use data::{
     Argument, Commutative, Concurrent, Data, InOut, Input, Lends, TaskBuilder, WeakInOut, WeakInput,
 };
@@ -60,7 +60,7 @@ pub use pool::{Builder, Rules, Runtime};
 pub use rules::RulesError;
 pub use scope::{Scope, scope};
 pub use seen::Watch;
-pub use topology::{Topology, TopologyError};
+pub use topology::{CpuList, CpuListError, Topology, TopologyError};
 
 /// What the README shows.
 #[cfg(doctest)]

@@ -1,11 +1,15 @@
 //! What the machine looks like to a scheduler: CPUs, and what groups of them share.
 
+mod cpus;
 mod declared;
+mod machine;
 mod sysfs;
 
 use std::ops::Range;
 
+pub use cpus::{CpuList, CpuListError};
 pub use declared::TopologyError;
+pub use sysfs::{Part, Sysfs};
 
 /// A machine as a tree: CPUs, caches where they divide a NUMA domain, NUMA domains, all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,10 +7,11 @@ use std::time::Duration;
 use super::learned::Learned;
 use super::queue::WideQueue;
 use super::set_file::SetFile;
-use super::{CpuList, Placement, Registers, WideCpus};
+use super::{Placement, Registers, WideCpus};
 use crate::ready::{Queued, Ready};
 use crate::sync::{AtomicBool, AtomicUsize, Instant, Ordering};
 use crate::task::Task;
+use crate::topology::CpuList;
 
 /// How often the file is looked at.
 const POLL: Duration = Duration::from_millis(10);

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use super::CpuList;
+use crate::topology::CpuList;
 
 /// The file, and how it was when it was read last.
 pub(super) struct SetFile {

@@ -1,124 +1,123 @@
-//! The machine at hand, as `/sys` tells it, less the CPUs that this process may not use.
+//! What the kernel says below `/sys/devices/system` of which CPUs share what.
 
-use std::collections::BTreeSet;
 use std::fs;
-use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::Topology;
+use super::CpuList;
 
-const CPUS: &str = "/sys/devices/system/cpu";
-const NODES: &str = "/sys/devices/system/node";
+/// What CPUs may share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A core: its hardware threads.
+    Core,
+    /// The cache with the highest level.
+    LastLevelCache,
+    /// A NUMA domain.
+    NumaDomain,
+    /// A socket.
+    Socket,
+}
 
-impl Topology {
-    /// The CPUs that this thread may use (affinity and cpuset) as the kernel groups them.
-    ///
-    /// What `/sys` does not tell is one group.
+/// The kernel's folder. A file that is not there, or is no list of CPUs, tells nothing: as on
+/// kernels without it.
+pub struct Sysfs {
+    folder: PathBuf,
+}
+
+impl Sysfs {
+    /// Of the machine at hand.
+    #[must_use]
     pub fn of_machine() -> Self {
-        read(Path::new(CPUS), Path::new(NODES), &allowed())
+        Self::in_folder("/sys/devices/system")
     }
-}
 
-/// CPUs of the calling thread's affinity mask; a cpuset has already been applied to it.
-fn allowed() -> BTreeSet<usize> {
-    // Large machines need a larger mask than `cpu_set_t`; the kernel refuses one that is too small.
-    let mut mask = vec![0_u64; 1024];
-    // SAFETY: the kernel writes at most as many bytes as it is told the mask has.
-    let bytes =
-        unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, mask.len() * 8, mask.as_mut_ptr()) };
-    let words = usize::try_from(bytes).unwrap_or(0) / 8;
-    let set = |cpu: &usize| mask[cpu / 64] >> (cpu % 64) & 1 == 1;
-    let cpus: BTreeSet<usize> = (0..words * 64).filter(set).collect();
-    if cpus.is_empty() { BTreeSet::from([0]) } else { cpus }
-}
+    /// Of another folder of that form.
+    #[must_use]
+    pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into() }
+    }
 
-/// Groups `allowed` by NUMA domain and, in it, by last-level cache.
-fn read(cpus: &Path, nodes: &Path, allowed: &BTreeSet<usize>) -> Topology {
-    let domains = domains(nodes);
-    let keyed = |&cpu: &usize| {
-        let domain = domains.iter().position(|domain| domain.contains(&cpu)).unwrap_or(0);
-        (domain, first_beside(cpus, cpu), cpu)
-    };
-    let mut order: Vec<(usize, usize, usize)> = allowed.iter().map(keyed).collect();
-    order.sort_unstable();
-    Topology::from_groups(
-        order.iter().map(|&(_, _, cpu)| cpu).collect(),
-        runs(&order, |&(domain, cache, _)| (domain, cache)),
-        runs(&order, |&(domain, _, _)| domain),
-    )
-}
-
-/// The CPUs of each NUMA domain; empty where the kernel has none.
-fn domains(nodes: &Path) -> Vec<BTreeSet<usize>> {
-    let numbered = |entry: fs::DirEntry| {
-        let number: usize = entry.file_name().to_str()?.strip_prefix("node")?.parse().ok()?;
-        Some((number, list(&fs::read_to_string(entry.path().join("cpulist")).ok()?)))
-    };
-    let entries = fs::read_dir(nodes).into_iter().flatten();
-    let mut found: Vec<_> = entries.filter_map(|entry| numbered(entry.ok()?)).collect();
-    found.sort();
-    found.into_iter().map(|(_, cpus)| cpus).filter(|cpus| !cpus.is_empty()).collect()
-}
-
-/// The first CPU that shares the largest cache with this one.
-fn first_beside(cpus: &Path, cpu: usize) -> usize {
-    let caches = cpus.join(format!("cpu{cpu}/cache"));
-    let read = |index: usize, file: &str| {
-        fs::read_to_string(caches.join(format!("index{index}/{file}"))).ok()
-    };
-    (0..8)
-        .filter_map(|index| {
-            let level: u32 = read(index, "level")?.trim().parse().ok()?;
-            Some((level, *list(&read(index, "shared_cpu_list")?).first()?))
-        })
-        .max_by_key(|&(level, _)| level)
-        .map_or(0, |(_, first)| first)
-}
-
-/// Reads the kernel's lists of CPUs: `0-3,8`. What is no number is left out.
-fn list(text: &str) -> BTreeSet<usize> {
-    let part = |part: &str| {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.parse().ok()?..=last.parse().ok()?)
-    };
-    text.trim().split(',').filter_map(part).flatten().collect()
-}
-
-/// Positions where the key stays the same.
-fn runs<T, K: PartialEq>(sorted: &[T], key: impl Fn(&T) -> K) -> Vec<Range<usize>> {
-    let mut runs: Vec<Range<usize>> = Vec::new();
-    for (position, one) in sorted.iter().enumerate() {
-        match runs.last_mut() {
-            Some(run) if key(&sorted[run.start]) == key(one) => run.end = position + 1,
-            _ => runs.push(position..position + 1),
+    /// The CPUs that share this with a CPU, and itself; none where it is not told.
+    #[must_use]
+    pub fn beside(&self, cpu: usize, part: Part) -> CpuList {
+        let folder = self.folder.join(format!("cpu/cpu{cpu}"));
+        // The first of a pair is the newer name.
+        let either = |names: [&str; 2]| {
+            let lists = names.map(|name| list(&folder.join("topology").join(name)));
+            lists.into_iter().find(|cpus| !cpus.is_empty()).unwrap_or_default()
+        };
+        match part {
+            Part::Core => either(["core_cpus_list", "thread_siblings_list"]),
+            Part::Socket => either(["package_cpus_list", "core_siblings_list"]),
+            Part::LastLevelCache => last_cache(&folder.join("cache")),
+            Part::NumaDomain => {
+                self.domains().into_iter().find(|domain| domain.contains(cpu)).unwrap_or_default()
+            }
         }
     }
-    runs
+
+    /// The NUMA domains that have CPUs, by number; none where the kernel has none.
+    pub(super) fn domains(&self) -> Vec<CpuList> {
+        let numbered = |entry: fs::DirEntry| {
+            let number: usize = entry.file_name().to_str()?.strip_prefix("node")?.parse().ok()?;
+            Some((number, list(&entry.path().join("cpulist"))))
+        };
+        let entries = fs::read_dir(self.folder.join("node")).into_iter().flatten();
+        let mut found: Vec<_> = entries.filter_map(|entry| numbered(entry.ok()?)).collect();
+        found.sort();
+        found.into_iter().map(|(_, cpus)| cpus).filter(|cpus| !cpus.is_empty()).collect()
+    }
 }
 
-#[cfg(test)]
+/// The CPUs of the cache with the highest level.
+fn last_cache(caches: &Path) -> CpuList {
+    let level = |path: &Path| -> Option<u32> {
+        fs::read_to_string(path.join("level")).ok()?.trim().parse().ok()
+    };
+    let caches = fs::read_dir(caches).into_iter().flatten().flatten().map(|entry| entry.path());
+    let highest = caches.filter_map(|path| Some((level(&path)?, path))).max();
+    highest.map(|(_, path)| list(&path.join("shared_cpu_list"))).unwrap_or_default()
+}
+
+/// The list in a file.
+fn list(path: &Path) -> CpuList {
+    fs::read_to_string(path).ok().and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
 mod tests {
     use super::*;
 
     #[test]
-    fn this_machine_has_the_cpus_that_may_be_used() {
-        let machine = Topology::of_machine();
-        let parallel = std::thread::available_parallelism().unwrap().get();
-        assert!(machine.cpus() >= parallel);
-        assert_eq!(machine.levels.last().unwrap()[0], 0..machine.cpus());
-    }
-
-    #[test]
-    fn lists_of_the_kernel_are_read() {
-        assert_eq!(list("0-2,8\n"), BTreeSet::from([0, 1, 2, 8]));
-        assert!(list("\n").is_empty());
-    }
-
-    #[test]
-    fn cpus_beyond_the_mask_are_no_leaves() {
-        let nowhere = Path::new("/nowhere");
-        let machine = read(nowhere, nowhere, &BTreeSet::from([3, 5]));
-        assert_eq!(machine.cpus, vec![3, 5]);
-        assert_eq!((machine.domains(), machine.domain_of(1)), (1, 0));
+    fn the_kernels_files_are_read_and_what_is_not_there_tells_nothing() {
+        let folder = std::env::temp_dir().join(format!("evenkeel-sysfs-{}", std::process::id()));
+        let write = |name: &str, text: &str| {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("cpu/cpu1/topology/thread_siblings_list", "1,9\n");
+        write("cpu/cpu1/topology/package_cpus_list", "0-3,8-9\n");
+        write("cpu/cpu1/cache/index0/level", "1\n");
+        write("cpu/cpu1/cache/index0/shared_cpu_list", "1\n");
+        write("cpu/cpu1/cache/index3/level", "3\n");
+        write("cpu/cpu1/cache/index3/shared_cpu_list", "0-1\n");
+        write("cpu/cpu2/topology/core_cpus_list", "what?\n");
+        write("node/node0/cpulist", "0\n");
+        write("node/node10/cpulist", "8\n");
+        write("node/node2/cpulist", "1-2\n");
+        write("node/node3/cpulist", "\n");
+        let sysfs = Sysfs::in_folder(&folder);
+        let parts = [Part::Core, Part::LastLevelCache, Part::NumaDomain, Part::Socket];
+        let found = parts.map(|part| sysfs.beside(1, part));
+        let (wrong, domains) = (sysfs.beside(2, Part::Core), sysfs.domains());
+        fs::remove_dir_all(&folder).unwrap();
+        let lists = |texts: &[&str]| -> Vec<CpuList> {
+            texts.iter().map(|text| text.parse().unwrap()).collect()
+        };
+        assert_eq!(found.to_vec(), lists(&["1,9", "0-1", "1-2", "0-3,8-9"]));
+        assert_eq!(domains, lists(&["0", "1-2", "8"]));
+        assert!(wrong.is_empty());
+        assert!(parts.iter().all(|&part| sysfs.beside(1, part).is_empty()));
     }
 }
