@@ -16,7 +16,7 @@ use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use evenkeel_runtime::raw::{Access, Queued, Task, Until, Worker};
+use evenkeel_runtime::raw::{Access, OWN_KIND, Queued, Task, Until, Worker};
 
 pub use detach::Event;
 pub(crate) use detach::omp_fulfill_event;
@@ -57,9 +57,7 @@ impl Code {
             // SAFETY: the caller's promise.
             Self::Kmp(variables) => unsafe { kmp::kind(variables) },
             Self::Gomp(function, _) => function as usize,
-            Self::Elsewhere | Self::Blank { .. } | Self::Makes(_) | Self::Says(_) => {
-                run as *const () as usize
-            }
+            Self::Elsewhere | Self::Blank { .. } | Self::Makes(_) | Self::Says(_) => OWN_KIND,
         }
     }
 }
@@ -272,12 +270,7 @@ impl OmpTask {
     ) {
         let (worker, creator) = (member.worker(), member.task());
         // SAFETY: the parent is the creator, or its group; the task is whole.
-        let is_wide = unsafe {
-            (*(*this).task.parent()).creates();
-            let is_wide = worker.are_wide((*this).code.get().kind());
-            (*this).task.set_wide(is_wide);
-            is_wide
-        };
+        unsafe { (*(*this).task.parent()).creates() };
         // SAFETY: this worker runs the creator; the task is whole.
         unsafe {
             if !(*this).event.get().is_null() {
@@ -288,7 +281,6 @@ impl OmpTask {
                 depend::wait(member, dependences);
                 worker.run_now(task);
             } else if when == When::Any
-                && !(is_wide && worker.avoids_wide())
                 && member.may_run_now((*this).code.get().kind(), dependences)
             {
                 worker.run_now(task);
@@ -358,7 +350,6 @@ unsafe fn run(queued: *mut Queued, worker: &Worker) {
         match (*task).code.get() {
             Code::Elsewhere | Code::Blank { .. } => {}
             Code::Kmp(variables) => {
-                worker.runs_function(kmp::kind(variables));
                 let thread = Thread::current().number;
                 if !is_cancelled {
                     kmp::call(variables, thread);
@@ -371,10 +362,7 @@ unsafe fn run(queued: *mut Queued, worker: &Worker) {
             Code::Gomp(..) if is_cancelled && !(*task).destroys.get() => {}
             Code::Makes(_) if is_cancelled => {}
             Code::Makes(part) => (*part).make(Thread::current().member()),
-            Code::Gomp(function, arguments) => {
-                worker.runs_function(function as *const () as usize);
-                function(arguments);
-            }
+            Code::Gomp(function, arguments) => function(arguments),
             Code::Says(says) => (*says).store(true, Ordering::Release),
         }
         worker.go_to(around);

@@ -269,7 +269,7 @@ impl Shared {
 }
 
 /// Finishes a task whose code has ended before.
-unsafe fn finish(task: *mut Queued, worker: &Worker) {
+pub(crate) unsafe fn finish(task: *mut Queued, worker: &Worker) {
     // SAFETY: it was added for that.
     unsafe { worker.finish(task.cast()) }
 }

@@ -14,7 +14,7 @@ use crate::fork::forks;
 use crate::grain::{FORGET, Grains};
 use crate::guest::{SEATS_MORE, Seats};
 use crate::memory::{Depot, Memory};
-use crate::ready::{Inbox, KindOf, Queued, Ready, Scheduler};
+use crate::ready::{Inbox, KindOf, Ready, Scheduler};
 use crate::seen::{Recorder, Watch};
 use crate::stuck::Waits;
 use crate::sync::{AtomicU32, AtomicUsize, Ordering};
@@ -50,8 +50,8 @@ impl Default for Rules {
 /// What whoever makes a runtime says about its tasks.
 #[derive(Clone, Copy)]
 pub(crate) struct Asked {
-    /// Tells their kinds.
-    pub(crate) kind_of: KindOf,
+    /// Tells their kinds, where what is run does not.
+    pub(crate) kind_of: Option<KindOf>,
     /// Whether all that lets tasks go on is an [`Event`](crate::Event) or a
     /// [`Resume`](crate::Resume) of theirs.
     pub(crate) knows_events: bool,
@@ -61,7 +61,7 @@ pub(crate) struct Asked {
 
 impl Default for Asked {
     fn default() -> Self {
-        Self { kind_of: Queued::kind, knows_events: true, is_closed: false }
+        Self { kind_of: None, knows_events: true, is_closed: false }
     }
 }
 
@@ -189,6 +189,7 @@ pub struct Builder {
     topology: Option<Topology>,
     rules: Rules,
     is_closed: bool,
+    pub(crate) kind_of: Option<KindOf>,
     watch: Option<Watch>,
     placement: Option<Placement>,
 }
@@ -248,7 +249,8 @@ impl Builder {
         let usable = if declared { machine.cpus() } else { parallelism(machine.cpus()) };
         let workers = self.workers.unwrap_or(usable);
         let seats = (workers, SEATS_MORE);
-        let asked = Asked { is_closed: self.is_closed, ..Asked::default() };
+        let (kind_of, is_closed) = (self.kind_of, self.is_closed);
+        let asked = Asked { kind_of, is_closed, ..Asked::default() };
         let beside = (self.watch.as_ref(), self.placement.as_ref());
         let shared = Shared::new(&machine, self.rules, PATIENCE, seats, asked, beside);
         let mut runtime = Runtime { shared: shared.clone(), threads: Vec::new(), forks: forks() };

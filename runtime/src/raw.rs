@@ -11,8 +11,8 @@ pub use crate::access::{Access, Region};
 pub use crate::children::Until;
 use crate::class::Placement;
 pub use crate::fork::forks;
-use crate::pool::{Asked, Rules, Shared};
-pub use crate::ready::{KindOf, Parker, Queued};
+use crate::pool::{Asked, Builder, Rules, Shared};
+pub use crate::ready::{KindOf, OWN_KIND, Parker, Queued};
 use crate::seen::Watch;
 pub use crate::task::Task;
 use crate::topology::Topology;
@@ -23,6 +23,17 @@ pub use crate::worker::{Called, Pause, Uses, Worker};
 #[must_use]
 pub fn current_worker() -> Option<NonNull<Worker>> {
     Worker::current()
+}
+
+/// A runtime whose tasks have kinds that this tells.
+///
+/// # Safety
+/// All its tasks are of the one who asks for this: it may be called for each that is whole, and
+/// whose code has not ended.
+#[must_use]
+pub unsafe fn telling_kinds(mut builder: Builder, kind_of: KindOf) -> Builder {
+    builder.kind_of = Some(kind_of);
+    builder
 }
 
 /// A tree of queues for as many threads as it has leaves; whose threads these are is not its
@@ -45,7 +56,7 @@ impl Team {
         beside: (Option<&Watch>, Option<&Placement>),
     ) -> Self {
         // Whoever uses it has events of its own.
-        let asked = Asked { kind_of, knows_events: false, is_closed: false };
+        let asked = Asked { kind_of: Some(kind_of), knows_events: false, is_closed: false };
         Self { shared: Shared::new(machine, rules, patience, (workers, 0), asked, beside) }
     }
 

@@ -37,8 +37,12 @@ use crate::worker::Worker;
 /// Runs something that was queued, and frees what it occupied.
 pub type Run = unsafe fn(*mut Queued, &Worker);
 
-/// Tells the kind of something that was queued.
+/// Tells the kind of a task that is queued, or is about to be run: the address of the program's
+/// function, or [`OWN_KIND`].
 pub type KindOf = unsafe fn(*const Queued) -> usize;
+
+/// The kind of what runs none of the program's code. Whoever watches is not told of it.
+pub const OWN_KIND: usize = 1;
 
 /// What a queue knows of a task: the head of every task, and of everything else that is run once.
 #[repr(C)]
@@ -54,15 +58,6 @@ impl Queued {
     /// In no chain.
     pub(crate) fn new(run: Run, parent: *const Task) -> Self {
         Self { run, next: Cell::new(ptr::null_mut()), parent }
-    }
-
-    /// What tells its kind from others, where what is run does: see [`crate::grain`].
-    ///
-    /// # Safety
-    /// It is alive.
-    pub(crate) unsafe fn kind(queued: *const Self) -> usize {
-        // SAFETY: the caller's promise.
-        unsafe { (*queued).run as usize }
     }
 
     /// Its priority; 0 where it is no task.

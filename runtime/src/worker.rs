@@ -3,6 +3,7 @@
 mod create;
 mod finish;
 mod help;
+mod kinds;
 mod pause;
 mod regions;
 mod rest;
@@ -90,8 +91,6 @@ pub struct Worker {
     untimed: u32,
     /// Whether wide tasks are kept apart from others.
     sorts: bool,
-    /// The function of the task that is learned from.
-    runs: Cell<usize>,
     /// Where it says what it does, if anybody watches.
     pub(crate) seen: Here,
 }
@@ -122,7 +121,6 @@ impl Worker {
             helps: Cell::new(ptr::null()),
             helped: Cell::new(0),
             sorts,
-            runs: Cell::new(0),
             untimed: if seen.is_on() { 0 } else { SAMPLE - 1 },
             seen,
         }
@@ -274,13 +272,15 @@ impl Worker {
     unsafe fn run_timed(&self, task: *mut Queued) {
         // SAFETY: the caller's promise.
         unsafe {
-            let (kind, begin) = ((self.shared.asked.kind_of)(task), grain::cycles());
+            let (ran, kind, begin) = (self.ran.get(), self.kind_of(task), grain::cycles());
             match self.sorts {
                 true => self.run_learning(kind, || ((*task).run)(task, self)),
                 false => ((*task).run)(task, self),
             }
-            let forgets = self.forgets(self.ran.get() / SAMPLE);
-            self.shared.grains.took(kind, grain::cycles() - begin, forgets);
+            let cycles = grain::cycles() - begin;
+            if !self.has_missed_turn(ran) {
+                self.shared.grains.took(kind, cycles, self.forgets(self.ran.get() / SAMPLE));
+            }
         }
     }
 
@@ -293,7 +293,7 @@ impl Worker {
         let frame = Frame::new();
         // SAFETY: the caller's promise.
         unsafe {
-            let ends = self.seen.begin_task(&frame, Queued::kind(task), task.addr());
+            let ends = self.seen.begin_task(&frame, self.kind_of(task), task.addr());
             match self.ran.get().is_multiple_of(SAMPLE) {
                 true => self.run_timed(task),
                 false => ((*task).run)(task, self),

@@ -1,7 +1,7 @@
 //! What is recorded is what has happened.
 #![cfg(not(any(loom, evenkeel_model)))]
 
-use evenkeel_runtime::{Rules, Runtime, Watch};
+use evenkeel_runtime::{Data, Rules, Runtime, Watch};
 
 const TREES: usize = 100;
 const LEAVES: usize = 50;
@@ -62,6 +62,29 @@ fn functions_are_told_apart_by_where_their_tasks_are_created() {
         assert!(all.contains(&runs), "{runs}: {text}");
     }
     assert_eq!(runs_of("around tasks"), ["1"]);
+}
+
+#[test]
+fn tasks_that_take_turns_are_counted_once_and_as_what_they_run() {
+    let watch = Watch::new();
+    let runtime = Runtime::builder().workers(3).watch(&watch).build().unwrap();
+    let sum = Data::new(0_u64);
+    runtime.scope(|s| {
+        for number in 0..2000 {
+            s.task().commutative(&sum).spawn(move |sum| {
+                // Others come to a task meanwhile, whose turn it is not.
+                std::thread::yield_now();
+                *sum += number;
+            });
+        }
+    });
+    assert_eq!(sum.into_inner(), 1999 * 1000);
+    let text = summary(&watch);
+    assert!(text.starts_with("2,000 tasks"), "{text}");
+    let functions = text.lines().filter(|line| line.contains("(watch.rs:"));
+    let ran = functions.filter(|line| !line.contains("around tasks")).collect::<Vec<_>>();
+    assert!(ran.len() == 1 && ran[0].trim_start().starts_with("2,000"), "{text}");
+    assert!(!text.contains("run_in_turn"), "{text}");
 }
 
 #[test]

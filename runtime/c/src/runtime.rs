@@ -6,10 +6,11 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use evenkeel_runtime::raw::telling_kinds;
 use evenkeel_runtime::{Placement, Rules, Runtime, Topology, Watch};
 
 use crate::error::{Error, Result, code};
-use crate::task::{Code, Here, run_first};
+use crate::task::{CTask, Code, Here, run_first};
 
 /// More workers than any machine has: `ekrt_open` refuses what would take all memory.
 pub(crate) const WORKERS_MAX: u32 = 65_536;
@@ -99,6 +100,8 @@ fn build(options: Option<&Options>) -> Result<Runtime> {
     if let Some(watch) = Watch::of_environment() {
         builder = builder.watch(&watch);
     }
+    // SAFETY: the runtime is behind a handle of ours: all its tasks are created here.
+    let builder = unsafe { telling_kinds(builder, CTask::kind_of) };
     builder.build().map_err(Error::System)
 }
 

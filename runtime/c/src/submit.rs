@@ -7,7 +7,7 @@ use evenkeel_runtime::raw::{Access, Region, Uses};
 
 use crate::dependence::{Dependence, Plan};
 use crate::error::{Result, code};
-use crate::task::{CTask, Here, run};
+use crate::task::{CTask, Here};
 
 /// Submits a task that the running one has created.
 pub(crate) fn submit(here: &Here, handle: *const CTask) -> Result<()> {
@@ -30,7 +30,7 @@ pub(crate) fn submit(here: &Here, handle: *const CTask) -> Result<()> {
         }
         if dependences.is_empty() {
             let may_run = !(*task).is_deferred()
-                && worker.may_run_at_once(run as *const () as usize)
+                && worker.may_run_at_once(CTask::kind_of(task.cast()))
                 && !((*task).is_wide() && worker.avoids_wide());
             if may_run {
                 worker.run_now(task.cast());

@@ -5,11 +5,12 @@ use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 use std::ptr::{self, NonNull};
 
-use evenkeel_runtime::raw::{Queued, Task, Worker, current_worker};
+use evenkeel_runtime::raw::{OWN_KIND, Queued, Task, Worker, current_worker};
 
 use crate::dependence::Plan;
 use crate::error::{Error, Result, code, keep};
 use crate::event::Events;
+use crate::wait::resume;
 
 /// What a task runs. An exception that leaves it ends the process.
 pub type Code = unsafe extern "C-unwind" fn(*mut c_void);
@@ -89,9 +90,29 @@ impl CTask {
                 attached: Cell::new(ptr::null_mut()),
                 flags: Cell::new(flags),
             });
-            (*place).task.set_wide(flags & WIDE > 0 || worker.are_wide(code as *const () as usize));
+            (*place).task.set_wide(flags & WIDE > 0);
         }
         place
+    }
+
+    /// What tells tasks of one function from others.
+    ///
+    /// # Safety
+    /// It is the head of one, whose code has not ended.
+    pub(crate) unsafe fn kind_of(queued: *const Queued) -> usize {
+        let task = queued.cast::<Self>();
+        // SAFETY: the caller's promise; the first one's arguments are there.
+        unsafe {
+            let is_run_by = |code: Code| ptr::fn_addr_eq((*task).code, code);
+            if is_run_by(resume) {
+                return OWN_KIND;
+            }
+            let code = match is_run_by(first) {
+                true => (*Self::arguments(task.cast_mut()).cast::<First>()).0,
+                false => (*task).code,
+            };
+            code as usize
+        }
     }
 
     /// What the runtime knows of it.
@@ -103,7 +124,7 @@ impl CTask {
         self.flags.get() & DEFERRED > 0
     }
 
-    /// Whether it runs 512-bit instructions, as far as is known.
+    /// Whether it was said to run 512-bit instructions.
     pub(crate) fn is_wide(&self) -> bool {
         self.task.is_wide()
     }
@@ -197,7 +218,6 @@ pub(crate) unsafe fn run(queued: *mut Queued, worker: &Worker) {
     // program's business.
     unsafe {
         let around = worker.go_to(&raw const (*task).task);
-        worker.runs_function((*task).code as *const () as usize);
         call(|| ((*task).code)(CTask::arguments(task)));
         (*task).forget_created(worker);
         Events::code_ended((*task).events().get());
@@ -208,20 +228,24 @@ pub(crate) unsafe fn run(queued: *mut Queued, worker: &Worker) {
     }
 }
 
+/// What the first task of a scope has for arguments.
+#[repr(C)]
+struct First(Code, *mut c_void);
+
+/// What it runs.
+unsafe extern "C-unwind" fn first(place: *mut c_void) {
+    // SAFETY: `run_first` wrote it; its caller's promise.
+    unsafe {
+        let First(code, arguments) = place.cast::<First>().read();
+        code(arguments);
+    }
+}
+
 /// Runs the first task of a scope. Its arguments are somewhere else.
 ///
 /// # Safety
 /// The code may be called with the arguments; the caller is a scope's code.
 pub(crate) unsafe fn run_first(here: &Here, code: Code, arguments: *mut c_void) {
-    #[repr(C)]
-    struct First(Code, *mut c_void);
-    unsafe extern "C-unwind" fn first(place: *mut c_void) {
-        // SAFETY: it was written below; the caller's promise.
-        unsafe {
-            let First(code, arguments) = place.cast::<First>().read();
-            code(arguments);
-        }
-    }
     let (worker, root) = (here.worker(), here.worker().current_task());
     // SAFETY: the scope's task is alive; nobody else has the new one.
     unsafe {

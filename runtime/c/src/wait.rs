@@ -19,7 +19,7 @@ pub extern "C" fn ekrt_wait() -> c_int {
 }
 
 /// What a task runs that others wait for.
-unsafe extern "C-unwind" fn resume(place: *mut c_void) {
+pub(crate) unsafe extern "C-unwind" fn resume(place: *mut c_void) {
     // SAFETY: `wait_on` wrote it, and this is run once.
     drop(unsafe { place.cast::<Resume>().read() });
 }

@@ -64,15 +64,15 @@ impl Places {
         }
     }
 
-    /// Whether a task is one of those that are kept here.
+    /// Whether a task of a function is one of those that are kept here.
     ///
     /// # Safety
     /// It is alive.
-    pub(crate) unsafe fn is_wide(&self, task: *mut Queued) -> bool {
+    pub(crate) unsafe fn is_wide(&self, task: *mut Queued, function: usize) -> bool {
         // SAFETY: the caller's promise; what has a parent is the head of a task.
         unsafe {
             !(*task).parent.is_null()
-                && ((*task.cast::<Task>()).is_wide() || self.learned.are_wide(Queued::kind(task)))
+                && ((*task.cast::<Task>()).is_wide() || self.are_wide(function))
         }
     }
 

@@ -101,7 +101,7 @@ fn a_function_that_was_learned_is_placed_without_being_declared() {
             for _ in 0..times {
                 s.spawn(|s| {
                     // SAFETY: the task runs.
-                    let kind = unsafe { crate::ready::Queued::kind(&raw const s.task_of().queued) };
+                    let kind = unsafe { s.worker().kind_of(&raw const s.task_of().queued) };
                     kinds.store(kind, Ordering::Relaxed);
                     leaves.lock().unwrap().push(leaf());
                 });

@@ -186,11 +186,10 @@ impl Here {
         }
     }
 
-    /// The task that runs is of a function.
-    #[inline(always)]
-    pub(crate) fn is_of(&self, key: usize) {
+    /// The innermost frame turns out to run nothing, and is not counted.
+    pub(crate) fn runs_nothing(&self) {
         if let Some(lane) = self.lane() {
-            lane.is_of(key);
+            lane.runs_nothing();
         }
     }
 

@@ -99,18 +99,6 @@ impl Kinds {
         (number, known.all[number as usize].slot)
     }
 
-    /// What runs at an address is many functions, which say themselves which they are: if it was
-    /// the last to be seen its place is free again.
-    pub(super) fn is_alias(&self, key: usize) {
-        let mut known = self.known();
-        let last = known.all.len() - 1;
-        let is_last = known.by_key.get(&(key, true)) == Some(&(last as u32));
-        if is_last && known.all[last].slot < SLOT_OTHERS {
-            known.all[last].slot = SLOT_OTHERS;
-            known.tasks -= 1;
-        }
-    }
-
     /// Says what a function is called, unless that is known.
     pub(super) fn name(&self, number: u32, name: impl FnOnce() -> Name) {
         let mut known = self.known();

@@ -16,6 +16,7 @@ use super::recorder::{PULSE, Recorder};
 use super::strip::{SLOT_OUTSIDE, SLOT_RUNTIME, SLOTS, Slots, Strip};
 use super::tally::{Count, Tally};
 use super::tape::{Happened, Tape};
+use crate::ready::OWN_KIND;
 
 /// Places for functions that were run of late.
 const RECENT: usize = 256;
@@ -28,14 +29,12 @@ pub(crate) struct Lane {
     pub(super) thread: u32,
     /// Whether its thread has ended, and another of that name may go on with it.
     is_free: AtomicBool,
-    /// The innermost frame of the stack that runs. Used by the thread alone, as are the next four.
+    /// The innermost frame of the stack that runs. Used by the thread alone, as are the next three.
     top: Cell<*const Open>,
     /// Workers that the thread is inside of.
     inside: Cell<u32>,
     /// Whether the next task is run by its creator.
     next_at_once: Cell<bool>,
-    /// What runs tasks of a way in that says itself whose they are.
-    alias: Cell<usize>,
     recent: Box<[Cell<(usize, *const Tally)>]>,
     /// When what it does now began.
     last: Count,
@@ -109,7 +108,6 @@ impl Lane {
             top: Cell::new(ptr::null()),
             inside: Cell::new(0),
             next_at_once: Cell::new(false),
-            alias: Cell::new(0),
             recent: (0..RECENT).map(|_| Cell::new((0, ptr::null()))).collect(),
             last: now,
             doing: Count::none(),
@@ -260,7 +258,7 @@ impl Lane {
         let is_task = frame.what == What::Task;
         frame.at_once.set(frame.at_once.get() || is_task && self.next_at_once.replace(false));
         match frame.what {
-            What::Task if frame.key == self.alias.get() => {}
+            What::Task if frame.key == OWN_KIND => {}
             What::Task => frame.tally.set(self.tally(frame.key, Role::Task)),
             What::Code => frame.tally.set(self.tally(frame.key, Role::Code)),
             _ => {}
@@ -348,18 +346,13 @@ impl Lane {
         self.top.replace(top)
     }
 
-    /// The task that runs is of this function: what ran it does so for many.
-    pub(super) fn is_of(&self, key: usize) {
+    /// The innermost frame turns out to run nothing, and is not counted.
+    pub(super) fn runs_nothing(&self) {
         // SAFETY: as in `switch`.
-        let Some(top) = (unsafe { self.top.get().as_ref() }) else { return };
-        if top.what != What::Task || top.is_written.get() {
-            return;
+        if let Some(top) = unsafe { self.top.get().as_ref() } {
+            top.tally.set(ptr::null());
+            self.doing.set(doing(top));
         }
-        if self.alias.replace(top.key) != top.key && !top.tally.get().is_null() {
-            self.recorder().kinds.is_alias(top.key);
-        }
-        top.tally.set(self.tally(key, Role::Task));
-        self.doing.set(doing(top));
     }
 
     /// A function is called so, if that is known.

@@ -22,15 +22,15 @@ const WINDOW_CHECK: u32 = 64;
 const SAMPLE_AT_ONCE: u32 = 8;
 
 /// Runs a task if it is its turn everywhere; else it is queued again when it may be.
-unsafe fn run_in_turn(queued: *mut Queued, worker: &Worker) {
+pub(super) unsafe fn run_in_turn(queued: *mut Queued, worker: &Worker) {
     let task = queued.cast::<Task>();
     // SAFETY: it was taken to be run, and has accesses, or this would not be what it runs.
     unsafe {
         let accesses = (*task).accesses.get();
         let run = (*accesses).in_turn.get();
-        if worker.shared.turns.take(&*accesses, |other| Then::ready(worker, other))
-            && let Some(run) = run
-        {
+        if !worker.shared.turns.take(&*accesses, |other| Then::ready(worker, other)) {
+            worker.misses_turn();
+        } else if let Some(run) = run {
             run(queued, worker);
         }
     }

@@ -20,7 +20,7 @@ impl Worker {
     pub(super) unsafe fn add_sorted(&self, task: *mut Queued) {
         // SAFETY: the caller's promise.
         unsafe {
-            match self.places().filter(|places| places.is_wide(task)) {
+            match self.places().filter(|places| places.is_wide(task, self.kind_of(task))) {
                 Some(places) => places.add(task, self.ready()),
                 None => self.ready().add_in_turn(self.at(), task),
             }
@@ -74,15 +74,9 @@ impl Worker {
         self.places().is_some_and(|places| !places.may_take(self.leaf) && places.are_wide(function))
     }
 
-    /// Whether tasks of a function are to be made wide.
-    pub fn are_wide(&self, function: usize) -> bool {
-        self.sorts && self.places().is_some_and(|places| places.are_wide(function))
-    }
-
     /// Runs a task of a function, and learns by it whether the function is wide.
     pub(super) fn run_learning(&self, function: usize, run: impl FnOnce()) {
         let registers = self.places().and_then(|places| places.registers);
-        self.runs.set(function);
         let ran = self.ran.get();
         if let Some(registers) = registers {
             registers.clear();
@@ -91,7 +85,7 @@ impl Worker {
         if let (Some(places), Some(registers)) = (self.places(), registers) {
             // Where others ran meanwhile one does not know whose registers these are.
             if self.ran.get() == ran {
-                places.saw(self.runs.get(), registers.are_used());
+                places.saw(function, registers.are_used());
             }
             registers.clear();
         }

@@ -102,15 +102,6 @@ impl Worker {
         unsafe { self.finish(task) };
     }
 
-    /// The task that runs is of this function.
-    #[inline]
-    pub fn runs_function(&self, function: usize) {
-        if self.sorts {
-            self.runs.set(function);
-        }
-        self.seen.is_of(function);
-    }
-
     /// What a function is called that is run as a task, or around tasks; else its symbol is asked.
     #[inline]
     pub fn calls_function(
