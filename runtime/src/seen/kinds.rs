@@ -5,7 +5,7 @@
 //! somebody wants to read.
 
 use std::collections::HashMap;
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::strip::{SLOT_OTHERS, SLOT_TASKS};
@@ -140,9 +140,30 @@ fn by_symbols(address: usize) -> Name {
         }
     });
     if name.text.is_empty() {
-        name.text = format!("{address:#x}");
+        name.text = in_file(address).unwrap_or_else(|| format!("{address:#x}"));
     }
     name
+}
+
+/// What is said of an address that no symbol covers, as in a stripped program: the file that it is
+/// in, and how far from its begin, as `addr2line` and `objdump` count.
+fn in_file(address: usize) -> Option<String> {
+    // SAFETY: it may be all zeros, and is written if the call says so; names in it are terminated
+    // and stay while the file is loaded, which it is, since its code has run.
+    unsafe {
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        let at = std::ptr::without_provenance(address);
+        if libc::dladdr(at, &raw mut found) == 0 || found.dli_fname.is_null() {
+            return None;
+        }
+        // Libraries that are stripped still say what they export.
+        if found.dli_saddr.addr() == address && !found.dli_sname.is_null() {
+            return Some(CStr::from_ptr(found.dli_sname).to_string_lossy().into_owned());
+        }
+        let path = CStr::from_ptr(found.dli_fname).to_string_lossy();
+        let file = path.rsplit('/').next().filter(|file| !file.is_empty())?;
+        Some(format!("{file}+{:#x}", address.wrapping_sub(found.dli_fbase.addr())))
+    }
 }
 
 #[cfg(all(test, not(any(loom, evenkeel_model))))]
@@ -165,6 +186,17 @@ mod tests {
         let named = kinds.named();
         assert_eq!(named[1].1.text, "said");
         assert!(named[2].1.text.ends_with("somebody_knows_me"), "{}", named[2].1.text);
+    }
+
+    #[test]
+    fn an_address_without_a_symbol_is_told_by_its_file() {
+        let key = somebody_knows_me as *const () as usize;
+        let told = in_file(key).expect("it is in this program");
+        let (file, place) = told.split_once("+0x").expect("a file and a place");
+        assert!(!file.is_empty() && !file.contains('/'), "{told}");
+        let begin = key - usize::from_str_radix(place, 16).unwrap();
+        assert_eq!(in_file(begin + 16), Some(format!("{file}+0x10")));
+        assert_eq!(by_symbols(8).text, "0x8");
     }
 
     #[test]

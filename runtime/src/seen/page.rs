@@ -65,24 +65,32 @@ pub(super) fn html(view: &View) -> String {
 }
 
 fn parts(view: &View) -> Vec<(&'static str, String)> {
-    vec![
+    let mut parts = vec![
         ("Where the time went", went(view)),
         ("Threads over time", threads(view)),
         ("Functions", functions(view)),
-        ("Threshold and ready tasks over time", levels(view)),
-        ("What the scheduler did", steps(view)),
-    ]
+    ];
+    // A program of loops has nothing to queue.
+    if view.task_sums().0 > 0 {
+        parts.push(("Threshold and ready tasks over time", levels(view)));
+    }
+    parts.push(("What the scheduler did", steps(view)));
+    parts
 }
 
-/// A table; heads that begin with `#` are those of numbers.
+/// A table; heads that begin with `#` are those of numbers, with `*` those of sentences.
 fn table(caption: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
     let mut html = format!(
         "<div class=\"table\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\"><table>\n\
          <caption class=\"heard\">{caption}</caption>\n<thead><tr>"
     );
-    let class = |head: &str| if head.starts_with('#') { " class=\"n\"" } else { "" };
+    let class = |head: &str| match head.as_bytes().first() {
+        Some(b'#') => " class=\"n\"",
+        Some(b'*') => " class=\"wide\"",
+        _ => "",
+    };
     for head in heads {
-        let text = escape(head.trim_start_matches('#'));
+        let text = escape(head.trim_start_matches(['#', '*']));
         html += &format!("<th scope=\"col\"{}>{text}</th>", class(head));
     }
     html += "</tr></thead>\n<tbody>\n";
@@ -234,7 +242,7 @@ fn steps(view: &View) -> String {
         bytes(view.trace_bytes)
     );
     debug_assert!(!ORDER.contains(&SLOT_OUTSIDE));
-    table("Steps of the scheduler", &["step", "#times", "what it is"], &rows) + &memory
+    table("Steps of the scheduler", &["step", "#times", "*what it is"], &rows) + &memory
 }
 
 #[cfg(all(test, not(any(loom, evenkeel_model))))]

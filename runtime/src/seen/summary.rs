@@ -61,13 +61,14 @@ pub(super) fn sentences(view: &View) -> Vec<String> {
     let (tasks, at_once, task_ns) = view.task_sums();
     let by_slot = view.by_slot();
     let inside = view.inside_ns();
-    let head = format!(
-        "{} in {} on {}, {} each",
-        counted(tasks, "task"),
-        time(view.wall_ns),
-        counted(view.rows.len() as u64, "thread"),
-        time(task_ns.checked_div(tasks).unwrap_or(0)),
-    );
+    let wall = time(view.wall_ns);
+    let threads = counted(view.rows.len() as u64, "thread");
+    let head = match task_ns.checked_div(tasks) {
+        Some(each) => {
+            format!("{} in {wall} on {threads}, {} each", counted(tasks, "task"), time(each))
+        }
+        None => format!("No tasks in {wall} on {threads}"),
+    };
     let in_tasks: u64 = by_slot[SLOT_TASKS..].iter().sum();
     let went = format!(
         "Of the workers' time {} was in tasks, {} in code around them, {} in the runtime, {} \
@@ -78,12 +79,21 @@ pub(super) fn sentences(view: &View) -> Vec<String> {
         percent(by_slot[SLOT_LOOKS], inside),
         percent(by_slot[SLOT_SLEEPS], inside),
     );
-    let ran = format!(
-        "{} ran from a queue, {} at once by their creators.",
-        counted(tasks - at_once, "task"),
-        grouped(at_once),
-    );
-    let mut all = vec![head, went, ran];
+    let mut all = vec![head, went];
+    if tasks > 0 {
+        all.push(format!(
+            "{} ran from a queue, {} at once by their creators.",
+            counted(tasks - at_once, "task"),
+            grouped(at_once),
+        ));
+    }
+    if view.runs_code() {
+        all.push(
+            "Code around tasks is a scope's own, and what the threads of a parallel region run \
+             themselves, as its loops."
+                .to_owned(),
+        );
+    }
     if let Some((dropped, since)) = view.dropped {
         all.push(format!(
             "The trace ends after {}, when its memory was full: {} since then are in no trace. \
@@ -95,7 +105,7 @@ pub(super) fn sentences(view: &View) -> Vec<String> {
     all
 }
 
-/// Steps of the scheduler, each with its number and what it means.
+/// Steps of the scheduler, each with its name, number and what it means.
 pub(super) fn steps(view: &View) -> Vec<(&'static str, u64, &'static str)> {
     let steps = &view.steps;
     vec![
@@ -118,7 +128,7 @@ pub(super) fn text(view: &View) -> String {
     rows(&mut text, view);
     let listed = steps(view).into_iter().filter(|&(_, number, _)| number > 0);
     let listed: Vec<String> =
-        listed.map(|(name, number, _)| format!("{} {name}", grouped(number))).collect();
+        listed.map(|(name, number, _)| format!("{name} {}", grouped(number))).collect();
     if !listed.is_empty() {
         let _ = writeln!(text, "\nscheduler: {}", listed.join(", "));
     }
@@ -190,6 +200,9 @@ fn rows(text: &mut String, view: &View) {
 }
 
 fn threshold(text: &mut String, view: &View) {
+    if view.task_sums().0 == 0 {
+        return;
+    }
     let whole = view.series.whole();
     let Some((level, ready)) = whole.means() else { return };
     let _ = writeln!(

@@ -106,6 +106,11 @@ impl View {
         })
     }
 
+    /// Whether anything ran around tasks.
+    pub(super) fn runs_code(&self) -> bool {
+        self.functions.iter().any(|function| function.role == Role::Code)
+    }
+
     /// What is in a slot, in words; `names` are those of the functions that have slots.
     pub(super) fn slot_names(&self) -> [String; SLOTS] {
         let fixed = ["elsewhere", "in the runtime", "looking or waiting", "asleep", "around tasks"];

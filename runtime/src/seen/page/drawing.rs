@@ -94,15 +94,50 @@ pub(super) fn area(values: &[u64], columns: usize, most: u64) -> String {
     begin(columns) + &path("f0", &tops) + "</svg>"
 }
 
-/// Times below lanes.
+/// Times below lanes, at round ones; as many as have space.
 pub(super) fn axis(whole_ns: u64) -> String {
-    let marks = [0, 1, 2, 3, 4].map(|quarter| format!("<i>{}</i>", time(whole_ns * quarter / 4)));
-    format!("<div class=\"axis\"><span></span><p>{}</p></div>\n", marks.concat())
+    let step = step_ns(whole_ns);
+    let marks: String = (0..=whole_ns / step)
+        .map(|mark| (mark * step, (mark * step) as f64 * 100.0 / whole_ns.max(1) as f64))
+        .filter(|&(_, percent)| percent < 97.0)
+        .map(|(ns, percent)| format!("<i style=\"left:{percent:.2}%\">{}</i>", round(ns)))
+        .collect();
+    format!("<div class=\"axis\"><span></span><p>{marks}</p></div>\n")
+}
+
+/// Between two marks: 1, 2 or 5 of a unit or of ten or a hundred of it, so that there are at most
+/// eight.
+fn step_ns(whole_ns: u64) -> u64 {
+    let tens = std::iter::successors(Some(1_u64), |ten| ten.checked_mul(10));
+    let steps = tens.flat_map(|ten| [1, 2, 5].map(|of| ten.saturating_mul(of)));
+    steps.into_iter().find(|step| whole_ns / step < 8).unwrap_or(u64::MAX)
+}
+
+/// A time with as many digits as it needs.
+fn round(ns: u64) -> String {
+    let text = time(ns);
+    match text.split_once(' ') {
+        Some((value, unit)) if value.contains('.') => {
+            format!("{} {unit}", value.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ if ns == 0 => "0".to_owned(),
+        _ => text,
+    }
 }
 
 #[cfg(all(test, not(any(loom, evenkeel_model))))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_below_lanes_are_round() {
+        let marks = axis(104_600_000);
+        let texts: Vec<&str> = marks.split("%\">").skip(1).map(|part| &part[..5]).collect();
+        assert_eq!(texts, ["0</i>", "20 ms", "40 ms", "60 ms", "80 ms", "100 m"], "{marks}");
+        assert!(marks.contains("left:19.12%\">20 ms"), "{marks}");
+        assert_eq!([2_500_000_000, 1_000].map(round), ["2.5 s", "1 us"]);
+        assert!([0, 1, 7, 8, u64::MAX].into_iter().all(|whole| whole / step_ns(whole) < 8));
+    }
 
     #[test]
     fn tasks_stand_below_what_is_not_work() {
