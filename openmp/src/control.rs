@@ -133,7 +133,7 @@ pub extern "C" fn omp_get_proc_bind() -> c_int {
 /// Shows the environment.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_display_env(verbose: c_int) {
-    say(display::text(icv::settings(), verbose != 0).as_bytes());
+    say(display::text(&icv::effective(), verbose != 0).as_bytes());
 }
 
 /// `omp_control_tool_notool`.

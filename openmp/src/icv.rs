@@ -140,6 +140,21 @@ pub(crate) fn settings() -> &'static Settings {
     })
 }
 
+/// What holds at the begin, where nothing was asked for too: what users want to be shown.
+pub(crate) fn effective() -> Settings {
+    let (mut settings, initial) = (settings().clone(), Icvs::initial());
+    if settings.num_threads.is_empty() {
+        settings.num_threads = vec![initial.num_threads];
+    }
+    if settings.proc_bind.is_empty() {
+        settings.proc_bind = vec![initial.bind];
+    }
+    settings.stack_bytes.get_or_insert_with(stack_bytes);
+    settings.thread_limit.get_or_insert(u32::MAX);
+    settings.max_active_levels.get_or_insert(initial.max_active_levels.unsigned_abs());
+    settings
+}
+
 /// Who watches, if the environment wants anything to be seen.
 pub(crate) fn watch() -> Option<&'static Watch> {
     static WATCH: OnceLock<Option<Watch>> = OnceLock::new();
@@ -171,10 +186,9 @@ pub(crate) fn set(change: impl FnOnce(&mut Icvs)) {
 /// later, and a mistake shows even if no region is parallel.
 extern "C" fn begin() {
     watch();
-    let settings = settings();
-    if settings.show != Show::Nothing {
-        let verbose = settings.show == Show::Verbose;
-        say(display::text(settings, verbose).as_bytes());
+    let show = settings().show;
+    if show != Show::Nothing {
+        say(display::text(&effective(), show == Show::Verbose).as_bytes());
     }
     if Icvs::initial().bind != Bind::False {
         // What the machine has is asked before this thread, which stands for the others, is bound.
