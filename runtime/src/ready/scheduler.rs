@@ -196,6 +196,7 @@ impl Ready {
 
     /// Workers near this leaf that have nothing to run: where to look whether anybody has. In a
     /// tree those of its node, so that creators do not all read what every idle worker writes.
+    #[inline(always)]
     fn away(&self, leaf: &Leaf) -> &Away {
         match self {
             Self::Tree(tree) => tree.away(leaf),
@@ -225,7 +226,7 @@ impl Ready {
     }
 
     /// Whether all workers near this leaf have something to run.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn are_busy(&self, leaf: &Leaf) -> bool {
         self.away(leaf).any.load(Ordering::Relaxed) == 0
     }

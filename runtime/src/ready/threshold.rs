@@ -58,6 +58,7 @@ impl Threshold {
     }
 
     /// Whether workers sleep and none looks for tasks.
+    #[inline]
     pub(crate) fn is_hungry(&self) -> bool {
         self.hungry.load(Ordering::Relaxed)
     }

@@ -39,7 +39,7 @@ pub(super) unsafe fn run_in_turn(queued: *mut Queued, worker: &Worker) {
 impl Worker {
     /// Whether a new task of this kind is to be run before its creator goes on: where the queue is
     /// full and nobody idle, and where its kind is not worth moving.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn runs_at_once(&self, kind: usize) -> bool {
         let is_full = self.ready().is_full(self.at()) && self.all_are_busy();
         (is_full || self.are_fine(kind))
@@ -142,6 +142,7 @@ impl Worker {
         self.ready().has(self.at(), self.shared.enough) && self.all_are_busy()
     }
 
+    #[inline(always)]
     fn all_are_busy(&self) -> bool {
         self.ready().are_busy(self.at())
     }

@@ -64,7 +64,7 @@ impl Worker {
 
     /// Whether a new task of this kind may be run before its creator goes on; a kind is the
     /// address of what is run.
-    #[inline]
+    #[inline(always)]
     pub fn may_run_at_once(&self, kind: usize) -> bool {
         self.runs_at_once(kind)
     }
