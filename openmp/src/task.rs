@@ -63,7 +63,7 @@ impl Code {
 }
 
 /// A task. Behind an explicit one its arguments lie in the same block.
-#[repr(C, align(128))]
+#[repr(C, align(64))]
 pub(crate) struct OmpTask {
     task: Task,
     pub icvs: Cell<&'static Icvs>,

@@ -173,7 +173,7 @@ impl Said {
     /// # Safety
     /// As of [`GOMP_task`].
     unsafe fn submit(&self, member: &Member, dependences: &[Access], when: When) {
-        // The block is aligned to 128, and so is what is behind the header.
+        // The block is aligned as its header, and so is what is behind that.
         let more = if self.alignment > align_of::<OmpTask>() { self.alignment } else { 0 };
         let plan = Plan { bytes: self.bytes + more, is_final: self.flags & FINAL != 0 };
         let task = OmpTask::create(member, &plan);
