@@ -56,6 +56,7 @@ const QUICK: &str =
 
 /// Builds, runs, and writes what was found.
 pub fn run(args: &Args) -> Result<()> {
+    args.settings.check()?;
     let folder = target().join("peers");
     let offer = runtimes::find(&folder.join("packages"), &args.libraries);
     for missing in &offer.missing {

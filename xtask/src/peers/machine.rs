@@ -18,8 +18,9 @@ pub fn about(packages: &Path, runtimes: &[Runtime], settings: &Settings, others:
     );
     text += &format!("command       {}\n", command());
     text += &format!("compilers     {}; {}\n", first_line("gcc"), first_line("clang"));
-    let Settings { threads, rounds, seed } = settings;
-    text += &format!("settings      {threads} threads, {rounds} rounds, seed {seed}\n");
+    let Settings { threads, rounds, seed, realtime } = settings;
+    let before = if *realtime { ", before all others (SCHED_RR)" } else { "" };
+    text += &format!("settings      {threads} threads, {rounds} rounds, seed {seed}{before}\n");
     text += &format!("others        {others}\n");
     for runtime in runtimes {
         text += &format!("{:<13} {}\n", runtime.name, version(packages, runtime));

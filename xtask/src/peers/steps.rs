@@ -79,6 +79,7 @@ const SWEEPS: [Sweep; 2] = [
 
 /// Builds, runs, and writes what was found.
 pub fn run(args: &Args) -> Result<()> {
+    args.settings.check()?;
     let folder = target().join("peers");
     let steps = STEPS.map(|(name, rules)| Runtime {
         rules: Some(rules),
