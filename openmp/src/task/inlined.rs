@@ -24,7 +24,7 @@ impl Member {
     }
 
     /// Whether a new task of this kind, which is ordered by these, is to be run now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn may_run_now(&self, kind: usize, dependences: &[Access]) -> bool {
         self.worker().may_run_at_once(kind)
             && (dependences.is_empty() || self.runs_unmade() || self.is_free(kind, dependences))
