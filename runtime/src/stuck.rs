@@ -127,7 +127,7 @@ impl Worker {
             }
             // SAFETY: this thread is the leaf's worker.
             let found = self.take().or_else(|| unsafe { shared.ready.seek(self.leaf) });
-            if found.is_some() || stop() || shared.ready.has_any(self.leaf) {
+            if found.is_some() || stop() || shared.ready.has_any(self.leaf) || self.has_wide() {
                 return found;
             }
             // Somebody may have gone on, and away, since who waits was looked at.

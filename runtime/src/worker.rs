@@ -342,6 +342,7 @@ impl Worker {
         let _ends = self.seen.begin(&frame, What::Looks, 0);
         self.ready().goes_away(self.at());
         let found = self.find(stop);
+        self.leaves_wide_ones();
         self.ready().comes_back(self.at());
         found
     }
@@ -355,12 +356,12 @@ impl Worker {
 
     fn find(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         let ready = &self.shared.ready;
-        self.refresh_place();
         // In a slot it looks by itself.
         let patience = if ready.has_slots() { Duration::ZERO } else { self.shared.patience };
         ready.looks(self.leaf);
         loop {
             let mut pause = Pause::new(patience);
+            self.refresh_place();
             loop {
                 if stop() {
                     ready.gives_up(self.leaf);
@@ -380,14 +381,7 @@ impl Worker {
             let is_last = ready.all_asleep() == self.shared.present.load(Ordering::Relaxed);
             let found = if is_last { self.is_last(stop) } else { None };
             self.seen.sample(|| ready.level_and_queued());
-            let sleep = || {
-                self.says_it_sleeps(true);
-                // SAFETY: this thread is the leaf's worker.
-                let given = unsafe { ready.wait(self.leaf, || stop() || self.has_wide()) };
-                self.says_it_sleeps(false);
-                given
-            };
-            let given = found.or_else(|| self.asleep(sleep));
+            let given = found.or_else(|| self.asleep(|| self.sleep(stop)));
             ready.wakes_up(self.at());
             if given.is_some() {
                 ready.found(self.leaf);
@@ -399,9 +393,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        if let Some(places) = &self.shared.places {
-            places.leaves(self.leaf);
-        }
+        self.leaves_place();
         self.shared.present.fetch_sub(1, Ordering::Relaxed);
         self.tell();
         for mut fibre in self.free.take() {

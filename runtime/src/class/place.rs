@@ -1,4 +1,4 @@
-//! Who takes which wide task, and who is woken for one.
+//! Which tasks are kept apart, and who takes which of them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -7,9 +7,10 @@ use std::time::Duration;
 use super::learned::Learned;
 use super::queue::WideQueue;
 use super::set_file::SetFile;
+use super::sleepers::Sleepers;
 use super::{Placement, Registers, WideCpus};
 use crate::ready::{Queued, Ready};
-use crate::sync::{AtomicBool, AtomicUsize, Instant, Ordering};
+use crate::sync::Instant;
 use crate::task::Task;
 use crate::topology::CpuList;
 
@@ -23,9 +24,7 @@ pub(crate) struct Places {
     pub(crate) registers: Option<Registers>,
     cpus: RwLock<Cpus>,
     polled: Mutex<Option<(SetFile, Option<Instant>)>>,
-    /// By leaf: whether its worker prefers wide tasks, and whether it sleeps.
-    leaves: Box<[Leaf]>,
-    preferring: AtomicUsize,
+    sleepers: Sleepers,
     wait: Duration,
     names: Vec<String>,
     /// Functions whose names were compared with those.
@@ -37,11 +36,6 @@ enum Cpus {
     Workers(Vec<usize>),
 }
 
-struct Leaf {
-    prefers: AtomicBool,
-    sleeps: AtomicBool,
-}
-
 impl Places {
     pub(crate) fn new(placement: Placement, leaves: usize) -> Self {
         let (cpus, file) = match placement.cpus {
@@ -49,15 +43,13 @@ impl Places {
             WideCpus::File(path) => (Cpus::Are(CpuList::default()), Some(SetFile::new(path))),
             WideCpus::Workers(workers) => (Cpus::Workers(workers), None),
         };
-        let leaf = |_| Leaf { prefers: AtomicBool::new(false), sleeps: AtomicBool::new(false) };
         Self {
             queue: WideQueue::new(),
             learned: Learned::new(),
             registers: Registers::of_machine(),
             cpus: RwLock::new(cpus),
             polled: Mutex::new(file.map(|file| (file, None))),
-            leaves: (0..leaves).map(leaf).collect(),
-            preferring: AtomicUsize::new(0),
+            sleepers: Sleepers::new(leaves),
             wait: placement.wait,
             names: placement.functions,
             named: RwLock::new(HashMap::new()),
@@ -98,26 +90,46 @@ impl Places {
         self.learned.saw(function, was_wide);
     }
 
-    /// Keeps a task, and wakes a worker for it: one that prefers it, or else any.
+    /// Keeps a task, and wakes a worker for it.
     ///
     /// # Safety
     /// It is alive, in no queue, and any worker may run it.
     pub(crate) unsafe fn add(&self, task: *mut Queued, ready: &Ready) {
         // SAFETY: the caller's promise.
-        unsafe { self.queue.push(task) };
-        // Pairs with `sleeps`: either the sleeper sees the task, or we see that it sleeps.
-        let sleeping = |leaf: &&Leaf| leaf.sleeps.load(Ordering::SeqCst);
-        let prefers = |leaf: &&Leaf| leaf.prefers.load(Ordering::Relaxed);
-        let first = self.leaves.iter().position(|leaf| sleeping(&leaf) && prefers(&leaf));
-        let woken = first.or_else(|| self.leaves.iter().position(|leaf| sleeping(&leaf)));
-        if let Some(leaf) = woken {
-            ready.leaf(leaf).parker.unpark();
-        }
+        let is_first = unsafe { self.queue.push(task) };
+        self.sleepers.wake(ready, is_first);
     }
 
-    /// A worker goes to sleep, or wakes; while it sleeps it looks whether [`Places::has_any`].
-    pub(crate) fn sleeps(&self, leaf: usize, sleeps: bool) {
-        self.leaves[leaf].sleeps.store(sleeps, Ordering::SeqCst);
+    /// Sleeps until the worker of a leaf is given another task, `stop` holds or a wide one is
+    /// ready.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn sleep(
+        &self,
+        leaf: usize,
+        ready: &Ready,
+        stop: impl Fn() -> bool,
+    ) -> Option<*mut Queued> {
+        if self.has_any() && !self.may_take(leaf) {
+            // Since somebody was woken for it, others may have come to prefer such tasks.
+            self.sleepers.wake(ready, false);
+        }
+        let is_told = || {
+            self.sleepers.sleeps(leaf);
+            stop() || self.has_any()
+        };
+        // SAFETY: the caller's promise.
+        let given = unsafe { ready.wait(leaf, is_told) };
+        self.sleepers.wakes(leaf);
+        given
+    }
+
+    /// A worker that was awake goes to other work, and leaves what it did not take to others.
+    pub(crate) fn goes_on(&self, ready: &Ready) {
+        if self.has_any() {
+            self.sleepers.wake(ready, true);
+        }
     }
 
     /// Whether a wide task is ready.
@@ -129,8 +141,7 @@ impl Places {
     /// Whether the worker of a leaf prefers wide tasks, or nobody does.
     #[inline]
     pub(crate) fn may_take(&self, leaf: usize) -> bool {
-        self.leaves[leaf].prefers.load(Ordering::Relaxed)
-            || self.preferring.load(Ordering::Relaxed) == 0
+        self.sleepers.may_take(leaf)
     }
 
     /// Takes a wide task that is wanted, for the worker of a leaf that looks before all else.
@@ -157,26 +168,17 @@ impl Places {
             Cpus::Are(list) => list.contains(cpu),
             Cpus::Workers(workers) => workers.contains(&leaf),
         };
-        self.set(leaf, prefers);
+        self.sleepers.set(leaf, prefers);
     }
 
-    /// A worker is gone.
+    /// A worker takes no task any more, until it finds out anew.
     pub(crate) fn leaves(&self, leaf: usize) {
-        self.set(leaf, false);
+        self.sleepers.set(leaf, false);
     }
 
-    /// Workers that prefer wide tasks now.
     #[cfg(all(test, not(any(loom, evenkeel_model))))]
-    pub(super) fn preferring(&self) -> usize {
-        self.preferring.load(Ordering::Relaxed)
-    }
-
-    fn set(&self, leaf: usize, prefers: bool) {
-        match (self.leaves[leaf].prefers.swap(prefers, Ordering::Relaxed), prefers) {
-            (false, true) => _ = self.preferring.fetch_add(1, Ordering::Relaxed),
-            (true, false) => _ = self.preferring.fetch_sub(1, Ordering::Relaxed),
-            _ => {}
-        }
+    pub(super) fn sleepers(&self) -> &Sleepers {
+        &self.sleepers
     }
 
     /// Looks at the file, if that is due and nobody does.
@@ -188,7 +190,12 @@ impl Places {
         }
         *last = Some(Instant::now());
         if let Some(list) = file.changed() {
-            *self.cpus.write().unwrap_or_else(PoisonError::into_inner) = Cpus::Are(list);
+            self.are_now(list);
         }
+    }
+
+    /// From here on wide tasks are to run on these CPUs.
+    pub(super) fn are_now(&self, cpus: CpuList) {
+        *self.cpus.write().unwrap_or_else(PoisonError::into_inner) = Cpus::Are(cpus);
     }
 }

@@ -30,18 +30,21 @@ impl WideQueue {
         Self { tasks: CachePadded::new(tasks), len: CachePadded::new(len) }
     }
 
+    /// Adds a task; returns whether it is the only one.
+    ///
     /// # Safety
     /// The task is alive and in no queue; any worker may run it.
-    pub(super) unsafe fn push(&self, task: *mut Queued) {
+    pub(super) unsafe fn push(&self, task: *mut Queued) -> bool {
         let mut tasks = lock(&self.tasks);
         tasks.push_back(Entry { task, since: Instant::now() });
-        self.len.store(tasks.len(), Ordering::SeqCst);
+        self.len.store(tasks.len(), Ordering::Relaxed);
+        tasks.len() == 1
     }
 
-    /// Whether it seems to have a task.
+    /// Whether it seems to have a task; who is to be sure has passed a fence before.
     #[inline]
     pub(super) fn has_any(&self) -> bool {
-        self.len.load(Ordering::SeqCst) > 0
+        self.len.load(Ordering::Relaxed) > 0
     }
 
     /// Takes the oldest that is wanted, if it has waited so long.
@@ -57,7 +60,7 @@ impl WideQueue {
         let is_old = |entry: &Entry| waited.is_zero() || entry.since.elapsed() >= waited;
         let place = tasks.iter().take_while(|entry| is_old(entry)).position(|e| wanted(e.task))?;
         let taken = tasks.remove(place)?;
-        self.len.store(tasks.len(), Ordering::SeqCst);
+        self.len.store(tasks.len(), Ordering::Relaxed);
         Some(taken.task)
     }
 }

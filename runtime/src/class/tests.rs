@@ -20,7 +20,15 @@ fn runtime(workers: usize, prefer: &[usize], wait: Duration) -> Runtime {
 /// Waits until so many workers have said that they prefer wide tasks.
 fn are_ready(runtime: &Runtime, workers: usize) {
     let places = runtime.shared().places.as_ref().unwrap();
-    while places.preferring() < workers {
+    while places.sleepers().preferring() < workers {
+        std::thread::yield_now();
+    }
+}
+
+/// The same until so many sleep.
+fn are_asleep(runtime: &Runtime, workers: usize) {
+    let places = runtime.shared().places.as_ref().unwrap();
+    while places.sleepers().asleep() < workers {
         std::thread::yield_now();
     }
 }
@@ -87,6 +95,41 @@ fn an_idle_worker_takes_what_has_waited_too_long() {
         s.wait();
     });
     assert_eq!(ran_on.into_inner().unwrap(), Some(0));
+}
+
+#[test]
+fn one_who_prefers_them_and_rests_keeps_none_from_the_others() {
+    let runtime = runtime(2, &[1], LONG);
+    are_ready(&runtime, 1);
+    runtime.set_working(1, false);
+    let ran = AtomicUsize::new(0);
+    for _ in 0..50 {
+        runtime.scope(|s| s.task().wide().spawn(|| _ = ran.fetch_add(1, Ordering::Relaxed)));
+    }
+    assert_eq!(ran.into_inner(), 50);
+}
+
+/// Both are added while both workers that prefer them sleep, and the first runs until the second
+/// has: whoever is told of the first is busy.
+#[test]
+fn each_of_two_is_told_to_another_who_sleeps() {
+    let runtime = runtime(3, &[1, 2], LONG);
+    are_ready(&runtime, 2);
+    let begun = AtomicUsize::new(0);
+    for _ in 0..20 {
+        begun.store(0, Ordering::SeqCst);
+        runtime.scope(|s| {
+            are_asleep(&runtime, 2);
+            for _ in 0..2 {
+                s.task().wide().spawn(|| {
+                    begun.fetch_add(1, Ordering::SeqCst);
+                    while begun.load(Ordering::SeqCst) < 2 {
+                        std::thread::yield_now();
+                    }
+                });
+            }
+        });
+    }
 }
 
 #[test]

@@ -96,6 +96,7 @@ impl Worker {
     pub(super) fn rest(&self) {
         let shared = &*self.shared;
         self.tell();
+        self.leaves_place();
         shared.resting.fetch_add(1, Ordering::SeqCst);
         shared.present.fetch_sub(1, Ordering::SeqCst);
         // SAFETY: this thread is the leaf's worker.

@@ -43,15 +43,33 @@ impl Worker {
         places.take_first(self.leaf, &wanted).or_else(|| places.take_last(&wanted))
     }
 
-    /// Whether a wide task is ready, for a worker that sleeps.
-    pub(super) fn has_wide(&self) -> bool {
+    /// Whether a wide task is ready.
+    pub(crate) fn has_wide(&self) -> bool {
         self.places().is_some_and(Places::has_any)
     }
 
-    /// Says that this worker sleeps, or has woken.
-    pub(super) fn says_it_sleeps(&self, sleeps: bool) {
+    /// Sleeps until it is given a task, `stop` holds, or a wide task is ready.
+    pub(super) fn sleep(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
+        // SAFETY: this thread is the leaf's worker.
+        unsafe {
+            match self.places() {
+                Some(places) => places.sleep(self.leaf, self.ready(), stop),
+                None => self.ready().wait(self.leaf, stop),
+            }
+        }
+    }
+
+    /// Looks for tasks no more: others are told of wide ones that it did not take.
+    pub(super) fn leaves_wide_ones(&self) {
         if let Some(places) = self.places() {
-            places.sleeps(self.leaf, sleeps);
+            places.goes_on(self.ready());
+        }
+    }
+
+    /// Takes no tasks for a while.
+    pub(super) fn leaves_place(&self) {
+        if let Some(places) = self.places() {
+            places.leaves(self.leaf);
         }
     }
 

@@ -1,0 +1,170 @@
+//! Every order of steps of adding wide tasks, looking for them and falling asleep.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use self::Does::{GoesAway, Looks, LooksForOne};
+use super::{CpuList, Placement, Places, WideCpus};
+use crate::ready::{Form, Order, Queued, Ready, Scheduler};
+use crate::sync::{AtomicUsize, Ordering, yield_now};
+use crate::worker::Worker;
+
+/// So that only those take a task who prefer such ones, unless nobody does.
+const LONG: Duration = Duration::from_secs(3600);
+
+unsafe fn never(_: *mut Queued, _: &Worker) {
+    unreachable!("these tasks are only passed on");
+}
+
+fn task() -> *mut Queued {
+    Box::into_raw(Box::new(Queued::new(never, std::ptr::null())))
+}
+
+/// What workers share; the one of a leaf runs on the CPU with its number.
+struct Shared {
+    places: Places,
+    ready: Ready,
+    had: AtomicUsize,
+    wanted: usize,
+}
+
+impl Shared {
+    fn new(leaves: usize, rules: Scheduler, prefer: &str, wanted: usize) -> Arc<Self> {
+        let cpus = WideCpus::Cpus(prefer.parse().unwrap());
+        let placement = Placement { wait: LONG, ..Placement::on(cpus) };
+        let machine = leaves.to_string().parse().unwrap();
+        Arc::new(Self {
+            places: Places::new(placement, leaves),
+            ready: Ready::new(&machine, rules, 4),
+            had: AtomicUsize::new(0),
+            wanted,
+        })
+    }
+
+    fn is_done(&self) -> bool {
+        self.had.load(Ordering::SeqCst) == self.wanted
+    }
+
+    fn add(&self) {
+        // SAFETY: the task is new.
+        unsafe { self.places.add(task(), &self.ready) };
+    }
+
+    /// Looks for tasks on a leaf as a worker does, until it has had `most`, or all were had.
+    fn have(&self, leaf: usize, most: usize) {
+        let Self { places, ready, .. } = self;
+        let any = |_: *mut Queued| true;
+        let mut had = 0;
+        ready.looks(leaf);
+        while had < most && !self.is_done() {
+            places.refresh(leaf, leaf);
+            // SAFETY: this thread is the leaf's worker.
+            let ordinary = unsafe { ready.take(ready.leaf(leaf)).or_else(|| ready.seek(leaf)) };
+            assert!(ordinary.is_none());
+            if let Some(task) = places.take_first(leaf, any).or_else(|| places.take_last(any)) {
+                // SAFETY: it came from `task`, and nobody else has it.
+                drop(unsafe { Box::from_raw(task) });
+                had += 1;
+                self.had.fetch_add(1, Ordering::SeqCst);
+                continue;
+            }
+            // SAFETY: this thread is the leaf's worker.
+            let given = unsafe { places.sleep(leaf, ready, || self.is_done()) };
+            assert!(given.is_none());
+            yield_now();
+        }
+        ready.gives_up(leaf);
+        places.goes_on(ready);
+        if self.is_done() {
+            ready.wake_all();
+        }
+    }
+
+    /// Falls asleep as one whom something else keeps from it.
+    fn go_away(&self, leaf: usize) {
+        self.places.refresh(leaf, leaf);
+        self.ready.looks(leaf);
+        // SAFETY: this thread is the leaf's worker.
+        let given = unsafe { self.places.sleep(leaf, &self.ready, || true) };
+        assert!(given.is_none());
+        self.ready.gives_up(leaf);
+        self.places.goes_on(&self.ready);
+    }
+}
+
+/// What a thread does for a leaf.
+#[derive(Clone, Copy)]
+enum Does {
+    /// Looks until all tasks were had.
+    Looks,
+    /// Looks until it has had one; with that it is busy for ever.
+    LooksForOne,
+    /// Falls asleep, and has other work.
+    GoesAway,
+}
+
+const CENTRAL: Scheduler = Scheduler::Central(Form::Plain(Order::Lifo));
+
+/// One worker does this and is busy for ever; beside it are others. Where there are more steps,
+/// fewer of them are preempted.
+fn explore(
+    shared: impl Fn() -> Arc<Shared> + Send + Sync + 'static,
+    others: &'static [(usize, Does)],
+    does: impl Fn(&Shared) + Send + Sync + 'static,
+    preemptions: usize,
+) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(preemptions);
+    model.max_branches = 10_000;
+    model.check(move || {
+        let shared = shared();
+        let begin = |&(leaf, does)| {
+            let shared = shared.clone();
+            loom::thread::spawn(move || match does {
+                Does::Looks => shared.have(leaf, usize::MAX),
+                Does::LooksForOne => shared.have(leaf, 1),
+                Does::GoesAway => shared.go_away(leaf),
+            })
+        };
+        let others: Vec<_> = others.iter().map(begin).collect();
+        does(&shared);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert!(shared.is_done() && !shared.places.has_any());
+    });
+}
+
+#[test]
+fn a_wide_task_that_is_added_while_who_prefers_it_falls_asleep_is_had() {
+    for rules in [CENTRAL, Scheduler::default()] {
+        explore(move || Shared::new(2, rules, "1", 1), &[(1, Looks)], Shared::add, 3);
+    }
+}
+
+#[test]
+fn one_who_may_not_take_it_keeps_a_wide_task_from_nobody() {
+    explore(|| Shared::new(3, CENTRAL, "2", 1), &[(1, Looks), (2, Looks)], Shared::add, 2);
+}
+
+/// Neither of them takes both, as whoever has taken one is busy for ever.
+#[test]
+fn two_wide_tasks_are_had_by_two_who_prefer_them() {
+    let adds = |shared: &Shared| (0..2).for_each(|_| shared.add());
+    explore(|| Shared::new(3, CENTRAL, "1-2", 2), &[(1, LooksForOne), (2, LooksForOne)], adds, 1);
+}
+
+/// One who was asleep, and perhaps told of a task, goes to other work.
+#[test]
+fn one_who_was_woken_and_has_other_work_wakes_another() {
+    explore(|| Shared::new(3, CENTRAL, "1-2", 1), &[(1, GoesAway), (2, Looks)], Shared::add, 2);
+}
+
+#[test]
+fn a_set_of_cpus_that_changes_meanwhile_loses_no_wide_task() {
+    let changes = |shared: &Shared| {
+        // Others may be anywhere by now.
+        yield_now();
+        shared.places.are_now(CpuList::from_iter([2]));
+        shared.add();
+    };
+    explore(|| Shared::new(3, CENTRAL, "1-2", 1), &[(1, Looks), (2, Looks)], changes, 2);
+}
