@@ -4,6 +4,7 @@
 //! events do. [`Scope::pause`] stops a task's code until somebody says so; its thread runs others.
 
 use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::Arc;
 
@@ -80,7 +81,8 @@ impl Scope<'_> {
     /// Meanwhile other tasks run on this one.
     ///
     /// # Panics
-    /// In a task of [`Scope::spawn`], which may have been run at once: then its creator would stop.
+    /// With the panic of `start`, once the [`Resume`] was used or dropped. Or in a task of
+    /// [`Scope::spawn`], which may have been run at once: then its creator would stop.
     /// One that may pause is created by [`spawn_with`](crate::TaskBuilder::spawn_with).
     #[track_caller]
     pub fn pause(&self, start: impl FnOnce(Resume)) {
@@ -204,9 +206,13 @@ impl Worker {
     #[track_caller]
     fn pause_for(&self, what: What, start: impl FnOnce(Resume)) {
         let waiting = Waiting::on(self.leaf, what);
-        start(Resume { shared: self.shared.clone(), waiting: &raw const waiting });
+        let resume = Resume { shared: self.shared.clone(), waiting: &raw const waiting };
+        // If it panics, who waits has to stay until it was resumed all the same: that may be on its
+        // way, or anybody's.
+        let started = catch_unwind(AssertUnwindSafe(|| start(resume)));
         self.tell();
         self.block(&waiting);
+        started.unwrap_or_else(|panic| resume_unwind(panic));
     }
 
     /// One more event of a task whose code runs here.

@@ -155,3 +155,37 @@ fn a_creator_goes_on_though_tasks_that_it_helps_to_run_wait_for_it() {
         assert_eq!((done.into_inner(), cell.into_inner()), (MANY, MANY));
     }
 }
+
+#[test]
+fn who_pauses_stays_until_it_was_resumed_though_what_it_starts_panics() {
+    static PAUSED: Mutex<Option<Resume>> = Mutex::new(None);
+    for rules in RULES {
+        let runtime = ruled(rules, 2);
+        let resumed = AtomicUsize::new(0);
+        let panics = |keeps: bool| {
+            let run = || {
+                runtime.scope(|s| {
+                    s.task().spawn_with(|s| {
+                        s.pause(|resume| {
+                            *PAUSED.lock().unwrap() = keeps.then_some(resume);
+                            panic!("in its start");
+                        });
+                    });
+                    s.spawn(|_| {
+                        if keeps {
+                            let resume = std::iter::repeat_with(|| {
+                                thread::yield_now();
+                                PAUSED.lock().unwrap().take()
+                            });
+                            resumed.fetch_add(1, Ordering::Relaxed);
+                            drop(resume.flatten().next());
+                        }
+                    });
+                });
+            };
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err()
+        };
+        assert!(panics(false) && panics(true), "{rules}");
+        assert_eq!(resumed.into_inner(), 1, "{rules}");
+    }
+}
