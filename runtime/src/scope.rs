@@ -15,7 +15,7 @@ use crate::sync::{Mutex, lock};
 use crate::task::Task;
 use crate::worker::{Stack, Uses, Worker};
 
-const ELSEWHERE: &str = "tasks of another scope around or inside this one use the same data";
+const ELSEWHERE: &str = "tasks of another scope around or inside this one may use the same data";
 
 /// The first panic of the tasks of a scope.
 pub(crate) struct Panics {
@@ -27,8 +27,17 @@ impl Panics {
         Self { first: Mutex::new(None) }
     }
 
+    /// Others than the first are dropped, which may panic in turn; nobody is told of that.
     fn keep(&self, panic: Box<dyn Any + Send>) {
-        lock(&self.first).get_or_insert(panic);
+        let mut first = lock(&self.first);
+        if first.is_none() {
+            *first = Some(panic);
+            return;
+        }
+        drop(first);
+        if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+            std::mem::forget(another);
+        }
     }
 }
 

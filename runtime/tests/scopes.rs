@@ -187,3 +187,32 @@ fn who_waits_with_a_lock_held_is_not_stopped_by_who_wants_it() {
         assert_eq!(lock.into_inner().unwrap(), 60 * 3 * 15, "{rules:?}");
     }
 }
+
+#[test]
+fn a_panic_that_panics_when_it_is_dropped_ends_no_scope_early() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("while it is dropped");
+        }
+    }
+    let ended = AtomicUsize::new(0);
+    let runtime = runtime(queued(), 2);
+    let scope = || {
+        runtime.scope(|s| {
+            for number in 0..100 {
+                let ended = &ended;
+                s.spawn(move |_| {
+                    ended.fetch_add(1, Ordering::Relaxed);
+                    if number % 2 == 0 {
+                        std::panic::panic_any(Bomb);
+                    }
+                });
+            }
+        });
+    };
+    let first = catch_unwind(AssertUnwindSafe(scope)).unwrap_err();
+    assert!(first.is::<Bomb>());
+    std::mem::forget(first);
+    assert_eq!(ended.into_inner(), 100);
+}
