@@ -137,9 +137,22 @@ impl Fibre {
 #[cfg(evenkeel_model)]
 pub(crate) use crate::sync::stack_low as thread_low;
 
-/// The same for the stack of the calling thread.
+/// The same for the stack of the calling thread. It is asked once: that of the first thread is
+/// known by reading which memory the process has.
 #[cfg(not(evenkeel_model))]
 pub(crate) fn thread_low() -> usize {
+    thread_local! {
+        static LOW: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+    LOW.get().unwrap_or_else(|| {
+        let low = ask_thread_low();
+        LOW.set(Some(low));
+        low
+    })
+}
+
+#[cfg(not(evenkeel_model))]
+fn ask_thread_low() -> usize {
     let mut limit = std::ptr::null_mut();
     let mut bytes = 0;
     // SAFETY: the attributes are initialised by the first call and freed by the last.
