@@ -295,6 +295,11 @@ impl Accesses {
         self.places().find(is_it).map(|(link, _)| link)
     }
 
+    /// Whether the task leaves some of what these access to its children.
+    pub(crate) fn leave_any(&self, all: &[Access]) -> bool {
+        all.iter().any(|access| self.to(access.address).is_some_and(|outer| outer.is(WEAK)))
+    }
+
     /// # Panics
     /// A child of the task uses an address in a way that the task did not say.
     pub(crate) fn assert_covers(&self, all: &[Access]) {

@@ -1,10 +1,12 @@
 //! Threads from outside that run something as a worker.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
 use std::sync::Arc;
 
 use crate::pool::Runtime;
 use crate::sync::{Condvar, Mutex, lock};
+use crate::task::Task;
 use crate::worker::Worker;
 
 /// Leaves for threads from outside, beyond the first, which has a CPU of its own.
@@ -45,20 +47,27 @@ impl Runtime {
     /// Runs a function as a worker: this thread is one, or becomes one for that time.
     pub(crate) fn as_worker<R>(&self, run: impl FnOnce(&Worker) -> R) -> R {
         let shared = self.shared();
-        if let Some(worker) = Worker::current() {
-            // SAFETY: the worker of this thread is alive while the thread is in `enter`.
-            let worker = unsafe { worker.as_ref() };
-            if Arc::ptr_eq(&worker.shared, shared) {
-                return run(worker);
-            }
+        // SAFETY: the worker of this thread is alive while the thread is in `enter`.
+        let around = Worker::current().map(|worker| unsafe { worker.as_ref() });
+        if let Some(worker) = around.filter(|worker| Arc::ptr_eq(&worker.shared, shared)) {
+            return run(worker);
         }
         let leaf = shared.seats.take();
         let worker = Worker::new(shared.clone(), leaf);
+        // The tasks of both are on one stack: their data is looked up in both.
+        let current = around.map_or(ptr::null(), |around| around.current.get());
+        let border = Task::border(current, &raw const worker);
+        if let Some(around) = around {
+            worker.is_inside(around, &border);
+        }
         worker.seen.enters();
         let result = catch_unwind(AssertUnwindSafe(|| worker.enter(|| run(&worker))));
         worker.leaves();
         worker.seen.exits();
         drop(worker);
+        if let Some(around) = around {
+            around.current.set(current);
+        }
         shared.seats.leave(leaf);
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }

@@ -127,6 +127,24 @@ impl Task {
         Self::new(Queued::new(never, around), 0, depth)
     }
 
+    /// What stands between the tasks of a thread's worker and those of another runtime, whose
+    /// worker the same thread becomes inside of them.
+    pub(crate) fn border(around: *const Self, inside: *const Worker) -> Self {
+        let border = Self { is_shallow: true, ..Self::root(around) };
+        border.queued.next.set(inside.cast_mut().cast());
+        border
+    }
+
+    /// Of a border: that worker.
+    pub(crate) fn inside(&self) -> *const Worker {
+        self.queued.next.get().cast()
+    }
+
+    /// Whether it is one.
+    pub(crate) fn is_border(&self) -> bool {
+        self.is_root() && self.is_shallow
+    }
+
     #[inline(always)]
     fn new(queued: Queued, bytes: u32, depth: u16) -> Self {
         Self {

@@ -360,3 +360,58 @@ fn scopes_of_many_threads_at_once_all_end() {
     };
     std::thread::scope(|threads| (0..20).for_each(|_| _ = threads.spawn(turns)));
 }
+
+#[test]
+#[should_panic(expected = "another scope")]
+fn what_a_task_leaves_to_its_children_is_refused_in_scopes_of_its_own() {
+    let runtime = plain(1);
+    let x = Data::new(0);
+    runtime.scope(|s| {
+        s.task().weak_inout(&x).spawn_with(|_, x| {
+            evenkeel_runtime::scope(|inner| inner.task().inout(x).spawn(|x| *x += 1));
+        });
+    });
+}
+
+#[test]
+#[should_panic(expected = "another scope")]
+fn data_of_another_runtimes_scope_around_is_refused_inside() {
+    let (one, other) = (plain(1), plain(1));
+    let x = Data::new(0);
+    one.scope(|outer| {
+        outer.task().inout(&x).spawn(|x| *x += 1);
+        other.scope(|inner| inner.task().inout(&x).spawn(|x| *x += 1));
+    });
+}
+
+#[test]
+#[should_panic(expected = "another scope")]
+fn tasks_with_data_are_not_created_from_inside_another_runtimes_scope() {
+    let (one, other) = (plain(1), plain(1));
+    let x = Data::new(0);
+    one.scope(|outer| {
+        other.scope(|inner| {
+            inner.task().inout(&x).spawn(|x| *x += 1);
+            outer.task().inout(&x).spawn(|x| *x += 1);
+        });
+    });
+}
+
+#[test]
+fn scopes_of_two_runtimes_inside_each_other_use_data_of_their_own() {
+    let (one, other) = (plain(2), plain(2));
+    let (mut x, mut y) = (Data::new(0), Data::new(0));
+    for _ in 0..100 {
+        one.scope(|a| {
+            a.task().inout(&x).spawn(|x| *x += 1);
+            other.scope(|b| {
+                b.task().inout(&y).spawn(|y| *y += 1);
+                let z = Data::new(1);
+                one.scope(|c| c.task().inout(&z).spawn(|z| *z += 1));
+                assert_eq!(z.into_inner(), 2);
+            });
+            a.task().inout(&x).spawn(|x| *x += 1);
+        });
+    }
+    assert_eq!((*x.get_mut(), *y.get_mut()), (200, 100));
+}

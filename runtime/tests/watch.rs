@@ -1,7 +1,9 @@
 //! What is recorded is what has happened.
 #![cfg(not(any(loom, evenkeel_model)))]
 
-use evenkeel_runtime::{Data, Rules, Runtime, Watch};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use evenkeel_runtime::{Data, Resume, Rules, Runtime, Watch, scope};
 
 const TREES: usize = 100;
 const LEAVES: usize = 50;
@@ -143,4 +145,31 @@ fn what_is_read_while_tasks_run_is_no_more_than_has_begun() {
     });
     assert!(seen.starts_with("1,000 tasks"), "{seen}");
     assert!(summary(&watch).starts_with("2,000 tasks"));
+}
+
+#[test]
+fn what_runs_while_a_task_waits_inside_another_runtimes_scope_is_not_inside() {
+    let watch = Watch::new();
+    let one = Runtime::builder().workers(1).build().unwrap();
+    let other = Runtime::builder().workers(1).watch(&watch).build().unwrap();
+    let later = |resume: Resume| drop(std::thread::spawn(move || resume.resume()));
+    let other = &other;
+    let left = AtomicBool::new(false);
+    one.scope(|s| {
+        // It was created last, and so begins first.
+        s.task().spawn_with(|s| {
+            scope(|inner| {
+                (0..10).for_each(|_| inner.spawn(|_| ()));
+                while !left.load(Ordering::Relaxed) {
+                    s.pause(later);
+                }
+                (0..10).for_each(|_| inner.spawn(|_| ()));
+            });
+        });
+        s.task().spawn_with(|s| {
+            other.scope(|_| s.pause(later));
+            left.store(true, Ordering::Relaxed);
+        });
+    });
+    assert!(summary(&watch).starts_with("No tasks in "));
 }

@@ -318,24 +318,60 @@ impl Worker {
         unsafe { &mut *task.table.get() }
     }
 
-    /// Whether children of another task whose code is on this stack use data: nobody would order
-    /// them with children of `parent`.
+    /// Whether children of another task whose code is on this stack use data, or may: nobody would
+    /// order them with children of `parent`.
     pub(crate) fn is_used_elsewhere(&self, parent: *const Task, accesses: &[Access]) -> bool {
-        self.is_elsewhere(parent, |table| table.uses(accesses))
+        self.is_elsewhere(parent, |table| table.uses(accesses), |all| all.leave_any(accesses))
     }
 
     #[inline]
-    pub(super) fn is_elsewhere(&self, parent: *const Task, uses: impl Fn(&Table) -> bool) -> bool {
+    pub(super) fn is_elsewhere(
+        &self,
+        parent: *const Task,
+        uses: impl Fn(&Table) -> bool,
+        leave: impl Fn(&Accesses) -> bool,
+    ) -> bool {
+        let is_alone = |task: &Task| !task.is_root() || task.queued.parent.is_null();
+        // SAFETY: the task that runs is alive.
+        if ptr::eq(self.current.get(), parent) && unsafe { parent.as_ref() }.is_none_or(is_alone) {
+            return false;
+        }
+        self.is_around(parent, uses, leave)
+    }
+
+    /// The same where there are tasks around on this stack.
+    #[cold]
+    #[inline(never)]
+    fn is_around(
+        &self,
+        parent: *const Task,
+        uses: impl Fn(&Table) -> bool,
+        leave: impl Fn(&Accesses) -> bool,
+    ) -> bool {
         let mut at = self.current.get();
+        let mut is_out = false;
         // SAFETY: the tasks from the one that runs up to the next that has a block are on this
         // stack, alive, and their tables are this worker's.
         unsafe {
             while let Some(task) = at.as_ref() {
                 let table = task.table.get();
-                if !ptr::eq(task, parent) && !table.is_null() && uses(&*table) {
+                if !ptr::eq(task, parent)
+                    && (!table.is_null() && uses(&*table) || task.domain().is_some_and(&leave))
+                {
                     return true;
                 }
-                at = if task.is_root() { task.queued.parent } else { ptr::null() };
+                if !task.is_root() {
+                    return false;
+                }
+                if task.is_border() && !is_out {
+                    // This worker's way out; or another runtime's scope is inside of this one, and
+                    // nobody here knows what it uses.
+                    is_out = ptr::eq(task.inside(), self);
+                    if !is_out {
+                        return true;
+                    }
+                }
+                at = task.queued.parent;
             }
         }
         false

@@ -88,7 +88,7 @@ impl Worker {
 
     /// Whether children of another task whose code is on this stack use part of this.
     pub(crate) fn are_used_elsewhere(&self, parent: *const Task, regions: &[Region]) -> bool {
-        self.is_elsewhere(parent, |table| table.uses_regions(regions))
+        self.is_elsewhere(parent, |table| table.uses_regions(regions), |_| false)
     }
 
     /// Whether a task that uses this could run and end now.

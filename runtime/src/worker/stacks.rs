@@ -4,7 +4,7 @@ use std::io;
 use std::ptr;
 use std::time::Duration;
 
-use super::{PAUSE_MAX, PAUSE_MIN, Pause, Worker};
+use super::{CURRENT, PAUSE_MAX, PAUSE_MIN, Pause, Worker};
 use crate::children::Until;
 use crate::ready::{Linked, Queued};
 use crate::seen::{Frame, What};
@@ -161,9 +161,18 @@ impl Worker {
         true
     }
 
+    /// It begins on the stack of another runtime's worker of this thread, inside of its task.
+    pub(crate) fn is_inside(&self, around: &Self, border: &Task) {
+        self.current.set(border);
+        around.current.set(border);
+        self.low.set(around.low.get());
+    }
+
     /// Runs other tasks until somebody resumes `waiting`.
     pub(crate) fn block(&self, waiting: &Waiting) {
         self.shared.begins_to_wait(waiting);
+        // Whoever waits may be inside of another runtime's scope; what runs meanwhile is not.
+        let entered = CURRENT.get();
         let current = self.current.get();
         let leaver = self.leaver.get();
         let seen = self.seen.leaves_stack();
@@ -176,6 +185,7 @@ impl Worker {
             self.leaver.set(leaver);
             self.low.set(low);
         }
+        CURRENT.set(entered);
         self.current.set(current);
         self.seen.comes_back(seen);
         self.shared.goes_on(waiting);
@@ -220,7 +230,9 @@ impl Worker {
         let helps = self.helps.replace(ptr::null());
         let low = self.low.replace(fibre.low());
         let seen = self.seen.changes_stack(ptr::null());
+        let entered = CURRENT.replace(self);
         let left = fibre.resume(go);
+        CURRENT.set(entered);
         self.seen.changes_stack(seen);
         self.leaver.set(leaver);
         self.current.set(current);
