@@ -1,9 +1,11 @@
 //! Threads from outside that run something as a worker.
 
+use std::mem::swap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::Arc;
 
+use crate::memory::{Chunks, Memory};
 use crate::pool::Runtime;
 use crate::sync::{Condvar, Mutex, lock};
 use crate::task::Task;
@@ -14,31 +16,38 @@ use crate::worker::Worker;
 /// What a scope's code borrows may be bound to its thread, so it cannot be left to others.
 pub(crate) const SEATS_MORE: usize = 7;
 
+/// A leaf, and the free chunks that the last thread on it has left: they would be lost with it.
+struct Seat {
+    leaf: usize,
+    chunks: Box<Chunks>,
+}
+
 /// The leaves that threads from outside may have.
 pub(crate) struct Seats {
-    free: Mutex<Vec<usize>>,
+    free: Mutex<Vec<Seat>>,
     left: Condvar,
 }
 
 impl Seats {
     /// These leaves, of which the first is taken first.
-    pub(crate) fn new(leaves: impl DoubleEndedIterator<Item = usize>) -> Self {
-        Self { free: Mutex::new(leaves.rev().collect()), left: Condvar::new() }
+    pub(crate) fn new(leaves: impl DoubleEndedIterator<Item = usize>, memory: Memory) -> Self {
+        let seat = |leaf| Seat { leaf, chunks: Box::new(Chunks::new(memory)) };
+        Self { free: Mutex::new(leaves.rev().map(seat).collect()), left: Condvar::new() }
     }
 
     /// Waits until one is free.
-    fn take(&self) -> usize {
+    fn take(&self) -> Seat {
         let mut free = lock(&self.free);
         loop {
-            if let Some(leaf) = free.pop() {
-                return leaf;
+            if let Some(seat) = free.pop() {
+                return seat;
             }
             free = self.left.wait(free).unwrap_or_else(std::sync::PoisonError::into_inner);
         }
     }
 
-    fn leave(&self, leaf: usize) {
-        lock(&self.free).push(leaf);
+    fn leave(&self, seat: Seat) {
+        lock(&self.free).push(seat);
         self.left.notify_one();
     }
 }
@@ -52,8 +61,9 @@ impl Runtime {
         if let Some(worker) = around.filter(|worker| Arc::ptr_eq(&worker.shared, shared)) {
             return run(worker);
         }
-        let leaf = shared.seats.take();
-        let worker = Worker::new(shared.clone(), leaf);
+        let mut seat = shared.seats.take();
+        let mut worker = Worker::new(shared.clone(), seat.leaf);
+        swap(&mut worker.chunks, &mut seat.chunks);
         // The tasks of both are on one stack: their data is looked up in both.
         let current = around.map_or(ptr::null(), |around| around.current.get());
         let border = Task::border(current, &raw const worker);
@@ -64,11 +74,12 @@ impl Runtime {
         let result = catch_unwind(AssertUnwindSafe(|| worker.enter(|| run(&worker))));
         worker.leaves();
         worker.seen.exits();
+        swap(&mut worker.chunks, &mut seat.chunks);
         drop(worker);
         if let Some(around) = around {
             around.current.set(current);
         }
-        shared.seats.leave(leaf);
+        shared.seats.leave(seat);
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 }

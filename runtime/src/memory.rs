@@ -95,6 +95,9 @@ pub(crate) struct Chunks {
     sizes_end: usize,
 }
 
+// SAFETY: free chunks belong to whoever has them.
+unsafe impl Send for Chunks {}
+
 impl Chunks {
     pub(crate) fn new(memory: Memory) -> Self {
         let size = |_| Size {

@@ -126,7 +126,7 @@ impl Shared {
             grains: Grains::new(),
             forget_each: u32::try_from(workers).unwrap_or(u32::MAX / FORGET).max(1),
             turns: Turns::new(),
-            seats: Seats::new(std::iter::once(0).chain(workers..leaves)),
+            seats: Seats::new(std::iter::once(0).chain(workers..leaves), rules.memory),
             watch: watch.map(Watch::recorder),
             places: placement.map(|placement| Places::new(placement.clone(), leaves)),
         });

@@ -57,7 +57,7 @@ pub struct Worker {
     /// What is used with every task, found without a look through `shared`, which owns it.
     at: *const Leaf,
     depot: *const Depot,
-    chunks: Chunks,
+    pub(crate) chunks: Chunks,
     /// The task whose code runs.
     pub(crate) current: Cell<*const Task>,
     /// The parent of the tasks that finished last, and how many of them it has not been told.

@@ -216,3 +216,13 @@ fn a_panic_that_panics_when_it_is_dropped_ends_no_scope_early() {
     std::mem::forget(first);
     assert_eq!(ended.into_inner(), 100);
 }
+
+#[test]
+fn scopes_from_outside_one_after_another_take_no_more_memory() {
+    let runtime = runtime(queued(), 2);
+    let create = || runtime.scope(|s| (0..10).for_each(|_| s.spawn(|_| ())));
+    create();
+    let before = runtime.task_memory_bytes();
+    (0..10_000).for_each(|_| create());
+    assert_eq!(runtime.task_memory_bytes(), before);
+}
