@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::flag::Flag;
 use crate::icv;
-use crate::parallel::Ident;
+use crate::ompt::{self, Wait};
+use crate::parallel::{Ident, flags};
 use crate::region::Member;
 use crate::task::Group;
 use crate::thread::member;
@@ -20,16 +21,22 @@ static ANY: AtomicBool = AtomicBool::new(false);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Construct {
     Region,
-    /// A loop or sections.
-    Work,
+    Loop,
+    Sections,
     Group,
 }
+
+/// What a tool is told of a construct that is cancelled here: `ompt_cancel_activated`.
+const ACTIVATED: i32 = 0x10;
+/// It is seen that it was: `ompt_cancel_detected`.
+const DETECTED: i32 = 0x20;
 
 impl Construct {
     fn of_kmp(kind: i32) -> Option<Self> {
         match kind {
             1 => Some(Self::Region),
-            2 | 3 => Some(Self::Work),
+            2 => Some(Self::Loop),
+            3 => Some(Self::Sections),
             4 => Some(Self::Group),
             _ => None,
         }
@@ -38,14 +45,42 @@ impl Construct {
     fn of_gomp(kind: c_int) -> Option<Self> {
         match kind {
             1 => Some(Self::Region),
-            2 | 4 => Some(Self::Work),
+            2 => Some(Self::Loop),
+            4 => Some(Self::Sections),
             8 => Some(Self::Group),
             _ => None,
         }
     }
 
+    /// `ompt_cancel_flag_t`.
+    fn number(self) -> i32 {
+        match self {
+            Self::Region => 1,
+            Self::Sections => 2,
+            Self::Loop => 4,
+            Self::Group => 8,
+        }
+    }
+
     /// Cancels the innermost one. Returns whether the thread is to leave it.
     fn cancel(self, member: &Member) -> bool {
+        let is_cancelled = self.cancel_untold(member);
+        if is_cancelled && ompt::is_on() {
+            ompt::cancelled(self.number() | ACTIVATED);
+        }
+        is_cancelled
+    }
+
+    /// Whether the innermost one was cancelled, and the thread is to leave it.
+    fn is_met_cancelled(self, member: &Member) -> bool {
+        let is_cancelled = self.is_cancelled(member);
+        if is_cancelled && ompt::is_on() {
+            ompt::cancelled(self.number() | DETECTED);
+        }
+        is_cancelled
+    }
+
+    fn cancel_untold(self, member: &Member) -> bool {
         if !icv::settings().cancellation {
             return false;
         }
@@ -58,7 +93,7 @@ impl Construct {
                     team.tasks().wake();
                 }
             }
-            Self::Work => {
+            Self::Loop | Self::Sections => {
                 region.is_work_cancelled.store(true, Ordering::Release);
                 member.work.give_out_all();
             }
@@ -77,7 +112,7 @@ impl Construct {
         let region = member.region();
         match self {
             Self::Region => region.is_cancelled.load(Ordering::Acquire),
-            Self::Work => region.is_work_cancelled.load(Ordering::Acquire),
+            Self::Loop | Self::Sections => region.is_work_cancelled.load(Ordering::Acquire),
             Self::Group => member.task().is_cancelled(),
         }
     }
@@ -106,13 +141,13 @@ pub extern "C" fn GOMP_cancel(kind: c_int, is_so: Flag) -> bool {
 /// gcc: whether the thread is to leave a construct.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_cancellation_point(kind: c_int) -> bool {
-    Construct::of_gomp(kind).is_some_and(|construct| construct.is_cancelled(member()))
+    Construct::of_gomp(kind).is_some_and(|construct| construct.is_met_cancelled(member()))
 }
 
 /// gcc: waits for all threads of the region. Returns whether it was cancelled.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_barrier_cancel() -> bool {
-    member().barrier()
+    ompt::waits(|| Wait::Explicit, || member().barrier())
 }
 
 /// clang: cancels a construct. Returns whether the thread is to leave it.
@@ -124,19 +159,24 @@ pub extern "C" fn __kmpc_cancel(_where: *mut Ident, _thread: i32, kind: i32) -> 
 /// clang: whether the thread is to leave a construct.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_cancellationpoint(_where: *mut Ident, _thread: i32, kind: i32) -> i32 {
-    Construct::of_kmp(kind).is_some_and(|construct| construct.is_cancelled(member())).into()
+    Construct::of_kmp(kind).is_some_and(|construct| construct.is_met_cancelled(member())).into()
 }
 
 /// clang: waits for all threads of the region. Returns whether it was cancelled.
+///
+/// # Safety
+/// The place is null, or clang's.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_cancel_barrier(_where: *mut Ident, _thread: i32) -> i32 {
-    member().barrier().into()
+pub unsafe extern "C" fn __kmpc_cancel_barrier(place: *mut Ident, _thread: i32) -> i32 {
+    // SAFETY: the caller's promise.
+    ompt::waits(|| Wait::of_kmp(unsafe { flags(place) }), || member().barrier()).into()
 }
 
 /// clang: whether a construct was cancelled.
 #[unsafe(no_mangle)]
 pub extern "C" fn kmp_get_cancellation_status(kind: c_uint) -> c_int {
-    __kmpc_cancellationpoint(std::ptr::null_mut(), 0, kind as i32)
+    let construct = Construct::of_kmp(kind as i32);
+    construct.is_some_and(|construct| construct.is_cancelled(member())).into()
 }
 
 #[cfg(test)]

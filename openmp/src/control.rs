@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 
 use crate::environment::{Kind, Schedule, display};
 use crate::icv::{self, ACTIVE_LEVELS_MAX};
+use crate::ompt;
 use crate::thread::member;
 use crate::unsupported::say;
 
@@ -136,27 +137,28 @@ pub extern "C" fn omp_display_env(verbose: c_int) {
     say(display::text(&icv::effective(), verbose != 0).as_bytes());
 }
 
-/// `omp_control_tool_notool`.
-const NO_TOOL: c_int = -2;
-
-/// Asks a tool for something; there is none.
+/// Asks a tool for something, if there is one.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_control_tool(
-    _command: c_int,
-    _modifier: c_int,
-    _argument: *mut c_void,
+    command: c_int,
+    modifier: c_int,
+    argument: *mut c_void,
 ) -> c_int {
-    NO_TOOL
+    ompt::control(command, modifier, argument)
 }
 
 /// Fortran's `omp_control_tool`.
+///
+/// # Safety
+/// Both point to numbers of the caller.
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_control_tool_(
-    _command: *const c_int,
-    _modifier: *const c_int,
-    _argument: *mut c_void,
+pub unsafe extern "C" fn omp_control_tool_(
+    command: *const c_int,
+    modifier: *const c_int,
+    argument: *mut c_void,
 ) -> c_int {
-    NO_TOOL
+    // SAFETY: As the caller promises.
+    unsafe { ompt::control(*command, *modifier, argument) }
 }
 
 /// The device of target regions that name none.

@@ -6,7 +6,8 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{Ordering, fence};
 
-use crate::lock::{Lock, omp_set_lock, omp_unset_lock};
+use crate::lock::Lock;
+use crate::ompt::{self, Mutex};
 use crate::parallel::Ident;
 
 /// Of sections without a name.
@@ -14,18 +15,36 @@ static NAMELESS: Lock = Lock::new();
 /// Of atomic operations.
 static ATOMIC: Lock = Lock::new();
 
+/// Takes a lock that the program has not made.
+///
+/// # Safety
+/// It points to 4 bytes of the program's, or is ours.
+unsafe fn begin(mutex: Mutex, lock: *const Lock) {
+    // SAFETY: As the caller promises; zero is a free lock.
+    ompt::taken(mutex, lock, || unsafe { (*lock).set() });
+}
+
+/// Lets go of it.
+///
+/// # Safety
+/// As of [`begin`].
+unsafe fn end(mutex: Mutex, lock: *const Lock) {
+    // SAFETY: As the caller promises.
+    ompt::given(mutex, lock, || unsafe { (*lock).unset() });
+}
+
 /// gcc: a section without a name begins.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_critical_start() {
     // SAFETY: The lock is made.
-    unsafe { omp_set_lock(&NAMELESS) };
+    unsafe { begin(Mutex::Critical, &NAMELESS) };
 }
 
 /// It ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_critical_end() {
     // SAFETY: The lock is made.
-    unsafe { omp_unset_lock(&NAMELESS) };
+    unsafe { end(Mutex::Critical, &NAMELESS) };
 }
 
 /// gcc: a section with a name begins.
@@ -35,7 +54,7 @@ pub extern "C" fn GOMP_critical_end() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_critical_name_start(name: *mut *mut c_void) {
     // SAFETY: As the caller promises; zero is a free lock.
-    unsafe { omp_set_lock(name.cast()) };
+    unsafe { begin(Mutex::Critical, name.cast()) };
 }
 
 /// It ends.
@@ -45,21 +64,21 @@ pub unsafe extern "C" fn GOMP_critical_name_start(name: *mut *mut c_void) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_critical_name_end(name: *mut *mut c_void) {
     // SAFETY: As the caller promises.
-    unsafe { omp_unset_lock(name.cast()) };
+    unsafe { end(Mutex::Critical, name.cast()) };
 }
 
 /// gcc: an atomic operation begins.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_atomic_start() {
     // SAFETY: The lock is made.
-    unsafe { omp_set_lock(&ATOMIC) };
+    unsafe { begin(Mutex::Atomic, &ATOMIC) };
 }
 
 /// It ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_atomic_end() {
     // SAFETY: The lock is made.
-    unsafe { omp_unset_lock(&ATOMIC) };
+    unsafe { end(Mutex::Atomic, &ATOMIC) };
 }
 
 /// clang: a section begins.
@@ -69,7 +88,7 @@ pub extern "C" fn GOMP_atomic_end() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_critical(_where: *mut Ident, _thread: c_int, name: *mut [i32; 8]) {
     // SAFETY: As the caller promises; zero is a free lock.
-    unsafe { omp_set_lock(name.cast()) };
+    unsafe { begin(Mutex::Critical, name.cast()) };
 }
 
 /// The same; what the program expects of it makes no difference.
@@ -84,7 +103,7 @@ pub unsafe extern "C" fn __kmpc_critical_with_hint(
     _hint: u32,
 ) {
     // SAFETY: As the caller promises.
-    unsafe { omp_set_lock(name.cast()) };
+    unsafe { begin(Mutex::Critical, name.cast()) };
 }
 
 /// It ends.
@@ -98,13 +117,16 @@ pub unsafe extern "C" fn __kmpc_end_critical(
     name: *mut [i32; 8],
 ) {
     // SAFETY: As the caller promises.
-    unsafe { omp_unset_lock(name.cast()) };
+    unsafe { end(Mutex::Critical, name.cast()) };
 }
 
 /// clang: memory is the same for all threads here.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_flush(_where: *mut Ident) {
     fence(Ordering::SeqCst);
+    if ompt::is_on() {
+        ompt::flushed();
+    }
 }
 
 #[cfg(test)]

@@ -120,7 +120,7 @@ heard_alone! {
     kmp_set_warnings_off;
 }
 
-/// libomp looks for a tool by this name; a library that is none has no answer.
+/// A tool is looked for by this name, behind it; a library that is none has no answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn ompt_start_tool(_version: u32, _runtime: *const c_char) -> *mut c_void {
     std::ptr::null_mut()

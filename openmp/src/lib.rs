@@ -25,6 +25,7 @@ mod loops;
 mod memory;
 mod microtask;
 mod notice;
+mod ompt;
 mod parallel;
 mod place;
 mod processors;

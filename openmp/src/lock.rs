@@ -11,6 +11,7 @@ use std::ptr;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+use crate::ompt::{self, Mutex, Nest};
 use crate::thread::member;
 
 const FREE: u32 = 0;
@@ -31,6 +32,16 @@ impl Lock {
     /// A free one.
     pub(crate) const fn new() -> Self {
         Self { word: AtomicU32::new(FREE) }
+    }
+
+    /// Waits for it.
+    pub(crate) fn set(&self) {
+        take(&self.word, TAKEN);
+    }
+
+    /// Lets go of it.
+    pub(crate) fn unset(&self) {
+        give(&self.word);
     }
 }
 
@@ -98,6 +109,7 @@ fn caller() -> u32 {
 pub unsafe extern "C" fn omp_init_lock(lock: *mut Lock) {
     // SAFETY: As the caller promises.
     unsafe { lock.write(Lock::new()) };
+    ompt::lock_made(Mutex::Lock, 0, lock);
 }
 
 /// The same; what the program expects of it makes no difference.
@@ -105,14 +117,17 @@ pub unsafe extern "C" fn omp_init_lock(lock: *mut Lock) {
 /// # Safety
 /// As of [`omp_init_lock`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_init_lock_with_hint(lock: *mut Lock, _hint: u32) {
+pub unsafe extern "C" fn omp_init_lock_with_hint(lock: *mut Lock, hint: u32) {
     // SAFETY: As the caller promises.
-    unsafe { omp_init_lock(lock) };
+    unsafe { lock.write(Lock::new()) };
+    ompt::lock_made(Mutex::Lock, hint, lock);
 }
 
 /// Ends a lock, which holds nothing to free.
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_destroy_lock(_lock: *mut Lock) {}
+pub extern "C" fn omp_destroy_lock(lock: *mut Lock) {
+    ompt::lock_destroyed(Mutex::Lock, lock);
+}
 
 /// Waits for a lock.
 ///
@@ -121,7 +136,7 @@ pub extern "C" fn omp_destroy_lock(_lock: *mut Lock) {}
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_set_lock(lock: *const Lock) {
     // SAFETY: As the caller promises.
-    take(unsafe { &(*lock).word }, TAKEN);
+    ompt::taken(Mutex::Lock, lock, || unsafe { (*lock).set() });
 }
 
 /// Takes a lock if it is free.
@@ -131,7 +146,9 @@ pub unsafe extern "C" fn omp_set_lock(lock: *const Lock) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_test_lock(lock: *const Lock) -> c_int {
     // SAFETY: As the caller promises.
-    try_take(unsafe { &(*lock).word }, TAKEN).into()
+    let word = unsafe { &(*lock).word };
+    let how = || if try_take(word, TAKEN) { Nest::First } else { Nest::Not };
+    (ompt::taken_so(Mutex::Lock, lock, how) == Nest::First).into()
 }
 
 /// Lets go of a lock.
@@ -141,7 +158,7 @@ pub unsafe extern "C" fn omp_test_lock(lock: *const Lock) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_unset_lock(lock: *const Lock) {
     // SAFETY: As the caller promises.
-    give(unsafe { &(*lock).word });
+    ompt::given(Mutex::Lock, lock, || unsafe { (*lock).unset() });
 }
 
 /// Makes a nest lock.
@@ -150,9 +167,8 @@ pub unsafe extern "C" fn omp_unset_lock(lock: *const Lock) {
 /// `lock` points to the room of an `omp_nest_lock_t`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_nest_lock(lock: *mut NestLock) {
-    let free = NestLock { word: AtomicU32::new(FREE), depth: AtomicU32::new(0) };
     // SAFETY: As the caller promises.
-    unsafe { lock.write(free) };
+    unsafe { omp_init_nest_lock_with_hint(lock, 0) };
 }
 
 /// The same; what the program expects of it makes no difference.
@@ -160,14 +176,18 @@ pub unsafe extern "C" fn omp_init_nest_lock(lock: *mut NestLock) {
 /// # Safety
 /// As of [`omp_init_nest_lock`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_init_nest_lock_with_hint(lock: *mut NestLock, _hint: u32) {
+pub unsafe extern "C" fn omp_init_nest_lock_with_hint(lock: *mut NestLock, hint: u32) {
+    let free = NestLock { word: AtomicU32::new(FREE), depth: AtomicU32::new(0) };
     // SAFETY: As the caller promises.
-    unsafe { omp_init_nest_lock(lock) };
+    unsafe { lock.write(free) };
+    ompt::lock_made(Mutex::NestLock, hint, lock);
 }
 
 /// Ends a nest lock, which holds nothing to free.
 #[unsafe(no_mangle)]
-pub extern "C" fn omp_destroy_nest_lock(_lock: *mut NestLock) {}
+pub extern "C" fn omp_destroy_nest_lock(lock: *mut NestLock) {
+    ompt::lock_destroyed(Mutex::NestLock, lock);
+}
 
 /// Waits for a nest lock, unless the caller has it already.
 ///
@@ -177,10 +197,14 @@ pub extern "C" fn omp_destroy_nest_lock(_lock: *mut NestLock) {}
 pub unsafe extern "C" fn omp_set_nest_lock(lock: *const NestLock) {
     // SAFETY: As the caller promises.
     let lock = unsafe { &*lock };
-    if lock.word.load(Relaxed) & !WAITED_FOR != caller() {
-        take(&lock.word, caller());
-    }
-    lock.depth.store(lock.depth.load(Relaxed) + 1, Relaxed);
+    ompt::taken_so(Mutex::NestLock, lock, || {
+        let is_had = lock.word.load(Relaxed) & !WAITED_FOR == caller();
+        if !is_had {
+            take(&lock.word, caller());
+        }
+        lock.depth.store(lock.depth.load(Relaxed) + 1, Relaxed);
+        if is_had { Nest::Again } else { Nest::First }
+    });
 }
 
 /// Takes a nest lock if nobody else has it, and says how often the caller has it now.
@@ -191,11 +215,16 @@ pub unsafe extern "C" fn omp_set_nest_lock(lock: *const NestLock) {
 pub unsafe extern "C" fn omp_test_nest_lock(lock: *const NestLock) -> c_int {
     // SAFETY: As the caller promises.
     let lock = unsafe { &*lock };
-    if lock.word.load(Relaxed) & !WAITED_FOR != caller() && !try_take(&lock.word, caller()) {
-        return 0;
-    }
-    let depth = lock.depth.load(Relaxed) + 1;
-    lock.depth.store(depth, Relaxed);
+    let mut depth = 0;
+    ompt::taken_so(Mutex::NestLock, lock, || {
+        let is_had = lock.word.load(Relaxed) & !WAITED_FOR == caller();
+        if !is_had && !try_take(&lock.word, caller()) {
+            return Nest::Not;
+        }
+        depth = lock.depth.load(Relaxed) + 1;
+        lock.depth.store(depth, Relaxed);
+        if is_had { Nest::Again } else { Nest::First }
+    });
     depth as c_int
 }
 
@@ -207,11 +236,15 @@ pub unsafe extern "C" fn omp_test_nest_lock(lock: *const NestLock) -> c_int {
 pub unsafe extern "C" fn omp_unset_nest_lock(lock: *const NestLock) {
     // SAFETY: As the caller promises.
     let lock = unsafe { &*lock };
-    let depth = lock.depth.load(Relaxed).saturating_sub(1);
-    lock.depth.store(depth, Relaxed);
-    if depth == 0 {
+    ompt::given_so(Mutex::NestLock, lock, || {
+        let depth = lock.depth.load(Relaxed).saturating_sub(1);
+        lock.depth.store(depth, Relaxed);
+        if depth > 0 {
+            return Nest::Again;
+        }
         give(&lock.word);
-    }
+        Nest::First
+    });
 }
 
 #[cfg(test)]

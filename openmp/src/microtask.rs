@@ -11,13 +11,15 @@ use std::ffi::c_void;
 pub(crate) type Microtask = unsafe extern "C" fn(*mut i32, *mut i32);
 
 unsafe extern "C" {
-    /// Calls a microtask with the `argc` arguments at `argv`.
+    /// Calls a microtask with the `argc` arguments at `argv`, after the address of the frame that
+    /// calls it was written to `exit`.
     pub(crate) fn evenkeel_omp_invoke(
         microtask: Microtask,
         global: *mut i32,
         bound: *mut i32,
         argc: usize,
         argv: *const *mut c_void,
+        exit: *mut *mut c_void,
     );
 }
 

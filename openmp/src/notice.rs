@@ -3,13 +3,19 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::slice;
 
+use crate::ompt;
 use crate::parallel::Ident;
 use crate::unsupported::say;
 
-/// clang's number of a severity that ends the program; the other one, 1, is a warning.
+/// clang's number of a severity that ends the program.
 const FATAL: c_int = 2;
+/// The other one.
+const WARNING: c_int = 1;
 
-fn tell(message: &[u8]) {
+fn tell(message: &[u8], severity: c_int) {
+    if ompt::is_on() {
+        ompt::error(severity, message);
+    }
     let line: &[u8] = if message.is_empty() { b"" } else { b": " };
     say(&[b"evenkeel: error directive", line, message, b"\n"].concat());
 }
@@ -38,7 +44,7 @@ unsafe fn message<'a>(text: *const c_char, length: usize) -> &'a [u8] {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_warning(text: *const c_char, length: usize) {
     // SAFETY: As the caller promises.
-    tell(unsafe { message(text, length) });
+    tell(unsafe { message(text, length) }, WARNING);
 }
 
 /// gcc: tells something and ends the program.
@@ -48,7 +54,7 @@ pub unsafe extern "C" fn GOMP_warning(text: *const c_char, length: usize) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_error(text: *const c_char, length: usize) -> ! {
     // SAFETY: As the caller promises.
-    unsafe { GOMP_warning(text, length) };
+    tell(unsafe { message(text, length) }, FATAL);
     end()
 }
 
@@ -59,7 +65,7 @@ pub unsafe extern "C" fn GOMP_error(text: *const c_char, length: usize) -> ! {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_error(_where: *mut Ident, severity: c_int, text: *const c_char) {
     // SAFETY: As the caller promises.
-    tell(unsafe { message(text, usize::MAX) });
+    tell(unsafe { message(text, usize::MAX) }, severity);
     if severity == FATAL {
         end();
     }

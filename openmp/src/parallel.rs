@@ -10,6 +10,7 @@ use crate::affinity_format::Style;
 use crate::environment::Bind;
 use crate::iterations::Span;
 use crate::microtask::{Microtask, evenkeel_omp_invoke};
+use crate::ompt::{self, At, Wait, Work};
 use crate::place;
 use crate::processors;
 use crate::region::{Asked, Crew, Job, League, Member};
@@ -20,9 +21,20 @@ use crate::thread::{Thread, member};
 /// Where in the program a call is, as clang describes it: `ident_t`.
 #[repr(C)]
 pub struct Ident {
-    _numbers: [i32; 4],
+    _reserved: i32,
+    flags: i32,
+    _more: [i32; 2],
     /// `;file;function;line;column;;`, or null.
     place: *const c_char,
+}
+
+/// What clang says of a place in numbers; 0 where it says nothing.
+///
+/// # Safety
+/// It is null, or clang's.
+pub(crate) unsafe fn flags(place: *const Ident) -> i32 {
+    // SAFETY: the caller's promise.
+    unsafe { place.as_ref() }.map_or(0, |place| place.flags)
 }
 
 /// What clang says of a place: the function, and the file and the line.
@@ -74,6 +86,9 @@ impl Wanted {
 fn threads_for(thread: &Thread, wanted: u32) -> u32 {
     let member = thread.member();
     let icvs = member.task().icvs.get();
+    if ompt::is_on() {
+        ompt::asks_for(if wanted > 0 { wanted } else { icvs.num_threads });
+    }
     if wanted == 1 || member.region().active_level >= icvs.max_active_levels {
         return 1;
     }
@@ -102,6 +117,7 @@ unsafe fn begin_team(thread: &Thread, size: u32, bind: Option<Bind>, job: Job) -
 /// Ends the innermost region that the thread has begun.
 fn end_region(thread: &Thread) {
     let member = thread.member();
+    let tool = member.region().tool.get();
     match member.team() {
         Some(team) => {
             let counted = member.region().counted.get();
@@ -112,6 +128,10 @@ fn end_region(thread: &Thread) {
             }
         }
         None => member.leave_serial(thread),
+    }
+    if !tool.is_null() {
+        // SAFETY: it began with this region, which this thread has begun.
+        unsafe { ompt::region_ends(tool) };
     }
 }
 
@@ -159,17 +179,36 @@ struct Gomp {
 pub(crate) struct Filled {
     pub span: Span,
     pub asked: Asked,
+    /// Which construct it is.
+    pub work: Work,
+}
+
+impl Filled {
+    /// A thread comes to it.
+    fn enter(self, member: &Member) {
+        member.enter_loop(self.span, self.asked);
+        ompt::works(At::Begin, || (self.work, self.span.trips));
+    }
 }
 
 unsafe fn run_gomp(job: *const (), member: &Member) {
     // SAFETY: the region waits for this.
     let Gomp { function, data, filled, group } = unsafe { &*job.cast::<Gomp>() };
-    if let Some(Filled { span, asked }) = *filled {
-        member.enter_loop(span, asked);
+    if let Some(filled) = *filled {
+        filled.enter(member);
     }
     member.implicit().group.set(*group);
-    // SAFETY: the program's promise.
-    member.worker().runs_code(*function as *const () as usize, || unsafe { function(*data) });
+    let code = *function as *const ();
+    member.worker().runs_code(code as usize, || {
+        // SAFETY: the program's promise.
+        unsafe {
+            if ompt::is_on() {
+                ompt::call(code, *data, ptr::null_mut());
+            } else {
+                function(*data);
+            }
+        }
+    });
 }
 
 /// gcc: runs a region.
@@ -268,8 +307,11 @@ pub(crate) unsafe fn start_filled(
             unsafe { begin_team(thread, size, None, job) }
         }
     };
-    if let Some(Filled { span, asked }) = filled {
-        member.enter_loop(span, asked);
+    if ompt::is_on() {
+        ompt::serial_exit();
+    }
+    if let Some(filled) = filled {
+        filled.enter(member);
     }
 }
 
@@ -299,10 +341,12 @@ impl Kmp {
     unsafe fn run(&self, member: &Member) {
         let mut global = Thread::current().number;
         let mut bound = member.number as i32;
+        let mut nowhere = ptr::null_mut();
+        let exit = ompt::exit_frame(&mut nowhere);
         let Self { microtask, argc, argv } = *self;
         member.worker().runs_code(microtask as *const () as usize, || {
             // SAFETY: the caller's promise.
-            unsafe { evenkeel_omp_invoke(microtask, &mut global, &mut bound, argc, argv) };
+            unsafe { evenkeel_omp_invoke(microtask, &mut global, &mut bound, argc, argv, exit) };
         });
     }
 }
@@ -399,6 +443,9 @@ pub extern "C" fn __kmpc_serialized_parallel(_where: *mut Ident, _thread: i32) {
     let thread = Thread::current();
     let bind = Wanted::of_kmp(thread).bind;
     Member::enter_serial(thread, bind, Style::Clang);
+    if ompt::is_on() {
+        ompt::serial_exit();
+    }
 }
 
 /// It ends.
@@ -450,13 +497,17 @@ pub unsafe extern "C" fn __kmpc_fork_call_if(
 /// Waits for all threads of the region.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_barrier() {
-    member().barrier();
+    ompt::waits(|| Wait::Explicit, || member().barrier());
 }
 
 /// The same.
+///
+/// # Safety
+/// The place is null, or clang's.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_barrier(_where: *mut Ident, _thread: i32) {
-    member().barrier();
+pub unsafe extern "C" fn __kmpc_barrier(place: *mut Ident, _thread: i32) {
+    // SAFETY: the caller's promise.
+    ompt::waits(|| Wait::of_kmp(unsafe { flags(place) }), || member().barrier());
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 
 use std::ffi::c_void;
 
-use crate::critical::{__kmpc_critical, __kmpc_end_critical};
+use crate::lock::Lock;
+use crate::ompt::{self, At, Wait};
 use crate::parallel::Ident;
 use crate::region::Member;
 use crate::thread::member;
@@ -16,20 +17,26 @@ const ADD_IT: i32 = 1;
 
 /// # Safety
 /// `name` points to the name's 32 bytes.
-unsafe fn begin(member: &Member, place: *mut Ident, thread: i32, name: *mut [i32; 8]) -> i32 {
+unsafe fn begin(member: &Member, name: *mut [i32; 8]) -> i32 {
+    if ompt::is_on() {
+        ompt::reduces(At::Begin);
+    }
     if member.region().size > 1 {
-        // SAFETY: the caller's promise.
-        unsafe { __kmpc_critical(place, thread, name) };
+        // SAFETY: the caller's promise; zero is a free lock.
+        unsafe { (*name.cast::<Lock>()).set() };
     }
     ADD_IT
 }
 
 /// # Safety
 /// As of [`begin`], which this thread has called.
-unsafe fn end(member: &Member, place: *mut Ident, thread: i32, name: *mut [i32; 8]) {
+unsafe fn end(member: &Member, name: *mut [i32; 8]) {
     if member.region().size > 1 {
         // SAFETY: the caller's promise.
-        unsafe { __kmpc_end_critical(place, thread, name) };
+        unsafe { (*name.cast::<Lock>()).unset() };
+    }
+    if ompt::is_on() {
+        ompt::reduces(At::End);
     }
 }
 
@@ -39,8 +46,8 @@ unsafe fn end(member: &Member, place: *mut Ident, thread: i32, name: *mut [i32; 
 /// `name` points to the name's 32 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_reduce_nowait(
-    place: *mut Ident,
-    thread: i32,
+    _where: *mut Ident,
+    _thread: i32,
     _number: i32,
     _bytes: usize,
     _parts: *mut c_void,
@@ -48,7 +55,7 @@ pub unsafe extern "C" fn __kmpc_reduce_nowait(
     name: *mut [i32; 8],
 ) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { begin(member(), place, thread, name) }
+    unsafe { begin(member(), name) }
 }
 
 /// It has brought it in.
@@ -57,12 +64,12 @@ pub unsafe extern "C" fn __kmpc_reduce_nowait(
 /// As of [`__kmpc_reduce_nowait`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_end_reduce_nowait(
-    place: *mut Ident,
-    thread: i32,
+    _where: *mut Ident,
+    _thread: i32,
     name: *mut [i32; 8],
 ) {
     // SAFETY: the caller's promise.
-    unsafe { end(member(), place, thread, name) };
+    unsafe { end(member(), name) };
 }
 
 /// How this thread brings its part in, where it waits for the others then.
@@ -71,8 +78,8 @@ pub unsafe extern "C" fn __kmpc_end_reduce_nowait(
 /// As of [`__kmpc_reduce_nowait`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_reduce(
-    place: *mut Ident,
-    thread: i32,
+    _where: *mut Ident,
+    _thread: i32,
     _number: i32,
     _bytes: usize,
     _parts: *mut c_void,
@@ -80,7 +87,7 @@ pub unsafe extern "C" fn __kmpc_reduce(
     name: *mut [i32; 8],
 ) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { begin(member(), place, thread, name) }
+    unsafe { begin(member(), name) }
 }
 
 /// It has brought it in, and waits for the others.
@@ -88,9 +95,9 @@ pub unsafe extern "C" fn __kmpc_reduce(
 /// # Safety
 /// As of [`__kmpc_reduce`].
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __kmpc_end_reduce(place: *mut Ident, thread: i32, name: *mut [i32; 8]) {
+pub unsafe extern "C" fn __kmpc_end_reduce(_where: *mut Ident, _thread: i32, name: *mut [i32; 8]) {
     let member = member();
     // SAFETY: the caller's promise.
-    unsafe { end(member, place, thread, name) };
-    member.barrier();
+    unsafe { end(member, name) };
+    ompt::waits(|| Wait::Implementation, || member.barrier());
 }

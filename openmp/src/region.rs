@@ -26,6 +26,7 @@ pub(crate) use work::{Asked, How};
 use crate::affinity_format::{self, Style};
 use crate::environment::Bind;
 use crate::icv::{self, Icvs};
+use crate::ompt::{self, RegionRecord};
 use crate::place::Partition;
 use crate::task::{Group, Inlined, OmpTask};
 use crate::thread::Thread;
@@ -63,6 +64,8 @@ pub(crate) struct Region {
     /// Whether the loop or the sections were cancelled that its threads are in. Until the next
     /// barrier they are in no other.
     pub is_work_cancelled: AtomicBool,
+    /// What is kept of it for a tool; null if nothing is.
+    pub tool: Cell<*const RegionRecord>,
 }
 
 // SAFETY: what is not atomic is written by one thread between two barriers, or before the region
@@ -87,6 +90,7 @@ impl Region {
             broadcast: Cell::new(ptr::null_mut()),
             is_cancelled: AtomicBool::new(false),
             is_work_cancelled: AtomicBool::new(false),
+            tool: Cell::new(ptr::null()),
         }
     }
 
@@ -134,6 +138,7 @@ impl Region {
             broadcast: Cell::new(ptr::null_mut()),
             is_cancelled: AtomicBool::new(false),
             is_work_cancelled: AtomicBool::new(false),
+            tool: Cell::new(ptr::null()),
         }
     }
 }
@@ -302,10 +307,16 @@ impl Member {
     fn enter(&self, thread: &Thread) {
         thread.member.set(self);
         self.ran.set(self.worker().go_to(self.implicit.raw()));
+        if ompt::is_on() {
+            ompt::implicit_begins(self);
+        }
     }
 
     /// Ends the implicit task. All its tasks have ended.
     fn leave(&self, thread: &Thread) {
+        if ompt::is_on() {
+            ompt::implicit_ends(self);
+        }
         self.worker().close(self.implicit.raw());
         self.worker().go_to(self.ran.get());
         thread.member.set(self.before);
@@ -328,6 +339,9 @@ impl Member {
         let around = thread.member();
         let region = Region::inside(around, 1, ptr::null());
         let icvs = Icvs::inside(around.task().icvs.get(), region.level, bind);
+        if ompt::is_on() {
+            region.tool.set(ompt::region_begins(1));
+        }
         let level = region.level;
         let member = Self::enter_alone(thread, region, icvs);
         if icv::settings().show_affinity && thread.shows_alone(level) {

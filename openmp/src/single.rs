@@ -3,26 +3,45 @@
 use std::ffi::c_void;
 use std::ptr;
 
+use crate::ompt::{self, At, Wait, Work};
 use crate::parallel::Ident;
+use crate::region::Member;
 use crate::thread::member;
+
+/// Waits for the others, as a construct needs it.
+fn barrier(member: &Member) {
+    ompt::waits(|| Wait::Implementation, || member.barrier());
+}
+
+/// Whether this thread runs the next `single`; where the compiler says no end, it ends at once for
+/// a tool.
+fn takes(member: &Member, has_end: bool) -> bool {
+    let takes = member.takes_single();
+    let work = || (if takes { Work::SingleExecutor } else { Work::SingleOther }, 1);
+    ompt::works(At::Begin, work);
+    if !(takes && has_end) {
+        ompt::works(At::End, work);
+    }
+    takes
+}
 
 /// gcc: whether this thread runs the next `single`.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_single_start() -> bool {
-    member().takes_single()
+    takes(member(), false)
 }
 
 /// gcc: the same, and if not, what the thread that does gives the others.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_single_copy_start() -> *mut c_void {
     let member = member();
-    if member.takes_single() {
+    if takes(member, true) {
         return ptr::null_mut();
     }
-    member.barrier();
+    barrier(member);
     let given = member.region().broadcast.get();
     // Nobody gives anything else before all have this.
-    member.barrier();
+    barrier(member);
     given
 }
 
@@ -30,20 +49,23 @@ pub extern "C" fn GOMP_single_copy_start() -> *mut c_void {
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_single_copy_end(data: *mut c_void) {
     let member = member();
+    ompt::works(At::End, || (Work::SingleExecutor, 1));
     member.region().broadcast.set(data);
-    member.barrier();
-    member.barrier();
+    barrier(member);
+    barrier(member);
 }
 
 /// clang: whether this thread runs the next `single`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_single(_where: *mut Ident, _thread: i32) -> i32 {
-    member().takes_single().into()
+    takes(member(), true).into()
 }
 
 /// It has run it.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_end_single(_where: *mut Ident, _thread: i32) {}
+pub extern "C" fn __kmpc_end_single(_where: *mut Ident, _thread: i32) {
+    ompt::works(At::End, || (Work::SingleExecutor, 1));
+}
 
 /// clang: the thread that ran a `single` (`did_it`) gives its variables to the others.
 ///
@@ -63,12 +85,12 @@ pub unsafe extern "C" fn __kmpc_copyprivate(
     if did_it != 0 {
         broadcast.set(data);
     }
-    member.barrier();
+    barrier(member);
     if did_it == 0 {
         // SAFETY: the caller's promise; the other thread waits below.
         unsafe { copy(data, broadcast.get()) };
     }
-    member.barrier();
+    barrier(member);
 }
 
 /// clang: the same, where the program copies: the thread that ran it gives this, the others
@@ -84,7 +106,7 @@ pub extern "C" fn __kmpc_copyprivate_light(
     if !data.is_null() {
         broadcast.set(data);
     }
-    member.barrier();
+    barrier(member);
     broadcast.get()
 }
 
@@ -93,9 +115,9 @@ pub extern "C" fn __kmpc_copyprivate_light(
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_barrier_master(_where: *mut Ident, _thread: i32) -> i32 {
     let member = member();
-    member.barrier();
+    barrier(member);
     if member.number > 0 {
-        member.barrier();
+        barrier(member);
     }
     (member.number == 0).into()
 }
@@ -103,40 +125,48 @@ pub extern "C" fn __kmpc_barrier_master(_where: *mut Ident, _thread: i32) -> i32
 /// It ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_barrier_master(_where: *mut Ident, _thread: i32) {
-    member().barrier();
+    barrier(member());
 }
 
 /// clang: waits for all. Returns whether this is the first thread; the others do not wait for it.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_barrier_master_nowait(_where: *mut Ident, _thread: i32) -> i32 {
-    member().barrier();
+    barrier(member());
     (member().number == 0).into()
 }
 
 /// clang: a `scope` begins.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_scope(_where: *mut Ident, _thread: i32, _reserved: *mut c_void) {}
+pub extern "C" fn __kmpc_scope(_where: *mut Ident, _thread: i32, _reserved: *mut c_void) {
+    ompt::works(At::Begin, || (Work::Scope, 0));
+}
 
 /// It ends.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_end_scope(_where: *mut Ident, _thread: i32, _reserved: *mut c_void) {}
+pub extern "C" fn __kmpc_end_scope(_where: *mut Ident, _thread: i32, _reserved: *mut c_void) {
+    ompt::works(At::End, || (Work::Scope, 0));
+}
 
 /// clang: whether this thread is the first of the region.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_master(_where: *mut Ident, _thread: i32) -> i32 {
-    (member().number == 0).into()
+    ompt::masked(At::Begin, member().number == 0).into()
 }
 
 /// It has run its part.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_end_master(_where: *mut Ident, _thread: i32) {}
+pub extern "C" fn __kmpc_end_master(_where: *mut Ident, _thread: i32) {
+    ompt::masked(At::End, true);
+}
 
 /// clang: whether this thread is the one of this number.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_masked(_where: *mut Ident, _thread: i32, number: i32) -> i32 {
-    (member().number as i32 == number).into()
+    ompt::masked(At::Begin, member().number as i32 == number).into()
 }
 
 /// It has run its part.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_end_masked(_where: *mut Ident, _thread: i32) {}
+pub extern "C" fn __kmpc_end_masked(_where: *mut Ident, _thread: i32) {
+    ompt::masked(At::End, true);
+}

@@ -162,8 +162,7 @@ pub extern "C" fn omp_pause_resource_all(kind: c_int) -> c_int {
     if !PAUSES.contains(&kind) || thread.begun.get() > 0 || member().region().level > 0 {
         return -1;
     }
-    thread.keep_crews();
-    thread.crews.take();
+    thread.dismiss();
     0
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use evenkeel_runtime::raw::forks;
 
 use crate::environment::Bind;
+use crate::ompt;
 use crate::place::NOWHERE;
 use crate::region::{Crew, Member};
 
@@ -52,6 +53,10 @@ impl Drop for Owned {
         }
         Member::leave_initial(&thread);
         numbers().push(thread.number);
+        drop(thread);
+        if ompt::is_on() {
+            ompt::thread_ends();
+        }
     }
 }
 
@@ -90,6 +95,11 @@ impl Thread {
 
     #[cold]
     fn begin() -> &'static Self {
+        ompt::start();
+        // SAFETY: as of `current`. A tool may have called meanwhile.
+        if let Some(thread) = unsafe { CURRENT.get().as_ref() } {
+            return thread;
+        }
         let thread = Box::leak(Box::new(Self {
             number: numbers().pop(),
             member: Cell::new(ptr::null()),
@@ -104,8 +114,17 @@ impl Thread {
         CURRENT.set(thread);
         // A thread that ends, and calls once more, has it for ever.
         let _ = OWNED.try_with(|owned| owned.set(Some(Owned(NonNull::from(&*thread)))));
+        if ompt::is_on() {
+            ompt::thread_begins();
+        }
         Member::enter_initial(thread);
         thread
+    }
+
+    /// Lets the threads go that help it in regions, of which it is in none.
+    pub(crate) fn dismiss(&self) {
+        self.keep_crews();
+        self.crews.take();
     }
 
     /// Forgets crews whose threads did not come along into this process.

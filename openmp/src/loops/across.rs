@@ -7,6 +7,7 @@ use std::slice;
 use super::gomp_whole::Besides;
 use super::{gomp, runtime};
 use crate::iterations::{Index, Span};
+use crate::ompt::{self, At, Work};
 use crate::parallel::Ident;
 use crate::region::{Asked, How};
 use crate::thread::member;
@@ -29,6 +30,7 @@ unsafe fn start<T: Index>(
     member.enter_across(loops());
     let Some(outermost) = loops().next() else { return false };
     member.enter_loop(outermost, besides.asked(asked));
+    ompt::works(At::Begin, || (Work::Loop, outermost.trips));
     // SAFETY: the caller's promise.
     unsafe {
         besides.share(member);

@@ -8,6 +8,7 @@ use std::ffi::{c_long, c_ulonglong};
 use super::runtime;
 use crate::flag::Flag;
 use crate::iterations::{Index, Span};
+use crate::ompt::{self, At, Work};
 use crate::region::{Asked, How, Member};
 use crate::thread::member;
 
@@ -54,6 +55,7 @@ pub(super) unsafe fn give<T: Index>(member: &Member, from: *mut T, to: *mut T) -
 unsafe fn start<T: Index>(span: Span, asked: Asked, from: *mut T, to: *mut T) -> bool {
     let member = member();
     member.enter_loop(span, asked);
+    ompt::works(At::Begin, || (Work::Loop, span.trips));
     // SAFETY: the caller's promise.
     unsafe { give(member, from, to) }
 }

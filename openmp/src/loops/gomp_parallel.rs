@@ -4,13 +4,14 @@ use std::ffi::{c_long, c_uint, c_void};
 
 use super::{runtime, sections};
 use crate::iterations::Span;
+use crate::ompt::{self, At, Wait, Work};
 use crate::parallel::{Filled, Function, Wanted, fork_filled, start_filled};
-use crate::region::{Asked, How};
+use crate::region::{Asked, How, Member};
 use crate::thread::member;
 
 fn loop_of(start: c_long, end: c_long, step: c_long, asked: Asked) -> Filled {
     let span = Span::before(start, end, step as u64, step > 0);
-    Filled { span, asked }
+    Filled { span, asked, work: Work::Loop }
 }
 
 fn chunked(how: How, chunk: c_long) -> Asked {
@@ -161,32 +162,37 @@ pub unsafe extern "C" fn GOMP_parallel_sections_start(
     unsafe { start_filled(function, data, threads, Some(sections::filled(number))) };
 }
 
+fn leave(member: &Member, work: Work) {
+    member.leave_constructs();
+    ompt::works(At::End, || (work, 0));
+}
+
 /// Functions that end a loop or sections.
 macro_rules! ends {
-    ($($end:ident $no_wait:ident $cancel:ident)*) => {$(
+    ($($end:ident $no_wait:ident $cancel:ident = $work:expr;)*) => {$(
         /// The thread has left them, and waits for the others.
         #[unsafe(no_mangle)]
         pub extern "C" fn $end() {
-            member().leave_constructs();
-            member().barrier();
+            leave(member(), $work);
+            ompt::waits(|| Wait::Implicit, || member().barrier());
         }
 
         /// It has left them.
         #[unsafe(no_mangle)]
         pub extern "C" fn $no_wait() {
-            member().leave_constructs();
+            leave(member(), $work);
         }
 
         /// It has left them, and waits for the others. Returns whether the region is cancelled.
         #[unsafe(no_mangle)]
         pub extern "C" fn $cancel() -> bool {
-            member().leave_constructs();
-            member().barrier()
+            leave(member(), $work);
+            ompt::waits(|| Wait::Implicit, || member().barrier())
         }
     )*};
 }
 
 ends! {
-    GOMP_loop_end GOMP_loop_end_nowait GOMP_loop_end_cancel
-    GOMP_sections_end GOMP_sections_end_nowait GOMP_sections_end_cancel
+    GOMP_loop_end GOMP_loop_end_nowait GOMP_loop_end_cancel = Work::Loop;
+    GOMP_sections_end GOMP_sections_end_nowait GOMP_sections_end_cancel = Work::Sections;
 }

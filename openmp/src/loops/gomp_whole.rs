@@ -5,6 +5,7 @@ use std::ffi::{c_long, c_ulonglong, c_void};
 use super::gomp;
 use crate::flag::Flag;
 use crate::iterations::{Index, Span};
+use crate::ompt::{self, At, Work};
 use crate::region::{Asked, Member};
 use crate::task::share_reductions;
 use crate::thread::member;
@@ -52,6 +53,7 @@ unsafe fn start<T: Index>(
 ) -> bool {
     let member = member();
     member.enter_loop(span, besides.asked(asked));
+    ompt::works(At::Begin, || (Work::Loop, span.trips));
     // SAFETY: the caller's promise.
     unsafe {
         besides.share(member);

@@ -2,6 +2,7 @@
 
 use super::runtime;
 use crate::iterations::{self, Index, Span};
+use crate::ompt::{self, At, Work};
 use crate::parallel::Ident;
 use crate::region::{Asked, How, Member};
 use crate::thread::member;
@@ -80,6 +81,7 @@ unsafe fn next<T: Index>(
 ) -> bool {
     let Some(chunk) = member.next_chunk() else {
         member.leave_loop();
+        ompt::works(At::End, || (Work::Loop, 0));
         return false;
     };
     let (work, span) = (&member.work, member.work.span());
@@ -128,6 +130,7 @@ macro_rules! dispatch {
             let span = Span::through(lower, upper, step.into());
             let asked = asked(schedule, u64::try_from(chunk).unwrap_or_default());
             member().enter_loop(span, asked);
+            ompt::works(At::Begin, || (Work::Loop, span.trips));
         }
 
         /// The same, of a loop that a league's teams share first.
@@ -153,6 +156,7 @@ macro_rules! dispatch {
             }
             let asked = asked(schedule, u64::try_from(chunk).unwrap_or_default());
             member.enter_loop(span, asked);
+            ompt::works(At::Begin, || (Work::Loop, span.trips));
         }
 
         /// Its next chunk, both ends included. Returns whether there is one.

@@ -2,7 +2,8 @@
 
 use super::kmp;
 use crate::iterations::{self, Index, Span};
-use crate::parallel::Ident;
+use crate::ompt::{self, At, Work};
+use crate::parallel::{Ident, flags};
 use crate::region::{How, Member};
 use crate::thread::member;
 
@@ -138,7 +139,7 @@ macro_rules! static_init {
         /// `last` is null, or one may write there, as to the others.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $init(
-            _where: *mut Ident,
+            place: *mut Ident,
             _thread: i32,
             schedule: i32,
             last: *mut i32,
@@ -151,7 +152,10 @@ macro_rules! static_init {
             let bounds = Bounds { last, lower, upper, step: step.into() };
             let chunk = u64::try_from(chunk).unwrap_or_default();
             // SAFETY: the caller's promise.
-            unsafe { *stride = bounds.part(member(), schedule, chunk) as $step };
+            unsafe {
+                ompt::works(At::Begin, || (Work::of_kmp(flags(place)), bounds.span().trips));
+                *stride = bounds.part(member(), schedule, chunk) as $step;
+            }
         }
 
         /// The same, of a loop that a league's teams share first; `upper_of_team` is where the
@@ -161,7 +165,7 @@ macro_rules! static_init {
         /// As of the other.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $dist(
-            _where: *mut Ident,
+            place: *mut Ident,
             _thread: i32,
             schedule: i32,
             last: *mut i32,
@@ -177,6 +181,7 @@ macro_rules! static_init {
             let chunk = u64::try_from(chunk).unwrap_or_default();
             // SAFETY: the caller's promise.
             unsafe {
+                ompt::works(At::Begin, || (Work::of_kmp(flags(place)), bounds.span().trips));
                 bounds.block(Who::team(member), None);
                 let is_last_team = is_last != 0;
                 *upper_of_team = *upper;
@@ -240,8 +245,14 @@ static_init!(
 );
 
 /// The thread has left the loop.
+///
+/// # Safety
+/// The place is null, or clang's.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_for_static_fini(_where: *mut Ident, _thread: i32) {}
+pub unsafe extern "C" fn __kmpc_for_static_fini(place: *mut Ident, _thread: i32) {
+    // SAFETY: the caller's promise.
+    ompt::works(At::End, || (Work::of_kmp(unsafe { flags(place) }), 0));
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,28 +1,40 @@
 //! `ordered` regions of loops, which run in the order of the iterations.
 
+use crate::ompt::{self, Mutex};
 use crate::parallel::Ident;
+use crate::region::Member;
 use crate::thread::member;
+
+/// Waits for those before.
+fn begin(member: &Member) {
+    ompt::taken(Mutex::Ordered, member.ordered_id(), || member.begin_ordered());
+}
+
+/// Lets the next come.
+fn end(member: &Member) {
+    ompt::given(Mutex::Ordered, member.ordered_id(), || member.end_ordered());
+}
 
 /// gcc: one begins.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_ordered_start() {
-    member().begin_ordered();
+    begin(member());
 }
 
 /// It ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_ordered_end() {
-    member().end_ordered();
+    end(member());
 }
 
 /// clang: one begins.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_ordered(_where: *mut Ident, _thread: i32) {
-    member().begin_ordered();
+    begin(member());
 }
 
 /// It ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_ordered(_where: *mut Ident, _thread: i32) {
-    member().end_ordered();
+    end(member());
 }

@@ -4,6 +4,7 @@ use std::ffi::{c_uint, c_void};
 
 use super::gomp_whole::Besides;
 use crate::iterations::Span;
+use crate::ompt::{self, At, Work};
 use crate::parallel::{Filled, Ident};
 use crate::region::{Asked, How, Member};
 use crate::thread::member;
@@ -17,7 +18,7 @@ fn span(number: u32) -> Span {
 
 /// A region that is nothing but sections.
 pub(super) fn filled(number: u32) -> Filled {
-    Filled { span: span(number), asked: ASKED }
+    Filled { span: span(number), asked: ASKED, work: Work::Sections }
 }
 
 /// The number of the next section of so many, from 1; 0 if there is none.
@@ -30,6 +31,7 @@ fn next(member: &Member) -> u32 {
 pub extern "C" fn GOMP_sections_start(number: c_uint) -> c_uint {
     let member = member();
     member.enter_loop(span(number), ASKED);
+    ompt::works(At::Begin, || (Work::Sections, number.into()));
     next(member)
 }
 
@@ -45,6 +47,7 @@ pub unsafe extern "C" fn GOMP_sections2_start(
 ) -> c_uint {
     let (member, besides) = (member(), Besides { reductions, zeros });
     member.enter_loop(span(number), besides.asked(ASKED));
+    ompt::works(At::Begin, || (Work::Sections, number.into()));
     // SAFETY: the caller's promise.
     unsafe { besides.share(member) };
     next(member)
@@ -61,6 +64,7 @@ pub extern "C" fn GOMP_sections_next() -> c_uint {
 pub extern "C" fn __kmpc_sections_init(_where: *mut Ident, _thread: i32) {
     // How many is said later.
     member().enter_loop(span(u32::MAX), ASKED);
+    ompt::works(At::Begin, || (Work::Sections, 0));
 }
 
 /// clang: the number of its next section of so many, from 0; another number if it has none.
@@ -76,4 +80,5 @@ pub extern "C" fn __kmpc_next_section(_where: *mut Ident, _thread: i32, number: 
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_sections(_where: *mut Ident, _thread: i32) {
     member().leave_loop();
+    ompt::works(At::End, || (Work::Sections, 0));
 }

@@ -77,7 +77,7 @@
     collect __kmpc_fork_call, evenkeel_omp_fork_call
     collect __kmpc_fork_teams, evenkeel_omp_fork_teams
 
-// void evenkeel_omp_invoke(microtask, global, bound, argc, argv)
+// void evenkeel_omp_invoke(microtask, global, bound, argc, argv, exit)
     .text
     .p2align 2
     .globl evenkeel_omp_invoke
@@ -90,6 +90,7 @@ evenkeel_omp_invoke:
     .cfi_offset x30, -8
     mov x29, sp
     .cfi_def_cfa_register x29
+    str x29, [x5]
     mov x9, x0
     mov x0, x1
     mov x1, x2

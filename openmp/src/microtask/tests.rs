@@ -23,8 +23,13 @@ macro_rules! microtask {
 fn seen_by(microtask: Microtask, argc: usize) -> Vec<usize> {
     let given: Vec<*mut c_void> = (1..=argc).map(|i| (i * 11) as *mut c_void).collect();
     let (mut global, mut bound) = (5, 7);
+    let mut exit = std::ptr::null_mut();
     // SAFETY: The microtask has as many arguments as the array.
-    unsafe { evenkeel_omp_invoke(microtask, &mut global, &mut bound, argc, given.as_ptr()) };
+    unsafe {
+        let exit = &mut exit;
+        evenkeel_omp_invoke(microtask, &mut global, &mut bound, argc, given.as_ptr(), exit);
+    }
+    assert!(!exit.is_null());
     SEEN.take()
 }
 

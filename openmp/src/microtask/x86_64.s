@@ -76,7 +76,7 @@
     collect __kmpc_fork_call, evenkeel_omp_fork_call
     collect __kmpc_fork_teams, evenkeel_omp_fork_teams
 
-# void evenkeel_omp_invoke(microtask, global, bound, argc, argv)
+# void evenkeel_omp_invoke(microtask, global, bound, argc, argv, exit)
     .text
     .p2align 4
     .globl evenkeel_omp_invoke
@@ -88,6 +88,7 @@ evenkeel_omp_invoke:
     .cfi_offset %rbp, -16
     movq %rsp, %rbp
     .cfi_def_cfa_register %rbp
+    movq %rbp, (%r9)
     movq %rdi, %rax
     movq %rsi, %rdi
     movq %rdx, %rsi

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Member, Share};
 use crate::iterations::Span;
+use crate::ompt;
 use crate::unsupported::abort_with;
 use crate::wait;
 
@@ -41,6 +42,11 @@ impl Across {
 }
 
 impl Member {
+    /// How many loops are nested in each other, of which iterations wait for others.
+    fn depth(&self) -> usize {
+        self.across.loops.borrow().len()
+    }
+
     /// The thread comes to loops whose iterations wait for others.
     pub(crate) fn enter_across(&self, loops: impl Iterator<Item = Span>) {
         self.leave_across();
@@ -66,7 +72,10 @@ impl Member {
 
     /// Others need not wait for this iteration any more.
     pub(crate) fn post(&self, at: impl Fn(usize) -> u64) {
-        if let Some((word, bit)) = self.across.bit(at) {
+        if let Some((word, bit)) = self.across.bit(&at) {
+            if ompt::is_on() {
+                ompt::doacross_posts((0..self.depth()).map(&at));
+            }
             // Pairs with whoever waits.
             word.fetch_or(bit, Ordering::Release);
         }
@@ -74,7 +83,10 @@ impl Member {
 
     /// Waits for an iteration; not for one that there is not.
     pub(crate) fn wait_for(&self, at: impl Fn(usize) -> u64) {
-        if let Some((word, bit)) = self.across.bit(at) {
+        if let Some((word, bit)) = self.across.bit(&at) {
+            if ompt::is_on() {
+                ompt::doacross_waits((0..self.depth()).map(&at));
+            }
             wait::until(|| word.load(Ordering::Acquire) & bit != 0 || self.gives_up());
         }
     }

@@ -18,6 +18,7 @@ use super::share::Ring;
 use super::{Barrier, Member, Region};
 use crate::affinity_format::{self, Style};
 use crate::icv::{self, Icvs};
+use crate::ompt;
 use crate::place::{self, Binding};
 use crate::processors;
 use crate::task::OmpTask;
@@ -165,7 +166,12 @@ impl Team {
     /// Waits for the others at the end of the region, and leaves it.
     pub(crate) fn leave(&self, member: &Member, thread: &Thread) {
         member.leave_constructs();
-        self.end.wait(member, self, || false);
+        let wait = || self.end.wait(member, self, || false);
+        if ompt::is_on() {
+            ompt::region_barrier(member, wait)
+        } else {
+            wait()
+        }
         if member.number == 0 {
             self.ring().met.set(member.work.met.get());
         }
@@ -245,6 +251,9 @@ impl Crew {
         let around = thread.member();
         let region = Region::inside(around, size, team);
         region.counted.set(if around.thread_limit().is_some() { size - 1 } else { 0 });
+        if ompt::is_on() {
+            region.tool.set(ompt::region_begins(size));
+        }
         let icvs = Icvs::inside(
             around.task().icvs.get(),
             region.level,
@@ -288,6 +297,7 @@ fn hire(number: u32) -> (Arc<Post>, JoinHandle<()>) {
     let own = post.clone();
     let builder = std::thread::Builder::new().name(format!("evenkeel omp {number}"));
     let spawned = builder.stack_size(icv::stack_bytes()).spawn(move || {
+        ompt::becomes_worker();
         let thread = Thread::current();
         while let Some(team) = own.receive() {
             // SAFETY: the number is this thread's in all teams of its crew.

@@ -3,6 +3,7 @@
 use std::ptr;
 
 use super::{Member, Region};
+use crate::ompt;
 use crate::thread::Thread;
 
 /// Where in a league of teams one is. Outside of leagues there is one team.
@@ -21,6 +22,7 @@ impl League {
 
     /// Calls `run` as each of so many teams, whose first thread is the caller.
     pub(crate) fn run(thread: &Thread, teams: u32, threads_max: u32, run: impl Fn(&Member)) {
+        let told = ompt::is_on().then(|| ompt::league_begins(teams));
         for number in 0..teams {
             let around = thread.member();
             let mut region = Region::inside(around, 1, ptr::null());
@@ -28,10 +30,23 @@ impl League {
             region.level -= 1;
             region.group = ptr::null();
             region.league.set(Self { teams, number, threads_max });
+            if let Some(told) = told {
+                // SAFETY: the league ends below.
+                region.tool.set(unsafe { ompt::team_begins(told, number) });
+            }
+            let tool = region.tool.get();
             let icvs = around.task().icvs.get();
             let member = Member::enter_alone(thread, region, icvs);
             run(member);
             member.leave_serial(thread);
+            if !tool.is_null() {
+                // SAFETY: it began above.
+                unsafe { ompt::team_ends(tool) };
+            }
+        }
+        if let Some(told) = told.filter(|told| !told.is_null()) {
+            // SAFETY: it began above.
+            unsafe { ompt::league_ends(told) };
         }
     }
 

@@ -252,6 +252,12 @@ impl Member {
         self.leave_across();
     }
 
+    /// What tells the `ordered` regions of its loop from others: what its threads share.
+    pub(crate) fn ordered_id(&self) -> *const () {
+        let share = self.work.share.get();
+        if share.is_null() { self.region.cast() } else { share.cast() }
+    }
+
     /// An `ordered` region begins.
     pub(crate) fn begin_ordered(&self) {
         if let (true, Some(share)) = (self.work.is_ordered.get(), self.work.share()) {

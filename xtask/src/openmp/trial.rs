@@ -100,7 +100,8 @@ fn compile(compiler: &str, source: &Path, folder: &Path, with: Option<&Path>) ->
         ("clang", true) => "clang++",
         _ => compiler,
     });
-    cc.args(["-O1", "-g", "-Wall", "-Werror"]).arg(source).arg("-o").arg(&output);
+    // A tool in a program is found by its name.
+    cc.args(["-O1", "-g", "-Wall", "-Werror", "-rdynamic"]).arg(source).arg("-o").arg(&output);
     match with {
         None => cc.arg("-fopenmp"),
         // With their own library linked, `-fopenmp` would find that.

@@ -1,0 +1,145 @@
+//! Locks, critical sections, atomic operations that need a lock, and `ordered`.
+
+use super::abi::{Endpoint, FUTEX, state};
+use super::callbacks::{
+    LOCK_DESTROY, LOCK_INIT, MUTEX_ACQUIRE, MUTEX_ACQUIRED, MUTEX_RELEASED, NEST_LOCK,
+};
+use super::caller::Caller;
+use super::records::ThreadRecord;
+use super::{find, is_on};
+
+/// What is taken: `ompt_mutex_t`. To try is to take, for a tool: as with libomp 14, there is
+/// no event of its own kind.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mutex {
+    Lock = 1,
+    NestLock = 3,
+    Critical = 5,
+    Atomic = 6,
+    Ordered = 7,
+}
+
+impl Mutex {
+    fn state(self) -> i32 {
+        match self {
+            Self::Lock | Self::NestLock => state::LOCK,
+            Self::Critical => state::CRITICAL,
+            Self::Atomic => state::ATOMIC,
+            Self::Ordered => state::ORDERED,
+        }
+    }
+}
+
+/// How a nest lock was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nest {
+    /// Somebody else has it.
+    Not,
+    /// By a task that had it not, or it is given back to all.
+    First,
+    /// Once more, or it is still had.
+    Again,
+}
+
+/// A lock is made. It may be the first that the program asks of the library.
+pub(crate) fn lock_made<T>(mutex: Mutex, hint: u32, lock: *const T) {
+    find::start();
+    if is_on() {
+        ThreadRecord::current();
+        LOCK_INIT.tell(|function| {
+            let (id, code) = (lock.addr() as u64, Caller::find().code);
+            // SAFETY: the tool's function takes this.
+            unsafe { function(mutex as i32, hint, FUTEX as u32, id, code) };
+        });
+    }
+}
+
+/// It ends.
+pub(crate) fn lock_destroyed<T>(mutex: Mutex, lock: *const T) {
+    if is_on() {
+        ThreadRecord::current();
+        LOCK_DESTROY.tell(|function| {
+            // SAFETY: the tool's function takes this.
+            unsafe { function(mutex as i32, lock.addr() as u64, Caller::find().code) };
+        });
+    }
+}
+
+/// Calls `take`, which takes something.
+#[inline(always)]
+pub(crate) fn taken<T>(mutex: Mutex, id: *const T, take: impl FnOnce()) {
+    if is_on() {
+        told_taken(mutex, id.addr(), || {
+            take();
+            Nest::First
+        });
+    } else {
+        take();
+    }
+}
+
+/// The same where it may be had already, or not be had. Returns what `take` does.
+#[inline(always)]
+pub(crate) fn taken_so<T>(mutex: Mutex, id: *const T, take: impl FnOnce() -> Nest) -> Nest {
+    if is_on() { told_taken(mutex, id.addr(), take) } else { take() }
+}
+
+#[cold]
+#[inline(never)]
+fn told_taken(mutex: Mutex, id: usize, take: impl FnOnce() -> Nest) -> Nest {
+    let (thread, id) = (ThreadRecord::current(), id as u64);
+    let code = Caller::find().code;
+    // SAFETY: the tool's function takes this.
+    MUTEX_ACQUIRE.tell(|function| unsafe { function(mutex as i32, 0, FUTEX as u32, id, code) });
+    let before = thread.and_then(|thread| thread.waits(Some(mutex.state()), id));
+    let how = take();
+    if let Some(thread) = thread {
+        thread.waits(before, 0);
+    }
+    match how {
+        Nest::Not => {}
+        // SAFETY: the tool's function takes this.
+        Nest::First => MUTEX_ACQUIRED.tell(|function| unsafe { function(mutex as i32, id, code) }),
+        // SAFETY: as above.
+        Nest::Again => NEST_LOCK.tell(|function| unsafe { function(Endpoint::Begin, id, code) }),
+    }
+    how
+}
+
+/// Calls `give`, which gives something back.
+#[inline(always)]
+pub(crate) fn given<T>(mutex: Mutex, id: *const T, give: impl FnOnce()) {
+    if is_on() {
+        told_given(mutex, id.addr(), || {
+            give();
+            Nest::First
+        });
+    } else {
+        give();
+    }
+}
+
+/// The same where it may be had still.
+#[inline(always)]
+pub(crate) fn given_so<T>(mutex: Mutex, id: *const T, give: impl FnOnce() -> Nest) {
+    if is_on() {
+        told_given(mutex, id.addr(), give);
+    } else {
+        give();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn told_given(mutex: Mutex, id: usize, give: impl FnOnce() -> Nest) {
+    ThreadRecord::current();
+    let how = give();
+    let (id, code) = (id as u64, Caller::find().code);
+    match how {
+        // SAFETY: the tool's function takes this.
+        Nest::Again => NEST_LOCK.tell(|function| unsafe { function(Endpoint::End, id, code) }),
+        // SAFETY: as above.
+        _ => MUTEX_RELEASED.tell(|function| unsafe { function(mutex as i32, id, code) }),
+    }
+}

@@ -1,0 +1,181 @@
+//! What is kept for a tool: of threads, of regions and of tasks.
+//!
+//! The record of an explicit task lies at the end of its block; that of an implicit one is made
+//! with its part in the region. Records of one thread point to those below.
+
+use std::cell::Cell;
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+
+use super::abi::{Data, Frame, Work};
+use super::caller::Caller;
+use crate::region::Member;
+use crate::thread::Thread;
+
+/// A thread that a tool knows.
+pub(super) struct ThreadRecord {
+    pub data: Data,
+    /// The task that runs; null outside of all.
+    pub current: Cell<*const TaskRecord>,
+    /// Where it waits; nothing while it works.
+    pub state: Cell<Option<i32>>,
+    /// What it waits for there.
+    pub wait_id: Cell<u64>,
+    /// Whether it helps others in their regions.
+    pub is_worker: bool,
+    /// Threads that the next region was asked to have; 0 if nobody said.
+    pub asked: Cell<u32>,
+}
+
+/// A region that a tool knows.
+pub(crate) struct RegionRecord {
+    pub(super) data: Data,
+    pub(super) size: u32,
+    pub(super) flags: i32,
+    /// Where the program began it.
+    pub(super) code: *const c_void,
+    /// The task that did; null for an initial region.
+    pub(super) beginner: *const TaskRecord,
+}
+
+// SAFETY: what a tool keeps here it keeps in order itself; the rest never changes.
+unsafe impl Send for RegionRecord {}
+// SAFETY: as above.
+unsafe impl Sync for RegionRecord {}
+
+impl RegionRecord {
+    /// The region around it.
+    pub(super) fn outer(&self) -> *const Self {
+        // SAFETY: who began it is there until it ends.
+        unsafe { self.beginner.as_ref() }.map_or(ptr::null(), |task| task.region.get())
+    }
+}
+
+/// A task that a tool knows.
+pub(super) struct TaskRecord {
+    pub data: Data,
+    pub frame: Frame,
+    /// `ompt_task_flag_t`.
+    pub flags: Cell<u32>,
+    /// Which thread of its region runs it.
+    pub number: Cell<u32>,
+    pub region: Cell<*const RegionRecord>,
+    /// The task below it: which its thread ran before, or which began its region.
+    pub below: Cell<*const Self>,
+    /// Its block, and how long that is; null and 0 for those without.
+    pub block: Cell<(*mut c_void, usize)>,
+    /// Where its thread waited when it began to run this.
+    pub waited: Cell<Option<i32>>,
+    /// The loop that it is in.
+    pub work: Cell<Option<Work>>,
+}
+
+impl TaskRecord {
+    pub(super) fn new(flags: u32, region: *const RegionRecord, below: *const Self) -> Self {
+        Self {
+            data: Data::default(),
+            frame: Frame::none(),
+            flags: Cell::new(flags),
+            number: Cell::new(0),
+            region: Cell::new(region),
+            below: Cell::new(below),
+            block: Cell::new((ptr::null_mut(), 0)),
+            waited: Cell::new(None),
+            work: Cell::new(None),
+        }
+    }
+
+    /// What its region's tool data is; null if it has no region.
+    pub(super) fn region_data(&self) -> *mut Data {
+        // SAFETY: a region outlives its tasks.
+        unsafe { self.region.get().as_ref() }.map_or(ptr::null_mut(), |region| region.data.get())
+    }
+
+    /// The program has called the runtime here.
+    pub(super) fn enters(&self, caller: Caller) {
+        self.frame.enter.set(caller.frame);
+    }
+
+    /// It goes on.
+    pub(super) fn returns(&self) {
+        self.frame.enter.set(ptr::null_mut());
+    }
+}
+
+/// The record of an implicit task, and what it keeps.
+#[repr(C)]
+pub(super) struct ImplicitRecord {
+    pub task: TaskRecord,
+    /// The part that has it.
+    pub member: *const Member,
+    /// What the thread ran before.
+    pub before: *const TaskRecord,
+    pub region: Arc<RegionRecord>,
+    /// Which of so many, as a tool is told.
+    pub size: u32,
+    pub index: u32,
+}
+
+thread_local! {
+    static CURRENT: Cell<*const ThreadRecord> = const { Cell::new(ptr::null()) };
+}
+
+impl ThreadRecord {
+    /// That of the calling thread, if it has one.
+    pub(super) fn known() -> Option<&'static Self> {
+        // SAFETY: it goes when its thread ends.
+        unsafe { CURRENT.get().as_ref() }
+    }
+
+    /// The same; the thread begins with its first call.
+    pub(super) fn current() -> Option<&'static Self> {
+        if CURRENT.get().is_null() {
+            Thread::current();
+        }
+        Self::known()
+    }
+
+    /// That of a thread that begins.
+    pub(super) fn begin(is_worker: bool) -> &'static Self {
+        let record = Box::leak(Box::new(Self {
+            data: Data::default(),
+            current: Cell::new(ptr::null()),
+            state: Cell::new(None),
+            wait_id: Cell::new(0),
+            is_worker,
+            asked: Cell::new(0),
+        }));
+        CURRENT.set(record);
+        record
+    }
+
+    /// The thread ends.
+    pub(super) fn end() {
+        let record = CURRENT.replace(ptr::null());
+        if !record.is_null() {
+            // SAFETY: `begin` made it, and only its thread has it.
+            drop(unsafe { Box::from_raw(record.cast_mut()) });
+        }
+    }
+
+    /// The task that runs.
+    pub(super) fn task(&self) -> Option<&TaskRecord> {
+        // SAFETY: a record is taken away before it goes.
+        unsafe { self.current.get().as_ref() }
+    }
+
+    /// The task that runs on the calling thread, and the thread.
+    pub(super) fn running() -> Option<(&'static Self, &'static TaskRecord)> {
+        let thread = Self::current()?;
+        // SAFETY: as above.
+        let task = unsafe { thread.current.get().as_ref() }?;
+        Some((thread, task))
+    }
+
+    /// Says where it waits. Returns what was said before.
+    pub(super) fn waits(&self, state: Option<i32>, wait_id: u64) -> Option<i32> {
+        self.wait_id.set(wait_id);
+        self.state.replace(state)
+    }
+}

@@ -1,0 +1,269 @@
+//! Regions begin and end, and the implicit tasks in them.
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+
+use super::abi::{Data, Endpoint, parallel, state, sync, task};
+use super::callbacks::{
+    IMPLICIT_TASK, PARALLEL_BEGIN, PARALLEL_END, SYNC_REGION, SYNC_REGION_WAIT,
+};
+use super::caller::Caller;
+use super::records::{ImplicitRecord, RegionRecord, TaskRecord, ThreadRecord};
+use super::work;
+use crate::microtask::{Microtask, evenkeel_omp_invoke};
+use crate::region::Member;
+
+/// So many threads are asked of the next region.
+#[cold]
+#[inline(never)]
+pub(crate) fn asks_for(threads: u32) {
+    if let Some(thread) = ThreadRecord::current() {
+        thread.asked.set(threads);
+    }
+}
+
+/// The running task begins a region of so many threads. Returns what is kept of it, until
+/// [`region_ends`].
+#[cold]
+#[inline(never)]
+pub(crate) fn region_begins(size: u32) -> *const RegionRecord {
+    let Some((thread, task)) = ThreadRecord::running() else { return ptr::null() };
+    let asked = thread.asked.take();
+    let asked = if asked > 0 { asked } else { size };
+    begin(task, size, asked, parallel::TEAM | parallel::BY_RUNTIME)
+}
+
+fn begin(task: &TaskRecord, size: u32, asked: u32, flags: i32) -> *const RegionRecord {
+    let caller = Caller::find();
+    task.enters(caller);
+    let data = Data::default();
+    let region = RegionRecord { data, size, flags, code: caller.code, beginner: task };
+    let region = Arc::new(region);
+    PARALLEL_BEGIN.tell(|function| {
+        let (data, own) = (task.data.get(), region.data.get());
+        // SAFETY: the tool's function takes this.
+        unsafe { function(data, &raw const task.frame, own, asked, flags, caller.code) };
+    });
+    Arc::into_raw(region)
+}
+
+/// It ends, and what is kept goes when the last thread has left it.
+///
+/// # Safety
+/// It is of [`region_begins`], and this is the task that began it.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn region_ends(region: *const RegionRecord) {
+    // SAFETY: the caller's promise.
+    let region = unsafe { Arc::from_raw(region) };
+    let Some((_, task)) = ThreadRecord::running() else { return };
+    PARALLEL_END.tell(|function| {
+        // SAFETY: the tool's function takes this.
+        unsafe { function(region.data.get(), task.data.get(), region.flags, region.code) };
+    });
+    task.returns();
+}
+
+/// The calling thread begins its implicit task.
+#[cold]
+#[inline(never)]
+pub(crate) fn implicit_begins(member: &Member) {
+    let Some(thread) = ThreadRecord::known() else { return };
+    let region = member.region();
+    let told = region.tool.get();
+    if !told.is_null() {
+        // SAFETY: it lives until the region has ended.
+        let told = unsafe {
+            Arc::increment_strong_count(told);
+            Arc::from_raw(told)
+        };
+        let undeferred = if told.size == 1 { task::UNDEFERRED } else { 0 };
+        let (size, number) = (told.size, member.number);
+        enter(thread, member, told, task::IMPLICIT | undeferred, size, number);
+    } else if region.around.is_null() && !thread.is_worker {
+        enter(thread, member, Arc::new(initial()), task::INITIAL, 1, 1);
+    }
+}
+
+/// A region that nobody began.
+fn initial() -> RegionRecord {
+    let (code, beginner) = (ptr::null(), ptr::null());
+    RegionRecord { data: Data::default(), size: 1, flags: 0, code, beginner }
+}
+
+fn enter(
+    thread: &ThreadRecord,
+    member: *const Member,
+    region: Arc<RegionRecord>,
+    flags: u32,
+    size: u32,
+    index: u32,
+) {
+    let task = TaskRecord::new(flags, &raw const *region, region.beginner);
+    let is_implicit = flags & task::IMPLICIT != 0;
+    task.number.set(if is_implicit { index } else { 0 });
+    let before = thread.current.get();
+    let record = Box::leak(Box::new(ImplicitRecord { task, member, before, region, size, index }));
+    thread.current.set(&raw const record.task);
+    IMPLICIT_TASK.tell(|function| {
+        let (region, task) = (record.region.data.get(), record.task.data.get());
+        // SAFETY: the tool's function takes this.
+        unsafe { function(Endpoint::Begin, region, task, size, index, flags as i32) };
+    });
+}
+
+/// It ends.
+#[cold]
+#[inline(never)]
+pub(crate) fn implicit_ends(member: &Member) {
+    leave(member);
+}
+
+/// Ends the implicit task that runs, if it is of this part.
+fn leave(member: *const Member) {
+    let Some(thread) = ThreadRecord::known() else { return };
+    let Some(task) = thread.task() else { return };
+    let flags = task.flags.get();
+    if flags & (task::INITIAL | task::IMPLICIT) == 0 {
+        return;
+    }
+    let record = ptr::from_ref(task).cast::<ImplicitRecord>().cast_mut();
+    // SAFETY: with such flags it is of `enter`, and is left once.
+    unsafe {
+        if (*record).member != member {
+            return;
+        }
+        work::leaves(task);
+        let size = if flags & task::INITIAL != 0 { 0 } else { (*record).size };
+        let (data, index) = ((*record).task.data.get(), (*record).index);
+        IMPLICIT_TASK.tell(|function| {
+            function(Endpoint::End, ptr::null_mut(), data, size, index, flags as i32);
+        });
+        thread.current.set((*record).before);
+        drop(Box::from_raw(record));
+    }
+}
+
+/// Where the address of the frame is to be written that calls the implicit task's code: with the
+/// task, or where `nowhere` is.
+#[inline(always)]
+pub(crate) fn exit_frame(nowhere: &mut *mut c_void) -> *mut *mut c_void {
+    if super::is_on() { told_exit_frame(nowhere) } else { nowhere }
+}
+
+#[cold]
+#[inline(never)]
+fn told_exit_frame(nowhere: &mut *mut c_void) -> *mut *mut c_void {
+    ThreadRecord::known()
+        .and_then(ThreadRecord::task)
+        .map_or(nowhere, |task| task.frame.exit.as_ptr())
+}
+
+/// Calls the code of the running task, with two arguments at most, and says where.
+///
+/// # Safety
+/// The function takes these.
+pub(crate) unsafe fn call(function: *const (), first: *mut c_void, second: *mut c_void) {
+    if function.is_null() {
+        return;
+    }
+    let mut nowhere = ptr::null_mut();
+    let exit = exit_frame(&mut nowhere);
+    // SAFETY: the caller's promise: who takes fewer arguments does not look at the rest.
+    unsafe {
+        let function = std::mem::transmute::<*const (), Microtask>(function);
+        evenkeel_omp_invoke(function, first.cast(), second.cast(), 0, ptr::null(), exit);
+    }
+}
+
+/// The program runs the code of a region of one thread itself.
+#[cold]
+#[inline(never)]
+pub(crate) fn serial_exit() {
+    if let Some(task) = ThreadRecord::known().and_then(ThreadRecord::task) {
+        task.frame.exit.set(Caller::find().own_frame);
+    }
+}
+
+/// Calls `wait`, which is the barrier at the end of a region.
+#[cold]
+#[inline(never)]
+pub(crate) fn region_barrier(member: &Member, wait: impl FnOnce()) {
+    let Some((thread, task)) = ThreadRecord::running() else { return wait() };
+    // SAFETY: a region outlives its implicit tasks.
+    let region = unsafe { task.region.get().as_ref() };
+    // Others than the first thread were called by nobody.
+    let code = region.filter(|_| member.number == 0).map_or(ptr::null(), |region| region.code);
+    let tell = |endpoint, region: *mut Data| {
+        let told = [&SYNC_REGION, &SYNC_REGION_WAIT];
+        let order = if endpoint == Endpoint::Begin { [0, 1] } else { [1, 0] };
+        for event in order.map(|at: usize| told[at]) {
+            // SAFETY: the tool's function takes this.
+            let tell = |function: unsafe extern "C" fn(_, _, _, _, _)| unsafe {
+                function(sync::IMPLICIT, endpoint, region, task.data.get(), code);
+            };
+            event.tell(tell);
+        }
+    };
+    work::leaves(task);
+    task.frame.exit.set(ptr::null_mut());
+    task.frame.enter.set(ptr::null_mut());
+    tell(Endpoint::Begin, task.region_data());
+    let before = thread.waits(Some(state::BARRIER_IMPLICIT), 0);
+    wait();
+    thread.waits(before, 0);
+    // The region has ended for whoever began it.
+    tell(Endpoint::End, ptr::null_mut());
+}
+
+/// The running task begins a league of so many teams. Returns what is kept, until
+/// [`league_ends`].
+#[cold]
+#[inline(never)]
+pub(crate) fn league_begins(teams: u32) -> *const RegionRecord {
+    let Some((_, task)) = ThreadRecord::running() else { return ptr::null() };
+    begin(task, teams, teams, parallel::LEAGUE | parallel::BY_RUNTIME)
+}
+
+/// It ends.
+///
+/// # Safety
+/// As of [`region_ends`].
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn league_ends(league: *const RegionRecord) {
+    // SAFETY: the caller's promise.
+    unsafe { region_ends(league) };
+}
+
+/// A team of a league begins: an initial task, in which the runtime begins a region of one thread.
+/// Returns what is kept of that.
+///
+/// # Safety
+/// The league is of [`league_begins`], and has not ended.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn team_begins(league: *const RegionRecord, number: u32) -> *const RegionRecord {
+    let Some((thread, _)) = ThreadRecord::running() else { return ptr::null() };
+    // SAFETY: the caller's promise.
+    let league = unsafe {
+        Arc::increment_strong_count(league);
+        Arc::from_raw(league)
+    };
+    let teams = league.size;
+    enter(thread, ptr::null(), league, task::INITIAL, teams, number);
+    region_begins(1)
+}
+
+/// It ends.
+///
+/// # Safety
+/// The region is of [`team_begins`].
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn team_ends(region: *const RegionRecord) {
+    // SAFETY: the caller's promise.
+    unsafe { region_ends(region) };
+    leave(ptr::null());
+}

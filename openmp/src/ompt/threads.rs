@@ -1,0 +1,59 @@
+//! Threads begin and end.
+
+use std::cell::Cell;
+
+use super::abi::task;
+use super::callbacks::{THREAD_BEGIN, THREAD_END};
+use super::records::ThreadRecord;
+use super::regions;
+use crate::thread::Thread;
+
+/// `ompt_thread_initial` and `ompt_thread_worker`.
+const INITIAL: i32 = 1;
+/// As above.
+const WORKER: i32 = 2;
+
+thread_local! {
+    static IS_WORKER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The calling thread is made to help others, and has not called before.
+pub(crate) fn becomes_worker() {
+    IS_WORKER.set(true);
+}
+
+/// A thread begins.
+#[cold]
+pub(crate) fn thread_begins() {
+    if ThreadRecord::known().is_some() {
+        return;
+    }
+    let is_worker = IS_WORKER.get();
+    let thread = ThreadRecord::begin(is_worker);
+    let kind = if is_worker { WORKER } else { INITIAL };
+    // SAFETY: the tool's function takes this.
+    THREAD_BEGIN.tell(|function| unsafe { function(kind, thread.data.get()) });
+}
+
+/// It ends.
+#[cold]
+pub(crate) fn thread_ends() {
+    if let Some(thread) = ThreadRecord::known() {
+        // SAFETY: the tool's function takes this.
+        THREAD_END.tell(|function| unsafe { function(thread.data.get()) });
+        ThreadRecord::end();
+    }
+}
+
+/// Ends all threads that the calling one has, and itself, as far as the tool hears; if it is
+/// outside of all regions.
+pub(super) fn end_all() {
+    let Some(thread) = ThreadRecord::known() else { return };
+    let is_initial = thread.task().is_some_and(|task| task.flags.get() & task::INITIAL != 0);
+    if !is_initial {
+        return;
+    }
+    Thread::current().dismiss();
+    regions::implicit_ends(Thread::current().member());
+    thread_ends();
+}
