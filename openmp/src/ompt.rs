@@ -9,6 +9,7 @@
 mod abi;
 mod callbacks;
 mod caller;
+mod dependences;
 mod entries;
 mod find;
 mod inquiry;
@@ -16,6 +17,7 @@ mod log;
 mod mutexes;
 mod records;
 mod regions;
+mod tasks;
 mod threads;
 mod waits;
 mod work;
@@ -32,6 +34,9 @@ pub(crate) use records::RegionRecord;
 pub(crate) use regions::{
     asks_for, call, exit_frame, implicit_begins, implicit_ends, league_begins, league_ends,
     region_barrier, region_begins, region_ends, serial_exit, team_begins, team_ends,
+};
+pub(crate) use tasks::{
+    begins, create, ends, fulfils, if0_begins, if0_ends, is_untied, submit, taskwait_depends,
 };
 pub(crate) use threads::{becomes_worker, thread_begins, thread_ends};
 pub(crate) use waits::{Wait, group_begins, waits};

@@ -26,6 +26,7 @@ pub(crate) use reduction_gomp::share as share_reductions;
 
 use crate::cancel;
 use crate::icv::{self, Icvs};
+use crate::ompt::{self, Wait};
 use crate::region::Member;
 use crate::thread::Thread;
 
@@ -151,10 +152,20 @@ impl OmpTask {
     }
 
     /// A child of the running task, with nothing behind its header yet.
+    #[inline(always)]
     pub(crate) fn create(member: &Member, plan: &Plan) -> *mut Self {
+        if ompt::is_on() {
+            return ompt::create(member, plan.bytes, plan.is_final);
+        }
+        Self::create_as::<false>(member, plan)
+    }
+
+    /// The same, which a tool hears of or not.
+    #[inline(always)]
+    pub(crate) fn create_as<const TOLD: bool>(member: &Member, plan: &Plan) -> *mut Self {
         let (task, bytes) = Self::allocate(member, plan.bytes);
         // SAFETY: the block is large enough, aligned and ours.
-        unsafe { Self::begin(task, member, bytes, plan.is_final) };
+        unsafe { Self::begin::<TOLD>(task, member, bytes, plan.is_final) };
         task
     }
 
@@ -164,15 +175,20 @@ impl OmpTask {
         (member.worker().allocate(bytes).cast().as_ptr(), bytes)
     }
 
-    /// Writes the header of a child of the running task.
+    /// Writes the header of a child of the running task, which a tool hears of or not.
     ///
     /// # Safety
     /// The block is of [`OmpTask::allocate`].
-    unsafe fn begin(task: *mut Self, member: &Member, bytes: usize, is_final: bool) {
+    unsafe fn begin<const TOLD: bool>(
+        task: *mut Self,
+        member: &Member,
+        bytes: usize,
+        is_final: bool,
+    ) {
         let creator = member.task();
         // SAFETY: the caller's promise; the creator runs.
         unsafe {
-            let child = Task::shallow_child(creator.counts(), bytes, run);
+            let child = Task::shallow_child(creator.counts(), bytes, run::<TOLD>);
             let is_final = is_final || creator.is_final.get();
             Self::write(task, child, creator.icvs.get(), creator.group.get(), is_final);
         }
@@ -268,6 +284,26 @@ impl OmpTask {
         dependences: &[Access],
         when: When,
     ) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            if ompt::is_on() {
+                return ompt::submit(this, member, dependences, when);
+            }
+            Self::submit_untold(this, member, dependences, when);
+        }
+    }
+
+    /// The same, whoever hears of it.
+    ///
+    /// # Safety
+    /// As of [`OmpTask::submit`].
+    #[inline(always)]
+    pub(crate) unsafe fn submit_untold(
+        this: *mut Self,
+        member: &Member,
+        dependences: &[Access],
+        when: When,
+    ) {
         let (worker, creator) = (member.worker(), member.task());
         // SAFETY: the parent is the creator, or its group; the task is whole.
         unsafe { (*(*this).task.parent()).creates() };
@@ -278,7 +314,7 @@ impl OmpTask {
             }
             let task = &raw mut (*this).task;
             if when == When::Now || (*this).is_final.get() || member.team().is_none() {
-                depend::wait(member, dependences);
+                depend::wait_untold(member, dependences);
                 worker.run_now(task);
             } else if when == When::Any
                 && member.may_run_now((*this).code.get().kind(), dependences)
@@ -333,27 +369,34 @@ impl OmpTask {
     /// Waits for the children of the running task, whichever groups they are in.
     pub(crate) fn wait_for_children(member: &Member) {
         let task = member.task();
-        for group in task.own_groups() {
-            member.worker().wait_tied(group.root(), Until::Children(0));
-        }
-        member.worker().wait_tied(&task.task, Until::Children(0));
+        ompt::waits(
+            || Wait::Taskwait,
+            || {
+                for group in task.own_groups() {
+                    member.worker().wait_tied(group.root(), Until::Children(0));
+                }
+                member.worker().wait_tied(&task.task, Until::Children(0));
+            },
+        );
     }
 }
 
-/// Runs a task that was taken from a queue, or that its creator waits for.
-unsafe fn run(queued: *mut Queued, worker: &Worker) {
+/// Runs a task that was taken from a queue, or that its creator waits for; a tool hears of it
+/// where it is `TOLD`.
+unsafe fn run<const TOLD: bool>(queued: *mut Queued, worker: &Worker) {
     let task = queued.cast_const().cast::<OmpTask>();
     // SAFETY: whoever queued it promised that it is whole; it is run once.
     unsafe {
         let around = worker.go_to(&raw const (*task).task);
         let is_cancelled = (*task).creates_none();
+        let is_told = TOLD && ompt::begins(task, is_cancelled);
         match (*task).code.get() {
             Code::Elsewhere | Code::Blank { .. } => {}
             Code::Kmp(variables) => {
                 let thread = Thread::current().number;
                 if !is_cancelled {
-                    kmp::call(variables, thread);
-                    kmp::go_on(&*task, variables, thread);
+                    kmp::call::<TOLD>(variables, thread);
+                    kmp::go_on::<TOLD>(&*task, variables, thread);
                 }
                 if (*task).destroys.get() {
                     kmp::destroy(variables, thread);
@@ -362,8 +405,14 @@ unsafe fn run(queued: *mut Queued, worker: &Worker) {
             Code::Gomp(..) if is_cancelled && !(*task).destroys.get() => {}
             Code::Makes(_) if is_cancelled => {}
             Code::Makes(part) => (*part).make(Thread::current().member()),
+            Code::Gomp(function, arguments) if is_told => {
+                ompt::call(function as *const (), arguments, ptr::null_mut());
+            }
             Code::Gomp(function, arguments) => function(arguments),
             Code::Says(says) => (*says).store(true, Ordering::Release),
+        }
+        if is_told {
+            ompt::ends(task);
         }
         worker.go_to(around);
         OmpTask::end(task, worker);

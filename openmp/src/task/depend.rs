@@ -8,6 +8,7 @@ use evenkeel_runtime::raw::Access;
 use smallvec::SmallVec;
 
 use super::{Code, OmpTask, Plan, When};
+use crate::ompt;
 use crate::region::Member;
 
 /// What a task says of addresses: mostly of a few.
@@ -188,6 +189,14 @@ fn ordered(member: &Member, mut all: List) -> List {
 
 /// Waits until a task that is ordered by these could run.
 pub(crate) fn wait(member: &Member, all: &[Access]) {
+    if ompt::is_on() && !all.is_empty() {
+        return ompt::taskwait_depends(all, || wait_untold(member, all));
+    }
+    wait_untold(member, all);
+}
+
+/// The same for a task that runs then, of which a tool hears itself.
+pub(super) fn wait_untold(member: &Member, all: &[Access]) {
     if all.is_empty() || member.runs_unmade() {
         return;
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use evenkeel_runtime::raw::Team;
 
 use super::{Code, OmpTask};
+use crate::ompt;
 use crate::region::Member;
 use crate::thread::member;
 
@@ -34,6 +35,11 @@ impl Event {
             task.event.set(Box::into_raw(Box::new(event)));
         }
         task.event.get()
+    }
+
+    /// Whether it was fulfilled.
+    pub(crate) fn is_fulfilled(&self) -> bool {
+        self.state.load(Ordering::Relaxed) & FULFILLED != 0
     }
 
     /// Says who waits for the task's code; called before it is added.
@@ -70,6 +76,10 @@ impl Event {
 pub unsafe extern "C" fn omp_fulfill_event(event: *mut Event) {
     // SAFETY: the caller's promise: task and event are alive until both have happened.
     unsafe {
+        if ompt::is_on() {
+            let has_ended = (*event).state.load(Ordering::Relaxed) & ENDED != 0;
+            ompt::fulfils((*event).task, has_ended);
+        }
         if (*event).state.fetch_or(FULFILLED, Ordering::AcqRel) & ENDED == 0 {
             return;
         }

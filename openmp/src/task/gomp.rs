@@ -10,11 +10,14 @@ use super::detach::Event;
 use super::{Code, OmpTask, Plan, When, depend};
 use crate::cancel;
 use crate::flag::Flag;
+use crate::ompt;
 use crate::region::Member;
 use crate::thread::member;
 
 /// Flags of [`GOMP_task`].
 pub(super) const FINAL: c_uint = 2;
+/// As above.
+const UNTIED: c_uint = 1;
 /// As above.
 const DEPEND: c_uint = 8;
 /// As above.
@@ -69,6 +72,7 @@ pub unsafe extern "C" fn GOMP_task(
     let alignment = usize::try_from(alignment).unwrap_or_default().max(1);
     let is_plain =
         flags & (DEPEND | DETACH | FINAL) == 0 && (copy.is_none() || fits(bytes, alignment));
+    let is_plain = is_plain && !ompt::is_on();
     if is_plain && member.worker().may_run_at_once(kind) {
         // SAFETY: the caller's promise; there is room.
         return member.run_inlined(kind, || unsafe { call(function, data, copy) });
@@ -151,10 +155,10 @@ impl Said {
         };
         let mut when = When::deferred(self.is_deferred);
         let fits = self.copy.is_none() || fits(self.bytes, self.alignment);
-        if self.flags & (DETACH | FINAL) == 0 && fits {
+        if self.flags & (DETACH | FINAL) == 0 && fits && !ompt::is_on() {
             let may_wait = self.may_wait(member);
             if !may_wait {
-                depend::wait(member, &dependences);
+                depend::wait_untold(member, &dependences);
             }
             let kind = self.function as usize;
             if !may_wait || member.may_run_now(kind, &dependences) {
@@ -179,6 +183,9 @@ impl Said {
         let task = OmpTask::create(member, &plan);
         // SAFETY: the block has room for the arguments; the caller's promise.
         unsafe {
+            if self.flags & UNTIED != 0 && ompt::is_on() {
+                ompt::is_untied(task);
+            }
             if self.flags & DETACH != 0 {
                 let event = Event::of(&*task, member);
                 *self.detach = event;

@@ -8,6 +8,7 @@ use evenkeel_runtime::raw::{Task, Until};
 
 use super::OmpTask;
 use super::reduction::{self, Reductions};
+use crate::ompt::{self, Wait};
 use crate::parallel::Ident;
 use crate::region::Member;
 use crate::thread::member;
@@ -48,6 +49,9 @@ impl Group {
                 gomp_reductions: Cell::new(outer),
             });
             owner.group.set(group);
+            if !is_implicit && ompt::is_on() {
+                ompt::group_begins();
+            }
             &*group
         }
     }
@@ -70,7 +74,12 @@ impl Group {
     /// It ends the one that it began last, when all tasks in it have ended.
     pub(crate) fn end(member: &Member) {
         let Some(group) = member.group() else { return };
-        member.worker().wait_tied(&group.root, Until::Descendants);
+        let wait = || member.worker().wait_tied(&group.root, Until::Descendants);
+        if group.is_implicit {
+            wait()
+        } else {
+            ompt::waits(|| Wait::Taskgroup, wait)
+        }
         reduction::end(member, group);
         member.task().group.set(group.around);
         // SAFETY: `begin` made it, and no task is in it any more.

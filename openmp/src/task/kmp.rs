@@ -8,8 +8,9 @@ use evenkeel_runtime::raw::Access;
 
 use super::depend::KmpDependence;
 use super::detach::Event;
-use super::{Code, OmpTask, When, depend};
+use super::{Code, OmpTask, Plan, When, depend};
 use crate::cancel;
+use crate::ompt;
 use crate::parallel::{Ident, called};
 use crate::region::Member;
 use crate::thread::{Thread, member};
@@ -29,6 +30,31 @@ pub struct KmpTask {
 }
 
 impl KmpTask {
+    /// Writes it behind a header: so many bytes, and behind them those of what it shares.
+    ///
+    /// # Safety
+    /// There is room.
+    unsafe fn write(
+        header: *mut OmpTask,
+        bytes: usize,
+        shared_bytes: usize,
+        routine: Option<Routine>,
+    ) -> *mut Self {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let own = header.add(1).cast::<Self>();
+            let shareds = own.byte_add(bytes).cast::<c_void>();
+            own.write(Self {
+                shareds: if shared_bytes > 0 { shareds } else { ptr::null_mut() },
+                routine,
+                part: 0,
+                destroy: None,
+                priority: ptr::null_mut(),
+            });
+            own
+        }
+    }
+
     /// Makes a copy of so many bytes point into itself where the original does.
     ///
     /// # Safety
@@ -59,10 +85,13 @@ const DETACHES: i32 = 0x40;
 ///
 /// # Safety
 /// The program has filled it.
-pub(super) unsafe fn call(task: *mut KmpTask, thread: i32) {
+pub(super) unsafe fn call<const TOLD: bool>(task: *mut KmpTask, thread: i32) {
     // SAFETY: the caller's promise.
     unsafe {
-        if let Some(routine) = (*task).routine {
+        if TOLD {
+            let code = (*task).routine.map_or(ptr::null(), |routine| routine as *const ());
+            ompt::call(code, ptr::without_provenance_mut(thread as usize), task.cast());
+        } else if let Some(routine) = (*task).routine {
             routine(thread, task);
         }
     }
@@ -96,10 +125,10 @@ unsafe fn priority(task: *const KmpTask) -> i64 {
 ///
 /// # Safety
 /// The task is the one around these variables, of which a part has run.
-pub(super) unsafe fn go_on(task: &OmpTask, variables: *mut KmpTask, thread: i32) {
+pub(super) unsafe fn go_on<const TOLD: bool>(task: &OmpTask, variables: *mut KmpTask, thread: i32) {
     while task.goes_on.replace(false) {
         // SAFETY: the caller's promise.
-        unsafe { call(variables, thread) };
+        unsafe { call::<TOLD>(variables, thread) };
     }
 }
 
@@ -143,24 +172,47 @@ pub unsafe extern "C" fn __kmpc_omp_task_alloc(
     let function = address(routine);
     // SAFETY: the caller's promise.
     member.worker().calls_function(function, true, || unsafe { called(place) });
+    if ompt::is_on() {
+        // SAFETY: the caller's promise.
+        return unsafe { alloc_told(member, flags, bytes, shared_bytes, routine) };
+    }
     let (task, block_bytes) = OmpTask::allocate(member, bytes + shared_bytes);
     // SAFETY: the block has room for both behind the header.
     unsafe {
-        let own = task.add(1).cast::<KmpTask>();
-        let shareds = own.byte_add(bytes).cast::<c_void>();
-        own.write(KmpTask {
-            shareds: if shared_bytes > 0 { shareds } else { ptr::null_mut() },
-            routine,
-            part: 0,
-            destroy: None,
-            priority: ptr::null_mut(),
-        });
+        let own = KmpTask::write(task, bytes, shared_bytes, routine);
         let code = Code::Blank { bytes: u32::try_from(block_bytes).expect("a task below 4 GiB") };
         (&raw mut (*task).code).write(Cell::new(code));
         (&raw mut (*task).destroys).write(Cell::new(flags & DESTROYS != 0));
         if flags & (TIED | FINAL | PROXY | DETACHES) != TIED {
             make(member, own);
             (*task).is_final.set((*task).is_final.get() || flags & FINAL != 0);
+        }
+        own
+    }
+}
+
+/// The same where a tool hears of it: it has a header from the start.
+///
+/// # Safety
+/// As of [`__kmpc_omp_task_alloc`].
+#[cold]
+#[inline(never)]
+unsafe fn alloc_told(
+    member: &Member,
+    flags: i32,
+    bytes: usize,
+    shared_bytes: usize,
+    routine: Option<Routine>,
+) -> *mut KmpTask {
+    let plan = Plan { bytes: bytes + shared_bytes, is_final: flags & FINAL != 0 };
+    let task = OmpTask::create(member, &plan);
+    // SAFETY: the block has room for both behind the header.
+    unsafe {
+        let own = KmpTask::write(task, bytes, shared_bytes, routine);
+        (*task).destroys.set(flags & DESTROYS != 0);
+        (*task).code.set(Code::Kmp(own));
+        if flags & TIED == 0 {
+            ompt::is_untied(task);
         }
         own
     }
@@ -188,7 +240,7 @@ pub(super) unsafe fn make(member: &Member, variables: *mut KmpTask) {
         if let Some(bytes) = blank(variables) {
             let task = around(variables);
             let destroys = (&raw const (*task).destroys).read().get();
-            OmpTask::begin(task, member, bytes as usize, false);
+            OmpTask::begin::<false>(task, member, bytes as usize, false);
             (*task).destroys.set(destroys);
             (*task).code.set(Code::Kmp(variables));
         }
@@ -209,7 +261,7 @@ unsafe fn run_blank(member: &Member, variables: *mut KmpTask, dependences: &[Acc
         return false;
     }
     if !may_wait {
-        depend::wait(member, dependences);
+        depend::wait_untold(member, dependences);
     }
     // SAFETY: the caller's promise; the block came from this team.
     unsafe {
@@ -217,7 +269,7 @@ unsafe fn run_blank(member: &Member, variables: *mut KmpTask, dependences: &[Acc
         let destroys = (&raw const (*task).destroys).read().get();
         member.run_inlined(kind, || {
             let thread = Thread::current().number;
-            call(variables, thread);
+            call::<false>(variables, thread);
             if destroys {
                 destroy(variables, thread);
             }
@@ -376,6 +428,9 @@ pub unsafe extern "C" fn __kmpc_omp_task_begin_if0(_: *mut Ident, _: i32, task: 
         let task = around(task);
         (*(*task).raw().parent()).creates();
         member.worker().go_to((*task).raw());
+        if ompt::is_on() {
+            ompt::if0_begins(task);
+        }
     }
 }
 
@@ -389,12 +444,35 @@ pub unsafe extern "C" fn __kmpc_omp_task_complete_if0(
     thread: i32,
     task: *mut KmpTask,
 ) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if ompt::is_on() {
+            return told_complete(thread, task);
+        }
+        complete::<false>(thread, task);
+    }
+}
+
+/// The same, told.
+#[cold]
+#[inline(never)]
+unsafe fn told_complete(thread: i32, task: *mut KmpTask) {
+    // SAFETY: the caller's promise.
+    unsafe { complete::<true>(thread, task) };
+}
+
+/// As of [`__kmpc_omp_task_complete_if0`].
+#[inline(always)]
+unsafe fn complete<const TOLD: bool>(thread: i32, task: *mut KmpTask) {
     // SAFETY: the caller's promise; what ran before is what the task's creator is.
     unsafe {
         let (variables, task, worker) = (task, around(task), member().worker());
-        go_on(&*task, variables, thread);
+        go_on::<TOLD>(&*task, variables, thread);
         if (*task).destroys.get() {
             destroy(variables, thread);
+        }
+        if TOLD {
+            ompt::if0_ends(task);
         }
         worker.go_to((*task).creator().raw());
         OmpTask::end(task, worker);

@@ -11,6 +11,7 @@ use std::ptr;
 
 use super::Group;
 use crate::flag::Flag;
+use crate::ompt::{self, Wait};
 use crate::parallel::{Function, Wanted, fork_reducing};
 use crate::region::{Member, Share};
 use crate::thread::member;
@@ -248,7 +249,7 @@ pub unsafe extern "C" fn GOMP_workshare_task_reduction_unregister(is_cancelled: 
         unsafe { GOMP_taskgroup_reduction_unregister(lists) };
     }
     if !is_cancelled.is_set() {
-        member.barrier();
+        ompt::waits(|| Wait::Implementation, || member.barrier());
     }
 }
 

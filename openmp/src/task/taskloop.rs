@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::{Code, OmpTask, Plan, When};
 use crate::iterations;
+use crate::ompt::{self, At, Work};
 use crate::region::Member;
 
 /// Tasks a thread, where the program does not say how many.
@@ -103,14 +104,17 @@ impl Part {
 /// # Safety
 /// `maker` is as it says.
 unsafe fn make_all(member: &Member, maker: &Maker, tasks: u64, may_spread: bool) {
+    ompt::works(At::Begin, || (Work::Taskloop, tasks));
     // SAFETY: the caller's promise; a group's end waits for whoever uses the maker.
     unsafe {
-        if may_spread && member.team().is_some() && !member.task().is_final.get() {
+        if may_spread && !ompt::is_on() && member.team().is_some() && !member.task().is_final.get()
+        {
             Part { maker, tasks: 0..tasks }.make(member);
         } else {
             (0..tasks).for_each(|task| (maker.make)(maker.data, member, task));
         }
     }
+    ompt::works(At::End, || (Work::Taskloop, tasks));
 }
 
 #[cfg(test)]
