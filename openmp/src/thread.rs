@@ -96,8 +96,13 @@ impl Thread {
     #[cold]
     fn begin() -> &'static Self {
         ompt::start();
-        // SAFETY: as of `current`. A tool may have called meanwhile.
+        // SAFETY: as of `current`.
         if let Some(thread) = unsafe { CURRENT.get().as_ref() } {
+            // A tool has called while it began.
+            if ompt::is_on() {
+                ompt::thread_begins();
+                ompt::implicit_begins(thread.member());
+            }
             return thread;
         }
         let thread = Box::leak(Box::new(Self {

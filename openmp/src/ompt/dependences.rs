@@ -1,6 +1,7 @@
 //! What tasks depend on, and which wait for which.
 
 use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use evenkeel_runtime::Kind;
@@ -30,6 +31,8 @@ unsafe impl Send for Live {}
 
 /// In the order in which they were created. Empty unless the tool wants to hear of pairs.
 static LIVE: Mutex<Vec<Live>> = Mutex::new(Vec::new());
+/// Whether anything was ever listed: by a task before it could end.
+static IS_KEPT: AtomicBool = AtomicBool::new(false);
 
 fn live() -> MutexGuard<'static, Vec<Live>> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -43,6 +46,7 @@ pub(super) fn told(creator: &TaskRecord, task: &TaskRecord, dependences: &[Acces
         unsafe { function(task.data.get(), all.as_ptr(), all.len() as i32) };
     });
     TASK_DEPENDENCE.tell(|function| {
+        IS_KEPT.store(true, Ordering::Relaxed);
         let mut live = live();
         for one in dependences {
             for before in before(&live, creator, one) {
@@ -78,7 +82,7 @@ fn before(live: &[Live], creator: &TaskRecord, one: &Access) -> Vec<*const TaskR
 
 /// A task has ended: nobody waits for it any more.
 pub(super) fn ended(task: &TaskRecord) {
-    if TASK_DEPENDENCE.function().is_some() {
+    if IS_KEPT.load(Ordering::Relaxed) {
         live().retain(|other| !ptr::eq(other.task, task));
     }
 }

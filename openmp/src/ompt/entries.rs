@@ -172,6 +172,8 @@ unsafe extern "C" fn get_num_devices() -> c_int {
 
 /// Asks the tool for something, as the program does with `omp_control_tool`.
 pub(crate) fn control(command: c_int, modifier: c_int, argument: *mut c_void) -> c_int {
+    // It may be the first call.
+    find::start();
     if !is_on() {
         return NO_TOOL;
     }

@@ -57,6 +57,10 @@ fn begin(task: &TaskRecord, size: u32, asked: u32, flags: i32) -> *const RegionR
 pub(crate) unsafe fn region_ends(region: *const RegionRecord) {
     // SAFETY: the caller's promise.
     let region = unsafe { Arc::from_raw(region) };
+    if !super::is_on() {
+        // The tool has ended meanwhile, and nobody knows what runs.
+        return;
+    }
     let Some((_, task)) = ThreadRecord::running() else { return };
     PARALLEL_END.tell(|function| {
         // SAFETY: the tool's function takes this.
@@ -213,7 +217,11 @@ pub(crate) fn region_barrier(member: &Member, wait: impl FnOnce()) {
     let before = thread.waits(Some(state::BARRIER_IMPLICIT), 0);
     wait();
     thread.waits(before, 0);
-    // The region has ended for whoever began it.
+    if member.number > 0 {
+        // Whoever began the region may go on, and so what is below may end.
+        task.below.set(ptr::null());
+        task.region.set(ptr::null());
+    }
     tell(Endpoint::End, ptr::null_mut());
 }
 
