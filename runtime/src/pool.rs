@@ -17,7 +17,7 @@ use crate::memory::{Depot, Memory};
 use crate::ready::{Inbox, KindOf, Ready, Scheduler};
 use crate::seen::{Recorder, Watch};
 use crate::stuck::Waits;
-use crate::sync::{AtomicU32, AtomicUsize, Ordering};
+use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use crate::topology::Topology;
 use crate::wait::Waiting;
 use crate::worker::{Order, PATIENCE, Worker};
@@ -83,6 +83,8 @@ pub(crate) struct Shared {
     pub(crate) present: AtomicUsize,
     /// Workers that were told to rest, and do.
     pub(crate) resting: AtomicUsize,
+    /// Whether a worker that is about to sleep looks whether nothing will ever go on.
+    pub(crate) looks_whether_stuck: AtomicBool,
     /// Who waits, by leaf.
     pub(crate) waits: Vec<CachePadded<Waits>>,
     pub(crate) seats: Seats,
@@ -121,6 +123,7 @@ impl Shared {
             orders: (0..leaves).map(|_| AtomicU32::new(Order::Work as u32).into()).collect(),
             present: AtomicUsize::new(0),
             resting: AtomicUsize::new(0),
+            looks_whether_stuck: AtomicBool::new(false),
             waits: (0..leaves).map(|_| CachePadded::default()).collect(),
             asked,
             grains: Grains::new(),

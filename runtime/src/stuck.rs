@@ -101,12 +101,21 @@ impl Shared {
 
 impl Worker {
     /// The worker is about to sleep, and may be the last. Returns a task if there is one after all.
+    ///
+    /// Of several that are about to sleep at once one looks, and the others sleep.
     #[cold]
     pub(crate) fn is_last(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         let shared = &*self.shared;
-        if !shared.asked.knows_events {
+        if !shared.asked.knows_events || shared.looks_whether_stuck.swap(true, Ordering::SeqCst) {
             return None;
         }
+        let found = self.look_whether_stuck(stop);
+        shared.looks_whether_stuck.store(false, Ordering::SeqCst);
+        found
+    }
+
+    fn look_whether_stuck(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
+        let shared = &*self.shared;
         loop {
             let present = shared.present.load(Ordering::SeqCst);
             if shared.ready.all_asleep() < present || stop() || !shared.has_waits() {
@@ -120,15 +129,17 @@ impl Worker {
                 return None;
             }
             let asleep = (0..shared.waits.len()).filter(|&leaf| shared.ready.is_asleep(leaf));
-            if asleep.count() + 1 < all {
-                // Others are about to sleep as well, or have been told something.
-                yield_now();
-                continue;
-            }
+            let others_sleep = asleep.count() + 1 >= all;
+            // Whoever added a task meanwhile found nobody asleep to tell.
             // SAFETY: this thread is the leaf's worker.
             let found = self.take().or_else(|| unsafe { shared.ready.seek(self.leaf) });
             if found.is_some() || stop() || shared.ready.has_any(self.leaf) || self.has_wide() {
                 return found;
+            }
+            if !others_sleep {
+                // They are about to, or have been told something.
+                yield_now();
+                continue;
             }
             // Somebody may have gone on, and away, since who waits was looked at.
             let now = shared.present.load(Ordering::SeqCst) + shared.resting.load(Ordering::SeqCst);
