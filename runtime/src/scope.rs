@@ -358,6 +358,9 @@ fn scope_around<R>(worker: &Worker, body: impl FnOnce(&Task) -> R) -> R {
 impl Runtime {
     /// Runs `body`, which creates tasks, on this thread, and returns when all of them have ended.
     ///
+    /// Eight threads that are not its own may be inside of a runtime at a time; others wait until
+    /// one of them leaves.
+    ///
     /// # Panics
     /// With the first panic of the body or of a task, after all of them have ended.
     #[track_caller]

@@ -91,6 +91,10 @@ fn overview(
         let class = if ratio.is_some_and(|ratio| ratio <= 1.0) { "hit" } else { "" };
         Cell { text, class, behind: ratio.map(|ratio| format!("×{}", short(ratio))) }
     };
+    // Ours first: a table may be wider than what is seen of it.
+    let (ours, peers): (Vec<_>, Vec<_>) =
+        runtimes.iter().partition(|runtime| runtime.is_ours);
+    let runtimes = [ours, peers].concat();
     let mut heads = vec!["".to_string()];
     heads.extend(runtimes.iter().map(|runtime| format!("#{}", runtime.name)));
     let rows = shown.iter().map(|group| {
@@ -100,8 +104,8 @@ fn overview(
         cells
     });
     format!(
-        "<h2>{caption}</h2>\n<p class=\"soft\">Beneath, in times of the best peer, which is \
-         marked. An empty cell: the program makes no sense there.</p>\n{}",
+        "<h2>{caption}</h2>\n<p class=\"soft\">Beneath, in times of the best peer; that \
+         and whoever is faster are marked. An empty cell: the program makes no sense there.</p>\n{}",
         table(caption, &heads, &rows.collect::<Vec<_>>())
     )
 }
