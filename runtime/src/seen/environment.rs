@@ -120,18 +120,30 @@ fn write(place: Option<&Place>, content: impl FnOnce(&mut dyn Write) -> io::Resu
     }
 }
 
+/// Whether a name stands for a device, a pipe or an open file: that is written to, not replaced.
+fn is_there_to_stay(path: &Path) -> bool {
+    let is_special = std::fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir());
+    is_special || ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder))
+}
+
 /// A file appears under its name when it is whole.
 fn whole_file(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
+    if is_there_to_stay(path) {
+        let mut out = BufWriter::new(File::options().append(true).open(path)?);
+        return content(&mut out).and_then(|()| out.flush());
+    }
+    // Of a link, what it leads to is replaced.
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut part = path.as_os_str().to_owned();
     part.push(format!(".{}.part", std::process::id()));
     let part = PathBuf::from(part);
     let mut out = BufWriter::new(File::create(&part)?);
     let written = content(&mut out).and_then(|()| out.flush());
     drop(out);
-    let moved = written.and_then(|()| std::fs::rename(&part, path));
+    let moved = written.and_then(|()| std::fs::rename(&part, &path));
     if moved.is_err() {
         let _ = std::fs::remove_file(&part);
     }
@@ -240,6 +252,23 @@ mod tests {
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
         whole_file(&path, |out| out.write_all(b"whole")).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"whole");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_file_is_written_to_and_stays_what_it_is() {
+        let folder = std::env::temp_dir().join(format!("evenkeel-stays-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (device, file) = (folder.join("device"), folder.join("file"));
+        std::os::unix::fs::symlink("/dev/full", &device).unwrap();
+        std::os::unix::fs::symlink("a.txt", &file).unwrap();
+        std::fs::write(folder.join("a.txt"), "before").unwrap();
+        let content = |out: &mut dyn Write| out.write_all(b"text");
+        let full = whole_file(&device, content).unwrap_err();
+        assert_eq!(full.raw_os_error(), Some(libc::ENOSPC));
+        whole_file(&file, content).unwrap();
+        assert!([&device, &file].iter().all(|path| path.is_symlink()));
+        assert_eq!(std::fs::read(folder.join("a.txt")).unwrap(), b"text");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }
