@@ -19,7 +19,8 @@ pub fn all(folder: &Path, runtimes: &[Runtime]) -> Result<()> {
     targets.sort_unstable();
     targets.dedup();
     for target in targets {
-        eprintln!("peers: building {target}");
+        let first = if target == "rust" { ", which takes minutes the first time" } else { "" };
+        eprintln!("peers: building {target}{first}");
         let out = format!("OUT={}", folder.display());
         // What this process was told by its cargo is not for the cargo that make runs.
         let mut make = program("make");

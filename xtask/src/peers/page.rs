@@ -92,8 +92,7 @@ fn overview(
         Cell { text, class, behind: ratio.map(|ratio| format!("×{}", short(ratio))) }
     };
     // Ours first: a table may be wider than what is seen of it.
-    let (ours, peers): (Vec<_>, Vec<_>) =
-        runtimes.iter().partition(|runtime| runtime.is_ours);
+    let (ours, peers): (Vec<_>, Vec<_>) = runtimes.iter().partition(|runtime| runtime.is_ours);
     let runtimes = [ours, peers].concat();
     let mut heads = vec!["".to_string()];
     heads.extend(runtimes.iter().map(|runtime| format!("#{}", runtime.name)));
