@@ -103,8 +103,9 @@ fn overview(
         cells
     });
     format!(
-        "<h2>{caption}</h2>\n<p class=\"soft\">Beneath, in times of the best peer; that \
-         and whoever is faster are marked. An empty cell: the program makes no sense there.</p>\n{}",
+        "<h2>{caption}</h2>\n<p class=\"soft\">Beneath, in times of the best peer; \
+         that and whoever is faster are marked. An empty cell: the program makes no sense \
+         there.</p>\n{}",
         table(caption, &heads, &rows.collect::<Vec<_>>())
     )
 }
