@@ -41,7 +41,7 @@ impl Icvs {
     }
 
     fn from(settings: &Settings) -> Self {
-        let cpus = processors::available().len() as u32;
+        let cpus = processors::at_once();
         let limit = settings.thread_limit.unwrap_or(u32::MAX);
         // A list says that teams are to nest (OpenMP 5.2, 21.1.4).
         let lists = settings.num_threads.len() > 1 || settings.proc_bind.len() > 1;
@@ -108,7 +108,7 @@ pub(crate) fn patience(threads: u32) -> Duration {
         Some(Wait::Passive) => Duration::ZERO,
         Some(Wait::Spins(spins)) => SPIN.saturating_mul(u32::try_from(spins).unwrap_or(u32::MAX)),
         Some(Wait::For { us }) => Duration::from_micros(us).min(PATIENCE_ACTIVE),
-        None if threads as usize <= processors::available().len() => PATIENCE,
+        None if threads <= processors::at_once() => PATIENCE,
         None => PATIENCE_CROWDED,
     }
 }
@@ -132,7 +132,10 @@ pub(crate) fn stack_bytes() -> usize {
 pub(crate) fn settings() -> &'static Settings {
     static SETTINGS: OnceLock<Settings> = OnceLock::new();
     SETTINGS.get_or_init(|| {
-        let (settings, mistakes) = environment::read(|name| std::env::var(name).ok());
+        let (settings, mistakes) = environment::read(|name| {
+            // What is no UTF-8 is no value either, and is told.
+            std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+        });
         for mistake in mistakes {
             say(format!("evenkeel: {mistake}\n").as_bytes());
         }

@@ -92,7 +92,7 @@ fn threads_for(thread: &Thread, wanted: u32) -> u32 {
     if wanted == 1 || member.region().active_level >= icvs.max_active_levels {
         return 1;
     }
-    let most = if icvs.dynamic { processors::available().len() as u32 } else { u32::MAX };
+    let most = if icvs.dynamic { processors::at_once() } else { u32::MAX };
     let asked = if wanted > 0 { wanted } else { icvs.num_threads };
     let asked = asked.min(most).max(1);
     member.thread_limit().map_or(asked, |limit| member.region().grant(asked, limit))

@@ -19,6 +19,16 @@ pub(crate) fn available() -> &'static [u32] {
     AVAILABLE.get_or_init(allowed)
 }
 
+/// How many of them it may use at once: a control group may allow it less time than that. More
+/// threads would all stand still for the rest of each period.
+pub(crate) fn at_once() -> u32 {
+    static AT_ONCE: OnceLock<u32> = OnceLock::new();
+    *AT_ONCE.get_or_init(|| {
+        let all = available().len() as u32;
+        std::thread::available_parallelism().map_or(all, |usable| all.min(usable.get() as u32))
+    })
+}
+
 /// CPUs as the kernel takes them.
 pub(crate) struct Mask([u64; WORDS]);
 

@@ -41,6 +41,14 @@ int main(int argc, char **argv)
 
 	omp_get_schedule(&kind, &chunk);
 	if (argc > 1) {
+#pragma omp parallel num_threads(2)
+#pragma omp single
+#pragma omp task
+		chunk += 0;
+#pragma omp parallel num_threads(3)
+#pragma omp single
+#pragma omp task
+		chunk += 0;
 		printf("%d %d %d %d\n", omp_get_max_threads(), chunk, omp_get_num_places(),
 		       omp_get_max_active_levels());
 		return 0;
@@ -49,6 +57,20 @@ int main(int argc, char **argv)
 	const char *told = with("OMP_NUM_THREADS=many OMP_SCHEDULE=static,5 OMP_PLACES='threads(1)'");
 	if (times(told, "evenkeel: OMP_NUM_THREADS is `many`, not a list of numbers above 0") != 1 ||
 	    !strstr(told, " 5 1 1\n"))
+		return printf("%s", told), 1;
+	/* Our own, and of the file with CPUs that all teams read. */
+	told = with("EVENKEEL_RULES=up EVENKEEL_TOPOLOGY=round EVENKEEL_WIDE_CPUS=3-1");
+	if (times(told, "evenkeel: EVENKEEL_RULES is `up`, not rules such as") != 1 ||
+	    times(told, "evenkeel: EVENKEEL_TOPOLOGY is `round`, not a machine such as") != 1 ||
+	    times(told, "evenkeel: `3-1` is no list of CPUs such as `0-3,8`") != 1)
+		return printf("%s", told), 1;
+	told = with("EVENKEEL_RULES='\xff' EVENKEEL_WIDE=main");
+	if (times(told, "evenkeel: EVENKEEL_RULES is `") != 1 ||
+	    times(told, "evenkeel: EVENKEEL_WIDE is ignored without EVENKEEL_WIDE_CPUS") != 1)
+		return printf("%s", told), 1;
+	told = with("EVENKEEL_SUMMARY=/nowhere/summary EVENKEEL_TRACE=/nowhere/trace");
+	if (times(told, "evenkeel: writing /nowhere/summary: ") != 1 ||
+	    times(told, "evenkeel: writing /nowhere/trace: ") != 1)
 		return printf("%s", told), 1;
 	if (!strstr(with("OMP_NUM_THREADS=7,2"), "7 1 0 2147483647\n"))
 		return printf("%s", text), 1;

@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 	if (argc > 1) {
 		int cpus = atoi(argv[1]);
 
-		if (cpus && (omp_get_num_procs() != cpus || omp_get_max_threads() != cpus))
+		if (cpus && (omp_get_num_procs() != cpus || omp_get_max_threads() > cpus))
 			return printf("%d CPUs, %d threads\n", omp_get_num_procs(),
 				      omp_get_max_threads()), 1;
 		return work();

@@ -136,6 +136,9 @@ static void options(void)
 	CHECK(ekrt_open(NULL, &runtime) == EKRT_EOPTION && !runtime);
 	says("EVENKEEL_TOPOLOGY");
 	CHECK(setenv("EVENKEEL_TOPOLOGY", " 1x3 ", 1) == 0);
+	CHECK(setenv("EVENKEEL_RULES", "\xff", 1) == 0);
+	CHECK(ekrt_open(NULL, &runtime) == EKRT_EOPTION && !runtime);
+	says("EVENKEEL_RULES is not UTF-8");
 	CHECK(setenv("EVENKEEL_RULES", "central-fifo", 1) == 0);
 }
 
@@ -155,6 +158,8 @@ int main(void)
 	closed = runtime;
 	CHECK(ekrt_close(closed) == EKRT_OK);
 	CHECK(ekrt_close(closed) == EKRT_ECLOSED && ekrt_workers(closed) == EKRT_ECLOSED);
+	says("no runtime that is open");
+	outside();
 	CHECK(ekrt_open(NULL, &runtime) == EKRT_OK && runtime != closed);
 	CHECK(ekrt_run(closed, nothing, NULL) == EKRT_ECLOSED);
 	CHECK(ekrt_close(runtime) == EKRT_OK);

@@ -1,5 +1,6 @@
 //! What the environment says of wide tasks.
 
+use std::env;
 use std::io::{self, Write};
 
 use super::{Placement, WideCpus};
@@ -9,7 +10,7 @@ impl Placement {
     /// functions, with commas between.
     #[must_use]
     pub fn of_environment() -> Option<Self> {
-        let given = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+        let given = |name| env::var_os(name).filter(|value| !value.is_empty());
         let functions = given("EVENKEEL_WIDE");
         let Some(cpus) = given("EVENKEEL_WIDE_CPUS") else {
             if functions.is_some() {

@@ -1,43 +1,54 @@
 //! A file with a set of CPUs that somebody else writes, and may change while we run.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use crate::topology::CpuList;
+
+/// Files whose mistakes were told: several runtimes of a process may read the same.
+static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// The file, and how it was when it was read last.
 pub(super) struct SetFile {
     path: PathBuf,
     read: Option<(SystemTime, u64)>,
-    /// Whether its mistake was told.
-    is_told: bool,
 }
 
 impl SetFile {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, read: None, is_told: false }
+        Self { path, read: None }
     }
 
     /// What is in it, if that is new. Where it cannot be read, or is no list, what was read before
-    /// stays, and that is told once.
+    /// stays, and that is told once, until it is right again.
     pub(super) fn changed(&mut self) -> Option<CpuList> {
         match self.look() {
-            Ok(found) => {
-                self.is_told &= found.is_none();
-                found
+            Ok(None) => None,
+            Ok(Some(found)) => {
+                told().remove(&self.path);
+                Some(found)
             }
             Err(error) => {
-                if !std::mem::replace(&mut self.is_told, true) {
-                    let path = self.path.display();
-                    let line =
-                        format!("evenkeel: {path}: {error}; wide tasks stay where they were\n");
+                if told().insert(self.path.clone()) {
+                    let mistake = self.mistake(&error);
+                    let line = format!("evenkeel: {mistake}; wide tasks stay where they were\n");
                     // There is nobody to tell that standard error is closed.
                     let _ = io::stderr().write_all(line.as_bytes());
                 }
                 None
             }
+        }
+    }
+
+    fn mistake(&self, error: &io::Error) -> String {
+        let path = self.path.display();
+        match error.kind() {
+            io::ErrorKind::InvalidData => format!("{path}: {error}"),
+            _ => format!("`{path}` is no list of CPUs such as `0-3,8`, and as a file: {error}"),
         }
     }
 
@@ -53,6 +64,10 @@ impl SetFile {
         self.read = Some(stamp);
         Ok(Some(list))
     }
+}
+
+fn told() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    TOLD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(all(test, not(any(loom, evenkeel_model))))]
