@@ -5,22 +5,20 @@
 //! a kernel can wait for, and a nest lock is two: every version of a function is the same code.
 
 mod kmp;
+mod word;
 
 use std::ffi::c_int;
-use std::ptr;
 use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::Relaxed;
 
 use crate::ompt::{self, Mutex, Nest};
 use crate::thread::member;
 
-const FREE: u32 = 0;
-/// Of a simple lock; a nest lock has its owner's number here.
+pub(crate) use word::OWNERS;
+use word::{FREE, give, take, try_take};
+
+/// In the word of a simple lock that is taken; a nest lock has its owner's number there.
 const TAKEN: u32 = 1;
-/// Somebody sleeps: who lets go must wake.
-const WAITED_FOR: u32 = 1 << 31;
-/// Looks at a lock before its thread sleeps.
-const SPINS: u32 = 100;
 
 /// `omp_lock_t`.
 #[repr(C)]
@@ -54,49 +52,7 @@ pub struct NestLock {
     depth: AtomicU32,
 }
 
-/// Takes a free word for `owner`.
-fn try_take(word: &AtomicU32, owner: u32) -> bool {
-    // Pairs with the release in `give`.
-    word.compare_exchange(FREE, owner, Acquire, Relaxed).is_ok()
-}
-
-fn take(word: &AtomicU32, owner: u32) {
-    for _ in 0..SPINS {
-        if word.load(Relaxed) == FREE && try_take(word, owner) {
-            return;
-        }
-        std::hint::spin_loop();
-    }
-    loop {
-        let seen = word.load(Relaxed);
-        // Whoever slept once cannot know whether it was the only one: the mark stays.
-        if seen == FREE {
-            if word.compare_exchange(FREE, owner | WAITED_FOR, Acquire, Relaxed).is_ok() {
-                return;
-            }
-            continue;
-        }
-        let marked = seen | WAITED_FOR;
-        if seen == marked || word.compare_exchange(seen, marked, Relaxed, Relaxed).is_ok() {
-            futex(word, libc::FUTEX_WAIT, marked);
-        }
-    }
-}
-
-fn give(word: &AtomicU32) {
-    // Pairs with the acquire of whoever takes it next.
-    if word.swap(FREE, Release) & WAITED_FOR != 0 {
-        futex(word, libc::FUTEX_WAKE, 1);
-    }
-}
-
-fn futex(word: &AtomicU32, what: c_int, value: u32) {
-    let what = what | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: The word lives as long as the call. Any way to return is a reason to look again.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), what, value, ptr::null::<u8>()) };
-}
-
-/// The number of the running task: above 0, and below the mark.
+/// The number of the running task: above 0, and one that a word can have.
 fn caller() -> u32 {
     member().task().lock_owner()
 }
@@ -198,7 +154,7 @@ pub unsafe extern "C" fn omp_set_nest_lock(lock: *const NestLock) {
     // SAFETY: As the caller promises.
     let lock = unsafe { &*lock };
     ompt::taken_so(Mutex::NestLock, lock, || {
-        let is_had = lock.word.load(Relaxed) & !WAITED_FOR == caller();
+        let is_had = word::owner(&lock.word) == caller();
         if !is_had {
             take(&lock.word, caller());
         }
@@ -217,7 +173,7 @@ pub unsafe extern "C" fn omp_test_nest_lock(lock: *const NestLock) -> c_int {
     let lock = unsafe { &*lock };
     let mut depth = 0;
     ompt::taken_so(Mutex::NestLock, lock, || {
-        let is_had = lock.word.load(Relaxed) & !WAITED_FOR == caller();
+        let is_had = word::owner(&lock.word) == caller();
         if !is_had && !try_take(&lock.word, caller()) {
             return Nest::Not;
         }

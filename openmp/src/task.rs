@@ -26,6 +26,7 @@ pub(crate) use reduction_gomp::share as share_reductions;
 
 use crate::cancel;
 use crate::icv::{self, Icvs};
+use crate::lock::OWNERS;
 use crate::ompt::{self, Wait};
 use crate::region::Member;
 use crate::thread::Thread;
@@ -253,12 +254,12 @@ impl OmpTask {
         self.groups().take_while(|group| ptr::eq(group.owner, self))
     }
 
-    /// Its number among the tasks that take nest locks: from 1 to 2^31 - 1. After so many tasks
+    /// Its number among the tasks that take nest locks: from 1 to [`OWNERS`]. After so many tasks
     /// they begin again, when those with low numbers have long ended.
     pub(crate) fn lock_owner(&self) -> u32 {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         while self.owner.get() == 0 {
-            self.owner.set(NEXT.fetch_add(1, Ordering::Relaxed) & (u32::MAX >> 1));
+            self.owner.set(NEXT.fetch_add(1, Ordering::Relaxed) & OWNERS);
         }
         self.owner.get()
     }
