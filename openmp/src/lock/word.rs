@@ -1,13 +1,14 @@
 //! The word that a lock is: who has it, and whether somebody sleeps or starves for it.
 //!
-//! Whoever comes first takes a free word: who has just let go of it mostly comes first, and on a CPU
-//! that many threads want that can go on for long. So a thread that has slept for a word, and after
-//! [`PATIENCE_NS`] found it taken once more, says that it starves. Who lets go then does not leave the
-//! word free, but *promised*: only threads that have slept for it may take it, and one is awake.
+//! Whoever comes first takes a free word: who has just let go of it mostly comes first, and on a
+//! CPU that many threads want that can go on for long. So a thread that has slept for a word, and
+//! after [`PATIENCE_NS`] found it taken once more, says that it starves. Who lets go then does not
+//! leave the word free, but *promised*: only threads that have slept for it may take it, and one is
+//! awake.
 //!
-//! A promise costs what it takes to wake a thread, on a crowded machine milliseconds, while nobody has
-//! the word. So there are pauses between promises, of all words together: [`REST`] times what the last
-//! one took.
+//! A promise costs what it takes to wake a thread, on a crowded machine milliseconds, while nobody
+//! has the word. So there are pauses between promises, of all words together: [`REST`] times what
+//! the last one took.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -134,7 +135,7 @@ mod tests {
         let word = AtomicU32::new(1 | PROMISED);
         give(&word);
         assert_eq!((word.load(Relaxed), owner(&word), try_take(&word, 5)), (PROMISED, 0, false));
-        // Whoever comes now sleeps first: it is woken by nobody, and so sees to it itself.
+        // Whoever comes now sleeps first, and there is nobody who would wake it.
         let taker = std::thread::scope(|scope| {
             let taker = scope.spawn(|| take(&word, 7));
             while !taker.is_finished() {
