@@ -61,7 +61,12 @@ fn tasks_that_find_no_memory_end_the_process_with_a_word() {
                 let large = [0_u8; 4096];
                 s.task().inout(&chain).spawn(move |sum| *sum += usize::from(large[7]));
             }
+            // There was memory for all of them.
+            drop(held.lock().unwrap().take());
         });
+        return;
+    }
+    if is_sanitized() {
         return;
     }
     let Output { status, stderr, .. } =
