@@ -17,6 +17,9 @@ use crate::worker::{Stack, Uses, Worker};
 
 const ELSEWHERE: &str = "tasks of another scope around or inside this one may use the same data";
 
+/// Panics of panics' payloads that are dropped, each while the one before is.
+const DROPS_MAX: u32 = 8;
+
 /// The first panic of the tasks of a scope.
 pub(crate) struct Panics {
     first: Mutex<Option<Box<dyn Any + Send>>>,
@@ -27,7 +30,8 @@ impl Panics {
         Self { first: Mutex::new(None) }
     }
 
-    /// Others than the first are dropped, which may panic in turn; nobody is told of that.
+    /// Others than the first are dropped, which may panic in turn; nobody is told of that. Who
+    /// panics again and again is left as it is.
     fn keep(&self, panic: Box<dyn Any + Send>) {
         let mut first = lock(&self.first);
         if first.is_none() {
@@ -35,9 +39,14 @@ impl Panics {
             return;
         }
         drop(first);
-        if let Err(another) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-            std::mem::forget(another);
+        let mut left = panic;
+        for _ in 0..DROPS_MAX {
+            match catch_unwind(AssertUnwindSafe(|| drop(left))) {
+                Ok(()) => return,
+                Err(another) => left = another,
+            }
         }
+        std::mem::forget(left);
     }
 }
 
