@@ -1,8 +1,8 @@
 //! Dependences: in which order siblings touch the same data.
 //!
 //! The accesses of siblings to one address form a chain, in the order of creation. Two tokens go
-//! down the chain. An access has [`ALLOWED`] when everything before it that it conflicts with has
-//! ended: then its task may run. It has [`ALONE`] when everything before it has ended, whatever
+//! down the chain. An access has `ALLOWED` when everything before it that it conflicts with has
+//! ended: then its task may run. It has `ALONE` when everything before it has ended, whatever
 //! it was. An access that has ended passes both on; one that has not yet passes `ALLOWED` on to a
 //! next one of the same kind, if that kind shares. Every step is one atomic operation on the
 //! state of one access, so that a dependence costs the same however many there are, and no lock.
