@@ -70,8 +70,7 @@ pub unsafe extern "C" fn GOMP_task(
     let kind = function as usize;
     let bytes = usize::try_from(size).unwrap_or_default();
     let alignment = usize::try_from(alignment).unwrap_or_default().max(1);
-    let is_plain =
-        flags & (DEPEND | DETACH | FINAL) == 0 && (copy.is_none() || fits(bytes, alignment));
+    let is_plain = flags & (DEPEND | DETACH | FINAL) == 0 && fits(copy, bytes, alignment);
     let is_plain = is_plain && !ompt::is_on();
     if is_plain && member.worker().may_run_at_once(kind) {
         // SAFETY: the caller's promise; there is room.
@@ -100,9 +99,10 @@ pub unsafe extern "C" fn GOMP_task(
     }
 }
 
-/// Whether a copy of its arguments may lie on the stack of a task's creator.
-fn fits(bytes: usize, alignment: usize) -> bool {
-    bytes <= COPIED && alignment <= align_of::<Copied>()
+/// Whether a copy of its arguments, if it needs one, may lie on the stack of a task's creator.
+#[inline]
+fn fits(copy: Option<Copy>, bytes: usize, alignment: usize) -> bool {
+    copy.is_none() || bytes <= COPIED && alignment <= align_of::<Copied>()
 }
 
 /// Runs the code of a task on its creator's arguments, or on a copy of them.
@@ -138,7 +138,7 @@ unsafe fn call_on_copy(function: Function, data: *mut c_void, copy: Copy) {
 impl Said {
     /// Whether its creator may go on before it has run.
     fn may_wait(&self, member: &Member) -> bool {
-        self.is_deferred && member.team().is_some() && !member.task_made().is_final.get()
+        self.is_deferred && member.defers()
     }
 
     /// Runs it if it may not wait, or need not; else makes and adds it.
@@ -154,14 +154,10 @@ impl Said {
             unsafe { depend::of_gomp(member, self.depend) }
         };
         let mut when = When::deferred(self.is_deferred);
-        let fits = self.copy.is_none() || fits(self.bytes, self.alignment);
+        let fits = fits(self.copy, self.bytes, self.alignment);
         if self.flags & (DETACH | FINAL) == 0 && fits && !ompt::is_on() {
-            let may_wait = self.may_wait(member);
-            if !may_wait {
-                depend::wait_untold(member, &dependences);
-            }
             let kind = self.function as usize;
-            if !may_wait || member.may_run_now(kind, &dependences) {
+            if member.runs_now(kind, &dependences, self.may_wait(member)) {
                 let Self { function, data, copy, .. } = *self;
                 // SAFETY: the caller's promise; there is room.
                 return member.run_inlined(kind, || unsafe { call(function, data, copy) });

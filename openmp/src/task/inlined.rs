@@ -8,7 +8,7 @@ use std::cell::Cell;
 
 use evenkeel_runtime::raw::Access;
 
-use super::{OmpTask, Plan};
+use super::{OmpTask, Plan, depend};
 use crate::region::Member;
 
 /// How many tasks run inside the one that the worker knows of, and are not made.
@@ -28,6 +28,22 @@ impl Member {
     pub(super) fn may_run_now(&self, kind: usize, dependences: &[Access]) -> bool {
         self.worker().may_run_at_once(kind)
             && (dependences.is_empty() || self.runs_unmade() || self.is_free(kind, dependences))
+    }
+
+    /// Whether tasks that are created here may run after their creator has gone on.
+    #[inline]
+    pub(super) fn defers(&self) -> bool {
+        self.team().is_some() && !self.task_made().is_final.get()
+    }
+
+    /// Whether a new task is run now: it may, or it may not wait, and then what it depends on is
+    /// waited for.
+    pub(super) fn runs_now(&self, kind: usize, dependences: &[Access], may_wait: bool) -> bool {
+        if may_wait {
+            return self.may_run_now(kind, dependences);
+        }
+        depend::wait_untold(self, dependences);
+        true
     }
 
     fn is_free(&self, kind: usize, dependences: &[Access]) -> bool {

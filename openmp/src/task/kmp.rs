@@ -172,9 +172,9 @@ pub unsafe extern "C" fn __kmpc_omp_task_alloc(
     let function = address(routine);
     // SAFETY: the caller's promise.
     member.worker().calls_function(function, true, || unsafe { called(place) });
-    if ompt::is_on() {
+    if ompt::is_on() || flags & (TIED | FINAL | PROXY | DETACHES) != TIED {
         // SAFETY: the caller's promise.
-        return unsafe { alloc_told(member, flags, bytes, shared_bytes, routine) };
+        return unsafe { alloc_made(member, flags, bytes, shared_bytes, routine) };
     }
     let (task, block_bytes) = OmpTask::allocate(member, bytes + shared_bytes);
     // SAFETY: the block has room for both behind the header.
@@ -183,21 +183,17 @@ pub unsafe extern "C" fn __kmpc_omp_task_alloc(
         let code = Code::Blank { bytes: u32::try_from(block_bytes).expect("a task below 4 GiB") };
         (&raw mut (*task).code).write(Cell::new(code));
         (&raw mut (*task).destroys).write(Cell::new(flags & DESTROYS != 0));
-        if flags & (TIED | FINAL | PROXY | DETACHES) != TIED {
-            make(member, own);
-            (*task).is_final.set((*task).is_final.get() || flags & FINAL != 0);
-        }
         own
     }
 }
 
-/// The same where a tool hears of it: it has a header from the start.
+/// The same with a header from the start: a tool hears of it, or it will not run like a call.
 ///
 /// # Safety
 /// As of [`__kmpc_omp_task_alloc`].
 #[cold]
 #[inline(never)]
-unsafe fn alloc_told(
+unsafe fn alloc_made(
     member: &Member,
     flags: i32,
     bytes: usize,
@@ -211,7 +207,7 @@ unsafe fn alloc_told(
         let own = KmpTask::write(task, bytes, shared_bytes, routine);
         (*task).destroys.set(flags & DESTROYS != 0);
         (*task).code.set(Code::Kmp(own));
-        if flags & TIED == 0 {
+        if flags & TIED == 0 && ompt::is_on() {
             ompt::is_untied(task);
         }
         own
@@ -256,12 +252,8 @@ unsafe fn run_blank(member: &Member, variables: *mut KmpTask, dependences: &[Acc
     let (Some(bytes), kind) = (unsafe { (blank(variables), kind(variables)) }) else {
         return false;
     };
-    let may_wait = member.team().is_some() && !member.task_made().is_final.get();
-    if cancel::is_used() || may_wait && !member.may_run_now(kind, dependences) {
+    if cancel::is_used() || !member.runs_now(kind, dependences, member.defers()) {
         return false;
-    }
-    if !may_wait {
-        depend::wait_untold(member, dependences);
     }
     // SAFETY: the caller's promise; the block came from this team.
     unsafe {

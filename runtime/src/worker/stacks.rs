@@ -25,14 +25,7 @@ impl Worker {
             if task.children.have_reached(until) {
                 return self.hand_on();
             }
-            let Some(next) = self.take() else { break };
-            // SAFETY: a task that was taken is alive.
-            if unsafe { ptr::eq((*next).parent, task) } && !self.is_low() {
-                // SAFETY: it was taken.
-                unsafe { self.run(next) };
-            } else {
-                // SAFETY: it was taken, and any worker may run it.
-                unsafe { self.add_in_turn(next) };
+            if self.is_low() || !self.run_own_child(task) {
                 break;
             }
         }
