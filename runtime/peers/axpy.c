@@ -10,6 +10,8 @@
 #define A 3.0
 /* x repeats, so that it stays exact for any size. */
 #define PERIOD 1024
+/* Not 0: compilers turn memory that is filled with zeros into memory that nobody has touched. */
+#define BEGIN 1.0
 
 struct vectors axpy_vectors(long size)
 {
@@ -20,7 +22,7 @@ struct vectors axpy_vectors(long size)
 		abort();
 	for (long i = 0; i < size; i++) {
 		vectors.x[i] = (double)(i % PERIOD + 1);
-		vectors.y[i] = 0;
+		vectors.y[i] = BEGIN;
 	}
 	return vectors;
 }
@@ -40,6 +42,6 @@ const char *axpy_failure(struct vectors vectors, long times)
 	uint64_t wrong = 0;
 
 	for (long i = 0; i < vectors.size; i++)
-		wrong += vectors.y[i] != (double)times * A * (double)(i % PERIOD + 1);
+		wrong += vectors.y[i] != BEGIN + (double)times * A * (double)(i % PERIOD + 1);
 	return measure_differ("wrong elements", wrong, 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* y += a x on vectors whose result is known: x is 1, 2, ..., and y begins at 0. */
+/* y += a x on vectors whose result is known: x is 1, 2, ..., and y begins at 1. */
 #ifndef PEERS_AXPY_H
 #define PEERS_AXPY_H
 
