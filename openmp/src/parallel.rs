@@ -121,13 +121,13 @@ fn end_region(thread: &Thread) {
     match member.team() {
         Some(team) => {
             let counted = member.region().counted.get();
-            team.leave(member, thread);
+            team.leave(member);
             thread.begun.set(thread.begun.get() - 1);
             if counted > 0 {
                 thread.member().region().group().busy.fetch_sub(counted, Ordering::Relaxed);
             }
         }
-        None => member.leave_serial(thread),
+        None => member.leave_serial(),
     }
     if !tool.is_null() {
         // SAFETY: it began with this region, which this thread has begun.

@@ -29,7 +29,7 @@ use crate::icv::{self, Icvs};
 use crate::ompt::{self, RegionRecord};
 use crate::place::Partition;
 use crate::task::{Group, Inlined, OmpTask};
-use crate::thread::Thread;
+use crate::thread::{Thread, here};
 use across::Across;
 use work::Work;
 
@@ -201,8 +201,8 @@ impl Own {
 
 impl Alone {
     /// Puts a thread into a region of its own.
-    fn enter(thread: &Thread, region: Region, icvs: &'static Icvs, own: Option<Own>) {
-        let around = thread.member.get();
+    fn enter(region: Region, icvs: &'static Icvs, own: Option<Own>) {
+        let around = here().member.get();
         // SAFETY: where it has no worker of its own there is a region around.
         let place = own.as_ref().map_or_else(|| unsafe { (*around).place() }, Own::place);
         let alone = Box::into_raw(Box::<Self>::new_uninit()).cast::<Self>();
@@ -213,8 +213,8 @@ impl Alone {
             region_place.write(region);
             (&raw mut (*alone).own).write(own);
             let member = &raw mut (*alone).member;
-            member.write(Member::new(region_place, 0, place, thread, icvs, partition));
-            (*member).enter(thread);
+            member.write(Member::new(region_place, 0, place, icvs, partition));
+            (*member).enter();
         }
     }
 
@@ -222,11 +222,11 @@ impl Alone {
     ///
     /// # Safety
     /// That is of [`Alone::enter`], and its tasks have ended.
-    unsafe fn leave(thread: &Thread) {
-        let alone = thread.member.get().cast::<Self>().cast_mut();
+    unsafe fn leave() {
+        let alone = here().member.get().cast::<Self>().cast_mut();
         // SAFETY: the member lies first in what `enter` made; nobody has it any more.
         unsafe {
-            (*alone).member.leave(thread);
+            (*alone).member.leave();
             drop(Box::from_raw(alone));
         }
     }
@@ -239,11 +239,10 @@ impl Member {
         region: *const Region,
         number: u32,
         (tree, worker): (*const raw::Team, *const Worker),
-        thread: &Thread,
         icvs: &'static Icvs,
         partition: Partition,
     ) -> Self {
-        let (before, ran) = (thread.member.get(), Cell::new(ptr::null()));
+        let (before, ran) = (here().member.get(), Cell::new(ptr::null()));
         let (implicit, singles) = (OmpTask::implicit(icvs), Cell::new(0));
         // SAFETY: a region's team outlives it.
         let met = unsafe { (*region).team.as_ref() }.map_or(0, |team| team.ring().met.get());
@@ -304,8 +303,8 @@ impl Member {
     }
 
     /// Makes it what the thread is.
-    fn enter(&self, thread: &Thread) {
-        thread.member.set(self);
+    fn enter(&self) {
+        here().member.set(self);
         self.ran.set(self.worker().go_to(self.implicit.raw()));
         if ompt::is_on() {
             ompt::implicit_begins(self);
@@ -313,25 +312,25 @@ impl Member {
     }
 
     /// Ends the implicit task. All its tasks have ended.
-    fn leave(&self, thread: &Thread) {
+    fn leave(&self) {
         if ompt::is_on() {
             ompt::implicit_ends(self);
         }
         self.worker().close(self.implicit.raw());
         self.worker().go_to(self.ran.get());
-        thread.member.set(self.before);
+        here().member.set(self.before);
     }
 
     /// A thread's first call puts it into its initial region.
-    pub(crate) fn enter_initial(thread: &Thread) {
+    pub(crate) fn enter_initial() {
         let own = Own::new();
-        Alone::enter(thread, Region::initial(), Icvs::initial(), Some(own));
+        Alone::enter(Region::initial(), Icvs::initial(), Some(own));
     }
 
     /// A thread ends.
-    pub(crate) fn leave_initial(thread: &Thread) {
+    pub(crate) fn leave_initial() {
         // SAFETY: it is the only region left, of `enter_initial`.
-        unsafe { Alone::leave(thread) };
+        unsafe { Alone::leave() };
     }
 
     /// Begins a region of one thread. It ends with [`Member::leave_serial`].
@@ -367,16 +366,16 @@ impl Member {
 
     /// The same of a region that is made already.
     fn enter_alone<'a>(thread: &'a Thread, region: Region, icvs: &'static Icvs) -> &'a Self {
-        Alone::enter(thread, region, icvs, None);
+        Alone::enter(region, icvs, None);
         thread.member()
     }
 
     /// Ends it.
-    pub(crate) fn leave_serial(&self, thread: &Thread) {
+    pub(crate) fn leave_serial(&self) {
         self.leave_constructs();
         self.worker().wait_tied(self.implicit.raw(), Until::Descendants);
         // SAFETY: `enter_serial` began it, and regions end in turn.
-        unsafe { Alone::leave(thread) };
+        unsafe { Alone::leave() };
     }
 
     /// Waits until all threads of the region have come here and their tasks have ended. Returns

@@ -150,7 +150,7 @@ impl Target {
         let member = Member::enter_target(thread, Icvs::initial(), self.threads_max);
         // SAFETY: the caller's promise.
         unsafe { (self.function)(self.addresses) };
-        member.leave_serial(thread);
+        member.leave_serial();
     }
 
     /// Adds it as a task, which takes addresses and copies along.

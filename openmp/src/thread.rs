@@ -1,10 +1,14 @@
 //! The thread that calls: its number, and the regions that it is in.
 
+mod here;
+
 use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use evenkeel_runtime::raw::forks;
+
+pub(crate) use here::here;
 
 use crate::environment::Bind;
 use crate::ompt;
@@ -15,8 +19,6 @@ use crate::region::{Crew, Member};
 pub(crate) struct Thread {
     /// Small, and nobody else's as long as the thread lives. libomp calls it global.
     pub number: i32,
-    /// Its part in the innermost region.
-    pub member: Cell<*const Member>,
     /// What the `num_threads` clause of the next region says; 0 if it has none.
     pub num_threads: Cell<u32>,
     /// The same of its `proc_bind` clause.
@@ -34,7 +36,6 @@ pub(crate) struct Thread {
 }
 
 thread_local! {
-    static CURRENT: Cell<*const Thread> = const { Cell::new(ptr::null()) };
     static OWNED: Cell<Option<Owned>> = const { Cell::new(None) };
 }
 
@@ -43,15 +44,16 @@ struct Owned(NonNull<Thread>);
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        CURRENT.set(ptr::null());
+        here().thread.set(ptr::null());
         // SAFETY: it came from a box, and nobody has it any more: the thread ends.
         let thread = unsafe { Box::from_raw(self.0.as_ptr()) };
         thread.keep_crews();
         // Who leaves the program from inside a region or a task leaves that to the others.
         if thread.begun.get() > 0 || !thread.member().is_at_rest() {
+            here().member.set(ptr::null());
             return std::mem::forget(thread);
         }
-        Member::leave_initial(&thread);
+        Member::leave_initial();
         numbers().push(thread.number);
         drop(thread);
         if ompt::is_on() {
@@ -90,14 +92,14 @@ impl Thread {
     #[inline]
     pub(crate) fn current() -> &'static Self {
         // SAFETY: it is alive until its thread ends, and nobody keeps it for longer.
-        unsafe { CURRENT.get().as_ref() }.unwrap_or_else(Self::begin)
+        unsafe { here().thread.get().as_ref() }.unwrap_or_else(Self::begin)
     }
 
     #[cold]
     fn begin() -> &'static Self {
         ompt::start();
         // SAFETY: as of `current`.
-        if let Some(thread) = unsafe { CURRENT.get().as_ref() } {
+        if let Some(thread) = unsafe { here().thread.get().as_ref() } {
             // A tool has called while it began.
             if ompt::is_on() {
                 ompt::thread_begins();
@@ -107,7 +109,6 @@ impl Thread {
         }
         let thread = Box::leak(Box::new(Self {
             number: numbers().pop(),
-            member: Cell::new(ptr::null()),
             num_threads: Cell::new(0),
             proc_bind: Cell::new(None),
             place: Cell::new(NOWHERE),
@@ -116,13 +117,13 @@ impl Thread {
             begun: Cell::new(0),
             forks: Cell::new(forks()),
         }));
-        CURRENT.set(thread);
+        here().thread.set(thread);
         // A thread that ends, and calls once more, has it for ever.
         let _ = OWNED.try_with(|owned| owned.set(Some(Owned(NonNull::from(&*thread)))));
         if ompt::is_on() {
             ompt::thread_begins();
         }
-        Member::enter_initial(thread);
+        Member::enter_initial();
         thread
     }
 
@@ -150,14 +151,21 @@ impl Thread {
     #[inline]
     pub(crate) fn member(&self) -> &Member {
         // SAFETY: from its first call on a thread is in a region, and it leaves it itself.
-        unsafe { &*self.member.get() }
+        unsafe { &*here().member.get() }
     }
 }
 
 /// The part of the calling thread in its innermost region.
 #[inline]
 pub(crate) fn member() -> &'static Member {
-    Thread::current().member()
+    known_member().unwrap_or_else(|| Thread::begin().member())
+}
+
+/// The same, if the thread has called before.
+#[inline(always)]
+pub(crate) fn known_member() -> Option<&'static Member> {
+    // SAFETY: it is alive until the thread leaves that region.
+    unsafe { here().member.get().as_ref() }
 }
 
 /// The number that clang's programs pass with each call.

@@ -26,12 +26,12 @@ const DOUBT_BITS: u32 = 3;
 
 /// What is known of kinds: in each word a kind, how long a long one counts, and the longest.
 pub(crate) struct Grains {
-    kinds: Box<[AtomicU64]>,
+    kinds: [AtomicU64; KINDS],
 }
 
 impl Grains {
     pub(crate) fn new() -> Self {
-        Self { kinds: (0..KINDS).map(|_| AtomicU64::new(0)).collect() }
+        Self { kinds: std::array::from_fn(|_| AtomicU64::new(0)) }
     }
 
     fn place(&self, kind: usize) -> &AtomicU64 {

@@ -88,7 +88,7 @@ pub(crate) struct Shared {
     /// Who waits, by leaf.
     pub(crate) waits: Vec<CachePadded<Waits>>,
     pub(crate) seats: Seats,
-    pub(crate) grains: Grains,
+    pub(crate) grains: CachePadded<Grains>,
     pub(crate) asked: Asked,
     /// How many workers share the samples of which one forgets.
     pub(crate) forget_each: u32,
@@ -126,7 +126,7 @@ impl Shared {
             looks_whether_stuck: AtomicBool::new(false),
             waits: (0..leaves).map(|_| CachePadded::default()).collect(),
             asked,
-            grains: Grains::new(),
+            grains: Grains::new().into(),
             forget_each: u32::try_from(workers).unwrap_or(u32::MAX / FORGET).max(1),
             turns: Turns::new(),
             seats: Seats::new(std::iter::once(0).chain(workers..leaves), rules.memory),

@@ -26,9 +26,11 @@ use std::ptr;
 use central::Central;
 pub(crate) use inbox::{Inbox, Linked};
 pub(crate) use leaf::Leaf;
+pub(crate) use node::Away;
 pub use parker::Parker;
 pub(crate) use scheduler::Ready;
 pub(crate) use steps::StepsSum;
+pub(crate) use threshold::Threshold;
 use tree::Tree;
 
 use crate::task::Task;

@@ -2,6 +2,7 @@
 
 mod create;
 mod finish;
+mod gate;
 mod help;
 mod kinds;
 mod pause;
@@ -16,6 +17,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 use std::time::Duration;
 
+use gate::Gate;
 pub(crate) use help::{Help, Stack};
 pub use pause::Pause;
 pub use regions::Uses;
@@ -57,6 +59,7 @@ pub struct Worker {
     /// What is used with every task, found without a look through `shared`, which owns it.
     at: *const Leaf,
     depot: *const Depot,
+    gate: Gate,
     pub(crate) chunks: Chunks,
     /// The task whose code runs.
     pub(crate) current: Cell<*const Task>,
@@ -105,6 +108,7 @@ impl Worker {
             chunks: Chunks::new(shared.rules.memory),
             at: shared.ready.leaf(leaf),
             depot: shared.depot_of(leaf),
+            gate: Gate::new(&shared, shared.ready.leaf(leaf)),
             shared,
             current: Cell::new(ptr::null()),
             told: Cell::new((ptr::null(), 0)),

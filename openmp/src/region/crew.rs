@@ -146,10 +146,10 @@ impl Team {
         };
         // SAFETY: team, region and worker outlive the part.
         let member = unsafe {
-            Member::new(region, number, (&self.tasks, &raw const **worker), thread, icvs, partition)
+            Member::new(region, number, (&self.tasks, &raw const **worker), icvs, partition)
         };
         let member = Box::leak(Box::new(member));
-        member.enter(thread);
+        member.enter();
         if *shows {
             affinity_format::show(job.style);
         }
@@ -164,7 +164,7 @@ impl Team {
     }
 
     /// Waits for the others at the end of the region, and leaves it.
-    pub(crate) fn leave(&self, member: &Member, thread: &Thread) {
+    pub(crate) fn leave(&self, member: &Member) {
         member.leave_constructs();
         let wait = || self.end.wait(member, self, || false);
         if ompt::is_on() {
@@ -175,7 +175,7 @@ impl Team {
         if member.number == 0 {
             self.ring().met.set(member.work.met.get());
         }
-        member.leave(thread);
+        member.leave();
         // SAFETY: `join` made it, and nobody has it any more.
         drop(unsafe { Box::from_raw(ptr::from_ref(member).cast_mut()) });
     }
@@ -303,7 +303,7 @@ fn hire(number: u32) -> (Arc<Post>, JoinHandle<()>) {
             // SAFETY: the number is this thread's in all teams of its crew.
             let member = unsafe { team.join(number, thread) };
             team.run(member);
-            team.leave(member, thread);
+            team.leave(member);
         }
     });
     match spawned {

@@ -38,7 +38,7 @@ impl League {
             let icvs = around.task().icvs.get();
             let member = Member::enter_alone(thread, region, icvs);
             run(member);
-            member.leave_serial(thread);
+            member.leave_serial();
             if !tool.is_null() {
                 // SAFETY: it began above.
                 unsafe { ompt::team_ends(tool) };

@@ -12,7 +12,7 @@ use crate::cancel;
 use crate::flag::Flag;
 use crate::ompt;
 use crate::region::Member;
-use crate::thread::member;
+use crate::thread::{known_member, member};
 
 /// Flags of [`GOMP_task`].
 pub(super) const FINAL: c_uint = 2;
@@ -36,8 +36,8 @@ struct Said {
     function: Function,
     data: *mut c_void,
     copy: Option<Copy>,
-    bytes: usize,
-    alignment: usize,
+    size: c_long,
+    alignment: c_long,
     is_deferred: bool,
     flags: c_uint,
     depend: *const *mut c_void,
@@ -63,46 +63,64 @@ pub unsafe extern "C" fn GOMP_task(
     priority: c_int,
     detach: *mut *mut Event,
 ) {
+    let kind = function as usize;
+    if flags & (DEPEND | DETACH | FINAL) == 0
+        && fits(copy, size, alignment)
+        && !cancel::is_used()
+        && !ompt::is_on()
+        && let Some(member) = known_member()
+        && member.worker().surely_may_run_at_once(kind)
+    {
+        // SAFETY: the caller's promise; there is room.
+        return member.run_inlined(kind, move || unsafe { call(function, data, copy) });
+    }
+    // SAFETY: the caller's promise.
+    unsafe {
+        queue(function, data, copy, size, alignment, is_deferred, flags, depend, priority, detach);
+    }
+}
+
+/// The same where it perhaps is not run at once: its arguments lie where they are.
+///
+/// # Safety
+/// As of [`GOMP_task`].
+#[inline(never)]
+unsafe extern "C" fn queue(
+    function: Function,
+    data: *mut c_void,
+    copy: Option<Copy>,
+    size: c_long,
+    alignment: c_long,
+    is_deferred: Flag,
+    flags: c_uint,
+    depend: *const *mut c_void,
+    priority: c_int,
+    detach: *mut *mut Event,
+) {
     let member = member();
     if cancel::is_used() && member.task_made().creates_none() {
         return;
     }
-    let kind = function as usize;
-    let bytes = usize::try_from(size).unwrap_or_default();
-    let alignment = usize::try_from(alignment).unwrap_or_default().max(1);
-    let is_plain = flags & (DEPEND | DETACH | FINAL) == 0 && fits(copy, bytes, alignment);
-    let is_plain = is_plain && !ompt::is_on();
-    if is_plain && member.worker().may_run_at_once(kind) {
-        // SAFETY: the caller's promise; there is room.
-        return member.run_inlined(kind, || unsafe { call(function, data, copy) });
-    }
-    let is_deferred = is_deferred.is_set();
     let said = Said {
         function,
         data,
         copy,
-        bytes,
+        size,
         alignment,
-        is_deferred,
+        is_deferred: is_deferred.is_set(),
         flags,
         depend,
         priority,
         detach,
     };
     // SAFETY: the caller's promise.
-    unsafe {
-        if is_plain && said.may_wait(member) {
-            said.submit(member, &[], When::Later);
-        } else {
-            said.run_or_submit(member);
-        }
-    }
+    unsafe { said.run_or_submit(member) };
 }
 
 /// Whether a copy of its arguments, if it needs one, may lie on the stack of a task's creator.
 #[inline]
-fn fits(copy: Option<Copy>, bytes: usize, alignment: usize) -> bool {
-    copy.is_none() || bytes <= COPIED && alignment <= align_of::<Copied>()
+fn fits(copy: Option<Copy>, size: c_long, alignment: c_long) -> bool {
+    copy.is_none() || size <= COPIED as c_long && alignment <= align_of::<Copied>() as c_long
 }
 
 /// Runs the code of a task on its creator's arguments, or on a copy of them.
@@ -145,7 +163,6 @@ impl Said {
     ///
     /// # Safety
     /// As of [`GOMP_task`].
-    #[inline(never)]
     unsafe fn run_or_submit(&self, member: &Member) {
         let dependences = if self.flags & DEPEND == 0 {
             List::new()
@@ -154,13 +171,13 @@ impl Said {
             unsafe { depend::of_gomp(member, self.depend) }
         };
         let mut when = When::deferred(self.is_deferred);
-        let fits = fits(self.copy, self.bytes, self.alignment);
+        let fits = fits(self.copy, self.size, self.alignment);
         if self.flags & (DETACH | FINAL) == 0 && fits && !ompt::is_on() {
             let kind = self.function as usize;
             if member.runs_now(kind, &dependences, self.may_wait(member)) {
                 let Self { function, data, copy, .. } = *self;
                 // SAFETY: the caller's promise; there is room.
-                return member.run_inlined(kind, || unsafe { call(function, data, copy) });
+                return member.run_inlined(kind, move || unsafe { call(function, data, copy) });
             }
             when = When::Later;
         }
@@ -174,8 +191,10 @@ impl Said {
     /// As of [`GOMP_task`].
     unsafe fn submit(&self, member: &Member, dependences: &[Access], when: When) {
         // The block is aligned as its header, and so is what is behind that.
-        let more = if self.alignment > align_of::<OmpTask>() { self.alignment } else { 0 };
-        let plan = Plan { bytes: self.bytes + more, is_final: self.flags & FINAL != 0 };
+        let bytes = usize::try_from(self.size).unwrap_or_default();
+        let alignment = usize::try_from(self.alignment).unwrap_or_default();
+        let more = if alignment > align_of::<OmpTask>() { alignment } else { 0 };
+        let plan = Plan { bytes: bytes + more, is_final: self.flags & FINAL != 0 };
         let task = OmpTask::create(member, &plan);
         // SAFETY: the block has room for the arguments; the caller's promise.
         unsafe {
@@ -189,7 +208,7 @@ impl Said {
                     *self.data.cast() = event;
                 }
             }
-            let place = arguments(task, self.data, self.copy, self.bytes, self.alignment);
+            let place = arguments(task, self.data, self.copy, bytes, alignment);
             (*task).code.set(Code::Gomp(self.function, place));
             (*task).destroys.set(self.copy.is_some());
             if self.flags & PRIORITY != 0 {

@@ -53,6 +53,7 @@ impl Member {
     }
 
     /// Runs the code of a new task that [may run now](Self::may_run_now).
+    #[inline(always)]
     pub(super) fn run_inlined(&self, kind: usize, code: impl FnOnce()) {
         let unmade = &self.inlined.unmade;
         let inside = unmade.get() + 1;
@@ -61,7 +62,13 @@ impl Member {
         if unmade.get() == inside {
             return unmade.set(inside - 1);
         }
-        // It was made, with all around it.
+        self.end_made();
+    }
+
+    /// The task that ran like a call was made meanwhile, with all around it.
+    #[cold]
+    #[inline(never)]
+    fn end_made(&self) {
         let task = self.task();
         self.worker().go_to(task.creator().raw());
         // SAFETY: this worker ran it, and nobody has it any more.

@@ -5,6 +5,7 @@ use std::ptr;
 
 use super::local::Local;
 use super::steps::Steps;
+use super::threshold::Threshold;
 use super::{Inbox, Order, Parker, Queued};
 use crate::sync::{AtomicPtr, AtomicUsize, Ordering, spin_loop, yield_now};
 
@@ -50,6 +51,12 @@ impl Leaf {
             turn: Cell::new(number),
             steps: Steps::default(),
         }
+    }
+
+    /// Whether the next task of its worker may be run at once.
+    #[inline(always)]
+    pub(crate) fn is_full(&self, threshold: &Threshold) -> bool {
+        threshold.is_full(self.local.len(), &self.was_full)
     }
 
     /// Gives a chain, or [`LOOK`], to its worker, which waits and was claimed for it.

@@ -34,6 +34,14 @@ pub(crate) struct Away {
     pub(crate) asleep: AtomicUsize,
 }
 
+impl Away {
+    /// Whether all have something to run.
+    #[inline(always)]
+    pub(crate) fn is_nobody(&self) -> bool {
+        self.any.load(Ordering::Relaxed) == 0
+    }
+}
+
 /// Whether somebody is there, below a node.
 ///
 /// Only who comes first and who leaves last tells the node above: a counter that all workers of a

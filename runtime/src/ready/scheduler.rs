@@ -2,7 +2,7 @@
 
 use super::leaf::Leaf;
 use super::node::Away;
-use super::{Central, Queued, Scheduler, StepsSum, Tree};
+use super::{Central, Queued, Scheduler, StepsSum, Threshold, Tree};
 use crate::sync::Ordering;
 use crate::topology::Topology;
 
@@ -110,7 +110,7 @@ impl Ready {
     #[inline]
     pub(crate) fn is_full(&self, leaf: &Leaf) -> bool {
         match self {
-            Self::Tree(tree) => tree.is_full(leaf),
+            Self::Tree(tree) => leaf.is_full(tree.threshold()),
             Self::Central(central) => central.is_full(),
         }
     }
@@ -194,10 +194,17 @@ impl Ready {
         }
     }
 
+    /// The threshold of a tree.
+    pub(crate) fn threshold(&self) -> Option<&Threshold> {
+        match self {
+            Self::Tree(tree) => Some(tree.threshold()),
+            Self::Central(_) => None,
+        }
+    }
+
     /// Workers near this leaf that have nothing to run: where to look whether anybody has. In a
     /// tree those of its node, so that creators do not all read what every idle worker writes.
-    #[inline(always)]
-    fn away(&self, leaf: &Leaf) -> &Away {
+    pub(crate) fn away(&self, leaf: &Leaf) -> &Away {
         match self {
             Self::Tree(tree) => tree.away(leaf),
             Self::Central(central) => central.away(),
@@ -223,12 +230,6 @@ impl Ready {
     /// It looks again.
     pub(crate) fn wakes_up(&self, leaf: &Leaf) {
         self.away(leaf).asleep.fetch_sub(1, Ordering::SeqCst);
-    }
-
-    /// Whether all workers near this leaf have something to run.
-    #[inline(always)]
-    pub(crate) fn are_busy(&self, leaf: &Leaf) -> bool {
-        self.away(leaf).any.load(Ordering::Relaxed) == 0
     }
 
     /// How many workers have nothing to run.

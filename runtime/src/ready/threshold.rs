@@ -9,7 +9,7 @@ use super::Limit;
 /// What a first overflow at the root makes of a threshold of 0 (N 4.2.1).
 const FIRST: usize = 2;
 
-/// A queue that was full is not any more when it has fewer tasks.
+/// A queue that was full is not any more when it has fewer tasks, or even fewer make it full.
 const LEFT: usize = 2;
 
 /// What the highest level is at least, however soon queues are full.
@@ -28,6 +28,8 @@ pub(crate) struct Threshold {
     kept: usize,
     /// How many tasks make a queue full.
     full: usize,
+    /// With how many it stays so.
+    still_full: usize,
     /// No level is above it.
     level_max: usize,
     /// How often the level rose. Written with it, under the root's lock.
@@ -46,6 +48,7 @@ impl Threshold {
             limit,
             kept,
             full,
+            still_full: full.min(LEFT),
             level_max: full.max(LEVEL_MAX_LEAST),
             rises: std::sync::atomic::AtomicU64::new(0),
         }
@@ -75,7 +78,7 @@ impl Threshold {
     /// children, and would make place for these alone, while all that has many lies below.
     #[inline]
     pub(crate) fn is_full(&self, len: usize, was: &Cell<bool>) -> bool {
-        let least = if was.get() { self.full.min(LEFT) } else { self.full };
+        let least = if was.get() { self.still_full } else { self.full };
         let is = len >= least;
         was.set(is);
         is && !self.is_hungry()

@@ -138,10 +138,8 @@ impl Tree {
         StepsSum { rises: self.threshold.rises(), ..all }
     }
 
-    /// Whether the next task of this leaf may be run at once.
-    #[inline]
-    pub(crate) fn is_full(&self, leaf: &Leaf) -> bool {
-        self.threshold.is_full(leaf.local.len(), &leaf.was_full)
+    pub(crate) fn threshold(&self) -> &Threshold {
+        &self.threshold
     }
 
     /// Whether the leaf has as many tasks for others as `enough`, and nobody sleeps for want of

@@ -37,16 +37,6 @@ pub(super) unsafe fn run_in_turn(queued: *mut Queued, worker: &Worker) {
 }
 
 impl Worker {
-    /// Whether a new task of this kind is to be run before its creator goes on: where the queue is
-    /// full and nobody idle, and where its kind is not worth moving.
-    #[inline(always)]
-    pub(crate) fn runs_at_once(&self, kind: usize) -> bool {
-        let is_full = self.ready().is_full(self.at()) && self.all_are_busy();
-        (is_full || self.are_fine(kind))
-            && !self.is_low()
-            && !(self.sorts && self.is_misplaced(kind))
-    }
-
     /// Runs a new task, which is called as a type is, before its creator goes on.
     #[inline]
     #[track_caller]
@@ -58,7 +48,7 @@ impl Worker {
     }
 
     /// The same of a task that whoever watches knows by its kind.
-    #[inline]
+    #[inline(always)]
     pub fn run_inside(&self, kind: usize, body: impl FnOnce()) {
         if self.seen.is_on() {
             return self.run_at_once_seen(kind, body);
@@ -71,7 +61,7 @@ impl Worker {
     }
 
     /// Somebody might have had it: is it still not worth that?
-    #[inline]
+    #[inline(never)]
     fn run_at_once_timed(&self, kind: usize, body: impl FnOnce()) {
         let begin = grain::cycles();
         body();
@@ -91,11 +81,6 @@ impl Worker {
         let frame = Frame::new();
         let _ends = self.seen.begin_at_once(&frame, kind);
         self.run_at_once_timed(kind, body);
-    }
-
-    #[inline]
-    fn are_fine(&self, kind: usize) -> bool {
-        grain::KNOWN && self.shared.rules.cutoff && self.shared.grains.are_fine(kind)
     }
 
     /// Whether a new task of this kind, with these accesses, could be run at once. If its kind is
@@ -134,17 +119,6 @@ impl Worker {
         accesses: &[Access],
     ) -> bool {
         self.is_free(kind, parent, orderer, accesses, Stack::Own)
-    }
-
-    /// Whether there is enough for others to take, so that a join may do without.
-    #[inline]
-    pub(crate) fn has_enough(&self) -> bool {
-        self.ready().has(self.at(), self.shared.enough) && self.all_are_busy()
-    }
-
-    #[inline(always)]
-    fn all_are_busy(&self) -> bool {
-        self.ready().are_busy(self.at())
     }
 
     /// Adds a new task with accesses, which runs when those that it conflicts with have ended, of

@@ -69,6 +69,12 @@ impl Worker {
         self.runs_at_once(kind)
     }
 
+    /// The same where that needs no call. If not, it may still be true.
+    #[inline(always)]
+    pub fn surely_may_run_at_once(&self, kind: usize) -> bool {
+        self.surely_runs_at_once(kind)
+    }
+
     /// The task whose code runs; null outside of any.
     #[inline]
     pub fn current_task(&self) -> *const Task {

@@ -1,0 +1,76 @@
+//! Whether a new task is run at once: what is asked before each.
+
+use std::ptr::NonNull;
+
+use super::Worker;
+use crate::grain::{self, Grains};
+use crate::pool::Shared;
+use crate::ready::{Away, Leaf, Threshold};
+
+/// What the answer is made of, found without a look through what all workers share, which owns it.
+pub(super) struct Gate {
+    /// None where all workers have one queue.
+    threshold: Option<NonNull<Threshold>>,
+    /// Workers near this one that have nothing to run.
+    away: NonNull<Away>,
+    /// How long tasks take; none where that does not count.
+    grains: Option<NonNull<Grains>>,
+}
+
+impl Gate {
+    pub(super) fn new(shared: &Shared, leaf: &Leaf) -> Self {
+        let counts = grain::KNOWN && shared.rules.cutoff;
+        Self {
+            threshold: shared.ready.threshold().map(NonNull::from),
+            away: NonNull::from(shared.ready.away(leaf)),
+            grains: counts.then(|| NonNull::from(&*shared.grains)),
+        }
+    }
+}
+
+impl Worker {
+    /// Whether a new task of this kind is to be run before its creator goes on: where the queue is
+    /// full and nobody idle, and where its kind is not worth moving.
+    #[inline(always)]
+    pub(crate) fn runs_at_once(&self, kind: usize) -> bool {
+        let is_full = self.is_full().unwrap_or_else(|| self.ready().is_full(self.at()));
+        (is_full && self.all_are_busy() || self.are_fine(kind))
+            && !self.is_low()
+            && !(self.sorts && self.is_misplaced(kind))
+    }
+
+    /// The same where that needs no call. If not, ask again.
+    #[inline(always)]
+    pub(super) fn surely_runs_at_once(&self, kind: usize) -> bool {
+        let is_full = self.is_full().unwrap_or(false);
+        (is_full && self.all_are_busy() || self.are_fine(kind)) && !self.is_low() && !self.sorts
+    }
+
+    /// Whether the next task may be run at once; nothing where all workers have one queue.
+    #[inline(always)]
+    fn is_full(&self) -> Option<bool> {
+        // SAFETY: `shared` owns it.
+        let threshold = unsafe { self.gate.threshold?.as_ref() };
+        Some(self.at().is_full(threshold))
+    }
+
+    /// Whether all workers near this one have something to run.
+    #[inline(always)]
+    pub(super) fn all_are_busy(&self) -> bool {
+        // SAFETY: `shared` owns it.
+        unsafe { self.gate.away.as_ref() }.is_nobody()
+    }
+
+    /// Whether tasks of this kind are not worth moving.
+    #[inline(always)]
+    pub(super) fn are_fine(&self, kind: usize) -> bool {
+        // SAFETY: `shared` owns it.
+        self.gate.grains.is_some_and(|grains| unsafe { grains.as_ref() }.are_fine(kind))
+    }
+
+    /// Whether there is enough for others to take, so that a join may do without.
+    #[inline]
+    pub(crate) fn has_enough(&self) -> bool {
+        self.ready().has(self.at(), self.shared.enough) && self.all_are_busy()
+    }
+}
