@@ -171,6 +171,7 @@ impl Worker {
     }
 
     /// Memory of at least so many bytes, aligned to 64, or to 128 if they are a multiple of that.
+    #[inline]
     pub fn allocate(&self, bytes: usize) -> NonNull<u8> {
         let block = self.chunks.allocate(bytes, self.depot());
         #[cfg(evenkeel_model)]
@@ -183,6 +184,7 @@ impl Worker {
     /// # Safety
     /// It was allocated with as many bytes, by a worker of the same team, and nobody uses it any
     /// more.
+    #[inline]
     pub unsafe fn free(&self, block: NonNull<u8>, bytes: usize) {
         #[cfg(evenkeel_model)]
         crate::sync::writes(block.as_ptr());

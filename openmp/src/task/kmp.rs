@@ -252,14 +252,25 @@ unsafe fn run_blank(member: &Member, variables: *mut KmpTask, dependences: &[Acc
     let (Some(bytes), kind) = (unsafe { (blank(variables), kind(variables)) }) else {
         return false;
     };
-    if cancel::is_used() || !member.runs_now(kind, dependences, member.defers()) {
-        return false;
+    let runs = !cancel::is_used() && member.runs_now(kind, dependences, member.defers());
+    if runs {
+        // SAFETY: the caller's promise; the block came from this team.
+        unsafe { run_like_call(member, variables, bytes) };
     }
-    // SAFETY: the caller's promise; the block came from this team.
+    runs
+}
+
+/// Runs a task without a header.
+///
+/// # Safety
+/// As of [`run_blank`]; its block is so long.
+#[inline(always)]
+unsafe fn run_like_call(member: &Member, variables: *mut KmpTask, bytes: u32) {
+    // SAFETY: the caller's promise.
     unsafe {
         let task = around(variables);
         let destroys = (&raw const (*task).destroys).read().get();
-        member.run_inlined(kind, || {
+        member.run_inlined(kind(variables), move || {
             let thread = Thread::current().number;
             call::<false>(variables, thread);
             if destroys {
@@ -268,7 +279,6 @@ unsafe fn run_blank(member: &Member, variables: *mut KmpTask, dependences: &[Acc
         });
         member.worker().free(NonNull::new_unchecked(task).cast(), bytes as usize);
     }
-    true
 }
 
 /// The same for a task that drives a device; there is none, so it is like any other.
@@ -298,6 +308,13 @@ pub unsafe extern "C" fn __kmpc_omp_task(_: *mut Ident, _: i32, task: *mut KmpTa
     let member = member();
     // SAFETY: the caller's promise.
     unsafe {
+        if let Some(bytes) = blank(task)
+            && !cancel::is_used()
+            && member.worker().surely_may_run_at_once(kind(task))
+        {
+            run_like_call(member, task, bytes);
+            return 0;
+        }
         let header = around(task);
         if blank(task).is_none() && ptr::eq(member.task(), header) {
             // The running one itself: it is untied, and its next part is to run.

@@ -356,6 +356,8 @@ impl Lane {
     }
 
     /// A function is called so, if that is known.
+    #[cold]
+    #[inline(never)]
     pub(super) fn calls(&self, key: usize, role: Role, name: impl FnOnce() -> Option<Name>) {
         let tally = self.tally(key, role);
         if !tally.is_named.replace(true)
