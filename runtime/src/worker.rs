@@ -90,10 +90,12 @@ pub struct Worker {
     helps: Cell<*const Task>,
     /// Stacks around that stand still so.
     helped: Cell<u32>,
-    /// Of so many tasks, a power of two, all but one are run without a look at the time.
+    /// Of so many tasks, a power of two, all but one are run without a look at the time. Where wide
+    /// ones are kept apart each is looked at: to sample a pattern of two kinds would see one.
     untimed: u32,
     /// Whether wide tasks are kept apart from others.
     sorts: bool,
+    place: sort::Place,
     /// Where it says what it does, if anybody watches.
     pub(crate) seen: Here,
 }
@@ -125,7 +127,8 @@ impl Worker {
             helps: Cell::new(ptr::null()),
             helped: Cell::new(0),
             sorts,
-            untimed: if seen.is_on() { 0 } else { SAMPLE - 1 },
+            place: sort::Place::default(),
+            untimed: if seen.is_on() || sorts { 0 } else { SAMPLE - 1 },
             seen,
         }
     }
@@ -285,7 +288,8 @@ impl Worker {
             }
             let cycles = grain::cycles() - begin;
             if !self.has_missed_turn(ran) {
-                self.shared.grains.took(kind, cycles, self.forgets(self.ran.get() / SAMPLE));
+                let forgets = ran.is_multiple_of(SAMPLE) && self.forgets(ran / SAMPLE);
+                self.shared.grains.took(kind, cycles, forgets);
             }
         }
     }
@@ -300,7 +304,7 @@ impl Worker {
         // SAFETY: the caller's promise.
         unsafe {
             let ends = self.seen.begin_task(&frame, self.kind_of(task), task.addr());
-            match self.ran.get().is_multiple_of(SAMPLE) {
+            match self.sorts || self.ran.get().is_multiple_of(SAMPLE) {
                 true => self.run_timed(task),
                 false => ((*task).run)(task, self),
             }
@@ -367,7 +371,7 @@ impl Worker {
         ready.looks(self.leaf);
         loop {
             let mut pause = Pause::new(patience);
-            self.refresh_place();
+            self.takes_place();
             loop {
                 if stop() {
                     ready.gives_up(self.leaf);

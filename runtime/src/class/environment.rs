@@ -4,6 +4,7 @@ use std::env;
 use std::io::{self, Write};
 
 use super::{Placement, WideCpus};
+use crate::topology::CpuList;
 
 impl Placement {
     /// What the environment says: `EVENKEEL_WIDE_CPUS` is a list or a file, `EVENKEEL_WIDE` names
@@ -14,17 +15,26 @@ impl Placement {
         let functions = given("EVENKEEL_WIDE");
         let Some(cpus) = given("EVENKEEL_WIDE_CPUS") else {
             if functions.is_some() {
-                let line: &[u8] =
-                    b"evenkeel: EVENKEEL_WIDE is ignored without EVENKEEL_WIDE_CPUS\n";
-                // There is nobody to tell that standard error is closed.
-                let _ = io::stderr().write_all(line);
+                tell("EVENKEEL_WIDE is ignored without EVENKEEL_WIDE_CPUS");
             }
             return None;
         };
-        let list = cpus.to_str().and_then(|text| text.parse().ok()).map(WideCpus::Cpus);
-        let placement = Self::on(list.unwrap_or_else(|| WideCpus::File(cpus.into())));
+        let list: Option<CpuList> = cpus.to_str().and_then(|text| text.parse().ok());
+        if let Some(list) = &list {
+            let allowed = CpuList::allowed();
+            if !list.iter().any(|cpu| allowed.contains(cpu)) {
+                tell("this process may run on none of EVENKEEL_WIDE_CPUS; wide tasks run anywhere");
+            }
+        }
+        let cpus = list.map_or_else(|| WideCpus::File(cpus.into()), WideCpus::Cpus);
+        let placement = Self::on(cpus);
         let names = functions.unwrap_or_default().to_string_lossy().into_owned();
         let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
         Some(placement.functions(names.map(str::to_owned)))
     }
+}
+
+fn tell(what: &str) {
+    // There is nobody to tell that standard error is closed.
+    let _ = io::stderr().write_all(format!("evenkeel: {what}\n").as_bytes());
 }

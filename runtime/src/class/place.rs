@@ -10,7 +10,7 @@ use super::set_file::SetFile;
 use super::sleepers::Sleepers;
 use super::{Placement, Registers, WideCpus};
 use crate::ready::{Queued, Ready};
-use crate::sync::Instant;
+use crate::sync::{AtomicU32, Instant, Ordering};
 use crate::task::Task;
 use crate::topology::CpuList;
 
@@ -23,6 +23,8 @@ pub(crate) struct Places {
     learned: Learned,
     pub(crate) registers: Option<Registers>,
     cpus: RwLock<Cpus>,
+    /// How often they have changed.
+    changes: AtomicU32,
     polled: Mutex<Option<(SetFile, Option<Instant>)>>,
     sleepers: Sleepers,
     wait: Duration,
@@ -48,6 +50,7 @@ impl Places {
             learned: Learned::new(),
             registers: Registers::of_machine(),
             cpus: RwLock::new(cpus),
+            changes: AtomicU32::new(0),
             polled: Mutex::new(file.map(|file| (file, None))),
             sleepers: Sleepers::new(leaves),
             wait: placement.wait,
@@ -163,7 +166,6 @@ impl Places {
 
     /// Finds out anew whether the worker of a leaf, which runs on a CPU now, prefers wide tasks.
     pub(crate) fn refresh(&self, leaf: usize, cpu: usize) {
-        self.poll();
         let prefers = match &*self.cpus.read().unwrap_or_else(PoisonError::into_inner) {
             Cpus::Are(list) => list.contains(cpu),
             Cpus::Workers(workers) => workers.contains(&leaf),
@@ -181,8 +183,14 @@ impl Places {
         &self.sleepers
     }
 
+    /// Which of the sets that were is the one that counts.
+    #[inline]
+    pub(crate) fn changes(&self) -> u32 {
+        self.changes.load(Ordering::Acquire)
+    }
+
     /// Looks at the file, if that is due and nobody does.
-    fn poll(&self) {
+    pub(crate) fn poll(&self) {
         let Ok(mut polled) = self.polled.try_lock() else { return };
         let Some((file, last)) = &mut *polled else { return };
         if last.is_some_and(|last| last.elapsed() < POLL) {
@@ -197,5 +205,7 @@ impl Places {
     /// From here on wide tasks are to run on these CPUs.
     pub(super) fn are_now(&self, cpus: CpuList) {
         *self.cpus.write().unwrap_or_else(PoisonError::into_inner) = Cpus::Are(cpus);
+        // Pairs with `changes`: who sees another number finds the other set.
+        self.changes.fetch_add(1, Ordering::Release);
     }
 }

@@ -132,6 +132,38 @@ fn each_of_two_is_told_to_another_who_sleeps() {
     }
 }
 
+/// Moves this thread to a CPU.
+fn go_to(cpu: usize) {
+    // SAFETY: the set is whole; the call changes nothing but where this thread runs.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &raw const set), 0);
+    }
+}
+
+#[test]
+fn a_worker_that_the_kernel_moves_knows_it_at_its_next_task() {
+    let cpus: Vec<usize> = CpuList::allowed().iter().collect();
+    let &[here, there, ..] = cpus.as_slice() else { return };
+    let placement = Placement::on(WideCpus::Cpus(CpuList::from_iter([there])));
+    let runtime = Runtime::builder().workers(1).placement(placement).build().unwrap();
+    let places = runtime.shared().places.as_ref().unwrap();
+    let moves = || {
+        runtime.scope(|s| {
+            [here, there, here, there].map(|cpu| {
+                go_to(cpu);
+                s.task().wide().spawn(|| ());
+                s.wait();
+                places.sleepers().preferring()
+            })
+        })
+    };
+    // On a thread of its own, which nobody uses after it.
+    let seen = std::thread::scope(|threads| threads.spawn(moves).join().unwrap());
+    assert_eq!(seen, [0, 1, 0, 1]);
+}
+
 #[test]
 fn a_function_that_was_learned_is_placed_without_being_declared() {
     let runtime = runtime(3, &[2], LONG);

@@ -36,7 +36,7 @@ impl Worker {
         let is_full = self.is_full().unwrap_or_else(|| self.ready().is_full(self.at()));
         (is_full && self.all_are_busy() || self.are_fine(kind))
             && !self.is_low()
-            && !(self.sorts && self.is_misplaced(kind))
+            && (!self.sorts || self.is_placed(kind))
     }
 
     /// The same where that needs no call. If not, ask again.

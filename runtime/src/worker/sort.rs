@@ -1,11 +1,21 @@
 //! What workers do where wide tasks are kept apart: see [`crate::class`].
 
+use std::cell::Cell;
+
 use super::Worker;
 use crate::class::Places;
 use crate::ready::Queued;
 
-/// At one of so many tasks a worker looks where it runs: a multiple of those that are timed.
-const REFRESH: u32 = 64;
+/// Of so many looks at where a worker runs, one may find that the set has changed.
+const POLL_EACH: u32 = 64;
+
+/// What a worker knows of its place.
+#[derive(Default)]
+pub(super) struct Place {
+    /// The CPU that it ran on, and which of the sets that were.
+    at: Cell<Option<(usize, u32)>>,
+    looks: Cell<u32>,
+}
 
 impl Worker {
     fn places(&self) -> Option<&Places> {
@@ -18,6 +28,7 @@ impl Worker {
     /// As of [`Worker::add`].
     #[cold]
     pub(super) unsafe fn add_sorted(&self, task: *mut Queued) {
+        self.look_where();
         // SAFETY: the caller's promise.
         unsafe {
             match self.places().filter(|places| places.is_wide(task, self.kind_of(task))) {
@@ -31,6 +42,7 @@ impl Worker {
     #[cold]
     pub(super) fn take_sorted(&self) -> Option<*mut Queued> {
         let places = self.places()?;
+        self.look_where();
         let any = |_: *mut Queued| true;
         // SAFETY: this thread is the leaf's worker.
         let ordinary = || unsafe { self.ready().take(self.at()) };
@@ -40,6 +52,7 @@ impl Worker {
     /// Takes a wide task that is wanted, if this worker may.
     pub(super) fn take_wide_if(&self, wanted: impl Fn(*mut Queued) -> bool) -> Option<*mut Queued> {
         let places = self.places()?;
+        self.look_where();
         places.take_first(self.leaf, &wanted).or_else(|| places.take_last(&wanted))
     }
 
@@ -69,27 +82,49 @@ impl Worker {
     /// Takes no tasks for a while.
     pub(super) fn leaves_place(&self) {
         if let Some(places) = self.places() {
+            self.place.at.set(None);
             places.leaves(self.leaf);
         }
     }
 
-    /// Looks where this thread runs now.
-    pub(super) fn refresh_place(&self) {
+    /// Looks for tasks from here on: its place counts.
+    pub(super) fn takes_place(&self) {
         if let Some(places) = self.places() {
-            // SAFETY: the call only asks.
-            let cpu = unsafe { libc::sched_getcpu() };
-            places.refresh(self.leaf, usize::try_from(cpu).unwrap_or(0));
+            places.poll();
+            self.place.at.set(None);
+            self.look_where();
+        }
+    }
+
+    /// Looks where this thread runs now: the kernel's scheduler moves it, and the set may change.
+    fn look_where(&self) {
+        let Some(places) = self.places() else { return };
+        self.place.looks.set(self.place.looks.get().wrapping_add(1));
+        if self.place.looks.get().is_multiple_of(POLL_EACH) {
+            places.poll();
+        }
+        // SAFETY: the call only asks.
+        let cpu = usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0);
+        let at = Some((cpu, places.changes()));
+        if self.place.at.replace(at) != at {
+            places.refresh(self.leaf, cpu);
         }
     }
 
     /// Whether a wide task should not be run here.
     pub fn avoids_wide(&self) -> bool {
+        self.look_where();
         self.places().is_some_and(|places| !places.may_take(self.leaf))
     }
 
-    /// Whether tasks of a function should not be run here.
-    pub(super) fn is_misplaced(&self, function: usize) -> bool {
-        self.places().is_some_and(|places| !places.may_take(self.leaf) && places.are_wide(function))
+    /// Whether a new task of a function may be run here at once: not a wide one where those are
+    /// avoided, nor another, if it is worth moving, where wide ones wait for this worker.
+    pub(super) fn is_placed(&self, function: usize) -> bool {
+        let Some(places) = self.places() else { return true };
+        match places.are_wide(function) {
+            true => !self.avoids_wide(),
+            false => self.are_fine(function) || !places.has_any() || self.avoids_wide(),
+        }
     }
 
     /// Runs a task of a function, and learns by it whether the function is wide.
@@ -106,9 +141,6 @@ impl Worker {
                 places.saw(function, registers.are_used());
             }
             registers.clear();
-        }
-        if self.ran.get().is_multiple_of(REFRESH) {
-            self.refresh_place();
         }
     }
 }
