@@ -1,12 +1,9 @@
 //! Which CPUs may this process use?
 
-mod libgomp;
-
 use std::mem;
 use std::sync::OnceLock;
 
 use evenkeel_runtime::CpuList;
-pub(crate) use libgomp::unbind;
 
 /// Of a mask with as many bits as any kernel has; the call refuses fewer than its own.
 const WORDS: usize = 1024;

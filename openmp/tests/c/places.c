@@ -90,19 +90,8 @@ static void *other(void *unused)
 	return is_wrong ? &is_wrong : NULL;
 }
 
-/* The CPUs that it has are those of all places, not those of the first thread. */
-static int has_all(const char *cpus)
-{
-	return omp_get_num_procs() != atoi(cpus) || omp_get_num_places() != atoi(cpus) ||
-	       omp_get_max_threads() > atoi(cpus);
-}
-
 int main(int argc, char **argv)
 {
-	if (argc > 2 && !strcmp(argv[1], "all")) {
-		puts(has_all(argv[2]) ? "some" : "all");
-		return 0;
-	}
 	if (argc > 1 && !strcmp(argv[1], "bound")) {
 		pthread_t thread;
 		void *is_wrong;
@@ -134,13 +123,6 @@ int main(int argc, char **argv)
 		if (!strstr(with(variables, "bound"), "bound\n"))
 			return printf("%s: %s", ways[i], text), 1;
 	}
-	const char *all[] = {"OMP_PROC_BIND=true", "OMP_PLACES=threads",
-			     "OMP_PLACES=threads OMP_PROC_BIND=spread"};
-	char what[100];
-	snprintf(what, sizeof(what), "all %d", omp_get_num_procs());
-	for (int i = 0; i < (int)(sizeof(all) / sizeof(*all)); i++)
-		if (!strstr(with(all[i], what), "all\n"))
-			return printf("%s: %s", all[i], text), 1;
 	/* Each thread says where it is when that may have changed. */
 	with("OMP_DISPLAY_AFFINITY=true OMP_AFFINITY_FORMAT='here %0.3n of %N on %A'", "silent");
 	if (times(text, "here 00") < 5 || !strstr(text, "here 001 of 2 on ") ||
