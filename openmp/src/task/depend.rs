@@ -207,11 +207,16 @@ pub(super) fn wait_untold(member: &Member, all: &[Access]) {
     }
     let may_go_on = AtomicBool::new(false);
     let says = OmpTask::create(member, &Plan { bytes: 0, is_final: false });
+    // Where others take turns its own would be over before what waits here begins.
+    let alone = all.iter().map(|one| match one.kind() {
+        Kind::Commutative => Access::new(one.address(), Kind::Write),
+        _ => *one,
+    });
     // SAFETY: it is whole, and says so before this returns.
     unsafe {
         (*says).code.set(Code::Says(&raw const may_go_on));
         (*(*says).raw().parent()).creates();
-        worker.submit_ordered(says.cast(), task.raw(), all.iter().copied());
+        worker.submit_ordered(says.cast(), task.raw(), alone);
     }
     worker.run_descendants_until(task.raw(), || may_go_on.load(Ordering::Acquire));
 }
