@@ -254,7 +254,7 @@ impl Shared {
     ///
     /// # Safety
     /// As of [`Worker::finish`].
-    unsafe fn finish_elsewhere(&self, task: *mut Task) {
+    pub(crate) unsafe fn finish_elsewhere(&self, task: *mut Task) {
         // SAFETY: the caller's promise: nobody else has the task until it is added.
         unsafe {
             (*task).queued.run = finish;

@@ -74,12 +74,12 @@ impl Team {
         self.shared.ready.wake_all();
     }
 
-    /// Adds a task from any thread.
+    /// Ends a task from any thread: one of the team's does it, and does not run it once more.
     ///
     /// # Safety
-    /// It is alive, in no queue, and any worker may run it.
-    pub unsafe fn add_from_outside(&self, task: *mut Queued) {
+    /// Its code was run by a worker of this team and has ended; it is not used after this call.
+    pub unsafe fn end_from_outside(&self, task: *mut Task) {
         // SAFETY: the caller's promise.
-        unsafe { self.shared.ready.add_from_outside(task) };
+        unsafe { self.shared.finish_elsewhere(task) };
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use evenkeel_runtime::raw::Team;
 
-use super::{Code, OmpTask};
+use super::OmpTask;
 use crate::ompt;
 use crate::region::Member;
 use crate::thread::member;
@@ -89,9 +89,8 @@ pub unsafe extern "C" fn omp_fulfill_event(event: *mut Event) {
         if ptr::eq(member.tree, event.tree) {
             member.worker().end_task(event.task.cast());
         } else {
-            // Only a thread of its team can end it: it is run once more, with nothing to do.
-            (*event.task).code.set(Code::Elsewhere);
-            (*event.tree).add_from_outside(event.task.cast_mut().cast());
+            // Only a thread of its team can end it.
+            (*event.tree).end_from_outside(event.task.cast_mut().cast());
         }
     }
 }
