@@ -274,6 +274,11 @@ impl OmpTask {
         cancel::is_used() && (self.is_cancelled() || cancel::is_region_cancelled())
     }
 
+    /// Whether its code runs though it was cancelled, since that destroys its variables: gcc's.
+    fn runs_anyway(&self) -> bool {
+        self.destroys.get() && matches!(self.code.get(), Code::Gomp(..))
+    }
+
     /// Adds a task that was created here, or runs it.
     ///
     /// # Safety
@@ -367,6 +372,20 @@ impl OmpTask {
         }
     }
 
+    /// It was cancelled, and its code does not run: it has ended.
+    ///
+    /// # Safety
+    /// As of [`OmpTask::end`].
+    unsafe fn end_discarded(this: *const Self, worker: &Worker) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let event = (*this).event.get();
+            if event.is_null() || Event::discarded(event) {
+                worker.end_task(&raw const (*this).task);
+            }
+        }
+    }
+
     /// Waits for the children of the running task, whichever groups they are in.
     pub(crate) fn wait_for_children(member: &Member) {
         let task = member.task();
@@ -403,7 +422,7 @@ unsafe fn run<const TOLD: bool>(queued: *mut Queued, worker: &Worker) {
                     kmp::destroy(variables, thread);
                 }
             }
-            Code::Gomp(..) if is_cancelled && !(*task).destroys.get() => {}
+            Code::Gomp(..) if is_cancelled && !(*task).runs_anyway() => {}
             Code::Makes(_) if is_cancelled => {}
             Code::Makes(part) => (*part).make(Thread::current().member()),
             Code::Gomp(function, arguments) if is_told => {
@@ -416,6 +435,9 @@ unsafe fn run<const TOLD: bool>(queued: *mut Queued, worker: &Worker) {
             ompt::ends(task);
         }
         worker.go_to(around);
+        if is_cancelled && !(*task).runs_anyway() {
+            return OmpTask::end_discarded(task, worker);
+        }
         OmpTask::end(task, worker);
     }
 }

@@ -1,4 +1,7 @@
 //! Events: a task with one ends when its code has ended and somebody has fulfilled the event.
+//!
+//! One that is cancelled before its code begins ends at once: mostly its code would have seen to it
+//! that somebody fulfils the event. Who does so all the same finds the event, and no task.
 
 use std::cell::Cell;
 use std::ptr;
@@ -15,6 +18,10 @@ use crate::thread::member;
 const ENDED: u32 = 1;
 /// The event was fulfilled.
 const FULFILLED: u32 = 2;
+/// Somebody begins to fulfil it, and so may look at the task until it is fulfilled.
+const MET: u32 = 4;
+/// The task has ended without it.
+const DISCARDED: u32 = 8;
 
 /// The event of a task.
 pub struct Event {
@@ -66,6 +73,27 @@ impl Event {
             has_ended
         }
     }
+
+    /// The task was cancelled, and its code will not run. As of [`Event::code_ended`], but that
+    /// nobody has to fulfil the event.
+    ///
+    /// # Safety
+    /// As of that.
+    #[cold]
+    pub(crate) unsafe fn discarded(this: *mut Self) -> bool {
+        // SAFETY: the caller's promise; the event goes with who fulfils it, if anybody does.
+        unsafe {
+            let told = (*this).told.get();
+            let before = (*this).state.fetch_or(ENDED | DISCARDED, Ordering::AcqRel);
+            if before & FULFILLED != 0 {
+                drop(Box::from_raw(this));
+            }
+            if let Some(told) = told.as_ref() {
+                told.store(true, Ordering::Release);
+            }
+            before & (MET | FULFILLED) != MET
+        }
+    }
 }
 
 /// Fulfils an event, from any thread.
@@ -74,11 +102,15 @@ impl Event {
 /// `event` was given by a `detach` clause, and was not fulfilled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_fulfill_event(event: *mut Event) {
-    // SAFETY: the caller's promise: task and event are alive until both have happened.
+    // SAFETY: the caller's promise: task and event are alive until both have happened, and of a
+    // task that was cancelled the event alone.
     unsafe {
+        let before = (*event).state.fetch_or(MET, Ordering::AcqRel);
+        if before & DISCARDED != 0 {
+            return drop(Box::from_raw(event));
+        }
         if ompt::is_on() {
-            let has_ended = (*event).state.load(Ordering::Relaxed) & ENDED != 0;
-            ompt::fulfils((*event).task, has_ended);
+            ompt::fulfils((*event).task, before & ENDED != 0);
         }
         if (*event).state.fetch_or(FULFILLED, Ordering::AcqRel) & ENDED == 0 {
             return;
