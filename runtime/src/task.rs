@@ -198,6 +198,25 @@ impl Task {
         at
     }
 
+    /// Among whose children it takes turns: where tasks end before their children, among those of
+    /// the task whose code created it; null where among all.
+    ///
+    /// # Safety
+    /// It and those above it are alive.
+    pub(crate) unsafe fn takes_turns_among(&self) -> *const Self {
+        if !self.is_shallow {
+            return ptr::null();
+        }
+        let mut at = self.queued.parent;
+        // SAFETY: the caller's promise. What has no block counts children for the task around it.
+        unsafe {
+            while (*at).is_root() && !(*at).queued.parent.is_null() {
+                at = (*at).queued.parent;
+            }
+        }
+        at
+    }
+
     /// Its accesses, if the chains of its children lie inside them: those of a shallow task end
     /// with its code.
     pub(crate) fn domain(&self) -> Option<&Accesses> {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Of tasks that exclude each other one runs at a time, also where its creator waits for it. */
+/* Of tasks that exclude each other one runs at a time, also where its creator waits for it, and
+ * where it waits itself. */
 #include <omp.h>
 #include <stdio.h>
 
@@ -16,8 +17,26 @@ static void alone(void)
 	__atomic_fetch_sub(&inside, 1, __ATOMIC_RELAXED);
 }
 
+/* Children take turns with each other, and not with the tasks that wait for them. */
+static void families(void)
+{
+#pragma omp parallel num_threads(2)
+#pragma omp single
+	for (int round = 0; round < ROUNDS; round++) {
+#pragma omp task depend(mutexinoutset: x)
+		{
+#pragma omp task depend(mutexinoutset: x)
+			alone();
+#pragma omp task depend(mutexinoutset: x)
+			alone();
+#pragma omp taskwait
+		}
+	}
+}
+
 int main(void)
 {
+	families();
 #pragma omp parallel num_threads(4)
 #pragma omp single
 	for (int round = 0; round < ROUNDS; round++) {

@@ -4,6 +4,9 @@
 //! The chain lets all of them come near; whoever is about to run takes its turn at each such
 //! address, or at none: a task that would have to wait gives back what it has, and waits where
 //! nothing is lost. So no two wait for each other.
+//!
+//! A task that ends before its children does not leave them its accesses: among these they take
+//! turns by themselves, and not with it, which may wait for them.
 
 use std::collections::VecDeque;
 
@@ -16,11 +19,14 @@ use crate::task::Task;
 /// Addresses are spread over so many lists.
 const LISTS: usize = 64;
 
-/// Addresses at which a task has its turn, and who waits for which.
+/// Where a task takes turns: an address, and among whose children; null where with all.
+type Place = (usize, *const Task);
+
+/// Places at which a task has its turn, and who waits for which.
 #[derive(Default)]
 struct List {
-    taken: Vec<usize>,
-    waiting: VecDeque<(usize, *const Task)>,
+    taken: Vec<Place>,
+    waiting: VecDeque<(Place, *const Task)>,
 }
 
 /// The turns of all tasks of a runtime.
@@ -38,28 +44,28 @@ impl Turns {
         Self { lists: (0..LISTS).map(|_| CachePadded::default()).collect() }
     }
 
-    fn list(&self, address: usize) -> &Mutex<List> {
+    fn list(&self, (address, _): Place) -> &Mutex<List> {
         let spread = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         &self.lists[(spread >> (u64::BITS - LISTS.trailing_zeros())) as usize]
     }
 
-    /// Takes a task's turn at all its addresses. If it has to wait, `woken` is told of those whom
+    /// Takes a task's turn at all its places. If it has to wait, `woken` is told of those whom
     /// that lets go on, and the task is told of later.
     pub(crate) fn take(&self, accesses: &Accesses, mut woken: impl FnMut(*const Task)) -> bool {
-        for (number, address) in addresses(accesses).enumerate() {
-            let mut list = lock(self.list(address));
-            if !list.taken.contains(&address) {
-                list.taken.push(address);
+        for (number, place) in places(accesses).enumerate() {
+            let mut list = lock(self.list(place));
+            if !list.taken.contains(&place) {
+                list.taken.push(place);
                 continue;
             }
             // Before anybody can wake it, it has to have given back the rest.
             drop(list);
-            for other in addresses(accesses).take(number) {
+            for other in places(accesses).take(number) {
                 self.give(other).into_iter().for_each(&mut woken);
             }
-            let mut list = lock(self.list(address));
-            if list.taken.contains(&address) {
-                list.waiting.push_back((address, accesses.task));
+            let mut list = lock(self.list(place));
+            if list.taken.contains(&place) {
+                list.waiting.push_back((place, accesses.task));
                 return false;
             }
             drop(list);
@@ -70,18 +76,21 @@ impl Turns {
 
     /// Gives back a task's turns, and tells of those who may try next.
     pub(crate) fn give_all(&self, accesses: &Accesses, woken: impl FnMut(*const Task)) {
-        addresses(accesses).filter_map(|address| self.give(address)).for_each(woken);
+        places(accesses).filter_map(|place| self.give(place)).for_each(woken);
     }
 
-    fn give(&self, address: usize) -> Option<*const Task> {
-        let mut list = lock(self.list(address));
-        list.taken.retain(|&taken| taken != address);
-        let next = list.waiting.iter().position(|&(waited, _)| waited == address)?;
+    fn give(&self, place: Place) -> Option<*const Task> {
+        let mut list = lock(self.list(place));
+        list.taken.retain(|&taken| taken != place);
+        let next = list.waiting.iter().position(|&(waited, _)| waited == place)?;
         list.waiting.remove(next).map(|(_, task)| task)
     }
 }
 
 /// Where a task takes turns.
-fn addresses(accesses: &Accesses) -> impl Iterator<Item = usize> {
-    accesses.places().filter(|(link, _)| link.takes_turns()).map(|(_, address)| address)
+fn places(accesses: &Accesses) -> impl Iterator<Item = Place> {
+    // SAFETY: a task that takes turns has not ended, and so those above it are alive.
+    let among = unsafe { (*accesses.task).takes_turns_among() };
+    let turns = accesses.places().filter(|(link, _)| link.takes_turns());
+    turns.map(move |(_, address)| (address, among))
 }
