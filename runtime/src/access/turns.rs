@@ -29,6 +29,17 @@ struct List {
     waiting: VecDeque<(Place, *const Task)>,
 }
 
+impl List {
+    /// Who may try next at a place, if that is free.
+    fn next(&mut self, place: Place) -> Option<*const Task> {
+        if self.taken.contains(&place) {
+            return None;
+        }
+        let next = self.waiting.iter().position(|&(waited, _)| waited == place)?;
+        self.waiting.remove(next).map(|(_, task)| task)
+    }
+}
+
 /// The turns of all tasks of a runtime.
 pub(crate) struct Turns {
     lists: Box<[CachePadded<Mutex<List>>]>,
@@ -58,10 +69,14 @@ impl Turns {
                 list.taken.push(place);
                 continue;
             }
-            // Before anybody can wake it, it has to have given back the rest.
+            // Before anybody can wake it, it has to have given back the rest. What it does not come
+            // to may be free, and it the one who was told: then the next is to know.
             drop(list);
             for other in places(accesses).take(number) {
                 self.give(other).into_iter().for_each(&mut woken);
+            }
+            for other in places(accesses).skip(number + 1) {
+                lock(self.list(other)).next(other).into_iter().for_each(&mut woken);
             }
             let mut list = lock(self.list(place));
             if list.taken.contains(&place) {
@@ -82,8 +97,7 @@ impl Turns {
     fn give(&self, place: Place) -> Option<*const Task> {
         let mut list = lock(self.list(place));
         list.taken.retain(|&taken| taken != place);
-        let next = list.waiting.iter().position(|&(waited, _)| waited == place)?;
-        list.waiting.remove(next).map(|(_, task)| task)
+        list.next(place)
     }
 }
 
@@ -93,4 +107,40 @@ fn places(accesses: &Accesses) -> impl Iterator<Item = Place> {
     let among = unsafe { (*accesses.task).takes_turns_among() };
     let turns = accesses.places().filter(|(link, _)| link.takes_turns());
     turns.map(move |(_, address)| (address, among))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::super::{Access, Kind, Room};
+    use super::*;
+
+    /// Takes turns at the addresses.
+    fn task(addresses: &[usize]) -> (Box<Task>, Box<Room<2>>) {
+        let (task, mut room) = (Box::new(Task::root(std::ptr::null())), Box::new(Room::EMPTY));
+        let all = addresses.iter().map(|&address| Access::new(address, Kind::Commutative));
+        let place = (&raw mut *room).cast();
+        // SAFETY: there is room for two.
+        unsafe { Accesses::write(place, &raw const *task, all, addresses.len(), 0) };
+        (task, room)
+    }
+
+    fn take(turns: &Turns, (_, room): &(Box<Task>, Box<Room<2>>)) -> (bool, Vec<*const Task>) {
+        let mut woken = Vec::new();
+        // SAFETY: they were written there.
+        let accesses = unsafe { &*(&raw const **room).cast() };
+        (turns.take(accesses, |task| woken.push(task)), woken)
+    }
+
+    #[test]
+    fn who_is_told_and_waits_elsewhere_leaves_it_to_the_next() {
+        let turns = Turns::new();
+        let [first, both, other, next] = [&[8][..], &[16, 8], &[16], &[8]].map(task);
+        assert_eq!(take(&turns, &first), (true, vec![]));
+        assert_eq!(take(&turns, &both), (false, vec![]));
+        assert_eq!(take(&turns, &other), (true, vec![]));
+        assert_eq!(take(&turns, &next), (false, vec![]));
+        assert_eq!(turns.give((8, std::ptr::null())), Some(&raw const *both.0));
+        assert_eq!(take(&turns, &both), (false, vec![&raw const *next.0]));
+        assert_eq!(take(&turns, &next), (true, vec![]));
+    }
 }
