@@ -11,7 +11,7 @@ use evenkeel_runtime::{Placement, Watch};
 
 use crate::environment::{self, Bind, Schedule, Settings, Show, Wait, display};
 use crate::region::machine;
-use crate::thread::{Thread, member};
+use crate::thread::member;
 use crate::unsupported::say;
 use crate::{allocate, place, processors};
 
@@ -194,9 +194,8 @@ extern "C" fn begin() {
         say(display::text(&effective(), show == Show::Verbose).as_bytes());
     }
     if Icvs::initial().bind != Bind::False {
-        // What the machine has is asked before this thread, which stands for the others, is bound.
+        // What the machine has is asked before any thread is bound.
         machine();
-        place::go_somewhere(Thread::current());
     }
 }
 

@@ -10,10 +10,11 @@ use std::sync::OnceLock;
 pub(crate) use binding::{Binding, Partition};
 
 use crate::environment::{Bind, Places, Unit};
+use crate::icv::{self, Icvs};
+use crate::processors;
 use crate::region::Member;
 use crate::thread::{Thread, member};
 use crate::unsupported::say;
-use crate::{icv, processors};
 
 /// In the place of a place's number: the thread is bound to none.
 pub(crate) const NOWHERE: u32 = u32::MAX;
@@ -78,8 +79,19 @@ pub(crate) fn go(thread: &Thread, place: u32) {
     }
 }
 
+/// A thread calls for the first time. The process's first one is bound, where threads are: not when
+/// it begins, since a library that is preloaded is in programs, too, that never call it, and those
+/// that they start would inherit the place.
+pub(crate) fn begin(thread: &Thread) {
+    // SAFETY: both calls only ask.
+    let is_first = unsafe { libc::gettid() == libc::getpid() };
+    if is_first && Icvs::initial().bind != Bind::False {
+        go_somewhere(thread);
+    }
+}
+
 /// Binds a thread that begins regions, and is bound to no place, to the first.
-pub(crate) fn go_somewhere(thread: &Thread) {
+fn go_somewhere(thread: &Thread) {
     if thread.place.get() == NOWHERE {
         go(thread, 0);
     }

@@ -90,8 +90,31 @@ static void *other(void *unused)
 	return is_wrong ? &is_wrong : NULL;
 }
 
+/* How many CPUs this thread may run on. */
+static int cpus(void)
+{
+	cpu_set_t mask;
+
+	return sched_getaffinity(0, sizeof(mask), &mask) ? 0 : CPU_COUNT(&mask);
+}
+
+/* Who starts a program, and calls nothing itself, leaves it all CPUs. */
+static int started_by_another(void)
+{
+	char expected[100];
+
+	snprintf(expected, sizeof(expected), "%d CPUs\n", cpus());
+	if (!strcmp(with("OMP_PROC_BIND=true env OMP_PROC_BIND=false", "count"), expected))
+		return 0;
+	return printf("not %s%s", expected, text), 1;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "count")) {
+		printf("%d CPUs\n", omp_get_num_procs());
+		return 0;
+	}
 	if (argc > 1 && !strcmp(argv[1], "bound")) {
 		pthread_t thread;
 		void *is_wrong;
@@ -123,6 +146,8 @@ int main(int argc, char **argv)
 		if (!strstr(with(variables, "bound"), "bound\n"))
 			return printf("%s: %s", ways[i], text), 1;
 	}
+	if (started_by_another())
+		return 1;
 	/* Each thread says where it is when that may have changed. */
 	with("OMP_DISPLAY_AFFINITY=true OMP_AFFINITY_FORMAT='here %0.3n of %N on %A'", "silent");
 	if (times(text, "here 00") < 5 || !strstr(text, "here 001 of 2 on ") ||
