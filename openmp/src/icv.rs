@@ -188,6 +188,9 @@ pub(crate) fn set(change: impl FnOnce(&mut Icvs)) {
 /// Looks at the environment when the library is loaded, as libgomp does: a program may change it
 /// later, and a mistake shows even if no region is parallel.
 extern "C" fn begin() {
+    if settings().proc_bind.first().is_some_and(|&bind| bind != Bind::False) {
+        processors::unbind();
+    }
     watch();
     let show = settings().show;
     if show != Show::Nothing {

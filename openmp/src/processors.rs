@@ -1,5 +1,7 @@
 //! Which CPUs may this process use?
 
+mod early;
+
 use std::mem;
 use std::sync::OnceLock;
 
@@ -11,6 +13,13 @@ const WORDS: usize = 1024;
 /// The CPUs that the calling thread may run on, ascending; never none.
 pub(crate) fn allowed() -> Vec<u32> {
     CpuList::allowed().iter().map(|cpu| cpu as u32).collect()
+}
+
+/// Lets the first thread run where it could before another library, which begins first, bound it.
+pub(crate) fn unbind() {
+    if let Some(mask) = early::mask() {
+        mask.allow();
+    }
 }
 
 /// Those that it could use at the start, before any thread was bound.
