@@ -101,7 +101,7 @@ impl Drop for Event {
             }
             match Worker::current() {
                 Some(worker) if Arc::ptr_eq(&worker.as_ref().shared, &self.shared) => {
-                    worker.as_ref().finish(task);
+                    worker.as_ref().finish_amid(task);
                 }
                 _ => self.shared.finish_elsewhere(task.cast_mut()),
             }

@@ -86,6 +86,39 @@ fn a_scope_waits_for_its_own_events() {
     });
 }
 
+#[test]
+fn who_lets_an_event_happen_amid_a_task_keeps_nobody_waiting() {
+    for rules in RULES {
+        let runtime = ruled(rules, 2);
+        let (known, cell) = (Mutex::new(None), Data::new(0));
+        let (begun, passed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let wait_for = |flag: &AtomicUsize| {
+            while flag.load(Ordering::Relaxed) == 0 {
+                thread::yield_now();
+            }
+        };
+        runtime.scope(|s| {
+            s.task().spawn_with(|_| {
+                begun.store(1, Ordering::Relaxed);
+                while known.lock().unwrap().take().map(drop).is_none() {
+                    thread::yield_now();
+                }
+                wait_for(&passed);
+            });
+            wait_for(&begun);
+            s.group(|s| {
+                s.task().inout(&cell).spawn_with(|s, cell| {
+                    *cell += 1;
+                    *known.lock().unwrap() = Some(s.event());
+                });
+                s.task().inout(&cell).spawn_with(|_, cell| *cell += 1);
+            });
+            passed.store(1, Ordering::Relaxed);
+        });
+        assert_eq!(cell.into_inner(), 2, "{rules}");
+    }
+}
+
 /// More tasks than there are threads.
 const PAUSED: usize = 100;
 

@@ -119,7 +119,7 @@ pub unsafe extern "C" fn omp_fulfill_event(event: *mut Event) {
         (*event.task).event.set(ptr::null_mut());
         let member = member();
         if ptr::eq(member.tree, event.tree) {
-            member.worker().end_task(event.task.cast());
+            member.worker().end_task_amid(event.task.cast());
         } else {
             // Only a thread of its team can end it.
             (*event.tree).end_from_outside(event.task.cast_mut().cast());

@@ -38,6 +38,42 @@ static int in_turn(int threads)
 	return ran == 4;
 }
 
+static void wait_for(int *flag)
+{
+	while (!__atomic_load_n(flag, __ATOMIC_ACQUIRE))
+		usleep(10);
+}
+
+/* Who fulfils an event in a task and goes on with that keeps nobody waiting. */
+static void amid_another(void)
+{
+	static int has_begun, is_known, has_passed;
+	static omp_event_handle_t known;
+	omp_event_handle_t event = 0;
+
+#pragma omp parallel num_threads(2)
+#pragma omp single
+	{
+#pragma omp task
+		{
+			__atomic_store_n(&has_begun, 1, __ATOMIC_RELEASE);
+			wait_for(&is_known);
+			omp_fulfill_event(known);
+			wait_for(&has_passed);
+		}
+		wait_for(&has_begun);
+#pragma omp taskgroup
+		{
+#pragma omp task detach(event)
+			{
+				known = event;
+				__atomic_store_n(&is_known, 1, __ATOMIC_RELEASE);
+			}
+		}
+		__atomic_store_n(&has_passed, 1, __ATOMIC_RELEASE);
+	}
+}
+
 /* Its code would have fulfilled the event, or somebody else does, too late. */
 static int cancelled(int threads)
 {
@@ -80,6 +116,7 @@ int main(int argc, char **argv)
 		return puts("not started again"), 1;
 	}
 	alarm(60);
+	amid_another();
 	for (int threads = 1; threads < 4; threads++) {
 		if (!in_turn(threads))
 			return printf("%d threads: not all had their turn\n", threads), 1;

@@ -33,6 +33,17 @@ impl Worker {
         }
     }
 
+    /// The same of a task whose code has ended before, in the middle of another one's: that may go
+    /// on for long, so that nothing waits for it.
+    ///
+    /// # Safety
+    /// As of [`Worker::finish`].
+    pub(crate) unsafe fn finish_amid(&self, task: *const Task) {
+        // SAFETY: the caller's promise.
+        unsafe { self.finish(task) };
+        self.tell();
+    }
+
     /// Passes on what a task has accessed; lets go of the task too if it is complete. Returns
     /// whether nothing refers to its block any more.
     #[inline]

@@ -108,6 +108,15 @@ impl Worker {
         unsafe { self.finish(task) };
     }
 
+    /// The same of a task whose code has ended before, in the middle of another one's.
+    ///
+    /// # Safety
+    /// As of [`Worker::end_task`].
+    pub unsafe fn end_task_amid(&self, task: *const Task) {
+        // SAFETY: the caller's promise.
+        unsafe { self.finish_amid(task) };
+    }
+
     /// What a function is called that is run as a task, or around tasks; else its symbol is asked.
     #[inline]
     pub fn calls_function(
