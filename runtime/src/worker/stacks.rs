@@ -88,6 +88,8 @@ impl Worker {
         while !self.run_below(task, &stop) {
             self.nap(&mut pause);
         }
+        // The last of them may be what another task waits for, and this one go on for long.
+        self.tell();
     }
 
     /// Runs descendants of a task until `stop` holds, or until there were none for a while.
