@@ -115,7 +115,7 @@ fn address(routine: Option<Routine>) -> usize {
 ///
 /// # Safety
 /// It was made by the program.
-unsafe fn priority(task: *const KmpTask) -> i64 {
+pub(super) unsafe fn priority(task: *const KmpTask) -> i64 {
     // SAFETY: the caller's promise; the field is a `kmp_int32` where it is a priority.
     unsafe { (&raw const (*task).priority).cast::<i32>().read().into() }
 }

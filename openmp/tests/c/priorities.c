@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tasks of a higher priority run first, where the environment lets them have one. */
+/* Tasks of a higher priority run first, those of loops too, where the environment lets them have
+ * one. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@ enum { TASKS = 40, HIGHEST = 9 };
 static int order[TASKS], ran;
 
 /* With two threads, of which one is busy until all have run, the other runs them in turn. */
-static int run(void)
+static int run(int are_loops)
 {
 	int begun = 0;
 
@@ -31,7 +32,15 @@ static int run(void)
 #pragma omp atomic read
 			is = begun;
 		}
-		for (int i = 0; i < TASKS; i++) {
+		for (int i = 0; are_loops && i < TASKS; i++) {
+#pragma omp taskloop nogroup num_tasks(1) priority(i % (HIGHEST + 1)) firstprivate(i)
+			for (int j = 0; j < 1; j++) {
+				order[ran] = i % (HIGHEST + 1);
+#pragma omp atomic
+				ran++;
+			}
+		}
+		for (int i = 0; !are_loops && i < TASKS; i++) {
 #pragma omp task priority(i % (HIGHEST + 1)) firstprivate(i)
 			{
 				order[ran] = i % (HIGHEST + 1);
@@ -57,6 +66,6 @@ int main(int argc, char **argv)
 	(void)argc;
 	if (omp_get_max_task_priority() != HIGHEST)
 		return 2;
-	puts(run() ? "ok" : "not by priority");
+	puts(run(0) && run(1) ? "ok" : "not by priority");
 	return 0;
 }

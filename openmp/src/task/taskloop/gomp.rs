@@ -26,6 +26,7 @@ struct Loop {
     size: usize,
     alignment: usize,
     flags: c_uint,
+    priority: c_int,
     span: Span,
     cut: Cut,
 }
@@ -48,6 +49,7 @@ unsafe fn make(data: *const (), member: &Member, number: u64) {
         place.cast::<[u64; 2]>().write_unaligned([span.at(part.start), end]);
         (*task).code.set(Code::Gomp(own.function, place));
         (*task).destroys.set(own.copy.is_some());
+        OmpTask::set_priority(task, own.priority.into());
         OmpTask::submit(task, member, &[], When::deferred(own.flags & IF != 0));
     }
 }
@@ -113,7 +115,7 @@ pub unsafe extern "C" fn GOMP_taskloop(
     alignment: c_long,
     flags: c_uint,
     number: c_ulong,
-    _priority: c_int,
+    priority: c_int,
     start: c_long,
     end: c_long,
     step: c_long,
@@ -123,7 +125,9 @@ pub unsafe extern "C" fn GOMP_taskloop(
     let cut = Cut::new(span.trips, wanted(number, flags), member.region().size);
     let (size, alignment) = (size as usize, alignment as usize);
     // SAFETY: the caller's promise.
-    unsafe { run(member, &Loop { function, data, copy, size, alignment, flags, span, cut }) };
+    unsafe {
+        run(member, &Loop { function, data, copy, size, alignment, flags, priority, span, cut });
+    }
 }
 
 /// The same, of a loop that counts with `unsigned long long`.
@@ -139,7 +143,7 @@ pub unsafe extern "C" fn GOMP_taskloop_ull(
     alignment: c_long,
     flags: c_uint,
     number: c_ulong,
-    _priority: c_int,
+    priority: c_int,
     start: c_ulonglong,
     end: c_ulonglong,
     step: c_ulonglong,
@@ -149,5 +153,7 @@ pub unsafe extern "C" fn GOMP_taskloop_ull(
     let cut = Cut::new(span.trips, wanted(number, flags), member.region().size);
     let (size, alignment) = (size as usize, alignment as usize);
     // SAFETY: the caller's promise.
-    unsafe { run(member, &Loop { function, data, copy, size, alignment, flags, span, cut }) };
+    unsafe {
+        run(member, &Loop { function, data, copy, size, alignment, flags, priority, span, cut });
+    }
 }
