@@ -334,7 +334,8 @@ impl Worker {
                 unsafe { self.run(task) };
             }
         }
-        self.hand_on();
+        // Whoever goes on here may do so for long.
+        self.tell();
     }
 
     /// Other code goes on here: nothing may lie where only this worker finds it.

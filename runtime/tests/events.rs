@@ -119,6 +119,37 @@ fn who_lets_an_event_happen_amid_a_task_keeps_nobody_waiting() {
     }
 }
 
+#[test]
+fn who_goes_on_after_a_pause_keeps_nobody_waiting_for_what_ran_meanwhile() {
+    for rules in RULES {
+        let runtime = ruled(rules, 2);
+        let paused: Mutex<Option<Resume>> = Mutex::new(None);
+        let (begun, passed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let wait_for = |flag: &AtomicUsize| {
+            while flag.load(Ordering::Relaxed) == 0 {
+                thread::yield_now();
+            }
+        };
+        runtime.scope(|s| {
+            s.task().spawn_with(|s| {
+                s.pause(|resume| *paused.lock().unwrap() = Some(resume));
+                wait_for(&passed);
+            });
+            while paused.lock().unwrap().is_none() {
+                thread::yield_now();
+            }
+            s.group(|s| {
+                s.task().spawn_with(|_| {
+                    begun.store(1, Ordering::Relaxed);
+                    paused.lock().unwrap().take().unwrap().resume();
+                });
+                wait_for(&begun);
+            });
+            passed.store(1, Ordering::Relaxed);
+        });
+    }
+}
+
 /// More tasks than there are threads.
 const PAUSED: usize = 100;
 
