@@ -76,7 +76,9 @@ pub(super) fn schedule(text: &str) -> Option<Schedule> {
         None => (None, text),
     };
     let (kind, chunk) = match rest.split_once(',') {
-        Some((kind, chunk)) => (kind, Some(positive(chunk.trim())?)),
+        // 0 is no chunk, as libgomp has it.
+        Some((kind, chunk)) if chunk.trim() != "0" => (kind, Some(positive(chunk.trim())?)),
+        Some((kind, _)) => (kind, None),
         None => (rest, None),
     };
     let kinds = [
@@ -174,7 +176,11 @@ mod tests {
         assert_eq!(schedule("STATIC"), of(Kind::Static, true, 0));
         assert_eq!(schedule("dynamic"), of(Kind::Dynamic, false, 1));
         assert_eq!(schedule("monotonic:guided, 8"), of(Kind::Guided, true, 8));
-        assert_eq!((schedule("dynamic,0"), schedule("runtime")), (None, None));
+        assert_eq!(
+            (schedule("dynamic,0"), schedule("static, 0")),
+            (schedule("dynamic"), schedule("static"))
+        );
+        assert_eq!((schedule("dynamic,-1"), schedule("runtime")), (None, None));
     }
 
     #[test]
