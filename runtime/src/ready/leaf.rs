@@ -59,6 +59,12 @@ impl Leaf {
         threshold.is_full(self.local.len(), &self.was_full)
     }
 
+    /// Whether it has as many tasks for others as `enough`, and nobody sleeps for want of one.
+    #[inline(always)]
+    pub(crate) fn has(&self, threshold: &Threshold, enough: usize) -> bool {
+        self.local.len() >= enough && threshold.of_leaf() > 0
+    }
+
     /// Gives a chain, or [`LOOK`], to its worker, which waits and was claimed for it.
     pub(super) fn give(&self, chain: *mut Queued) {
         // Pairs with `given`: the chain is whole before it is seen.

@@ -119,7 +119,7 @@ impl Ready {
     #[inline]
     pub(crate) fn has(&self, leaf: &Leaf, enough: usize) -> bool {
         match self {
-            Self::Tree(tree) => tree.has(leaf, enough),
+            Self::Tree(tree) => leaf.has(tree.threshold(), enough),
             Self::Central(central) => central.has(enough),
         }
     }

@@ -142,13 +142,6 @@ impl Tree {
         &self.threshold
     }
 
-    /// Whether the leaf has as many tasks for others as `enough`, and nobody sleeps for want of
-    /// one.
-    #[inline]
-    pub(crate) fn has(&self, leaf: &Leaf, enough: usize) -> bool {
-        leaf.local.len() >= enough && self.threshold.of_leaf() > 0
-    }
-
     /// Workers of the leaf's node that have nothing to run.
     #[inline]
     pub(crate) fn away(&self, leaf: &Leaf) -> &Away {

@@ -15,6 +15,8 @@ pub(super) struct Gate {
     away: NonNull<Away>,
     /// How long tasks take; none where that does not count.
     grains: Option<NonNull<Grains>>,
+    /// How many tasks that others find are enough for a join to do without.
+    enough: usize,
 }
 
 impl Gate {
@@ -24,6 +26,7 @@ impl Gate {
             threshold: shared.ready.threshold().map(NonNull::from),
             away: NonNull::from(shared.ready.away(leaf)),
             grains: counts.then(|| NonNull::from(&*shared.grains)),
+            enough: shared.enough,
         }
     }
 }
@@ -71,6 +74,12 @@ impl Worker {
     /// Whether there is enough for others to take, so that a join may do without.
     #[inline]
     pub(crate) fn has_enough(&self) -> bool {
-        self.ready().has(self.at(), self.shared.enough) && self.all_are_busy()
+        let (leaf, enough) = (self.at(), self.gate.enough);
+        // SAFETY: `shared` owns it.
+        let has = match self.gate.threshold.map(|threshold| unsafe { threshold.as_ref() }) {
+            Some(threshold) => leaf.has(threshold, enough),
+            None => self.ready().has(leaf, enough),
+        };
+        has && self.all_are_busy()
     }
 }
