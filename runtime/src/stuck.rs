@@ -132,7 +132,7 @@ impl Worker {
             let others_sleep = asleep.count() + 1 >= all;
             // Whoever added a task meanwhile found nobody asleep to tell.
             // SAFETY: this thread is the leaf's worker.
-            let found = self.take().or_else(|| unsafe { shared.ready.seek(self.leaf) });
+            let found = self.take().or_else(|| self.seek());
             if found.is_some() || stop() || shared.ready.has_any(self.leaf) || self.has_wide() {
                 return found;
             }

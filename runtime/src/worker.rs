@@ -248,6 +248,12 @@ impl Worker {
         unsafe { self.ready().take(self.at()) }
     }
 
+    /// Takes a task that is elsewhere.
+    pub(crate) fn seek(&self) -> Option<*mut Queued> {
+        // SAFETY: this thread is the leaf's worker.
+        unsafe { self.ready().seek(self.leaf) }.or_else(|| self.take_waited_if(|_| true))
+    }
+
     /// Runs a task that was taken.
     ///
     /// # Safety
@@ -378,8 +384,7 @@ impl Worker {
                     ready.gives_up(self.leaf);
                     return None;
                 }
-                // SAFETY: this thread is the leaf's worker.
-                let found = self.take().or_else(|| unsafe { ready.seek(self.leaf) });
+                let found = self.take().or_else(|| self.seek());
                 if found.is_some() {
                     ready.found(self.leaf);
                     return found;

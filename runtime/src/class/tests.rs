@@ -97,6 +97,32 @@ fn an_idle_worker_takes_what_has_waited_too_long() {
     assert_eq!(ran_on.into_inner().unwrap(), Some(0));
 }
 
+/// Wide tasks have always waited long enough here, and the others lie in another worker's queue.
+#[test]
+fn a_worker_looks_elsewhere_before_it_takes_what_has_waited() {
+    let runtime = runtime(2, &[0], Duration::ZERO);
+    let (begun, too_early) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || std::thread::sleep(Duration::from_micros(100));
+    runtime.scope(|s| {
+        for _ in 0..300 {
+            s.spawn(|_| {
+                begun.fetch_add(1, Ordering::Relaxed);
+                work();
+            });
+        }
+        for _ in 0..100 {
+            s.task().wide().spawn(|| {
+                if leaf() == 1 && begun.load(Ordering::Relaxed) < 300 {
+                    too_early.fetch_add(1, Ordering::Relaxed);
+                }
+                work();
+            });
+        }
+    });
+    // To look into a queue that others look into may fail now and then.
+    assert!(too_early.into_inner() < 10);
+}
+
 #[test]
 fn one_who_prefers_them_and_rests_keeps_none_from_the_others() {
     let runtime = runtime(2, &[1], LONG);

@@ -61,9 +61,9 @@ impl Worker {
     /// Runs children of a task, as long as it is there and has more than are to be left.
     fn run_children(&self, parent: *const Task, how: Help, is_there: &impl Fn() -> bool) {
         // SAFETY: its code stands still while it is there; a task that was taken is alive, and any
-        // worker may run it; this thread is the leaf's worker.
+        // worker may run it.
         unsafe {
-            let others = || how.seeks.then(|| self.ready().seek(self.leaf)).flatten();
+            let others = || how.seeks.then(|| self.seek()).flatten();
             while is_there() && (*parent).children.unfinished() > how.keep {
                 let Some(next) = self.take().or_else(others) else { return };
                 if !ptr::eq((*next).parent, parent) || self.is_low() {

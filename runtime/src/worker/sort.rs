@@ -38,22 +38,26 @@ impl Worker {
         }
     }
 
-    /// Takes a task that is here: wide ones first, or not before they have waited too long.
+    /// Takes a task that is here: wide ones first, if this worker may.
     #[cold]
     pub(super) fn take_sorted(&self) -> Option<*mut Queued> {
-        let places = self.places()?;
-        self.look_where();
-        let any = |_: *mut Queued| true;
         // SAFETY: this thread is the leaf's worker.
-        let ordinary = || unsafe { self.ready().take(self.at()) };
-        places.take_first(self.leaf, any).or_else(ordinary).or_else(|| places.take_last(any))
+        self.take_wide_if(|_| true).or_else(|| unsafe { self.ready().take(self.at()) })
     }
 
     /// Takes a wide task that is wanted, if this worker may.
     pub(super) fn take_wide_if(&self, wanted: impl Fn(*mut Queued) -> bool) -> Option<*mut Queued> {
         let places = self.places()?;
         self.look_where();
-        places.take_first(self.leaf, &wanted).or_else(|| places.take_last(&wanted))
+        places.take_first(self.leaf, wanted)
+    }
+
+    /// Takes one, wherever this worker is, that has waited too long: there was nothing else.
+    pub(super) fn take_waited_if(
+        &self,
+        wanted: impl Fn(*mut Queued) -> bool,
+    ) -> Option<*mut Queued> {
+        self.places()?.take_last(wanted)
     }
 
     /// Whether a wide task is ready.

@@ -146,7 +146,8 @@ impl Worker {
         let is_below = |queued: *mut Queued| unsafe { Task::is_below((*queued).parent, task) };
         // SAFETY: this thread is the leaf's worker.
         let ordinary = || unsafe { self.ready().take_if(self.leaf, is_below) };
-        let Some(found) = self.take_wide_if(is_below).or_else(ordinary) else {
+        let waited = || self.take_waited_if(is_below);
+        let Some(found) = self.take_wide_if(is_below).or_else(ordinary).or_else(waited) else {
             self.tell();
             return false;
         };
