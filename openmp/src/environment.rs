@@ -243,8 +243,12 @@ fn read_threads<L: Fn(&str) -> Option<String>>(reader: &mut Reader<L>, settings:
     let grammar = "a name such as `cores` or `sockets(2)`, or places such as `{0:4}:8:4`";
     settings.places = reader.get("OMP_PLACES", grammar, places::parse).or(of_gcc);
     if settings.proc_bind.is_empty() {
-        let bind = of_kmp.or(settings.places.as_ref().map(|_| Bind::True));
+        let bind = of_kmp.map(|(bind, _)| bind);
+        let bind = bind.or(settings.places.as_ref().map(|_| Bind::True));
         settings.proc_bind = bind.into_iter().collect();
+    }
+    if let Some((_, unit)) = of_kmp.filter(|&(bind, _)| bind != Bind::False) {
+        settings.places.get_or_insert(Places::Each { unit, count: None });
     }
 }
 

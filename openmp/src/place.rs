@@ -79,10 +79,10 @@ pub(crate) fn go(thread: &Thread, place: u32) {
     }
 }
 
-/// A thread calls for the first time. The process's first one is bound, where threads are: not when
-/// it begins, since a library that is preloaded is in programs, too, that never call it, and those
-/// that they start would inherit the place.
-pub(crate) fn begin(thread: &Thread) {
+/// A thread asks where it is. The process's first one is bound, where threads are, as it would be
+/// where it begins a region; not when the library is loaded, since one that is preloaded is in
+/// programs, too, that never call it, and those that they start would inherit the place.
+pub(crate) fn find(thread: &Thread) {
     // SAFETY: both calls only ask.
     let is_first = unsafe { libc::gettid() == libc::getpid() };
     if is_first && Icvs::initial().bind != Bind::False {
@@ -173,8 +173,10 @@ pub unsafe extern "C" fn omp_get_partition_place_nums(numbers: *mut c_int) {
 /// The place that the calling thread is bound to; -1 where it is bound to none.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_place_num() -> c_int {
+    let thread = Thread::current();
+    find(thread);
     // That of no place is -1 as a number with a sign.
-    Thread::current().place.get() as c_int
+    thread.place.get() as c_int
 }
 
 impl Member {

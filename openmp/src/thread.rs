@@ -12,7 +12,7 @@ pub(crate) use here::here;
 
 use crate::environment::Bind;
 use crate::ompt;
-use crate::place::{self, NOWHERE};
+use crate::place::NOWHERE;
 use crate::region::{Crew, Member};
 
 /// What belongs to a thread that has called this library.
@@ -124,7 +124,6 @@ impl Thread {
             ompt::thread_begins();
         }
         Member::enter_initial();
-        place::begin(thread);
         thread
     }
 

@@ -1,6 +1,6 @@
 //! The values of single variables; `None` where one is not what it has to be.
 
-use super::{Bind, Kind, Offload, Schedule, Show, Wait};
+use super::{Bind, Kind, Offload, Schedule, Show, Unit, Wait};
 
 /// A number from 0 that C's `int` can hold.
 pub(super) fn number(text: &str) -> Option<u32> {
@@ -139,8 +139,9 @@ pub(super) fn time_us(text: &str) -> Option<u64> {
     word(text, &FOREVER).or_else(time)
 }
 
-/// The type of affinity among its modifiers: `granularity=fine,compact,1,0`.
-pub(super) fn kmp_affinity(text: &str) -> Option<Bind> {
+/// The type of affinity and what a place is, among its modifiers: `granularity=fine,compact,1,0`.
+/// A place is a core where nobody says it, as in libomp.
+pub(super) fn kmp_affinity(text: &str) -> Option<(Bind, Unit)> {
     let kinds = [
         ("none", Bind::False),
         ("disabled", Bind::False),
@@ -148,7 +149,23 @@ pub(super) fn kmp_affinity(text: &str) -> Option<Bind> {
         ("scatter", Bind::Spread),
         ("balanced", Bind::Spread),
     ];
-    text.split(',').find_map(|text| word(text.trim(), &kinds))
+    let units = [
+        ("fine", Unit::Threads),
+        ("thread", Unit::Threads),
+        ("core", Unit::Cores),
+        ("ll_cache", Unit::LastLevelCaches),
+        ("node", Unit::NumaDomains),
+        ("numa_domain", Unit::NumaDomains),
+        ("package", Unit::Sockets),
+        ("socket", Unit::Sockets),
+    ];
+    let kind = text.split(',').find_map(|text| word(text.trim(), &kinds))?;
+    let asked = text.split(',').find_map(|text| {
+        let (name, unit) = text.split_once('=')?;
+        word(name.trim(), &[("granularity", ())])?;
+        word(unit.trim(), &units)
+    });
+    Some((kind, asked.unwrap_or(Unit::Cores)))
 }
 
 #[cfg(test)]
@@ -199,7 +216,11 @@ mod tests {
 
     #[test]
     fn an_affinity_type_is_found_among_modifiers() {
-        assert_eq!(kmp_affinity("granularity=fine,compact,1,0"), Some(Bind::Close));
+        let fine = "granularity=fine,compact,1,0";
+        assert_eq!(kmp_affinity(fine), Some((Bind::Close, Unit::Threads)));
+        let sockets = "verbose, scatter, granularity = socket";
+        assert_eq!(kmp_affinity(sockets), Some((Bind::Spread, Unit::Sockets)));
+        assert_eq!(kmp_affinity("balanced"), Some((Bind::Spread, Unit::Cores)));
         assert_eq!(kmp_affinity("verbose"), None);
     }
 }

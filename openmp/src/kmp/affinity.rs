@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use crate::place::NOWHERE;
+use crate::place::{self, NOWHERE};
 use crate::processors::{self, Mask};
 use crate::thread::Thread;
 
@@ -55,6 +55,7 @@ pub unsafe extern "C" fn kmp_set_affinity(handle: *const Handle) -> c_int {
 /// The mask was made.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_get_affinity(handle: *const Handle) -> c_int {
+    place::find(Thread::current());
     // SAFETY: As the caller promises.
     unsafe { **handle = Mask::of(&processors::allowed()) };
     0
