@@ -9,28 +9,40 @@ fn main() {
 mod model {
     use std::str::FromStr;
 
+    use evenkeel_runtime::Rules;
     use evenkeel_runtime::model::{Costs, NAMES, Setting, run};
 
-    const USAGE: &str = "model PROGRAM RULES WORKERS TASKS BODY_NS WARM";
+    const USAGE: &str = "model PROGRAM RULES WORKERS TASKS BODY_NS WARM, or model --check RULES";
 
     fn number<T: FromStr>(text: &str) -> Result<T, String> {
         text.parse().map_err(|_| format!("`{text}` is no number that fits"))
     }
 
-    fn setting() -> Result<Setting, String> {
+    /// What the command line asks for; nothing where its rules were only to be checked.
+    fn setting() -> Result<Option<Setting>, String> {
         let words: Vec<String> = std::env::args().skip(1).collect();
+        let read = |rules: &str| rules.parse::<Rules>().map_err(|error| error.to_string());
+        if let [check, rules] = &words[..]
+            && check == "--check"
+        {
+            return read(rules).map(|_| None);
+        }
         let [program, rules, workers, tasks, body_ns, warm] = &words[..] else {
             return Err(format!("usage: {USAGE}"));
         };
-        Ok(Setting {
+        let workers = number(workers)?;
+        if workers == 0 {
+            return Err("WORKERS is 0; expected at least 1".to_owned());
+        }
+        Ok(Some(Setting {
             program: program.parse()?,
-            workers: number(workers)?,
+            workers,
             tasks: number(tasks)?,
             body_ns: number(body_ns)?,
-            rules: rules.parse().map_err(|error| format!("{error}"))?,
+            rules: read(rules)?,
             costs: Costs::default(),
             warm: number(warm)?,
-        })
+        }))
     }
 
     pub fn main() {
@@ -38,6 +50,7 @@ mod model {
             eprintln!("{why}");
             std::process::exit(2);
         });
+        let Some(setting) = setting else { return };
         let outcome = run(&setting);
         println!("tasks,{}", outcome.tasks);
         println!("bodies,{}", outcome.bodies);

@@ -8,7 +8,8 @@ mod table;
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use clap::value_parser;
 
 use crate::command::{cargo, run as call, target};
 use crate::peers::chart::{self, Shown, Sweep};
@@ -22,14 +23,17 @@ use point::{Plan, Point};
 #[derive(clap::Args)]
 pub struct Args {
     /// How many virtual workers, one after the other.
-    #[arg(long, value_delimiter = ',', default_value = "1,2,48,256,1024")]
+    #[arg(long, value_delimiter = ',', default_value = "1,2,48,256,1024",
+        value_parser = value_parser!(u64).range(1..=WORKERS_MAX))]
     workers: Vec<u64>,
     /// How long the body of a task takes.
-    #[arg(long, value_name = "NS", default_value_t = 500)]
+    #[arg(long, value_name = "NS", default_value_t = 500,
+        value_parser = value_parser!(u64).range(..=1_000_000_000))]
     task_ns: u64,
     /// Tasks for each worker, at least; a central queue has one of twenty, since its cost a task
     /// does not depend on their number.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000,
+        value_parser = value_parser!(u64).range(1..=1_000_000))]
     tasks_each: u64,
     /// Only this scheduler; may be repeated, the first is drawn as ours.
     #[arg(long = "rules", value_name = "TEXT")]
@@ -41,6 +45,12 @@ pub struct Args {
     #[arg(long, default_value = "out/model")]
     out: PathBuf,
 }
+
+/// No machine that can be declared has more.
+const WORKERS_MAX: u64 = 65_536;
+
+/// What can run: the names that the example knows.
+const PROGRAMS: [&str; 5] = ["multiaxpy-noop", "independent", "chain", "blocks", "cholesky"];
 
 /// Ours, without its cutoff, the thesis's three forms of the tree, and what it began with.
 const RULES: [&str; 7] = [
@@ -55,11 +65,13 @@ const RULES: [&str; 7] = [
 
 /// Builds, runs, and writes what came out.
 pub fn run(args: &Args) -> Result<()> {
-    let example = build()?;
+    check_programs(&args.programs)?;
     let rules: Vec<&str> = match &args.rules[..] {
         [] => RULES.to_vec(),
         chosen => chosen.iter().map(String::as_str).collect(),
     };
+    let example = build()?;
+    rules.iter().try_for_each(|rules| point::check_rules(&example, rules))?;
     let mut plans = Vec::new();
     for program in &args.programs {
         for rules in &rules {
@@ -78,6 +90,16 @@ pub fn run(args: &Args) -> Result<()> {
     write(args, &rules, &points)
 }
 
+/// An error where a program is none.
+fn check_programs(names: &[String]) -> Result<()> {
+    for name in names {
+        if !PROGRAMS.contains(&name.as_str()) {
+            bail!("no program `{name}`; there are {}", PROGRAMS.join(", "));
+        }
+    }
+    Ok(())
+}
+
 /// Where cargo puts what it builds with the model's flag: apart, so that others keep theirs.
 pub fn folder() -> PathBuf {
     target().join("model")
@@ -87,6 +109,7 @@ pub fn folder() -> PathBuf {
 pub const FLAGS: &str = "--cfg evenkeel_model";
 
 fn build() -> Result<PathBuf> {
+    eprintln!("model: building, which takes minutes the first time");
     call(
         cargo()
             .args(["build", "--release", "--locked", "--quiet", "--package", "evenkeel-runtime"])
@@ -131,4 +154,47 @@ fn lines(program: &str, rules: &[&str], points: &[Point]) -> Vec<chart::Line> {
         ((*rules).to_string(), values.collect())
     };
     rules.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn what_is_no_number_of_workers_is_told_with_what_is_one() {
+        for wrong in ["0", "4,0", "65537", "many"] {
+            let words = ["model", "--workers", wrong];
+            let error = Command::try_parse_from(words).err().expect("it is refused");
+            let text = error.to_string();
+            assert!(text.contains("--workers") && text.contains(wrong.trim_start_matches("4,")));
+        }
+        let most = Command::try_parse_from(["model", "--workers", "1,65536"]).map(|c| c.args);
+        assert_eq!(most.expect("both are right").workers, [1, WORKERS_MAX]);
+    }
+
+    #[test]
+    fn what_is_no_program_is_told_with_those_that_are() {
+        let error = check_programs(&["chain".into(), "foo".into()]).unwrap_err().to_string();
+        let known = "multiaxpy-noop, independent, chain, blocks, cholesky";
+        assert_eq!(error, format!("no program `foo`; there are {known}"));
+    }
+
+    #[test]
+    fn the_programs_are_those_of_the_runtime_and_of_the_help() {
+        let source = include_str!("../../runtime/src/model/program.rs");
+        let table = source.split_once("pub const PROGRAMS").expect("a table").1;
+        let table = table.split_once("];").expect("an end of it").0;
+        let names: Vec<&str> = table.split('"').skip(1).step_by(2).collect();
+        assert_eq!(names, PROGRAMS);
+        let help = <Command as clap::CommandFactory>::command().render_long_help().to_string();
+        assert!(help.contains(&format!("Only this program: {};", PROGRAMS.join(", "))));
+    }
 }

@@ -37,7 +37,10 @@ impl FromStr for Program {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = PROGRAMS.iter().find(|(name, _)| *name == text);
-        known.map(|known| known.1).ok_or_else(|| format!("`{text}` is no program of the model"))
+        known.map(|known| known.1).ok_or_else(|| {
+            let names = PROGRAMS.map(|(name, _)| name).join(", ");
+            format!("no program `{text}`; there are {names}")
+        })
     }
 }
 

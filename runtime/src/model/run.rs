@@ -84,9 +84,10 @@ struct Measured {
 /// Runs a program.
 ///
 /// # Panics
-/// A task was lost, or all workers sleep: both are bugs of the scheduler.
+/// There is no worker. Or a task was lost, or all workers sleep: both are bugs of the scheduler.
 #[must_use]
 pub fn run(setting: &Setting) -> Outcome {
+    assert!(setting.workers > 0, "a model of no worker");
     let work = Work {
         program: setting.program,
         tasks: setting.tasks,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 /// A central queue has one of so many tasks.
 const CENTRAL_PART: u64 = 20;
@@ -41,6 +41,15 @@ pub struct Point {
     pub sites: Vec<Site>,
 }
 
+/// An error where the model knows no such rules: what it says of them.
+pub fn check_rules(example: &Path, rules: &str) -> Result<()> {
+    let output =
+        Command::new(example).args(["--check", rules]).output().context("starting the model")?;
+    let told = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "--rules: {}", told.trim_end());
+    Ok(())
+}
+
 impl Plan {
     pub fn new(program: &str, rules: &str, workers: u64, tasks_each: u64, task_ns: u64) -> Self {
         let part = if rules.starts_with("central") { CENTRAL_PART } else { 1 };
@@ -58,7 +67,11 @@ impl Plan {
             .context("starting the model")?;
         if !output.status.success() {
             let told = String::from_utf8_lossy(&output.stderr);
-            bail!("{self:?} ended with {}: {told}", output.status);
+            let Self { program, rules, workers, .. } = self;
+            bail!(
+                "{program} with {rules} on {workers} workers ended with {}: {told}",
+                output.status
+            );
         }
         let text = String::from_utf8(output.stdout).context("reading what the model says")?;
         self.read(&text).with_context(|| format!("reading what the model says:\n{text}"))

@@ -345,8 +345,13 @@ fn grid(body: &mut String, x: &Axis, blocks: &[f64], y: &Axis, seconds: &[f64]) 
     }
     for &tick in seconds {
         rule(body, "grid", (LEFT, y.at(tick)), (RIGHT, y.at(tick)));
-        text(body, "soft small", (LEFT - 6.0, y.at(tick) + 4.0), "end", &format!("{tick}"));
+        text(body, "soft small", (LEFT - 6.0, y.at(tick) + 4.0), "end", &tick_label(tick));
     }
+}
+
+/// A number beside an axis: those of a thousand and more are whole.
+fn tick_label(tick: f64) -> String {
+    if tick < 1000.0 { format!("{tick}") } else { grouped(tick as u64) }
 }
 
 fn line(body: &mut String, curve: &Curve, x: &Axis, y: &Axis) {
@@ -458,6 +463,11 @@ mod tests {
     fn ticks_enclose_what_is_shown() {
         assert_eq!(ticks(0.15, 0.3), [0.1, 0.2, 0.5]);
         assert_eq!(ticks(0.1, 1.0), [0.1, 0.2, 0.5, 1.0]);
+    }
+
+    #[test]
+    fn large_numbers_beside_an_axis_have_separators() {
+        assert_eq!([0.05, 500.0, 5e6].map(tick_label), ["0.05", "500", "5,000,000"]);
     }
 
     #[test]
