@@ -9,21 +9,36 @@ use crate::ready::{self, Batch, Feed, Form, Limit, Order, Scheduler};
 /// What is wrong with a text of rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` are no rules: `{word}` makes no sense there; expected `tree` and any of lifo, fifo, \
-     halfqueue, halfthreshold, dynamic, static20, give, rebalance, pull; or `central` and any of \
-     lifo, fifo, polling, successor, or priority; either with pools or system, cutoff or nocutoff; \
-     all with dashes between"
+    "{}; expected `tree` and any of lifo, fifo, halfqueue, halfthreshold, dynamic, static20 (or \
+     `static` and another number from 1 to {STATIC_MAX}), give, rebalance, pull; or `central` and \
+     any of lifo, fifo, polling, successor, or priority; either with pools or system, cutoff or \
+     nocutoff; all with dashes between", self.what()
 )]
 pub struct RulesError {
     text: String,
     word: String,
 }
 
+/// More tasks than any queue has; a mistyped number is told.
+const STATIC_MAX: usize = 65_536;
+
+impl RulesError {
+    fn what(&self) -> String {
+        let Self { text, word } = self;
+        match (text.is_empty(), word.is_empty()) {
+            (true, _) => "an empty text is no rules".to_owned(),
+            (false, true) => format!("`{text}` are no rules: a word is missing beside a dash"),
+            _ => format!("`{text}` are no rules: `{word}` makes no sense there"),
+        }
+    }
+}
+
 impl FromStr for Rules {
     type Err = RulesError;
 
     /// Reads `tree` or `central` and what differs from the default, as in `tree-fifo-static20-give`
-    /// or `central-priority-system`.
+    /// or `central-priority-system`. What follows `static` is how many tasks a queue holds before
+    /// it overflows: 1 to 65,536.
     ///
     /// ```
     /// use evenkeel_runtime::Rules;
@@ -78,10 +93,18 @@ impl ready::Rules {
             "give" => self.feed = Feed::Give { rebalance: false },
             "rebalance" => self.feed = Feed::Give { rebalance: true },
             "pull" => self.feed = Feed::Pull,
-            _ => self.limit = Limit::Static(word.strip_prefix("static")?.parse().ok()?),
+            _ => self.limit = Limit::Static(static_level(word)?),
         }
         Some(())
     }
+}
+
+/// The number of `static20`.
+fn static_level(word: &str) -> Option<usize> {
+    let digits = word.strip_prefix("static")?;
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let level = digits.parse().ok().filter(|_| is_number)?;
+    (1..=STATIC_MAX).contains(&level).then_some(level)
 }
 
 impl Form {
@@ -109,10 +132,14 @@ mod tests {
         text.parse().unwrap_or_else(|error| panic!("{error}"))
     }
 
+    fn ours() -> ready::Rules {
+        ready::Rules::default()
+    }
+
     #[test]
     fn each_word_changes_one_rule() {
         let tree = |rules| Scheduler::Tree(rules);
-        let ours = ready::Rules::default();
+        let ours = ours();
         assert_eq!(read("tree"), Rules::default());
         assert_eq!(read("tree-fifo").ready, tree(ready::Rules { order: Order::Fifo, ..ours }));
         assert_eq!(
@@ -149,10 +176,34 @@ mod tests {
             ("central-priority-lifo", "lifo"),
             ("tree-polling", "polling"),
             ("tree-static", "static"),
+            ("tree-static0", "static0"),
+            ("tree-static+5", "static+5"),
+            ("tree-static65537", "static65537"),
+            ("tree-static99999999999", "static99999999999"),
             ("tree--fifo", ""),
         ] {
             let error = text.parse::<Rules>().unwrap_err();
             assert_eq!(error, RulesError { text: text.to_string(), word: word.to_string() });
+        }
+    }
+    #[test]
+    fn the_numbers_of_a_static_threshold_are_told_and_the_last_is_one() {
+        let tree = |level| Scheduler::Tree(ready::Rules { limit: Limit::Static(level), ..ours() });
+        assert_eq!(read("tree-static1").ready, tree(1));
+        assert_eq!(read("tree-static65536").ready, tree(STATIC_MAX));
+        let error = "tree-static0".parse::<Rules>().unwrap_err().to_string();
+        assert!(error.contains("`static0` makes no sense there"), "{error}");
+        assert!(error.contains("another number from 1 to 65536"), "{error}");
+    }
+
+    #[test]
+    fn where_a_word_is_missing_none_is_quoted() {
+        for (text, said) in [
+            ("", "an empty text is no rules; expected `tree` and any of lifo"),
+            ("tree-", "`tree-` are no rules: a word is missing beside a dash; expected `tree`"),
+        ] {
+            let error = text.parse::<Rules>().unwrap_err().to_string();
+            assert!(error.starts_with(said), "{error}");
         }
     }
 }

@@ -10,8 +10,8 @@ const CPUS_MAX: usize = 65_536;
 /// What is wrong with a declared machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` declares no machine; expected domains x CPUs, as in `2x24`, or domains x caches x CPUs, \
-     with at most {CPUS_MAX} CPUs"
+    "`{0}` declares no machine; expected CPUs, as in `8`, or domains x CPUs, as in `2x24`, or \
+     domains x caches x CPUs, as in `2x4x6`, with 1 to {CPUS_MAX} CPUs"
 )]
 pub struct TopologyError(String);
 
@@ -60,7 +60,8 @@ mod tests {
     fn what_is_no_machine_is_refused_with_an_example() {
         for text in ["", "x", "0", "2x0", "2x24x1x1", "999999x999999", "-1", "two"] {
             let error = text.parse::<Topology>().unwrap_err();
-            assert!(error.to_string().contains("2x24"), "{text}");
+            let said = error.to_string();
+            assert!(["`8`", "`2x24`", "`2x4x6`"].iter().all(|one| said.contains(one)), "{said}");
         }
     }
 
