@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr;
 
 use crate::children::{Children, Then, Until};
@@ -25,7 +25,13 @@ struct Second<B, RB> {
     result: UnsafeCell<Option<Result<RB, Box<dyn Any + Send>>>>,
 }
 
-pub(crate) fn join_on<A, B, RA, RB>(worker: &Worker, a: A, b: B) -> (RA, RB)
+/// Joins on this worker, for a line of the program.
+pub(crate) fn join_on<A, B, RA, RB>(
+    worker: &Worker,
+    a: A,
+    b: B,
+    place: &'static Location<'static>,
+) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
     B: FnOnce() -> RB + Send,
@@ -56,7 +62,7 @@ where
     }
     second.done.create();
     if second.done.unfinished() > 0 {
-        let waiting = Waiting::on(worker.leaf, What::Join);
+        let waiting = Waiting::at(worker.leaf, What::Join, place);
         second.joiner.set(&waiting);
         if second.done.wait(Until::Children(0)) {
             worker.block(&waiting);
@@ -92,6 +98,7 @@ unsafe fn run_second<B: FnOnce() -> RB, RB>(queued: *mut Queued, worker: &Worker
 ///
 /// # Panics
 /// As [`Runtime::join`].
+#[track_caller]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -101,13 +108,14 @@ where
 {
     match Worker::current() {
         // SAFETY: the worker of this thread is alive.
-        Some(worker) => join_on(unsafe { worker.as_ref() }, a, b),
+        Some(worker) => join_on(unsafe { worker.as_ref() }, a, b, Location::caller()),
         None => join_outside(a, b),
     }
 }
 
 #[cold]
 #[inline(never)]
+#[track_caller]
 fn join_outside<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,

@@ -8,6 +8,8 @@
 
 mod divide;
 
+use std::panic::Location;
+
 pub use divide::{Chunks, Divide};
 
 use crate::grain;
@@ -69,6 +71,7 @@ impl<D: Divide> Over<D> {
     /// # Panics
     /// With a panic of the body, when nothing of the loop runs any more; some iterations may not
     /// have run then.
+    #[track_caller]
     pub fn for_each(self, body: impl Fn(D::Item) + Sync) {
         self.fold(|| (), |(), item| body(item), |(), ()| ());
     }
@@ -78,13 +81,14 @@ impl<D: Divide> Over<D> {
     ///
     /// # Panics
     /// As [`Over::for_each`].
+    #[track_caller]
     pub fn fold<R: Send>(
         self,
         zero: impl Fn() -> R + Sync,
         step: impl Fn(R, D::Item) -> R + Sync,
         combine: impl Fn(R, R) -> R + Sync,
     ) -> R {
-        let body = Body { zero, step, combine, grain: self.grain };
+        let body = Body { zero, step, combine, grain: self.grain, place: Location::caller() };
         let run = |worker: &Worker| {
             let workers = worker.shared.present.load(Ordering::Relaxed).max(1);
             let piece = if grain::KNOWN { 0 } else { self.items.len() / workers / PIECES };
@@ -105,6 +109,8 @@ struct Body<Z, S, C> {
     combine: C,
     /// Iterations that belong together.
     grain: usize,
+    /// The line of the program that runs the loop.
+    place: &'static Location<'static>,
 }
 
 impl<R, Z, S, C> Body<Z, S, C>
@@ -141,7 +147,7 @@ where
             // SAFETY: the worker of this thread is alive.
             self.run(unsafe { worker.as_ref() }, items, piece)
         };
-        let (low, high) = join_on(worker, || go_on(low), || go_on(high));
+        let (low, high) = join_on(worker, || go_on(low), || go_on(high), self.place);
         (self.combine)((self.combine)(sum, low), high)
     }
 

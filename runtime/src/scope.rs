@@ -189,7 +189,7 @@ impl<'scope> Scope<'scope> {
     /// With the first panic of the body or of a task, after all of them have ended.
     #[track_caller]
     pub fn group<R>(&self, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
-        scope_around(self.worker(), |root| {
+        scope_around(self.worker(), Location::caller(), |root| {
             let scope = Scope { task: root, ..*self };
             body(&scope)
         })
@@ -327,8 +327,7 @@ where
     }
 }
 
-/// Runs `body` around which tasks are created, and waits for them.
-#[track_caller]
+/// Runs `body` around which tasks are created, and waits for them, at a line of the program.
 pub(crate) fn scope_on<'scope, R, F>(
     worker: &Worker,
     body: F,
@@ -341,20 +340,23 @@ where
     worker.seen.scopes::<F>(key, place);
     let frame = Frame::new();
     let _ends = worker.seen.begin(&frame, What::Code, key);
-    scope_around(worker, |root| {
+    scope_around(worker, place, |root| {
         // SAFETY: its code runs here, until the scope ends.
         body(&unsafe { Scope::of(root, worker, true) })
     })
 }
 
 /// Runs `body` as the code of a task around others, and waits for them.
-#[track_caller]
-fn scope_around<R>(worker: &Worker, body: impl FnOnce(&Task) -> R) -> R {
+fn scope_around<R>(
+    worker: &Worker,
+    place: &'static Location<'static>,
+    body: impl FnOnce(&Task) -> R,
+) -> R {
     let around = worker.current.get();
     let root = Root { task: Task::root(around), panics: Panics::none() };
     worker.current.set(&root.task);
     let result = catch_unwind(AssertUnwindSafe(|| body(&root.task)));
-    worker.wait_for_children(&root.task, Until::Descendants);
+    worker.wait_for_children_at(&root.task, Until::Descendants, place);
     worker.close_table(&root.task);
     worker.current.set(around);
     let first = lock(&root.panics.first).take();
@@ -396,7 +398,7 @@ impl Runtime {
             let key = Self::join::<A, B, RA, RB> as *const () as usize;
             worker.seen.scopes::<A>(key, place);
             let _ends = worker.seen.begin(&frame, What::Code, key);
-            crate::join::join_on(worker, a, b)
+            crate::join::join_on(worker, a, b, place)
         })
     }
 }

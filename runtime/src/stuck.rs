@@ -153,10 +153,10 @@ impl Worker {
 
 /// Says who waits, and ends the process: there is nobody to hand an error to.
 fn ends(waits: &str, outside: usize) -> ! {
-    let held = if outside == 0 {
-        String::new()
-    } else {
-        format!("{outside} events or pauses are theirs to end.\n")
+    let held = match outside {
+        0 => String::new(),
+        1 => "1 event or pause is theirs to end.\n".to_owned(),
+        _ => format!("{outside} events or pauses are theirs to end.\n"),
     };
     let text = format!(
         "evenkeel: all workers sleep, no task is ready, and nobody will let these go on:\n\

@@ -37,8 +37,13 @@ pub(crate) struct Waiting {
 impl Waiting {
     #[track_caller]
     pub(crate) fn on(leaf: usize, what: What) -> Self {
+        Self::at(leaf, what, Location::caller())
+    }
+
+    /// The same of one who waits for a line of the program that is known otherwise.
+    pub(crate) fn at(leaf: usize, what: What, place: &'static Location<'static>) -> Self {
         let (next, fibre) = (Cell::new(std::ptr::null_mut()), Cell::new(None));
-        Self { next, leaf, fibre, goes_on: Cell::new(false), what, place: Location::caller() }
+        Self { next, leaf, fibre, goes_on: Cell::new(false), what, place }
     }
 
     /// What it waits for, and where in the program.

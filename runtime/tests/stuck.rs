@@ -3,8 +3,10 @@
 use std::env;
 use std::process::{Command, Output};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, ThreadId};
 
-use evenkeel_runtime::{Data, Resume, Runtime};
+use evenkeel_runtime::{Data, Resume, Runtime, join, over, scope};
 
 const VARIABLE: &str = "EVENKEEL_TEST_STUCK";
 
@@ -67,15 +69,147 @@ fn who_waits_for_data_of_a_task_whose_event_it_has_is_named() {
     assert!(said.contains("somebody waits for data that other tasks have"), "{said}");
 }
 
+/// The line of the call that is marked, as the message names it.
+fn marked(mark: &str) -> String {
+    let line = include_str!("stuck.rs").lines().position(|line| line.ends_with(mark)).unwrap();
+    format!("stuck.rs:{}:", line + 1)
+}
+
+/// A task that never ends is created, and whoever waits for it is named by this file's line.
+fn names_who_waits(test: &str, mark: &str, what: &str) {
+    let said = String::from_utf8(again(test).stderr).unwrap();
+    let line = said.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{said}"));
+    assert!(line.contains(&marked(mark)), "{mark}: {said}");
+    assert!(!said.contains("src/"), "{said}");
+    assert!(said.contains("\n1 event or pause is theirs to end"), "{said}");
+}
+
+const TASKS: &str = "somebody waits for tasks that it created to end";
+const JOIN: &str = "somebody waits for the other half of a join";
+
+#[test]
+fn who_opens_a_scope_that_never_ends_is_named_by_its_line() {
+    if is_alone() {
+        let kept = Mutex::new(None);
+        runtime(2).scope(|s| *kept.lock().unwrap() = Some(s.event())); // opens it
+        return;
+    }
+    let test = "who_opens_a_scope_that_never_ends_is_named_by_its_line";
+    names_who_waits(test, "// opens it", TASKS);
+}
+
+#[test]
+fn a_scope_inside_of_a_task_is_named_by_its_line() {
+    if is_alone() {
+        let kept = Mutex::new(None);
+        let kept = &kept;
+        runtime(2).scope(|s| {
+            s.task().spawn_with(|_| {
+                scope(|s| *kept.lock().unwrap() = Some(s.event())); // inside
+            });
+        });
+        return;
+    }
+    let said = again("a_scope_inside_of_a_task_is_named_by_its_line").stderr;
+    let said = String::from_utf8(said).unwrap();
+    assert!(said.contains(&marked("// inside")) && !said.contains("src/"), "{said}");
+}
+
+#[test]
+fn who_waits_for_a_group_or_for_its_tasks_is_named_by_its_line() {
+    if is_alone() {
+        let kept = Mutex::new(Vec::new());
+        let hold = |event| kept.lock().unwrap().push(event);
+        runtime(3).scope(|s| {
+            s.task().spawn_with(|s| {
+                s.task().spawn_with(|s| hold(s.event()));
+                s.wait(); // waits
+            });
+            s.group(|s| s.task().spawn_with(|s| hold(s.event()))); // a group
+        });
+        return;
+    }
+    let test = "who_waits_for_a_group_or_for_its_tasks_is_named_by_its_line";
+    let said = String::from_utf8(again(test).stderr).unwrap();
+    for mark in ["// waits", "// a group"] {
+        assert!(said.contains(&marked(mark)), "{mark}: {said}");
+    }
+    assert!(!said.contains("src/"), "{said}");
+}
+
+/// Waits until the first thread has met another, which then stops for good.
+struct Meeting {
+    first: ThreadId,
+    both: AtomicBool,
+    kept: Mutex<Option<Resume>>,
+}
+
+impl Meeting {
+    fn new() -> Self {
+        let (both, kept) = (AtomicBool::new(false), Mutex::new(None));
+        Self { first: thread::current().id(), both, kept }
+    }
+
+    fn comes(&self) {
+        if thread::current().id() == self.first {
+            while !self.both.load(Ordering::SeqCst) {
+                thread::yield_now();
+            }
+        } else if !self.both.swap(true, Ordering::SeqCst) {
+            scope(|s| s.pause(|resume| *self.kept.lock().unwrap() = Some(resume)));
+        }
+    }
+}
+
+#[test]
+fn who_joins_is_named_by_its_line() {
+    if is_alone() {
+        runtime(2).scope(|_| {
+            let meeting = Meeting::new();
+            join(|| meeting.comes(), || meeting.comes()); // joins
+        });
+        return;
+    }
+    names_who_waits("who_joins_is_named_by_its_line", "// joins", JOIN);
+}
+
+#[test]
+fn who_joins_in_a_runtime_is_named_by_its_line() {
+    if is_alone() {
+        let meeting = Meeting::new();
+        runtime(2).join(|| meeting.comes(), || meeting.comes()); // joins there
+        return;
+    }
+    names_who_waits("who_joins_in_a_runtime_is_named_by_its_line", "// joins there", JOIN);
+}
+
+#[test]
+fn who_loops_is_named_by_its_line() {
+    if is_alone() {
+        runtime(2).scope(|_| {
+            let meeting = Meeting::new();
+            // The first iteration runs before any is handed to others.
+            let come = |n| {
+                if n > 0 {
+                    meeting.comes()
+                }
+            };
+            over(0..64).for_each(come); // loops
+        });
+        return;
+    }
+    names_who_waits("who_loops_is_named_by_its_line", "// loops", JOIN);
+}
+
 #[test]
 fn who_waits_for_a_thread_from_outside_is_left_to_wait() {
     let rules = "tree-nocutoff".parse().unwrap();
     let runtime = Runtime::builder().workers(2).rules(rules).build().unwrap();
-    std::thread::scope(|threads| {
+    thread::scope(|threads| {
         runtime.scope(|s| {
             s.pause(|resume| {
                 _ = threads.spawn(|| {
-                    std::thread::sleep(std::time::Duration::from_millis(50));
+                    thread::sleep(std::time::Duration::from_millis(50));
                     resume.resume();
                 });
             });

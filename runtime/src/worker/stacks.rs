@@ -1,6 +1,7 @@
 //! Waiting: what runs on which stack of a worker.
 
 use std::io;
+use std::panic::Location;
 use std::ptr;
 use std::time::Duration;
 
@@ -15,7 +16,18 @@ use crate::wait::{Fibre, Go, Leaver, Left, Waiting};
 impl Worker {
     /// Waits for children of a task that this worker runs.
     #[track_caller]
+    #[inline]
     pub fn wait_for_children(&self, task: &Task, until: Until) {
+        self.wait_for_children_at(task, until, Location::caller());
+    }
+
+    /// The same for a line of the program that is known otherwise.
+    pub(crate) fn wait_for_children_at(
+        &self,
+        task: &Task,
+        until: Until,
+        place: &'static Location<'static>,
+    ) {
         self.settle(task);
         if task.children.have_reached(until) {
             return;
@@ -29,7 +41,7 @@ impl Worker {
                 break;
             }
         }
-        let waiting = Waiting::on(self.leaf, stuck::What::Tasks);
+        let waiting = Waiting::at(self.leaf, stuck::What::Tasks, place);
         task.waits(&waiting);
         if task.children.wait(until) {
             self.block(&waiting);
