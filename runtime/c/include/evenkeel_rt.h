@@ -75,10 +75,18 @@ struct ekrt_options {
 	const char *topology;
 	/* The scheduler, as in "tree-fifo-static20"; NULL: $EVENKEEL_RULES, or else ours. */
 	const char *rules;
+	/*
+	 * Not 0: no thread from outside ever calls ekrt_resume or ekrt_event_decrease, tasks alone
+	 * do. Then tasks that wait for each other are told on standard error, and the process ends
+	 * by abort(), where it would stand still; else only if no event and no pause is left. The
+	 * lines that the message names are the library's: wait.rs for ekrt_wait and ekrt_wait_on,
+	 * pause.rs for ekrt_pause, runtime.rs for ekrt_run.
+	 */
+	int closed;
 };
 
 /* Begins options, of which some are then changed: `struct ekrt_options o = EKRT_OPTIONS;`. */
-#define EKRT_OPTIONS { sizeof(struct ekrt_options), 0, NULL, NULL }
+#define EKRT_OPTIONS { sizeof(struct ekrt_options), 0, NULL, NULL, 0 }
 
 /* Starts a runtime; options may be NULL. Where it fails, *runtime is NULL. */
 int ekrt_open(const struct ekrt_options *options, struct ekrt_runtime **runtime);

@@ -22,6 +22,7 @@ pub struct Options {
     workers: u32,
     topology: *const c_char,
     rules: *const c_char,
+    closed: c_int,
 }
 
 /// `struct ekrt_runtime`: its address is a number, and nothing is there.
@@ -94,6 +95,7 @@ fn build(options: Option<&Options>) -> Result<Runtime> {
         workers if workers > WORKERS_MAX => return Err(Error::Workers(workers)),
         workers => builder.workers(workers as usize),
     };
+    builder = builder.closed(options.is_some_and(|options| options.closed != 0));
     if let Some(placement) = Placement::of_environment() {
         builder = builder.placement(placement);
     }
