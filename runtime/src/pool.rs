@@ -27,6 +27,9 @@ use crate::worker::{Order, PATIENCE, Worker};
 /// worker without others queues nothing that could be run.
 const CUTOFF: usize = 16;
 
+/// More workers than any machine has; a mistyped number is told before it takes all memory.
+const WORKERS_MAX: usize = 65_536;
+
 /// Tasks of a queue that others find; a join adds no more.
 const ENOUGH: usize = 8;
 
@@ -198,10 +201,10 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// How many workers; as many as there are CPUs to use, if it is not said.
+    /// How many workers, up to 65,536; as many as there are CPUs to use, if it is 0 or not said.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
-        self.workers = Some(workers.max(1));
+        self.workers = (workers > 0).then_some(workers);
         self
     }
 
@@ -245,12 +248,16 @@ impl Builder {
     /// Starts the workers.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// There are to be too many, or the system gives no thread for one of them.
     pub fn build(self) -> io::Result<Runtime> {
         let declared = self.topology.is_some();
         let machine = self.topology.unwrap_or_else(Topology::of_machine);
         let usable = if declared { machine.cpus() } else { parallelism(machine.cpus()) };
         let workers = self.workers.unwrap_or(usable);
+        if workers > WORKERS_MAX {
+            let text = format!("`workers` is {workers}; expected at most {WORKERS_MAX}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
         let seats = (workers, SEATS_MORE);
         let (kind_of, is_closed) = (self.kind_of, self.is_closed);
         let asked = Asked { kind_of, is_closed, ..Asked::default() };
@@ -262,14 +269,25 @@ impl Builder {
             let thread = std::thread::Builder::new().name(format!("evenkeel {leaf}"));
             // It is there before it begins: what stands still is told by who is.
             shared.present.fetch_add(1, Ordering::SeqCst);
-            runtime.threads.push(thread.spawn(move || {
+            let started = thread.spawn(move || {
                 let worker = Worker::new(shared, leaf);
                 worker.shared.present.fetch_sub(1, Ordering::SeqCst);
                 worker.enter(|| worker.work());
-            })?);
+            });
+            runtime.threads.push(started.map_err(|error| no_thread(leaf, workers, &error))?);
         }
         Ok(runtime)
     }
+}
+
+/// The system has no thread for a worker; those are numbered from 0, which is the caller.
+fn no_thread(leaf: usize, workers: usize, error: &io::Error) -> io::Error {
+    let text = format!(
+        "starting thread {leaf} of {}: {error}; usual limits are `ulimit -u`, `pids.max` of the \
+         control group, and memory for stacks",
+        workers - 1
+    );
+    io::Error::new(error.kind(), text)
 }
 
 /// CPUs that may be used at once: a control group may allow less time than the mask has CPUs.
@@ -336,7 +354,7 @@ impl Runtime {
                     ..Builder::default()
                 };
                 let made =
-                    builder.build().unwrap_or_else(|error| panic!("starting workers: {error}"));
+                    builder.build().unwrap_or_else(|error| panic!("no task runtime: {error}"));
                 let made = Box::leak(Box::new(made));
                 GLOBAL.store(made, Ordering::Release);
                 made

@@ -40,3 +40,19 @@ fn two_domains_of_24_cpus() {
 fn eight_domains_of_64_cpus() {
     every_task_runs_once("8x64");
 }
+
+#[test]
+fn more_workers_than_any_machine_has_are_refused_at_once() {
+    let error = Runtime::builder().workers(100_000).build().err().unwrap();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+    assert_eq!(error.to_string(), "`workers` is 100000; expected at most 65536");
+}
+
+#[test]
+fn no_number_of_workers_is_as_many_as_the_machine_has() {
+    let machine = || Runtime::builder().topology("1x3".parse().unwrap());
+    for (builder, workers) in [(machine(), 3), (machine().workers(0), 3), (machine().workers(1), 1)]
+    {
+        assert_eq!(builder.build().unwrap().workers(), workers);
+    }
+}

@@ -93,5 +93,8 @@ fn threads_that_find_no_memory_are_an_error() {
     let Output { status, stdout, stderr } = again("threads_that_find_no_memory_are_an_error");
     let said = String::from_utf8_lossy(&stdout);
     assert!(status.success(), "{said}{}", String::from_utf8_lossy(&stderr));
-    assert!(said.contains("no thread: ") && said.contains("a task"), "{said}");
+    let told = said.lines().find(|line| line.starts_with("no thread: starting thread "));
+    let told = told.unwrap_or_else(|| panic!("{said}"));
+    assert!(told.contains(" of 499: ") && told.contains("`ulimit -u`, `pids.max`"), "{said}");
+    assert!(said.contains("a task"), "{said}");
 }

@@ -110,3 +110,13 @@ fn what_waits_on_a_worker_that_rests_goes_on() {
         }
     });
 }
+
+#[test]
+fn one_worker_always_works_and_no_more_than_there_are() {
+    let runtime = ruled("tree", 4);
+    for (asked, work) in [(0, 1), (3, 3), (9, 4), (1, 1)] {
+        runtime.set_workers(asked);
+        assert_eq!(runtime.working(), work, "{asked}");
+        runtime.scope(|s| (0..100).for_each(|_| s.spawn(|_| ())));
+    }
+}

@@ -20,7 +20,7 @@ pub(crate) enum Order {
 
 impl Runtime {
     /// Lets only so many workers run tasks from here on, counting the thread that a scope is
-    /// called on; at least that one, and at most as many as there are.
+    /// called on: that one always does, so that 0 is as 1, and more than there are is all of them.
     ///
     /// A worker that is to rest ends the task that it runs, leaves its others to the rest, and
     /// sleeps until it is told to work again. What waits on its thread goes on there even so.
