@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use evenkeel_runtime::raw::tell_unknown;
 use evenkeel_runtime::{Placement, Watch};
 
 use crate::environment::{self, Bind, Schedule, Settings, Show, Wait, display};
@@ -139,6 +140,7 @@ pub(crate) fn settings() -> &'static Settings {
         for mistake in mistakes {
             say(format!("evenkeel: {mistake}\n").as_bytes());
         }
+        tell_unknown();
         settings
     })
 }

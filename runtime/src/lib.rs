@@ -43,6 +43,7 @@ mod stuck;
 mod sync;
 mod task;
 mod topology;
+mod variables;
 mod wait;
 mod worker;
 

@@ -19,6 +19,7 @@ use crate::seen::{Recorder, Watch};
 use crate::stuck::Waits;
 use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use crate::topology::Topology;
+use crate::variables::tell_unknown;
 use crate::wait::Waiting;
 use crate::worker::{Order, PATIENCE, Worker};
 
@@ -348,6 +349,7 @@ impl Runtime {
         of_process().unwrap_or_else(|| {
             let _making = MAKING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             of_process().unwrap_or_else(|| {
+                tell_unknown();
                 let builder = Builder {
                     watch: Watch::of_environment(),
                     placement: Placement::of_environment(),

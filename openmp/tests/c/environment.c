@@ -72,6 +72,12 @@ int main(int argc, char **argv)
 	if (times(told, "evenkeel: writing /nowhere/summary: ") != 1 ||
 	    times(told, "evenkeel: writing /nowhere/trace: ") != 1)
 		return printf("%s", told), 1;
+	/* A name that is misspelt, and one that a test has. */
+	told = with("EVENKEEL_SUMARY=1 EVENKEEL_TEST_THIS=1");
+	if (times(told, "evenkeel: no variable EVENKEEL_SUMARY is known") != 1 ||
+	    times(told, "the nearest is EVENKEEL_SUMMARY\n") != 1 ||
+	    times(told, "no variable") != 1)
+		return printf("%s", told), 1;
 	if (!strstr(with("OMP_NUM_THREADS=7,2"), "7 1 0 2147483647\n"))
 		return printf("%s", text), 1;
 	if (!strstr(with("OMP_DISPLAY_ENV=true OMP_DYNAMIC=yes"), "  [host] OMP_DYNAMIC = 'TRUE'\n"))

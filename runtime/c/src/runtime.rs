@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use evenkeel_runtime::raw::telling_kinds;
+use evenkeel_runtime::raw::{tell_unknown, telling_kinds};
 use evenkeel_runtime::{Placement, Rules, Runtime, Topology, Watch};
 
 use crate::error::{Error, Result, code};
@@ -79,6 +79,7 @@ unsafe fn whole<'a>(options: *const Options) -> Result<Option<&'a Options>> {
 }
 
 fn build(options: Option<&Options>) -> Result<Runtime> {
+    tell_unknown();
     let mut builder = Runtime::builder();
     let topology = options.map_or(ptr::null(), |options| options.topology);
     if let Some((place, value)) = text(topology, "`topology`", "EVENKEEL_TOPOLOGY")? {

@@ -17,13 +17,14 @@ const REFUSED: [(&str, &str); 9] = [
 
 /// The task runtime is loaded into programs that have no command of ours: these files are its edge,
 /// where it looks at the machine, and writes what the environment asks for.
-const EDGES: [&str; 6] = [
+const EDGES: [&str; 7] = [
     "runtime/src/topology/sysfs.rs",
     "openmp/src/place/machine.rs",
     "openmp/src/ompt/log.rs",
     "runtime/src/seen/environment.rs",
     "runtime/src/class/environment.rs",
     "runtime/src/class/set_file.rs",
+    "runtime/src/variables.rs",
 ];
 
 /// Lines of library crates that print, open or exit. A library is a room with

@@ -1,0 +1,151 @@
+//! Which variables of the environment there are, so that one that is misspelt is told.
+
+use std::env;
+use std::io::{self, Write};
+use std::sync::Once;
+
+/// What the names of all of them begin with.
+const PREFIX: &str = "EVENKEEL_";
+
+/// Those of the task runtime, from whichever way in.
+const KNOWN: [&str; 7] = [
+    "EVENKEEL_PAGE",
+    "EVENKEEL_RULES",
+    "EVENKEEL_SUMMARY",
+    "EVENKEEL_TOPOLOGY",
+    "EVENKEEL_TRACE",
+    "EVENKEEL_WIDE",
+    "EVENKEEL_WIDE_CPUS",
+];
+
+/// Those that tests and commands of the project read: nothing is said of them, and nobody is sent
+/// there. Those that a test has for itself begin with [`TEST`].
+const ELSEWHERE: [&str; 9] = [
+    "EVENKEEL_CASES",
+    "EVENKEEL_CI",
+    "EVENKEEL_DILATION",
+    "EVENKEEL_EXPORTS",
+    "EVENKEEL_GRAPHS",
+    "EVENKEEL_LAB_TEST_FOLDER",
+    "EVENKEEL_OMP",
+    "EVENKEEL_SEARCH_ROUNDS",
+    "EVENKEEL_SEED",
+];
+/// See [`ELSEWHERE`].
+const TEST: &str = "EVENKEEL_TEST_";
+
+/// Tells, once a process, which variables of the environment look like ours and are none. Whoever
+/// reads the environment for a runtime calls it.
+pub fn tell_unknown() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for (name, _) in env::vars_os() {
+            if let Some(line) = mistake(&name.to_string_lossy()) {
+                // There is nobody to tell that standard error is closed.
+                let _ = io::stderr().write_all(line.as_bytes());
+            }
+        }
+    });
+}
+
+/// A line about a name that looks like one of ours, and is none.
+fn mistake(name: &str) -> Option<String> {
+    let is_known = !name.starts_with(PREFIX)
+        || name.starts_with(TEST)
+        || KNOWN.contains(&name)
+        || ELSEWHERE.contains(&name);
+    let nearest = KNOWN.into_iter().min_by_key(|known| distance(name, known))?;
+    (!is_known).then(|| {
+        format!(
+            "evenkeel: no variable {name} is known, and it is ignored; the nearest is {nearest}\n"
+        )
+    })
+}
+
+/// How many letters are to be put in, left out or replaced to come from one name to the other.
+fn distance(from: &str, to: &str) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (above, letter) in from.bytes().enumerate() {
+        let mut before = row[0];
+        row[0] = above + 1;
+        for (place, other) in to.bytes().enumerate() {
+            let replaced = before + usize::from(letter != other);
+            before = row[place + 1];
+            row[place + 1] = replaced.min(before + 1).min(row[place] + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_distance_counts_letters() {
+        let cases = [("", "abc", 3), ("abc", "abc", 0), ("kitten", "sitting", 3), ("ab", "ba", 2)];
+        for (from, to, letters) in cases {
+            assert_eq!(distance(from, to), letters, "{from}, {to}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_name_is_told_with_the_nearest_and_others_are_not() {
+        for (name, nearest) in [
+            ("EVENKEEL_SUMARY", "EVENKEEL_SUMMARY"),
+            ("EVENKEEL_RULE", "EVENKEEL_RULES"),
+            ("EVENKEEL_WIDE_CPU", "EVENKEEL_WIDE_CPUS"),
+            ("EVENKEEL_TRACES", "EVENKEEL_TRACE"),
+        ] {
+            let line = mistake(name).unwrap();
+            assert!(line.contains(&format!("{name} is")), "{line}");
+            assert!(line.ends_with(&format!("the nearest is {nearest}\n")), "{line}");
+        }
+        let fine = ["EVENKEEL_PAGE", "EVENKEEL_SEED", "EVENKEEL_TEST_X", "OMP_FOO", "EVENKEELS"];
+        assert!(fine.iter().all(|name| mistake(name).is_none()));
+    }
+
+    /// Names in quotes that a text has, but those that are read when it is compiled.
+    fn names(text: &str) -> impl Iterator<Item = &str> {
+        let begin = ["\"", PREFIX].concat();
+        let found: Vec<_> = text.match_indices(&begin).map(|(at, _)| at).collect();
+        found.into_iter().filter_map(move |at| {
+            let name = text[at + 1..].split('"').next()?;
+            let is_name = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+            (is_name && name != PREFIX && !text[..at].ends_with("env!(")).then_some(name)
+        })
+    }
+
+    fn collect(folder: &Path, found: &mut BTreeSet<String>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_dir() && !name.starts_with('.') && name != "target" {
+                collect(&path, found);
+            }
+            let is_source = ["rs", "c", "cpp", "h"].iter().any(|&end| {
+                path.is_file() && path.extension().is_some_and(|extension| extension == end)
+            });
+            // What is named so has misspelt ones.
+            if is_source && !name.starts_with("variables.") {
+                found.extend(names(&fs::read_to_string(&path).unwrap()).map(str::to_owned));
+            }
+        }
+    }
+
+    #[test]
+    fn every_variable_that_a_source_reads_is_known() {
+        let mut found = BTreeSet::new();
+        collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."), &mut found);
+        for name in &found {
+            assert_eq!(mistake(name), None);
+        }
+        for name in KNOWN.iter().chain(&ELSEWHERE) {
+            assert!(found.contains(*name), "nothing reads {name}");
+        }
+    }
+}
