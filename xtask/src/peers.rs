@@ -66,9 +66,9 @@ pub fn run(args: &Args) -> Result<()> {
     let size = if args.quick { Size::Quick } else { Size::Full };
     let works = chosen_works(plan::works(size), &args.programs)?;
 
-    build::all(&folder, &chosen)?;
     let jobs = plan::jobs(&works, &chosen);
     ensure!(!jobs.is_empty(), "none of these programs is there for these runtimes");
+    build::all(&folder, &jobs)?;
     let begin = load::now()?;
     let samples = measure::all(&folder, &jobs, &args.settings)?;
     let others = begin.until(&load::now()?);

@@ -87,8 +87,8 @@ pub fn run(args: &Args) -> Result<()> {
     });
     let works = works(if args.quick { Size::Quick } else { Size::Full });
 
-    build::all(&folder, &steps)?;
     let jobs = plan::jobs(&works, &steps);
+    build::all(&folder, &jobs)?;
     let begin = load::now()?;
     let samples = measure::all(&folder, &jobs, &args.settings)?;
     let others = begin.until(&load::now()?);
