@@ -29,6 +29,17 @@ use crate::worker::{Uses, Worker};
 /// assert_eq!(text.get_mut(), "20 in all");
 /// assert_eq!(sum.into_inner(), 20);
 /// ```
+///
+/// The compiler refuses a task that does more than it said:
+///
+/// ```compile_fail,E0594
+/// use evenkeel_runtime::{Data, scope};
+///
+/// let sum = Data::new(1);
+/// scope(|s| s.task().input(&sum).spawn(|sum| *sum += 1)); // `*sum`: behind a `&` reference
+/// ```
+///
+/// And it refuses what two tasks use that is no such data: see [`scope`](crate::scope()).
 #[repr(transparent)]
 pub struct Data<T: ?Sized> {
     pub(crate) value: UnsafeCell<T>,

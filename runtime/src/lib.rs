@@ -12,6 +12,23 @@
 //! assert_eq!(halves.iter().sum::<u64>(), (0..2000).sum());
 //! ```
 //!
+//! What several tasks use is [`Data`]. Each says which it reads and which it writes, and comes
+//! after those created before that it could get in the way of: a graph, without a word of who waits
+//! for whom.
+//!
+//! ```
+//! use evenkeel_runtime::{Data, scope};
+//!
+//! let (low, high, all) = (Data::new(0_u64), Data::new(0_u64), Data::new(0_u64));
+//! scope(|s| {
+//!     s.task().output(&low).spawn(|low| *low = (0..1000).sum());
+//!     s.task().output(&high).spawn(|high| *high = (1000..2000).sum()); // beside it
+//!     let sum = s.task().input(&low).input(&high).output(&all); // after both
+//!     sum.spawn(|low, high, all| *all = low + high);
+//! });
+//! assert_eq!(all.into_inner(), (0..2000).sum());
+//! ```
+//!
 //! The scheduler is the tree of queues of M. Marí's thesis (*Improving the scheduler of the OmpSs-2
 //! runtime*, UPC 2018; "N"), with changes of ours. Either is to be had, and so is the central queue
 //! that came before: [`Rules`].
@@ -32,7 +49,8 @@ pub mod model;
 mod over;
 mod parts;
 mod pool;
-/// For other ways in.
+/// For other ways in: the sister crates.
+#[doc(hidden)]
 pub mod raw;
 /// Which task runs next, and where.
 pub mod ready;

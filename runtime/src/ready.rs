@@ -2,6 +2,8 @@
 //!
 //! A scheduler holds tasks that are ready and decides nothing else: it never runs one. Workers add
 //! what became ready and take what they run; each uses the leaf of its CPU as the way in.
+//!
+//! Of this, programs see what [`crate::Rules`] are made of.
 
 mod central;
 mod classes;
@@ -27,6 +29,7 @@ use central::Central;
 pub(crate) use inbox::{Inbox, Linked};
 pub(crate) use leaf::Leaf;
 pub(crate) use node::Away;
+#[doc(hidden)]
 pub use parker::Parker;
 pub(crate) use scheduler::Ready;
 pub(crate) use steps::StepsSum;
@@ -37,16 +40,20 @@ use crate::task::Task;
 use crate::worker::Worker;
 
 /// Runs something that was queued, and frees what it occupied.
+#[doc(hidden)]
 pub type Run = unsafe fn(*mut Queued, &Worker);
 
 /// Tells the kind of a task that is queued, or is about to be run: the address of the program's
 /// function, or [`OWN_KIND`].
+#[doc(hidden)]
 pub type KindOf = unsafe fn(*const Queued) -> usize;
 
 /// The kind of what runs none of the program's code. Whoever watches is not told of it.
+#[doc(hidden)]
 pub const OWN_KIND: usize = 1;
 
 /// What a queue knows of a task: the head of every task, and of everything else that is run once.
+#[doc(hidden)]
 #[repr(C)]
 pub struct Queued {
     pub(crate) run: Run,

@@ -405,6 +405,32 @@ impl Runtime {
 
 /// [`Runtime::scope`] of the runtime that runs this thread's task, or else of the global one.
 ///
+/// Tasks may borrow what is outside of the scope, as threads of [`std::thread::scope`] may. What
+/// one of them changes no other may use, and the compiler refuses it:
+///
+/// ```compile_fail,E0499
+/// use evenkeel_runtime::scope;
+///
+/// let mut sum = 1;
+/// scope(|s| {
+///     s.spawn(|_| sum += 1);
+///     s.spawn(|_| sum *= 10); // `sum`: borrowed as mutable more than once at a time
+/// });
+/// ```
+///
+/// Where `sum` is [`Data`](crate::Data) and both say that they use it, they take turns:
+///
+/// ```
+/// use evenkeel_runtime::{Data, scope};
+///
+/// let sum = Data::new(1);
+/// scope(|s| {
+///     s.task().inout(&sum).spawn(|sum| *sum += 1);
+///     s.task().inout(&sum).spawn(|sum| *sum *= 10);
+/// });
+/// assert_eq!(sum.into_inner(), 20);
+/// ```
+///
 /// # Panics
 /// As [`Runtime::scope`].
 #[track_caller]
