@@ -94,9 +94,10 @@ struct TrackEvent {
     track_uuid: Option<u64>,
     #[prost(int64, optional, tag = "30")]
     counter_value: Option<i64>,
-    #[prost(fixed64, repeated, tag = "47")]
+    // Declared in proto2: each has a tag of its own, and Perfetto reads no others.
+    #[prost(fixed64, repeated, packed = "false", tag = "47")]
     flow_ids: Vec<u64>,
-    #[prost(fixed64, repeated, tag = "48")]
+    #[prost(fixed64, repeated, packed = "false", tag = "48")]
     terminating_flow_ids: Vec<u64>,
 }
 
@@ -271,13 +272,17 @@ mod tests {
     use crate::{Data, Rules, Runtime, Watch};
 
     fn traced(workers: usize, run: impl FnOnce(&Runtime)) -> Vec<Packet> {
+        Trace::decode(&bytes_of(workers, run)[..]).unwrap().packet
+    }
+
+    fn bytes_of(workers: usize, run: impl FnOnce(&Runtime)) -> Vec<u8> {
         let watch = Watch::with_trace(1 << 24);
         let rules = Rules { cutoff: false, ..Rules::default() };
         let runtime = Runtime::builder().workers(workers).rules(rules).watch(&watch).build();
         run(&runtime.unwrap());
         let mut bytes = Vec::new();
         watch.trace(&mut bytes).unwrap();
-        Trace::decode(&bytes[..]).unwrap().packet
+        bytes
     }
 
     fn events(packets: &[Packet]) -> impl Iterator<Item = (u64, &TrackEvent)> {
@@ -308,6 +313,81 @@ mod tests {
         }
         assert!(open.values().all(|&number| number == 0));
         found
+    }
+
+    /// The next number, which has as many bytes as it needs.
+    fn varint(rest: &mut &[u8]) -> u64 {
+        let len = rest.iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
+        let (own, after) = rest.split_at(len);
+        *rest = after;
+        own.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f))
+    }
+
+    /// The fields of a message, as they lie in it: number, wire type, and what is in it.
+    fn fields(mut rest: &[u8]) -> Vec<(u64, u64, &[u8])> {
+        let mut all = Vec::new();
+        while !rest.is_empty() {
+            let tag = varint(&mut rest);
+            let before = rest;
+            let len = match tag & 7 {
+                0 => {
+                    varint(&mut rest);
+                    before.len() - rest.len()
+                }
+                1 => 8,
+                2 => usize::try_from(varint(&mut rest)).unwrap(),
+                other => panic!("wire type {other}"),
+            };
+            let begin = if tag & 7 == 2 { rest } else { before };
+            all.push((tag >> 3, tag & 7, &begin[..len]));
+            rest = &begin[len..];
+        }
+        all
+    }
+
+    /// Numbers of fields and their wire types, as `trace_packet.proto` and what it includes declare
+    /// them; those of messages with the number of their own table.
+    const DECLARED: [&[(u64, u64, usize)]; 9] = [
+        &[(1, 2, 1)],                                                             // Trace
+        &[(8, 0, 0), (10, 0, 0), (11, 2, 2), (12, 2, 3), (13, 0, 0), (60, 2, 5)], // TracePacket
+        &[(9, 0, 0), (10, 0, 0), (11, 0, 0), (30, 0, 0), (47, 1, 0), (48, 1, 0)], // TrackEvent
+        &[(2, 2, 4)],                                                             // InternedData
+        &[(1, 0, 0), (2, 2, 0)],                                                  // EventName
+        &[(1, 0, 0), (2, 2, 0), (3, 2, 6), (4, 2, 7), (5, 0, 0), (8, 2, 8)],      // TrackDescriptor
+        &[(1, 0, 0), (6, 2, 0)],            // ProcessDescriptor
+        &[(1, 0, 0), (2, 0, 0), (5, 2, 0)], // ThreadDescriptor
+        &[],                                // CounterDescriptor
+    ];
+
+    /// Reads a message, and those in it, as a decoder does that knows no wire types but those
+    /// declared. Counts the fields that it found, by table and number.
+    fn read(bytes: &[u8], table: usize, found: &mut HashMap<(usize, u64), usize>) {
+        for (number, wire, content) in fields(bytes) {
+            let known = DECLARED[table].iter().find(|(known, ..)| *known == number);
+            let &(_, declared, inner) = known.unwrap_or_else(|| panic!("{table}: {number}"));
+            assert_eq!(wire, declared, "field {number} of table {table}");
+            *found.entry((table, number)).or_default() += 1;
+            if inner > 0 {
+                read(content, inner, found);
+            }
+        }
+    }
+
+    #[test]
+    fn every_field_has_the_wire_type_that_perfetto_declares() {
+        let data = Data::new(0);
+        let bytes = bytes_of(2, |runtime| {
+            runtime.scope(|s| {
+                (0..100).for_each(|_| s.task().input(&data).spawn(|_| ()));
+                (0..100).for_each(|_| s.task().inout(&data).spawn(|at| *at += 1));
+            });
+        });
+        let mut found = HashMap::new();
+        read(&bytes, 0, &mut found);
+        for (table, all) in DECLARED.iter().enumerate() {
+            assert!(all.iter().all(|field| found.contains_key(&(table, field.0))), "{table}");
+        }
+        assert!(found[&(2, 47)] > 1 && found[&(2, 47)] == found[&(2, 48)]);
     }
 
     fn of_this_file(slices: &HashMap<String, usize>) -> usize {
