@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use super::Watch;
 use crate::fork::forks;
+use crate::sync::Barrier;
 
 /// Bytes of a trace in memory: some 5 million tasks.
 const TRACE_BYTES: usize = 128 << 20;
@@ -76,6 +77,9 @@ pub(super) fn watch() -> Option<Watch> {
         }
         let traces = wanted.trace.is_some();
         let watch = if traces { Watch::with_trace(TRACE_BYTES) } else { Watch::new() };
+        // The kernel has it ready at once for a process of one thread, and lets one of several wait
+        // for some 10 ms: so it is asked before there is a thread of ours.
+        let _ = Barrier::of_process();
         // SAFETY: the handler may be called at any time after this.
         unsafe { libc::atexit(at_exit) };
         watch_for_term();
