@@ -11,8 +11,9 @@ pub use crate::access::{Access, Region};
 pub use crate::children::Until;
 use crate::class::Placement;
 pub use crate::fork::forks;
-use crate::pool::{Asked, Builder, Rules, Shared};
+use crate::pool::{Asked, Builder, Rules, Runtime, Shared};
 pub use crate::ready::{KindOf, OWN_KIND, Parker, Queued};
+use crate::scope::Scope;
 use crate::seen::Watch;
 pub use crate::task::Task;
 use crate::topology::Topology;
@@ -35,6 +36,16 @@ pub fn current_worker() -> Option<NonNull<Worker>> {
 pub unsafe fn telling_kinds(mut builder: Builder, kind_of: KindOf) -> Builder {
     builder.kind_of = Some(kind_of);
     builder
+}
+
+/// [`Runtime::scope`] that whoever watches knows by this name.
+#[track_caller]
+pub fn scope_called<'scope, R>(
+    runtime: &Runtime,
+    name: &'static str,
+    body: impl FnOnce(&Scope<'scope>) -> R,
+) -> R {
+    crate::scope::scope_called(runtime, name, body)
 }
 
 /// A tree of queues for as many threads as it has leaves; whose threads these are is not its

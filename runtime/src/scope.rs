@@ -10,7 +10,7 @@ use crate::children::Until;
 use crate::event::Event;
 use crate::pool::Runtime;
 use crate::ready::Queued;
-use crate::seen::{Frame, What};
+use crate::seen::{Frame, Name, Role, What};
 use crate::sync::{Mutex, lock};
 use crate::task::Task;
 use crate::worker::{Stack, Uses, Worker};
@@ -338,6 +338,34 @@ where
 {
     let key = scope_on::<R, F> as *const () as usize;
     worker.seen.scopes::<F>(key, place);
+    scope_of(worker, body, key, place)
+}
+
+/// [`Runtime::scope`] that whoever watches knows by this name.
+#[track_caller]
+pub(crate) fn scope_called<'scope, R, F>(runtime: &Runtime, name: &'static str, body: F) -> R
+where
+    F: FnOnce(&Scope<'scope>) -> R,
+{
+    let key = scope_called::<R, F> as *const () as usize;
+    let place = Location::caller();
+    runtime.as_worker(|worker| {
+        let called = || Some(Name { text: name.to_owned(), place: None });
+        worker.seen.calls(key, Role::Code, called);
+        scope_of(worker, body, key, place)
+    })
+}
+
+/// The same, whose code is known by a key.
+fn scope_of<'scope, R, F>(
+    worker: &Worker,
+    body: F,
+    key: usize,
+    place: &'static Location<'static>,
+) -> R
+where
+    F: FnOnce(&Scope<'scope>) -> R,
+{
     let frame = Frame::new();
     let _ends = worker.seen.begin(&frame, What::Code, key);
     scope_around(worker, place, |root| {

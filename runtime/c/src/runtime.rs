@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use evenkeel_runtime::raw::{tell_unknown, telling_kinds};
+use evenkeel_runtime::raw::{scope_called, tell_unknown, telling_kinds};
 use evenkeel_runtime::{Placement, Rules, Runtime, Topology, Watch};
 
 use crate::error::{Error, Result, code};
@@ -165,7 +165,8 @@ pub unsafe extern "C" fn ekrt_run(
 ) -> c_int {
     let run = || {
         let function = function.ok_or(Error::Null("`function`"))?;
-        find(runtime)?.scope(|_| {
+        let runtime = find(runtime)?;
+        scope_called(&runtime, "ekrt_run", |_| {
             // SAFETY: the caller's promise; a scope's code runs on a worker.
             unsafe { run_first(&Here::of_scope(), function, arguments) };
         });

@@ -68,7 +68,8 @@ static void check(const char *path)
 	CHECK(fclose(file) == 0 && unlink(path) == 0);
 	summary[bytes] = 0;
 	if (!has(summary, "601 tasks", "") || !has(summary, "300 ", "  free_task") ||
-	    !has(summary, "300 ", "  takes_turns") || !has(summary, "1 ", "  begins_all")) {
+	    !has(summary, "300 ", "  takes_turns") || !has(summary, "1 ", "  begins_all") ||
+	    !has(summary, "1 ", "  ekrt_run, around tasks")) {
 		fputs(summary, stderr);
 		abort();
 	}
