@@ -56,7 +56,8 @@ fn functions_are_told_apart_by_where_their_tasks_are_created() {
     trees(&runtime);
     let text = summary(&watch);
     let runs_of = |what: &str| {
-        let lines = text.lines().filter(|line| line.contains("(watch.rs:") && line.contains(what));
+        let lines =
+            text.lines().filter(|line| line.contains(" of watch.rs") && line.contains(what));
         lines.filter_map(|line| line.split_whitespace().next()).collect::<Vec<_>>()
     };
     let all = runs_of("trees");
@@ -83,7 +84,7 @@ fn tasks_that_take_turns_are_counted_once_and_as_what_they_run() {
     assert_eq!(sum.into_inner(), 1999 * 1000);
     let text = summary(&watch);
     assert!(text.starts_with("2,000 tasks"), "{text}");
-    let functions = text.lines().filter(|line| line.contains("(watch.rs:"));
+    let functions = text.lines().filter(|line| line.contains(" of watch.rs"));
     let ran = functions.filter(|line| !line.contains("around tasks")).collect::<Vec<_>>();
     assert!(ran.len() == 1 && ran[0].trim_start().starts_with("2,000"), "{text}");
     assert!(!text.contains("run_in_turn"), "{text}");

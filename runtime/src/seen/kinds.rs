@@ -33,17 +33,26 @@ pub(crate) struct Name {
 }
 
 impl Name {
-    /// The file, without its folders, and the line.
-    pub(super) fn place(&self) -> Option<String> {
-        let (file, line) = self.place.as_ref()?;
-        Some(format!("{}:{line}", file.rsplit('/').next().unwrap_or(file)))
+    /// The file, without its folders.
+    pub(super) fn file(&self) -> Option<&str> {
+        let (file, _) = self.place.as_ref()?;
+        file.rsplit('/').next()
+    }
+
+    /// What tells it from others of its file: clang's tasks are called as the function that creates
+    /// them.
+    pub(super) fn short(&self) -> String {
+        match &self.place {
+            Some((_, line)) => format!("{}, line {line}", self.text),
+            None => self.text.clone(),
+        }
     }
 
     /// All of it in a line.
     pub(super) fn title(&self) -> String {
-        match self.place() {
-            Some(place) => format!("{} ({place})", self.text),
-            None => self.text.clone(),
+        match self.file() {
+            Some(file) => format!("{} of {file}", self.short()),
+            None => self.short(),
         }
     }
 }
@@ -186,6 +195,15 @@ mod tests {
         let named = kinds.named();
         assert_eq!(named[1].1.text, "said");
         assert!(named[2].1.text.ends_with("somebody_knows_me"), "{}", named[2].1.text);
+    }
+
+    #[test]
+    fn tasks_of_one_function_are_told_apart_by_their_lines() {
+        let name = |place| Name { text: "main".to_owned(), place };
+        let known = name(Some(("/src/a/fib.c".to_owned(), 12)));
+        assert_eq!(known.short(), "main, line 12");
+        assert_eq!(known.title(), "main, line 12 of fib.c");
+        assert_eq!(name(None).title(), "main");
     }
 
     #[test]

@@ -68,8 +68,8 @@ impl Drop for OfThread {
             lane.inside.set(0);
             lane.leaves_stack();
             lane.pulse(ticks());
-            // Pairs with `of_thread`.
-            lane.is_free.store(true, Ordering::Release);
+            // Pairs with `takes_over`. The program's first thread goes on: it ends the process.
+            lane.is_free.store(!is_first(lane.thread), Ordering::Release);
         }
     }
 }
@@ -96,20 +96,20 @@ impl Lane {
     }
 
     fn new(recorder: &Arc<Recorder>) -> Self {
-        let now = Count::none();
-        now.set(ticks());
-        let pulsed = Count::none();
-        pulsed.set(now.get());
+        let thread = thread_number();
+        // What comes before is no time of this thread; the program's first has been there always.
+        let since = Count::of(if is_first(thread) { recorder.begin.ticks } else { ticks() });
+        let pulsed = Count::of(since.get());
         Self {
             recorder: Arc::as_ptr(recorder),
             name: thread_name(),
-            thread: thread_number(),
+            thread,
             is_free: AtomicBool::new(false),
             top: Cell::new(ptr::null()),
             inside: Cell::new(0),
             next_at_once: Cell::new(false),
             recent: (0..RECENT).map(|_| Cell::new((0, ptr::null()))).collect(),
-            last: now,
+            last: since,
             doing: Count::none(),
             done: [const { Count::none() }; SLOTS],
             pulsed,
@@ -120,9 +120,18 @@ impl Lane {
         }
     }
 
-    /// Whether the calling thread may go on with the lane of one that has ended.
+    /// Whether the calling thread goes on with the lane of one that has ended. One at a time asks.
     fn takes_over(&self) -> bool {
-        self.name == thread_name() && self.is_free.swap(false, Ordering::Acquire)
+        let may = self.is_free.load(Ordering::Acquire) && self.name == thread_name();
+        if may {
+            // The time between is nobody's.
+            let now = ticks();
+            self.last.set(now);
+            self.pulsed.set(now);
+            // Pairs with `did`.
+            self.is_free.store(false, Ordering::Release);
+        }
+        may
     }
 
     #[inline]
@@ -164,7 +173,7 @@ impl Lane {
         let mut strip = self.strip();
         let done = self.take_done();
         let since = self.pulsed.get().saturating_sub(begin);
-        strip.add(since, now.saturating_sub(begin), &without_outside(done));
+        strip.add(since, now.saturating_sub(begin), &done);
         self.pulsed.set(now);
     }
 
@@ -182,13 +191,13 @@ impl Lane {
         let begin = self.recorder().begin.ticks;
         let strip = self.strip();
         let mut done: Slots = std::array::from_fn(|slot| self.done[slot].get());
-        if !self.is_free.load(Ordering::Relaxed) {
+        if !self.is_free.load(Ordering::Acquire) {
             done[slot_of(self.doing.get())] += now.saturating_sub(self.last.get());
         }
         let all = std::array::from_fn(|slot| self.total[slot].get() + done[slot]);
         let mut whole = strip.clone();
         let since = self.pulsed.get().saturating_sub(begin);
-        whole.add(since, now.saturating_sub(begin), &without_outside(done));
+        whole.add(since, now.saturating_sub(begin), &done);
         (all, whole)
     }
 
@@ -410,20 +419,20 @@ fn doing(frame: &Open) -> u64 {
     written | u64::from(frame.kind()) << SLOT_BITS | frame.slot() as u64
 }
 
-fn without_outside(mut done: Slots) -> Slots {
-    done[SLOT_OUTSIDE] = 0;
-    done
-}
-
 fn thread_number() -> u32 {
     // SAFETY: the call has no arguments, and cannot fail.
     u32::try_from(unsafe { libc::syscall(libc::SYS_gettid) }).unwrap_or(0)
 }
 
+/// Whether it is the one that the program began with.
+fn is_first(thread: u32) -> bool {
+    thread == std::process::id()
+}
+
 fn thread_name() -> String {
     match std::thread::current().name() {
         Some(name) => name.to_owned(),
-        None if thread_number() == std::process::id() => "main".to_owned(),
+        None if is_first(thread_number()) => "main".to_owned(),
         None => "a thread".to_owned(),
     }
 }

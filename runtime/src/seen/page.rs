@@ -6,7 +6,7 @@ mod drawing;
 
 use super::kinds::Role;
 use super::strip::{SLOT_OUTSIDE, SLOTS};
-use super::summary::{self, counted, grouped, percent, time};
+use super::summary::{self, counted, decimal, grouped, percent, time};
 use super::trace::program_name;
 use super::view::View;
 use drawing::{Lane, axis, lane, lane_of_one, swatch};
@@ -20,7 +20,7 @@ const FUNCTIONS_MAX: usize = 100;
 /// As above.
 const ROWS_MAX: usize = 256;
 /// In the order in which they are stacked, from below: tasks, what is around them, and the rest.
-const ORDER: [usize; SLOTS - 1] = [5, 6, 7, 8, 9, 10, 11, 4, 1, 2, 3];
+const ORDER: [usize; SLOTS] = [5, 6, 7, 8, 9, 10, 11, 4, 1, 2, 3, SLOT_OUTSIDE];
 
 /// Text for HTML.
 fn escape(text: &str) -> String {
@@ -118,7 +118,8 @@ fn left_out(all: usize, shown: usize, what: &str) -> String {
 
 /// All threads in one bar, and what its colours mean.
 fn went(view: &View) -> String {
-    let (by_slot, inside) = (view.by_slot(), view.inside_ns());
+    let (mut by_slot, inside) = (view.by_slot(), view.inside_ns());
+    by_slot[SLOT_OUTSIDE] = 0;
     let names = view.slot_names();
     let mut legend = String::new();
     for slot in ORDER.into_iter().filter(|&slot| by_slot[slot] > 0) {
@@ -130,35 +131,71 @@ fn went(view: &View) -> String {
         );
     }
     let bar = lane_of_one(&by_slot);
-    format!("<figure>{bar}<ul class=\"legend\">\n{legend}</ul></figure>\n")
+    format!(
+        "<figure>{bar}<ul class=\"legend\">\n{legend}</ul></figure>\n<p class=\"soft\">Of {} that \
+         threads were inside of scopes and parallel regions.</p>\n",
+        time(inside)
+    )
+}
+
+/// What else there is in lanes than in the bar of all.
+fn legend_of_rest(view: &View) -> String {
+    let (outside, unseen) = (view.by_slot()[SLOT_OUTSIDE], view.unseen_ns());
+    let all = view.inside_ns() + outside + unseen;
+    let mut legend = String::new();
+    if outside > 0 {
+        legend += &format!(
+            "<li>{}outside of scopes and parallel regions <b>{}</b></li>\n",
+            swatch(SLOT_OUTSIDE),
+            percent(outside, all)
+        );
+    }
+    if unseen > 0 {
+        legend += &format!(
+            "<li><i class=\"unseen\"></i>before it was first seen, or after its end \
+             <b>{}</b></li>\n",
+            percent(unseen, all)
+        );
+    }
+    format!("<ul class=\"legend\">\n{legend}</ul>\n")
 }
 
 /// A lane each, and their sums.
 fn threads(view: &View) -> String {
     let width = view.rows.first().map_or(1, |row| row.strip.width_ticks);
     let columns = view.wall_ticks.div_ceil(width).max(1) as usize;
-    let mut html = String::from("<figure class=\"lanes\">\n");
+    let mut html = String::from("<figure class=\"lanes unseen\">\n");
     for row in view.rows.iter().take(ROWS_MAX) {
         let stacks = Lane { bins: &row.strip.bins, columns, full: width };
         html += &format!("<div><span>{}</span>{}</div>\n", escape(&row.name), lane(&stacks));
     }
     let column_ns = view.scale.ns(width);
     html += &format!(
-        "{}</figure>\n<p class=\"soft\">Each column is {}. Colours are those above; where there is \
-         none, the thread was no worker.</p>\n",
+        "{}{}</figure>\n<p class=\"soft\">Each column is {}. The other colours are those \
+         above.</p>\n",
         axis(column_ns * columns as u64),
+        legend_of_rest(view),
         time(column_ns)
     );
     html += &left_out(view.rows.len(), ROWS_MAX, "threads");
-    let heads =
-        ["thread", "#tasks", "#around them", "#in the runtime", "#looking, waiting", "#asleep"];
+    let heads = [
+        "thread",
+        "#tasks",
+        "#around them",
+        "#in the runtime",
+        "#looking, waiting",
+        "#asleep",
+        "#outside",
+        "#unseen",
+    ];
     let rows: Vec<Vec<String>> = view
         .rows
         .iter()
         .take(ROWS_MAX)
         .map(|row| {
             let tasks: u64 = row.ns[5..].iter().sum();
-            let cells = [tasks, row.ns[4], row.ns[1], row.ns[2], row.ns[3]];
+            let ns = &row.ns;
+            let cells = [tasks, ns[4], ns[1], ns[2], ns[3], ns[SLOT_OUTSIDE], row.unseen_ns];
             let cells = cells.into_iter().map(time);
             std::iter::once(escape(&row.name)).chain(cells).collect()
         })
@@ -182,13 +219,13 @@ fn functions(view: &View) -> String {
         .iter()
         .take(FUNCTIONS_MAX)
         .map(|function| {
-            let place = function.name.place().map_or_else(String::new, |place| {
-                format!("<br/><span class=\"soft\">{}</span>", escape(&place))
+            let file = function.name.file().map_or_else(String::new, |file| {
+                format!("<br/><span class=\"soft\">{}</span>", escape(file))
             });
             let around = if function.role == Role::Code { ", around tasks" } else { "" };
-            let name = escape(&function.name.text);
+            let name = escape(&function.name.short());
             vec![
-                format!("{}{name}{around}{place}", swatch(function.slot)),
+                format!("{}{name}{around}{file}", swatch(function.slot)),
                 grouped(function.runs),
                 grouped(function.at_once),
                 time(function.ns),
@@ -200,8 +237,9 @@ fn functions(view: &View) -> String {
             ]
         })
         .collect();
-    let about = "<p class=\"soft\">Times are a function's own: what ran inside of it, and while it \
-                 waited, is not counted. The median and the 99 % are right to an eighth.</p>\n";
+    let about = "<p class=\"soft\">Shares are of the time inside. Times are a function's own: \
+                 what ran inside of it, and while it waited, is not counted. The median and the \
+                 99 % are right to an eighth.</p>\n";
     let more = left_out(view.functions.len(), FUNCTIONS_MAX, "functions");
     table("Functions by their time", &heads, &rows) + &more + about
 }
@@ -213,11 +251,16 @@ fn levels(view: &View) -> String {
     };
     let columns = view.wall_ticks.div_ceil(view.series.width_ticks).max(1) as usize;
     let curve = |name: &str, mean: f64, most: u64, each: fn(&super::series::Bin) -> u64| {
-        let values: Vec<u64> = view.series.bins.iter().map(each).collect();
+        let seen = view.series.bins.iter().scan(0, |last, bin| {
+            *last = if bin.samples > 0 { each(bin) } else { *last };
+            Some(*last)
+        });
+        let values: Vec<u64> = seen.collect();
         let drawn = drawing::area(&values, columns, most);
         format!(
-            "<div><span>{name}<br/>mean {mean:.1}, at most {}</span>{drawn}</div>\n",
-            grouped(most)
+            "<div><span>{name}<br/><span class=\"soft\">mean {}</span></span>{}</div>\n",
+            decimal(mean),
+            drawing::scaled(&drawn, most)
         )
     };
     let threshold = curve("threshold", level, whole.level_max, |bin| bin.level_max);
@@ -225,7 +268,7 @@ fn levels(view: &View) -> String {
     let axis = axis(view.scale.ns(view.series.width_ticks) * columns as u64);
     format!(
         "<figure class=\"lanes tall\">\n{threshold}{tasks}{axis}</figure>\n<p class=\"soft\">The \
-         largest in each column, of what was seen {}.</p>\n",
+         largest in each column, of what was seen {}; where nobody looked, as before.</p>\n",
         counted(whole.samples, "time")
     )
 }
@@ -241,7 +284,6 @@ fn steps(view: &View) -> String {
         bytes(view.task_bytes),
         bytes(view.trace_bytes)
     );
-    debug_assert!(!ORDER.contains(&SLOT_OUTSIDE));
     table("Steps of the scheduler", &["step", "#times", "*what it is"], &rows) + &memory
 }
 

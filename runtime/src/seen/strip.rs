@@ -2,7 +2,7 @@
 //!
 //! So a strip covers a recording of any length, exactly in the sum, and to a bin in place.
 
-/// Outside of any runtime. It is not kept, and so left blank.
+/// Outside of any runtime: in the program's own code, or waiting for its next region.
 pub(super) const SLOT_OUTSIDE: usize = 0;
 /// In the runtime itself, between two tasks.
 pub(super) const SLOT_RUNTIME: usize = 1;

@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 
 use super::kinds::Role;
-use super::strip::{SLOT_CODE, SLOT_LOOKS, SLOT_RUNTIME, SLOT_SLEEPS, SLOT_TASKS, SLOTS};
+use super::strip::{
+    SLOT_CODE, SLOT_LOOKS, SLOT_OUTSIDE, SLOT_RUNTIME, SLOT_SLEEPS, SLOT_TASKS, SLOTS,
+};
 use super::view::{Function, Row, View};
 
 /// Functions that are listed.
@@ -56,11 +58,43 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", part as f64 * 100.0 / whole as f64)
 }
 
+/// A mean, with commas.
+pub(super) fn decimal(mean: f64) -> String {
+    let tenths = (mean * 10.0).round() as u64;
+    format!("{}.{}", grouped(tenths / 10), tenths % 10)
+}
+
+/// Where all threads' time went: how much of it is looked at, and what that was.
+fn went(view: &View) -> [String; 2] {
+    let (by_slot, inside, unseen) = (view.by_slot(), view.inside_ns(), view.unseen_ns());
+    let outside = by_slot[SLOT_OUTSIDE];
+    let all = inside + outside + unseen;
+    let part = |ns: u64| format!("{} ({})", time(ns), percent(ns, all));
+    let mut whole = format!(
+        "Of {} of threads' time {} were inside of scopes and parallel regions, {} outside",
+        time(all),
+        part(inside),
+        part(outside)
+    );
+    if percent(unseen, all) != percent(0, all) {
+        whole += &format!(", and {} before a thread was first seen or after its end", part(unseen));
+    }
+    let in_tasks: u64 = by_slot[SLOT_TASKS..].iter().sum();
+    let of_inside = format!(
+        "Of the time inside {} was in tasks, {} in code around them, {} in the runtime, {} \
+         looking or waiting, {} asleep.",
+        percent(in_tasks, inside),
+        percent(by_slot[SLOT_CODE], inside),
+        percent(by_slot[SLOT_RUNTIME], inside),
+        percent(by_slot[SLOT_LOOKS], inside),
+        percent(by_slot[SLOT_SLEEPS], inside),
+    );
+    [whole + ".", of_inside]
+}
+
 /// What there is to say first.
 pub(super) fn sentences(view: &View) -> Vec<String> {
     let (tasks, at_once, task_ns) = view.task_sums();
-    let by_slot = view.by_slot();
-    let inside = view.inside_ns();
     let wall = time(view.wall_ns);
     let threads = counted(view.rows.len() as u64, "thread");
     let head = match task_ns.checked_div(tasks) {
@@ -69,17 +103,8 @@ pub(super) fn sentences(view: &View) -> Vec<String> {
         }
         None => format!("No tasks in {wall} on {threads}"),
     };
-    let in_tasks: u64 = by_slot[SLOT_TASKS..].iter().sum();
-    let went = format!(
-        "Of the workers' time {} was in tasks, {} in code around them, {} in the runtime, {} \
-         looking or waiting, {} asleep.",
-        percent(in_tasks, inside),
-        percent(by_slot[SLOT_CODE], inside),
-        percent(by_slot[SLOT_RUNTIME], inside),
-        percent(by_slot[SLOT_LOOKS], inside),
-        percent(by_slot[SLOT_SLEEPS], inside),
-    );
-    let mut all = vec![head, went];
+    let mut all = vec![head];
+    all.extend(went(view));
     if tasks > 0 {
         all.push(format!(
             "{} ran from a queue, {} at once by their creators.",
@@ -181,19 +206,21 @@ fn left_out(text: &mut String, all: usize, shown: usize, what: &str) {
 fn rows(text: &mut String, view: &View) {
     let _ = writeln!(
         text,
-        "\n{:>9} {:>9} {:>9} {:>9} {:>9}  thread",
-        "tasks", "around", "runtime", "looking", "asleep"
+        "\n{:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  thread",
+        "tasks", "around", "runtime", "looking", "asleep", "outside", "unseen"
     );
-    for Row { name, ns, .. } in view.rows.iter().take(ROWS_MAX) {
+    for Row { name, ns, unseen_ns, .. } in view.rows.iter().take(ROWS_MAX) {
         let of: [u64; SLOTS] = *ns;
         let _ = writeln!(
             text,
-            "{:>9} {:>9} {:>9} {:>9} {:>9}  {name}",
+            "{:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  {name}",
             time(of[SLOT_TASKS..].iter().sum()),
             time(of[SLOT_CODE]),
             time(of[SLOT_RUNTIME]),
             time(of[SLOT_LOOKS]),
             time(of[SLOT_SLEEPS]),
+            time(of[SLOT_OUTSIDE]),
+            time(*unseen_ns),
         );
     }
     left_out(text, view.rows.len(), ROWS_MAX, "threads");
@@ -207,10 +234,11 @@ fn threshold(text: &mut String, view: &View) {
     let Some((level, ready)) = whole.means() else { return };
     let _ = writeln!(
         text,
-        "threshold: {level:.1} in the mean, at most {}; ready tasks: {ready:.1}, at most {}; \
-         seen {}",
-        whole.level_max,
-        whole.ready_max,
+        "threshold: {} in the mean, at most {}; ready tasks: {}, at most {}; seen {}",
+        decimal(level),
+        grouped(whole.level_max),
+        decimal(ready),
+        grouped(whole.ready_max),
         counted(whole.samples, "time"),
     );
     let bins = &view.series.bins;
@@ -237,6 +265,7 @@ mod tests {
     #[test]
     fn numbers_are_grouped_by_three() {
         assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([0.04, 9.96, 1234.5].map(decimal), ["0.0", "10.0", "1,234.5"]);
         assert_eq!(counted(1, "task") + &counted(2, " task"), "1 task2  tasks");
     }
 }

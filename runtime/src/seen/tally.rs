@@ -12,7 +12,11 @@ pub(crate) struct Count(AtomicU64);
 
 impl Count {
     pub(crate) const fn none() -> Self {
-        Self(AtomicU64::new(0))
+        Self::of(0)
+    }
+
+    pub(crate) const fn of(value: u64) -> Self {
+        Self(AtomicU64::new(value))
     }
 
     /// For the one that writes it.

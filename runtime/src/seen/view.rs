@@ -31,6 +31,8 @@ pub(super) struct Row {
     pub(super) name: String,
     /// By slot.
     pub(super) ns: Slots,
+    /// Before it was first seen, and after its end.
+    pub(super) unseen_ns: u64,
     pub(super) strip: Strip,
 }
 
@@ -62,7 +64,9 @@ impl View {
             .iter()
             .map(|lane| {
                 let (done, strip) = lane.did(now.ticks);
-                Row { name: lane.name.clone(), ns: done.map(|ticks| scale.ns(ticks)), strip }
+                let unseen = wall_ticks.saturating_sub(done.iter().sum());
+                let (name, ns) = (lane.name.clone(), done.map(|ticks| scale.ns(ticks)));
+                Row { name, ns, unseen_ns: scale.ns(unseen), strip }
             })
             .collect();
         rows.retain(|row| row.ns.iter().skip(SLOT_OUTSIDE + 1).any(|&ns| ns > 0));
@@ -95,6 +99,11 @@ impl View {
         self.by_slot().iter().skip(SLOT_OUTSIDE + 1).sum()
     }
 
+    /// The time of all threads in which nothing is known of them.
+    pub(super) fn unseen_ns(&self) -> u64 {
+        self.rows.iter().map(|row| row.unseen_ns).sum()
+    }
+
     pub(super) fn tasks(&self) -> impl Iterator<Item = &Function> {
         self.functions.iter().filter(|function| function.role == Role::Task)
     }
@@ -113,7 +122,7 @@ impl View {
 
     /// What is in a slot, in words; `names` are those of the functions that have slots.
     pub(super) fn slot_names(&self) -> [String; SLOTS] {
-        let fixed = ["elsewhere", "in the runtime", "looking or waiting", "asleep", "around tasks"];
+        let fixed = ["outside", "in the runtime", "looking or waiting", "asleep", "around tasks"];
         std::array::from_fn(|slot| {
             let function = || self.tasks().find(|function| function.slot == slot);
             match fixed.get(slot) {
@@ -170,4 +179,34 @@ fn functions(recorder: &Recorder, scale: Scale) -> Vec<Function> {
         .collect();
     all.sort_by(|a, b| b.ns.cmp(&a.ns).then_with(|| a.name.text.cmp(&b.name.text)));
     all
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
+mod tests {
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::{Runtime, Watch};
+
+    #[test]
+    fn all_of_a_threads_time_is_somewhere() {
+        const LONG: Duration = Duration::from_millis(20);
+        let watch = Watch::new();
+        sleep(LONG);
+        let runtime = Runtime::builder().workers(1).watch(&watch).build().unwrap();
+        for _ in 0..2 {
+            runtime.scope(|_| sleep(LONG));
+            sleep(LONG);
+        }
+        let view = View::of(&watch.0);
+        let [row] = &view.rows[..] else { panic!("{} threads", view.rows.len()) };
+        let long = LONG.as_nanos() as u64;
+        let all = row.ns.iter().sum::<u64>() + row.unseen_ns;
+        assert!(all.abs_diff(view.wall_ns) < SLOTS as u64 + 2, "{all} {}", view.wall_ns);
+        assert!(row.unseen_ns >= long && row.ns[SLOT_OUTSIDE] >= 2 * long);
+        assert!(view.inside_ns() >= 2 * long && view.inside_ns() + 3 * long <= view.wall_ns);
+        let drawn: u64 = row.strip.bins.iter().flatten().sum();
+        assert!(view.scale.ns(drawn).abs_diff(view.wall_ns - row.unseen_ns) < 1000);
+    }
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::strip::{SLOTS, Slots};
-use super::super::summary::time;
+use super::super::summary::{grouped, time};
 use super::ORDER;
 
 /// Height of a lane in its own units; its width is one unit a column.
@@ -11,7 +11,7 @@ const HEIGHT: u64 = 100;
 
 /// Classes of colours, by slot.
 const COLOURS: [&str; SLOTS] =
-    ["", "runtime", "looks", "sleeps", "f7", "f0", "f4", "f5", "f2", "f1", "f3", "f6"];
+    ["outside", "runtime", "looks", "sleeps", "f7", "f0", "f4", "f5", "f2", "f1", "f3", "f6"];
 
 /// What is drawn of one thread.
 pub(super) struct Lane<'a> {
@@ -89,9 +89,17 @@ pub(super) fn lane_of_one(slots: &Slots) -> String {
 
 /// One value over time.
 pub(super) fn area(values: &[u64], columns: usize, most: u64) -> String {
-    let top = |value: &u64| HEIGHT - value.saturating_mul(HEIGHT - 4) / most.max(1);
+    let top = |value: &u64| HEIGHT - value.saturating_mul(HEIGHT) / most.max(1);
     let tops: Vec<u64> = values.iter().take(columns).map(top).collect();
     begin(columns) + &path("f0", &tops) + "</svg>"
+}
+
+/// A drawing beside what its bottom and its top stand for.
+pub(super) fn scaled(drawn: &str, most: u64) -> String {
+    format!(
+        "<div class=\"scaled\"><p><span>{}</span><span>0</span></p>{drawn}</div>",
+        grouped(most)
+    )
 }
 
 /// Times below lanes, at round ones; as many as have space.
