@@ -20,7 +20,7 @@ mod tests;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub(crate) use place::Places;
+pub(crate) use place::{Places, Why};
 pub(crate) use registers::Registers;
 
 use crate::topology::CpuList;

@@ -494,6 +494,9 @@ macro_rules! spawns {
                 if self.scope.runs_now(kind, &list, regions, may_run_at_once) {
                     // SAFETY: nobody else has what it uses, and it ends before anybody will.
                     let body = || body(self.scope, $(unsafe { $a.give() },)*);
+                    if self.is_wide {
+                        worker.seen.declares_wide();
+                    }
                     return worker.run_at_once::<N>(kind, || self.scope.run_here(body));
                 }
                 if self.scope.is_final() {

@@ -20,6 +20,7 @@ mod tally;
 mod tape;
 mod trace;
 mod view;
+mod wide;
 
 use std::fmt;
 use std::io::{self, Write};

@@ -309,7 +309,13 @@ impl Worker {
         let frame = Frame::new();
         // SAFETY: the caller's promise.
         unsafe {
-            let ends = self.seen.begin_task(&frame, self.kind_of(task), task.addr());
+            let kind = self.kind_of(task);
+            let ends = self.seen.begin_task(&frame, kind, task.addr());
+            if self.sorts {
+                let is_task = !(*task).parent.is_null();
+                let is_declared = is_task && (*task.cast::<Task>()).is_wide();
+                self.tells_whether_wide(is_declared, kind);
+            }
             match self.sorts || self.ran.get().is_multiple_of(SAMPLE) {
                 true => self.run_timed(task),
                 false => ((*task).run)(task, self),

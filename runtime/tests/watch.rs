@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use evenkeel_runtime::{Data, Resume, Rules, Runtime, Watch, scope};
+use evenkeel_runtime::{Data, Placement, Resume, Rules, Runtime, Watch, WideCpus, scope};
 
 const TREES: usize = 100;
 const LEAVES: usize = 50;
@@ -173,4 +173,39 @@ fn what_runs_while_a_task_waits_inside_another_runtimes_scope_is_not_inside() {
         });
     });
     assert!(summary(&watch).starts_with("No tasks in "));
+}
+
+#[test]
+fn wide_tasks_are_counted_by_where_they_ran_however_they_came_to_run() {
+    for (cutoff, workers) in [(true, 1), (true, 3), (false, 1), (false, 3)] {
+        let watch = Watch::new();
+        let rules = Rules { cutoff, ..Rules::default() };
+        let runtime = Runtime::builder().workers(workers).rules(rules).watch(&watch);
+        // All of them are.
+        let chosen = Placement::on(WideCpus::Workers((0..workers).collect()));
+        let runtime = runtime.placement(chosen).build().unwrap();
+        runtime.scope(|s| {
+            (0..500).for_each(|_| s.task().wide().spawn(|| ()));
+            (0..500).for_each(|_| s.task().spawn(|| ()));
+        });
+        drop(runtime);
+        let text = summary(&watch);
+        assert!(text.starts_with("1,000 tasks"), "{text}");
+        assert!(text.contains("\n500 wide tasks were to run on worker"), "{text}");
+        assert!(text.contains(": 500 (100.0 %) did, 0 ran elsewhere."), "{text}");
+        let lines: Vec<&str> = text.lines().filter(|line| line.ends_with(", declared")).collect();
+        assert!(matches!(lines[..], [line] if line.trim_start().starts_with("500 ")), "{text}");
+        assert!(page(&watch).contains("<h2 id=\"part-3\">Wide tasks</h2>"));
+    }
+}
+
+#[test]
+fn what_runs_where_no_wide_task_should_is_said_to() {
+    let watch = Watch::new();
+    // Nobody is the worker that is chosen, and so all take them.
+    let chosen = Placement::on(WideCpus::Workers(vec![9]));
+    let runtime = Runtime::builder().workers(2).watch(&watch).placement(chosen).build().unwrap();
+    assert!(summary(&watch).contains("No task was wide; such were to run on worker 9."));
+    runtime.scope(|s| (0..100).for_each(|_| s.task().wide().spawn(|| ())));
+    assert!(summary(&watch).contains(": 0 (0.0 %) did, 100 ran elsewhere."));
 }

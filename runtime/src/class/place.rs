@@ -1,5 +1,7 @@
 //! Which tasks are kept apart, and who takes which of them.
 
+mod told;
+
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -13,6 +15,7 @@ use crate::ready::{Queued, Ready};
 use crate::sync::{AtomicU32, Instant, Ordering};
 use crate::task::Task;
 use crate::topology::CpuList;
+pub(crate) use told::Why;
 
 /// How often the file is looked at.
 const POLL: Duration = Duration::from_millis(10);
@@ -166,11 +169,15 @@ impl Places {
 
     /// Finds out anew whether the worker of a leaf, which runs on a CPU now, prefers wide tasks.
     pub(crate) fn refresh(&self, leaf: usize, cpu: usize) {
-        let prefers = match &*self.cpus.read().unwrap_or_else(PoisonError::into_inner) {
+        self.sleepers.set(leaf, self.has(leaf, cpu));
+    }
+
+    /// Whether wide tasks are to run on the worker of a leaf, which runs on a CPU now.
+    pub(crate) fn has(&self, leaf: usize, cpu: usize) -> bool {
+        match &*self.cpus.read().unwrap_or_else(PoisonError::into_inner) {
             Cpus::Are(list) => list.contains(cpu),
             Cpus::Workers(workers) => workers.contains(&leaf),
-        };
-        self.sleepers.set(leaf, prefers);
+        }
     }
 
     /// A worker takes no task any more, until it finds out anew.

@@ -12,6 +12,7 @@ use super::recorder::Recorder;
 use super::strip::{SLOT_LOOKS, SLOT_OTHERS, SLOT_SLEEPS};
 use super::tally::Tally;
 use super::tape::{KIND_LOOKS, KIND_SLEEPS, KIND_WAITS};
+use crate::class::Why;
 
 /// What something is that begins and ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub(crate) struct Open {
     /// The task's own address; 0 where there is none.
     pub(super) task: usize,
     pub(super) at_once: Cell<bool>,
+    /// Of a wide task, why it is one, and whether it runs where such are to.
+    pub(super) wide: Cell<Option<(Why, bool)>>,
     pub(super) begun: Cell<u64>,
     pub(super) is_written: Cell<bool>,
     /// Ticks of its own.
@@ -53,6 +56,7 @@ impl Open {
             key,
             task,
             at_once: Cell::new(at_once),
+            wide: Cell::new(None),
             begun: Cell::new(0),
             is_written: Cell::new(false),
             own: Cell::new(0),
@@ -158,6 +162,26 @@ impl Here {
     pub(crate) fn runs_at_once(&self) {
         if let Some(lane) = self.lane() {
             lane.runs_at_once();
+        }
+    }
+
+    /// The next task that its creator runs at once says that it is wide.
+    #[inline(always)]
+    pub(crate) fn declares_wide(&self) {
+        if let Some(lane) = self.lane() {
+            lane.next_wide.set(true);
+        }
+    }
+
+    /// Whether the one that begins has said so.
+    pub(crate) fn was_declared_wide(&self) -> bool {
+        self.lane().is_some_and(|lane| lane.next_wide.replace(false))
+    }
+
+    /// The task that begins is wide.
+    pub(crate) fn is_wide(&self, why: Why, is_there: bool) {
+        if let Some(lane) = self.lane() {
+            lane.is_wide(why, is_there);
         }
     }
 

@@ -16,6 +16,7 @@ use super::recorder::{PULSE, Recorder};
 use super::strip::{SLOT_OUTSIDE, SLOT_RUNTIME, SLOTS, Slots, Strip};
 use super::tally::{Count, Tally};
 use super::tape::{Happened, Tape};
+use crate::class::Why;
 use crate::ready::OWN_KIND;
 
 /// Places for functions that were run of late.
@@ -29,12 +30,14 @@ pub(crate) struct Lane {
     pub(super) thread: u32,
     /// Whether its thread has ended, and another of that name may go on with it.
     is_free: AtomicBool,
-    /// The innermost frame of the stack that runs. Used by the thread alone, as are the next three.
+    /// The innermost frame of the stack that runs. Used by the thread alone, as are the next four.
     top: Cell<*const Open>,
     /// Workers that the thread is inside of.
     inside: Cell<u32>,
     /// Whether the next task is run by its creator.
     next_at_once: Cell<bool>,
+    /// Whether the next task that its creator runs says that it is wide.
+    pub(super) next_wide: Cell<bool>,
     recent: Box<[Cell<(usize, *const Tally)>]>,
     /// When what it does now began.
     last: Count,
@@ -108,6 +111,7 @@ impl Lane {
             top: Cell::new(ptr::null()),
             inside: Cell::new(0),
             next_at_once: Cell::new(false),
+            next_wide: Cell::new(false),
             recent: (0..RECENT).map(|_| Cell::new((0, ptr::null()))).collect(),
             last: since,
             doing: Count::none(),
@@ -296,6 +300,9 @@ impl Lane {
         // SAFETY: a tally stays.
         if let Some(tally) = unsafe { frame.tally.get().as_ref() } {
             tally.ran(frame.own.get(), frame.at_once.get());
+            if let Some((why, is_there)) = frame.wide.get() {
+                tally.was_wide(why, is_there);
+            }
         }
         self.write_end(frame, now);
     }
@@ -361,6 +368,14 @@ impl Lane {
         if let Some(top) = unsafe { self.top.get().as_ref() } {
             top.tally.set(ptr::null());
             self.doing.set(doing(top));
+        }
+    }
+
+    /// The innermost frame is a wide task.
+    pub(super) fn is_wide(&self, why: Why, is_there: bool) {
+        // SAFETY: as in `switch`.
+        if let Some(top) = unsafe { self.top.get().as_ref() } {
+            top.wide.set(Some((why, is_there)));
         }
     }
 

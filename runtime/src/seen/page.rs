@@ -9,6 +9,7 @@ use super::strip::{SLOT_OUTSIDE, SLOTS};
 use super::summary::{self, counted, decimal, grouped, percent, time};
 use super::trace::program_name;
 use super::view::View;
+use super::wide;
 use drawing::{Lane, axis, lane, lane_of_one, swatch};
 
 /// What all pages of the project look like.
@@ -70,6 +71,9 @@ fn parts(view: &View) -> Vec<(&'static str, String)> {
         ("Threads over time", threads(view)),
         ("Functions", functions(view)),
     ];
+    if !view.places.is_empty() {
+        parts.push(("Wide tasks", wide_tasks(view)));
+    }
     // A program of loops has nothing to queue.
     if view.task_sums().0 > 0 {
         parts.push(("Threshold and ready tasks over time", levels(view)));
@@ -242,6 +246,25 @@ fn functions(view: &View) -> String {
                  99 % are right to an eighth.</p>\n";
     let more = left_out(view.functions.len(), FUNCTIONS_MAX, "functions");
     table("Functions by their time", &heads, &rows) + &more + about
+}
+
+fn wide_tasks(view: &View) -> String {
+    let rows: Vec<Vec<String>> = wide::functions(view)
+        .take(FUNCTIONS_MAX)
+        .map(|function| {
+            let [there, elsewhere] = function.wide.map(grouped);
+            let name = swatch(function.slot) + &escape(&function.name.title());
+            vec![name, grouped(function.runs), there, elsewhere, wide::why(function)]
+        })
+        .collect();
+    let sentence = escape(&wide::sentence(view).unwrap_or_default());
+    if rows.is_empty() {
+        return format!("<p>{sentence}</p>\n");
+    }
+    let heads = ["function", "#runs", "#wide, where chosen", "#wide, elsewhere", "why"];
+    table("Wide tasks by function", &heads, &rows)
+        + &left_out(wide::functions(view).count(), FUNCTIONS_MAX, "functions")
+        + &format!("<p class=\"soft\">{}</p>\n", wide::ABOUT)
 }
 
 fn levels(view: &View) -> String {

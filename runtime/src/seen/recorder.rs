@@ -8,6 +8,7 @@ use super::kinds::Kinds;
 use super::lane::Lane;
 use super::series::Series;
 use super::tape::{Budget, Happened, Tape};
+use crate::class::Places;
 use crate::pool::Shared;
 use crate::ready::StepsSum;
 
@@ -27,6 +28,8 @@ pub(crate) struct Recorder {
     runtimes: Mutex<Vec<Weak<Shared>>>,
     /// Of runtimes that are gone, and bytes that their tasks had.
     gone: Mutex<(StepsSum, usize)>,
+    /// Where wide tasks of those were to run.
+    gone_places: Mutex<Vec<String>>,
     end: Mutex<Option<Moment>>,
 }
 
@@ -44,6 +47,7 @@ impl Recorder {
             series: Mutex::new(Series::new()),
             runtimes: Mutex::new(Vec::new()),
             gone: Mutex::new((StepsSum::default(), 0)),
+            gone_places: Mutex::new(Vec::new()),
             end: Mutex::new(None),
         }
     }
@@ -104,6 +108,24 @@ impl Recorder {
         let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
         gone.0.add(&shared.ready.steps());
         gone.1 += shared.task_memory_bytes();
+        if let Some(places) = &shared.places {
+            let mut all = self.gone_places.lock().unwrap_or_else(PoisonError::into_inner);
+            all.push(places.in_words());
+            all.sort_unstable();
+            all.dedup();
+        }
+    }
+
+    /// Where wide tasks are to run, in words, where that was chosen.
+    pub(super) fn places(&self) -> Vec<String> {
+        let mut all = self.gone_places.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for shared in runtimes.iter().filter_map(Weak::upgrade) {
+            all.extend(shared.places.as_ref().map(Places::in_words));
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// What happens from here on is not looked at: it is our own writing.

@@ -7,6 +7,7 @@ use super::strip::{
     SLOT_CODE, SLOT_LOOKS, SLOT_OUTSIDE, SLOT_RUNTIME, SLOT_SLEEPS, SLOT_TASKS, SLOTS,
 };
 use super::view::{Function, Row, View};
+use super::wide;
 
 /// Functions that are listed.
 const FUNCTIONS_MAX: usize = 20;
@@ -112,6 +113,7 @@ pub(super) fn sentences(view: &View) -> Vec<String> {
             grouped(at_once),
         ));
     }
+    all.extend(wide::sentence(view));
     if view.runs_code() {
         all.push(
             "Code around tasks is a scope's own, and what the threads of a parallel region run \
@@ -150,6 +152,7 @@ pub(super) fn steps(view: &View) -> Vec<(&'static str, u64, &'static str)> {
 pub(super) fn text(view: &View) -> String {
     let mut text = sentences(view).join("\n") + "\n";
     functions(&mut text, view);
+    wide_ones(&mut text, view);
     rows(&mut text, view);
     let listed = steps(view).into_iter().filter(|&(_, number, _)| number > 0);
     let listed: Vec<String> =
@@ -195,6 +198,19 @@ fn functions(text: &mut String, view: &View) {
         );
     }
     left_out(text, view.functions.len(), FUNCTIONS_MAX, "functions");
+}
+
+fn wide_ones(text: &mut String, view: &View) {
+    let all: Vec<&Function> = wide::functions(view).collect();
+    if all.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{:>12} {:>12}  wide tasks", "where chosen", "elsewhere");
+    for function in all.iter().take(FUNCTIONS_MAX) {
+        let ([there, elsewhere], title) = (function.wide.map(grouped), function.name.title());
+        let _ = writeln!(text, "{there:>12} {elsewhere:>12}  {title}, {}", wide::why(function));
+    }
+    left_out(text, all.len(), FUNCTIONS_MAX, "functions");
 }
 
 fn left_out(text: &mut String, all: usize, shown: usize, what: &str) {

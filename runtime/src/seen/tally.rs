@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::class::Why;
+
 /// Buckets a power of two.
 const PARTS_BITS: u32 = 3;
 const BUCKETS: usize = 64 << PARTS_BITS;
@@ -53,6 +55,10 @@ pub(super) struct Tally {
     pub(super) ticks: Count,
     pub(super) ticks_max: Count,
     lengths: Box<[Count]>,
+    /// Wide tasks that ran where such are to, and elsewhere.
+    pub(super) wide: [Count; 2],
+    /// Why they were taken for wide: a bit each.
+    pub(super) why_wide: Count,
 }
 
 // SAFETY: all but the mark of a name is atomic, and the mark is its thread's alone.
@@ -71,6 +77,8 @@ impl Tally {
             ticks: Count::none(),
             ticks_max: Count::none(),
             lengths: (0..BUCKETS).map(|_| Count::none()).collect(),
+            wide: [const { Count::none() }; 2],
+            why_wide: Count::none(),
         }
     }
 
@@ -83,6 +91,12 @@ impl Tally {
             self.ticks_max.set(ticks);
         }
         self.lengths[bucket(ticks)].add(1);
+    }
+
+    /// The one that has ended was wide.
+    pub(super) fn was_wide(&self, why: Why, is_there: bool) {
+        self.wide[usize::from(!is_there)].add(1);
+        self.why_wide.set(self.why_wide.get() | why as u64);
     }
 
     /// Adds its lengths to others'.

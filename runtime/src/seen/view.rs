@@ -24,6 +24,10 @@ pub(super) struct Function {
     /// 99 of 100 are no longer.
     pub(super) high_ns: u64,
     pub(super) longest_ns: u64,
+    /// Wide tasks that ran where such are to, and elsewhere.
+    pub(super) wide: [u64; 2],
+    /// Why they were taken for wide: a bit each.
+    pub(super) why_wide: u64,
 }
 
 /// What one thread did.
@@ -46,6 +50,8 @@ pub(super) struct View {
     pub(super) rows: Vec<Row>,
     /// The longest in all first.
     pub(super) functions: Vec<Function>,
+    /// Where wide tasks are to run, in words; empty where that was not chosen.
+    pub(super) places: Vec<String>,
     pub(super) steps: StepsSum,
     pub(super) series: Series,
     pub(super) task_bytes: usize,
@@ -81,6 +87,7 @@ impl View {
             wall_ticks,
             rows,
             functions: functions(recorder, scale),
+            places: recorder.places(),
             steps,
             series: recorder.series().clone(),
             task_bytes,
@@ -141,6 +148,8 @@ struct Sum {
     ticks: u64,
     ticks_max: u64,
     lengths: Lengths,
+    wide: [u64; 2],
+    why_wide: u64,
 }
 
 fn functions(recorder: &Recorder, scale: Scale) -> Vec<Function> {
@@ -152,12 +161,16 @@ fn functions(recorder: &Recorder, scale: Scale) -> Vec<Function> {
             ticks: 0,
             ticks_max: 0,
             lengths: Lengths::none(),
+            wide: [0; 2],
+            why_wide: 0,
         });
         sum.runs += tally.runs.get();
         sum.at_once += tally.at_once.get();
         sum.ticks += tally.ticks.get();
         sum.ticks_max = sum.ticks_max.max(tally.ticks_max.get());
         tally.add_to(&mut sum.lengths);
+        sum.wide.iter_mut().zip(&tally.wide).for_each(|(all, own)| *all += own.get());
+        sum.why_wide |= tally.why_wide.get();
     }
     let used = sums.into_iter().filter(|(_, sum)| sum.runs > 0);
     let kinds = recorder.kinds.named();
@@ -174,6 +187,8 @@ fn functions(recorder: &Recorder, scale: Scale) -> Vec<Function> {
                 median_ns: scale.ns(sum.lengths.at_permille(500).min(sum.ticks_max)),
                 high_ns: scale.ns(sum.lengths.at_permille(990).min(sum.ticks_max)),
                 longest_ns: scale.ns(sum.ticks_max),
+                wide: sum.wide,
+                why_wide: sum.why_wide,
             }
         })
         .collect();

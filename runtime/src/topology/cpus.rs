@@ -1,6 +1,7 @@
 //! A set of CPUs, as the kernel writes it: `0-3,8`.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::str::FromStr;
 
 /// No machine has a CPU of a higher number.
@@ -16,6 +17,7 @@ const BITS: usize = u64::BITS as usize;
 /// let list: CpuList = "0-2,8".parse().unwrap();
 /// assert!(list.contains(8) && !list.contains(3));
 /// assert_eq!(list.iter().collect::<Vec<_>>(), [0, 1, 2, 8]);
+/// assert_eq!(list.to_string(), "0-2,8");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CpuList(BTreeSet<usize>);
@@ -71,6 +73,20 @@ impl CpuList {
 impl FromIterator<usize> for CpuList {
     fn from_iter<I: IntoIterator<Item = usize>>(cpus: I) -> Self {
         Self(cpus.into_iter().collect())
+    }
+}
+
+impl fmt::Display for CpuList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all: Vec<usize> = self.iter().collect();
+        for (place, run) in all.chunk_by(|a, b| a + 1 == *b).enumerate() {
+            f.write_str(if place > 0 { "," } else { "" })?;
+            match run {
+                [first, .., last] => write!(f, "{first}-{last}")?,
+                _ => write!(f, "{}", run[0])?,
+            }
+        }
+        Ok(())
     }
 }
 

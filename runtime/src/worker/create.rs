@@ -80,6 +80,9 @@ impl Worker {
     fn run_at_once_seen(&self, kind: usize, body: impl FnOnce()) {
         let frame = Frame::new();
         let _ends = self.seen.begin_at_once(&frame, kind);
+        if self.sorts {
+            self.tells_whether_wide(self.seen.was_declared_wide(), kind);
+        }
         self.run_at_once_timed(kind, body);
     }
 

@@ -17,6 +17,12 @@ pub(super) struct Place {
     looks: Cell<u32>,
 }
 
+/// Where this thread runs now.
+fn cpu() -> usize {
+    // SAFETY: the call only asks.
+    usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
+}
+
 impl Worker {
     fn places(&self) -> Option<&Places> {
         self.shared.places.as_ref()
@@ -107,11 +113,21 @@ impl Worker {
         if self.place.looks.get().is_multiple_of(POLL_EACH) {
             places.poll();
         }
-        // SAFETY: the call only asks.
-        let cpu = usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0);
+        let cpu = cpu();
         let at = Some((cpu, places.changes()));
         if self.place.at.replace(at) != at {
             places.refresh(self.leaf, cpu);
+        }
+    }
+
+    /// Says of the task that begins whether it is wide, and whether it is where such are to run.
+    #[cold]
+    pub(super) fn tells_whether_wide(&self, is_declared: bool, function: usize) {
+        let why = |places: &Places| {
+            Some((places.why_wide(is_declared, function)?, places.has(self.leaf, cpu())))
+        };
+        if let Some((why, is_there)) = self.places().and_then(why) {
+            self.seen.is_wide(why, is_there);
         }
     }
 

@@ -1,0 +1,49 @@
+//! What whoever watches is told of wide tasks.
+
+use std::fmt::Write as _;
+use std::sync::PoisonError;
+
+use super::{Cpus, Places};
+
+/// Why a task is taken for wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// It says so itself.
+    Declared = 1,
+    /// Its function is one of those that were named.
+    Named = 2,
+    /// Others of its function used wide registers.
+    Learned = 4,
+}
+
+impl Places {
+    /// Why a task of a function is taken for wide, if it is.
+    pub(crate) fn why_wide(&self, is_declared: bool, function: usize) -> Option<Why> {
+        if is_declared {
+            return Some(Why::Declared);
+        }
+        if !self.names.is_empty() && self.is_named(function) {
+            return Some(Why::Named);
+        }
+        self.learned.are_wide(function).then_some(Why::Learned)
+    }
+
+    /// Where wide tasks are to run, in words.
+    pub(crate) fn in_words(&self) -> String {
+        match &*self.cpus.read().unwrap_or_else(PoisonError::into_inner) {
+            Cpus::Are(list) if list.is_empty() => "no CPU at last".to_owned(),
+            Cpus::Are(list) => {
+                let polled = self.polled.lock().unwrap_or_else(PoisonError::into_inner);
+                let last = if polled.is_some() { " at last" } else { "" };
+                format!("CPU{} {list}{last}", if list.iter().len() > 1 { "s" } else { "" })
+            }
+            Cpus::Workers(workers) => {
+                let mut text = format!("worker{}", if workers.len() > 1 { "s" } else { "" });
+                for (place, worker) in workers.iter().enumerate() {
+                    let _ = write!(text, "{} {worker}", if place > 0 { "," } else { "" });
+                }
+                text
+            }
+        }
+    }
+}

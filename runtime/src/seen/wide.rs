@@ -1,0 +1,43 @@
+//! What is said of wide tasks, where somebody has chosen where they run.
+
+use super::summary::{counted, grouped, percent};
+use super::view::{Function, View};
+use crate::class::Why;
+
+/// Functions with wide tasks.
+pub(super) fn functions(view: &View) -> impl Iterator<Item = &Function> {
+    view.tasks().filter(|function| function.wide != [0; 2])
+}
+
+/// All in a sentence, if somebody has chosen.
+pub(super) fn sentence(view: &View) -> Option<String> {
+    if view.places.is_empty() {
+        return None;
+    }
+    let places = view.places.join(" or ");
+    let [there, elsewhere] = functions(view)
+        .fold([0, 0], |sum, function| [sum[0] + function.wide[0], sum[1] + function.wide[1]]);
+    let all = there + elsewhere;
+    if all == 0 {
+        return Some(format!("No task was wide; such were to run on {places}."));
+    }
+    Some(format!(
+        "{} were to run on {places}: {} ({}) did, {} ran elsewhere.",
+        counted(all, "wide task"),
+        grouped(there),
+        percent(there, all),
+        grouped(elsewhere)
+    ))
+}
+
+/// Why a function's tasks were taken for wide.
+pub(super) fn why(function: &Function) -> String {
+    let all = [(Why::Declared, "declared"), (Why::Named, "named"), (Why::Learned, "learned")];
+    let given = all.iter().filter(|(why, _)| function.why_wide & *why as u64 != 0);
+    given.map(|(_, word)| *word).collect::<Vec<_>>().join(", ")
+}
+
+/// What the words mean.
+pub(super) const ABOUT: &str = "Declared is what says so when it is created, named what \
+     EVENKEEL_WIDE names, learned what left wide registers in use. Counted is a task that was \
+     taken for wide when it began, where it began.";
