@@ -194,6 +194,8 @@ extern "C" fn begin() {
         processors::unbind();
     }
     watch();
+    // It names CPUs, of which no thread has been bound to one yet.
+    placement();
     let show = settings().show;
     if show != Show::Nothing {
         say(display::text(&effective(), show == Show::Verbose).as_bytes());

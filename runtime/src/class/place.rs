@@ -138,6 +138,11 @@ impl Places {
         }
     }
 
+    /// How many wide tasks are ready, as far as one can see.
+    pub(crate) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
     /// Whether a wide task is ready.
     #[inline]
     pub(crate) fn has_any(&self) -> bool {

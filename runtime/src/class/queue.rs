@@ -44,7 +44,12 @@ impl WideQueue {
     /// Whether it seems to have a task; who is to be sure has passed a fence before.
     #[inline]
     pub(super) fn has_any(&self) -> bool {
-        self.len.load(Ordering::Relaxed) > 0
+        self.len() > 0
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.len.load(Ordering::Relaxed)
     }
 
     /// Takes the oldest that is wanted, if it has waited so long.

@@ -124,6 +124,29 @@ fn a_worker_looks_elsewhere_before_it_takes_what_has_waited() {
 }
 
 #[test]
+fn a_creator_that_avoids_wide_tasks_runs_some_when_there_are_too_many() {
+    let placement = Placement { wait: LONG, ..Placement::on(WideCpus::Workers(vec![1])) };
+    let runtime = Runtime::builder().workers(2).placement(placement).build().unwrap();
+    are_ready(&runtime, 1);
+    let (created, waiting) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    runtime.scope(|s| {
+        // The one who prefers them is busy until all are created.
+        s.task().wide().spawn(|| {
+            while created.load(Ordering::Acquire) == 0 {
+                std::thread::yield_now();
+            }
+        });
+        for _ in 0..20_000 {
+            waiting.fetch_add(1, Ordering::Relaxed);
+            s.task().wide().spawn(|| _ = waiting.fetch_sub(1, Ordering::Relaxed));
+        }
+        assert!(waiting.load(Ordering::Relaxed) < 10_000);
+        created.store(1, Ordering::Release);
+    });
+    assert_eq!(waiting.into_inner(), 0);
+}
+
+#[test]
 fn one_who_prefers_them_and_rests_keeps_none_from_the_others() {
     let runtime = runtime(2, &[1], LONG);
     are_ready(&runtime, 1);

@@ -124,6 +124,14 @@ impl Ready {
         }
     }
 
+    /// How many tasks lie above a leaf, or in the queue of all workers.
+    pub(crate) fn queued_above(&self, leaf: &Leaf) -> usize {
+        match self {
+            Self::Tree(tree) => tree.queued_above(leaf),
+            Self::Central(central) => central.queued(),
+        }
+    }
+
     /// Whether any queue has a task, as far as one can see.
     pub(crate) fn has_any(&self, leaf: usize) -> bool {
         match self {

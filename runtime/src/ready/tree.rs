@@ -132,6 +132,13 @@ impl Tree {
         (self.threshold.level(), at_leaves + above.sum::<usize>())
     }
 
+    /// How many tasks lie in the queues above a leaf.
+    pub(crate) fn queued_above(&self, leaf: &Leaf) -> usize {
+        let first = &self.nodes[leaf.parent];
+        let above = std::iter::successors(Some(first), |node| Some(&self.nodes[node.parent?]));
+        above.map(|node| node.queued.load(Ordering::Relaxed)).sum()
+    }
+
     /// What its leaves have done until now.
     pub(crate) fn steps(&self) -> StepsSum {
         let all = self.leaves.iter().fold(StepsSum::default(), |sum, leaf| sum.of(&leaf.steps));

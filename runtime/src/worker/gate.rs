@@ -37,9 +37,9 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn runs_at_once(&self, kind: usize) -> bool {
         let is_full = self.is_full().unwrap_or_else(|| self.ready().is_full(self.at()));
-        (is_full && self.all_are_busy() || self.are_fine(kind))
-            && !self.is_low()
-            && (!self.sorts || self.is_placed(kind))
+        let runs = is_full && self.all_are_busy() || self.are_fine(kind);
+        let runs = if self.sorts { self.runs_sorted(runs, kind) } else { runs };
+        runs && !self.is_low()
     }
 
     /// The same where that needs no call. If not, ask again.

@@ -9,6 +9,9 @@ use crate::ready::Queued;
 /// Of so many looks at where a worker runs, one may find that the set has changed.
 const POLL_EACH: u32 = 64;
 
+/// Ready tasks, wide ones and those above the leaves, beyond which no new one is left to others.
+const CROWD: usize = 4096;
+
 /// What a worker knows of its place.
 #[derive(Default)]
 pub(super) struct Place {
@@ -134,17 +137,26 @@ impl Worker {
     /// Whether a wide task should not be run here.
     pub fn avoids_wide(&self) -> bool {
         self.look_where();
-        self.places().is_some_and(|places| !places.may_take(self.leaf))
+        self.places().is_some_and(|places| !places.may_take(self.leaf)) && !self.has_crowd()
     }
 
-    /// Whether a new task of a function may be run here at once: not a wide one where those are
-    /// avoided, nor another, if it is worth moving, where wide ones wait for this worker.
-    pub(super) fn is_placed(&self, function: usize) -> bool {
-        let Some(places) = self.places() else { return true };
-        match places.are_wide(function) {
+    /// Whether a new task of a function is run at once that otherwise would be, or would not: not a
+    /// wide one where those are avoided, nor another, if it is worth moving, where wide ones wait
+    /// for this worker; but any where too many wait.
+    #[cold]
+    pub(super) fn runs_sorted(&self, runs: bool, function: usize) -> bool {
+        let Some(places) = self.places() else { return runs };
+        let is_placed = || match places.are_wide(function) {
             true => !self.avoids_wide(),
             false => self.are_fine(function) || !places.has_any() || self.avoids_wide(),
-        }
+        };
+        runs && is_placed() || self.has_crowd()
+    }
+
+    /// Whether so many tasks are ready that a creator is to run its next ones, wherever it is.
+    fn has_crowd(&self) -> bool {
+        let wide = self.places().map_or(0, Places::len);
+        self.shared.rules.cutoff && wide + self.ready().queued_above(self.at()) >= CROWD
     }
 
     /// Runs a task of a function, and learns by it whether the function is wide.
