@@ -54,27 +54,12 @@ fn mistake(name: &str) -> Option<String> {
         || name.starts_with(TEST)
         || KNOWN.contains(&name)
         || ELSEWHERE.contains(&name);
-    let nearest = KNOWN.into_iter().min_by_key(|known| distance(name, known))?;
+    let nearest = KNOWN.into_iter().min_by_key(|known| strsim::levenshtein(name, known))?;
     (!is_known).then(|| {
         format!(
             "evenkeel: no variable {name} is known, and it is ignored; the nearest is {nearest}\n"
         )
     })
-}
-
-/// How many letters are to be put in, left out or replaced to come from one name to the other.
-fn distance(from: &str, to: &str) -> usize {
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (above, letter) in from.bytes().enumerate() {
-        let mut before = row[0];
-        row[0] = above + 1;
-        for (place, other) in to.bytes().enumerate() {
-            let replaced = before + usize::from(letter != other);
-            before = row[place + 1];
-            row[place + 1] = replaced.min(before + 1).min(row[place] + 1);
-        }
-    }
-    row[to.len()]
 }
 
 #[cfg(all(test, not(any(loom, evenkeel_model))))]
@@ -84,14 +69,6 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-
-    #[test]
-    fn a_distance_counts_letters() {
-        let cases = [("", "abc", 3), ("abc", "abc", 0), ("kitten", "sitting", 3), ("ab", "ba", 2)];
-        for (from, to, letters) in cases {
-            assert_eq!(distance(from, to), letters, "{from}, {to}");
-        }
-    }
 
     #[test]
     fn a_misspelt_name_is_told_with_the_nearest_and_others_are_not() {
