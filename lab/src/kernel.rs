@@ -1,11 +1,11 @@
 //! A kernel that can be booted, from a package of Debian.
 
-use std::env;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::cache::kept;
 use crate::error::{LabError, at, not_started};
 use crate::modules;
 use crate::packages::{Apt, Wanted};
@@ -20,14 +20,6 @@ pub struct Kernel {
     share: Kind,
 }
 
-/// Where kernels are kept: `evenkeel/lab` in the user's cache.
-#[must_use]
-pub fn cache() -> PathBuf {
-    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    cache.or_else(home).unwrap_or_else(env::temp_dir).join("evenkeel/lab")
-}
-
 impl Kernel {
     /// The kernel of that name, downloaded unless the cache has it.
     ///
@@ -35,14 +27,7 @@ impl Kernel {
     /// [`LabError`].
     pub fn get(name: &str, cache: &Path) -> Result<Self, LabError> {
         let wanted = Wanted::parse(name)?;
-        let folder = cache.join(name.replace('/', "_"));
-        if !folder.exists() {
-            fs::create_dir_all(cache).map_err(at(cache))?;
-            // Renamed when it is whole, so that what is in the cache can be used.
-            let room = tempfile::tempdir_in(cache).map_err(at(cache))?;
-            fill(&wanted, room.path())?;
-            fs::rename(room.keep(), &folder).map_err(at(&folder))?;
-        }
+        let folder = kept(cache, &name.replace('/', "_"), |room| fill(&wanted, room))?;
         let (_, release) = packed(&folder)?;
         let mut kernel = Self { release, folder, share: Kind::Virtiofs };
         if modules::have_9p(&kernel.modules()) {

@@ -4,6 +4,7 @@
 //! root, and every [`Job`] leaves what it printed and wrote in a folder. Nothing of this machine is
 //! changed, and nothing is left running.
 
+mod cache;
 mod child;
 mod error;
 mod initramfs;
@@ -16,8 +17,9 @@ mod share;
 mod upstream;
 mod vcpus;
 
+pub use cache::cache;
 pub use error::LabError;
-pub use kernel::{Kernel, cache};
+pub use kernel::Kernel;
 pub use log::complaints;
 pub use machine::{Accelerator, Done, Job, Machine, Run};
 pub use upstream::Upstream;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::cache::kept;
 use crate::error::{LabError, at, finish};
 use crate::packages::Apt;
 
@@ -26,14 +27,7 @@ impl Upstream {
     /// # Errors
     /// [`LabError`].
     pub fn get(cache: &Path) -> Result<Self, LabError> {
-        let folder = cache.join("sched_ext");
-        if !folder.exists() {
-            fs::create_dir_all(cache).map_err(at(cache))?;
-            // Renamed when it is whole, so that what is in the cache can be used.
-            let room = tempfile::tempdir_in(cache).map_err(at(cache))?;
-            fill(room.path())?;
-            fs::rename(room.keep(), &folder).map_err(at(&folder))?;
-        }
+        let folder = kept(cache, "sched_ext", fill)?;
         Ok(Self { folder })
     }
 
