@@ -140,8 +140,12 @@ fn a_creator_that_avoids_wide_tasks_runs_some_when_there_are_too_many() {
             waiting.fetch_add(1, Ordering::Relaxed);
             s.task().wide().spawn(|| _ = waiting.fetch_sub(1, Ordering::Relaxed));
         }
-        assert!(waiting.load(Ordering::Relaxed) < 10_000);
+        let left = waiting.load(Ordering::Relaxed);
         created.store(1, Ordering::Release);
+        // SAFETY: this is a scope, and its worker is alive.
+        let is_low = Worker::current().is_some_and(|worker| unsafe { worker.as_ref() }.is_low());
+        // A sanitizer has locals elsewhere, where no stack seems to have room for a task.
+        assert!(left < 10_000 || is_low, "{left} wait");
     });
     assert_eq!(waiting.into_inner(), 0);
 }

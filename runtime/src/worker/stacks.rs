@@ -206,7 +206,7 @@ impl Worker {
     }
 
     /// Whether the stack has no room for tasks that may wait in turn.
-    pub(super) fn is_low(&self) -> bool {
+    pub(crate) fn is_low(&self) -> bool {
         stack_address() < self.low.get()
     }
 
