@@ -74,33 +74,6 @@ pub unsafe extern "C" fn GOMP_task(
         // SAFETY: the caller's promise; there is room.
         return member.run_inlined(kind, move || unsafe { call(function, data, copy) });
     }
-    // SAFETY: the caller's promise.
-    unsafe {
-        queue(function, data, copy, size, alignment, is_deferred, flags, depend, priority, detach);
-    }
-}
-
-/// The same where it perhaps is not run at once: its arguments lie where they are.
-///
-/// # Safety
-/// As of [`GOMP_task`].
-#[inline(never)]
-unsafe extern "C" fn queue(
-    function: Function,
-    data: *mut c_void,
-    copy: Option<Copy>,
-    size: c_long,
-    alignment: c_long,
-    is_deferred: Flag,
-    flags: c_uint,
-    depend: *const *mut c_void,
-    priority: c_int,
-    detach: *mut *mut Event,
-) {
-    let member = member();
-    if cancel::is_used() && member.task_made().creates_none() {
-        return;
-    }
     let said = Said {
         function,
         data,
@@ -114,7 +87,7 @@ unsafe extern "C" fn queue(
         detach,
     };
     // SAFETY: the caller's promise.
-    unsafe { said.run_or_submit(member) };
+    unsafe { said.run_or_submit() };
 }
 
 /// Whether a copy of its arguments, if it needs one, may lie on the stack of a task's creator.
@@ -159,11 +132,17 @@ impl Said {
         self.is_deferred && member.defers()
     }
 
-    /// Runs it if it may not wait, or need not; else makes and adds it.
+    /// Runs it if it may not wait, or need not; else makes and adds it. If its group is cancelled,
+    /// neither.
     ///
     /// # Safety
     /// As of [`GOMP_task`].
-    unsafe fn run_or_submit(&self, member: &Member) {
+    #[inline(never)]
+    unsafe fn run_or_submit(&self) {
+        let member = member();
+        if cancel::is_used() && member.task_made().creates_none() {
+            return;
+        }
         let dependences = if self.flags & DEPEND == 0 {
             List::new()
         } else {
