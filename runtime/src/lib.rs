@@ -46,6 +46,7 @@ mod memory;
 /// The same code on many virtual workers.
 #[cfg(evenkeel_model)]
 pub mod model;
+mod notice;
 mod over;
 mod parts;
 mod pool;

@@ -1,8 +1,9 @@
 //! Which variables of the environment there are, so that one that is misspelt is told.
 
 use std::env;
-use std::io::{self, Write};
 use std::sync::Once;
+
+use crate::notice::tell;
 
 /// What the names of all of them begin with.
 const PREFIX: &str = "EVENKEEL_";
@@ -41,8 +42,7 @@ pub fn tell_unknown() {
     ONCE.call_once(|| {
         for (name, _) in env::vars_os() {
             if let Some(line) = mistake(&name.to_string_lossy()) {
-                // There is nobody to tell that standard error is closed.
-                let _ = io::stderr().write_all(line.as_bytes());
+                tell(&line);
             }
         }
     });
@@ -56,9 +56,7 @@ fn mistake(name: &str) -> Option<String> {
         || ELSEWHERE.contains(&name);
     let nearest = KNOWN.into_iter().min_by_key(|known| strsim::levenshtein(name, known))?;
     (!is_known).then(|| {
-        format!(
-            "evenkeel: no variable {name} is known, and it is ignored; the nearest is {nearest}\n"
-        )
+        format!("no variable {name} is known, and it is ignored; the nearest is {nearest}")
     })
 }
 
@@ -80,7 +78,7 @@ mod tests {
         ] {
             let line = mistake(name).unwrap();
             assert!(line.contains(&format!("{name} is")), "{line}");
-            assert!(line.ends_with(&format!("the nearest is {nearest}\n")), "{line}");
+            assert!(line.ends_with(&format!("the nearest is {nearest}")), "{line}");
         }
         let fine = ["EVENKEEL_PAGE", "EVENKEEL_SEED", "EVENKEEL_TEST_X", "OMP_FOO", "EVENKEELS"];
         assert!(fine.iter().all(|name| mistake(name).is_none()));

@@ -1,9 +1,9 @@
 //! What the environment says of wide tasks.
 
 use std::env;
-use std::io::{self, Write};
 
 use super::{Placement, WideCpus};
+use crate::notice::tell;
 use crate::topology::CpuList;
 
 impl Placement {
@@ -32,9 +32,4 @@ impl Placement {
         let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
         Some(placement.functions(names.map(str::to_owned)))
     }
-}
-
-fn tell(what: &str) {
-    // There is nobody to tell that standard error is closed.
-    let _ = io::stderr().write_all(format!("evenkeel: {what}\n").as_bytes());
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use crate::notice::tell;
 use crate::topology::CpuList;
 
 /// Files whose mistakes were told: several runtimes of a process may read the same.
@@ -35,9 +36,7 @@ impl SetFile {
             Err(error) => {
                 if told().insert(self.path.clone()) {
                     let mistake = self.mistake(&error);
-                    let line = format!("evenkeel: {mistake}; wide tasks stay where they were\n");
-                    // There is nobody to tell that standard error is closed.
-                    let _ = io::stderr().write_all(line.as_bytes());
+                    tell(&format!("{mistake}; wide tasks stay where they were"));
                 }
                 None
             }

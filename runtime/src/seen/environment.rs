@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use super::Watch;
 use crate::fork::forks;
+use crate::notice::tell;
 use crate::sync::Barrier;
 
 /// Bytes of a trace in memory: some 5 million tasks.
@@ -119,8 +120,7 @@ fn write(place: Option<&Place>, content: impl FnOnce(&mut dyn Write) -> io::Resu
         Some(Place::File(path)) => whole_file(path, content).err().map(|error| (path, error)),
     };
     if let Some((path, error)) = failed {
-        let line = format!("evenkeel: writing {}: {error}\n", path.display());
-        let _ = io::stderr().write_all(line.as_bytes());
+        tell(&format!("writing {}: {error}", path.display()));
     }
 }
 

@@ -17,7 +17,7 @@ const REFUSED: [(&str, &str); 9] = [
 
 /// The task runtime is loaded into programs that have no command of ours: these files are its edge,
 /// where it looks at the machine, and writes what the environment asks for.
-const EDGES: [&str; 7] = [
+const EDGES: [&str; 8] = [
     "runtime/src/topology/sysfs.rs",
     "openmp/src/place/machine.rs",
     "openmp/src/ompt/log.rs",
@@ -25,6 +25,7 @@ const EDGES: [&str; 7] = [
     "runtime/src/class/environment.rs",
     "runtime/src/class/set_file.rs",
     "runtime/src/variables.rs",
+    "runtime/src/notice.rs",
 ];
 
 /// Lines of library crates that print, open or exit. A library is a room with
