@@ -8,12 +8,11 @@ use evenkeel_runtime::raw::Called;
 
 use crate::affinity_format::Style;
 use crate::environment::Bind;
-use crate::iterations::Span;
-use crate::microtask::{Microtask, evenkeel_omp_invoke};
-use crate::ompt::{self, At, Wait, Work};
+use crate::microtask::Microtask;
+use crate::ompt::{self, Wait};
 use crate::place;
 use crate::processors;
-use crate::region::{Asked, Crew, Job, League, Member};
+use crate::region::{Crew, Filled, Function, Job, League, Member};
 use crate::task::Group;
 use crate::teams;
 use crate::thread::{Thread, member};
@@ -154,61 +153,12 @@ unsafe fn fork_as(size: u32, bind: Option<Bind>, job: Job) {
     // SAFETY: the caller's promise.
     unsafe {
         let member = match size {
-            1 => Member::enter_serial(thread, bind, job.style),
+            1 => Member::enter_serial(thread, bind, job.style()),
             _ => begin_team(thread, size, bind, job),
         };
-        (job.run)(job.data, member);
+        job.run(member);
     }
     end_region(thread);
-}
-
-/// What gcc makes of a region.
-pub(crate) type Function = unsafe extern "C" fn(*mut c_void);
-
-/// A region of gcc.
-struct Gomp {
-    function: Function,
-    data: *mut c_void,
-    filled: Option<Filled>,
-    /// What the implicit tasks are in; null if it is nothing.
-    group: *const Group,
-}
-
-/// A loop that is all of a region, and begins with it.
-#[derive(Clone, Copy)]
-pub(crate) struct Filled {
-    pub span: Span,
-    pub asked: Asked,
-    /// Which construct it is.
-    pub work: Work,
-}
-
-impl Filled {
-    /// A thread comes to it.
-    fn enter(self, member: &Member) {
-        member.enter_loop(self.span, self.asked);
-        ompt::works(At::Begin, || (self.work, self.span.trips));
-    }
-}
-
-unsafe fn run_gomp(job: *const (), member: &Member) {
-    // SAFETY: the region waits for this.
-    let Gomp { function, data, filled, group } = unsafe { &*job.cast::<Gomp>() };
-    if let Some(filled) = *filled {
-        filled.enter(member);
-    }
-    member.implicit().group.set(*group);
-    let code = *function as *const ();
-    member.worker().runs_code(code as usize, || {
-        // SAFETY: the program's promise.
-        unsafe {
-            if ompt::is_on() {
-                ompt::call(code, *data, ptr::null_mut());
-            } else {
-                function(*data);
-            }
-        }
-    });
 }
 
 /// gcc: runs a region.
@@ -222,12 +172,9 @@ pub unsafe extern "C" fn GOMP_parallel(
     threads: c_uint,
     flags: c_uint,
 ) {
-    let gomp = Gomp { function, data, filled: None, group: ptr::null() };
-    let wanted = Wanted::of_gomp(threads, flags);
+    let job = Job::of_gomp(function, data, ptr::null(), None);
     // SAFETY: the caller's promise.
-    unsafe {
-        fork(wanted, Job { run: run_gomp, data: (&raw const gomp).cast(), style: Style::Gcc })
-    };
+    unsafe { fork(Wanted::of_gomp(threads, flags), job) };
 }
 
 /// gcc: runs a region whose implicit tasks are in a group, which `begin` makes for so many
@@ -243,15 +190,8 @@ pub(crate) unsafe fn fork_reducing(
 ) -> u32 {
     let size = threads_for(Thread::current(), wanted.threads);
     let group = begin(size);
-    let gomp = Gomp { function, data, filled: None, group: &raw const group };
     // SAFETY: the caller's promise; the group lives until the region has ended.
-    unsafe {
-        fork_as(
-            size,
-            wanted.bind,
-            Job { run: run_gomp, data: (&raw const gomp).cast(), style: Style::Gcc },
-        )
-    };
+    unsafe { fork_as(size, wanted.bind, Job::of_gomp(function, data, &raw const group, None)) };
     size
 }
 
@@ -265,11 +205,8 @@ pub(crate) unsafe fn fork_filled(
     wanted: Wanted,
     filled: Filled,
 ) {
-    let gomp = Gomp { function, data, filled: Some(filled), group: ptr::null() };
     // SAFETY: the caller's promise.
-    unsafe {
-        fork(wanted, Job { run: run_gomp, data: (&raw const gomp).cast(), style: Style::Gcc })
-    };
+    unsafe { fork(wanted, Job::of_gomp(function, data, ptr::null(), Some(filled))) };
 }
 
 /// gcc, before 4.9: begins a region, whose first part the program runs itself.
@@ -300,9 +237,7 @@ pub(crate) unsafe fn start_filled(
     let member = match threads_for(thread, threads) {
         1 => Member::enter_serial(thread, None, Style::Gcc),
         size => {
-            // The others may begin at any time until the region ends. It is as small as rare.
-            let gomp = Box::leak(Box::new(Gomp { function, data, filled, group: ptr::null() }));
-            let job = Job { run: run_gomp, data: ptr::from_ref(gomp).cast(), style: Style::Gcc };
+            let job = Job::of_gomp(function, data, ptr::null(), filled);
             // SAFETY: the caller's promise.
             unsafe { begin_team(thread, size, None, job) }
         }
@@ -321,36 +256,6 @@ pub extern "C" fn GOMP_parallel_end() {
     end_region(Thread::current());
 }
 
-/// A region of clang.
-struct Kmp {
-    microtask: Microtask,
-    argc: usize,
-    argv: *const *mut c_void,
-}
-
-unsafe fn run_kmp(job: *const (), member: &Member) {
-    // SAFETY: the region waits for this.
-    let kmp = unsafe { &*job.cast::<Kmp>() };
-    // SAFETY: the program's promise.
-    unsafe { kmp.run(member) };
-}
-
-impl Kmp {
-    /// # Safety
-    /// The microtask takes the arguments.
-    unsafe fn run(&self, member: &Member) {
-        let mut global = Thread::current().number;
-        let mut bound = member.number as i32;
-        let mut nowhere = ptr::null_mut();
-        let exit = ompt::exit_frame(&mut nowhere);
-        let Self { microtask, argc, argv } = *self;
-        member.worker().runs_code(microtask as *const () as usize, || {
-            // SAFETY: the caller's promise.
-            unsafe { evenkeel_omp_invoke(microtask, &mut global, &mut bound, argc, argv, exit) };
-        });
-    }
-}
-
 /// What `__kmpc_fork_call` becomes.
 ///
 /// # Safety
@@ -366,11 +271,8 @@ unsafe extern "C" fn evenkeel_omp_fork_call(
     let function = microtask as *const () as usize;
     // SAFETY: the caller's promise.
     member().worker().calls_function(function, false, || unsafe { called(place) });
-    let kmp = Kmp { microtask, argc: usize::try_from(argc).unwrap_or_default(), argv };
     // SAFETY: the caller's promise.
-    unsafe {
-        fork(wanted, Job { run: run_kmp, data: (&raw const kmp).cast(), style: Style::Clang })
-    };
+    unsafe { fork(wanted, Job::of_kmp(microtask, argc, argv)) };
 }
 
 /// clang: the `num_threads` clause of the next region.
@@ -466,9 +368,9 @@ unsafe extern "C" fn evenkeel_omp_fork_teams(
     argv: *const *mut c_void,
 ) {
     let (number, threads_max) = teams::take_asked();
-    let kmp = Kmp { microtask, argc: usize::try_from(argc).unwrap_or_default(), argv };
+    let job = Job::of_kmp(microtask, argc, argv);
     // SAFETY: the caller's promise.
-    League::run(Thread::current(), number, threads_max, |member| unsafe { kmp.run(member) });
+    League::run(Thread::current(), number, threads_max, |member| unsafe { job.run(member) });
 }
 
 /// clang: runs a region, of one thread unless `is_parallel`; its argument may be none.
@@ -487,11 +389,9 @@ pub unsafe extern "C" fn __kmpc_fork_call_if(
     if is_parallel == 0 {
         wanted.threads = 1;
     }
-    let kmp = Kmp { microtask, argc: (!argument.is_null()).into(), argv: &raw const argument };
+    let job = Job::of_kmp(microtask, (!argument.is_null()).into(), &raw const argument);
     // SAFETY: the caller's promise.
-    unsafe {
-        fork(wanted, Job { run: run_kmp, data: (&raw const kmp).cast(), style: Style::Clang })
-    };
+    unsafe { fork(wanted, job) };
 }
 
 /// Waits for all threads of the region.

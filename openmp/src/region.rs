@@ -5,6 +5,7 @@
 mod across;
 mod barrier;
 mod crew;
+mod job;
 mod league;
 mod share;
 mod work;
@@ -18,7 +19,8 @@ use evenkeel_runtime::Rules;
 use evenkeel_runtime::raw::{self, Until, Worker};
 
 pub(crate) use barrier::Barrier;
-pub(crate) use crew::{Crew, Job, Team, machine};
+pub(crate) use crew::{Crew, Team, machine};
+pub(crate) use job::{Filled, Function, Job};
 pub(crate) use league::League;
 pub(crate) use share::Share;
 pub(crate) use work::{Asked, How};
@@ -213,7 +215,7 @@ impl Alone {
             region_place.write(region);
             (&raw mut (*alone).own).write(own);
             let member = &raw mut (*alone).member;
-            member.write(Member::new(region_place, 0, place, icvs, partition));
+            member.write(Member::new(region_place, 0, place, icvs, partition, 0));
             (*member).enter();
         }
     }
@@ -241,11 +243,10 @@ impl Member {
         (tree, worker): (*const raw::Team, *const Worker),
         icvs: &'static Icvs,
         partition: Partition,
+        met: u64,
     ) -> Self {
         let (before, ran) = (here().member.get(), Cell::new(ptr::null()));
         let (implicit, singles) = (OmpTask::implicit(icvs), Cell::new(0));
-        // SAFETY: a region's team outlives it.
-        let met = unsafe { (*region).team.as_ref() }.map_or(0, |team| team.ring().met.get());
         let (work, across) = (Work::after(met), Across::default());
         Self {
             region,

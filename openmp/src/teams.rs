@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::device::is_host;
 use crate::icv;
-use crate::parallel::{Function, Ident};
+use crate::parallel::Ident;
 use crate::processors;
-use crate::region::League;
+use crate::region::{Function, League};
 use crate::thread::{Thread, member};
 
 /// In the place of a number that the program has not set.

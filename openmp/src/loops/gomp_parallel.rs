@@ -5,8 +5,8 @@ use std::ffi::{c_long, c_uint, c_void};
 use super::{runtime, sections};
 use crate::iterations::Span;
 use crate::ompt::{self, At, Wait, Work};
-use crate::parallel::{Filled, Function, Wanted, fork_filled, start_filled};
-use crate::region::{Asked, How, Member};
+use crate::parallel::{Wanted, fork_filled, start_filled};
+use crate::region::{Asked, Filled, Function, How, Member};
 use crate::thread::member;
 
 fn loop_of(start: c_long, end: c_long, step: c_long, asked: Asked) -> Filled {

@@ -5,8 +5,8 @@ use std::ffi::{c_uint, c_void};
 use super::gomp_whole::Besides;
 use crate::iterations::Span;
 use crate::ompt::{self, At, Work};
-use crate::parallel::{Filled, Ident};
-use crate::region::{Asked, How, Member};
+use crate::parallel::Ident;
+use crate::region::{Asked, Filled, How, Member};
 use crate::thread::member;
 
 /// Each goes to whoever comes.

@@ -1,15 +1,25 @@
 //! Where the threads of a team wait for each other.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use super::{Member, Team};
 
+/// How long one looks whether the others come, before it looks for tasks: to say to all that it
+/// does costs more than a barrier where nobody is late.
+const SOON: Duration = Duration::from_micros(2);
+/// In the count of barriers that were passed: somebody looks for tasks meanwhile, and may sleep.
+const AWAY: u32 = 1;
+/// One more barrier.
+const ONE: u32 = 2;
+
 /// One barrier after another, of the same threads.
 #[derive(Default)]
+#[repr(align(128))]
 pub(crate) struct Barrier {
     /// Threads that have come to this one.
     arrived: AtomicU32,
-    /// Barriers that all have come to.
+    /// Barriers that all have come to, times [`ONE`], and perhaps [`AWAY`].
     passed: AtomicU32,
 }
 
@@ -24,23 +34,44 @@ impl Barrier {
             member.worker().wait_with_any(group.root());
         }
         member.worker().wait_with_any(member.implicit().raw());
-        let passed = self.passed.load(Ordering::Relaxed);
+        let passed = self.passed.load(Ordering::Relaxed) & !AWAY;
         // Pairs with itself: whoever comes last has seen what all did before they came.
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == member.region().size {
             self.arrived.store(0, Ordering::Relaxed);
             member.region().end_work();
-            self.passed.store(passed.wrapping_add(1), Ordering::Release);
-            team.tasks().wake();
-        } else {
-            member.worker().run_tasks_until(|| {
-                // Pairs with the store above.
-                self.passed.load(Ordering::Acquire) != passed || gives_up()
-            });
+            if self.passed.swap(passed.wrapping_add(ONE), Ordering::Release) & AWAY != 0 {
+                team.tasks().wake();
+            }
+            return;
+        }
+        // Pairs with the swap above.
+        let is_over = || self.passed.load(Ordering::Acquire) & !AWAY != passed || gives_up();
+        if !comes_soon(is_over) {
+            let order = (Ordering::Relaxed, Ordering::Relaxed);
+            // If it fails, it is over, or another has said so.
+            let _ = self.passed.compare_exchange(passed, passed | AWAY, order.0, order.1);
+            member.worker().run_tasks_until(is_over);
         }
     }
 
     /// Forgets who has come: the threads went on without the rest.
     pub(crate) fn reset(&self) {
         self.arrived.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Whether something holds [`SOON`].
+fn comes_soon(holds: impl Fn() -> bool) -> bool {
+    let mut since = None;
+    loop {
+        for _ in 0..16 {
+            if holds() {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        if since.get_or_insert_with(Instant::now).elapsed() > SOON {
+            return false;
+        }
     }
 }

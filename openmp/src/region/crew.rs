@@ -4,9 +4,8 @@
 //! hand every thread a pointer.
 
 use std::cell::{Cell, OnceCell, UnsafeCell};
-use std::collections::HashMap;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -15,8 +14,8 @@ use evenkeel_runtime::Topology;
 use evenkeel_runtime::raw::{self, Parker, Pause, Worker};
 
 use super::share::Ring;
-use super::{Barrier, Member, Region};
-use crate::affinity_format::{self, Style};
+use super::{Barrier, Job, Member, Region};
+use crate::affinity_format;
 use crate::icv::{self, Icvs};
 use crate::ompt;
 use crate::place::{self, Binding};
@@ -34,27 +33,30 @@ pub(crate) fn machine() -> &'static Topology {
     })
 }
 
-/// What the threads of a region run.
-#[derive(Clone, Copy)]
-pub(crate) struct Job {
-    /// Called by each thread, with `data`.
-    pub run: unsafe fn(*const (), &Member),
-    /// Of whoever began the region, which waits for all.
-    pub data: *const (),
-    /// Whose program it is of.
-    pub style: Style,
-}
-
 /// What is written by whoever begins a region, before the others come.
+///
+/// The others wait for each line of it to come from that thread's cache: what all need lies first.
+#[repr(C, align(128))]
 struct Begun {
-    region: Region,
-    job: Job,
     /// Of the implicit tasks.
     icvs: &'static Icvs,
+    /// Constructs with a share that its threads have met before.
+    met: u64,
+    job: Job,
+    region: Region,
     /// Where the threads go; nothing if they may be anywhere.
     binding: Option<Binding>,
     /// Whether each of them says where it is.
     shows: bool,
+}
+
+/// Where one thread of a team is, region after region.
+#[derive(Default)]
+#[repr(align(128))]
+struct Seat {
+    worker: OnceCell<Box<Worker>>,
+    /// Its part in the region that it is in.
+    member: UnsafeCell<Option<Member>>,
 }
 
 /// So many threads, and the tree of their tasks.
@@ -67,10 +69,10 @@ pub(crate) struct Team {
     end: Barrier,
     /// What its threads share of loops.
     ring: UnsafeCell<Ring>,
-    workers: Box<[OnceCell<Box<Worker>>]>,
+    seats: Box<[Seat]>,
 }
 
-// SAFETY: each thread uses its own worker. What was begun is written while no other thread is
+// SAFETY: each thread uses its own seat. What was begun is written while no other thread is
 // inside, or only waits for the end of the last region, which it does not look at any more.
 unsafe impl Sync for Team {}
 // SAFETY: as above; workers end with the team, when no thread uses them.
@@ -91,7 +93,7 @@ impl Team {
             inner: Barrier::default(),
             end: Barrier::default(),
             ring: UnsafeCell::default(),
-            workers: (0..size).map(|_| OnceCell::new()).collect(),
+            seats: (0..size).map(|_| Seat::default()).collect(),
         }
     }
 
@@ -132,10 +134,11 @@ impl Team {
     /// # Safety
     /// Nobody else has this number.
     unsafe fn join<'a>(&self, number: u32, thread: &'a Thread) -> &'a Member {
+        let seat = &self.seats[number as usize];
         // SAFETY: the leaf is this thread's.
         let worker = || Box::new(unsafe { self.tasks.worker(number as usize) });
-        let worker = self.workers[number as usize].get_or_init(worker);
-        let Begun { region, job, icvs, binding, shows } = self.begun();
+        let worker = &raw const **seat.worker.get_or_init(worker);
+        let Begun { region, job, icvs, binding, shows, met } = self.begun();
         let partition = match binding {
             None => region.partition_around(),
             Some(binding) => {
@@ -144,23 +147,24 @@ impl Team {
                 partition
             }
         };
-        // SAFETY: team, region and worker outlive the part.
+        let place = (&raw const self.tasks, worker);
+        // SAFETY: team, region and worker outlive the part; the seat is this thread's, who has left
+        // it before.
         let member = unsafe {
-            Member::new(region, number, (&self.tasks, &raw const **worker), icvs, partition)
+            let member = Member::new(region, number, place, icvs, partition, *met);
+            (*seat.member.get()).insert(member)
         };
-        let member = Box::leak(Box::new(member));
         member.enter();
         if *shows {
-            affinity_format::show(job.style);
+            affinity_format::show(job.style());
         }
         member
     }
 
     /// Runs what the region is to run.
     pub(crate) fn run(&self, member: &Member) {
-        let job = self.begun().job;
         // SAFETY: the promise of whoever began the region.
-        unsafe { (job.run)(job.data, member) };
+        unsafe { self.begun().job.run(member) };
     }
 
     /// Waits for the others at the end of the region, and leaves it.
@@ -176,51 +180,80 @@ impl Team {
             self.ring().met.set(member.work.met.get());
         }
         member.leave();
-        // SAFETY: `join` made it, and nobody has it any more.
-        drop(unsafe { Box::from_raw(ptr::from_ref(member).cast_mut()) });
     }
 }
 
 /// Where a thread waits for regions.
+#[repr(align(128))]
 struct Post {
-    /// Null while there is none.
+    /// Regions that its crew had begun, the last for this thread counted.
+    begun: AtomicU64,
+    /// Whose team is to run that; null if there will be none any more.
     team: AtomicPtr<Team>,
+    /// Whether the thread does not look any more, or is about to stop.
+    is_asleep: AtomicBool,
     parker: Parker,
     /// How long a thread looks before it sleeps there.
     patience: Duration,
 }
 
-/// In the place of a team: there will be no more.
-const GO: *mut Team = ptr::without_provenance_mut(1);
-
 impl Post {
-    fn send(&self, team: *const Team) {
-        self.team.store(team.cast_mut(), Ordering::Release);
-        self.parker.unpark();
+    /// Calls a thread that looks here; whoever does so calls [`Post::wake`] behind a fence.
+    fn send(&self, team: *const Team, begun: u64) {
+        self.team.store(team.cast_mut(), Ordering::Relaxed);
+        // Pairs with `receive`.
+        self.begun.store(begun, Ordering::Release);
     }
 
-    /// Waits for the next; nothing when there will be none.
-    fn receive(&self) -> Option<&Team> {
-        let mut pause = Pause::new(self.patience);
-        loop {
-            if !self.team.load(Ordering::Relaxed).is_null() {
-                // Pairs with `send`.
-                let team = self.team.swap(ptr::null_mut(), Ordering::Acquire);
-                // SAFETY: a team lives as long as the crew, which says so before it goes.
-                return if team == GO { None } else { Some(unsafe { &*team }) };
-            }
-            if !pause.lasts(|| !self.team.load(Ordering::Relaxed).is_null()) {
-                self.parker.park();
-            }
+    fn wake(&self) {
+        if self.is_asleep.load(Ordering::Relaxed) {
+            self.parker.unpark();
         }
     }
+
+    /// Waits for the next after so many; nothing when there will be none.
+    fn receive(&self, known: &mut u64) -> Option<&Team> {
+        let mut pause = Pause::new(self.patience);
+        // Pairs with `send`.
+        let is_called = || self.begun.load(Ordering::Acquire) != *known;
+        while !is_called() {
+            if !pause.lasts(is_called) {
+                self.is_asleep.store(true, Ordering::Relaxed);
+                // Pairs with that of `call`: either we see what was sent, or they that we sleep.
+                fence(Ordering::SeqCst);
+                while !is_called() {
+                    self.parker.park();
+                }
+                self.is_asleep.store(false, Ordering::Relaxed);
+            }
+        }
+        *known = self.begun.load(Ordering::Relaxed);
+        // SAFETY: a team lives as long as the crew, which says so before it goes; the next is sent
+        // when this one's region has ended.
+        unsafe { self.team.load(Ordering::Relaxed).as_ref() }
+    }
 }
+
+/// Calls threads into a region of the team, or away if it is null.
+fn call(threads: &[Hired], team: *const Team, begun: u64) {
+    threads.iter().for_each(|(post, _)| post.send(team, begun));
+    // Pairs with that of `Post::receive`.
+    fence(Ordering::SeqCst);
+    threads.iter().for_each(|(post, _)| post.wake());
+}
+
+/// A thread, and where it waits.
+type Hired = (Arc<Post>, JoinHandle<()>);
 
 /// The threads that help one thread, and the teams that they form with it.
 #[derive(Default)]
 pub(crate) struct Crew {
-    threads: Vec<(Arc<Post>, JoinHandle<()>)>,
-    teams: HashMap<u32, Box<Team>>,
+    threads: Vec<Hired>,
+    /// One of each size that was asked for.
+    #[expect(clippy::vec_box, reason = "its threads have pointers to a team")]
+    teams: Vec<Box<Team>>,
+    /// Regions that it has begun.
+    begun: u64,
     /// Of the last region whose threads said where they are: how many, the level, the binding.
     shown: Cell<Option<(u32, i32, Option<Binding>)>>,
 }
@@ -231,7 +264,12 @@ impl Crew {
         while self.threads.len() + 1 < size as usize {
             self.threads.push(hire(self.threads.len() as u32 + 1));
         }
-        self.teams.entry(size).or_insert_with(|| Box::new(Team::new(size)))
+        let has_size = |place: &usize| self.teams[*place].seats.len() == size as usize;
+        let place = (0..self.teams.len()).find(has_size).unwrap_or_else(|| {
+            self.teams.push(Box::new(Team::new(size)));
+            self.teams.len() - 1
+        });
+        &self.teams[place]
     }
 
     /// Begins a region of so many threads, of which the caller is the first.
@@ -266,10 +304,12 @@ impl Crew {
             self.shown.replace(now) != now
         };
         // SAFETY: as above.
-        unsafe { *team.begun.get() = Some(Begun { region, job, icvs, binding, shows }) };
-        for (post, _) in &self.threads[..size as usize - 1] {
-            post.send(team);
+        unsafe {
+            let met = team.ring().met.get();
+            *team.begun.get() = Some(Begun { region, job, icvs, binding, shows, met });
         }
+        self.begun += 1;
+        call(&self.threads[..size as usize - 1], team, self.begun);
         // SAFETY: the others count from 1.
         unsafe { team.join(0, thread) }
     }
@@ -277,9 +317,7 @@ impl Crew {
 
 impl Drop for Crew {
     fn drop(&mut self) {
-        for (post, _) in &self.threads {
-            post.send(GO);
-        }
+        call(&self.threads, ptr::null(), self.begun + 1);
         for (_, thread) in self.threads.drain(..) {
             // A panic was told when it happened, and cannot be mended here.
             let _ = thread.join();
@@ -288,9 +326,11 @@ impl Drop for Crew {
 }
 
 /// A thread that takes the same number in every team.
-fn hire(number: u32) -> (Arc<Post>, JoinHandle<()>) {
+fn hire(number: u32) -> Hired {
     let post = Arc::new(Post {
+        begun: AtomicU64::new(0),
         team: AtomicPtr::new(ptr::null_mut()),
+        is_asleep: AtomicBool::new(false),
         parker: Parker::new(),
         patience: icv::patience(number + 1),
     });
@@ -299,7 +339,8 @@ fn hire(number: u32) -> (Arc<Post>, JoinHandle<()>) {
     let spawned = builder.stack_size(icv::stack_bytes()).spawn(move || {
         ompt::becomes_worker();
         let thread = Thread::current();
-        while let Some(team) = own.receive() {
+        let mut known = 0;
+        while let Some(team) = own.receive(&mut known) {
             // SAFETY: the number is this thread's in all teams of its crew.
             let member = unsafe { team.join(number, thread) };
             team.run(member);

@@ -12,8 +12,8 @@ use std::ptr;
 use super::Group;
 use crate::flag::Flag;
 use crate::ompt::{self, Wait};
-use crate::parallel::{Function, Wanted, fork_reducing};
-use crate::region::{Member, Share};
+use crate::parallel::{Wanted, fork_reducing};
+use crate::region::{Function, Member, Share};
 use crate::thread::member;
 use crate::unsupported::abort_with;
 
