@@ -11,7 +11,7 @@ use crate::pool::Runtime;
 use crate::ready::Queued;
 use crate::stuck::What;
 use crate::wait::Waiting;
-use crate::worker::Worker;
+use crate::worker::{SOON, Worker, comes_soon};
 
 /// The second function, on the stack of whoever joins.
 #[repr(C)]
@@ -26,6 +26,9 @@ struct Second<B, RB> {
 }
 
 /// Joins on this worker, for a line of the program.
+///
+/// What is most often enough is small, to become part of the caller.
+#[inline(always)]
 pub(crate) fn join_on<A, B, RA, RB>(
     worker: &Worker,
     a: A,
@@ -38,9 +41,23 @@ where
     RA: Send,
     RB: Send,
 {
-    if worker.has_enough() {
-        return (a(), b());
-    }
+    if worker.has_enough() { (a(), b()) } else { join_shared(worker, a, b, place) }
+}
+
+/// The same where others may want the second function.
+#[inline(never)]
+fn join_shared<A, B, RA, RB>(
+    worker: &Worker,
+    a: A,
+    b: B,
+    place: &'static Location<'static>,
+) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
     let second = Second {
         queued: Queued::new(run_second::<B, RB>, ptr::null()),
         done: Children::none(),
@@ -61,7 +78,7 @@ where
         };
     }
     second.done.create();
-    if second.done.unfinished() > 0 {
+    if !comes_soon(SOON, || second.done.unfinished() == 0) {
         let waiting = Waiting::at(worker.leaf, What::Join, place);
         second.joiner.set(&waiting);
         if second.done.wait(Until::Children(0)) {
@@ -99,6 +116,7 @@ unsafe fn run_second<B: FnOnce() -> RB, RB>(queued: *mut Queued, worker: &Worker
 /// # Panics
 /// As [`Runtime::join`].
 #[track_caller]
+#[inline]
 pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,

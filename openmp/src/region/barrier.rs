@@ -1,7 +1,9 @@
 //! Where the threads of a team wait for each other.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use evenkeel_runtime::raw::comes_soon;
 
 use super::{Member, Team};
 
@@ -46,7 +48,7 @@ impl Barrier {
         }
         // Pairs with the swap above.
         let is_over = || self.passed.load(Ordering::Acquire) & !AWAY != passed || gives_up();
-        if !comes_soon(is_over) {
+        if !comes_soon(SOON, is_over) {
             let order = (Ordering::Relaxed, Ordering::Relaxed);
             // If it fails, it is over, or another has said so.
             let _ = self.passed.compare_exchange(passed, passed | AWAY, order.0, order.1);
@@ -57,21 +59,5 @@ impl Barrier {
     /// Forgets who has come: the threads went on without the rest.
     pub(crate) fn reset(&self) {
         self.arrived.store(0, Ordering::Relaxed);
-    }
-}
-
-/// Whether something holds [`SOON`].
-fn comes_soon(holds: impl Fn() -> bool) -> bool {
-    let mut since = None;
-    loop {
-        for _ in 0..16 {
-            if holds() {
-                return true;
-            }
-            std::hint::spin_loop();
-        }
-        if since.get_or_insert_with(Instant::now).elapsed() > SOON {
-            return false;
-        }
     }
 }

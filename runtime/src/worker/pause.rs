@@ -45,3 +45,23 @@ impl Pause {
         lasted < self.patience
     }
 }
+
+/// Looks between two looks at the clock.
+const LOOKS: u32 = 16;
+
+/// Whether something holds before `patience` is over that mostly comes sooner: who waits does not
+/// leave the CPU meanwhile, nor begins anything else.
+pub fn comes_soon(patience: Duration, holds: impl Fn() -> bool) -> bool {
+    let mut since = None;
+    loop {
+        for _ in 0..LOOKS {
+            if holds() {
+                return true;
+            }
+            spin_loop();
+        }
+        if since.get_or_insert_with(Instant::now).elapsed() > patience {
+            return false;
+        }
+    }
+}

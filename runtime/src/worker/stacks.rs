@@ -5,13 +5,26 @@ use std::panic::Location;
 use std::ptr;
 use std::time::Duration;
 
-use super::{CURRENT, PAUSE_MAX, PAUSE_MIN, Pause, Worker};
+use super::{CURRENT, PAUSE_MAX, PAUSE_MIN, Pause, Worker, comes_soon};
 use crate::children::Until;
 use crate::ready::{Linked, Queued};
 use crate::seen::{Frame, What};
 use crate::stuck;
 use crate::task::Task;
 use crate::wait::{Fibre, Go, Leaver, Left, Waiting};
+
+/// How long one who waits looks whether others end what it waits for, before it leaves its stack
+/// for other tasks: to leave it and to come back takes half as long.
+pub(crate) const SOON: Duration = Duration::from_micros(1);
+
+/// What was the next task of a worker.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// A child of the one that waits; it has run.
+    Child,
+    Other,
+    Nothing,
+}
 
 impl Worker {
     /// Waits for children of a task that this worker runs.
@@ -37,8 +50,18 @@ impl Worker {
             if task.children.have_reached(until) {
                 return self.hand_on();
             }
-            if self.is_low() || !self.run_own_child(task) {
+            if self.is_low() {
                 break;
+            }
+            match self.run_own_child(task) {
+                Next::Child => {}
+                Next::Other => break,
+                Next::Nothing => {
+                    if comes_soon(SOON, || task.children.have_reached(until)) {
+                        return self.hand_on();
+                    }
+                    break;
+                }
             }
         }
         let waiting = Waiting::at(self.leaf, stuck::What::Tasks, place);
@@ -57,7 +80,7 @@ impl Worker {
         // Mostly its youngest child is the youngest task here. Few calls between one task and the
         // next inside it keep the CPU's memory of where calls return to from running over.
         while !task.children.have_reached(until) {
-            if !self.run_own_child(task) {
+            if self.run_own_child(task) != Next::Child {
                 return self.wait_tied_below(task, until);
             }
             self.settle(task);
@@ -66,17 +89,16 @@ impl Worker {
 
     /// Runs the task that is this worker's next, if it is a child of that one.
     #[inline(always)]
-    fn run_own_child(&self, task: &Task) -> bool {
-        let Some(next) = self.take() else { return false };
+    fn run_own_child(&self, task: &Task) -> Next {
+        let Some(next) = self.take() else { return Next::Nothing };
         // SAFETY: a task that was taken is alive, and any worker may run it.
         unsafe {
-            let is_child = ptr::eq((*next).parent, task);
-            if is_child {
+            if ptr::eq((*next).parent, task) {
                 self.run(next);
-            } else {
-                self.add_in_turn(next);
+                return Next::Child;
             }
-            is_child
+            self.add_in_turn(next);
+            Next::Other
         }
     }
 
