@@ -1,18 +1,24 @@
-//! A join of two empty sides, again and again.
+//! A join of two sides that spin, or do not, again and again.
 
 use std::process::ExitCode;
 
-use peers::{measure, pool, tally};
+use peers::{measure, pool, spin, tally};
+
+fn side(size: i64) {
+    tally::task();
+    spin::spin(size);
+}
 
 fn main() -> ExitCode {
     measure::open("fork-join", "evenkeel-join");
     let regions = measure::parameter("regions", 1000, 1..=1 << 40);
+    let size = measure::parameter("size", 0, 0..=1 << 40);
     let runtime = pool::evenkeel(measure::threads());
 
     measure::time(|| {
         runtime.scope(|_| {
             for _ in 0..regions {
-                evenkeel_runtime::join(tally::task, tally::task);
+                evenkeel_runtime::join(|| side(size), || side(size));
             }
         });
     });

@@ -1,20 +1,26 @@
-//! A scope of two empty tasks, again and again.
+//! A scope of two tasks that spin, or do not, again and again.
 
 use std::process::ExitCode;
 
-use peers::{measure, pool, tally};
+use peers::{measure, pool, spin, tally};
+
+fn side(size: i64) {
+    tally::task();
+    spin::spin(size);
+}
 
 fn main() -> ExitCode {
     measure::open("fork-join", "evenkeel");
     let regions = measure::parameter("regions", 1000, 1..=1 << 40);
+    let size = measure::parameter("size", 0, 0..=1 << 40);
     let runtime = pool::evenkeel(measure::threads());
 
     measure::time(|| {
         runtime.scope(|_| {
             for _ in 0..regions {
                 evenkeel_runtime::scope(|scope| {
-                    scope.spawn(|_| tally::task());
-                    scope.spawn(|_| tally::task());
+                    scope.spawn(|_| side(size));
+                    scope.spawn(|_| side(size));
                 });
             }
         });
