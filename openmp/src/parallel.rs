@@ -105,7 +105,8 @@ unsafe fn begin_team(thread: &Thread, size: u32, bind: Option<Bind>, job: Job) -
     thread.keep_crews();
     let around = thread.begun.replace(thread.begun.get() + 1);
     let mut crews = thread.crews.borrow_mut();
-    if crews.len() == around {
+    // A child process has forgotten those of the regions that it was forked in, too.
+    while crews.len() <= around {
         crews.push(Crew::default());
     }
     let binding = place::binding(thread, bind, size);

@@ -15,6 +15,26 @@ static int count(void)
 	return threads;
 }
 
+/* A child of one thread of a region begins others in it. */
+static int fails_inside(void)
+{
+	int status = 1;
+
+	omp_set_max_active_levels(2);
+#pragma omp parallel num_threads(2)
+#pragma omp masked
+	{
+		pid_t child = count() == 3 ? fork() : -1;
+
+		if (child == 0)
+			_exit(count() == 3 && count() == 3 ? 0 : 1);
+		if (child > 0 && waitpid(child, &status, 0) == child)
+			status |= count() != 3;
+	}
+	omp_set_max_active_levels(1);
+	return status;
+}
+
 int main(void)
 {
 	int status = 0;
@@ -37,6 +57,10 @@ int main(void)
 			puts("a region of the parent, afterwards");
 			return 1;
 		}
+	}
+	if (fails_inside()) {
+		puts("a region of a child process, in the region that forked");
+		return 1;
 	}
 	puts("ok");
 	return 0;
