@@ -7,7 +7,7 @@ mod clang;
 mod fortran;
 
 use std::ffi::{CStr, c_char};
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::thread::member;
 use crate::unsupported::{say, say_out};
@@ -138,9 +138,14 @@ fn field(text: &str, fields: &Fields) -> Option<(String, usize)> {
 
 static FORMAT: Mutex<Option<String>> = Mutex::new(None);
 
+/// The format that the program has set, if it has set one.
+pub(crate) fn chosen() -> MutexGuard<'static, Option<String>> {
+    FORMAT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The format that holds now.
 fn format(style: Style) -> String {
-    let set = FORMAT.lock().map_or(None, |format| format.clone());
+    let set = chosen().clone();
     let asked = || icv::settings().affinity_format.clone();
     set.or_else(asked).unwrap_or_else(|| style.by_default().to_owned())
 }
@@ -197,9 +202,7 @@ pub unsafe extern "C" fn omp_set_affinity_format(format: *const c_char) {
 }
 
 fn set_format(text: String) {
-    if let Ok(mut format) = FORMAT.lock() {
-        *format = Some(text);
-    }
+    *chosen() = Some(text);
 }
 
 /// Says the format, and how long it is.

@@ -4,7 +4,7 @@
 //! others. There are few different ones in a program, and they are kept for ever.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use evenkeel_runtime::raw::tell_unknown;
@@ -79,8 +79,7 @@ impl Icvs {
 
     /// The same, for ever.
     fn kept(self) -> &'static Self {
-        static ALL: Mutex<Option<HashSet<&'static Icvs>>> = Mutex::new(None);
-        let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = all();
         let all = all.get_or_insert_default();
         if let Some(&known) = all.get(&self) {
             return known;
@@ -89,6 +88,13 @@ impl Icvs {
         all.insert(kept);
         kept
     }
+}
+
+static ALL: Mutex<Option<HashSet<&'static Icvs>>> = Mutex::new(None);
+
+/// All that are kept.
+pub(crate) fn all() -> MutexGuard<'static, Option<HashSet<&'static Icvs>>> {
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How long a thread of a team of so many keeps its CPU while it waits, where nobody says: long

@@ -15,6 +15,7 @@ mod critical;
 mod device;
 mod environment;
 mod flag;
+mod fork;
 mod fortran;
 mod icv;
 mod iterations;

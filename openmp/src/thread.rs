@@ -11,9 +11,9 @@ use evenkeel_runtime::raw::forks;
 pub(crate) use here::here;
 
 use crate::environment::Bind;
-use crate::ompt;
 use crate::place::NOWHERE;
 use crate::region::{Crew, Member};
+use crate::{fork, ompt};
 
 /// What belongs to a thread that has called this library.
 pub(crate) struct Thread {
@@ -63,14 +63,15 @@ impl Drop for Owned {
 }
 
 /// Numbers of threads that have ended, below the lowest that was never used.
-struct Numbers {
+pub(crate) struct Numbers {
     free: Vec<i32>,
     next: i32,
 }
 
 static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers { free: Vec::new(), next: 0 });
 
-fn numbers() -> MutexGuard<'static, Numbers> {
+/// The numbers of threads.
+pub(crate) fn numbers() -> MutexGuard<'static, Numbers> {
     NUMBERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -97,6 +98,7 @@ impl Thread {
 
     #[cold]
     fn begin() -> &'static Self {
+        let _starting = fork::starting();
         ompt::start();
         // SAFETY: as of `current`.
         if let Some(thread) = unsafe { here().thread.get().as_ref() } {
@@ -124,6 +126,7 @@ impl Thread {
             ompt::thread_begins();
         }
         Member::enter_initial();
+        fork::has_started();
         thread
     }
 

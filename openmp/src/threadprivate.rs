@@ -31,7 +31,7 @@ enum Kind {
 }
 
 /// A variable of the program.
-struct Variable {
+pub(crate) struct Variable {
     kind: Kind,
     /// What it was when somebody first asked for it.
     first: Vec<u8>,
@@ -39,7 +39,8 @@ struct Variable {
 
 static VARIABLES: Mutex<Option<HashMap<usize, Variable>>> = Mutex::new(None);
 
-fn variables() -> MutexGuard<'static, Option<HashMap<usize, Variable>>> {
+/// Those that the program has asked for.
+pub(crate) fn variables() -> MutexGuard<'static, Option<HashMap<usize, Variable>>> {
     VARIABLES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
