@@ -109,8 +109,10 @@ pub unsafe extern "C" fn omp_get_schedule(kind: *mut u32, chunk: *mut c_int) {
 /// Threads that the program can have at most.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_thread_limit() -> c_int {
-    let limit = member().thread_limit();
-    limit.and_then(|limit| c_int::try_from(limit).ok()).unwrap_or(c_int::MAX)
+    let league = member().region().league.get();
+    let limit = league.limit.unwrap_or(league.threads_max);
+    let limit = icv::settings().thread_limit.map_or(limit, |most| most.min(limit));
+    c_int::try_from(limit).unwrap_or(c_int::MAX)
 }
 
 /// Whether `cancel` does anything.

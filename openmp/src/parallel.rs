@@ -12,7 +12,7 @@ use crate::microtask::Microtask;
 use crate::ompt::{self, Wait};
 use crate::place;
 use crate::processors;
-use crate::region::{Crew, Filled, Function, Job, League, Member};
+use crate::region::{Crew, Filled, Function, Job, Member};
 use crate::task::Group;
 use crate::teams;
 use crate::thread::{Thread, member};
@@ -368,10 +368,10 @@ unsafe extern "C" fn evenkeel_omp_fork_teams(
     microtask: Microtask,
     argv: *const *mut c_void,
 ) {
-    let (number, threads_max) = teams::take_asked();
+    let league = teams::take_asked();
     let job = Job::of_kmp(microtask, argc, argv);
     // SAFETY: the caller's promise.
-    League::run(Thread::current(), number, threads_max, |member| unsafe { job.run(member) });
+    league.run(Thread::current(), |member| unsafe { job.run(member) });
 }
 
 /// clang: runs a region, of one thread unless `is_parallel`; its argument may be none.

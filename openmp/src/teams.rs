@@ -76,11 +76,14 @@ fn league_of(teams: u32, threads: u32) -> (u32, u32) {
 }
 
 /// The same as the clauses say, which are heard once.
-pub(crate) fn take_asked() -> (u32, u32) {
+pub(crate) fn take_asked() -> League {
     let Clauses { teams, threads } = CLAUSES.replace(Clauses { teams: 0, threads: 0 });
     let (teams, threads_max) = league_of(teams, threads);
-    // As with libomp, a team of clang's has no more threads than there are CPUs.
-    (teams, threads_max.min(processors::available().len() as u32))
+    // As with libomp, a team of clang's has no more threads than there are CPUs, but may be told
+    // that it can.
+    let cpus = processors::available().len() as u32;
+    let limit = Some(threads_max);
+    League { teams, threads_max: threads_max.min(cpus), limit, ..League::NONE }
 }
 
 /// gcc: runs a league.
@@ -96,8 +99,9 @@ pub unsafe extern "C" fn GOMP_teams_reg(
     _flags: c_uint,
 ) {
     let (teams, threads_max) = league_of(teams, threads);
+    let league = League { teams, threads_max, ..League::NONE };
     // SAFETY: the caller's promise.
-    League::run(Thread::current(), teams, threads_max, |_| unsafe { function(data) });
+    league.run(Thread::current(), |_| unsafe { function(data) });
 }
 
 /// clang: the clauses of the next league.

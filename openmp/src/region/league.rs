@@ -14,22 +14,24 @@ pub(crate) struct League {
     pub number: u32,
     /// Threads of a team at most.
     pub threads_max: u32,
+    /// How many the program is told, where that is not the same.
+    pub limit: Option<u32>,
 }
 
 impl League {
     /// Outside of all.
-    pub(super) const NONE: Self = Self { teams: 1, number: 0, threads_max: u32::MAX };
+    pub(crate) const NONE: Self = Self { teams: 1, number: 0, threads_max: u32::MAX, limit: None };
 
-    /// Calls `run` as each of so many teams, whose first thread is the caller.
-    pub(crate) fn run(thread: &Thread, teams: u32, threads_max: u32, run: impl Fn(&Member)) {
-        let told = ompt::is_on().then(|| ompt::league_begins(teams));
-        for number in 0..teams {
+    /// Calls `run` as each of its teams, whose first thread is the caller.
+    pub(crate) fn run(self, thread: &Thread, run: impl Fn(&Member)) {
+        let told = ompt::is_on().then(|| ompt::league_begins(self.teams));
+        for number in 0..self.teams {
             let around = thread.member();
             let mut region = Region::inside(around, 1, ptr::null());
             // A team is no region in that of its league: levels begin in it.
             region.level -= 1;
             region.group = ptr::null();
-            region.league.set(Self { teams, number, threads_max });
+            region.league.set(Self { number, ..self });
             if let Some(told) = told {
                 // SAFETY: the league ends below.
                 region.tool.set(unsafe { ompt::team_begins(told, number) });
@@ -55,7 +57,7 @@ impl League {
     pub(crate) fn begin(member: &Member, teams: u32, threads: u32) {
         let league = &member.region().league;
         let threads_max = if threads > 0 { threads } else { league.get().threads_max };
-        league.set(Self { teams, number: 0, threads_max });
+        league.set(Self { teams, threads_max, ..Self::NONE });
     }
 
     /// It becomes the next team. Returns whether there is one.

@@ -36,9 +36,14 @@ static int around(void)
 	return omp_get_num_threads() != 1 || omp_get_thread_num() || omp_get_level();
 }
 
+static int is_limited_to(int threads)
+{
+	return omp_get_thread_limit() == threads;
+}
+
 static void of(int number)
 {
-	int teams = 0, wrong = 0, last = -1, threads = 0;
+	int teams = 0, wrong = 0, last = -1, threads = 0, limit = omp_get_thread_limit();
 
 	CHECK(omp_get_num_teams() == 1 && omp_get_team_num() == 0);
 #pragma omp teams num_teams(number) thread_limit(3) reduction(+: teams, wrong) shared(threads)
@@ -52,6 +57,13 @@ static void of(int number)
 	}
 	CHECK(teams == number && !wrong && threads <= 3);
 	expect_each_once(__LINE__, number);
+	/* The limit is what was asked for, also if there are fewer CPUs. */
+#pragma omp teams num_teams(number) thread_limit(900) reduction(+: wrong)
+	wrong += !is_limited_to(900);
+	CHECK(!wrong && is_limited_to(limit));
+#pragma omp teams num_teams(number) reduction(+: wrong) shared(limit)
+	wrong += !is_limited_to(limit);
+	CHECK(!wrong);
 #pragma omp teams num_teams(number)
 #pragma omp distribute
 	for (int i = 0; i < 100; i++)
