@@ -1,6 +1,7 @@
 //! Other devices: there are none, and the host takes their place.
 
 mod copies;
+mod interop;
 
 use std::ffi::{c_int, c_void};
 

@@ -133,9 +133,22 @@ static void conditional(void)
 	CHECK(threads == 3);
 }
 
+/* Without devices there is no object that says how to work with their runtimes. */
+static void no_object(void)
+{
+	int (*number)(void *) = named("omp_get_num_interop_properties");
+	long (*property)(void *, int, int *) = named("omp_get_interop_int");
+	const char *(*name)(void *, int) = named("omp_get_interop_name");
+	int why = 0;
+
+	CHECK(number(NULL) == 0 && property(NULL, -1, &why) == 0 && why == -1);
+	CHECK(property(NULL, -1, NULL) == 0 && !name(NULL, -1));
+}
+
 int main(void)
 {
 	copies_of_threads(), atomics(), sections(), given_to_all(), conditional();
+	no_object();
 	if (!failed)
 		puts("ok");
 	return failed;
