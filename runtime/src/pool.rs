@@ -33,8 +33,8 @@ const WORKERS_MAX: usize = 65_536;
 
 /// Tasks of a queue that others find; a join adds no more: one is taken while the next is made.
 ///
-/// Each that was taken is missed in the part of a tree that its owner is in, and is made anew in every
-/// branch below: k missing ones in depth d cost d^k / k! queued joins.
+/// Each that was taken is missed in the part of a tree that its owner is in, and is made anew in
+/// every branch below: k missing ones in depth d cost d^k / k! queued joins.
 const ENOUGH: usize = 2;
 
 /// What can be chosen of a runtime.
