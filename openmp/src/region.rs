@@ -4,6 +4,7 @@
 
 mod across;
 mod barrier;
+mod copies;
 mod crew;
 mod job;
 mod league;
@@ -50,7 +51,9 @@ pub(crate) struct Region {
     /// `single` constructs that a thread has taken.
     pub singles: AtomicU64,
     /// What the thread that took a `single` gives the others.
-    pub broadcast: Cell<*mut std::ffi::c_void>,
+    broadcast: Cell<*mut std::ffi::c_void>,
+    /// How many `single` constructs there were up to that one.
+    given: AtomicU64,
     /// The region around whose threads count towards the same limit: the initial one, or that of a
     /// league's team. Null if it is this one.
     group: *const Region,
@@ -90,6 +93,7 @@ impl Region {
             league: Cell::new(outer.league.get()),
             singles: AtomicU64::new(0),
             broadcast: Cell::new(ptr::null_mut()),
+            given: AtomicU64::new(0),
             is_cancelled: AtomicBool::new(false),
             is_work_cancelled: AtomicBool::new(false),
             tool: Cell::new(ptr::null()),
@@ -138,6 +142,7 @@ impl Region {
             league: Cell::new(League::NONE),
             singles: AtomicU64::new(0),
             broadcast: Cell::new(ptr::null_mut()),
+            given: AtomicU64::new(0),
             is_cancelled: AtomicBool::new(false),
             is_work_cancelled: AtomicBool::new(false),
             tool: Cell::new(ptr::null()),
@@ -159,6 +164,8 @@ pub(crate) struct Member {
     ran: Cell<*const raw::Task>,
     /// `single` constructs that this thread has met.
     pub singles: Cell<u64>,
+    /// The `single` from which this thread copies in a cancelled region; 0 if it does not.
+    copies: Cell<u64>,
     pub work: Work,
     /// Places that its own teams are spread over.
     pub partition: Partition,
@@ -246,7 +253,7 @@ impl Member {
         met: u64,
     ) -> Self {
         let (before, ran) = (here().member.get(), Cell::new(ptr::null()));
-        let (implicit, singles) = (OmpTask::implicit(icvs), Cell::new(0));
+        let (implicit, singles, copies) = (OmpTask::implicit(icvs), Cell::new(0), Cell::new(0));
         let (work, across) = (Work::after(met), Across::default());
         Self {
             region,
@@ -256,6 +263,7 @@ impl Member {
             before,
             ran,
             singles,
+            copies,
             work,
             partition,
             across,
@@ -383,6 +391,7 @@ impl Member {
     /// whether the region was cancelled instead.
     pub(crate) fn barrier(&self) -> bool {
         let region = self.region();
+        self.has_copied();
         match self.team() {
             Some(team) => {
                 team.inner.wait(self, team, || region.is_cancelled.load(Ordering::Acquire))

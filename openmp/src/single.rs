@@ -8,9 +8,17 @@ use crate::parallel::Ident;
 use crate::region::Member;
 use crate::thread::member;
 
-/// Waits for the others, as a construct needs it.
-fn barrier(member: &Member) {
-    ompt::waits(|| Wait::Implementation, || member.barrier());
+/// Waits for the others, as a construct needs it. Returns whether the region was cancelled instead.
+fn barrier(member: &Member) -> bool {
+    ompt::waits(|| Wait::Implementation, || member.barrier())
+}
+
+/// The thread that has run a `single` gives this to the others.
+fn give(member: &Member, data: *mut c_void) {
+    member.gives(data);
+    if barrier(member) {
+        member.waits_for_copies();
+    }
 }
 
 /// Whether this thread runs the next `single`; where the compiler says no end, it ends at once for
@@ -38,10 +46,12 @@ pub extern "C" fn GOMP_single_copy_start() -> *mut c_void {
     if takes(member, true) {
         return ptr::null_mut();
     }
-    barrier(member);
-    let given = member.region().broadcast.get();
-    // Nobody gives anything else before all have this.
-    barrier(member);
+    let is_cancelled = barrier(member);
+    let given = member.given(is_cancelled);
+    if !is_cancelled {
+        // Nobody gives anything else before all have this.
+        barrier(member);
+    }
     given
 }
 
@@ -50,8 +60,7 @@ pub extern "C" fn GOMP_single_copy_start() -> *mut c_void {
 pub extern "C" fn GOMP_single_copy_end(data: *mut c_void) {
     let member = member();
     ompt::works(At::End, || (Work::SingleExecutor, 1));
-    member.region().broadcast.set(data);
-    barrier(member);
+    give(member, data);
     barrier(member);
 }
 
@@ -81,14 +90,12 @@ pub unsafe extern "C" fn __kmpc_copyprivate(
     did_it: i32,
 ) {
     let member = member();
-    let broadcast = &member.region().broadcast;
     if did_it != 0 {
-        broadcast.set(data);
-    }
-    barrier(member);
-    if did_it == 0 {
-        // SAFETY: the caller's promise; the other thread waits below.
-        unsafe { copy(data, broadcast.get()) };
+        give(member, data);
+    } else {
+        let is_cancelled = barrier(member);
+        // SAFETY: the caller's promise; the other thread waits.
+        unsafe { copy(data, member.given(is_cancelled)) };
     }
     barrier(member);
 }
@@ -102,12 +109,12 @@ pub extern "C" fn __kmpc_copyprivate_light(
     data: *mut c_void,
 ) -> *mut c_void {
     let member = member();
-    let broadcast = &member.region().broadcast;
     if !data.is_null() {
-        broadcast.set(data);
+        give(member, data);
+        return data;
     }
-    barrier(member);
-    broadcast.get()
+    let is_cancelled = barrier(member);
+    member.given(is_cancelled)
 }
 
 /// clang: waits for all; then the first thread goes on alone, until it says that its part ends.

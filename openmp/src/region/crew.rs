@@ -57,6 +57,8 @@ struct Seat {
     worker: OnceCell<Box<Worker>>,
     /// Its part in the region that it is in.
     member: UnsafeCell<Option<Member>>,
+    /// `single` constructs that are behind it, where its region is cancelled.
+    past: AtomicU64,
 }
 
 /// So many threads, and the tree of their tasks.
@@ -120,8 +122,14 @@ impl Team {
             let begun = (*self.begun.get()).as_ref();
             if begun.is_some_and(|begun| begun.region.is_cancelled.load(Ordering::Relaxed)) {
                 (*self.ring.get()).reset();
+                self.seats.iter().for_each(|seat| seat.past.store(0, Ordering::Relaxed));
             }
         }
+    }
+
+    /// How many `single` constructs are behind a thread, where it says so.
+    pub(super) fn past(&self, number: u32) -> &AtomicU64 {
+        &self.seats[number as usize].past
     }
 
     fn begun(&self) -> &Begun {
@@ -170,6 +178,7 @@ impl Team {
     /// Waits for the others at the end of the region, and leaves it.
     pub(crate) fn leave(&self, member: &Member) {
         member.leave_constructs();
+        member.has_left();
         let wait = || self.end.wait(member, self, || false);
         if ompt::is_on() {
             ompt::region_barrier(member, wait)

@@ -151,6 +151,48 @@ static void some_sections(int threads)
 	CHECK(passed == 0 && after == 1);
 }
 
+/* One thread does not come; the others copy what one of them has, while that waits for them. */
+static void what_a_single_gives(int threads)
+{
+	static int bodies[8];
+	int wrong = 0;
+
+	if (threads < 3)
+		return;
+#pragma omp parallel num_threads(threads)
+	{
+		int *given[8] = {0};
+
+		if (omp_get_thread_num() == threads - 1) {
+			usleep(50);
+#pragma omp cancel parallel
+		}
+		for (int i = 0; i < 8; i++) {
+			int value = i;
+			int *from = &bodies[0];
+#pragma omp single copyprivate(value, from)
+			{
+				__atomic_fetch_add(&bodies[i], 1, __ATOMIC_RELAXED);
+				value = 100 + i;
+				from = &bodies[i];
+				usleep(i == 5 ? 100 : 0);
+			}
+			given[i] = from;
+			if (value != 100 + i)
+				__atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED);
+#pragma omp cancellation point parallel
+		}
+		for (int i = 0; i < 8; i++)
+			if (given[i] != NULL && given[i] != &bodies[i])
+				__atomic_fetch_add(&wrong, 1, __ATOMIC_RELAXED);
+	}
+	for (int i = 0; i < 8; i++) {
+		CHECK(bodies[i] <= 1);
+		bodies[i] = 0;
+	}
+	CHECK(wrong == 0);
+}
+
 static void a_group(int threads)
 {
 	int ran = 0, after = 0;
@@ -194,6 +236,7 @@ int main(int argc, char **argv)
 		a_static_loop(threads), a_chunked_loop(threads);
 		a_dynamic_loop(threads), a_guided_loop(threads);
 		a_loop_that_is_a_region(threads), some_sections(threads), a_group(threads);
+		what_a_single_gives(threads);
 	}
 	if (!failed)
 		puts("ok");
