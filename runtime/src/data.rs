@@ -40,8 +40,21 @@ use crate::worker::{Uses, Worker};
 /// ```
 ///
 /// And it refuses what two tasks use that is no such data: see [`scope`](crate::scope()).
+///
+/// Data of an array are used as a whole; [`Data::from_slice`] gives the same in ranges. They are
+/// not both at once, since nobody would order the ones with the others:
+///
+/// ```compile_fail,E0308
+/// use evenkeel_runtime::Data;
+///
+/// let cells = Data::new([1; 100]);
+/// let ranges: &Data<[i32]> = &cells; // expected `&Data<[i32]>`, found `&Data<[i32; 100]>`
+/// ```
 #[repr(transparent)]
 pub struct Data<T: ?Sized> {
+    /// Keeps the compiler from taking an array for a slice: it does so where the type is that of
+    /// the last field alone.
+    whole: PhantomData<T>,
     pub(crate) value: UnsafeCell<T>,
 }
 
@@ -55,7 +68,7 @@ impl<T> Data<T> {
     /// Data with this value.
     pub const fn new(value: T) -> Self {
         const { assert!(size_of::<T>() > 0, "data without bytes has no address of its own") };
-        Self { value: UnsafeCell::new(value) }
+        Self { whole: PhantomData, value: UnsafeCell::new(value) }
     }
 
     /// The same data, for tasks of a scope around which one has it.
