@@ -9,6 +9,7 @@ use std::ptr;
 use crate::children::{Children, Then, Until};
 use crate::pool::Runtime;
 use crate::ready::Queued;
+use crate::scope::drop_panic;
 use crate::stuck::What;
 use crate::wait::Waiting;
 use crate::worker::{SOON, Worker, comes_soon};
@@ -89,7 +90,11 @@ where
     let result = unsafe { (*second.result.get()).take() };
     match (first, result.expect("a function that was run has a result")) {
         (Ok(first), Ok(second)) => (first, second),
-        (Err(panic), _) | (_, Err(panic)) => resume_unwind(panic),
+        (Err(panic), Err(other)) => {
+            drop_panic(other);
+            resume_unwind(panic)
+        }
+        (Err(panic), Ok(_)) | (Ok(_), Err(panic)) => resume_unwind(panic),
     }
 }
 

@@ -30,8 +30,7 @@ impl Panics {
         Self { first: Mutex::new(None) }
     }
 
-    /// Others than the first are dropped, which may panic in turn; nobody is told of that. Who
-    /// panics again and again is left as it is.
+    /// Others than the first are dropped.
     fn keep(&self, panic: Box<dyn Any + Send>) {
         let mut first = lock(&self.first);
         if first.is_none() {
@@ -39,15 +38,21 @@ impl Panics {
             return;
         }
         drop(first);
-        let mut left = panic;
-        for _ in 0..DROPS_MAX {
-            match catch_unwind(AssertUnwindSafe(|| drop(left))) {
-                Ok(()) => return,
-                Err(another) => left = another,
-            }
-        }
-        std::mem::forget(left);
+        drop_panic(panic);
     }
+}
+
+/// Drops a panic that nobody is told of, which may panic in turn: nobody is told of that either.
+/// Who panics again and again is left as it is.
+pub(crate) fn drop_panic(panic: Box<dyn Any + Send>) {
+    let mut left = panic;
+    for _ in 0..DROPS_MAX {
+        match catch_unwind(AssertUnwindSafe(|| drop(left))) {
+            Ok(()) => return,
+            Err(another) => left = another,
+        }
+    }
+    std::mem::forget(left);
 }
 
 /// The task around a scope.
@@ -389,7 +394,11 @@ fn scope_around<R>(
     worker.current.set(around);
     let first = lock(&root.panics.first).take();
     match (result, first) {
-        (Err(panic), _) | (Ok(_), Some(panic)) => resume_unwind(panic),
+        (Err(panic), first) => {
+            first.into_iter().for_each(drop_panic);
+            resume_unwind(panic)
+        }
+        (Ok(_), Some(panic)) => resume_unwind(panic),
         (Ok(result), None) => result,
     }
 }

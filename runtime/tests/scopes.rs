@@ -1,7 +1,7 @@
 //! Scopes and joins do what plain calls would, on several workers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use evenkeel_runtime::ready::{Batch, Feed, Form, Limit, Order, Scheduler};
 use evenkeel_runtime::{Memory, Rules, Runtime, Scope, ready};
@@ -188,14 +188,17 @@ fn who_waits_with_a_lock_held_is_not_stopped_by_who_wants_it() {
     }
 }
 
+/// What panics again when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("while it is dropped");
+    }
+}
+
 #[test]
 fn a_panic_that_panics_when_it_is_dropped_ends_no_scope_early() {
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            panic!("while it is dropped");
-        }
-    }
     let ended = AtomicUsize::new(0);
     let runtime = runtime(queued(), 2);
     let scope = || {
@@ -215,6 +218,36 @@ fn a_panic_that_panics_when_it_is_dropped_ends_no_scope_early() {
     assert!(first.is::<Bomb>());
     std::mem::forget(first);
     assert_eq!(ended.into_inner(), 100);
+}
+
+#[test]
+fn a_panic_that_panics_when_it_is_dropped_gives_way_to_another() {
+    let runtime = runtime(queued(), 2);
+    let scope = || {
+        runtime.scope(|s| {
+            s.spawn(|_| std::panic::panic_any(Bomb));
+            s.wait();
+            panic!("the scope's own");
+        });
+    };
+    let first = catch_unwind(AssertUnwindSafe(scope)).unwrap_err();
+    assert_eq!(first.downcast_ref(), Some(&"the scope's own"));
+    let has_begun = AtomicBool::new(false);
+    let join = || {
+        let first = || {
+            while !has_begun.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            panic!("the first half's");
+        };
+        let second = || {
+            has_begun.store(true, Ordering::Relaxed);
+            std::panic::panic_any(Bomb);
+        };
+        runtime.join(first, second);
+    };
+    let first = catch_unwind(AssertUnwindSafe(join)).unwrap_err();
+    assert_eq!(first.downcast_ref(), Some(&"the first half's"));
 }
 
 #[test]
