@@ -135,7 +135,7 @@ where
             sum = now.items().fold(sum, &self.step);
             let cycles = if grain::KNOWN { grain::cycles() - begin } else { SHORT_CYCLES };
             rest = later;
-            if rest.len() >= 2 * self.grain && worker.wants_half(cycles >= SHORT_CYCLES) {
+            if rest.len() / 2 >= self.grain && worker.wants_half(cycles >= SHORT_CYCLES) {
                 break;
             }
             piece = self.next_piece(piece, cycles);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use evenkeel_runtime::{Runtime, over};
+use evenkeel_runtime::{Divide, Runtime, over};
 use proptest::prelude::*;
 
 /// Divided wherever that is allowed, or where somebody wants work.
@@ -66,6 +66,37 @@ fn others_are_handed_half_of_a_loop_as_soon_as_it_takes_long() {
                     thread::yield_now();
                 }
             });
+        });
+    }
+}
+
+/// Numbers of which many at once are one step.
+struct Steps(std::ops::Range<usize>);
+
+impl Divide for Steps {
+    type Item = usize;
+
+    fn len(&self) -> usize {
+        Divide::len(&self.0)
+    }
+
+    fn divide(self, first: usize) -> (Self, Self) {
+        assert!(first <= self.len(), "the first {first} of {}", self.len());
+        let (low, high) = self.0.divide(first);
+        (Self(low), Self(high))
+    }
+
+    fn items(self) -> impl Iterator<Item = usize> {
+        std::iter::once(self.0.end - self.0.start)
+    }
+}
+
+#[test]
+fn more_iterations_may_belong_together_than_half_of_all_numbers() {
+    for rules in RULES {
+        ruled(rules, 2).scope(|_| {
+            let steps = over(Steps(0..usize::MAX)).grain(usize::MAX / 2 + 1);
+            assert_eq!(steps.fold(|| 0, |sum, step| sum + step, |a, b| a + b), usize::MAX);
         });
     }
 }
