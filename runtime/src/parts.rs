@@ -50,11 +50,11 @@ impl<T> Part<T> {
     fn new(data: &Data<[T]>, range: impl RangeBounds<usize>) -> Self {
         let start = match range.start_bound() {
             Bound::Included(&start) => start,
-            Bound::Excluded(&before) => before + 1,
+            Bound::Excluded(&before) => before.saturating_add(1),
             Bound::Unbounded => 0,
         };
         let end = match range.end_bound() {
-            Bound::Included(&last) => last + 1,
+            Bound::Included(&last) => last.saturating_add(1),
             Bound::Excluded(&end) => end,
             Bound::Unbounded => data.len(),
         };

@@ -268,6 +268,14 @@ fn a_range_beyond_the_end_is_refused() {
 }
 
 #[test]
+#[should_panic(expected = "of a slice of 10 elements")]
+fn a_range_to_the_last_of_all_numbers_is_refused() {
+    let mut cells = [0; 10];
+    let data = Data::from_slice(&mut cells);
+    ruled("tree", 1).scope(|s| s.task().inout_of(data, ..=usize::MAX).spawn(|_| ()));
+}
+
+#[test]
 fn one_task_follows_and_precedes_very_many() {
     let mut cells = [0_u64; 100];
     let data = Data::from_slice(&mut cells);
