@@ -44,8 +44,11 @@ fn open() -> MutexGuard<'static, Open> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn find(handle: *const Handle) -> Result<Arc<Runtime>> {
-    open().all.get(&handle.addr()).cloned().ok_or(Error::Closed)
+impl Open {
+    /// The runtime of a handle.
+    fn find(&self, handle: *const Handle) -> Result<&Arc<Runtime>> {
+        self.all.get(&handle.addr()).ok_or(Error::Closed)
+    }
 }
 
 /// A text, from the caller or else from the environment, and which of both.
@@ -147,8 +150,9 @@ pub extern "C" fn ekrt_close(runtime: *mut Handle) -> c_int {
 /// How many tasks run at once.
 #[unsafe(no_mangle)]
 pub extern "C" fn ekrt_workers(runtime: *const Handle) -> c_int {
-    match find(runtime) {
-        Ok(found) => c_int::try_from(found.workers()).unwrap_or(c_int::MAX),
+    // Whoever holds a runtime keeps it from being closed: it is asked while the list is locked.
+    match open().find(runtime).map(|found| found.workers()) {
+        Ok(workers) => c_int::try_from(workers).unwrap_or(c_int::MAX),
         Err(error) => code(Err(error)),
     }
 }
@@ -165,7 +169,7 @@ pub unsafe extern "C" fn ekrt_run(
 ) -> c_int {
     let run = || {
         let function = function.ok_or(Error::Null("`function`"))?;
-        let runtime = find(runtime)?;
+        let runtime = open().find(runtime)?.clone();
         scope_called(&runtime, "ekrt_run", |_| {
             // SAFETY: the caller's promise; a scope's code runs on a worker.
             unsafe { run_first(&Here::of_scope(), function, arguments) };

@@ -4,10 +4,11 @@
 
 #include <pthread.h>
 
-enum { THREADS = 20, RUNS = 20, TASKS = 200 };
+enum { THREADS = 20, RUNS = 20, TASKS = 200, CLOSES = 300 };
 
 static struct ekrt_runtime *runtime;
 static long total;
+static int has_asked;
 
 struct sums {
 	long free;
@@ -61,6 +62,29 @@ static void *submits(void *arguments)
 	return NULL;
 }
 
+/* Who asks about a runtime does not keep it open. */
+static void *asks(void *arguments)
+{
+	struct ekrt_runtime *asked = arguments;
+
+	while (ekrt_workers(asked) == 1)
+		__atomic_store_n(&has_asked, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&has_asked, 0, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void close_asked(void)
+{
+	struct ekrt_runtime *asked = open_with(1);
+	pthread_t thread;
+
+	CHECK(pthread_create(&thread, NULL, asks, asked) == 0);
+	while (!__atomic_exchange_n(&has_asked, 0, __ATOMIC_ACQUIRE))
+		continue;
+	CHECK(ekrt_close(asked) == EKRT_OK);
+	CHECK(pthread_join(thread, NULL) == 0);
+}
+
 int main(void)
 {
 	pthread_t threads[THREADS];
@@ -73,6 +97,8 @@ int main(void)
 		CHECK(pthread_join(threads[i], NULL) == 0);
 	CHECK(total == (long)THREADS * (RUNS + RUNS / 5) * TASKS);
 	CHECK(ekrt_close(runtime) == EKRT_OK);
+	for (i = 0; i < CLOSES; i++)
+		close_asked();
 	puts("ok");
 	return 0;
 }
