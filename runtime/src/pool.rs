@@ -333,7 +333,7 @@ impl Runtime {
         &self.shared
     }
 
-    fn has_threads(&self) -> bool {
+    pub(crate) fn has_threads(&self) -> bool {
         self.forks == forks()
     }
 

@@ -38,6 +38,12 @@ pub unsafe fn telling_kinds(mut builder: Builder, kind_of: KindOf) -> Builder {
     builder
 }
 
+/// Whether the threads of a runtime are this process's, and not those of one whose child it is.
+#[must_use]
+pub fn has_threads(runtime: &Runtime) -> bool {
+    runtime.has_threads()
+}
+
 /// [`Runtime::scope`] that whoever watches knows by this name.
 #[track_caller]
 pub fn scope_called<'scope, R>(

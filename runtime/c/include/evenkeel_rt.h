@@ -34,7 +34,7 @@ enum ekrt_code {
 	EKRT_EOPTION = -1,
 	/* The system gives no thread [its reason]. */
 	EKRT_ESYSTEM = -2,
-	/* The runtime is closed, or never was open. */
+	/* The runtime is closed, or never was open, or is a process's that forked this one. */
 	EKRT_ECLOSED = -3,
 	/* The runtime is not closed while somebody runs a function in it. */
 	EKRT_EBUSY = -4,

@@ -22,6 +22,8 @@ pub(crate) enum Error {
     System(std::io::Error),
     #[error("no runtime that is open has this handle")]
     Closed,
+    #[error("the runtime is another process's, of which this one is a child")]
+    Child,
     #[error("the runtime is in use by ekrt_run")]
     Busy,
     #[error("this thread runs no task; ekrt_run begins the first")]
@@ -47,7 +49,7 @@ impl Error {
             | Self::Workers(_)
             | Self::Options(_) => -1,
             Self::System(_) => -2,
-            Self::Closed => -3,
+            Self::Closed | Self::Child => -3,
             Self::Busy => -4,
             Self::Outside => -5,
             Self::Task => -6,

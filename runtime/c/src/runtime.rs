@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use evenkeel_runtime::raw::{scope_called, tell_unknown, telling_kinds};
+use evenkeel_runtime::raw::{has_threads, scope_called, tell_unknown, telling_kinds};
 use evenkeel_runtime::{Placement, Rules, Runtime, Topology, Watch};
 
 use crate::error::{Error, Result, code};
@@ -45,9 +45,10 @@ fn open() -> MutexGuard<'static, Open> {
 }
 
 impl Open {
-    /// The runtime of a handle.
+    /// The runtime of a handle. Its threads are none of a child process's.
     fn find(&self, handle: *const Handle) -> Result<&Arc<Runtime>> {
-        self.all.get(&handle.addr()).ok_or(Error::Closed)
+        let found = self.all.get(&handle.addr()).ok_or(Error::Closed)?;
+        if has_threads(found) { Ok(found) } else { Err(Error::Child) }
     }
 }
 
