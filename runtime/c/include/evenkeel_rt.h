@@ -124,7 +124,7 @@ struct ekrt_task;
 
 /*
  * Creates a child of the running task. Its arguments lie behind its header, in one block aligned to
- * 128 bytes: `bytes` of them, aligned to 32, not initialised, which end with the task. *arguments
+ * 64 bytes: `bytes` of them, aligned to 32, not initialised, which end with the task. *arguments
  * says where, if it is not NULL. `flags` is 0, EKRT_DEFERRED, EKRT_WIDE or both.
  */
 struct ekrt_task *ekrt_create(void (*function)(void *arguments), size_t bytes, void **arguments,
