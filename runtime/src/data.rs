@@ -515,7 +515,7 @@ macro_rules! spawns {
                 if self.scope.is_final() {
                     let _taken = self.scope.wait_for_data(Parts::uses_of(&parts, &list));
                     // SAFETY: nobody else has what it uses until this has ended.
-                    return self.scope.run_here(|| body(self.scope, $(unsafe { $a.give() },)*));
+                    return self.scope.run_final(|s| body(s, $(unsafe { $a.give() },)*));
                 }
                 worker.seen.creates::<N>(kind);
                 let parent = self.scope.creates();

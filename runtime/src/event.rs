@@ -73,8 +73,8 @@ impl Scope<'_> {
     /// assert_eq!(answer.into_inner(), 42);
     /// ```
     pub fn event(&self) -> Event {
-        // SAFETY: this is its code.
-        unsafe { self.worker().event(self.task_of()) }
+        // SAFETY: this is its code, or that of a task that runs as part of it.
+        unsafe { self.worker().event(self.part().unwrap_or(self.task_of())) }
     }
 
     /// Stops this task until the [`Resume`] that `start` is given is used, here or on any thread.

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::ptr;
 
 use crate::access::{Access, Region};
 use crate::children::Until;
@@ -76,6 +77,8 @@ pub struct Scope<'scope> {
     is_final: bool,
     /// Whether what runs here is a task of its own in any case.
     may_pause: bool,
+    /// What waits for events here, where this is the task of a final one; null elsewhere.
+    part: *const Task,
     /// Invariant, and bound to one thread.
     scope: PhantomData<*mut &'scope ()>,
 }
@@ -121,6 +124,15 @@ impl<'scope> Scope<'scope> {
         unsafe { run_caught(self.task, body) };
     }
 
+    /// The same where every task runs at once, and for one that has its data until its events have
+    /// happened: they are waited for.
+    #[track_caller]
+    pub(crate) fn run_final(&self, body: impl FnOnce(&Self)) {
+        let part = Task::root(self.task);
+        self.run_here(|| body(&Scope { part: &raw const part, ..*self }));
+        self.worker().wait_for_children(&part, Until::Children(0));
+    }
+
     /// Waits for all tasks created here, and for those that they created.
     #[track_caller]
     pub fn wait(&self) {
@@ -163,7 +175,8 @@ impl<'scope> Scope<'scope> {
     /// # Safety
     /// It runs on this worker, in a scope that lasts as long as is said.
     pub(crate) unsafe fn of(task: *const Task, worker: &Worker, may_pause: bool) -> Self {
-        Self { worker, task, orderer: task, is_final: false, may_pause, scope: PhantomData }
+        let (orderer, part) = (task, ptr::null());
+        Self { worker, task, orderer, is_final: false, may_pause, part, scope: PhantomData }
     }
 
     /// The same where every task runs at once.
@@ -195,7 +208,7 @@ impl<'scope> Scope<'scope> {
     #[track_caller]
     pub fn group<R>(&self, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
         scope_around(self.worker(), Location::caller(), |root| {
-            let scope = Scope { task: root, ..*self };
+            let scope = Scope { task: root, part: ptr::null(), ..*self };
             body(&scope)
         })
     }
@@ -286,6 +299,12 @@ impl<'scope> Scope<'scope> {
     pub(crate) fn worker(&self) -> &Worker {
         // SAFETY: a scope is used on the thread of its worker alone, while that runs it.
         unsafe { &*self.worker }
+    }
+
+    /// What waits for events, if it is not the task whose code this is.
+    pub(crate) fn part(&self) -> Option<&Task> {
+        // SAFETY: it is that task, or on the stack around.
+        unsafe { self.part.as_ref() }
     }
 
     /// Whether its code may stop and be resumed later.

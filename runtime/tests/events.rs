@@ -1,10 +1,11 @@
 //! Tasks that wait for what no task does.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
-use evenkeel_runtime::{Data, Resume, Rules, Runtime};
+use evenkeel_runtime::{Data, Event, Resume, Rules, Runtime};
 use proptest::prelude::*;
 
 const RULES: [&str; 4] = ["tree", "tree-nocutoff", "central-fifo-nocutoff", "tree-fifo-rebalance"];
@@ -251,5 +252,47 @@ fn who_pauses_stays_until_it_was_resumed_though_what_it_starts_panics() {
         };
         assert!(panics(false) && panics(true), "{rules}");
         assert_eq!(resumed.into_inner(), 1, "{rules}");
+    }
+}
+
+/// Lets an event happen some time later.
+fn later(event: Event, happened: Arc<AtomicBool>) {
+    thread::spawn(move || {
+        thread::sleep(Duration::from_millis(10));
+        happened.store(true, Ordering::Relaxed);
+        drop(event);
+    });
+}
+
+#[test]
+fn who_has_an_event_may_wait_for_tasks_though_it_ran_at_once() {
+    for (rules, workers) in RULES.into_iter().zip([1, 2, 1, 2]) {
+        ruled(rules, workers).scope(|s| {
+            s.task().spawn_with(|s| {
+                s.spawn(|s| {
+                    let event = s.event();
+                    s.spawn(|_| ());
+                    s.wait();
+                    drop(event);
+                });
+            });
+        });
+    }
+}
+
+#[test]
+fn who_follows_a_task_of_a_final_one_comes_after_its_event() {
+    for rules in RULES {
+        let data = Data::new(0);
+        ruled(rules, 2).scope(|s| {
+            s.task().weak_inout(&data).final_if(true).spawn_with(move |s, data| {
+                let happened = Arc::new(AtomicBool::new(false));
+                let sees = happened.clone();
+                s.task().inout(data).spawn_with(move |s, _| later(s.event(), sees));
+                s.task().inout(data).spawn(move |_| {
+                    assert!(happened.load(Ordering::Relaxed), "{rules}");
+                });
+            });
+        });
     }
 }
