@@ -79,8 +79,8 @@ pub struct Worker {
     ran: Cell<u32>,
     /// Tasks that were created and could not run at once.
     created: Cell<u32>,
-    /// Whether a task waits on the thread's own stack, so that others must be run on fibres.
-    hosts: Cell<bool>,
+    /// Who waits on the thread's own stack, so that others must be run on fibres; null if nobody.
+    hosts: Cell<*const Waiting>,
     /// Fibres on which tasks wait.
     left: Cell<usize>,
     /// Those that may be resumed, taken from the resume box.
@@ -121,7 +121,7 @@ impl Worker {
             free: RefCell::new(Vec::new()),
             ran: Cell::new(0),
             created: Cell::new(0),
-            hosts: Cell::new(false),
+            hosts: Cell::new(ptr::null()),
             left: Cell::new(0),
             resumed: Cell::new(ptr::null_mut()),
             low: Cell::new(thread_low()),

@@ -255,6 +255,39 @@ fn who_pauses_stays_until_it_was_resumed_though_what_it_starts_panics() {
     }
 }
 
+/// Waits until somebody has said so.
+fn until(said: &AtomicBool) {
+    while !said.load(Ordering::Acquire) {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn who_is_resumed_while_a_task_above_waits_with_a_lock_held_goes_on_after_it() {
+    let [other_is_busy, has_begun, child_runs]: [AtomicBool; 3] = Default::default();
+    let say = |said: &AtomicBool| said.store(true, Ordering::Release);
+    let resume = Mutex::new(None);
+    ruled("tree-nocutoff", 2).scope(|s| {
+        s.spawn(|_| {
+            say(&other_is_busy);
+            until(&has_begun);
+        });
+        until(&other_is_busy);
+        s.spawn(|s| {
+            say(&has_begun);
+            s.spawn(|_| {
+                say(&child_runs);
+                thread::sleep(Duration::from_millis(20));
+                drop(resume.lock().unwrap().take());
+                thread::sleep(Duration::from_millis(20));
+            });
+            until(&child_runs);
+            s.wait_holding();
+        });
+        s.pause(|paused| *resume.lock().unwrap() = Some(paused));
+    });
+}
+
 /// Lets an event happen some time later.
 fn later(event: Event, happened: Arc<AtomicBool>) {
     thread::spawn(move || {

@@ -234,7 +234,7 @@ impl Worker {
 
     /// On the thread's own stack, which waits: resumes other stacks until it is its turn.
     fn host(&self, waiting: &Waiting) {
-        let around = self.hosts.replace(true);
+        let around = self.hosts.replace(waiting);
         while !waiting.may_go_on() {
             if let Some(resumed) = self.next_resumed() {
                 // SAFETY: it was in the box.
@@ -248,7 +248,9 @@ impl Worker {
             match self.free_fibre() {
                 Ok(fibre) => self.go(fibre, Go::On),
                 // No memory for another stack: what runs now delays who waits below it.
-                Err(_) => self.run_until(|| self.has_resumed() || self.rests()),
+                Err(_) => {
+                    self.run_until(|| self.has_resumed() || waiting.may_go_on() || self.rests())
+                }
             }
         }
         self.hosts.set(around);
@@ -303,7 +305,14 @@ impl Worker {
     /// What a fibre does while nothing on it waits.
     pub(crate) fn on_fibre(&self, leaver: &Leaver) {
         self.leaver.set(leaver);
-        self.run_until(|| self.has_resumed() || !self.hosts.get() || self.rests());
+        self.run_until(|| self.has_resumed() || !self.is_hosted() || self.rests());
+    }
+
+    /// Whether somebody waits on the thread's own stack who was not resumed: that may have been
+    /// found by who waits on a fibre.
+    fn is_hosted(&self) -> bool {
+        // SAFETY: who waits there is alive until it goes on, and then somebody else is hosted.
+        unsafe { self.hosts.get().as_ref() }.is_some_and(|host| !host.may_go_on())
     }
 
     pub(super) fn has_resumed(&self) -> bool {

@@ -33,7 +33,8 @@ impl Worker {
             return;
         }
         while !waiting.may_go_on() {
-            self.run_until(|| self.has_resumed());
+            // A task that waits here on top may have found it.
+            self.run_until(|| self.has_resumed() || waiting.may_go_on());
             self.go_on();
         }
         task.children.woke(Until::Descendants);
