@@ -288,6 +288,39 @@ fn who_is_resumed_while_a_task_above_waits_with_a_lock_held_goes_on_after_it() {
     });
 }
 
+#[test]
+fn who_is_resumed_above_a_task_with_a_lock_lets_nobody_run_there_who_wants_it() {
+    let [other_is_busy, has_begun, child_runs]: [AtomicBool; 3] = Default::default();
+    let say = |said: &AtomicBool| said.store(true, Ordering::Release);
+    let (locked, resume, last) = (Mutex::new(()), Mutex::new(None), Mutex::new(None));
+    ruled("tree-nocutoff", 2).scope(|s| {
+        s.spawn(|_| {
+            say(&other_is_busy);
+            until(&has_begun);
+        });
+        until(&other_is_busy);
+        s.spawn(|s| {
+            let _held = locked.lock().unwrap();
+            say(&has_begun);
+            s.spawn(|_| {
+                say(&child_runs);
+                drop(resume.lock().unwrap().take());
+                thread::sleep(Duration::from_millis(50));
+            });
+            until(&child_runs);
+            s.wait_holding();
+        });
+        s.task().spawn_with(|s| {
+            s.pause(|paused| *resume.lock().unwrap() = Some(paused));
+            s.spawn(|_| {
+                let _held = locked.lock().unwrap();
+                drop(last.lock().unwrap().take());
+            });
+        });
+        s.pause(|paused: Resume| *last.lock().unwrap() = Some(paused));
+    });
+}
+
 /// Lets an event happen some time later.
 fn later(event: Event, happened: Arc<AtomicBool>) {
     thread::spawn(move || {

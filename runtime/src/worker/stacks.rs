@@ -163,8 +163,11 @@ impl Worker {
         let mut pause = PAUSE_MIN;
         while !waiting.may_go_on() {
             if let Some(resumed) = self.next_resumed() {
+                // That stack runs nothing else when its task has ended: it would be above this one.
+                let hosts = self.hosts.replace(ptr::null());
                 // SAFETY: it was in the box.
                 unsafe { self.go_back(resumed) };
+                self.hosts.set(hosts);
             } else if self.run_descendant(task) {
                 pause = PAUSE_MIN;
             } else {
