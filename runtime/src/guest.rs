@@ -3,9 +3,11 @@
 use std::mem::swap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use crate::memory::{Chunks, Memory};
+use crate::notice::tell;
 use crate::pool::Runtime;
 use crate::sync::{Condvar, Mutex, lock};
 use crate::task::Task;
@@ -15,6 +17,9 @@ use crate::worker::Worker;
 ///
 /// What a scope's code borrows may be bound to its thread, so it cannot be left to others.
 pub(crate) const SEATS_MORE: usize = 7;
+
+/// Who waits so long for a leaf may do so for ever.
+const LONG: Duration = Duration::from_secs(1);
 
 /// A leaf, and the free chunks that the last thread on it has left: they would be lost with it.
 struct Seat {
@@ -35,14 +40,25 @@ impl Seats {
         Self { free: Mutex::new(leaves.rev().map(seat).collect()), left: Condvar::new() }
     }
 
-    /// Waits until one is free.
+    /// Waits until one is free, and tells if that takes long.
     fn take(&self) -> Seat {
         let mut free = lock(&self.free);
+        let mut is_told = false;
         loop {
             if let Some(seat) = free.pop() {
                 return seat;
             }
-            free = self.left.wait(free).unwrap_or_else(std::sync::PoisonError::into_inner);
+            let waited = self.left.wait_timeout(free, LONG).unwrap_or_else(PoisonError::into_inner);
+            free = waited.0;
+            if waited.1.timed_out() && !is_told {
+                is_told = true;
+                tell(&format!(
+                    "a thread waits to begin a scope: {} others are in scopes of the same runtime \
+                     that is none of theirs; scopes of two runtimes in turn, inside each other on \
+                     one thread, are as many, and may wait for themselves",
+                    1 + SEATS_MORE
+                ));
+            }
         }
     }
 

@@ -66,7 +66,10 @@ struct Root {
 /// Where tasks are created: a scope's own code, or a task's.
 ///
 /// Tasks may borrow what lives as long as `'scope`. They may run at once, before `spawn` returns,
-/// and so must not wait for a lock that their creator holds.
+/// and so must not wait for a lock that their creator holds. What [`Scope::spawn`] runs at once is
+/// a part of its creator: [`Scope::wait`] in it waits for what that created before, too, and
+/// [`Scope::event`] in it is that one's, for which only those wait that wait for that one. Tasks
+/// of [`Scope::task`] that use data, and all by rules with `nocutoff`, are tasks of their own.
 pub struct Scope<'scope> {
     worker: *const Worker,
     task: *const Task,

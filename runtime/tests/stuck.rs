@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use evenkeel_runtime::{Data, Resume, Runtime, join, over, scope};
 
@@ -67,6 +68,27 @@ fn who_waits_for_data_of_a_task_whose_event_it_has_is_named() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success());
     assert!(said.contains("somebody waits for data that other tasks have"), "{said}");
+}
+
+#[test]
+fn scopes_of_two_runtimes_in_turn_that_wait_for_themselves_are_told() {
+    fn nest(runtimes: [&Runtime; 2], depth: usize) {
+        if depth > 0 {
+            let [one, other] = runtimes;
+            one.scope(|_| nest([other, one], depth - 1));
+        }
+    }
+    if is_alone() {
+        thread::spawn(|| {
+            thread::sleep(Duration::from_secs(3));
+            std::process::exit(1);
+        });
+        return nest([&runtime(1), &runtime(1)], 40);
+    }
+    let output = again("scopes_of_two_runtimes_in_turn_that_wait_for_themselves_are_told");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success());
+    assert_eq!(said.matches("a thread waits to begin a scope").count(), 1, "{said}");
 }
 
 /// The line of the call that is marked, as the message names it.

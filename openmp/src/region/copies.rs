@@ -1,8 +1,8 @@
 //! What the thread that ran a `single` gives the others to copy from.
 //!
-//! It lies on that thread's stack, which waits until all have copied. Barriers say so; but where the
-//! region was cancelled nobody waits at one, and threads that left will not come. There every thread
-//! says itself how far it is.
+//! It lies on that thread's stack, which waits until all have copied. Barriers say so; but where
+//! the region was cancelled nobody waits at one, and threads that left will not come. There every
+//! thread says itself how far it is.
 
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;

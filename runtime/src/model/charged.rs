@@ -5,7 +5,7 @@ use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::sync::atomic::Ordering;
-use std::sync::{LockResult, TryLockError};
+use std::sync::{LockResult, PoisonError, TryLockError};
 use std::time::Duration;
 
 use super::ledger::Spent;
@@ -300,6 +300,15 @@ impl<T> Drop for MutexGuard<'_, T> {
     }
 }
 
+/// How a wait ended.
+pub(crate) struct Waited;
+
+impl Waited {
+    pub(crate) fn timed_out(&self) -> bool {
+        false
+    }
+}
+
 /// One that wakes for no reason, again and again: only threads from outside use it.
 pub(crate) struct Condvar(());
 
@@ -308,11 +317,19 @@ impl Condvar {
         Self(())
     }
 
-    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+    /// The time is not looked at.
+    pub(crate) fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        _at_most: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, Waited)> {
         let mutex = guard.mutex;
         drop(guard);
         std::thread::yield_now();
-        mutex.lock()
+        match mutex.lock() {
+            Ok(guard) => Ok((guard, Waited)),
+            Err(error) => Err(PoisonError::new((error.into_inner(), Waited))),
+        }
     }
 
     pub(crate) fn notify_one(&self) {}
