@@ -11,7 +11,7 @@ use evenkeel_runtime::raw::Access;
 use crate::environment::Offload;
 use crate::icv::{self, Icvs};
 use crate::region::{League, Member};
-use crate::task::{Code, OmpTask, Plan, When, depend};
+use crate::task::{Code, OmpTask, Orders, Plan, When, depend};
 use crate::thread::{Thread, member};
 use crate::unsupported::abort_with;
 
@@ -178,7 +178,7 @@ impl Target {
             self.addresses = taken;
             place.write(self);
             (*task).code.set(Code::Gomp(run_target, place.cast()));
-            OmpTask::submit(task, member, dependences, When::Any);
+            OmpTask::submit(task, member, Orders::apart(dependences), When::Any);
         }
     }
 }

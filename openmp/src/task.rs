@@ -16,8 +16,9 @@ use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use evenkeel_runtime::raw::{Access, OWN_KIND, Queued, Task, Until, Worker};
+use evenkeel_runtime::raw::{OWN_KIND, Queued, Task, Until, Worker};
 
+pub(crate) use depend::Orders;
 pub use detach::Event;
 pub(crate) use detach::omp_fulfill_event;
 pub(crate) use group::Group;
@@ -170,9 +171,14 @@ impl OmpTask {
         task
     }
 
+    /// Bytes of a block with so many behind the header.
+    pub(crate) fn bytes_with(behind: usize) -> usize {
+        (size_of::<Self>() + behind).next_multiple_of(align_of::<Self>())
+    }
+
     /// A block with so many bytes behind a header that is not written, and its length.
     fn allocate(member: &Member, behind: usize) -> (*mut Self, usize) {
-        let bytes = (size_of::<Self>() + behind).next_multiple_of(align_of::<Self>());
+        let bytes = Self::bytes_with(behind);
         (member.worker().allocate(bytes).cast().as_ptr(), bytes)
     }
 
@@ -284,18 +290,13 @@ impl OmpTask {
     /// # Safety
     /// It is whole and was not added before, and is ordered by these; it may have ended when this
     /// returns, and has where it is to run now.
-    pub(crate) unsafe fn submit(
-        this: *mut Self,
-        member: &Member,
-        dependences: &[Access],
-        when: When,
-    ) {
+    pub(crate) unsafe fn submit(this: *mut Self, member: &Member, orders: Orders<'_>, when: When) {
         // SAFETY: the caller's promise.
         unsafe {
             if ompt::is_on() {
-                return ompt::submit(this, member, dependences, when);
+                return ompt::submit(this, member, orders, when);
             }
-            Self::submit_untold(this, member, dependences, when);
+            Self::submit_untold(this, member, orders, when);
         }
     }
 
@@ -307,7 +308,7 @@ impl OmpTask {
     pub(crate) unsafe fn submit_untold(
         this: *mut Self,
         member: &Member,
-        dependences: &[Access],
+        orders: Orders<'_>,
         when: When,
     ) {
         let (worker, creator) = (member.worker(), member.task());
@@ -316,20 +317,19 @@ impl OmpTask {
         // SAFETY: this worker runs the creator; the task is whole.
         unsafe {
             if !(*this).event.get().is_null() {
-                return Self::submit_with_event(this, member, dependences, when != When::Now);
+                return Self::submit_with_event(this, member, orders, when != When::Now);
             }
             let task = &raw mut (*this).task;
             if when == When::Now || (*this).is_final.get() || member.team().is_none() {
-                depend::wait_untold(member, dependences);
+                depend::wait_untold(member, orders.all);
                 worker.run_now(task);
-            } else if when == When::Any
-                && member.may_run_now((*this).code.get().kind(), dependences)
+            } else if when == When::Any && member.may_run_now((*this).code.get().kind(), orders.all)
             {
                 worker.run_now(task);
-            } else if dependences.is_empty() {
+            } else if orders.all.is_empty() {
                 worker.submit_free(task);
             } else {
-                worker.submit_ordered(task, creator.raw(), dependences.iter().copied());
+                orders.submit(worker, task, creator.raw());
             }
         }
     }
@@ -339,7 +339,7 @@ impl OmpTask {
     unsafe fn submit_with_event(
         this: *mut Self,
         member: &Member,
-        dependences: &[Access],
+        orders: Orders<'_>,
         is_deferred: bool,
     ) {
         let has_run = AtomicBool::new(false);
@@ -350,8 +350,7 @@ impl OmpTask {
                 (*(*this).event.get()).tells(&has_run);
             }
             let creator = member.task().raw();
-            let accesses = dependences.iter().copied();
-            member.worker().submit_ordered(&raw mut (*this).task, creator, accesses);
+            orders.submit(member.worker(), &raw mut (*this).task, creator);
             if waits {
                 member.worker().run_descendants_until(creator, || has_run.load(Ordering::Acquire));
             }

@@ -70,6 +70,14 @@ pub struct Access {
 }
 
 impl Access {
+    /// Bytes that so many of a task take: [`Worker::submit_ordered_in`].
+    ///
+    /// [`Worker::submit_ordered_in`]: crate::raw::Worker::submit_ordered_in
+    #[must_use]
+    pub fn bytes_of(number: usize) -> usize {
+        Accesses::bytes_of(number)
+    }
+
     /// The task touches the data itself.
     #[must_use]
     #[inline]

@@ -13,7 +13,7 @@ use super::caller::Caller;
 use super::dependences;
 use super::records::{TaskRecord, ThreadRecord};
 use crate::region::Member;
-use crate::task::{Code, OmpTask, Plan, When};
+use crate::task::{Code, OmpTask, Orders, Plan, When};
 
 /// `ompt_cancel_taskgroup | ompt_cancel_discarded_task`.
 const DISCARDED: i32 = 0x48;
@@ -103,19 +103,14 @@ fn tell_created(around: &TaskRecord, record: &TaskRecord, dependences: &[Access]
 /// As of that; the task is of [`create`].
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn submit(
-    this: *mut OmpTask,
-    member: &Member,
-    dependences: &[Access],
-    when: When,
-) {
+pub(crate) unsafe fn submit(this: *mut OmpTask, member: &Member, orders: Orders<'_>, when: When) {
     // SAFETY: the caller's promise.
     unsafe {
         let is_undeferred =
             when == When::Now || member.task().is_final.get() || member.team().is_none();
         let told = is_told((*this).code.get());
-        let told = told.then(|| created(this, is_undeferred, dependences)).flatten();
-        OmpTask::submit_untold(this, member, dependences, when);
+        let told = told.then(|| created(this, is_undeferred, orders.all)).flatten();
+        OmpTask::submit_untold(this, member, orders, when);
         if let Some((_, around, _)) = told {
             around.returns();
         }

@@ -1,10 +1,11 @@
 //! Dependences, as compilers say them.
 
 use std::ffi::c_void;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use evenkeel_runtime::Kind;
-use evenkeel_runtime::raw::Access;
+use evenkeel_runtime::raw::{Access, Task, Worker};
 use smallvec::SmallVec;
 
 use super::{Code, OmpTask, Plan, When};
@@ -13,6 +14,39 @@ use crate::region::Member;
 
 /// What a task says of addresses: mostly of a few.
 pub(crate) type List = SmallVec<[Access; 4]>;
+
+/// What orders a task.
+#[derive(Clone, Copy)]
+pub(crate) struct Orders<'a> {
+    pub all: &'a [Access],
+    /// Room for [`Access::bytes_of`] them in the task's block, if there is.
+    pub room: Option<NonNull<u8>>,
+}
+
+impl<'a> Orders<'a> {
+    /// Nothing does.
+    pub(crate) const NONE: Self = Self { all: &[], room: None };
+
+    /// These do, for which the task's block has no room.
+    pub(crate) fn apart(all: &'a [Access]) -> Self {
+        Self { all, room: None }
+    }
+
+    /// Adds a task, which may have to wait for others.
+    ///
+    /// # Safety
+    /// As of [`Worker::submit_ordered`].
+    pub(super) unsafe fn submit(self, worker: &Worker, task: *mut Task, orderer: &Task) {
+        let accesses = self.all.iter().copied();
+        // SAFETY: the caller's promise, and of whoever gave the room.
+        unsafe {
+            match self.room {
+                Some(room) => worker.submit_ordered_in(room, task, orderer, accesses),
+                None => worker.submit_ordered(task, orderer, accesses),
+            }
+        }
+    }
+}
 
 /// `kmp_depend_info_t`: what clang's programs say of one address.
 #[repr(C)]
@@ -225,7 +259,7 @@ pub(super) fn wait_untold(member: &Member, all: &[Access]) {
 pub(crate) fn add_nothing(member: &Member, all: &[Access]) {
     let nothing = OmpTask::create(member, &Plan { bytes: 0, is_final: false });
     // SAFETY: it is whole.
-    unsafe { OmpTask::submit(nothing, member, all, When::Any) };
+    unsafe { OmpTask::submit(nothing, member, Orders::apart(all), When::Any) };
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use evenkeel_runtime::raw::Access;
 
 use super::depend::KmpDependence;
 use super::detach::Event;
-use super::{Code, OmpTask, Plan, When, depend};
+use super::{Code, OmpTask, Orders, Plan, When, depend};
 use crate::cancel;
 use crate::ompt;
 use crate::parallel::{Ident, called};
@@ -339,7 +339,7 @@ unsafe fn submit(member: &Member, task: *mut KmpTask, dependences: &[Access]) {
         let when = if blank(task).is_some() { When::Later } else { When::Any };
         make(member, task);
         OmpTask::set_priority(around(task), priority(task));
-        OmpTask::submit(around(task), member, dependences, when);
+        OmpTask::submit(around(task), member, Orders::apart(dependences), when);
     }
 }
 

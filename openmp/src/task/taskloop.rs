@@ -5,7 +5,7 @@ mod kmp;
 
 use std::ops::Range;
 
-use super::{Code, OmpTask, Plan, When};
+use super::{Code, OmpTask, Orders, Plan, When};
 use crate::iterations;
 use crate::ompt::{self, At, Work};
 use crate::region::Member;
@@ -88,7 +88,7 @@ impl Part {
                 let place = task.add(1).cast::<Self>();
                 place.write(rest);
                 (*task).code.set(Code::Makes(place));
-                OmpTask::submit(task, member, &[], When::Any);
+                OmpTask::submit(task, member, Orders::NONE, When::Any);
             }
             let Maker { make, data } = *self.maker;
             for task in tasks {

@@ -1,6 +1,6 @@
 //! Creating tasks: which may run at once, which wait for others, and how many there are.
 
-use std::ptr;
+use std::ptr::{self, NonNull};
 
 use super::help::{Help, Stack};
 use super::{PAUSE_MAX, PAUSE_MIN, Pause, Worker};
@@ -164,6 +164,30 @@ impl Worker {
         unsafe {
             let parent = (*task).queued.parent;
             if !self.queue_ordered(task, orderer, accesses) {
+                self.keep_window(&*parent, Stack::Own);
+            }
+        }
+    }
+
+    /// The same with room for the accesses in the task's block.
+    ///
+    /// # Safety
+    /// As of [`Worker::submit_ordered`]; at `room` there are [`Access::bytes_of`] so many, aligned
+    /// to 8, and nobody uses them until the block is freed.
+    pub unsafe fn submit_ordered_in(
+        &self,
+        room: NonNull<u8>,
+        task: *mut Task,
+        orderer: &Task,
+        accesses: impl ExactSizeIterator<Item = Access>,
+    ) {
+        let place = room.cast::<Accesses>().as_ptr();
+        // SAFETY: the caller's promise; the parent is alive, though the task may be gone.
+        unsafe {
+            let parent = (*task).queued.parent;
+            let number = accesses.len();
+            Accesses::write(place, task, accesses, number, 0);
+            if !self.submit(task, place, orderer) {
                 self.keep_window(&*parent, Stack::Own);
             }
         }

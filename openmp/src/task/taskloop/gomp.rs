@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_long, c_uint, c_ulong, c_ulonglong, c_void};
 
 use super::super::gomp::{Copy, FINAL, arguments};
 use super::super::reduction_gomp::register;
-use super::super::{Code, Group, OmpTask, Plan, When};
+use super::super::{Code, Group, OmpTask, Orders, Plan, When};
 use super::{Cut, Maker, Wanted, make_all};
 use crate::iterations::Span;
 use crate::region::Member;
@@ -50,7 +50,7 @@ unsafe fn make(data: *const (), member: &Member, number: u64) {
         (*task).code.set(Code::Gomp(own.function, place));
         (*task).destroys.set(own.copy.is_some());
         OmpTask::set_priority(task, own.priority.into());
-        OmpTask::submit(task, member, &[], When::deferred(own.flags & IF != 0));
+        OmpTask::submit(task, member, Orders::NONE, When::deferred(own.flags & IF != 0));
     }
 }
 

@@ -1,7 +1,7 @@
 //! clang's calls: the program makes one task, of which all others are copies.
 
 use super::super::kmp::{KmpTask, around, destroy, make, priority};
-use super::super::{Code, Group, OmpTask, Plan, When};
+use super::super::{Code, Group, OmpTask, Orders, Plan, When};
 use super::{Cut, Maker, Wanted, make_all};
 use crate::iterations::Span;
 use crate::parallel::Ident;
@@ -50,7 +50,7 @@ unsafe fn make_one(data: *const (), member: &Member, number: u64) {
         (*task).destroys.set((*pattern).destroys.get());
         (*task).code.set(Code::Kmp(copy));
         OmpTask::set_priority(task, priority(copy));
-        OmpTask::submit(task, member, &[], When::deferred(own.is_deferred));
+        OmpTask::submit(task, member, Orders::NONE, When::deferred(own.is_deferred));
     }
 }
 
