@@ -69,5 +69,14 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
 /// Locks; a panic while it was held is a bug of ours that has been told already.
 #[cfg_attr(evenkeel_model, track_caller)]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // ThreadSanitizer does not see how the standard library waits, which is compiled already.
+    #[cfg(evenkeel_tsan)]
+    loop {
+        if let Some(guard) = try_lock(mutex) {
+            return guard;
+        }
+        yield_now();
+    }
+    #[cfg(not(evenkeel_tsan))]
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

@@ -36,9 +36,11 @@ impl Barrier {
             member.worker().wait_with_any(group.root());
         }
         member.worker().wait_with_any(member.implicit().raw());
+        // Whoever has come last may begin the next region in its place.
+        let size = member.region().size;
         let passed = self.passed.load(Ordering::Relaxed) & !AWAY;
         // Pairs with itself: whoever comes last has seen what all did before they came.
-        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == member.region().size {
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == size {
             self.arrived.store(0, Ordering::Relaxed);
             member.region().end_work();
             if self.passed.swap(passed.wrapping_add(ONE), Ordering::Release) & AWAY != 0 {

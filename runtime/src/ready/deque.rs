@@ -124,7 +124,8 @@ impl Deque {
         self.tail.store(last, Ordering::Relaxed);
         // Pairs with the fence of `take_oldest`.
         fence(Ordering::SeqCst);
-        if behind(last, self.head.load(Ordering::Relaxed)) {
+        // Pairs with `take_oldest_if`: who looked at the task and gave it back has looked.
+        if behind(last, self.head.load(Ordering::Acquire)) {
             self.settle(tail)?;
         }
         // SAFETY: only the owner, who runs this, replaces the ring.
@@ -199,7 +200,8 @@ impl Deque {
                 return Some(oldest);
             }
         }
-        self.head.store(head, Ordering::Relaxed);
+        // Pairs with the load of `pop`: the owner may run and free the task from here on.
+        self.head.store(head, Ordering::Release);
         None
     }
 
