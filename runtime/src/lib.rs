@@ -42,6 +42,7 @@ mod fork;
 mod grain;
 mod guest;
 mod join;
+mod limits;
 mod memory;
 /// The same code on many virtual workers.
 #[cfg(evenkeel_model)]

@@ -13,6 +13,7 @@ use crate::class::{Placement, Places};
 use crate::fork::forks;
 use crate::grain::{FORGET, Grains};
 use crate::guest::{SEATS_MORE, Seats};
+use crate::limits::{no_thread, too_many};
 use crate::memory::{Depot, Memory};
 use crate::ready::{Inbox, KindOf, Ready, Scheduler};
 use crate::seen::{Recorder, Watch};
@@ -267,6 +268,9 @@ impl Builder {
         let asked = Asked { kind_of, is_closed, ..Asked::default() };
         let beside = (self.watch.as_ref(), self.placement.as_ref());
         let shared = Shared::new(&machine, self.rules, PATIENCE, seats, asked, beside);
+        if let Some(error) = too_many(workers) {
+            return Err(error);
+        }
         let mut runtime = Runtime { shared: shared.clone(), threads: Vec::new(), forks: forks() };
         for leaf in 1..workers {
             let shared = shared.clone();
@@ -282,16 +286,6 @@ impl Builder {
         }
         Ok(runtime)
     }
-}
-
-/// The system has no thread for a worker; those are numbered from 0, which is the caller.
-fn no_thread(leaf: usize, workers: usize, error: &io::Error) -> io::Error {
-    let text = format!(
-        "starting thread {leaf} of {}: {error}; usual limits are `ulimit -u`, `pids.max` of the \
-         control group, and memory for stacks",
-        workers - 1
-    );
-    io::Error::new(error.kind(), text)
 }
 
 /// CPUs that may be used at once: a control group may allow less time than the mask has CPUs.

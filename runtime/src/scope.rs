@@ -80,7 +80,8 @@ pub struct Scope<'scope> {
     is_final: bool,
     /// Whether what runs here is a task of its own in any case.
     may_pause: bool,
-    /// What waits for events here, where this is the task of a final one; null elsewhere.
+    /// What waits for events here, where the task itself does not: in a scope's own code, and in a
+    /// task of a final one; null elsewhere.
     part: *const Task,
     /// Invariant, and bound to one thread.
     scope: PhantomData<*mut &'scope ()>,
@@ -210,8 +211,8 @@ impl<'scope> Scope<'scope> {
     /// With the first panic of the body or of a task, after all of them have ended.
     #[track_caller]
     pub fn group<R>(&self, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
-        scope_around(self.worker(), Location::caller(), |root| {
-            let scope = Scope { task: root, part: ptr::null(), ..*self };
+        scope_around(self.worker(), Location::caller(), |root, events| {
+            let scope = Scope { task: root, part: events, ..*self };
             body(&scope)
         })
     }
@@ -395,23 +396,26 @@ where
 {
     let frame = Frame::new();
     let _ends = worker.seen.begin(&frame, What::Code, key);
-    scope_around(worker, place, |root| {
+    scope_around(worker, place, |root, events| {
         // SAFETY: its code runs here, until the scope ends.
-        body(&unsafe { Scope::of(root, worker, true) })
+        body(&Scope { part: events, ..unsafe { Scope::of(root, worker, true) } })
     })
 }
 
-/// Runs `body` as the code of a task around others, and waits for them.
+/// Runs `body` as the code of a task around others, and waits for them, and for the events of its
+/// own code, which are counted at another.
 fn scope_around<R>(
     worker: &Worker,
     place: &'static Location<'static>,
-    body: impl FnOnce(&Task) -> R,
+    body: impl FnOnce(&Task, &Task) -> R,
 ) -> R {
     let around = worker.current.get();
     let root = Root { task: Task::root(around), panics: Panics::none() };
+    let events = Task::root(around);
     worker.current.set(&root.task);
-    let result = catch_unwind(AssertUnwindSafe(|| body(&root.task)));
+    let result = catch_unwind(AssertUnwindSafe(|| body(&root.task, &events)));
     worker.wait_for_children_at(&root.task, Until::Descendants, place);
+    worker.wait_for_children_at(&events, Until::Children(0), place);
     worker.close_table(&root.task);
     worker.current.set(around);
     let first = lock(&root.panics.first).take();

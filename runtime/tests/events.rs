@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use evenkeel_runtime::{Data, Event, Resume, Rules, Runtime};
+use evenkeel_runtime::{Data, Event, Resume, Rules, Runtime, scope};
 use proptest::prelude::*;
 
 const RULES: [&str; 4] = ["tree", "tree-nocutoff", "central-fifo-nocutoff", "tree-fifo-rebalance"];
@@ -361,4 +361,23 @@ fn who_follows_a_task_of_a_final_one_comes_after_its_event() {
             });
         });
     }
+}
+
+#[test]
+fn a_scope_waits_for_its_tasks_and_not_for_its_own_events() {
+    let happened = AtomicBool::new(false);
+    scope(|s| {
+        let event = s.event();
+        s.spawn(|_| ());
+        s.wait();
+        assert!(!happened.load(Ordering::Relaxed));
+        s.group(|s| {
+            let event = s.event();
+            s.wait();
+            drop(event);
+        });
+        happened.store(true, Ordering::Relaxed);
+        drop(event);
+    });
+    assert!(happened.into_inner());
 }

@@ -49,6 +49,16 @@ fn more_workers_than_any_machine_has_are_refused_at_once() {
 }
 
 #[test]
+fn threads_that_the_system_has_no_room_for_are_refused() {
+    let most = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap();
+    let most: usize = most.trim().parse().unwrap();
+    if most / 4 < 65_536 {
+        let error = Runtime::builder().workers(65_536).build().err().unwrap();
+        assert!(error.to_string().contains("`vm.max_map_count`"), "{error}");
+    }
+}
+
+#[test]
 fn no_number_of_workers_is_as_many_as_the_machine_has() {
     let machine = || Runtime::builder().topology("1x3".parse().unwrap());
     for (builder, workers) in [(machine(), 3), (machine().workers(0), 3), (machine().workers(1), 1)]

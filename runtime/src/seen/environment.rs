@@ -1,8 +1,8 @@
 //! What the environment wants to see: where it is written, and when.
 //!
 //! A program that is watched by its environment knows nothing of it. So everything is written when
-//! the process ends: by `exit`, also from inside a task, or by SIGTERM where the program leaves
-//! that signal to the system.
+//! the process ends: by `exit`, also from inside a task, or by SIGTERM or SIGINT where the program
+//! leaves that signal to the system.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -83,7 +83,7 @@ pub(super) fn watch() -> Option<Watch> {
         let _ = Barrier::of_process();
         // SAFETY: the handler may be called at any time after this.
         unsafe { libc::atexit(at_exit) };
-        watch_for_term();
+        watch_for_end();
         Some(Ordered { wanted, watch, forks: forks() })
     });
     ordered.as_ref().map(|ordered| ordered.watch.clone())
@@ -154,12 +154,14 @@ fn whole_file(
     moved
 }
 
-/// Where the signal's handler says that it was called.
-static TERM: AtomicI32 = AtomicI32::new(-1);
+/// What ends a process that can be told before.
+const ENDS: [libc::c_int; 2] = [libc::SIGTERM, libc::SIGINT];
+/// Where a signal's handler says which was sent.
+static TOLD: AtomicI32 = AtomicI32::new(-1);
 /// Whose handler it is: a child process has the same, and the same pipe.
 static OWNER: AtomicI32 = AtomicI32::new(0);
 
-extern "C" fn on_term(signal: libc::c_int) {
+extern "C" fn on_end(signal: libc::c_int) {
     // SAFETY: all of it may be called in a handler; the byte is there.
     unsafe {
         let errno = *libc::__errno_location();
@@ -169,26 +171,35 @@ extern "C" fn on_term(signal: libc::c_int) {
             libc::raise(signal);
             return;
         }
-        libc::write(TERM.load(Ordering::Relaxed), c"t".as_ptr().cast(), 1);
+        let number = [signal as u8];
+        libc::write(TOLD.load(Ordering::Relaxed), number.as_ptr().cast(), 1);
         *libc::__errno_location() = errno;
     }
 }
 
-/// Has SIGTERM write everything before it ends the process, unless the program handles it.
-fn watch_for_term() {
-    // SAFETY: all structures are ours; a handler is set where there was none.
+/// Whether the program leaves a signal to the system.
+fn is_left(signal: libc::c_int) -> bool {
+    // SAFETY: the structure is ours, and may be all zeros.
     unsafe {
         let mut before: libc::sigaction = std::mem::zeroed();
-        if libc::sigaction(libc::SIGTERM, std::ptr::null(), &raw mut before) != 0
-            || before.sa_sigaction != libc::SIG_DFL
-        {
-            return;
-        }
+        libc::sigaction(signal, std::ptr::null(), &raw mut before) == 0
+            && before.sa_sigaction == libc::SIG_DFL
+    }
+}
+
+/// Has signals write everything before they end the process, unless the program handles them.
+fn watch_for_end() {
+    let left: Vec<libc::c_int> = ENDS.into_iter().filter(|&signal| is_left(signal)).collect();
+    if left.is_empty() {
+        return;
+    }
+    // SAFETY: all structures are ours; a handler is set where there was none.
+    unsafe {
         let mut ends = [0; 2];
         if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
             return;
         }
-        TERM.store(ends[1], Ordering::Relaxed);
+        TOLD.store(ends[1], Ordering::Relaxed);
         OWNER.store(libc::getpid(), Ordering::Relaxed);
         let read = OwnedFd::from_raw_fd(ends[0]);
         let thread = std::thread::Builder::new().name("evenkeel watch".to_owned());
@@ -196,9 +207,12 @@ fn watch_for_term() {
             return;
         }
         let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = on_term as *const () as usize;
-        action.sa_flags = libc::SA_RESTART;
-        libc::sigaction(libc::SIGTERM, &raw const action, std::ptr::null_mut());
+        action.sa_sigaction = on_end as *const () as usize;
+        // Who sends it once more does not want to wait until all is written.
+        action.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
+        for signal in left {
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+        }
     }
 }
 
@@ -209,10 +223,11 @@ fn ends_when_told(pipe: OwnedFd) {
         return;
     }
     write_all();
+    let signal = libc::c_int::from(told[0]);
     // SAFETY: the process ends here, as the signal says.
     unsafe {
-        libc::signal(libc::SIGTERM, libc::SIG_DFL);
-        libc::kill(libc::getpid(), libc::SIGTERM);
+        libc::signal(signal, libc::SIG_DFL);
+        libc::kill(libc::getpid(), signal);
     }
 }
 

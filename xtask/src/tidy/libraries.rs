@@ -17,7 +17,8 @@ const REFUSED: [(&str, &str); 9] = [
 
 /// The task runtime is loaded into programs that have no command of ours: these files are its edge,
 /// where it looks at the machine, and writes what the environment asks for.
-const EDGES: [&str; 8] = [
+const EDGES: [&str; 9] = [
+    "runtime/src/limits.rs",
     "runtime/src/topology/sysfs.rs",
     "openmp/src/place/machine.rs",
     "openmp/src/ompt/log.rs",

@@ -1,0 +1,31 @@
+//! How many threads the system has room for.
+
+use std::fs;
+use std::io;
+
+/// Pieces of memory that a thread takes: its stack, that of its signals, and a guard before each.
+const MAPS_OF_THREAD: usize = 4;
+
+/// So many workers would need more pieces of memory than a process may have: the standard library
+/// ends the process where a thread begins and finds none for its signals.
+pub(crate) fn too_many(workers: usize) -> Option<io::Error> {
+    let most = fs::read_to_string("/proc/sys/vm/max_map_count").ok()?;
+    let most: usize = most.trim().parse().ok()?;
+    (workers > most / MAPS_OF_THREAD).then(|| {
+        let text = format!(
+            "{workers} threads take more pieces of memory than `vm.max_map_count` = {most} allows, \
+             {MAPS_OF_THREAD} each"
+        );
+        io::Error::new(io::ErrorKind::OutOfMemory, text)
+    })
+}
+
+/// The system has no thread for a worker; those are numbered from 0, which is the caller.
+pub(crate) fn no_thread(leaf: usize, workers: usize, error: &io::Error) -> io::Error {
+    let text = format!(
+        "starting thread {leaf} of {}: {error}; usual limits are `ulimit -u`, `pids.max` of the \
+         control group, and memory for stacks",
+        workers - 1
+    );
+    io::Error::new(error.kind(), text)
+}
