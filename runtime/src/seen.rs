@@ -19,6 +19,7 @@ mod summary;
 mod tally;
 mod tape;
 mod trace;
+mod usage;
 mod view;
 mod wide;
 

@@ -328,7 +328,7 @@ impl Worker {
 
     /// The life of a worker's thread.
     pub(crate) fn work(&self) {
-        self.seen.enters();
+        self.seen.begins_to_serve();
         while !self.stops() {
             self.run_until(|| self.has_resumed() || !self.works());
             self.go_on();

@@ -2,6 +2,7 @@
 #![cfg(not(any(loom, evenkeel_model)))]
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use evenkeel_runtime::{Data, Placement, Resume, Rules, Runtime, Watch, WideCpus, scope};
 
@@ -208,4 +209,16 @@ fn what_runs_where_no_wide_task_should_is_said_to() {
     assert!(summary(&watch).contains("No task was wide; such were to run on worker 9."));
     runtime.scope(|s| (0..100).for_each(|_| s.task().wide().spawn(|| ())));
     assert!(summary(&watch).contains(": 0 (0.0 %) did, 100 ran elsewhere."));
+}
+
+#[test]
+fn workers_that_nobody_uses_are_not_inside() {
+    let watch = Watch::new();
+    let runtime = Runtime::builder().workers(3).watch(&watch).build().unwrap();
+    trees(&runtime);
+    std::thread::sleep(Duration::from_millis(500));
+    let text = summary(&watch);
+    let inside = text.split(" %) were inside").next().and_then(|before| before.rsplit('(').next());
+    let percent: f64 = inside.unwrap().parse().unwrap();
+    assert!(percent < 50.0, "{text}");
 }

@@ -241,6 +241,21 @@ impl Here {
         }
     }
 
+    /// The thread is a runtime's own, and begins to be its worker.
+    pub(crate) fn begins_to_serve(&self) {
+        if let Some(lane) = self.lane() {
+            lane.begins_to_serve();
+        }
+        self.enters();
+    }
+
+    /// The thread comes from outside to use a runtime, or goes again.
+    pub(crate) fn uses(&self, begins: bool) {
+        if let Some(lane) = self.lane() {
+            lane.uses(begins);
+        }
+    }
+
     /// The thread begins to be a worker.
     pub(crate) fn enters(&self) {
         if let Some(lane) = self.lane() {

@@ -13,7 +13,7 @@ use super::clock::ticks;
 use super::frame::{Open, What};
 use super::kinds::{Name, Role};
 use super::recorder::{PULSE, Recorder};
-use super::strip::{SLOT_OUTSIDE, SLOT_RUNTIME, SLOTS, Slots, Strip};
+use super::strip::{SLOT_LOOKS, SLOT_OUTSIDE, SLOT_RUNTIME, SLOT_SLEEPS, SLOTS, Slots, Strip};
 use super::tally::{Count, Tally};
 use super::tape::{Happened, Tape};
 use crate::class::Why;
@@ -34,6 +34,10 @@ pub(crate) struct Lane {
     top: Cell<*const Open>,
     /// Workers that the thread is inside of.
     inside: Cell<u32>,
+    /// Whether it is a runtime's own thread, which has nothing to do while nobody uses that.
+    serves: AtomicBool,
+    /// [`Recorder::usage`] when what it does now began, where it has nothing to run.
+    used: Count,
     /// Whether the next task is run by its creator.
     next_at_once: Cell<bool>,
     /// Whether the next task that its creator runs says that it is wide.
@@ -110,6 +114,8 @@ impl Lane {
             is_free: AtomicBool::new(false),
             top: Cell::new(ptr::null()),
             inside: Cell::new(0),
+            serves: AtomicBool::new(false),
+            used: Count::none(),
             next_at_once: Cell::new(false),
             next_wide: Cell::new(false),
             recent: (0..RECENT).map(|_| Cell::new((0, ptr::null()))).collect(),
@@ -152,16 +158,36 @@ impl Lane {
     #[inline]
     fn switch(&self, now: u64, doing: u64) {
         let elapsed = now.saturating_sub(self.last.get());
-        self.done[slot_of(self.doing.get())].add(elapsed);
+        let idle = self.idle(now, elapsed);
+        self.done[slot_of(self.doing.get())].add(elapsed - idle);
+        self.done[SLOT_OUTSIDE].add(idle);
         // SAFETY: frames are alive while they are linked.
         if let Some(top) = unsafe { self.top.get().as_ref() } {
             top.own.set(top.own.get() + elapsed);
         }
         self.last.set(now);
         self.doing.set(doing);
+        if self.looks_or_sleeps() {
+            self.used.set(self.recorder().usage.until(now));
+        }
         if now.saturating_sub(self.pulsed.get()) > PULSE {
             self.pulse(now);
         }
+    }
+
+    /// Whether it is a runtime's own thread that has nothing to run.
+    fn looks_or_sleeps(&self) -> bool {
+        self.serves.load(Ordering::Relaxed)
+            && matches!(slot_of(self.doing.get()), SLOT_LOOKS | SLOT_SLEEPS)
+    }
+
+    /// How much of the time that it has done what it does now nobody wanted anything of it.
+    fn idle(&self, now: u64, elapsed: u64) -> u64 {
+        if !self.looks_or_sleeps() {
+            return 0;
+        }
+        let used = self.recorder().usage.until(now).saturating_sub(self.used.get());
+        elapsed.saturating_sub(used)
     }
 
     /// What the thread does where this frame is the innermost; it may be none.
@@ -196,7 +222,10 @@ impl Lane {
         let strip = self.strip();
         let mut done: Slots = std::array::from_fn(|slot| self.done[slot].get());
         if !self.is_free.load(Ordering::Acquire) {
-            done[slot_of(self.doing.get())] += now.saturating_sub(self.last.get());
+            let elapsed = now.saturating_sub(self.last.get());
+            let idle = self.idle(now, elapsed);
+            done[slot_of(self.doing.get())] += elapsed - idle;
+            done[SLOT_OUTSIDE] += idle;
         }
         let all = std::array::from_fn(|slot| self.total[slot].get() + done[slot]);
         let mut whole = strip.clone();
@@ -263,6 +292,17 @@ impl Lane {
     pub(super) fn goes_inside(&self, more: u32) {
         self.inside.set(self.inside.get().wrapping_add(more));
         self.switch(ticks(), self.doing_in(self.top.get()));
+    }
+
+    /// It is a runtime's own thread.
+    pub(super) fn begins_to_serve(&self) {
+        self.serves.store(true, Ordering::Relaxed);
+    }
+
+    /// The thread comes from outside to use a runtime, or goes again.
+    pub(super) fn uses(&self, begins: bool) {
+        let usage = &self.recorder().usage;
+        if begins { usage.begins(ticks()) } else { usage.ends(ticks()) }
     }
 
     /// A frame begins, which stays where it is until it ends.

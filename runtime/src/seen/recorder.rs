@@ -8,6 +8,7 @@ use super::kinds::Kinds;
 use super::lane::Lane;
 use super::series::Series;
 use super::tape::{Budget, Happened, Tape};
+use super::usage::Usage;
 use crate::class::Places;
 use crate::pool::Shared;
 use crate::ready::StepsSum;
@@ -31,6 +32,7 @@ pub(crate) struct Recorder {
     /// Where wide tasks of those were to run.
     gone_places: Mutex<Vec<String>>,
     end: Mutex<Option<Moment>>,
+    pub(super) usage: Usage,
 }
 
 impl Recorder {
@@ -49,6 +51,7 @@ impl Recorder {
             gone: Mutex::new((StepsSum::default(), 0)),
             gone_places: Mutex::new(Vec::new()),
             end: Mutex::new(None),
+            usage: Usage::default(),
         }
     }
 
