@@ -120,6 +120,7 @@ impl Access {
 
     /// # Panics
     /// Two of them are to the same address, and conflict: their task would wait for itself.
+    #[track_caller]
     pub(crate) fn assert_distinct(all: &[Self]) {
         for (number, one) in all.iter().enumerate() {
             let twice = all[..number]
@@ -310,6 +311,7 @@ impl Accesses {
 
     /// # Panics
     /// A child of the task uses an address in a way that the task did not say.
+    #[track_caller]
     pub(crate) fn assert_covers(&self, all: &[Access]) {
         let is_covered = all.iter().all(|access| self.covers(access));
         assert!(is_covered, "a task uses data in a way that the task around it did not say");

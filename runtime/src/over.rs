@@ -62,6 +62,7 @@ impl<D: Divide> Over<D> {
     ///
     /// # Panics
     /// They have none.
+    #[track_caller]
     pub fn chunks(self, elements: usize) -> Over<Chunks<D>> {
         Over { items: Chunks::new(self.items, elements), grain: self.grain }
     }

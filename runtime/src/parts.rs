@@ -47,6 +47,7 @@ struct Part<T> {
 impl<T> Part<T> {
     /// # Panics
     /// The slice ends before the range.
+    #[track_caller]
     fn new(data: &Data<[T]>, range: impl RangeBounds<usize>) -> Self {
         let start = match range.start_bound() {
             Bound::Included(&start) => start,
@@ -118,24 +119,28 @@ macro_rules! adds {
             ///
             /// # Panics
             /// The slice ends before it.
+            #[track_caller]
             pub fn input_of<T: Sync>(
                 self,
                 data: &'scope Data<[T]>,
                 range: impl RangeBounds<usize>,
             ) -> TaskBuilder<'a, 'scope, ($($A,)* InputOf<T>,)> {
-                self.with(|($($a,)*)| ($($a,)* InputOf(Part::new(data, range)),))
+                let part = Part::new(data, range);
+                self.with(|($($a,)*)| ($($a,)* InputOf(part),))
             }
 
             /// It reads and writes this range.
             ///
             /// # Panics
             /// The slice ends before it.
+            #[track_caller]
             pub fn inout_of<T: Send>(
                 self,
                 data: &'scope Data<[T]>,
                 range: impl RangeBounds<usize>,
             ) -> TaskBuilder<'a, 'scope, ($($A,)* InOutOf<T>,)> {
-                self.with(|($($a,)*)| ($($a,)* InOutOf(Part::new(data, range)),))
+                let part = Part::new(data, range);
+                self.with(|($($a,)*)| ($($a,)* InOutOf(part),))
             }
 
             /// It changes this range beside others that say so. Those that only read it come before
@@ -143,12 +148,14 @@ macro_rules! adds {
             ///
             /// # Panics
             /// The slice ends before it.
+            #[track_caller]
             pub fn concurrent_of<T: Sync>(
                 self,
                 data: &'scope Data<[T]>,
                 range: impl RangeBounds<usize>,
             ) -> TaskBuilder<'a, 'scope, ($($A,)* ConcurrentOf<T>,)> {
-                self.with(|($($a,)*)| ($($a,)* ConcurrentOf(Part::new(data, range)),))
+                let part = Part::new(data, range);
+                self.with(|($($a,)*)| ($($a,)* ConcurrentOf(part),))
             }
         }
     };

@@ -221,6 +221,7 @@ impl<'scope> Scope<'scope> {
     /// A new task uses data twice, or otherwise than the task around it said, or tasks of another
     /// scope use it.
     #[inline(always)]
+    #[track_caller]
     pub(crate) fn assert_usable(&self, accesses: &[Access]) {
         Access::assert_distinct(accesses);
         if let Some(domain) = self.orderer().domain() {
@@ -234,6 +235,7 @@ impl<'scope> Scope<'scope> {
     ///
     /// # Panics
     /// As said.
+    #[track_caller]
     pub(crate) fn assert_regions_usable(&self, regions: &[Region]) {
         Region::assert_distinct(regions);
         let elsewhere = self.worker().are_used_elsewhere(self.orderer, regions);
@@ -244,6 +246,7 @@ impl<'scope> Scope<'scope> {
     ///
     /// # Panics
     /// As of `assert_usable`.
+    #[track_caller]
     pub(crate) fn runs_at_once(&self, kind: usize, accesses: &[Access]) -> bool {
         self.assert_usable(accesses);
         let worker = self.worker();
@@ -256,6 +259,7 @@ impl<'scope> Scope<'scope> {
     /// # Panics
     /// As of `assert_usable`.
     #[inline(always)]
+    #[track_caller]
     pub(crate) fn runs_now(
         &self,
         kind: usize,
@@ -274,12 +278,14 @@ impl<'scope> Scope<'scope> {
     ///
     /// # Panics
     /// As of `assert_usable`.
+    #[track_caller]
     pub(crate) fn runs_later(&self, accesses: &[Access]) -> bool {
         self.assert_usable(accesses);
         false
     }
 
     /// The same where it uses regions: nobody waits for those that are in its way.
+    #[track_caller]
     pub(crate) fn runs_parts_at_once(&self, kind: usize, uses: Uses<'_>) -> bool {
         uses.assert_usable(self);
         let worker = self.worker();

@@ -35,6 +35,9 @@ const ELSEWHERE: [&str; 9] = [
 /// See [`ELSEWHERE`].
 const TEST: &str = "EVENKEEL_TEST_";
 
+/// A name that differs in more letters is no slip.
+const SLIPS_MAX: usize = 3;
+
 /// Tells, once a process, which variables of the environment look like ours and are none. Whoever
 /// reads the environment for a runtime calls it.
 pub fn tell_unknown() {
@@ -54,10 +57,13 @@ fn mistake(name: &str) -> Option<String> {
         || name.starts_with(TEST)
         || KNOWN.contains(&name)
         || ELSEWHERE.contains(&name);
-    let nearest = KNOWN.into_iter().min_by_key(|known| strsim::levenshtein(name, known))?;
-    (!is_known).then(|| {
-        format!("no variable {name} is known, and it is ignored; the nearest is {nearest}")
-    })
+    if is_known {
+        return None;
+    }
+    let distances = KNOWN.into_iter().map(|known| (strsim::levenshtein(name, known), known));
+    let nearest = distances.min().filter(|&(distance, _)| distance <= SLIPS_MAX);
+    let meant = nearest.map(|(_, known)| format!("; is {known} meant?")).unwrap_or_default();
+    Some(format!("no variable {name} is known, and it is ignored{meant}"))
 }
 
 #[cfg(all(test, not(any(loom, evenkeel_model))))]
@@ -78,8 +84,9 @@ mod tests {
         ] {
             let line = mistake(name).unwrap();
             assert!(line.contains(&format!("{name} is")), "{line}");
-            assert!(line.ends_with(&format!("the nearest is {nearest}")), "{line}");
+            assert!(line.ends_with(&format!("; is {nearest} meant?")), "{line}");
         }
+        assert!(mistake("EVENKEEL_NONSENSE").unwrap().ends_with("ignored"));
         let fine = ["EVENKEEL_PAGE", "EVENKEEL_SEED", "EVENKEEL_TEST_X", "OMP_FOO", "EVENKEELS"];
         assert!(fine.iter().all(|name| mistake(name).is_none()));
     }

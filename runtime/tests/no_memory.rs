@@ -5,7 +5,7 @@ use std::env;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
-use std::sync::Mutex;
+use std::sync::{Barrier, Mutex};
 
 use evenkeel_runtime::{Data, Runtime};
 
@@ -53,6 +53,9 @@ fn tasks_that_find_no_memory_end_the_process_with_a_word() {
         let runtime = Runtime::builder().workers(2).rules("tree-nocutoff".parse().unwrap());
         let (runtime, chain) = (runtime.build().unwrap(), Data::new(0_usize));
         let held = Mutex::new(None);
+        // A thread that has not begun yet would find no memory for its signals.
+        let both = Barrier::new(2);
+        runtime.scope(|s| (0..2).for_each(|_| s.spawn(|_| _ = both.wait())));
         leave(64 << 20);
         runtime.scope(|s| {
             // None of them runs before all are there.

@@ -22,5 +22,5 @@ fn a_misspelt_variable_is_told_once_and_others_are_not() {
     assert!(output.status.success(), "{said}");
     assert_eq!(said.matches("evenkeel: ").count(), 1, "{said}");
     assert!(said.contains("EVENKEEL_SUMARY is known"), "{said}");
-    assert!(said.contains("the nearest is EVENKEEL_SUMMARY\n"), "{said}");
+    assert!(said.contains("; is EVENKEEL_SUMMARY meant?\n"), "{said}");
 }

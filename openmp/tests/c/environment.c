@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 	/* A name that is misspelt, and one that a test has. */
 	told = with("EVENKEEL_SUMARY=1 EVENKEEL_TEST_THIS=1");
 	if (times(told, "evenkeel: no variable EVENKEEL_SUMARY is known") != 1 ||
-	    times(told, "the nearest is EVENKEEL_SUMMARY\n") != 1 ||
+	    times(told, "; is EVENKEEL_SUMMARY meant?\n") != 1 ||
 	    times(told, "no variable") != 1)
 		return printf("%s", told), 1;
 	if (!strstr(with("OMP_NUM_THREADS=7,2"), "7 1 0 2147483647\n"))

@@ -35,7 +35,7 @@ int main(void)
 	CHECK(waitpid(child, &status, 0) == child);
 	name = strstr(said, "no variable EVENKEEL_RULSE is known");
 	if (status || !name || strstr(name + 1, "no variable") ||
-	    !strstr(name, "the nearest is EVENKEEL_RULES\n")) {
+	    !strstr(name, "; is EVENKEEL_RULES meant?\n")) {
 		fprintf(stderr, "status %d: %s\n", status, said);
 		abort();
 	}

@@ -32,6 +32,7 @@ impl Region {
 
     /// # Panics
     /// Two of them overlap, and conflict: their task would wait for itself.
+    #[track_caller]
     pub(crate) fn assert_distinct(all: &[Self]) {
         for (number, one) in all.iter().enumerate() {
             let twice = all[..number].iter().any(|other| {

@@ -102,6 +102,7 @@ pub struct Chunks<D> {
 impl<D: Divide> Chunks<D> {
     /// # Panics
     /// They have no elements.
+    #[track_caller]
     pub(super) fn new(whole: D, elements: usize) -> Self {
         assert!(elements > 0, "a chunk has elements");
         Self { whole, elements }

@@ -18,6 +18,7 @@ pub struct Uses<'a> {
 impl Uses<'_> {
     /// # Panics
     /// No task of this scope may use it.
+    #[track_caller]
     pub(crate) fn assert_usable(&self, scope: &Scope<'_>) {
         scope.assert_usable(self.accesses);
         scope.assert_regions_usable(self.regions);

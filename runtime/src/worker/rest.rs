@@ -45,6 +45,7 @@ impl Runtime {
     ///
     /// # Panics
     /// There is no such worker.
+    #[track_caller]
     pub fn set_working(&self, worker: usize, works: bool) {
         let workers = self.workers();
         assert!((1..workers).contains(&worker), "worker {worker} of {workers}; 0 always works");
