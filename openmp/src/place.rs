@@ -72,10 +72,15 @@ impl Partition {
     }
 }
 
+/// The CPUs of a place that threads are bound to.
+pub(crate) fn cpus(place: u32) -> &'static [u32] {
+    &places()[place as usize]
+}
+
 /// Binds a thread to a place, unless it is bound to that.
 pub(crate) fn go(thread: &Thread, place: u32) {
     if thread.place.replace(place) != place {
-        processors::allow(&places()[place as usize]);
+        processors::allow(cpus(place));
     }
 }
 

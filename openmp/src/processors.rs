@@ -3,7 +3,9 @@
 mod early;
 
 use std::mem;
+use std::os::unix::thread::JoinHandleExt;
 use std::sync::OnceLock;
+use std::thread::JoinHandle;
 
 use evenkeel_runtime::CpuList;
 
@@ -77,6 +79,20 @@ impl Mask {
 /// Lets the calling thread run on these CPUs alone. If the kernel will not, it runs where it did.
 pub(crate) fn allow(cpus: &[u32]) {
     Mask::of(cpus).allow();
+}
+
+/// Lets a new thread run on these CPUs alone. It was created on those of its creator: where that is
+/// bound it would have to wait for a CPU of its creator's before it can bind itself.
+pub(crate) fn send(thread: &JoinHandle<()>, cpus: &[u32]) {
+    let mask = Mask::of(cpus);
+    // SAFETY: the thread was not joined; the mask is ours and as long as said.
+    unsafe {
+        libc::pthread_setaffinity_np(
+            thread.as_pthread_t(),
+            mem::size_of_val(&mask.0),
+            mask.0.as_ptr().cast(),
+        );
+    }
 }
 
 /// CPUs that the program may use.

@@ -269,9 +269,14 @@ pub(crate) struct Crew {
 
 impl Crew {
     /// A team of so many threads, of which the caller is the first.
-    fn team(&mut self, size: u32) -> &Team {
+    fn team(&mut self, size: u32, binding: Option<Binding>) -> &Team {
         while self.threads.len() + 1 < size as usize {
-            self.threads.push(hire(self.threads.len() as u32 + 1));
+            let number = self.threads.len() as u32 + 1;
+            let (post, thread) = hire(number);
+            if let Some(binding) = binding {
+                processors::send(&thread, place::cpus(binding.of(number).0));
+            }
+            self.threads.push((post, thread));
         }
         let has_size = |place: &usize| self.teams[*place].seats.len() == size as usize;
         let place = (0..self.teams.len()).find(has_size).unwrap_or_else(|| {
@@ -292,7 +297,7 @@ impl Crew {
         job: Job,
         thread: &'a Thread,
     ) -> &'a Member {
-        let team: *const Team = self.team(size);
+        let team: *const Team = self.team(size, binding);
         // SAFETY: it is in a box of this crew.
         let team = unsafe { &*team };
         let around = thread.member();

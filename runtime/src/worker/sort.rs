@@ -9,7 +9,8 @@ use crate::ready::Queued;
 /// Of so many looks at where a worker runs, one may find that the set has changed.
 const POLL_EACH: u32 = 64;
 
-/// Ready tasks, wide ones and those above the leaves, beyond which no new one is left to others.
+/// Ready tasks, wide ones and those above the leaves, beyond which no new one is left to others; a
+/// wide one is, until so many wide ones are ready.
 const CROWD: usize = 4096;
 
 /// What a worker knows of its place.
@@ -137,7 +138,7 @@ impl Worker {
     /// Whether a wide task should not be run here.
     pub fn avoids_wide(&self) -> bool {
         self.look_where();
-        self.places().is_some_and(|places| !places.may_take(self.leaf)) && !self.has_crowd()
+        self.places().is_some_and(|places| !places.may_take(self.leaf)) && !self.has_crowd(true)
     }
 
     /// Whether a new task of a function is run at once that otherwise would be, or would not: not a
@@ -146,17 +147,20 @@ impl Worker {
     #[cold]
     pub(super) fn runs_sorted(&self, runs: bool, function: usize) -> bool {
         let Some(places) = self.places() else { return runs };
-        let is_placed = || match places.are_wide(function) {
+        let is_wide = places.are_wide(function);
+        let is_placed = || match is_wide {
             true => !self.avoids_wide(),
             false => self.are_fine(function) || !places.has_any() || self.avoids_wide(),
         };
-        runs && is_placed() || self.has_crowd()
+        runs && is_placed() || self.has_crowd(is_wide)
     }
 
-    /// Whether so many tasks are ready that a creator is to run its next ones, wherever it is.
-    fn has_crowd(&self) -> bool {
+    /// Whether so many tasks are ready that a creator is to run its next ones, or its next wide
+    /// ones, wherever it is.
+    fn has_crowd(&self, of_wide: bool) -> bool {
         let wide = self.places().map_or(0, Places::len);
-        self.shared.rules.cutoff && wide + self.ready().queued_above(self.at()) >= CROWD
+        let others = || if of_wide { 0 } else { self.ready().queued_above(self.at()) };
+        self.shared.rules.cutoff && wide + others() >= CROWD
     }
 
     /// Runs a task of a function, and learns by it whether the function is wide.
