@@ -12,7 +12,7 @@ use crate::ready::Queued;
 use crate::scope::drop_panic;
 use crate::stuck::What;
 use crate::wait::Waiting;
-use crate::worker::{SOON, Worker, comes_soon};
+use crate::worker::Worker;
 
 /// The second function, on the stack of whoever joins.
 #[repr(C)]
@@ -79,7 +79,7 @@ where
         };
     }
     second.done.create();
-    if !comes_soon(SOON, || second.done.unfinished() == 0) {
+    if !worker.comes_soon(|| second.done.unfinished() == 0) {
         let waiting = Waiting::at(worker.leaf, What::Join, place);
         second.joiner.set(&waiting);
         if second.done.wait(Until::Children(0)) {

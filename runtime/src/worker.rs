@@ -22,7 +22,6 @@ pub(crate) use help::{Help, Stack};
 pub use pause::{Pause, comes_soon};
 pub use regions::Uses;
 pub(crate) use rest::Order;
-pub(crate) use stacks::SOON;
 pub use team::Called;
 
 use crate::access::Table;

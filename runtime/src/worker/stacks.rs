@@ -10,12 +10,13 @@ use crate::children::Until;
 use crate::ready::{Linked, Queued};
 use crate::seen::{Frame, What};
 use crate::stuck;
+use crate::sync::Ordering;
 use crate::task::Task;
 use crate::wait::{Fibre, Go, Leaver, Left, Waiting};
 
 /// How long one who waits looks whether others end what it waits for, before it leaves its stack
 /// for other tasks: to leave it and to come back takes half as long.
-pub(crate) const SOON: Duration = Duration::from_micros(1);
+const SOON: Duration = Duration::from_micros(1);
 
 /// What was the next task of a worker.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,7 +58,7 @@ impl Worker {
                 Next::Child => {}
                 Next::Other => break,
                 Next::Nothing => {
-                    if comes_soon(SOON, || task.children.have_reached(until)) {
+                    if self.comes_soon(|| task.children.have_reached(until)) {
                         return self.hand_on();
                     }
                     break;
@@ -85,6 +86,12 @@ impl Worker {
             }
             self.settle(task);
         }
+    }
+
+    /// Whether something that others bring about holds soon.
+    pub(crate) fn comes_soon(&self, holds: impl Fn() -> bool) -> bool {
+        let is_alone = self.shared.present.load(Ordering::Relaxed) == 1;
+        if is_alone { holds() } else { comes_soon(SOON, holds) }
     }
 
     /// Runs the task that is this worker's next, if it is a child of that one.
