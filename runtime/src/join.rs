@@ -27,9 +27,6 @@ struct Second<B, RB> {
 }
 
 /// Joins on this worker, for a line of the program.
-///
-/// What is most often enough is small, to become part of the caller.
-#[inline(always)]
 pub(crate) fn join_on<A, B, RA, RB>(
     worker: &Worker,
     a: A,
@@ -42,23 +39,9 @@ where
     RA: Send,
     RB: Send,
 {
-    if worker.has_enough() { (a(), b()) } else { join_shared(worker, a, b, place) }
-}
-
-/// The same where others may want the second function.
-#[inline(never)]
-fn join_shared<A, B, RA, RB>(
-    worker: &Worker,
-    a: A,
-    b: B,
-    place: &'static Location<'static>,
-) -> (RA, RB)
-where
-    A: FnOnce() -> RA + Send,
-    B: FnOnce() -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
+    if worker.has_enough() {
+        return (a(), b());
+    }
     let second = Second {
         queued: Queued::new(run_second::<B, RB>, ptr::null()),
         done: Children::none(),
