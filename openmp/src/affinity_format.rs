@@ -7,11 +7,12 @@ mod clang;
 mod fortran;
 
 use std::ffi::{CStr, c_char};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use crate::thread::member;
 use crate::unsupported::{say, say_out};
 use crate::{icv, processors};
+use evenkeel_runtime::raw::lock_std;
 
 /// Whose library a program was compiled for: both say where threads are in their own way, and
 /// programs are to say the same as before.
@@ -140,7 +141,7 @@ static FORMAT: Mutex<Option<String>> = Mutex::new(None);
 
 /// The format that the program has set, if it has set one.
 pub(crate) fn chosen() -> MutexGuard<'static, Option<String>> {
-    FORMAT.lock().unwrap_or_else(PoisonError::into_inner)
+    lock_std(&FORMAT)
 }
 
 /// The format that holds now.

@@ -5,9 +5,10 @@
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use evenkeel_runtime::raw::forks;
+use evenkeel_runtime::raw::lock_std;
 
 use crate::{affinity_format, icv, thread, threadprivate};
 
@@ -35,7 +36,7 @@ pub(crate) fn starting() -> Option<Starting> {
     if STARTED.load(Ordering::Acquire) || STARTS.replace(true) {
         return None;
     }
-    Some(Starting(STARTING.lock().unwrap_or_else(PoisonError::into_inner)))
+    Some(Starting(lock_std(&STARTING)))
 }
 
 /// A thread has begun.

@@ -4,9 +4,10 @@
 //! others. There are few different ones in a program, and they are kept for ever.
 
 use std::collections::HashSet;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
+use evenkeel_runtime::raw::lock_std;
 use evenkeel_runtime::raw::tell_unknown;
 use evenkeel_runtime::{Placement, Watch};
 
@@ -94,7 +95,7 @@ static ALL: Mutex<Option<HashSet<&'static Icvs>>> = Mutex::new(None);
 
 /// All that are kept.
 pub(crate) fn all() -> MutexGuard<'static, Option<HashSet<&'static Icvs>>> {
-    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+    lock_std(&ALL)
 }
 
 /// How long a thread of a team of so many keeps its CPU while it waits, where nobody says: long

@@ -4,9 +4,10 @@ mod here;
 
 use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use evenkeel_runtime::raw::forks;
+use evenkeel_runtime::raw::lock_std;
 
 pub(crate) use here::here;
 
@@ -72,7 +73,7 @@ static NUMBERS: Mutex<Numbers> = Mutex::new(Numbers { free: Vec::new(), next: 0 
 
 /// The numbers of threads.
 pub(crate) fn numbers() -> MutexGuard<'static, Numbers> {
-    NUMBERS.lock().unwrap_or_else(PoisonError::into_inner)
+    lock_std(&NUMBERS)
 }
 
 impl Numbers {

@@ -5,10 +5,11 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use crate::parallel::Ident;
 use crate::thread::Thread;
+use evenkeel_runtime::raw::lock_std;
 
 /// Makes a variable.
 type Make = unsafe extern "C" fn(*mut c_void) -> *mut c_void;
@@ -41,7 +42,7 @@ static VARIABLES: Mutex<Option<HashMap<usize, Variable>>> = Mutex::new(None);
 
 /// Those that the program has asked for.
 pub(crate) fn variables() -> MutexGuard<'static, Option<HashMap<usize, Variable>>> {
-    VARIABLES.lock().unwrap_or_else(PoisonError::into_inner)
+    lock_std(&VARIABLES)
 }
 
 fn register(place: *mut c_void, kind: Kind) {

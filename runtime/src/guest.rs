@@ -3,13 +3,13 @@
 use std::mem::swap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::memory::{Chunks, Memory};
 use crate::notice::tell;
 use crate::pool::Runtime;
-use crate::sync::{Condvar, Mutex, lock};
+use crate::sync::{Condvar, Mutex, lock, wait_timeout};
 use crate::task::Task;
 use crate::worker::Worker;
 
@@ -48,9 +48,9 @@ impl Seats {
             if let Some(seat) = free.pop() {
                 return seat;
             }
-            let waited = self.left.wait_timeout(free, LONG).unwrap_or_else(PoisonError::into_inner);
-            free = waited.0;
-            if waited.1.timed_out() && !is_told {
+            let timed_out;
+            (free, timed_out) = wait_timeout(&self.left, &self.free, free, LONG);
+            if timed_out && !is_told {
                 is_told = true;
                 tell(&format!(
                     "a thread waits to begin a scope: {} others are in scopes of the same runtime \

@@ -18,6 +18,7 @@ use crate::memory::{Depot, Memory};
 use crate::ready::{Inbox, KindOf, Ready, Scheduler};
 use crate::seen::{Recorder, Watch};
 use crate::stuck::Waits;
+use crate::sync::lock_std;
 use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use crate::topology::Topology;
 use crate::variables::tell_unknown;
@@ -344,7 +345,7 @@ impl Runtime {
             unsafe { GLOBAL.load(Ordering::Acquire).as_ref() }.filter(|made| made.has_threads())
         };
         of_process().unwrap_or_else(|| {
-            let _making = MAKING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let _making = lock_std(&MAKING);
             of_process().unwrap_or_else(|| {
                 tell_unknown();
                 let builder = Builder {

@@ -9,10 +9,11 @@
 use std::fmt::{self, Write};
 use std::panic::Location;
 use std::process::abort;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::pool::Shared;
 use crate::ready::Queued;
+use crate::sync::lock_std;
 use crate::sync::{Ordering, yield_now};
 use crate::wait::Waiting;
 use crate::worker::Worker;
@@ -57,7 +58,7 @@ pub(crate) struct Waits(Mutex<Vec<Wait>>);
 
 impl Waits {
     fn all(&self) -> MutexGuard<'_, Vec<Wait>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_std(&self.0)
     }
 }
 

@@ -36,7 +36,8 @@ pub(crate) use std::{
     thread::yield_now,
 };
 
-use std::sync::TryLockError;
+use std::sync::{PoisonError, TryLockError};
+use std::time::Duration;
 #[cfg(not(evenkeel_model))]
 pub(crate) use std::{thread::sleep, time::Instant};
 
@@ -78,5 +79,30 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         yield_now();
     }
     #[cfg(not(evenkeel_tsan))]
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The same for a lock that is taken too rarely to be explored or charged.
+pub fn lock_std<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    #[cfg(evenkeel_tsan)]
+    return lock(mutex);
+    #[cfg(not(evenkeel_tsan))]
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits to be told, with the lock let go meanwhile, and whether that took too long.
+pub(crate) fn wait_timeout<'a, T>(
+    condvar: &Condvar,
+    mutex: &'a Mutex<T>,
+    guard: MutexGuard<'a, T>,
+    longest: Duration,
+) -> (MutexGuard<'a, T>, bool) {
+    // ThreadSanitizer does not see what the standard library does with the lock meanwhile.
+    if cfg!(evenkeel_tsan) {
+        drop(guard);
+        yield_now();
+        return (lock(mutex), false);
+    }
+    let waited = condvar.wait_timeout(guard, longest).unwrap_or_else(PoisonError::into_inner);
+    (waited.0, waited.1.timed_out())
 }

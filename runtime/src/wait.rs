@@ -5,7 +5,10 @@
 //! When what it waited for is done, the worker that did it leaves a [`Waiting`] in the resume box
 //! of the waiter's leaf. A stack is always resumed by the thread that left it.
 
+mod shadow;
+
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::io;
 use std::panic::Location;
 
@@ -16,6 +19,7 @@ use crate::ready::Linked;
 use crate::stuck::What;
 use crate::task::Task;
 use crate::worker::{Help, Worker};
+use shadow::Shadow;
 
 /// Bytes of a fibre's stack; pages come to be as they are used.
 const STACK: usize = 1 << 20;
@@ -80,8 +84,6 @@ pub(crate) enum Go {
     On,
     /// To run children of a task whose code is on the stack around.
     Help(*const Task, Help),
-    /// To end: the worker goes.
-    Away,
 }
 
 /// Why a fibre gives the thread back.
@@ -94,9 +96,16 @@ pub(crate) enum Left {
 
 pub(crate) type Leaver = Yielder<Go, Left>;
 
+/// Gives the thread back, and says what the fibre is resumed for.
+pub(crate) fn leave(leaver: &Leaver, left: Left) -> Go {
+    shadow::leave();
+    leaver.suspend(left)
+}
+
 /// Another stack of a worker, on which it runs tasks.
 pub(crate) struct Fibre {
-    coroutine: Coroutine<Go, Left, ()>,
+    coroutine: Coroutine<Go, Left, Infallible>,
+    shadow: Shadow,
     /// No address of the stack is lower.
     limit: usize,
     /// Bytes of it.
@@ -110,32 +119,36 @@ impl Fibre {
         let (limit, base) = (stack.limit().get(), stack.base().get());
         let worker: *const Worker = worker;
         let coroutine = Coroutine::with_stack(stack, move |leaver: &Leaver, go: Go| {
-            // SAFETY: fibres end before their worker does: `Worker::drop`.
+            // SAFETY: only its worker goes there, and keeps it.
             let worker = unsafe { &*worker };
             let mut go = go;
             loop {
                 match go {
                     Go::On => worker.on_fibre(leaver),
                     Go::Help(parent, how) => worker.help_on_fibre(leaver, parent, how),
-                    Go::Away => return,
                 }
-                go = leaver.suspend(Left::Free);
+                go = leave(leaver, Left::Free);
             }
         });
-        Ok(Self { coroutine, limit, bytes: base - limit })
+        Ok(Self { coroutine, shadow: Shadow::new(), limit, bytes: base - limit })
     }
 
-    /// Goes there, and comes back when it leaves; nothing if it has ended.
-    pub(crate) fn resume(&mut self, go: Go) -> Option<Left> {
-        match self.coroutine.resume(go) {
-            CoroutineResult::Yield(left) => Some(left),
-            CoroutineResult::Return(()) => None,
-        }
+    /// Goes there, and comes back when it leaves.
+    pub(crate) fn resume(&mut self, go: Go) -> Left {
+        let CoroutineResult::Yield(left) = self.shadow.visit(|| self.coroutine.resume(go));
+        left
     }
 
     /// Below this address tasks that wait do not nest.
     pub(crate) fn low(&self) -> usize {
         self.limit + self.bytes / RESERVE
+    }
+}
+
+impl Drop for Fibre {
+    fn drop(&mut self) {
+        // SAFETY: one that is let go has left with nothing on it, or was never gone to.
+        unsafe { self.coroutine.force_reset() };
     }
 }
 

@@ -34,7 +34,7 @@ use crate::ready::{Leaf, Queued, Ready};
 use crate::seen::{Frame, Here, What};
 use crate::sync::Ordering;
 use crate::task::Task;
-use crate::wait::{Fibre, Go, Leaver, Waiting, thread_low};
+use crate::wait::{Fibre, Leaver, Waiting, thread_low};
 
 /// How long a worker looks for tasks before it sleeps, where nobody says.
 pub(crate) const PATIENCE: Duration = Duration::from_micros(20);
@@ -418,8 +418,5 @@ impl Drop for Worker {
         self.leaves_place();
         self.shared.present.fetch_sub(1, Ordering::Relaxed);
         self.tell();
-        for mut fibre in self.free.take() {
-            fibre.resume(Go::Away);
-        }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::{mem, thread};
 
+use evenkeel_runtime::raw::lock_std;
 use evenkeel_runtime::{Runtime, Topology};
 
 /// The CPUs of the calling thread's mask.
@@ -36,7 +37,7 @@ fn a_thread_that_may_use_one_cpu_gets_a_runtime_of_one_worker_there() {
         let masks = Mutex::new(Vec::new());
         runtime.scope(|s| {
             for _ in 0..30 {
-                s.task().spawn_with(|_| masks.lock().unwrap().push(allowed()));
+                s.task().spawn_with(|_| lock_std(&masks).push(allowed()));
             }
         });
         assert_eq!(masks.into_inner().unwrap(), vec![vec![last]; 30]);

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use evenkeel_runtime::raw::lock_std;
 use evenkeel_runtime::{Data, Memory, Rules, Runtime};
 use proptest::prelude::*;
 
@@ -219,7 +220,7 @@ fn order_of(rules: &str, priorities: &[i8]) -> Vec<usize> {
         for (number, (cell, &priority)) in cells.iter().zip(priorities).enumerate() {
             let order = &order;
             let task = s.task().priority(priority).inout(cell);
-            task.spawn(move |_| order.lock().unwrap().push(number));
+            task.spawn(move |_| lock_std(&order).push(number));
         }
     });
     order.into_inner().unwrap()
@@ -239,7 +240,7 @@ fn the_first_successor_of_a_task_runs_right_after_it() {
         [("central-fifo-successor-nocutoff", [0, 2, 1]), ("central-fifo-nocutoff", [0, 1, 2])]
     {
         let (order, x, y) = (Mutex::new(Vec::new()), Data::new(0_u8), Data::new(0_u8));
-        let ran = |number: usize| order.lock().unwrap().push(number);
+        let ran = |number: usize| lock_std(&order).push(number);
         ruled(rules, 1).scope(|s| {
             s.task().inout(&x).spawn(|_| ran(0));
             s.task().inout(&y).spawn(|_| ran(1));

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use evenkeel_runtime::raw::lock_std;
 use evenkeel_runtime::{Data, Event, Resume, Rules, Runtime, scope};
 use proptest::prelude::*;
 
@@ -101,7 +102,7 @@ fn who_lets_an_event_happen_amid_a_task_keeps_nobody_waiting() {
         runtime.scope(|s| {
             s.task().spawn_with(|_| {
                 begun.store(1, Ordering::Relaxed);
-                while known.lock().unwrap().take().map(drop).is_none() {
+                while lock_std(&known).take().map(drop).is_none() {
                     thread::yield_now();
                 }
                 wait_for(&passed);
@@ -110,7 +111,7 @@ fn who_lets_an_event_happen_amid_a_task_keeps_nobody_waiting() {
             s.group(|s| {
                 s.task().inout(&cell).spawn_with(|s, cell| {
                     *cell += 1;
-                    *known.lock().unwrap() = Some(s.event());
+                    *lock_std(&known) = Some(s.event());
                 });
                 s.task().inout(&cell).spawn_with(|_, cell| *cell += 1);
             });
@@ -133,16 +134,16 @@ fn who_goes_on_after_a_pause_keeps_nobody_waiting_for_what_ran_meanwhile() {
         };
         runtime.scope(|s| {
             s.task().spawn_with(|s| {
-                s.pause(|resume| *paused.lock().unwrap() = Some(resume));
+                s.pause(|resume| *lock_std(&paused) = Some(resume));
                 wait_for(&passed);
             });
-            while paused.lock().unwrap().is_none() {
+            while lock_std(&paused).is_none() {
                 thread::yield_now();
             }
             s.group(|s| {
                 s.task().spawn_with(|_| {
                     begun.store(1, Ordering::Relaxed);
-                    paused.lock().unwrap().take().unwrap().resume();
+                    lock_std(&paused).take().unwrap().resume();
                 });
                 wait_for(&begun);
             });
@@ -163,15 +164,15 @@ fn tasks_that_pause_go_on_when_they_are_told_wherever_that_is() {
         thread::scope(|threads| {
             threads.spawn(|| {
                 // All of them wait before one is told.
-                while paused.lock().unwrap().len() < PAUSED {
+                while lock_std(&paused).len() < PAUSED {
                     thread::yield_now();
                 }
-                paused.lock().unwrap().drain(..).for_each(Resume::resume);
+                lock_std(&paused).drain(..).for_each(Resume::resume);
             });
             runtime.scope(|s| {
                 for _ in 0..PAUSED {
                     s.task().spawn_with(|s| {
-                        s.pause(|resume| paused.lock().unwrap().push(resume));
+                        s.pause(|resume| lock_std(&paused).push(resume));
                         done.fetch_add(1, Ordering::Relaxed);
                     });
                 }
@@ -206,7 +207,7 @@ fn a_creator_goes_on_though_tasks_that_it_helps_to_run_wait_for_it() {
             for _ in 0..MANY {
                 s.task().spawn_with(|s| {
                     s.pause(|resume| {
-                        if let Some(early) = &mut *early.lock().unwrap() {
+                        if let Some(early) = &mut *lock_std(&early) {
                             early.push(resume);
                         }
                     });
@@ -214,7 +215,7 @@ fn a_creator_goes_on_though_tasks_that_it_helps_to_run_wait_for_it() {
                 });
                 s.task().inout(&cell).spawn_with(|_, cell| *cell += 1);
             }
-            let told = early.lock().unwrap().take().unwrap();
+            let told = lock_std(&early).take().unwrap();
             told.into_iter().for_each(Resume::resume);
         });
         assert_eq!((done.into_inner(), cell.into_inner()), (MANY, MANY));
@@ -278,13 +279,13 @@ fn who_is_resumed_while_a_task_above_waits_with_a_lock_held_goes_on_after_it() {
             s.spawn(|_| {
                 say(&child_runs);
                 thread::sleep(Duration::from_millis(20));
-                drop(resume.lock().unwrap().take());
+                drop(lock_std(&resume).take());
                 thread::sleep(Duration::from_millis(20));
             });
             until(&child_runs);
             s.wait_holding();
         });
-        s.pause(|paused| *resume.lock().unwrap() = Some(paused));
+        s.pause(|paused| *lock_std(&resume) = Some(paused));
     });
 }
 
@@ -300,24 +301,24 @@ fn who_is_resumed_above_a_task_with_a_lock_lets_nobody_run_there_who_wants_it() 
         });
         until(&other_is_busy);
         s.spawn(|s| {
-            let _held = locked.lock().unwrap();
+            let _held = lock_std(&locked);
             say(&has_begun);
             s.spawn(|_| {
                 say(&child_runs);
-                drop(resume.lock().unwrap().take());
+                drop(lock_std(&resume).take());
                 thread::sleep(Duration::from_millis(50));
             });
             until(&child_runs);
             s.wait_holding();
         });
         s.task().spawn_with(|s| {
-            s.pause(|paused| *resume.lock().unwrap() = Some(paused));
+            s.pause(|paused| *lock_std(&resume) = Some(paused));
             s.spawn(|_| {
-                let _held = locked.lock().unwrap();
-                drop(last.lock().unwrap().take());
+                let _held = lock_std(&locked);
+                drop(lock_std(&last).take());
             });
         });
-        s.pause(|paused: Resume| *last.lock().unwrap() = Some(paused));
+        s.pause(|paused: Resume| *lock_std(&last) = Some(paused));
     });
 }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use evenkeel_runtime::raw::lock_std;
 use evenkeel_runtime::{Divide, Runtime, over};
 use proptest::prelude::*;
 
@@ -61,8 +62,8 @@ fn others_are_handed_half_of_a_loop_as_soon_as_it_takes_long() {
                 if n == 0 {
                     return thread::sleep(Duration::from_millis(1));
                 }
-                threads.lock().unwrap().insert(thread::current().id());
-                while threads.lock().unwrap().len() < 2 {
+                lock_std(&threads).insert(thread::current().id());
+                while lock_std(&threads).len() < 2 {
                     thread::yield_now();
                 }
             });

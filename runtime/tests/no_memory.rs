@@ -7,6 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
 use std::sync::{Barrier, Mutex};
 
+use evenkeel_runtime::raw::lock_std;
 use evenkeel_runtime::{Data, Runtime};
 
 const VARIABLE: &str = "EVENKEEL_TEST_NO_MEMORY";
@@ -59,13 +60,13 @@ fn tasks_that_find_no_memory_end_the_process_with_a_word() {
         leave(64 << 20);
         runtime.scope(|s| {
             // None of them runs before all are there.
-            s.task().inout(&chain).spawn_with(|s, _| *held.lock().unwrap() = Some(s.event()));
+            s.task().inout(&chain).spawn_with(|s, _| *lock_std(&held) = Some(s.event()));
             for _ in 0..100_000 {
                 let large = [0_u8; 4096];
                 s.task().inout(&chain).spawn(move |sum| *sum += usize::from(large[7]));
             }
             // There was memory for all of them.
-            drop(held.lock().unwrap().take());
+            drop(lock_std(&held).take());
         });
         return;
     }

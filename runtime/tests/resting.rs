@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
+use evenkeel_runtime::raw::lock_std;
 use evenkeel_runtime::{Data, Resume, Runtime, Scope};
 
 const RULES: [&str; 4] =
@@ -66,9 +67,9 @@ fn a_worker_that_has_rested_works_again_when_it_is_told() {
                 let seen = &seen;
                 for _ in 0..2 {
                     s.task().spawn_with(move |_| {
-                        seen.lock().unwrap().insert(thread::current().id());
+                        lock_std(&seen).insert(thread::current().id());
                         // Where there are two, both have to come.
-                        while runtime.working() > seen.lock().unwrap().len() {
+                        while runtime.working() > lock_std(&seen).len() {
                             thread::yield_now();
                         }
                     });
@@ -91,21 +92,21 @@ fn what_waits_on_a_worker_that_rests_goes_on() {
     runtime.scope(|s| {
         for _ in 0..50 {
             s.task().spawn_with(|s| {
-                s.pause(|resume| paused.lock().unwrap().push(resume));
+                s.pause(|resume| lock_std(&paused).push(resume));
                 done.fetch_add(1, Ordering::Relaxed);
             });
         }
-        while paused.lock().unwrap().len() < 25 {
+        while lock_std(&paused).len() < 25 {
             thread::yield_now();
         }
         runtime.set_workers(1);
         while done.load(Ordering::Relaxed) < 25 {
-            std::mem::take(&mut *paused.lock().unwrap()).into_iter().for_each(Resume::resume);
+            std::mem::take(&mut *lock_std(&paused)).into_iter().for_each(Resume::resume);
             thread::yield_now();
         }
         runtime.set_workers(2);
         while done.load(Ordering::Relaxed) < 50 {
-            std::mem::take(&mut *paused.lock().unwrap()).into_iter().for_each(Resume::resume);
+            std::mem::take(&mut *lock_std(&paused)).into_iter().for_each(Resume::resume);
             thread::yield_now();
         }
     });

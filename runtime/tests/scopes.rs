@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use evenkeel_runtime::raw::lock_std;
 use evenkeel_runtime::ready::{Batch, Feed, Form, Limit, Order, Scheduler};
 use evenkeel_runtime::{Memory, Rules, Runtime, Scope, ready};
 
@@ -147,7 +148,7 @@ fn threads_from_outside_take_turns() {
         let runtime = runtime(rules, 2);
         let count = AtomicUsize::new(0);
         std::thread::scope(|threads| {
-            for _ in 0..8 {
+            let threads = [(); 8].map(|()| {
                 threads.spawn(|| {
                     for _ in 0..50 {
                         runtime.scope(|s| {
@@ -156,7 +157,10 @@ fn threads_from_outside_take_turns() {
                             });
                         });
                     }
-                });
+                })
+            });
+            for thread in threads {
+                thread.join().unwrap();
             }
         });
         assert_eq!(count.into_inner(), 400, "{rules:?}");
@@ -171,7 +175,7 @@ fn who_waits_with_a_lock_held_is_not_stopped_by_who_wants_it() {
         runtime.scope(|s| {
             for _ in 0..60 {
                 s.spawn(|s| {
-                    let mut held = lock.lock().unwrap();
+                    let mut held = lock_std(&lock);
                     let inner = AtomicU64::new(0);
                     evenkeel_runtime::scope(|s| {
                         for _ in 0..3 {

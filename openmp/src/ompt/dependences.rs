@@ -2,10 +2,11 @@
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use evenkeel_runtime::Kind;
 use evenkeel_runtime::raw::Access;
+use evenkeel_runtime::raw::lock_std;
 
 use super::abi::Depends;
 use super::callbacks::{DEPENDENCES, TASK_DEPENDENCE};
@@ -35,7 +36,7 @@ static LIVE: Mutex<Vec<Live>> = Mutex::new(Vec::new());
 static IS_KEPT: AtomicBool = AtomicBool::new(false);
 
 fn live() -> MutexGuard<'static, Vec<Live>> {
-    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+    lock_std(&LIVE)
 }
 
 /// Tells what a new task depends on.

@@ -115,7 +115,7 @@ static void given_to_all(void)
 static void only_if(int *global, int *bound, int *threads)
 {
 	(void)global, (void)bound;
-	*threads = omp_get_num_threads();
+	__atomic_store_n(threads, omp_get_num_threads(), __ATOMIC_RELAXED);
 }
 
 static void conditional(void)

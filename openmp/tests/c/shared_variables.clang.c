@@ -11,8 +11,10 @@ int main(void)
 #pragma omp parallel
 	{
 		__atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED);
-		__atomic_add_fetch(&sum, a + b + c + d + e + f + g + h + i + j + k + l + m + n +
-				   o + p + q + r, __ATOMIC_RELAXED);
+		__atomic_add_fetch(&sum, __atomic_load_n(&a, __ATOMIC_RELAXED) + b + c + d + e + f +
+				   g + h + __atomic_load_n(&i, __ATOMIC_RELAXED) + j + k + l +
+				   m + n + o + p + q + __atomic_load_n(&r, __ATOMIC_RELAXED),
+				   __ATOMIC_RELAXED);
 		/* Only what is written somewhere is shared by address. */
 		__atomic_store_n(&a, 1, __ATOMIC_RELAXED);
 		__atomic_store_n(&i, 9, __ATOMIC_RELAXED);

@@ -309,13 +309,13 @@ static void of_the_rest(void)
 #pragma omp for schedule(dynamic) nowait
 		for (int i = 0; i < 10; i++) {
 			omp_set_lock(&lock);
-			sum += i;
+			__atomic_add_fetch(&sum, i, __ATOMIC_RELAXED);
 			omp_unset_lock(&lock);
 		}
 #pragma omp for schedule(static) ordered
 		for (int i = 0; i < 10; i++)
 #pragma omp ordered
-			sum += i;
+			__atomic_add_fetch(&sum, i, __ATOMIC_RELAXED);
 #pragma omp sections
 		{
 #pragma omp section

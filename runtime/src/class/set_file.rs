@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::SystemTime;
 
 use crate::notice::tell;
+use crate::sync::lock_std;
 use crate::topology::CpuList;
 
 /// Files whose mistakes were told: several runtimes of a process may read the same.
@@ -66,7 +67,7 @@ impl SetFile {
 }
 
 fn told() -> MutexGuard<'static, BTreeSet<PathBuf>> {
-    TOLD.lock().unwrap_or_else(PoisonError::into_inner)
+    lock_std(&TOLD)
 }
 
 #[cfg(all(test, not(any(loom, evenkeel_model))))]

@@ -6,9 +6,10 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use super::strip::{SLOT_OTHERS, SLOT_TASKS};
+use crate::sync::lock_std;
 
 /// Functions that are told apart; the rest counts as one.
 const KINDS_MAX: usize = 4000;
@@ -84,7 +85,7 @@ impl Kinds {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_std(&self.0)
     }
 
     /// The number of a function, and where its time goes.

@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use super::clock::ticks;
 use super::frame::{Open, What};
@@ -18,6 +18,7 @@ use super::tally::{Count, Tally};
 use super::tape::{Happened, Tape};
 use crate::class::Why;
 use crate::ready::OWN_KIND;
+use crate::sync::lock_std;
 
 /// Places for functions that were run of late.
 const RECENT: usize = 256;
@@ -151,7 +152,7 @@ impl Lane {
     }
 
     fn strip(&self) -> MutexGuard<'_, Strip> {
-        self.strip.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_std(&self.strip)
     }
 
     /// From here on the thread does something else.
@@ -246,7 +247,7 @@ impl Lane {
 
     /// The functions that it ran.
     pub(super) fn tallies(&self) -> Vec<Arc<Tally>> {
-        self.tallies.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock_std(&self.tallies).clone()
     }
 
     /// What is known of a function.
@@ -264,7 +265,7 @@ impl Lane {
     #[cold]
     fn find_tally(&self, key: usize, role: Role) -> *const Tally {
         let (kind, slot) = self.recorder().kinds.number(key, role);
-        let mut tallies = self.tallies.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tallies = lock_std(&self.tallies);
         let known = tallies.iter().find(|tally| tally.kind == kind);
         if let Some(known) = known {
             return Arc::as_ptr(known);

@@ -1,7 +1,7 @@
 //! A recording: its lanes, and what belongs to no thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use super::clock::Moment;
 use super::kinds::Kinds;
@@ -12,6 +12,7 @@ use super::usage::Usage;
 use crate::class::Places;
 use crate::pool::Shared;
 use crate::ready::StepsSum;
+use crate::sync::lock_std;
 
 /// How often a lane writes its strip, and the scheduler is looked at, in ticks: some 50 us.
 pub(super) const PULSE: u64 = 1 << 17;
@@ -56,7 +57,7 @@ impl Recorder {
     }
 
     fn all_lanes(&self) -> MutexGuard<'_, Vec<Arc<Lane>>> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_std(&self.lanes)
     }
 
     /// A lane that may be taken over, or a new one.
@@ -96,23 +97,23 @@ impl Recorder {
     }
 
     pub(super) fn series(&self) -> MutexGuard<'_, Series> {
-        self.series.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_std(&self.series)
     }
 
     /// A runtime is watched from now on.
     pub(crate) fn watches(&self, shared: &Arc<Shared>) {
-        let mut all = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock_std(&self.runtimes);
         all.retain(|runtime| runtime.strong_count() > 0);
         all.push(Arc::downgrade(shared));
     }
 
     /// A runtime is about to go.
     pub(crate) fn forgets(&self, shared: &Shared) {
-        let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut gone = lock_std(&self.gone);
         gone.0.add(&shared.ready.steps());
         gone.1 += shared.task_memory_bytes();
         if let Some(places) = &shared.places {
-            let mut all = self.gone_places.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = lock_std(&self.gone_places);
             all.push(places.in_words());
             all.sort_unstable();
             all.dedup();
@@ -121,8 +122,8 @@ impl Recorder {
 
     /// Where wide tasks are to run, in words, where that was chosen.
     pub(super) fn places(&self) -> Vec<String> {
-        let mut all = self.gone_places.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut all = lock_std(&self.gone_places).clone();
+        let runtimes = lock_std(&self.runtimes).clone();
         for shared in runtimes.iter().filter_map(Weak::upgrade) {
             all.extend(shared.places.as_ref().map(Places::in_words));
         }
@@ -133,18 +134,18 @@ impl Recorder {
 
     /// What happens from here on is not looked at: it is our own writing.
     pub(super) fn ends(&self) {
-        *self.end.lock().unwrap_or_else(PoisonError::into_inner) = Some(Moment::now());
+        *lock_std(&self.end) = Some(Moment::now());
     }
 
     /// The end of what is looked at.
     pub(super) fn now(&self) -> Moment {
-        self.end.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_else(Moment::now)
+        lock_std(&self.end).unwrap_or_else(Moment::now)
     }
 
     /// Steps of all schedulers, and bytes that tasks have.
     pub(super) fn steps(&self) -> (StepsSum, usize) {
-        let runtimes = self.runtimes.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (mut sum, mut bytes) = *self.gone.lock().unwrap_or_else(PoisonError::into_inner);
+        let runtimes = lock_std(&self.runtimes).clone();
+        let (mut sum, mut bytes) = *lock_std(&self.gone);
         for shared in runtimes.iter().filter_map(Weak::upgrade) {
             sum.add(&shared.ready.steps());
             bytes += shared.task_memory_bytes();

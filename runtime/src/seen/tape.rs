@@ -7,9 +7,10 @@
 use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::tally::Count;
+use crate::sync::lock_std;
 
 /// Words of a piece of tape.
 const WORDS: usize = 8192;
@@ -158,18 +159,18 @@ impl Tape {
         let piece = Arc::new(Piece { words, len: AtomicUsize::new(0) });
         self.at.set(Arc::as_ptr(&piece));
         self.used.set(0);
-        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).push(piece);
+        lock_std(&self.pieces).push(piece);
         true
     }
 
     /// Bytes that it takes.
     pub(super) fn bytes(&self) -> usize {
-        self.pieces.lock().unwrap_or_else(PoisonError::into_inner).len() * BYTES as usize
+        lock_std(&self.pieces).len() * BYTES as usize
     }
 
     /// What is on it, in the order of writing.
     pub(super) fn read(&self, mut each: impl FnMut(Happened)) {
-        let pieces = self.pieces.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let pieces = lock_std(&self.pieces).clone();
         for piece in pieces {
             let len = piece.len.load(Ordering::Acquire);
             let words: Vec<u64> =

@@ -1,6 +1,7 @@
 //! For how long was anybody inside of a runtime? Its workers have nothing to do at other times.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use crate::sync::lock_std;
+use std::sync::{Mutex, MutexGuard};
 
 /// Of the runtimes of one recording, taken together.
 #[derive(Debug, Default)]
@@ -25,7 +26,7 @@ impl State {
 
 impl Usage {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock_std(&self.0)
     }
 
     /// A thread comes from outside.

@@ -12,7 +12,7 @@ use crate::seen::{Frame, What};
 use crate::stuck;
 use crate::sync::Ordering;
 use crate::task::Task;
-use crate::wait::{Fibre, Go, Leaver, Left, Waiting};
+use crate::wait::{Fibre, Go, Leaver, Left, Waiting, leave};
 
 /// How long one who waits looks whether others end what it waits for, before it leaves its stack
 /// for other tasks: to leave it and to come back takes half as long.
@@ -221,7 +221,7 @@ impl Worker {
         } else {
             let low = self.low.get();
             // SAFETY: a leaver is valid on its own fibre, and this is it.
-            unsafe { (*leaver).suspend(Left::Waits(waiting)) };
+            unsafe { leave(&*leaver, Left::Waits(waiting)) };
             self.leaver.set(leaver);
             self.low.set(low);
         }
@@ -283,12 +283,11 @@ impl Worker {
         match left {
             // SAFETY: who waits lies on the stack that was just left.
             // It may be in the resume box already; it is taken from there by this thread, later.
-            Some(Left::Waits(waiting)) => unsafe {
+            Left::Waits(waiting) => unsafe {
                 (*waiting).keep(fibre);
                 self.left.set(self.left.get() + 1);
             },
-            Some(Left::Free) => self.free.borrow_mut().push(fibre),
-            None => {}
+            Left::Free => self.free.borrow_mut().push(fibre),
         }
     }
 

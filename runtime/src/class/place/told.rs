@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::PoisonError;
 
 use super::{Cpus, Places};
+use crate::sync::lock_std;
 
 /// Why a task is taken for wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +34,7 @@ impl Places {
         match &*self.cpus.read().unwrap_or_else(PoisonError::into_inner) {
             Cpus::Are(list) if list.is_empty() => "no CPU at last".to_owned(),
             Cpus::Are(list) => {
-                let polled = self.polled.lock().unwrap_or_else(PoisonError::into_inner);
+                let polled = lock_std(&self.polled);
                 let last = if polled.is_some() { " at last" } else { "" };
                 format!("CPU{} {list}{last}", if list.iter().len() > 1 { "s" } else { "" })
             }

@@ -1,0 +1,83 @@
+//! What `ThreadSanitizer` knows of a stack, and has to be told when a thread changes stacks.
+
+#[cfg(evenkeel_tsan)]
+pub(super) use told::{Shadow, leave};
+#[cfg(not(evenkeel_tsan))]
+pub(super) use untold::{Shadow, leave};
+
+/// Where nobody watches.
+#[cfg(not(evenkeel_tsan))]
+mod untold {
+    /// Nothing.
+    pub(in crate::wait) struct Shadow;
+
+    impl Shadow {
+        pub(in crate::wait) fn new() -> Self {
+            Self
+        }
+
+        /// Goes to the stack, and comes back.
+        #[inline]
+        pub(in crate::wait) fn visit<R>(&self, go: impl FnOnce() -> R) -> R {
+            go()
+        }
+    }
+
+    /// The stack is about to be left.
+    #[inline]
+    pub(in crate::wait) fn leave() {}
+}
+
+/// Where `ThreadSanitizer` watches: its fibres, `sanitizer/tsan_interface.h` of LLVM 20.
+#[cfg(evenkeel_tsan)]
+mod told {
+    use std::cell::Cell;
+    use std::ffi::{c_uint, c_void};
+    use std::ptr;
+
+    unsafe extern "C" {
+        fn __tsan_get_current_fiber() -> *mut c_void;
+        fn __tsan_create_fiber(flags: c_uint) -> *mut c_void;
+        fn __tsan_destroy_fiber(fiber: *mut c_void);
+        fn __tsan_switch_to_fiber(fiber: *mut c_void, flags: c_uint);
+    }
+
+    thread_local! {
+        /// The stack that the thread came from.
+        static FROM: Cell<*mut c_void> = const { Cell::new(ptr::null_mut()) };
+    }
+
+    /// One stack.
+    pub(in crate::wait) struct Shadow(*mut c_void);
+
+    impl Shadow {
+        pub(in crate::wait) fn new() -> Self {
+            // SAFETY: it has no conditions.
+            Self(unsafe { __tsan_create_fiber(0) })
+        }
+
+        /// Goes to the stack, and comes back.
+        pub(in crate::wait) fn visit<R>(&self, go: impl FnOnce() -> R) -> R {
+            // SAFETY: it has no conditions.
+            let before = FROM.replace(unsafe { __tsan_get_current_fiber() });
+            // SAFETY: it lives, and no thread is on it.
+            unsafe { __tsan_switch_to_fiber(self.0, 0) };
+            let came = go();
+            FROM.set(before);
+            came
+        }
+    }
+
+    impl Drop for Shadow {
+        fn drop(&mut self) {
+            // SAFETY: nobody is on the stack any more.
+            unsafe { __tsan_destroy_fiber(self.0) };
+        }
+    }
+
+    /// The stack is about to be left.
+    pub(in crate::wait) fn leave() {
+        // SAFETY: the thread came here by `visit`, from a stack that is there still.
+        unsafe { __tsan_switch_to_fiber(FROM.get(), 0) };
+    }
+}
