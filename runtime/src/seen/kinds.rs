@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
 use std::sync::{Mutex, MutexGuard};
 
+use cpp_demangle::{DemangleOptions, Symbol};
+
 use super::strip::{SLOT_OTHERS, SLOT_TASKS};
 use crate::sync::lock_std;
 
@@ -123,14 +125,27 @@ impl Kinds {
         let all = self.known().all.clone();
         all.into_iter()
             .map(|kind| {
-                let name = kind.name.clone().unwrap_or_else(|| by_symbols(kind.key));
+                let mut name = kind.name.clone().unwrap_or_else(|| by_symbols(kind.key));
+                name.text = plain(name.text);
                 (kind, name)
             })
             .collect()
     }
 }
 
-/// What the program's symbols call a function.
+/// A symbol as people write it, where it is one of C++: `_Z3fibi._omp_fn.0` is
+/// `fib(int)._omp_fn.0`. What compilers add at the end they tell tasks apart by.
+fn plain(symbol: String) -> String {
+    let (mangled, added) = symbol.split_at(symbol.find('.').unwrap_or(symbol.len()));
+    if !mangled.starts_with("_Z") {
+        return symbol;
+    }
+    let options = DemangleOptions::new().no_return_type();
+    let name = Symbol::new(mangled).ok().and_then(|name| name.demangle_with_options(&options).ok());
+    name.map(|name| name + added).unwrap_or(symbol)
+}
+
+/// What the program's symbols call a function, as `nm` shows it.
 pub(crate) fn symbol(function: usize) -> String {
     by_symbols(function).text
 }
@@ -196,6 +211,27 @@ mod tests {
         let named = kinds.named();
         assert_eq!(named[1].1.text, "said");
         assert!(named[2].1.text.ends_with("somebody_knows_me"), "{}", named[2].1.text);
+    }
+
+    #[test]
+    fn names_of_cpp_are_as_they_are_written_and_others_as_they_are() {
+        for (symbol, name) in [
+            ("_Z3fibi._omp_fn.0", "fib(int)._omp_fn.0"),
+            (
+                "_ZN4heat5SolveIdE4stepEPKdPd._omp_fn.12",
+                "heat::Solve<double>::step(double const*, double*)._omp_fn.12",
+            ),
+            (
+                "_ZN12_GLOBAL__N_14sortIiEEvPT_l.omp_outlined",
+                "(anonymous namespace)::sort<int>(int*, long).omp_outlined",
+            ),
+            ("_Z3fibi", "fib(int)"),
+            ("fib._omp_fn.0", "fib._omp_fn.0"),
+            ("_Znonsense.part.0", "_Znonsense.part.0"),
+            (".omp_task_entry..3", ".omp_task_entry..3"),
+        ] {
+            assert_eq!(plain(symbol.to_owned()), name);
+        }
     }
 
     #[test]
