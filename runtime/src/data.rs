@@ -58,6 +58,20 @@ pub struct Data<T: ?Sized> {
     pub(crate) value: UnsafeCell<T>,
 }
 
+/// What nothing is: so nobody shares data with a task that does not say that it uses them, and the
+/// compiler says what to do instead.
+#[diagnostic::on_unimplemented(
+    message = "a task uses `Data<{Self}>`, and does not say so",
+    label = "`Data<{Self}>` is had only by tasks that say how they use it",
+    note = "say it before `spawn`, whose body is then given the value: \
+            `s.task().inout(&data).spawn(|data| *data = ...)`, or `.input(&data)` to read it",
+    note = "a task that creates others which use it says `.weak_inout(&data)` and `spawn_with`"
+)]
+pub trait UsedWithoutSayingSo {}
+
+// SAFETY: of nothing, since nothing is that, and outside of this file nobody can name it.
+unsafe impl<T: ?Sized + UsedWithoutSayingSo> Sync for Data<T> {}
+
 impl<T: Default> Default for Data<T> {
     fn default() -> Self {
         Self::new(T::default())

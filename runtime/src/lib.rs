@@ -29,6 +29,51 @@
 //! assert_eq!(all.into_inner(), (0..2000).sum());
 //! ```
 //!
+//! A task is given its data as arguments, in the order in which it says them, and has them by no
+//! other way: the compiler refuses a body that takes hold of `low` itself, and says what to write.
+//!
+//! ```compile_fail,E0277
+//! # use evenkeel_runtime::{Data, scope};
+//! let low = Data::new(0_u64);
+//! scope(|s| s.spawn(|_| drop(&low))); // a task uses `Data<u64>`, and does not say so
+//! ```
+//!
+//! A task says at most six (more is `no method named inout found`). What tasks use together is one:
+//! a struct, a tuple or an array in one `Data`; and of a slice each task says the range that it
+//! uses ([`Data::from_slice`]).
+//!
+//! ```compile_fail,E0599
+//! # use evenkeel_runtime::{Data, scope};
+//! let all: [Data<u64>; 7] = std::array::from_fn(|_| Data::new(0));
+//! let [a, b, c, d, e, f, g] = &all;
+//! scope(|s| drop(s.task().inout(a).inout(b).inout(c).inout(d).inout(e).inout(f).inout(g)));
+//! ```
+//!
+//! What tasks borrow lives longer than the scope, and so does what those of a [`Scope::group`]
+//! borrow, though that waits for them: a variable of the group's own body, or of the scope's, is
+//! none of it. It is created before the scope; or tasks have it by another `scope` around them,
+//! which waits for those of its own, and shares no data with the one around.
+//!
+//! ```compile_fail,E0373
+//! # use evenkeel_runtime::scope;
+//! scope(|s| s.group(|s| {
+//!     let own = 1;
+//!     s.spawn(|_| println!("{}", &own)); // closure may outlive, but borrows `own`
+//! }));
+//! ```
+//!
+//! ```
+//! # use evenkeel_runtime::{Data, scope};
+//! let sum = Data::new(0);
+//! scope(|s| {
+//!     s.group(|s| s.task().inout(&sum).spawn(|sum| *sum += 1)); // lives longer than `s`
+//!     let own = Data::new(0);
+//!     scope(|s| s.task().inout(&own).spawn(|own| *own += 1));
+//!     assert_eq!(own.into_inner(), 1);
+//! });
+//! assert_eq!(sum.into_inner(), 1);
+//! ```
+//!
 //! The scheduler is the tree of queues of M. Marí's thesis (*Improving the scheduler of the OmpSs-2
 //! runtime*, UPC 2018; "N"), with changes of ours. Either is to be had, and so is the central queue
 //! that came before: [`Rules`].
