@@ -4,6 +4,7 @@
 //! hand every thread a pointer.
 
 use std::cell::{Cell, OnceCell, UnsafeCell};
+use std::io;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
@@ -22,7 +23,7 @@ use crate::place::{self, Binding};
 use crate::processors;
 use crate::task::OmpTask;
 use crate::thread::Thread;
-use crate::unsupported::abort_with;
+use crate::unsupported::say;
 
 /// The machine as this process may use it, or as it was declared.
 pub(crate) fn machine() -> &'static Topology {
@@ -361,10 +362,16 @@ fn hire(number: u32) -> Hired {
             team.leave(member);
         }
     });
-    match spawned {
-        Ok(thread) => (post, thread),
-        Err(error) => {
-            abort_with(format!("evenkeel: starting a thread of a team: {error}\n").as_bytes())
-        }
-    }
+    (post, spawned.unwrap_or_else(|error| end_without(number, &error)))
+}
+
+/// Ends the program, as libgomp and libomp do: it counts on as many threads as it was promised.
+fn end_without(number: u32, error: &io::Error) -> ! {
+    say(format!(
+        "evenkeel: the system gives a team only {number} threads: {error}; the program ends here, \
+         and may run with fewer, as by OMP_NUM_THREADS\n"
+    )
+    .as_bytes());
+    // SAFETY: a program may end anywhere.
+    unsafe { libc::exit(libc::EXIT_FAILURE) }
 }
