@@ -1,10 +1,79 @@
 //! What the environment says of wide tasks.
 
+use std::collections::BTreeSet;
 use std::env;
+use std::sync::{Mutex, Once, PoisonError};
 
 use super::{Placement, WideCpus};
+use crate::fork::forks;
 use crate::notice::tell;
 use crate::topology::CpuList;
+
+/// A name of a function that differs in more letters is no slip.
+const SLIPS_MAX: usize = 3;
+
+/// What the environment names, and what there was.
+struct Names {
+    /// Those that were not seen.
+    unseen: BTreeSet<String>,
+    /// All functions of tasks that were looked at.
+    seen: BTreeSet<String>,
+    /// A child process has run none of what its parent did.
+    forks: u32,
+}
+
+static NAMES: Mutex<Names> =
+    Mutex::new(Names { unseen: BTreeSet::new(), seen: BTreeSet::new(), forks: 0 });
+
+impl Names {
+    fn sees(&mut self, function: &str) {
+        self.unseen.remove(function);
+        self.seen.insert(function.to_owned());
+    }
+
+    /// A line about each that no task was of: what is misspelt has no other trace. Who ran none at
+    /// all, as a shell, has none to name.
+    fn mistakes(&self) -> Vec<String> {
+        if self.seen.is_empty() {
+            return Vec::new();
+        }
+        let line = |name: &String| {
+            let distances = self.seen.iter().map(|seen| (strsim::levenshtein(name, seen), seen));
+            let nearest = distances.min().filter(|&(distance, _)| distance <= SLIPS_MAX);
+            let meant = nearest.map(|(_, seen)| format!("; is `{seen}` meant?"));
+            format!(
+                "no task was seen of `{name}`, which EVENKEEL_WIDE names{}",
+                meant.unwrap_or_default()
+            )
+        };
+        self.unseen.iter().map(line).collect()
+    }
+}
+
+/// A task of a function was looked at, while names of functions are wanted.
+pub(super) fn sees(function: &str) {
+    NAMES.lock().unwrap_or_else(PoisonError::into_inner).sees(function);
+}
+
+/// Tells at the process's end which names were of nothing.
+fn expect(functions: &[String]) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        names.unseen.extend(functions.iter().cloned());
+        names.forks = forks();
+        // SAFETY: the handler may be called at any time after this.
+        unsafe { libc::atexit(at_exit) };
+    });
+}
+
+extern "C" fn at_exit() {
+    // A thread that was ended holding it tells nobody.
+    let Ok(names) = NAMES.try_lock() else { return };
+    if names.forks == forks() {
+        names.mistakes().iter().for_each(|line| tell(line));
+    }
+}
 
 impl Placement {
     /// What the environment says: `EVENKEEL_WIDE_CPUS` is a list or a file, `EVENKEEL_WIDE` names
@@ -30,6 +99,28 @@ impl Placement {
         let placement = Self::on(cpus);
         let names = functions.unwrap_or_default().to_string_lossy().into_owned();
         let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-        Some(placement.functions(names.map(str::to_owned)))
+        let names: Vec<String> = names.map(str::to_owned).collect();
+        if !names.is_empty() {
+            expect(&names);
+        }
+        Some(placement.functions(names))
+    }
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_no_task_had_is_told_with_one_that_is_near() {
+        let unseen = ["nosuch", "main._omp_fn.0"].map(str::to_owned).into();
+        let mut names = Names { unseen, seen: BTreeSet::new(), forks: 0 };
+        assert!(names.mistakes().is_empty());
+        names.sees("main._omp_fn.0");
+        names.sees("such");
+        let line = "no task was seen of `nosuch`, which EVENKEEL_WIDE names; is `such` meant?";
+        assert_eq!(names.mistakes(), [line]);
+        names.sees("nosuch");
+        assert!(names.mistakes().is_empty());
     }
 }

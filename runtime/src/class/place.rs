@@ -86,6 +86,7 @@ impl Places {
         }
         drop(known);
         let name = crate::seen::symbol(function);
+        super::environment::sees(&name);
         let is_wide = self.names.contains(&name);
         let mut known = self.named.write().unwrap_or_else(PoisonError::into_inner);
         *known.entry(function).or_insert(is_wide)
