@@ -26,7 +26,8 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', default_value = "1,2,48,256,1024",
         value_parser = value_parser!(u64).range(1..=WORKERS_MAX))]
     workers: Vec<u64>,
-    /// How long the body of a task takes.
+    /// How long the body of a task takes that has one; of multiaxpy-noop every second has, and the
+    /// others create.
     #[arg(long, value_name = "NS", default_value_t = 500,
         value_parser = value_parser!(u64).range(..=1_000_000_000))]
     task_ns: u64,

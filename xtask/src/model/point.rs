@@ -35,7 +35,7 @@ pub struct Point {
     pub plan: Plan,
     pub tasks: u64,
     pub makespan_ps: u64,
-    bodies: u64,
+    pub bodies: u64,
     /// Workers' time by what it was spent on.
     pub spent: Vec<(String, u64)>,
     pub sites: Vec<Site>,

@@ -23,7 +23,7 @@ pub fn text(points: &[Point], programs: &[String], rules: &[&str], task_ns: u64)
              (efficiency)\n"
         );
         text += &costs(&own, rules);
-        text += "\nWhere they went, ns a task\n";
+        let _ = writeln!(text, "\nWhere they went, ns a task{}", mean(&own));
         text += &spent(&own);
         text += "\nLines of code that waited longest: ns a task for lines on their way, for others \
                  before, for locks\n";
@@ -49,6 +49,21 @@ fn costs(points: &[&Point], rules: &[&str]) -> String {
         }
     }
     text + "\n"
+}
+
+/// How long bodies are in the mean of all tasks, where some only create others.
+fn mean(points: &[&Point]) -> String {
+    let Some(point) = points.iter().max_by_key(|point| point.tasks) else { return String::new() };
+    if point.bodies == point.tasks {
+        return String::new();
+    }
+    let share = point.bodies as f64 / point.tasks as f64;
+    format!(
+        "; {:.0} % of the tasks have a body, of {} ns, and the others create: {:.0} ns in the mean",
+        100.0 * share,
+        point.plan.task_ns,
+        share * point.plan.task_ns as f64
+    )
 }
 
 fn title(point: &Point) -> String {
@@ -104,4 +119,27 @@ pub fn csv(points: &[Point]) -> Result<String> {
         table.write_record(&row)?;
     }
     Ok(String::from_utf8(table.into_inner()?)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::point::Plan;
+    use super::*;
+
+    #[test]
+    fn where_some_tasks_have_no_body_both_lengths_are_told() {
+        let plan = Plan::new("multiaxpy-noop", "tree", 1, 4, 500);
+        let of = |bodies| Point {
+            plan: plan.clone(),
+            tasks: 4,
+            makespan_ps: 1,
+            bodies,
+            spent: Vec::new(),
+            sites: Vec::new(),
+        };
+        let told = mean(&[&of(2)]);
+        assert!(told.contains("50 % of the tasks") && told.contains("of 500 ns"), "{told}");
+        assert!(told.ends_with("250 ns in the mean"), "{told}");
+        assert_eq!(mean(&[&of(4)]), "");
+    }
 }
