@@ -48,7 +48,10 @@ enum ekrt_code {
 	EKRT_ERANGE = -8,
 	/* The running task may not pause. */
 	EKRT_EDEFERRED = -9,
-	/* A pointer is NULL [which]. */
+	/*
+	 * A pointer is NULL [which]. A handle that is NULL is none: EKRT_ECLOSED says so of a
+	 * runtime, EKRT_ETASK of a task.
+	 */
 	EKRT_ENULL = -10
 };
 
@@ -160,7 +163,8 @@ enum ekrt_kind {
 /*
  * Children of one task are ordered by what they say of the same address, in the order in which
  * they are submitted. An address stands for the data that begin there, however many: data
- * that overlap are to be said by the same address. Who says two things of one writes it.
+ * that overlap are to be said by the same address; nothing is read there, and NULL is one as any.
+ * Who says two things of one writes it.
  *
  * Children may use what the task around them uses: as it does, or in any way if it writes. They
  * come in its place among its siblings, and those that follow begin when its code and such

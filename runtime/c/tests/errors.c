@@ -73,6 +73,8 @@ static void mistakes(void *arguments)
 	CHECK(ekrt_depend_region(NULL, data, 8, EKRT_IN) == EKRT_ETASK);
 	CHECK(ekrt_depend_region(task, data, 0, EKRT_IN) == EKRT_OK);
 	CHECK(ekrt_depend(NULL, data, EKRT_IN) == EKRT_ETASK);
+	CHECK(ekrt_priority(NULL, 0) == EKRT_ETASK);
+	CHECK(ekrt_depend(task, NULL, EKRT_INOUT) == EKRT_OK);
 	CHECK(ekrt_spawn(foreign, &task, sizeof(task), NULL, 0, 0) == EKRT_OK);
 	CHECK(ekrt_wait() == EKRT_OK && ran == 0);
 	CHECK(ekrt_submit(task) == EKRT_OK);
@@ -150,6 +152,7 @@ int main(void)
 	options();
 	outside();
 	CHECK(ekrt_run(NULL, nothing, NULL) == EKRT_ECLOSED);
+	CHECK(ekrt_close(NULL) == EKRT_ECLOSED && ekrt_workers(NULL) == EKRT_ECLOSED);
 	CHECK(ekrt_open(NULL, &runtime) == EKRT_OK);
 	CHECK(ekrt_workers(runtime) == 3);
 	CHECK(ekrt_run(runtime, NULL, NULL) == EKRT_ENULL);
