@@ -135,6 +135,21 @@ fn the_page_is_well_formed_and_fetches_nothing() {
 }
 
 #[test]
+fn the_threshold_is_drawn_where_there_was_one() {
+    for (rules, is_drawn) in [("tree-fifo-static20", true), ("central-fifo", false)] {
+        let watch = Watch::new();
+        let runtime = Runtime::builder().workers(2).rules(rules.parse().unwrap()).watch(&watch);
+        let work = || std::thread::sleep(Duration::from_millis(1));
+        runtime.build().unwrap().scope(|s| (0..20).for_each(|_| s.spawn(move |_| work())));
+        let (html, text) = (page(&watch), summary(&watch));
+        assert_eq!(html.contains("Threshold and ready tasks"), is_drawn, "{rules}");
+        assert_eq!(html.contains("0 all the time"), !is_drawn, "{rules}");
+        assert_eq!(text.contains("threshold over time"), is_drawn, "{text}");
+        assert_eq!(text.contains("0 all the time"), !is_drawn, "{text}");
+    }
+}
+
+#[test]
 fn what_is_read_while_tasks_run_is_no_more_than_has_begun() {
     let watch = Watch::new();
     let runtime = Runtime::builder().workers(2).watch(&watch).build().unwrap();

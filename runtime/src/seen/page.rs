@@ -76,7 +76,11 @@ fn parts(view: &View) -> Vec<(&'static str, String)> {
     }
     // A program of loops has nothing to queue.
     if view.task_sums().0 > 0 {
-        parts.push(("Threshold and ready tasks over time", levels(view)));
+        let title = match view.series.whole().level_max {
+            0 => "Ready tasks over time",
+            _ => "Threshold and ready tasks over time",
+        };
+        parts.push((title, levels(view)));
     }
     parts.push(("What the scheduler did", steps(view)));
     parts
@@ -286,13 +290,18 @@ fn levels(view: &View) -> String {
             drawing::scaled(&drawn, most)
         )
     };
-    let threshold = curve("threshold", level, whole.level_max, |bin| bin.level_max);
+    let (threshold, always) = match whole.level_max {
+        0 => (String::new(), ": 0 all the time"),
+        most => (curve("threshold", level, most, |bin| bin.level_max), ""),
+    };
     let tasks = curve("ready tasks", ready, whole.ready_max, |bin| bin.ready_max);
     let axis = axis(view.scale.ns(view.series.width_ticks) * columns as u64);
     format!(
         "<figure class=\"lanes tall\">\n{threshold}{tasks}{axis}</figure>\n<p class=\"soft\">The \
-         largest in each column, of what was seen {}; where nobody looked, as before.</p>\n",
-        counted(whole.samples, "time")
+         largest in each column, of what was seen {}; where nobody looked, as before. The \
+         threshold is {}{always}.</p>\n",
+        counted(whole.samples, "time"),
+        escape(summary::THRESHOLD)
     )
 }
 

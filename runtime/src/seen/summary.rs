@@ -242,6 +242,10 @@ fn rows(text: &mut String, view: &View) {
     left_out(text, view.rows.len(), ROWS_MAX, "threads");
 }
 
+/// What the threshold is, in words.
+pub(super) const THRESHOLD: &str =
+    "how many ready tasks a worker's queue holds before part of them go up, where others find them";
+
 fn threshold(text: &mut String, view: &View) {
     if view.task_sums().0 == 0 {
         return;
@@ -250,12 +254,20 @@ fn threshold(text: &mut String, view: &View) {
     let Some((level, ready)) = whole.means() else { return };
     let _ = writeln!(
         text,
-        "threshold: {} in the mean, at most {}; ready tasks: {}, at most {}; seen {}",
-        decimal(level),
-        grouped(whole.level_max),
+        "ready tasks: {} in the mean, at most {}; seen {}",
         decimal(ready),
         grouped(whole.ready_max),
         counted(whole.samples, "time"),
+    );
+    if whole.level_max == 0 {
+        let _ = writeln!(text, "threshold, {THRESHOLD}: 0 all the time");
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "threshold, {THRESHOLD}: {} in the mean, at most {}",
+        decimal(level),
+        grouped(whole.level_max),
     );
     let bins = &view.series.bins;
     let steps = bins.chunks(bins.len().div_ceil(STEPS)).map(|part| {
@@ -265,7 +277,13 @@ fn threshold(text: &mut String, view: &View) {
             number => format!("{:.0}", means.iter().sum::<f64>() / number as f64),
         }
     });
-    let _ = writeln!(text, "over time: {}", steps.collect::<Vec<_>>().join(" "));
+    let steps: Vec<String> = steps.collect();
+    let _ = writeln!(
+        text,
+        "threshold over time, in {} steps, - where nobody looked: {}",
+        steps.len(),
+        steps.join(" ")
+    );
 }
 
 #[cfg(all(test, not(any(loom, evenkeel_model))))]

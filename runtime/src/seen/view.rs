@@ -46,7 +46,7 @@ pub(super) struct View {
     /// How long the recording is.
     pub(super) wall_ns: u64,
     pub(super) wall_ticks: u64,
-    /// In the order of their begin.
+    /// The program's own threads in the order of their begin, then ours by their numbers.
     pub(super) rows: Vec<Row>,
     /// The longest in all first.
     pub(super) functions: Vec<Function>,
@@ -76,6 +76,7 @@ impl View {
             })
             .collect();
         rows.retain(|row| row.ns.iter().skip(SLOT_OUTSIDE + 1).any(|&ns| ns > 0));
+        rows.sort_by(|a, b| number(&a.name).cmp(&number(&b.name)));
         let width = rows.iter().map(|row| row.strip.width_ticks).max().unwrap_or(1);
         rows.iter_mut().for_each(|row| row.strip.widen(width));
         let (steps, task_bytes) = recorder.steps();
@@ -141,6 +142,13 @@ impl View {
     }
 }
 
+/// The number of a thread of ours, behind what those of its kind are called.
+fn number(name: &str) -> Option<(&str, u64)> {
+    let (kind, number) = name.rsplit_once(' ')?;
+    let number = number.parse().ok()?;
+    kind.starts_with("evenkeel").then_some((kind, number))
+}
+
 /// What is known of one function on all threads.
 struct Sum {
     runs: u64,
@@ -203,6 +211,14 @@ mod tests {
 
     use super::*;
     use crate::{Runtime, Watch};
+
+    #[test]
+    fn threads_of_ours_come_by_their_numbers_after_those_of_the_program() {
+        let mut names = ["evenkeel omp 10", "main", "evenkeel omp 9", "evenkeel 2", "reader 1"];
+        names.sort_by(|a, b| number(a).cmp(&number(b)));
+        let sorted = ["main", "reader 1", "evenkeel 2", "evenkeel omp 9", "evenkeel omp 10"];
+        assert_eq!(names, sorted);
+    }
 
     #[test]
     fn all_of_a_threads_time_is_somewhere() {
