@@ -16,6 +16,13 @@ fn ruled(rules: &str, workers: usize) -> Runtime {
     Runtime::builder().workers(workers).rules(rules).build().unwrap()
 }
 
+/// Lets other threads run until one of them has raised a flag.
+fn wait_for(flag: &AtomicUsize) {
+    while flag.load(Ordering::Relaxed) == 0 {
+        thread::yield_now();
+    }
+}
+
 /// Where an event of a test happens.
 #[derive(Clone, Copy, Debug)]
 enum Place {
@@ -94,11 +101,6 @@ fn who_lets_an_event_happen_amid_a_task_keeps_nobody_waiting() {
         let runtime = ruled(rules, 2);
         let (known, cell) = (Mutex::new(None), Data::new(0));
         let (begun, passed) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let wait_for = |flag: &AtomicUsize| {
-            while flag.load(Ordering::Relaxed) == 0 {
-                thread::yield_now();
-            }
-        };
         runtime.scope(|s| {
             s.task().spawn_with(|_| {
                 begun.store(1, Ordering::Relaxed);
@@ -127,11 +129,6 @@ fn who_goes_on_after_a_pause_keeps_nobody_waiting_for_what_ran_meanwhile() {
         let runtime = ruled(rules, 2);
         let paused: Mutex<Option<Resume>> = Mutex::new(None);
         let (begun, passed) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let wait_for = |flag: &AtomicUsize| {
-            while flag.load(Ordering::Relaxed) == 0 {
-                thread::yield_now();
-            }
-        };
         runtime.scope(|s| {
             s.task().spawn_with(|s| {
                 s.pause(|resume| *lock_std(&paused) = Some(resume));
