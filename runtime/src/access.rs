@@ -62,7 +62,7 @@ impl Kind {
 }
 
 /// What a task says of one address.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Access {
     address: usize,
     /// Its kind, whether it is [`WEAK`], and [`PART`]: as a [`Link`] has them.

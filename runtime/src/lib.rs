@@ -78,10 +78,13 @@
 //! runtime*, UPC 2018; "N"), with changes of ours. Either is to be had, and so is the central queue
 //! that came before: [`Rules`].
 
+#![warn(missing_debug_implementations)]
+
 mod access;
 mod children;
 mod class;
 mod data;
+mod debug;
 mod event;
 mod fork;
 mod grain;

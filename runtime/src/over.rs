@@ -26,6 +26,7 @@ const LONG_CYCLES: u64 = 20_000;
 const PIECES: usize = 16;
 
 /// Iterations that are to be run: see [`over`].
+#[derive(Debug)]
 #[must_use = "a loop is run by `for_each` or `fold`"]
 pub struct Over<D> {
     items: D,

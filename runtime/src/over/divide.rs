@@ -94,6 +94,7 @@ impl<A: Divide, B: Divide> Divide for (A, B) {
 }
 
 /// Pieces of a range or of a slice: see [`Over::chunks`](super::Over::chunks).
+#[derive(Debug)]
 pub struct Chunks<D> {
     whole: D,
     elements: usize,

@@ -20,6 +20,7 @@ pub enum Part {
 
 /// The kernel's folder. A file that is not there, or is no list of CPUs, tells nothing: as on
 /// kernels without it.
+#[derive(Debug)]
 pub struct Sysfs {
     folder: PathBuf,
 }

@@ -7,7 +7,7 @@ use crate::scope::Scope;
 use crate::task::Task;
 
 /// What a task accesses: addresses, and regions. Nobody says the same data in both ways.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Uses<'a> {
     /// Addresses.
     pub accesses: &'a [Access],
