@@ -121,9 +121,9 @@ impl Shown {
 
     fn caption(self) -> &'static str {
         match self {
-            Self::Best => "seconds, best of all rounds",
-            Self::Median => "seconds, median of all rounds",
-            Self::Predicted => "ns of workers a task beside its body, predicted",
+            Self::Best => "seconds, best of all rounds: less is better",
+            Self::Median => "seconds, median of all rounds: less is better",
+            Self::Predicted => "ns of workers a task beside its body, predicted: less is better",
         }
     }
 }

@@ -6,7 +6,8 @@ use std::process::Command;
 
 use super::build::sources;
 use super::measure::Settings;
-use super::runtimes::{Model, Runtime};
+use super::runtimes::{Model, Runtime, from_checkout};
+use crate::repo;
 
 /// Some lines that a result is worth nothing without.
 pub fn about(packages: &Path, runtimes: &[Runtime], settings: &Settings, others: &str) -> String {
@@ -17,6 +18,7 @@ pub fn about(packages: &Path, runtimes: &[Runtime], settings: &Settings, others:
         read("/proc/sys/kernel/osrelease"),
     );
     text += &format!("command       {}\n", command());
+    text += &format!("version       Evenkeel {}, {}\n", env!("CARGO_PKG_VERSION"), commit());
     text += &format!("compilers     {}; {}\n", first_line("gcc"), first_line("clang"));
     let Settings { threads, rounds, seed, realtime } = settings;
     let before = if *realtime { ", before all others (SCHED_RR)" } else { "" };
@@ -41,7 +43,17 @@ fn processor() -> String {
 /// As it can be typed again.
 fn command() -> String {
     let words = std::env::args().skip(1).collect::<Vec<_>>();
-    format!("cargo xtask {}", words.join(" "))
+    from_checkout(&format!("cargo xtask {}", words.join(" ")))
+}
+
+/// What was measured, as git calls it.
+fn commit() -> String {
+    let git = |words: &[&str]| stdout(Command::new("git").arg("-C").arg(repo::root()).args(words));
+    let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) else {
+        return "commit unknown".to_string();
+    };
+    let is_changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some();
+    format!("commit {commit}{}", if is_changed { ", with changes" } else { "" })
 }
 
 /// A library's version as its package, its header or a lock file tells it.
@@ -54,10 +66,7 @@ fn version(packages: &Path, runtime: &Runtime) -> String {
         return rules.to_string();
     }
     match runtime.model {
-        _ if runtime.is_ours => {
-            let library = runtime.library.as_deref().map(|path| path.display().to_string());
-            library.unwrap_or_default()
-        }
+        _ if runtime.is_ours => runtime.called.clone().unwrap_or_default(),
         Model::OpenmpGcc => package("libgomp1"),
         Model::OpenmpClang => package(&runtime.name.replace("libomp-", "libomp5-")),
         Model::Tbb => package("libtbb-dev"),

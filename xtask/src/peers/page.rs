@@ -5,7 +5,7 @@ use super::metg::Grain;
 use super::plan::PATTERNS;
 use super::runtimes::Runtime;
 use super::summary::{Figures, Group, Row};
-use super::table::{cells, failures, grouped, is_alone, metg_rows, ns, parameters, title};
+use super::table::{cells, failures, is_alone, metg_rows, ns, parameters, short, title};
 
 const PAGE_CSS: &str = include_str!("../../../report/src/page/page.css");
 const TABLE_CSS: &str = "td small, th small { color: var(--soft); font-weight: 400; }\n";
@@ -45,7 +45,7 @@ pub fn page(
         |row| row.cpu_ratio,
     );
     main += &metg(grains);
-    main += "<h2>Every figure, in ns a task</h2>\n";
+    main += "<h2>Every figure, in ns a task: less is better</h2>\n";
     for group in groups {
         main += &details(group);
     }
@@ -92,7 +92,11 @@ fn overview(
         Cell { text, class, behind: ratio.map(|ratio| format!("×{}", short(ratio))) }
     };
     // Ours first: a table may be wider than what is seen of it.
-    let (ours, peers): (Vec<_>, Vec<_>) = runtimes.iter().partition(|runtime| runtime.is_ours);
+    let did = |runtime: &&Runtime| {
+        shown.iter().any(|group| group.rows.iter().any(|row| row.runtime == runtime.name))
+    };
+    let (ours, peers): (Vec<_>, Vec<_>) =
+        runtimes.iter().filter(did).partition(|runtime| runtime.is_ours);
     let runtimes = [ours, peers].concat();
     let mut heads = vec!["".to_string()];
     heads.extend(runtimes.iter().map(|runtime| format!("#{}", runtime.name)));
@@ -103,16 +107,11 @@ fn overview(
         cells
     });
     format!(
-        "<h2>{caption}</h2>\n<p class=\"soft\">Beneath, in times of the best peer; \
-         that and whoever is faster are marked. An empty cell: the program makes no sense \
-         there.</p>\n{}",
+        "<h2>{caption}</h2>\n<p class=\"soft\">Less is better. Beneath, in times of the best peer \
+         (×0.5: half of that); that and whoever needs less are marked. An empty cell: the program \
+         makes no sense there.</p>\n{}",
         table(caption, &heads, &rows.collect::<Vec<_>>())
     )
-}
-
-/// A ratio in about two digits.
-fn short(ratio: f64) -> String {
-    if ratio < 9.95 { format!("{ratio:.1}") } else { grouped(ratio.round() as u64) }
 }
 
 fn metg(grains: &[Grain]) -> String {
@@ -247,7 +246,18 @@ mod tests {
     }
 
     #[test]
-    fn ratios_have_about_two_digits() {
-        assert_eq!([short(1.04), short(9.96), short(1234.5)], ["1.0", "10", "1,235"]);
+    fn who_did_none_of_the_programs_has_no_column() {
+        let [ours, other] = ["ours", "other"].map(|n| Runtime::new(n, Model::OpenmpClang, true));
+        let row = Row {
+            runtime: ours.name.clone(),
+            is_ours: true,
+            figures: None,
+            failures: vec![("failed".to_string(), 1)],
+            wall_ratio: None,
+            cpu_ratio: None,
+        };
+        let group = Group { work: Work::new("chain", &[("tasks", 9)]), rows: vec![row] };
+        let html = page("about", "note", &[group], &[], &[ours, other]);
+        assert!(html.contains(">ours</th>") && !html.contains(">other</th>"), "{html}");
     }
 }

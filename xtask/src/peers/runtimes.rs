@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use crate::command::find as find_program;
+use crate::repo;
 
 /// In which language, with which interface, and built by whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +83,8 @@ pub struct Runtime {
     pub model: Model,
     /// The OpenMP library to load: a folder to look in first, or a file to load first.
     pub library: Option<PathBuf>,
+    /// How that is called in what is published.
+    pub called: Option<String>,
     /// Which of our schedulers, where it is not the default.
     pub rules: Option<&'static str>,
     /// Given by whoever runs this, and so no peer.
@@ -91,7 +94,7 @@ pub struct Runtime {
 impl Runtime {
     /// One that needs nothing to be said.
     pub fn new(name: &str, model: Model, is_ours: bool) -> Self {
-        Self { name: name.to_string(), model, library: None, rules: None, is_ours }
+        Self { name: name.to_string(), model, library: None, called: None, rules: None, is_ours }
     }
 }
 
@@ -100,6 +103,7 @@ impl Runtime {
 pub struct Library {
     name: String,
     path: PathBuf,
+    called: String,
     model: Model,
 }
 
@@ -116,9 +120,15 @@ impl FromStr for Library {
             Some(path) => (Model::OpenmpGcc, path),
             None => (Model::OpenmpClang, path),
         };
+        let called = from_checkout(path);
         let path = fs::canonicalize(path).map_err(|error| format!("{path}: {error}"))?;
-        Ok(Self { name: name.to_string(), path, model })
+        Ok(Self { name: name.to_string(), path, called, model })
     }
+}
+
+/// Paths in a text as they were given, but those inside of the checkout as they are from there.
+pub fn from_checkout(text: &str) -> String {
+    text.replace(&format!("{}/", repo::root().display()), "")
 }
 
 /// What is here, and a sentence about each that is not.
@@ -168,6 +178,7 @@ pub fn find(packages: &Path, libraries: &[Library]) -> Offer {
     }
     offer.runtimes.extend(libraries.iter().map(|library| Runtime {
         library: Some(library.path.clone()),
+        called: Some(library.called.clone()),
         ..Runtime::new(&library.name, library.model, true)
     }));
     offer
@@ -221,6 +232,15 @@ mod tests {
         let gcc: Library = "ours=gcc:/".parse().unwrap();
         assert_eq!((clang.model, gcc.model), (Model::OpenmpClang, Model::OpenmpGcc));
         assert_eq!(gcc.path, Path::new("/"));
+    }
+
+    #[test]
+    fn a_library_is_called_as_it_was_given_and_from_the_checkout_where_it_is_inside() {
+        let inside = repo::root().join("Cargo.toml");
+        let library: Library = format!("ours=gcc:{}", inside.display()).parse().unwrap();
+        assert_eq!((library.called.as_str(), library.path), ("Cargo.toml", inside));
+        let library: Library = "ours=../xtask/Cargo.toml".parse().unwrap();
+        assert_eq!(library.called, "../xtask/Cargo.toml");
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub fn is_alone(group: &Group) -> bool {
 fn work(group: &Group) -> String {
     let heads =
         ["best", "median", "spread", "cpu best", "median", "spread", "RSS MB", "x best", "x cpu"];
-    let mut text = format!("{}, ns a task\n  {:<14}", title(group), "");
+    let mut text = format!("{}, ns a task, less is better\n  {:<14}", title(group), "");
     for head in heads {
         let _ = write!(text, " {head:>9}");
     }
@@ -123,7 +123,7 @@ fn series(sweep: &Sweep, groups: &[Group]) -> String {
     if columns.is_empty() {
         return String::new();
     }
-    let mut text = format!("{}, best seconds\n  {:<14}", sweep.title, "");
+    let mut text = format!("{}, best seconds, less is better\n  {:<14}", sweep.title, "");
     for (block, _) in &columns {
         let _ = write!(text, " {:>9}", grouped(block.unsigned_abs()));
     }
@@ -147,7 +147,7 @@ fn metg(grains: &[Grain]) -> String {
     if grains.is_empty() {
         return String::new();
     }
-    let mut text = format!("METG(50 %) in ns\n  {:<14}", "");
+    let mut text = format!("METG(50 %) in ns, less is better\n  {:<14}", "");
     for pattern in PATTERNS {
         let _ = write!(text, " {pattern:>10}");
     }
@@ -197,7 +197,26 @@ fn megabytes(kb: u64) -> String {
 
 /// How many times as much.
 fn ratio(ratio: Option<f64>) -> String {
-    ratio.map_or("-".to_string(), |ratio| format!("{ratio:.2}"))
+    ratio.map_or("-".to_string(), |ratio| match ratio {
+        ..0.0995 => short(ratio),
+        _ => format!("{ratio:.2}"),
+    })
+}
+
+/// A ratio in about two digits, however small.
+pub fn short(ratio: f64) -> String {
+    match ratio {
+        9.95.. => grouped(ratio.round() as u64),
+        0.995.. => format!("{ratio:.1}"),
+        0.0.. if ratio > 0.0 => {
+            let zeros = (-ratio.log10()).floor() as usize;
+            // What is rounded up has a digit more to the left.
+            let text = format!("{ratio:.*}", zeros + 2);
+            let digits = text.trim_start_matches(['0', '.']).len();
+            if digits > 2 { format!("{ratio:.*}", zeros + 1) } else { text }
+        }
+        _ => format!("{ratio:.1}"),
+    }
 }
 
 /// A number with its thousands apart.
@@ -240,6 +259,17 @@ mod tests {
     #[test]
     fn small_times_keep_their_digits() {
         assert_eq!([ns(3.456), ns(34.56), ns(345.6), ns(3456.0)], ["3.46", "34.6", "346", "3,456"]);
+    }
+
+    #[test]
+    fn ratios_have_about_two_digits() {
+        let shorts = [1.04, 9.96, 1234.5, 0.43, 0.99, 0.0304, 0.0996, 0.00041, 0.0].map(short);
+        assert_eq!(
+            shorts,
+            ["1.0", "10", "1,235", "0.43", "0.99", "0.030", "0.10", "0.00041", "0.0"]
+        );
+        let ratios = [Some(3.4), Some(0.1), Some(0.004), None].map(ratio);
+        assert_eq!(ratios, ["3.40", "0.10", "0.0040", "-"]);
     }
 
     #[test]
