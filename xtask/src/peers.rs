@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> Result<()> {
     let grains = metg::of(&samples, &chosen, args.settings.threads);
     let mut text = format!("{about}\n{}", table::text(&groups, &grains));
     for ours in chosen.iter().filter(|runtime| runtime.is_ours) {
-        text += &format!("{}\n", standing(&groups, &ours.name));
+        text += &standing(&groups, &ours.name).map_or(String::new(), |told| told + "\n");
     }
     let drawings = chart::drawings(&groups, &chosen);
     let page = page::page(&about, &note, &groups, &grains, &chosen);
@@ -98,13 +98,15 @@ fn all_are_ok(samples: &[sample::Sample]) -> Result<()> {
     Ok(())
 }
 
-/// How a library under test stands, in a sentence.
-fn standing(groups: &[summary::Group], name: &str) -> String {
+/// How a library under test stands, in a sentence, if there is a work to compare it by.
+fn standing(groups: &[summary::Group], name: &str) -> Option<String> {
     let summary::Standing { works, ahead, ahead_in_cpu } = summary::standing(groups, name);
-    format!(
-        "{name} is faster than every peer in {ahead} of {works} works, and takes less CPU time \
-         than every peer in {ahead_in_cpu}."
-    )
+    (works > 0).then(|| {
+        format!(
+            "{name} is faster than every peer in {ahead} of {works} works, and takes less CPU \
+             time than every peer in {ahead_in_cpu}."
+        )
+    })
 }
 
 fn chosen_runtimes(

@@ -66,7 +66,7 @@ fn version(packages: &Path, runtime: &Runtime) -> String {
         return rules.to_string();
     }
     match runtime.model {
-        _ if runtime.is_ours => runtime.called.clone().unwrap_or_default(),
+        _ if runtime.is_ours => runtime.called.clone().unwrap_or("of this version".to_string()),
         Model::OpenmpGcc => package("libgomp1"),
         Model::OpenmpClang => package(&runtime.name.replace("libomp-", "libomp5-")),
         Model::Tbb => package("libtbb-dev"),
