@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::memory::{Chunks, Memory};
 use crate::notice::tell;
 use crate::pool::Runtime;
-use crate::sync::{Condvar, Mutex, lock, wait_timeout};
+use crate::sync::{Condvar, Instant, Mutex, lock, wait_for};
 use crate::task::Task;
 use crate::worker::Worker;
 
@@ -43,14 +43,13 @@ impl Seats {
     /// Waits until one is free, and tells if that takes long.
     fn take(&self) -> Seat {
         let mut free = lock(&self.free);
-        let mut is_told = false;
+        let (mut is_told, begin) = (false, Instant::now());
         loop {
             if let Some(seat) = free.pop() {
                 return seat;
             }
-            let timed_out;
-            (free, timed_out) = wait_timeout(&self.left, &self.free, free, LONG);
-            if timed_out && !is_told {
+            free = wait_for(&self.left, &self.free, free, LONG);
+            if !is_told && begin.elapsed() >= LONG {
                 is_told = true;
                 tell(&format!(
                     "a thread waits to begin a scope: {} others are in scopes of the same runtime \

@@ -90,19 +90,18 @@ pub fn lock_std<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> 
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits to be told, with the lock let go meanwhile, and whether that took too long.
-pub(crate) fn wait_timeout<'a, T>(
+/// Waits to be told, but not longer than this, with the lock let go meanwhile.
+pub(crate) fn wait_for<'a, T>(
     condvar: &Condvar,
     mutex: &'a Mutex<T>,
     guard: MutexGuard<'a, T>,
     longest: Duration,
-) -> (MutexGuard<'a, T>, bool) {
+) -> MutexGuard<'a, T> {
     // ThreadSanitizer does not see what the standard library does with the lock meanwhile.
     if cfg!(evenkeel_tsan) {
         drop(guard);
         yield_now();
-        return (lock(mutex), false);
+        return lock(mutex);
     }
-    let waited = condvar.wait_timeout(guard, longest).unwrap_or_else(PoisonError::into_inner);
-    (waited.0, waited.1.timed_out())
+    condvar.wait_timeout(guard, longest).unwrap_or_else(PoisonError::into_inner).0
 }

@@ -159,7 +159,7 @@ fn tasks_that_pause_go_on_when_they_are_told_wherever_that_is() {
         let paused: Mutex<Vec<Resume>> = Mutex::new(Vec::new());
         let done = AtomicUsize::new(0);
         thread::scope(|threads| {
-            threads.spawn(|| {
+            let resumes = threads.spawn(|| {
                 // All of them wait before one is told.
                 while lock_std(&paused).len() < PAUSED {
                     thread::yield_now();
@@ -174,6 +174,7 @@ fn tasks_that_pause_go_on_when_they_are_told_wherever_that_is() {
                     });
                 }
             });
+            resumes.join().unwrap();
         });
         assert_eq!(done.into_inner(), PAUSED, "{rules}");
     }
@@ -230,7 +231,7 @@ fn who_pauses_stays_until_it_was_resumed_though_what_it_starts_panics() {
                 runtime.scope(|s| {
                     s.task().spawn_with(|s| {
                         s.pause(|resume| {
-                            *PAUSED.lock().unwrap() = keeps.then_some(resume);
+                            *lock_std(&PAUSED) = keeps.then_some(resume);
                             panic!("in its start");
                         });
                     });
@@ -238,7 +239,7 @@ fn who_pauses_stays_until_it_was_resumed_though_what_it_starts_panics() {
                         if keeps {
                             let resume = std::iter::repeat_with(|| {
                                 thread::yield_now();
-                                PAUSED.lock().unwrap().take()
+                                lock_std(&PAUSED).take()
                             });
                             resumed.fetch_add(1, Ordering::Relaxed);
                             drop(resume.flatten().next());

@@ -35,7 +35,7 @@ fn no_task_is_lost_while_workers_come_and_go() {
         let runtime = ruled(rules, 4);
         let is_over = AtomicBool::new(false);
         thread::scope(|threads| {
-            threads.spawn(|| {
+            let changes = threads.spawn(|| {
                 let mut turn = 0;
                 while !is_over.load(Ordering::Relaxed) {
                     turn = (turn * 5 + 3) % 16;
@@ -53,6 +53,7 @@ fn no_task_is_lost_while_workers_come_and_go() {
                 assert_eq!(all, ((1 << 10) - 1, 100), "{rules}, {round}");
             }
             is_over.store(true, Ordering::Relaxed);
+            changes.join().unwrap();
         });
     }
 }
