@@ -43,11 +43,12 @@ impl Seats {
     /// Waits until one is free, and tells if that takes long.
     fn take(&self) -> Seat {
         let mut free = lock(&self.free);
-        let (mut is_told, begin) = (false, Instant::now());
+        let (mut is_told, mut begin) = (false, None);
         loop {
             if let Some(seat) = free.pop() {
                 return seat;
             }
+            let begin = *begin.get_or_insert_with(Instant::now);
             free = wait_for(&self.left, &self.free, free, LONG);
             if !is_told && begin.elapsed() >= LONG {
                 is_told = true;

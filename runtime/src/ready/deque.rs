@@ -19,6 +19,9 @@ use crate::sync::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, Ordering, fence, lo
 /// Slots at the start: more than a threshold usually is.
 const CAPACITY_MIN: usize = 256;
 
+/// Up to so many tasks are taken one by one, and the places between them filled again.
+const SHARED_MAX: usize = 16;
+
 /// Slots, addressed by position modulo their number.
 struct Ring {
     slots: Box<[AtomicPtr<Queued>]>,
@@ -35,29 +38,31 @@ impl Ring {
     }
 }
 
-/// What only the owner uses.
+/// What the owner writes: it shares no line with what others do.
 struct Owned {
+    /// The next position to fill.
+    tail: AtomicUsize,
+    /// Tasks that were ever pushed.
+    pushes: AtomicUsize,
     /// Up to this position there is room; checked again, under the lock, only when it is reached.
+    /// Used by the owner only.
     room_until: Cell<usize>,
+    /// Replaced with the lock held; read by the owner and by the lock's holder.
+    ring: AtomicPtr<Ring>,
 }
 
 /// A double-ended queue of tasks with one owner.
 ///
-/// Positions only grow and may wrap; `tail - head` is the number of tasks.
+/// Positions only grow and may wrap; `tail - head` is the number of tasks. Each of its three lines
+/// is apart: who only tries the lock takes none of the others from the owner.
 pub(crate) struct Deque {
-    /// The next position to fill. Written by the owner only.
-    tail: CachePadded<AtomicUsize>,
-    /// Tasks that were ever pushed. Written by the owner only.
-    pushes: AtomicUsize,
-    owned: Owned,
+    owned: CachePadded<Owned>,
     /// The oldest task. Written by the lock's holder only.
     head: CachePadded<AtomicUsize>,
-    lock: Mutex<()>,
-    /// Replaced by the owner, with the lock held; read by the owner and by the lock's holder.
-    ring: AtomicPtr<Ring>,
+    lock: CachePadded<Mutex<()>>,
 }
 
-// SAFETY: `owned` is used by the owner alone, which the callers of `push` and `pop` promise.
+// SAFETY: `room_until` is used by the owner alone, which the callers of `push` and `pop` promise.
 unsafe impl Sync for Deque {}
 // SAFETY: a deque owns its ring and nothing that belongs to a thread.
 unsafe impl Send for Deque {}
@@ -68,21 +73,24 @@ impl Deque {
     }
 
     fn with_capacity(capacity: usize) -> Self {
-        Self {
-            tail: CachePadded::new(AtomicUsize::new(0)),
+        let owned = Owned {
+            tail: AtomicUsize::new(0),
             pushes: AtomicUsize::new(0),
-            owned: Owned { room_until: Cell::new(capacity) },
-            head: CachePadded::new(AtomicUsize::new(0)),
-            lock: Mutex::new(()),
+            room_until: Cell::new(capacity),
             ring: AtomicPtr::new(Box::into_raw(Ring::new(capacity))),
+        };
+        Self {
+            owned: CachePadded::new(owned),
+            head: CachePadded::new(AtomicUsize::new(0)),
+            lock: CachePadded::new(Mutex::new(())),
         }
     }
 
     /// Tasks in it, as far as one who does not hold the lock can tell.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        let (tail, head) = (self.tail.load(Ordering::Relaxed), self.head.load(Ordering::Relaxed));
-        distance(head, tail)
+        let tail = self.owned.tail.load(Ordering::Relaxed);
+        distance(self.head.load(Ordering::Relaxed), tail)
     }
 
     /// Adds the youngest task; returns how many there are.
@@ -91,23 +99,23 @@ impl Deque {
     /// Only the owner may call it.
     #[inline]
     pub(crate) unsafe fn push(&self, task: *mut Queued) -> usize {
-        let tail = self.tail.load(Ordering::Relaxed);
+        let tail = self.owned.tail.load(Ordering::Relaxed);
         if tail == self.owned.room_until.get() {
             self.make_room(tail);
         }
         // SAFETY: only the owner, who runs this, replaces the ring.
-        let ring = unsafe { &*self.ring.load(Ordering::Relaxed) };
+        let ring = unsafe { &*self.owned.ring.load(Ordering::Relaxed) };
         ring.at(tail).store(task, Ordering::Relaxed);
         // Pairs with the acquiring load of `take_oldest`: the task is whole before it is seen.
-        self.tail.store(tail.wrapping_add(1), Ordering::Release);
-        let pushes = self.pushes.load(Ordering::Relaxed);
-        self.pushes.store(pushes.wrapping_add(1), Ordering::Relaxed);
+        self.owned.tail.store(tail.wrapping_add(1), Ordering::Release);
+        let pushes = self.owned.pushes.load(Ordering::Relaxed);
+        self.owned.pushes.store(pushes.wrapping_add(1), Ordering::Relaxed);
         distance(self.head.load(Ordering::Relaxed), tail.wrapping_add(1))
     }
 
     /// Changes with every push.
     pub(crate) fn pushes(&self) -> usize {
-        self.pushes.load(Ordering::Relaxed)
+        self.owned.pushes.load(Ordering::Relaxed)
     }
 
     /// Takes the youngest task.
@@ -116,20 +124,20 @@ impl Deque {
     /// Only the owner may call it.
     #[inline]
     pub(crate) unsafe fn pop(&self) -> Option<*mut Queued> {
-        let tail = self.tail.load(Ordering::Relaxed);
+        let tail = self.owned.tail.load(Ordering::Relaxed);
         if tail == self.head.load(Ordering::Relaxed) {
             return None;
         }
         let last = tail.wrapping_sub(1);
-        self.tail.store(last, Ordering::Relaxed);
+        self.owned.tail.store(last, Ordering::Relaxed);
         // Pairs with the fence of `take_oldest`.
         fence(Ordering::SeqCst);
-        // Pairs with `take_oldest_if`: who looked at the task and gave it back has looked.
+        // Pairs with `take_oldest_if`, where who gave the task back has looked, and `share_locked`.
         if behind(last, self.head.load(Ordering::Acquire)) {
             self.settle(tail)?;
         }
         // SAFETY: only the owner, who runs this, replaces the ring.
-        let ring = unsafe { &*self.ring.load(Ordering::Relaxed) };
+        let ring = unsafe { &*self.owned.ring.load(Ordering::Relaxed) };
         Some(ring.at(last).load(Ordering::Relaxed))
     }
 
@@ -138,7 +146,7 @@ impl Deque {
     fn settle(&self, tail: usize) -> Option<()> {
         let _taking = lock(&self.lock);
         if behind(tail.wrapping_sub(1), self.head.load(Ordering::Relaxed)) {
-            self.tail.store(tail, Ordering::Relaxed);
+            self.owned.tail.store(tail, Ordering::Relaxed);
             return None;
         }
         Some(())
@@ -152,11 +160,39 @@ impl Deque {
         self.take_locked(lock(&self.lock), wanted, out)
     }
 
-    /// The same, but none if somebody else is taking some: others have more.
-    pub(crate) fn try_take_oldest(&self, wanted: usize, out: &mut Vec<*mut Queued>) {
-        if let Some(taking) = try_lock(&self.lock) {
-            self.take_locked(taking, wanted, out);
+    /// Moves `wanted` tasks or less to `out`, none if another is taking some: others have more.
+    /// Of few, the queue keeps every second one: each of a recursion is half as large as the one
+    /// before, and who took the oldest half would leave next to nothing.
+    pub(crate) fn try_take_some(&self, wanted: usize, out: &mut Vec<*mut Queued>) {
+        match try_lock(&self.lock) {
+            Some(taking) if wanted > 1 && wanted <= SHARED_MAX => {
+                self.share_locked(taking, wanted, out);
+            }
+            Some(taking) => _ = self.take_locked(taking, wanted, out),
+            None => {}
         }
+    }
+
+    /// Takes the oldest, leaves the next, and so on, but never takes the youngest.
+    fn share_locked(&self, _taking: MutexGuard<'_, ()>, wanted: usize, out: &mut Vec<*mut Queued>) {
+        let head = self.head.load(Ordering::Relaxed);
+        let len = distance(head, self.owned.tail.load(Ordering::Relaxed));
+        let span = (2 * wanted - 1).min(len.saturating_sub(1));
+        self.head.store(head.wrapping_add(span), Ordering::Relaxed);
+        // Pairs with the fence of `pop`: no slot up to there is the owner's.
+        fence(Ordering::SeqCst);
+        let span = span.min(distance(head, self.owned.tail.load(Ordering::Acquire)));
+        // SAFETY: the owner replaces the ring only while it holds the lock.
+        let ring = unsafe { &*self.owned.ring.load(Ordering::Relaxed) };
+        let at = |offset: usize| ring.at(head.wrapping_add(offset));
+        let (taken, left) = (span.div_ceil(2), span / 2);
+        out.extend((0..taken).map(|n| at(2 * n).load(Ordering::Relaxed)));
+        // From the youngest on: a place is filled after what was there has been moved.
+        for n in (0..left).rev() {
+            at(taken + n).store(at(2 * n + 1).load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        // Pairs with the load of `pop`: the owner sees what was moved.
+        self.head.store(head.wrapping_add(taken), Ordering::Release);
     }
 
     fn take_locked(
@@ -166,14 +202,14 @@ impl Deque {
         out: &mut Vec<*mut Queued>,
     ) -> usize {
         let head = self.head.load(Ordering::Relaxed);
-        let wanted = wanted.min(distance(head, self.tail.load(Ordering::Relaxed)));
+        let wanted = wanted.min(distance(head, self.owned.tail.load(Ordering::Relaxed)));
         self.head.store(head.wrapping_add(wanted), Ordering::Relaxed);
         // Pairs with the fence of `pop`.
         fence(Ordering::SeqCst);
-        let taken = wanted.min(distance(head, self.tail.load(Ordering::Acquire)));
+        let taken = wanted.min(distance(head, self.owned.tail.load(Ordering::Acquire)));
         self.head.store(head.wrapping_add(taken), Ordering::Relaxed);
         // SAFETY: the owner replaces the ring only while it holds the lock.
-        let ring = unsafe { &*self.ring.load(Ordering::Relaxed) };
+        let ring = unsafe { &*self.owned.ring.load(Ordering::Relaxed) };
         let slots = (0..taken).map(|n| ring.at(head.wrapping_add(n)).load(Ordering::Relaxed));
         out.extend(slots);
         taken
@@ -192,9 +228,9 @@ impl Deque {
         self.head.store(head.wrapping_add(1), Ordering::Relaxed);
         // Pairs with the fence of `pop`: the task is ours until it is given back.
         fence(Ordering::SeqCst);
-        if distance(head, self.tail.load(Ordering::Acquire)) > 0 {
+        if distance(head, self.owned.tail.load(Ordering::Acquire)) > 0 {
             // SAFETY: the owner replaces the ring only while it holds the lock.
-            let ring = unsafe { &*self.ring.load(Ordering::Relaxed) };
+            let ring = unsafe { &*self.owned.ring.load(Ordering::Relaxed) };
             let oldest = ring.at(head).load(Ordering::Relaxed);
             if wanted(oldest) {
                 return Some(oldest);
@@ -211,7 +247,7 @@ impl Deque {
         // Nobody may be reading a slot that is then filled again.
         let _taking = lock(&self.lock);
         let head = self.head.load(Ordering::Relaxed);
-        let replaced = self.ring.load(Ordering::Relaxed);
+        let replaced = self.owned.ring.load(Ordering::Relaxed);
         // SAFETY: only the owner, who runs this, replaces the ring.
         let old = unsafe { &*replaced };
         let capacity = old.slots.len();
@@ -224,7 +260,7 @@ impl Deque {
         for position in (0..used).map(|n| head.wrapping_add(n)) {
             grown.at(position).store(old.at(position).load(Ordering::Relaxed), Ordering::Relaxed);
         }
-        self.ring.store(Box::into_raw(grown), Ordering::Relaxed);
+        self.owned.ring.store(Box::into_raw(grown), Ordering::Relaxed);
         self.owned.room_until.set(head.wrapping_add(capacity * 2));
         // SAFETY: it came from `Box::into_raw`, and others read it only with the lock held.
         drop(unsafe { Box::from_raw(replaced) });
@@ -234,7 +270,7 @@ impl Deque {
 impl Drop for Deque {
     fn drop(&mut self) {
         // SAFETY: it came from `Box::into_raw`, and nobody else has it.
-        drop(unsafe { Box::from_raw(self.ring.load(Ordering::Relaxed)) });
+        drop(unsafe { Box::from_raw(self.owned.ring.load(Ordering::Relaxed)) });
     }
 }
 
@@ -255,6 +291,31 @@ mod tests {
 
     fn task(number: usize) -> *mut Queued {
         ptr::without_provenance_mut(number)
+    }
+
+    #[test]
+    fn who_takes_some_of_few_leaves_every_second_and_the_youngest() {
+        for (number, wanted, expected) in [
+            (1, 1, vec![1]),
+            (2, 1, vec![1]),
+            (3, 2, vec![1]),
+            (4, 2, vec![1, 3]),
+            (8, 4, vec![1, 3, 5, 7]),
+            (9, 2, vec![1, 3]),
+            (40, 20, (1..=20).collect()),
+        ] {
+            let (deque, mut taken) = (Deque::new(), Vec::new());
+            // SAFETY: this thread is the owner.
+            unsafe {
+                (1..=number).for_each(|number| _ = deque.push(task(number)));
+                deque.try_take_some(wanted, &mut taken);
+                assert_eq!(taken, expected.iter().copied().map(task).collect::<Vec<_>>());
+                for left in (1..=number).rev().filter(|left| !expected.contains(left)) {
+                    assert_eq!(deque.pop(), Some(task(left)));
+                }
+                assert_eq!(deque.pop(), None);
+            }
+        }
     }
 
     #[test]
@@ -337,5 +398,47 @@ mod explored {
     #[test]
     fn two_takers() {
         all_are_had_once(2, 2, 2);
+    }
+    /// The owner pops and pushes while another shares what there is.
+    fn all_are_had_once_when_shared(pushes: usize, pops: usize) {
+        let mut model = loom::model::Builder::new();
+        model.preemption_bound = Some(3);
+        model.check(move || {
+            let deque = Arc::new(Deque::with_capacity(4));
+            // SAFETY: this thread is the owner.
+            (1..=pushes).for_each(|number| unsafe {
+                deque.push(ptr::without_provenance_mut(number));
+            });
+            let taker = deque.clone();
+            let taker = loom::thread::spawn(move || {
+                let mut taken = Vec::new();
+                taker.try_take_some(2, &mut taken);
+                numbers(&taken)
+            });
+            let mut had = Vec::new();
+            // SAFETY: as above.
+            unsafe {
+                had.extend((0..pops).filter_map(|_| deque.pop()).map(|task| task.addr()));
+                deque.push(ptr::without_provenance_mut(pushes + 1));
+                had.extend(deque.pop().map(|task| task.addr()));
+            }
+            had.extend(taker.join().unwrap());
+            // SAFETY: as above.
+            while let Some(task) = unsafe { deque.pop() } {
+                had.push(task.addr());
+            }
+            had.sort_unstable();
+            assert_eq!(had, (1..=pushes + 1).collect::<Vec<_>>());
+        });
+    }
+
+    #[test]
+    fn one_shares_what_the_owner_leaves() {
+        all_are_had_once_when_shared(4, 2);
+    }
+
+    #[test]
+    fn one_shares_while_the_owner_takes_all() {
+        all_are_had_once_when_shared(4, 4);
     }
 }

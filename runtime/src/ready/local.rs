@@ -145,10 +145,10 @@ impl Local {
         }
     }
 
-    /// The same for one who would rather look elsewhere than wait for others who do it.
+    /// The same or less for one who would rather look elsewhere than wait for others who do it.
     pub(crate) fn set_unless_taken(&self, wanted: usize, out: &mut Vec<*mut Queued>) {
         match self {
-            Self::Lifo(deque) => deque.try_take_oldest(wanted, out),
+            Self::Lifo(deque) => deque.try_take_some(wanted, out),
             Self::Fifo { .. } => _ = self.set(wanted, out),
         }
     }

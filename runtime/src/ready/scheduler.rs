@@ -284,6 +284,18 @@ impl Ready {
         }
     }
 
+    /// Asks others once, before it is said that the worker looks.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn glance(&self, leaf: usize) -> Option<*mut Queued> {
+        match self {
+            // SAFETY: the caller's promise.
+            Self::Tree(tree) => unsafe { tree.glance(leaf) },
+            Self::Central(_) => None,
+        }
+    }
+
     /// Waits to be given tasks, at last asleep, or until `stop` holds; whoever makes it hold
     /// unparks the leaf.
     ///

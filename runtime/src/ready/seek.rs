@@ -52,6 +52,26 @@ impl Tree {
         self.found(leaf);
     }
 
+    /// Looks once, as a worker that is busy: nobody is told, and mostly nobody needs to be, since
+    /// there is something. All workers of a node would queue for the counters' lines.
+    ///
+    /// # Safety
+    /// Only the leaf's worker may call it.
+    pub(crate) unsafe fn glance(&self, leaf: usize) -> Option<*mut Queued> {
+        if self.rules.feed != Feed::Pull {
+            return None;
+        }
+        // SAFETY: the caller's promise.
+        let found = unsafe { self.seek(leaf) }?;
+        self.wake_for(leaf);
+        // Pairs with `wait`, as in `add`: who fell asleep meanwhile did not see what was moved.
+        self.barrier.light();
+        if self.threshold.is_hungry() && self.leaf(leaf).local.len() > 0 {
+            self.wake_one();
+        }
+        Some(found)
+    }
+
     /// Asks the nodes above, the nearest first; then, where the root has nothing, lowers the
     /// threshold and looks for what is now above it (N 4.1.2, 4.2).
     ///
@@ -184,7 +204,12 @@ impl Tree {
     fn has_waited(&self, leaf: usize) -> bool {
         let leaf = self.leaf(leaf);
         let pushes = leaf.local.pushes();
-        leaf.noticed.swap(pushes, Ordering::Relaxed) == pushes
+        // Where nothing is new, nothing is written.
+        let is_seen = leaf.noticed.load(Ordering::Relaxed) == pushes;
+        if !is_seen {
+            leaf.noticed.store(pushes, Ordering::Relaxed);
+        }
+        is_seen
     }
 
     /// Takes what others left for a worker that has not come to it yet.
