@@ -68,9 +68,9 @@ fn a_worker_that_has_rested_works_again_when_it_is_told() {
                 let seen = &seen;
                 for _ in 0..2 {
                     s.task().spawn_with(move |_| {
-                        lock_std(&seen).insert(thread::current().id());
+                        lock_std(seen).insert(thread::current().id());
                         // Where there are two, both have to come.
-                        while runtime.working() > lock_std(&seen).len() {
+                        while runtime.working() > lock_std(seen).len() {
                             thread::yield_now();
                         }
                     });

@@ -15,6 +15,7 @@ mod prove;
 mod random;
 mod recordings;
 mod repo;
+mod sanitizer;
 mod suites;
 mod tidy;
 mod whole_file;

@@ -9,6 +9,7 @@ mod exports;
 mod link;
 mod symbols;
 mod trial;
+mod watched;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,6 +18,7 @@ use anyhow::{Context, Result, ensure};
 
 pub use symbols::{exported, taken};
 pub use trial::link_places;
+pub use watched::run as run_watched;
 
 use crate::command::target;
 use crate::repo;
@@ -63,7 +65,7 @@ pub fn build() -> Result<PathBuf> {
     let tables = symbols::tables(&repo::root().join(TABLES))?;
     let folder = target().join("openmp");
     std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
-    link::library(&tables, &folder)
+    link::library(&tables, &folder, None)
 }
 
 /// The names that the library exports and does not support.

@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::Done;
 use crate::command::{cargo, find, run, target};
-use crate::model;
+use crate::{model, sanitizer};
 
 /// The code is formatted.
 pub fn fmt() -> Result<Done> {
@@ -62,6 +62,23 @@ pub fn addresses() -> Result<Done> {
         .env("RUSTFLAGS", "-Zsanitizer=address")
         .env("PROPTEST_RNG_SEED", SEED)
         .env("CARGO_TARGET_DIR", target().join("addresses")))?;
+    Ok(Done::Passed)
+}
+
+/// ThreadSanitizer watches the tests of the task runtime, and clang's programs on the OpenMP
+/// library.
+pub fn threads() -> Result<Done> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
+        return Ok(Done::Skipped("no sanitizer for this target".into()));
+    }
+    if find(&["clang"]).is_none() {
+        return Ok(Done::Skipped("no clang here".into()));
+    }
+    // As it is shipped: what is inlined there keeps the sanitizer's count of calls where a worker
+    // changes stacks.
+    let tests = ["test", "--release", "--package", "evenkeel-runtime", "--lib", "--tests"];
+    run(sanitizer::threads(cargo().args(tests)).env("PROPTEST_RNG_SEED", SEED))?;
+    crate::openmp::run_watched()?;
     Ok(Done::Passed)
 }
 

@@ -53,6 +53,11 @@ const STEPS: &[Step] = &[
         run: cargo::addresses,
     },
     Step {
+        name: "threads",
+        claim: "no two threads use the same memory without an order",
+        run: cargo::threads,
+    },
+    Step {
         name: "openmp",
         claim: "programs of gcc and clang run on our OpenMP library",
         run: cargo::openmp,

@@ -14,9 +14,15 @@ use crate::command::{cargo, program, run, target};
 /// are other names of the file, so that a program that needs both loads one.
 const NAME: &str = "libevenkeel_omp.so";
 
-/// Builds the library in a folder.
-pub fn library(symbols: &BTreeSet<Symbol>, folder: &Path) -> Result<PathBuf> {
-    let archive = archive()?;
+/// Builds the library in a folder; of a static library that a sanitizer watches, if one is told,
+/// whose own functions come with the program.
+pub fn library(
+    symbols: &BTreeSet<Symbol>,
+    folder: &Path,
+    watched: Option<PathBuf>,
+) -> Result<PathBuf> {
+    let is_watched = watched.is_some();
+    let archive = watched.map_or_else(archive, Ok)?;
     let exports = exports::of(symbols);
     let machine = exports::machine(std::env::consts::ARCH)?;
     let assembly = folder.join("exports.s");
@@ -34,7 +40,10 @@ pub fn library(symbols: &BTreeSet<Symbol>, folder: &Path) -> Result<PathBuf> {
     cc.arg(format!("-Wl,--version-script={}", script.display()));
     // Nothing undefined; calls among our functions stay ours, whoever else is loaded; and what is
     // once in memory stays, for its threads run in it.
-    cc.args(["-Wl,-z,defs", "-Wl,-Bsymbolic", "-Wl,-z,nodelete", "-Wl,-z,now", "-Wl,-z,relro"]);
+    if !is_watched {
+        cc.arg("-Wl,-z,defs");
+    }
+    cc.args(["-Wl,-Bsymbolic", "-Wl,-z,nodelete", "-Wl,-z,now", "-Wl,-z,relro"]);
     cc.args(["-Wl,--gc-sections", "-Wl,--whole-archive"]).arg(&archive);
     cc.arg("-Wl,--no-whole-archive").arg(&assembly);
     cc.args(["-lgcc_s", "-lpthread", "-lm", "-ldl", "-lc"]);

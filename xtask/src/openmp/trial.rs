@@ -74,7 +74,7 @@ fn run_two(library: &Path, folder: &Path, places: &Path) -> Result<u32> {
 
 /// The programs for a compiler: `NAME.c` and `NAME.cpp` for either, `NAME.gcc.c` and
 /// `NAME.clang.c` for one.
-fn sources(compiler: &str) -> Result<Vec<PathBuf>> {
+pub(super) fn sources(compiler: &str) -> Result<Vec<PathBuf>> {
     let mut sources = Vec::new();
     for entry in fs::read_dir(repo::root().join(PROGRAMS)).context("listing the programs")? {
         let path = entry?.path();
@@ -112,7 +112,7 @@ fn compile(compiler: &str, source: &Path, folder: &Path, with: Option<&Path>) ->
     Ok(output)
 }
 
-fn expect(source: &Path, way: &str, command: &mut Command) -> Result<()> {
+pub(super) fn expect(source: &Path, way: &str, command: &mut Command) -> Result<()> {
     let Output { status, stdout, stderr } = command.output().context("starting a program")?;
     let name = source.file_name().unwrap_or_default().to_string_lossy();
     if !status.success() || stdout != b"ok\n" {
