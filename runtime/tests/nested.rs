@@ -111,7 +111,7 @@ fn a_task_whose_children_are_not_done_with_one_cell_has_passed_on_the_other() {
         let told = &told;
         s.task().weak_inout(&slow).weak_inout(&quick).spawn_with(move |s, slow, quick| {
             // It ends only after a later sibling of its parent has begun.
-            s.task().inout(slow).spawn(move |_| lock_std(&told).recv().unwrap());
+            s.task().inout(slow).spawn(move |_| lock_std(told).recv().unwrap());
             s.task().inout(quick).spawn(|quick| *quick += 1);
         });
         s.task().inout(&quick).spawn(move |quick| {
