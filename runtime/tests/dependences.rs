@@ -220,7 +220,7 @@ fn order_of(rules: &str, priorities: &[i8]) -> Vec<usize> {
         for (number, (cell, &priority)) in cells.iter().zip(priorities).enumerate() {
             let order = &order;
             let task = s.task().priority(priority).inout(cell);
-            task.spawn(move |_| lock_std(&order).push(number));
+            task.spawn(move |_| lock_std(order).push(number));
         }
     });
     order.into_inner().unwrap()
