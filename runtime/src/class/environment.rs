@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::env;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, Once};
 
 use super::{Placement, WideCpus};
 use crate::fork::forks;
 use crate::notice::tell;
+use crate::sync::lock_std;
 use crate::topology::CpuList;
 
 /// A name of a function that differs in more letters is no slip.
@@ -52,14 +53,14 @@ impl Names {
 
 /// A task of a function was looked at, while names of functions are wanted.
 pub(super) fn sees(function: &str) {
-    NAMES.lock().unwrap_or_else(PoisonError::into_inner).sees(function);
+    lock_std(&NAMES).sees(function);
 }
 
 /// Tells at the process's end which names were of nothing.
 fn expect(functions: &[String]) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = lock_std(&NAMES);
         names.unseen.extend(functions.iter().cloned());
         names.forks = forks();
         // SAFETY: the handler may be called at any time after this.

@@ -399,6 +399,7 @@ mod explored {
     fn two_takers() {
         all_are_had_once(2, 2, 2);
     }
+
     /// The owner pops and pushes while another shares what there is.
     fn all_are_had_once_when_shared(pushes: usize, pops: usize) {
         let mut model = loom::model::Builder::new();
