@@ -300,14 +300,8 @@ impl<T> Drop for MutexGuard<'_, T> {
     }
 }
 
-/// How a wait ended.
+/// How a wait ended: nobody asks.
 pub(crate) struct Waited;
-
-impl Waited {
-    pub(crate) fn timed_out(&self) -> bool {
-        false
-    }
-}
 
 /// One that wakes for no reason, again and again: only threads from outside use it.
 pub(crate) struct Condvar(());

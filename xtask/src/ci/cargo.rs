@@ -56,6 +56,8 @@ pub fn addresses() -> Result<Done> {
     }
     run(cargo()
         .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib", "--tests"])
+        // It is told of each change of stacks.
+        .args(["--features", "corosensei/sanitizer"])
         // Said, so that the flags are not those of build scripts.
         .args(["--target", "x86_64-unknown-linux-gnu"])
         .env("RUSTC_BOOTSTRAP", "1")
