@@ -103,7 +103,7 @@ pub(crate) fn all() -> MutexGuard<'static, Option<HashSet<&'static Icvs>>> {
 /// CPU.
 const PATIENCE: Duration = Duration::from_millis(1);
 /// The same where there are more threads than CPUs.
-const PATIENCE_CROWDED: Duration = Duration::from_micros(20);
+const PATIENCE_CROWDED: Duration = Duration::from_micros(5);
 /// `OMP_WAIT_POLICY=active`.
 const PATIENCE_ACTIVE: Duration = Duration::from_secs(10);
 /// One step of `GOMP_SPINCOUNT`, about.

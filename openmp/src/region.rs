@@ -9,6 +9,7 @@ mod crew;
 mod job;
 mod league;
 mod share;
+mod turns;
 mod work;
 
 use std::cell::Cell;

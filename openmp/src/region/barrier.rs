@@ -1,23 +1,16 @@
 //! Where the threads of a team wait for each other.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use evenkeel_runtime::raw::comes_soon;
 
+use super::turns::Turns;
 use super::{Member, Team};
-use crate::processors;
 
 /// How long one looks whether the others come, before it looks for tasks: to say to all that it
 /// does costs more than a barrier where nobody is late.
 const SOON: Duration = Duration::from_micros(2);
-/// How often, for each thread of a team, who waits lets others have the CPU where there are more
-/// threads than CPUs: they come when they run, and to sleep and to be woken takes longer.
-const TURNS: u32 = 2;
-/// A turn that is longer, for each thread of the team, was another program's.
-const TURN_MAX: Duration = Duration::from_micros(10);
-/// Where those want the CPU, who waits sleeps, and is woken before them: so many barriers long.
-const SLEEPS: u32 = 64;
 /// In the count of barriers that were passed: somebody looks for tasks meanwhile, and may sleep.
 const AWAY: u32 = 1;
 /// One more barrier.
@@ -31,8 +24,7 @@ pub(crate) struct Barrier {
     arrived: AtomicU32,
     /// Barriers that all have come to, times [`ONE`], and perhaps [`AWAY`].
     passed: AtomicU32,
-    /// How often the threads sleep at once.
-    sleeps: AtomicU32,
+    turns: Turns,
 }
 
 impl Barrier {
@@ -60,37 +52,17 @@ impl Barrier {
         }
         // Pairs with the swap above.
         let is_over = || self.passed.load(Ordering::Acquire) & !AWAY != passed || gives_up();
-        if !self.comes_soon(size, is_over) {
+        let run_tasks = || {
             let order = (Ordering::Relaxed, Ordering::Relaxed);
             // If it fails, it is over, or another has said so.
             let _ = self.passed.compare_exchange(passed, passed | AWAY, order.0, order.1);
             member.worker().run_tasks_until(is_over);
+        };
+        if Turns::are_taken(size) {
+            self.turns.wait(size, is_over, run_tasks);
+        } else if !comes_soon(SOON, is_over) {
+            run_tasks();
         }
-    }
-
-    /// Whether something holds soon that all of so many threads are needed for.
-    fn comes_soon(&self, size: u32, holds: impl Fn() -> bool) -> bool {
-        if size <= processors::at_once() {
-            return comes_soon(SOON, holds);
-        }
-        // Of two at once, one may be forgotten.
-        let sleeps = self.sleeps.load(Ordering::Relaxed);
-        if sleeps > 0 {
-            self.sleeps.store(sleeps - 1, Ordering::Relaxed);
-            return false;
-        }
-        for _ in 0..TURNS * size {
-            let begin = Instant::now();
-            std::thread::yield_now();
-            if holds() {
-                return true;
-            }
-            if begin.elapsed() > TURN_MAX * size {
-                self.sleeps.store(SLEEPS * size, Ordering::Relaxed);
-                return false;
-            }
-        }
-        false
     }
 
     /// Forgets who has come: the threads went on without the rest.

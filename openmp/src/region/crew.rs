@@ -15,6 +15,7 @@ use evenkeel_runtime::Topology;
 use evenkeel_runtime::raw::{self, Parker, Pause, Worker};
 
 use super::share::Ring;
+use super::turns::Turns;
 use super::{Barrier, Job, Member, Region};
 use crate::affinity_format;
 use crate::icv::{self, Icvs};
@@ -205,6 +206,7 @@ struct Post {
     parker: Parker,
     /// How long a thread looks before it sleeps there.
     patience: Duration,
+    turns: Turns,
 }
 
 impl Post {
@@ -221,20 +223,29 @@ impl Post {
         }
     }
 
-    /// Waits for the next after so many; nothing when there will be none.
-    fn receive(&self, known: &mut u64) -> Option<&Team> {
-        let mut pause = Pause::new(self.patience);
+    fn sleep_until(&self, is_called: impl Fn() -> bool) {
+        self.is_asleep.store(true, Ordering::Relaxed);
+        // Pairs with that of `call`: either we see what was sent, or they that we sleep.
+        fence(Ordering::SeqCst);
+        while !is_called() {
+            self.parker.park();
+        }
+        self.is_asleep.store(false, Ordering::Relaxed);
+    }
+
+    /// Waits for the next after so many, the last of so many threads; nothing when there will be
+    /// none.
+    fn receive(&self, known: &mut u64, size: u32) -> Option<&Team> {
         // Pairs with `send`.
         let is_called = || self.begun.load(Ordering::Acquire) != *known;
-        while !is_called() {
-            if !pause.lasts(is_called) {
-                self.is_asleep.store(true, Ordering::Relaxed);
-                // Pairs with that of `call`: either we see what was sent, or they that we sleep.
-                fence(Ordering::SeqCst);
-                while !is_called() {
-                    self.parker.park();
+        if Turns::are_taken(size) {
+            self.turns.wait(size, is_called, || self.sleep_until(is_called));
+        } else {
+            let mut pause = Pause::new(self.patience);
+            while !is_called() {
+                if !pause.lasts(is_called) {
+                    self.sleep_until(is_called);
                 }
-                self.is_asleep.store(false, Ordering::Relaxed);
             }
         }
         *known = self.begun.load(Ordering::Relaxed);
@@ -247,7 +258,7 @@ impl Post {
 /// Calls threads into a region of the team, or away if it is null.
 fn call(threads: &[Hired], team: *const Team, begun: u64) {
     threads.iter().for_each(|(post, _)| post.send(team, begun));
-    // Pairs with that of `Post::receive`.
+    // Pairs with that of `Post::sleep_until`.
     fence(Ordering::SeqCst);
     threads.iter().for_each(|(post, _)| post.wake());
 }
@@ -348,14 +359,16 @@ fn hire(number: u32) -> Hired {
         is_asleep: AtomicBool::new(false),
         parker: Parker::new(),
         patience: icv::patience(number + 1),
+        turns: Turns::default(),
     });
     let own = post.clone();
     let builder = std::thread::Builder::new().name(format!("evenkeel omp {number}"));
     let spawned = builder.stack_size(icv::stack_bytes()).spawn(move || {
         ompt::becomes_worker();
         let thread = Thread::current();
-        let mut known = 0;
-        while let Some(team) = own.receive(&mut known) {
+        let (mut known, mut size) = (0, 0);
+        while let Some(team) = own.receive(&mut known, size) {
+            size = team.seats.len() as u32;
             // SAFETY: the number is this thread's in all teams of its crew.
             let member = unsafe { team.join(number, thread) };
             team.run(member);

@@ -72,7 +72,7 @@ impl Tree {
             nodes: nodes.into_iter().map(CachePadded::new).collect(),
             threshold: CachePadded::new(Threshold::new(rules.limit, kept, full)),
             rules,
-            barrier: Barrier::of_process(),
+            barrier: Barrier::between(machine.cpus()),
             outside: CachePadded::new(AtomicUsize::new(0)),
             sent: CachePadded::new(AtomicUsize::new(0)),
             urgent: CachePadded::new(Urgent::new()),

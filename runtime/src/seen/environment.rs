@@ -80,7 +80,7 @@ pub(super) fn watch() -> Option<Watch> {
         let watch = if traces { Watch::with_trace(TRACE_BYTES) } else { Watch::new() };
         // The kernel has it ready at once for a process of one thread, and lets one of several wait
         // for some 10 ms: so it is asked before there is a thread of ours.
-        let _ = Barrier::of_process();
+        let _ = Barrier::between(1);
         // SAFETY: the handler may be called at any time after this.
         unsafe { libc::atexit(at_exit) };
         watch_for_end();

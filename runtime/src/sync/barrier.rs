@@ -9,6 +9,7 @@ use super::{Ordering, fence};
 #[cfg(not(any(loom, evenkeel_model)))]
 mod kernel {
     use std::sync::OnceLock;
+    use std::thread::available_parallelism;
 
     const REGISTER_PRIVATE_EXPEDITED: i32 = 1 << 4;
     const PRIVATE_EXPEDITED: i32 = 1 << 3;
@@ -18,10 +19,13 @@ mod kernel {
         unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
     }
 
-    /// Whether the kernel does it for this process.
-    pub(super) fn offers() -> bool {
+    /// Whether the kernel does it for this process, and so many threads gain by it: more than
+    /// there are CPUs sleep often, and each sleep would disturb all of them.
+    pub(super) fn offers(threads: usize) -> bool {
+        static CPUS: OnceLock<usize> = OnceLock::new();
         static OFFERS: OnceLock<bool> = OnceLock::new();
-        *OFFERS.get_or_init(|| membarrier(REGISTER_PRIVATE_EXPEDITED))
+        let cpus = *CPUS.get_or_init(|| available_parallelism().map_or(usize::MAX, usize::from));
+        threads <= cpus && *OFFERS.get_or_init(|| membarrier(REGISTER_PRIVATE_EXPEDITED))
     }
 
     pub(super) fn everywhere() -> bool {
@@ -32,7 +36,7 @@ mod kernel {
 /// What the kernel of a virtual machine does.
 #[cfg(evenkeel_model)]
 mod kernel {
-    pub(super) fn offers() -> bool {
+    pub(super) fn offers(_threads: usize) -> bool {
         true
     }
 
@@ -48,15 +52,15 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    /// Asks the kernel, once a process.
+    /// Between so many threads. Asks the kernel, once a process.
     #[cfg(not(loom))]
-    pub(crate) fn of_process() -> Self {
-        Self { asymmetric: kernel::offers() }
+    pub(crate) fn between(threads: usize) -> Self {
+        Self { asymmetric: kernel::offers(threads) }
     }
 
     /// Both sides are fences.
     #[cfg(loom)]
-    pub(crate) fn of_process() -> Self {
+    pub(crate) fn between(_threads: usize) -> Self {
         Self { asymmetric: false }
     }
 

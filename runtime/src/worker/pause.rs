@@ -38,11 +38,12 @@ impl Pause {
             return true;
         }
         let lasted = self.since.get_or_insert_with(Instant::now).elapsed();
-        if lasted > ALONE {
+        let lasts = lasted < self.patience;
+        if lasts && lasted > ALONE {
             // Whoever we wait for may want this CPU.
             yield_now();
         }
-        lasted < self.patience
+        lasts
     }
 }
 
