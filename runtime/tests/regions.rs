@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use evenkeel_runtime::raw::lock_std;
 use evenkeel_runtime::{Data, Resume, Runtime, Scope};
 
 /// Programs that are run where nobody says how many.
@@ -214,14 +215,14 @@ struct Door(Mutex<Option<Vec<Resume>>>);
 impl Door {
     fn wait(&self, s: &Scope<'_>) {
         s.pause(|resume| {
-            if let Some(waiting) = &mut *self.0.lock().unwrap() {
+            if let Some(waiting) = &mut *lock_std(&self.0) {
                 waiting.push(resume);
             }
         });
     }
 
     fn open(&self) {
-        let waiting = self.0.lock().unwrap().take();
+        let waiting = lock_std(&self.0).take();
         waiting.into_iter().flatten().for_each(Resume::resume);
     }
 }

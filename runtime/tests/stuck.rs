@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
+use evenkeel_runtime::raw::lock_std;
 use evenkeel_runtime::{Data, Resume, Runtime, join, over, scope};
 
 const VARIABLE: &str = "EVENKEEL_TEST_STUCK";
@@ -35,8 +36,8 @@ fn two_tasks_that_wait_to_be_resumed_by_each_other_are_named() {
             let [one, other] = &places;
             for (mine, its) in [(one, other), (other, one)] {
                 s.task().spawn_with(|s| {
-                    s.pause(|resume| *mine.lock().unwrap() = Some(resume));
-                    drop(its.lock().unwrap().take());
+                    s.pause(|resume| *lock_std(mine) = Some(resume));
+                    drop(lock_std(its).take());
                 });
             }
             s.task().inout(&cell).spawn(|cell| *cell = 1);
@@ -58,9 +59,9 @@ fn who_waits_for_data_of_a_task_whose_event_it_has_is_named() {
         let cell = Data::new(0);
         let kept = Mutex::new(None);
         runtime(1).scope(|s| {
-            s.task().inout(&cell).spawn_with(|s, _| *kept.lock().unwrap() = Some(s.event()));
+            s.task().inout(&cell).spawn_with(|s, _| *lock_std(&kept) = Some(s.event()));
             s.task().inout(&cell).run(|cell| *cell = 1);
-            drop(kept.lock().unwrap().take());
+            drop(lock_std(&kept).take());
         });
         return;
     }
@@ -113,7 +114,7 @@ const JOIN: &str = "somebody waits for the other half of a join";
 fn who_opens_a_scope_that_never_ends_is_named_by_its_line() {
     if is_alone() {
         let kept = Mutex::new(None);
-        runtime(2).scope(|s| *kept.lock().unwrap() = Some(s.event())); // opens it
+        runtime(2).scope(|s| *lock_std(&kept) = Some(s.event())); // opens it
         return;
     }
     let test = "who_opens_a_scope_that_never_ends_is_named_by_its_line";
@@ -127,7 +128,7 @@ fn a_scope_inside_of_a_task_is_named_by_its_line() {
         let kept = &kept;
         runtime(2).scope(|s| {
             s.task().spawn_with(|_| {
-                scope(|s| *kept.lock().unwrap() = Some(s.event())); // inside
+                scope(|s| *lock_std(kept) = Some(s.event())); // inside
             });
         });
         return;
@@ -141,7 +142,7 @@ fn a_scope_inside_of_a_task_is_named_by_its_line() {
 fn who_waits_for_a_group_or_for_its_tasks_is_named_by_its_line() {
     if is_alone() {
         let kept = Mutex::new(Vec::new());
-        let hold = |event| kept.lock().unwrap().push(event);
+        let hold = |event| lock_std(&kept).push(event);
         runtime(3).scope(|s| {
             s.task().spawn_with(|s| {
                 s.task().spawn_with(|s| hold(s.event()));
@@ -178,7 +179,7 @@ impl Meeting {
                 thread::yield_now();
             }
         } else if !self.both.swap(true, Ordering::SeqCst) {
-            scope(|s| s.pause(|resume| *self.kept.lock().unwrap() = Some(resume)));
+            scope(|s| s.pause(|resume| *lock_std(&self.kept) = Some(resume)));
         }
     }
 }

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use evenkeel_runtime::raw::lock_std;
 use evenkeel_runtime::{Data, Resume, Runtime, Scope};
 
 const RULES: [&str; 3] = ["tree-nocutoff", "tree", "central-fifo-nocutoff"];
@@ -22,14 +23,14 @@ impl Door {
 
     fn wait(&self, s: &Scope<'_>) {
         s.pause(|resume| {
-            if let Some(waiting) = &mut *self.0.lock().unwrap() {
+            if let Some(waiting) = &mut *lock_std(&self.0) {
                 waiting.push(resume);
             }
         });
     }
 
     fn open(&self) {
-        let waiting = self.0.lock().unwrap().take();
+        let waiting = lock_std(&self.0).take();
         waiting.into_iter().flatten().for_each(Resume::resume);
     }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use proptest::prelude::*;
 
 use super::*;
+use crate::sync::lock_std;
 use crate::worker::Worker;
 use crate::{Data, Rules, Runtime};
 
@@ -47,7 +48,7 @@ fn wide_tasks_run_on_those_who_prefer_them_and_others_anywhere() {
     runtime.scope(|s| {
         for number in 0..500 {
             if number % 2 == 0 {
-                s.task().wide().spawn(|| wide.lock().unwrap().push(leaf()));
+                s.task().wide().spawn(|| lock_std(&wide).push(leaf()));
             } else {
                 s.spawn(|_| _ = others.fetch_add(1, Ordering::Relaxed));
             }
@@ -88,7 +89,7 @@ fn an_idle_worker_takes_what_has_waited_too_long() {
             });
             wait(&is_held);
             inner.task().wide().spawn(|| {
-                *ran_on.lock().unwrap() = Some(leaf());
+                *lock_std(&ran_on) = Some(leaf());
                 may_end.store(1, Ordering::Release);
             });
         });
@@ -231,14 +232,14 @@ fn a_function_that_was_learned_is_placed_without_being_declared() {
                     // SAFETY: the task runs.
                     let kind = unsafe { s.worker().kind_of(&raw const s.task_of().queued) };
                     kinds.store(kind, Ordering::Relaxed);
-                    leaves.lock().unwrap().push(leaf());
+                    lock_std(&leaves).push(leaf());
                 });
             }
         });
     };
     spawn(1);
     (0..3).for_each(|_| places.saw(kinds.load(Ordering::Relaxed), true));
-    leaves.lock().unwrap().clear();
+    lock_std(&leaves).clear();
     // They use no wide registers: after some more it would not be believed any longer.
     spawn(8);
     assert_eq!(leaves.into_inner().unwrap(), [2; 8]);
