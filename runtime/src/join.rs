@@ -42,6 +42,12 @@ where
     if worker.has_enough() {
         return (a(), b());
     }
+    let kind = run_second::<B, RB> as *const () as usize;
+    if worker.are_fine(kind) {
+        let (first, mut second) = (a(), None);
+        worker.run_sampled(kind, || second = Some(b()));
+        return (first, second.expect("it was run"));
+    }
     let second = Second {
         queued: Queued::new(run_second::<B, RB>, ptr::null()),
         done: Children::none(),
@@ -130,4 +136,40 @@ where
     RB: Send,
 {
     Runtime::global().join(a, b)
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model)), target_arch = "x86_64"))]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// The kind of a second side.
+    fn kind<B: FnOnce() -> RB, RB>(_: &B) -> usize {
+        run_second::<B, RB> as *const () as usize
+    }
+
+    #[test]
+    fn sides_that_are_over_at_once_stay_until_they_take_longer() {
+        Runtime::builder().workers(2).build().unwrap().scope(|_| {
+            // SAFETY: the worker of this thread is alive.
+            let worker = unsafe { Worker::current().unwrap().as_ref() };
+            let here = thread::current().id();
+            let nap = |ms: u64| (ms > 0).then(|| thread::sleep(Duration::from_millis(ms)));
+            let side = |ms: u64| {
+                move || {
+                    nap(ms);
+                    thread::current().id()
+                }
+            };
+            let is_given_away = |ms: u64| {
+                // Meanwhile the other worker has time to come.
+                join(|| nap(1), side(ms)).1 != here
+            };
+            worker.shared.grains.took(kind(&side(0)), 100, false);
+            assert!((0..12).filter(|_| is_given_away(0)).count() < 6);
+            assert!((0..200).any(|_| is_given_away(1)));
+        });
+    }
 }

@@ -53,6 +53,12 @@ impl Worker {
         if self.seen.is_on() {
             return self.run_at_once_seen(kind, body);
         }
+        self.run_sampled(kind, body);
+    }
+
+    /// The same where nobody watches.
+    #[inline(always)]
+    pub(crate) fn run_sampled(&self, kind: usize, body: impl FnOnce()) {
         self.ran.set(self.ran.get().wrapping_add(1));
         if !self.ran.get().is_multiple_of(SAMPLE_AT_ONCE) || self.all_are_busy() {
             return body();

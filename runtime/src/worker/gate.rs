@@ -66,7 +66,7 @@ impl Worker {
 
     /// Whether tasks of this kind are not worth moving.
     #[inline(always)]
-    pub(super) fn are_fine(&self, kind: usize) -> bool {
+    pub(crate) fn are_fine(&self, kind: usize) -> bool {
         // SAFETY: `shared` owns it.
         self.gate.grains.is_some_and(|grains| unsafe { grains.as_ref() }.are_fine(kind))
     }
