@@ -109,7 +109,7 @@ const PATIENCE_ACTIVE: Duration = Duration::from_secs(10);
 /// One step of `GOMP_SPINCOUNT`, about.
 const SPIN: Duration = Duration::from_nanos(10);
 
-/// How long a thread of a team of so many keeps its CPU while it waits.
+/// How long one of so many threads keeps its CPU while it waits.
 pub(crate) fn patience(threads: u32) -> Duration {
     match settings().wait {
         Some(Wait::Active) => PATIENCE_ACTIVE,

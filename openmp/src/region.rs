@@ -41,6 +41,8 @@ use work::Work;
 pub(crate) struct Region {
     /// Its threads.
     pub size: u32,
+    /// As many threads as there are if each thread around it has begun such a region.
+    pub crowd: u32,
     /// Regions around it, the initial one not counted, itself counted.
     pub level: i32,
     /// The same of regions with more than one thread.
@@ -84,6 +86,7 @@ impl Region {
         let outer = around.region();
         Self {
             size,
+            crowd: size.saturating_mul(outer.crowd),
             level: outer.level + 1,
             active_level: outer.active_level + i32::from(size > 1),
             around,
@@ -133,6 +136,7 @@ impl Region {
     fn initial() -> Self {
         Self {
             size: 1,
+            crowd: 1,
             level: 0,
             active_level: 0,
             around: ptr::null(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use evenkeel_runtime::raw::comes_soon;
 
 use super::turns::Turns;
-use super::{Member, Team};
+use super::{Member, Region, Team};
 
 /// How long one looks whether the others come, before it looks for tasks: to say to all that it
 /// does costs more than a barrier where nobody is late.
@@ -39,7 +39,7 @@ impl Barrier {
         }
         member.worker().wait_with_any(member.implicit().raw());
         // Whoever has come last may begin the next region in its place.
-        let size = member.region().size;
+        let Region { size, crowd, .. } = *member.region();
         let passed = self.passed.load(Ordering::Relaxed) & !AWAY;
         // Pairs with itself: whoever comes last has seen what all did before they came.
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == size {
@@ -58,8 +58,8 @@ impl Barrier {
             let _ = self.passed.compare_exchange(passed, passed | AWAY, order.0, order.1);
             member.worker().run_tasks_until(is_over);
         };
-        if Turns::are_taken(size) {
-            self.turns.wait(size, is_over, run_tasks);
+        if Turns::are_taken(crowd) {
+            self.turns.wait(crowd, is_over, run_tasks);
         } else if !comes_soon(SOON, is_over) {
             run_tasks();
         }

@@ -83,13 +83,14 @@ unsafe impl Sync for Team {}
 unsafe impl Send for Team {}
 
 impl Team {
-    fn new(size: u32) -> Self {
+    /// Of so many threads, as part of a crowd.
+    fn new(size: u32, crowd: u32) -> Self {
         Self {
             tasks: raw::Team::new(
                 machine(),
                 size as usize,
                 icv::settings().rules,
-                icv::patience(size),
+                icv::patience(crowd),
                 OmpTask::kind_of,
                 (icv::watch(), icv::placement()),
             ),
@@ -233,13 +234,13 @@ impl Post {
         self.is_asleep.store(false, Ordering::Relaxed);
     }
 
-    /// Waits for the next after so many, the last of so many threads; nothing when there will be
+    /// Waits for the next after so many, the last one of such a crowd; nothing when there will be
     /// none.
-    fn receive(&self, known: &mut u64, size: u32) -> Option<&Team> {
+    fn receive(&self, known: &mut u64, crowd: u32) -> Option<&Team> {
         // Pairs with `send`.
         let is_called = || self.begun.load(Ordering::Acquire) != *known;
-        if Turns::are_taken(size) {
-            self.turns.wait(size, is_called, || self.sleep_until(is_called));
+        if Turns::are_taken(crowd) {
+            self.turns.wait(crowd, is_called, || self.sleep_until(is_called));
         } else {
             let mut pause = Pause::new(self.patience);
             while !is_called() {
@@ -280,11 +281,12 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    /// A team of so many threads, of which the caller is the first.
-    fn team(&mut self, size: u32, binding: Option<Binding>) -> &Team {
+    /// A team of so many threads, of which the caller is the first, and of which each thread of a
+    /// crowd around it may have one.
+    fn team(&mut self, size: u32, around: u32, binding: Option<Binding>) -> &Team {
         while self.threads.len() + 1 < size as usize {
             let number = self.threads.len() as u32 + 1;
-            let (post, thread) = hire(number);
+            let (post, thread) = hire(number, around);
             if let Some(binding) = binding {
                 processors::send(&thread, place::cpus(binding.of(number).0));
             }
@@ -292,7 +294,7 @@ impl Crew {
         }
         let has_size = |place: &usize| self.teams[*place].seats.len() == size as usize;
         let place = (0..self.teams.len()).find(has_size).unwrap_or_else(|| {
-            self.teams.push(Box::new(Team::new(size)));
+            self.teams.push(Box::new(Team::new(size, size.saturating_mul(around))));
             self.teams.len() - 1
         });
         &self.teams[place]
@@ -309,10 +311,10 @@ impl Crew {
         job: Job,
         thread: &'a Thread,
     ) -> &'a Member {
-        let team: *const Team = self.team(size, binding);
+        let around = thread.member();
+        let team: *const Team = self.team(size, around.region().crowd, binding);
         // SAFETY: it is in a box of this crew.
         let team = unsafe { &*team };
-        let around = thread.member();
         let region = Region::inside(around, size, team);
         region.counted.set(if around.thread_limit().is_some() { size - 1 } else { 0 });
         if ompt::is_on() {
@@ -351,14 +353,14 @@ impl Drop for Crew {
     }
 }
 
-/// A thread that takes the same number in every team.
-fn hire(number: u32) -> Hired {
+/// A thread that takes the same number in every team, with such a crowd around it.
+fn hire(number: u32, around: u32) -> Hired {
     let post = Arc::new(Post {
         begun: AtomicU64::new(0),
         team: AtomicPtr::new(ptr::null_mut()),
         is_asleep: AtomicBool::new(false),
         parker: Parker::new(),
-        patience: icv::patience(number + 1),
+        patience: icv::patience((number + 1).saturating_mul(around)),
         turns: Turns::default(),
     });
     let own = post.clone();
@@ -366,11 +368,11 @@ fn hire(number: u32) -> Hired {
     let spawned = builder.stack_size(icv::stack_bytes()).spawn(move || {
         ompt::becomes_worker();
         let thread = Thread::current();
-        let (mut known, mut size) = (0, 0);
-        while let Some(team) = own.receive(&mut known, size) {
-            size = team.seats.len() as u32;
+        let (mut known, mut crowd) = (0, 0);
+        while let Some(team) = own.receive(&mut known, crowd) {
             // SAFETY: the number is this thread's in all teams of its crew.
             let member = unsafe { team.join(number, thread) };
+            crowd = member.region().crowd;
             team.run(member);
             team.leave(member);
         }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use crate::processors;
 
-/// How often, for each thread of a team, who waits lets others have the CPU: they come when they
+/// How often, for each thread, who waits lets others have the CPU: they come when they
 /// run, and to sleep and to be woken takes longer.
 const TURNS: u32 = 2;
-/// A wait that is longer, for each thread of the team, was for another program or for long work.
+/// A wait that is longer, for each thread, was for another program or for long work.
 const QUICK: Duration = Duration::from_micros(20);
 /// Another program keeps who has let it have the CPU waiting (the kernel takes a slice from them,
 /// `yield_task_fair` of Linux 6.18), and whoever sleeps is woken before it: so who waits sleeps
@@ -26,21 +26,21 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Whether threads of a team of this size have to take turns.
-    pub(super) fn are_taken(size: u32) -> bool {
-        size > processors::at_once()
+    /// Whether so many threads have to take turns.
+    pub(super) fn are_taken(threads: u32) -> bool {
+        threads > processors::at_once()
     }
 
-    /// Waits until something holds, in the end by `sleep`.
-    pub(super) fn wait(&self, size: u32, holds: impl Fn() -> bool, sleep: impl FnOnce()) {
+    /// Waits until something holds that one of so many threads does, in the end by `sleep`.
+    pub(super) fn wait(&self, threads: u32, holds: impl Fn() -> bool, sleep: impl FnOnce()) {
         // Of two at once, one may be forgotten.
         let sleeps = self.sleeps.load(Ordering::Relaxed);
         if sleeps > 0 {
             self.sleeps.store(sleeps - 1, Ordering::Relaxed);
             return sleep();
         }
-        let (begin, quick) = (Instant::now(), QUICK * size);
-        let come = (0..TURNS * size).any(|_| {
+        let (begin, quick) = (Instant::now(), QUICK * threads);
+        let come = (0..TURNS * threads).any(|_| {
             std::thread::yield_now();
             holds() || begin.elapsed() > quick
         });
