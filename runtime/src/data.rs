@@ -63,7 +63,7 @@ pub struct Data<T: ?Sized> {
 #[diagnostic::on_unimplemented(
     message = "a task uses `Data<{Self}>`, and does not say so",
     label = "`Data<{Self}>` is had only by tasks that say how they use it",
-    note = "say it before `spawn`, whose body is then given the value: \
+    note = "say it before `spawn`, and use the value that the body is then given: \
             `s.task().inout(&data).spawn(|data| *data = ...)`, or `.input(&data)` to read it",
     note = "a task that creates others which use it says `.weak_inout(&data)` and `spawn_with`"
 )]

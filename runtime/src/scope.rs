@@ -87,6 +87,18 @@ pub struct Scope<'scope> {
     scope: PhantomData<*mut &'scope ()>,
 }
 
+/// What a scope never is; the compiler says why.
+#[diagnostic::on_unimplemented(
+    message = "a task creates others by its own scope, not by that of its creator",
+    label = "the scope of another task is used here",
+    note = "a body has its own as its argument: `s.spawn(|s| s.spawn(|_| ...))`, and where it uses \
+            data `s.task().inout(&data).spawn_with(|s, data| ...)`"
+)]
+pub trait UsedByAnotherTask {}
+
+// SAFETY: of nothing, since nothing is that, and outside of this file nobody can name it.
+unsafe impl Sync for Scope<'_> where for<'any> Scope<'any>: UsedByAnotherTask {}
+
 /// A task and what it runs.
 #[repr(C)]
 struct Block<F> {

@@ -119,7 +119,11 @@ fn chosen_runtimes(
             bail!("no runtime `{name}` here; there are {}", known.join(", "));
         }
     }
-    Ok(all.into_iter().filter(|one| names.is_empty() || names.contains(&one.name)).collect())
+    // Whoever names a library wants it to run.
+    let is_chosen = |one: &runtimes::Runtime| {
+        names.is_empty() || names.contains(&one.name) || one.called.is_some()
+    };
+    Ok(all.into_iter().filter(is_chosen).collect())
 }
 
 fn chosen_works(all: Vec<plan::Work>, names: &[String]) -> Result<Vec<plan::Work>> {

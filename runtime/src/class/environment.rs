@@ -93,7 +93,10 @@ impl Placement {
         if let Some(list) = &list {
             let allowed = CpuList::allowed();
             if !list.iter().any(|cpu| allowed.contains(cpu)) {
-                tell("this process may run on none of EVENKEEL_WIDE_CPUS; wide tasks run anywhere");
+                tell(&format!(
+                    "EVENKEEL_WIDE_CPUS is `{list}`, and this process may run on {allowed} alone; \
+                     wide tasks run anywhere"
+                ));
             }
         }
         let cpus = list.map_or_else(|| WideCpus::File(cpus.into()), WideCpus::Cpus);

@@ -4,10 +4,11 @@
 //! the process ends: by `exit`, also from inside a task, or by SIGTERM or SIGINT where the program
 //! leaves that signal to the system.
 
-use std::ffi::OsString;
+use std::ffi::{CString, OsString};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -55,6 +56,18 @@ impl Wanted {
     fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Before the program has run for an hour.
+    fn tell_what_cannot_be_written(&self) {
+        let places = [&self.summary, &self.trace, &self.page];
+        for place in places.into_iter().flatten() {
+            if let Place::File(path) = place
+                && let Err(error) = may_appear(path)
+            {
+                tell(&format!("{} cannot be written: {error}", path.display()));
+            }
+        }
+    }
 }
 
 /// What the environment wanted when it was first asked.
@@ -76,6 +89,7 @@ pub(super) fn watch() -> Option<Watch> {
         if wanted.is_nothing() {
             return None;
         }
+        wanted.tell_what_cannot_be_written();
         let traces = wanted.trace.is_some();
         let watch = if traces { Watch::with_trace(TRACE_BYTES) } else { Watch::new() };
         // The kernel has it ready at once for a process of one thread, and lets one of several wait
@@ -130,6 +144,28 @@ fn is_there_to_stay(path: &Path) -> bool {
     is_special || ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder))
 }
 
+/// Of a link, what it leads to is replaced.
+fn behind_links(path: &Path) -> PathBuf {
+    std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Whether a file may appear there.
+fn may_appear(path: &Path) -> io::Result<()> {
+    if is_there_to_stay(path) {
+        return Ok(());
+    }
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let path = behind_links(path);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or_else(|| Path::new("."));
+    let folder = CString::new(folder.as_os_str().as_bytes())?;
+    // SAFETY: the name ends with a zero.
+    let may = unsafe { libc::access(folder.as_ptr(), libc::W_OK | libc::X_OK) };
+    if may == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// A file appears under its name when it is whole.
 fn whole_file(
     path: &Path,
@@ -139,8 +175,7 @@ fn whole_file(
         let mut out = BufWriter::new(File::options().append(true).open(path)?);
         return content(&mut out).and_then(|()| out.flush());
     }
-    // Of a link, what it leads to is replaced.
-    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = behind_links(path);
     let mut part = path.as_os_str().to_owned();
     part.push(format!(".{}.part", std::process::id()));
     let part = PathBuf::from(part);
@@ -241,6 +276,14 @@ mod tests {
             found.map(|(_, value)| OsString::from(value))
         };
         Wanted::read(lookup, 42)
+    }
+
+    #[test]
+    fn where_no_file_may_appear_is_known_before() {
+        let error = |path: &str| may_appear(Path::new(path)).map_err(|error| error.kind());
+        assert_eq!(error("no-such-folder/x"), Err(io::ErrorKind::NotFound));
+        assert_eq!(error("/"), Err(io::ErrorKind::IsADirectory));
+        assert_eq!([error("/tmp/x"), error("x"), error("/dev/stderr")], [Ok(()); 3]);
     }
 
     #[test]

@@ -19,10 +19,20 @@ pub(super) fn sentence(view: &View) -> Option<String> {
         .fold([0, 0], |sum, function| [sum[0] + function.wide[0], sum[1] + function.wide[1]]);
     let all = there + elsewhere;
     if all == 0 {
-        return Some(format!("No task was wide; such were to run on {places}."));
+        return Some(format!(
+            "No task was wide; such were to run on {places}. `wide()` declares them, or \
+             EVENKEEL_WIDE."
+        ));
     }
+    let hint = match there < elsewhere && view.places.iter().any(|place| place.contains("CPU")) {
+        true => {
+            " Where no worker is on these CPUs within 1 ms, others run them: bind threads, as by \
+             OMP_PROC_BIND=true."
+        }
+        false => "",
+    };
     Some(format!(
-        "{} were to run on {places}: {} ({}) did, {} ran elsewhere.",
+        "{} were to run on {places}: {} ({}) did, {} ran elsewhere.{hint}",
         counted(all, "wide task"),
         grouped(there),
         percent(there, all),
