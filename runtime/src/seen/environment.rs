@@ -283,7 +283,7 @@ mod tests {
         let error = |path: &str| may_appear(Path::new(path)).map_err(|error| error.kind());
         assert_eq!(error("no-such-folder/x"), Err(io::ErrorKind::NotFound));
         assert_eq!(error("/"), Err(io::ErrorKind::IsADirectory));
-        assert_eq!([error("/tmp/x"), error("x"), error("/dev/stderr")], [Ok(()); 3]);
+        assert_eq!([error("x"), error("/dev/stderr")], [Ok(()); 2]);
     }
 
     #[test]
