@@ -15,17 +15,14 @@ for beside in nothing two-cpu-hogs; do
 		sleep 1
 	fi
 	for round in 1 2 3 4 5 6 7 8 9 10; do
-		for shape in 2 3 4 8 16 32 2x2 2x4 4x3 8x2; do
-			threads=${shape%x*}
-			inner=${shape#"$threads"}
+		for threads in 2 3 4 8 16 32; do
 			regions=$((8000 / threads))
-			if [ "$inner" ]; then regions=$((400 / threads)); fi
 			for program in gcc clang; do
 				for library in theirs ours; do
 					if [ $library = ours ]; then export LD_PRELOAD=$ours; fi
-					ns=$("$built/$program" $threads $regions ${inner#x})
+					ns=$("$built/$program" $threads $regions)
 					unset LD_PRELOAD
-					echo $beside,$shape,$program,$library,$round,$ns
+					echo $beside,$threads,$program,$library,$round,$ns
 				done
 			done
 		done

@@ -32,8 +32,9 @@ impl Parker {
     /// The same, at most for a while.
     pub(crate) fn park_for(&self, at_most: Option<Duration>) {
         // Both pair with `unpark`: what was done before the wake-up is seen. Either may be the one
-        // that takes it: somebody may wake us between the two.
-        if self.state.swap(ASLEEP, Ordering::AcqRel) != TOLD {
+        // that takes it: somebody may wake us between the two. Who was told is never seen asleep.
+        let order = (Ordering::AcqRel, Ordering::Acquire);
+        if self.state.compare_exchange(AWAKE, ASLEEP, order.0, order.1).is_ok() {
             wait(&self.state, at_most);
         }
         self.state.swap(AWAKE, Ordering::Acquire);

@@ -25,3 +25,18 @@ fn of_two_wake_ups_in_a_row_none_is_lost() {
         waker.join().unwrap();
     });
 }
+
+/// Whoever asks after a wake-up sees that the sleeper goes on, though it had not slept yet.
+#[test]
+fn who_was_told_is_not_seen_asleep() {
+    loom::model(|| {
+        let parker = Arc::new(Parker::new());
+        let sleeper = {
+            let parker = parker.clone();
+            loom::thread::spawn(move || parker.park())
+        };
+        parker.unpark();
+        assert!(!parker.is_asleep());
+        sleeper.join().unwrap();
+    });
+}
