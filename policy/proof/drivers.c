@@ -14,6 +14,7 @@
 #include <evenkeel/fixed.h>
 #include <evenkeel/ideal_frequency.h>
 #include <evenkeel/infer.h>
+#include <evenkeel/lag.h>
 #include <evenkeel/learned.h>
 #include <evenkeel/license.h>
 #include <evenkeel/mean_frequency.h>
@@ -34,6 +35,7 @@
 
 static volatile s32 any_s32;
 static volatile struct ek_active any_ek_active;
+static volatile struct ek_anchor any_ek_anchor;
 static volatile struct ek_belief any_ek_belief;
 static volatile struct ek_beside any_ek_beside;
 static volatile struct ek_compensation any_ek_compensation;
@@ -369,6 +371,56 @@ static void prove_ek_infer(void)
 	struct ek_slice slice = any_ek_slice;
 
 	ek_infer(&turbo, row, &believed, &slice);
+}
+
+static void prove_ek_lag_limit_ns(void)
+{
+	u64 slice_ns = any_u64;
+	u32 weight = any_u32;
+
+	ek_lag_limit_ns(slice_ns, weight);
+}
+
+static void prove_ek_lag_bound_ns(void)
+{
+	u64 vtime_ns = any_u64;
+	u64 floor_ns = any_u64;
+	u64 limit_ns = any_u64;
+
+	ek_lag_bound_ns(vtime_ns, floor_ns, limit_ns);
+}
+
+static void prove_ek_anchor_clock_ns(void)
+{
+	struct ek_anchor anchor = any_ek_anchor;
+	u64 vtime_ns = any_u64;
+
+	ek_anchor_clock_ns(&anchor, vtime_ns);
+}
+
+static void prove_ek_anchor_bound_ns(void)
+{
+	struct ek_anchor anchor = any_ek_anchor;
+	u64 vtime_ns = any_u64;
+	u64 now_clock_ns = any_u64;
+	u64 limit_ns = any_u64;
+
+	ek_anchor_bound_ns(&anchor, vtime_ns, now_clock_ns, limit_ns);
+}
+
+static void prove_ek_rate_ns(void)
+{
+	u64 passed_ns = any_u64;
+	u64 while_ns = any_u64;
+
+	ek_rate_ns(passed_ns, while_ns);
+}
+
+static void prove_ek_rate_of_more_ns(void)
+{
+	u64 rate_ns = any_u64;
+
+	ek_rate_of_more_ns(rate_ns);
 }
 
 static void prove_ek_learn_for(void)
@@ -859,6 +911,12 @@ int main(void)
 	prove_ek_counted_above_ns();
 	prove_ek_counted_times();
 	prove_ek_infer();
+	prove_ek_lag_limit_ns();
+	prove_ek_lag_bound_ns();
+	prove_ek_anchor_clock_ns();
+	prove_ek_anchor_bound_ns();
+	prove_ek_rate_ns();
+	prove_ek_rate_of_more_ns();
 	prove_ek_learn_for();
 	prove_ek_learn();
 	prove_ek_learn_shown();

@@ -6,6 +6,7 @@
 #include <evenkeel/deficit.h>
 #include <evenkeel/demanded.h>
 #include <evenkeel/infer.h>
+#include <evenkeel/lag.h>
 #include <evenkeel/learned.h>
 #include <evenkeel/meter.h>
 #include <evenkeel/mix.h>
@@ -173,6 +174,42 @@ u32 ekp_preempt_at_once(u64 ran_ns);
 u32 ekp_preempt_at_once(u64 ran_ns)
 {
 	return ek_preempt_at_once(ran_ns);
+}
+
+u64 ekp_lag_limit_ns(u64 slice_ns, u32 weight);
+u64 ekp_lag_limit_ns(u64 slice_ns, u32 weight)
+{
+	return ek_lag_limit_ns(slice_ns, weight);
+}
+
+u64 ekp_lag_bound_ns(u64 vtime_ns, u64 floor_ns, u64 limit_ns);
+u64 ekp_lag_bound_ns(u64 vtime_ns, u64 floor_ns, u64 limit_ns)
+{
+	return ek_lag_bound_ns(vtime_ns, floor_ns, limit_ns);
+}
+
+u64 ekp_anchor_clock_ns(const struct ek_anchor *anchor, u64 vtime_ns);
+u64 ekp_anchor_clock_ns(const struct ek_anchor *anchor, u64 vtime_ns)
+{
+	return ek_anchor_clock_ns(anchor, vtime_ns);
+}
+
+u64 ekp_anchor_bound_ns(struct ek_anchor *anchor, u64 vtime_ns, u64 now_clock_ns, u64 limit_ns);
+u64 ekp_anchor_bound_ns(struct ek_anchor *anchor, u64 vtime_ns, u64 now_clock_ns, u64 limit_ns)
+{
+	return ek_anchor_bound_ns(anchor, vtime_ns, now_clock_ns, limit_ns);
+}
+
+u64 ekp_rate_ns(u64 passed_ns, u64 while_ns);
+u64 ekp_rate_ns(u64 passed_ns, u64 while_ns)
+{
+	return ek_rate_ns(passed_ns, while_ns);
+}
+
+u64 ekp_rate_of_more_ns(u64 rate_ns);
+u64 ekp_rate_of_more_ns(u64 rate_ns)
+{
+	return ek_rate_of_more_ns(rate_ns);
 }
 
 u32 ekp_wait_is_long(u64 waited_ns, u64 watchdog_ns);

@@ -2,6 +2,7 @@
 
 use cpu_model::Turbo;
 
+use crate::lag::Anchor;
 use crate::{
     Active, Belief, Beside, CoreState, Deficit, Demanded, Learned, LevelTimes, Loss, Lost, Rates,
     Shares, Slice, Tests, TurboRow, Users, WIDTHS,
@@ -81,6 +82,17 @@ unsafe extern "C" {
     pub(crate) safe fn ekp_time_lost(turbo: &Turbo, slice: &Slice, own_level: u32, lost: &mut Lost);
     pub(crate) safe fn ekp_compensate(mode: u32, loss: &Loss, compensation: &mut RawCompensation);
 
+    pub(crate) safe fn ekp_lag_limit_ns(slice_ns: u64, weight: u32) -> u64;
+    pub(crate) safe fn ekp_lag_bound_ns(vtime_ns: u64, floor_ns: u64, limit_ns: u64) -> u64;
+    pub(crate) safe fn ekp_anchor_clock_ns(anchor: &Anchor, vtime_ns: u64) -> u64;
+    pub(crate) safe fn ekp_anchor_bound_ns(
+        anchor: &mut Anchor,
+        vtime_ns: u64,
+        now_clock_ns: u64,
+        limit_ns: u64,
+    ) -> u64;
+    pub(crate) safe fn ekp_rate_ns(passed_ns: u64, while_ns: u64) -> u64;
+    pub(crate) safe fn ekp_rate_of_more_ns(rate_ns: u64) -> u64;
     pub(crate) safe fn ekp_bill_room_ns(owed_ns: u64) -> u64;
     pub(crate) safe fn ekp_learn(learned: &mut Learned, level: u32, now_ns: u64);
     pub(crate) safe fn ekp_airs(stayed_ns: u64) -> u32;

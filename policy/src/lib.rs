@@ -11,6 +11,7 @@ mod demanded;
 mod ffi;
 mod fixed;
 mod frequency;
+mod lag;
 mod lost;
 mod mix;
 mod vtime;
@@ -26,6 +27,7 @@ pub use frequency::{
     Active, Shares, TurboRow, active_row, actual_frequency_hz, ideal_frequency_hz,
     mean_frequency_hz, turbo_row,
 };
+pub use lag::{Anchor, lag_bound_ns, lag_limit_ns, rate_ns, rate_of_more_ns};
 pub use lost::{Lost, Meter, Slice, metered_ns, stall_perf_q30, time_lost};
 pub use mix::{
     CoreState, mix_idle_cost_permille, mix_loss_permille, mix_price_ns, mix_settled_ns, mix_swaps,

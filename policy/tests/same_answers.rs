@@ -14,11 +14,11 @@ use cpu_model::{LEVELS_MAX, Turbo};
 use examples::{Random, xeon_gold_6130};
 use object::{Object, ObjectSection};
 use policy::{
-    Active, Belief, Beside, CoreState, Deficit, Learned, LevelTimes, Loss, Meter, Mode, Rates,
-    Shares, Slice, Tests, TurboRow, Users,
+    Active, Anchor, Belief, Beside, CoreState, Deficit, Learned, LevelTimes, Loss, Meter, Mode,
+    Rates, Shares, Slice, Tests, TurboRow, Users,
 };
 
-const ANSWERS: usize = 74;
+const ANSWERS: usize = 79;
 const VECTORS: usize = 200_000;
 
 /// `struct vector` of `vector.h`.
@@ -121,16 +121,9 @@ fn answer(v: &Vector) -> [u64; ANSWERS] {
         2 => Mode::Isolation,
         _ => Mode::None,
     };
-    let back = policy::compensate(
-        mode,
-        &Loss {
-            time_ns: v.a,
-            lost_ns: v.b,
-            victim: v.x,
-            last_user: v.y,
-            room_ns: policy::bill_room_ns(v.c),
-        },
-    );
+    let room_ns = policy::bill_room_ns(v.c);
+    let loss = Loss { time_ns: v.a, lost_ns: v.b, victim: v.x, last_user: v.y, room_ns };
+    let back = policy::compensate(mode, &loss);
     let nice = i8::try_from(v.z.cast_signed().clamp(-128, 127)).unwrap();
     let mut answer = [0; ANSWERS];
     answer[..15].copy_from_slice(&[
@@ -177,8 +170,20 @@ fn answer(v: &Vector) -> [u64; ANSWERS] {
         &[Meter::Cycles, Meter::Energy]
             .map(|meter| policy::metered_ns(meter, &v.turbo, &v.slice, own_level)),
     );
-    answer[72..].copy_from_slice(&answer_active(v));
+    answer[72..74].copy_from_slice(&answer_active(v));
+    answer[74..].copy_from_slice(&answer_lag(v));
     answer
+}
+
+fn answer_lag(v: &Vector) -> [u64; 5] {
+    let mut anchor = Anchor { vtime_ns: v.a, clock_ns: v.b };
+    [
+        policy::lag_limit_ns(v.a, v.x),
+        policy::lag_bound_ns(v.a, v.b, v.c),
+        anchor.bound_ns(v.c, v.d, v.x.into()),
+        anchor.clock_ns(v.d),
+        policy::rate_of_more_ns(policy::rate_ns(v.a, v.x.into())),
+    ]
 }
 
 fn answer_active(v: &Vector) -> [u64; 2] {

@@ -229,7 +229,8 @@ impl Config {
 }
 
 const CONFIG_BYTES: usize = 640;
-const CPU_BYTES: usize = 704;
+const CPU_BYTES: usize = 1112;
+const CACHE_BYTES: usize = 816;
 
 /// How many entries a map of the program has that the topology decides; nothing for others.
 #[must_use]
@@ -267,8 +268,10 @@ pub fn cpus(topology: &Topology) -> Vec<Vec<u8>> {
 pub fn caches(topology: &Topology) -> Vec<Vec<u8>> {
     let cache = |&cpus: &u32| {
         let mut words = Words::default();
-        words.u64s(&[0, 0, 0]);
-        words.u32s(&[0, cpus, 1, 0]);
+        words.u64s(&[0]);
+        // One class; its tasks may wait in the queue of the first group.
+        words.u32s(&[0, cpus, 1, 0, 1]);
+        words.0.resize(CACHE_BYTES, 0);
         words.0
     };
     topology.caches.sizes().iter().map(cache).collect()
@@ -341,10 +344,9 @@ mod tests {
         assert_eq!((cpus.len(), cpus[1].len()), (4, CPU_BYTES));
         assert_eq!(cpus[1][..8], [2, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(cpus[1][44..56], [1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0]);
-        assert_eq!(
-            caches(&topology),
-            [[[0; 28].as_slice(), &[4, 0, 0, 0, 1, 0, 0, 0], &[0; 4]].concat()]
-        );
+        let cache = [[0; 12].as_slice(), &[4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]].concat();
+        assert_eq!(caches(&topology)[0][..25], cache);
+        assert_eq!(caches(&topology)[0].len(), CACHE_BYTES);
         assert_eq!(HardwareEvent::Fp512 as u32 + 1, EVENTS);
     }
 

@@ -89,6 +89,16 @@ bool bpf_cpumask_empty(const u64 *mask)
 	return bpf_cpumask_first(mask) >= scx_bpf_nr_cpu_ids();
 }
 
+bool bpf_cpumask_intersects(const u64 *a, const u64 *b)
+{
+	u32 cpus = scx_bpf_nr_cpu_ids(), cpu;
+
+	for (cpu = 0; cpu < cpus; cpu++)
+		if (bpf_cpumask_test_cpu(cpu, a) && bpf_cpumask_test_cpu(cpu, b))
+			return 1;
+	return 0;
+}
+
 u32 bpf_cpumask_weight(const u64 *mask)
 {
 	u32 cpus = scx_bpf_nr_cpu_ids(), cpu, weight = 0;

@@ -48,6 +48,10 @@ pub(crate) const WATCHDOG_MAX_NS: u64 = 30_000_000_000;
 pub(crate) const PF_EXITING: u64 = 4;
 pub(crate) const PF_KTHREAD: u64 = 0x0020_0000;
 pub(crate) const DEFAULT_PRIO: i64 = 120;
+/// The scheduling policy of tasks that run when no other task wants to.
+pub(crate) const SCHED_IDLE: u64 = 5;
+/// `WEIGHT_IDLEPRIO` as `scx.weight`: at least 1.
+pub(crate) const WEIGHT_IDLE: u64 = 1;
 pub(crate) const NOBODY: usize = usize::MAX;
 
 pub(crate) const ENOENT: i64 = -2;

@@ -48,6 +48,8 @@ pub struct TaskSpec {
     pub name: String,
     /// -20 to 19.
     pub nice: i8,
+    /// Of the policy `SCHED_IDLE`.
+    pub is_idle_policy: bool,
     /// CPUs that it may use; all if empty.
     pub cpus: Vec<usize>,
     /// A thread of the kernel.
@@ -287,7 +289,8 @@ impl Host {
             (Field::Cpus, address),
             (Field::GroupLeader, leader),
             (Field::Slice, abi::SLICE_DFL),
-            (Field::Weight, weight(spec.nice)),
+            (Field::Policy, if spec.is_idle_policy { abi::SCHED_IDLE } else { 0 }),
+            (Field::Weight, if spec.is_idle_policy { abi::WEIGHT_IDLE } else { weight(spec.nice) }),
         ] {
             state.set(number, field, value);
         }

@@ -23,9 +23,10 @@ pub(crate) enum Field {
     Tgid,
     GroupLeader,
     Switches,
+    Policy,
 }
 
-const PATHS: [&str; 14] = [
+const PATHS: [&str; 15] = [
     "flags",
     "static_prio",
     "nr_cpus_allowed",
@@ -40,6 +41,7 @@ const PATHS: [&str; 14] = [
     "tgid",
     "group_leader",
     "nvcsw",
+    "policy",
 ];
 
 /// Words before a task: its number, then a place for each field that is not declared.

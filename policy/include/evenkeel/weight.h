@@ -16,6 +16,9 @@
 /* Weight of nice 0. */
 #define EK_WEIGHT_ONE 1024U
 
+/* Weight of a SCHED_IDLE task whatever its nice value: WEIGHT_IDLEPRIO of kernel/sched/sched.h. */
+#define EK_WEIGHT_IDLE 3U
+
 /* Nice values outside -20..19 are read as the nearest inside. */
 static inline u32 ek_weight(s32 nice)
 {

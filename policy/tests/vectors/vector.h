@@ -14,6 +14,7 @@
 #include <evenkeel/deficit.h>
 #include <evenkeel/demanded.h>
 #include <evenkeel/infer.h>
+#include <evenkeel/lag.h>
 #include <evenkeel/learned.h>
 #include <evenkeel/meter.h>
 #include <evenkeel/mix.h>
@@ -27,7 +28,7 @@
 #include <evenkeel/wait.h>
 #include <evenkeel/weight.h>
 
-#define ANSWERS 74
+#define ANSWERS 79
 
 struct vector {
 	u64 answer[ANSWERS];
@@ -225,6 +226,17 @@ static inline void answer_active(struct vector *v)
 	v->answer[73] = ek_active_since(&active, v->a);
 }
 
+static inline void answer_lag(struct vector *v)
+{
+	struct ek_anchor anchor = {.vtime_ns = v->a, .clock_ns = v->b};
+
+	v->answer[74] = ek_lag_limit_ns(v->a, v->x);
+	v->answer[75] = ek_lag_bound_ns(v->a, v->b, v->c);
+	v->answer[76] = ek_anchor_bound_ns(&anchor, v->c, v->d, v->x);
+	v->answer[77] = ek_anchor_clock_ns(&anchor, v->d);
+	v->answer[78] = ek_rate_of_more_ns(ek_rate_ns(v->a, v->x));
+}
+
 static inline void answer(struct vector *v)
 {
 	answer_integers(v);
@@ -237,6 +249,7 @@ static inline void answer(struct vector *v)
 	answer_even(v);
 	answer_meter(v);
 	answer_active(v);
+	answer_lag(v);
 }
 
 #endif

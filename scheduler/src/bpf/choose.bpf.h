@@ -3,28 +3,39 @@
  * Which task goes next on a CPU, or does it stay quiet?
  *
  * The task that ran, the head of the CPU's own queue and those of the cache's
- * are compared by virtual time and price. Of a queue nothing but its head is
- * looked at.
+ * are compared on the CPU's clock, with prices. Of a queue nothing but the first
+ * task that may run here is looked at.
  */
 #ifndef EVENKEEL_CHOOSE_BPF_H
 #define EVENKEEL_CHOOSE_BPF_H
 
 #include "compensate.bpf.h"
 
+/* Bits of the groups whose tasks may run on a CPU. */
+static u32 groups_allowed(const struct ek_cpu *cpu)
+{
+	return cpu->groups | 1U << EK_GROUP_WHOLE | 1U << EK_GROUP_MIXED;
+}
+
+/* Those of them in whose queues of a class tasks may wait. */
+static u32 groups_here(const struct ek_cpu *cpu, const struct ek_cache *cache, u32 class)
+{
+	return groups_allowed(cpu) & groups_of(cache, class);
+}
+
 /* The head of a CPU's own queue, with what its level costs beside others. */
 static u64 head_of_own(u32 index, const struct ek_cpu *cpu, u32 *level)
 {
+	u64 queue = OF_CPU | index, head_ns = ek_head_ns(index, EK_GROUP_OWN, queue);
 	struct task_struct *p;
-	u64 vtime_ns = NEVER;
 
-	if (!config.parts || !cpu->around.runs)
-		return head_ns(OF_CPU | index);
-	bpf_for_each(scx_dsq, p, OF_CPU | index, 0) {
+	if (!config.parts || !cpu->around.runs || head_ns == NEVER)
+		return head_ns;
+	bpf_for_each(scx_dsq, p, queue, 0) {
 		*level = class_of(p, scx_bpf_now());
-		vtime_ns = ek_add(p->scx.dsq_vtime, price_ns(cpu, *level));
 		break;
 	}
-	return vtime_ns;
+	return ek_add(head_ns, price_ns(cpu, *level));
 }
 
 /* The CPU stays quiet though the head of a queue waits. */
@@ -40,65 +51,125 @@ static void be_quiet_for_head(u32 index, struct ek_cpu *cpu, u64 queue, u64 now_
 
 static bool take(u64 queue)
 {
-	return scx_bpf_dsq_nr_queued(queue) > 0 && scx_bpf_dsq_move_to_local(queue);
+	return !is_empty(queue) && scx_bpf_dsq_move_to_local(queue);
+}
+
+/* Notes the head of a queue if it goes before the least that was noted. */
+static void note_head(u32 index, struct ek_cpu *cpu, u32 class, u32 group)
+{
+	u64 queue = queue_of(cpu->cache, class, group);
+	u64 head_ns = ek_add(ek_head_ns(index, group, queue), price_ns(cpu, class));
+
+	if (head_ns >= cpu->least_ns)
+		return;
+	cpu->least_ns = head_ns;
+	cpu->least_queue = queue;
+	cpu->least_weight = cpu->head_weight;
+}
+
+/* Notes the least of the heads of a class. */
+__noinline int ek_note_heads(u32 index, u32 class)
+{
+	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
+	u32 groups = cache ? groups_here(cpu, cache, class) : 0;
+	int group;
+
+	if (groups & 1U << EK_GROUP_WHOLE)
+		note_head(index, cpu, class, EK_GROUP_WHOLE);
+	if (groups >> EK_GROUP_SETS == 0)
+		return 0;
+	bpf_for(group, EK_GROUP_SETS, EK_GROUPS) {
+		if (groups >> group & 1)
+			note_head(index, cpu, class, group);
+	}
+	return 0;
 }
 
 /*
  * The queue of a cache whose head goes first here, of levels below a limit, and
- * that of its head: its virtual time, and what its level costs beside others.
+ * that of its head: its virtual time on the CPU's clock, and what its level costs
+ * beside others.
  */
-static u64 least_of(const struct ek_cpu *cpu, const struct ek_cache *cache, u32 below,
+static u64 least_of(u32 index, struct ek_cpu *cpu, const struct ek_cache *cache, u32 below,
 		    u64 *least_ns)
 {
-	u64 least = queue_of(cpu->cache, 0);
-
-	*least_ns = ek_add(head_ns(least), price_ns(cpu, 0));
-	for (u32 class = 1; class < EK_LEVELS_MAX && class < cache->classes && class < below;
-	     class++) {
-		u64 queue = queue_of(cpu->cache, class);
-		u64 vtime_ns = ek_add(head_ns(queue), price_ns(cpu, class));
-
-		if (vtime_ns < *least_ns) {
-			*least_ns = vtime_ns;
-			least = queue;
-		}
-	}
-	return least;
+	cpu->least_queue = queue_of(cpu->cache, 0, EK_GROUP_WHOLE);
+	cpu->least_ns = NEVER;
+	for (u32 class = 0; class < EK_LEVELS_MAX && class < cache->classes && class < below;
+	     class++)
+		ek_note_heads(index, class);
+	*least_ns = cpu->least_ns;
+	return cpu->least_queue;
 }
 
-/* Any task of a cache that may run here, of any class. */
-static bool take_any(u32 index)
+/* The lesser of the least of a cache and the head that was just looked at. */
+static u64 take_lesser(struct ek_cpu *cpu, u64 least_ns, u64 head_ns)
 {
-	struct ek_cache *cache = cache_of(index);
+	if (head_ns >= least_ns)
+		return least_ns;
+	cpu->least_weight = cpu->head_weight;
+	return head_ns;
+}
 
-	for (u32 class = 0; cache && class < EK_LEVELS_MAX && class < cache->classes; class++) {
-		if (take(queue_of(index, class)))
+/* Takes any task of a class of a cache that may run here. */
+__noinline bool ek_take_any(u32 index, u32 class)
+{
+	const struct ek_cache *cache = cache_of(index);
+	u32 groups = cache ? groups_of(cache, class) : 0;
+	int group;
+
+	bpf_for(group, 0, EK_GROUPS) {
+		if ((groups >> group & 1) && take(queue_of(index, class, group)))
 			return true;
 	}
 	return false;
 }
 
-/* Those that have waited too long; the mark is set again while there may be more. */
+/* Takes any task of a cache that may run here. */
+static bool take_any(u32 index)
+{
+	struct ek_cache *cache = cache_of(index);
+
+	for (u32 class = 0; cache && class < EK_LEVELS_MAX && class < cache->classes; class++) {
+		if (ek_take_any(index, class))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Takes a task that has waited too long. The mark stays while the queue holds any:
+ * tasks that may not run here wait there for another CPU.
+ */
 static bool take_aged(u32 index, struct ek_cache *cache)
 {
 	if (!cache->has_aged)
 		return false;
-	cache->has_aged = false;
-	if (!take(OF_AGED | index))
-		return false;
-	cache->has_aged = true;
-	return true;
+	if (take(OF_AGED | index))
+		return true;
+	/* Only the timer adds to it, and sets the mark after that. */
+	if (is_empty(OF_AGED | index))
+		cache->has_aged = false;
+	return false;
 }
 
 /* The task that ran goes on if none that waits goes before it. */
-static bool keeps(struct task_struct *prev, struct ek_cpu *cpu, struct ek_cache *cache,
+static bool keeps(struct task_struct *prev, u32 index, struct ek_cpu *cpu, struct ek_cache *cache,
 		  u64 least_ns, u64 now_ns)
 {
-	u64 vtime_ns = ek_add(running_vtime_ns(cpu, now_ns), price_ns(cpu, cpu->runs_level));
+	u64 vtime_ns = running_vtime_ns(cpu, now_ns);
+	u64 clock_ns = ek_add(running_clock_ns(cpu, now_ns), price_ns(cpu, cpu->runs_level));
 
-	if (least_ns != NEVER && (cpu->has_yielded || vtime_ns >= least_ns))
+	if (least_ns != NEVER && (cpu->has_yielded || clock_ns >= least_ns))
 		return false;
+
+	u64 forgiven_ns =
+		lag_forgiven_ns(group_at(cpu, cache, cpu->group), vtime_ns, cpu->weight);
+
 	cpu->has_yielded = false;
+	cpu->vtime_ns = ek_add(cpu->vtime_ns, forgiven_ns);
+	ek_note_least(index, cpu->group, vtime_ns + forgiven_ns, now_ns);
 	set_slice(prev, least_ns == NEVER ? slice_alone_ns(cpu->weight) :
 					    slice_ns(cpu->weight, cpu->cache, cache, now_ns));
 	return true;
@@ -123,7 +194,7 @@ static bool take_from_others(u32 own)
 
 /* What a CPU may choose from. */
 struct choice {
-	/* The queue of the cache that goes first, its own; and that of the heads. */
+	/* The queue of the cache that goes first; its head and that of the CPU's own queue. */
 	u64 shared;
 	u64 shared_ns;
 	u64 own_ns;
@@ -140,22 +211,24 @@ static bool take_least(u32 index, struct ek_cpu *cpu, const struct choice *choic
 
 	if (choice->own_ns == NEVER && choice->shared_ns == NEVER)
 		return false;
+	cpu->is_least = true;
 	if (take(first)) {
 		count(EK_TOOK);
 		return true;
 	}
-	/* Another CPU was quicker, or none of the queue may run here. */
+	/* Another CPU was quicker. */
+	cpu->is_least = false;
 	count(EK_PASSED_OVER);
 	return take(first == own ? choice->shared : own) || take_any(cpu->cache);
 }
 
 /* The level of what would come next. */
-static u32 next_level(const struct ek_cpu *cpu, const struct choice *choice, u64 now_ns)
+static u32 next_level(struct ek_cpu *cpu, const struct choice *choice, u64 now_ns)
 {
 	u64 least_ns = ek_min(choice->shared_ns, choice->own_ns);
-	u64 vtime_ns = ek_add(running_vtime_ns(cpu, now_ns), price_ns(cpu, cpu->runs_level));
+	u64 clock_ns = ek_add(running_clock_ns(cpu, now_ns), price_ns(cpu, cpu->runs_level));
 
-	if (choice->goes_on && vtime_ns < least_ns)
+	if (choice->goes_on && clock_ns < least_ns)
 		return cpu->runs_level;
 	if (least_ns == NEVER)
 		return 0;
@@ -181,13 +254,13 @@ static __noinline bool refuses(struct task_struct *prev, u32 index, struct ek_cp
 		return false;
 
 	bool goes_on = choice->goes_on, prev_refused = is_refused(around, cpu->runs_level);
-	u64 prev_ns = goes_on ? running_vtime_ns(cpu, now_ns) : NEVER;
+	u64 prev_ns = goes_on ? running_clock_ns(cpu, now_ns) : NEVER;
 	u64 last_ns = ek_min(prev_ns, ek_min(choice->own_ns, choice->shared_ns));
 
 	last_ns = ek_add(last_ns, EK_MIX_WHOLE_NS);
 	if (is_refused(around, choice->own_level))
 		choice->own_ns = NEVER;
-	choice->shared = least_of(cpu, cache, around->quiet_from, &choice->shared_ns);
+	choice->shared = least_of(index, cpu, cache, around->quiet_from, &choice->shared_ns);
 	choice->goes_on = goes_on && !prev_refused;
 	if (choice->goes_on && prev_ns <= last_ns)
 		return false;
@@ -200,13 +273,77 @@ static __noinline bool refuses(struct task_struct *prev, u32 index, struct ek_cp
 	return true;
 }
 
+/* The group of the least task that waits. */
+static const struct ek_group *waiting_group(struct ek_cpu *cpu, struct ek_cache *cache,
+					    const struct choice *choice)
+{
+	if (choice->own_ns < choice->shared_ns)
+		return &cpu->bound;
+	return group_at(cpu, cache, group_of_queue(choice->shared));
+}
+
+/* Whether a CPU that a task may use idles. */
+static bool may_use_idle(const struct task_struct *p)
+{
+	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
+	bool may = bpf_cpumask_intersects(idle, p->cpus_ptr);
+
+	scx_bpf_put_idle_cpumask(idle);
+	return may;
+}
+
+/*
+ * Whether the task that ran moves to another CPU, though it is the least here,
+ * since a task waits that may run on fewer CPUs: to an idle CPU; or to one where it
+ * is the least, too, and where the task that runs is of a group whose virtual time
+ * passes faster than that of the task that waits here, which thus deserves a CPU
+ * more. That CPU is interrupted.
+ */
+static bool moves_on(struct task_struct *prev, u32 index, struct ek_cpu *cpu,
+		     struct ek_cache *cache, const struct choice *choice, u64 now_ns)
+{
+	u32 other = cpu->next, number = cpu->group, best = index;
+
+	/* Tasks that may go everywhere find the other CPU themselves. */
+	if (ek_min(choice->own_ns, choice->shared_ns) == NEVER || number >= EK_GROUPS ||
+	    !ek_preempt_at_once(ek_sub(now_ns, cpu->came_ns)) ||
+	    (choice->own_ns == NEVER && has_one_queue(cache)))
+		return false;
+
+	if (may_use_idle(prev))
+		return true;
+
+	u64 vtime_ns = running_vtime_ns(cpu, now_ns);
+	u64 least_ns = ek_rate_of_more_ns(rate_at_ns(waiting_group(cpu, cache, choice), now_ns));
+
+	for (u32 i = 1; i < WAKE_LOOKS_MAX && other != index; i++) {
+		const struct ek_cpu *theirs = cpu_of(other);
+
+		if (!theirs)
+			return false;
+		if (bpf_cpumask_test_cpu(other, prev->cpus_ptr)) {
+			u64 rate_ns = ek_gives_way(other, number, vtime_ns, cpu->weight, now_ns);
+
+			if (rate_ns > ek_add(least_ns, 1)) {
+				least_ns = rate_ns;
+				best = other;
+			}
+		}
+		other = theirs->next;
+	}
+	if (best == index)
+		return false;
+	interrupt(best);
+	return true;
+}
+
 /* A choice whose parts were looked at. */
 static bool choose(struct task_struct *prev, u32 index, struct ek_cpu *cpu, struct ek_cache *cache,
 		   struct choice *choice)
 {
 	u64 now_ns = scx_bpf_now();
 
-	choice->shared = least_of(cpu, cache, EK_LEVELS_MAX, &choice->shared_ns);
+	choice->shared = least_of(index, cpu, cache, EK_LEVELS_MAX, &choice->shared_ns);
 	if (config.parts && cpu->around.runs && refuses(prev, index, cpu, cache, choice))
 		return true;
 	if (config.parts && choice->goes_on && prev &&
@@ -214,8 +351,8 @@ static bool choose(struct task_struct *prev, u32 index, struct ek_cpu *cpu, stru
 	    ((cpu->around.runs && swaps(prev, index, cpu, now_ns)) ||
 	     airs(prev, index, cpu, now_ns)))
 		return true;
-	if (choice->goes_on && prev &&
-	    keeps(prev, cpu, cache, ek_min(choice->shared_ns, choice->own_ns), now_ns)) {
+	if (choice->goes_on && prev && !moves_on(prev, index, cpu, cache, choice, now_ns) &&
+	    keeps(prev, index, cpu, cache, ek_min(choice->shared_ns, choice->own_ns), now_ns)) {
 		count(EK_KEPT);
 		/* What it lost is known, and repaid, while it goes on. */
 		if (config.parts && matters(now_ns)) {

@@ -426,7 +426,6 @@ static void begin(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 now_
 	cpu->vtime_ns = p->scx.dsq_vtime;
 	cpu->since_ns = now_ns;
 	cpu->weight = weight_of(p);
-	cpu->is_bound = p->nr_cpus_allowed == 1;
 	if (config.mode != EK_MODE_NONE)
 		begin_slice(p, index, cpu);
 }

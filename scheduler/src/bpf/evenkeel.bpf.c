@@ -2,11 +2,12 @@
 /*
  * Virtual time over the queues of last-level caches, as a sched_ext scheduler.
  *
- * One queue a cache and class in order of virtual time, one a CPU for tasks that
- * may run nowhere else, and one a cache for who has waited too long. A CPU
- * compares the heads and its running task; the least goes on. Time that a slice
- * lost to others' licenses is given back, and billed. docs/decisions/0014 says
- * what is not exact in this order and why, 0016 what is known of licenses.
+ * Each cache has a queue in order of virtual time for each class and each affinity
+ * group of tasks, and one for tasks that have waited too long; each CPU has one for
+ * tasks that may run nowhere else. A CPU compares the heads and its running task;
+ * the least goes on. Time that a slice lost to the licenses of other tasks is given
+ * back, and billed. docs/decisions/0014 says what is not exact in this order and
+ * why, 0030 how affinity groups are compared, 0016 what is known of licenses.
  *
  * No formula stands here: each operation gathers, asks the headers of
  * policy/, acts and counts.
@@ -25,24 +26,29 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 
 /* --- Waking --- */
 
-/* Where a task that can run again is in the order. */
-static void place(struct task_struct *p, u32 index, struct ek_cpu *cpu, struct ek_cache *cache,
-		  u64 now_ns)
+/* Where a task that can run again is in the order of its group. */
+static void place(struct task_struct *p, const struct ek_group *group, u64 now_ns)
 {
-	raise_minimum(index, cpu, cache, now_ns);
-
-	u64 vtime_ns = p->scx.dsq_vtime, placed_ns;
-	u64 least_ns = p->nr_cpus_allowed == 1 ? minimum_of_own(index, cpu, cache, now_ns) :
-						 cache->min_vtime_ns;
+	u64 vtime_ns = p->scx.dsq_vtime, floor_ns = group->floor_ns, placed_ns;
 
 	if (vtime_ns == IS_NEW)
-		placed_ns = ek_place_new_ns(least_ns, least_ns, config.slice_ns);
+		placed_ns = ek_place_new_ns(floor_ns, floor_ns,
+					    ek_charge_scale_ns(config.slice_ns, weight_of(p)));
 	else
-		placed_ns = ek_place_waking_ns(vtime_ns, least_ns, config.sleeper_credit_ns);
+		placed_ns = ek_place_waking_ns(vtime_ns, floor_ns, config.sleeper_credit_ns);
 	if (is_even(now_ns))
 		deficit_wakes(p, vtime_ns == IS_NEW ? 0 : placed_ns - vtime_ns, now_ns);
 	if (placed_ns != vtime_ns)
 		set_vtime(p, placed_ns);
+}
+
+/* A task that ran and is queued again is not further behind its group than the limit. */
+static void forgive_lag(struct task_struct *p, const struct ek_group *group, u32 weight)
+{
+	u64 vtime_ns = p->scx.dsq_vtime, forgiven_ns = lag_forgiven_ns(group, vtime_ns, weight);
+
+	if (forgiven_ns)
+		set_vtime(p, ek_add(vtime_ns, forgiven_ns));
 }
 
 /* Whether a task is to wait on an idle CPU, which stays quiet for what runs beside. */
@@ -82,80 +88,80 @@ s32 BPF_PROG(ek_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 
 	if (cache && !is_refused_on(p, index, cpu, scx_bpf_now())) {
+		u32 group = group_on(p, index, cpu, cache);
+
 		count(EK_WOKE_IDLE);
-		change_cache(p, cpu->cache);
-		place(p, index, cpu, cache, scx_bpf_now());
+		place(p, group_at(cpu, cache, group), scx_bpf_now());
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight_of(p)), 0);
 	}
 	return index;
 }
 
-/* Whether the task that runs on a CPU gives way to a waking one, and has not been asked to yet. */
-static bool gives_way_to(struct task_struct *p, const struct ek_cpu *cpu, u32 index, u64 now_ns)
+/*
+ * Interrupts a CPU of the cache whose task is ahead of one that is queued: the
+ * nearest, or one whose task is of a group where virtual time passes faster.
+ */
+static void interrupt_one(struct task_struct *p, u32 number, u32 near, u64 now_ns)
 {
-	return cpu->weight > 0 && !cpu->gives_way &&
-	       ek_preempt_at_once(ek_sub(now_ns, cpu->since_ns)) &&
-	       bpf_cpumask_test_cpu(index, p->cpus_ptr) &&
-	       is_ahead(cpu, p->scx.dsq_vtime, weight_of(p), now_ns);
-}
-
-/* Interrupts the nearest CPU of the cache whose task is ahead of the waking one. */
-static void interrupt_one(struct task_struct *p, u32 near, u64 now_ns)
-{
-	u32 index = near;
+	u32 index = near, best = near, weight = weight_of(p);
+	u64 vtime_ns = p->scx.dsq_vtime, least_ns = 0;
 
 	for (u32 i = 0; i < WAKE_LOOKS_MAX; i++) {
-		struct ek_cpu *cpu = cpu_of(index);
+		const struct ek_cpu *cpu = cpu_of(index);
 
 		if (!cpu)
-			return;
-		if (gives_way_to(p, cpu, index, now_ns)) {
-			count(EK_PREEMPTED);
-			cpu->gives_way = true;
-			scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_PREEMPT));
-			return;
+			break;
+		if (bpf_cpumask_test_cpu(index, p->cpus_ptr)) {
+			u64 rate_ns = ek_gives_way(index, number, vtime_ns, weight, now_ns);
+
+			if (rate_ns > least_ns) {
+				best = index;
+				least_ns = ek_rate_of_more_ns(rate_ns);
+			}
 		}
 		index = cpu->next;
 		if (index == near)
-			return;
+			break;
 	}
+	if (least_ns > 0)
+		interrupt(best);
 }
 
 /* --- Queues --- */
 
 /*
- * Others wait for the kernel's threads, so they go at once; those that have
- * used more than their share wait in order like everyone.
+ * Tasks wait for the kernel's threads, so these go at once, unless they have
+ * used more than their share, or are lighter than nice 0: then they wait in order
+ * and interrupt a running task as any task does, by their weight.
  */
-static bool goes_at_once(struct task_struct *p, const struct ek_cache *cache)
+static bool goes_at_once(struct task_struct *p, const struct ek_cpu *cpu,
+			 const struct ek_group *group, u32 number, u32 weight)
 {
-	return (p->flags & PF_KTHREAD) && p->scx.dsq_vtime <= cache->min_vtime_ns;
+	return (p->flags & PF_KTHREAD) && weight >= EK_WEIGHT_ONE &&
+	       clock_at(cpu, group, number, p->scx.dsq_vtime) <= cpu->clock_ns;
 }
 
 /*
- * Who might run a task that was just queued? A waking one has found all CPUs
- * busy, else it would not be here; and if it may run on one only, the kernel
- * wakes that.
+ * Which CPU might run a task that was just queued? A waking task found no idle CPU,
+ * but one may have become idle since; else it interrupts one. The CPU of a task
+ * that may run nowhere else is woken by the kernel.
  */
-static void find_cpu(struct task_struct *p, u32 index, u64 now_ns, bool wakes)
+static void find_cpu(struct task_struct *p, u32 number, u32 index, u64 now_ns)
 {
-	s32 idle;
+	s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 
-	if (wakes) {
-		interrupt_one(p, index, now_ns);
-		return;
-	}
-	idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 	if (idle >= 0)
 		scx_bpf_kick_cpu(idle, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
+	else
+		interrupt_one(p, number, index, now_ns);
 }
 
-/* Whether a CPU has nothing to choose from. */
-static bool nobody_waits(u32 index, const struct ek_cpu *cpu, const struct ek_cache *cache)
+/* Whether no task waits in the queues of a CPU and of its cache. */
+static bool has_no_choice(u32 index, const struct ek_cpu *cpu, const struct ek_cache *cache)
 {
-	return !cpu->has_own && !cache->has_aged && cache->classes == 1 &&
-	       scx_bpf_dsq_nr_queued(queue_of(cpu->cache, 0)) <= 0 &&
-	       scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | index) <= 0;
+	return !cpu->has_own && !cache->has_aged && has_one_queue(cache) &&
+	       is_empty(queue_of(cpu->cache, 0, EK_GROUP_WHOLE)) &&
+	       is_empty(SCX_DSQ_LOCAL_ON | index);
 }
 
 SEC("struct_ops/ek_enqueue")
@@ -178,7 +184,10 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, config.slice_ns, enq_flags);
 		return;
 	}
-	change_cache(p, cpu->cache);
+
+	u32 number = group_on(p, index, cpu, cache);
+	struct ek_group *group = group_at(cpu, cache, number);
+
 	if ((enq_flags & SCX_ENQ_LAST) && cpu->airs) {
 		/* Nobody else is to take it: the CPU idles, and goes on with it at once. */
 		count(EK_AIRED);
@@ -186,23 +195,23 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 		scx_bpf_kick_cpu(index, 0);
 		return;
 	}
+	note_queued(index, cpu, group, number, now_ns);
 	if (wakes || p->scx.dsq_vtime == IS_NEW)
-		place(p, index, cpu, cache, now_ns);
-	if (goes_at_once(p, cache)) {
+		place(p, group, now_ns);
+	else
+		forgive_lag(p, group, weight);
+	if (goes_at_once(p, cpu, group, number, weight)) {
 		count(EK_KERNEL_THREAD);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight),
 				   enq_flags | SCX_ENQ_PREEMPT);
 		return;
 	}
-
-	bool is_bound = p->nr_cpus_allowed == 1 || may_not_migrate(p);
-
-	if (is_bound && wakes && nobody_waits(index, cpu, cache) &&
+	if (number == EK_GROUP_OWN && wakes && has_no_choice(index, cpu, cache) &&
 	    !is_refused_on(p, index, cpu, now_ns)) {
 		/* No order to keep, and no other CPU that might take it. */
 		count(EK_STRAIGHT);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight), enq_flags);
-		find_cpu(p, index, now_ns, wakes);
+		interrupt_one(p, number, index, now_ns);
 		return;
 	}
 	if (config.parts && is_sent(p, index, cpu, enq_flags))
@@ -210,7 +219,7 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 	/* The CPU would idle now; unless it is to, it chooses again. */
 	if ((enq_flags & SCX_ENQ_LAST) && !cpu->quiet_ns)
 		scx_bpf_kick_cpu(index, 0);
-	if (config.cpus > 1 && is_bound) {
+	if (number == EK_GROUP_OWN) {
 		count(EK_PINNED);
 		cpu->has_own = true;
 		queue = OF_CPU | index;
@@ -218,13 +227,12 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 		u32 class = class_of(p, now_ns);
 
 		count(EK_QUEUED);
-		if (class >= cache->classes)
-			cache->classes = class + 1;
-		queue = queue_of(cpu->cache, class);
+		mark_queue(cache, class, number);
+		queue = queue_of(cpu->cache, class, number);
 	}
 	scx_bpf_dsq_insert_vtime(p, queue, slice_ns(weight, cpu->cache, cache, now_ns),
 				 p->scx.dsq_vtime, enq_flags);
-	find_cpu(p, index, now_ns, wakes);
+	find_cpu(p, number, index, now_ns);
 }
 
 SEC("struct_ops/ek_dispatch")
@@ -249,16 +257,19 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 		return;
 	if (cpu->has_own) {
 		choice.own_ns = head_of_own(index, cpu, &choice.own_level);
-		cpu->has_own = choice.own_ns != NEVER;
+		/* A task that is being queued may not be there yet. */
+		if (choice.own_ns == NEVER && ek_sub(scx_bpf_now(), cpu->bound.used_ns) > AWAY_NS)
+			cpu->has_own = false;
 	}
 	choice.goes_on = prev && (prev->scx.flags & SCX_TASK_QUEUED);
 
 	bool goes_on = choice.goes_on, gives_way = cpu->gives_way;
 
 	cpu->gives_way = false;
-	if ((!goes_on || gives_way) && choice.own_ns == NEVER && cache->classes == 1) {
+	if ((!goes_on || gives_way) && choice.own_ns == NEVER && has_one_queue(cache)) {
 		/* Nothing to compare the head with, or it was when the task was interrupted. */
-		if (scx_bpf_dsq_move_to_local(queue_of(cpu->cache, 0))) {
+		if (scx_bpf_dsq_move_to_local(queue_of(cpu->cache, 0, EK_GROUP_WHOLE))) {
+			cpu->is_least = true;
 			count(EK_TOOK);
 			return;
 		}
@@ -289,20 +300,22 @@ void BPF_PROG(ek_tick, struct task_struct *p)
 
 	if (!cache || cpu->weight == 0)
 		return;
-	if (scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | index) <= 0) {
-		u64 now_ns = scx_bpf_now();
+	u64 now_ns = scx_bpf_now();
+
+	note_used(group_at(cpu, cache, cpu->group), now_ns);
+	if (is_empty(SCX_DSQ_LOCAL_ON | index)) {
 		u32 level;
 
 		if (config.parts)
 			ek_look_around(index, now_ns);
-		least_of(cpu, cache, EK_LEVELS_MAX, &least_ns);
+		least_of(index, cpu, cache, EK_LEVELS_MAX, &least_ns);
 		if (cpu->has_own)
-			least_ns = ek_min(least_ns, head_of_own(index, cpu, &level));
+			least_ns = take_lesser(cpu, least_ns, head_of_own(index, cpu, &level));
 		if (least_ns == NEVER)
 			return;
 		/* What runs has a price as well. */
 		least_ns = ek_sub(least_ns, price_ns(cpu, cpu->runs_level));
-		if (!is_ahead(cpu, least_ns, EK_WEIGHT_ONE, now_ns))
+		if (!is_ahead(cpu, least_ns, cpu->least_weight, now_ns))
 			return;
 	}
 	count(EK_PREEMPTED);
@@ -322,16 +335,21 @@ void BPF_PROG(ek_running, struct task_struct *p)
 
 	if (!cache)
 		return;
-	change_cache(p, cpu->cache);
+
+	u32 number = group_on(p, index, cpu, cache);
+
 	/* The kernel gave it the CPU without asking us, as it does with one that exits. */
 	if (p->scx.dsq_vtime == IS_NEW)
-		set_vtime(p, cache->min_vtime_ns + 1);
+		set_vtime(p, group_at(cpu, cache, number)->floor_ns + 1);
+	if (cpu->is_least)
+		ek_note_least(index, number, p->scx.dsq_vtime, now_ns);
+	cpu->is_least = false;
+	cpu->group = number;
 	cpu->gives_way = false;
 	cpu->has_yielded = false;
 	cpu->airs = false;
 	cpu->came_ns = now_ns;
 	begin(p, index, cpu, now_ns);
-	raise_minimum(index, cpu, cache, now_ns);
 }
 
 SEC("struct_ops/ek_stopping")
@@ -380,7 +398,21 @@ s32 BPF_PROG(ek_init_task, struct task_struct *p, struct scx_init_task_args *arg
 SEC("struct_ops/ek_enable")
 void BPF_PROG(ek_enable, struct task_struct *p)
 {
+	struct task *task = task_of(p);
+
 	set_vtime(p, IS_NEW);
+	if (task)
+		change_group(p, task, scx_bpf_task_cpu(p), true);
+}
+
+/* Not while the task itself keeps the kernel from moving it, for which all CPUs but one go away. */
+SEC("struct_ops/ek_set_cpumask")
+void BPF_PROG(ek_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
+{
+	struct task *task = task_of(p);
+
+	if (task && !may_not_migrate(p))
+		change_group(p, task, scx_bpf_task_cpu(p), true);
 }
 
 /* Without these two a CPU that comes or goes would end the scheduler. Queues are there for all. */
@@ -428,6 +460,20 @@ static int prepare_quiet(u32 index)
 	return error ?: bpf_timer_set_callback(&quiet->timer, quiet_is_over);
 }
 
+/* The queues of a cache. */
+__noinline int ek_create_queues(u32 cache)
+{
+	for (u32 class = 0; class < EK_LEVELS_MAX && class < config.classes; class++) {
+		for (u32 group = 0; group < EK_GROUPS; group++) {
+			int error = scx_bpf_create_dsq(queue_of(cache, class, group), -1);
+
+			if (error)
+				return error;
+		}
+	}
+	return 0;
+}
+
 SEC("struct_ops.s/ek_init")
 s32 BPF_PROG(ek_init)
 {
@@ -437,11 +483,9 @@ s32 BPF_PROG(ek_init)
 	if (!first || !has_masks())
 		return -ENOENT;
 	bpf_for(i, 0, (int)config.caches) {
-		for (u32 class = 0; class < EK_LEVELS_MAX && class < config.classes; class++) {
-			error = scx_bpf_create_dsq(queue_of(i, class), -1);
-			if (error)
-				return error;
-		}
+		error = ek_create_queues(i);
+		if (error)
+			return error;
 		error = scx_bpf_create_dsq(OF_AGED | (u32)i, -1);
 		if (error)
 			return error;
@@ -490,8 +534,9 @@ struct sched_ext_ops evenkeel_ops = {
 	.cpu_offline = (void *)ek_cpu_offline,
 	.init_task = (void *)ek_init_task,
 	.enable = (void *)ek_enable,
+	.set_cpumask = (void *)ek_set_cpumask,
 	.init = (void *)ek_init,
 	.exit = (void *)ek_exit,
-	.flags = SCX_OPS_KEEP_BUILTIN_IDLE | SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_MIGRATION_DISABLED,
+	.flags = SCX_OPS_KEEP_BUILTIN_IDLE | SCX_OPS_ENQ_LAST,
 	.name = "evenkeel",
 };

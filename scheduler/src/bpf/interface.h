@@ -14,6 +14,7 @@
 #include <evenkeel/compensate.h>
 #include <evenkeel/deficit.h>
 #include <evenkeel/demanded.h>
+#include <evenkeel/lag.h>
 #include <evenkeel/learned.h>
 #include <evenkeel/retired.h>
 #include <evenkeel/time_lost.h>
@@ -138,6 +139,39 @@ struct ek_around {
 	u32 pad;
 };
 
+/*
+ * Affinity groups of a cache: tasks that may use the same CPUs of it. A group has
+ * queues and a virtual time of its own.
+ */
+enum ek_group_number {
+	/* Tasks that may use every CPU of the cache. */
+	EK_GROUP_WHOLE,
+	/* Each of the numbers between is for one set of CPUs; our choice how many. */
+	EK_GROUP_SETS,
+	/* Tasks whose set of CPUs found no number free: what a CPU may not run is passed over. */
+	EK_GROUP_MIXED = 14,
+	EK_GROUPS,
+	/* Tasks that may use one CPU only, in the queue of that CPU. */
+	EK_GROUP_OWN = EK_GROUPS,
+	/* Numbers of groups, a power of two. */
+	EK_GROUP_NUMBERS,
+};
+
+struct ek_group {
+	/* The greatest virtual time at which a task of the group was the least; never falls. */
+	u64 floor_ns;
+	/* How far the floor rose of late, and when that was noted (ek_rate_ns). */
+	u64 rate_ns;
+	u64 rated_ns;
+	/* When a task of the group was last queued, or seen running. */
+	u64 used_ns;
+	/* A hash of the set of CPUs; 0: no set yet. */
+	u64 cpus_hash;
+	/* How often the group began to be used after none of its tasks was runnable. */
+	u32 epoch;
+	u32 pad;
+};
+
 /* A CPU's place, and what runs there. */
 struct ek_cpu {
 	/* The next CPU of the same cache, in a ring. */
@@ -158,8 +192,8 @@ struct ek_cpu {
 	u32 sibling;
 	/* It took one that had waited too long; the next one is the least again. */
 	u32 took_aged;
-	/* The running task may run on one CPU only. */
-	u32 is_bound;
+	/* Affinity group of the running task. */
+	u32 group;
 	/* Until when more than level 0 may be in force on its core. */
 	u64 busy_until_ns;
 	/* A waking task has interrupted the running one. */
@@ -210,22 +244,39 @@ struct ek_cpu {
 	u64 came_ns;
 	/* Its counters of classes could not be read when the slice began. */
 	u32 is_deaf;
+	/* The task that begins was the least of all that may run here. */
+	u32 is_least;
+	/* The greatest virtual time at which a task was the least here, on this CPU's own clock. */
+	u64 clock_ns;
+	/* Where virtual times of the groups are on that clock, and of which epoch that is. */
+	struct ek_anchor anchors[EK_GROUP_NUMBERS];
+	u32 epochs[EK_GROUP_NUMBERS];
+	/* Bits of the groups of sets of CPUs whose tasks may run here. */
+	u32 groups;
+	/* Weight of the head of a queue that was looked at last. */
+	u32 head_weight;
+	/* The least of the heads of a cache's queues that were looked at, on this CPU's clock. */
+	u32 least_weight;
 	u32 pad;
+	u64 least_queue;
+	u64 least_ns;
+	/* Tasks that may run here only. */
+	struct ek_group bound;
 };
 
 struct ek_cache {
-	/* Least virtual time so far; never falls. */
-	u64 min_vtime_ns;
-	/* When that was last looked at. */
-	u64 raised_ns;
 	/* When those that wait were counted last, and how many they were. */
 	u64 counted_ns;
 	u32 waiting;
 	u32 cpus;
 	/* Classes that tasks were queued in so far; queues beyond are empty. */
 	u32 classes;
-	/* Somebody has waited too long. */
+	/* Tasks may wait in the queue of those that have waited too long. */
 	u32 has_aged;
+	/* By class, bits of the groups in whose queues tasks may wait. */
+	u32 queues[EK_LEVELS_MAX];
+	/* By number; the last is no group of a cache. */
+	struct ek_group groups[EK_GROUP_NUMBERS];
 };
 
 struct ek_package {
@@ -285,8 +336,8 @@ struct ek_end {
 };
 
 _Static_assert(sizeof(struct ek_config) == 640, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 704, "the loader writes this");
-_Static_assert(sizeof(struct ek_cache) == 40, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 1112, "the loader writes this");
+_Static_assert(sizeof(struct ek_cache) == 816, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 184, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 1168, "the loader reads this");
 

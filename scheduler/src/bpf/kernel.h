@@ -89,6 +89,7 @@ struct sched_ext_entity {
 struct task_struct {
 	unsigned int flags;
 	int static_prio;
+	unsigned int policy;
 	int nr_cpus_allowed;
 	unsigned short migration_disabled;
 	const struct cpumask *cpus_ptr;
@@ -135,6 +136,8 @@ struct fpu {
 /* include/linux/sched.h, include/linux/sched/prio.h */
 #define PF_KTHREAD 0x00200000
 #define DEFAULT_PRIO 120
+/* include/uapi/linux/sched.h */
+#define SCHED_IDLE 5
 /* enum scx_ent_flags */
 #define SCX_TASK_QUEUED 1
 
@@ -172,7 +175,6 @@ enum scx_kick_flags {
 #define SCX_DSQ_LOCAL_ON ((1ULL << 63) | (1ULL << 62))
 #define SCX_OPS_KEEP_BUILTIN_IDLE (1ULL << 0)
 #define SCX_OPS_ENQ_LAST (1ULL << 1)
-#define SCX_OPS_ENQ_MIGRATION_DISABLED (1ULL << 4)
 
 #define kernel_enum(type, name) bpf_core_enum_value(enum type, name)
 
@@ -192,6 +194,7 @@ bool scx_bpf_test_and_clear_cpu_idle(s32 cpu) __ksym;
 const struct cpumask *scx_bpf_get_idle_cpumask(void) __ksym;
 void scx_bpf_put_idle_cpumask(const struct cpumask *cpumask) __ksym;
 bool bpf_cpumask_empty(const struct cpumask *cpumask) __ksym;
+bool bpf_cpumask_intersects(const struct cpumask *a, const struct cpumask *b) __ksym;
 void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
 s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 u64 scx_bpf_now(void) __ksym;
@@ -236,6 +239,7 @@ struct sched_ext_ops {
 	void (*running)(struct task_struct *p);
 	void (*stopping)(struct task_struct *p, bool runnable);
 	bool (*yield)(struct task_struct *from, struct task_struct *to);
+	void (*set_cpumask)(struct task_struct *p, const struct cpumask *cpumask);
 	void (*cpu_online)(s32 cpu);
 	void (*cpu_offline)(s32 cpu);
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
@@ -247,7 +251,7 @@ struct sched_ext_ops {
 	char name[128];
 };
 
-_Static_assert(__builtin_offsetof(struct sched_ext_ops, timeout_ms) == 14 * 8,
+_Static_assert(__builtin_offsetof(struct sched_ext_ops, timeout_ms) == 15 * 8,
 	       "src/load.rs writes this");
 
 static inline void set_slice(struct task_struct *p, u64 slice_ns)

@@ -8,7 +8,7 @@
 
 #include <evenkeel/wait.h>
 
-#include "state.bpf.h"
+#include "group.bpf.h"
 
 /*
  * Whether a task that waits has done so for too long: since the look before the
@@ -34,7 +34,7 @@ static bool hurry(u64 queue, u64 to, u64 flags, u64 now_ns, bool all)
 	struct task_struct *p;
 	bool any = false;
 
-	if (scx_bpf_dsq_nr_queued(queue) <= 0)
+	if (is_empty(queue))
 		return false;
 	bpf_for_each(scx_dsq, p, queue, 0) {
 		struct task *task = task_of(p);
@@ -51,6 +51,21 @@ static bool hurry(u64 queue, u64 to, u64 flags, u64 now_ns, bool all)
 		}
 	}
 	return any;
+}
+
+/* A queue that holds tasks is marked; one that has not been used for long is no longer. */
+__noinline int ek_mark_again(u32 index, u32 class, u32 group, u64 now_ns)
+{
+	struct ek_cache *cache = cache_of(index);
+
+	if (!cache || class >= EK_LEVELS_MAX || group >= EK_GROUPS)
+		return 0;
+	if (!is_empty(queue_of(index, class, group)))
+		__sync_fetch_and_or(&cache->queues[class], 1U << group);
+	else if (group >= EK_GROUP_SETS &&
+		 ek_sub(now_ns, cache->groups[group].used_ns) > UNUSED_NS)
+		__sync_fetch_and_and(&cache->queues[class], ~(1U << group));
+	return 0;
 }
 
 static bool is_online(u32 index)
@@ -79,20 +94,37 @@ static bool send_off(u32 index, struct ek_cpu *cpu, u64 now_ns)
 	return true;
 }
 
+/* The queues of a class of a cache: moves tasks that have waited too long, and marks the queues. */
+static __noinline int look_at_class(u32 index, u32 class, u64 now_ns)
+{
+	int group;
+
+	bpf_for(group, 0, EK_GROUPS) {
+		ek_mark_again(index, class, group, now_ns);
+		hurry(queue_of(index, class, group), OF_AGED | index, 0, now_ns, false);
+	}
+	return 0;
+}
+
+/* No race can leave a queue that holds tasks without its mark for longer than until this. */
+static void look_at_cache(u32 index, u64 now_ns)
+{
+	struct ek_cache *cache = cache_of(index);
+	int class;
+
+	bpf_for(class, 0, (int)config.classes)
+		look_at_class(index, class, now_ns);
+	if (cache && !is_empty(OF_AGED | index))
+		cache->has_aged = true;
+}
+
 static int look(void *map, int *key, struct look *look)
 {
 	u64 now_ns = scx_bpf_now(), next_ns = ek_wait_look_ns(config.watchdog_ns);
 	int i;
 
-	bpf_for(i, 0, (int)config.caches) {
-		struct ek_cache *cache = cache_of(i);
-
-		for (u32 class = 0; cache && class < EK_LEVELS_MAX && class < cache->classes;
-		     class++) {
-			if (hurry(queue_of(i, class), OF_AGED | (u32)i, 0, now_ns, false))
-				cache->has_aged = true;
-		}
-	}
+	bpf_for(i, 0, (int)config.caches)
+		look_at_cache(i, now_ns);
 	bpf_for(i, 0, (int)config.cpus) {
 		struct ek_cpu *cpu = cpu_of(i);
 

@@ -23,16 +23,28 @@ u32 events_given_up SEC(".data.given_up");
 /* Until when any task may be believed to demand more than level 0, or to owe for it. */
 u64 wide_anywhere_until_ns;
 
-/* Names of queues: a class of a cache, a CPU's, and that of the long waiting of a cache. */
+/*
+ * Names of queues: of a class and an affinity group of a cache, of a CPU, and of
+ * the tasks of a cache that have waited too long.
+ */
 #define OF_CLASS(class) ((u64)(class) << 16)
+#define OF_GROUP(group) ((u64)(group) << 24)
 #define OF_CPU (1ULL << 32)
 #define OF_AGED (1ULL << 33)
 #define NEVER (~0ULL)
 /* The virtual time of a task that has none yet. */
 #define IS_NEW 0
-/* CPUs that are looked at for the least virtual time that runs, and how often; our choice. */
-#define LOOKS_MAX 64
-#define RAISE_NS 1000000ULL
+/* CPUs of a cache that are looked at for a task's affinity group; our choice. */
+#define SET_CPUS_MAX 1024
+/* Tasks of the mixed group that a CPU passes over because they may not run there; our choice. */
+#define PASSES_MAX 256
+/* No task of a group was runnable if none was seen so for this long; our choice, > 2 ticks. */
+#define AWAY_NS 30000000ULL
+/* After this long the number of an unused group may be given to another set; our choice. */
+#define UNUSED_NS 1000000000ULL
+/* How often it is noted that a group is used, and how far its floor may be late; our choice. */
+#define NOTE_NS 1000000ULL
+#define LATE_NS 50000ULL
 /* How often those that wait are counted, which decides the length of slices; our choice. */
 #define COUNT_NS 1000000ULL
 /* How often the cores that run something are counted, which decides the row of the turbo table. */
@@ -81,8 +93,12 @@ struct task {
 	u32 pad;
 	/* Level that the rules give it, or what is known of that (EK_NAME_...). */
 	u32 ruled;
-	/* Of the minimum that its virtual time is ahead of. */
+	/* The affinity group that its virtual time is of, and the cache or the CPU of that. */
+	u32 group;
 	u32 cache;
+	u32 cpu;
+	/* Hash of the CPUs of the cache that it may use. */
+	u64 cpus_hash;
 };
 
 /* A physical core; what it believes is only kept where no counter tells the levels. */
@@ -223,23 +239,9 @@ static struct core *core_of(const struct ek_cpu *cpu)
 	return bpf_map_lookup_elem(&cores, &core);
 }
 
-static u64 queue_of(u32 cache, u32 class)
+static u64 queue_of(u32 cache, u32 class, u32 group)
 {
-	return cache | OF_CLASS(class);
-}
-
-static u64 head_ns(u64 queue)
-{
-	struct task_struct *p;
-	u64 vtime_ns = NEVER;
-
-	if (scx_bpf_dsq_nr_queued(queue) <= 0)
-		return NEVER;
-	bpf_for_each(scx_dsq, p, queue, 0) {
-		vtime_ns = p->scx.dsq_vtime;
-		break;
-	}
-	return vtime_ns;
+	return cache | OF_CLASS(class) | OF_GROUP(group);
 }
 
 static u32 class_of_queue(u64 queue)
@@ -247,17 +249,61 @@ static u32 class_of_queue(u64 queue)
 	return queue >> 16 & 0xff;
 }
 
+static u32 group_of_queue(u64 queue)
+{
+	return queue >> 24 & 0xff;
+}
+
+static bool is_empty(u64 queue)
+{
+	return scx_bpf_dsq_nr_queued(queue) <= 0;
+}
+
+/* Bits of the groups of a class in whose queues tasks may wait. */
+static u32 groups_of(const struct ek_cache *cache, u32 class)
+{
+	return class < EK_LEVELS_MAX ? cache->queues[class] : 0;
+}
+
+/* A task is about to be queued. */
+static void mark_queue(struct ek_cache *cache, u32 class, u32 group)
+{
+	if (class >= cache->classes)
+		cache->classes = class + 1;
+	if (class < EK_LEVELS_MAX && !(cache->queues[class] >> group & 1))
+		__sync_fetch_and_or(&cache->queues[class], 1U << group);
+}
+
+/* Whether tasks of a cache wait in one queue only, but for those bound to a CPU. */
+static bool has_one_queue(const struct ek_cache *cache)
+{
+	return cache->classes == 1 && cache->queues[0] == 1U << EK_GROUP_WHOLE;
+}
+
+/* Tasks that wait in the queues of a class of a cache. */
+__noinline u32 ek_waiting(u32 index, u32 class)
+{
+	const struct ek_cache *cache = cache_of(index);
+	u32 groups = cache ? groups_of(cache, class) : 0, tasks = 0;
+	int group;
+
+	bpf_for(group, 0, EK_GROUPS) {
+		if (groups >> group & 1) {
+			s32 queued = scx_bpf_dsq_nr_queued(queue_of(index, class, group));
+
+			tasks += queued > 0 ? queued : 0;
+		}
+	}
+	return tasks;
+}
+
 /* Tasks that wait in the queues of a cache. */
 static u32 waiting(u32 index, const struct ek_cache *cache)
 {
 	u32 tasks = 0;
 
-	for (u32 class = 0; class < EK_LEVELS_MAX && class < cache->classes; class++) {
-		s32 queued = scx_bpf_dsq_nr_queued(queue_of(index, class));
-
-		if (queued > 0)
-			tasks += queued;
-	}
+	for (u32 class = 0; class < EK_LEVELS_MAX && class < cache->classes; class++)
+		tasks += ek_waiting(index, class);
 	return tasks;
 }
 

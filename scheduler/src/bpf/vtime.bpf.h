@@ -1,41 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What is the virtual time of a task, of what runs on a CPU, and of a cache as
- * a whole?
+ * What is the virtual time of what runs on a CPU, and how long is a slice?
  */
 #ifndef EVENKEEL_VTIME_BPF_H
 #define EVENKEEL_VTIME_BPF_H
 
 #include <evenkeel/charge.h>
-#include <evenkeel/move.h>
 #include <evenkeel/preempt.h>
 #include <evenkeel/slice.h>
 
-#include "state.bpf.h"
-
-static u32 weight_of(const struct task_struct *p)
-{
-	return ek_weight(p->static_prio - DEFAULT_PRIO);
-}
-
-/* A task is ahead of the minimum of another cache as it was of its own. */
-static void change_cache(struct task_struct *p, u32 to)
-{
-	if (config.caches == 1)
-		return;
-
-	struct task *task = task_of(p);
-
-	if (!task || task->cache == to)
-		return;
-
-	struct ek_cache *old = cache_of(task->cache), *new = cache_of(to);
-
-	if (!old || !new)
-		return;
-	set_vtime(p, ek_move_ns(p->scx.dsq_vtime, old->min_vtime_ns, new->min_vtime_ns));
-	task->cache = to;
-}
+#include "group.bpf.h"
 
 /* That of what runs on a CPU, if it were accounted now; NEVER if nothing of ours runs. */
 static u64 running_vtime_ns(const struct ek_cpu *cpu, u64 now_ns)
@@ -47,62 +21,56 @@ static u64 running_vtime_ns(const struct ek_cpu *cpu, u64 now_ns)
 	return ek_charge_ns(cpu->vtime_ns, ek_sub(now_ns, cpu->since_ns), 0, 0, weight);
 }
 
+/* The same on the CPU's own clock. */
+static u64 running_clock_ns(struct ek_cpu *cpu, u64 now_ns)
+{
+	struct ek_cache *cache = cache_of(cpu->cache);
+	u32 group = cpu->group;
+
+	if (!cache || cpu->weight == 0)
+		return NEVER;
+	return clock_at(cpu, group_at(cpu, cache, group), group, running_vtime_ns(cpu, now_ns));
+}
+
 /* Whether what runs on a CPU is ahead of a task that waits by more than the granularity. */
-static bool is_ahead(const struct ek_cpu *cpu, u64 vtime_ns, u32 weight, u64 now_ns)
+static bool is_ahead(struct ek_cpu *cpu, u64 clock_ns, u32 weight, u64 now_ns)
 {
-	u64 limit_ns = ek_preempt_limit_ns(vtime_ns, config.wakeup_granularity_ns, weight);
+	u64 limit_ns = ek_preempt_limit_ns(clock_ns, config.wakeup_granularity_ns, weight);
 
-	return ek_preempt(limit_ns, running_vtime_ns(cpu, now_ns));
+	return ek_preempt(limit_ns, running_clock_ns(cpu, now_ns));
 }
 
 /*
- * The minimum is the least that runs or waits, looked up now and then. Tasks
- * that may run on one CPU only say nothing about the others, unless there are
- * no others. Races with other CPUs of the cache: a smaller value may stay.
+ * Whether the task that runs on a CPU gives way to one of a group that is queued,
+ * and has not been asked to yet: one more than the rate of the running task's group,
+ * or 0.
  */
-static void raise_minimum(u32 near, struct ek_cpu *cpu, struct ek_cache *cache, u64 now_ns)
+__noinline u64 ek_gives_way(u32 index, u32 number, u64 vtime_ns, u32 weight, u64 now_ns)
 {
-	u64 least_ns = NEVER, bound_ns = NEVER;
-	int i;
+	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 
-	if (ek_sub(now_ns, cache->raised_ns) < RAISE_NS)
+	if (!cache || cpu->weight == 0 || cpu->gives_way ||
+	    !ek_preempt_at_once(ek_sub(now_ns, cpu->came_ns)))
+		return 0;
+
+	u64 clock_ns = clock_at(cpu, group_at(cpu, cache, number), number, vtime_ns);
+
+	if (!is_ahead(cpu, clock_ns, weight, now_ns))
+		return 0;
+	return ek_add(rate_at_ns(group_at(cpu, cache, cpu->group), now_ns), 1);
+}
+
+/* Asks the task that runs on a CPU to give way. */
+static void interrupt(u32 index)
+{
+	struct ek_cpu *cpu = cpu_of(index);
+
+	if (!cpu)
 		return;
-	cache->raised_ns = now_ns;
-	for (u32 class = 0; class < EK_LEVELS_MAX && class < cache->classes; class++)
-		least_ns = ek_min(least_ns, head_ns(queue_of(cpu->cache, class)));
-	bpf_for(i, 0, LOOKS_MAX) {
-		u64 vtime_ns = running_vtime_ns(cpu, now_ns);
-
-		if (cpu->is_bound)
-			bound_ns = ek_min(bound_ns, vtime_ns);
-		else
-			least_ns = ek_min(least_ns, vtime_ns);
-		if (cpu->next == near)
-			break;
-		cpu = cpu_of(cpu->next);
-		if (!cpu)
-			return;
-	}
-	if (least_ns == NEVER)
-		least_ns = bound_ns;
-	if (least_ns != NEVER)
-		cache->min_vtime_ns = ek_max(cache->min_vtime_ns, least_ns);
-}
-
-/*
- * The minimum for a task that may run on one CPU only: where others of the kind
- * crowd there, they are behind the cache, and keep the order among themselves.
- */
-static u64 minimum_of_own(u32 index, const struct ek_cpu *cpu, const struct ek_cache *cache,
-			  u64 now_ns)
-{
-	u64 least_ns = cache->min_vtime_ns;
-
-	if (cpu->is_bound)
-		least_ns = ek_min(least_ns, running_vtime_ns(cpu, now_ns));
-	if (cpu->has_own)
-		least_ns = ek_min(least_ns, head_ns(OF_CPU | index));
-	return least_ns;
+	count(EK_PREEMPTED);
+	cpu->gives_way = true;
+	scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_PREEMPT));
 }
 
 /* A slice while nobody waits. */

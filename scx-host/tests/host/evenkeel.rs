@@ -56,6 +56,18 @@ fn cpu_time_follows_weights() {
 }
 
 #[test]
+fn a_task_of_sched_idle_gets_what_its_weight_of_3_is_worth() {
+    let topology = Topology::regular(1, 1, 1);
+    let mut machine = machine(&topology);
+    machine.start(&spec("spinner", 0, &[]), SPINS);
+    machine.start(&TaskSpec { is_idle_policy: true, ..spec("idle", -20, &[]) }, SPINS);
+    machine.run(20_000_000_000);
+    let share = machine.tasks[1].runtime_ns as f64 / 20e9;
+    // By weight 3 of 1027; and a slice of a tick whenever it has waited for a quarter of 30 s.
+    assert!((0.001..0.006).contains(&share), "{share}");
+}
+
+#[test]
 fn a_sleeper_interrupts_whoever_is_ahead() {
     let topology = Topology::regular(1, 1, 1);
     let mut machine = machine(&topology);

@@ -37,6 +37,8 @@ pub struct Machine {
     pub switches: u64,
     /// In which order CPUs choose that could at the same instant.
     pub order: Order,
+    /// How far time goes on in a step.
+    pub step_ns: u64,
     watched_ns: u64,
 }
 
@@ -59,6 +61,7 @@ impl Machine {
             history: Vec::new(),
             switches: 0,
             order: Order::Ascending,
+            step_ns: STEP_NS,
             watched_ns: 0,
         }
     }
@@ -141,13 +144,14 @@ impl Machine {
     }
 
     pub fn step(&mut self) {
+        let step_ns = self.step_ns;
         let running: Vec<_> = (0..self.cpus).map(|cpu| self.host.current(cpu)).collect();
         for task in running.iter().flatten() {
             let task = self.task(*task);
-            task.runtime_ns += STEP_NS;
-            task.left_ns = task.left_ns.saturating_sub(STEP_NS);
+            task.runtime_ns += step_ns;
+            task.left_ns = task.left_ns.saturating_sub(step_ns);
         }
-        self.now_ns += STEP_NS;
+        self.now_ns += step_ns;
         self.host.set_now(self.now_ns);
         if self.host.next_timer_ns().is_some_and(|due_ns| due_ns <= self.now_ns) {
             self.host.fire_timers();

@@ -73,6 +73,7 @@ impl Scx {
                 cpu: task.last_cpu.or(cpus.first().copied()).unwrap_or(0),
                 cpus,
                 is_kernel: false,
+                is_idle_policy: false,
                 process: None,
             }
         };
