@@ -55,6 +55,8 @@ counters! {
     Quiet, "quiet", "A CPU stayed quiet for a sibling that is owed time.";
     QuietNs, "quiet_ns", "For how long CPUs stayed quiet, in ns.";
     Aired, "aired", "A task left its CPU for a moment, so that its registers show.";
+    Taken, "taken",
+        "A task gave its CPU to one of a higher class, as a real-time task, and was queued again.";
 }
 
 #[cfg(test)]

@@ -229,7 +229,7 @@ impl Config {
 }
 
 const CONFIG_BYTES: usize = 640;
-const CPU_BYTES: usize = 1112;
+const CPU_BYTES: usize = 1128;
 const CACHE_BYTES: usize = 816;
 
 /// How many entries a map of the program has that the topology decides; nothing for others.

@@ -21,6 +21,8 @@ pub(crate) const ENQ_RESTORE: u64 = 2;
 pub(crate) const DEQ_SAVE: u64 = 2;
 pub(crate) const ENQ_HEAD: u64 = 1 << 16;
 pub(crate) const ENQ_PREEMPT: u64 = 1 << 32;
+/// The task was taken out of a local queue (`scx_bpf_reenqueue_local`).
+pub(crate) const ENQ_REENQ: u64 = 1 << 40;
 pub(crate) const ENQ_LAST: u64 = 1 << 41;
 /// Flags that schedulers must not use.
 pub(crate) const ENQ_INTERNAL: u64 = 0xff << 56;
@@ -69,7 +71,7 @@ pub(crate) const EXIT_ERROR_BPF: i32 = 1025;
 pub(crate) const EXIT_ERROR_STALL: i32 = 1026;
 
 /// What an object may hold of them, by name.
-pub(crate) const CONSTANTS: [(&str, u64); 29] = [
+pub(crate) const CONSTANTS: [(&str, u64); 30] = [
     ("SCX_SLICE_DFL", SLICE_DFL),
     ("SCX_SLICE_INF", SLICE_INF),
     ("SCX_DSQ_FLAG_BUILTIN", DSQ_FLAG_BUILTIN),
@@ -82,6 +84,7 @@ pub(crate) const CONSTANTS: [(&str, u64); 29] = [
     ("SCX_ENQ_WAKEUP", ENQ_WAKEUP),
     ("SCX_ENQ_HEAD", ENQ_HEAD),
     ("SCX_ENQ_PREEMPT", ENQ_PREEMPT),
+    ("SCX_ENQ_REENQ", ENQ_REENQ),
     ("SCX_ENQ_LAST", ENQ_LAST),
     ("SCX_ENQ_DSQ_PRIQ", ENQ_DSQ_PRIQ),
     ("SCX_DEQ_SLEEP", DEQ_SLEEP),

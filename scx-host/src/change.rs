@@ -94,6 +94,15 @@ impl Host {
         }
     }
 
+    /// A task of a higher class, as a real-time task, takes a CPU from its running task. The
+    /// machine does not let the CPU choose before that class gives it back.
+    pub fn take_cpu(&mut self, cpu: usize, runtime_ns: u64) {
+        let Some(task) = self.current(cpu) else { return };
+        self.state().account(cpu, runtime_ns);
+        self.put_back(cpu, task);
+        self.settle();
+    }
+
     /// The running task of a CPU gives up the rest of its turn (`sched_yield`).
     pub fn yield_now(&mut self, cpu: usize, runtime_ns: u64) {
         let Some(task) = self.current(cpu) else { return };

@@ -218,9 +218,22 @@ impl Host {
 
     /// What is done when interrupts may come again.
     pub(crate) fn settle(&self) {
+        self.queue_local_again();
         let mut state = self.state();
         state.finish_deferred();
         state.finish_kicks();
+    }
+
+    /// `reenq_local`: tasks that a scheduler does not want in a local queue are queued again.
+    fn queue_local_again(&self) {
+        let emptied = std::mem::take(&mut self.state().emptied);
+        for cpu in emptied {
+            let tasks: Vec<usize> = self.state().dsq(cpu).tasks().collect();
+            for task in tasks {
+                self.state().unlink(task);
+                self.offer(task, abi::ENQ_REENQ, cpu);
+            }
+        }
     }
 
     // --- Tasks come and go ---

@@ -124,6 +124,8 @@ pub(crate) struct State {
     /// Insertions into the queue of another CPU, carried out after the enqueue.
     pub deferred: VecDeque<usize>,
     pub kicks: Vec<(usize, u64)>,
+    /// CPUs whose local queues are emptied when the operation is over.
+    pub emptied: Vec<usize>,
     pub ops_flags: u64,
     pub has_own_idle: bool,
     pub iterators: u64,
@@ -505,6 +507,7 @@ impl State {
             dispatched: 0,
             deferred: VecDeque::new(),
             kicks: Vec::new(),
+            emptied: Vec::new(),
             ops_flags,
             has_own_idle,
             iterators: 0,

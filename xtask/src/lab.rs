@@ -102,12 +102,11 @@ fn boot(machine: &Machine, kernel: &Kernel, tests: &[Test], results: &Path) -> R
 }
 
 fn machine(accelerator: Accelerator, tests: &[Test]) -> Machine {
-    // No more than machines have here: what the host takes from one of its CPUs looks like work
-    // of the task that runs there.
-    let cpus = if accelerator == Accelerator::Counting { 1 } else { 2 };
+    let most = tests.iter().map(|test| test.cpus).max().unwrap_or(test::CPUS);
+    let cpus = if accelerator == Accelerator::Counting { 1 } else { most };
     Machine {
         cpus,
-        threads_per_core: cpus,
+        threads_per_core: if cpus == test::CPUS { cpus } else { 1 },
         memory_mib: 2048,
         accelerator,
         job_limit: tests.iter().map(|test| test.limit).max().unwrap_or_default(),

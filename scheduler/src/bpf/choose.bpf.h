@@ -54,6 +54,30 @@ static bool take(u64 queue)
 	return !is_empty(queue) && scx_bpf_dsq_move_to_local(queue);
 }
 
+/*
+ * Takes the first task of a queue that may run on a CPU, unless another CPU took the
+ * one that was compared: ticks come at one time on all CPUs, which then compare the
+ * same task, and whichever is second would run one that goes after its own.
+ */
+__noinline bool ek_take_head(u32 index, u32 group, u64 queue, u64 vtime_ns)
+{
+	struct task_struct *p;
+	u32 passes = 0;
+	bool took = false;
+
+	bpf_for_each(scx_dsq, p, queue, 0) {
+		if (group == EK_GROUP_MIXED && !bpf_cpumask_test_cpu(index, p->cpus_ptr)) {
+			if (++passes < PASSES_MAX)
+				continue;
+			break;
+		}
+		if (p->scx.dsq_vtime <= vtime_ns)
+			took = scx_bpf_dsq_move(&___it, p, SCX_DSQ_LOCAL, 0);
+		break;
+	}
+	return took;
+}
+
 /* Notes the head of a queue if it goes before the least that was noted. */
 static void note_head(u32 index, struct ek_cpu *cpu, u32 class, u32 group)
 {
@@ -65,6 +89,7 @@ static void note_head(u32 index, struct ek_cpu *cpu, u32 class, u32 group)
 	cpu->least_ns = head_ns;
 	cpu->least_queue = queue;
 	cpu->least_weight = cpu->head_weight;
+	cpu->least_vtime_ns = cpu->head_vtime_ns;
 }
 
 /* Notes the least of the heads of a class. */
@@ -198,28 +223,26 @@ struct choice {
 	u64 shared;
 	u64 shared_ns;
 	u64 own_ns;
+	/* Virtual times of these heads in their groups. */
+	u64 shared_vtime_ns;
+	u64 own_vtime_ns;
 	/* Of the own head. */
 	u32 own_level;
 	/* Whether the task that ran may go on. */
 	bool goes_on;
 };
 
-/* Takes what goes first, of the cache or of the CPU alone. */
+/* Takes what goes first, of the cache or of the CPU alone, if it is still there. */
 static bool take_least(u32 index, struct ek_cpu *cpu, const struct choice *choice)
 {
-	u64 own = OF_CPU | index, first = choice->own_ns < choice->shared_ns ? own : choice->shared;
+	bool own = choice->own_ns < choice->shared_ns;
 
-	if (choice->own_ns == NEVER && choice->shared_ns == NEVER)
-		return false;
-	cpu->is_least = true;
-	if (take(first)) {
-		count(EK_TOOK);
-		return true;
-	}
-	/* Another CPU was quicker. */
-	cpu->is_least = false;
-	count(EK_PASSED_OVER);
-	return take(first == own ? choice->shared : own) || take_any(cpu->cache);
+	cpu->is_least = own ? ek_take_head(index, EK_GROUP_OWN, OF_CPU | index,
+					   choice->own_vtime_ns) :
+			      ek_take_head(index, group_of_queue(choice->shared), choice->shared,
+					   choice->shared_vtime_ns);
+	count(cpu->is_least ? EK_TOOK : EK_PASSED_OVER);
+	return cpu->is_least;
 }
 
 /* The level of what would come next. */
@@ -261,6 +284,7 @@ static __noinline bool refuses(struct task_struct *prev, u32 index, struct ek_cp
 	if (is_refused(around, choice->own_level))
 		choice->own_ns = NEVER;
 	choice->shared = least_of(index, cpu, cache, around->quiet_from, &choice->shared_ns);
+	choice->shared_vtime_ns = cpu->least_vtime_ns;
 	choice->goes_on = goes_on && !prev_refused;
 	if (choice->goes_on && prev_ns <= last_ns)
 		return false;
@@ -286,7 +310,7 @@ static const struct ek_group *waiting_group(struct ek_cpu *cpu, struct ek_cache 
 static bool may_use_idle(const struct task_struct *p)
 {
 	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
-	bool may = bpf_cpumask_intersects(idle, p->cpus_ptr);
+	bool may = is_true(bpf_cpumask_intersects(idle, p->cpus_ptr));
 
 	scx_bpf_put_idle_cpumask(idle);
 	return may;
@@ -344,6 +368,7 @@ static bool choose(struct task_struct *prev, u32 index, struct ek_cpu *cpu, stru
 	u64 now_ns = scx_bpf_now();
 
 	choice->shared = least_of(index, cpu, cache, EK_LEVELS_MAX, &choice->shared_ns);
+	choice->shared_vtime_ns = cpu->least_vtime_ns;
 	if (config.parts && cpu->around.runs && refuses(prev, index, cpu, cache, choice))
 		return true;
 	if (config.parts && choice->goes_on && prev &&
@@ -361,6 +386,8 @@ static bool choose(struct task_struct *prev, u32 index, struct ek_cpu *cpu, stru
 		}
 		return true;
 	}
+	if (ek_min(choice->own_ns, choice->shared_ns) == NEVER)
+		return false;
 	return take_least(index, cpu, choice);
 }
 

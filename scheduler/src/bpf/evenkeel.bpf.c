@@ -137,7 +137,7 @@ static void interrupt_one(struct task_struct *p, u32 number, u32 near, u64 now_n
 static bool goes_at_once(struct task_struct *p, const struct ek_cpu *cpu,
 			 const struct ek_group *group, u32 number, u32 weight)
 {
-	return (p->flags & PF_KTHREAD) && weight >= EK_WEIGHT_ONE &&
+	return (p->flags & PF_KTHREAD) && weight >= EK_WEIGHT_ONE && !cpu->is_taken &&
 	       clock_at(cpu, group, number, p->scx.dsq_vtime) <= cpu->clock_ns;
 }
 
@@ -235,6 +235,19 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 	find_cpu(p, number, index, now_ns);
 }
 
+/* The head of a CPU's own queue, if tasks may wait there. */
+static void look_at_own(u32 index, struct ek_cpu *cpu, struct choice *choice)
+{
+	choice->own_ns = NEVER;
+	if (!cpu->has_own)
+		return;
+	choice->own_ns = head_of_own(index, cpu, &choice->own_level);
+	choice->own_vtime_ns = cpu->head_vtime_ns;
+	/* A task that is being queued may not be there yet. */
+	if (choice->own_ns == NEVER && ek_sub(scx_bpf_now(), cpu->bound.used_ns) > AWAY_NS)
+		cpu->has_own = false;
+}
+
 SEC("struct_ops/ek_dispatch")
 void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 {
@@ -244,6 +257,7 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 
 	if (!cache)
 		return;
+	cpu->is_taken = false;
 	if (config.parts) {
 		u64 now_ns = scx_bpf_now();
 
@@ -255,35 +269,29 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 	cpu->took_aged = cache->has_aged && !cpu->took_aged && take_aged(cpu->cache, cache);
 	if (cpu->took_aged)
 		return;
-	if (cpu->has_own) {
-		choice.own_ns = head_of_own(index, cpu, &choice.own_level);
-		/* A task that is being queued may not be there yet. */
-		if (choice.own_ns == NEVER && ek_sub(scx_bpf_now(), cpu->bound.used_ns) > AWAY_NS)
-			cpu->has_own = false;
-	}
 	choice.goes_on = prev && (prev->scx.flags & SCX_TASK_QUEUED);
-
-	bool goes_on = choice.goes_on, gives_way = cpu->gives_way;
-
 	cpu->gives_way = false;
-	if ((!goes_on || gives_way) && choice.own_ns == NEVER && has_one_queue(cache)) {
-		/* Nothing to compare the head with, or it was when the task was interrupted. */
+	if (!choice.goes_on && !cpu->has_own && has_one_queue(cache)) {
+		/* Nothing to compare the head with. */
 		if (scx_bpf_dsq_move_to_local(queue_of(cpu->cache, 0, EK_GROUP_WHOLE))) {
 			cpu->is_least = true;
 			count(EK_TOOK);
 			return;
 		}
-		if (!goes_on) {
-			if (!take_aged(cpu->cache, cache))
-				take_from_others(cpu->cache);
-			return;
+	} else {
+		/* Another CPU may take the head that was compared. */
+		for (u32 tries = 0; tries < 2; tries++) {
+			look_at_own(index, cpu, &choice);
+			if (choose(prev, index, cpu, cache, &choice))
+				return;
 		}
+		if (!choice.goes_on && (take(OF_CPU | (u32)index) || take_any(cpu->cache)))
+			return;
 	}
-	if (choose(prev, index, cpu, cache, &choice) || take_aged(cpu->cache, cache) ||
-	    take_from_others(cpu->cache))
+	if (take_aged(cpu->cache, cache) || take_from_others(cpu->cache))
 		return;
 	/* What was chosen has gone: the task that ran stays. */
-	if (goes_on && prev)
+	if (choice.goes_on && prev)
 		set_slice(prev, slice_alone_ns(cpu->weight));
 }
 
@@ -347,6 +355,7 @@ void BPF_PROG(ek_running, struct task_struct *p)
 	cpu->group = number;
 	cpu->gives_way = false;
 	cpu->has_yielded = false;
+	cpu->is_taken = false;
 	cpu->airs = false;
 	cpu->came_ns = now_ns;
 	begin(p, index, cpu, now_ns);
@@ -363,6 +372,16 @@ void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 		return;
 	charge(p, index, cpu, runnable);
 	cpu->weight = 0;
+	if (runnable && p->scx.slice > 0) {
+		/*
+		 * Only a task of a higher class takes the CPU before the slice ends. The
+		 * kernel would keep the task in the CPU's local queue until it is free again.
+		 */
+		count(EK_TAKEN);
+		cpu->is_taken = true;
+		set_slice(p, 0);
+		queue_local_again();
+	}
 	if (config.parts)
 		note_sent(p, cpu, runnable);
 }
@@ -415,6 +434,27 @@ void BPF_PROG(ek_set_cpumask, struct task_struct *p, const struct cpumask *cpuma
 		change_group(p, task, scx_bpf_task_cpu(p), true);
 }
 
+/*
+ * A CPU is about to idle. A task that was queued after the CPU looked for one, and
+ * before it was known as idle, is found here: no wake-up looks for this CPU again.
+ */
+SEC("struct_ops/ek_update_idle")
+void BPF_PROG(ek_update_idle, s32 index, bool idle)
+{
+	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
+	u64 least_ns;
+
+	if (!idle || !cache || cpu->quiet_ns || cpu->airs)
+		return;
+	if (has_one_queue(cache) && is_empty(queue_of(cpu->cache, 0, EK_GROUP_WHOLE)) &&
+	    !cpu->has_own)
+		return;
+	least_of(index, cpu, cache, EK_LEVELS_MAX, &least_ns);
+	if (least_ns != NEVER || (cpu->has_own && !is_empty(OF_CPU | (u32)index)))
+		scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
+}
+
 /* Without these two a CPU that comes or goes would end the scheduler. Queues are there for all. */
 SEC("struct_ops/ek_cpu_online")
 void BPF_PROG(ek_cpu_online, s32 index)
@@ -434,6 +474,8 @@ void BPF_PROG(ek_cpu_offline, s32 index)
 	if (!cpu || !first)
 		return;
 	cpu->is_going = 1;
+	/* Before the timer is started: its callback starts it after it has looked at this. */
+	cpus_going_ns = scx_bpf_now();
 	bpf_timer_start(&first->timer, GOING_LOOK_NS, 0);
 }
 
@@ -530,6 +572,7 @@ struct sched_ext_ops evenkeel_ops = {
 	.running = (void *)ek_running,
 	.stopping = (void *)ek_stopping,
 	.yield = (void *)ek_yield,
+	.update_idle = (void *)ek_update_idle,
 	.cpu_online = (void *)ek_cpu_online,
 	.cpu_offline = (void *)ek_cpu_offline,
 	.init_task = (void *)ek_init_task,

@@ -259,7 +259,7 @@ static u64 clock_at(const struct ek_cpu *cpu, const struct ek_group *group, u32 
 
 /*
  * The virtual time of the first task of a queue that may run on a CPU, on that CPU's
- * clock; NEVER: there is none. Notes the weight of that task.
+ * clock; NEVER: there is none. Notes the weight and the virtual time of that task.
  */
 __noinline u64 ek_head_ns(u32 index, u32 number, u64 queue)
 {
@@ -278,6 +278,7 @@ __noinline u64 ek_head_ns(u32 index, u32 number, u64 queue)
 			break;
 		}
 		vtime_ns = p->scx.dsq_vtime;
+		cpu->head_vtime_ns = vtime_ns;
 		cpu->head_weight = weight_of(p);
 		limit_ns = ek_lag_limit_ns(config.slice_ns, cpu->head_weight);
 		break;

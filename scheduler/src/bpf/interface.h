@@ -253,13 +253,16 @@ struct ek_cpu {
 	u32 epochs[EK_GROUP_NUMBERS];
 	/* Bits of the groups of sets of CPUs whose tasks may run here. */
 	u32 groups;
-	/* Weight of the head of a queue that was looked at last. */
+	/* Weight and virtual time of the head of a queue that was looked at last. */
 	u32 head_weight;
 	/* The least of the heads of a cache's queues that were looked at, on this CPU's clock. */
 	u32 least_weight;
-	u32 pad;
+	/* A task of a higher class, as a real-time one, has the CPU. */
+	u32 is_taken;
 	u64 least_queue;
 	u64 least_ns;
+	u64 least_vtime_ns;
+	u64 head_vtime_ns;
 	/* Tasks that may run here only. */
 	struct ek_group bound;
 };
@@ -324,6 +327,7 @@ enum ek_counter {
 	EK_QUIET,
 	EK_QUIET_NS,
 	EK_AIRED,
+	EK_TAKEN,
 	EK_COUNTERS,
 };
 
@@ -336,7 +340,7 @@ struct ek_end {
 };
 
 _Static_assert(sizeof(struct ek_config) == 640, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 1112, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 1128, "the loader writes this");
 _Static_assert(sizeof(struct ek_cache) == 816, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 184, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 1168, "the loader reads this");

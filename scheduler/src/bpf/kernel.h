@@ -212,6 +212,7 @@ struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
 void bpf_task_release(struct task_struct *p) __ksym;
 /* From 6.19 on. */
 bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
+void scx_bpf_reenqueue_local___v2(void) __ksym __weak;
 bool scx_bpf_task_set_dsq_vtime(struct task_struct *p, u64 vtime) __ksym __weak;
 
 int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __ksym;
@@ -240,6 +241,7 @@ struct sched_ext_ops {
 	void (*stopping)(struct task_struct *p, bool runnable);
 	bool (*yield)(struct task_struct *from, struct task_struct *to);
 	void (*set_cpumask)(struct task_struct *p, const struct cpumask *cpumask);
+	void (*update_idle)(s32 cpu, bool idle);
 	void (*cpu_online)(s32 cpu);
 	void (*cpu_offline)(s32 cpu);
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
@@ -251,8 +253,21 @@ struct sched_ext_ops {
 	char name[128];
 };
 
-_Static_assert(__builtin_offsetof(struct sched_ext_ops, timeout_ms) == 15 * 8,
+_Static_assert(__builtin_offsetof(struct sched_ext_ops, timeout_ms) == 16 * 8,
 	       "src/load.rs writes this");
+
+/*
+ * What a function of the kernel answers as bool. On x86 it fills eight bits of the
+ * register, and clang 14 looks at 32: bpf_cpumask_intersects of Linux 7.0 seemed to
+ * say yes always.
+ */
+static inline bool is_true(bool answer)
+{
+	u64 value = answer;
+
+	asm("" : "+r"(value));
+	return value & 1;
+}
 
 static inline void set_slice(struct task_struct *p, u64 slice_ns)
 {
@@ -260,6 +275,13 @@ static inline void set_slice(struct task_struct *p, u64 slice_ns)
 		scx_bpf_task_set_slice(p, slice_ns);
 	else
 		p->scx.slice = slice_ns;
+}
+
+/* Queues again what waits in the local queue of this CPU; kernels before 6.19 leave it there. */
+static inline void queue_local_again(void)
+{
+	if (bpf_ksym_exists(scx_bpf_reenqueue_local___v2))
+		scx_bpf_reenqueue_local___v2();
 }
 
 /* The virtual time of a task is where the kernel has a field for it; not while it is queued. */

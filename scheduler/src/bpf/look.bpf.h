@@ -135,6 +135,9 @@ static int look(void *map, int *key, struct look *look)
 			      false);
 	}
 	bpf_timer_start(&look->timer, next_ns, 0);
+	/* A CPU that was told to go meanwhile has started the timer, and was overruled. */
+	if (cpus_going_ns >= now_ns && next_ns != GOING_LOOK_NS)
+		bpf_timer_start(&look->timer, GOING_LOOK_NS, 0);
 	return 0;
 }
 

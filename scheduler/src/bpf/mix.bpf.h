@@ -161,7 +161,7 @@ static s32 idle_for(struct task_struct *p, u32 near, u64 now_ns)
 	s32 found = -1;
 	int i;
 
-	if (!bpf_cpumask_empty(idle)) {
+	if (!is_true(bpf_cpumask_empty(idle))) {
 		bpf_for(i, 0, MIX_LOOKS_MAX) {
 			struct ek_cpu *cpu = cpu_of(index);
 

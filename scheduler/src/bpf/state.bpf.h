@@ -20,6 +20,8 @@ const volatile struct ek_config config;
 struct ek_end end;
 /* Counters that the loader gave up, as bits: others want them. */
 u32 events_given_up SEC(".data.given_up");
+/* When a CPU was last told to go. */
+u64 cpus_going_ns;
 /* Until when any task may be believed to demand more than level 0, or to owe for it. */
 u64 wide_anywhere_until_ns;
 

@@ -81,6 +81,44 @@ fn a_sleeper_interrupts_whoever_is_ahead() {
     assert!(at_once * 10 > waits_ns.len() * 9, "{at_once} of {}", waits_ns.len());
 }
 
+/// Tasks wait for threads of the kernel, which go at once; but not for those that are lighter.
+#[test]
+fn a_kernel_thread_of_nice_19_interrupts_no_task_of_nice_0() {
+    let topology = Topology::regular(1, 1, 1);
+    let habit = Habit { computes_ns: 1_000_000, sleeps_ns: 99_000_000 };
+    let waits_at_once = [0, 19].map(|nice| {
+        let mut machine = machine(&topology);
+        machine.start(&spec("spinner", 0, &[]), SPINS);
+        let thread = TaskSpec { is_kernel: true, ..spec("khugepaged", nice, &[]) };
+        machine.start(&thread, habit);
+        machine.run(5_000_000_000);
+        let waits_ns = &machine.tasks[1].waits_ns;
+        let at_once = waits_ns.iter().filter(|&&wait_ns| wait_ns == 0).count();
+        at_once as f64 / waits_ns.len() as f64
+    });
+    assert!(waits_at_once[0] > 0.9 && waits_at_once[1] < 0.1, "{waits_at_once:?}");
+}
+
+/// A real-time task that takes a CPU leaves nothing waiting there that may run elsewhere.
+#[test]
+fn a_task_whose_cpu_is_taken_by_a_real_time_task_goes_on_elsewhere() {
+    let topology = Topology::regular(1, 2, 1);
+    let mut machine = machine(&topology);
+    for name in ["a", "b"] {
+        machine.start(&spec(name, 0, &[]), SPINS);
+    }
+    machine.run(100_000_000);
+    machine.take_cpu(0);
+    let before: Vec<u64> = machine.tasks.iter().map(|task| task.runtime_ns).collect();
+    machine.run(1_000_000_000);
+    let after = machine.tasks.iter().zip(before).map(|(task, ns)| task.runtime_ns - ns);
+    let shares: Vec<f64> = after.map(|ns| ns as f64 / 1e9).collect();
+    assert!(shares.iter().all(|share| (share - 0.5).abs() < 0.02), "{shares:?}");
+    machine.give_back_cpu();
+    machine.run(100_000_000);
+    assert!((0..2).all(|cpu| machine.host.current(cpu).is_some()));
+}
+
 #[test]
 fn instances_on_many_threads_share_nothing() {
     let topology = Topology::regular(1, 2, 1);

@@ -37,6 +37,8 @@ pub struct Machine {
     pub switches: u64,
     /// In which order CPUs choose that could at the same instant.
     pub order: Order,
+    /// A CPU that a real-time task has.
+    pub taken: Option<usize>,
     /// How far time goes on in a step.
     pub step_ns: u64,
     watched_ns: u64,
@@ -61,6 +63,7 @@ impl Machine {
             history: Vec::new(),
             switches: 0,
             order: Order::Ascending,
+            taken: None,
             step_ns: STEP_NS,
             watched_ns: 0,
         }
@@ -82,6 +85,22 @@ impl Machine {
         self.host.wake(number, Waker { cpu: spec.cpu, is_fork: true, is_sync: false });
         self.choose();
         true
+    }
+
+    /// A real-time task takes a CPU, which has one of ours.
+    pub fn take_cpu(&mut self, cpu: usize) {
+        let runtime_ns = self.runtime_ns(cpu);
+        self.taken = Some(cpu);
+        self.host.take_cpu(cpu, runtime_ns);
+        self.choose();
+    }
+
+    /// It gives the CPU back.
+    pub fn give_back_cpu(&mut self) {
+        if let Some(cpu) = self.taken.take() {
+            self.schedule(cpu);
+            self.choose();
+        }
     }
 
     pub fn task(&mut self, number: usize) -> &mut Task {
@@ -111,6 +130,10 @@ impl Machine {
         for _ in 0..10_000 {
             let mut waiting: VecDeque<usize> = self.host.take_reschedules().into();
             if waiting.is_empty() || self.host.exit().is_some() {
+                return;
+            }
+            waiting.retain(|&cpu| self.taken != Some(cpu));
+            if waiting.is_empty() {
                 return;
             }
             while let Some(cpu) = self.next_of(&mut waiting) {

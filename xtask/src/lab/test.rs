@@ -11,6 +11,9 @@ use crate::repo;
 
 /// How the tests that are shell scripts load the scheduler and end it.
 pub const LOADER: &str = "loader.sh";
+/// Virtual CPUs of a test, siblings on a core. No more than machines have here: what the host takes
+/// from one of them looks like work of the task that runs there.
+pub const CPUS: u32 = 2;
 /// Time of the machine that a test may take, unless it says another.
 const LIMIT: Duration = Duration::from_secs(300);
 /// What the kernel says of a scheduler that comes and goes as it should.
@@ -20,6 +23,8 @@ const NO_COMPLAINT: [&str; 2] =
 const MAY_SAY: &str = "# The kernel may say: ";
 /// A line of a script that begins so gives its limit in seconds.
 const LIMIT_IS: &str = "# Limit in seconds: ";
+/// A line of a script that begins so gives the virtual CPUs that it needs, each a core.
+const CPUS_ARE: &str = "# Virtual CPUs: ";
 /// A script with this line changes the kernel's code so often that QEMU's interpreter breaks it,
 /// unless virtual CPUs run in turns.
 const IN_TURNS: &str = "# Virtual CPUs in turns.";
@@ -36,6 +41,8 @@ pub struct Test {
     pub takes_any_kernel: bool,
     /// Whether virtual CPUs run in turns where QEMU interprets.
     pub is_in_turns: bool,
+    /// Virtual CPUs that it needs.
+    pub cpus: u32,
     may_say: Vec<String>,
 }
 
@@ -56,19 +63,21 @@ impl Test {
     }
 
     fn parse(name: &str, script: String) -> Result<Self> {
-        let mut limit = LIMIT;
+        let (mut limit, mut cpus) = (LIMIT, CPUS);
         let mut may_say: Vec<_> = NO_COMPLAINT.map(str::to_owned).to_vec();
         let has = |wanted: &str| script.lines().any(|line| line == wanted);
         let (takes_any_kernel, is_in_turns) = (has(ANY_KERNEL), has(IN_TURNS));
         for line in script.lines() {
             if let Some(words) = line.strip_prefix(MAY_SAY) {
                 may_say.push(words.to_owned());
+            } else if let Some(number) = line.strip_prefix(CPUS_ARE) {
+                cpus = number.parse().context("the virtual CPUs")?;
             } else if let Some(seconds) = line.strip_prefix(LIMIT_IS) {
                 limit = Duration::from_secs(seconds.parse().context("the limit")?);
             }
         }
         let job = Job { name: name.to_owned(), script };
-        Ok(Self { job, limit, takes_any_kernel, is_in_turns, may_say })
+        Ok(Self { job, limit, takes_any_kernel, is_in_turns, cpus, may_say })
     }
 
     /// What the kernel complained of that this test does not expect.
