@@ -23,11 +23,13 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Slice, credit and granularity of the simulator's `fair`; the kernel's own watchdog.
+    /// Slice and granularity of the simulator's `fair`; the kernel's own watchdog. A waking task has
+    /// less credit than there: with the 12 ms of CFS, receivers of messages go before the senders
+    /// and find one message at a time (docs/measurements/kernel-scheduler.md); EEVDF gives none.
     fn default() -> Self {
         Self {
             slice_ns: 6 << 20,
-            sleeper_credit_ns: 12_000_000,
+            sleeper_credit_ns: 3_000_000,
             wakeup_granularity_ns: 4_000_000,
             watchdog_ms: 30_000,
             compensation: None,
