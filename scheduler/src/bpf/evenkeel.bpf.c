@@ -279,20 +279,18 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 			return;
 		}
 	} else {
-		/* Another CPU may take the head that was compared. */
-		for (u32 tries = 0; tries < 2; tries++) {
-			look_at_own(index, cpu, &choice);
-			if (choose(prev, index, cpu, cache, &choice))
-				return;
-		}
+		look_at_own(index, cpu, &choice);
+		if (choose(prev, index, cpu, cache, &choice))
+			return;
+		/* Another CPU took the head that was compared: any task is better than none. */
 		if (!choice.goes_on && (take(OF_CPU | (u32)index) || take_any(cpu->cache)))
 			return;
 	}
 	if (take_aged(cpu->cache, cache) || take_from_others(cpu->cache))
 		return;
-	/* What was chosen has gone: the task that ran stays. */
+	/* What was chosen has gone: the task that ran stays until the next tick. */
 	if (choice.goes_on && prev)
-		set_slice(prev, slice_alone_ns(cpu->weight));
+		set_slice(prev, EK_SLICE_MIN_NS);
 }
 
 /* --- Running --- */
