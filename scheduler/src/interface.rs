@@ -23,9 +23,10 @@ pub struct Config {
 }
 
 impl Default for Config {
-    /// Slice and granularity of the simulator's `fair`; the kernel's own watchdog. A waking task has
-    /// less credit than there: with the 12 ms of CFS, receivers of messages go before the senders
-    /// and find one message at a time (docs/measurements/kernel-scheduler.md); EEVDF gives none.
+    /// Slice and granularity of the simulator's `fair`; the kernel's own watchdog. A waking task
+    /// has less credit than there: with the 12 ms of CFS, receivers of messages go before the
+    /// senders and find one message at a time (docs/measurements/kernel-scheduler.md); EEVDF gives
+    /// none.
     fn default() -> Self {
         Self {
             slice_ns: 6 << 20,

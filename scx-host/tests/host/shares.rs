@@ -56,7 +56,7 @@ fn sets_of_cpus_leave_weights_as_they_are() {
     }
 }
 
-/// `docs/measurements/affinity.md` has 100,000 of them, and says which are further off and why.
+/// `docs/measurements/affinity.md` has 20,000 of them, and says which are further off and why.
 #[test]
 fn random_affinities_and_weights_come_near_to_the_ideal_shares() {
     let furthest_of = |seed| {
