@@ -78,13 +78,13 @@ static inline u64 ek_anchor_bound_ns(struct ek_anchor *anchor, u64 vtime_ns, u64
 	return bound_ns;
 }
 
-/* Virtual time that passed is forgotten within about so much time, 2^30 ns; our choice. */
-#define EK_RATE_WINDOW_LOG2 30
+/* Virtual time that passed is forgotten within this time, about a second; our choice. */
+#define EK_RATE_WINDOW_NS EK_ONE
 
 /* What is left of virtual time that passed before a while. */
 static inline u64 ek_rate_ns(u64 passed_ns, u64 while_ns)
 {
-	if (while_ns >> EK_RATE_WINDOW_LOG2)
+	if (while_ns >= EK_RATE_WINDOW_NS)
 		return 0;
 	return ek_sub(passed_ns, ek_mul_q30(passed_ns, (u32)while_ns));
 }
