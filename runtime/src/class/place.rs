@@ -48,7 +48,7 @@ impl Places {
             WideCpus::File(path) => (Cpus::Are(CpuList::default()), Some(SetFile::new(path))),
             WideCpus::Workers(workers) => (Cpus::Workers(workers), None),
         };
-        Self {
+        let places = Self {
             queue: WideQueue::new(),
             learned: Learned::new(),
             registers: Registers::of_machine(),
@@ -59,7 +59,10 @@ impl Places {
             wait: placement.wait,
             names: placement.functions,
             named: RwLock::new(HashMap::new()),
-        }
+        };
+        // The first tasks may all run before a worker looks for one and reads the file.
+        places.poll();
+        places
     }
 
     /// Whether a task of a function is one of those that are kept here.

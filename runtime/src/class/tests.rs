@@ -273,3 +273,12 @@ proptest! {
         prop_assert_eq!(ordered + free.into_inner(), tasks.len());
     }
 }
+
+#[test]
+fn the_cpus_of_a_file_count_from_the_first_task_on() {
+    let path = std::env::temp_dir().join(format!("evenkeel-first-{}", std::process::id()));
+    std::fs::write(&path, "3\n").unwrap();
+    let places = Places::new(Placement::on(WideCpus::File(path.clone())), 2);
+    assert!(places.has(0, 3) && !places.has(0, 2));
+    std::fs::remove_file(path).unwrap();
+}
