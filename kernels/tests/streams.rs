@@ -59,8 +59,14 @@ fn every_stream_there_is_runs_and_takes_longer_with_more_blocks() {
 fn an_addition_takes_a_third_of_a_multiplication() {
     // A neighbour on the same core may slow additions more, but not all the time.
     let tsc = Tsc::calibrate().unwrap();
-    let mut seen = (0..1000).map(|_| chain::agreement(&tsc));
-    assert!(seen.any(|agreement| (agreement - 1.0).abs() < 0.02));
+    let mut least = f64::MAX;
+    for _ in 0..100 {
+        least = least.min((chain::agreement(&tsc) - 1.0).abs());
+        if least < 0.02 {
+            return;
+        }
+    }
+    panic!("{least}");
 }
 
 #[test]

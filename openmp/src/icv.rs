@@ -116,8 +116,8 @@ pub(crate) fn patience(threads: u32) -> Duration {
         Some(Wait::Passive) => Duration::ZERO,
         Some(Wait::Spins(spins)) => SPIN.saturating_mul(u32::try_from(spins).unwrap_or(u32::MAX)),
         Some(Wait::For { us }) => Duration::from_micros(us).min(PATIENCE_ACTIVE),
-        None if threads <= processors::at_once() => PATIENCE,
-        None => PATIENCE_CROWDED,
+        None if processors::are_crowded(threads) => PATIENCE_CROWDED,
+        None => PATIENCE,
     }
 }
 

@@ -40,6 +40,11 @@ pub(crate) fn at_once() -> u32 {
     })
 }
 
+/// Whether so many threads are more than may run at once.
+pub(crate) fn are_crowded(threads: u32) -> bool {
+    threads > at_once()
+}
+
 /// CPUs as the kernel takes them.
 pub(crate) struct Mask([u64; WORDS]);
 

@@ -86,7 +86,7 @@ impl Region {
         let outer = around.region();
         Self {
             size,
-            crowd: size.saturating_mul(outer.crowd),
+            crowd: turns::crowd(size, outer.crowd),
             level: outer.level + 1,
             active_level: outer.active_level + i32::from(size > 1),
             around,

@@ -42,7 +42,7 @@ where
     if worker.has_enough() {
         return (a(), b());
     }
-    let kind = run_second::<B, RB> as *const () as usize;
+    let kind = kind::<B, RB>();
     if worker.are_fine(kind) {
         let (first, mut second) = (a(), None);
         worker.run_sampled(kind, || second = Some(b()));
@@ -87,6 +87,11 @@ where
     }
 }
 
+/// What such second functions are known by.
+fn kind<B: FnOnce() -> RB, RB>() -> usize {
+    run_second::<B, RB> as *const () as usize
+}
+
 /// Runs the second function on another worker, or here out of order.
 unsafe fn run_second<B: FnOnce() -> RB, RB>(queued: *mut Queued, worker: &Worker) {
     let second = queued.cast::<Second<B, RB>>();
@@ -94,7 +99,7 @@ unsafe fn run_second<B: FnOnce() -> RB, RB>(queued: *mut Queued, worker: &Worker
     unsafe {
         let body = ManuallyDrop::take(&mut *(*second).body.get());
         let around = worker.current.replace(ptr::null());
-        worker.seen.is_called::<B>(run_second::<B, RB> as *const () as usize);
+        worker.seen.is_called::<B>(kind::<B, RB>());
         let result = catch_unwind(AssertUnwindSafe(body));
         worker.current.set(around);
         *(*second).result.get() = Some(result);
@@ -145,9 +150,8 @@ mod tests {
 
     use super::*;
 
-    /// The kind of a second side.
-    fn kind<B: FnOnce() -> RB, RB>(_: &B) -> usize {
-        run_second::<B, RB> as *const () as usize
+    fn kind_of<B: FnOnce() -> RB, RB>(_: &B) -> usize {
+        kind::<B, RB>()
     }
 
     #[test]
@@ -167,7 +171,7 @@ mod tests {
                 // Meanwhile the other worker has time to come.
                 join(|| nap(1), side(ms)).1 != here
             };
-            worker.shared.grains.took(kind(&side(0)), 100, false);
+            worker.shared.grains.took(kind_of(&side(0)), 100, false);
             assert!((0..12).filter(|_| is_given_away(0)).count() < 6);
             assert!((0..200).any(|_| is_given_away(1)));
         });

@@ -33,7 +33,7 @@ pub struct Args {
     /// Only this program; may be repeated.
     #[arg(long = "program", value_name = "NAME")]
     programs: Vec<String>,
-    /// Only this runtime; may be repeated.
+    /// Only this runtime, and libraries that are named; may be repeated.
     #[arg(long = "runtime", value_name = "NAME")]
     runtimes: Vec<String>,
     #[command(flatten)]

@@ -7,6 +7,7 @@ use evenkeel_runtime::raw::comes_soon;
 
 use super::turns::Turns;
 use super::{Member, Region, Team};
+use crate::processors;
 
 /// How long one looks whether the others come, before it looks for tasks: to say to all that it
 /// does costs more than a barrier where nobody is late.
@@ -58,7 +59,7 @@ impl Barrier {
             let _ = self.passed.compare_exchange(passed, passed | AWAY, order.0, order.1);
             member.worker().run_tasks_until(is_over);
         };
-        if Turns::are_taken(crowd) {
+        if processors::are_crowded(crowd) {
             self.turns.wait(crowd, is_over, run_tasks);
         } else if !comes_soon(SOON, is_over) {
             run_tasks();

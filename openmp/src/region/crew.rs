@@ -15,7 +15,7 @@ use evenkeel_runtime::Topology;
 use evenkeel_runtime::raw::{self, Parker, Pause, Worker};
 
 use super::share::Ring;
-use super::turns::Turns;
+use super::turns::{Turns, crowd};
 use super::{Barrier, Job, Member, Region};
 use crate::affinity_format;
 use crate::icv::{self, Icvs};
@@ -239,7 +239,7 @@ impl Post {
     fn receive(&self, known: &mut u64, crowd: u32) -> Option<&Team> {
         // Pairs with `send`.
         let is_called = || self.begun.load(Ordering::Acquire) != *known;
-        if Turns::are_taken(crowd) {
+        if processors::are_crowded(crowd) {
             self.turns.wait(crowd, is_called, || self.sleep_until(is_called));
         } else {
             let mut pause = Pause::new(self.patience);
@@ -294,7 +294,7 @@ impl Crew {
         }
         let has_size = |place: &usize| self.teams[*place].seats.len() == size as usize;
         let place = (0..self.teams.len()).find(has_size).unwrap_or_else(|| {
-            self.teams.push(Box::new(Team::new(size, size.saturating_mul(around))));
+            self.teams.push(Box::new(Team::new(size, crowd(size, around))));
             self.teams.len() - 1
         });
         &self.teams[place]
@@ -360,7 +360,7 @@ fn hire(number: u32, around: u32) -> Hired {
         team: AtomicPtr::new(ptr::null_mut()),
         is_asleep: AtomicBool::new(false),
         parker: Parker::new(),
-        patience: icv::patience((number + 1).saturating_mul(around)),
+        patience: icv::patience(crowd(number + 1, around)),
         turns: Turns::default(),
     });
     let own = post.clone();

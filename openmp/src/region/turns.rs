@@ -4,10 +4,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::processors;
-
-/// How often, for each thread, who waits lets others have the CPU: they come when they
-/// run, and to sleep and to be woken takes longer.
+/// How often, for each thread, who waits lets others have the CPU: they come when they run, and to
+/// sleep and to be woken takes longer.
 const TURNS: u32 = 2;
 /// A wait that is longer, for each thread, was for another program or for long work.
 const QUICK: Duration = Duration::from_micros(20);
@@ -18,6 +16,15 @@ const SLEEP: Duration = Duration::from_micros(2);
 /// At most so often.
 const SLEEPS_MAX: u32 = 1 << 12;
 
+/// More threads than these are counted as so many: of regions deep inside each other most are never
+/// begun.
+const CROWD_MAX: u32 = 1024;
+
+/// As many threads as there are if each of a crowd around has begun a region of so many.
+pub(super) fn crowd(threads: u32, around: u32) -> u32 {
+    threads.saturating_mul(around).min(CROWD_MAX)
+}
+
 /// Whether it helps to let others have the CPU.
 #[derive(Default)]
 pub(super) struct Turns {
@@ -26,11 +33,6 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    /// Whether so many threads have to take turns.
-    pub(super) fn are_taken(threads: u32) -> bool {
-        threads > processors::at_once()
-    }
-
     /// Waits until something holds that one of so many threads does, in the end by `sleep`.
     pub(super) fn wait(&self, threads: u32, holds: impl Fn() -> bool, sleep: impl FnOnce()) {
         // Of two at once, one may be forgotten.

@@ -300,9 +300,6 @@ impl<T> Drop for MutexGuard<'_, T> {
     }
 }
 
-/// How a wait ended: nobody asks.
-pub(crate) struct Waited;
-
 /// One that wakes for no reason, again and again: only threads from outside use it.
 pub(crate) struct Condvar(());
 
@@ -316,13 +313,13 @@ impl Condvar {
         &self,
         guard: MutexGuard<'a, T>,
         _at_most: Duration,
-    ) -> LockResult<(MutexGuard<'a, T>, Waited)> {
+    ) -> LockResult<(MutexGuard<'a, T>, ())> {
         let mutex = guard.mutex;
         drop(guard);
         std::thread::yield_now();
         match mutex.lock() {
-            Ok(guard) => Ok((guard, Waited)),
-            Err(error) => Err(PoisonError::new((error.into_inner(), Waited))),
+            Ok(guard) => Ok((guard, ())),
+            Err(error) => Err(PoisonError::new((error.into_inner(), ()))),
         }
     }
 

@@ -24,12 +24,11 @@ pub(super) fn sentence(view: &View) -> Option<String> {
              EVENKEEL_WIDE."
         ));
     }
-    let hint = match there < elsewhere && view.places.iter().any(|place| place.contains("CPU")) {
-        true => {
-            " Where no worker is on these CPUs within 1 ms, others run them: bind threads, as by \
+    let hint = if there < elsewhere && view.places.iter().any(|place| place.contains("CPU")) {
+        " Where no worker is on these CPUs within 1 ms, others run them: bind threads, as by \
              OMP_PROC_BIND=true."
-        }
-        false => "",
+    } else {
+        ""
     };
     Some(format!(
         "{} were to run on {places}: {} ({}) did, {} ran elsewhere.{hint}",
