@@ -7,8 +7,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
-use evenkeel_runtime::raw::lock_std;
-use evenkeel_runtime::raw::tell_unknown;
+use evenkeel_runtime::raw::{lock_std, register_barriers, tell_unknown};
 use evenkeel_runtime::{Placement, Watch};
 
 use crate::environment::{self, Bind, Schedule, Settings, Show, Wait, display};
@@ -197,6 +196,7 @@ pub(crate) fn set(change: impl FnOnce(&mut Icvs)) {
 /// Looks at the environment when the library is loaded, as libgomp does: a program may change it
 /// later, and a mistake shows even if no region is parallel.
 extern "C" fn begin() {
+    register_barriers();
     if settings().proc_bind.first().is_some_and(|&bind| bind != Bind::False) {
         processors::unbind();
     }

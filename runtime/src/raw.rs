@@ -15,7 +15,7 @@ use crate::pool::{Asked, Builder, Rules, Runtime, Shared};
 pub use crate::ready::{KindOf, OWN_KIND, Parker, Queued};
 use crate::scope::Scope;
 use crate::seen::Watch;
-pub use crate::sync::lock_std;
+pub use crate::sync::{lock_std, register_barriers};
 pub use crate::task::Task;
 use crate::topology::Topology;
 pub use crate::topology::{Part, Sysfs};

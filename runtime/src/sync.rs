@@ -15,6 +15,7 @@ pub(crate) use crate::model::{
     machine::{cycles, stack_low},
 };
 pub(crate) use barrier::Barrier;
+pub use barrier::register_barriers;
 #[cfg(loom)]
 pub(crate) use loom::{
     hint::spin_loop,

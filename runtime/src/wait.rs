@@ -155,18 +155,39 @@ impl Drop for Fibre {
 #[cfg(evenkeel_model)]
 pub(crate) use crate::sync::stack_low as thread_low;
 
-/// The same for the stack of the calling thread. It is asked once: that of the first thread is
-/// known by reading which memory the process has.
+/// The same for the stack of the calling thread, which is asked once.
 #[cfg(not(evenkeel_model))]
 pub(crate) fn thread_low() -> usize {
     thread_local! {
         static LOW: Cell<Option<usize>> = const { Cell::new(None) };
     }
     LOW.get().unwrap_or_else(|| {
-        let low = ask_thread_low();
+        let here = 0_u8;
+        let low = first_thread_low((&raw const here).addr()).unwrap_or_else(ask_thread_low);
         LOW.set(Some(low));
         low
     })
+}
+
+/// Addresses below the first thread's stack top in which Linux maps nothing else, however low the
+/// limit of that stack (`MIN_GAP` of `mm/util.c` and of `arch/x86/mm/mmap.c`, Linux 6.18).
+#[cfg(not(evenkeel_model))]
+const FIRST_STACK: usize = 128 << 20;
+
+/// The same if an address of the calling thread's stack is in the process's first stack. The C
+/// library reads all of `/proc/self/maps` to answer that, milliseconds in a large program.
+#[cfg(not(evenkeel_model))]
+fn first_thread_low(address: usize) -> Option<usize> {
+    // SAFETY: a zeroed limit is one; the calls only read what the kernel knows of this process.
+    let (top, limit) = unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit);
+        // The program's name is what the kernel puts on the stack first.
+        (libc::getauxval(libc::AT_EXECFN) as usize, limit.rlim_cur)
+    };
+    let bytes = usize::try_from(limit).unwrap_or(FIRST_STACK).min(FIRST_STACK);
+    let bottom = top.checked_sub(bytes)?;
+    (bottom..top).contains(&address).then_some(bottom + bytes / RESERVE)
 }
 
 #[cfg(not(evenkeel_model))]
@@ -183,4 +204,27 @@ fn ask_thread_low() -> usize {
         libc::pthread_attr_destroy(&raw mut attributes);
     }
     limit.addr() + bytes / RESERVE
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_stack_is_known_on_any_thread() {
+        // SAFETY: it only reads what the kernel told of this process.
+        let asked = |what| unsafe { libc::getauxval(what) } as usize;
+        // Random bytes that the kernel puts above the first frame.
+        let inside = asked(libc::AT_RANDOM);
+        assert!(first_thread_low(inside).is_some_and(|low| low < inside));
+        assert_eq!(first_thread_low(asked(libc::AT_EXECFN)), None);
+    }
+
+    #[test]
+    fn another_thread_has_another_stack() {
+        let here = 0_u8;
+        let here = (&raw const here).addr();
+        assert_eq!(first_thread_low(here), None);
+        assert!(ask_thread_low() < here);
+    }
 }

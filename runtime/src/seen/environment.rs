@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use super::Watch;
 use crate::fork::forks;
 use crate::notice::tell;
-use crate::sync::Barrier;
+use crate::sync::register_barriers;
 
 /// Bytes of a trace in memory: some 5 million tasks.
 const TRACE_BYTES: usize = 128 << 20;
@@ -92,9 +92,8 @@ pub(super) fn watch() -> Option<Watch> {
         wanted.tell_what_cannot_be_written();
         let traces = wanted.trace.is_some();
         let watch = if traces { Watch::with_trace(TRACE_BYTES) } else { Watch::new() };
-        // The kernel has it ready at once for a process of one thread, and lets one of several wait
-        // for some 10 ms: so it is asked before there is a thread of ours.
-        let _ = Barrier::between(1);
+        // Before there is a thread of ours: a process of several threads does without.
+        register_barriers();
         // SAFETY: the handler may be called at any time after this.
         unsafe { libc::atexit(at_exit) };
         watch_for_end();

@@ -2,12 +2,14 @@
 //!
 //! `light` on one side and `heavy` on the other order like two sequentially consistent fences.
 //! Linux makes every CPU of the process pass a barrier when `heavy` asks for it (membarrier(2)),
-//! and so `light` costs nothing. Where the kernel refuses, both are fences.
+//! and so `light` costs nothing. Where the kernel refuses, or the process had several threads
+//! before it asked, both are fences.
 
 use super::{Ordering, fence};
 
 #[cfg(not(any(loom, evenkeel_model)))]
 mod kernel {
+    use std::mem::zeroed;
     use std::sync::OnceLock;
     use std::thread::available_parallelism;
 
@@ -19,13 +21,30 @@ mod kernel {
         unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
     }
 
-    /// Whether the kernel does it for this process, and so many threads gain by it: more than
-    /// there are CPUs sleep often, and each sleep would disturb all of them.
+    /// Whether this process may use membarrier(2); the first call registers the process. The kernel
+    /// registers a process of one thread in less than a microsecond, and makes one of several
+    /// threads wait for an RCU grace period, 10 to 25 ms: such a process uses fences instead.
+    pub(super) fn is_registered() -> bool {
+        static REGISTERED: OnceLock<bool> = OnceLock::new();
+        *REGISTERED.get_or_init(|| has_one_thread() && membarrier(REGISTER_PRIVATE_EXPEDITED))
+    }
+
+    fn has_one_thread() -> bool {
+        // A folder has a link for itself, one in the folder above, and one for each folder inside:
+        // here one a thread.
+        // SAFETY: a zeroed status is one; the call writes to it alone.
+        unsafe {
+            let mut tasks: libc::stat = zeroed();
+            libc::stat(c"/proc/self/task".as_ptr(), &raw mut tasks) == 0 && tasks.st_nlink == 3
+        }
+    }
+
+    /// Whether `threads` threads gain by membarrier(2), and may use it. If there are more threads
+    /// than CPUs they sleep often, and each sleep would disturb all of them.
     pub(super) fn offers(threads: usize) -> bool {
         static CPUS: OnceLock<usize> = OnceLock::new();
-        static OFFERS: OnceLock<bool> = OnceLock::new();
         let cpus = *CPUS.get_or_init(|| available_parallelism().map_or(usize::MAX, usize::from));
-        threads <= cpus && *OFFERS.get_or_init(|| membarrier(REGISTER_PRIVATE_EXPEDITED))
+        threads <= cpus && is_registered()
     }
 
     pub(super) fn everywhere() -> bool {
@@ -45,6 +64,13 @@ mod kernel {
     }
 }
 
+/// Registers the process for heavy barriers while it has one thread; later the kernel would make it
+/// wait, and the barriers that are made later are fences instead.
+pub fn register_barriers() {
+    #[cfg(not(any(loom, evenkeel_model)))]
+    kernel::is_registered();
+}
+
 /// Which of the two this process uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Barrier {
@@ -52,7 +78,7 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    /// Between so many threads. Asks the kernel, once a process.
+    /// Between so many threads.
     #[cfg(not(loom))]
     pub(crate) fn between(threads: usize) -> Self {
         Self { asymmetric: kernel::offers(threads) }
