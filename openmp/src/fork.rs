@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard};
 use evenkeel_runtime::raw::forks;
 use evenkeel_runtime::raw::lock_std;
 
+use crate::region::forget_awake;
 use crate::{affinity_format, icv, thread, threadprivate};
 
 /// Whether a thread has begun, and so all is known that is found out once.
@@ -72,12 +73,17 @@ extern "C" fn give() {
     drop(unsafe { (*FORKING.0.get()).take() });
 }
 
+extern "C" fn give_in_child() {
+    forget_awake();
+    give();
+}
+
 /// When the library is loaded: later another thread might fork while this one says it.
 extern "C" fn begin() {
     // It says so to the C library, too.
     let _ = forks();
     // SAFETY: the handlers live as long as the process. Without memory for them nobody calls them.
-    unsafe { libc::pthread_atfork(Some(take), Some(give), Some(give)) };
+    unsafe { libc::pthread_atfork(Some(take), Some(give), Some(give_in_child)) };
 }
 
 #[used]

@@ -11,7 +11,7 @@ use evenkeel_runtime::raw::{lock_std, register_barriers, tell_unknown};
 use evenkeel_runtime::{Placement, Watch};
 
 use crate::environment::{self, Bind, Schedule, Settings, Show, Wait, display};
-use crate::region::machine;
+use crate::region::{crowd, machine};
 use crate::thread::member;
 use crate::unsupported::say;
 use crate::{allocate, place, processors};
@@ -97,9 +97,8 @@ pub(crate) fn all() -> MutexGuard<'static, Option<HashSet<&'static Icvs>>> {
     lock_std(&ALL)
 }
 
-/// How long a thread of a team of so many keeps its CPU while it waits, where nobody says: long
-/// enough for the gap between two regions, and not where another thread of the team might have the
-/// CPU.
+/// How long a thread keeps its CPU while it waits, where nobody says: long enough for the gap
+/// between two regions, and not where another thread of a team might have the CPU.
 const PATIENCE: Duration = Duration::from_millis(1);
 /// The same where there are more threads than CPUs.
 const PATIENCE_CROWDED: Duration = Duration::from_micros(5);
@@ -108,14 +107,14 @@ const PATIENCE_ACTIVE: Duration = Duration::from_secs(10);
 /// One step of `GOMP_SPINCOUNT`, about.
 const SPIN: Duration = Duration::from_nanos(10);
 
-/// How long one of so many threads keeps its CPU while it waits.
-pub(crate) fn patience(threads: u32) -> Duration {
+/// How long a thread keeps its CPU while it waits.
+pub(crate) fn patience() -> Duration {
     match settings().wait {
         Some(Wait::Active) => PATIENCE_ACTIVE,
         Some(Wait::Passive) => Duration::ZERO,
         Some(Wait::Spins(spins)) => SPIN.saturating_mul(u32::try_from(spins).unwrap_or(u32::MAX)),
         Some(Wait::For { us }) => Duration::from_micros(us).min(PATIENCE_ACTIVE),
-        None if processors::are_crowded(threads) => PATIENCE_CROWDED,
+        None if crowd().is_some() => PATIENCE_CROWDED,
         None => PATIENCE,
     }
 }

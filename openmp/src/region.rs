@@ -3,6 +3,7 @@
 //! Every thread is always in one: outside of all others in its *initial* region, alone.
 
 mod across;
+mod awake;
 mod barrier;
 mod copies;
 mod crew;
@@ -20,6 +21,7 @@ use std::time::Duration;
 use evenkeel_runtime::Rules;
 use evenkeel_runtime::raw::{self, Until, Worker};
 
+pub(crate) use awake::{crowd, forget_awake};
 pub(crate) use barrier::Barrier;
 pub(crate) use crew::{Crew, Team, machine};
 pub(crate) use job::{Filled, Function, Job};
@@ -41,8 +43,6 @@ use work::Work;
 pub(crate) struct Region {
     /// Its threads.
     pub size: u32,
-    /// As many threads as there are if each thread around it has begun such a region.
-    pub crowd: u32,
     /// Regions around it, the initial one not counted, itself counted.
     pub level: i32,
     /// The same of regions with more than one thread.
@@ -86,7 +86,6 @@ impl Region {
         let outer = around.region();
         Self {
             size,
-            crowd: turns::crowd(size, outer.crowd),
             level: outer.level + 1,
             active_level: outer.active_level + i32::from(size > 1),
             around,
@@ -136,7 +135,6 @@ impl Region {
     fn initial() -> Self {
         Self {
             size: 1,
-            crowd: 1,
             level: 0,
             active_level: 0,
             around: ptr::null(),
@@ -200,12 +198,15 @@ impl Own {
             machine(),
             1,
             Rules::default(),
-            Duration::ZERO,
             OmpTask::kind_of,
+            false,
             (icv::watch(), None),
         ));
         // SAFETY: the leaf is the only one.
-        Self { worker: Box::new(unsafe { tree.worker(0) }), tree }
+        let worker = Box::new(unsafe { tree.worker(0) });
+        // No other worker brings it tasks.
+        worker.set_patience(Duration::ZERO);
+        Self { worker, tree }
     }
 
     fn place(&self) -> (*const raw::Team, *const Worker) {

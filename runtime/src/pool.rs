@@ -4,7 +4,6 @@ use std::io;
 use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 
@@ -19,11 +18,11 @@ use crate::ready::{Inbox, KindOf, Ready, Scheduler};
 use crate::seen::{Recorder, Watch};
 use crate::stuck::Waits;
 use crate::sync::lock_std;
-use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Barrier, Ordering};
 use crate::topology::Topology;
 use crate::variables::tell_unknown;
 use crate::wait::Waiting;
-use crate::worker::{Order, PATIENCE, Worker};
+use crate::worker::{Order, Worker};
 
 /// How many tasks make a queue full, for each worker but one: a creator that has as many tasks
 /// queued while nobody is idle runs the next at once. One creator alone keeps all others busy so; a
@@ -66,11 +65,14 @@ pub(crate) struct Asked {
     pub(crate) knows_events: bool,
     /// Whether only tasks let tasks go on: see [`Builder::closed`].
     pub(crate) is_closed: bool,
+    /// Whether more threads of the process want a CPU than there are CPUs, its workers counted
+    /// or not.
+    pub(crate) is_crowded: bool,
 }
 
 impl Default for Asked {
     fn default() -> Self {
-        Self { kind_of: None, knows_events: true, is_closed: false }
+        Self { kind_of: None, knows_events: true, is_closed: false, is_crowded: false }
     }
 }
 
@@ -78,8 +80,6 @@ impl Default for Asked {
 pub(crate) struct Shared {
     pub(crate) ready: Ready,
     pub(crate) rules: Rules,
-    /// How long a worker looks for tasks before it sleeps.
-    pub(crate) patience: Duration,
     /// As many tasks as a join needs to find before it does without one.
     pub(crate) enough: usize,
     depots: Vec<Depot>,
@@ -113,18 +113,17 @@ impl Shared {
     pub(crate) fn new(
         machine: &Topology,
         rules: Rules,
-        patience: Duration,
         (workers, guests): (usize, usize),
         asked: Asked,
         (watch, placement): (Option<&Watch>, Option<&Placement>),
     ) -> Arc<Self> {
         let machine = machine.resized(workers).with_more(guests);
         let leaves = machine.cpus();
+        let sleeping = if asked.is_crowded { usize::MAX } else { leaves };
         let full = if rules.cutoff { CUTOFF * (workers - 1) } else { usize::MAX };
         let shared = Arc::new(Self {
-            ready: Ready::new(&machine, rules.ready, full),
+            ready: Ready::new(&machine, rules.ready, full, Barrier::between(sleeping)),
             rules,
-            patience,
             enough: if rules.cutoff { ENOUGH } else { usize::MAX },
             depots: (0..machine.domains()).map(|_| Depot::new()).collect(),
             domains: (0..leaves).map(|leaf| machine.domain_of(leaf)).collect(),
@@ -268,7 +267,7 @@ impl Builder {
         let (kind_of, is_closed) = (self.kind_of, self.is_closed);
         let asked = Asked { kind_of, is_closed, ..Asked::default() };
         let beside = (self.watch.as_ref(), self.placement.as_ref());
-        let shared = Shared::new(&machine, self.rules, PATIENCE, seats, asked, beside);
+        let shared = Shared::new(&machine, self.rules, seats, asked, beside);
         if let Some(error) = too_many(workers) {
             return Err(error);
         }

@@ -5,7 +5,6 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::time::Duration;
 
 pub use crate::access::{Access, Region};
 pub use crate::children::Until;
@@ -62,21 +61,22 @@ pub struct Team {
 }
 
 impl Team {
-    /// A team of so many workers on a machine, which look for tasks so long before they sleep,
-    /// and are watched, and have wide tasks placed, or not. Tasks of a kind take about as long as
-    /// each other.
+    /// A team of so many workers on a machine, which are watched, and have wide tasks placed, or
+    /// not. Tasks of a kind take about as long as each other. In a crowd more threads want a CPU
+    /// than there are CPUs, so that the workers sleep often.
     #[must_use]
     pub fn new(
         machine: &Topology,
         workers: usize,
         rules: Rules,
-        patience: Duration,
         kind_of: KindOf,
+        is_crowded: bool,
         beside: (Option<&Watch>, Option<&Placement>),
     ) -> Self {
         // Whoever uses it has events of its own.
-        let asked = Asked { kind_of: Some(kind_of), knows_events: false, is_closed: false };
-        Self { shared: Shared::new(machine, rules, patience, (workers, 0), asked, beside) }
+        let asked =
+            Asked { kind_of: Some(kind_of), knows_events: false, is_closed: false, is_crowded };
+        Self { shared: Shared::new(machine, rules, (workers, 0), asked, beside) }
     }
 
     /// The worker of a leaf, for the calling thread.

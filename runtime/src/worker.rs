@@ -37,7 +37,7 @@ use crate::task::Task;
 use crate::wait::{Fibre, Leaver, Waiting, thread_low};
 
 /// How long a worker looks for tasks before it sleeps, where nobody says.
-pub(crate) const PATIENCE: Duration = Duration::from_micros(20);
+const PATIENCE: Duration = Duration::from_micros(20);
 
 /// How long a worker leaves the CPU to others, before it looks again what became of their tasks.
 const PAUSE_MIN: Duration = Duration::from_micros(20);
@@ -93,6 +93,8 @@ pub struct Worker {
     /// Of so many tasks, a power of two, all but one are run without a look at the time. Where wide
     /// ones are kept apart each is looked at: to sample a pattern of two kinds would see one.
     untimed: u32,
+    /// How long it looks for tasks before it sleeps.
+    patience: Cell<Duration>,
     /// Whether wide tasks are kept apart from others.
     sorts: bool,
     place: sort::Place,
@@ -126,6 +128,7 @@ impl Worker {
             low: Cell::new(thread_low()),
             helps: Cell::new(ptr::null()),
             helped: Cell::new(0),
+            patience: Cell::new(PATIENCE),
             sorts,
             place: sort::Place::default(),
             untimed: if seen.is_on() || sorts { 0 } else { SAMPLE - 1 },
@@ -386,7 +389,7 @@ impl Worker {
     fn find(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         let ready = &self.shared.ready;
         // In a slot it looks by itself.
-        let patience = if ready.has_slots() { Duration::ZERO } else { self.shared.patience };
+        let patience = if ready.has_slots() { Duration::ZERO } else { self.patience.get() };
         ready.looks(self.leaf);
         loop {
             let mut pause = Pause::new(patience);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use evenkeel_runtime::raw::comes_soon;
 
 use super::turns::Turns;
-use super::{Member, Region, Team};
-use crate::processors;
+use super::{Member, Team, crowd};
+use crate::icv;
 
 /// How long one looks whether the others come, before it looks for tasks: to say to all that it
 /// does costs more than a barrier where nobody is late.
@@ -40,7 +40,7 @@ impl Barrier {
         }
         member.worker().wait_with_any(member.implicit().raw());
         // Whoever has come last may begin the next region in its place.
-        let Region { size, crowd, .. } = *member.region();
+        let size = member.region().size;
         let passed = self.passed.load(Ordering::Relaxed) & !AWAY;
         // Pairs with itself: whoever comes last has seen what all did before they came.
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == size {
@@ -57,9 +57,12 @@ impl Barrier {
             let order = (Ordering::Relaxed, Ordering::Relaxed);
             // If it fails, it is over, or another has said so.
             let _ = self.passed.compare_exchange(passed, passed | AWAY, order.0, order.1);
+            let keeps_cpu = crowd().is_none() && !team.shares_cpu(member.number);
+            let patience = if keeps_cpu { icv::patience() } else { Duration::ZERO };
+            member.worker().set_patience(patience);
             member.worker().run_tasks_until(is_over);
         };
-        if processors::are_crowded(crowd) {
+        if let Some(crowd) = crowd() {
             self.turns.wait(crowd, is_over, run_tasks);
         } else if !comes_soon(SOON, is_over) {
             run_tasks();

@@ -6,16 +6,16 @@
 use std::cell::{Cell, OnceCell, UnsafeCell};
 use std::io;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use evenkeel_runtime::Topology;
 use evenkeel_runtime::raw::{self, Parker, Pause, Worker};
 
+use super::awake::{Awake, crowd};
 use super::share::Ring;
-use super::turns::{Turns, crowd};
+use super::turns::Turns;
 use super::{Barrier, Job, Member, Region};
 use crate::affinity_format;
 use crate::icv::{self, Icvs};
@@ -61,6 +61,8 @@ struct Seat {
     member: UnsafeCell<Option<Member>>,
     /// `single` constructs that are behind it, where its region is cancelled.
     past: AtomicU64,
+    /// Where the thread began its last region: [`processors::current`]; 0 before the first.
+    cpu: AtomicU32,
 }
 
 /// So many threads, and the tree of their tasks.
@@ -83,15 +85,15 @@ unsafe impl Sync for Team {}
 unsafe impl Send for Team {}
 
 impl Team {
-    /// Of so many threads, as part of a crowd.
-    fn new(size: u32, crowd: u32) -> Self {
+    /// Of `size` threads.
+    fn new(size: u32) -> Self {
         Self {
             tasks: raw::Team::new(
                 machine(),
                 size as usize,
                 icv::settings().rules,
-                icv::patience(crowd),
                 OmpTask::kind_of,
+                crowd().is_some(),
                 (icv::watch(), icv::placement()),
             ),
             begun: UnsafeCell::new(None),
@@ -135,6 +137,16 @@ impl Team {
         &self.seats[number as usize].past
     }
 
+    /// Whether another thread of the team began its last region on the CPU of the caller, which has
+    /// this number. Then it is no use to look whether that thread comes; and if the caller sleeps,
+    /// the kernel finds it another CPU when it is woken. Of two threads that yield to each other it
+    /// moves neither: each has run within its `sched_migration_cost_ns`.
+    pub(crate) fn shares_cpu(&self, number: u32) -> bool {
+        let here = processors::current();
+        let is_beside = |seat: &Seat| seat.cpu.load(Ordering::Relaxed) == here;
+        (0..).zip(&self.seats).any(|(other, seat)| other != number && is_beside(seat))
+    }
+
     fn begun(&self) -> &Begun {
         // SAFETY: it was written before this thread was called.
         unsafe { (*self.begun.get()).as_ref() }.expect("a region was begun")
@@ -148,7 +160,10 @@ impl Team {
         let seat = &self.seats[number as usize];
         // SAFETY: the leaf is this thread's.
         let worker = || Box::new(unsafe { self.tasks.worker(number as usize) });
-        let worker = &raw const **seat.worker.get_or_init(worker);
+        let worker = seat.worker.get_or_init(worker);
+        worker.set_patience(icv::patience());
+        seat.cpu.store(processors::current(), Ordering::Relaxed);
+        let worker = &raw const **worker;
         let Begun { region, job, icvs, binding, shows, met } = self.begun();
         let partition = match binding {
             None => region.partition_around(),
@@ -202,11 +217,8 @@ struct Post {
     begun: AtomicU64,
     /// Whose team is to run that; null if there will be none any more.
     team: AtomicPtr<Team>,
-    /// Whether the thread does not look any more, or is about to stop.
-    is_asleep: AtomicBool,
+    awake: Awake,
     parker: Parker,
-    /// How long a thread looks before it sleeps there.
-    patience: Duration,
     turns: Turns,
 }
 
@@ -219,30 +231,32 @@ impl Post {
     }
 
     fn wake(&self) {
-        if self.is_asleep.load(Ordering::Relaxed) {
+        if self.awake.wakes() {
             self.parker.unpark();
         }
     }
 
     fn sleep_until(&self, is_called: impl Fn() -> bool) {
-        self.is_asleep.store(true, Ordering::Relaxed);
+        self.awake.sleeps();
         // Pairs with that of `call`: either we see what was sent, or they that we sleep.
         fence(Ordering::SeqCst);
         while !is_called() {
             self.parker.park();
         }
-        self.is_asleep.store(false, Ordering::Relaxed);
+        self.awake.wakes();
     }
 
-    /// Waits for the next after so many, the last one of such a crowd; nothing when there will be
-    /// none.
-    fn receive(&self, known: &mut u64, crowd: u32) -> Option<&Team> {
+    /// Waits for the next after so many, the last one of which this thread left by this number;
+    /// nothing when there will be none.
+    fn receive(&self, known: &mut u64, number: u32) -> Option<&Team> {
         // Pairs with `send`.
         let is_called = || self.begun.load(Ordering::Acquire) != *known;
-        if processors::are_crowded(crowd) {
+        if let Some(crowd) = crowd() {
             self.turns.wait(crowd, is_called, || self.sleep_until(is_called));
+        } else if self.team().is_some_and(|team| team.shares_cpu(number)) {
+            self.sleep_until(is_called);
         } else {
-            let mut pause = Pause::new(self.patience);
+            let mut pause = Pause::new(icv::patience());
             while !is_called() {
                 if !pause.lasts(is_called) {
                     self.sleep_until(is_called);
@@ -250,8 +264,12 @@ impl Post {
             }
         }
         *known = self.begun.load(Ordering::Relaxed);
-        // SAFETY: a team lives as long as the crew, which says so before it goes; the next is sent
-        // when this one's region has ended.
+        self.team()
+    }
+
+    /// The last that was sent here.
+    fn team(&self) -> Option<&Team> {
+        // SAFETY: a team lives as long as the crew, which sends null here before it goes.
         unsafe { self.team.load(Ordering::Relaxed).as_ref() }
     }
 }
@@ -281,12 +299,13 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    /// A team of so many threads, of which the caller is the first, and of which each thread of a
-    /// crowd around it may have one.
-    fn team(&mut self, size: u32, around: u32, binding: Option<Binding>) -> &Team {
+    /// A team of so many threads, of which the caller is the first, and so many regions deep.
+    fn team(&mut self, size: u32, around: i32, binding: Option<Binding>) -> &Team {
         while self.threads.len() + 1 < size as usize {
             let number = self.threads.len() as u32 + 1;
-            let (post, thread) = hire(number, around);
+            // The caller too is awake as long as the first of them.
+            let counts = if number == 1 && around == 0 { 2 } else { 1 };
+            let (post, thread) = hire(number, counts);
             if let Some(binding) = binding {
                 processors::send(&thread, place::cpus(binding.of(number).0));
             }
@@ -294,7 +313,7 @@ impl Crew {
         }
         let has_size = |place: &usize| self.teams[*place].seats.len() == size as usize;
         let place = (0..self.teams.len()).find(has_size).unwrap_or_else(|| {
-            self.teams.push(Box::new(Team::new(size, crowd(size, around))));
+            self.teams.push(Box::new(Team::new(size)));
             self.teams.len() - 1
         });
         &self.teams[place]
@@ -312,7 +331,7 @@ impl Crew {
         thread: &'a Thread,
     ) -> &'a Member {
         let around = thread.member();
-        let team: *const Team = self.team(size, around.region().crowd, binding);
+        let team: *const Team = self.team(size, around.region().level, binding);
         // SAFETY: it is in a box of this crew.
         let team = unsafe { &*team };
         let region = Region::inside(around, size, team);
@@ -353,14 +372,13 @@ impl Drop for Crew {
     }
 }
 
-/// A thread that takes the same number in every team, with such a crowd around it.
-fn hire(number: u32, around: u32) -> Hired {
+/// A thread that takes the same number in every team, and is counted for so many.
+fn hire(number: u32, counts: u32) -> Hired {
     let post = Arc::new(Post {
         begun: AtomicU64::new(0),
         team: AtomicPtr::new(ptr::null_mut()),
-        is_asleep: AtomicBool::new(false),
+        awake: Awake::new(counts),
         parker: Parker::new(),
-        patience: icv::patience(crowd(number + 1, around)),
         turns: Turns::default(),
     });
     let own = post.clone();
@@ -368,14 +386,14 @@ fn hire(number: u32, around: u32) -> Hired {
     let spawned = builder.stack_size(icv::stack_bytes()).spawn(move || {
         ompt::becomes_worker();
         let thread = Thread::current();
-        let (mut known, mut crowd) = (0, 0);
-        while let Some(team) = own.receive(&mut known, crowd) {
+        let mut known = 0;
+        while let Some(team) = own.receive(&mut known, number) {
             // SAFETY: the number is this thread's in all teams of its crew.
             let member = unsafe { team.join(number, thread) };
-            crowd = member.region().crowd;
             team.run(member);
             team.leave(member);
         }
+        own.awake.ends();
     });
     (post, spawned.unwrap_or_else(|error| end_without(number, &error)))
 }

@@ -16,15 +16,6 @@ const SLEEP: Duration = Duration::from_micros(2);
 /// At most so often.
 const SLEEPS_MAX: u32 = 1 << 12;
 
-/// More threads than these are counted as so many: of regions deep inside each other most are never
-/// begun.
-const CROWD_MAX: u32 = 1024;
-
-/// As many threads as there are if each of a crowd around has begun a region of so many.
-pub(super) fn crowd(threads: u32, around: u32) -> u32 {
-    threads.saturating_mul(around).min(CROWD_MAX)
-}
-
 /// Whether it helps to let others have the CPU.
 #[derive(Default)]
 pub(super) struct Turns {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define THREADS 6
+#define THREADS 16
 #define ROUNDS 20
 
 static int fib(int n)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use self::Does::{GoesAway, Looks, LooksForOne};
 use super::{CpuList, Placement, Places, WideCpus};
 use crate::ready::{Form, Order, Queued, Ready, Scheduler};
-use crate::sync::{AtomicUsize, Ordering, yield_now};
+use crate::sync::{AtomicUsize, Barrier, Ordering, yield_now};
 use crate::worker::Worker;
 
 /// So that only those take a task who prefer such ones, unless nobody does.
@@ -35,7 +35,7 @@ impl Shared {
         let machine = leaves.to_string().parse().unwrap();
         Arc::new(Self {
             places: Places::new(placement, leaves),
-            ready: Ready::new(&machine, rules, 4),
+            ready: Ready::new(&machine, rules, 4, Barrier::between(1)),
             had: AtomicUsize::new(0),
             wanted,
         })

@@ -15,7 +15,7 @@ use super::program::{Program, Tally, Work};
 use crate::pool::{Asked, Rules, Shared};
 use crate::scope::scope_on;
 use crate::topology::Topology;
-use crate::worker::{Order, PATIENCE, Worker};
+use crate::worker::{Order, Worker};
 
 /// Bytes of a worker's first stack: what the standard library gives a thread.
 const STACK: usize = 2 << 20;
@@ -102,8 +102,7 @@ pub fn run(setting: &Setting) -> Outcome {
     let memory = Arena::new();
     let was_paused = arena::pause(false);
     let seats = (setting.workers, 0);
-    let shared =
-        Shared::new(&machine, setting.rules, PATIENCE, seats, Asked::default(), (None, None));
+    let shared = Shared::new(&machine, setting.rules, seats, Asked::default(), (None, None));
     arena::pause(was_paused);
     let mut measured = Measured::default();
     drive(model, &shared, work, setting.warm, &mut measured);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Feed, Form, Order, Queued, Ready, Rules, Scheduler};
-use crate::sync::{AtomicUsize, Ordering, yield_now};
+use crate::sync::{AtomicUsize, Barrier, Ordering, yield_now};
 use crate::worker::Worker;
 
 unsafe fn never(_: *mut Queued, _: &Worker) {
@@ -15,7 +15,7 @@ fn task() -> *mut Queued {
 }
 
 fn ready(cpus: &str, rules: Scheduler) -> Arc<Ready> {
-    Arc::new(Ready::new(&cpus.parse().unwrap(), rules, 4))
+    Arc::new(Ready::new(&cpus.parse().unwrap(), rules, 4, Barrier::between(1)))
 }
 
 /// The forms that differ in how a worker waits and is given a task.

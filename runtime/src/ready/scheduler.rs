@@ -3,7 +3,7 @@
 use super::leaf::Leaf;
 use super::node::Away;
 use super::{Central, Queued, Scheduler, StepsSum, Threshold, Tree};
-use crate::sync::Ordering;
+use crate::sync::{Barrier, Ordering};
 use crate::topology::Topology;
 
 /// Holds the tasks that are ready, for all workers of a runtime.
@@ -16,9 +16,9 @@ pub(crate) enum Ready {
 
 impl Ready {
     /// The scheduler of a machine. A worker with `full` tasks has enough for others.
-    pub(crate) fn new(machine: &Topology, rules: Scheduler, full: usize) -> Self {
+    pub(crate) fn new(machine: &Topology, rules: Scheduler, full: usize, barrier: Barrier) -> Self {
         match rules {
-            Scheduler::Tree(rules) => Self::Tree(Tree::new(machine, rules, full)),
+            Scheduler::Tree(rules) => Self::Tree(Tree::new(machine, rules, full, barrier)),
             Scheduler::Central(form) => Self::Central(Central::new(machine.cpus(), form, full)),
         }
     }

@@ -46,7 +46,7 @@ unsafe impl Send for Tree {}
 
 impl Tree {
     /// The tree of a machine. A leaf with `full` tasks has enough for others.
-    pub(crate) fn new(machine: &Topology, rules: Rules, full: usize) -> Self {
+    pub(crate) fn new(machine: &Topology, rules: Rules, full: usize, barrier: Barrier) -> Self {
         let mut nodes: Vec<Node> = Vec::new();
         let mut wider: Vec<usize> = Vec::new();
         for groups in machine.levels.iter().rev() {
@@ -72,7 +72,7 @@ impl Tree {
             nodes: nodes.into_iter().map(CachePadded::new).collect(),
             threshold: CachePadded::new(Threshold::new(rules.limit, kept, full)),
             rules,
-            barrier: Barrier::between(machine.cpus()),
+            barrier,
             outside: CachePadded::new(AtomicUsize::new(0)),
             sent: CachePadded::new(AtomicUsize::new(0)),
             urgent: CachePadded::new(Urgent::new()),

@@ -295,14 +295,14 @@ impl Worker {
     fn let_others(&self, parent: &Task, on: Stack) {
         let keep = WINDOW / 2;
         let is_done = || parent.children.unfinished() <= keep;
-        let (mut pause, mut nap) = (Pause::new(self.shared.patience), PAUSE_MIN);
+        let (mut pause, mut nap) = (Pause::new(self.patience.get()), PAUSE_MIN);
         self.tell();
         while !is_done() {
             if self.ready().all_away() + 1 >= self.shared.present.load(Ordering::Relaxed) {
                 return;
             }
             if self.help(parent, Help { keep, seeks: true, on }) {
-                (pause, nap) = (Pause::new(self.shared.patience), PAUSE_MIN);
+                (pause, nap) = (Pause::new(self.patience.get()), PAUSE_MIN);
             } else if !pause.lasts(is_done) {
                 sleep(nap);
                 nap = (nap * 2).min(PAUSE_MAX);

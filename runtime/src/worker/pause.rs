@@ -27,6 +27,9 @@ impl Pause {
 
     /// Pauses, or stops short when `stop` holds. Returns false when patience is at its end.
     pub fn lasts(&mut self, stop: impl Fn() -> bool) -> bool {
+        if self.patience.is_zero() {
+            return false;
+        }
         for _ in 0..self.spins {
             if stop() {
                 return true;

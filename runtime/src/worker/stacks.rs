@@ -136,11 +136,11 @@ impl Worker {
     /// Runs descendants of a task until `stop` holds, or until there were none for a while.
     /// Returns whether it holds.
     fn run_below(&self, task: &Task, stop: &impl Fn() -> bool) -> bool {
-        let mut pause = Pause::new(self.shared.patience);
+        let mut pause = Pause::new(self.patience.get());
         while !stop() {
             if self.run_descendant(task) {
                 self.settle(task);
-                pause = Pause::new(self.shared.patience);
+                pause = Pause::new(self.patience.get());
             } else if !pause.lasts(stop) {
                 return false;
             }

@@ -2,6 +2,7 @@
 //! meanwhile.
 
 use std::ptr;
+use std::time::Duration;
 
 use super::Worker;
 use crate::children::Until;
@@ -38,6 +39,12 @@ impl Worker {
             self.go_on();
         }
         task.children.woke(Until::Descendants);
+    }
+
+    /// How long it looks for tasks from now on before it sleeps.
+    #[inline]
+    pub fn set_patience(&self, patience: Duration) {
+        self.patience.set(patience);
     }
 
     /// Runs tasks, whosever they are, until `stop` holds.

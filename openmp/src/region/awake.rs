@@ -1,0 +1,103 @@
+//! How many threads of this process's teams want a CPU now: more than there are CPUs wait in
+//! another way.
+//!
+//! A thread counts from when it is started or woken until it sleeps at its post, between regions.
+//! The thread that begins regions counts as long as the first of its crew does; if it is of a crew
+//! itself it counts there. So teams that rest do not count, and those of all of the program's own
+//! threads do. The count changes only where a thread sleeps or wakes, which costs more.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use crate::processors;
+
+static AWAKE: AtomicU32 = AtomicU32::new(0);
+
+/// How many threads want a CPU, if these are more than may run at once.
+pub(crate) fn crowd() -> Option<u32> {
+    let awake = AWAKE.load(Ordering::Relaxed);
+    (awake > processors::at_once()).then_some(awake)
+}
+
+/// In a child of fork(2): none of the threads is there.
+pub(crate) fn forget_awake() {
+    AWAKE.store(0, Ordering::Relaxed);
+}
+
+/// Whether one thread of a crew is awake, or was woken.
+pub(super) struct Awake {
+    is_asleep: AtomicBool,
+    /// How many threads it counts for.
+    counts: u32,
+    /// Where it is counted.
+    awake: &'static AtomicU32,
+}
+
+impl Awake {
+    /// Of a thread that is about to be started.
+    pub(super) fn new(counts: u32) -> Self {
+        Self::counted_in(&AWAKE, counts)
+    }
+
+    fn counted_in(awake: &'static AtomicU32, counts: u32) -> Self {
+        awake.fetch_add(counts, Ordering::Relaxed);
+        Self { is_asleep: AtomicBool::new(false), counts, awake }
+    }
+
+    /// The thread is about to sleep.
+    pub(super) fn sleeps(&self) {
+        self.awake.fetch_sub(self.counts, Ordering::Relaxed);
+        self.is_asleep.store(true, Ordering::Relaxed);
+    }
+
+    /// The thread is woken, or goes on by itself; whichever is first counts it. Returns whether
+    /// this is.
+    pub(super) fn wakes(&self) -> bool {
+        let is_first =
+            self.is_asleep.load(Ordering::Relaxed) && self.is_asleep.swap(false, Ordering::Relaxed);
+        if is_first {
+            self.awake.fetch_add(self.counts, Ordering::Relaxed);
+        }
+        is_first
+    }
+
+    /// The thread ends.
+    pub(super) fn ends(&self) {
+        self.awake.fetch_sub(self.counts, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_is_woken_and_goes_on_is_counted_once() {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let count = || COUNT.load(Ordering::Relaxed);
+        let (first, second) = (Awake::counted_in(&COUNT, 2), Awake::counted_in(&COUNT, 1));
+        assert_eq!(count(), 3);
+        assert!(!first.wakes(), "it does not sleep");
+        first.sleeps();
+        assert_eq!(count(), 1);
+        assert!(first.wakes());
+        assert!(!first.wakes(), "it was counted by its waker");
+        assert_eq!(count(), 3);
+        first.ends();
+        second.ends();
+        assert_eq!(count(), 0);
+    }
+
+    #[test]
+    fn of_a_waker_and_its_sleeper_one_counts() {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let awake = Awake::counted_in(&COUNT, 1);
+        for _ in 0..1000 {
+            awake.sleeps();
+            std::thread::scope(|scope| {
+                scope.spawn(|| awake.wakes());
+                awake.wakes();
+            });
+            assert_eq!(COUNT.load(Ordering::Relaxed), 1);
+        }
+    }
+}
