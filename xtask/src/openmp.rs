@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 pub use symbols::{exported, taken};
-pub use trial::link_places;
+pub use trial::{PLACES, link_places};
 pub use watched::run as run_watched;
 
 use crate::command::target;

@@ -15,6 +15,7 @@ mod outcome;
 mod packages;
 mod process;
 mod program;
+mod python;
 mod results;
 mod selector;
 mod summary;
@@ -43,6 +44,7 @@ Examples:
   cargo xtask suites --suite gomp --only cancel      some tests of libgomp
   cargo xtask suites --out out/suites                gcc's and LLVM's, with a table of all tests
   cargo xtask suites --library llvm --suite gomp     gcc's tests with LLVM's library
+  cargo xtask suites --suite python                  scikit-learn, XGBoost, LightGBM, faiss
   cargo xtask suites --suite vv --from OpenMP_VV     a checkout of OpenMP V&V
   cargo xtask suites --expect FILE                   an error if a test of the list does not pass";
 
@@ -61,6 +63,8 @@ enum Suite {
     Drb,
     /// EPCC's microbenchmarks, from a checkout: do they come to their end?
     Epcc,
+    /// Python packages that compute with OpenMP, from PyPI: are their answers the same?
+    Python,
 }
 
 impl Suite {
@@ -72,6 +76,7 @@ impl Suite {
             Self::Bots => "bots",
             Self::Drb => "drb",
             Self::Epcc => "epcc",
+            Self::Python => "python",
         }
     }
 }
@@ -225,6 +230,7 @@ fn tests_of(suite: Suite, args: &Args, packages: &Path) -> Result<Vec<Test>> {
         Suite::Bots => checkouts::bots(&checkout()?),
         Suite::Drb => checkouts::drb(&checkout()?),
         Suite::Epcc => checkouts::epcc(&checkout()?),
+        Suite::Python => python::tests(packages),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::repo;
 /// The programs; each ends with status 0, after `ok`, or says what is wrong.
 const PROGRAMS: &str = "openmp/tests/c";
 /// The names under which gcc's and clang's programs look for their libraries.
-const PLACES: [&str; 2] = ["libgomp.so.1", "libomp.so.5"];
+pub const PLACES: [&str; 2] = ["libgomp.so.1", "libomp.so.5"];
 
 /// Runs every program of either compiler, by every way to load the library.
 pub fn run(library: &Path) -> Result<()> {

@@ -112,6 +112,7 @@ fn plan(
         environment: directives.environment,
         should_fail: directives.should_fail,
         output: directives.output,
+        ..Run::default()
     };
     Ok(Plan { builds: vec![Build { command, sources }], run })
 }

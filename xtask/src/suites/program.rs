@@ -66,6 +66,11 @@ pub struct Run {
     pub should_fail: bool,
     /// What its output has to contain.
     pub output: Vec<String>,
+    /// Whether the tried library has to be preloaded: wheels of Python bring a libgomp under a name
+    /// of their own.
+    pub preloads: bool,
+    /// Whether the first line of its output has to be that of the run with its own library.
+    pub keeps_answer: bool,
 }
 
 /// All files below a folder that end so, sorted.

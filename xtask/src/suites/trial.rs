@@ -148,7 +148,20 @@ fn compare(
     if bench.own_of == Some(compiler) {
         return Ok((outcome, said));
     }
-    run_with(run, Some(&bench.places), folder, "tried.txt", bench.limit)
+    let tried = run_with(run, Some(&bench.places), folder, "tried.txt", bench.limit)?;
+    if run.keeps_answer && tried.0 == Outcome::Passed {
+        let answers = [answer(folder, "own.txt")?, answer(folder, "tried.txt")?];
+        if answers[0] != answers[1] {
+            return Ok((Outcome::Failed("another answer".to_owned()), answers[1].clone()));
+        }
+    }
+    Ok(tried)
+}
+
+/// The first line that a program wrote.
+fn answer(folder: &Path, output: &str) -> Result<String> {
+    let written = process::written(&folder.join(output))?;
+    Ok(written.lines().next().unwrap_or_default().to_owned())
 }
 
 fn run_with(
@@ -161,6 +174,10 @@ fn run_with(
     let mut environment = run.environment.clone();
     if let Some(places) = places {
         environment.push(("LD_LIBRARY_PATH".to_owned(), places.display().to_string()));
+        if run.preloads {
+            let library = places.join(openmp::PLACES[0]);
+            environment.push(("LD_PRELOAD".to_owned(), library.display().to_string()));
+        }
     }
     let output = folder.join(output);
     let end = process::run(&run.command, &environment, folder, &output, limit)?;
@@ -220,6 +237,19 @@ mod tests {
         );
         assert_eq!(outcomes(&tests[1..2], Some(Compiler::Gcc)), [Outcome::Passed]);
         assert_eq!(outcomes(&tests[1..2], Some(Compiler::Clang))[0].name(), "failed");
+    }
+
+    #[test]
+    fn an_answer_has_to_be_that_of_its_own_library() {
+        let answers = |script| {
+            let mut test = test("1", script);
+            let plan = test.plan.as_mut().unwrap();
+            plan.run.keeps_answer = true;
+            outcomes(&[test], None).remove(0)
+        };
+        assert_eq!(answers("echo 1; echo $RANDOM"), Outcome::Passed);
+        let another = Outcome::Failed("another answer".to_owned());
+        assert_eq!(answers("echo 1$LD_LIBRARY_PATH"), another);
     }
 
     #[test]
