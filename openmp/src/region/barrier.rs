@@ -57,13 +57,13 @@ impl Barrier {
             let order = (Ordering::Relaxed, Ordering::Relaxed);
             // If it fails, it is over, or another has said so.
             let _ = self.passed.compare_exchange(passed, passed | AWAY, order.0, order.1);
-            let keeps_cpu = crowd().is_none() && !team.shares_cpu(member.number);
-            let patience = if keeps_cpu { icv::patience() } else { Duration::ZERO };
+            let patience = if crowd().is_some() { Duration::ZERO } else { icv::patience() };
             member.worker().set_patience(patience);
             member.worker().run_tasks_until(is_over);
         };
-        if let Some(crowd) = crowd() {
-            self.turns.wait(crowd, is_over, run_tasks);
+        let shares_cpu = || team.shares_cpu(member.number).then_some(size);
+        if let Some(threads) = crowd().or_else(shares_cpu) {
+            self.turns.wait(threads, is_over, run_tasks);
         } else if !comes_soon(SOON, is_over) {
             run_tasks();
         }

@@ -61,9 +61,14 @@ struct Seat {
     member: UnsafeCell<Option<Member>>,
     /// `single` constructs that are behind it, where its region is cancelled.
     past: AtomicU64,
-    /// Where the thread began its last region: [`processors::current`]; 0 before the first.
-    cpu: AtomicU32,
+    cpu: LastCpu,
 }
+
+/// Where a thread began its last region: [`processors::current`]; 0 before the first. It is read
+/// after each region, and seldom changes: so it has a cache line of its own.
+#[derive(Default)]
+#[repr(align(128))]
+struct LastCpu(AtomicU32);
 
 /// So many threads, and the tree of their tasks.
 pub(crate) struct Team {
@@ -137,13 +142,18 @@ impl Team {
         &self.seats[number as usize].past
     }
 
+    /// How many threads it has.
+    fn size(&self) -> u32 {
+        self.seats.len() as u32
+    }
+
     /// Whether another thread of the team began its last region on the CPU of the caller, which has
-    /// this number. Then it is no use to look whether that thread comes; and if the caller sleeps,
-    /// the kernel finds it another CPU when it is woken. Of two threads that yield to each other it
-    /// moves neither: each has run within its `sched_migration_cost_ns`.
+    /// this number. Then that thread comes when the caller lets it have the CPU; and if the caller
+    /// sleeps, the kernel looks for another CPU when it is woken. Of two threads that yield to each
+    /// other it moves neither: each has run within its `sched_migration_cost_ns`.
     pub(crate) fn shares_cpu(&self, number: u32) -> bool {
         let here = processors::current();
-        let is_beside = |seat: &Seat| seat.cpu.load(Ordering::Relaxed) == here;
+        let is_beside = |seat: &Seat| seat.cpu.0.load(Ordering::Relaxed) == here;
         (0..).zip(&self.seats).any(|(other, seat)| other != number && is_beside(seat))
     }
 
@@ -162,7 +172,10 @@ impl Team {
         let worker = || Box::new(unsafe { self.tasks.worker(number as usize) });
         let worker = seat.worker.get_or_init(worker);
         worker.set_patience(icv::patience());
-        seat.cpu.store(processors::current(), Ordering::Relaxed);
+        let cpu = processors::current();
+        if seat.cpu.0.load(Ordering::Relaxed) != cpu {
+            seat.cpu.0.store(cpu, Ordering::Relaxed);
+        }
         let worker = &raw const **worker;
         let Begun { region, job, icvs, binding, shows, met } = self.begun();
         let partition = match binding {
@@ -210,6 +223,10 @@ impl Team {
     }
 }
 
+/// A thread that shares its CPU with another of its team sleeps after the first region and after one
+/// of so many: who is woken is given an idle CPU, if there is one, and who yields is not.
+const SHARED: u64 = 8;
+
 /// Where a thread waits for regions.
 #[repr(align(128))]
 struct Post {
@@ -251,10 +268,15 @@ impl Post {
     fn receive(&self, known: &mut u64, number: u32) -> Option<&Team> {
         // Pairs with `send`.
         let is_called = || self.begun.load(Ordering::Acquire) != *known;
+        let sharing = || self.team().filter(|team| team.shares_cpu(number)).map(Team::size);
         if let Some(crowd) = crowd() {
             self.turns.wait(crowd, is_called, || self.sleep_until(is_called));
-        } else if self.team().is_some_and(|team| team.shares_cpu(number)) {
-            self.sleep_until(is_called);
+        } else if let Some(size) = sharing() {
+            if *known % SHARED == 1 {
+                self.sleep_until(is_called);
+            } else {
+                self.turns.wait(size, is_called, || self.sleep_until(is_called));
+            }
         } else {
             let mut pause = Pause::new(icv::patience());
             while !is_called() {
