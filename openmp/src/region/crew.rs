@@ -223,8 +223,8 @@ impl Team {
     }
 }
 
-/// A thread that shares its CPU with another of its team sleeps after the first region and after one
-/// of so many: who is woken is given an idle CPU, if there is one, and who yields is not.
+/// A thread that shares its CPU with another of its team sleeps after the first region and then
+/// after one of so many: the kernel gives a woken thread an idle CPU, and moves none that yields.
 const SHARED: u64 = 8;
 
 /// Where a thread waits for regions.
