@@ -1,5 +1,7 @@
 //! What loads the scheduler into a kernel (feature `load`), and what whoever runs it must tell it.
 
+#[cfg(feature = "load")]
+pub mod cgroups;
 pub mod counters;
 #[cfg(feature = "load")]
 pub mod cpu;

@@ -85,6 +85,10 @@ struct Args {
     /// The kernel takes the tasks back if one waits for so long; at most 30s.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "30s")]
     watchdog: Duration,
+    /// Schedules although control groups have weights, cpu.max or cpu.idle, which have no effect
+    /// then: tasks share by nice values alone.
+    #[arg(long)]
+    ignore_cgroups: bool,
     /// Prints what the kernel's verifier and libbpf say.
     #[arg(short, long)]
     verbose: bool,
@@ -224,6 +228,7 @@ fn run(args: &Args) -> Result<ExitCode> {
         println!("this kernel can take the scheduler");
         return Ok(ExitCode::SUCCESS);
     }
+    let cgroups = setup::cgroups(args)?;
     let setup = setup::setup(args, plan, &kernel)?;
     let about = &setup.about;
     let head = decisions::head(&topology, about.mode, setup.cpu.as_deref(), &about.sensors);
@@ -239,6 +244,7 @@ fn run(args: &Args) -> Result<ExitCode> {
         topology.caches.count,
         if topology.caches.count == 1 { "cache" } else { "caches" },
     );
+    eprintln!("scx_evenkeel: {cgroups}");
     for said in &setup.said {
         eprintln!("scx_evenkeel: {said}");
     }

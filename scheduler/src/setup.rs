@@ -9,6 +9,7 @@ use cpu_model::{CpuModel, CpuTable, TurboMode};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use trace::classes::Rules;
 
+use scheduler::cgroups::{self, Listed};
 use scheduler::cpu;
 use scheduler::interface::{Compensation, Config, Part};
 use scheduler::kernel::Kernel;
@@ -18,6 +19,26 @@ use scheduler::stats::About;
 use scheduler::topology;
 
 use crate::{Args, Mode};
+
+/// What to say about control groups before it schedules; an error where they have settings that
+/// would have no effect, and the arguments do not allow that.
+pub fn cgroups(args: &Args) -> Result<String> {
+    let settings = cgroups::settings()?;
+    if settings.is_empty() {
+        return Ok("cpu.weight, cpu.max and cpu.idle of control groups have no effect; tasks \
+                   share by nice values alone"
+            .to_owned());
+    }
+    if !args.ignore_cgroups {
+        bail!(
+            "control groups have weights or limits, which scx_evenkeel cannot honour yet: it shares \
+             time by nice values alone:{}\nreset them, or start with --ignore-cgroups to schedule \
+             without their effect",
+            Listed(&settings)
+        );
+    }
+    Ok(format!("these settings of control groups have no effect:{}", Listed(&settings)))
+}
 
 /// The CPU that tasks are compensated by.
 struct Cpu {

@@ -5,11 +5,12 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signalfd::SignalFd;
 
+use scheduler::cgroups::{self, Listed};
 use scheduler::counters::Counter;
 use scheduler::interface::{End, HardwareEvent};
 use scheduler::load::Running;
@@ -24,6 +25,11 @@ use crate::{Args, decisions};
 const LOOK: Duration = Duration::from_millis(500);
 /// How often it looks after the counters.
 const COUNTERS: Duration = Duration::from_secs(1);
+/// How often it looks whether control groups were given limits; less often where that takes more
+/// than a hundredth of this time, as with thousands of groups.
+const CGROUPS: Duration = Duration::from_secs(1);
+/// So many times as long as a look took, it does not look again.
+const CGROUPS_REST: u32 = 100;
 
 /// What goes on beside the scheduler.
 struct Watch<'a> {
@@ -68,6 +74,7 @@ impl Watch<'_> {
         let look = if args.decisions.is_some() { decisions::EVERY } else { LOOK };
         let mut next_stats = args.stats;
         let mut next_counters = COUNTERS;
+        let mut next_cgroups = (!args.ignore_cgroups).then_some(CGROUPS);
         loop {
             if let Some(end) = self.running.end()? {
                 return Ok(Some(end));
@@ -81,6 +88,11 @@ impl Watch<'_> {
             if next_counters <= now {
                 self.look_after_counters(now)?;
                 next_counters = now + COUNTERS;
+            }
+            if next_cgroups.is_some_and(|time| time <= now) {
+                look_at_cgroups()?;
+                let took = self.start.elapsed().saturating_sub(now);
+                next_cgroups = Some(now + CGROUPS.max(took * CGROUPS_REST));
             }
             let left = args.duration.map(|limit| limit.saturating_sub(now));
             if left == Some(Duration::ZERO) {
@@ -200,4 +212,18 @@ impl Watch<'_> {
         }
         Ok(self.running.give_up(self.given_up.bits())?)
     }
+}
+
+/// An error once a control group has a setting that has no effect.
+fn look_at_cgroups() -> Result<()> {
+    let settings = cgroups::settings()?;
+    if settings.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "control groups were given weights or limits, which scx_evenkeel cannot honour yet; the \
+         kernel's own scheduler has the tasks again:{}\nstart with --ignore-cgroups to schedule \
+         without their effect",
+        Listed(&settings)
+    )
 }
