@@ -291,8 +291,12 @@ pub struct End {
     pub reason: String,
     /// More about it.
     pub message: String,
+    /// What the kernel and the scheduler knew of tasks and CPUs then; empty unless it is an error.
+    pub dump: String,
 }
 
+/// Longest dump that the kernel makes (`SCX_EXIT_DUMP_DFL_LEN`).
+const DUMP_BYTES: usize = 32 << 10;
 /// Kinds from here on are errors of the scheduler (`SCX_EXIT_ERROR`).
 const FIRST_ERROR: i32 = 1024;
 
@@ -307,7 +311,8 @@ impl End {
             String::from_utf8_lossy(&bytes[..end]).into_owned()
         };
         let (reason, message) = (text(bytes.get(16..144)?), text(bytes.get(144..1168)?));
-        (kind != 0).then_some(Self { kind, code, reason, message })
+        let dump = text(bytes.get(1168..1168 + DUMP_BYTES)?);
+        (kind != 0).then_some(Self { kind, code, reason, message, dump })
     }
 
     /// Whether the kernel took the scheduler away because of a mistake of it.
@@ -371,7 +376,7 @@ mod tests {
 
     #[test]
     fn an_end_has_a_kind_and_texts_that_end_with_zero() {
-        let mut bytes = [0; 1168];
+        let mut bytes = [0; 1168 + DUMP_BYTES];
         assert_eq!(End::parse(&bytes), None);
         bytes[..4].copy_from_slice(&1026i32.to_ne_bytes());
         bytes[16..21].copy_from_slice(b"stall");

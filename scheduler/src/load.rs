@@ -22,7 +22,7 @@ use crate::topology::Topology;
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/evenkeel.bpf.o"));
 
 /// Where `timeout_ms` is in `struct sched_ext_ops` of `bpf/kernel.h`.
-const TIMEOUT: usize = 16 * 8;
+const TIMEOUT: usize = 19 * 8;
 
 /// Why the scheduler does not run.
 #[derive(Debug, Error)]

@@ -269,10 +269,13 @@ fn signals() -> Result<SignalFd> {
 
 /// Says why the kernel ended it.
 fn report(end: &End) -> ExitCode {
-    let End { kind, code, reason, message } = end;
+    let End { kind, code, reason, message, dump } = end;
     eprintln!("scx_evenkeel: the kernel ended it: {reason} ({kind}, code {code})");
     if !message.is_empty() {
         eprintln!("scx_evenkeel: {}", message.trim_end());
+    }
+    if !dump.is_empty() {
+        eprintln!("scx_evenkeel: tasks and CPUs at that time:\n{}", dump.trim_end());
     }
     if end.is_error() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }

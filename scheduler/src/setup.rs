@@ -31,7 +31,7 @@ pub fn cgroups(args: &Args) -> Result<String> {
     }
     if !args.ignore_cgroups {
         bail!(
-            "control groups have weights or limits, which scx_evenkeel cannot honour yet: it shares \
+            "control groups have weights or limits, and scx_evenkeel cannot honour them: it shares \
              time by nice values alone:{}\nreset them, or start with --ignore-cgroups to schedule \
              without their effect",
             Listed(&settings)

@@ -39,6 +39,7 @@ CALL(bool, scx_bpf_task_set_dsq_vtime, (void *p, u64 vtime), p, vtime)
 CALL(void, scx_bpf_error_bstr, (const char *format, u64 *values, u32 size), format, values, size)
 CALL(void, scx_bpf_exit_bstr, (s64 code, const char *format, u64 *values, u32 size),
      code, format, values, size)
+CALL(void, scx_bpf_dump_bstr, (const char *format, u64 *values, u32 size), format, values, size)
 CALL(int, bpf_iter_scx_dsq_new, (void *it, u64 dsq, u64 flags), it, dsq, flags)
 CALL(void *, bpf_iter_scx_dsq_next, (void *it), it)
 CALL(void, bpf_iter_scx_dsq_destroy, (void *it), it)

@@ -33,6 +33,12 @@ impl ExitKind {
         }
     }
 
+    /// Whether it is a mistake of the scheduler (from `SCX_EXIT_ERROR` on).
+    #[must_use]
+    pub fn is_error(self) -> bool {
+        self.number() >= abi::EXIT_ERROR
+    }
+
     /// As the kernel says it (`scx_exit_reason`).
     #[must_use]
     pub fn reason(self) -> &'static str {

@@ -86,6 +86,7 @@ struct ExitLayout {
     code: Option<usize>,
     reason: Option<usize>,
     message: Option<usize>,
+    dump: Option<usize>,
     bytes: usize,
 }
 
@@ -98,6 +99,7 @@ impl ExitLayout {
             code: place("exit_code"),
             reason: place("reason"),
             message: place("msg"),
+            dump: place("dump"),
             bytes: info.map_or(0, |info| object.btf.size(info)),
         }
     }
@@ -181,8 +183,7 @@ impl Host {
         arguments: &[u64],
     ) -> Option<u64> {
         let program = self.ops.get(op)?;
-        let is_last = matches!(op, Op::Exit | Op::ExitTask | Op::Disable);
-        if self.state().exit.is_some() && !is_last {
+        if self.state().exit.is_some() && !op.is_of_the_end() {
             return None;
         }
         Some(self.run(program, op, cpu, subject, arguments))
@@ -482,11 +483,15 @@ impl Host {
         if !std::mem::take(&mut self.is_attached) {
             return exit;
         }
+        if exit.kind.is_error() {
+            self.fill_dump();
+        }
         let tasks = self.state().tasks.len();
         for task in 0..tasks {
             self.remove_task(task);
         }
-        let texts = [exit.kind.reason(), &exit.message].map(|text| {
+        let dump = self.dump();
+        let texts = [exit.kind.reason(), &exit.message, &dump].map(|text| {
             let bytes = text.bytes().filter(|&byte| byte != 0).chain([0]);
             bytes.collect::<Vec<u8>>()
         });
@@ -501,7 +506,37 @@ impl Host {
         write(self.exit_layout.code, exit.code.cast_unsigned(), 8);
         write(self.exit_layout.reason, texts[0].as_ptr() as u64, 8);
         write(self.exit_layout.message, texts[1].as_ptr() as u64, 8);
+        write(self.exit_layout.dump, texts[2].as_ptr() as u64, 8);
         self.call(Op::Exit, 0, None, &[info.as_ptr() as u64]);
         exit
+    }
+
+    /// What the scheduler added to the dump of the kernel when it was ended by an error; the kernel's own
+    /// lines are not in it.
+    #[must_use]
+    pub fn dump(&self) -> String {
+        self.state().dump.clone()
+    }
+
+    /// Lets the scheduler print what it knows (`scx_dump_state`): of itself, of each CPU, and of
+    /// each task that runs or waits.
+    fn fill_dump(&self) {
+        // Larger than `struct scx_dump_ctx`.
+        let context = [0u64; 8];
+        let context = context.as_ptr() as u64;
+        self.call(Op::Dump, 0, None, &[context]);
+        let cpus = self.state().cpus.len();
+        for cpu in 0..cpus {
+            let is_idle = self.state().cpus[cpu].current.is_none();
+            self.call(Op::DumpCpu, 0, None, &[context, cpu as u64, is_idle.into()]);
+        }
+        let tasks = self.state().tasks.len();
+        for task in 0..tasks {
+            let is_runnable = self.state().tasks[task].is_queued;
+            if is_runnable {
+                let pointer = self.pointer(task);
+                self.call(Op::DumpTask, 0, None, &[context, pointer]);
+            }
+        }
     }
 }

@@ -47,7 +47,8 @@ pub(crate) fn all() -> Vec<(&'static str, *const ())> {
         scx_bpf_get_possible_cpumask, scx_bpf_kick_cpu, scx_bpf_reenqueue_local,
         scx_bpf_task_cpu, scx_bpf_task_running,
         scx_bpf_cpu_curr, scx_bpf_nr_cpu_ids, scx_bpf_now, scx_bpf_task_set_slice,
-        scx_bpf_task_set_dsq_vtime, scx_bpf_error_bstr, scx_bpf_exit_bstr, scx_host_print,
+        scx_bpf_task_set_dsq_vtime, scx_bpf_error_bstr, scx_bpf_exit_bstr, scx_bpf_dump_bstr,
+        scx_host_print,
         bpf_iter_scx_dsq_new, bpf_iter_scx_dsq_next, bpf_iter_scx_dsq_destroy,
     ];
     let others = list![bpf:
@@ -553,6 +554,15 @@ extern "C" fn scx_bpf_exit_bstr(
         let at_ns = state.now_ns;
         let exit = Exit { kind: ExitKind::ByScheduler, code, message, at_ns };
         state.exit.get_or_insert(exit);
+    });
+}
+
+extern "C" fn scx_bpf_dump_bstr(i: Instance, text: *const u8, values: *const u64, bytes: u32) {
+    let message = message(text, values, bytes);
+    with(i, |state| {
+        if state.allows("scx_bpf_dump", &[Op::Dump, Op::DumpCpu, Op::DumpTask]) {
+            state.dump += &message;
+        }
     });
 }
 

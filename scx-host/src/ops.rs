@@ -26,14 +26,25 @@ pub(crate) enum Op {
     ExitTask,
     Enable,
     Disable,
+    Dump,
+    DumpCpu,
+    DumpTask,
     Init,
     Exit,
     /// The callback of a timer.
     Timer,
 }
 
+impl Op {
+    /// Whether it is called after the scheduler was ended.
+    pub(crate) fn is_of_the_end(self) -> bool {
+        use Op::{Disable, Dump, DumpCpu, DumpTask, Exit, ExitTask};
+        matches!(self, Dump | DumpCpu | DumpTask | ExitTask | Disable | Exit)
+    }
+}
+
 /// By operation: its name in `struct sched_ext_ops`.
-const NAMES: [&str; 21] = [
+const NAMES: [&str; 24] = [
     "select_cpu",
     "enqueue",
     "dequeue",
@@ -53,13 +64,15 @@ const NAMES: [&str; 21] = [
     "exit_task",
     "enable",
     "disable",
+    "dump",
+    "dump_cpu",
+    "dump_task",
     "init",
     "exit",
 ];
 
 /// Operations that schedulers may have and the host never calls, which changes nothing for them.
-const NEVER_CALLED: [&str; 7] =
-    ["dump", "dump_cpu", "dump_task", "cpu_acquire", "cpu_release", "core_sched_before", "name"];
+const NEVER_CALLED: [&str; 4] = ["cpu_acquire", "cpu_release", "core_sched_before", "name"];
 
 /// A program, which takes its arguments from an array of 64-bit values.
 pub(crate) type Program = unsafe extern "C" fn(*const u64) -> u64;

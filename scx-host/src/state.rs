@@ -133,6 +133,8 @@ pub(crate) struct State {
     pub printed: Vec<String>,
     pub chance: Chance,
     pub exit: Option<Exit>,
+    /// What the scheduler printed for the dump.
+    pub dump: String,
 }
 
 /// Why a task cannot go to another CPU.
@@ -515,6 +517,7 @@ impl State {
             printed: Vec::new(),
             chance,
             exit: None,
+            dump: String::new(),
             topology,
             layout,
         }

@@ -17,6 +17,7 @@
 #include <evenkeel/place.h>
 
 #include "choose.bpf.h"
+#include "dump.bpf.h"
 #include "look.bpf.h"
 #include "sense.bpf.h"
 #include "state.bpf.h"
@@ -555,6 +556,7 @@ void BPF_PROG(ek_exit, struct scx_exit_info *info)
 {
 	bpf_probe_read_kernel_str(end.reason, sizeof(end.reason), info->reason);
 	bpf_probe_read_kernel_str(end.message, sizeof(end.message), info->msg);
+	bpf_probe_read_kernel_str(end.dump, sizeof(end.dump), info->dump);
 	end.code = info->exit_code;
 	/* Last: the loader waits for it. */
 	barrier();
@@ -576,6 +578,9 @@ struct sched_ext_ops evenkeel_ops = {
 	.init_task = (void *)ek_init_task,
 	.enable = (void *)ek_enable,
 	.set_cpumask = (void *)ek_set_cpumask,
+	.dump = (void *)ek_dump,
+	.dump_cpu = (void *)ek_dump_cpu,
+	.dump_task = (void *)ek_dump_task,
 	.init = (void *)ek_init,
 	.exit = (void *)ek_exit,
 	.flags = SCX_OPS_KEEP_BUILTIN_IDLE | SCX_OPS_ENQ_LAST,

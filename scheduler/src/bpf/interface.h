@@ -337,12 +337,14 @@ struct ek_end {
 	s64 code;
 	char reason[128];
 	char message[1024];
+	/* As long as the kernel makes it (SCX_EXIT_DUMP_DFL_LEN). */
+	char dump[32768];
 };
 
 _Static_assert(sizeof(struct ek_config) == 640, "the loader writes this");
 _Static_assert(sizeof(struct ek_cpu) == 1128, "the loader writes this");
 _Static_assert(sizeof(struct ek_cache) == 816, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 184, "the loader reads this");
-_Static_assert(sizeof(struct ek_end) == 1168, "the loader reads this");
+_Static_assert(sizeof(struct ek_end) == 33936, "the loader reads this");
 
 #endif

@@ -154,6 +154,11 @@ struct scx_exit_info {
 	s64 exit_code;
 	const char *reason;
 	const char *msg;
+	const char *dump;
+} RELOCATED;
+
+struct scx_dump_ctx {
+	u64 at_ns;
 } RELOCATED;
 
 /* Values that other versions number differently: by BTF. */
@@ -196,6 +201,7 @@ void scx_bpf_put_idle_cpumask(const struct cpumask *cpumask) __ksym;
 bool bpf_cpumask_empty(const struct cpumask *cpumask) __ksym;
 bool bpf_cpumask_intersects(const struct cpumask *a, const struct cpumask *b) __ksym;
 void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
+void scx_bpf_dump_bstr(char *format, unsigned long long *values, u32 bytes) __ksym;
 s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 u64 scx_bpf_now(void) __ksym;
 const struct cpumask *scx_bpf_get_online_cpumask(void) __ksym;
@@ -246,6 +252,9 @@ struct sched_ext_ops {
 	void (*cpu_offline)(s32 cpu);
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*enable)(struct task_struct *p);
+	void (*dump)(struct scx_dump_ctx *context);
+	void (*dump_cpu)(struct scx_dump_ctx *context, s32 cpu, bool idle);
+	void (*dump_task)(struct scx_dump_ctx *context, struct task_struct *p);
 	s32 (*init)(void);
 	void (*exit)(struct scx_exit_info *info);
 	u64 flags;
@@ -253,7 +262,7 @@ struct sched_ext_ops {
 	char name[128];
 };
 
-_Static_assert(__builtin_offsetof(struct sched_ext_ops, timeout_ms) == 16 * 8,
+_Static_assert(__builtin_offsetof(struct sched_ext_ops, timeout_ms) == 19 * 8,
 	       "src/load.rs writes this");
 
 /*

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A task that the scheduler loses: the kernel takes all tasks back and the loader says which it was.
+# A task that the scheduler loses: the kernel takes all tasks back, and the loader says which it was
+# and prints the kernel's dump with what the scheduler adds to it.
 # The build loses those of nice 19.
 # The kernel may say: "evenkeel" disabled (runnable task stall)
 # The kernel may say: failed to run for
@@ -16,6 +17,10 @@ cat said
 [ "$status" = 1 ]
 grep -q "the kernel ended it: runnable task stall" said
 grep -q "\[$lost\] failed to run for [5-9]" said
+grep -q "CPU states" said
+grep -q "cache 0: 2 CPUs, 0 aged tasks queued" said
+grep -q "queued for this CPU alone" said
+grep -A 6 "\[$lost\]" said | grep -q "virtual time .* nice 19"
 reach disabled
 before=$(cut -d ' ' -f 1 /proc/$lost/schedstat)
 sleep 1

@@ -149,6 +149,30 @@ fn the_scheduler_is_told_why_it_ends() {
 }
 
 #[test]
+fn a_dump_tells_of_caches_cpus_and_tasks() {
+    let mut machine = machine(&Topology::regular(1, 2, 1));
+    machine.start(&spec("a", 0, &[]), SPINS);
+    machine.start(&spec("b", 0, &[]), SPINS);
+    machine.start(&spec("c", 5, &[1]), SPINS);
+    machine.run(50_000_000);
+    assert_eq!(machine.host.dump(), "");
+    // Nothing runs for as long as the watchdog waits.
+    let late_ns = machine.now_ns + 2 * machine.host.watchdog_ns();
+    machine.host.set_now(late_ns);
+    machine.host.check_watchdog();
+    let exit = machine.host.unload();
+    assert_eq!(exit.kind.reason(), "runnable task stall", "{exit}");
+    let dump = machine.host.dump();
+    let has = |words: &str| assert!(dump.contains(words), "no `{words}` in\n{dump}");
+    has("cache 0: 2 CPUs, 0 aged tasks queued, classes 1\n");
+    has("cache 0, affinity group 0: ");
+    has(" queued for this CPU alone, ");
+    has("virtual time ");
+    has(", nice 5\n");
+    assert_eq!(dump.matches("owes 0 us").count(), 3, "{dump}");
+}
+
+#[test]
 fn a_seed_repeats_the_order_in_which_cpus_choose() {
     let topology = Topology::regular(1, 4, 1);
     let run = |seed| {

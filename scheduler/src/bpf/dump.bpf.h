@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * What does the kernel's dump after an ejection say of caches, CPUs and tasks?
+ *
+ * The kernel adds what these operations print to its own lines (scx_dump_state in
+ * kernel/sched/ext.c, Linux 7.0).
+ */
+#ifndef EVENKEEL_DUMP_BPF_H
+#define EVENKEEL_DUMP_BPF_H
+
+#include "group.bpf.h"
+
+#define US_NS 1000
+
+/* A format and at most twelve values of 64 bits; the kernel wants both in writable memory. */
+#define dump(text, ...)                                                                        \
+	({                                                                                     \
+		static char format[] = text;                                                   \
+		u64 values[] = {__VA_ARGS__};                                                  \
+		scx_bpf_dump_bstr(format, values, sizeof(values));                             \
+	})
+
+static u64 ago_us(u64 then_ns)
+{
+	return ek_sub(scx_bpf_now(), then_ns) / US_NS;
+}
+
+static void dump_group(u32 cache, u32 number, const struct ek_group *group)
+{
+	u64 queued = 0;
+
+	if (!group->used_ns)
+		return;
+	for (u32 class = 0; class < EK_LEVELS_MAX && class < config.classes; class++) {
+		s32 tasks = scx_bpf_dsq_nr_queued(queue_of(cache, class, number));
+
+		queued += tasks > 0 ? tasks : 0;
+	}
+	dump("cache %llu, affinity group %llu: %llu queued, floor %llu us, used %llu us ago\n", cache,
+	     number, queued, group->floor_ns / US_NS, ago_us(group->used_ns));
+}
+
+SEC("struct_ops/ek_dump")
+void BPF_PROG(ek_dump, struct scx_dump_ctx *context)
+{
+	int i, number;
+
+	bpf_for(i, 0, (int)config.caches) {
+		const struct ek_cache *cache = cache_of(i);
+
+		if (!cache)
+			return;
+		dump("cache %llu: %llu CPUs, %lld aged tasks queued, classes %llu\n", (u64)i,
+		     cache->cpus, scx_bpf_dsq_nr_queued(OF_AGED | (u32)i), cache->classes);
+		bpf_for(number, 0, EK_GROUPS)
+			dump_group(i, number, &cache->groups[index_of(number)]);
+	}
+}
+
+SEC("struct_ops/ek_dump_cpu")
+void BPF_PROG(ek_dump_cpu, struct scx_dump_ctx *context, s32 index, bool is_idle)
+{
+	const struct ek_cpu *cpu = cpu_of(index);
+	s32 queued = scx_bpf_dsq_nr_queued(OF_CPU | (u32)index);
+
+	/* The kernel leaves idle CPUs out of which nothing is printed. */
+	if (!cpu || (is_true(is_idle) && queued <= 0))
+		return;
+	dump("cache %llu, clock %llu us, %lld queued for this CPU alone, floor %llu us\n", cpu->cache,
+	     cpu->clock_ns / US_NS, queued, cpu->bound.floor_ns / US_NS);
+	dump("runs weight %llu of group %llu since %llu us, taken %llu, going %llu, quiet %llu us\n",
+	     cpu->weight, cpu->group, cpu->weight ? ago_us(cpu->since_ns) : 0, cpu->is_taken,
+	     cpu->is_going, cpu->quiet_ns ? ago_us(cpu->quiet_ns) : 0);
+}
+
+SEC("struct_ops/ek_dump_task")
+void BPF_PROG(ek_dump_task, struct scx_dump_ctx *context, struct task_struct *p)
+{
+	const struct task *task = task_of(p);
+
+	if (!task)
+		return;
+	dump("group %llu of cache %llu, virtual time %llu us, weight %llu, nice %lld\n", task->group,
+	     task->cache, p->scx.dsq_vtime / US_NS, weight_of(p),
+	     (u64)(s64)(p->static_prio - DEFAULT_PRIO));
+	dump("owes %llu us to tasks that it slowed down\n", task->owed_ns / US_NS);
+}
+
+#endif
