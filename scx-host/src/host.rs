@@ -511,8 +511,8 @@ impl Host {
         exit
     }
 
-    /// What the scheduler added to the dump of the kernel when it was ended by an error; the kernel's own
-    /// lines are not in it.
+    /// What the scheduler added to the kernel's dump when an error ended it; the kernel's own lines
+    /// are not in it.
     #[must_use]
     pub fn dump(&self) -> String {
         self.state().dump.clone()

@@ -36,7 +36,7 @@ static void dump_group(u32 cache, u32 number, const struct ek_group *group)
 
 		queued += tasks > 0 ? tasks : 0;
 	}
-	dump("cache %llu, affinity group %llu: %llu queued, floor %llu us, used %llu us ago\n", cache,
+	dump("cache %llu, group %llu: %llu queued, floor %llu us, used %llu us ago\n", cache,
 	     number, queued, group->floor_ns / US_NS, ago_us(group->used_ns));
 }
 
@@ -50,7 +50,7 @@ void BPF_PROG(ek_dump, struct scx_dump_ctx *context)
 
 		if (!cache)
 			return;
-		dump("cache %llu: %llu CPUs, %lld aged tasks queued, classes %llu\n", (u64)i,
+		dump("cache %llu: %llu CPUs, %d aged tasks queued, classes %llu\n", (u64)i,
 		     cache->cpus, scx_bpf_dsq_nr_queued(OF_AGED | (u32)i), cache->classes);
 		bpf_for(number, 0, EK_GROUPS)
 			dump_group(i, number, &cache->groups[index_of(number)]);
@@ -66,11 +66,11 @@ void BPF_PROG(ek_dump_cpu, struct scx_dump_ctx *context, s32 index, bool is_idle
 	/* The kernel leaves idle CPUs out of which nothing is printed. */
 	if (!cpu || (is_true(is_idle) && queued <= 0))
 		return;
-	dump("cache %llu, clock %llu us, %lld queued for this CPU alone, floor %llu us\n", cpu->cache,
-	     cpu->clock_ns / US_NS, queued, cpu->bound.floor_ns / US_NS);
-	dump("runs weight %llu of group %llu since %llu us, taken %llu, going %llu, quiet %llu us\n",
+	dump("cache %llu, clock %llu us, %d queued for this CPU alone, floor %llu us\n",
+	     cpu->cache, cpu->clock_ns / US_NS, queued, cpu->bound.floor_ns / US_NS);
+	dump("runs weight %llu of group %llu since %llu us; taken %llu, going %llu, quiet %llu\n",
 	     cpu->weight, cpu->group, cpu->weight ? ago_us(cpu->since_ns) : 0, cpu->is_taken,
-	     cpu->is_going, cpu->quiet_ns ? ago_us(cpu->quiet_ns) : 0);
+	     cpu->is_going, !!cpu->quiet_ns);
 }
 
 SEC("struct_ops/ek_dump_task")
@@ -80,7 +80,7 @@ void BPF_PROG(ek_dump_task, struct scx_dump_ctx *context, struct task_struct *p)
 
 	if (!task)
 		return;
-	dump("group %llu of cache %llu, virtual time %llu us, weight %llu, nice %lld\n", task->group,
+	dump("group %llu of cache %llu, virtual time %llu us, weight %llu, nice %d\n", task->group,
 	     task->cache, p->scx.dsq_vtime / US_NS, weight_of(p),
 	     (u64)(s64)(p->static_prio - DEFAULT_PRIO));
 	dump("owes %llu us to tasks that it slowed down\n", task->owed_ns / US_NS);
