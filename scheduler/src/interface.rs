@@ -232,7 +232,7 @@ impl Config {
 }
 
 const CONFIG_BYTES: usize = 640;
-const CPU_BYTES: usize = 1128;
+const CPU_BYTES: usize = 1144;
 const CACHE_BYTES: usize = 816;
 
 /// How many entries a map of the program has that the topology decides; nothing for others.

@@ -10,13 +10,15 @@ use cpu_model::LEVELS_MAX;
 use serde::{Deserialize, Serialize};
 
 /// Version of the format that is written.
-pub const SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 4;
 /// What the file starts with.
 pub const START: &str = "{\"ekdecisions\":";
 /// Longest first line; our choice.
 const HEAD_MAX: u64 = 16 << 10;
 /// Bytes of a slice: `struct ek_decision` of the scheduler's `interface.h`.
-pub const SLICE_BYTES: usize = 184;
+pub const SLICE_BYTES: usize = 200;
+/// The same before version 4, without where virtual time began.
+const SLICE_BYTES_3: usize = 184;
 /// The same before version 3, without the first row, which is before these bytes.
 const SLICE_BYTES_2: usize = 176;
 const FIRST_ROW: std::ops::Range<usize> = 136..144;
@@ -107,6 +109,10 @@ pub struct Slice {
     pub in_kind_ns: u64,
     /// Of `paid_ns`, what it paid for having waited while its CPU was quiet.
     pub waited_ns: u64,
+    /// Its virtual time when the slice began; 0 before version 4.
+    pub from_vtime_ns: u64,
+    /// Its affinity group, whose virtual time that is; 0 before version 4.
+    pub group: u32,
 }
 
 impl Slice {
@@ -137,13 +143,17 @@ impl Slice {
             is_runnable: short(164) != 0,
             in_kind_ns: long(168),
             waited_ns: long(176),
+            from_vtime_ns: long(184),
+            group: short(192),
         }
     }
 
     /// The same of so many bytes, as a version before wrote them.
     fn parse_older(mut bytes: [u8; SLICE_BYTES], length: usize) -> Self {
-        bytes.copy_within(FIRST_ROW.start..length, FIRST_ROW.end);
-        bytes[FIRST_ROW].fill(0);
+        if length < SLICE_BYTES_3 {
+            bytes.copy_within(FIRST_ROW.start..length, FIRST_ROW.end);
+            bytes[FIRST_ROW].fill(0);
+        }
         Self::parse(&bytes)
     }
 }
@@ -324,7 +334,7 @@ impl<R: BufRead> Reader<R> {
             (KIND_SLICE, SLICE_BYTES) => {
                 self.fill(&mut slice)?.then(|| Record::Slice(Box::new(Slice::parse(&slice))))
             }
-            (KIND_SLICE, length @ (SLICE_BYTES_1 | SLICE_BYTES_2)) => {
+            (KIND_SLICE, length @ (SLICE_BYTES_1 | SLICE_BYTES_2 | SLICE_BYTES_3)) => {
                 let is_whole = self.fill(&mut slice[..length])?;
                 is_whole.then(|| Record::Slice(Box::new(Slice::parse_older(slice, length))))
             }

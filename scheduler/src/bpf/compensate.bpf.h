@@ -393,6 +393,8 @@ static void tell(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 used_
 	decision->refund_ns = refund_ns;
 	decision->is_runnable = runnable;
 	decision->vtime_ns = p->scx.dsq_vtime;
+	decision->from_vtime_ns = cpu->vtime_ns;
+	decision->group = cpu->group;
 	decision->cpu = index;
 	decision->victim = p->pid;
 	decision->weight = cpu->weight;

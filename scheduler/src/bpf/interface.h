@@ -124,6 +124,11 @@ struct ek_decision {
 	u64 in_kind_ns;
 	/* Of `paid_ns`, what it pays for having waited while its CPU was quiet. */
 	u64 waited_ns;
+	/* Its virtual time when the slice began. */
+	u64 from_vtime_ns;
+	/* Its affinity group (enum ek_group_number), whose virtual time that is. */
+	u32 group;
+	u32 pad;
 };
 
 /* What runs beside a CPU, and what that is for each level here. All 0 where nothing does. */
@@ -342,9 +347,9 @@ struct ek_end {
 };
 
 _Static_assert(sizeof(struct ek_config) == 640, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 1128, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 1144, "the loader writes this");
 _Static_assert(sizeof(struct ek_cache) == 816, "the loader writes this");
-_Static_assert(sizeof(struct ek_decision) == 184, "the loader reads this");
+_Static_assert(sizeof(struct ek_decision) == 200, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 33936, "the loader reads this");
 
 #endif
