@@ -3,8 +3,8 @@
 use crate::abi;
 use crate::kfuncs::{Instance, task_at, with};
 use crate::memory::given;
-use crate::ops::program_at;
-use crate::state::{Life, State};
+use crate::ops::{Op, program_at};
+use crate::state::{Context, Life, State};
 
 type Task = *const u8;
 /// A map's declaration, in whose first word the host has put its number.
@@ -124,7 +124,23 @@ pub(crate) extern "C" fn bpf_timer_set_callback(i: Instance, timer: u64, callbac
 
 pub(crate) extern "C" fn bpf_timer_start(i: Instance, timer: u64, ns: u64, flags: u64) -> i64 {
     const ABSOLUTE: u64 = 1;
+    go_beside_timer(i);
     with(i, |state| state.start_timer(timer, ns, flags & ABSOLUTE != 0))
+}
+
+/// Another CPU runs code of the scheduler while the callback of a timer is about to start the timer.
+fn go_beside_timer(instance: Instance) {
+    let goes = with(instance, |state| {
+        let is_callback = state.context().is_some_and(|context| context.op == Op::Timer);
+        state.goes_beside_timer.take_if(|_| is_callback)
+    });
+    let Some((program, cpu)) = goes else { return };
+    let context = [cpu as u64];
+    with(instance, |state| state.enter(Context::new(Op::CpuOffline, cpu, None)));
+    // SAFETY: the program is an operation of the instance and takes an array of values; nobody
+    // borrows the state now.
+    unsafe { program(context.as_ptr()) };
+    with(instance, State::leave);
 }
 
 pub(crate) extern "C" fn bpf_timer_cancel(i: Instance, timer: u64) -> i64 {

@@ -161,6 +161,13 @@ impl Host {
         self.settle();
     }
 
+    /// The scheduler is told that a CPU goes while the callback of its next timer runs on another
+    /// CPU, just before the callback starts the timer again. The CPU itself stays.
+    pub fn announce_offline_beside_timer(&mut self, cpu: usize) {
+        let program = self.ops.get(Op::CpuOffline);
+        self.state().goes_beside_timer = program.map(|program| (program, cpu));
+    }
+
     /// `handle_hotplug`.
     fn hotplug(&self, cpu: usize, online: bool) {
         let op = if online { Op::CpuOnline } else { Op::CpuOffline };

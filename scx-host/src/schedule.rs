@@ -225,6 +225,17 @@ impl Host {
 
     /// A CPU chooses (`__schedule`); its running task has had `runtime_ns` of CPU time in all.
     pub fn schedule(&mut self, cpu: usize, runtime_ns: u64) -> Choice {
+        self.schedule_beside(cpu, runtime_ns, |_| ())
+    }
+
+    /// The same, where other CPUs do something after this CPU has chosen and before it is known
+    /// whether it idles.
+    pub fn schedule_beside(
+        &mut self,
+        cpu: usize,
+        runtime_ns: u64,
+        beside: impl FnOnce(&mut Self),
+    ) -> Choice {
         let prev = {
             let mut state = self.state();
             state.account(cpu, runtime_ns);
@@ -232,6 +243,7 @@ impl Host {
             state.cpus[cpu].current
         };
         let mut next = self.pick(cpu, prev);
+        beside(self);
         let is_kept = next.is_some() && next == prev;
         if !is_kept {
             self.switch(cpu, prev, next);

@@ -12,7 +12,7 @@ use crate::faults::Chance;
 use crate::idle::Idle;
 use crate::layout::{Field, Layout, TaskMemory};
 use crate::maps::Maps;
-use crate::ops::Op;
+use crate::ops::{Op, Program};
 use crate::timers::Timer;
 use crate::topology::Topology;
 
@@ -132,6 +132,8 @@ pub(crate) struct State {
     pub counts: Counts,
     pub printed: Vec<String>,
     pub chance: Chance,
+    /// A CPU that goes while the callback of a timer runs, and the operation that says so.
+    pub goes_beside_timer: Option<(Program, usize)>,
     pub exit: Option<Exit>,
     /// What the scheduler printed for the dump.
     pub dump: String,
@@ -516,6 +518,7 @@ impl State {
             counts: Counts::default(),
             printed: Vec::new(),
             chance,
+            goes_beside_timer: None,
             exit: None,
             dump: String::new(),
             topology,

@@ -1,6 +1,6 @@
 //! Our own scheduler.
 
-use scx_host::{Config, Faults, Host, TaskSpec, Topology, evenkeel, load_evenkeel};
+use scx_host::{Config, Faults, Host, TaskSpec, Topology, Waker, evenkeel, load_evenkeel};
 
 use crate::machine::{Habit, Machine, Order, SPINS};
 
@@ -188,4 +188,39 @@ fn a_seed_repeats_the_order_in_which_cpus_choose() {
     };
     assert_eq!(run(1), run(1));
     assert_ne!(run(1), run(2));
+}
+
+/// A CPU that is being taken away is looked after every 5 ms. It is announced while the timer's
+/// callback, which has not seen it, is about to start the timer for the next regular look.
+#[test]
+fn a_cpu_that_goes_beside_the_timer_is_looked_after_soon() {
+    let mut machine = machine(&Topology::regular(1, 2, 1));
+    machine.start(&spec("a", 0, &[]), SPINS);
+    let due_ns = machine.host.next_timer_ns().unwrap();
+    machine.host.set_now(due_ns);
+    machine.host.announce_offline_beside_timer(1);
+    machine.host.fire_timers();
+    let next_ns = machine.host.next_timer_ns().unwrap();
+    assert!(next_ns <= due_ns + 5_000_000, "{next_ns} after {due_ns}");
+}
+
+/// A task wakes after a CPU has found none, and before that CPU is known to idle: the wake-up finds
+/// no idle CPU, so the CPU has to look again.
+#[test]
+fn a_task_that_wakes_while_a_cpu_becomes_idle_runs_there() {
+    let mut machine = machine(&Topology::regular(1, 2, 1));
+    let habit = Habit { computes_ns: 1_000_000, sleeps_ns: 5_000_000 };
+    machine.start(&spec("spins", 0, &[0]), SPINS);
+    machine.start(&spec("sleeps", 0, &[]), habit);
+    machine.start(&spec("leaves", 0, &[1]), SPINS);
+    while machine.tasks[1].wakes_ns.is_none() || machine.host.current(1) != Some(2) {
+        machine.step();
+    }
+    let runtime_ns = machine.runtime_ns(1);
+    machine.host.block(1, runtime_ns);
+    let waker = Waker { cpu: 0, is_fork: false, is_sync: false };
+    let choice = machine.host.schedule_beside(1, runtime_ns, |host| _ = host.wake(1, waker));
+    assert_eq!(choice.task, None);
+    assert_eq!(machine.host.take_reschedules(), [1]);
+    assert_eq!(machine.host.schedule(1, 0).task, Some(1));
 }
