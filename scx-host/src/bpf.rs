@@ -128,7 +128,7 @@ pub(crate) extern "C" fn bpf_timer_start(i: Instance, timer: u64, ns: u64, flags
     with(i, |state| state.start_timer(timer, ns, flags & ABSOLUTE != 0))
 }
 
-/// Another CPU runs code of the scheduler while the callback of a timer is about to start the timer.
+/// Another CPU runs code of the scheduler while a timer's callback is about to start the timer.
 fn go_beside_timer(instance: Instance) {
     let goes = with(instance, |state| {
         let is_callback = state.context().is_some_and(|context| context.op == Op::Timer);
