@@ -1,8 +1,7 @@
 //! Reads and writes the files that users name.
 
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
@@ -86,8 +85,9 @@ pub fn write_with<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<T>
         output.flush().with_context(writing)?;
         return Ok(value);
     }
-    let mut file = temporary_beside(path).with_context(writing)?;
-    let mut buffered = io::BufWriter::new(&mut file);
+    let file = temporary_beside(path).with_context(writing)?;
+    // Not through `NamedTempFile`, whose errors name the temporary file.
+    let mut buffered = io::BufWriter::new(file.as_file());
     let value = fill(&mut buffered)?;
     buffered.flush().with_context(writing)?;
     drop(buffered);
@@ -107,14 +107,8 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
         _ => Path::new("."),
     };
     std::fs::create_dir_all(folder)?;
-    // As any other new file: the umask takes off what the user wants off.
-    let anyone = Permissions::from_mode(0o666);
-    let made = tempfile::Builder::new().permissions(anyone).tempfile_in(folder);
-    // Without the name of the temporary file, which nobody has heard of.
-    made.map_err(|error| match error.kind() {
-        io::ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied.into(),
-        _ => error,
-    })
+    // Not `tempfile_in`, whose errors name the temporary file and whose files only the owner reads.
+    tempfile::Builder::new().make_in(folder, |path| File::create_new(path))
 }
 
 /// Says early that a file cannot be written.
@@ -140,6 +134,9 @@ fn keep_permissions(path: &Path, file: &File) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]

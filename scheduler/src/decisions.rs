@@ -1,15 +1,14 @@
 //! `--decisions`: the file of what each slice came to, and who the tasks are.
 
 use std::collections::HashMap;
-use std::fs::{self, Permissions};
+use std::fs;
 use std::io::{BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use scheduler::topology::Topology;
-use tempfile::{Builder, NamedTempFile};
+use tempfile::{Builder, TempPath};
 use trace::decisions::{self, Head, NAME_BYTES, SCHEMA, Task};
 
 /// How often decisions are taken out of the kernel's buffer; our choice.
@@ -25,7 +24,9 @@ const PROC: &str = "/proc";
 /// loader wrote can be found.
 pub struct File {
     path: PathBuf,
-    file: BufWriter<NamedTempFile>,
+    /// Open file and path are apart: the errors of a `NamedTempFile` name the temporary file.
+    file: BufWriter<fs::File>,
+    part: TempPath,
     /// By thread id what was written of a task, and its slices.
     known: HashMap<u32, (Task, u64)>,
     slices: u64,
@@ -38,16 +39,15 @@ impl File {
         ensure!(!path.is_dir(), "{}: it is a folder", path.display());
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let anyone = Permissions::from_mode(0o666);
-        let file = Builder::new()
+        let (file, part) = Builder::new()
             .prefix(&format!("{name}."))
             .suffix(".part")
-            .permissions(anyone)
-            .tempfile_in(folder.unwrap_or(Path::new(".")))
-            .with_context(writing)?;
+            .make_in(folder.unwrap_or(Path::new(".")), |path| fs::File::create_new(path))
+            .with_context(writing)?
+            .into_parts();
         let mut file = BufWriter::new(file);
         file.write_all(&decisions::head(head)).with_context(writing)?;
-        Ok(Self { path: path.to_owned(), file, known: HashMap::new(), slices: 0 })
+        Ok(Self { path: path.to_owned(), file, part, known: HashMap::new(), slices: 0 })
     }
 
     /// Writes slices as the program told them, each behind what is known of its task.
@@ -89,9 +89,8 @@ impl File {
     pub fn finish(mut self, untold: u64) -> Result<u64> {
         self.write(&decisions::end(self.slices, untold))?;
         let writing = || format!("writing {}", self.path.display());
-        let file = self.file.into_inner().map_err(|error| error.into_error());
-        let file = file.with_context(writing)?;
-        file.persist(&self.path).map_err(|error| error.error).with_context(writing)?;
+        self.file.flush().with_context(writing)?;
+        self.part.persist(&self.path).map_err(|error| error.error).with_context(writing)?;
         Ok(self.slices)
     }
 }
@@ -192,6 +191,13 @@ mod tests {
         assert_eq!((task.tid, task.pid, task.nice, task.is_kernel), (own, own, 3, false));
         assert_eq!(found[3], Record::End { slices: 2, untold: 4 });
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn an_error_names_the_file_that_was_asked_for_and_the_reason() {
+        let refused = File::create(Path::new("/proc/run.ekdec"), &a_head()).err().unwrap();
+        let sentence = "writing /proc/run.ekdec: No such file or directory (os error 2)";
+        assert_eq!(format!("{refused:#}"), sentence);
     }
 
     #[test]

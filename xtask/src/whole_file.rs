@@ -1,8 +1,7 @@
 //! Writes a file whole, or not at all.
 
-use std::fs;
+use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -11,13 +10,12 @@ use anyhow::{Context, Result};
 pub fn write(folder: &Path, name: &str, text: &str) -> Result<()> {
     let path = folder.join(name);
     let write = || -> Result<()> {
-        let mut file = tempfile::Builder::new()
-            .prefix(name)
-            .permissions(fs::Permissions::from_mode(0o666))
-            .tempfile_in(folder)?;
-        file.write_all(text.as_bytes())?;
+        // Neither `tempfile_in` nor writing through `NamedTempFile`: their errors name that file.
+        let file =
+            tempfile::Builder::new().prefix(name).make_in(folder, |path| File::create_new(path))?;
+        file.as_file().write_all(text.as_bytes())?;
         file.as_file().sync_all()?;
-        file.persist(&path)?;
+        file.persist(&path).map_err(|error| error.error)?;
         Ok(())
     };
     write().with_context(|| format!("writing {}", path.display()))
@@ -25,6 +23,8 @@ pub fn write(folder: &Path, name: &str, text: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -34,5 +34,12 @@ mod tests {
         write(folder.path(), "a.txt", "b").unwrap();
         assert_eq!(fs::read_to_string(folder.path().join("a.txt")).unwrap(), "b");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn an_error_names_the_file_that_was_asked_for_and_the_reason() {
+        let refused = write(Path::new("/proc"), "a.txt", "b").unwrap_err();
+        let sentence = "writing /proc/a.txt: No such file or directory (os error 2)";
+        assert_eq!(format!("{refused:#}"), sentence);
     }
 }

@@ -96,6 +96,23 @@ fn results_that_have_nowhere_to_go_are_refused_before_the_runs() {
 }
 
 #[test]
+fn an_error_names_the_file_that_was_asked_for_and_the_reason() {
+    let folder = recorded();
+    for args in [
+        &["compare", "light512", "--json"][..],
+        &["compare", "light512", "--perfetto"],
+        &["simulate", "light512", "-o"],
+        &["cpu", "list", "--json"],
+        &["trace", "export", "rec.ektrace", "-o"],
+        &["trace", "page", "rec.ektrace", "-o"],
+        &["generate", "completions", "bash", "-o"],
+    ] {
+        let args = [args, &["/proc/evenkeel"]].concat();
+        folder.refused(&args, "writing /proc/evenkeel: No such file or directory (os error 2)\n");
+    }
+}
+
+#[test]
 fn two_results_cannot_share_standard_output() {
     let folder = Folder::new();
     let sentence = "standard output (-) can take one of --json, --csv, --page, --svg\n";
