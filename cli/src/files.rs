@@ -71,29 +71,71 @@ pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<bool> {
 
 /// Lets `fill` write a file that appears only when it is complete; `-` is standard output.
 pub fn write_with<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
-    let writing = || format!("writing {}", path.display());
     if path == Path::new("-") {
-        let mut output = io::stdout().lock();
-        let value = fill(&mut output)?;
-        output.flush().with_context(writing)?;
-        return Ok(value);
+        return fill_whole(path, io::stdout().lock(), fill);
     }
     if is_special(path) {
-        let file = File::options().write(true).open(path).with_context(writing)?;
-        let mut output = io::BufWriter::new(file);
-        let value = fill(&mut output)?;
-        output.flush().with_context(writing)?;
-        return Ok(value);
+        let file = File::options().write(true).open(path).with_context(|| writing(path))?;
+        return fill_whole(path, file, fill);
     }
-    let file = temporary_beside(path).with_context(writing)?;
+    let file = temporary_beside(path).with_context(|| writing(path))?;
     // Not through `NamedTempFile`, whose errors name the temporary file.
-    let mut buffered = io::BufWriter::new(file.as_file());
-    let value = fill(&mut buffered)?;
-    buffered.flush().with_context(writing)?;
-    drop(buffered);
-    keep_permissions(path, file.as_file()).with_context(writing)?;
-    file.persist(path).map_err(|error| error.error).with_context(writing)?;
+    let value = fill_whole(path, file.as_file(), fill)?;
+    keep_permissions(path, file.as_file()).with_context(|| writing(path))?;
+    file.persist(path).map_err(|error| error.error).with_context(|| writing(path))?;
     Ok(value)
+}
+
+/// What an error says that we were doing.
+fn writing(path: &Path) -> String {
+    if path == Path::new("-") {
+        return "writing to standard output".to_owned();
+    }
+    format!("writing {}", path.display())
+}
+
+/// Lets `fill` write all of `output`. Where a write fails, the error names `path`: that of `fill`
+/// may name no file, or the one that it reads.
+fn fill_whole<T>(
+    path: &Path,
+    output: impl Write,
+    fill: impl FnOnce(&mut dyn Write) -> Result<T>,
+) -> Result<T> {
+    let mut output = KeepsError { output: io::BufWriter::new(output), error: None };
+    let filled = fill(&mut output).and_then(|value| {
+        output.flush()?;
+        Ok(value)
+    });
+    match output.error {
+        Some(error) => Err(error).with_context(|| writing(path)),
+        None => filled,
+    }
+}
+
+/// Keeps the error of the last write, if that failed, and gives the writer one of its kind.
+struct KeepsError<W> {
+    output: W,
+    error: Option<io::Error>,
+}
+
+impl<W> KeepsError<W> {
+    fn keep<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        // A recording goes on after an error: it frees the room that it kept, and writes again.
+        self.error = None;
+        done.map_err(|error| self.error.insert(error).kind().into())
+    }
+}
+
+impl<W: Write> Write for KeepsError<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let done = self.output.write(bytes);
+        self.keep(done)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let done = self.output.flush();
+        self.keep(done)
+    }
 }
 
 /// Whether there is something that only its owner may replace: a folder, a device, a pipe.
@@ -113,14 +155,13 @@ fn temporary_beside(path: &Path) -> io::Result<NamedTempFile> {
 
 /// Says early that a file cannot be written.
 pub fn refuse_unwritable(path: &Path) -> Result<()> {
-    let writing = || format!("writing {}", path.display());
     if path == Path::new("-") || (is_special(path) && !path.is_dir()) {
         return Ok(());
     }
     if path.is_dir() {
-        return Err(io::Error::from(io::ErrorKind::IsADirectory)).with_context(writing);
+        return Err(io::Error::from(io::ErrorKind::IsADirectory)).with_context(|| writing(path));
     }
-    temporary_beside(path).map(drop).with_context(writing)
+    temporary_beside(path).map(drop).with_context(|| writing(path))
 }
 
 /// A file that replaces another is as readable as that one was.

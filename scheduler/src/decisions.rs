@@ -201,6 +201,19 @@ mod tests {
     }
 
     #[test]
+    fn on_a_full_disk_an_error_names_the_file_and_no_part_of_it_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.ekdec");
+        let mut file = File::create(&path, &a_head()).unwrap();
+        file.file = BufWriter::new(fs::File::options().write(true).open("/dev/full").unwrap());
+        let full = file.take(&[slice(1)]).unwrap_err();
+        let sentence = format!("writing {}: No space left on device (os error 28)", path.display());
+        assert_eq!(format!("{full:#}"), sentence);
+        drop(file);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
     fn a_task_is_what_the_kernel_says_of_it() {
         let proc = tempfile::tempdir().unwrap();
         for (tid, comm, status) in [

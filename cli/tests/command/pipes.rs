@@ -57,6 +57,72 @@ fn a_full_disk_is_an_error() {
     assert!(said.starts_with("evenkeel: writing to standard output: No space left"), "{said}");
 }
 
+/// Every verb that writes a file, without the file's name.
+fn writers() -> [Vec<&'static str>; 12] {
+    let compare = ["compare", "light512", "--replicates", "1", "--scheduler", "fair"];
+    let with = |flag| [&compare[..], &[flag]].concat();
+    let text =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../trace/fixtures/x265_sse4_xz.perf-script.zst");
+    let export = |form| vec!["trace", "export", "rec.ektrace", "--format", form, "-o"];
+    [
+        vec!["cpu", "list", "--json"],
+        vec!["simulate", "light512", "-o"],
+        vec!["simulate", "light512", "--json"],
+        with("--json"),
+        with("--perfetto"),
+        vec!["trace", "import", text, "-o"],
+        export("perfetto"),
+        export("ftrace"),
+        export("trace-dat"),
+        vec!["trace", "scrub", "rec.ektrace", "-o"],
+        vec!["trace", "page", "rec.ektrace", "-o"],
+        vec!["generate", "completions", "bash", "-o"],
+    ]
+}
+
+#[test]
+fn on_a_full_device_an_error_names_it() {
+    let folder = recorded();
+    for args in writers() {
+        let ran = folder.run(&[&args[..], &["/dev/full"]].concat());
+        let expected = "evenkeel: writing /dev/full: No space left on device (os error 28)\n";
+        assert_eq!((ran.code, ran.stderr.as_str()), (2, expected), "{args:?}");
+    }
+}
+
+#[test]
+fn on_a_full_standard_output_an_error_names_it() {
+    let folder = recorded();
+    for args in writers().iter().filter(|args| !args.contains(&"--perfetto")) {
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let args = [&args[..], &["-"]].concat();
+        let output = folder.command(&args).stdout(full).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        let expected =
+            "evenkeel: writing to standard output: No space left on device (os error 28)\n";
+        assert_eq!((output.status.code(), said.as_str()), (Some(2), expected), "{args:?}");
+    }
+}
+
+#[test]
+fn a_file_for_which_there_is_no_room_is_named_and_does_not_appear() {
+    let folder = recorded();
+    let before = folder.files();
+    // A limit of the process refuses the first byte of any file, as a full disk does, but needs no
+    // right to mount one.
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"";
+    for args in writers() {
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", script, env!("CARGO_BIN_EXE_evenkeel")]);
+        shell.args(&args).arg("out").current_dir(folder.path(""));
+        let output = shell.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        let expected = "evenkeel: writing out: File too large (os error 27)\n";
+        assert_eq!((output.status.code(), said.as_str()), (Some(2), expected), "{args:?}");
+        assert!(before == folder.files(), "{args:?} left {:?}", folder.files().keys());
+    }
+}
+
 #[test]
 fn a_pipe_is_written_into_and_stays_a_pipe() {
     use std::os::unix::fs::FileTypeExt;

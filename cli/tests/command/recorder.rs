@@ -193,6 +193,24 @@ fn a_full_disk_ends_the_recording_with_what_fits() {
 }
 
 #[test]
+fn a_disk_without_room_for_a_recording_is_an_error_that_names_the_file() {
+    let Some(folder) = recording() else { return };
+    let script = "mount -t tmpfs -o size=64k none disk && \"$0\" trace record -o disk/r.ektrace \
+                  -- true; echo $?; ls -A disk";
+    std::fs::create_dir(folder.path("disk")).unwrap();
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_evenkeel")])
+        .current_dir(folder.path(""))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let expected = "evenkeel: writing disk/r.ektrace: keeping 2 MiB for the end of the recording: \
+                    No space left on device (os error 28)\n";
+    assert_eq!(said, expected);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "2\n");
+}
+
+#[test]
 fn marked_functions_are_phases_of_who_calls_them() {
     let Some(folder) = recording() else { return };
     let mark = |mark: &str| {

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::rc::Rc;
 
 use nix::fcntl::posix_fallocate;
-/// Room for what comes after the last record: 4,096 records that were held back, and the tasks.
-const KEPT: i64 = 2 << 20;
+
+/// Bytes for what comes after the last record: 4,096 records that were held back, and the tasks.
+pub const KEPT: i64 = 2 << 20;
 
 /// Writes to `output`; once the disk is full, the room that was kept is given back, and
 /// [`Self::full`] says that it is time to end.

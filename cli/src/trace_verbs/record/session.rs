@@ -19,7 +19,7 @@ use sensors::facts::Facts;
 use sensors::recorder::{Follower, Mark, Met, RecordError, Recorder};
 use trace::{Header, HistoryWriter, SCHEMA, Sink, Source};
 
-use super::room::{Room, keep_beside};
+use super::room::{KEPT, Room, keep_beside};
 use super::workload::{End, Workload};
 use crate::files;
 
@@ -58,7 +58,10 @@ pub fn record(plan: Plan<'_>, mut command: Option<Workload>) -> Result<Ended> {
         .map_err(|error| advise(error, plan.facts))?;
     let slept_ns = suspended_ns();
     let (met, why, end, lost) = files::write_with(plan.output, |output| {
-        let kept = keep_beside(plan.output).context("keeping room for the end of the file")?;
+        let kept = keep_beside(plan.output).with_context(|| {
+            let (path, mib) = (plan.output.display(), KEPT >> 20);
+            format!("writing {path}: keeping {mib} MiB for the end of the recording")
+        })?;
         let room = Room::new(output, kept);
         let full = room.full();
         let mut writer = HistoryWriter::new(room)?;
