@@ -13,15 +13,18 @@ mod machine;
 mod missed;
 mod mixes;
 mod run_options;
+mod seconds;
 mod simulate;
 mod terminal;
 mod trace_verbs;
 mod trial;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind::{
     DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand as HelpOnMissing, DisplayVersion,
+    UnknownArgument,
 };
 use clap::{Parser, Subcommand};
 
@@ -103,8 +106,37 @@ fn mistake(error: &clap::Error) -> String {
     format!("{} (--help says more)", escaped(said.strip_prefix("error: ").unwrap_or(&said)))
 }
 
+/// Reads the arguments. clap takes a value that begins with a minus, as in `--seed -1`, for an
+/// argument that it does not know; joined to its option by `=` it is a value, and the error says
+/// what the option expects.
+fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
+    let words: Vec<OsString> = words.into_iter().collect();
+    let error = match Arguments::try_parse_from(&words) {
+        Err(error) if error.kind() == UnknownArgument => error,
+        parsed => return parsed,
+    };
+    let joined = Arguments::try_parse_from(with_values_joined(words)).err();
+    Err(joined.filter(|joined| joined.kind() != UnknownArgument).unwrap_or(error))
+}
+
+/// The words, where `--option -1s` is one: `--option=-1s`.
+fn with_values_joined(words: Vec<OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::new();
+    for word in words {
+        let is_value = matches!(word.as_encoded_bytes(), [b'-', b'.' | b'0'..=b'9', ..]);
+        match joined.last_mut() {
+            Some(option) if is_value && option.as_encoded_bytes().starts_with(b"--") => {
+                option.push("=");
+                option.push(word);
+            }
+            _ => joined.push(word),
+        }
+    }
+    joined
+}
+
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match parse(std::env::args_os()) {
         Ok(arguments) => arguments,
         // Help and version, asked for or not, are as clap prints them.
         Err(error) if matches!(error.kind(), DisplayHelp | DisplayVersion | HelpOnMissing) => {
@@ -135,5 +167,62 @@ fn main() -> ExitCode {
             let is_missed = error.is::<missed::Missed>();
             if is_missed { ExitCode::FAILURE } else { ExitCode::from(BAD_INPUT) }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::any::TypeId;
+    use std::path::PathBuf;
+    use std::time::Duration;
+
+    use clap::{Arg, Command, CommandFactory};
+
+    use super::*;
+
+    /// The options with values of a command and of its verbs, each behind the words of its verb.
+    fn options(command: &Command, verb: &[String]) -> Vec<(Vec<String>, Arg)> {
+        let verb = [verb, &[command.get_name().to_owned()]].concat();
+        let own = command.get_arguments().filter(|arg| arg.get_action().takes_values());
+        let own = own.filter(|arg| !arg.is_positional()).map(|arg| (verb.clone(), arg.clone()));
+        let of_verbs = command.get_subcommands().flat_map(|command| options(command, &verb));
+        own.chain(of_verbs).collect()
+    }
+
+    #[test]
+    fn an_option_says_what_it_expects_when_its_value_is_below_0() {
+        let options = options(&Arguments::command(), &[]);
+        assert!(options.iter().any(|(_, option)| option.get_long() == Some("replicates")));
+        for (verb, option) in options {
+            let is = |kind: TypeId| option.get_value_parser().type_id() == kind;
+            if is(TypeId::of::<i32>()) || is(TypeId::of::<String>()) || is(TypeId::of::<PathBuf>())
+            {
+                // A number below 0 and text are what these take.
+                continue;
+            }
+            let value = if is(TypeId::of::<Duration>()) { "-1s" } else { "-1" };
+            let flag = format!("--{}", option.get_long().unwrap());
+            let words = verb.iter().map(String::as_str).chain([&flag[..], value]);
+            let refused = parse(words.map(OsString::from)).err().map(|error| mistake(&error));
+            let said = refused.unwrap_or_default();
+            let begin = format!("invalid value '{value}' for '{flag} <");
+            assert!(said.starts_with(&begin), "{verb:?} {flag}: {said}");
+            let expects = ["expected ", " is not in ", "possible values: "];
+            assert!(expects.iter().any(|words| said.contains(words)), "{verb:?}: {said}");
+        }
+    }
+
+    #[test]
+    fn an_option_without_its_value_and_an_unknown_one_are_told_as_such() {
+        let said = |words: &str| {
+            let words = words.split(' ').map(OsString::from);
+            parse(words).err().map(|error| mistake(&error)).unwrap_or_default()
+        };
+        let missing = "a value is required for '--duration <SECONDS>'";
+        assert!(said("evenkeel characterize --duration --cpu 1").starts_with(missing));
+        let unknown = "unexpected argument '--nonsense' found";
+        assert!(said("evenkeel characterize --nonsense -1").starts_with(unknown));
+        let text = "unexpected argument '-1' found";
+        assert!(said("evenkeel characterize --json -1").starts_with(text));
     }
 }

@@ -9,7 +9,7 @@ use report::{Mix, Setup};
 use scenarios::Scenario;
 
 use crate::compare::{Choice, Plan, Work, with_jobs};
-use crate::run_options::{RunOptions, SCHEDULERS};
+use crate::run_options::{RunOptions, SCHEDULERS, seed};
 use crate::{files, terminal};
 
 const EXAMPLES: &str = "\
@@ -47,7 +47,8 @@ pub struct Args {
     replicates: Option<u32>,
 
     /// Prints the scenario of a mix instead, by its seed
-    #[arg(long, value_name = "SEED", conflicts_with_all = ["held_out", "json"])]
+    #[arg(long, value_name = "SEED", value_parser = seed,
+        conflicts_with_all = ["held_out", "json"])]
     show: Option<u64>,
 
     /// Writes the results as JSON; - is standard output, then without the table

@@ -35,7 +35,7 @@ pub struct RunOptions {
     pub sensors: Vec<Sensors>,
 
     /// Repeats a run exactly; replicate i uses seed + i
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
 
     /// Sets a parameter of the scenario (its section `parameters`)
@@ -340,6 +340,11 @@ impl RunOptions {
     pub fn overrides(&self) -> BTreeMap<String, f64> {
         self.set.iter().cloned().collect()
     }
+}
+
+/// Reads a seed. clap's own parser of a `u64` does not say what it expects.
+pub fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
 
 fn assignment(text: &str) -> Result<(String, f64), String> {

@@ -1,6 +1,7 @@
 //! `evenkeel simulate`: one run, its history and what everybody got.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use scenarios::{Case, MachineDefaults, Scenario};
@@ -9,6 +10,7 @@ use simulator::Outcome;
 
 use crate::compare::{is_meant, read_scenario};
 use crate::run_options::RunOptions;
+use crate::seconds::seconds;
 use crate::{files, machine, terminal};
 
 const EXAMPLES: &str = "\
@@ -39,8 +41,9 @@ pub struct Args {
 
     /// Stops after this much simulated time; what a run costs grows with its events, so try a
     /// short limit first [default: what the scenario says]
-    #[arg(long, value_name = "SECONDS")]
-    limit: Option<f64>,
+    #[arg(long, value_name = "SECONDS",
+        value_parser = |text: &str| seconds(text, 0.000_001..=1_000_000.0))]
+    limit: Option<Duration>,
 
     /// Writes the history: every switch, wake-up, phase, license and frequency
     #[arg(short, long, value_name = "FILE.ektrace")]
@@ -137,7 +140,7 @@ pub fn run(args: Args) -> Result<()> {
     let defaults = MachineDefaults::from(&cpu);
     let workload = scenario.workload(case, Some(0), &args.run.overrides(), &defaults)?;
     let scheduler = args.run.scheduler(&args.scheduler)?;
-    let limit_ns = limit_ns(args.limit, scenario.run.limit_ns)?;
+    let limit_ns = args.limit.map_or(scenario.run.limit_ns, |limit| limit.as_nanos() as u64);
     let Some(&sensors) = args.run.sensors.first() else { bail!("--sensors: name one set") };
     let mut config = args.run.config(scheduler, sensors, 0, limit_ns);
     config.history = args.output.is_some();
@@ -164,15 +167,6 @@ pub fn run(args: Args) -> Result<()> {
         terminal::print(&summary)?;
     }
     Ok(())
-}
-
-fn limit_ns(limit_s: Option<f64>, default_ns: u64) -> Result<u64> {
-    let Some(limit_s) = limit_s else { return Ok(default_ns) };
-    const LONGEST_S: f64 = 1e6;
-    if !(limit_s > 0.0 && limit_s <= LONGEST_S) {
-        bail!("--limit: {limit_s} is not a time between 0 and {LONGEST_S} s");
-    }
-    Ok((limit_s * 1e9) as u64)
 }
 
 fn case(scenario: &Scenario, program: Option<&str>, background: Option<&str>) -> Result<Case> {

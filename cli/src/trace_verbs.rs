@@ -67,7 +67,7 @@ enum Action {
         file: PathBuf,
         /// Tasks to list
         #[arg(long, default_value_t = 20)]
-        top: usize,
+        top: u32,
         /// Writes everything as JSON; - is standard output, then without the text
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
@@ -139,7 +139,7 @@ pub fn run(args: Args) -> Result<()> {
                 return Ok(());
             }
             let width = terminal::width();
-            terminal::print(&report::fit(&print::info(&info, top, width), width))
+            terminal::print(&report::fit(&print::info(&info, top as usize, width), width))
         }
         Action::Page { file, output } => {
             let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -14,7 +14,7 @@ use silicon::trial::{self, Place, Plan, Prediction, Setting, Trial, Verdict};
 use simulator::{Config, SensorFaults, SensorSet};
 
 use crate::kernel_model::Model;
-use crate::run_options::{COSTS, SMT_SHARE_PERMILLE};
+use crate::run_options::{COSTS, SMT_SHARE_PERMILLE, seed};
 use crate::{doctor, files, machine, terminal};
 
 const EXAMPLES: &str = "\
@@ -59,7 +59,7 @@ pub struct Args {
     block: u32,
 
     /// Draws the order within pairs
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     seed: u64,
 
     /// Writes every pair and the result as JSON; - is standard output, then without the text

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use clap::Parser;
+use clap::{Command, CommandFactory, FromArgMatches, Parser};
 use lab::{Accelerator, Job, Kernel, Machine};
 
 /// Runs one command under a stock kernel of Debian, as root of a virtual machine.
@@ -29,8 +29,8 @@ struct Args {
     #[arg(long, conflicts_with_all = ["cpus", "threads", "dilation"])]
     icount: bool,
     /// Seconds of this machine after which the virtual one is ended.
-    #[arg(long, default_value_t = 600)]
-    limit: u64,
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..))]
+    limit: u32,
     /// Folder for what the command writes to its working folder, and for the logs.
     #[arg(long)]
     results: Option<PathBuf>,
@@ -38,8 +38,18 @@ struct Args {
     command: String,
 }
 
+/// The command, as it parses arguments. A number below 0 reaches the option before it, which says
+/// what it expects: clap takes it for an argument that it does not know.
+fn command() -> Command {
+    Args::command().mut_args(|arg| {
+        let is_option = !arg.is_positional() && arg.get_action().takes_values();
+        if is_option { arg.allow_negative_numbers(true) } else { arg }
+    })
+}
+
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
+    let args = Args::from_arg_matches(&command().get_matches());
+    match run(&args.unwrap_or_else(|error| error.exit())) {
         Ok(status) => ExitCode::from(status),
         Err(error) => {
             eprintln!("lab: {error:#}");
@@ -50,7 +60,7 @@ fn main() -> ExitCode {
 
 /// The exit status of the command.
 fn run(args: &Args) -> Result<u8> {
-    let limit = Duration::from_secs(args.limit);
+    let limit = Duration::from_secs(args.limit.into());
     ensure!(args.cpus.is_multiple_of(args.threads), "--cpus: expected a multiple of --threads");
     let kernel = Kernel::get(&args.kernel, &lab::cache())?;
     let accelerator = match args.dilation {
@@ -86,4 +96,30 @@ fn run(args: &Args) -> Result<u8> {
     let (ran, waited) = (run.host_time.ran.as_secs_f64(), run.host_time.waited.as_secs_f64());
     eprintln!("lab: {}; its CPUs ran {ran:.1} s and waited {waited:.1} s", kernel.release);
     Ok(done.status.and_then(|status| status.try_into().ok()).unwrap_or(u8::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::any::TypeId;
+
+    use super::*;
+
+    #[test]
+    fn an_option_says_what_it_expects_when_its_value_is_below_0() {
+        let options = command();
+        let options = options.get_arguments().filter(|arg| arg.get_action().takes_values());
+        for option in options.filter(|arg| !arg.is_positional()) {
+            let is = |kind: TypeId| option.get_value_parser().type_id() == kind;
+            let flag = format!("--{}", option.get_long().unwrap());
+            let parsed = command().try_get_matches_from(["lab", &flag, "-1", "true"]);
+            let said = parsed.err().map(|error| error.to_string()).unwrap_or_default();
+            if is(TypeId::of::<String>()) || is(TypeId::of::<PathBuf>()) {
+                assert_eq!(said, "", "{flag}");
+                continue;
+            }
+            let begin = format!("error: invalid value '-1' for '{flag} <");
+            assert!(said.starts_with(&begin), "{flag}: {said}");
+            assert!(said.contains(" is not in "), "{flag}: {said}");
+        }
+    }
 }

@@ -6,12 +6,14 @@ mod observing;
 mod setup;
 mod watch;
 
+use std::ffi::OsString;
 use std::io::{IsTerminal, stderr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use clap::error::ErrorKind::UnknownArgument;
 use clap::{Parser, ValueEnum};
 use libbpf_rs::PrintLevel;
 use nix::sys::signal::{SigSet, Signal};
@@ -180,7 +182,7 @@ impl Sensors {
 
 /// A time such as 90s or 10m; a number alone is seconds, as other schedulers' loaders take it.
 fn time(text: &str) -> Result<Duration, String> {
-    let expected = || format!("expected a time such as 90s, 10m or 1.5, found {text:?}");
+    let expected = || "expected a time of 0 or more, such as 90s, 10m or 1.5".to_owned();
     match text.parse::<f64>() {
         Ok(seconds) => Duration::try_from_secs_f64(seconds).map_err(|_| expected()),
         Err(_) => humantime::parse_duration(text).map_err(|_| expected()),
@@ -194,8 +196,38 @@ fn interval(text: &str) -> Result<Duration, String> {
     if time >= least { Ok(time) } else { Err("expected 10ms or more".to_owned()) }
 }
 
+/// Reads the arguments. clap takes a value that begins with a minus, as in `--for -1`, for an
+/// argument that it does not know; joined to its option by `=` it is a value, and the error says
+/// what the option expects.
+fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
+    let words: Vec<OsString> = words.into_iter().collect();
+    let error = match Args::try_parse_from(&words) {
+        Err(error) if error.kind() == UnknownArgument => error,
+        parsed => return parsed,
+    };
+    let joined = Args::try_parse_from(with_values_joined(words)).err();
+    Err(joined.filter(|joined| joined.kind() != UnknownArgument).unwrap_or(error))
+}
+
+/// The words, where `--option -1s` is one: `--option=-1s`.
+fn with_values_joined(words: Vec<OsString>) -> Vec<OsString> {
+    let mut joined: Vec<OsString> = Vec::new();
+    for word in words {
+        let is_value = matches!(word.as_encoded_bytes(), [b'-', b'.' | b'0'..=b'9', ..]);
+        match joined.last_mut() {
+            Some(option) if is_value && option.as_encoded_bytes().starts_with(b"--") => {
+                option.push("=");
+                option.push(word);
+            }
+            _ => joined.push(word),
+        }
+    }
+    joined
+}
+
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
+    let args = parse(std::env::args_os()).unwrap_or_else(|error| error.exit());
+    match run(&args) {
         Ok(status) => status,
         Err(error) => {
             eprintln!("scx_evenkeel: {error:#}");
@@ -282,6 +314,10 @@ fn report(end: &End) -> ExitCode {
 
 #[cfg(test)]
 mod tests {
+    use std::any::TypeId;
+
+    use clap::CommandFactory;
+
     use super::*;
 
     #[test]
@@ -297,8 +333,26 @@ mod tests {
     }
 
     #[test]
+    fn an_option_says_what_it_expects_when_its_value_is_below_0() {
+        let command = Args::command();
+        for option in command.get_arguments().filter(|arg| arg.get_action().takes_values()) {
+            let is = |kind: TypeId| option.get_value_parser().type_id() == kind;
+            if is(TypeId::of::<String>()) || is(TypeId::of::<PathBuf>()) {
+                continue;
+            }
+            let value = if is(TypeId::of::<Duration>()) { "-1s" } else { "-1" };
+            let flag = format!("--{}", option.get_long().unwrap());
+            let parsed = parse(["scx_evenkeel", &flag, value].map(OsString::from));
+            let said = parsed.err().map(|error| error.to_string()).unwrap_or_default();
+            let begin = format!("error: invalid value '{value}' for '{flag} <");
+            assert!(said.starts_with(&begin), "{flag}: {said}");
+            let expects = ["expected ", " is not in ", "possible values: "];
+            assert!(expects.iter().any(|words| said.contains(words)), "{flag}: {said}");
+        }
+    }
+
+    #[test]
     fn arguments_fit_each_other() {
-        use clap::CommandFactory;
         Args::command().debug_assert();
         assert!(Args::try_parse_from(["scx_evenkeel", "--observe", "--mode", "fair"]).is_err());
         assert!(Args::try_parse_from(["scx_evenkeel", "--monitor", "--stats", "1"]).is_err());

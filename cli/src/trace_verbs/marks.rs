@@ -24,7 +24,7 @@ pub struct Args {
     file: PathBuf,
     /// Programs to list
     #[arg(long, default_value_t = 20)]
-    top: usize,
+    top: u32,
     /// Writes everything as JSON; - is standard output, then without the text
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -68,7 +68,7 @@ pub fn run(args: Args) -> Result<()> {
             return Ok(());
         }
     }
-    terminal::print(&text(&programs, args.top))
+    terminal::print(&text(&programs, args.top as usize))
 }
 
 /// Programs by the time of their marked slices.

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, ensure};
 use cpu_model::Class;
 use sensors::recorder::Mark;
 
+use crate::seconds::seconds;
 use crate::{doctor, files};
 
 pub const EXAMPLES: &str = "\
@@ -32,7 +33,7 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE.ektrace", default_value = "recording.ektrace")]
     output: PathBuf,
     /// Ends after so many seconds, and CMD with it
-    #[arg(long, value_name = "S", value_parser = seconds)]
+    #[arg(long, value_name = "S", value_parser = |text: &str| seconds(text, 0.001..=86_400.0))]
     duration: Option<Duration>,
     /// Marks what runs between two functions of a library, or within one, as being of a class
     /// [default class: avx512-heavy]; may be repeated
@@ -44,15 +45,6 @@ pub struct Args {
     /// Command to run while recording
     #[arg(trailing_var_arg = true, value_name = "CMD")]
     command: Vec<OsString>,
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let expected = || "expected seconds, 0.001 to 86400".to_owned();
-    let seconds: f64 = text.parse().map_err(|_| expected())?;
-    (0.001..=86_400.0)
-        .contains(&seconds)
-        .then(|| Duration::from_secs_f64(seconds))
-        .ok_or_else(expected)
 }
 
 /// Reads `LIB:BEGIN[,END][=CLASS]`.
@@ -124,13 +116,5 @@ mod tests {
             assert!(mark(text).is_err_and(|error| error.contains("LIB:BEGIN,END")), "{text}");
         }
         assert!(mark("lib.so:begin=fast").is_err_and(|error| error.contains("avx2-heavy")));
-    }
-
-    #[test]
-    fn a_duration_is_positive_and_at_most_a_day() {
-        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
-        for text in ["0", "-1", "NaN", "inf", "1e9", "x"] {
-            assert!(seconds(text).is_err(), "{text}");
-        }
     }
 }

@@ -48,11 +48,18 @@ fn values_out_of_range_are_refused() {
         ("--set", "share=nan"),
         ("--set", "share"),
         ("--seed", "18446744073709551616"),
+        ("--seed", "-1"),
+        ("--replicates", "-1"),
+        ("--shown", "-1..2"),
     ] {
         folder.refused_flag(&["compare", "light512", flag, value], &[flag, value]);
     }
-    for limit in ["0", "1e7", "nan", "inf"] {
-        folder.refused(&["simulate", "light512", "--limit", limit], "--limit: ");
+    for limit in ["0", "1e7", "nan", "inf", "-1", "-1s"] {
+        let sentence = format!(
+            "invalid value '{limit}' for '--limit <SECONDS>': expected 0.000001s to 1000000s \
+             (--help says more)\n"
+        );
+        folder.refused(&["simulate", "light512", "--limit", limit], &sentence);
     }
 }
 
