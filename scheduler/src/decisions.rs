@@ -13,10 +13,6 @@ use trace::decisions::{self, Head, NAME_BYTES, SCHEMA, Task};
 
 /// How often decisions are taken out of the kernel's buffer; our choice.
 pub const EVERY: Duration = Duration::from_millis(100);
-/// Where a slice's task and weight are: `struct ek_decision`.
-const VICTIM: usize = 140;
-const WEIGHT: usize = 148;
-
 /// Where the kernel names tasks.
 const PROC: &str = "/proc";
 
@@ -36,7 +32,9 @@ impl File {
     /// Begins one.
     pub fn create(path: &Path, head: &Head) -> Result<Self> {
         let writing = || format!("writing {}", path.display());
-        ensure!(!path.is_dir(), "{}: it is a folder", path.display());
+        // The whole file takes the place of what is there, and that would be gone.
+        let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file());
+        ensure!(!is_special, "{}: it is a folder or a device, expected a file", path.display());
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (file, part) = Builder::new()
@@ -54,9 +52,8 @@ impl File {
     pub fn take(&mut self, told: &[Vec<u8>]) -> Result<()> {
         for bytes in told {
             let Some(record) = decisions::slice(bytes) else { continue };
-            let number =
-                |at: usize| bytes[at..].first_chunk().map_or(0, |it| u32::from_ne_bytes(*it));
-            self.name(number(VICTIM), number(WEIGHT))?;
+            let (tid, weight) = decisions::task_and_weight(&record);
+            self.name(tid, weight)?;
             self.write(&record)?;
             self.slices += 1;
         }
@@ -160,8 +157,9 @@ mod tests {
 
     fn slice(task: u32) -> Vec<u8> {
         let mut bytes = vec![0; SLICE_BYTES];
-        bytes[VICTIM..][..4].copy_from_slice(&task.to_ne_bytes());
-        bytes[WEIGHT..][..4].copy_from_slice(&526u32.to_ne_bytes());
+        // `struct ek_decision` of the scheduler's `interface.h`.
+        bytes[148..152].copy_from_slice(&task.to_ne_bytes());
+        bytes[156..160].copy_from_slice(&526u32.to_ne_bytes());
         bytes
     }
 
@@ -188,6 +186,8 @@ mod tests {
         let (found, is_ended) = records(&path);
         assert!(is_ended);
         let Record::Task(task) = &found[0] else { panic!("no task") };
+        let Record::Slice(slice) = &found[1] else { panic!("no slice") };
+        assert_eq!((slice.victim, slice.weight), (own, 526));
         assert_eq!((task.tid, task.pid, task.nice, task.is_kernel), (own, own, 3, false));
         assert_eq!(found[3], Record::End { slices: 2, untold: 4 });
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);

@@ -21,6 +21,9 @@ pub const SLICE_BYTES: usize = 200;
 const SLICE_BYTES_3: usize = 184;
 /// The same before version 3, without the first row, which is before these bytes.
 const SLICE_BYTES_2: usize = 176;
+/// Where a slice has its task and the weight of that.
+const VICTIM: usize = 148;
+const WEIGHT: usize = 156;
 const FIRST_ROW: std::ops::Range<usize> = 136..144;
 /// The same before version 2, without what `even` adds.
 const SLICE_BYTES_1: usize = 160;
@@ -136,9 +139,9 @@ impl Slice {
             stall_cycles: long(128),
             first_row: long(FIRST_ROW.start),
             cpu: short(144),
-            victim: short(148),
+            victim: short(VICTIM),
             culprit: (culprit != NOBODY).then_some(culprit),
-            weight: short(156),
+            weight: short(WEIGHT),
             own_level: short(160),
             is_runnable: short(164) != 0,
             in_kind_ns: long(168),
@@ -227,6 +230,13 @@ pub fn head(head: &Head) -> Vec<u8> {
 #[must_use]
 pub fn slice(bytes: &[u8]) -> Option<Vec<u8>> {
     (bytes.len() == SLICE_BYTES).then(|| framed(KIND_SLICE, bytes))
+}
+
+/// The task and the weight of the record of a slice.
+#[must_use]
+pub fn task_and_weight(slice: &[u8]) -> (u32, u32) {
+    let body = slice.get(8..).filter(|body| body.len() == SLICE_BYTES).unwrap_or(&[0; SLICE_BYTES]);
+    (short(body, VICTIM), short(body, WEIGHT))
 }
 
 /// The record of a task.
