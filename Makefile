@@ -5,6 +5,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 
 CARGO_TARGET_DIR ?= target
 EVENKEEL = $(CARGO_TARGET_DIR)/release/evenkeel
+SCX_EVENKEEL = $(CARGO_TARGET_DIR)/release/scx_evenkeel
 DEMO = $(CARGO_TARGET_DIR)/demo/evenkeel
 
 .PHONY: help
@@ -14,8 +15,8 @@ help:
 	@echo 'make evidence   what `even` is worth: all experiments, mixes, recordings, mistakes: a page (20 min)'
 	@echo 'make test    everything that must hold before a change goes in'
 	@echo 'make setup   what `make test` needs, without running it'
-	@echo 'make build   the command with its recorder, at target/release/evenkeel'
-	@echo 'make install / uninstall   the command, its manual and completions (PREFIX=/usr/local)'
+	@echo 'make build   evenkeel with its recorder, and the kernel scheduler scx_evenkeel'
+	@echo 'make install / uninstall   both, their manuals and completions (PREFIX=/usr/local)'
 	@echo 'make deb     a package for Debian and Ubuntu'
 	@echo 'make clean   remove what was built'
 
@@ -51,14 +52,17 @@ test: setup
 
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share
-COMPLETIONS = bash-completion/completions/evenkeel zsh/site-functions/_evenkeel \
-	fish/vendor_completions.d/evenkeel.fish
+MAN8 = $(SHARE)/man/man8
+BASH_COMPLETIONS = $(SHARE)/bash-completion/completions
+ZSH_COMPLETIONS = $(SHARE)/zsh/site-functions
+FISH_COMPLETIONS = $(SHARE)/fish/vendor_completions.d
 
 .PHONY: build
 build:
 	@scripts/setup.sh build
 	@cargo build --release --locked -p evenkeel
-	@touch $(EVENKEEL)
+	@cargo build --release --locked -p scheduler
+	@touch $(EVENKEEL) $(SCX_EVENKEEL)
 
 # Whose checkout it is, builds; `sudo make install` must not leave root's files in it, nor need a
 # compiler of root's, and so it takes what was built if nothing is newer.
@@ -66,26 +70,36 @@ SOURCES = Cargo.toml Cargo.lock */Cargo.toml */build.rs */build */src */include 
 .PHONY: built
 built:
 	@if [ -O . ]; then $(MAKE) --no-print-directory build; \
-	elif [ ! -e $(EVENKEEL) ]; then \
-		echo 'make: nothing is built yet; run `make build` first, without sudo' >&2; exit 1; \
-	elif [ -n "$$(find $(SOURCES) -type f -newer $(EVENKEEL) | head -n 1)" ]; then \
+	elif [ ! -e $(EVENKEEL) ] || [ ! -e $(SCX_EVENKEEL) ]; then \
+		echo 'make: not everything is built yet; run `make build` first, without sudo' >&2; exit 1; \
+	elif [ -n "$$(find $(SOURCES) -type f \( -newer $(EVENKEEL) -o -newer $(SCX_EVENKEEL) \) | \
+		head -n 1)" ]; then \
 		echo 'make: what is built is older than the sources; run `make build`, without sudo' >&2; \
 		exit 1; \
 	fi
 
 .PHONY: install
 install: built
-	@install -D -m 755 $(EVENKEEL) $(DESTDIR)$(PREFIX)/bin/evenkeel
+	@install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(EVENKEEL) $(SCX_EVENKEEL)
 	@$(EVENKEEL) generate man $(SHARE)/man/man1
-	@$(EVENKEEL) generate completions bash -o $(SHARE)/$(word 1,$(COMPLETIONS))
-	@$(EVENKEEL) generate completions zsh -o $(SHARE)/$(word 2,$(COMPLETIONS))
-	@$(EVENKEEL) generate completions fish -o $(SHARE)/$(word 3,$(COMPLETIONS))
+	@$(EVENKEEL) generate completions bash -o $(BASH_COMPLETIONS)/evenkeel
+	@$(EVENKEEL) generate completions zsh -o $(ZSH_COMPLETIONS)/_evenkeel
+	@$(EVENKEEL) generate completions fish -o $(FISH_COMPLETIONS)/evenkeel.fish
+	@install -d $(MAN8)
+	@$(SCX_EVENKEEL) --generate man >$(MAN8)/scx_evenkeel.8
+	@$(SCX_EVENKEEL) --generate bash >$(BASH_COMPLETIONS)/scx_evenkeel
+	@$(SCX_EVENKEEL) --generate zsh >$(ZSH_COMPLETIONS)/_scx_evenkeel
+	@$(SCX_EVENKEEL) --generate fish >$(FISH_COMPLETIONS)/scx_evenkeel.fish
 	@echo "installed $(DESTDIR)$(PREFIX)/bin/evenkeel: $$($(EVENKEEL) --version)"
+	@echo "installed $(DESTDIR)$(PREFIX)/bin/scx_evenkeel: $$($(SCX_EVENKEEL) --version)"
 
 .PHONY: uninstall
 uninstall:
-	@rm -f $(DESTDIR)$(PREFIX)/bin/evenkeel $(SHARE)/man/man1/evenkeel.1 \
-		$(SHARE)/man/man1/evenkeel-*.1 $(addprefix $(SHARE)/,$(COMPLETIONS))
+	@rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,evenkeel scx_evenkeel) \
+		$(SHARE)/man/man1/evenkeel.1 $(SHARE)/man/man1/evenkeel-*.1 $(MAN8)/scx_evenkeel.8 \
+		$(addprefix $(BASH_COMPLETIONS)/,evenkeel scx_evenkeel) \
+		$(addprefix $(ZSH_COMPLETIONS)/_,evenkeel scx_evenkeel) \
+		$(addprefix $(FISH_COMPLETIONS)/,evenkeel.fish scx_evenkeel.fish)
 
 .PHONY: deb
 deb: built

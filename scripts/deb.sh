@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# How does `evenkeel` become a package for Debian and Ubuntu?
+# How do `evenkeel` and `scx_evenkeel` become a package for Debian and Ubuntu?
 #
 # Writes out/evenkeel_VERSION_ARCH.deb from what `make install` installs. Needs dpkg-dev.
 set -eu
@@ -24,7 +24,7 @@ make --no-print-directory install DESTDIR="$root" PREFIX=/usr >/dev/null
 find "$root" -type d -exec chmod 755 {} +
 find "$root/usr/share" -type f -exec chmod 644 {} +
 find "$root/usr/share/man" -type f -exec gzip -9n {} +
-strip --strip-unneeded "$root/usr/bin/evenkeel"
+strip --strip-unneeded "$root/usr/bin/evenkeel" "$root/usr/bin/scx_evenkeel"
 
 doc=$root/usr/share/doc/evenkeel
 mkdir -p "$doc"
@@ -34,7 +34,8 @@ cat LICENSE-MIT >"$doc/copyright"
 # dpkg-shlibdeps wants to be beside a source package.
 mkdir -p "$stage/debian" "$root/DEBIAN"
 printf 'Source: evenkeel\n\nPackage: evenkeel\nArchitecture: any\n' >"$stage/debian/control"
-depends=$(cd "$stage" && dpkg-shlibdeps -O root/usr/bin/evenkeel 2>/dev/null |
+depends=$(cd "$stage" &&
+    dpkg-shlibdeps -O root/usr/bin/evenkeel root/usr/bin/scx_evenkeel 2>/dev/null |
     sed -n 's/^shlibs:Depends=//p')
 [ -n "$depends" ] || { echo 'deb: dpkg-shlibdeps found no dependency' >&2; exit 1; }
 
@@ -51,6 +52,9 @@ Description: who loses how much to whom on power-limited CPUs
  One program's wide vector instructions lower the clock of whoever runs next on
  that core or beside it. Evenkeel measures that loss, records schedules, and
  predicts what other schedulers would make of it.
+ .
+ scx_evenkeel is a kernel scheduler (sched_ext) that gives the lost time back.
+ It runs only when it is started, as root, on Linux 6.18 or newer.
 CONTROL
 
 # The time of the commit, so that the same commit gives the same package. Not set before the build,

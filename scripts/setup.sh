@@ -126,7 +126,7 @@ find_missing_for_demo() {
     [ -e /etc/ssl/certs/ca-certificates.crt ] || lack ca-certificates
 }
 
-# The recorder is a BPF program and its loader.
+# The recorder and the kernel scheduler are BPF programs and their loaders.
 find_missing_for_build() {
     find_missing_for_demo
     clang_works || lack clang

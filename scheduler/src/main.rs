@@ -1,6 +1,7 @@
 //! `scx_evenkeel`: loads the scheduler and waits until it is told to go, or is made to.
 
 mod decisions;
+mod generate;
 mod monitor;
 mod observing;
 mod setup;
@@ -25,66 +26,75 @@ use scheduler::load::Running;
 use scheduler::sensors::Source;
 use scheduler::topology::Topology;
 
-/// Fair scheduling by virtual time that gives back what wide instructions of others cost.
+/// Commands that the help and the manual page show, in 80 columns.
+const EXAMPLES: &str = "\
+scx_evenkeel                       # schedules until Ctrl-C
+scx_evenkeel --for 10m --stats 1s  # ten minutes, with statistics
+scx_evenkeel --mode even --cpu machine.toml --rule 'x265*=avx512-heavy'
+scx_evenkeel --observe --for 10s   # which tasks use wide registers?
+scx_evenkeel --monitor             # what the running one does
+scx_evenkeel --check               # can this kernel take it?";
+
+/// Fair sched_ext scheduler that gives back the time wide instructions of other tasks cost.
 ///
-/// All tasks of the normal classes are scheduled by it until it ends; then the kernel's own
-/// scheduler has them back. It ends by Ctrl-C, SIGTERM or after --for, and nothing of it is left
-/// however it ends.
+/// On power-limited CPUs, wide instructions (AVX2, AVX-512, AMX) of one task lower the clock of the
+/// tasks that run next on the same core or beside it. scx_evenkeel schedules by virtual time,
+/// counts the time that a task loses in this way, and gives it back.
+///
+/// It schedules all tasks of the normal classes until it ends; then the kernel's own scheduler
+/// takes them back. It ends by Ctrl-C, SIGTERM or after --for. However it ends, it leaves nothing
+/// in the kernel.
+///
+/// It needs root and Linux 6.18 or newer, built with CONFIG_SCHED_CLASS_EXT=y and
+/// CONFIG_DEBUG_INFO_BTF=y. --check says whether this kernel can take it, and needs no root.
+/// --observe needs root and Linux 5.16 or newer with CONFIG_DEBUG_INFO_BTF=y, but not sched_ext.
 #[derive(Parser)]
-#[command(
-    name = "scx_evenkeel",
-    version,
-    after_help = "\
-Examples:
-  scx_evenkeel                     schedule until Ctrl-C
-  scx_evenkeel --for 10m --stats 1s
-  scx_evenkeel --mode even --cpu xeon-gold-6130 --rule 'x265*=avx512-heavy'
-  scx_evenkeel --observe --for 10s who uses wide registers; schedules nothing
-  scx_evenkeel --monitor           what the one that runs does, every second
-  scx_evenkeel --check             can this kernel take it?"
-)]
+#[command(name = "scx_evenkeel", version, after_help = examples())]
 struct Args {
     /// Ends by itself after this time, as in 90s or 10m.
     #[arg(long = "for", value_name = "TIME", value_parser = time)]
     duration: Option<Duration>,
-    /// Prints how often things happened, every so often; a number alone is seconds.
+    /// Prints statistics at this interval; a number alone is seconds.
     #[arg(long, value_name = "TIME", value_parser = interval)]
     stats: Option<Duration>,
-    /// Shows every second what a scx_evenkeel that runs does; loads nothing.
+    /// Shows every second what the running scx_evenkeel does; loads nothing.
     #[arg(long, conflicts_with_all = ["check", "stats", "mode", "cpu"])]
     monitor: bool,
-    /// Schedules nothing: shows which tasks use wide registers, and who runs after them. Needs
-    /// no sched_ext.
+    /// Schedules nothing: shows which tasks use wide registers, and which tasks run after them.
+    /// Needs no sched_ext.
     #[arg(long, conflicts_with_all = ["check", "monitor", "mode", "rules", "decisions"])]
     observe: bool,
-    /// What is done about time that tasks lose to others' wide instructions. Without it,
-    /// fair-isolation where the CPU is known to be affected, else fair.
+    /// What the scheduler does about time that tasks lose to wide instructions of other tasks.
+    /// Without it, fair-isolation where the CPU is known to be affected, else fair.
     #[arg(long, value_enum)]
     mode: Option<Mode>,
-    /// Leaves parts of even out; without repayment a CPU never idles while somebody waits.
+    /// Parts of even to leave out, separated by commas; without repayment a CPU never idles while
+    /// a task waits.
     #[arg(long, value_enum, value_name = "PART", value_delimiter = ',')]
     without: Vec<EvenPart>,
-    /// Of its speed alone, what a hardware thread has beside another, in permille; for even.
+    /// Speed of a hardware thread beside a busy one, in permille of its speed alone; for even.
     #[arg(long, value_name = "PERMILLE", default_value_t = SMT_SHARE_PERMILLE,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     smt_share: u32,
     /// CPU table to take frequencies from: a name of `evenkeel cpu list`, or a file, such as
-    /// `evenkeel characterize` writes. Without it, that of this machine's model name.
+    /// `evenkeel characterize` writes. Without it, the table of this machine's model name.
     #[arg(long, value_name = "NAME|FILE")]
     cpu: Option<String>,
-    /// What tells which tasks use wide instructions.
+    /// Source that tells which tasks use wide instructions.
     #[arg(long, value_enum, default_value_t = Sensors::Auto)]
     sensors: Sensors,
-    /// Says by name what tasks run: GLOB=CLASS or GLOB=CLASS@RATE; the first that fits holds.
+    /// Class of instructions of the tasks whose name fits GLOB: scalar, avx2-light, avx2-heavy,
+    /// avx512-light, avx512-heavy or amx; RATE is instructions per cycle. May be repeated; the
+    /// first rule that fits holds.
     #[arg(long = "rule", value_name = "GLOB=CLASS[@RATE]")]
     rules: Vec<String>,
-    /// Writes what each slice came to into this file, for `evenkeel trace import`.
+    /// Writes a record of each slice to this file, for `evenkeel trace import`.
     #[arg(long, value_name = "FILE")]
     decisions: Option<PathBuf>,
     /// Slice of a task that has its CPU for itself.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "6ms")]
     slice: Duration,
-    /// The kernel takes the tasks back if one waits for so long; at most 30s.
+    /// The kernel ends the scheduler if a task waits for so long; at most 30s.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "30s")]
     watchdog: Duration,
     /// Schedules although control groups have weights, cpu.max or cpu.idle, which have no effect
@@ -94,24 +104,36 @@ struct Args {
     /// Prints what the kernel's verifier and libbpf say.
     #[arg(short, long)]
     verbose: bool,
-    /// Only says whether this kernel can take it.
+    /// Only says whether this kernel can take the scheduler.
     #[arg(long)]
     check: bool,
-    /// Looks at another kernel instead: its uncompressed image, or its BTF.
+    /// Kernel that --check examines instead: its uncompressed image, or its BTF.
     #[arg(long, value_name = "FILE", requires = "check")]
     btf: Option<PathBuf>,
+    /// Writes the manual page or a shell's completions to standard output.
+    #[arg(long, value_enum, value_name = "WHAT", hide = true, exclusive = true)]
+    generate: Option<generate::What>,
+}
+
+/// The examples below a heading, as help shows them.
+fn examples() -> String {
+    let lines = EXAMPLES.lines().map(|line| format!("\n  {line}"));
+    "Examples:".to_owned() + &lines.collect::<String>()
 }
 
 /// Scheduling modes, by the names of the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// Nothing: virtual time alone.
+    /// Nothing: it schedules by virtual time alone.
     Fair,
-    /// Victims get the time back (ATC'21).
+    // ATC'21.
+    /// Tasks get the lost time back.
     FairRelative,
-    /// Victims get the time back, and who caused the loss pays (D ch. 7).
+    // D ch. 7.
+    /// Tasks get the lost time back, and the tasks that caused the loss are billed for it.
     FairIsolation,
-    /// That, levels are kept apart, and what time cannot give back a quiet sibling does.
+    /// As fair-isolation; also keeps license levels on cores of their own, and lets a hardware
+    /// thread idle beside a task whose loss time cannot give back.
     Even,
 }
 
@@ -129,15 +151,16 @@ impl Mode {
 /// What `even` adds to fair-isolation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum EvenPart {
-    /// CPUs prefer the level that runs beside them.
+    /// CPUs prefer tasks of the level that runs beside them.
     Matching,
     /// Waking tasks take the idle CPU whose core suits their level.
     Placing,
-    /// Tasks change places where nobody waits.
+    /// Running tasks change places where no task waits.
     Swaps,
-    /// A CPU stays quiet for a sibling that is owed time.
+    /// A CPU idles beside a task that is owed time, though another task waits.
     Repayment,
-    /// A task that goes on and on leaves its CPU for a moment, so that registers show its class.
+    /// A task that runs without a pause leaves its CPU for a moment, so that its saved registers
+    /// show its class.
     Airing,
 }
 
@@ -156,7 +179,7 @@ impl EvenPart {
 /// What tells classes, by the names of the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Sensors {
-    /// The best of those below that this machine has.
+    /// The best one that this machine has.
     Auto,
     /// Counters of cycles at license levels, and saved registers.
     D7,
@@ -164,7 +187,7 @@ enum Sensors {
     FpRetired,
     /// Saved registers.
     Xinuse,
-    /// Names, by --rule.
+    /// Names of tasks, by --rule.
     Rules,
 }
 
@@ -237,6 +260,9 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> Result<ExitCode> {
+    if let Some(what) = args.generate {
+        return generate::run(what);
+    }
     if args.monitor {
         return monitor::run();
     }

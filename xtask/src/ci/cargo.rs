@@ -22,7 +22,10 @@ pub fn clippy() -> Result<Done> {
 
 /// The commands build as they are shipped.
 pub fn build() -> Result<Done> {
-    run(cargo().args(["build", "--release", "--locked", "--package", "evenkeel"]))?;
+    // One after the other, as `make build` does: together they would share features.
+    for package in ["evenkeel", "scheduler"] {
+        run(cargo().args(["build", "--release", "--locked", "--package", package]))?;
+    }
     Ok(Done::Passed)
 }
 
