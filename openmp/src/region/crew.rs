@@ -242,7 +242,8 @@ struct Post {
 impl Post {
     /// Calls a thread that looks here; whoever does so calls [`Post::wake`] behind a fence.
     fn send(&self, team: *const Team, begun: u64) {
-        self.team.store(team.cast_mut(), Ordering::Relaxed);
+        // Pairs with `team`.
+        self.team.store(team.cast_mut(), Ordering::Release);
         // Pairs with `receive`.
         self.begun.store(begun, Ordering::Release);
     }
@@ -289,10 +290,11 @@ impl Post {
         self.team()
     }
 
-    /// The last that was sent here.
+    /// The last that was sent here. A thread may see it before the region that it was sent for.
     fn team(&self) -> Option<&Team> {
+        // Pairs with `send`.
         // SAFETY: a team lives as long as the crew, which sends null here before it goes.
-        unsafe { self.team.load(Ordering::Relaxed).as_ref() }
+        unsafe { self.team.load(Ordering::Acquire).as_ref() }
     }
 }
 
