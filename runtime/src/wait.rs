@@ -152,6 +152,28 @@ impl Drop for Fibre {
     }
 }
 
+/// An address on the stack of the calling thread.
+///
+/// Where the stack pointer can be read, it is not the address of a local variable:
+/// AddressSanitizer moves those to memory of its own.
+#[inline(always)]
+pub(crate) fn stack_address() -> usize {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let address;
+        // SAFETY: the instruction copies a register, and touches neither memory nor flags.
+        unsafe {
+            std::arch::asm!("mov {}, rsp", out(reg) address, options(nomem, nostack, preserves_flags));
+        }
+        address
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let local = 0_u8;
+        std::ptr::from_ref(&local).addr()
+    }
+}
+
 #[cfg(evenkeel_model)]
 pub(crate) use crate::sync::stack_low as thread_low;
 
@@ -162,8 +184,7 @@ pub(crate) fn thread_low() -> usize {
         static LOW: Cell<Option<usize>> = const { Cell::new(None) };
     }
     LOW.get().unwrap_or_else(|| {
-        let here = 0_u8;
-        let low = first_thread_low((&raw const here).addr()).unwrap_or_else(ask_thread_low);
+        let low = first_thread_low(stack_address()).unwrap_or_else(ask_thread_low);
         LOW.set(Some(low));
         low
     })
@@ -222,8 +243,7 @@ mod tests {
 
     #[test]
     fn another_thread_has_another_stack() {
-        let here = 0_u8;
-        let here = (&raw const here).addr();
+        let here = stack_address();
         assert_eq!(first_thread_low(here), None);
         assert!(ask_thread_low() < here);
     }

@@ -12,7 +12,7 @@ use crate::seen::{Frame, What};
 use crate::stuck;
 use crate::sync::Ordering;
 use crate::task::Task;
-use crate::wait::{Fibre, Go, Leaver, Left, Waiting, leave};
+use crate::wait::{Fibre, Go, Leaver, Left, Waiting, leave, stack_address};
 
 /// How long one who waits looks whether others end what it waits for, before it leaves its stack
 /// for other tasks: to leave it and to come back takes half as long.
@@ -355,11 +355,4 @@ impl Worker {
             self.go_on();
         }
     }
-}
-
-/// An address on the stack that runs.
-#[inline(always)]
-fn stack_address() -> usize {
-    let here = 0_u8;
-    ptr::from_ref(&here).addr()
 }
