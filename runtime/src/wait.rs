@@ -163,7 +163,11 @@ pub(crate) fn stack_address() -> usize {
         let address;
         // SAFETY: the instruction copies a register, and touches neither memory nor flags.
         unsafe {
-            std::arch::asm!("mov {}, rsp", out(reg) address, options(nomem, nostack, preserves_flags));
+            std::arch::asm!(
+                "mov {}, rsp",
+                out(reg) address,
+                options(nomem, nostack, preserves_flags)
+            );
         }
         address
     }

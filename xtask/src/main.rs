@@ -31,7 +31,7 @@ enum Task {
     /// Run every check a change must pass, and count them.
     Ci(ci::Args),
     /// Look for what a reader should not have to: arrows, lengths, words, links.
-    Tidy,
+    Tidy(tidy::Args),
     /// Write the generated files again, or check that they are up to date.
     Gen(r#gen::Args),
     /// Fit x265 to the published baselines.
@@ -59,7 +59,7 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Task::parse() {
         Task::Ci(args) => ci::run(&args),
-        Task::Tidy => tidy::run(),
+        Task::Tidy(args) => tidy::run(&args),
         Task::Gen(args) => r#gen::run(&args),
         Task::Calibrate(args) => calibrate::run(&args),
         Task::Prove(args) => prove::run(&args).map(|_| ()),

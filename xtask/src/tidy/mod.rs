@@ -4,10 +4,13 @@
 //! command, as a step of `cargo xtask ci` and as a unit test.
 
 mod arrows;
+mod cycles;
 mod includes;
 mod length;
 mod libraries;
 mod links;
+mod modules;
+mod prose;
 mod spdx;
 mod width;
 mod words;
@@ -48,21 +51,69 @@ fn findings(files: &[TextFile]) -> Vec<Finding> {
         })
         .collect();
     found.extend(arrows::check(files));
+    found.extend(cycles::check(files));
     found.extend(includes::check(files));
     found.extend(libraries::check(files));
     found.extend(links::check(files));
+    found.extend(prose::check(files));
     found.sort();
     found
 }
 
+/// What `cargo xtask tidy` shows.
+#[derive(Default, clap::Args)]
+pub struct Args {
+    /// Show which files of a crate use each other in a cycle, instead of judging.
+    #[arg(long, value_name = "FOLDER")]
+    cycles_of: Option<String>,
+    /// Show the comment lines of a room that lean on a pronoun, instead of judging.
+    #[arg(long, value_name = "ROOM")]
+    prose: Option<String>,
+}
+
 /// Prints the findings; an error if there are any.
-pub fn run() -> Result<()> {
+pub fn run(args: &Args) -> Result<()> {
+    if let Some(folder) = &args.cycles_of {
+        return show_cycles(folder);
+    }
+    if let Some(room) = &args.prose {
+        return show_prose(room);
+    }
     let found = findings(&repo::text_files()?);
     for finding in &found {
         println!("{finding}");
     }
     if !found.is_empty() {
         bail!("{} to mend", found.len());
+    }
+    Ok(())
+}
+
+fn show_cycles(folder: &str) -> Result<()> {
+    let files = repo::text_files()?;
+    for (root, _) in cycles::roots(&files).iter().filter(|(_, of)| of == folder) {
+        let modules = modules::Modules::read(&files, root);
+        let arrows: usize = modules.uses.values().map(|used| used.len()).sum();
+        println!("{root}: {} files, {arrows} arrows", modules.uses.len());
+        for cycle in cycles::cycles(&modules) {
+            println!("cycle of {}: {}", cycle.len(), cycle.join(" "));
+        }
+        for (user, used) in cycles::arrows(&modules) {
+            println!("{user} -> {}", used.join(" "));
+        }
+    }
+    Ok(())
+}
+
+fn show_prose(room: &str) -> Result<()> {
+    let files = repo::text_files()?;
+    for file in files.iter().filter(|file| file.room() == room) {
+        for (line, comment) in prose::comments(file).filter(|(_, comment)| prose::leans(comment)) {
+            println!("{}:{line}: {comment}", file.path);
+        }
+    }
+    for (of, count) in prose::by_room(&files) {
+        println!("{of}: {} of {} lines, {} %", count.leaning, count.lines, count.percent());
     }
     Ok(())
 }

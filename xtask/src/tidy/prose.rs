@@ -1,0 +1,149 @@
+//! Comments name their subject: how many lines lean on a pronoun instead, by room.
+//!
+//! A line leans on a pronoun if one of [`PRONOUNS`] is a word of it. Some do so rightly, as English
+//! does: published concurrency libraries have 6 to 13 % of such lines. A room has a limit, which
+//! only falls: a room that came to be better has its limit lowered in the same change.
+
+use std::collections::BTreeMap;
+
+use super::Finding;
+use super::words::contains;
+use crate::repo::TextFile;
+
+/// Words that stand for a thread, a task or a value that the reader has to find.
+const PRONOUNS: [&str; 7] = ["what", "who", "whoever", "whom", "others", "there", "it"];
+
+/// The aim for every room.
+const AIM_PERCENT: usize = 15;
+
+/// Rooms above the aim, and the percentage that each had when it was measured last.
+const LIMITS: &[(&str, usize)] = &[
+    ("checker", 31),
+    ("cli", 33),
+    ("cpu-model", 20),
+    ("kernels", 20),
+    ("lab", 37),
+    ("openmp", 35),
+    ("policy", 35),
+    ("report", 28),
+    ("runtime", 43),
+    ("scenarios", 28),
+    ("scheduler", 39),
+    ("scx-host", 32),
+    ("sensors", 37),
+    ("silicon", 32),
+    ("simulator", 32),
+    ("trace", 30),
+    ("xtask", 34),
+];
+
+/// Comment lines of a room, and how many of them lean on a pronoun.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Lines of comments.
+    pub lines: usize,
+    /// Those with a pronoun.
+    pub leaning: usize,
+}
+
+impl Count {
+    /// The share of lines that lean on a pronoun, rounded up.
+    pub fn percent(self) -> usize {
+        (100 * self.leaning).div_ceil(self.lines.max(1))
+    }
+}
+
+/// Rooms over their limit, and rooms whose limit is higher than it needs to be.
+pub fn check(files: &[TextFile]) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (room, count) in by_room(files) {
+        let named = LIMITS.iter().find(|(of, _)| *of == room);
+        let limit = named.map_or(AIM_PERCENT, |(_, limit)| *limit);
+        let percent = count.percent();
+        let message = if percent > limit {
+            format!(
+                "{percent} % of the comment lines of `{room}` lean on a pronoun, at most {limit}: \
+                 name the subject (`cargo xtask tidy --prose {room}` shows the lines)"
+            )
+        } else if limit > AIM_PERCENT && percent < limit {
+            format!("`{room}` has {percent} % lines with pronouns: lower its limit from {limit}")
+        } else {
+            continue;
+        };
+        let first = files.iter().find(|file| file.room() == room);
+        found.extend(first.map(|file| Finding::new(file, 1, message)));
+    }
+    found
+}
+
+/// Counts of every room that has comments.
+pub fn by_room(files: &[TextFile]) -> BTreeMap<&str, Count> {
+    let mut counts: BTreeMap<&str, Count> = BTreeMap::new();
+    for file in files {
+        for (_, comment) in comments(file) {
+            let count = counts.entry(file.room()).or_default();
+            count.lines += 1;
+            count.leaning += usize::from(leans(comment));
+        }
+    }
+    counts
+}
+
+/// Whether a line of a comment has a pronoun of the list.
+pub fn leans(comment: &str) -> bool {
+    let comment = comment.to_lowercase();
+    PRONOUNS.iter().any(|word| contains(&comment, word))
+}
+
+/// Lines of a file that are comments and nothing else, with their numbers.
+pub fn comments(file: &TextFile) -> impl Iterator<Item = (usize, &str)> {
+    let is_c = matches!(file.extension(), "c" | "h");
+    let mut inside = false;
+    file.lines().filter_map(move |(number, line)| {
+        let line = line.trim_start();
+        let text = match file.extension() {
+            "rs" => line.strip_prefix("//"),
+            "py" => line.strip_prefix('#'),
+            "c" | "h" if inside || line.starts_with("/*") => Some(line),
+            _ => None,
+        };
+        if is_c && text.is_some() {
+            inside = !line.contains("*/");
+        }
+        let text = text?.trim_matches(['/', '*', '!', '#', ' ']);
+        let is_prose = text.contains(char::is_alphabetic) && !text.starts_with("SPDX");
+        is_prose.then_some((number, text))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::file;
+    use super::*;
+
+    #[test]
+    fn a_pronoun_counts_as_a_word_only() {
+        assert!(leans("What is queued waits."));
+        assert!(leans("Others wait."));
+        assert!(!leans("A worker waits with its queue, and whatever item is therefore first."));
+    }
+
+    #[test]
+    fn comments_of_both_languages_are_read_and_code_is_not() {
+        let rust = file("trace/src/a.rs", "//! It runs.\nlet it = 1; // it\n    /// A b.\n");
+        let lines: Vec<usize> = comments(&rust).map(|(number, _)| number).collect();
+        assert_eq!(lines, [1, 3]);
+        let text = "/* SPDX */\n/*\n * It runs.\n */\nint it;\n/* A b. */\n";
+        let c = file("policy/include/a.h", text);
+        let lines: Vec<usize> = comments(&c).map(|(number, _)| number).collect();
+        assert_eq!(lines, [3, 6]);
+    }
+
+    #[test]
+    fn a_room_above_the_aim_is_found() {
+        let leaning = file("new/src/a.rs", "// It runs.\n");
+        assert_eq!(check(&[leaning]).len(), 1);
+        let plain = file("new/src/a.rs", "// The task runs.\n");
+        assert!(check(&[plain]).is_empty());
+    }
+}
