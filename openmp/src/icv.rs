@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
-use evenkeel_runtime::raw::{lock_std, register_barriers, tell_unknown};
+use evenkeel_runtime::raw::{Patience, lock_std, register_barriers, tell_unknown};
 use evenkeel_runtime::{Placement, Watch};
 
 use crate::environment::{self, Bind, Schedule, Settings, Show, Wait, display};
@@ -108,15 +108,15 @@ const PATIENCE_ACTIVE: Duration = Duration::from_secs(10);
 const SPIN: Duration = Duration::from_nanos(10);
 
 /// How long a thread keeps its CPU while it waits.
-pub(crate) fn patience() -> Duration {
-    match settings().wait {
+pub(crate) fn patience() -> Patience {
+    Patience::asked(match settings().wait {
         Some(Wait::Active) => PATIENCE_ACTIVE,
         Some(Wait::Passive) => Duration::ZERO,
         Some(Wait::Spins(spins)) => SPIN.saturating_mul(u32::try_from(spins).unwrap_or(u32::MAX)),
         Some(Wait::For { us }) => Duration::from_micros(us).min(PATIENCE_ACTIVE),
-        None if crowd().is_some() => PATIENCE_CROWDED,
-        None => PATIENCE,
-    }
+        None if crowd().is_some() => return Patience::of(PATIENCE_CROWDED),
+        None => return Patience::of(PATIENCE),
+    })
 }
 
 /// Bytes of a thread's stack, where the program does not say.

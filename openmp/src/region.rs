@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use evenkeel_runtime::Rules;
-use evenkeel_runtime::raw::{self, Until, Worker};
+use evenkeel_runtime::raw::{self, Patience, Until, Worker};
 
 pub(crate) use awake::{crowd, forget_awake};
 pub(crate) use barrier::Barrier;
@@ -205,7 +205,7 @@ impl Own {
         // SAFETY: the leaf is the only one.
         let worker = Box::new(unsafe { tree.worker(0) });
         // No other worker brings it tasks.
-        worker.set_patience(Duration::ZERO);
+        worker.set_patience(Patience::of(Duration::ZERO));
         Self { worker, tree }
     }
 

@@ -19,7 +19,7 @@ pub use crate::task::Task;
 use crate::topology::Topology;
 pub use crate::topology::{Part, Sysfs};
 pub use crate::variables::tell_unknown;
-pub use crate::worker::{Called, Pause, Uses, Worker, comes_soon};
+pub use crate::worker::{Called, Patience, Pause, Uses, Worker, comes_soon};
 
 /// The worker that this thread is, if it is one. It is alive until the task that runs has ended.
 #[must_use]

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use gate::Gate;
 pub(crate) use help::{Help, Stack};
-pub use pause::{Pause, comes_soon};
+pub use pause::{Patience, Pause, comes_soon};
 pub use regions::Uses;
 pub(crate) use rest::Order;
 pub use team::Called;
@@ -37,7 +37,9 @@ use crate::task::Task;
 use crate::wait::{Fibre, Leaver, Waiting, thread_low};
 
 /// How long a worker looks for tasks before it sleeps, where nobody says.
-const PATIENCE: Duration = Duration::from_micros(20);
+const PATIENCE: Patience = Patience::of(Duration::from_micros(20));
+/// It sleeps without looking again.
+const NONE: Patience = Patience::of(Duration::ZERO);
 
 /// How long a worker leaves the CPU to others, before it looks again what became of their tasks.
 const PAUSE_MIN: Duration = Duration::from_micros(20);
@@ -94,7 +96,7 @@ pub struct Worker {
     /// ones are kept apart each is looked at: to sample a pattern of two kinds would see one.
     untimed: u32,
     /// How long it looks for tasks before it sleeps.
-    patience: Cell<Duration>,
+    patience: Cell<Patience>,
     /// Whether wide tasks are kept apart from others.
     sorts: bool,
     place: sort::Place,
@@ -389,7 +391,7 @@ impl Worker {
     fn find(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         let ready = &self.shared.ready;
         // In a slot it looks by itself.
-        let patience = if ready.has_slots() { Duration::ZERO } else { self.patience.get() };
+        let patience = if ready.has_slots() { NONE } else { self.patience.get() };
         ready.looks(self.leaf);
         loop {
             let mut pause = Pause::new(patience);

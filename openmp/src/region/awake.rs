@@ -14,7 +14,8 @@ static AWAKE: AtomicU32 = AtomicU32::new(0);
 
 /// How many threads want a CPU, if these are more than may run at once.
 pub(crate) fn crowd() -> Option<u32> {
-    let awake = AWAKE.load(Ordering::Relaxed);
+    // A thread that ends may be subtracted before the one that woke it has added it.
+    let awake = AWAKE.load(Ordering::Relaxed).cast_signed().max(0).cast_unsigned();
     (awake > processors::at_once()).then_some(awake)
 }
 

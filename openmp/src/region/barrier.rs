@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use evenkeel_runtime::raw::comes_soon;
+use evenkeel_runtime::raw::{Patience, comes_soon};
 
 use super::turns::Turns;
 use super::{Member, Team, crowd};
@@ -57,11 +57,15 @@ impl Barrier {
             let order = (Ordering::Relaxed, Ordering::Relaxed);
             // If it fails, it is over, or another has said so.
             let _ = self.passed.compare_exchange(passed, passed | AWAY, order.0, order.1);
-            let patience = if crowd().is_some() { Duration::ZERO } else { icv::patience() };
-            member.worker().set_patience(patience);
+            let patience = icv::patience();
+            let sleeps_at_once = crowd().is_some() && !patience.is_asked;
+            let none = Patience::of(Duration::ZERO);
+            member.worker().set_patience(if sleeps_at_once { none } else { patience });
             member.worker().run_tasks_until(is_over);
+            // Tasks that are waited for later in the region are not in a crowd at a barrier.
+            member.worker().set_patience(patience);
         };
-        let shares_cpu = || team.shares_cpu(member.number).then_some(size);
+        let shares_cpu = || team.yields_to_itself(member.number).then_some(size);
         if let Some(threads) = crowd().or_else(shares_cpu) {
             self.turns.wait(threads, is_over, run_tasks);
         } else if !comes_soon(SOON, is_over) {

@@ -61,14 +61,17 @@ struct Seat {
     member: UnsafeCell<Option<Member>>,
     /// `single` constructs that are behind it, where its region is cancelled.
     past: AtomicU64,
-    cpu: LastCpu,
 }
 
-/// Where a thread began its last region: [`processors::current`]; 0 before the first. It is read
-/// after each region, and seldom changes: so it has a cache line of its own.
+/// Where threads of a team began their last region: [`processors::current`]; 0 before the first. All
+/// threads read them at each barrier, and they seldom change: so they lie together, apart from
+/// what changes.
 #[derive(Default)]
 #[repr(align(128))]
-struct LastCpu(AtomicU32);
+struct LastCpus([AtomicU32; CPUS_A_LINE]);
+
+/// As many CPUs as two cache lines have room for, which CPUs fetch together.
+const CPUS_A_LINE: usize = 32;
 
 /// So many threads, and the tree of their tasks.
 pub(crate) struct Team {
@@ -81,6 +84,7 @@ pub(crate) struct Team {
     /// What its threads share of loops.
     ring: UnsafeCell<Ring>,
     seats: Box<[Seat]>,
+    last_cpus: Box<[LastCpus]>,
 }
 
 // SAFETY: each thread uses its own seat. What was begun is written while no other thread is
@@ -106,6 +110,9 @@ impl Team {
             end: Barrier::default(),
             ring: UnsafeCell::default(),
             seats: (0..size).map(|_| Seat::default()).collect(),
+            last_cpus: (0..(size as usize).div_ceil(CPUS_A_LINE))
+                .map(|_| LastCpus::default())
+                .collect(),
         }
     }
 
@@ -153,8 +160,20 @@ impl Team {
     /// other it moves neither: each has run within its `sched_migration_cost_ns`.
     pub(crate) fn shares_cpu(&self, number: u32) -> bool {
         let here = processors::current();
-        let is_beside = |seat: &Seat| seat.cpu.0.load(Ordering::Relaxed) == here;
-        (0..).zip(&self.seats).any(|(other, seat)| other != number && is_beside(seat))
+        let cpus = self.last_cpus.iter().flat_map(|line| &line.0);
+        let is_beside = |cpu: &AtomicU32| here != 0 && cpu.load(Ordering::Relaxed) == here;
+        (0..).zip(cpus).any(|(other, cpu)| other != number && is_beside(cpu))
+    }
+
+    /// Whether a thread that waits yields to the others of its team, rather than looks for what
+    /// it waits for: not where the user has said how to wait.
+    pub(crate) fn yields_to_itself(&self, number: u32) -> bool {
+        !icv::patience().is_asked && self.shares_cpu(number)
+    }
+
+    fn last_cpu(&self, number: u32) -> &AtomicU32 {
+        let number = number as usize;
+        &self.last_cpus[number / CPUS_A_LINE].0[number % CPUS_A_LINE]
     }
 
     fn begun(&self) -> &Begun {
@@ -173,8 +192,9 @@ impl Team {
         let worker = seat.worker.get_or_init(worker);
         worker.set_patience(icv::patience());
         let cpu = processors::current();
-        if seat.cpu.0.load(Ordering::Relaxed) != cpu {
-            seat.cpu.0.store(cpu, Ordering::Relaxed);
+        let last_cpu = self.last_cpu(number);
+        if last_cpu.load(Ordering::Relaxed) != cpu {
+            last_cpu.store(cpu, Ordering::Relaxed);
         }
         let worker = &raw const **worker;
         let Begun { region, job, icvs, binding, shows, met } = self.begun();
@@ -269,7 +289,7 @@ impl Post {
     fn receive(&self, known: &mut u64, number: u32) -> Option<&Team> {
         // Pairs with `send`.
         let is_called = || self.begun.load(Ordering::Acquire) != *known;
-        let sharing = || self.team().filter(|team| team.shares_cpu(number)).map(Team::size);
+        let sharing = || self.team().filter(|team| team.yields_to_itself(number)).map(Team::size);
         if let Some(crowd) = crowd() {
             self.turns.wait(crowd, is_called, || self.sleep_until(is_called));
         } else if let Some(size) = sharing() {

@@ -44,7 +44,8 @@ mod kernel {
     pub(super) fn offers(threads: usize) -> bool {
         static CPUS: OnceLock<usize> = OnceLock::new();
         let cpus = *CPUS.get_or_init(|| available_parallelism().map_or(usize::MAX, usize::from));
-        threads <= cpus && is_registered()
+        // A process may have lost the right since it was registered, by a filter of seccomp(2).
+        threads <= cpus && is_registered() && everywhere()
     }
 
     pub(super) fn everywhere() -> bool {
@@ -103,7 +104,11 @@ impl Barrier {
     pub(crate) fn heavy(self) {
         #[cfg(not(loom))]
         if self.asymmetric {
-            assert!(kernel::everywhere(), "membarrier(2) was offered, and then refused");
+            assert!(
+                kernel::everywhere(),
+                "membarrier(2) is refused, which was allowed when the runtime began: allow it in the \
+                 filter of seccomp(2), or install the filter before the first parallel region"
+            );
         }
         fence(Ordering::SeqCst);
     }

@@ -9,26 +9,48 @@ const SPINS_MAX: u32 = 128;
 /// How long a thread that waits keeps its CPU from other threads.
 const ALONE: Duration = Duration::from_micros(5);
 
-/// The pauses of one who looks again and again: each twice as long as the last, then as long as
-/// the last, and at last others may have the CPU meanwhile.
+/// For how long a thread looks for something before it sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// The time.
+    pub time: Duration,
+    /// The user asked for it: the thread does not sleep sooner, whatever other programs do.
+    pub is_asked: bool,
+}
+
+impl Patience {
+    /// A time that the runtime chose.
+    #[must_use]
+    pub const fn of(time: Duration) -> Self {
+        Self { time, is_asked: false }
+    }
+
+    /// A time that the user asked for.
+    #[must_use]
+    pub const fn asked(time: Duration) -> Self {
+        Self { time, is_asked: true }
+    }
+}
+
+/// The pauses of a thread that looks for something again and again: each twice as long as the last
+/// one up to a limit; after [`ALONE`] the thread yields its CPU in each.
 pub struct Pause {
     spins: u32,
-    patience: Duration,
+    patience: Patience,
     /// When they became as long as they get.
     since: Option<Instant>,
 }
 
 impl Pause {
-    /// Of one who looks so long.
+    /// The first of the pauses that last for this patience together.
     #[must_use]
-    pub fn new(patience: Duration) -> Self {
-        let patience = if busy::sleeps() { Duration::ZERO } else { patience };
+    pub fn new(patience: Patience) -> Self {
         Self { spins: 1, patience, since: None }
     }
 
-    /// Pauses, or stops short when `stop` holds. Returns false when patience is at its end.
+    /// Pauses, or stops short when `stop` holds. Returns false when the thread is to sleep.
     pub fn lasts(&mut self, stop: impl Fn() -> bool) -> bool {
-        if self.patience.is_zero() {
+        if self.patience.time.is_zero() {
             return false;
         }
         for _ in 0..self.spins {
@@ -42,21 +64,25 @@ impl Pause {
             return true;
         }
         let lasted = self.since.get_or_insert_with(Instant::now).elapsed();
-        let lasts = lasted < self.patience;
+        let lasts = lasted < self.patience.time;
         if !lasts || lasted <= ALONE {
             return lasts;
         }
-        // A thread that we wait for may want this CPU.
-        busy::timed(yield_now);
+        // The thread that does what this one waits for may want this CPU.
+        match self.patience.is_asked {
+            true => yield_now(),
+            false => return busy::yields(),
+        }
         true
     }
 }
 
-/// Whether other programs use the CPU that this thread lets go.
+/// Whether other programs use the CPU that this thread yields.
 ///
-/// The kernel keeps a thread that has let its CPU go waiting for a slice of the other program
-/// (`yield_task_fair` of Linux 6.18), some milliseconds, and lets a thread that is woken go before
-/// that program. So a thread whose yield took long sleeps for a while where it would yield.
+/// The kernel keeps a thread that has yielded to another program waiting for a slice of that
+/// program (`yield_task_fair` of Linux 6.18), some milliseconds, while it lets a thread that is
+/// woken run before the program. So a thread one of whose yields took long sleeps instead of
+/// yielding for a multiple of that time.
 #[cfg(not(any(loom, evenkeel_model)))]
 mod busy {
     use std::cell::Cell;
@@ -64,44 +90,39 @@ mod busy {
 
     /// A yield that takes longer let another program run, or a long task: our choice.
     const QUICK: Duration = Duration::from_micros(50);
-    /// A thread sleeps once for each of these that its last long yield took: our choice.
-    const SLEEP: Duration = Duration::from_micros(2);
-    /// At most so often: our choice.
-    const SLEEPS_MAX: u32 = 1 << 12;
+    /// A long yield may cost one part in so many of the time: our choice.
+    const TIMES: u32 = 20;
 
     thread_local! {
-        /// How often this thread sleeps instead.
-        static SLEEPS: Cell<u32> = const { Cell::new(0) };
+        /// Until when this thread sleeps instead of yielding.
+        static UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
     }
 
-    /// Whether the thread is to sleep now.
-    pub(super) fn sleeps() -> bool {
-        let left = SLEEPS.get();
-        SLEEPS.set(left.saturating_sub(1));
-        left > 0
+    /// Yields; or returns false, where the thread is to sleep instead.
+    pub(super) fn yields() -> bool {
+        yields_by(std::thread::yield_now)
     }
 
-    /// Yields, and notes how long that takes.
-    pub(super) fn timed(yields: impl FnOnce()) {
+    pub(super) fn yields_by(yield_now: impl FnOnce()) -> bool {
         let begin = Instant::now();
-        yields();
+        if UNTIL.get().is_some_and(|until| begin < until) {
+            return false;
+        }
+        yield_now();
         let took = begin.elapsed();
         if took > QUICK {
-            let sleeps = took.as_nanos() / SLEEP.as_nanos();
-            SLEEPS.set(u32::try_from(sleeps).unwrap_or(SLEEPS_MAX).min(SLEEPS_MAX));
+            UNTIL.set(begin.checked_add(took * TIMES));
         }
+        true
     }
 }
 
 /// Models have no other programs.
 #[cfg(any(loom, evenkeel_model))]
 mod busy {
-    pub(super) fn sleeps() -> bool {
-        false
-    }
-
-    pub(super) fn timed(yields: impl FnOnce()) {
-        yields();
+    pub(super) fn yields() -> bool {
+        crate::sync::yield_now();
+        true
     }
 }
 
@@ -129,13 +150,33 @@ pub fn comes_soon(patience: Duration, holds: impl Fn() -> bool) -> bool {
 mod tests {
     use super::*;
 
+    const LONG: Duration = Duration::from_secs(3600);
+
+    /// Whether a thread with this patience is sent to sleep within some pauses.
+    fn is_sent_to_sleep(patience: Patience) -> bool {
+        let mut pause = Pause::new(patience);
+        let begin = Instant::now();
+        while begin.elapsed() < 4 * ALONE {
+            if !pause.lasts(|| false) {
+                return true;
+            }
+        }
+        false
+    }
+
     #[test]
-    fn a_thread_whose_yield_took_long_sleeps_at_once_for_a_while() {
-        let long = Duration::from_secs(3600);
-        assert!(Pause::new(long).lasts(|| false));
-        busy::timed(|| std::thread::sleep(Duration::from_millis(1)));
-        let sleeps = (0..5000).take_while(|_| !Pause::new(long).lasts(|| false)).count();
-        assert!((500..=4096).contains(&sleeps), "{sleeps}");
-        assert!(Pause::new(long).lasts(|| false));
+    fn a_thread_whose_yield_took_long_sleeps_instead_unless_its_patience_was_asked_for() {
+        // A long time, so that the test does not depend on what else this machine does.
+        busy::yields_by(|| std::thread::sleep(Duration::from_millis(500)));
+        assert!(is_sent_to_sleep(Patience::of(LONG)));
+        assert!(!is_sent_to_sleep(Patience::asked(LONG)));
+    }
+
+    #[test]
+    fn a_thread_looks_several_times_before_it_sleeps_beside_other_programs() {
+        busy::yields_by(|| std::thread::sleep(Duration::from_millis(500)));
+        let mut pause = Pause::new(Patience::of(LONG));
+        let looks = (0..100).take_while(|_| pause.lasts(|| false)).count();
+        assert!(looks >= 7, "{looks}");
     }
 }

@@ -2,9 +2,8 @@
 //! meanwhile.
 
 use std::ptr;
-use std::time::Duration;
 
-use super::Worker;
+use super::{Patience, Worker};
 use crate::children::Until;
 use crate::seen::{Frame, Name, Role, What};
 use crate::stuck;
@@ -43,7 +42,7 @@ impl Worker {
 
     /// How long it looks for tasks from now on before it sleeps.
     #[inline]
-    pub fn set_patience(&self, patience: Duration) {
+    pub fn set_patience(&self, patience: Patience) {
         self.patience.set(patience);
     }
 
