@@ -240,7 +240,7 @@ const CACHE_BYTES: usize = 816;
 pub fn entries(map: &str, topology: &Topology) -> Option<u32> {
     let cpus = topology.cpus() as u32;
     match map {
-        "cpus" | "quiets" => Some(cpus),
+        "cpus" | "quiets" | "taken" => Some(cpus),
         "caches" => Some(topology.caches.count),
         "cores" => Some(topology.cores.count),
         "packages" => Some(topology.packages.count),

@@ -30,11 +30,14 @@ pub enum Defect {
 
 /// What we call that every kernel must have, and how many arguments it takes
 /// (kernel/sched/ext.c, ext_idle.c, kernel/bpf/cpumask.c and helpers.c, Linux 6.18 to 7.3).
-const FUNCTIONS: [(&str, usize); 18] = [
+const FUNCTIONS: [(&str, usize); 26] = [
     ("scx_bpf_create_dsq", 2),
     ("scx_bpf_dsq_nr_queued", 1),
     ("scx_bpf_select_cpu_dfl", 4),
     ("scx_bpf_pick_idle_cpu", 2),
+    ("scx_bpf_test_and_clear_cpu_idle", 1),
+    ("scx_bpf_get_idle_cpumask", 0),
+    ("scx_bpf_put_idle_cpumask", 1),
     ("scx_bpf_kick_cpu", 2),
     ("scx_bpf_task_cpu", 1),
     ("scx_bpf_get_online_cpumask", 0),
@@ -46,7 +49,12 @@ const FUNCTIONS: [(&str, usize); 18] = [
     ("scx_bpf_dsq_move_to_local", 1),
     ("bpf_iter_scx_dsq_new", 3),
     ("bpf_iter_scx_dsq_next", 1),
+    ("bpf_iter_scx_dsq_destroy", 1),
+    ("scx_bpf_dump_bstr", 3),
     ("bpf_cpumask_test_cpu", 2),
+    ("bpf_cpumask_first", 1),
+    ("bpf_cpumask_empty", 1),
+    ("bpf_cpumask_intersects", 2),
     ("bpf_task_from_pid", 1),
     ("bpf_task_release", 1),
 ];
@@ -83,6 +91,13 @@ impl Kernel {
         };
         self.0.type_by_name::<Struct>("fpstate").is_some()
             && self.0.type_by_name::<Struct>("thread_struct").is_some_and(|it| !has_fpu(it))
+    }
+
+    /// Whether a scheduler may enqueue the tasks of a local DSQ again from any operation, and not
+    /// only from `cpu_release` (Linux 6.19 on).
+    #[must_use]
+    pub fn reenqueues_anywhere(&self) -> bool {
+        self.0.type_by_name::<Func>("scx_bpf_reenqueue_local___v2").is_some()
     }
 
     /// Everything that keeps it from taking the scheduler.

@@ -14,6 +14,7 @@ use thiserror::Error;
 
 use crate::counters::Counter;
 use crate::interface::{self, Config, EVENTS, End, Sensor};
+use crate::kernel::Kernel;
 use crate::rules::Names;
 use crate::sensors::counters::Counters;
 use crate::topology::Topology;
@@ -22,7 +23,9 @@ use crate::topology::Topology;
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/evenkeel.bpf.o"));
 
 /// Where `timeout_ms` is in `struct sched_ext_ops` of `bpf/kernel.h`.
-const TIMEOUT: usize = 19 * 8;
+const TIMEOUT: usize = 20 * 8;
+/// Where `cpu_release` is there, a pointer.
+const CPU_RELEASE: usize = 11 * 8;
 
 /// Why the scheduler does not run.
 #[derive(Debug, Error)]
@@ -82,11 +85,12 @@ pub struct Running {
 }
 
 impl Running {
-    /// Loads it and hands all tasks over.
+    /// Loads it into a kernel and hands all tasks over.
     ///
     /// # Errors
     /// [`LoadError`].
     pub fn start(
+        kernel: &Kernel,
         config: &Config,
         topology: &Topology,
         counters: &Counters,
@@ -97,7 +101,7 @@ impl Running {
         let mut object = ObjectBuilder::default()
             .open_memory(OBJECT)
             .map_err(refused("opening the scheduler"))?;
-        configure(&mut object, config, topology)?;
+        configure(&mut object, kernel, config, topology)?;
         let mut object = object.load().map_err(refused("loading the scheduler"))?;
         place(&object, topology)?;
         place_counters(&map(&object, "events"), counters)?;
@@ -202,6 +206,7 @@ fn other_scheduler() -> Option<String> {
 /// What must be known before the program is loaded.
 fn configure(
     object: &mut OpenObject,
+    kernel: &Kernel,
     config: &Config,
     topology: &Topology,
 ) -> Result<(), LoadError> {
@@ -224,6 +229,10 @@ fn configure(
         if name == "evenkeel_ops" {
             let ops = map.initial_value_mut().expect("operations have values");
             ops[TIMEOUT..][..4].copy_from_slice(&config.watchdog_ms.to_ne_bytes());
+            if kernel.reenqueues_anywhere() {
+                // Newer kernels warn of this operation, and a timer does its work.
+                ops[CPU_RELEASE..][..8].fill(0);
+            }
         } else if name.ends_with(".rodata") {
             let values = map.initial_value_mut().expect("constants have values");
             let bytes = config.bytes(topology);

@@ -294,7 +294,7 @@ fn run(args: &Args) -> Result<ExitCode> {
     let file = file.transpose()?;
     // From here on a signal is read, so that it ends the wait and not the process.
     let signals = signals()?;
-    let running = Running::start(&setup.config, &topology, &setup.counters)?;
+    let running = Running::start(&kernel, &setup.config, &topology, &setup.counters)?;
     eprintln!(
         "scx_evenkeel: {} scheduling on {} CPUs, {} last-level {}",
         about.mode,

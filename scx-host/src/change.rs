@@ -49,32 +49,36 @@ impl Host {
     }
 
     /// Binds a task to CPUs, at least one of which is there. A task that runs on another is taken
-    /// off it, and that CPU is to choose.
+    /// off it, and that CPU is to choose; one that may not migrate stays there until it may.
     pub fn set_cpus(&mut self, task: usize, cpus: &[usize], at: usize) {
         let mask = CpuMask::of(cpus.iter().copied().filter(|&cpu| cpu < self.state().cpus.len()));
         if mask.count() == 0 {
             return;
         }
-        if self.state().may_not_migrate(task) {
-            // Whoever asked waits until it may (`affine_move_task`).
-            self.state().tasks[task].wanted = Some(cpus.to_vec());
-            return;
-        }
         self.change(task, at, |host| {
             let address = {
                 let mut state = host.state();
-                state.tasks[task].allowed.set_words(mask.words());
-                state.set(task, Field::AllowedCount, mask.count() as u64);
+                state.set_affinity(task, mask.words());
                 state.tasks[task].allowed.address() as u64
             };
             host.call(Op::SetCpumask, at, None, &[host.pointer(task), address]);
         });
-        let cpu = self.state().tasks[task].cpu;
-        let is_queued = self.state().tasks[task].is_queued;
-        if is_queued && !mask.contains(cpu) {
+        self.obey_affinity(task);
+        self.settle();
+    }
+
+    /// A runnable task leaves a CPU that it may not use, unless it may not migrate
+    /// (`affine_move_task`).
+    fn obey_affinity(&self, task: usize) {
+        let (cpu, must_leave) = {
+            let state = self.state();
+            let one = &state.tasks[task];
+            let may_stay = one.allowed.contains(one.cpu) || state.may_not_migrate(task);
+            (one.cpu, one.is_queued && !may_stay)
+        };
+        if must_leave {
             self.leave(task, cpu);
         }
-        self.settle();
     }
 
     /// The stopper takes a task off a CPU that it may no longer use (`migration_cpu_stop`).
@@ -88,10 +92,8 @@ impl Host {
     /// A task may not leave its CPU, or may again (`migrate_disable`).
     pub fn set_migration_disabled(&mut self, task: usize, disabled: bool) {
         self.state().set(task, Field::MigrationDisabled, disabled.into());
-        let wanted = self.state().tasks[task].wanted.take();
-        if let Some(cpus) = wanted {
-            self.set_cpus(task, &cpus, self.cpu_of(task));
-        }
+        self.obey_affinity(task);
+        self.settle();
     }
 
     /// A task of a higher class, as a real-time task, takes a CPU from its running task. The

@@ -12,7 +12,7 @@ const NATIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/evenkeel.so"));
 const BPF: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/evenkeel.bpf.o"));
 
 /// Maps that have room for what the topology says.
-const SIZED: [&str; 6] = ["cpus", "caches", "cores", "packages", "events", "quiets"];
+const SIZED: [&str; 7] = ["cpus", "caches", "cores", "packages", "events", "quiets", "taken"];
 
 /// The scheduler for a machine, with its constants set and room for its CPUs.
 ///

@@ -219,14 +219,14 @@ impl Host {
 
     /// What is done when interrupts may come again.
     pub(crate) fn settle(&self) {
-        self.queue_local_again();
+        self.reenqueue_local();
         let mut state = self.state();
         state.finish_deferred();
         state.finish_kicks();
     }
 
     /// `reenq_local`: tasks that a scheduler does not want in a local queue are queued again.
-    fn queue_local_again(&self) {
+    fn reenqueue_local(&self) {
         let emptied = std::mem::take(&mut self.state().emptied);
         for cpu in emptied {
             let tasks: Vec<usize> = self.state().dsq(cpu).tasks().collect();
@@ -270,7 +270,7 @@ impl Host {
         } else {
             CpuMask::of(spec.cpus.iter().copied().filter(|&cpu| cpu < cpus))
         };
-        let (address, count) = (allowed.address() as u64, allowed.count() as u64);
+        let (address, mask) = (allowed.address() as u64, allowed.words().to_vec());
         let process = spec.process.map_or(number, |thread| state.tasks[thread].process);
         let first = state.tasks.get(process).map(|first| first.memory.pointer());
         let leader = first.unwrap_or_else(|| memory.pointer());
@@ -287,7 +287,6 @@ impl Host {
             direct: None,
             runnable_since_ns: 0,
             has_run: true,
-            wanted: None,
             life: Life::Enabled,
         });
         // Numbers of processes begin with 1.
@@ -299,7 +298,6 @@ impl Host {
             (Field::Tgid, pid_of(process)),
             (Field::Flags, flags),
             (Field::StaticPrio, prio.cast_unsigned()),
-            (Field::AllowedCount, count),
             (Field::Cpus, address),
             (Field::GroupLeader, leader),
             (Field::Slice, abi::SLICE_DFL),
@@ -308,6 +306,7 @@ impl Host {
         ] {
             state.set(number, field, value);
         }
+        state.set_affinity(number, &mask);
         number
     }
 

@@ -45,6 +45,7 @@ pub(crate) fn all() -> Vec<(&'static str, *const ())> {
         scx_bpf_pick_idle_cpu, scx_bpf_pick_any_cpu, scx_bpf_test_and_clear_cpu_idle,
         scx_bpf_get_idle_cpumask, scx_bpf_get_idle_smtmask, scx_bpf_get_online_cpumask,
         scx_bpf_get_possible_cpumask, scx_bpf_kick_cpu, scx_bpf_reenqueue_local,
+        scx_bpf_reenqueue_local___v2,
         scx_bpf_task_cpu, scx_bpf_task_running,
         scx_bpf_cpu_curr, scx_bpf_nr_cpu_ids, scx_bpf_now, scx_bpf_task_set_slice,
         scx_bpf_task_set_dsq_vtime, scx_bpf_error_bstr, scx_bpf_exit_bstr, scx_bpf_dump_bstr,
@@ -470,14 +471,22 @@ extern "C" fn scx_bpf_kick_cpu(instance: Instance, cpu: i32, flags: u64) {
     });
 }
 
-/// From any operation, as from Linux 6.19 on; how many tasks it took out is not known yet.
+/// Only from `cpu_release`, which the host never calls.
 extern "C" fn scx_bpf_reenqueue_local(instance: Instance) -> u32 {
+    with(instance, |state| {
+        state.error("scx_bpf_reenqueue_local called outside of cpu_release".into());
+        0
+    })
+}
+
+/// From any operation (Linux 6.19 on).
+#[expect(non_snake_case, reason = "the kernel's name")]
+extern "C" fn scx_bpf_reenqueue_local___v2(instance: Instance) {
     with(instance, |state| {
         if let Some(cpu) = state.context().map(|context| context.cpu) {
             state.emptied.push(cpu);
         }
-        0
-    })
+    });
 }
 
 extern "C" fn scx_bpf_nr_cpu_ids(instance: Instance) -> u32 {

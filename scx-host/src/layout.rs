@@ -54,6 +54,8 @@ pub(crate) struct Layout {
     places: [(usize, usize); PATHS.len()],
     /// `comm`, if declared: offset and size.
     name: Option<(usize, usize)>,
+    /// `cpus_mask`, if declared: offset and size.
+    mask: Option<(usize, usize)>,
     bytes: usize,
     registers: Option<Registers>,
 }
@@ -83,6 +85,8 @@ impl Layout {
         }
         let name = task.and_then(|task| btf.path(task, "comm"));
         let name = name.map(|(offset, of)| (8 * HEAD + offset, btf.size(of)));
+        let mask = task.and_then(|task| btf.path(task, "cpus_mask"));
+        let mask = mask.map(|(offset, of)| (8 * HEAD + offset, btf.size(of)));
         let bytes = 8 * HEAD + task.map_or(0, |task| btf.size(task));
         let fpu = btf.structure("fpu");
         let registers = fpu.zip(btf.structure("fpstate")).and_then(|(fpu, state)| {
@@ -92,7 +96,7 @@ impl Layout {
                 bytes: btf.size(state),
             })
         });
-        Self { places, name, bytes: bytes + fpu.map_or(0, |fpu| btf.size(fpu)), registers }
+        Self { places, name, mask, bytes: bytes + fpu.map_or(0, |fpu| btf.size(fpu)), registers }
     }
 }
 
@@ -126,6 +130,14 @@ impl TaskMemory {
         if let (Some(at), Some(state)) = (&layout.registers, &mut self.registers) {
             state.bytes_mut()[at.xfeatures..][..8].copy_from_slice(&xfeatures.to_le_bytes());
         }
+    }
+
+    /// The task's affinity mask, as words of 64 CPUs.
+    pub(crate) fn set_mask(&mut self, layout: &Layout, words: &[u64]) {
+        let Some((offset, size)) = layout.mask else { return };
+        let bytes = words.iter().flat_map(|word| word.to_le_bytes());
+        let place = &mut self.block.bytes_mut()[offset..offset + size];
+        place.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
     }
 
     /// What the scheduler knows the task by.

@@ -62,7 +62,11 @@ impl Host {
             let count = state.get(task, Field::AllowedCount);
             (state.tasks[task].cpu, count, state.may_not_migrate(task))
         };
-        let chosen = if count > 1 && !is_bound {
+        if is_bound {
+            // Its `cpus_ptr` has this CPU only since it was switched out (`migrate_disable_switch`).
+            return prev;
+        }
+        let chosen = if count > 1 {
             self.select_cpu(task, prev, waker)
         } else {
             self.state().any_allowed(task)
@@ -471,8 +475,7 @@ impl State {
             return false;
         }
         let all = self.possible.words().to_vec();
-        self.tasks[task].allowed.set_words(&all);
-        self.set(task, Field::AllowedCount, cpus as u64);
+        self.set_affinity(task, &all);
         true
     }
 

@@ -53,8 +53,6 @@ pub(crate) struct Task {
     /// Since when it waits (`runnable_at`); counted from its last time on a CPU.
     pub runnable_since_ns: u64,
     pub has_run: bool,
-    /// CPUs that it will be bound to when it may migrate again.
-    pub wanted: Option<Vec<usize>>,
     pub life: Life,
 }
 
@@ -211,6 +209,15 @@ impl State {
 
     pub(crate) fn set(&mut self, task: usize, field: Field, value: u64) {
         self.tasks[task].memory.set(&self.layout, field, value);
+    }
+
+    /// Changes the affinity mask of a task (`set_cpus_allowed_common`).
+    pub(crate) fn set_affinity(&mut self, task: usize, words: &[u64]) {
+        let one = &mut self.tasks[task];
+        one.allowed.set_words(words);
+        one.memory.set_mask(&self.layout, words);
+        let count = one.allowed.count() as u64;
+        self.set(task, Field::AllowedCount, count);
     }
 
     pub(crate) fn save_registers(&mut self, task: usize, xfeatures: u64) {

@@ -59,14 +59,14 @@ static bool take(u64 queue)
  * one that was compared: ticks come at one time on all CPUs, which then compare the
  * same task, and whichever is second would run one that goes after its own.
  */
-__noinline bool ek_take_head(u32 index, u32 group, u64 queue, u64 vtime_ns)
+__noinline bool ek_take_head(u32 index, u64 queue, u64 vtime_ns)
 {
 	struct task_struct *p;
 	u32 passes = 0;
 	bool took = false;
 
 	bpf_for_each(scx_dsq, p, queue, 0) {
-		if (group == EK_GROUP_MIXED && !bpf_cpumask_test_cpu(index, p->cpus_ptr)) {
+		if (!may_run(p, index)) {
 			if (++passes < PASSES_MAX)
 				continue;
 			break;
@@ -76,6 +76,23 @@ __noinline bool ek_take_head(u32 index, u32 group, u64 queue, u64 vtime_ns)
 		break;
 	}
 	return took;
+}
+
+/* Whether a task of a queue may run on a CPU. */
+__noinline bool ek_has_head(u32 index, u64 queue)
+{
+	struct task_struct *p;
+	u32 passes = 0;
+	bool has = false;
+
+	if (is_empty(queue))
+		return false;
+	bpf_for_each(scx_dsq, p, queue, 0) {
+		has = may_run(p, index);
+		if (has || ++passes >= PASSES_MAX)
+			break;
+	}
+	return has;
 }
 
 /* Notes the head of a queue if it goes before the least that was noted. */
@@ -237,10 +254,9 @@ static bool take_least(u32 index, struct ek_cpu *cpu, const struct choice *choic
 {
 	bool own = choice->own_ns < choice->shared_ns;
 
-	cpu->is_least = own ? ek_take_head(index, EK_GROUP_OWN, OF_CPU | index,
-					   choice->own_vtime_ns) :
-			      ek_take_head(index, group_of_queue(choice->shared), choice->shared,
-					   choice->shared_vtime_ns);
+	cpu->is_least =
+		own ? ek_take_head(index, OF_CPU | index, choice->own_vtime_ns) :
+		      ek_take_head(index, choice->shared, choice->shared_vtime_ns);
 	count(cpu->is_least ? EK_TOOK : EK_PASSED_OVER);
 	return cpu->is_least;
 }

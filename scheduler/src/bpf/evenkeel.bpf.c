@@ -100,7 +100,10 @@ s32 BPF_PROG(ek_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 
 /*
  * Interrupts a CPU of the cache whose task is ahead of one that is queued: the
- * nearest, or one whose task is of a group where virtual time passes faster.
+ * nearest, or one whose task is of a group where virtual time passes faster. A CPU
+ * on which no task of ours runs may have looked for one before this was queued and
+ * not be known as idle yet, so it looks again; one that runs a task of a higher
+ * class does nothing.
  */
 static void interrupt_one(struct task_struct *p, u32 number, u32 near, u64 now_ns)
 {
@@ -113,6 +116,9 @@ static void interrupt_one(struct task_struct *p, u32 number, u32 near, u64 now_n
 		if (!cpu)
 			break;
 		if (bpf_cpumask_test_cpu(index, p->cpus_ptr)) {
+			if (cpu->weight == 0)
+				scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
+
 			u64 rate_ns = ek_gives_way(index, number, vtime_ns, weight, now_ns);
 
 			if (rate_ns > least_ns) {
@@ -130,16 +136,29 @@ static void interrupt_one(struct task_struct *p, u32 number, u32 near, u64 now_n
 
 /* --- Queues --- */
 
+/* Whether a task of a higher class has a CPU. */
+static bool is_taken(u32 index, const struct ek_cpu *cpu)
+{
+	const struct task_struct *current;
+
+	if (cpu->is_taken || !bpf_ksym_exists(scx_bpf_cpu_curr))
+		return cpu->is_taken;
+	current = scx_bpf_cpu_curr(index);
+	return current && (current->policy == SCHED_FIFO || current->policy == SCHED_RR ||
+			   current->policy == SCHED_DEADLINE);
+}
+
 /*
  * Tasks wait for the kernel's threads, so these go at once, unless they have
  * used more than their share, or are lighter than nice 0: then they wait in order
  * and interrupt a running task as any task does, by their weight.
  */
-static bool goes_at_once(struct task_struct *p, const struct ek_cpu *cpu,
+static bool goes_at_once(struct task_struct *p, u32 index, const struct ek_cpu *cpu,
 			 const struct ek_group *group, u32 number, u32 weight)
 {
-	return (p->flags & PF_KTHREAD) && weight >= EK_WEIGHT_ONE && !cpu->is_taken &&
-	       clock_at(cpu, group, number, p->scx.dsq_vtime) <= cpu->clock_ns;
+	return (p->flags & PF_KTHREAD) && weight >= EK_WEIGHT_ONE &&
+	       clock_at(cpu, group, number, p->scx.dsq_vtime) <= cpu->clock_ns &&
+	       !is_taken(index, cpu);
 }
 
 /*
@@ -201,7 +220,7 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 		place(p, group, now_ns);
 	else
 		forgive_lag(p, group, weight);
-	if (goes_at_once(p, cpu, group, number, weight)) {
+	if (goes_at_once(p, index, cpu, group, number, weight)) {
 		count(EK_KERNEL_THREAD);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight),
 				   enq_flags | SCX_ENQ_PREEMPT);
@@ -372,17 +391,39 @@ void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 	charge(p, index, cpu, runnable);
 	cpu->weight = 0;
 	if (runnable && p->scx.slice > 0) {
-		/*
-		 * Only a task of a higher class takes the CPU before the slice ends. The
-		 * kernel would keep the task in the CPU's local queue until it is free again.
-		 */
-		count(EK_TAKEN);
+		struct look *timer = bpf_map_lookup_elem(&taken, &index);
+
+		/* Only a task of a higher class takes the CPU before the slice ends. */
 		cpu->is_taken = true;
-		set_slice(p, 0);
-		queue_local_again();
+		if (timer)
+			bpf_timer_start(&timer->timer, TAKEN_NS, BPF_F_TIMER_CPU_PIN);
 	}
 	if (config.parts)
 		note_sent(p, cpu, runnable);
+}
+
+/*
+ * A task of a higher class has had a CPU for a while: what the kernel keeps in the
+ * local DSQ of the CPU until it is free again may run elsewhere.
+ */
+static int leave_taken(void *map, int *key, struct look *timer)
+{
+	const struct ek_cpu *cpu = cpu_of(*key);
+
+	if (cpu && cpu->is_taken) {
+		count(EK_TAKEN);
+		reenqueue_local();
+	}
+	return 0;
+}
+
+/* The same for kernels before 6.19, where it is only possible at once; the loader leaves it out. */
+SEC("struct_ops/ek_cpu_release")
+void BPF_PROG(ek_cpu_release, s32 index, struct scx_cpu_release_args *args)
+{
+	count(EK_TAKEN);
+	if (bpf_ksym_exists(scx_bpf_reenqueue_local))
+		scx_bpf_reenqueue_local();
 }
 
 SEC("struct_ops/ek_yield")
@@ -423,14 +464,40 @@ void BPF_PROG(ek_enable, struct task_struct *p)
 		change_group(p, task, scx_bpf_task_cpu(p), true);
 }
 
-/* Not while the task itself keeps the kernel from moving it, for which all CPUs but one go away. */
+/* A task that may not migrate for a while is called with one CPU, and its affinity mask stays. */
 SEC("struct_ops/ek_set_cpumask")
 void BPF_PROG(ek_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
 {
 	struct task *task = task_of(p);
 
-	if (task && !may_not_migrate(p))
+	if (task)
 		change_group(p, task, scx_bpf_task_cpu(p), true);
+}
+
+/* Whether a task may wait in the queues of a cache, whether or not it may run on a given CPU. */
+static bool may_hold_tasks(u32 index)
+{
+	const struct ek_cache *cache = cache_of(index);
+
+	if (!cache || (has_one_queue(cache) && is_empty(queue_of(index, 0, EK_GROUP_WHOLE)) &&
+		       !cache->has_aged))
+		return false;
+	return waiting(index, cache) > 0 || !is_empty(OF_AGED | index);
+}
+
+/* Whether a task may wait in the queues of another cache. */
+static bool others_may_hold_tasks(u32 own)
+{
+	bool may = false;
+	int i;
+
+	bpf_for(i, 0, (int)config.caches) {
+		if ((u32)i != own && may_hold_tasks(i)) {
+			may = true;
+			break;
+		}
+	}
+	return may;
 }
 
 /*
@@ -442,15 +509,15 @@ void BPF_PROG(ek_update_idle, s32 index, bool idle)
 {
 	struct ek_cpu *cpu = cpu_of(index);
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
-	u64 least_ns;
+	u64 least_ns = NEVER;
 
 	if (!idle || !cache || cpu->quiet_ns || cpu->airs)
 		return;
-	if (has_one_queue(cache) && is_empty(queue_of(cpu->cache, 0, EK_GROUP_WHOLE)) &&
-	    !cpu->has_own)
-		return;
-	least_of(index, cpu, cache, EK_LEVELS_MAX, &least_ns);
-	if (least_ns != NEVER || (cpu->has_own && !is_empty(OF_CPU | (u32)index)))
+	if (may_hold_tasks(cpu->cache))
+		least_of(index, cpu, cache, EK_LEVELS_MAX, &least_ns);
+	if (least_ns != NEVER || (cpu->has_own && !is_empty(OF_CPU | (u32)index)) ||
+	    (cache->has_aged && ek_has_head(index, OF_AGED | cpu->cache)) ||
+	    (config.caches > 1 && others_may_hold_tasks(cpu->cache)))
 		scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
 }
 
@@ -488,6 +555,17 @@ static void nobody_yet(u32 index)
 		return;
 	cpu->decision.culprit = EK_NOBODY;
 	ek_users_none(&core->users);
+}
+
+static int prepare_taken(u32 index)
+{
+	struct look *timer = bpf_map_lookup_elem(&taken, &index);
+	int error;
+
+	if (!timer)
+		return -ENOENT;
+	error = bpf_timer_init(&timer->timer, &taken, CLOCK_MONOTONIC);
+	return error ?: bpf_timer_set_callback(&timer->timer, leave_taken);
 }
 
 static int prepare_quiet(u32 index)
@@ -536,6 +614,9 @@ s32 BPF_PROG(ek_init)
 		if (error)
 			return error;
 		nobody_yet(i);
+		error = prepare_taken(i);
+		if (error)
+			return error;
 		if (config.parts) {
 			error = prepare_quiet(i);
 			if (error)
@@ -575,6 +656,7 @@ struct sched_ext_ops evenkeel_ops = {
 	.update_idle = (void *)ek_update_idle,
 	.cpu_online = (void *)ek_cpu_online,
 	.cpu_offline = (void *)ek_cpu_offline,
+	.cpu_release = (void *)ek_cpu_release,
 	.init_task = (void *)ek_init_task,
 	.enable = (void *)ek_enable,
 	.set_cpumask = (void *)ek_set_cpumask,

@@ -48,7 +48,25 @@ static bool is_bound(const struct task_struct *p)
 	return p->nr_cpus_allowed == 1 && config.cpus > 1;
 }
 
+/*
+ * Whether a task that waits in a queue may run on a CPU. A task may wait for a while
+ * in the queue of another set of CPUs than its own, where the number of the set was
+ * given to another one meanwhile, and the kernel ends a scheduler that gives a CPU a
+ * task which may not run there.
+ */
+static bool may_run(const struct task_struct *p, u32 index)
+{
+	return is_free(p) || bpf_cpumask_test_cpu(index, p->cpus_ptr);
+}
+
 /* --- Numbers of groups --- */
+
+/* A task of a group runs. */
+static void note_used(struct ek_group *group, u64 now_ns)
+{
+	if (ek_sub(now_ns, group->used_ns) >= NOTE_NS)
+		group->used_ns = now_ns;
+}
 
 /* Whether no task waits in the queues of a group of a cache. */
 static bool has_none_queued(u32 cache, u32 number)
@@ -71,7 +89,7 @@ static void tell_cpus(struct task_struct *p, u32 first, u32 number)
 
 		if (!cpu)
 			return;
-		if (bpf_cpumask_test_cpu(index, p->cpus_ptr))
+		if (bpf_cpumask_test_cpu(index, &p->cpus_mask))
 			__sync_fetch_and_or(&cpu->groups, 1U << number);
 		else
 			__sync_fetch_and_and(&cpu->groups, ~(1U << number));
@@ -81,16 +99,24 @@ static void tell_cpus(struct task_struct *p, u32 first, u32 number)
 	}
 }
 
-/* Takes a number that has no set of CPUs, or whose set is no longer used. */
-static bool claim(struct ek_group *group, u32 cache, u32 number, u64 hash, u64 now_ns)
+/*
+ * Takes a number that has no set of CPUs, or whose set is no longer used. No task
+ * finds it before the CPUs of the new set, and no others, look into its queues.
+ */
+static bool claim(struct task_struct *p, u32 first, struct ek_group *group, u32 cache, u32 number,
+		  u64 hash, u64 now_ns)
 {
 	u64 old = group->cpus_hash;
 
-	if (old && (ek_sub(now_ns, group->used_ns) < UNUSED_NS || !has_none_queued(cache, number)))
+	if (old == HASH_CHANGES ||
+	    (old && (ek_sub(now_ns, group->used_ns) < UNUSED_NS || !has_none_queued(cache, number))))
 		return false;
-	if (__sync_val_compare_and_swap(&group->cpus_hash, old, hash) != old)
+	if (__sync_val_compare_and_swap(&group->cpus_hash, old, HASH_CHANGES) != old)
 		return false;
 	__sync_fetch_and_add(&group->epoch, 1);
+	note_used(group, now_ns);
+	tell_cpus(p, first, number);
+	__sync_lock_test_and_set(&group->cpus_hash, hash);
 	return true;
 }
 
@@ -110,7 +136,7 @@ static u64 hash_cpus(struct task_struct *p, u32 first)
 
 		if (!cpu)
 			break;
-		if (bpf_cpumask_test_cpu(index, p->cpus_ptr)) {
+		if (bpf_cpumask_test_cpu(index, &p->cpus_mask)) {
 			/* The finaliser of SplitMix64: sums of it do not collide by chance. */
 			u64 mixed = (index + 1) * 0x9e3779b97f4a7c15ULL;
 
@@ -124,7 +150,7 @@ static u64 hash_cpus(struct task_struct *p, u32 first)
 		if (index == first)
 			break;
 	}
-	return is_whole ? 0 : hash ?: 1;
+	return is_whole ? 0 : ek_max(hash, HASH_CHANGES + 1);
 }
 
 /* The number of the group of a task's CPUs in a cache. */
@@ -139,10 +165,8 @@ static u32 find_group(struct task_struct *p, u32 index, u32 to, struct ek_cache 
 			return number;
 	}
 	for (u32 number = EK_GROUP_SETS; number < EK_GROUP_MIXED; number++) {
-		if (claim(&cache->groups[index_of(number)], to, number, hash, now_ns)) {
-			tell_cpus(p, index, number);
+		if (claim(p, index, &cache->groups[index_of(number)], to, number, hash, now_ns))
 			return number;
-		}
 	}
 	return EK_GROUP_MIXED;
 }
@@ -153,6 +177,10 @@ static u32 find_group(struct task_struct *p, u32 index, u32 to, struct ek_cache 
  */
 static __noinline u32 change_group(struct task_struct *p, struct task *task, u32 index, bool anew)
 {
+	/* A task that is bound may still be on another CPU. */
+	if (is_bound(p))
+		index = bpf_cpumask_first(&p->cpus_mask);
+
 	struct ek_cpu *cpu = cpu_of(index);
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 	struct ek_cache *from = cache_of(task->cache);
@@ -214,13 +242,6 @@ static u32 group_on(struct task_struct *p, u32 index, const struct ek_cpu *cpu,
 
 /* --- Clocks --- */
 
-/* A task of a group runs. */
-static void note_used(struct ek_group *group, u64 now_ns)
-{
-	if (ek_sub(now_ns, group->used_ns) >= NOTE_NS)
-		group->used_ns = now_ns;
-}
-
 /* A task of a group is about to be queued; if none was runnable before, CPUs anchor it anew. */
 static void note_queued(u32 index, const struct ek_cpu *cpu, struct ek_group *group, u32 number,
 			u64 now_ns)
@@ -272,7 +293,7 @@ __noinline u64 ek_head_ns(u32 index, u32 number, u64 queue)
 	if (!cache || is_empty(queue))
 		return NEVER;
 	bpf_for_each(scx_dsq, p, queue, 0) {
-		if (number == EK_GROUP_MIXED && !bpf_cpumask_test_cpu(index, p->cpus_ptr)) {
+		if (!may_run(p, index)) {
 			if (++passes < PASSES_MAX)
 				continue;
 			break;

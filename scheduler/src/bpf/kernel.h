@@ -65,6 +65,8 @@ struct bpf_perf_event_value {
 #include <bpf/bpf_tracing.h>
 
 #define CLOCK_MONOTONIC 1
+/* The timer fires on the CPU that started it (include/uapi/linux/bpf.h, from 6.7 on). */
+#define BPF_F_TIMER_CPU_PIN 2
 #define ENOENT 2
 #define ENOMEM 12
 
@@ -72,8 +74,9 @@ struct bpf_perf_event_value {
 
 /* --- Tasks --- */
 
+/* As large as kernels have it at most (CONFIG_NR_CPUS=8192); only its address is used. */
 struct cpumask {
-	unsigned long bits[1];
+	unsigned long bits[128];
 } RELOCATED;
 
 struct sched_entity {
@@ -92,7 +95,10 @@ struct task_struct {
 	unsigned int policy;
 	int nr_cpus_allowed;
 	unsigned short migration_disabled;
+	/* The CPUs that a task may use now: one, while it may not migrate and was switched out. */
 	const struct cpumask *cpus_ptr;
+	/* Its affinity mask, also while it may not migrate; nr_cpus_allowed counts it. */
+	struct cpumask cpus_mask;
 	struct sched_entity se;
 	struct sched_ext_entity scx;
 	int pid;
@@ -137,7 +143,10 @@ struct fpu {
 #define PF_KTHREAD 0x00200000
 #define DEFAULT_PRIO 120
 /* include/uapi/linux/sched.h */
+#define SCHED_FIFO 1
+#define SCHED_RR 2
 #define SCHED_IDLE 5
+#define SCHED_DEADLINE 6
 /* enum scx_ent_flags */
 #define SCX_TASK_QUEUED 1
 
@@ -156,6 +165,10 @@ struct scx_exit_info {
 	const char *msg;
 	const char *dump;
 } RELOCATED;
+
+struct scx_cpu_release_args {
+	enum scx_exit_kind reason;
+};
 
 struct scx_dump_ctx {
 	u64 at_ns;
@@ -199,10 +212,12 @@ bool scx_bpf_test_and_clear_cpu_idle(s32 cpu) __ksym;
 const struct cpumask *scx_bpf_get_idle_cpumask(void) __ksym;
 void scx_bpf_put_idle_cpumask(const struct cpumask *cpumask) __ksym;
 bool bpf_cpumask_empty(const struct cpumask *cpumask) __ksym;
+u32 bpf_cpumask_first(const struct cpumask *cpumask) __ksym;
 bool bpf_cpumask_intersects(const struct cpumask *a, const struct cpumask *b) __ksym;
 void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
 void scx_bpf_dump_bstr(char *format, unsigned long long *values, u32 bytes) __ksym;
 s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
+struct task_struct *scx_bpf_cpu_curr(s32 cpu) __ksym __weak;
 u64 scx_bpf_now(void) __ksym;
 const struct cpumask *scx_bpf_get_online_cpumask(void) __ksym;
 void scx_bpf_put_cpumask(const struct cpumask *cpumask) __ksym;
@@ -218,7 +233,10 @@ struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
 void bpf_task_release(struct task_struct *p) __ksym;
 /* From 6.19 on. */
 bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym __weak;
-void scx_bpf_reenqueue_local___v2(void) __ksym __weak;
+/* libbpf strips the last suffix: the kernel's name is scx_bpf_reenqueue_local___v2. */
+void scx_bpf_reenqueue_local___v2___compat(void) __ksym __weak;
+/* Before 6.19 the only one; ours to call in cpu_release alone. */
+u32 scx_bpf_reenqueue_local(void) __ksym __weak;
 bool scx_bpf_task_set_dsq_vtime(struct task_struct *p, u64 vtime) __ksym __weak;
 
 int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __ksym;
@@ -250,6 +268,7 @@ struct sched_ext_ops {
 	void (*update_idle)(s32 cpu, bool idle);
 	void (*cpu_online)(s32 cpu);
 	void (*cpu_offline)(s32 cpu);
+	void (*cpu_release)(s32 cpu, struct scx_cpu_release_args *args);
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
 	void (*enable)(struct task_struct *p);
 	void (*dump)(struct scx_dump_ctx *context);
@@ -262,7 +281,9 @@ struct sched_ext_ops {
 	char name[128];
 };
 
-_Static_assert(__builtin_offsetof(struct sched_ext_ops, timeout_ms) == 19 * 8,
+_Static_assert(__builtin_offsetof(struct sched_ext_ops, timeout_ms) == 20 * 8,
+	       "src/load.rs writes this");
+_Static_assert(__builtin_offsetof(struct sched_ext_ops, cpu_release) == 11 * 8,
 	       "src/load.rs writes this");
 
 /*
@@ -286,11 +307,11 @@ static inline void set_slice(struct task_struct *p, u64 slice_ns)
 		p->scx.slice = slice_ns;
 }
 
-/* Queues again what waits in the local queue of this CPU; kernels before 6.19 leave it there. */
-static inline void queue_local_again(void)
+/* Enqueues again the tasks of the local DSQ of this CPU; from 6.19 on. */
+static inline void reenqueue_local(void)
 {
-	if (bpf_ksym_exists(scx_bpf_reenqueue_local___v2))
-		scx_bpf_reenqueue_local___v2();
+	if (bpf_ksym_exists(scx_bpf_reenqueue_local___v2___compat))
+		scx_bpf_reenqueue_local___v2___compat();
 }
 
 /* The virtual time of a task is where the kernel has a field for it; not while it is queued. */

@@ -25,11 +25,14 @@ static bool is_aged(const struct task_struct *p, struct task *task, u64 now_ns)
 	return ek_wait_is_long(ek_sub(now_ns, task->waits_since_ns), config.watchdog_ns);
 }
 
+/* Of no CPU: only tasks that have waited too long are moved. */
+#define NO_CPU (~0U)
+
 /*
- * Moves the tasks of a queue, or those that have waited too long, to where they
- * go first; whether there were any.
+ * Moves tasks of a queue to where they go first: those that have waited too long, or
+ * those that the kernel has on a CPU that is being taken away; whether there were any.
  */
-static bool hurry(u64 queue, u64 to, u64 flags, u64 now_ns, bool all)
+static bool hurry(u64 queue, u64 to, u64 flags, u64 now_ns, u32 leaving)
 {
 	struct task_struct *p;
 	bool any = false;
@@ -43,8 +46,9 @@ static bool hurry(u64 queue, u64 to, u64 flags, u64 now_ns, bool all)
 			continue;
 
 		bool aged = is_aged(p, task, now_ns);
+		bool moves = leaving == NO_CPU ? aged : (u32)scx_bpf_task_cpu(p) == leaving;
 
-		if ((all || aged) && scx_bpf_dsq_move(&___it, p, to, flags)) {
+		if (moves && scx_bpf_dsq_move(&___it, p, to, flags)) {
 			any = true;
 			if (aged)
 				count(EK_AGED);
@@ -63,8 +67,12 @@ __noinline int ek_mark_again(u32 index, u32 class, u32 group, u64 now_ns)
 	if (!is_empty(queue_of(index, class, group)))
 		__sync_fetch_and_or(&cache->queues[class], 1U << group);
 	else if (group >= EK_GROUP_SETS &&
-		 ek_sub(now_ns, cache->groups[group].used_ns) > UNUSED_NS)
+		 ek_sub(now_ns, cache->groups[group].used_ns) > UNUSED_NS) {
 		__sync_fetch_and_and(&cache->queues[class], ~(1U << group));
+		/* A task that was queued meanwhile saw the mark. */
+		if (!is_empty(queue_of(index, class, group)))
+			__sync_fetch_and_or(&cache->queues[class], 1U << group);
+	}
 	return 0;
 }
 
@@ -77,19 +85,36 @@ static bool is_online(u32 index)
 	return is;
 }
 
+/* Hands tasks of a class that the kernel has on a CPU to that CPU: those of sets of CPUs. */
+static __noinline int send_off_class(u32 index, u32 cache, u32 class, u64 now_ns)
+{
+	int group;
+
+	bpf_for(group, EK_GROUP_SETS, EK_GROUPS)
+		hurry(queue_of(cache, class, group), SCX_DSQ_LOCAL_ON | index, 0, now_ns, index);
+	return 0;
+}
+
 /*
- * A CPU that is being taken away asks us for nothing any more, so its own queue
- * is handed to it, and it finds out that it is empty only when it schedules
- * (balance_push in kernel/sched/core.c, Linux 7.0): other CPUs take its tasks
- * from the shared queue behind its back.
+ * A CPU that is being taken away asks us for nothing any more, and stays until the
+ * kernel has no task on it. So tasks that no other CPU might take, since they are
+ * bound to it or it is the last one of their set, are handed to it; it passes them
+ * on, and finds out that it is empty only when it schedules (balance_push in
+ * kernel/sched/core.c, Linux 7.0).
  */
 static bool send_off(u32 index, struct ek_cpu *cpu, u64 now_ns)
 {
+	u32 cache = cpu->cache;
+	int class;
+
 	if (!is_online(index)) {
 		cpu->is_going = 0;
 		return false;
 	}
-	hurry(OF_CPU | index, SCX_DSQ_LOCAL_ON | index, 0, now_ns, true);
+	hurry(OF_CPU | index, SCX_DSQ_LOCAL_ON | index, 0, now_ns, index);
+	hurry(OF_AGED | cache, SCX_DSQ_LOCAL_ON | index, 0, now_ns, index);
+	bpf_for(class, 0, (int)config.classes)
+		send_off_class(index, cache, class, now_ns);
 	scx_bpf_kick_cpu(index, 0);
 	return true;
 }
@@ -101,7 +126,7 @@ static __noinline int look_at_class(u32 index, u32 class, u64 now_ns)
 
 	bpf_for(group, 0, EK_GROUPS) {
 		ek_mark_again(index, class, group, now_ns);
-		hurry(queue_of(index, class, group), OF_AGED | index, 0, now_ns, false);
+		hurry(queue_of(index, class, group), OF_AGED | index, 0, now_ns, NO_CPU);
 	}
 	return 0;
 }
@@ -132,7 +157,7 @@ static int look(void *map, int *key, struct look *look)
 			next_ns = GOING_LOOK_NS;
 		else
 			hurry(OF_CPU | (u32)i, SCX_DSQ_LOCAL_ON | (u32)i, SCX_ENQ_PREEMPT, now_ns,
-			      false);
+			      NO_CPU);
 	}
 	bpf_timer_start(&look->timer, next_ns, 0);
 	/* A CPU that was told to go meanwhile has started the timer, and was overruled. */

@@ -55,6 +55,14 @@ u64 wide_anywhere_until_ns;
 #define WAKE_LOOKS_MAX 8
 /* For how long a bill is looked for at least; our choice. */
 #define OWED_NS 60000000000ULL
+/*
+ * Tasks leave the local DSQ of a CPU that a task of a higher class has had for this
+ * long. Most real-time tasks and interrupt threads are done sooner, and a task that
+ * left at once would migrate at each of their wake-ups. Our choice.
+ */
+#define TAKEN_NS 1000000ULL
+/* The hash of a set of CPUs while the CPUs are told of its group. */
+#define HASH_CHANGES 1
 /* How often a CPU that is being taken away is looked after; our choice. */
 #define GOING_LOOK_NS 5000000ULL
 
@@ -197,6 +205,14 @@ struct {
 	__type(key, u32);
 	__type(value, struct look);
 } looks SEC(".maps");
+
+/* By CPU: a task of a higher class has had it for TAKEN_NS. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct look);
+} taken SEC(".maps");
 
 /* By CPU: ends its quiet. */
 struct {

@@ -224,3 +224,97 @@ fn a_task_that_wakes_while_a_cpu_becomes_idle_runs_there() {
     assert_eq!(machine.host.take_reschedules(), [1]);
     assert_eq!(machine.host.schedule(1, 0).task, Some(1));
 }
+
+/// Interrupt threads and audio are done within microseconds. A task that left its CPU at each of
+/// their wake-ups would migrate thousands of times a second.
+#[test]
+fn a_task_stays_on_a_cpu_that_a_real_time_task_has_for_a_moment() {
+    let mut machine = machine(&Topology::regular(1, 3, 1));
+    machine.start(&spec("a", 0, &[]), SPINS);
+    machine.run(100_000_000);
+    let cpu = (0..3).find(|&cpu| machine.host.current(cpu).is_some()).unwrap();
+    machine.take_cpu(cpu);
+    machine.run(500_000);
+    assert!((0..3).all(|cpu| machine.host.current(cpu).is_none()));
+    machine.give_back_cpu();
+    assert_eq!(machine.host.current(cpu), Some(0));
+}
+
+/// A thread of the kernel that was about to interrupt a task waits in the local DSQ of the CPU.
+#[test]
+fn every_task_of_the_local_queue_leaves_a_cpu_that_a_real_time_task_has_for_long() {
+    let mut machine = machine(&Topology::regular(1, 2, 1));
+    machine.start(&spec("a", 0, &[0]), SPINS);
+    machine.start(&spec("b", 0, &[]), SPINS);
+    machine.run(100_000_000);
+    machine.taken = Some(0);
+    let habit = Habit { computes_ns: 200_000, sleeps_ns: 50_000_000 };
+    let thread = TaskSpec { is_kernel: true, cpu: 0, ..spec("kworker", 0, &[]) };
+    assert!(machine.start(&thread, habit));
+    machine.take_cpu(0);
+    machine.run(20_000_000);
+    assert!(machine.tasks[2].runtime_ns > 0, "it waits for the real-time task");
+}
+
+/// Each CPU orders the tasks that are bound to it by a virtual time of their own.
+#[test]
+fn a_task_that_is_bound_to_another_cpu_is_ordered_as_those_there() {
+    let mut machine = machine(&Topology::regular(1, 2, 1));
+    for name in ["x", "y"] {
+        machine.start(&spec(name, 0, &[0]), SPINS);
+    }
+    machine.run(20_000_000_000);
+    machine.start(&spec("z", 0, &[1]), SPINS);
+    machine.run(1_000_000_000);
+    machine.host.set_cpus(0, &[1], 0);
+    machine.choose();
+    let before: Vec<u64> = machine.tasks.iter().map(|task| task.runtime_ns).collect();
+    machine.run(4_000_000_000);
+    for task in [0, 2] {
+        let share = (machine.tasks[task].runtime_ns - before[task]) as f64 / 4e9;
+        assert!((share - 0.5).abs() < 0.02, "task {task} has {share}");
+    }
+}
+
+/// The kernel changes the mask at once, and the task stays where it is until it may migrate; then
+/// it waits in the queue of its set of CPUs, and no other CPU takes it.
+#[test]
+fn an_affinity_that_changes_while_a_task_may_not_migrate_is_obeyed_afterwards() {
+    let mut machine = machine(&Topology::regular(1, 4, 1));
+    for name in ["a", "b", "c", "d", "e", "f", "g", "h"] {
+        machine.start(&spec(name, 0, &[]), SPINS);
+    }
+    machine.run(50_000_000);
+    let task = machine.host.current(2).unwrap();
+    machine.host.set_migration_disabled(task, true);
+    machine.host.set_cpus(task, &[2, 3], 0);
+    machine.host.set_migration_disabled(task, false);
+    machine.choose();
+    for _ in 0..2_000 {
+        machine.run(1_000_000);
+        assert_eq!(machine.host.exit(), None);
+        assert!((0..2).all(|cpu| machine.host.current(cpu) != Some(task)));
+    }
+}
+
+/// Tasks of a set of CPUs wait in a queue that a CPU which is being taken away is not asked for.
+#[test]
+fn the_last_cpu_of_a_set_hands_its_tasks_on_when_it_is_taken_away() {
+    let mut machine = machine(&Topology::regular(1, 4, 1));
+    for name in ["a", "b", "c", "d", "e"] {
+        machine.start(&spec(name, 0, &[2, 3]), SPINS);
+    }
+    machine.start(&spec("f", 0, &[]), SPINS);
+    machine.run(100_000_000);
+    for cpu in [2, 3] {
+        machine.host.take_offline(cpu);
+        machine.choose();
+        machine.run(50_000_000);
+        assert!(machine.host.is_drained(cpu), "CPU {cpu} keeps tasks");
+        machine.host.finish_offline(cpu);
+    }
+    let before: Vec<u64> = machine.tasks.iter().map(|task| task.runtime_ns).collect();
+    machine.run(1_000_000_000);
+    assert_eq!(machine.host.exit(), None);
+    assert!(machine.tasks.iter().zip(before).all(|(task, before)| task.runtime_ns > before));
+}
