@@ -98,7 +98,8 @@ struct Args {
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "30s")]
     watchdog: Duration,
     /// Schedules although control groups have weights, cpu.max or cpu.idle, which have no effect
-    /// then: tasks share by nice values alone.
+    /// then: tasks share by nice values alone. Without it such a setting keeps the scheduler from
+    /// starting, and ends it when it is made while it runs.
     #[arg(long)]
     ignore_cgroups: bool,
     /// Prints what the kernel's verifier and libbpf say.

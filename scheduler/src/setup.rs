@@ -23,7 +23,20 @@ use crate::{Args, Mode};
 /// What to say about control groups before it schedules; an error where they have settings that
 /// would have no effect, and the arguments do not allow that.
 pub fn cgroups(args: &Args) -> Result<String> {
-    let settings = cgroups::settings()?;
+    let settings = match cgroups::settings() {
+        Ok(settings) => settings,
+        Err(error) if args.ignore_cgroups => {
+            return Ok(format!(
+                "settings of control groups have no effect; which there are is unknown ({error})"
+            ));
+        }
+        Err(error) => {
+            return Err(error).context(
+                "control groups may have weights or limits, which scx_evenkeel cannot honour; \
+                 start with --ignore-cgroups to schedule without looking",
+            );
+        }
+    };
     if settings.is_empty() {
         return Ok("cpu.weight, cpu.max and cpu.idle of control groups have no effect; tasks \
                    share by nice values alone"
@@ -32,8 +45,9 @@ pub fn cgroups(args: &Args) -> Result<String> {
     if !args.ignore_cgroups {
         bail!(
             "control groups have weights or limits, and scx_evenkeel cannot honour them: it shares \
-             time by nice values alone:{}\nreset them, or start with --ignore-cgroups to schedule \
-             without their effect",
+             time by nice values alone:{}\nreset them (those of systemd by `systemctl set-property \
+             UNIT CPUWeight= CPUQuota=`), or start with --ignore-cgroups to schedule without their \
+             effect",
             Listed(&settings)
         );
     }

@@ -30,6 +30,8 @@ const COUNTERS: Duration = Duration::from_secs(1);
 const CGROUPS: Duration = Duration::from_secs(1);
 /// So many times as long as a look took, it does not look again.
 const CGROUPS_REST: u32 = 100;
+/// As many looks in a row may fail, as where the system has no open file left for a moment.
+const CGROUPS_FAILURES: u32 = 10;
 
 /// What goes on beside the scheduler.
 struct Watch<'a> {
@@ -74,6 +76,7 @@ impl Watch<'_> {
         let look = if args.decisions.is_some() { decisions::EVERY } else { LOOK };
         let mut next_stats = args.stats;
         let mut next_counters = COUNTERS;
+        let mut unreadable = 0;
         let mut next_cgroups = (!args.ignore_cgroups).then_some(CGROUPS);
         loop {
             if let Some(end) = self.running.end()? {
@@ -90,7 +93,7 @@ impl Watch<'_> {
                 next_counters = now + COUNTERS;
             }
             if next_cgroups.is_some_and(|time| time <= now) {
-                look_at_cgroups()?;
+                look_at_cgroups(&mut unreadable)?;
                 let took = self.start.elapsed().saturating_sub(now);
                 next_cgroups = Some(now + CGROUPS.max(took * CGROUPS_REST));
             }
@@ -214,9 +217,17 @@ impl Watch<'_> {
     }
 }
 
-/// An error once a control group has a setting that has no effect.
-fn look_at_cgroups() -> Result<()> {
-    let settings = cgroups::settings()?;
+/// An error once a control group has a setting that has no effect, or when as many looks as may
+/// fail have failed in a row.
+fn look_at_cgroups(unreadable: &mut u32) -> Result<()> {
+    let settings = match cgroups::settings() {
+        Err(_) if *unreadable < CGROUPS_FAILURES => {
+            *unreadable += 1;
+            return Ok(());
+        }
+        settings => settings?,
+    };
+    *unreadable = 0;
     if settings.is_empty() {
         return Ok(());
     }
