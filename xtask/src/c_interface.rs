@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::command::{cargo, run as run_program, target};
+use crate::command::{run as run_program, target, tasks_cargo};
 use crate::{openmp, repo};
 
 /// What is installed as it is.
-const HEADER: &str = "runtime/c/include/evenkeel_rt.h";
-/// The shared library, by the name that programs look for; `runtime/c/build.rs` gives it to it.
+const HEADER: &str = "tasks/c/include/evenkeel_rt.h";
+/// The shared library, by the name that programs look for; `tasks/c/build.rs` gives it to it.
 const SHARED: &str = "libevenkeel_rt.so.0";
 /// What begins every name.
 const PREFIX: &str = "ekrt_";
@@ -62,7 +62,7 @@ fn test(folder: &Path) -> Result<u32> {
 /// Builds the libraries, and puts them and what belongs to them into a folder.
 fn install(folder: &Path) -> Result<()> {
     let build = ["build", "--release", "--locked", "--quiet", "--package", "evenkeel-runtime-c"];
-    run_program(cargo().args(build))?;
+    run_program(tasks_cargo().args(build))?;
     let (include, lib) = (folder.join("include"), folder.join("lib"));
     let described = lib.join("pkgconfig");
     for made in [&include, &described] {
@@ -75,7 +75,7 @@ fn install(folder: &Path) -> Result<()> {
     let link = lib.join("libevenkeel_rt.so");
     let _ = fs::remove_file(&link);
     symlink(SHARED, &link).with_context(|| format!("linking {}", link.display()))?;
-    let template = repo::root().join("runtime/c/evenkeel-rt.pc.in");
+    let template = repo::root().join("tasks/c/evenkeel-rt.pc.in");
     let template = fs::read_to_string(template).context("reading evenkeel-rt.pc.in")?;
     let text = template.replace("@VERSION@", env!("CARGO_PKG_VERSION"));
     fs::write(described.join("evenkeel-rt.pc"), text).context("writing evenkeel-rt.pc")

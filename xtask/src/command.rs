@@ -32,6 +32,15 @@ pub fn cargo() -> Command {
     program(&env::var("CARGO").unwrap_or_else(|_| "cargo".to_string()))
 }
 
+/// Cargo in the workspace of the task runtime, which shares the target folder of the project.
+pub fn tasks_cargo() -> Command {
+    let mut command = cargo();
+    command.current_dir(repo::root().join("tasks")).env("CARGO_TARGET_DIR", target());
+    // The runtime reports variables that it does not know.
+    command.env_remove("EVENKEEL_CI");
+    command
+}
+
 /// Runs it with its output on the terminal; an error unless it ends with status 0.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status().with_context(|| format!("starting {}", named(command)))?;

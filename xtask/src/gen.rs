@@ -1,8 +1,8 @@
 //! `cargo xtask gen`: files written from other files of the project.
 //!
 //! `policy/proof/drivers.c` calls every function of the policy headers and of the license machine
-//! with arbitrary arguments, for the proof. `runtime/src/seen/page/look.css` is the look of the
-//! report's pages, for those of the task runtime, which stands alone.
+//! with arbitrary arguments, for the proof. `tasks/runtime/src/seen/page/look.css`
+//! is the look of the report's pages, for those of the task runtime, which stands alone.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,7 +20,7 @@ const LICENSE_HEADER: &str = "cpu-model/include/evenkeel/license.h";
 /// The generated file.
 pub const DRIVERS: &str = "policy/proof/drivers.c";
 /// Another one.
-const LOOK: &str = "runtime/src/seen/page/look.css";
+const LOOK: &str = "tasks/runtime/src/seen/page/look.css";
 /// What that is made of.
 const LOOK_PARTS: [&str; 2] = ["report/src/svg/chart.css", "report/src/page/page.css"];
 

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -23,7 +24,8 @@ struct Rules {
 pub fn run() -> Result<()> {
     let path = repo::root().join("deny.toml");
     let rules = read(&fs::read_to_string(path).context("reading deny.toml")?)?;
-    let packages = packages(&rules.target)?;
+    let mut packages = packages(command::cargo(), &rules.target)?;
+    packages.extend(self::packages(command::tasks_cargo(), &rules.target)?);
     let refused: Vec<String> =
         packages.iter().filter_map(|package| refuse(package, &rules)).collect();
     for line in &refused {
@@ -50,8 +52,9 @@ fn read(text: &str) -> Result<Rules> {
     })
 }
 
-fn packages(target: &str) -> Result<Vec<Value>> {
-    let output = command::cargo()
+/// The packages of a workspace.
+fn packages(mut cargo: Command, target: &str) -> Result<Vec<Value>> {
+    let output = cargo
         .args(["metadata", "--format-version", "1", "--locked", "--filter-platform", target])
         .output()
         .context("starting cargo metadata")?;

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use clap::value_parser;
 
-use crate::command::{cargo, run as call, target};
+use crate::command::{run as call, target, tasks_cargo};
 use crate::peers::chart::{self, Shown, Sweep};
 use crate::progress::Progress;
 use crate::whole_file;
@@ -112,7 +112,7 @@ pub const FLAGS: &str = "--cfg evenkeel_model";
 fn build() -> Result<PathBuf> {
     eprintln!("model: building, which takes minutes the first time");
     call(
-        cargo()
+        tasks_cargo()
             .args(["build", "--release", "--locked", "--quiet", "--package", "evenkeel-runtime"])
             .args(["--example", "model"])
             .env("RUSTFLAGS", FLAGS)
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn the_programs_are_those_of_the_runtime_and_of_the_help() {
-        let source = include_str!("../../runtime/src/model/program.rs");
+        let source = include_str!("../../tasks/runtime/src/model/program.rs");
         let table = source.split_once("pub const PROGRAMS").expect("a table").1;
         let table = table.split_once("];").expect("an end of it").0;
         let names: Vec<&str> = table.split('"').skip(1).step_by(2).collect();

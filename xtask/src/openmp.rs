@@ -3,7 +3,7 @@
 //!
 //! rustc gives every shared library an anonymous version script of its own, which excludes named
 //! version nodes. So `evenkeel-openmp` is built as a static library, and the C compiler links it
-//! with the names and nodes of `openmp/symbols`.
+//! with the names and nodes of `tasks/openmp/symbols`.
 
 mod exports;
 mod link;
@@ -24,7 +24,7 @@ use crate::command::target;
 use crate::repo;
 
 /// Where the tables of names are.
-const TABLES: &str = "openmp/symbols";
+const TABLES: &str = "tasks/openmp/symbols";
 
 /// Build the OpenMP library.
 #[derive(clap::Args)]

@@ -1,4 +1,4 @@
-//! How does a task runtime compare? The programs of `runtime/peers`, on every runtime that this
+//! How does a task runtime compare? The programs of `tasks/peers`, on every runtime that this
 //! machine has, interleaved.
 
 mod build;
@@ -25,7 +25,7 @@ use crate::command::target;
 use plan::Size;
 use runtimes::Library;
 
-/// The programs of `runtime/peers` on every task runtime that is here.
+/// The programs of `tasks/peers` on every task runtime that is here.
 ///
 /// Writes samples.csv, summary.txt, page.html and two drawings.
 #[derive(clap::Args)]

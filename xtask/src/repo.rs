@@ -8,6 +8,9 @@ use anyhow::{Context, Result};
 /// Folders that hold nothing a person wrote.
 const SKIPPED: [&str; 4] = [".git", "target", "out", "__pycache__"];
 
+/// The workspace of the task runtime, which has rooms of its own.
+const TASKS: &str = "tasks/";
+
 /// A text file of the project.
 pub struct TextFile {
     /// Path from the root, with `/`.
@@ -17,9 +20,15 @@ pub struct TextFile {
 }
 
 impl TextFile {
-    /// The folder at the root that the file is in; empty for files at the root.
+    /// The folder at the root that the file is in, and below `tasks/` that with the folder in it;
+    /// empty for files at the root.
     pub fn room(&self) -> &str {
-        self.path.split_once('/').map_or("", |(room, _)| room)
+        let end_of = |begin: usize| self.path[begin..].find('/').map(|end| begin + end);
+        let end = match self.path.strip_prefix(TASKS) {
+            Some(_) => end_of(TASKS.len()).or(Some(TASKS.len() - 1)),
+            None => end_of(0),
+        };
+        end.map_or("", |end| &self.path[..end])
     }
 
     /// What follows the last dot; empty where there is none.
@@ -70,4 +79,21 @@ fn collect(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_room_is_a_folder_at_the_root_or_in_the_workspace_of_the_task_runtime() {
+        let room = |path: &str| {
+            let file = TextFile { path: path.to_owned(), text: String::new() };
+            file.room().to_owned()
+        };
+        assert_eq!(room("README.md"), "");
+        assert_eq!(room("trace/src/lib.rs"), "trace");
+        assert_eq!(room("tasks/README.md"), "tasks");
+        assert_eq!(room("tasks/runtime/src/lib.rs"), "tasks/runtime");
+    }
 }

@@ -13,7 +13,7 @@ const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 /// Makes rustc watch, and the runtime tell what cannot be seen.
 const FLAGS: &str = "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer --cfg evenkeel_tsan";
 /// What is left out.
-const SUPPRESSIONS: &str = "runtime/tests/threads.supp";
+const SUPPRESSIONS: &str = "tasks/runtime/tests/threads.supp";
 
 /// Makes a cargo command build, and run, for the sanitizer.
 pub fn threads(cargo: &mut Command) -> &mut Command {

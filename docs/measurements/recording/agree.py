@@ -147,7 +147,7 @@ def compare(found):
     """A row for each task that is worth one, and one for all others."""
     begin = max(header["start_ns"] for header, _, _ in found.values())
     end = min(header["end_ns"] for header, _, _ in found.values())
-    # The first switch of each CPU says who ran before it.
+    # The first switch of each CPU names the task that ran before.
     firsts = [{it["cpu"]: it["t"] for it in reversed(switches)}
               for _, _, switches in found.values()]
     begin = max([begin] + [t for first in firsts for t in first.values()])

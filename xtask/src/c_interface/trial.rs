@@ -11,7 +11,7 @@ use crate::command::{find, program, run as run_program};
 use crate::repo;
 
 /// The programs; each ends with status 0, after `ok`, or says what is wrong.
-const PROGRAMS: &str = "runtime/c/tests";
+const PROGRAMS: &str = "tasks/c/tests";
 /// A compiler, the ending of what it compiles, and its standard.
 const COMPILERS: [(&str, &str, &str); 4] = [
     ("gcc", "c", "-std=c99"),

@@ -3,20 +3,23 @@
 use anyhow::Result;
 
 use super::Done;
-use crate::command::{cargo, find, run, target};
+use crate::command::{cargo, find, run, target, tasks_cargo};
 use crate::{model, sanitizer};
 
 /// The code is formatted.
 pub fn fmt() -> Result<Done> {
     run(cargo().args(["fmt", "--all", "--check"]))?;
+    run(tasks_cargo().args(["fmt", "--all", "--check"]))?;
     Ok(Done::Passed)
 }
 
 /// The compiler and clippy have no warning.
 pub fn clippy() -> Result<Done> {
-    run(cargo()
-        .args(["clippy", "--workspace", "--all-targets", "--locked", "--quiet"])
-        .args(["--", "-D", "warnings"]))?;
+    for mut cargo in [cargo(), tasks_cargo()] {
+        run(cargo
+            .args(["clippy", "--workspace", "--all-targets", "--locked", "--quiet"])
+            .args(["--", "-D", "warnings"]))?;
+    }
     Ok(Done::Passed)
 }
 
@@ -35,16 +38,18 @@ const SEED: &str = "20261121";
 
 /// Every test passes.
 pub fn test() -> Result<Done> {
-    run(cargo()
-        .args(["test", "--workspace", "--locked", "--no-fail-fast", "--quiet"])
-        .env("PROPTEST_RNG_SEED", SEED))?;
+    for mut cargo in [cargo(), tasks_cargo()] {
+        run(cargo
+            .args(["test", "--workspace", "--locked", "--no-fail-fast", "--quiet"])
+            .env("PROPTEST_RNG_SEED", SEED))?;
+    }
     Ok(Done::Passed)
 }
 
 /// Every order of the steps of what workers share without a lock.
 pub fn explored() -> Result<Done> {
     // Another flag builds everything anew: apart, so that other steps keep what they have built.
-    run(cargo()
+    run(tasks_cargo()
         .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib"])
         .arg("explored")
         .env("RUSTFLAGS", "--cfg loom")
@@ -57,7 +62,7 @@ pub fn addresses() -> Result<Done> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
         return Ok(Done::Skipped("no sanitizer for this target".into()));
     }
-    run(cargo()
+    run(tasks_cargo()
         .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib", "--tests"])
         // It is told of each change of stacks.
         .args(["--features", "corosensei/sanitizer"])
@@ -82,7 +87,7 @@ pub fn threads() -> Result<Done> {
     // As it is shipped: what is inlined there keeps the sanitizer's count of calls where a worker
     // changes stacks.
     let tests = ["test", "--release", "--package", "evenkeel-runtime", "--lib", "--tests"];
-    run(sanitizer::threads(cargo().args(tests)).env("PROPTEST_RNG_SEED", SEED))?;
+    run(sanitizer::threads(tasks_cargo().args(tests)).env("PROPTEST_RNG_SEED", SEED))?;
     crate::openmp::run_watched()?;
     Ok(Done::Passed)
 }
@@ -98,7 +103,7 @@ pub fn openmp() -> Result<Done> {
 
 /// The model of many workers runs every task once, and the same way each time.
 pub fn model() -> Result<Done> {
-    run(cargo()
+    run(tasks_cargo()
         .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib", "model::"])
         .env("RUSTFLAGS", model::FLAGS)
         .env("CARGO_TARGET_DIR", model::folder()))?;
@@ -132,15 +137,11 @@ pub fn release() -> Result<Done> {
 
 /// The documentation builds without a warning.
 pub fn docs() -> Result<Done> {
-    run(cargo()
-        .args([
-            "doc",
-            "--workspace",
-            "--no-deps",
-            "--document-private-items",
-            "--locked",
-            "--quiet",
-        ])
-        .env("RUSTDOCFLAGS", "-D warnings"))?;
+    for mut cargo in [cargo(), tasks_cargo()] {
+        run(cargo
+            .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
+            .args(["--locked", "--quiet"])
+            .env("RUSTDOCFLAGS", "-D warnings"))?;
+    }
     Ok(Done::Passed)
 }

@@ -15,7 +15,7 @@ use super::symbols::{Kind, Symbol};
 const OF_LIBOMP: &str = "VERSION";
 /// A node of our own, with no name in it.
 const OURS: &str = "EVENKEEL";
-/// The function behind the stubs: `openmp/src/unsupported.rs`.
+/// The function behind the stubs: `tasks/openmp/src/unsupported.rs`.
 const UNSUPPORTED: &str = "evenkeel_omp_unsupported";
 
 /// A name with its versions, the default first.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use super::exports;
 use super::symbols::{self, Symbol};
-use crate::command::{cargo, program, run, target};
+use crate::command::{program, run, target, tasks_cargo};
 
 /// Its own name. Programs find it under the names of the libraries whose place it takes, too: those
 /// are other names of the file, so that a program that needs both loads one.
@@ -59,7 +59,7 @@ pub fn supported() -> Result<BTreeSet<String>> {
 /// Builds the static library.
 fn archive() -> Result<PathBuf> {
     let build = ["build", "--release", "--locked", "--quiet", "--package", "evenkeel-openmp"];
-    run(cargo().args(build))?;
+    run(tasks_cargo().args(build))?;
     Ok(target().join("release/libevenkeel_openmp.a"))
 }
 

@@ -11,7 +11,7 @@ use crate::command::{find, program, run as run_program, target};
 use crate::repo;
 
 /// The programs; each ends with status 0, after `ok`, or says what is wrong.
-const PROGRAMS: &str = "openmp/tests/c";
+const PROGRAMS: &str = "tasks/openmp/tests/c";
 /// The names under which gcc's and clang's programs look for their libraries.
 pub const PLACES: [&str; 2] = ["libgomp.so.1", "libomp.so.5"];
 
@@ -33,7 +33,11 @@ pub fn run(library: &Path) -> Result<()> {
             ];
             for (way, program, variable, value) in ways {
                 let mut program = Command::new(program);
-                expect(&source, way, program.env(variable, value).env("EVENKEEL_OMP", library))?;
+                expect(
+                    &source,
+                    way,
+                    program.env(variable, value).env("EVENKEEL_TEST_OMP", library),
+                )?;
                 runs += 1;
             }
         }

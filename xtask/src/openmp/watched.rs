@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::{TABLES, link, symbols, trial};
-use crate::command::{cargo, program, run as run_program, target};
+use crate::command::{program, run as run_program, target, tasks_cargo};
 use crate::{repo, sanitizer};
 
 /// Those that the sanitizer cannot run: it stops where a thread ends the process while others
@@ -19,7 +19,7 @@ const THREADS: &str = "4";
 /// Builds the library and the programs for the sanitizer, and runs them.
 pub fn run() -> Result<()> {
     let build = ["build", "--release", "--package", "evenkeel-openmp"];
-    run_program(sanitizer::threads(cargo().args(build)))?;
+    run_program(sanitizer::threads(tasks_cargo().args(build)))?;
     let folder = target().join("openmp/threads");
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     let tables = symbols::tables(&repo::root().join(TABLES))?;
@@ -36,7 +36,7 @@ pub fn run() -> Result<()> {
         }
         let mut program = Command::new(compile(&source, &folder)?);
         program.current_dir(&folder).env("LD_LIBRARY_PATH", &places);
-        program.env("EVENKEEL_OMP", &library).env("OMP_NUM_THREADS", THREADS);
+        program.env("EVENKEEL_TEST_OMP", &library).env("OMP_NUM_THREADS", THREADS);
         trial::expect(&source, "watched", sanitizer::watched(&mut program))?;
         runs += 1;
     }

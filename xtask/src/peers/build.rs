@@ -12,7 +12,7 @@ use crate::repo;
 
 /// Where the programs' sources are.
 pub fn sources() -> PathBuf {
-    repo::root().join("runtime/peers")
+    repo::root().join("tasks/peers")
 }
 
 /// Where cargo puts its programs, in the folder.

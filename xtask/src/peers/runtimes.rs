@@ -39,7 +39,7 @@ impl Model {
         }
     }
 
-    /// The source of a program, from `runtime/peers`.
+    /// The source of a program, from `tasks/peers`.
     pub fn source(self, program: &str) -> String {
         match self {
             Self::OpenmpGcc | Self::OpenmpClang => format!("openmp/{program}.c"),

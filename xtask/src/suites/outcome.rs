@@ -78,7 +78,7 @@ pub fn judge(end: End, output: &str, run: &Run) -> Outcome {
     }
 }
 
-/// The name in our message (`openmp/src/unsupported.rs`).
+/// The name in our message (`tasks/openmp/src/unsupported.rs`).
 fn unsupported(output: &str) -> Option<&str> {
     output.lines().find_map(|line| {
         let (_, rest) = line.split_once("evenkeel: ")?;

@@ -10,7 +10,7 @@ use crate::command::{program, run};
 use crate::repo;
 
 /// The jobs, and what they need.
-const FOLDER: &str = "openmp/tests/python";
+const FOLDER: &str = "tasks/openmp/tests/python";
 /// Names of jobs in `programs.py`.
 const JOBS: [&str; 6] = ["boosting", "faiss", "kmeans", "lightgbm", "pairwise", "xgboost"];
 /// In a folder with packages: which they are.

@@ -64,7 +64,8 @@ pub fn check(files: &[TextFile]) -> Vec<Finding> {
     let manifests: Vec<(&TextFile, toml::Table)> = files
         .iter()
         .filter(|file| file.path == format!("{}/Cargo.toml", file.room()))
-        .filter_map(|file| Some((file, file.text.parse().ok()?)))
+        .filter_map(|file| Some((file, file.text.parse::<toml::Table>().ok()?)))
+        .filter(|(_, manifest)| manifest.contains_key("package"))
         .collect();
     let room_of: BTreeMap<String, &str> = manifests
         .iter()

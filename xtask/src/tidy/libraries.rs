@@ -18,15 +18,15 @@ const REFUSED: [(&str, &str); 9] = [
 /// The task runtime is loaded into programs that have no command of ours: these files are its edge,
 /// where it looks at the machine, and writes what the environment asks for.
 const EDGES: [&str; 9] = [
-    "runtime/src/limits.rs",
-    "runtime/src/topology/sysfs.rs",
-    "openmp/src/place/machine.rs",
-    "openmp/src/ompt/log.rs",
-    "runtime/src/seen/environment.rs",
-    "runtime/src/class/environment.rs",
-    "runtime/src/class/set_file.rs",
-    "runtime/src/variables.rs",
-    "runtime/src/notice.rs",
+    "tasks/runtime/src/limits.rs",
+    "tasks/runtime/src/topology/sysfs.rs",
+    "tasks/openmp/src/place/machine.rs",
+    "tasks/openmp/src/ompt/log.rs",
+    "tasks/runtime/src/seen/environment.rs",
+    "tasks/runtime/src/class/environment.rs",
+    "tasks/runtime/src/class/set_file.rs",
+    "tasks/runtime/src/variables.rs",
+    "tasks/runtime/src/notice.rs",
 ];
 
 /// Lines of library crates that print, open or exit. A library is a room with

@@ -16,7 +16,7 @@ static void add(int *global, int *bound, long *sum)
 static void *open_and_fork(void *unused)
 {
 	/* The trial says where the library is. */
-	void *library = dlopen(getenv("EVENKEEL_OMP"), RTLD_NOW | RTLD_LOCAL);
+	void *library = dlopen(getenv("EVENKEEL_TEST_OMP"), RTLD_NOW | RTLD_LOCAL);
 	long sum = 0;
 
 	if (!library) {

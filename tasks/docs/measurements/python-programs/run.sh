@@ -1,6 +1,7 @@
 #!/bin/sh
-# Prints samples.csv; arguments are a Python with the packages of openmp/tests/python, the number of
-# rounds, the folder with libevenkeel_omp.so, and perhaps one with that of an earlier revision.
+# Prints samples.csv; arguments are a Python with the packages of tasks/openmp/tests/python, the
+# number of rounds, the folder with libevenkeel_omp.so, and perhaps one with that of an earlier
+# revision.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 programs=$here/../../../openmp/tests/python/programs.py

@@ -1,6 +1,6 @@
 //! Random programs yield what the same programs do without a runtime.
 //!
-//! `EVENKEEL_GRAPHS` says how many are to be run, `EVENKEEL_SEED` which is the first.
+//! `EVENKEEL_TEST_GRAPHS` says how many are to be run, `EVENKEEL_TEST_SEED` which is the first.
 
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -202,12 +202,12 @@ fn number(variable: &str) -> Option<u64> {
 #[test]
 fn random_programs_yield_what_serial_ones_do() {
     let runtimes = runtimes();
-    let first = number("EVENKEEL_SEED").unwrap_or(1);
-    for seed in first..first + number("EVENKEEL_GRAPHS").unwrap_or(GRAPHS) {
+    let first = number("EVENKEEL_TEST_SEED").unwrap_or(1);
+    for seed in first..first + number("EVENKEEL_TEST_GRAPHS").unwrap_or(GRAPHS) {
         let runtime = &runtimes[seed as usize % runtimes.len()];
         let result = catch_unwind(AssertUnwindSafe(|| yields_the_same(runtime, seed)));
         if let Err(panic) = result {
-            eprintln!("to repeat: EVENKEEL_SEED={seed} EVENKEEL_GRAPHS=1");
+            eprintln!("to repeat: EVENKEEL_TEST_SEED={seed} EVENKEEL_TEST_GRAPHS=1");
             resume_unwind(panic);
         }
     }

@@ -1,6 +1,6 @@
 //! Tasks that use ranges of a slice: those that overlap are ordered, and no others.
 //!
-//! `EVENKEEL_GRAPHS` says how many random programs are to be run, `EVENKEEL_SEED` which is the
+//! `EVENKEEL_TEST_GRAPHS` is the number of random programs to run, `EVENKEEL_TEST_SEED` the
 //! first.
 
 use std::env;
@@ -199,11 +199,11 @@ fn random_programs_on_ranges_yield_what_serial_ones_do() {
         ("tree-nocutoff", 1),
     ]
     .map(|(rules, workers)| ruled(rules, workers));
-    let first = number("EVENKEEL_SEED").unwrap_or(1);
-    for seed in first..first + number("EVENKEEL_GRAPHS").unwrap_or(GRAPHS) {
+    let first = number("EVENKEEL_TEST_SEED").unwrap_or(1);
+    for seed in first..first + number("EVENKEEL_TEST_GRAPHS").unwrap_or(GRAPHS) {
         let runtime = &runtimes[seed as usize % runtimes.len()];
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| yields_the_same(runtime, seed))) {
-            eprintln!("to repeat: EVENKEEL_SEED={seed} EVENKEEL_GRAPHS=1");
+            eprintln!("to repeat: EVENKEEL_TEST_SEED={seed} EVENKEEL_TEST_GRAPHS=1");
             resume_unwind(panic);
         }
     }

@@ -1,0 +1,73 @@
+//! Which variables of the environment there are, so that one that is misspelt is told.
+
+use std::env;
+use std::sync::Once;
+
+use crate::notice::tell;
+
+/// What the names of all of them begin with.
+const PREFIX: &str = "EVENKEEL_";
+
+/// Those of the task runtime, from whichever way in.
+const KNOWN: [&str; 7] = [
+    "EVENKEEL_PAGE",
+    "EVENKEEL_RULES",
+    "EVENKEEL_SUMMARY",
+    "EVENKEEL_TOPOLOGY",
+    "EVENKEEL_TRACE",
+    "EVENKEEL_WIDE",
+    "EVENKEEL_WIDE_CPUS",
+];
+
+/// Variables with this prefix belong to tests, which pass them to their own processes.
+const TEST: &str = "EVENKEEL_TEST_";
+
+/// A name that differs in more letters is no slip.
+const SLIPS_MAX: usize = 3;
+
+/// Tells, once a process, which variables of the environment look like ours and are none. Whoever
+/// reads the environment for a runtime calls it.
+pub fn tell_unknown() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for (name, _) in env::vars_os() {
+            if let Some(line) = mistake(&name.to_string_lossy()) {
+                tell(&line);
+            }
+        }
+    });
+}
+
+/// A line about a name that looks like one of ours, and is none.
+fn mistake(name: &str) -> Option<String> {
+    let is_known = !name.starts_with(PREFIX) || name.starts_with(TEST) || KNOWN.contains(&name);
+    if is_known {
+        return None;
+    }
+    let distances = KNOWN.into_iter().map(|known| (strsim::levenshtein(name, known), known));
+    let nearest = distances.min().filter(|&(distance, _)| distance <= SLIPS_MAX);
+    let meant = nearest.map(|(_, known)| format!("; is {known} meant?")).unwrap_or_default();
+    Some(format!("no variable {name} is known, and it is ignored{meant}"))
+}
+
+#[cfg(all(test, not(any(loom, evenkeel_model))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_name_is_told_with_the_nearest_and_others_are_not() {
+        for (name, nearest) in [
+            ("EVENKEEL_SUMARY", "EVENKEEL_SUMMARY"),
+            ("EVENKEEL_RULE", "EVENKEEL_RULES"),
+            ("EVENKEEL_WIDE_CPU", "EVENKEEL_WIDE_CPUS"),
+            ("EVENKEEL_TRACES", "EVENKEEL_TRACE"),
+        ] {
+            let line = mistake(name).unwrap();
+            assert!(line.contains(&format!("{name} is")), "{line}");
+            assert!(line.ends_with(&format!("; is {nearest} meant?")), "{line}");
+        }
+        assert!(mistake("EVENKEEL_NONSENSE").unwrap().ends_with("ignored"));
+        let fine = ["EVENKEEL_PAGE", "EVENKEEL_TEST_X", "OMP_FOO", "EVENKEELS"];
+        assert!(fine.iter().all(|name| mistake(name).is_none()));
+    }
+}
