@@ -1,8 +1,9 @@
 //! `cargo xtask gen`: files written from other files of the project.
 //!
 //! `policy/proof/drivers.c` calls every function of the policy headers and of the license machine
-//! with arbitrary arguments, for the proof. `tasks/runtime/src/seen/page/look.css`
-//! is the look of the report's pages, for those of the task runtime, which stands alone.
+//! with arbitrary arguments, for the proof. The pages of the task
+//! runtime and of its measurements have the look of the report's pages: copies of the style sheets,
+//! since `tasks/` uses no file outside.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -19,10 +20,14 @@ const POLICY_HEADERS: &str = "policy/include/evenkeel";
 const LICENSE_HEADER: &str = "cpu-model/include/evenkeel/license.h";
 /// The generated file.
 pub const DRIVERS: &str = "policy/proof/drivers.c";
-/// Another one.
-const LOOK: &str = "tasks/runtime/src/seen/page/look.css";
-/// What that is made of.
+/// The style sheets of charts and of pages.
 const LOOK_PARTS: [&str; 2] = ["report/src/svg/chart.css", "report/src/page/page.css"];
+/// Copies of them, each with the parts that the copy has.
+const LOOKS: [(&str, &[&str]); 3] = [
+    ("tasks/runtime/src/seen/page/look.css", &LOOK_PARTS),
+    ("tasks/bench/src/look/chart.css", &[LOOK_PARTS[0]]),
+    ("tasks/bench/src/look/page.css", &[LOOK_PARTS[1]]),
+];
 
 /// Write generated files again.
 #[derive(clap::Args)]
@@ -35,7 +40,11 @@ pub struct Args {
 /// Writes or checks every generated file.
 pub fn run(args: &Args) -> Result<()> {
     let root = repo::root();
-    for (name, wanted) in [(DRIVERS, drivers(&root)?), (LOOK, look(&root)?)] {
+    let mut files = vec![(DRIVERS, drivers(&root)?)];
+    for (name, parts) in LOOKS {
+        files.push((name, look(&root, parts)?));
+    }
+    for (name, wanted) in files {
         let path = root.join(name);
         if !args.check {
             fs::write(&path, wanted).with_context(|| format!("writing {name}"))?;
@@ -47,10 +56,10 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The look of the project's pages.
-fn look(root: &Path) -> Result<String> {
-    let mut text = String::from("/* Written by `cargo xtask gen`. */\n");
-    for part in LOOK_PARTS {
+/// Style sheets, one after the other.
+fn look(root: &Path, parts: &[&str]) -> Result<String> {
+    let mut text = String::new();
+    for part in parts {
         text += &fs::read_to_string(root.join(part)).with_context(|| format!("reading {part}"))?;
     }
     Ok(text)

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -24,8 +23,8 @@ struct Rules {
 pub fn run() -> Result<()> {
     let path = repo::root().join("deny.toml");
     let rules = read(&fs::read_to_string(path).context("reading deny.toml")?)?;
-    let mut packages = packages(command::cargo(), &rules.target)?;
-    packages.extend(self::packages(command::tasks_cargo(), &rules.target)?);
+    let mut packages = packages("Cargo.toml", &rules.target)?;
+    packages.extend(self::packages("tasks/Cargo.toml", &rules.target)?);
     let refused: Vec<String> =
         packages.iter().filter_map(|package| refuse(package, &rules)).collect();
     for line in &refused {
@@ -52,10 +51,11 @@ fn read(text: &str) -> Result<Rules> {
     })
 }
 
-/// The packages of a workspace.
-fn packages(mut cargo: Command, target: &str) -> Result<Vec<Value>> {
-    let output = cargo
+/// The packages that a workspace builds with.
+fn packages(manifest: &str, target: &str) -> Result<Vec<Value>> {
+    let output = command::cargo()
         .args(["metadata", "--format-version", "1", "--locked", "--filter-platform", target])
+        .args(["--manifest-path", manifest])
         .output()
         .context("starting cargo metadata")?;
     if !output.status.success() {

@@ -1,24 +1,16 @@
 //! Tasks of the project: `cargo xtask TASK`.
 
-mod c_interface;
 mod calibrate;
 mod ci;
 mod command;
 mod r#gen;
 mod lab;
 mod licences;
-mod model;
-mod openmp;
-mod peers;
-mod progress;
 mod prove;
 mod random;
 mod recordings;
 mod repo;
-mod sanitizer;
-mod suites;
 mod tidy;
-mod whole_file;
 
 use std::process::ExitCode;
 
@@ -40,23 +32,19 @@ enum Task {
     Prove(prove::Args),
     /// Run the kernel scheduler under a stock kernel, in a virtual machine.
     Lab(lab::Args),
-    /// Run the programs that task runtimes are compared by, on every runtime that is here.
-    Peers(peers::Args),
-    /// Run the thesis's steps from a central queue to a tree, each on the same programs.
-    Steps(peers::steps::Args),
-    /// Predict what the task runtime costs on more workers than this machine has.
-    Model(model::Args),
-    /// Build the task runtime's library and header for C, and try them with programs.
-    CInterface(c_interface::Args),
-    /// Build the OpenMP library, and try it with programs of gcc and clang.
-    Openmp(openmp::Args),
-    /// Run the OpenMP validation suites with the OpenMP library, and count.
-    Suites(suites::Args),
     /// Record the schedules that scheduler models are judged by.
     Recordings(recordings::Args),
 }
 
+/// Commands that are those of `tasks/` now.
+const MOVED: [&str; 6] = ["c-interface", "model", "openmp", "peers", "steps", "suites"];
+
 fn main() -> ExitCode {
+    let first = std::env::args().nth(1).unwrap_or_default();
+    if MOVED.contains(&first.as_str()) {
+        eprintln!("xtask: `cargo xtask {first}` is now `cargo {first}`, in the folder tasks/");
+        return ExitCode::FAILURE;
+    }
     let done = match Task::parse() {
         Task::Ci(args) => ci::run(&args),
         Task::Tidy(args) => tidy::run(&args),
@@ -64,12 +52,6 @@ fn main() -> ExitCode {
         Task::Calibrate(args) => calibrate::run(&args),
         Task::Prove(args) => prove::run(&args).map(|_| ()),
         Task::Lab(args) => lab::run(&args),
-        Task::Peers(args) => peers::run(&args),
-        Task::Steps(args) => peers::steps::run(&args),
-        Task::Model(args) => model::run(&args),
-        Task::CInterface(args) => c_interface::run(&args),
-        Task::Openmp(args) => openmp::run(&args),
-        Task::Suites(args) => suites::run(&args),
         Task::Recordings(args) => recordings::run(&args),
     };
     match done {

@@ -18,11 +18,6 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Below a limit; the bias of a remainder is far below what an order can show.
-    pub fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-
     /// From 0 up to 1.
     pub fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64

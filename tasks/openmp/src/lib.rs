@@ -1,7 +1,7 @@
 //! The OpenMP interfaces of gcc (`GOMP_…`) and clang (`__kmpc_…`), for programs that are already
 //! compiled.
 //!
-//! `cargo xtask openmp` links this crate to `libevenkeel_omp.so`. Every name of `symbols/` that no
+//! `cargo openmp` links this crate to `libevenkeel_omp.so`. Every name of `symbols/` that no
 //! function here defines becomes a stub that says its name and aborts; to support a function is to
 //! define it here with `#[unsafe(no_mangle)]`.
 

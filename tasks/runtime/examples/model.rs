@@ -1,4 +1,4 @@
-//! Runs a program on virtual workers; `cargo xtask model` builds and calls it.
+//! Runs a program on virtual workers; `cargo model` builds and calls it.
 
 fn main() {
     #[cfg(evenkeel_model)]

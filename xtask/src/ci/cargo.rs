@@ -3,23 +3,19 @@
 use anyhow::Result;
 
 use super::Done;
-use crate::command::{cargo, find, run, target, tasks_cargo};
-use crate::{model, sanitizer};
+use crate::command::{STRICT, cargo, is_strict, program, run};
 
 /// The code is formatted.
 pub fn fmt() -> Result<Done> {
     run(cargo().args(["fmt", "--all", "--check"]))?;
-    run(tasks_cargo().args(["fmt", "--all", "--check"]))?;
     Ok(Done::Passed)
 }
 
 /// The compiler and clippy have no warning.
 pub fn clippy() -> Result<Done> {
-    for mut cargo in [cargo(), tasks_cargo()] {
-        run(cargo
-            .args(["clippy", "--workspace", "--all-targets", "--locked", "--quiet"])
-            .args(["--", "-D", "warnings"]))?;
-    }
+    run(cargo()
+        .args(["clippy", "--workspace", "--all-targets", "--locked", "--quiet"])
+        .args(["--", "-D", "warnings"]))?;
     Ok(Done::Passed)
 }
 
@@ -38,75 +34,21 @@ const SEED: &str = "20261121";
 
 /// Every test passes.
 pub fn test() -> Result<Done> {
-    for mut cargo in [cargo(), tasks_cargo()] {
-        run(cargo
-            .args(["test", "--workspace", "--locked", "--no-fail-fast", "--quiet"])
-            .env("PROPTEST_RNG_SEED", SEED))?;
-    }
+    run(cargo()
+        .args(["test", "--workspace", "--locked", "--no-fail-fast", "--quiet"])
+        .env("PROPTEST_RNG_SEED", SEED))?;
     Ok(Done::Passed)
 }
 
-/// Every order of the steps of what workers share without a lock.
-pub fn explored() -> Result<Done> {
-    // Another flag builds everything anew: apart, so that other steps keep what they have built.
-    run(tasks_cargo()
-        .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib"])
-        .arg("explored")
-        .env("RUSTFLAGS", "--cfg loom")
-        .env("CARGO_TARGET_DIR", target().join("explored")))?;
-    Ok(Done::Passed)
-}
-
-/// AddressSanitizer watches the tests of the task runtime.
-pub fn addresses() -> Result<Done> {
-    if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
-        return Ok(Done::Skipped("no sanitizer for this target".into()));
+/// The checks of the workspace below `tasks/`, by its own command.
+pub fn tasks() -> Result<Done> {
+    let mut make = program("make");
+    make.args(["--no-print-directory", "-C", "tasks", "test"]);
+    if is_strict() {
+        make.env("CI", "true");
     }
-    run(tasks_cargo()
-        .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib", "--tests"])
-        // It is told of each change of stacks.
-        .args(["--features", "corosensei/sanitizer"])
-        // Said, so that the flags are not those of build scripts.
-        .args(["--target", "x86_64-unknown-linux-gnu"])
-        .env("RUSTC_BOOTSTRAP", "1")
-        .env("RUSTFLAGS", "-Zsanitizer=address")
-        .env("PROPTEST_RNG_SEED", SEED)
-        .env("CARGO_TARGET_DIR", target().join("addresses")))?;
-    Ok(Done::Passed)
-}
-
-/// ThreadSanitizer watches the tests of the task runtime, and clang's programs on the OpenMP
-/// library.
-pub fn threads() -> Result<Done> {
-    if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
-        return Ok(Done::Skipped("no sanitizer for this target".into()));
-    }
-    if find(&["clang"]).is_none() {
-        return Ok(Done::Skipped("no clang here".into()));
-    }
-    // As it is shipped: what is inlined there keeps the sanitizer's count of calls where a worker
-    // changes stacks.
-    let tests = ["test", "--release", "--package", "evenkeel-runtime", "--lib", "--tests"];
-    run(sanitizer::threads(tasks_cargo().args(tests)).env("PROPTEST_RNG_SEED", SEED))?;
-    crate::openmp::run_watched()?;
-    Ok(Done::Passed)
-}
-
-/// Programs of other compilers on the OpenMP library.
-pub fn openmp() -> Result<Done> {
-    if let Some(missing) = ["gcc", "clang"].into_iter().find(|name| find(&[name]).is_none()) {
-        return Ok(Done::Skipped(format!("no {missing} here")));
-    }
-    crate::openmp::test()?;
-    Ok(Done::Passed)
-}
-
-/// The model of many workers runs every task once, and the same way each time.
-pub fn model() -> Result<Done> {
-    run(tasks_cargo()
-        .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib", "model::"])
-        .env("RUSTFLAGS", model::FLAGS)
-        .env("CARGO_TARGET_DIR", model::folder()))?;
+    // The task runtime reports variables with its prefix that it does not know.
+    run(make.env_remove(STRICT))?;
     Ok(Done::Passed)
 }
 
@@ -137,11 +79,9 @@ pub fn release() -> Result<Done> {
 
 /// The documentation builds without a warning.
 pub fn docs() -> Result<Done> {
-    for mut cargo in [cargo(), tasks_cargo()] {
-        run(cargo
-            .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
-            .args(["--locked", "--quiet"])
-            .env("RUSTDOCFLAGS", "-D warnings"))?;
-    }
+    run(cargo()
+        .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
+        .args(["--locked", "--quiet"])
+        .env("RUSTDOCFLAGS", "-D warnings"))?;
     Ok(Done::Passed)
 }

@@ -19,14 +19,14 @@ const FILES_MAX: usize = 2;
 const LIMITS: &[(&str, usize)] = &[
     ("cli", 4),
     ("cpu-model", 8),
-    ("tasks/openmp", 41),
     ("policy", 9),
     ("report", 4),
-    ("tasks/runtime", 72),
-    ("tasks/c", 5),
     ("scenarios", 4),
     ("silicon", 8),
     ("simulator", 3),
+    ("tasks/c", 5),
+    ("tasks/openmp", 41),
+    ("tasks/runtime", 72),
     ("trace", 4),
 ];
 

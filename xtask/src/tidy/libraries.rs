@@ -16,8 +16,12 @@ const REFUSED: [(&str, &str); 9] = [
 ];
 
 /// The task runtime is loaded into programs that have no command of ours: these files are its edge,
-/// where it looks at the machine, and writes what the environment asks for.
-const EDGES: [&str; 9] = [
+/// where it looks at the machine, and writes what the environment asks for. So are those that the
+/// commands of developers share, which print for them.
+const EDGES: [&str; 12] = [
+    "tasks/commands/src/progress.rs",
+    "tasks/commands/src/steps.rs",
+    "tasks/commands/src/whole_file.rs",
     "tasks/runtime/src/limits.rs",
     "tasks/runtime/src/topology/sysfs.rs",
     "tasks/openmp/src/place/machine.rs",

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints samples.csv; arguments are a Python with the packages of tasks/openmp/tests/python, the
+# Prints samples.csv; arguments are a Python with the packages of openmp/tests/python, the
 # number of rounds, the folder with libevenkeel_omp.so, and perhaps one with that of an earlier
 # revision.
 set -eu

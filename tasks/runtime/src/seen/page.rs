@@ -1,6 +1,6 @@
 //! A recording as one page: no script, no font, nothing fetched.
 //!
-//! Its look is that of the project's other pages: `page/look.css` is written by `cargo xtask gen`.
+//! Its look is that of the project's other pages, in `page/look.css`.
 
 mod drawing;
 

@@ -1,0 +1,126 @@
+//! The steps that are one command each.
+
+use anyhow::Result;
+use commands::steps::Done;
+use commands::{cargo, find, run, target};
+
+/// The crates that users depend on.
+const PUBLISHED: [&str; 3] = ["evenkeel-runtime", "evenkeel-runtime-c", "evenkeel-openmp"];
+
+/// Seed of the property tests: a failure comes from the change and not from chance. Run by hand
+/// without this seed, the tests try new inputs each time.
+const SEED: &str = "20261121";
+
+/// The code is formatted.
+pub fn fmt() -> Result<Done> {
+    run(cargo().args(["fmt", "--all", "--check"]))?;
+    Ok(Done::Passed)
+}
+
+/// Cargo makes packages of the published crates. The packages are not compiled: the other steps
+/// compile the same sources.
+pub fn package() -> Result<Done> {
+    let mut package = cargo();
+    package.args(["package", "--locked", "--quiet", "--no-verify", "--allow-dirty"]);
+    run(package.args(PUBLISHED.map(|name| format!("--package={name}"))))?;
+    Ok(Done::Passed)
+}
+
+/// The compiler and clippy have no warning.
+pub fn clippy() -> Result<Done> {
+    run(cargo()
+        .args(["clippy", "--workspace", "--all-targets", "--locked", "--quiet"])
+        .args(["--", "-D", "warnings"]))?;
+    Ok(Done::Passed)
+}
+
+/// Every test passes.
+pub fn test() -> Result<Done> {
+    run(cargo()
+        .args(["test", "--workspace", "--locked", "--no-fail-fast", "--quiet"])
+        .env("PROPTEST_RNG_SEED", SEED))?;
+    Ok(Done::Passed)
+}
+
+/// The documentation builds without a warning.
+pub fn docs() -> Result<Done> {
+    run(cargo()
+        .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
+        .args(["--locked", "--quiet"])
+        .env("RUSTDOCFLAGS", "-D warnings"))?;
+    Ok(Done::Passed)
+}
+
+/// loom runs every order of the steps of structures that workers share without a lock.
+pub fn explored() -> Result<Done> {
+    // A target folder of its own: with other flags, cargo would build the other steps' files again.
+    run(cargo()
+        .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib"])
+        .arg("explored")
+        .env("RUSTFLAGS", "--cfg loom")
+        .env("CARGO_TARGET_DIR", target().join("explored")))?;
+    Ok(Done::Passed)
+}
+
+/// AddressSanitizer watches the tests of the task runtime.
+pub fn addresses() -> Result<Done> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
+        return Ok(Done::Skipped("no sanitizer for this target".into()));
+    }
+    run(cargo()
+        .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib", "--tests"])
+        // corosensei reports each change of stacks to the sanitizer.
+        .args(["--features", "corosensei/sanitizer"])
+        // With a target, cargo does not pass the flags to build scripts.
+        .args(["--target", "x86_64-unknown-linux-gnu"])
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTFLAGS", "-Zsanitizer=address")
+        .env("PROPTEST_RNG_SEED", SEED)
+        .env("CARGO_TARGET_DIR", target().join("addresses")))?;
+    Ok(Done::Passed)
+}
+
+/// ThreadSanitizer watches the tests of the task runtime, and clang's programs on the OpenMP
+/// library.
+pub fn threads() -> Result<Done> {
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
+        return Ok(Done::Skipped("no sanitizer for this target".into()));
+    }
+    if find(&["clang"]).is_none() {
+        return Ok(Done::Skipped("no clang here".into()));
+    }
+    conformance(&["threads"])
+}
+
+/// Programs of other compilers run on the OpenMP library.
+pub fn openmp() -> Result<Done> {
+    if let Some(missing) = ["gcc", "clang"].into_iter().find(|name| find(&[name]).is_none()) {
+        return Ok(Done::Skipped(format!("no {missing} here")));
+    }
+    conformance(&["openmp", "--test"])
+}
+
+/// The model of many workers runs every task once, and the same way each time.
+pub fn model() -> Result<Done> {
+    run(cargo()
+        .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib", "model::"])
+        .env("RUSTFLAGS", "--cfg evenkeel_model")
+        .env("CARGO_TARGET_DIR", target().join("model")))?;
+    Ok(Done::Passed)
+}
+
+/// Programs in C and C++ use the library as their authors would.
+pub fn c_interface() -> Result<Done> {
+    if find(&["gcc", "clang"]).is_none() {
+        return Ok(Done::Skipped("neither gcc nor clang here".to_string()));
+    }
+    conformance(&["c-interface", "--test"])
+}
+
+fn conformance(words: &[&str]) -> Result<Done> {
+    run(cargo()
+        .args(["run", "--quiet", "--locked", "--package", "conformance", "--"])
+        .args(words)
+        .env("PROPTEST_RNG_SEED", SEED))?;
+    Ok(Done::Passed)
+}

@@ -1,0 +1,9 @@
+//! What the commands of developers share: other programs, checks in steps, progress on a terminal,
+//! and files that are written whole. No shipped crate depends on this one.
+
+pub mod progress;
+pub mod steps;
+pub mod whole_file;
+mod workspace;
+
+pub use workspace::{Workspace, cargo, find, is_strict, program, root, run, says_yes, target};

@@ -1,0 +1,153 @@
+//! Checks in steps: all of them run, so that one run shows every failure, and the last line counts.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+/// How a step ended that found no mistake.
+pub enum Done {
+    /// The claim holds.
+    Passed,
+    /// The step could not run, and why.
+    Skipped(String),
+}
+
+/// One check.
+pub struct Step {
+    /// How `--only` names the step.
+    pub name: &'static str,
+    /// The sentence that a failure disproves.
+    pub claim: &'static str,
+    /// Runs the check.
+    pub run: fn() -> Result<Done>,
+}
+
+/// Which checks to run.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Run this step only; may be repeated.
+    #[arg(long, value_name = "STEP")]
+    only: Vec<String>,
+    /// List the steps and what each of them claims.
+    #[arg(long)]
+    list: bool,
+}
+
+/// How a step ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Verdict {
+    Passed,
+    Skipped(String),
+    Failed(String),
+}
+
+/// Runs the steps, prints the time of each, and counts them. `command` is the command line that
+/// the user typed. With `is_strict` a skipped step is a failure.
+///
+/// # Errors
+///
+/// A step failed, or no step has a name that was given.
+pub fn run(steps: &[Step], args: &Args, command: &str, is_strict: bool) -> Result<()> {
+    if args.list {
+        for step in steps {
+            println!("{:<10} {}", step.name, step.claim);
+        }
+        return Ok(());
+    }
+    let mut results = Vec::new();
+    for step in chosen(steps, &args.only, command)? {
+        println!("\n== {}: {}", step.name, step.claim);
+        let begin = Instant::now();
+        let verdict = judge((step.run)(), is_strict);
+        if let Verdict::Failed(why) = &verdict {
+            eprintln!("{}: {why}", step.name);
+        }
+        results.push((step.name, verdict, begin.elapsed()));
+    }
+    print!("{}", summary(&results));
+    if results.iter().any(|(_, verdict, _)| matches!(verdict, Verdict::Failed(_))) {
+        bail!("not everything holds");
+    }
+    Ok(())
+}
+
+fn chosen<'a>(steps: &'a [Step], only: &[String], command: &str) -> Result<Vec<&'a Step>> {
+    if let Some(unknown) = only.iter().find(|name| !steps.iter().any(|step| step.name == **name)) {
+        bail!("no step `{unknown}`; `{command} --list` names them");
+    }
+    let wanted = |step: &&Step| only.is_empty() || only.iter().any(|name| name == step.name);
+    Ok(steps.iter().filter(wanted).collect())
+}
+
+fn judge(done: Result<Done>, is_strict: bool) -> Verdict {
+    match done {
+        Ok(Done::Passed) => Verdict::Passed,
+        Ok(Done::Skipped(why)) if is_strict => {
+            Verdict::Failed(format!("{why}; where everything must run, a skip is a failure"))
+        }
+        Ok(Done::Skipped(why)) => Verdict::Skipped(why),
+        Err(error) => Verdict::Failed(format!("{error:#}")),
+    }
+}
+
+fn summary(results: &[(&str, Verdict, Duration)]) -> String {
+    let mut text = String::from("\n");
+    let mut counts = [0_usize; 3];
+    for (name, verdict, took) in results {
+        let (kind, word, why) = match verdict {
+            Verdict::Passed => (0, "passed", ""),
+            Verdict::Failed(why) => (1, "FAILED", why.as_str()),
+            Verdict::Skipped(why) => (2, "SKIPPED", why.as_str()),
+        };
+        counts[kind] += 1;
+        let line = format!("{name:<10} {word:<8} {:>6.1} s  {why}", took.as_secs_f64());
+        text += line.trim_end();
+        text += "\n";
+    }
+    let [passed, failed, skipped] = counts;
+    text += &format!("\n{passed} passed, {failed} failed");
+    if skipped > 0 {
+        text += &format!(", {skipped} skipped");
+    }
+    text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skip_is_a_failure_where_everything_must_run() {
+        let skip = || Ok(Done::Skipped("no browser".to_string()));
+        assert_eq!(judge(skip(), false), Verdict::Skipped("no browser".to_string()));
+        assert!(matches!(judge(skip(), true), Verdict::Failed(why) if why.contains("no browser")));
+    }
+
+    #[test]
+    fn the_last_line_counts() {
+        let took = Duration::from_millis(1500);
+        let passed = ("a", Verdict::Passed, took);
+        let failed = ("b", Verdict::Failed("why".to_string()), took);
+        let skipped = ("c", Verdict::Skipped("why".to_string()), took);
+        assert_eq!(
+            summary(std::slice::from_ref(&passed)).lines().last(),
+            Some("1 passed, 0 failed")
+        );
+        let all = summary(&[passed, failed, skipped]);
+        assert_eq!(all.lines().last(), Some("1 passed, 1 failed, 1 skipped"));
+        assert_eq!(all.lines().nth(2), Some("b          FAILED      1.5 s  why"));
+    }
+
+    #[test]
+    fn an_unknown_step_is_refused() {
+        let steps = ["page", "test"].map(|name| Step { name, claim: "", run: || Ok(Done::Passed) });
+        let chosen = |only: &[&str]| {
+            let only: Vec<String> = only.iter().map(|&name| name.to_owned()).collect();
+            super::chosen(&steps, &only, "cargo checks").map(|steps| steps.len())
+        };
+        assert_eq!(chosen(&["page"]).unwrap(), 1);
+        assert_eq!(chosen(&[]).unwrap(), 2);
+        let refused = chosen(&["pages"]).unwrap_err().to_string();
+        assert_eq!(refused, "no step `pages`; `cargo checks --list` names them");
+    }
+}

@@ -1,0 +1,127 @@
+//! The library under programs of gcc and clang that know nothing of it.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use commands::root;
+use commands::{find, program, run as run_program, target};
+
+/// The programs; each ends with status 0, after `ok`, or says what is wrong.
+const PROGRAMS: &str = "openmp/tests/c";
+/// The names under which gcc's and clang's programs look for their libraries.
+pub const PLACES: [&str; 2] = ["libgomp.so.1", "libomp.so.5"];
+
+/// Runs every program of either compiler, by every way to load the library.
+pub fn run(library: &Path) -> Result<()> {
+    let folder = target().join("openmp/trial");
+    let places = folder.join("places");
+    link_places(&places, library)?;
+    let mut runs = 0;
+    for compiler in ["gcc", "clang"].into_iter().filter_map(|name| find(&[name])) {
+        for source in sources(compiler)? {
+            let linked = compile(compiler, &source, &folder, None)?;
+            let ours = compile(compiler, &source, &folder, Some(library))?;
+            let beside = library.parent().unwrap_or(library);
+            let ways = [
+                ("preloaded", &linked, "LD_PRELOAD", library),
+                ("by name", &linked, "LD_LIBRARY_PATH", &places),
+                ("linked", &ours, "LD_LIBRARY_PATH", beside),
+            ];
+            for (way, program, variable, value) in ways {
+                let mut program = Command::new(program);
+                expect(
+                    &source,
+                    way,
+                    program.env(variable, value).env("EVENKEEL_TEST_OMP", library),
+                )?;
+                runs += 1;
+            }
+        }
+    }
+    ensure!(runs > 0, "neither gcc nor clang here");
+    if find(&["gcc"]).is_some() && find(&["clang"]).is_some() {
+        runs += run_two(library, &folder, &places)?;
+    }
+    println!("{runs} runs of programs of gcc and clang");
+    Ok(())
+}
+
+/// Makes a folder for `LD_LIBRARY_PATH`, with links of the compilers' libraries' names to another.
+pub fn link_places(folder: &Path, library: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
+    for name in PLACES {
+        let place = folder.join(name);
+        let _ = fs::remove_file(&place);
+        symlink(library, &place).with_context(|| format!("linking {}", place.display()))?;
+    }
+    Ok(())
+}
+
+/// A program of gcc with a part of clang's needs both libraries, and gets ours once.
+fn run_two(library: &Path, folder: &Path, places: &Path) -> Result<u32> {
+    let source = |name| root().join(PROGRAMS).join("two").join(name);
+    let (main, part) = (source("main.c"), source("part.c"));
+    let (whole, shared) = (folder.join("two"), folder.join("libpart.so"));
+    let options = ["-fopenmp", "-O1", "-Wall", "-Werror"];
+    let mut clang = program("clang");
+    run_program(clang.args(options).args(["-shared", "-fPIC", "-o"]).arg(&shared).arg(part))?;
+    let mut gcc = program("gcc");
+    run_program(gcc.args(options).arg("-o").arg(&whole).arg(&main).arg(&shared).arg("-ldl"))?;
+    expect(&main, "preloaded", Command::new(&whole).env("LD_PRELOAD", library))?;
+    expect(&main, "by name", Command::new(&whole).env("LD_LIBRARY_PATH", places))?;
+    Ok(2)
+}
+
+/// The programs for a compiler: `NAME.c` and `NAME.cpp` for either, `NAME.gcc.c` and
+/// `NAME.clang.c` for one.
+pub(super) fn sources(compiler: &str) -> Result<Vec<PathBuf>> {
+    let mut sources = Vec::new();
+    for entry in fs::read_dir(root().join(PROGRAMS)).context("listing the programs")? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let words: Vec<&str> = name.split('.').collect();
+        match words[..] {
+            [_, "c" | "cpp"] => sources.push(path),
+            [_, only, "c"] if only == compiler => sources.push(path),
+            _ => {}
+        }
+    }
+    sources.sort();
+    Ok(sources)
+}
+
+fn compile(compiler: &str, source: &Path, folder: &Path, with: Option<&Path>) -> Result<PathBuf> {
+    let stem = source.file_stem().unwrap_or_default().to_string_lossy();
+    let way = if with.is_some() { "linked" } else { "found" };
+    let output = folder.join(format!("{stem}.{compiler}.{way}"));
+    let is_cxx = source.extension().is_some_and(|extension| extension == "cpp");
+    let mut cc = program(match (compiler, is_cxx) {
+        ("gcc", true) => "g++",
+        ("clang", true) => "clang++",
+        _ => compiler,
+    });
+    // A tool in a program is found by its name.
+    cc.args(["-O1", "-g", "-Wall", "-Werror", "-rdynamic"]).arg(source).arg("-o").arg(&output);
+    match with {
+        None => cc.arg("-fopenmp"),
+        // With their own library linked, `-fopenmp` would find that.
+        Some(library) => cc.args(["-fopenmp", "-Wl,--as-needed"]).arg(library),
+    };
+    // Where the compiler's library comes after ours, nothing is left for it to give.
+    run_program(cc.arg("-ldl"))?;
+    Ok(output)
+}
+
+pub(super) fn expect(source: &Path, way: &str, command: &mut Command) -> Result<()> {
+    let Output { status, stdout, stderr } = command.output().context("starting a program")?;
+    let name = source.file_name().unwrap_or_default().to_string_lossy();
+    if !status.success() || stdout != b"ok\n" {
+        let (out, err) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+        bail!("{name}, {way}: {status}\n{out}{err}");
+    }
+    Ok(())
+}
