@@ -108,4 +108,5 @@ deb: built
 .PHONY: clean
 clean:
 	@cargo clean
+	@$(MAKE) --no-print-directory -C tasks clean
 	@rm -rf out
