@@ -63,7 +63,8 @@ impl Host {
             (state.tasks[task].cpu, count, state.may_not_migrate(task))
         };
         if is_bound {
-            // Its `cpus_ptr` has this CPU only since it was switched out (`migrate_disable_switch`).
+            // Its `cpus_ptr` has this CPU alone since it was switched out
+            // (`migrate_disable_switch`).
             return prev;
         }
         let chosen = if count > 1 {

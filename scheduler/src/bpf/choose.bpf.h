@@ -407,4 +407,30 @@ static bool choose(struct task_struct *prev, u32 index, struct ek_cpu *cpu, stru
 	return take_least(index, cpu, choice);
 }
 
+/* Whether a task may wait in the queues of a cache, whether or not it may run on a given CPU. */
+static bool may_hold_tasks(u32 index)
+{
+	const struct ek_cache *cache = cache_of(index);
+
+	if (!cache || (has_one_queue(cache) && is_empty(queue_of(index, 0, EK_GROUP_WHOLE)) &&
+		       !cache->has_aged))
+		return false;
+	return waiting(index, cache) > 0 || !is_empty(OF_AGED | index);
+}
+
+/* Whether a task may wait in the queues of another cache. */
+static bool others_may_hold_tasks(u32 own)
+{
+	bool may = false;
+	int i;
+
+	bpf_for(i, 0, (int)config.caches) {
+		if ((u32)i != own && may_hold_tasks(i)) {
+			may = true;
+			break;
+		}
+	}
+	return may;
+}
+
 #endif

@@ -21,6 +21,7 @@
 #include "look.bpf.h"
 #include "sense.bpf.h"
 #include "state.bpf.h"
+#include "taken.bpf.h"
 #include "vtime.bpf.h"
 
 char _license[] SEC("license") = "Dual MIT/GPL";
@@ -135,18 +136,6 @@ static void interrupt_one(struct task_struct *p, u32 number, u32 near, u64 now_n
 }
 
 /* --- Queues --- */
-
-/* Whether a task of a higher class has a CPU. */
-static bool is_taken(u32 index, const struct ek_cpu *cpu)
-{
-	const struct task_struct *current;
-
-	if (cpu->is_taken || !bpf_ksym_exists(scx_bpf_cpu_curr))
-		return cpu->is_taken;
-	current = scx_bpf_cpu_curr(index);
-	return current && (current->policy == SCHED_FIFO || current->policy == SCHED_RR ||
-			   current->policy == SCHED_DEADLINE);
-}
 
 /*
  * Tasks wait for the kernel's threads, so these go at once, unless they have
@@ -390,34 +379,17 @@ void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 		return;
 	charge(p, index, cpu, runnable);
 	cpu->weight = 0;
-	if (runnable && p->scx.slice > 0) {
-		struct look *timer = bpf_map_lookup_elem(&taken, &index);
-
-		/* Only a task of a higher class takes the CPU before the slice ends. */
-		cpu->is_taken = true;
-		if (timer)
-			bpf_timer_start(&timer->timer, TAKEN_NS, BPF_F_TIMER_CPU_PIN);
-	}
+	/* Only a task of a higher class takes the CPU before the slice ends. */
+	if (runnable && p->scx.slice > 0)
+		note_taken(index, cpu);
 	if (config.parts)
 		note_sent(p, cpu, runnable);
 }
 
 /*
- * A task of a higher class has had a CPU for a while: what the kernel keeps in the
- * local DSQ of the CPU until it is free again may run elsewhere.
+ * For kernels before 6.19, which enqueue tasks of a local DSQ again only here, at once.
+ * For others the loader leaves this operation out.
  */
-static int leave_taken(void *map, int *key, struct look *timer)
-{
-	const struct ek_cpu *cpu = cpu_of(*key);
-
-	if (cpu && cpu->is_taken) {
-		count(EK_TAKEN);
-		reenqueue_local();
-	}
-	return 0;
-}
-
-/* The same for kernels before 6.19, where it is only possible at once; the loader leaves it out. */
 SEC("struct_ops/ek_cpu_release")
 void BPF_PROG(ek_cpu_release, s32 index, struct scx_cpu_release_args *args)
 {
@@ -472,32 +444,6 @@ void BPF_PROG(ek_set_cpumask, struct task_struct *p, const struct cpumask *cpuma
 
 	if (task)
 		change_group(p, task, scx_bpf_task_cpu(p), true);
-}
-
-/* Whether a task may wait in the queues of a cache, whether or not it may run on a given CPU. */
-static bool may_hold_tasks(u32 index)
-{
-	const struct ek_cache *cache = cache_of(index);
-
-	if (!cache || (has_one_queue(cache) && is_empty(queue_of(index, 0, EK_GROUP_WHOLE)) &&
-		       !cache->has_aged))
-		return false;
-	return waiting(index, cache) > 0 || !is_empty(OF_AGED | index);
-}
-
-/* Whether a task may wait in the queues of another cache. */
-static bool others_may_hold_tasks(u32 own)
-{
-	bool may = false;
-	int i;
-
-	bpf_for(i, 0, (int)config.caches) {
-		if ((u32)i != own && may_hold_tasks(i)) {
-			may = true;
-			break;
-		}
-	}
-	return may;
 }
 
 /*
@@ -555,28 +501,6 @@ static void nobody_yet(u32 index)
 		return;
 	cpu->decision.culprit = EK_NOBODY;
 	ek_users_none(&core->users);
-}
-
-static int prepare_taken(u32 index)
-{
-	struct look *timer = bpf_map_lookup_elem(&taken, &index);
-	int error;
-
-	if (!timer)
-		return -ENOENT;
-	error = bpf_timer_init(&timer->timer, &taken, CLOCK_MONOTONIC);
-	return error ?: bpf_timer_set_callback(&timer->timer, leave_taken);
-}
-
-static int prepare_quiet(u32 index)
-{
-	struct look *quiet = bpf_map_lookup_elem(&quiets, &index);
-	int error;
-
-	if (!quiet)
-		return -ENOENT;
-	error = bpf_timer_init(&quiet->timer, &quiets, CLOCK_MONOTONIC);
-	return error ?: bpf_timer_set_callback(&quiet->timer, quiet_is_over);
 }
 
 /* The queues of a cache. */

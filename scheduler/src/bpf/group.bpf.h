@@ -109,7 +109,8 @@ static bool claim(struct task_struct *p, u32 first, struct ek_group *group, u32 
 	u64 old = group->cpus_hash;
 
 	if (old == HASH_CHANGES ||
-	    (old && (ek_sub(now_ns, group->used_ns) < UNUSED_NS || !has_none_queued(cache, number))))
+	    (old && ek_sub(now_ns, group->used_ns) < UNUSED_NS) ||
+	    (old && !has_none_queued(cache, number)))
 		return false;
 	if (__sync_val_compare_and_swap(&group->cpus_hash, old, HASH_CHANGES) != old)
 		return false;

@@ -64,6 +64,18 @@ static int quiet_is_over(void *map, int *key, struct look *look)
 	return 0;
 }
 
+/* Prepares the timer of a CPU. */
+static int prepare_quiet(u32 index)
+{
+	struct look *quiet = bpf_map_lookup_elem(&quiets, &index);
+	int error;
+
+	if (!quiet)
+		return -ENOENT;
+	error = bpf_timer_init(&quiet->timer, &quiets, CLOCK_MONOTONIC);
+	return error ?: bpf_timer_set_callback(&quiet->timer, quiet_is_over);
+}
+
 /* The CPU idles for a while rather than run a task. */
 static void be_quiet(u32 index, struct ek_cpu *cpu, struct task_struct *refused, u64 now_ns)
 {

@@ -63,9 +63,9 @@ struct Seat {
     past: AtomicU64,
 }
 
-/// Where threads of a team began their last region: [`processors::current`]; 0 before the first. All
-/// threads read them at each barrier, and they seldom change: so they lie together, apart from
-/// what changes.
+/// Where threads of a team began their last region: [`processors::current`]; 0 before the first.
+/// All threads read them at each barrier, and they seldom change: so they lie together, apart from
+/// the fields that change.
 #[derive(Default)]
 #[repr(align(128))]
 struct LastCpus([AtomicU32; CPUS_A_LINE]);

@@ -106,8 +106,8 @@ impl Barrier {
         if self.asymmetric {
             assert!(
                 kernel::everywhere(),
-                "membarrier(2) is refused, which was allowed when the runtime began: allow it in the \
-                 filter of seccomp(2), or install the filter before the first parallel region"
+                "membarrier(2) is refused, which was allowed when the runtime began: allow it in \
+                 the filter of seccomp(2), or install the filter before the first parallel region"
             );
         }
         fence(Ordering::SeqCst);
