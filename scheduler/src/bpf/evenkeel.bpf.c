@@ -393,6 +393,11 @@ void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 SEC("struct_ops/ek_cpu_release")
 void BPF_PROG(ek_cpu_release, s32 index, struct scx_cpu_release_args *args)
 {
+	struct ek_cpu *cpu = cpu_of(index);
+
+	/* So that none of the tasks goes back there at once. */
+	if (cpu)
+		cpu->is_taken = true;
 	count(EK_TAKEN);
 	if (bpf_ksym_exists(scx_bpf_reenqueue_local))
 		scx_bpf_reenqueue_local();
