@@ -22,9 +22,4 @@ pub use table::{
     CPU_TABLE_SCHEMA, CpuTable, Demands, Event, Events, Levels, LicenseTimes, Machine, RiseRule,
     StageKind, StageRule, Transition, TurboMode, TurboOff, TurboRow, TurboRows, Widen, embedded,
 };
-pub use turbo::Turbo;
-
-/// License levels a CPU may have; `EK_LEVELS_MAX`.
-pub const LEVELS_MAX: usize = 6;
-/// Ranges of active cores; `EK_ROWS_MAX`.
-pub const ROWS_MAX: usize = 16;
+pub use turbo::{LEVELS_MAX, ROWS_MAX, Turbo};

@@ -1,6 +1,9 @@
 //! Frequencies by level and active cores: `struct ek_turbo`.
 
-use crate::{LEVELS_MAX, ROWS_MAX};
+/// License levels a CPU may have; `EK_LEVELS_MAX`.
+pub const LEVELS_MAX: usize = 6;
+/// Ranges of active cores; `EK_ROWS_MAX`.
+pub const ROWS_MAX: usize = 16;
 
 /// The frequencies of a CPU; read by the policy headers too.
 #[repr(C)]
