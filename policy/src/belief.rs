@@ -3,7 +3,7 @@
 
 use cpu_model::{LEVELS_MAX, Turbo};
 
-use crate::{NOBODY, Slice, ffi};
+use crate::{NOBODY, Slice};
 
 /// Until when a task is believed to demand each level: `struct ek_learned`.
 #[repr(C)]
@@ -16,19 +16,19 @@ pub struct Learned {
 impl Learned {
     /// Notes evidence that the task demanded a level; 0 is none.
     pub fn learn(&mut self, level: u8, now_ns: u64) {
-        ffi::ekp_learn(self, level.into(), now_ns);
+        ekp_learn(self, level.into(), now_ns);
     }
 
     /// A sensor that looks at every slice saw the task demand a level, and another in the slice
     /// before; what both show counts for 0.1 s.
     pub fn learn_shown(&mut self, level: u8, before: u8, now_ns: u64) {
-        ffi::ekp_learn_shown(self, level.into(), before.into(), now_ns);
+        ekp_learn_shown(self, level.into(), before.into(), now_ns);
     }
 
     /// The level it is believed to demand.
     #[must_use]
     pub fn level(&self, now_ns: u64) -> u8 {
-        ffi::ekp_learned_level(self, now_ns) as u8
+        ekp_learned_level(self, now_ns) as u8
     }
 }
 
@@ -36,7 +36,7 @@ impl Learned {
 /// registers show.
 #[must_use]
 pub fn airs(stayed_ns: u64) -> bool {
-    ffi::ekp_airs(stayed_ns) != 0
+    ekp_airs(stayed_ns) != 0
 }
 
 /// A time for each level: `struct ek_level_times`.
@@ -64,20 +64,20 @@ pub struct Belief {
 impl Belief {
     /// From now on a hardware thread demands `to` instead of `from`; what it demanded is held.
     pub fn change(&mut self, hold: &LevelTimes, from: u8, to: u8, now_ns: u64) {
-        ffi::ekp_belief_change(self, hold, from.into(), to.into(), now_ns);
+        ekp_belief_change(self, hold, from.into(), to.into(), now_ns);
     }
 
     /// Until when more than level 0 may be in force, in ns; `u64::MAX` while a task demands it.
     #[must_use]
     pub fn busy_until_ns(&self) -> u64 {
-        ffi::ekp_belief_busy_until_ns(self)
+        ekp_belief_busy_until_ns(self)
     }
 
     /// What was booked since a reading that is so long ago; what is left was level 0.
     #[must_use]
     pub fn since(&self, before: &LevelTimes, passed_ns: u64) -> LevelTimes {
         let mut since = LevelTimes::default();
-        ffi::ekp_belief_since(&self.booked, before, passed_ns, &mut since);
+        ekp_belief_since(&self.booked, before, passed_ns, &mut since);
         since
     }
 }
@@ -86,14 +86,14 @@ impl Belief {
 #[must_use]
 pub fn counted_times(turbo: &Turbo, row: usize, slice: &Slice) -> LevelTimes {
     let mut times = LevelTimes::default();
-    ffi::ekp_counted_times(turbo, row as u32, slice, &mut times);
+    ekp_counted_times(turbo, row as u32, slice, &mut times);
     times
 }
 
 /// Fills in what counters would have shown: cycles by level, and all cycles and reference cycles
 /// where they are 0.
 pub fn infer(turbo: &Turbo, row: usize, believed: &LevelTimes, slice: &mut Slice) {
-    ffi::ekp_infer(turbo, row as u32, believed, slice);
+    ekp_infer(turbo, row as u32, believed, slice);
 }
 
 /// Who used wide instructions last on a core, by level: `struct ek_users`.
@@ -113,13 +113,13 @@ impl Default for Users {
 impl Users {
     /// A task demanded a level, and so all below it.
     pub fn note(&mut self, level: u8, task: u32) {
-        ffi::ekp_users_note(self, level.into(), task);
+        ekp_users_note(self, level.into(), task);
     }
 
     /// Who answers for what a slice ran above the level of its own task, or [`NOBODY`].
     #[must_use]
     pub fn above(&self, slice: &Slice, own_level: u8) -> u32 {
-        ffi::ekp_users_above(self, slice, own_level.into())
+        ekp_users_above(self, slice, own_level.into())
     }
 }
 
@@ -134,11 +134,47 @@ pub struct Rates {
     pub min_permille: [[u32; LEVELS_MAX]; WIDTHS],
 }
 
+/// `struct ek_retired`.
+#[repr(C)]
+struct Retired {
+    wide: [u64; WIDTHS],
+}
+
 /// The level that so many wide floating-point instructions, by width, demanded.
 #[must_use]
 pub fn retired_level(rates: &Rates, wide: [u64; WIDTHS], cycles: u64) -> u8 {
-    ffi::ekp_retired_level(rates, &ffi::Retired { wide }, cycles) as u8
+    ekp_retired_level(rates, &Retired { wide }, cycles) as u8
 }
 
 const _: () = assert!(size_of::<Belief>() == 8 + 20 * LEVELS_MAX);
 const _: () = assert!(size_of::<Users>() == 4 * LEVELS_MAX);
+
+unsafe extern "C" {
+    // Plain integers: the C functions accept every value.
+    safe fn ekp_airs(stayed_ns: u64) -> u32;
+
+    // References: valid for the call; C keeps none of them, and every bit pattern of the
+    // structs is a value.
+    safe fn ekp_learn(learned: &mut Learned, level: u32, now_ns: u64);
+    safe fn ekp_learned_level(learned: &Learned, now_ns: u64) -> u32;
+    safe fn ekp_belief_change(
+        belief: &mut Belief,
+        hold: &LevelTimes,
+        from: u32,
+        to: u32,
+        now_ns: u64,
+    );
+    safe fn ekp_belief_busy_until_ns(belief: &Belief) -> u64;
+    safe fn ekp_belief_since(
+        booked: &LevelTimes,
+        before: &LevelTimes,
+        passed_ns: u64,
+        since: &mut LevelTimes,
+    );
+    safe fn ekp_counted_times(turbo: &Turbo, row: u32, slice: &Slice, times: &mut LevelTimes);
+    safe fn ekp_infer(turbo: &Turbo, row: u32, believed: &LevelTimes, slice: &mut Slice);
+    safe fn ekp_users_note(users: &mut Users, level: u32, task: u32);
+    safe fn ekp_users_above(users: &Users, slice: &Slice, own_level: u32) -> u32;
+    safe fn ekp_retired_level(rates: &Rates, retired: &Retired, cycles: u64) -> u32;
+    safe fn ekp_learn_shown(learned: &mut Learned, level: u32, before: u32, now_ns: u64);
+}

@@ -1,7 +1,5 @@
 //! Refund and bill: `evenkeel/compensate.h`.
 
-use crate::ffi;
-
 /// Not a task; `EK_NOBODY`.
 pub const NOBODY: u32 = u32::MAX;
 
@@ -45,11 +43,23 @@ pub struct Compensation {
     pub culprit: u32,
 }
 
+/// `struct ek_compensation`.
+#[repr(C)]
+#[derive(Default)]
+struct RawCompensation {
+    refund_ns: u64,
+    bill_ns: u64,
+    culprit: u32,
+    pad: u32,
+}
+
+const _: () = assert!(size_of::<Loss>() == 32 && size_of::<RawCompensation>() == 24);
+
 /// Who gets time back for a slice that lost time, and who pays.
 #[must_use]
 pub fn compensate(mode: Mode, loss: &Loss) -> Compensation {
-    let mut raw = ffi::RawCompensation::default();
-    ffi::ekp_compensate(mode as u32, loss, &mut raw);
+    let mut raw = RawCompensation::default();
+    ekp_compensate(mode as u32, loss, &mut raw);
     Compensation { refund_ns: raw.refund_ns, bill_ns: raw.bill_ns, culprit: raw.culprit }
 }
 
@@ -59,5 +69,14 @@ pub const BILL_MAX_NS: u64 = 100_000_000;
 /// How much more may be billed to a task that owes so much.
 #[must_use]
 pub fn bill_room_ns(owed_ns: u64) -> u64 {
-    ffi::ekp_bill_room_ns(owed_ns)
+    ekp_bill_room_ns(owed_ns)
+}
+
+unsafe extern "C" {
+    // Plain integers: the C functions accept every value.
+    safe fn ekp_bill_room_ns(owed_ns: u64) -> u64;
+
+    // References: valid for the call; C keeps none of them, and every bit pattern of the
+    // structs is a value.
+    safe fn ekp_compensate(mode: u32, loss: &Loss, compensation: &mut RawCompensation);
 }

@@ -2,7 +2,7 @@
 
 use cpu_model::LEVELS_MAX;
 
-use crate::{LevelTimes, ffi};
+use crate::LevelTimes;
 
 /// Run without a level for so long, a task is cleared of it: `EK_CLEARED_NS`.
 pub const CLEARED_NS: u64 = 4_000_000;
@@ -32,7 +32,7 @@ pub struct Beside {
 impl Beside {
     /// Something else ran there, too.
     pub fn note(&mut self, other: &Self) {
-        ffi::ekp_beside_note(self, other);
+        ekp_beside_note(self, other);
     }
 }
 
@@ -50,7 +50,7 @@ impl Tests {
     /// The highest level that the task is not cleared of.
     #[must_use]
     pub fn possible_level(&self) -> u8 {
-        ffi::ekp_possible_level(self) as u8
+        ekp_possible_level(self) as u8
     }
 
     /// Judges a slice by its time `at` each level, of which `held_ns` may have been held from
@@ -64,10 +64,26 @@ impl Tests {
         believed: u8,
     ) -> Demanded {
         let mut demanded = Demanded::default();
-        ffi::ekp_demanded(at, hold, held_ns, beside, believed.into(), self, &mut demanded);
+        ekp_demanded(at, hold, held_ns, beside, believed.into(), self, &mut demanded);
         demanded
     }
 }
 
 const _: () = assert!(size_of::<Demanded>() == 8 && size_of::<Beside>() == 12);
 const _: () = assert!(size_of::<Tests>() == 12 * LEVELS_MAX);
+
+unsafe extern "C" {
+    // References: valid for the call; C keeps none of them, and every bit pattern of the
+    // structs is a value.
+    safe fn ekp_possible_level(tests: &Tests) -> u32;
+    safe fn ekp_beside_note(beside: &mut Beside, other: &Beside);
+    safe fn ekp_demanded(
+        at: &LevelTimes,
+        hold: &LevelTimes,
+        held_ns: u64,
+        beside: &Beside,
+        believed: u32,
+        tests: &mut Tests,
+        demanded: &mut Demanded,
+    );
+}

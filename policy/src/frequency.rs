@@ -3,7 +3,7 @@
 
 use cpu_model::{LEVELS_MAX, ROWS_MAX, Turbo};
 
-use crate::{Slice, ffi};
+use crate::Slice;
 
 /// Share of a slice's cycles at each level, Q30: `struct ek_shares`.
 #[repr(C)]
@@ -43,7 +43,7 @@ impl Shares {
     #[must_use]
     pub fn of(slice: &Slice) -> Self {
         let mut shares = Self::default();
-        ffi::ekp_shares(slice, &mut shares);
+        ekp_shares(slice, &mut shares);
         shares
     }
 }
@@ -51,13 +51,13 @@ impl Shares {
 /// Mean frequency in a row of the table at these shares (Eq. D 7.7, any number of levels).
 #[must_use]
 pub fn mean_frequency_hz(turbo: &Turbo, row: u32, shares: &Shares) -> u64 {
-    ffi::ekp_mean_frequency_hz(turbo, row, shares)
+    ekp_mean_frequency_hz(turbo, row, shares)
 }
 
 /// Frequency at which a slice ran; 0 if its counters cannot tell.
 #[must_use]
 pub fn actual_frequency_hz(ref_khz: u32, cycles: u64, ref_cycles: u64) -> u64 {
-    ffi::ekp_actual_frequency_hz(ref_khz, cycles, ref_cycles)
+    ekp_actual_frequency_hz(ref_khz, cycles, ref_cycles)
 }
 
 impl Active {
@@ -69,20 +69,20 @@ impl Active {
 
     /// From now on a row holds.
     pub fn note(&mut self, row: usize, now_ns: u64) {
-        ffi::ekp_active_note(self, row as u32, now_ns);
+        ekp_active_note(self, row as u32, now_ns);
     }
 
     /// The first row that held since a time.
     #[must_use]
     pub fn since(&self, since_ns: u64) -> usize {
-        ffi::ekp_active_since(self, since_ns) as usize
+        ekp_active_since(self, since_ns) as usize
     }
 }
 
 /// The row of the turbo table that holds for that many active cores.
 #[must_use]
 pub fn active_row(turbo: &Turbo, active_cores: u32) -> usize {
-    ffi::ekp_active_row(turbo, active_cores) as usize
+    ekp_active_row(turbo, active_cores) as usize
 }
 
 /// The rows, none of them before the first that can have held, whose mean frequencies at these
@@ -90,12 +90,38 @@ pub fn active_row(turbo: &Turbo, active_cores: u32) -> usize {
 #[must_use]
 pub fn turbo_row(turbo: &Turbo, shares: &Shares, actual_hz: u64, first_row: u64) -> TurboRow {
     let mut at = TurboRow::default();
-    ffi::ekp_turbo_row(turbo, shares, actual_hz, first_row, &mut at);
+    ekp_turbo_row(turbo, shares, actual_hz, first_row, &mut at);
     at
 }
 
 /// Frequency there, had nothing run above the task's own level.
 #[must_use]
 pub fn ideal_frequency_hz(turbo: &Turbo, shares: &Shares, own_level: u8, at: TurboRow) -> u64 {
-    ffi::ekp_ideal_frequency_hz(turbo, shares, own_level.into(), &at)
+    ekp_ideal_frequency_hz(turbo, shares, own_level.into(), &at)
+}
+
+unsafe extern "C" {
+    // Plain integers: the C functions accept every value.
+    safe fn ekp_actual_frequency_hz(ref_khz: u32, cycles: u64, ref_cycles: u64) -> u64;
+
+    // References: valid for the call; C keeps none of them, and every bit pattern of the
+    // structs is a value.
+    safe fn ekp_shares(slice: &Slice, shares: &mut Shares);
+    safe fn ekp_mean_frequency_hz(turbo: &Turbo, row: u32, shares: &Shares) -> u64;
+    safe fn ekp_turbo_row(
+        turbo: &Turbo,
+        shares: &Shares,
+        actual_hz: u64,
+        first_row: u64,
+        at: &mut TurboRow,
+    );
+    safe fn ekp_active_row(turbo: &Turbo, active_cores: u32) -> u32;
+    safe fn ekp_active_note(active: &mut Active, row: u32, now_ns: u64);
+    safe fn ekp_active_since(active: &Active, since_ns: u64) -> u32;
+    safe fn ekp_ideal_frequency_hz(
+        turbo: &Turbo,
+        shares: &Shares,
+        own_level: u32,
+        at: &TurboRow,
+    ) -> u64;
 }

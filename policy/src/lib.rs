@@ -8,12 +8,12 @@ mod belief;
 mod compensate;
 mod deficit;
 mod demanded;
-mod ffi;
 mod fixed;
 mod frequency;
 mod lag;
 mod lost;
 mod mix;
+mod slice;
 mod vtime;
 
 pub use belief::{
@@ -28,10 +28,11 @@ pub use frequency::{
     mean_frequency_hz, turbo_row,
 };
 pub use lag::{Anchor, lag_bound_ns, lag_limit_ns, rate_ns, rate_of_more_ns};
-pub use lost::{Lost, Meter, Slice, metered_ns, stall_perf_q30, time_lost};
+pub use lost::{Lost, Meter, metered_ns, stall_perf_q30, time_lost};
 pub use mix::{
     CoreState, mix_idle_cost_permille, mix_loss_permille, mix_price_ns, mix_settled_ns, mix_swaps,
 };
+pub use slice::Slice;
 pub use vtime::{
     charge, move_between, place_new, place_waking, preempt_limit, preempts, preempts_at_once,
     slice_ns, slice_shared_ns, wait_is_long, wait_look_ns, weight, weight_inverse,

@@ -3,25 +3,7 @@
 
 use cpu_model::{LEVELS_MAX, Turbo};
 
-use crate::{Shares, TurboRow, ffi};
-
-/// What was measured of one task between two switches: `struct ek_slice`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Slice {
-    /// CPU time.
-    pub time_ns: u64,
-    /// Clock cycles.
-    pub cycles: u64,
-    /// Cycles of the reference clock while not halted.
-    pub ref_cycles: u64,
-    /// Cycles at each level; entry 0 is not read, it is what the others leave (Eq. D 7.4).
-    pub level_cycles: [u64; LEVELS_MAX],
-    /// Cycles stalled on L2 misses and bound by stores.
-    pub stall_cycles: u64,
-    /// The first row of the turbo table that can have held; 0 where nobody counted cores.
-    pub first_row: u64,
-}
+use crate::{Shares, Slice, TurboRow};
 
 /// What a slice lost: `struct ek_lost`.
 #[repr(C)]
@@ -39,8 +21,7 @@ pub struct Lost {
     pub at: TurboRow,
 }
 
-const _: () =
-    assert!(size_of::<Slice>() == 8 * (5 + LEVELS_MAX) && size_of::<Lost>() == 32 + 4 * LEVELS_MAX);
+const _: () = assert!(size_of::<Lost>() == 32 + 4 * LEVELS_MAX);
 
 /// Time that a slice of a task of that level lost (Eq. D 7.3).
 ///
@@ -48,7 +29,7 @@ const _: () =
 #[must_use]
 pub fn time_lost(turbo: &Turbo, slice: &Slice, own_level: u8) -> Lost {
     let mut lost = Lost::default();
-    ffi::ekp_time_lost(turbo, slice, own_level.into(), &mut lost);
+    ekp_time_lost(turbo, slice, own_level.into(), &mut lost);
     lost
 }
 
@@ -66,7 +47,7 @@ pub enum Meter {
 #[must_use]
 pub fn metered_ns(meter: Meter, turbo: &Turbo, slice: &Slice, own_level: u8) -> u64 {
     let mut lost = Lost::default();
-    ffi::ekp_meter_ns(meter as u32, turbo, slice, own_level.into(), &mut lost)
+    ekp_meter_ns(meter as u32, turbo, slice, own_level.into(), &mut lost)
 }
 
 /// Speed at `next_hz` over speed at `now_hz`, Q30 (Eq. D 4.3).
@@ -74,5 +55,21 @@ pub fn metered_ns(meter: Meter, turbo: &Turbo, slice: &Slice, own_level: u8) -> 
 /// `stall_q30` is the share of cycles that waited for memory at `now_hz`.
 #[must_use]
 pub fn stall_perf_q30(stall_q30: u32, now_hz: u64, next_hz: u64) -> u64 {
-    ffi::ekp_stall_perf_q30(stall_q30, now_hz, next_hz)
+    ekp_stall_perf_q30(stall_q30, now_hz, next_hz)
+}
+
+unsafe extern "C" {
+    // Plain integers: the C functions accept every value.
+    safe fn ekp_stall_perf_q30(stall_q30: u32, now_hz: u64, next_hz: u64) -> u64;
+
+    // References: valid for the call; C keeps none of them, and every bit pattern of the
+    // structs is a value.
+    safe fn ekp_time_lost(turbo: &Turbo, slice: &Slice, own_level: u32, lost: &mut Lost);
+    safe fn ekp_meter_ns(
+        meter: u32,
+        turbo: &Turbo,
+        slice: &Slice,
+        own_level: u32,
+        lost: &mut Lost,
+    ) -> u64;
 }

@@ -2,8 +2,6 @@
 
 use cpu_model::Turbo;
 
-use crate::ffi;
-
 /// What a core is like for one that would begin on an idle hardware thread of it:
 /// `struct ek_core_state`.
 #[repr(C)]
@@ -22,13 +20,13 @@ const _: () = assert!(size_of::<CoreState>() == 12);
 /// How much of its speed the lower of two levels on a core loses to the higher, in permille.
 #[must_use]
 pub fn mix_loss_permille(turbo: &Turbo, row: usize, a: u8, b: u8) -> u32 {
-    ffi::ekp_mix_loss_permille(turbo, row as u32, a.into(), b.into())
+    ekp_mix_loss_permille(turbo, row as u32, a.into(), b.into())
 }
 
 /// The virtual time that one waits rather than cost another so much; 6 ms at most.
 #[must_use]
 pub fn mix_price_ns(loss_permille: u32) -> u64 {
-    ffi::ekp_mix_price_ns(loss_permille)
+    ekp_mix_price_ns(loss_permille)
 }
 
 /// What beginning on an idle hardware thread costs, to compare such threads by.
@@ -40,17 +38,35 @@ pub fn mix_idle_cost_permille(
     core: &CoreState,
     smt_share_permille: u32,
 ) -> u32 {
-    ffi::ekp_mix_idle_cost_permille(turbo, row as u32, level.into(), core, smt_share_permille)
+    ekp_mix_idle_cost_permille(turbo, row as u32, level.into(), core, smt_share_permille)
 }
 
 /// Until when a core is left alone whose tasks change places now.
 #[must_use]
 pub fn mix_settled_ns(now_ns: u64) -> u64 {
-    ffi::ekp_mix_settled_ns(now_ns)
+    ekp_mix_settled_ns(now_ns)
 }
 
 /// Whether two tasks change places so that they cost so much less together.
 #[must_use]
 pub fn mix_swaps(before_permille: u32, after_permille: u32) -> bool {
-    ffi::ekp_mix_swaps(before_permille, after_permille) != 0
+    ekp_mix_swaps(before_permille, after_permille) != 0
+}
+
+unsafe extern "C" {
+    // Plain integers: the C functions accept every value.
+    safe fn ekp_mix_price_ns(loss_permille: u32) -> u64;
+    safe fn ekp_mix_swaps(before_permille: u32, after_permille: u32) -> u32;
+    safe fn ekp_mix_settled_ns(now_ns: u64) -> u64;
+
+    // References: valid for the call; C keeps none of them, and every bit pattern of the
+    // structs is a value.
+    safe fn ekp_mix_loss_permille(turbo: &Turbo, row: u32, a: u32, b: u32) -> u32;
+    safe fn ekp_mix_idle_cost_permille(
+        turbo: &Turbo,
+        row: u32,
+        level: u32,
+        core: &CoreState,
+        smt_share_permille: u32,
+    ) -> u32;
 }
