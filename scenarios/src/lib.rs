@@ -8,6 +8,7 @@ mod error;
 mod fields;
 mod mix;
 mod number;
+mod parse;
 mod phase;
 mod program;
 mod random;

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cpu_model::Class;
+use toml::de::DeTable;
 
 use crate::claim::{Claim, Names, read_claim};
 use crate::embedded::by_name;
 use crate::error::{SCHEMA, ScenarioError, printable};
-use crate::fields::{Fields, Place, Value, list_or_empty};
+use crate::fields::{Fields, Place, Source, Value, list_or_empty};
 use crate::number::{Number, Parameters};
 use crate::phase::{ClassOf, Defaults, read_class, read_phases};
 use crate::scenario::{
@@ -18,8 +19,19 @@ use crate::workload::CpuSet;
 /// Longest time a scenario may ask for, in s.
 const LIMIT_S_MAX: f64 = 3600.0;
 
-/// Reads a whole scenario; what it does not say comes from its base.
-pub(crate) fn read_scenario(mut fields: Fields) -> Result<Scenario, ScenarioError> {
+/// Reads a scenario in TOML, without compiling its cases.
+pub(crate) fn read_toml(text: &str, source: &Source) -> Result<Scenario, ScenarioError> {
+    let document = DeTable::parse(text).map_err(|error| ScenarioError::Syntax {
+        file: source.file.to_string(),
+        line: source.line(error.span().map_or(0, |span| span.start)),
+        reason: printable(error.message()),
+    })?;
+    let place = Place { file: source.file.clone(), line: 1, field: String::new() };
+    read_scenario(Fields::new(source, document.get_ref(), place))
+}
+
+/// Reads a whole scenario; values that the file does not give come from its base.
+fn read_scenario(mut fields: Fields) -> Result<Scenario, ScenarioError> {
     read_schema(&fields.need("schema", "the version of the format, 1")?)?;
     let based = fields.take("base").map(|value| read_base(&value)).transpose()?;
     let mut scenario = based.unwrap_or_else(blank);
@@ -106,7 +118,7 @@ fn read_base(value: &Value) -> Result<Scenario, ScenarioError> {
     let Some((file, text)) = text else {
         return Err(value.error("the name of a shipped scenario"));
     };
-    let mut base = Scenario::read(text, file)?;
+    let mut base = read_toml(text, &Source::new(file, text))?;
     base.claims.clear();
     Ok(base)
 }

@@ -3,15 +3,11 @@
 use std::collections::BTreeMap;
 
 use cpu_model::{Class, CpuModel};
-use toml::de::DeTable;
 
 use crate::claim::Claim;
-use crate::error::{ScenarioError, printable};
-use crate::fields::{Fields, Place, Source};
+use crate::fields::Place;
 use crate::number::Number;
 use crate::phase::Phase;
-use crate::read::read_scenario;
-use crate::rt_app;
 use crate::workload::CpuSet;
 
 /// Most logical CPUs of a machine.
@@ -134,32 +130,6 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads a scenario; `file` is the name that errors give.
-    ///
-    /// # Errors
-    /// The first mistake, with file, line, field and what was expected.
-    pub fn parse(text: &str, file: &str) -> Result<Self, ScenarioError> {
-        let scenario = Self::read(text, file)?;
-        scenario.check()?;
-        Ok(scenario)
-    }
-
-    /// Reads a scenario without compiling its cases.
-    pub(crate) fn read(text: &str, file: &str) -> Result<Self, ScenarioError> {
-        let file = &printable(file);
-        let source = Source::new(file, text);
-        if rt_app::is_rt_app(text) {
-            return rt_app::read(text, &source);
-        }
-        let document = DeTable::parse(text).map_err(|error| ScenarioError::Syntax {
-            file: file.clone(),
-            line: source.line(error.span().map_or(0, |span| span.start)),
-            reason: printable(error.message()),
-        })?;
-        let place = Place { file: source.file.clone(), line: 1, field: String::new() };
-        read_scenario(Fields::new(&source, document.get_ref(), place))
-    }
-
     /// Every run: foreground applications by backgrounds, those of one foreground together.
     #[must_use]
     pub fn cases(&self) -> Vec<Case> {
