@@ -14,9 +14,9 @@ use crate::config::Config;
 use crate::error::SimError;
 use crate::outcome::{Noted, Outcome, Renewal};
 use crate::recorder::tid;
-use crate::sched::{By, Decided, Scheduler, Stop, Wake};
+use crate::sched::{By, Decided, Scheduler, Wake};
 use crate::sensors::{Place, Sensors};
-use crate::task::{self, Next, Slice, State};
+use crate::task::{self, Next, Slice, State, Stop};
 use crate::timers::NEVER;
 use crate::world::{Timer, World};
 

@@ -18,18 +18,8 @@ use crate::error::SimError;
 use crate::outcome::Note;
 use crate::recorder::tid;
 use crate::sensors::Observed;
+use crate::task::Stop;
 use crate::world::World;
-
-/// Why a task stops running on its CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// The scheduler wants to choose again; the task is still runnable.
-    Preempted,
-    /// It sleeps or waits.
-    Blocked,
-    /// It ended.
-    Ended,
-}
 
 /// How a task became runnable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

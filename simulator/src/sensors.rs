@@ -10,8 +10,7 @@ use policy::{Belief, Learned, LevelTimes, NOBODY, Users};
 
 use crate::config::{Config, Scheduler, SensorFaults, SensorSet};
 use crate::random::{Purpose, Stream};
-use crate::sched::Stop;
-use crate::task::Slice;
+use crate::task::{Slice, Stop};
 use crate::topology::{Topology, is_in_share};
 
 /// Share of switch-outs of a task with 512-bit code at which XINUSE bit 6 is set:

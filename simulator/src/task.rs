@@ -21,6 +21,17 @@ pub(crate) enum State {
     Ended,
 }
 
+/// Why a task stops running on its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// The scheduler chooses again; the task is still runnable.
+    Preempted,
+    /// The task sleeps or waits.
+    Blocked,
+    /// The program of the task has ended.
+    Ended,
+}
+
 /// What a task executes when it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Phase {

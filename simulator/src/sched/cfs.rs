@@ -9,10 +9,10 @@
 use std::collections::BTreeSet;
 
 use crate::config::CfsKernel;
-use crate::sched::Stop;
 use crate::sched::delta::{scaled, size_factor, virtual_ns};
 use crate::sched::domains::Era;
 use crate::sched::percpu::{Choice, Discipline, Enqueue, MIGRATION_COST_NS};
+use crate::task::Stop;
 use crate::world::World;
 
 /// `sysctl_sched_latency` on one CPU.

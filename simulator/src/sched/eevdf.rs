@@ -9,10 +9,10 @@
 use std::collections::BTreeSet;
 
 use crate::config::EevdfKernel;
-use crate::sched::Stop;
 use crate::sched::delta::{size_factor, virtual_ns};
 use crate::sched::domains::Era;
 use crate::sched::percpu::{Choice, Discipline, Enqueue};
+use crate::task::Stop;
 use crate::world::World;
 
 /// `sysctl_sched_base_slice` on one CPU: 0.70 ms since 6.15 ("sched: Reduce the default

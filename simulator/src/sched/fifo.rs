@@ -5,8 +5,9 @@
 
 use std::collections::VecDeque;
 
-use crate::sched::{Charged, Pick, Placed, Scheduler, Stop, Wake};
+use crate::sched::{Charged, Pick, Placed, Scheduler, Wake};
 use crate::sensors::Observed;
+use crate::task::Stop;
 use crate::world::World;
 
 /// Tasks that wait, those that came first in front.

@@ -19,8 +19,9 @@ use std::collections::BTreeSet;
 use crate::random::{Purpose, Stream};
 use crate::sched::domains::{Era, Level, Pace, levels};
 use crate::sched::pelt::Signal;
-use crate::sched::{Charged, Pick, Placed, Scheduler, Stop, Wake};
+use crate::sched::{Charged, Pick, Placed, Scheduler, Wake};
 use crate::sensors::Observed;
+use crate::task::Stop;
 use crate::topology::Mask;
 use crate::world::World;
 

@@ -10,8 +10,9 @@ use scx_host::{Config, Faults, Host, TaskSpec, Topology, Waker, evenkeel, load_e
 
 use crate::config::{KernelMode, SensorSet};
 use crate::error::SimError;
-use crate::sched::{By, Charged, Decided, Pick, Placed, Scheduler, Stop, Wake};
+use crate::sched::{By, Charged, Decided, Pick, Placed, Scheduler, Wake};
 use crate::sensors::Observed;
+use crate::task::Stop;
 use crate::world::World;
 
 mod sense;

@@ -1,8 +1,8 @@
 //! Which task is in which queue, and what that does to loads and idle times.
 
 use super::{AVG_IDLE_MAX_NS, Discipline, Enqueue, PerCpu};
-use crate::sched::Stop;
 use crate::sched::pelt::{CAPACITY, Input, Signal};
+use crate::task::Stop;
 use crate::world::World;
 
 impl<D: Discipline> PerCpu<D> {
