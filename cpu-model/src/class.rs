@@ -1,4 +1,4 @@
-//! Instruction classes: what kind of instructions a piece of work runs.
+//! Instruction classes: the kind of instructions that a piece of work runs.
 
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +28,7 @@ pub enum Class {
     Amx = 5,
 }
 
-/// How many classes there are.
+/// Number of classes.
 pub const CLASSES: usize = 6;
 
 impl Class {

@@ -1,4 +1,4 @@
-//! What can be wrong with a CPU table.
+//! Errors of CPU tables.
 
 use thiserror::Error;
 
@@ -8,13 +8,13 @@ pub enum CpuTableError {
     /// The text is not a CPU table.
     #[error("{file}:{line}: {field}: {problem}")]
     Invalid {
-        /// Name of the file as its reader gave it.
+        /// Name of the file, as passed to the reader.
         file: String,
         /// Line, from 1.
         line: usize,
         /// Path of the field, such as `turbo.rows[2].mhz.avx2`.
         field: String,
-        /// What was found and what was expected.
+        /// The value found, and the one expected.
         problem: String,
     },
     /// The table was written for a later version of this program.
@@ -23,7 +23,7 @@ pub enum CpuTableError {
          that this version reads"
     )]
     NewerSchema {
-        /// Name of the file as its reader gave it.
+        /// Name of the file, as passed to the reader.
         file: String,
         /// Line, from 1.
         line: usize,
@@ -46,9 +46,9 @@ pub enum CpuTableError {
     UnknownName {
         /// The name asked for.
         name: String,
-        /// The names there are.
+        /// All known names.
         known: Vec<&'static str>,
-        /// The one that resembles it most, when one does.
+        /// The known name that resembles `name` most, if any does.
         closest: Option<&'static str>,
     },
 }

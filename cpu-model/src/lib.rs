@@ -1,9 +1,9 @@
-//! What a core does with AVX, as data: CPU tables and the license state machine.
+//! The AVX frequency licenses of CPUs, as data: CPU tables and the license state machine.
 //!
-//! A CPU table (`tables/*.toml`, embedded) says which level a class of
-//! instructions demands, which frequency a level has, and what it costs to get
-//! there and back; every value names its source. The state machine itself is C
-//! (`include/evenkeel/license.h`), so that other hosts run the same lines.
+//! A CPU table (`tables/*.toml`, embedded) says which level a class of instructions demands,
+//! which frequencies a level allows, and the cost of each transition; every value names its
+//! source. The state machine itself is C (`include/evenkeel/license.h`), so that the kernel
+//! scheduler and the simulator run the same lines.
 
 mod class;
 mod error;

@@ -1,8 +1,5 @@
 //! The license state machine of one domain: a thin binding of `evenkeel/license.h`.
 
-#[cfg(test)]
-mod tests;
-
 use crate::LEVELS_MAX;
 
 /// Stages a rise may have; `EK_STAGES_MAX`.
@@ -67,14 +64,14 @@ impl Rise {
         &self.stage[..self.stages as usize]
     }
 
-    /// Time lost: what a halt of that length would cost the running code.
+    /// Time lost, in ns of an equivalent halt.
     #[must_use]
     pub fn cost_ns(&self, few: bool) -> u64 {
         self.stages().iter().map(|stage| stage.lost_ns(few)).sum()
     }
 }
 
-/// What the machine needs to know of a CPU: `struct ek_license_table`.
+/// The constants of a CPU for the state machine: `struct ek_license_table`.
 #[repr(C)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LicenseTable {
@@ -85,9 +82,9 @@ pub struct LicenseTable {
     /// Halt when the level falls.
     pub fall_halt_ns: u32,
     pad: u32,
-    /// From the last demand for a level until it may fall.
+    /// From the last demand for a level until the level may fall.
     pub hold_ns: [u64; LEVELS_MAX],
-    /// From the last use of a register width until it is powered down.
+    /// From the last use of a register width until the width is powered down.
     pub width_hold_ns: u64,
     /// `[from][to][heavy]`.
     pub rise: [[[Rise; 2]; LEVELS_MAX]; LEVELS_MAX],
@@ -112,7 +109,7 @@ impl LicenseTable {
     }
 }
 
-/// What the code running on a domain demands, all siblings together: `struct ek_demand`.
+/// The demand of the code running on a domain, all siblings together: `struct ek_demand`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Demand {
@@ -133,7 +130,7 @@ impl Demand {
     }
 }
 
-/// What the license does to the domain now: `struct ek_license_effect`.
+/// The effect of the license on its domain now: `struct ek_license_effect`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
@@ -192,7 +189,7 @@ impl License {
     #[must_use]
     pub fn new() -> Self {
         let mut raw = std::mem::MaybeUninit::uninit();
-        // SAFETY: the function writes the whole struct, and only it.
+        // SAFETY: `raw` has the size of the struct, of which the function writes every field.
         unsafe {
             ekc_license_init(raw.as_mut_ptr());
             Self(raw.assume_init())
@@ -219,7 +216,7 @@ impl License {
         (next_ns != u64::MAX).then_some(next_ns)
     }
 
-    /// What applies now.
+    /// Level and instruction rate that apply now.
     #[must_use]
     pub fn effect(&self, table: &LicenseTable) -> Effect {
         // SAFETY: reads both structs behind valid references.
@@ -251,5 +248,97 @@ impl License {
         const RISING: u8 = 1;
         const FALLING: u8 = 2;
         if matches!(self.0.phase, RISING | FALLING) { self.0.target } else { self.0.granted }
+    }
+}
+
+/// The machine on structs that hold anything: total, bounded, without a stuck clock.
+#[cfg(test)]
+mod tests {
+    use proptest::array::{uniform3, uniform6};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const TABLE_WORDS: usize = size_of::<LicenseTable>() / 8;
+
+    /// A table of arbitrary bytes; `small` keeps half of the words near zero, where branches are.
+    fn any_table() -> impl Strategy<Value = Box<LicenseTable>> {
+        let word = prop_oneof![any::<u64>(), 0..10_000u64, Just(0), Just(u64::MAX)];
+        proptest::collection::vec(word, TABLE_WORDS).prop_map(|words| {
+            let words: Box<[u64; TABLE_WORDS]> = words.try_into().unwrap();
+            // SAFETY: the table has the size and alignment of the array (asserted below) and
+            // consists of integers alone, for which all bytes are valid.
+            Box::new(unsafe { std::mem::transmute::<[u64; TABLE_WORDS], LicenseTable>(*words) })
+        })
+    }
+
+    const _: () = assert!(size_of::<LicenseTable>() == 8 * TABLE_WORDS);
+
+    fn any_time() -> impl Strategy<Value = u64> {
+        prop_oneof![any::<u64>(), 0..10_000u64, Just(u64::MAX)]
+    }
+
+    fn any_byte() -> impl Strategy<Value = u8> {
+        prop_oneof![any::<u8>(), 0..8u8]
+    }
+
+    prop_compose! {
+        fn any_demand()(level in any_byte(), width in any_byte(), heavy in any_byte()) -> Demand {
+            Demand { level, width, heavy, pad: 0 }
+        }
+    }
+
+    prop_compose! {
+        fn any_license()(
+            stage_ends_ns in any_time(),
+            level_expires_ns in uniform6(any_time()),
+            width_expires_ns in uniform3(any_time()),
+            demand in any_demand(),
+            [granted, target, width, stage, phase, rise_from] in uniform6(any_byte()),
+            rise_heavy in any_byte(),
+            few in any_byte(),
+        ) -> License {
+            License(Raw {
+                stage_ends_ns, level_expires_ns, width_expires_ns, demand, granted, target, width,
+                stage, phase, rise_from, rise_heavy, few,
+            })
+        }
+    }
+
+    fn levels_in_use(table: &LicenseTable) -> u8 {
+        if (1..=LEVELS_MAX as u32).contains(&table.levels) { table.levels as u8 } else { 1 }
+    }
+
+    proptest! {
+        #[test]
+        fn any_state_and_table_have_a_bounded_effect(
+            license in any_license(),
+            table in any_table(),
+        ) {
+            let effect = license.effect(&table);
+            prop_assert!(effect.rate_permille <= FULL_RATE_PERMILLE);
+            prop_assert!(effect.level < levels_in_use(&table));
+        }
+
+        #[test]
+        fn any_state_finds_back_to_an_orderly_one(
+            mut license in any_license(),
+            table in any_table(),
+            demand in any_demand(),
+            active_cores in any::<u32>(),
+            start_ns in 0..1_000_000u64,
+        ) {
+            let mut now_ns = start_ns;
+            license.demand(&table, demand, active_cores, now_ns);
+            // A stage of the old transition, the next fall or rise, and one fall for each level.
+            for _ in 0..40 {
+                let Some(next_ns) = license.next_ns() else { break };
+                now_ns = now_ns.max(next_ns);
+                license.advance(&table, active_cores, now_ns);
+                prop_assert!(license.next_ns().is_none_or(|next_ns| next_ns > now_ns));
+            }
+            prop_assert_eq!(license.next_ns(), None);
+            prop_assert!(license.demanded() < levels_in_use(&table));
+        }
     }
 }

@@ -1,10 +1,10 @@
-//! A CPU as the simulator uses it: the checked, dense form of a CPU table.
+//! A CPU for the simulator: the checked, dense form of a CPU table.
 
 use serde::Serialize;
 
 use crate::{CLASSES, Class, Demand, LicenseTable, Turbo};
 
-/// What shares one license.
+/// The part of the machine that shares one license.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LicenseDomain {
@@ -40,7 +40,7 @@ pub struct CpuModel {
     pub threads_per_core: u32,
     /// Names of the levels, level 0 first.
     pub level_names: Vec<String>,
-    /// What shares one license.
+    /// The part of the machine that shares one license.
     pub license_domain: LicenseDomain,
     /// Frequencies.
     pub turbo: Turbo,
@@ -60,7 +60,7 @@ impl CpuModel {
             .map_or(0, |rule| rule.level)
     }
 
-    /// What instructions of a class at a rate (both siblings together) demand of the license.
+    /// The demand of instructions of a class at a rate (both siblings together).
     #[must_use]
     pub fn demand_of(&self, class: Class, rate_permille: u32) -> Demand {
         Demand::new(self.level_demanded(class, rate_permille), class.width(), class.is_heavy())
@@ -78,7 +78,7 @@ impl CpuModel {
         self.packages * self.cores_per_package * self.threads_per_core
     }
 
-    /// What a transition costs, as if the core had been halted that long.
+    /// Cost of a transition, in ns of an equivalent halt.
     #[must_use]
     pub fn transition_cost_ns(&self, from: u8, to: u8, heavy: bool, few: bool) -> u64 {
         match from.cmp(&to) {

@@ -1,4 +1,4 @@
-//! A CPU table: what sources say about one CPU, and what they do not say.
+//! A CPU table: the values that sources give for one CPU, and the values that no source gives.
 
 mod embedded;
 mod missing;
@@ -19,12 +19,12 @@ pub use transitions::Transition;
 /// Newest schema of CPU tables.
 pub const CPU_TABLE_SCHEMA: u32 = 1;
 
-/// What a CPU table says. Values that no source gives are absent ([`CpuTable::missing`]).
+/// The values of a CPU table. Values that no source gives are absent ([`CpuTable::missing`]).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CpuTable {
     /// Name, such as `xeon-gold-6130`.
     pub name: String,
-    /// What it describes, in a sentence.
+    /// The described machine, in a sentence.
     pub description: String,
     /// Microarchitecture, such as `Skylake-SP`.
     pub microarchitecture: String,
@@ -115,13 +115,13 @@ pub struct Demands {
 /// Section `license`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LicenseTimes {
-    /// What shares one license.
+    /// The part of the machine that shares one license.
     pub domain: Option<LicenseDomain>,
     /// At most this many active cores is "few".
     pub few_cores: u32,
     /// Halt when the level falls.
     pub fall_halt_ns: Option<u32>,
-    /// By level, from the last demand until it may fall; level 0 has none.
+    /// By level, in ns from the last demand until the level may fall; level 0 has none.
     pub hold_ns: Vec<Option<u32>>,
     /// Where the values come from.
     pub source: String,
@@ -130,13 +130,13 @@ pub struct LicenseTimes {
 /// Section `widen`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Widen {
-    /// How long the throttle lasts; 0: there is none.
+    /// Length of the throttle in ns; 0: none.
     pub duration_ns: u32,
     /// How long while few cores are active.
     pub duration_few_ns: u32,
     /// Instruction rate meanwhile.
     pub rate_permille: u16,
-    /// From the last use of a width until it is powered down.
+    /// From the last use of a width until the width is powered down, in ns.
     pub hold_ns: u32,
     /// Where the values come from.
     pub source: String,
@@ -145,13 +145,13 @@ pub struct Widen {
 /// Section `rise`: how the core gets to a slower level.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RiseRule {
-    /// Level it starts from; `None`: any faster one without a rule of its own.
+    /// Level before; `None`: any faster one without a rule of its own.
     pub from: Option<u8>,
-    /// Level it leads to.
+    /// Level after.
     pub to: u8,
-    /// Whether it is for heavy instructions; `None`: for both.
+    /// Whether the rule is for heavy instructions; `None`: for heavy and light ones.
     pub heavy: Option<bool>,
-    /// What happens, in order.
+    /// Stages, in order.
     pub stages: Vec<StageRule>,
     /// Where the stages come from.
     pub source: String,
@@ -162,7 +162,7 @@ pub struct RiseRule {
 pub struct StageRule {
     /// Throttle or halt.
     pub kind: StageKind,
-    /// How long it lasts.
+    /// Length of the stage in ns.
     pub duration_ns: u32,
     /// How long while few cores are active.
     pub duration_few_ns: u32,
@@ -172,7 +172,7 @@ pub struct StageRule {
     pub level: Option<u8>,
 }
 
-/// What a stage does to the core.
+/// Effect of a stage on the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StageKind {
@@ -208,7 +208,7 @@ pub struct Events {
 /// A performance event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Event {
-    /// What it tells, such as `license-1` or `fp-512`.
+    /// The signal that the event counts, such as `license-1` or `fp-512`.
     pub signal: String,
     /// Event number.
     pub event: u32,

@@ -1,8 +1,8 @@
-//! The embedded CPU tables: what they hold and what they say is missing.
+//! The embedded CPU tables: their values, and the values that they report as missing.
 
 use cpu_model::{Class, CpuTable, CpuTableError, LicenseDomain, TurboMode, embedded};
 
-/// Every embedded table with what it lacks, joined by commas.
+/// Every embedded table with its missing values, joined by commas.
 const MISSING: [(&str, &str); 16] = [
     ("cascade-lake", "turbo_off"),
     ("core-i9-7940x", "turbo for 5 to 14 active cores, turbo_off"),
@@ -44,7 +44,7 @@ const MISSING: [(&str, &str); 16] = [
 ];
 
 #[test]
-fn every_embedded_table_reads_and_lacks_exactly_what_is_known() {
+fn every_embedded_table_reads_and_lacks_exactly_the_listed_values() {
     assert_eq!(embedded().len(), MISSING.len());
     for (&(name, text), (expected_name, expected)) in embedded().iter().zip(MISSING) {
         let table = CpuTable::parse(text, name).unwrap();
@@ -55,7 +55,7 @@ fn every_embedded_table_reads_and_lacks_exactly_what_is_known() {
 }
 
 #[test]
-fn a_run_on_an_incomplete_table_stops_and_names_what_is_missing() {
+fn a_run_on_an_incomplete_table_stops_and_names_the_missing_values() {
     for &(name, text) in embedded() {
         let table = CpuTable::parse(text, name).unwrap();
         for turbo in [TurboMode::On, TurboMode::Off] {

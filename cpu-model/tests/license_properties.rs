@@ -1,4 +1,4 @@
-//! What holds for the license machine on every table and every sequence of demands.
+//! Properties of the license machine on every table and every sequence of demands.
 
 use cpu_model::{
     Demand, FULL_RATE_PERMILLE, LEVELS_MAX, License, LicenseTable, Rise, STAGES_MAX, Stage,
@@ -58,7 +58,7 @@ fn any_script() -> impl Strategy<Value = Vec<(Demand, u64)>> {
     vec((demand, 0..700u64), 1..30)
 }
 
-/// A host that keeps time and checks each step against what it remembers itself.
+/// A host that keeps time, and checks each step against its own record of demands.
 struct Host<'a> {
     table: &'a LicenseTable,
     license: License,
@@ -144,7 +144,7 @@ proptest! {
     }
 
     #[test]
-    fn a_demand_that_stays_is_what_is_granted_in_the_end(
+    fn a_lasting_demand_is_granted_in_the_end(
         table in any_table(), script in any_script(), active_cores in 1..6u32,
     ) {
         let mut host = Host::new(&table, active_cores);

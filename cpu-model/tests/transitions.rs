@@ -1,4 +1,4 @@
-//! What the license machine does to a Xeon Gold 6130, stage by stage, driven with a clock.
+//! The license machine of a Xeon Gold 6130, stage by stage, driven with a clock.
 
 use cpu_model::{Class, CpuModel, CpuTable, Demand, FULL_RATE_PERMILLE, License, TurboMode};
 
@@ -12,7 +12,7 @@ const OR256: Demand = demand(Class::Avx2Light);
 const OR512: Demand = demand(Class::Avx512Light);
 const FMA512: Demand = demand(Class::Avx512Heavy);
 
-/// What a class demands at its full rate, by D 3.2.1 and not by the table.
+/// The demand of a class at its full rate, by D 3.2.1 and not by the table.
 const fn demand(class: Class) -> Demand {
     match class {
         Class::Scalar => Demand::new(0, 0, false),
@@ -81,7 +81,7 @@ fn lost_ns(first: Demand, second: Demand, active_cores: u32) -> u64 {
 }
 
 #[test]
-fn the_table_demands_what_the_dissertation_says() {
+fn the_demands_of_the_table_are_those_of_the_dissertation() {
     let cpu = Core::with_active(ALL_CORES).cpu;
     for class in Class::ALL.into_iter().filter(|&class| class != Class::Amx) {
         assert_eq!(cpu.demand_of(class, 1000), demand(class), "{class}");
@@ -94,7 +94,7 @@ fn the_table_demands_what_the_dissertation_says() {
 }
 
 #[test]
-fn transitions_cost_what_the_mechanism_predicts() {
+fn the_costs_of_transitions_are_those_of_the_mechanism() {
     // From, to, predicted by the mechanism (D 3.2.2), measured mean (D 5.2.1, T058-T061).
     let golden = [
         ("128 -> 512 FMA", SCALAR, FMA512, 45_000, 42_700),
@@ -106,7 +106,7 @@ fn transitions_cost_what_the_mechanism_predicts() {
         let lost_ns = lost_ns(from, to, ALL_CORES);
         println!("{name}: {lost_ns} ns, measured {measured_ns} ns");
         assert_eq!(lost_ns, predicted_ns, "{name}");
-        // One exception: 256 -> 512 FMA is 3.4 us off; with the second throttle it would be 6.6.
+        // One exception: 256 -> 512 FMA is 3.4 us off; 6.6 us with the second throttle.
         let within = lost_ns.abs_diff(measured_ns) <= 3_000;
         assert_eq!(within, name != "256 -> 512 FMA", "{name}: {lost_ns} ns");
     }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What does a core's clock do when wide instructions start and stop?
+ * The clock of a core while wide instructions start and stop.
  *
  * One struct ek_license for each license domain (a core, or a package). Its
- * host tells it what the running code demands (ek_license_demand) and calls
- * ek_license_advance when the time of ek_license_next_ns has come. The answer
+ * host passes the demand of the running code to ek_license_demand, and calls
+ * ek_license_advance when the time of ek_license_next_ns has come. The result
  * at any time is ek_license_effect: the level whose frequency applies and how
  * much of the normal instruction rate gets through.
  *
@@ -47,9 +47,9 @@ struct ek_license_table {
 	/* Halt when the level falls. */
 	u32 fall_halt_ns;
 	u32 pad;
-	/* From the last demand for a level until it may fall. */
+	/* From the last demand for a level until the level may fall. */
 	u64 hold_ns[EK_LEVELS_MAX];
-	/* From the last use of a register width until it is powered down (3.2.3). */
+	/* From the last use of a register width until its power-down (3.2.3). */
 	u64 width_hold_ns;
 	/* [from][to][heavy]; no stages where from >= to. */
 	struct ek_rise rise[EK_LEVELS_MAX][EK_LEVELS_MAX][2];
@@ -57,7 +57,7 @@ struct ek_license_table {
 	struct ek_stage widen;
 };
 
-/* What the code running on a domain demands, all siblings together. */
+/* Demand of the code running on a domain, all siblings together. */
 struct ek_demand {
 	u8 level;
 	/* Register width in use: 0 = 128 bits, 1 = 256, 2 = 512 and tiles. */
@@ -244,7 +244,7 @@ static inline void ek_license_demand(struct ek_license *s, const struct ek_licen
 		demand.width = 2;
 
 	ek_license_narrow(s, now_ns);
-	/* What was demanded until now is held from now on. */
+	/* The hold of levels and widths that are no longer demanded begins now. */
 	for (u32 level = 1; level < EK_LEVELS_MAX; level++) {
 		if (level <= s->demand.level && level > demand.level)
 			s->level_expires_ns[level] = ek_license_later(now_ns, t->hold_ns[level]);

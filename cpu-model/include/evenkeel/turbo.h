@@ -8,7 +8,7 @@
 
 #include "ints.h"
 
-/* License levels a CPU may have; DESIGN names the constant. */
+/* License levels a CPU may have. */
 #define EK_LEVELS_MAX 6
 /* Ranges of active cores; Intel's turbo MSRs have eight. */
 #define EK_ROWS_MAX 16

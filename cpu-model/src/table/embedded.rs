@@ -38,7 +38,7 @@ impl CpuTable {
     /// Reads an embedded table.
     ///
     /// # Errors
-    /// [`CpuTableError::UnknownName`] with the names there are and the closest.
+    /// [`CpuTableError::UnknownName`] with all known names and the closest one.
     pub fn by_name(name: &str) -> Result<Self, CpuTableError> {
         let found = TABLES.iter().find(|(known, _)| *known == name);
         let Some((name, text)) = found else { return Err(unknown(name)) };

@@ -15,8 +15,8 @@ impl CpuTable {
         missing
     }
 
-    /// Names of the absent values that a run needs; with turbo off it needs all that it needs
-    /// with turbo on, and the fixed frequencies.
+    /// Names of the absent values that a run needs; with turbo off a run needs the fixed
+    /// frequencies in addition to the values for turbo on.
     pub(super) fn missing_for(&self, turbo: TurboMode) -> Vec<String> {
         let mut missing = Vec::new();
         let machine = [

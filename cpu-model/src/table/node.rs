@@ -32,7 +32,7 @@ impl Document<'_> {
     }
 }
 
-/// A value and where it stands.
+/// A value with its path and position in the document.
 pub(super) struct Node<'a> {
     pub(super) document: &'a Document<'a>,
     pub(super) path: String,
@@ -77,7 +77,7 @@ impl<'a> Node<'a> {
         self.bad(format_args!("found {found}, expected {what}"))
     }
 
-    /// A table of these fields and no others.
+    /// A table with these fields only.
     pub(super) fn fields(&self, known: &[&str]) -> Read<Fields<'_>> {
         let DeValue::Table(table) = self.value else {
             return Err(self.expected("a table"));
@@ -105,7 +105,7 @@ impl<'a> Node<'a> {
             .collect())
     }
 
-    /// A string with something in it and no control characters.
+    /// A string that is not blank and has no control characters.
     pub(super) fn text(&self) -> Read<String> {
         match self.value {
             DeValue::String(text)
@@ -221,7 +221,7 @@ impl<'a> Fields<'a> {
     }
 
     fn path_of(&self, key: &str) -> String {
-        // TOML allows a key without letters; a reader must see it.
+        // TOML allows an empty key, which an error message must show.
         let key: String = if key.is_empty() {
             "\"\"".to_owned()
         } else {

@@ -30,7 +30,7 @@ impl CpuTable {
     /// Reads a CPU table; `file` is its name in error messages.
     ///
     /// # Errors
-    /// One sentence with file, line, field and what was expected.
+    /// One sentence with file, line, field and the expected value.
     pub fn parse(text: &str, file: &str) -> Result<Self, CpuTableError> {
         let document = Document { file, text };
         if text.len() > FILE_BYTES_MAX {
@@ -42,7 +42,7 @@ impl CpuTable {
                 error.message().chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
             document.invalid(error.span().map_or(0, |span| span.start), "TOML syntax", problem)
         })?;
-        // A newer schema may have fields that are unknown here, so it is looked at first.
+        // A newer schema may have fields that are unknown here, so the schema is checked first.
         refuse_newer(&document, parsed.get_ref())?;
         let root = Fields::root(&document, parsed.get_ref(), &FIELDS)?;
         read(&root)

@@ -12,13 +12,13 @@ pub enum TurboMode {
     /// Frequencies by active cores.
     #[default]
     On,
-    /// Levels with a fixed frequency have it whatever the number of active cores; the others
-    /// keep their turbo rows, but are never faster than a faster level.
+    /// Levels with a fixed frequency run at that frequency for any number of active cores; other
+    /// levels keep their turbo rows, but are never faster than a faster level.
     Off,
 }
 
 impl CpuTable {
-    /// The CPU as a run needs it.
+    /// The dense form of the table for a run.
     ///
     /// # Errors
     /// [`CpuTableError::Missing`] with the names of the values that no source gave.

@@ -1,29 +1,29 @@
-//! From level to level: which stages, at what cost.
+//! Transitions between levels: stages and costs.
 
 use serde::Serialize;
 
 use super::{CpuTable, RiseRule, StageRule};
 use crate::{Rise, Stage};
 
-/// How the core gets from one level to another, and what that costs.
+/// The stages and the cost of a transition from one level to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Transition {
     /// Level before.
     pub from: u8,
     /// Level after.
     pub to: u8,
-    /// For heavy instructions or for others; `None`: the same for both.
+    /// For heavy or for light instructions; `None`: the same for both.
     pub heavy: Option<bool>,
-    /// What happens, in order; a fall is one halt.
+    /// Stages, in order; a fall is one halt.
     pub stages: Vec<StageRule>,
     /// Time lost, as if the core had been halted that long.
     pub cost_ns: u64,
-    /// The same while few cores are active.
+    /// Time lost while few cores are active.
     pub cost_few_ns: u64,
 }
 
 impl RiseRule {
-    /// The stages of this rise when it starts from a level.
+    /// The stages of this rise from the given level.
     pub(super) fn dense(&self, from: u8) -> Rise {
         let stages: Vec<Stage> = self
             .stages
@@ -54,7 +54,7 @@ impl CpuTable {
             .max_by_key(|rise| (rise.from.is_some(), rise.heavy.is_some()))
     }
 
-    /// What a transition costs, as if the core had been halted that long; `None`: missing.
+    /// Cost of a transition in ns of an equivalent halt; `None`: the table lacks a value.
     ///
     /// A fall costs its halt, staying costs nothing.
     #[must_use]

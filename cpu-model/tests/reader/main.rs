@@ -1,4 +1,4 @@
-//! What the reader of CPU tables accepts, refuses and says.
+//! The reader of CPU tables: accepted files, refused files and messages.
 
 mod numbers;
 mod timing;
@@ -7,7 +7,7 @@ use cpu_model::{CpuTable, CpuTableError, TurboMode};
 
 const SMALL: &str = include_str!("small.toml");
 
-/// The message about the small table with one piece of it replaced.
+/// The message about the small table with one of its pieces replaced.
 fn message(piece: &str, replacement: &str) -> String {
     assert_eq!(SMALL.matches(piece).count(), 1, "{piece} must occur once");
     let text = SMALL.replace(piece, replacement);
@@ -61,7 +61,7 @@ fn a_newer_schema_is_refused_by_name_before_its_fields_are_looked_at() {
     );
 }
 
-/// Piece of the small table, what stands there instead, and the whole message.
+/// Piece of the small table, its replacement, and the whole message.
 type Case = (&'static str, &'static str, &'static str);
 
 fn check(cases: &[Case]) {

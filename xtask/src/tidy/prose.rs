@@ -20,7 +20,6 @@ const AIM_PERCENT: usize = 15;
 const LIMITS: &[(&str, usize)] = &[
     ("checker", 31),
     ("cli", 33),
-    ("cpu-model", 20),
     ("kernels", 20),
     ("lab", 37),
     ("policy", 35),
