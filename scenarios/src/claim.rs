@@ -1,4 +1,4 @@
-//! What a scenario claims about its results, and the published figures beside them.
+//! The claims of a scenario about its results, with published figures.
 
 use crate::error::ScenarioError;
 use crate::fields::{Fields, Value};
@@ -24,7 +24,7 @@ const METRICS_OF_APPLICATIONS: &[&str] = METRICS.split_at(7).0;
 /// Schedulers without a policy of ours, which parameters may be fitted to.
 const BASELINES: [&str; 4] = ["cfs", "eevdf", "muqss", "fair"];
 
-/// What the run queues of `MuQSS` may be shared by.
+/// Values of the run-queue sharing of `MuQSS`.
 const RQ_SHARING: [&str; 4] = ["none", "smt", "mc", "all"];
 
 /// Sensor set of the published prototypes.
@@ -37,7 +37,7 @@ pub struct Figure {
     pub metric: String,
     /// Name of the scheduler, such as `fair-isolation`.
     pub scheduler: String,
-    /// What shares a run queue of `MuQSS`; `none` for any other scheduler.
+    /// Run-queue sharing of `MuQSS`; `none` for any other scheduler.
     pub rq_sharing: String,
     /// Name of the sensor set.
     pub sensors: String,
@@ -47,35 +47,35 @@ pub struct Figure {
     pub application: Option<String>,
 }
 
-/// A figure, its bounds and what was published.
+/// A figure, its bounds and its published value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// Id of the published figure, such as `T089`.
     pub id: Option<String>,
-    /// What is claimed about.
+    /// The figure of the claim.
     pub figure: Figure,
     /// Another figure, times a factor, that is subtracted first.
     pub minus: Option<(Figure, f64)>,
-    /// Another figure that it is compared with: the value is how much it is above, in percent.
+    /// Another figure to compare with: the value is then the excess over that figure, in percent.
     pub over: Option<Figure>,
     /// Smallest value that keeps the claim.
     pub min: Option<f64>,
     /// Largest value that keeps the claim.
     pub max: Option<f64>,
-    /// Published value, where there is one.
+    /// Published value, if any.
     pub published: Option<f64>,
-    /// Whether parameters were fitted to this figure: then it is no prediction.
+    /// Whether parameters were fitted to this figure, which makes the value no prediction.
     pub calibrated: bool,
     /// Whether the claim is false on purpose, to see that false claims are caught.
     pub must_fail: bool,
-    /// Why the claim does not hold, where that is known and stays so: it is shown as a miss.
+    /// Known reason why the claim does not hold; reports then show an expected miss.
     pub known_miss: Option<String>,
     /// Where figure and bounds come from.
     pub source: String,
 }
 
 impl Figure {
-    /// Whether a policy of ours has a part in it: then nothing may be fitted to it.
+    /// Whether a policy of ours influences the figure, so that nothing may be fitted to the value.
     #[must_use]
     pub fn has_policy(&self) -> bool {
         !BASELINES.contains(&self.scheduler.as_str())
@@ -83,7 +83,7 @@ impl Figure {
 }
 
 impl Claim {
-    /// The claimed figure and those that it is set against.
+    /// The claimed figure, and the figure to compare with if any.
     pub fn figures(&self) -> impl Iterator<Item = &Figure> {
         let minus = self.minus.as_ref().map(|(figure, _)| figure);
         [Some(&self.figure), minus, self.over.as_ref()].into_iter().flatten()
@@ -101,7 +101,7 @@ impl Claim {
         Some(value)
     }
 
-    /// Whether a value keeps the bounds; `None` where there is none.
+    /// Whether a value keeps the bounds; `None` without bounds.
     #[must_use]
     pub fn holds(&self, value: f64) -> Option<bool> {
         let is_within =
@@ -164,7 +164,7 @@ pub(crate) fn read_claim(value: &Value, names: &Names) -> Result<Claim, Scenario
     Ok(claim)
 }
 
-/// Reads a figure; what it does not say is that of `like`.
+/// Reads a figure; absent fields are those of `like`.
 fn read_figure(
     fields: &mut Fields,
     names: &Names,

@@ -26,8 +26,8 @@ impl Scenario {
     /// the totals that are drawn on reading; `overrides` win over both.
     ///
     /// # Errors
-    /// A parameter that does not exist or leads to a value out of range, threads that could
-    /// never go on, or a machine the CPU does not have.
+    /// A parameter that does not exist or leads to a value out of range, threads that deadlock,
+    /// or a machine larger than the CPU's.
     ///
     /// # Panics
     /// When the case is none of [`Scenario::cases`].
@@ -106,7 +106,7 @@ impl Scenario {
         Ok(parameters)
     }
 
-    /// Compiles every case, on the machine the scenario names as far as it does.
+    /// Compiles every case, on the scenario's machine, with defaults for values that it omits.
     pub(crate) fn check(&self) -> Result<(), ScenarioError> {
         let count = |given: &Option<(u32, Place)>, default| given.as_ref().map_or(default, |v| v.0);
         let threads_per_core = count(&self.machine.threads_per_core, 2);
@@ -129,7 +129,7 @@ impl Scenario {
     }
 }
 
-/// The machine in use; it must be part of the machine there is.
+/// The used part of the CPU's machine.
 fn resolve_machine(spec: &MachineSpec, there: &MachineDefaults) -> Result<Machine, ScenarioError> {
     let within = |given: &Option<(u32, Place)>, most: u32| match given {
         Some((count, place)) if *count > most => {
@@ -235,10 +235,10 @@ impl<'s> Compiler<'s> {
     }
 
     fn finish(self) -> Result<Workload, ScenarioError> {
-        let Some(stuck) = deadlock::find(&self.workload) else { return Ok(self.workload) };
-        let place = self.places[stuck.thread][stuck.step];
-        let name = &self.workload.threads[stuck.thread].name;
-        Err(place.error(match self.workload.threads[stuck.thread].program[stuck.step] {
+        let Some(deadlocked) = deadlock::find(&self.workload) else { return Ok(self.workload) };
+        let place = self.places[deadlocked.thread][deadlocked.step];
+        let name = &self.workload.threads[deadlocked.thread].name;
+        Err(place.error(match self.workload.threads[deadlocked.thread].program[deadlocked.step] {
             Step::Barrier(i) => format!(
                 "all {} threads of the barrier to reach it, but {name} waits there for ever",
                 self.workload.barriers[i as usize].threads
@@ -249,8 +249,8 @@ impl<'s> Compiler<'s> {
         }))
     }
 
-    /// Numbers of barriers, locks and semaphores; a barrier takes all threads of its scope,
-    /// a global one those of all applications that use it.
+    /// Numbers of barriers, locks and semaphores. A barrier takes all threads of its scope; a
+    /// global barrier takes the threads of all applications that use that name.
     fn count_syncs(&mut self) {
         let threads = &self.workload.threads;
         let mut users: BTreeMap<u32, Vec<u32>> = BTreeMap::new();

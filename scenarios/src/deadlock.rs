@@ -6,12 +6,12 @@ use crate::workload::{Step, Workload};
 
 /// Steps all threads together may take before the rest is taken on trust.
 const STEPS_MAX: usize = 8 << 20;
-/// Rounds of an endless loop after which it is taken on trust.
+/// Rounds of an endless loop that are followed before assuming that the loop never blocks.
 const ENDLESS_ROUNDS: u32 = 3;
 
-/// A thread that can never go on, and the step that holds it.
+/// A deadlocked thread, and the step at which the thread waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stuck {
+pub(crate) struct Deadlocked {
     pub(crate) thread: usize,
     pub(crate) step: usize,
 }
@@ -54,15 +54,15 @@ struct Run<'w> {
     barriers: Vec<Vec<usize>>,
     locks: Vec<Lock>,
     semaphores: Vec<Semaphore>,
-    /// Threads that others are to start.
+    /// Threads that a fork of another thread starts.
     unborn: BTreeSet<u32>,
 }
 
-/// The first thread found that waits for something nobody can give, if any.
+/// The first deadlocked thread, if any.
 ///
-/// Threads take turns whenever they would compute or sleep, as if there were a CPU for each.
-/// Only what happens in this order is seen: a deadlock that needs an unlucky order is not.
-pub(crate) fn find(workload: &Workload) -> Option<Stuck> {
+/// Threads take turns whenever they would compute or sleep, as if each had a CPU. This order
+/// alone is checked: a deadlock that needs another order is not found.
+pub(crate) fn find(workload: &Workload) -> Option<Deadlocked> {
     let threads = workload.threads.len();
     let budget = (STEPS_MAX / threads.max(1)).clamp(64, 1 << 16);
     let cursor = || Cursor {
@@ -84,15 +84,15 @@ pub(crate) fn find(workload: &Workload) -> Option<Stuck> {
     };
     while let Some(thread) = run.ready.pop_front() {
         if !run.advance(thread) {
-            return Some(Stuck { thread, step: run.cursors[thread].at });
+            return Some(Deadlocked { thread, step: run.cursors[thread].at });
         }
     }
-    run.stuck()
+    run.deadlocked()
 }
 
 impl Run<'_> {
     /// Runs a thread up to the end of its next computation or sleep, its end, or a wait.
-    /// `false`: it gives back a lock that it does not hold.
+    /// `false`: the thread unlocks a lock that another thread holds.
     fn advance(&mut self, thread: usize) -> bool {
         loop {
             let cursor = &mut self.cursors[thread];
@@ -188,14 +188,15 @@ impl Run<'_> {
         self.ready.push_back(thread);
     }
 
-    /// A lock that is not given back is the cause when others wait at barriers behind it.
+    /// Whether the thread waits for a lock: the cause to report when other threads wait at barriers
+    /// because of that lock.
     fn wants_lock(&self, thread: usize) -> bool {
         let step = self.workload.threads[thread].program.get(self.cursors[thread].at);
         matches!(step, Some(Step::Lock(_)))
     }
 
     /// A waiting thread that no thread which may go on could ever release.
-    fn stuck(&self) -> Option<Stuck> {
+    fn deadlocked(&self) -> Option<Deadlocked> {
         let mut released = Released::new(self.workload);
         let mut waiting: Vec<usize> = Vec::new();
         for (thread, cursor) in self.cursors.iter().enumerate() {
@@ -221,7 +222,7 @@ impl Run<'_> {
                 !hopeful
             });
             if waiting.len() == before {
-                let step = |&thread: &usize| Stuck { thread, step: self.cursors[thread].at };
+                let step = |&thread: &usize| Deadlocked { thread, step: self.cursors[thread].at };
                 return waiting.iter().min_by_key(|thread| !self.wants_lock(**thread)).map(step);
             }
         }
@@ -255,7 +256,7 @@ impl Cursor {
     }
 }
 
-/// What threads that may go on could still give.
+/// The wake-ups and unlocks that running threads may still perform.
 struct Released {
     barriers: Vec<bool>,
     locks: Vec<bool>,

@@ -1,4 +1,4 @@
-//! What can be wrong with a scenario, said in one sentence with file, line and field.
+//! Errors of scenarios; each message is one sentence with file, line and field.
 
 /// Newest version of the format.
 pub const SCHEMA: u32 = 1;
@@ -13,7 +13,7 @@ pub enum ScenarioError {
         file: String,
         /// Line, from 1.
         line: u32,
-        /// What the TOML reader says.
+        /// Message of the TOML reader.
         reason: String,
     },
     /// The file follows a newer format than this version reads.
@@ -35,10 +35,10 @@ pub enum ScenarioError {
         line: u32,
         /// Path of the field.
         field: String,
-        /// Fields there are.
+        /// Known fields.
         known: String,
     },
-    /// A field has a value that it cannot have, or is missing.
+    /// A field has an invalid value, or is missing.
     #[error("{file}:{line}: `{field}`: expected {expected}")]
     Value {
         /// Name of the file.
@@ -47,7 +47,7 @@ pub enum ScenarioError {
         line: u32,
         /// Path of the field.
         field: String,
-        /// What would be right.
+        /// The expected value.
         expected: String,
     },
     /// A parameter is to be set that the scenario does not have.
@@ -57,13 +57,13 @@ pub enum ScenarioError {
         file: String,
         /// Parameter asked for.
         name: String,
-        /// Parameters there are.
+        /// Known parameters.
         known: String,
     },
 }
 
 impl ScenarioError {
-    /// Line of the mistake, from 1; `None` when it is not in the file.
+    /// Line of the mistake, from 1; `None` for a mistake outside the file.
     #[must_use]
     pub fn line(&self) -> Option<u32> {
         match self {

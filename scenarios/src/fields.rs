@@ -17,7 +17,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The error that this value is not what was expected.
+    /// The error that this value is not the expected one.
     pub(crate) fn error(&self, expected: impl Into<String>) -> ScenarioError {
         ScenarioError::Value {
             file: self.file.to_string(),
@@ -147,7 +147,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// The fields of a table; every field must be taken, or it is unknown.
+/// The fields of a table; fields that remain untaken are reported as unknown.
 pub(crate) struct Fields<'a> {
     left: BTreeMap<&'a str, Value<'a>>,
     known: Vec<&'static str>,
@@ -175,7 +175,7 @@ impl<'a> Fields<'a> {
         self.left.remove(name)
     }
 
-    /// The field; an error where it is missing.
+    /// The field, or an error if missing.
     pub(crate) fn need(
         &mut self,
         name: &'static str,

@@ -1,9 +1,9 @@
-//! Random program mixes: scenarios that nobody wrote with a scheduler in mind.
+//! Random program mixes: scenarios that are not tuned to any scheduler.
 //!
 //! [`mix`] draws the text of a scenario file from a seed, with integers alone. The distribution is
-//! our choice throughout; `docs/decisions/0019-random-mixes.md` has it as a table. The three
-//! backgrounds of a mix are the same applications: only what the names `@kernel` and `@lighter`
-//! are bound to differs, so that nothing but licenses does.
+//! our choice throughout; `docs/decisions/0019-random-mixes.md` has its table. The three
+//! backgrounds of a mix have the same applications and differ only in the classes that the names
+//! `@kernel` and `@lighter` are bound to, so that nothing but licenses differs.
 
 mod background;
 mod foreground;
@@ -17,8 +17,8 @@ use foreground::Room;
 
 pub use seeds::{development_seed, held_out_seed};
 
-/// What the backgrounds of every mix bind, the control first: name, `@kernel`, `@lighter`. Light
-/// 256-bit instructions demand no level and light 512-bit ones level 1 (D 3.2.1).
+/// Bindings of the backgrounds of every mix, the control first: name, `@kernel`, `@lighter`.
+/// Light 256-bit instructions demand no level and light 512-bit ones level 1 (D 3.2.1).
 const BACKGROUNDS: [(&str, &str, &str); 3] = [
     ("sse4", "scalar", "scalar"),
     ("avx2", "avx2-heavy", "avx2-light"),
@@ -75,7 +75,7 @@ fn head(seed: u64, cores: u64, together: bool) -> String {
     )
 }
 
-/// An application as the file has it.
+/// An application in the terms of the file.
 struct Application {
     name: String,
     threads: u64,
@@ -107,7 +107,7 @@ impl Application {
     }
 }
 
-/// Five of six applications have nice 0, the others a little more or less.
+/// Five of six applications have nice 0, the sixth a little more or less.
 fn nice(stream: &mut Stream) -> i64 {
     if stream.once_in(6) { stream.one_of(&[-5, -2, 2, 5]) } else { 0 }
 }

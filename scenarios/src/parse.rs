@@ -1,4 +1,4 @@
-//! Reads a scenario in either of its two languages, TOML and that of rt-app, and checks it.
+//! Reads and checks a scenario in either of its two languages, TOML and that of rt-app.
 
 use crate::error::{ScenarioError, printable};
 use crate::fields::Source;

@@ -12,7 +12,7 @@ const KINDS: &str = concat!(
     "repeat, forever, first, others"
 );
 
-/// One phase and where it stands.
+/// One phase, with its place in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Phase {
     pub(crate) place: Place,
@@ -86,7 +86,7 @@ pub(crate) struct Compute {
     pub(crate) bursts: Option<Bursts>,
 }
 
-/// Work that alternates between classes; `Compute::class` takes what the shares leave.
+/// Work that alternates between classes; `Compute::class` takes the rest of the shares.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bursts {
     /// Length of a burst of the first class of the mix, in us at the reference frequency.
@@ -101,7 +101,7 @@ pub(crate) struct Share {
     pub(crate) share: Number,
 }
 
-/// What compute phases of an application say unless they say otherwise.
+/// Defaults of an application's compute phases.
 #[derive(Clone, Debug)]
 pub(crate) struct Defaults {
     pub(crate) stall: Number,

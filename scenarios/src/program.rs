@@ -18,7 +18,7 @@ const TIMES_MAX: u32 = 1_000_000_000;
 /// Spread of single bursts around their share: our choice, so that threads do not run in step.
 const BURST_SPREAD_PERMILLE: u32 = 200;
 
-/// What threads synchronise with.
+/// The kind of a synchronisation object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Sync {
     Barrier,
@@ -26,7 +26,7 @@ pub(crate) enum Sync {
     Semaphore,
 }
 
-/// Who shares a barrier, lock or semaphore of one name.
+/// The threads that share a barrier, lock or semaphore of one name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Scope {
     Instance { application: u32, instance: u32, threads: u32 },
@@ -55,7 +55,7 @@ impl<'s> Names<'s> {
     }
 }
 
-/// What numbers and classes of a scenario stand for in one case.
+/// The values of a scenario's numbers and classes in one case.
 pub(crate) struct Amounts<'s> {
     pub(crate) parameters: &'s Parameters,
     pub(crate) classes: &'s BTreeMap<String, Class>,
@@ -262,8 +262,8 @@ impl<'s> Program<'_, 's> {
         self.push(Step::Compute(work), place)
     }
 
-    /// The total is drawn now, from the thread's stream; then it is divided into whole rounds
-    /// of one burst of each class, so that the shares of the work come out exactly.
+    /// Draws the total now, from the thread's stream, and divides the total into rounds of one
+    /// burst of each class, so that the shares of the work are exact.
     fn bursts(
         &mut self,
         compute: &'s Compute,

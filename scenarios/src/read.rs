@@ -64,7 +64,7 @@ fn read_scenario(mut fields: Fields) -> Result<Scenario, ScenarioError> {
     }
     if let Some(list) = fields.take("background") {
         if !has_fits {
-            // What the base was fitted with belongs to the backgrounds that are replaced.
+            // The fits of the base belong to the backgrounds that are replaced.
             scenario.fits.clear();
             scenario.calibrated_on.clear();
         }
@@ -195,7 +195,7 @@ fn read_run(mut fields: Fields, base: Run) -> Result<Run, ScenarioError> {
     Ok(Run { foreground, limit_ns, replicates })
 }
 
-/// Reads numbers by name; with `known`, only names that it has.
+/// Reads numbers by name; with `known`, only names in `known`.
 fn read_parameters(value: &Value, known: Option<&Parameters>) -> Result<Parameters, ScenarioError> {
     let mut parameters = Parameters::new();
     for (name, value) in value.fields()?.take_all() {

@@ -2,8 +2,8 @@
 //!
 //! Each thread becomes compute pieces and sleeps. A preemption is no wait: the pieces around it
 //! are one. A wake-up by another thread stays a dependency, so that a thread that is slowed
-//! slows those that wait for it; any other wake-up becomes a sleep as long as the recorded one,
-//! counted from the moment the thread blocks; [`trace::Wakers`] decides which is which.
+//! slows its dependents; any other wake-up becomes a sleep as long as the recorded one,
+//! counted from the moment the thread blocks; [`trace::Wakers`] distinguishes the two.
 //!
 //! Because every wait is paired with a wake that was recorded earlier, and each semaphore has one
 //! waiting thread, no order of execution can deadlock, however incomplete the recording is.
@@ -25,7 +25,7 @@ use timeline::{Clock, Timeline, Track};
 /// An application with less than one in so many of the CPU time of all is a minor one; our choice.
 const MINOR_ONE_IN: u64 = 200;
 
-/// Longest work without a wait; the simulator counts it in parts of 2^-20 ns.
+/// Longest work without a wait; the simulator counts work in units of 2^-20 ns.
 const PIECE_HOURS_MAX: u64 = 1;
 const NS_PER_HOUR: u64 = 3_600_000_000_000;
 
@@ -44,16 +44,17 @@ pub struct ReplayOptions {
     pub kernel_threads: bool,
 }
 
-/// What became of a recording.
+/// Figures of the conversion of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayReport {
     /// Length of the recording.
     pub recorded_ns: u64,
     /// Time that the replayed tasks were on a CPU.
     pub ran_ns: u64,
-    /// Part of it that a hypervisor stole; it is no work. 0 where the kernel did not account.
+    /// Part of that time that a hypervisor stole, which is not replayed as work. 0 where the kernel
+    /// did not account for stolen time.
     pub stolen_ns: u64,
-    /// Part of it at a frequency that the recording tells.
+    /// Part of that time at a frequency that the recording contains.
     pub known_khz_ns: u64,
     /// Waits for other tasks that stayed dependencies.
     pub dependencies: u64,
@@ -72,7 +73,7 @@ pub struct ReplayReport {
 /// Why a recording cannot be replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
-    /// Nothing says who uses wide instructions.
+    /// The recording has no classes and no task was given one.
     #[error("the recording does not say which tasks use wide instructions")]
     NoClasses,
     /// A task works longer without waiting than a run can hold.
@@ -95,7 +96,7 @@ pub enum ReplayError {
 }
 
 impl Workload {
-    /// The same work with every class scalar: what there would be without wide instructions.
+    /// The same work with every class scalar: the control, without wide instructions.
     #[must_use]
     pub fn scalar(&self) -> Self {
         let mut control = self.clone();
@@ -114,10 +115,10 @@ impl Workload {
     }
 }
 
-/// The workload that does again what was recorded.
+/// The workload that repeats the work of a recording.
 ///
-/// Applications without wide instructions are the foreground, except for those that hardly ran
-/// (`others`); those with wide instructions are the background;
+/// Applications without wide instructions are the foreground, except for minor ones that hardly
+/// ran (grouped as `others`); those with wide instructions are the background;
 /// when every application has them, all are the foreground. Threads of the kernel are background.
 /// Classes are those of the history's phases ([`trace::annotate`] adds them); a task is scalar
 /// before its first phase.
@@ -195,7 +196,7 @@ pub fn from_recording(
     Ok((workload, report))
 }
 
-/// The recorded machine with that many CPUs, and threads of a core where it does not say.
+/// The recorded machine with that many CPUs; `threads` of a core unless the recording says.
 fn machine(history: &History, cpus: u32, threads: u32) -> Result<Machine, ReplayError> {
     let header = &history.header;
     if !(1..=CPUS_MAX).contains(&cpus) {
@@ -230,7 +231,7 @@ fn take_off_stolen(track: &mut Track) -> u64 {
     track.ran_ns - done_ns
 }
 
-/// Hours of the longest piece of work, where it is too long.
+/// Hours of the longest piece of work, if above the limit.
 fn too_long(track: &Track) -> Option<u64> {
     let longest_ns = track.longest_ns;
     (longest_ns > PIECE_HOURS_MAX * NS_PER_HOUR).then(|| longest_ns.div_ceil(NS_PER_HOUR))
@@ -261,7 +262,7 @@ fn minor_applications<'h>(
     if minor.len() + is_wide.len() == ran_ns.len() { BTreeSet::new() } else { minor }
 }
 
-/// By name, and whether it stands apart and is not judged: the kernel and minor applications.
+/// By name, and whether the application is set apart and not judged: the kernel and minor ones.
 type Numbers<'h> = BTreeMap<(bool, &'h str), u32>;
 
 /// Index of the application of that group.
@@ -291,7 +292,7 @@ const PINNED_NAMES: [&str; 8] = [
     "rcuc/",
 ];
 
-/// The CPU that the name of a thread of the kernel binds it to.
+/// The CPU that a kernel thread is bound to, by its name.
 fn pinned_cpu(task: &TaskInfo) -> Option<u32> {
     let after = PINNED_NAMES.iter().find_map(|name| task.comm.strip_prefix(name))?;
     let number = after.split_once(':').map_or(after, |(number, _)| number);
@@ -321,7 +322,7 @@ fn add_thread(
     });
 }
 
-/// Forks name tasks until the threads have numbers; who never ran is not forked.
+/// Replaces task ids in forks by thread numbers; tasks that never ran are not forked.
 fn number_forks(workload: &mut Workload, tids: &[u32]) {
     let numbers: BTreeMap<u32, u32> = tids.iter().copied().zip(0..).collect();
     for thread in &mut workload.threads {

@@ -1,8 +1,9 @@
 //! Files of rt-app, the field's language for periodic work, as scenarios.
 //!
 //! The language is that of rt-app 1.0 and workgen (their `tutorial.txt`): tasks with phases of
-//! events, in microseconds. `run` is work, so it is taken at the reference frequency. What has no
-//! meaning here is an error with its name. What rt-app cannot say is in objects `x-evenkeel`.
+//! events, in microseconds. `run` is work, in time at the reference frequency. Features without a
+//! meaning here are errors with their names. Objects `x-evenkeel` add properties that rt-app has
+//! no words for.
 
 mod json;
 mod task;
@@ -26,7 +27,7 @@ const LIMIT_FACTOR: f64 = 10.0;
 const LIMIT_S: (f64, f64) = (1.0, 3600.0);
 /// Random seeds of a comparison; our choice.
 const REPLICATES: u32 = 5;
-/// What rt-app does to measure, log and lock itself, which changes no work here.
+/// Properties for rt-app's own measuring, logging and locking, which change no work here.
 const WITHOUT_EFFECT: [&str; 10] = [
     "calibration",
     "logdir",

@@ -1,4 +1,4 @@
-//! A scenario: who runs on which machine, in which variants, and what is claimed about it.
+//! A scenario: applications on a machine, in variants, with claims about the results.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,16 @@ pub const CPUS_MAX: u32 = 1024;
 /// Most threads of a workload.
 pub const THREADS_MAX: u32 = 65_536;
 
-/// What a scenario leaves to the CPU table.
+/// Values of the CPU table for everything that a scenario omits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MachineDefaults {
     /// Reference frequency.
     pub ref_khz: u32,
-    /// Packages there are.
+    /// Packages of the CPU's machine.
     pub packages: u32,
-    /// Cores of a package there are.
+    /// Cores of a package.
     pub cores_per_package: u32,
-    /// Hardware threads of a core there are.
+    /// Hardware threads of a core.
     pub threads_per_core: u32,
 }
 
@@ -68,7 +68,7 @@ pub struct Case {
     pub background: usize,
 }
 
-/// The part of the machine that is used; what is missing is all of the CPU.
+/// The used part of the machine; an absent value means all of the CPU.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct MachineSpec {
     pub(crate) packages: Option<(u32, Place)>,
@@ -91,7 +91,7 @@ pub(crate) struct ApplicationSpec {
     pub(crate) place: Place,
 }
 
-/// A variant of the background, the control or one to compare with it.
+/// A variant of the background: the control, or one to compare with the control.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Variant {
     pub(crate) name: String,
@@ -106,13 +106,13 @@ pub(crate) struct Variant {
 pub struct Scenario {
     /// Name.
     pub name: String,
-    /// What it is, in a sentence or two.
+    /// Description, in a sentence or two.
     pub description: String,
-    /// Where it comes from.
+    /// Source of the scenario.
     pub source: String,
-    /// Name of the CPU table it is meant for.
+    /// Name of the intended CPU table.
     pub cpu: String,
-    /// How it wants to be run.
+    /// How to run the scenario.
     pub run: Run,
     /// Parameters and their values without a fit.
     pub parameters: BTreeMap<String, f64>,
@@ -121,7 +121,7 @@ pub struct Scenario {
     /// Ids of the published figures that the fits reproduce: those of its calibrated claims, or
     /// of its base's; no results besides these were used.
     pub calibrated_on: Vec<String>,
-    /// What is said of its results.
+    /// Claims about the results.
     pub claims: Vec<Claim>,
     pub(crate) file: String,
     pub(crate) machine: MachineSpec,
@@ -159,7 +159,7 @@ impl Scenario {
         self.machine.turbo
     }
 
-    /// Index of the background that the others are compared with.
+    /// Index of the control: the background that all variants are compared with.
     #[must_use]
     pub fn control(&self) -> usize {
         self.background.iter().position(|variant| variant.control).unwrap_or(0)

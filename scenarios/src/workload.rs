@@ -1,4 +1,4 @@
-//! What the simulator runs: threads, each with a program of steps.
+//! The input of the simulator: threads, each with a program of steps.
 
 use std::collections::BTreeSet;
 
@@ -35,12 +35,12 @@ pub struct CpuSet {
     pub cpus: Vec<u32>,
 }
 
-/// Whose completion is judged, and whose presence causes it.
+/// Role of an application in a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Judged; the run ends when every foreground thread has ended.
     Foreground,
-    /// Runs beside it, as long as the foreground does.
+    /// Runs beside the foreground, until the foreground ends.
     Background,
 }
 
@@ -51,7 +51,7 @@ pub struct Application {
     pub name: String,
     /// Foreground or background.
     pub role: Role,
-    /// What the reader is told it runs, such as `avx512-heavy`: its most demanding class.
+    /// Class to show in reports, such as `avx512-heavy`: the application's most demanding one.
     pub class: Class,
 }
 
@@ -69,7 +69,7 @@ pub enum Spread {
 /// An amount drawn anew at each visit, from the thread's own random stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Draw {
-    /// Mean; the unit is that of the field that holds it.
+    /// Mean; the field of the `Draw` gives the unit.
     pub mean: u64,
     /// Spread.
     pub spread: Spread,
@@ -88,7 +88,7 @@ pub struct Work {
     pub stall_permille: u32,
     /// Whether its wide instructions compute with integers: no floating-point counter sees them.
     pub integer: bool,
-    /// Memory it touches again and again; what a migration has to bring along.
+    /// Memory in use, which a migration has to fetch, in KiB.
     pub working_set_kib: u32,
 }
 
@@ -106,8 +106,8 @@ pub enum Step {
         /// The CPU.
         cpu: u32,
     },
-    /// Sleep until a timer of the thread fires, which it does every so often since the thread
-    /// arrived; go on at once if that is past.
+    /// Sleep until a periodic timer of the thread fires, counted from the thread's arrival. An
+    /// expiry in the past does not sleep.
     Timer {
         /// The timer.
         timer: u32,
@@ -116,20 +116,20 @@ pub enum Step {
         /// Whether a time that was missed counts; else the next one is a period from now.
         absolute: bool,
     },
-    /// Wait at barrier `Workload::barriers[i]` until all its threads are there.
+    /// Wait at barrier `Workload::barriers[i]` until all its threads have arrived.
     Barrier(u32),
-    /// Take lock i, or wait for it in order of arrival.
+    /// Take lock i, after waiting in order of arrival if necessary.
     Lock(u32),
     /// Give lock i to the thread that waits longest.
     Unlock(u32),
     /// Add one to semaphore i and wake the thread that waits longest.
     Wake(u32),
-    /// The same, over a pipe or a socket: the kernel takes it that the waker waits soon
-    /// (`WF_SYNC`) and rather leaves the woken thread beside it.
+    /// Wake over a pipe or a socket: the kernel assumes that the waker will wait soon (`WF_SYNC`),
+    /// and prefers to leave the woken thread near the waker.
     WakeSync(u32),
     /// Start thread i, whose arrival then is this and not its own.
     Fork(u32),
-    /// Take one from semaphore i, or wait for it in order of arrival.
+    /// Take one from semaphore i, after waiting in order of arrival if necessary.
     Wait(u32),
     /// Go back to step `to` until the loop has run `times` times in all;
     /// the count starts anew when the loop is entered again.
@@ -142,7 +142,7 @@ pub enum Step {
 }
 
 impl Workload {
-    /// Threads that others start.
+    /// Threads that a fork of another thread starts.
     #[must_use]
     pub fn forked(&self) -> BTreeSet<u32> {
         let started = |step: &Step| match step {
@@ -153,7 +153,7 @@ impl Workload {
     }
 }
 
-/// A barrier and how many threads must arrive at it.
+/// A barrier, with the number of threads that must arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Barrier {
     /// Threads.
@@ -169,23 +169,23 @@ pub struct Thread {
     pub name: String,
     /// Nice level, -20..=19.
     pub nice: i8,
-    /// CPUs it may use.
+    /// CPUs that the thread may use.
     pub affinity: CpuSet,
-    /// When it starts.
+    /// Start of the thread.
     pub arrival_ns: u64,
-    /// CPU it was on before: it was there when the run began, and runs on or sleeps. `None`: it is
-    /// new when it starts.
+    /// Last CPU of a thread that existed before the run began, running or asleep. `None`: the
+    /// thread is new at its start.
     pub was_on: Option<u32>,
     /// Number of its random stream; equal numbers draw equal amounts in every run of a seed.
     pub stream: u64,
-    /// Class that rules (`--rule`) give it; `None`: its most demanding class.
+    /// Class by rules (`--rule`); `None`: the thread's most demanding class.
     pub ruled_class: Option<Class>,
     /// Program; the thread ends after the last step.
     pub program: Vec<Step>,
 }
 
-/// Everything that runs, on the machine it runs on. Checked: indices are in range,
-/// loops go back, every program computes or sleeps in each endless loop.
+/// All threads of a run, with their machine. Checked: indices are in range, loops go back,
+/// every program computes or sleeps in each endless loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
     /// The machine.
@@ -196,8 +196,8 @@ pub struct Workload {
     pub threads: Vec<Thread>,
     /// Barriers.
     pub barriers: Vec<Barrier>,
-    /// How many locks there are.
+    /// Number of locks.
     pub locks: u32,
-    /// How many semaphores there are; all start at 0.
+    /// Number of semaphores; all start at 0.
     pub semaphores: u32,
 }

@@ -1,4 +1,4 @@
-//! Claims: what can be said, what is refused, and what becomes of a value.
+//! Claims: accepted ones, refused ones, and their verdicts on a value.
 
 use scenarios::{Claim, Figure, Scenario, ScenarioError};
 
@@ -19,7 +19,7 @@ control = true
 name = "avx512"
 "#;
 
-/// A claim without what a test adds.
+/// A claim to which tests add fields.
 const CLAIM: &str = r#"[[claim]]
 background = "avx512"
 source = "our choice"

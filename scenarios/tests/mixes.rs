@@ -17,7 +17,7 @@ fn workload(scenario: &Scenario, case: Case) -> Workload {
     scenario.workload(case, Some(0), &BTreeMap::new(), &GOLD_6130).unwrap()
 }
 
-/// The same work, all of it scalar.
+/// The same work, all scalar.
 fn without_classes(mut workload: Workload) -> Workload {
     for thread in &mut workload.threads {
         for step in &mut thread.program {
@@ -52,7 +52,7 @@ fn backgrounds_of_a_mix_differ_in_their_classes_alone() {
     }
 }
 
-/// What the table of the decision promises comes about, each part in some mix.
+/// Every feature of the table in the decision occurs in some mix.
 #[test]
 fn five_hundred_mixes_have_everything_that_is_promised() {
     let mut seen = BTreeSet::new();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use scenarios::{MachineDefaults, Scenario, ScenarioError};
 
-/// A scenario without a mistake; tests replace one line of it.
+/// A scenario without a mistake; tests replace one of its lines.
 const GOOD: &str = r#"schema = 1
 name = "good"
 description = "A good one."
@@ -92,13 +92,13 @@ fn newer_schema_is_refused_by_name() {
 }
 
 #[test]
-fn unknown_fields_are_refused_with_those_there_are() {
+fn unknown_fields_are_refused_with_the_known_ones() {
     let sentence = "it.toml:8: `machine.core` is not a field here, expected one of: \
                     packages, cores, threads_per_core, turbo_cores, turbo";
     refused("cores = 4", "core = 4", sentence);
 }
 
-/// A piece of [`GOOD`], what it becomes, and the line, field and expectation of the refusal.
+/// A piece of [`GOOD`], its replacement, and the line, field and expectation of the refusal.
 const WRONG_VALUES: &[Refusal] = &[
     (
         "stall = 0.2 }",
@@ -301,7 +301,7 @@ fn threads_that_wait_for_ever_are_refused() {
 }
 
 #[test]
-fn unknown_parameter_is_refused_with_those_there_are() {
+fn unknown_parameter_is_refused_with_the_known_ones() {
     let scenario = Scenario::parse(GOOD, "it.toml").unwrap();
     let machine = MachineDefaults {
         ref_khz: 2_100_000,

@@ -1,4 +1,4 @@
-//! Files of rt-app: what they become, and what is refused by name.
+//! Files of rt-app: their workloads, and the features that are refused by name.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ fn refused(text: &str) -> String {
     Scenario::parse(text, "tasks.json").unwrap_err().to_string()
 }
 
-/// Steps in short: `c` microseconds, `s`leep, `t`imer, others by name.
+/// Steps in short: `c` microseconds, `s`leep, `t`imer, other steps by name.
 fn program(workload: &Workload, thread: usize) -> String {
     let short = |step: &Step| match *step {
         Step::Compute(work) => format!("c{}", work.ref_cycles.mean / 1000),

@@ -1,4 +1,4 @@
-//! The shipped scenarios are read, and say what their sources say.
+//! The shipped scenarios can be read, and agree with their sources.
 
 use std::collections::BTreeMap;
 
@@ -235,7 +235,7 @@ fn what_a_scenario_is_calibrated_on_comes_with_the_fits() {
     let of = |name: &str| shipped(name).calibrated_on;
     assert_eq!(of("parsec-x265"), ["T086", "T089"]);
     assert_eq!(of("parsec-x265-two-cores"), ["T086", "T089"]);
-    // Another background replaces what was fitted.
+    // Another background discards the fits.
     assert!(of("parsec-synthetic").is_empty());
     for name in scenarios::names() {
         let scenario = shipped(name);
@@ -244,7 +244,7 @@ fn what_a_scenario_is_calibrated_on_comes_with_the_fits() {
 }
 
 #[test]
-fn claims_are_about_schedulers_and_sensors_that_there_are() {
+fn claims_name_existing_schedulers_and_sensors() {
     const SCHEDULERS: [&str; 7] =
         ["cfs", "eevdf", "muqss", "fair", "fair-relative", "fair-isolation", "even"];
     const SENSORS: [&str; 5] = ["d7", "xinuse", "fp-retired", "rules", "truth"];

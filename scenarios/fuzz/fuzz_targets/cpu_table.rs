@@ -1,4 +1,4 @@
-//! Any text as a CPU table; what is accepted becomes a model where nothing is missing.
+//! Any text as a CPU table; an accepted table without missing values becomes a model.
 #![no_main]
 
 use cpu_model::{CpuTable, TurboMode};

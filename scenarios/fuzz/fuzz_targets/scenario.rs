@@ -1,4 +1,4 @@
-//! Any text as a scenario; what is accepted becomes a workload for each of its cases.
+//! Any text as a scenario; an accepted scenario becomes a workload for each of its cases.
 #![no_main]
 
 use std::collections::BTreeMap;

@@ -110,9 +110,9 @@ struct Wide {
     burst_us: u64,
 }
 
-/// A third of the applications are wide throughout, the others for 10 to 90 % of their work; in a
-/// third of these up to a half of the rest is lighter. Bursts are of 100 us to 51.2 ms, shorter
-/// where they would come less often than every 100 ms.
+/// A third of the applications are wide throughout, two thirds for 10 to 90 % of their work; in a
+/// third of the latter up to a half of the rest is lighter. Bursts are of 100 us to 51.2 ms,
+/// shorter where they would come less often than every 100 ms.
 fn draw_wide(stream: &mut Stream) -> Wide {
     let kernel_permille = if stream.once_in(3) { 1000 } else { stream.between(100, 900) };
     let lighter = stream.once_in(3);

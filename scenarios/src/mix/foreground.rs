@@ -4,7 +4,7 @@ use super::phases::{compute, first, others, repeat, sleep, spread, sync, within_
 use super::{Application, nice};
 use crate::random::Stream;
 
-/// What the foreground has to itself.
+/// The CPUs and time of the foreground.
 pub(super) struct Room {
     /// Logical CPUs of the machine.
     pub(super) cpus: u64,
@@ -28,7 +28,7 @@ enum Structure {
     Serial,
     /// A part of each round under one lock.
     Locked,
-    /// The first thread hands out work, the others wait for it.
+    /// The first thread produces work items, for which all other threads wait.
     Pipeline,
     /// Requests that come by the clock.
     Service,
@@ -96,7 +96,7 @@ pub(super) fn draw(stream: &mut Stream, room: &Room, programs: u64) -> Vec<Appli
     drawn.into_iter().enumerate().map(number).collect()
 }
 
-/// Half of the programs have a thread for each CPU, the others any number from 1 on.
+/// Half of the programs have a thread for each CPU, half any number from 1 on.
 fn threads(stream: &mut Stream, cpus: u64) -> u64 {
     if stream.once_in(2) { cpus } else { stream.between(1, cpus) }
 }
@@ -144,8 +144,8 @@ fn locked(stream: &mut Stream, length: &Length) -> Vec<String> {
     vec![repeat(length.work_us / round_us, &round)]
 }
 
-/// Items of 100 us to 6.4 ms for each of the others, and a quarter of that to make them. In half
-/// of the pipelines the first thread waits for all answers before it goes on.
+/// Items of 100 us to 6.4 ms for each consumer, and a quarter of that for the first thread to
+/// produce them. In half of the pipelines the first thread waits for all answers in each round.
 fn pipeline(stream: &mut Stream, length: &Length) -> Vec<String> {
     let item_us = stream.octaves(100, 6);
     let times = length.work_us / item_us;

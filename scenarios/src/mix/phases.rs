@@ -7,7 +7,7 @@ pub(super) fn share(permille: u64) -> String {
     format!("{}.{:03}", permille / 1000, permille % 1000)
 }
 
-/// Scalar work; `spread` as [`spread`] yields it.
+/// Scalar work; `spread` is a result of [`spread`].
 pub(super) fn compute(work_us: u64, spread: &str) -> String {
     format!("{{ compute = {{ work_us = {}, {spread} }} }}", work_us.max(1))
 }
@@ -22,7 +22,7 @@ pub(super) fn within_pct(pct: u64) -> String {
     format!("spread_pct = {pct}")
 }
 
-/// How amounts of an application are spread: one in three exponentially, the others uniformly
+/// The spread of an application's amounts: one in three is exponential, two in three are uniform
 /// within 10 to 50 %.
 pub(super) fn spread(stream: &mut Stream) -> String {
     if stream.once_in(3) {
@@ -53,7 +53,7 @@ pub(super) fn others(phases: &[String]) -> String {
     format!("{{ others = [{}] }}", phases.join(", "))
 }
 
-/// A phase that names what threads synchronise with: `barrier`, `lock`, `wait` and so on.
+/// A phase with a synchronisation object by name: `barrier`, `lock`, `wait` and so on.
 pub(super) fn sync(kind: &str, name: &str) -> String {
     format!("{{ {kind} = \"{name}\" }}")
 }

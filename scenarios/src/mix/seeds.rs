@@ -10,8 +10,9 @@ pub fn development_seed(index: u32) -> u64 {
     u64::from(index) + 1
 }
 
-/// Seed of a mix of the held-out half, by release tag (`v0.1.0`) and index from 0: a hash of both,
-/// so that nobody chooses it and each release has a half that no earlier one was tried on.
+/// Seed of a mix of the held-out half, by release tag (`v0.1.0`) and index from 0. The seed is a
+/// hash of both, so that it cannot be chosen, and each release has mixes that no earlier release
+/// was tuned on.
 #[must_use]
 pub fn held_out_seed(tag: &str, index: u32) -> u64 {
     let bytes = tag.bytes().chain(index.to_le_bytes());

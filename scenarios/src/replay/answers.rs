@@ -1,10 +1,10 @@
 //! Tasks that answer each other: a question and its answer, over a pipe or a socket.
 //!
-//! Who is answered before it would have slept is not woken, so that a recording shows no wait:
-//! the other one ran at once, in its place. In a replay the one who asks would then run ahead of
-//! the other by a round for each such answer, and the two would take turns in ever longer batches.
-//! Of two tasks that wait for nobody but each other, two wake-ups in a row in the same direction
-//! betray an answer that came early.
+//! A task whose answer arrives before the task sleeps is not woken, so that the recording shows no
+//! wait: the answering task preempted the asking one. In a replay the asking task would then run
+//! ahead by a round for each such answer, and the two would take turns in ever longer batches.
+//! Between two tasks that wait only for each other, two successive wake-ups in the same direction
+//! mean that an answer came early.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ pub(super) struct Answers {
 
 impl Answers {
     pub(super) fn of(history: &History) -> Self {
-        // By woken task: how often it was woken, and by whom.
+        // By woken task: number of its wake-ups, in all and by waking task.
         let mut wakes: BTreeMap<u32, (u64, BTreeMap<u32, u64>)> = BTreeMap::new();
         for record in &history.records {
             let Event::Wake { task, by, .. } = record.event else { continue };

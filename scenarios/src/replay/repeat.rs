@@ -1,4 +1,4 @@
-//! The same work at the recorded speed: what a model of the recording's scheduler is judged by.
+//! The same work at the recorded speed, to validate a model of the recording's scheduler.
 
 use cpu_model::Class;
 use trace::{History, TaskInfo};
@@ -16,7 +16,7 @@ use crate::workload::{Application, CpuSet, Role, Workload};
 pub struct Repetition {
     /// The work.
     pub workload: Workload,
-    /// By thread of the workload: the recorded task that it repeats.
+    /// By thread of the workload: the recorded task.
     pub tids: Vec<u32>,
     /// Waits for other tasks that stayed dependencies.
     pub dependencies: u64,
@@ -26,11 +26,12 @@ pub struct Repetition {
     pub unclear: u64,
 }
 
-/// The workload that does again what was recorded, on a machine that runs at `khz` throughout.
+/// The workload that repeats the work of a recording on a machine that runs at `khz` throughout.
 ///
-/// Unlike [`super::from_recording`] it keeps the recorded times: frequencies, stolen time and what
-/// switches cost are within them. A task that wanted to run when the recording ended goes on for
-/// as long as the recording was, because its share would not depend on the scheduler otherwise.
+/// Unlike [`super::from_recording`] this keeps the recorded times, which contain the effects of
+/// frequencies, stolen time and switches. A task that was runnable when the recording ended
+/// computes for as long as the recording was, since its share would not depend on the scheduler
+/// otherwise.
 ///
 /// # Errors
 /// When the recording holds no work or does not fit the limits.

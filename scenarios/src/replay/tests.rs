@@ -174,8 +174,8 @@ fn a_child_that_never_ran_is_not_forked() {
     assert_eq!(programs, [[work(70, Avx512Heavy), work(30, Avx512Heavy)]]);
 }
 
-/// Two processes of which the first asks, and the second, which preempts it, answers before it
-/// would have slept; every other time the first sleeps.
+/// Two processes of which the first asks, and the second preempts the first and answers before
+/// the first sleeps; every other time the first sleeps.
 fn questions(rounds: u64) -> History {
     let mut events = vec![(0, switch(0, 0, Runnable, 1)), (1, switch(1, 2, Blocked, 0))];
     for at in (10..).step_by(10).take(rounds as usize) {
@@ -196,7 +196,7 @@ fn questions(rounds: u64) -> History {
 }
 
 #[test]
-fn who_asks_again_has_waited_for_the_answer() {
+fn a_task_that_asks_again_has_waited_for_the_answer() {
     let count = |program: &[Step], step| program.iter().filter(|one| **one == step).count();
     let (programs, _) = replay(&questions(30), "task1=avx512-heavy");
     // Twice a round task 1 asks, and task 2 answers: of the answers every other was recorded.
@@ -314,7 +314,7 @@ fn other_number_of_cpus_keeps_whole_cores() {
     assert_eq!(from_recording(&history, &options), Err(ReplayError::Cpus(0)));
 }
 
-/// Task 2 blocks and task 1 wakes it while it runs itself.
+/// Task 2 blocks, and task 1, running, wakes task 2.
 fn one_wakes_two() -> History {
     history(
         2,

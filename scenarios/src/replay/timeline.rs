@@ -1,4 +1,4 @@
-//! Follows every task of a history and writes down what it did as steps of a program.
+//! Follows every task of a history and records its activity as steps of a program.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use trace::{Event, History, SwitchState, Waker, Wakers};
 use super::answers::Answers;
 use crate::workload::{Draw, Spread, Step, Work};
 
-/// What a task executes.
+/// The instructions of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Kind {
     class: Class,
@@ -23,10 +23,10 @@ struct Done {
     ns_khz: u128,
 }
 
-/// What a task executes before the history says so.
+/// The instructions of a task before its first phase.
 const SCALAR: Kind = Kind { class: Class::Scalar, rate_permille: 1000, stall_permille: 0 };
 
-/// Frequencies of CPUs; what a history says beyond is a mistake and not counted.
+/// Plausible frequencies of CPUs; a history's values outside are mistakes and are not counted.
 const KHZ_BELIEVED: std::ops::RangeInclusive<u32> = 100_000..=10_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,23 +42,23 @@ enum State {
     Blocked(u64),
 }
 
-/// What is known of a task while the history passes by.
+/// State of a task at one point of the history.
 pub(super) struct Track {
     state: State,
     kind: Kind,
     /// Work by kind since the last wait, not yet a step.
     piece: Vec<(Kind, Done)>,
-    /// The CPU it runs on, or ran on last.
+    /// The task's current or last CPU.
     cpu: u32,
     pub(super) program: Vec<Step>,
     /// Time on a CPU of its longest compute step.
     pub(super) longest_ns: u64,
     pub(super) arrival_ns: u64,
-    /// Where it was before it was first seen, unless it began then.
+    /// CPU before the task's first record, unless the task began then.
     pub(super) was_on: Option<u32>,
     /// Time on a CPU, from switch to switch.
     pub(super) ran_ns: u64,
-    /// Time the kernel accounted, where it said so.
+    /// CPU time by the kernel's accounting, if recorded.
     pub(super) accounted_ns: Option<u64>,
 }
 
@@ -90,15 +90,15 @@ pub(super) struct Timeline<'h> {
     khz: BTreeMap<u32, u32>,
     clock: Clock,
     threads_per_core: u32,
-    /// CPUs whose numbers mean in the replay what they mean in the history.
+    /// CPUs whose numbers are the same in the replay as in the history.
     same_cpus: u32,
     start_ns: u64,
     now_ns: u64,
     pub(super) tracks: BTreeMap<u32, Track>,
     on_cpu: BTreeMap<u32, u32>,
-    /// Number of the semaphore on which a task waits for others.
+    /// By task: number of the semaphore on which the task waits.
     semaphores: BTreeMap<u32, u32>,
-    /// Who forked a task that has woken nobody yet.
+    /// By task without wake-ups of other tasks so far: its parent.
     parents: BTreeMap<u32, u32>,
     /// Waits for another task that stayed dependencies.
     pub(super) dependencies: u64,
@@ -113,8 +113,8 @@ pub(super) struct Timeline<'h> {
 }
 
 impl<'h> Timeline<'h> {
-    /// Follows these tasks; all others count as devices. The first `same_cpus` CPUs are those of
-    /// the replay.
+    /// Follows these tasks; all other tasks count as devices. The first `same_cpus` CPUs are those
+    /// of the replay.
     pub(super) fn follow(
         history: &'h History,
         tasks: impl Iterator<Item = u32>,
@@ -185,7 +185,7 @@ impl<'h> Timeline<'h> {
         }
     }
 
-    /// A task was on that CPU when it was first seen.
+    /// The first record of a task names its CPU.
     fn first_seen(&mut self, task: u32, cpu: u32) {
         let cpu = Some(cpu).filter(|&cpu| cpu < self.same_cpus);
         self.track(task, |track| {
@@ -200,7 +200,7 @@ impl<'h> Timeline<'h> {
         self.first_seen(prev, cpu);
         self.first_seen(next, cpu);
         match self.on_cpu.insert(cpu, next) {
-            // The first task seen to leave a CPU ran there since the recording began.
+            // The first task that leaves a CPU in the history ran on that CPU since its beginning.
             None => {
                 let start_ns = self.start_ns;
                 self.track(prev, |track| {
@@ -293,7 +293,7 @@ impl<'h> Timeline<'h> {
         self.run_until_now(by);
         self.track(by, Track::end_piece);
         if self.answers.came_early(task, by) {
-            // At the latest when it blocked, and before it is asked again.
+            // At the latest when the task blocked, and before its next question.
             let semaphore = self.semaphore(by);
             let wake = self.wake_step(by, task, semaphore);
             self.track(task, |track| track.program.push(wake));
@@ -317,7 +317,7 @@ impl<'h> Timeline<'h> {
         }
     }
 
-    /// Number of the semaphore on which the task waits for others.
+    /// Number of the semaphore on which the task waits.
     fn semaphore(&mut self, task: u32) -> u32 {
         let next = self.semaphores.len() as u32;
         *self.semaphores.entry(task).or_insert(next)
@@ -337,7 +337,7 @@ impl<'h> Timeline<'h> {
         self.khz.insert(core, khz);
     }
 
-    /// Writes down the work of a task up to now, if it runs.
+    /// Records the work of a task up to now, if running.
     fn run_until_now(&mut self, task: u32) {
         let Some(track) = self.tracks.get_mut(&task) else { return };
         let known = self.khz.get(&(track.cpu / self.threads_per_core)).copied();
@@ -371,7 +371,7 @@ impl Track {
         }
     }
 
-    /// Writes down the work up to now, if it runs; returns the time it took.
+    /// Records the work up to now, if running; returns its time.
     fn run_until(&mut self, now_ns: u64, khz: u32) -> u64 {
         let State::Running(since_ns) = self.state else { return 0 };
         let ns = now_ns.saturating_sub(since_ns);

@@ -1,5 +1,5 @@
-//! JSON as rt-app's files have it: comments, commas before the end of a list, and keys that come
-//! again, since the order of keys is the order of events, or stand alone. Every value knows its
+//! The JSON of rt-app's files: with comments, commas before the end of a list, keys without a
+//! value, and repeated keys, since the order of keys is the order of events. Every value has its
 //! line and path.
 
 use crate::error::{ScenarioError, printable};

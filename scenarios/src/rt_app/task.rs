@@ -21,7 +21,7 @@ const PROPERTIES: &str = "instance, loop, policy, priority, cpus, delay, phases,
 /// Events.
 const EVENTS: &str = "run, sleep, timer, lock, unlock, barrier, suspend, resume";
 
-/// A task as the file says it.
+/// A task of the file.
 #[derive(Clone)]
 pub(super) struct Task {
     pub(super) name: String,
@@ -34,13 +34,13 @@ pub(super) struct Task {
     pub(super) phases: Vec<Phase>,
     /// Timers that rt-app shares between threads, as their names do not begin with `unique`.
     pub(super) shared_timers: BTreeMap<String, Place>,
-    /// Classes it names.
+    /// Classes that the task names.
     pub(super) classes: BTreeSet<Class>,
     /// Length of a round of an endless task at the reference frequency, alone on its CPU.
     round_us: f64,
 }
 
-/// What a task or phase says of its instructions.
+/// The instructions of a task or phase.
 #[derive(Clone)]
 struct Instructions {
     class: Class,
@@ -63,7 +63,7 @@ const SCALAR: Instructions = Instructions {
 struct Events {
     phases: Vec<Phase>,
     worked_us: f64,
-    /// By timer, since it fired last.
+    /// By timer, since its last expiry.
     timed_us: f64,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn read_task(name: &str, value: &Value) -> Result<Task, ScenarioError
     };
     let mut rounds = None;
     let mut instructions = SCALAR;
-    // What a task says of itself holds wherever in it that stands.
+    // A task's properties apply to the whole task, wherever they stand in its object.
     for (key, value) in value.object()? {
         if !reader.property(key, value)? {
             continue;
@@ -201,7 +201,7 @@ fn read_instructions(
     Ok(instructions)
 }
 
-/// What is gathered while the events of one task are read.
+/// State of reading the events of one task.
 #[derive(Default)]
 struct Reader {
     /// Name of the task.
@@ -303,7 +303,7 @@ impl Reader {
             "lock" => Kind::Lock(global(value)?),
             "unlock" => Kind::Unlock(global(value)?),
             "barrier" => Kind::Barrier(global(value)?),
-            // Without a name it is the task's own, as workgen writes it.
+            // Without a name a task suspends itself, as workgen writes such events.
             "suspend" => match &value.json {
                 Json::Null => Kind::Wait(format!("global:{}", self.task)),
                 _ => Kind::Wait(global(value)?),
