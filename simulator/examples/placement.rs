@@ -1,13 +1,15 @@
-//! What it gains to keep the AVX-512 tasks of a program on a part of the cores.
+//! The gain of keeping the AVX-512 tasks of a program on a part of the cores.
 //!
-//! A random task graph with two classes of tasks runs on the license model, as a task runtime runs
-//! it: one queue, the oldest first, nothing preempts. Each task is a thread of the simulator, each
+//! A random task graph with two classes of tasks runs on the license model, as on a task runtime:
+//! one queue, the oldest first, nothing preempts. Each task is a thread of the simulator, each
 //! dependence a semaphore. Prints CSV: the program's time where any core runs any task, where wide
 //! tasks run on some cores alone (as many as their share of the work, or one more), and where
-//! these are closed to the others.
+//! these cores are closed to all other tasks.
 
 use cpu_model::{Class, CpuModel, CpuTable, TurboMode};
-use scenarios::{Application, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload};
+use scenarios::{
+    Application, CpuSet, Draw, Machine, Role, SplitMix64, Spread, Step, Thread, Work, Workload,
+};
 use simulator::{Config, Costs, Scheduler, SensorFaults, SensorSet};
 
 const CPU: &str = "xeon-gold-6130";
@@ -22,9 +24,9 @@ const SEEDS: u64 = 10;
 enum Placement {
     /// Anywhere.
     Off,
-    /// Wide ones on the first cores, others anywhere.
+    /// Wide tasks on the first cores, scalar tasks anywhere.
     Prefer(u32),
-    /// Wide ones there, others elsewhere.
+    /// Wide tasks on the first cores, scalar tasks on the remaining ones.
     Apart(u32),
 }
 
@@ -39,7 +41,7 @@ impl Placement {
     }
 }
 
-/// What a graph is made of.
+/// Parameters of a graph.
 #[derive(Clone, Copy)]
 struct Graph {
     wide_percent: u32,
@@ -47,28 +49,21 @@ struct Graph {
     seed: u64,
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u32) -> u32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % u64::from(end)) as u32
-    }
+/// Uniform in `0..end`.
+fn below(random: &mut SplitMix64, end: u32) -> u32 {
+    (random.next_u64() % u64::from(end)) as u32
 }
 
 fn workload(cpu: &CpuModel, graph: Graph, placement: Placement) -> Workload {
-    let mut random = Random(graph.seed);
+    let mut random = SplitMix64::new(graph.seed);
     let number = WAVE * WAVES;
-    let wide: Vec<bool> = (0..number).map(|_| random.below(100) < graph.wide_percent).collect();
+    let wide: Vec<bool> =
+        (0..number).map(|_| below(&mut random, 100) < graph.wide_percent).collect();
     let mut before: Vec<u64> = vec![0; number as usize];
     let mut after: Vec<Vec<u32>> = vec![Vec::new(); number as usize];
     for task in WAVE..number {
         for _ in 0..2 {
-            let other = task / WAVE * WAVE - WAVE + random.below(WAVE);
+            let other = task / WAVE * WAVE - WAVE + below(&mut random, WAVE);
             after[other as usize].push(task);
             before[task as usize] += 1;
         }

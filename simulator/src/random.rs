@@ -1,42 +1,36 @@
 //! Seeded random streams, one for each purpose and subject.
 
-/// What a stream is for. Streams of different purposes never share draws.
+use scenarios::SplitMix64;
+
+/// Purpose of a stream. Streams of different purposes never share draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Amounts of work and sleep of a thread.
     Work = 1,
     /// Lengths of slices.
     Slice = 2,
-    /// What a sensor happens to see.
+    /// Chance in the readings of sensors.
     Sensor = 3,
     /// Choices of a scheduler model.
     Scheduler = 4,
 }
 
-/// A stream of random numbers: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+/// A stream of random numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
-    state: u64,
+    generator: SplitMix64,
 }
-
-fn mix(mut z: u64) -> u64 {
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
-}
-
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Stream {
     pub(crate) fn new(seed: u64, purpose: Purpose, subject: u64) -> Self {
-        let state = mix(seed.wrapping_add(GOLDEN))
-            ^ mix((purpose as u64).wrapping_mul(GOLDEN) ^ mix(subject.wrapping_add(GOLDEN)));
-        Self { state }
+        let of_seed = |seed| SplitMix64::new(seed).next_u64();
+        let of_purpose = (purpose as u64).wrapping_mul(SplitMix64::GAMMA);
+        let state = of_seed(seed) ^ SplitMix64::mix(of_purpose ^ of_seed(subject));
+        Self { generator: SplitMix64::new(state) }
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(GOLDEN);
-        mix(self.state)
+        self.generator.next_u64()
     }
 
     /// Uniform in 0..2^32.

@@ -1,19 +1,16 @@
 //! Random numbers of the generator: its own stream, apart from the simulator's.
 
-/// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-pub struct Rng(u64);
+use scenarios::SplitMix64;
+
+pub struct Rng(SplitMix64);
 
 impl Rng {
     pub fn new(seed: u64) -> Self {
-        Self(seed ^ 0x5851_f42d_4c95_7f2d)
+        Self(SplitMix64::new(seed ^ 0x5851_f42d_4c95_7f2d))
     }
 
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     /// Uniform in `low..=high`.
