@@ -2,7 +2,6 @@
 //!
 //! `cargo bench -p simulator --bench memory` prints the peak resident set by scheduler.
 
-#[path = "loads/runs.rs"]
 mod runs;
 
 use std::fs::read_to_string;

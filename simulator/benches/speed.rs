@@ -2,9 +2,8 @@
 //!
 //! `cargo bench -p simulator --bench speed [-- FILTER]` prints raw samples of CPU time,
 //! which other load on the machine disturbs less than wall time; read the smallest.
-//! Without `--bench` (as `cargo test --benches` calls it) each case runs once and briefly.
+//! Without `--bench`, as in `cargo test --benches`, each case runs once and briefly.
 
-#[path = "loads/runs.rs"]
 mod runs;
 
 use std::fs::read_to_string;

@@ -13,7 +13,7 @@ use simulator::{
     SensorFaults, SensorSet,
 };
 
-/// What is run.
+/// A load to run.
 #[derive(Clone, Copy)]
 pub enum Kind {
     /// `ferret` of `parsec-x265` beside x265 with AVX-512.
