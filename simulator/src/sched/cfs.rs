@@ -1,8 +1,8 @@
 //! CFS as of Linux 5.9 and 6.1: the task with the least virtual runtime of its CPU's queue.
 //!
-//! Numbers and rules are those of `kernel/sched/fair.c` and `features.h` of 5.9; what 6.1.192
-//! has otherwise says so. 6.1 also throws the dice of `NI_RANDOM` when newly idle, which is left
-//! out: without the measured cost of balancing it comes out worse than with neither. Virtual
+//! Numbers and rules are those of `kernel/sched/fair.c` and `features.h` of 5.9; differences of
+//! 6.1.192 are marked. The random choice of `NI_RANDOM`, which 6.1 makes when newly idle, is left
+//! out: without the measured cost of balancing the model is worse with than without. Virtual
 //! time is comparable within a queue only; a task that changes queues keeps its distance
 //! to the least virtual time.
 
@@ -21,15 +21,15 @@ const LATENCY_NS: u64 = 6_000_000;
 const MIN_GRANULARITY_NS: u64 = 750_000;
 /// `sysctl_sched_wakeup_granularity` on one CPU.
 const WAKEUP_GRANULARITY_NS: u64 = 1_000_000;
-/// `sched_nr_latency`: tasks up to which everyone runs once in the latency.
+/// `sched_nr_latency`: number of tasks up to which each runs once in the latency.
 const LATENCY_TASKS: u64 = 8;
 
-/// A task is picked a little after the tick that stops the one before, so that after n
-/// ticks it has run a little less than n periods; a slice of whole periods ends a tick
+/// A task is picked a little after the tick that stops its predecessor, so that after n
+/// ticks the task has run a little less than n periods; a slice of whole periods ends a tick
 /// later. Linux shortened EEVDF's base slice for that reason (2ae891b82695). Our choice.
 const TICK_TO_SWITCH_NS: u64 = 2_000;
 
-/// What balancing does in 5.9.
+/// Balancing in 5.9.
 pub(crate) const ERA_5_9: Era = Era {
     busy_factor: 32,
     numa_imbalance_pct: 125,
@@ -43,7 +43,7 @@ pub(crate) const ERA_5_9: Era = Era {
     owed_first: false,
 };
 
-/// What balancing does in 6.1.
+/// Balancing in 6.1.
 const ERA_6_1: Era = Era {
     busy_factor: 16,
     numa_imbalance_pct: 117,
@@ -53,7 +53,7 @@ const ERA_6_1: Era = Era {
     ..ERA_5_9
 };
 
-/// What balancing does in a kernel.
+/// The balancing rules of a kernel.
 pub(crate) fn era(kernel: CfsKernel) -> Era {
     match kernel {
         CfsKernel::V5_9 => ERA_5_9,
@@ -68,13 +68,13 @@ struct Task {
     order: u64,
     cpu: usize,
     ran_ns: u64,
-    /// `ran_ns` when it was last picked after another task.
+    /// `ran_ns` when the task was last picked after another one.
     picked_at_ns: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Queue {
-    /// By virtual runtime; of equal ones the first queued. The running task is not in it.
+    /// By virtual runtime; of equal ones the first queued. The running task is not in the tree.
     tree: BTreeSet<(i64, u64, usize)>,
     running: Option<usize>,
     since_ns: u64,
@@ -171,21 +171,21 @@ impl Cfs {
         self.queues[cpu].tree.remove(&(entity.vruntime, entity.order, task));
     }
 
-    /// Whether `other` should have the CPU rather than a task at `vruntime`
-    /// (`wakeup_preempt_entity`): it is behind by more than the granularity.
+    /// Whether `other` is behind `vruntime` by more than the granularity, and so should have
+    /// the CPU first (`wakeup_preempt_entity`).
     fn is_far_behind(&self, vruntime: i64, other: usize) -> bool {
         let other = &self.tasks[other];
         let granularity = virtual_ns(self.wakeup_granularity_ns, other.weight);
         vruntime - other.vruntime > granularity
     }
 
-    /// Whether it is fair to run the buddy before the task that is first in line.
+    /// The buddy, if the first task of the queue is not too far behind the buddy.
     fn is_fair(&self, buddy: Option<usize>, first: usize) -> Option<usize> {
         buddy.filter(|&buddy| !self.is_far_behind(self.tasks[buddy].vruntime, first))
     }
 
-    /// `place_entity`: a new task waits for a slice of everyone's (`START_DEBIT`), a
-    /// sleeper is credited half the latency at most (`GENTLE_FAIR_SLEEPERS`).
+    /// `place_entity`: a new task starts one of its slices after the minimum (`START_DEBIT`),
+    /// a sleeper is credited half the latency at most (`GENTLE_FAIR_SLEEPERS`).
     fn place(&mut self, cpu: usize, task: usize, how: Enqueue) {
         let entity = self.tasks[task];
         let queue = &self.queues[cpu];
@@ -201,7 +201,7 @@ impl Cfs {
                 let credit = (self.latency_ns / 2) as i64;
                 (entity.vruntime + away).max(least - credit)
             }
-            // It was made relative when it was taken out.
+            // `dequeue` made the virtual time relative.
             Enqueue::Moved => entity.vruntime + least,
         };
     }
@@ -241,7 +241,7 @@ impl Discipline for Cfs {
 
     fn put(&mut self, cpu: usize, task: usize, stop: Stop) -> bool {
         if stop == Stop::Preempted {
-            // It stays beside the tree, to be compared with its head.
+            // The task stays beside the tree, to be compared with the tree's head.
             return true;
         }
         let queue = &mut self.queues[cpu];
@@ -327,4 +327,115 @@ impl Discipline for Cfs {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    const CPUS: usize = 8;
+    const MS: u64 = 1_000_000;
+
+    fn cfs(weights: &[u64]) -> Cfs {
+        Cfs::with(CPUS, weights.iter().copied(), size_factor(CPUS), CfsKernel::V5_9)
+    }
+
+    /// Runs task 0 alone on CPU 0 for that time.
+    fn run_first(cfs: &mut Cfs, ms: u64) {
+        cfs.enqueue(0, 0, Enqueue::New);
+        assert_eq!(cfs.pick(0, 0), Choice::Run(0));
+        cfs.update(0, ms * MS);
+    }
+
+    #[test]
+    fn a_sleeper_is_credited_half_the_latency_at_most() {
+        let mut cfs = cfs(&[1024, 1024]);
+        run_first(&mut cfs, 500);
+        cfs.enqueue(0, 1, Enqueue::Woken);
+        let ahead = cfs.tasks[0].vruntime - cfs.tasks[1].vruntime;
+        assert_eq!(ahead, 12 * MS as i64);
+    }
+
+    #[test]
+    fn a_short_sleeper_keeps_its_virtual_time() {
+        let mut cfs = cfs(&[1024, 1024]);
+        run_first(&mut cfs, 5);
+        cfs.tasks[1].vruntime = cfs.tasks[0].vruntime - 3;
+        cfs.enqueue(0, 1, Enqueue::Woken);
+        assert_eq!(cfs.tasks[0].vruntime - cfs.tasks[1].vruntime, 3);
+    }
+
+    #[test]
+    fn a_new_task_waits_for_a_slice() {
+        let mut cfs = cfs(&[1024, 1024]);
+        run_first(&mut cfs, 1);
+        cfs.enqueue(0, 1, Enqueue::New);
+        let debit = cfs.tasks[1].vruntime - cfs.tasks[0].vruntime;
+        assert!((debit - 12 * MS as i64).abs() < 100, "{debit}");
+    }
+
+    #[test]
+    fn a_waker_preempts_only_from_more_than_the_granularity_behind() {
+        for (behind_ns, preempts) in [(4 * MS as i64, false), (4 * MS as i64 + 1, true)] {
+            let mut cfs = cfs(&[1024, 1024]);
+            run_first(&mut cfs, 100);
+            cfs.tasks[1].vruntime = cfs.tasks[0].vruntime - behind_ns;
+            cfs.enqueue(0, 1, Enqueue::Woken);
+            assert_eq!(cfs.preempts(0, 1), preempts, "{behind_ns}");
+        }
+    }
+
+    #[test]
+    fn a_preempted_task_gets_the_cpu_back_when_many_wait() {
+        let weights = [1024; 9];
+        let mut cfs = cfs(&weights);
+        for task in 0..8 {
+            cfs.enqueue(0, task, Enqueue::New);
+        }
+        let Choice::Run(running) = cfs.pick(0, 0) else { panic!("a task") };
+        cfs.update(0, MS);
+        // All tasks have the virtual time of the running one, so that only the buddy decides.
+        cfs.enqueue(0, 8, Enqueue::Woken);
+        assert!(cfs.preempts(0, 8));
+        assert!(cfs.put(0, running, Stop::Preempted));
+        assert_eq!(cfs.pick(0, MS), Choice::Run(8));
+        cfs.update(0, MS + 100);
+        assert!(!cfs.put(0, 8, Stop::Blocked));
+        assert_eq!(cfs.pick(0, MS + 100), Choice::Run(running));
+    }
+
+    #[test]
+    fn a_task_that_changes_queues_keeps_its_distance_to_the_least() {
+        let mut cfs = cfs(&[1024, 1024, 1024]);
+        run_first(&mut cfs, 300);
+        cfs.enqueue(0, 1, Enqueue::Woken);
+        let before = cfs.tasks[1].vruntime - cfs.queues[0].min_vruntime;
+        cfs.dequeue(0, 1);
+        cfs.enqueue(3, 1, Enqueue::Moved);
+        assert_eq!(cfs.tasks[1].vruntime - cfs.queues[3].min_vruntime, before);
+        assert!(cfs.queues[0].min_vruntime > 100 * MS as i64);
+        assert!(cfs.tasks[1].vruntime <= 0);
+    }
+
+    #[test]
+    fn the_least_virtual_time_never_falls() {
+        let mut cfs = cfs(&[1024, 335, 88761, 15, 1024, 2048]);
+        let mut draws = crate::random::Stream::new(7, crate::random::Purpose::Scheduler, 0);
+        let mut queued = [false; 6];
+        let mut now_ns = 0;
+        let mut least = i64::MIN;
+        for _ in 0..5_000 {
+            now_ns += draws.below(3 * MS);
+            cfs.update(0, now_ns);
+            let task = draws.below(6) as usize;
+            let running = cfs.queues[0].running;
+            if !queued[task] {
+                cfs.enqueue(0, task, Enqueue::Woken);
+                queued[task] = true;
+            } else if running == Some(task) {
+                queued[task] = cfs.put(0, task, Stop::Blocked);
+            }
+            let _ = cfs.pick(0, now_ns);
+            assert!(cfs.queues[0].min_vruntime >= least);
+            least = cfs.queues[0].min_vruntime;
+        }
+        assert!(least > 0);
+    }
+}

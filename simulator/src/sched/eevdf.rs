@@ -1,9 +1,8 @@
-//! EEVDF as of Linux 6.12 and 6.18: of the tasks that are owed time, the one whose request
-//! is due first.
+//! EEVDF as of Linux 6.12 and 6.18: the eligible task with the earliest virtual deadline.
 //!
 //! Numbers and rules are those of `kernel/sched/fair.c` and `features.h` of 6.12.117 and
 //! 6.18, for tasks that all ask for the base slice, so that `PREEMPT_SHORT` never applies
-//! and the shortest slice of a queue is everyone's. Averages are exact here (128 bits),
+//! and all slices of a queue are equal. Averages are exact here (128 bits),
 //! where the kernel keeps them relative to a moving origin.
 
 use std::collections::BTreeSet;
@@ -20,7 +19,7 @@ use crate::world::World;
 /// in 6.6 and in the first releases of 6.12.
 const BASE_SLICE_NS: u64 = 700_000;
 
-/// What balancing does in 6.12. `NI_RANDOM` is in stable 6.12.69 and later and in stable 6.18.
+/// Balancing in 6.12. `NI_RANDOM` is in stable 6.12.69 and later and in stable 6.18.
 const ERA_6_12: Era = Era {
     busy_factor: 16,
     numa_imbalance_pct: 117,
@@ -34,7 +33,7 @@ const ERA_6_12: Era = Era {
     owed_first: false,
 };
 
-/// What balancing does in a kernel.
+/// The balancing rules of a kernel.
 pub(crate) fn era(kernel: EevdfKernel) -> Era {
     match kernel {
         EevdfKernel::V6_12 => ERA_6_12,
@@ -47,20 +46,20 @@ struct Task {
     weight: u64,
     vruntime: i64,
     deadline: i64,
-    /// Distance to the average when it left its queue.
+    /// Distance to the average when the task left its queue.
     lag: i64,
     /// The deadline is relative to the virtual runtime (`PLACE_REL_DEADLINE`).
     relative: bool,
-    /// Virtual time up to which it is not preempted (`RUN_TO_PARITY`).
+    /// Virtual time up to which the task is not preempted (`RUN_TO_PARITY`).
     protected_to: i64,
-    /// It sleeps but stays until it is owed time again (`DELAY_DEQUEUE`).
+    /// The task sleeps, but stays queued until eligible again (`DELAY_DEQUEUE`).
     delayed: bool,
     order: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Queue {
-    /// By deadline. The running task is not in it.
+    /// By deadline. The running task is not in the tree.
     tree: BTreeSet<(i64, u64, usize)>,
     /// Weight, and weight times virtual runtime, of the tasks in the tree.
     weight: u64,
@@ -292,7 +291,7 @@ impl Discipline for Eevdf {
 
     fn put(&mut self, cpu: usize, task: usize, stop: Stop) -> bool {
         match stop {
-            // It stays beside the tree, with its protection.
+            // The task stays beside the tree, with its protection.
             Stop::Preempted => true,
             Stop::Blocked if !self.is_eligible(cpu, task) => {
                 self.tasks[task].delayed = true;
@@ -329,7 +328,7 @@ impl Discipline for Eevdf {
         Choice::Run(best)
     }
 
-    /// `check_preempt_wakeup_fair`: whether it would be picked now.
+    /// `check_preempt_wakeup_fair`: whether the task would be picked now.
     fn preempts(&mut self, cpu: usize, task: usize) -> bool {
         let chosen = self.queues[cpu].must_choose || self.best(cpu) == Some(task);
         self.queues[cpu].must_choose = chosen;
@@ -346,4 +345,178 @@ impl Discipline for Eevdf {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::random::{Purpose, Stream};
+
+    const CPUS: usize = 8;
+    const MS: u64 = 1_000_000;
+    const TICK_NS: u64 = 4 * MS;
+    const SLICE: i64 = 2_800_000;
+
+    fn eevdf(kernel: EevdfKernel, weights: &[u64]) -> Eevdf {
+        Eevdf::with(CPUS, weights.iter().copied(), kernel, SLICE as u64, TICK_NS)
+    }
+
+    fn run_first(eevdf: &mut Eevdf, ns: u64) {
+        eevdf.enqueue(0, 0, Enqueue::New);
+        assert_eq!(eevdf.pick(0, 0), Choice::Run(0));
+        eevdf.update(0, ns);
+    }
+
+    fn stop_and_pick(eevdf: &mut Eevdf, task: usize, stop: Stop, now_ns: u64) -> Choice {
+        eevdf.update(0, now_ns);
+        eevdf.put(0, task, stop);
+        eevdf.pick(0, now_ns)
+    }
+
+    #[test]
+    fn a_new_task_has_half_a_slice_at_first() {
+        let mut eevdf = eevdf(EevdfKernel::V6_12, &[1024]);
+        eevdf.enqueue(0, 0, Enqueue::New);
+        assert_eq!(eevdf.tasks[0].deadline - eevdf.tasks[0].vruntime, SLICE / 2);
+    }
+
+    #[test]
+    fn lag_survives_joining_a_queue() {
+        let mut eevdf = eevdf(EevdfKernel::V6_12, &[1024, 335]);
+        run_first(&mut eevdf, MS);
+        eevdf.tasks[1].lag = 700_000;
+        eevdf.enqueue(0, 1, Enqueue::Woken);
+        let lag = eevdf.average(0) - eevdf.tasks[1].vruntime;
+        assert!((lag - 700_000).abs() <= 2, "{lag}");
+    }
+
+    #[test]
+    fn an_eligible_task_preempts_immediately_and_another_waits_for_the_request() {
+        for kernel in [EevdfKernel::V6_12, EevdfKernel::V6_18] {
+            for (lag, preempts) in [(500_000, true), (0, false)] {
+                let mut eevdf = eevdf(kernel, &[1024, 1024]);
+                run_first(&mut eevdf, 1);
+                eevdf.tasks[1].lag = lag;
+                eevdf.enqueue(0, 1, Enqueue::Woken);
+                assert_eq!(eevdf.preempts(0, 1), preempts, "{kernel:?} {lag}");
+            }
+        }
+    }
+
+    #[test]
+    fn requests_end_at_the_first_tick_after_the_slice() {
+        let mut eevdf = eevdf(EevdfKernel::V6_12, &[1024, 1024]);
+        eevdf.enqueue(0, 0, Enqueue::Woken);
+        eevdf.enqueue(0, 1, Enqueue::Woken);
+        let Choice::Run(first) = eevdf.pick(0, 0) else { panic!("a task") };
+        eevdf.update(0, SLICE as u64 - 1);
+        assert!(!eevdf.tick(0));
+        eevdf.update(0, TICK_NS);
+        assert!(eevdf.tick(0));
+        let next = stop_and_pick(&mut eevdf, first, Stop::Preempted, TICK_NS);
+        assert_eq!(next, Choice::Run(1 - first));
+    }
+
+    #[test]
+    fn an_ineligible_sleeper_stays_queued_until_eligible() {
+        let mut eevdf = eevdf(EevdfKernel::V6_12, &[1024, 1024]);
+        eevdf.enqueue(0, 0, Enqueue::Woken);
+        eevdf.enqueue(0, 1, Enqueue::Woken);
+        let Choice::Run(first) = eevdf.pick(0, 0) else { panic!("a task") };
+        let other = 1 - first;
+        assert_eq!(stop_and_pick(&mut eevdf, first, Stop::Blocked, MS), Choice::Run(other));
+        assert!(eevdf.tasks[first].delayed);
+        // The other has caught up after a millisecond and is done with its request at 3.8 ms.
+        assert_eq!(stop_and_pick(&mut eevdf, other, Stop::Preempted, 5 * MS), Choice::Drop(first));
+        assert!(eevdf.tasks[first].lag <= 0, "waiting in the queue earns nothing");
+        assert_eq!(eevdf.pick(0, 5 * MS), Choice::Run(other));
+    }
+
+    #[test]
+    fn a_delayed_sleeper_that_wakes_keeps_its_place_without_credit() {
+        let mut eevdf = eevdf(EevdfKernel::V6_12, &[1024, 1024]);
+        eevdf.enqueue(0, 0, Enqueue::Woken);
+        eevdf.enqueue(0, 1, Enqueue::Woken);
+        let Choice::Run(first) = eevdf.pick(0, 0) else { panic!("a task") };
+        stop_and_pick(&mut eevdf, first, Stop::Blocked, MS);
+        eevdf.update(0, 3 * MS);
+        assert!(eevdf.lag(0, first) > 0);
+        eevdf.revive(0, first);
+        assert!(eevdf.lag(0, first).abs() <= 1);
+        assert!(!eevdf.tasks[first].delayed);
+    }
+
+    #[test]
+    fn an_ended_task_leaves_even_if_ineligible() {
+        let mut eevdf = eevdf(EevdfKernel::V6_18, &[1024, 1024]);
+        eevdf.enqueue(0, 0, Enqueue::Woken);
+        eevdf.enqueue(0, 1, Enqueue::Woken);
+        let Choice::Run(first) = eevdf.pick(0, 0) else { panic!("a task") };
+        eevdf.update(0, MS);
+        assert!(!eevdf.put(0, first, Stop::Ended));
+    }
+
+    #[test]
+    fn a_moved_task_keeps_its_lag_and_the_rest_of_its_request() {
+        let mut eevdf = eevdf(EevdfKernel::V6_12, &[1024, 1024, 1024]);
+        run_first(&mut eevdf, 2 * MS);
+        eevdf.enqueue(0, 1, Enqueue::Woken);
+        eevdf.enqueue(1, 2, Enqueue::Woken);
+        let request = eevdf.tasks[1].deadline - eevdf.tasks[1].vruntime;
+        let lag = eevdf.lag(0, 1);
+        eevdf.dequeue(0, 1);
+        eevdf.enqueue(1, 1, Enqueue::Moved);
+        assert_eq!(eevdf.tasks[1].deadline - eevdf.tasks[1].vruntime, request);
+        assert!((eevdf.lag(1, 1) - lag).abs() <= 2);
+    }
+
+    #[test]
+    fn an_unprotected_task_of_6_18_gives_way_at_every_tick() {
+        let due_again = |kernel| {
+            let mut eevdf = eevdf(kernel, &[1024, 1024]);
+            eevdf.enqueue(0, 1, Enqueue::Woken);
+            eevdf.tasks[0].lag = 20 * MS as i64;
+            eevdf.enqueue(0, 0, Enqueue::Woken);
+            assert_eq!(eevdf.pick(0, 0), Choice::Run(0));
+            // The task's lag is large enough that its next request is due first again.
+            assert_eq!(stop_and_pick(&mut eevdf, 0, Stop::Preempted, TICK_NS), Choice::Run(0));
+            eevdf.update(0, TICK_NS + MS);
+            eevdf.tick(0)
+        };
+        assert!(!due_again(EevdfKernel::V6_12));
+        assert!(due_again(EevdfKernel::V6_18));
+    }
+
+    #[test]
+    fn lags_sum_to_nothing_and_stay_within_two_slices_or_a_tick() {
+        for kernel in [EevdfKernel::V6_12, EevdfKernel::V6_18] {
+            let weights = [1024, 335, 9548, 1024, 110, 1024];
+            let mut eevdf = eevdf(kernel, &weights);
+            let mut draws = Stream::new(3, Purpose::Scheduler, 0);
+            for task in 0..weights.len() {
+                eevdf.enqueue(0, task, Enqueue::New);
+            }
+            let mut seen = [false; 6];
+            let mut now_ns = 0;
+            let Choice::Run(mut running) = eevdf.pick(0, 0) else { panic!("a task") };
+            for _ in 0..5_000 {
+                now_ns += TICK_NS;
+                eevdf.update(0, now_ns);
+                if eevdf.tick(0) || draws.chance(100) {
+                    let next = stop_and_pick(&mut eevdf, running, Stop::Preempted, now_ns);
+                    let Choice::Run(next) = next else { panic!("a task") };
+                    running = next;
+                }
+                seen[running] = true;
+                let average = eevdf.average(0);
+                let sum: i64 = (0..weights.len())
+                    .map(|task| weights[task] as i64 * (average - eevdf.tasks[task].vruntime))
+                    .sum();
+                let total: i64 = weights.iter().map(|&weight| weight as i64).sum();
+                assert!((-total..=0).contains(&sum), "{sum}: rounded down by less than one each");
+                for (task, &weight) in weights.iter().enumerate() {
+                    let lag = (average - eevdf.tasks[task].vruntime) * weight as i64 / 1024;
+                    assert!(lag.unsigned_abs() <= 2 * SLICE as u64 + TICK_NS, "{task}: {lag}");
+                }
+            }
+            assert_eq!(seen, [true; 6]);
+        }
+    }
+}
