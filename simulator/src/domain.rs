@@ -1,4 +1,4 @@
-//! A license domain: its state machine, and who holds which level.
+//! A license domain: its state machine, and the tasks that hold each level.
 
 use cpu_model::{CpuModel, Demand, Effect, LEVELS_MAX, License, LicenseDomain};
 
@@ -13,7 +13,7 @@ pub(crate) struct Domain {
     pub license: License,
     /// Last demand told to the license.
     pub demand: Demand,
-    /// What the license does now.
+    /// Level and rate that the license allows now.
     pub effect: Effect,
     /// The level in force or that a transition leads to, whichever is higher.
     pub level_in_question: u8,
@@ -21,15 +21,15 @@ pub(crate) struct Domain {
     pub is_widening: bool,
     /// When [`Self::advance`] is due; [`NEVER`]: not before a demand.
     pub due_ns: u64,
-    /// What runs, ordered by core.
+    /// Running tasks, ordered by core.
     runners: Vec<Runner>,
     /// The tasks with the widest registers of those that run.
     widest: Vec<u32>,
-    /// By level: the tasks that demand it or, when none does, those that did last.
+    /// By level: the tasks that demand the level or, when none does, those that did last.
     holders: [Vec<u32>; LEVELS_MAX],
 }
 
-/// A running task as its domain sees it.
+/// The demand of a running task on its domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Runner {
     pub task: u32,
@@ -68,7 +68,7 @@ impl Domain {
         }
     }
 
-    /// Tells the license what runs now; `runners` are ordered by core.
+    /// Updates the license's demand to that of `runners`, which are ordered by core.
     pub(crate) fn update(&mut self, cpu: &CpuModel, runners: &[Runner], active: u32, now_ns: u64) {
         if self.runners == runners {
             return;
@@ -85,7 +85,7 @@ impl Domain {
         for runner in runners {
             let level = level_among(cpu, runners, runner);
             if level > top {
-                // From here on new holders stand in for those who held these levels last.
+                // From here on new holders replace the tasks that held these levels last.
                 for holders in &mut self.holders[usize::from(top) + 1..=usize::from(level)] {
                     holders.clear();
                 }
@@ -106,7 +106,7 @@ impl Domain {
         }
     }
 
-    /// Ends what is due.
+    /// Ends the stage, transition or hold that is due.
     pub(crate) fn advance(&mut self, cpu: &CpuModel, active: u32, now_ns: u64) {
         self.license.advance(&cpu.license, active, now_ns);
         self.look(cpu);
@@ -121,8 +121,8 @@ impl Domain {
         self.due_ns = license.next_ns().unwrap_or(NEVER);
     }
 
-    /// Who answers for what a task of that level loses: those who hold the level above
-    /// its own, else those for whose registers the domain is being throttled.
+    /// The culprits of a task's losses: the tasks that hold a level above its own, else the tasks
+    /// for whose registers the domain is throttled.
     pub(crate) fn culprits(&self, own_level: u8) -> &[u32] {
         if self.level_in_question > own_level {
             &self.holders[usize::from(self.level_in_question)]

@@ -8,7 +8,7 @@ pub enum SimError {
     Deadlock {
         /// When.
         at_ns: u64,
-        /// Who waits for what, a few of them.
+        /// Some of the waiting threads, with the objects that they wait for.
         waiting: String,
     },
     /// A thread ran through too many steps without any time passing.
@@ -19,10 +19,10 @@ pub enum SimError {
         /// When.
         at_ns: u64,
     },
-    /// The run does not come to its end within the events it may have.
+    /// The run exceeded its maximum number of events.
     #[error("{events} events bring the run to {at_ns} ns only, and it may last {limit_ns} ns")]
     TooManyEvents {
-        /// How many there were.
+        /// Number of events.
         events: u64,
         /// When.
         at_ns: u64,
@@ -35,7 +35,7 @@ pub enum SimError {
         /// Its name.
         thread: String,
     },
-    /// The scheduler was ended, as a kernel would have ended it.
+    /// The host ejected the scheduler, as a kernel would have done.
     #[error("the scheduler was ended at {at_ns} ns: {why}")]
     Ended {
         /// When.

@@ -11,7 +11,7 @@ pub(crate) fn tid(task: usize) -> u32 {
     task as u32 + 1
 }
 
-/// Collects what happens.
+/// Collects the events of a run.
 pub(crate) struct Recorder {
     header: Header,
     records: Vec<Record>,

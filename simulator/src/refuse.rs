@@ -1,4 +1,4 @@
-//! What the machine cannot be or run.
+//! Machines and workloads that a run refuses.
 
 use cpu_model::{CpuModel, LicenseDomain};
 use scenarios::{Step, Thread};
@@ -21,7 +21,7 @@ pub(crate) fn refuse_unknown_class(model: &CpuModel, thread: &Thread) -> Result<
     }
 }
 
-/// A core keeps its clock only where it has a license of its own.
+/// Steady cores need a license domain each: with one license a package, no core keeps its clock.
 pub(crate) fn refuse_steady_cores(model: &CpuModel, config: &Config) -> Result<(), SimError> {
     if config.steady_cores_permille > 0 && model.license_domain != LicenseDomain::Core {
         return Err(SimError::Machine(format!(

@@ -1,4 +1,4 @@
-//! A thread during a run: where its program stands, what it executes, what it got.
+//! A thread during a run: the position in its program, its current work, its results.
 
 use cpu_model::{CpuModel, LEVELS_MAX};
 use scenarios::{Draw, Spread, Step, Thread, Work};
@@ -6,7 +6,7 @@ use scenarios::{Draw, Spread, Step, Thread, Work};
 use crate::outcome::TaskOutcome;
 use crate::random::{Purpose, Stream};
 
-/// What a task is doing.
+/// The scheduling state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Before its arrival.
@@ -32,7 +32,7 @@ pub(crate) enum Stop {
     Ended,
 }
 
-/// What a task executes when it runs.
+/// The instructions that a task executes when running.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Phase {
     pub work: Work,
@@ -40,7 +40,7 @@ pub(crate) struct Phase {
     pub own_level: u8,
 }
 
-/// What a task executes before its first step and while it goes from one to the next.
+/// The phase before the first step of a program and between two steps.
 const BETWEEN_PHASES: Phase = Phase {
     work: Work {
         ref_cycles: Draw { mean: 0, spread: Spread::Fixed },
@@ -53,7 +53,7 @@ const BETWEEN_PHASES: Phase = Phase {
     own_level: 0,
 };
 
-/// What happened to a task since it was last accounted.
+/// Measurements of a task since it was last accounted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slice {
     pub time_ns: u64,
@@ -65,7 +65,7 @@ pub(crate) struct Slice {
     pub stall_cycles_e6: u64,
     /// Lost time in 2^-20 ns.
     pub lost_q20: u64,
-    /// Who held the level when it last lost; of several, the one on the highest CPU.
+    /// The task that held the level at the last loss; of several, the one on the highest CPU.
     pub lost_to: Option<u32>,
     /// Widest registers whose use shows: 0 = 128 bits, 1 = 256, 2 = 512.
     pub width: u8,
@@ -75,7 +75,7 @@ pub(crate) struct Slice {
     pub retired_e9: [u64; 2],
 }
 
-/// What the next step of a program asks for.
+/// The action of the next step of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     /// The phase and the units of work are set.
@@ -119,16 +119,16 @@ pub(crate) struct Task {
     /// Lost time in 2^-20 ns.
     pub lost_q20: u128,
     pub slice: Slice,
-    /// When it became runnable, while it waits for a CPU.
+    /// When the task became runnable, while waiting for a CPU.
     pub runnable_since: Option<u64>,
-    /// When it was woken, until it first runs.
+    /// When the task was woken, until its first instruction.
     pub woken_at: Option<u64>,
     pub outcome: TaskOutcome,
     pub ruled_level: u8,
     program: Vec<Step>,
     position: usize,
     loops: Vec<u64>,
-    /// By timer of the thread, when it fired last.
+    /// By timer of the thread: time of its last expiry.
     timers: Vec<u64>,
     stream: Stream,
 }
@@ -252,7 +252,7 @@ impl Task {
         }
     }
 
-    /// It waits: what it executes on its way to the next step is scalar.
+    /// The task waits; its instructions until the next step are scalar.
     pub(crate) fn between_phases(&mut self) {
         let working_set_kib = self.phase.work.working_set_kib;
         self.phase = BETWEEN_PHASES;

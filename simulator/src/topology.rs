@@ -188,7 +188,7 @@ impl Iterator for Bits {
 #[derive(Clone, Debug)]
 pub(crate) struct Affinities {
     pub masks: Vec<Mask>,
-    /// For each CPU, the masks that contain it.
+    /// By CPU: the masks that contain the CPU.
     pub of_cpu: Vec<Vec<usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! Time scaled by weights, as the kernel rounds it.
+//! Time scaled by weights, rounded as the kernel rounds.
 
 /// Weight of nice 0 (`NICE_0_LOAD` without the extra resolution).
 const NICE_0: u64 = 1024;

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::topology::Topology;
 
-/// What differs between the kernels that are modelled here.
+/// Differences in balancing between the modelled kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Era {
     /// How much less often a busy CPU balances: 32 in 5.9, 16 since 5.10.
@@ -19,22 +19,22 @@ pub(crate) struct Era {
     pub shortened_interval: bool,
     /// Newly idle CPUs look for work only if they expect to idle this long.
     pub newidle_after_ns: u64,
-    /// Newly idle CPUs look for work as often as it used to succeed (`NI_RANDOM`,
+    /// Newly idle CPUs look for work in proportion to earlier success (`NI_RANDOM`,
     /// "Proportional newidle balance": 6.19, and stable 6.12.69 and 6.18).
     pub newidle_by_success: bool,
-    /// Number of CPUs to look at for an idle one: from their utilisation (`SIS_UTIL`,
-    /// since 6.0) instead of from the time that is there (`SIS_PROP`).
+    /// Number of CPUs to search for an idle one: from their utilisation (`SIS_UTIL`,
+    /// since 6.0) instead of from the expected idle time (`SIS_PROP`).
     pub scan_by_util: bool,
-    /// A task's load is halved for each failure before it is compared with what is to be moved
+    /// A task's load is halved for each failure before comparing with the load to move
     /// (since 5.12).
     pub halves_by_failure: bool,
     /// A running task is pushed only when tasks, not load, are to be moved, and cores
     /// with an idle thread do not pull before idle cores (6.12).
     pub careful: bool,
-    /// A task that sleeps in its queue is no work to be taken, and moves with load only (since
-    /// 6.14; before, it counts and moves like any other).
+    /// A delayed task, asleep in its queue, does not count as movable work, and moves with load
+    /// only (since 6.14; earlier kernels count and move delayed tasks like runnable ones).
     pub sleepers_apart: bool,
-    /// A task that is owed no time moves to a CPU that has others only after a failure
+    /// An ineligible task moves to a CPU with other tasks only after a failure
     /// (`task_is_ineligible_on_dst_cpu`, in 6.18 and not in 6.12).
     pub owed_first: bool,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Era {
 /// One level of domains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Level {
-    /// CPUs of a domain, and of each of the groups that it evens out.
+    /// CPUs of a domain, and of each of the groups that the domain balances.
     pub span: usize,
     pub group: usize,
     /// How much busier, in percent, another group must be.
@@ -109,7 +109,7 @@ pub(crate) fn levels(topology: &Topology, era: &Era) -> Vec<Level> {
     levels
 }
 
-/// When a CPU balanced at a level, and with what success.
+/// Time and success of a CPU's balancing at a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pace {
     interval_ms: u64,
@@ -117,7 +117,7 @@ pub(crate) struct Pace {
     max_ms: u64,
     /// Jiffy of the last attempt.
     pub last: u64,
-    /// Attempts in a row that moved nothing although there was an imbalance.
+    /// Attempts in a row that moved nothing despite an imbalance.
     pub failed: u32,
     newidle_calls: u32,
     newidle_successes: u32,

@@ -1,7 +1,7 @@
 //! First come, first served: one queue for all CPUs, and nothing preempts.
 //!
-//! No kernel schedules like this. It is the wrong model beside which a comparison with a
-//! recording shows that its figures can tell schedulers apart.
+//! No kernel schedules like this. Comparing a recording with this deliberately wrong model
+//! shows that the figures can tell schedulers apart.
 
 use std::collections::VecDeque;
 

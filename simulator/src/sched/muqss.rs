@@ -1,8 +1,8 @@
 //! MuQSS 0.204: the earliest deadline of all queues, or of the nearest longer one.
 //!
-//! Numbers and rules are those of `kernel/sched/MuQSS.c` in 5.9-ck1. The skip list is an
-//! ordered set here: it decides the cost of a queue, not its order. Locks never fail to
-//! be taken. Left out: `SMT_NICE`, which matters between different nice levels only, and
+//! Numbers and rules are those of `kernel/sched/MuQSS.c` in 5.9-ck1. The skip list, which
+//! decides the cost of a queue and not its order, is an ordered set here. Trylocks never
+//! fail. Left out: `SMT_NICE`, which matters between different nice levels only, and
 //! real-time, batch and idle policies. CPUs at the same distance are visited upwards and
 //! around; MuQSS goes downwards from those in the upper half.
 
@@ -63,13 +63,13 @@ pub(crate) struct Muqss {
     queues: Vec<BTreeSet<Entry>>,
     /// By run queue: its earliest deadline.
     heads: WinnerTree,
-    /// By CPU: tasks queued for it or running on it (`rq_load`).
+    /// By CPU: number of queued and running tasks (`rq_load`).
     load: WinnerTree,
     /// By CPU: how much before the end of time its task is due; the latest wins.
     running: WinnerTree,
     cpus: Shape,
     shape: Shape,
-    /// By CPU: the task that it was told to run (a hint).
+    /// By CPU: the woken task for which its slice was preempted, a hint for the next pick.
     preempting: Vec<Option<usize>>,
     orders: u64,
     draws: Stream,
@@ -272,7 +272,7 @@ impl Scheduler for Muqss {
 
     fn wake(&mut self, world: &World, task: usize, wake: Wake) -> Placed {
         if matches!(wake, Wake::New { .. }) || !self.tasks[task].known {
-            // A new task shares the slice of the one that makes it, with its deadline.
+            // A new task shares the slice of its parent, with its deadline.
             self.refill(task, world.now_ns);
             self.tasks[task].left_ns /= 2;
             self.tasks[task].known = true;

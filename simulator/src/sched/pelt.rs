@@ -1,16 +1,16 @@
 //! How loaded a CPU is and how much load a task brings, as a decaying average.
 //!
-//! Load, runnable and utilisation signals as `kernel/sched/pelt.c` has them (the same in
-//! 5.9, 6.12 and 6.18): what is in force contributes in full, what was in force decays by
-//! half every 32 periods of 2^20 ns. The kernel rounds to whole periods of 1024 us of
-//! 1024 ns; here the decay is interpolated instead. Frequency invariance is left out: a
-//! signal follows time, not cycles.
+//! Load, runnable and utilisation signals of `kernel/sched/pelt.c` (the same in 5.9, 6.12
+//! and 6.18): the current value contributes in full, earlier values decay by half every 32
+//! periods of 2^20 ns. The kernel rounds to whole periods of 1024 us of 1024 ns; here the
+//! decay is interpolated instead. Frequency invariance is left out: a signal follows time,
+//! not cycles.
 
 /// Half-life: 32 periods (`LOAD_AVG_PERIOD`) of 2^20 ns.
 const HALF_LIFE_SHIFT: u32 = 25;
 /// Fraction bits of the stored signals.
 const FRACTION: u32 = 10;
-/// What a CPU that is always busy counts: `SCHED_CAPACITY_SCALE`.
+/// Utilisation of a CPU that is always busy: `SCHED_CAPACITY_SCALE`.
 pub(crate) const CAPACITY: u64 = 1024;
 
 /// 2^32 * 2^(-i/32) for i = 0..=32, rounded down: `runnable_avg_yN_inv` of 5.9's pelt.h.
@@ -59,7 +59,7 @@ pub(crate) struct Signal {
     at_ns: u64,
 }
 
-/// What is in force between two changes.
+/// The values in force between two changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Input {
     /// Weights of the runnable tasks.
@@ -97,7 +97,7 @@ impl Signal {
         self.util = toward(self.util, if input.running { CAPACITY } else { 0 });
     }
 
-    /// A task joins the CPU with what it has been; both are of this instant.
+    /// Adds a task's signal to the CPU's; both must be updated to this instant.
     pub(crate) fn attach(&mut self, task: &Self) {
         self.load += task.load;
         self.runnable += task.runnable;
@@ -123,7 +123,7 @@ impl Signal {
     }
 }
 
-/// What is left of 2^32 after that time.
+/// 2^32, decayed over that time.
 fn decay_q32(dt_ns: u64) -> u64 {
     let halvings = dt_ns >> HALF_LIFE_SHIFT;
     if halvings >= 32 {

@@ -1,10 +1,10 @@
-//! What CFS and EEVDF share: a queue a CPU, domains that even them out, and the choice of
-//! a CPU for a waking task.
+//! The common part of CFS and EEVDF: one queue for each CPU, balancing between the queues of a
+//! domain, and the choice of a CPU for a waking task.
 //!
 //! The order within a queue is a [`Discipline`]. Everything here counts tasks and loads,
-//! never virtual time. `kernel/sched/fair.c` of 5.9 and 6.12; what differs is in [`Era`].
+//! never virtual time. `kernel/sched/fair.c` of 5.9 and 6.12; differences are in [`Era`].
 //!
-//! Left out, because no modelled machine or workload has it: task groups, asymmetric
+//! Left out, because no modelled machine or workload needs them: task groups, asymmetric
 //! capacities, real-time tasks, automatic NUMA balancing, energy-aware placement.
 
 mod balance;
@@ -37,15 +37,15 @@ const NS_PER_S: u64 = 1_000_000_000;
 pub(crate) enum Enqueue {
     New,
     Woken,
-    /// Balancing brought it, runnable.
+    /// Balancing moved the task, runnable.
     Moved,
 }
 
-/// What a queue offers its CPU.
+/// A queue's offer to its CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Run(usize),
-    /// This one slept while it stood in the queue; it is taken out now.
+    /// A delayed task, asleep in the queue, leaves the queue now.
     Drop(usize),
     Nothing,
 }
@@ -64,7 +64,7 @@ pub(crate) trait Discipline {
     /// A task wakes that never left its queue.
     fn revive(&mut self, _cpu: usize, _task: usize) {}
 
-    /// The running task, charged, stops; whether it is in the queue afterwards.
+    /// The running task, charged, stops. Returns whether the task stays in the queue.
     fn put(&mut self, cpu: usize, task: usize, stop: Stop) -> bool;
 
     /// Takes the next task to run from the queue.
@@ -76,18 +76,18 @@ pub(crate) trait Discipline {
     /// Whether the running task, charged, gives way at this tick.
     fn tick(&mut self, cpu: usize) -> bool;
 
-    /// Whether the queue owes the task time; a queue without such books owes everyone.
+    /// Whether the task is eligible; every task is in a queue without eligibility.
     fn is_owed(&self, _cpu: usize, _task: usize) -> bool {
         true
     }
 
-    /// Whether the task is to run next although it is not first.
+    /// Whether the task is to run next without being first.
     fn is_buddy(&self, _cpu: usize, _task: usize) -> bool {
         false
     }
 }
 
-/// One CPU's queue, as balancing sees it.
+/// Balancing's view of a CPU's queue.
 #[derive(Clone, Debug)]
 struct Queue {
     /// Tasks queued or running, and their weights.
@@ -99,7 +99,7 @@ struct Queue {
     /// These tasks by when they were last queued or picked: balancing takes the oldest.
     tasks: BTreeSet<(u64, usize)>,
     signal: Signal,
-    /// Since when it idles, until something wakes there.
+    /// Since when the CPU idles, until a task wakes there.
     idle_since_ns: Option<u64>,
     avg_idle_ns: u64,
     /// Jiffy of the next periodic balancing.
@@ -108,20 +108,20 @@ struct Queue {
     push_to: Option<usize>,
 }
 
-/// A task, as balancing sees it.
+/// Balancing's view of a task.
 #[derive(Clone, Debug)]
 struct Entity {
     weight: u64,
-    /// CPU in whose queue it is or was last.
+    /// CPU of the task's current or last queue.
     cpu: usize,
     known: bool,
     queued: bool,
-    /// It sleeps, and its queue has not let it go (`DELAY_DEQUEUE`).
+    /// The task sleeps, but stays queued until eligible (`DELAY_DEQUEUE`).
     sleeping: bool,
     running: bool,
     stamp: u64,
     signal: Signal,
-    /// When it last ran on that CPU.
+    /// When the task last ran on that CPU.
     last_ran_ns: Option<u64>,
     recent_cpu: usize,
     wakees: select::Wakees,
@@ -134,7 +134,7 @@ pub(crate) struct PerCpu<D> {
     levels: Vec<Level>,
     /// By level, then by CPU.
     paces: Vec<Vec<Pace>>,
-    /// By level, then by domain: tasks in it cannot be spread as balancing would.
+    /// By level, then by domain: affinities keep its tasks from being spread evenly.
     pinned: Vec<Vec<bool>>,
     queues: Vec<Queue>,
     entities: Vec<Entity>,

@@ -1,8 +1,8 @@
-//! Two saturating tasks or gangs: what compensation gives can be written down.
+//! Two saturating tasks or gangs: the effect of compensation has a closed form.
 //!
-//! With l = 1 - f_actual/f_ideal of the victim: without compensation it takes 1/(1-l)
+//! With l = 1 - f_actual/f_ideal of the victim: without compensation the victim takes 1/(1-l)
 //! times as long; with relative throughput (2-l)/(2(1-l)) times; with isolation as long
-//! as ever, for it gets the work of half the CPU.
+//! as without a culprit, since the victim gets the work of half the CPU.
 
 use cpu_model::{Class, CpuModel, LEVELS_MAX, LicenseDomain};
 use scenarios::{Role, Workload};
@@ -55,7 +55,7 @@ fn check(cpu: &CpuModel, cpus: u32, l: f64) {
 }
 
 /// Slices of victim and culprit take turns: each of the victim's begins with the culprit's
-/// level, for the hold, and with the halt that ends it.
+/// level, for the hold, and with the halt at the end of the hold.
 #[test]
 fn one_pair_on_one_cpu_loses_the_hold_of_each_slice() {
     let cpu = skylake();

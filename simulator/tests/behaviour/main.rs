@@ -1,4 +1,4 @@
-//! What published results and simple theory say must come out.
+//! Runs must reproduce published results and simple theory.
 
 mod attribution;
 mod build;

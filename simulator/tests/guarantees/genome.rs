@@ -1,5 +1,5 @@
-//! What the search changes: a machine and kinds of threads in a few numbers, and a run made of
-//! them.
+//! The variables of the search: a machine and kinds of threads in a few numbers, and the run that
+//! they define.
 
 use cpu_model::{Class, CpuModel, CpuTable, TurboMode};
 use scenarios::{Application, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload};
@@ -33,12 +33,12 @@ pub struct Piece {
 pub struct Kind {
     pub threads: u32,
     pub nice: i8,
-    /// First and last CPU, of as many as there are; `None`: all.
+    /// First and last CPU, modulo the CPUs of the machine; `None`: all.
     pub on: Option<(u32, u32)>,
     pub arrival_ns: u64,
     /// Done in turn, again and again.
     pub pieces: [Piece; 2],
-    /// After each piece; 0: it never sleeps.
+    /// Sleep after each piece; 0: none.
     pub sleep_ns: u64,
 }
 

@@ -1,6 +1,6 @@
 //! How long tasks wait to begin once they wake, beside `fair`.
 //!
-//! Of a single run that may be anything: levels that are kept apart make some wait and spare others
+//! A single run proves nothing: keeping levels apart makes some tasks wait and spares other tasks
 //! a wait. So the claim is about all wake-ups of many runs together.
 
 use cpu_model::{CpuTable, TurboMode};
@@ -14,7 +14,7 @@ use crate::genome::MS;
 /// Mixes whose wake-ups are counted, and for how long each runs.
 const MIXES: u32 = 100;
 const LIMIT_NS: u64 = 500 * MS;
-/// What more than `fair`'s is allowed.
+/// Allowed excess over `fair`.
 const MORE_PERMILLE: u64 = 100;
 
 fn wake_ups(compensation: Compensation, background: &str, queues: Queues) -> Histogram<u64> {

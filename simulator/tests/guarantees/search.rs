@@ -1,4 +1,4 @@
-//! A climb from random runs towards what is worst for one bound.
+//! A hill climb from random runs towards the worst case of one bound.
 
 use simulator::Compensation;
 
@@ -11,7 +11,7 @@ use crate::walk::walk;
 /// Rounds after which a climb that found nothing worse begins anew.
 const PATIENCE: u32 = 40;
 
-/// The ratios of one run, or what no bound allows at all.
+/// The ratios of one run, or the violation that no bound allows.
 pub fn judged(genome: &Genome) -> Result<[f64; QUESTIONS.len()], String> {
     judged_with(genome, EVEN)
 }
@@ -28,7 +28,7 @@ pub fn judged_with(
     Ok(judge.found)
 }
 
-/// Nobody sleeps, more run than there are CPUs, and nobody's share is more than a CPU.
+/// No task sleeps, tasks outnumber CPUs, and no task's share is more than a CPU.
 fn is_calm(genome: &Genome) -> bool {
     if genome.clone().calm() != *genome {
         return false;

@@ -1,7 +1,7 @@
-//! What we export of a simulated history, we read back.
+//! Exports of a simulated history can be read back.
 //!
-//! With `EVENKEEL_EXPORTS` naming a folder, every history and its exports are left there for
-//! `checker/exports.py`, which lets programs of others read them.
+//! With `EVENKEEL_EXPORTS` naming a folder, every history and its exports are kept for
+//! `checker/exports.py`, which reads them with third-party programs.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -90,7 +90,8 @@ fn same_records(history: &History, read: &History) -> Result<(), String> {
     other.map_or(Ok(()), |task| Err(format!("{:?} comes back as {task:?}", known[&task.tid])))
 }
 
-/// What text and `trace.dat` carry: everything, but frequencies by CPU, as they have no topology.
+/// The content of text and `trace.dat`: all records except frequencies by core, since these
+/// formats have no topology.
 fn carried(history: &History) -> Vec<Record> {
     let threads = history.header.threads_per_core.unwrap_or(1);
     let mut carried = Vec::new();

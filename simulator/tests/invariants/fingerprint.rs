@@ -47,7 +47,7 @@ pub fn of(outcome: &Outcome) -> u64 {
         ^ of_history(outcome).rotate_left(1)
 }
 
-/// The records alone: who ran where and when. What the policy decided is in what tasks got.
+/// The records alone, without decisions: the outcomes of tasks contain their effect.
 pub fn of_history(outcome: &Outcome) -> u64 {
     let records = outcome.history.as_ref().map(|history| {
         let decided = |record: &&Record| matches!(record.event, Event::Decision { .. });

@@ -1,4 +1,4 @@
-//! Whether levels and frequencies in a history follow from what ran: computed here
+//! Whether levels and frequencies in a history follow from the running tasks: recomputed here
 //! from the running set and the CPU table, apart from the license state machine.
 
 use cpu_model::{Class, CpuModel, LEVELS_MAX, LicenseDomain};
@@ -9,13 +9,13 @@ use scenarios::Machine;
 struct Domain {
     level: u8,
     rate_permille: u16,
-    /// Every demand and when it began, oldest first.
+    /// Every demand with its beginning, oldest first.
     demands: Vec<(u64, u8)>,
     /// Since when the level is below the demand.
     short_since_ns: Option<u64>,
 }
 
-/// What the cores of a machine are granted, and what they should be.
+/// Granted levels of the cores of a machine, and their demands.
 pub struct Licenses<'a> {
     cpu: &'a CpuModel,
     machine: &'a Machine,
@@ -58,7 +58,7 @@ impl<'a> Licenses<'a> {
         self.has_changed = true;
     }
 
-    /// A level may fall only after its hold, and a halt, without demand for it.
+    /// A level may fall only after its hold and a halt without demand for the level.
     pub fn license(
         &mut self,
         core: usize,
@@ -134,7 +134,7 @@ impl<'a> Licenses<'a> {
         self.running[self.cpus(core)].iter().any(Option::is_some)
     }
 
-    /// What the domain of a core demands.
+    /// The demand of a core's domain.
     fn demanded(&self, core: usize) -> u8 {
         match self.cpu.license_domain {
             LicenseDomain::Core => self.demanded_by_core(core),

@@ -1,4 +1,4 @@
-//! What must hold in every run, on random machines, workloads and configurations.
+//! Invariants of every run, on random machines, workloads and configurations.
 //!
 //! Case number n is decided by n alone. A failure names the command that repeats it;
 //! `EVENKEEL_CASES` asks for more cases than a run of all tests has time for.
@@ -54,7 +54,7 @@ fn the_books_of_every_run_agree_with_its_history() {
     });
 }
 
-/// Whatever the policy believes, it gives back no time that was not there.
+/// Whatever its beliefs, the policy refunds no more time than passed.
 #[test]
 fn so_they_do_where_sensors_fail() {
     for_each_case("so_they_do_where_sensors_fail", 500, |case| {

@@ -1,4 +1,4 @@
-//! Changes of a run that must change nothing, or only what they should.
+//! Changes of a run that must change nothing, or only the intended figures.
 
 use cpu_model::Class;
 use scenarios::{Step, Workload};

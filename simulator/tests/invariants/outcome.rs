@@ -98,7 +98,7 @@ fn progress_is_the_work(case: &Case, outcome: &Outcome) -> Result<(), String> {
     Ok(())
 }
 
-/// Least and most reference cycles of a program, `None` if it never ends.
+/// Least and most reference cycles of a program, `None` for an endless one.
 fn work_of(thread: &Thread, ref_khz: u32) -> Option<(u64, u64)> {
     let mut rounds = 1;
     let mut units = (0_u128, 0_u128);

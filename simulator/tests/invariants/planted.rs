@@ -25,7 +25,7 @@ fn rich() -> (Case, Outcome) {
         .unwrap()
 }
 
-/// The check must accept the run and refuse it once changed, in words that contain `why`.
+/// The check must accept the run and refuse the changed run, in words that contain `why`.
 fn refuses(why: &str, plant: impl FnOnce(&mut Case, &mut Outcome)) {
     let (mut case, mut outcome) = rich();
     assert_eq!(check(&case, &outcome), Ok(()), "without an error");

@@ -1,4 +1,4 @@
-//! Follows a history record by record and refuses what no machine can do.
+//! Follows a history record by record and refuses impossible records.
 
 use cpu_model::CpuModel;
 use scenarios::{Thread, Workload};
@@ -6,7 +6,7 @@ use trace::{Event, History, Record, SwitchState};
 
 use crate::licenses::Licenses;
 
-/// What a task is doing, as far as the history says.
+/// State of a task by the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     Absent,
@@ -16,7 +16,7 @@ pub enum State {
     Ended,
 }
 
-/// What one task got, added up from the history alone.
+/// Totals of one task, added up from the history alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Got {
     pub cpu_time_ns: u64,
@@ -28,10 +28,10 @@ pub struct Got {
     last_cpu: Option<usize>,
 }
 
-/// What a scheduler promises beyond being possible.
+/// Promises of a scheduler beyond possible histories.
 #[derive(Clone, Copy, Debug)]
 pub struct Promises {
-    /// No CPU idles at the end of an instant while a task waits that may use it.
+    /// No CPU idles at the end of an instant while a task waits whose affinity allows the CPU.
     pub work_conserving: bool,
 }
 
@@ -42,13 +42,13 @@ pub struct Replay<'a> {
     tasks: Vec<State>,
     got: Vec<Got>,
     running: Vec<Option<usize>>,
-    /// By task: CPUs it may use, as bits.
+    /// By task: affinity mask, as bits.
     masks: Vec<u64>,
     licenses: Licenses<'a>,
     promises: Promises,
 }
 
-/// Checks a whole history; what each task got, or what is wrong and when.
+/// Checks a whole history. Returns the totals of each task, or the first fault with its time.
 pub fn replay(
     cpu: &CpuModel,
     workload: &Workload,

@@ -134,7 +134,7 @@ impl Maker<'_> {
         self.looped(vec![Step::Lock(lock), inside, Step::Unlock(lock)])
     }
 
-    /// Each thread waits for the one before it; the first starts the round.
+    /// Each thread waits for its predecessor; the first starts the round.
     fn relay(&mut self, first: u32, part: u32, parts: u32) -> Vec<Step> {
         let next = Step::Wake(first + (part + 1) % parts);
         let wait = Step::Wait(first + part);

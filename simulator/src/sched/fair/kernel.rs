@@ -1,8 +1,8 @@
-//! What the kernel scheduler does otherwise than D's prototype, where queues are those of caches.
+//! Differences of the kernel scheduler from D's prototype, for queues by last-level cache.
 //!
-//! Slices end at ticks, and are shorter where many wait; a tick interrupts who is ahead of a task
-//! that waits. A wake-up looks at a few CPUs, asks each once, and none that has only just begun
-//! (`scheduler/src/bpf/evenkeel.bpf.c`).
+//! Slices end at ticks, and are shorter where many tasks wait; a tick interrupts a task that is
+//! ahead of a waiting one. A wake-up looks at a few CPUs and interrupts a slice once at most,
+//! and no slice that has just begun (`scheduler/src/bpf/evenkeel.bpf.c`).
 
 use super::SLICE_NS;
 use crate::world::World;
@@ -14,13 +14,13 @@ const COUNT_NS: u64 = 1_000_000;
 
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// What is remembered for it.
+/// State of these differences.
 #[derive(Clone, Debug)]
 pub(super) struct Kernel {
     pub(super) tick_ns: u64,
-    /// By CPU: a waking task has interrupted what runs there.
+    /// By CPU: a waking task has interrupted the running slice.
     asked: Vec<bool>,
-    /// By CPU: the slice of what runs there.
+    /// By CPU: length of the running slice.
     slice_ns: Vec<u64>,
     /// By group: when those that wait were counted last, and how many they were.
     counted: Vec<(u64, u32)>,
@@ -60,7 +60,7 @@ impl Kernel {
         world.now_ns - world.cpus[cpu].since_ns >= self.slice_ns[cpu]
     }
 
-    /// Whether what runs on a CPU may be interrupted by a waking task.
+    /// Whether a waking task may interrupt the running slice of a CPU.
     pub(super) fn may_ask(&self, world: &World, cpu: usize) -> bool {
         !self.asked[cpu] && policy::preempts_at_once(world.now_ns - world.cpus[cpu].since_ns)
     }

@@ -7,7 +7,7 @@ use crate::timers::WinnerTree;
 use crate::topology::Topology;
 
 /// Packages of cores of threads, and an index into them. Without siblings (run queues that
-/// cores share) there is one thread a core, and so on.
+/// cores share) a core has one thread, and so on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     threads: usize,
@@ -75,7 +75,7 @@ impl Shape {
         })
     }
 
-    /// Whole cores: the rest of the own package, what lies before, then other packages alike.
+    /// Whole cores: the rest of the own package, its earlier cores, then other packages alike.
     fn stretches(self, own: usize) -> impl Iterator<Item = Range<usize>> + use<> {
         let package = self.package();
         let before = own % package - own % self.threads;

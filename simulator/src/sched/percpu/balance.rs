@@ -1,4 +1,4 @@
-//! Evening out the queues of a domain: who does it, when, and which tasks move.
+//! Balancing the queues of a domain: by which CPU, when, and which tasks move.
 
 use super::group::{Amount, Group, Situation};
 use super::{Discipline, PerCpu};
@@ -7,16 +7,16 @@ use crate::world::World;
 /// `sysctl_sched_nr_migrate`: tasks looked at in one attempt.
 const LOOK_AT_MAX: u64 = 32;
 
-/// What the balancing CPU is doing otherwise.
+/// Idle state of the balancing CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Idle {
     Busy,
     Idles,
-    /// It is about to.
+    /// The CPU is about to idle.
     Newly,
 }
 
-/// Who balances, at which level, and what it does otherwise.
+/// The balancing CPU, its level and its idle state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attempt {
     pub(super) cpu: usize,
@@ -24,13 +24,13 @@ pub(super) struct Attempt {
     pub(super) idle: Idle,
 }
 
-/// What came of an attempt to move tasks.
+/// Result of an attempt to move tasks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pulled {
     moved: usize,
     /// A task may not run on the balancing CPU.
     some_pinned: bool,
-    /// No task seen may run there.
+    /// No task of the source may run on the destination.
     all_pinned: bool,
     /// Amount not moved.
     rest: bool,
@@ -74,8 +74,8 @@ impl<D: Discipline> PerCpu<D> {
         self.queues[cpu].next_balance = next;
     }
 
-    /// `load_balance`: pulls tasks to the CPU; the number of tasks that came.
-    /// `go_on` is cleared when another CPU of the group is in a better place to do it.
+    /// `load_balance`: pulls tasks to the CPU, and returns the number of tasks moved.
+    /// `go_on` is cleared when another CPU of the group should balance instead.
     pub(super) fn balance(
         &mut self,
         world: &World,

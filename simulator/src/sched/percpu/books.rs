@@ -1,4 +1,4 @@
-//! Which task is in which queue, and what that does to loads and idle times.
+//! Accounts for tasks in queues: loads, counts and idle times.
 
 use super::{AVG_IDLE_MAX_NS, Discipline, Enqueue, PerCpu};
 use crate::sched::pelt::{CAPACITY, Input, Signal};
@@ -72,7 +72,7 @@ impl<D: Discipline> PerCpu<D> {
         }
     }
 
-    /// Books the running task out, unless its queue keeps it.
+    /// Removes the running task from the counts, unless its queue keeps the task.
     pub(super) fn note_stop(&mut self, world: &World, cpu: usize, task: usize, stop: Stop) {
         self.queues[cpu].running = None;
         self.entities[task].running = false;
@@ -102,7 +102,7 @@ impl<D: Discipline> PerCpu<D> {
         self.discipline.enqueue(to, task, Enqueue::Moved);
     }
 
-    /// Whether the CPU must choose again because the task was queued there.
+    /// Whether the CPU must choose again because of the queued task.
     pub(super) fn must_choose(&mut self, cpu: usize, task: usize) -> bool {
         self.queues[cpu].running.is_none() || self.discipline.preempts(cpu, task)
     }
@@ -130,7 +130,7 @@ impl<D: Discipline> PerCpu<D> {
         }
     }
 
-    /// The running task, now stopped, goes to the CPU that balancing chose for it.
+    /// The running task, now stopped, goes to the CPU that balancing chose.
     pub(super) fn push_stopped(&mut self, world: &World, cpu: usize) {
         let Some(to) = self.queues[cpu].push_to.take() else { return };
         let newest = self.queues[cpu].tasks.last().map(|&(_, task)| task);

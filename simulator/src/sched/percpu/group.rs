@@ -1,4 +1,4 @@
-//! What a group of CPUs looks like from outside, and how much to take from which.
+//! Statistics of a group of CPUs, and how much load or how many tasks to pull from which group.
 
 use std::ops::Range;
 
@@ -86,7 +86,7 @@ impl Group {
     }
 }
 
-/// What is known of a domain when its imbalance is judged.
+/// Statistics of a domain from which its imbalance is computed.
 pub(super) struct Situation<'a> {
     pub level: &'a Level,
     pub local: &'a Group,

@@ -12,7 +12,7 @@ impl<D: Discipline> PerCpu<D> {
         if self.era.sleepers_apart { queue.nr - queue.sleeping } else { queue.nr }
     }
 
-    /// What `can_migrate_task` asks of a task before it looks where the task may run.
+    /// The checks that `can_migrate_task` makes before those of affinity.
     pub(super) fn stays_put(
         &self,
         task: usize,
@@ -54,7 +54,7 @@ impl<D: Discipline> PerCpu<D> {
         !hot && !buddy
     }
 
-    /// Takes the task's share off the amount; `false` if it is too much.
+    /// Takes the task's share off the amount; `false` if the share is too large.
     pub(super) fn take_from(
         &mut self,
         task: usize,

@@ -63,7 +63,7 @@ impl<D: Discipline> PerCpu<D> {
         }
         let mut next = now + 60 * self.hz;
         let idle: Vec<usize> = self.idle.iter().collect();
-        // The first of them does it for all, and for itself last.
+        // The first idle CPU balances for all, and for itself last.
         for &other in idle.iter().skip(1).chain(idle.first()) {
             if self.is_idle(other) && now >= self.queues[other].next_balance {
                 self.balance_domains(world, other, true, reschedule);

@@ -10,11 +10,11 @@ use crate::sched::{By, Wake};
 use crate::topology::Mask;
 use crate::world::World;
 
-/// What a search for an idle CPU costs (`avg_scan_cost`, which the kernel measures).
+/// Cost of a search for an idle CPU (`avg_scan_cost`, which the kernel measures).
 /// Our choice.
 const SCAN_COST_NS: u64 = 1_000;
 
-/// Whom a task wakes (`record_wakee`).
+/// The tasks that a task wakes (`record_wakee`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wakees {
     flips: u64,
@@ -33,7 +33,7 @@ impl<D: Discipline> PerCpu<D> {
     pub(super) fn select(&mut self, world: &World, task: usize, wake: Wake) -> usize {
         let prev = self.entities[task].cpu;
         let by = match wake {
-            // `sched_fork` puts it where its parent runs.
+            // `sched_fork` puts a new task on the CPU of its parent.
             Wake::New { by_cpu: None } if world.tasks[task].last_cpu.is_some() => return prev,
             Wake::New { by_cpu } => {
                 let this = by_cpu.unwrap_or(prev);
@@ -45,7 +45,7 @@ impl<D: Discipline> PerCpu<D> {
         let this = by.cpu().unwrap_or(prev);
         let sync = matches!(by, By::Task { sync: true, .. });
         let mask = &world.affinities.masks[world.tasks[task].mask];
-        // For the kernel it is always the current task, even if an interrupt only met it.
+        // The kernel takes the current task for the waker, even one that was merely interrupted.
         let waker = by.cpu().and_then(|cpu| self.queues[cpu].running);
         let mut affine = mask.contains(this);
         if let Some(waker) = waker {
@@ -86,7 +86,7 @@ impl<D: Discipline> PerCpu<D> {
         }
     }
 
-    /// `wake_wide`: one wakes many, so that they do not all fit beside it.
+    /// `wake_wide`: the waker wakes more tasks than the CPUs near its own could run.
     fn wakes_widely(&self, world: &World, waker: usize, task: usize) -> bool {
         let factor = (world.topology.cpus / world.topology.packages) as u64;
         let (a, b) = (self.entities[waker].wakees.flips, self.entities[task].wakees.flips);
@@ -125,8 +125,8 @@ impl<D: Discipline> PerCpu<D> {
             }
             load_here -= wakers;
         }
-        // The kernel lets the load of a sleeper fall only when it is queued again
-        // (`task_h_load`), so that it counts as much as when it fell asleep.
+        // The kernel decays the load of a sleeper only when queued again (`task_h_load`), so that
+        // the load counts as much as when the task fell asleep.
         let load = self.entities[task].signal.load();
         let bias = 100 + (imbalance_pct - 100) / 2;
         let here = (load_here + load) * 100;
@@ -134,7 +134,7 @@ impl<D: Discipline> PerCpu<D> {
         here + load * bias < there
     }
 
-    /// The target, else the CPU before it, if it is idle and as near.
+    /// The target, else the previous CPU, if idle and in the target's cache domain.
     fn idle_of_two(&self, world: &World, prev: usize, target: usize) -> Option<usize> {
         let near = world.topology.package_of(prev) == world.topology.package_of(target);
         if self.is_idle(target) {
@@ -144,7 +144,7 @@ impl<D: Discipline> PerCpu<D> {
         }
     }
 
-    /// The task's recently used CPU, if it is idle and near.
+    /// The task's recently used CPU, if idle and near.
     fn usable_recent(
         &self,
         world: &World,
