@@ -7,7 +7,20 @@
 
 use serde::Serialize;
 
-use crate::comparison::LossEntry;
+/// The CPU time that one application lost to another one, and its compensation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LossEntry {
+    /// Application that was slowed.
+    pub victim: String,
+    /// Application whose demand held the level.
+    pub culprit: String,
+    /// CPU time lost.
+    pub lost_s: f64,
+    /// Of the loss, CPU time refunded to the victim.
+    pub repaid_s: f64,
+    /// Of the loss, CPU time that forced idle of siblings owes the victim (idle compensation).
+    pub in_kind_s: f64,
+}
 
 /// What applications lost to others, and to whom the policy attributed it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

@@ -3,7 +3,6 @@
 use scenarios::{Claim, Figure};
 use serde::Serialize;
 
-use crate::comparison::Run;
 use crate::words;
 
 /// A claim of the scenario and what became of it.
@@ -62,6 +61,37 @@ pub struct Published {
     pub hit: Option<bool>,
 }
 
+impl Published {
+    /// The published figure and what became of ours.
+    pub(crate) fn text(&self) -> String {
+        let which = match self.figure.as_str() {
+            "isolation_slowdown_pct" => String::new(),
+            "signed_slowdown_pct" => " signed".to_owned(),
+            "cpu_time_vs_sse_pct" => " CPU time".to_owned(),
+            "remote_avx_overhead_pct" => " overhead".to_owned(),
+            other => format!(" {other}"),
+        };
+        let value = words::amount(&self.figure, self.value);
+        format!("{value}{which}, {}: {}", words::how(self.calibrated), self.outcome())
+    }
+
+    /// Whether ours is within the tolerance, or how far it is from the published figure.
+    pub(crate) fn outcome(&self) -> String {
+        let off = self.ours - self.value;
+        let off = if words::is_percentage(&self.figure) {
+            words::signed_percent(off).trim_end_matches(" %").to_owned()
+        } else {
+            format!("{off:+.2}")
+        };
+        let bound = words::bound(Some(self.value), self.min, self.max);
+        match self.hit {
+            Some(true) => format!("hit ({bound})"),
+            Some(false) => format!("MISS, {off} ({bound})"),
+            None => format!("off by {off}"),
+        }
+    }
+}
+
 impl Claimed {
     /// Whether the outcome is not the expected one: a claim fails that should hold, or one holds
     /// that is said to fail.
@@ -87,10 +117,8 @@ impl Claimed {
     }
 }
 
-/// Judges a claim on the runs; `rq_sharing` is what shared a run queue of `MuQSS` in them.
-pub(crate) fn judge(claim: &Claim, runs: &[Run], rq_sharing: &str) -> Claimed {
-    let found = claim
-        .value(|figure| runs.iter().find(|run| is_of(figure, run, rq_sharing))?.figure(figure));
+/// Judges a claim by the value that the runs gave its figure; `None` when they were not made.
+pub(crate) fn judge(claim: &Claim, found: Option<f64>) -> Claimed {
     Claimed {
         id: claim.id.clone(),
         scheduler: claim.figure.scheduler.clone(),
@@ -107,14 +135,6 @@ pub(crate) fn judge(claim: &Claim, runs: &[Run], rq_sharing: &str) -> Claimed {
         found,
         holds: found.and_then(|found| claim.holds(found)),
     }
-}
-
-/// Whether a figure is one of a run.
-pub(crate) fn is_of(figure: &Figure, run: &Run, rq_sharing: &str) -> bool {
-    run.scheduler == figure.scheduler
-        && run.background == figure.background
-        && (run.sensors == figure.sensors || !figure.has_policy())
-        && (figure.scheduler != "muqss" || figure.rq_sharing == rq_sharing)
 }
 
 /// A claim in the words of every output.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use scenarios::{Claim, Figure};
+
 use crate::application::{self, Got};
 use crate::claims::{self, Claimed};
 use crate::comparison::{Comparison, Parameter, Run, SCHEMA};
@@ -45,7 +47,10 @@ pub fn compare(setup: Setup, mut samples: Vec<Sample>) -> Result<Comparison, Rep
         .into_iter()
         .map(|group| build_run(&setup, &group, &controls))
         .collect::<Result<Vec<_>, _>>()?;
-    let judge = |claim| claims::judge(claim, &runs, &setup.rq_sharing);
+    let found = |figure: &Figure| {
+        runs.iter().find(|run| run.has(figure, &setup.rq_sharing))?.figure(figure)
+    };
+    let judge = |claim: &Claim| claims::judge(claim, claim.value(found));
     let claims: Vec<Claimed> = setup.claims.iter().map(judge).collect();
     stand_beside(&setup, &claims, &mut runs);
     Ok(assemble(setup, runs, claims))
@@ -55,7 +60,7 @@ pub fn compare(setup: Setup, mut samples: Vec<Sample>) -> Result<Comparison, Rep
 fn stand_beside(setup: &Setup, claims: &[Claimed], runs: &mut [Run]) {
     for (claim, claimed) in setup.claims.iter().zip(claims) {
         let is_alone = claim.figures().count() == 1 && claim.figure.application.is_none();
-        let is_of = |run: &&mut Run| claims::is_of(&claim.figure, run, &setup.rq_sharing);
+        let is_of = |run: &&mut Run| run.has(&claim.figure, &setup.rq_sharing);
         let run = runs.iter_mut().filter(|_| is_alone).find(is_of);
         if let Some((run, published)) = run.zip(claimed.beside()) {
             run.published.get_or_insert(published);

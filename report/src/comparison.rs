@@ -5,9 +5,10 @@ use scenarios::{Figure, Role};
 use serde::Serialize;
 use simulator::Costs;
 
-use crate::attribution::Attribution;
+use crate::attribution::{Attribution, LossEntry};
 use crate::claims::{Claimed, Published};
 use crate::sample::{Replicates, ReportError};
+use crate::words::{clean, counted, tenths};
 
 /// Version of the JSON form.
 pub const SCHEMA: u32 = 1;
@@ -204,21 +205,6 @@ impl Task {
     }
 }
 
-/// What one application lost to another.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LossEntry {
-    /// Application that was slowed.
-    pub victim: String,
-    /// Application whose demand held the level.
-    pub culprit: String,
-    /// CPU time lost.
-    pub lost_s: f64,
-    /// CPU time refunded to the victim for it.
-    pub repaid_s: f64,
-    /// CPU time that is owed to the victim in kind for it.
-    pub in_kind_s: f64,
-}
-
 /// Quantiles of the time from wake-up to the first instruction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WakeLatency {
@@ -237,6 +223,15 @@ pub struct WakeLatency {
 }
 
 impl Run {
+    /// Whether a claimed figure is one of this run; `rq_sharing` says which CPUs shared a run
+    /// queue of `MuQSS` in the runs.
+    pub(crate) fn has(&self, figure: &Figure, rq_sharing: &str) -> bool {
+        self.scheduler == figure.scheduler
+            && self.background == figure.background
+            && (self.sensors == figure.sensors || !figure.has_policy())
+            && (figure.scheduler != "muqss" || figure.rq_sharing == rq_sharing)
+    }
+
     /// A claimed figure; `None` for a metric that is none of [`scenarios::METRICS`]. What cannot
     /// be told, such as the completion of work that did not end, is not a number.
     pub(crate) fn figure(&self, figure: &Figure) -> Option<f64> {
@@ -279,6 +274,21 @@ impl Run {
         })
     }
 
+    /// The mean slowdown with its interval, and its range over parameter sets.
+    pub(crate) fn slowdown_text(&self) -> String {
+        let value = tenths(self.isolation_slowdown_pct);
+        let mean = match self.ci95_half_width_pct {
+            // Below a tenth the width would read as exactly none.
+            Some(half) if half < 0.05 && half > 0.0 => format!("{value} ±<0.1 %"),
+            Some(half) => format!("{value} ±{} %", tenths(half)),
+            None => format!("{value} %"),
+        };
+        match self.range_pct {
+            Some([low, high]) => format!("{mean} ({} to {})", tenths(low), tenths(high)),
+            None => mean,
+        }
+    }
+
     /// What is judged: the foreground applications of its programs.
     pub fn judged(&self) -> impl Iterator<Item = &Task> {
         self.tasks.iter().filter(|task| task.role == Role::Foreground)
@@ -303,6 +313,26 @@ impl Comparison {
             .map_err(|error| ReportError::Write { format: "JSON", reason: error.to_string() })?;
         text.push('\n');
         Ok(text)
+    }
+
+    /// CPU, sensors, seed and number of runs in a line.
+    pub(crate) fn settings_text(&self) -> String {
+        let first = self.runs.first();
+        let simulated_s: f64 = self.runs.iter().map(|run| run.simulated_s).sum();
+        let fits = match self.replicates {
+            Replicates::Seeds => "seed",
+            Replicates::ParameterSets => "fitted parameter set",
+        };
+        format!(
+            "{} on {}, sensors {}, seed {}, {} x {}, {simulated_s:.0} s simulated; \
+             ± is half a 95 % interval.",
+            clean(&self.scenario),
+            clean(&self.cpu),
+            clean(&self.sensors),
+            self.seed,
+            counted(first.map_or(0, |run| run.programs), "program"),
+            counted(first.map_or(0, |run| run.replicates), fits),
+        )
     }
 
     /// Runs that are compared with the control.

@@ -25,10 +25,10 @@ mod verdict;
 mod window;
 mod words;
 
-pub use attribution::Attribution;
+pub use attribution::{Attribution, LossEntry};
 pub use claims::{Claimed, Published};
 pub use compare::compare;
-pub use comparison::{Comparison, CostTable, LossEntry, Parameter, Run, SCHEMA, Task, WakeLatency};
+pub use comparison::{Comparison, CostTable, Parameter, Run, SCHEMA, Task, WakeLatency};
 pub use evaluation::{
     About, BadGoal, Evaluation, Goals, Kind, Measured, Variant, evaluate, evaluation_csv,
     evaluation_table,

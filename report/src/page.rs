@@ -20,8 +20,8 @@ use trace::History;
 
 use crate::comparison::Comparison;
 use crate::svg::{CHART_CSS, escape};
+use crate::verdict;
 use crate::words::counted;
-use crate::{verdict, words};
 
 pub use evaluation::evaluation_page;
 pub use figures::bars_svg;
@@ -57,7 +57,7 @@ pub fn page(comparison: &Comparison, gantts: &[Gantt]) -> String {
     main += &format!(
         "<p class=\"soft\">{} {}</p>\n",
         escape(&comparison.description),
-        escape(&words::settings(comparison))
+        escape(&comparison.settings_text())
     );
     let mut all = vec![figures::means(comparison)];
     all.extend(figures::programs(comparison));

@@ -6,9 +6,9 @@ use hdrhistogram::Histogram;
 use simulator::TaskOutcome;
 
 use crate::application::Got;
-use crate::attribution::Attribution;
+use crate::attribution::{Attribution, LossEntry};
 use crate::compare::Summed;
-use crate::comparison::{LossEntry, Run, Task, WakeLatency};
+use crate::comparison::{Run, Task, WakeLatency};
 use crate::metrics::{self, Slowdowns};
 use crate::sample::{Replicates, ReportError, Sample};
 use crate::statistics::{ci95_half_width, mean};

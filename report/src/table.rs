@@ -2,7 +2,7 @@
 
 use scenarios::Role;
 
-use crate::claims::judged;
+use crate::claims::{Published, judged};
 use crate::comparison::{Comparison, Run, Task};
 use crate::grid::{Column, Grid, Tone, wrap};
 use crate::verdict::{self, Finding, OURS};
@@ -100,8 +100,8 @@ fn schedulers(comparison: &Comparison, finding: &Finding, width: usize, color: b
         grid.push(vec![
             plain(words::clean(&run.scheduler)),
             plain(sensors),
-            plain(words::slowdown(run)),
-            (published.map_or_else(String::new, words::published), tone),
+            plain(run.slowdown_text()),
+            (published.map_or_else(String::new, Published::text), tone),
             plain(worst),
             plain(words::signed_percent(run.signed_slowdown_pct)),
             plain(words::percent(run.remote_avx_overhead_pct)),
@@ -247,6 +247,6 @@ fn legend(comparison: &Comparison, width: usize) -> String {
     for note in &comparison.notes {
         lines += &wrap(&words::clean(note), width);
     }
-    lines += &wrap(&words::settings(comparison), width);
+    lines += &wrap(&comparison.settings_text(), width);
     lines
 }

@@ -1,9 +1,5 @@
 //! Words and numbers as every output shows them.
 
-use crate::claims::Published;
-use crate::comparison::{Comparison, Run};
-use crate::sample::Replicates;
-
 /// A name that came from a user, harmless to a terminal: control characters and those that
 /// reorder or hide text are shown as their code point.
 pub(crate) fn clean(name: &str) -> String {
@@ -140,34 +136,6 @@ pub fn variant(background: &str) -> String {
     }
 }
 
-/// The mean slowdown with its interval, and its range over parameter sets.
-pub(crate) fn slowdown(run: &Run) -> String {
-    let value = tenths(run.isolation_slowdown_pct);
-    let mean = match run.ci95_half_width_pct {
-        // Below a tenth the width would read as exactly none.
-        Some(half) if half < 0.05 && half > 0.0 => format!("{value} ±<0.1 %"),
-        Some(half) => format!("{value} ±{} %", tenths(half)),
-        None => format!("{value} %"),
-    };
-    match run.range_pct {
-        Some([low, high]) => format!("{mean} ({} to {})", tenths(low), tenths(high)),
-        None => mean,
-    }
-}
-
-/// The published figure and what became of ours.
-pub(crate) fn published(published: &Published) -> String {
-    let which = match published.figure.as_str() {
-        "isolation_slowdown_pct" => String::new(),
-        "signed_slowdown_pct" => " signed".to_owned(),
-        "cpu_time_vs_sse_pct" => " CPU time".to_owned(),
-        "remote_avx_overhead_pct" => " overhead".to_owned(),
-        other => format!(" {other}"),
-    };
-    let value = amount(&published.figure, published.value);
-    format!("{value}{which}, {}: {}", how(published.calibrated), outcome(published))
-}
-
 /// Whether a figure was known when parameters were chosen.
 pub(crate) fn how(calibrated: bool) -> &'static str {
     if calibrated { "calibrated" } else { "predicted" }
@@ -178,25 +146,10 @@ pub(crate) fn amount(figure: &str, value: f64) -> String {
     if is_percentage(figure) { percent(value) } else { format!("{value:.2}") }
 }
 
-fn is_percentage(figure: &str) -> bool {
+/// Whether the values of a figure are percentages, by its name.
+pub(crate) fn is_percentage(figure: &str) -> bool {
     let metric = figure.split([' ', ',']).next().unwrap_or(figure);
     metric.ends_with("_pct") || figure.contains("% above")
-}
-
-/// Whether ours is within the tolerance, or how far it is from the published figure.
-pub(crate) fn outcome(published: &Published) -> String {
-    let off = published.ours - published.value;
-    let off = if is_percentage(&published.figure) {
-        signed_percent(off).trim_end_matches(" %").to_owned()
-    } else {
-        format!("{off:+.2}")
-    };
-    let bound = bound(Some(published.value), published.min, published.max);
-    match published.hit {
-        Some(true) => format!("hit ({bound})"),
-        Some(false) => format!("MISS, {off} ({bound})"),
-        None => format!("off by {off}"),
-    }
 }
 
 /// The bounds of a claim, as a tolerance where they lie evenly around what was published.
@@ -229,26 +182,6 @@ pub(crate) fn list(names: &[String]) -> String {
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
-}
-
-/// CPU, sensors, seed and number of runs in a line.
-pub(crate) fn settings(comparison: &Comparison) -> String {
-    let first = comparison.runs.first();
-    let simulated_s: f64 = comparison.runs.iter().map(|run| run.simulated_s).sum();
-    let fits = match comparison.replicates {
-        Replicates::Seeds => "seed",
-        Replicates::ParameterSets => "fitted parameter set",
-    };
-    format!(
-        "{} on {}, sensors {}, seed {}, {} x {}, {simulated_s:.0} s simulated; \
-         ± is half a 95 % interval.",
-        clean(&comparison.scenario),
-        clean(&comparison.cpu),
-        clean(&comparison.sensors),
-        comparison.seed,
-        counted(first.map_or(0, |run| run.programs), "program"),
-        counted(first.map_or(0, |run| run.replicates), fits),
-    )
 }
 
 #[cfg(test)]

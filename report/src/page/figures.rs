@@ -1,13 +1,12 @@
 //! The figures of the page: each with a finding as its title and its table beneath.
 
 use super::parts::{Cell, Part, details, first, left_out, legend, table};
+use crate::claims::Published;
 use crate::comparison::{Comparison, Run, Task};
 use crate::svg::{self, Bar, Group, Svg};
 use crate::table::listed;
 use crate::verdict::{Finding, findings};
-use crate::words::{
-    amount, clean, how, outcome, percent, published, signed_percent, slowdown, tenths, variant,
-};
+use crate::words::{amount, clean, how, percent, signed_percent, tenths, variant};
 
 pub(super) const WIDE: f64 = 940.0;
 const NARROW: f64 = 326.0;
@@ -71,10 +70,10 @@ fn mean_groups(comparison: &Comparison, brief: bool) -> Vec<Group> {
                     let mark = beside.hit.map_or("", |hit| if hit { " ✓" } else { " MISS" });
                     format!(" (pub. {}{mark})", tenths(beside.value))
                 } else {
-                    format!(" – published {}", published(beside))
+                    format!(" – published {}", beside.text())
                 }
             });
-            let text = if brief { tenths(value) } else { slowdown(run) };
+            let text = if brief { tenths(value) } else { run.slowdown_text() };
             Bar {
                 name: run_name(comparison, run),
                 series: series(comparison, run),
@@ -82,7 +81,7 @@ fn mean_groups(comparison: &Comparison, brief: bool) -> Vec<Group> {
                 whisker: run.range_pct.or_else(|| half.map(|half| [value - half, value + half])),
                 mark: mark(run),
                 label: format!("{text}{beside}"),
-                title: format!("{}: {}{beside}", clean(&run.scheduler), slowdown(run)),
+                title: format!("{}: {}{beside}", clean(&run.scheduler), run.slowdown_text()),
             }
         };
         Group {
@@ -169,13 +168,13 @@ fn mean_row(run: &Run) -> Vec<Cell> {
         Cell::text(&run.scheduler),
         Cell::text(&variant(&run.background)),
         Cell::text(&run.sensors),
-        Cell::number(&slowdown(run)),
+        Cell::number(&run.slowdown_text()),
         Cell::text(&beside.map_or_else(String::new, |beside| {
             let id = beside.id.as_deref().unwrap_or_default();
             let (figure, how) = (&beside.figure, how(beside.calibrated));
             format!("{} {figure} {how}, {} {id}", amount(figure, beside.value), beside.source)
         })),
-        Cell::judged(&beside.map_or_else(String::new, outcome), hit),
+        Cell::judged(&beside.map_or_else(String::new, Published::outcome), hit),
         Cell::number(&signed_percent(run.signed_slowdown_pct)),
         Cell::number(&percent(run.slowdown_only_pct)),
         Cell::number(&percent(run.remote_avx_overhead_pct)),
@@ -257,8 +256,7 @@ fn most_slowed(run: &Run) -> Vec<&Task> {
 fn mean_group(comparison: &Comparison, runs: &[&Run]) -> Group {
     let bar = |run: &&Run| {
         let value = run.isolation_slowdown_pct;
-        let beside =
-            run.published.as_ref().map(|beside| format!(" – published {}", published(beside)));
+        let beside = run.published.as_ref().map(|beside| format!(" – published {}", beside.text()));
         Bar {
             name: String::new(),
             series: series(comparison, run),
@@ -269,7 +267,7 @@ fn mean_group(comparison: &Comparison, runs: &[&Run]) -> Group {
             title: format!(
                 "{}: {}{}",
                 clean(&run.scheduler),
-                slowdown(run),
+                run.slowdown_text(),
                 beside.unwrap_or_default()
             ),
         }

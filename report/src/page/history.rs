@@ -1,11 +1,9 @@
 //! Histories: who ran where and when, in time ranges that the reader chooses.
 
-use std::collections::BTreeMap;
-
 use super::Gantt;
 use super::parts::{Part, details};
 use super::ranges::{self, Room};
-use super::tasks;
+use super::tasks::{self, Names};
 use crate::comparison::Comparison;
 use crate::svg::escape;
 use crate::verdict::findings;
@@ -18,9 +16,6 @@ const BYTES_MAX: usize = 2_000_000;
 /// ranges.
 const MAIN: usize = 4;
 const MAIN_ROWS: usize = 3;
-
-/// Application and name of each task, cleaned.
-pub(super) type Names = BTreeMap<u32, (String, String)>;
 
 /// A part for each history; those that the first sentence is not about are folded.
 pub(super) fn histories(comparison: &Comparison, gantts: &[Gantt]) -> Vec<Part> {

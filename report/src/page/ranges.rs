@@ -4,9 +4,8 @@
 //! and the keyboard moves it. Without the style sheet, every range follows its button.
 
 use super::figures::WIDE;
-use super::history::Names;
 use super::parts::{Cell, details, table};
-use super::tasks;
+use super::tasks::{self, Names};
 use crate::svg::{self, Look, escape, level_name};
 use crate::window::{Usage, Window, columns};
 use crate::words::{counted, duration, percent, time_range, time_range_in, time_unit};

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::history::Names;
 use super::parts::{Cell, details, table};
 use crate::svg::{self, escape};
 use crate::window::{Stretch, Usage, Window, columns};
@@ -15,6 +14,9 @@ const PROGRAMS_LISTED: usize = 40;
 const TASKS_LISTED: usize = 400;
 /// Columns of the picture of a program.
 const COLUMNS: usize = 120;
+
+/// Application and name of each task by its id, cleaned.
+pub(super) type Names = BTreeMap<u32, (String, String)>;
 
 /// A task that ran.
 pub(super) struct Task {

@@ -6,7 +6,7 @@ use crate::mixes::MixRun;
 use crate::page::figures::both;
 use crate::page::parts::{Cell, Part, details, legend, table};
 use crate::svg::{self, Bar, Group};
-use crate::words::{amount, clean, how, outcome, published, tenths, variant};
+use crate::words::{amount, clean, how, tenths, variant};
 
 /// `None` where the study has no work of this kind.
 pub(super) fn works(evaluation: &Evaluation, kind: Kind, what: &str) -> Option<Part> {
@@ -43,7 +43,7 @@ fn beside_published(evaluation: &Evaluation, kind: Kind) -> String {
             Cell::number(&amount(&beside.figure, beside.value)),
             Cell::number(&amount(&beside.figure, beside.ours)),
             Cell::text(how(beside.calibrated)),
-            Cell::judged(&outcome(beside), beside.hit),
+            Cell::judged(&beside.outcome(), beside.hit),
             Cell::text(&beside.source),
         ])
     };
@@ -77,8 +77,7 @@ fn groups(evaluation: &Evaluation, work: &Work) -> Vec<Group> {
             let slowdown = &one.isolation_slowdown_pct;
             let beside = run.published.as_ref();
             let beside = beside.filter(|one| one.figure == "isolation_slowdown_pct");
-            let said =
-                beside.map_or_else(String::new, |it| format!(" – published {}", published(it)));
+            let said = beside.map_or_else(String::new, |it| format!(" – published {}", it.text()));
             Some(Bar {
                 name: String::new(),
                 series: series(evaluation, name),
