@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use super::Names;
 use super::kernel::{Traced, Tracer, state_of};
+use super::names::Names;
 use crate::{Event, History};
 
 /// Writes every record, those that no kernel knows (licenses, decisions, phases, overheads) as

@@ -12,8 +12,8 @@ use std::io::{self, Write};
 use cpu_model::Class;
 
 use self::tracks::{Kind, Track, Tracks};
-use super::Names;
 use super::kernel::{Traced, Tracer};
+use super::names::Names;
 use crate::perfetto::{HISTORY, HISTORY_HEADER, HISTORY_TASK, PACKET, bundle, packet, track, tree};
 use crate::protobuf::Message;
 use crate::{Event, Header, History, REGISTER_BITS};

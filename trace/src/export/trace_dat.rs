@@ -14,8 +14,8 @@ pub use formats::ORDER;
 use formats::FORMATS;
 use ring::{PAGE, Pages};
 
-use super::Names;
 use super::kernel::{Traced, Tracer, state_of};
+use super::names::Names;
 use crate::{Event, Header, History};
 
 /// Room for the name of a task with its final 0 (`TASK_COMM_LEN`).

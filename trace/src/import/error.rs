@@ -3,7 +3,8 @@
 use std::fmt;
 use std::io;
 
-use super::{ENTRIES_HELD, Form};
+use super::form::Form;
+use super::order::ENTRIES_HELD;
 
 /// A place in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

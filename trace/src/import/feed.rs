@@ -3,8 +3,8 @@
 
 use super::entry::{Entry, KINDS};
 use super::machine::Machine;
-use super::order::Window;
-use super::{ENTRIES_HELD, ImportError, ImportReport, Place};
+use super::order::{ENTRIES_HELD, Window};
+use super::{ImportError, ImportReport, Place};
 use crate::{Header, Sink};
 
 /// The way from entries to a history.

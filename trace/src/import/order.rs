@@ -6,6 +6,9 @@ use std::io;
 
 use crate::{Event, Record, Sink};
 
+/// Entries of a recording that may be out of order of time; our choice.
+pub(super) const ENTRIES_HELD: usize = 512;
+
 /// Things in order of time; equal times keep the order in which they came.
 pub struct Window<T> {
     items: VecDeque<(u64, T)>,

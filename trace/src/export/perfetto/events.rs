@@ -2,8 +2,8 @@
 //! events, which `traced_probes` writes too where it knows no better.
 
 use crate::Event;
-use crate::export::Names;
 use crate::export::kernel::{Traced, state_of};
+use crate::export::names::Names;
 use crate::perfetto::{event, generic};
 use crate::protobuf::Message;
 
