@@ -1,7 +1,7 @@
 //! Prints what a comparison of made-up runs looks like: `table` (default), `page`, `svg`,
 //! `json` or `csv`; or writes the recording of a crowded machine: `crowd`.
 
-// The tests use more of it.
+// The tests use more of that module.
 #[allow(dead_code)]
 #[path = "../tests/synthetic/mod.rs"]
 mod synthetic;

@@ -1,4 +1,4 @@
-//! What one application got in one run, and how much slower that is than in another.
+//! The CPU time and work of one application in one run, and its slowdown against another run.
 
 use scenarios::{Application, Role};
 use simulator::{Outcome, TaskOutcome};

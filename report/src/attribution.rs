@@ -1,4 +1,4 @@
-//! Did the policy know who had caused a loss?
+//! Whether the policy attributed losses to the tasks that had caused them.
 //!
 //! The simulator splits each lost nanosecond equally among the tasks that demanded the level; a
 //! policy attributes what a slice lost to one of them. Over a run both add up by victim and
@@ -22,14 +22,14 @@ pub struct LossEntry {
     pub in_kind_s: f64,
 }
 
-/// What applications lost to others, and to whom the policy attributed it.
+/// CPU time lost to other applications, and how much of it the policy attributed to the culprits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Attribution {
     /// CPU time lost to other applications.
     pub lost_s: f64,
     /// CPU time that the policy attributed to other applications.
     pub attributed_s: f64,
-    /// Of it, what these had caused.
+    /// Attributed CPU time that the billed applications had caused.
     pub right_s: f64,
 }
 
@@ -55,12 +55,12 @@ impl Attribution {
         }
     }
 
-    /// Of what was attributed, how much the culprit had caused; `None` where nothing was.
+    /// Share of the attributed time that the culprit had caused; `None` if none was attributed.
     pub(crate) fn right_pct(&self) -> Option<f64> {
         (self.attributed_s > 0.0).then(|| 100.0 * self.right_s / self.attributed_s)
     }
 
-    /// Of what was lost, how much was attributed rightly; `None` where nothing was attributed.
+    /// Share of the lost time that was attributed rightly; `None` if none was attributed.
     pub(crate) fn found_pct(&self) -> Option<f64> {
         self.right_pct().filter(|_| self.lost_s > 0.0)?;
         Some(100.0 * self.right_s / self.lost_s)
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_innocent_is_charged_is_wrong_and_what_nobody_is_was_not_found() {
+    fn bills_of_innocent_tasks_are_wrong_and_unbilled_losses_are_not_found() {
         let losses = [loss("culprit", 10.0, 5.0, 1.0), loss("innocent", 0.0, 2.0, 0.0)];
         let attribution = Attribution::of(&losses);
         assert_eq!((attribution.right_pct(), attribution.found_pct()), (Some(75.0), Some(60.0)));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_application_does_to_itself_is_not_counted() {
+    fn losses_of_an_application_to_itself_are_not_counted() {
         assert_eq!(Attribution::of(&[loss("victim", 10.0, 5.0, 0.0)]), Attribution::default());
     }
 }

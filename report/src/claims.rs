@@ -3,9 +3,9 @@
 use scenarios::{Claim, Figure};
 use serde::Serialize;
 
-use crate::words;
+use crate::format;
 
-/// A claim of the scenario and what became of it.
+/// A claim of the scenario with the value found for it and the verdict.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claimed {
     /// Id of the published figure, such as `T089`.
@@ -16,25 +16,25 @@ pub struct Claimed {
     pub background: String,
     /// Sensor set of the run.
     pub sensors: String,
-    /// The figure with its unit, and what it is set against.
+    /// The figure with its unit, and the figure that it is compared with.
     pub figure: String,
     /// Smallest value that keeps the claim.
     pub min: Option<f64>,
     /// Largest value that keeps the claim.
     pub max: Option<f64>,
-    /// Published value, where there is one.
+    /// Published value, if any.
     pub published: Option<f64>,
-    /// Whether parameters were fitted to it; else what was found is a prediction.
+    /// Whether parameters were fitted to this figure; if not, the found value is a prediction.
     pub calibrated: bool,
     /// Whether the claim is false on purpose, to see that false claims are caught.
     pub must_fail: bool,
-    /// Why it does not hold, where that is known.
+    /// Reason for a known miss.
     pub known_miss: Option<String>,
     /// Where figure and bounds come from.
     pub source: String,
-    /// What was found; `None` when that was not run.
+    /// Value found; `None` if its runs were not made.
     pub found: Option<f64>,
-    /// Whether it holds; `None` when it was not run or has no bounds.
+    /// Whether the claim holds; `None` if its runs were not made or the claim has no bounds.
     pub holds: Option<bool>,
 }
 
@@ -43,9 +43,9 @@ pub struct Claimed {
 pub struct Published {
     /// Id of the figure, such as `T089`.
     pub id: Option<String>,
-    /// Where it is printed: document and section.
+    /// Document and section that print the figure.
     pub source: String,
-    /// The figure with its unit, and what it is set against.
+    /// The figure with its unit, and the figure that it is compared with.
     pub figure: String,
     /// The published value.
     pub value: f64,
@@ -55,7 +55,7 @@ pub struct Published {
     pub min: Option<f64>,
     /// Largest value within the tolerance.
     pub max: Option<f64>,
-    /// Whether parameters were fitted to it; else ours is a prediction.
+    /// Whether parameters were fitted to this figure; if not, our value is a prediction.
     pub calibrated: bool,
     /// Whether ours is within; `None` where no tolerance was fixed.
     pub hit: Option<bool>,
@@ -71,19 +71,19 @@ impl Published {
             "remote_avx_overhead_pct" => " overhead".to_owned(),
             other => format!(" {other}"),
         };
-        let value = words::amount(&self.figure, self.value);
-        format!("{value}{which}, {}: {}", words::how(self.calibrated), self.outcome())
+        let value = format::amount(&self.figure, self.value);
+        format!("{value}{which}, {}: {}", format::how(self.calibrated), self.outcome())
     }
 
     /// Whether ours is within the tolerance, or how far it is from the published figure.
     pub(crate) fn outcome(&self) -> String {
         let off = self.ours - self.value;
-        let off = if words::is_percentage(&self.figure) {
-            words::signed_percent(off).trim_end_matches(" %").to_owned()
+        let off = if format::is_percentage(&self.figure) {
+            format::signed_percent(off).trim_end_matches(" %").to_owned()
         } else {
             format!("{off:+.2}")
         };
-        let bound = words::bound(Some(self.value), self.min, self.max);
+        let bound = format::bound(Some(self.value), self.min, self.max);
         match self.hit {
             Some(true) => format!("hit ({bound})"),
             Some(false) => format!("MISS, {off} ({bound})"),
@@ -101,7 +101,7 @@ impl Claimed {
         self.holds == Some(!should_hold)
     }
 
-    /// What the outputs show beside a run; `None` where nothing was published or run.
+    /// The published figure beside our value; `None` if either is missing.
     pub(crate) fn beside(&self) -> Option<Published> {
         Some(Published {
             id: self.id.clone(),
@@ -139,7 +139,7 @@ pub(crate) fn judge(claim: &Claim, found: Option<f64>) -> Claimed {
 
 /// A claim in the words of every output.
 pub(crate) struct Judged {
-    /// With the id of what was published, where it has one.
+    /// The figure, after the id of the published value if any.
     pub(crate) figure: String,
     pub(crate) scheduler: String,
     pub(crate) background: String,
@@ -151,7 +151,7 @@ pub(crate) struct Judged {
 
 /// Puts a claim in words.
 pub(crate) fn judged(claim: &Claimed) -> Judged {
-    let amount = |value: f64| words::amount(&claim.figure, value);
+    let amount = |value: f64| format::amount(&claim.figure, value);
     let outcome = match (claim.found, claim.holds) {
         (None, _) => "not run",
         (Some(_), None) => "no tolerance",
@@ -162,25 +162,25 @@ pub(crate) fn judged(claim: &Claimed) -> Judged {
         (_, Some(true)) => "hit",
         (_, Some(false)) => "MISS",
     };
-    let how = claim.published.map(|_| format!(", {}", words::how(claim.calibrated)));
+    let how = claim.published.map(|_| format!(", {}", format::how(claim.calibrated)));
     Judged {
         figure: match &claim.id {
-            Some(id) => format!("{id} {}", words::clean(&claim.figure)),
-            None => words::clean(&claim.figure),
+            Some(id) => format!("{id} {}", format::clean(&claim.figure)),
+            None => format::clean(&claim.figure),
         },
         scheduler: match claim.sensors.as_str() {
-            "d7" => words::clean(&claim.scheduler),
-            sensors => words::clean(&format!("{}, {sensors}", claim.scheduler)),
+            "d7" => format::clean(&claim.scheduler),
+            sensors => format::clean(&format!("{}, {sensors}", claim.scheduler)),
         },
-        background: words::variant(&claim.background),
+        background: format::variant(&claim.background),
         published: claim.published.map_or_else(String::new, amount),
-        bound: words::bound(claim.published, claim.min, claim.max),
+        bound: format::bound(claim.published, claim.min, claim.max),
         found: claim.found.map_or_else(String::new, amount),
         outcome: format!("{outcome}{}", how.unwrap_or_default()),
     }
 }
 
-/// The figure in words: metric, application, and what it is set against.
+/// The figure in words: metric, application, and the figure that it is compared with.
 fn described(claim: &Claim) -> String {
     let mut text = claim.figure.metric.clone();
     if let Some(application) = &claim.figure.application {
@@ -199,7 +199,7 @@ fn described(claim: &Claim) -> String {
     text
 }
 
-/// A figure by what differs from another.
+/// The parts of a figure that differ from those of another one.
 fn differing(figure: &Figure, like: &Figure) -> String {
     let same_metric = figure.metric == like.metric;
     let mut text = if same_metric { "that".to_owned() } else { figure.metric.clone() };

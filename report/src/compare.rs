@@ -16,7 +16,7 @@ pub(crate) struct Summed {
     pub(crate) got: Vec<Got>,
 }
 
-/// What identifies the control of a sample.
+/// Scheduler, sensor set, program and replicate: they identify the control of a sample.
 type Pair<'a> = (&'a str, &'a str, Option<&'a str>, u32);
 
 fn pair(sample: &Sample) -> Pair<'_> {
@@ -27,7 +27,7 @@ fn pair(sample: &Sample) -> Pair<'_> {
 /// scheduler, sensor set, program and replicate.
 ///
 /// # Errors
-/// When there is nothing to compare, a run has no control or contradicts itself, or programs
+/// When `samples` is empty, a run has no control or contradicts itself, or programs
 /// have different numbers of replicates.
 pub fn compare(setup: Setup, mut samples: Vec<Sample>) -> Result<Comparison, ReportError> {
     if samples.is_empty() {
@@ -56,7 +56,7 @@ pub fn compare(setup: Setup, mut samples: Vec<Sample>) -> Result<Comparison, Rep
     Ok(assemble(setup, runs, claims))
 }
 
-/// Gives each run the first published figure that is of nothing but the whole of it.
+/// Gives each run the first published figure that concerns this whole run and no other.
 fn stand_beside(setup: &Setup, claims: &[Claimed], runs: &mut [Run]) {
     for (claim, claimed) in setup.claims.iter().zip(claims) {
         let is_alone = claim.figures().count() == 1 && claim.figure.application.is_none();

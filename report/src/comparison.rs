@@ -1,4 +1,4 @@
-//! The result: what `compare --json` holds, key by key.
+//! The result of `compare`: the keys of its JSON form.
 
 use hdrhistogram::Histogram;
 use scenarios::{Figure, Role};
@@ -7,18 +7,18 @@ use simulator::Costs;
 
 use crate::attribution::{Attribution, LossEntry};
 use crate::claims::{Claimed, Published};
+use crate::format::{clean, counted, tenths};
 use crate::sample::{Replicates, ReportError};
-use crate::words::{clean, counted, tenths};
 
 /// Version of the JSON form.
 pub const SCHEMA: u32 = 1;
 
-/// Several schedulers on the same work: who loses how much to whom.
+/// Several schedulers on the same work: the losses of each application to each other one.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// Version of this form.
     pub schema: u32,
-    /// Version that computed it.
+    /// Version of Evenkeel that computed this comparison.
     pub evenkeel: String,
     /// Name of the CPU table.
     pub cpu: String,
@@ -32,7 +32,7 @@ pub struct Comparison {
     pub sensors: String,
     /// Ids of the published figures that parameters were fitted to.
     pub calibrated_on: Vec<String>,
-    /// What replicates differ in.
+    /// The input in which replicates differ.
     pub replicates: Replicates,
     /// Names of the license levels, level 0 first.
     pub level_names: Vec<String>,
@@ -40,11 +40,11 @@ pub struct Comparison {
     pub parameters: Vec<Parameter>,
     /// Kernel costs.
     pub costs: CostTable,
-    /// The command that reproduces it.
+    /// The command that reproduces this result.
     pub command: String,
-    /// What a reader must know.
+    /// Remarks that a reader of the figures needs, a sentence each.
     pub notes: Vec<String>,
-    /// What the scenario claims, and whether it holds.
+    /// Claims of the scenario, with verdicts.
     pub claims: Vec<Claimed>,
     /// One entry a scheduler, background and sensor set, in the order of the samples.
     pub runs: Vec<Run>,
@@ -101,7 +101,7 @@ pub struct Run {
     pub background: String,
     /// Sensor set.
     pub sensors: String,
-    /// Whether the others are compared with this background: its slowdown is 1 by definition.
+    /// Whether this background is the control: its slowdown is 1 by definition.
     pub control: bool,
     /// Programs that ran one by one.
     pub programs: usize,
@@ -113,17 +113,17 @@ pub struct Run {
     pub tasks: Vec<Task>,
     /// By victim and culprit: means over replicates, summed over programs.
     pub losses: Vec<LossEntry>,
-    /// Whether the policy knew who had caused them.
+    /// How much of the losses the policy attributed to their culprits.
     pub attribution: Attribution,
     /// Mean over programs of |slowdown - 1|, the mean over replicates being taken first.
     pub isolation_slowdown_pct: f64,
-    /// Half the 95 % confidence interval of it; `None` for one replicate.
+    /// Half the 95 % confidence interval of that mean; `None` for one replicate.
     pub ci95_half_width_pct: Option<f64>,
-    /// Lowest and highest share of a parameter set in it; their mean is the figure.
+    /// Lowest and highest value of a parameter set; the figure is the mean of all sets.
     pub range_pct: Option<[f64; 2]>,
     /// Mean over programs of slowdown - 1.
     pub signed_slowdown_pct: f64,
-    /// Half the 95 % confidence interval of it.
+    /// Half the 95 % confidence interval of that mean.
     pub signed_ci95_half_width_pct: Option<f64>,
     /// Mean over programs of slowdown - 1, speed-ups as 0.
     pub slowdown_only_pct: f64,
@@ -135,7 +135,7 @@ pub struct Run {
     pub unfairness: f64,
     /// Jain's index of their normalised progress; mean over runs.
     pub jain: f64,
-    /// What was published about this run: the first such claim about the whole of it.
+    /// The first published figure that concerns this whole run.
     pub published: Option<Published>,
     /// Context switches, all programs and replicates together.
     pub switches: u64,
@@ -149,7 +149,7 @@ pub struct Run {
     pub level_share_pct: Vec<f64>,
     /// From wake-up to the first instruction, foreground.
     pub wake_latency: WakeLatency,
-    /// All of it, for the chart.
+    /// The histogram behind `wake_latency`, for the chart.
     #[serde(skip)]
     pub wake_histogram_ns: Histogram<u64>,
 }
@@ -159,7 +159,7 @@ pub struct Run {
 pub struct Task {
     /// Application.
     pub name: String,
-    /// Program it ran in, where the scenario runs several one by one.
+    /// Program of the application, if the scenario runs several one by one.
     pub program: Option<String>,
     /// `foreground` is judged, `background` is not.
     #[serde(serialize_with = "role_name")]
@@ -170,9 +170,9 @@ pub struct Task {
     pub threads: usize,
     /// CPU time of its threads together.
     pub cpu_time_s: f64,
-    /// Of it, lost to licenses above the task's own level, whoever holds them.
+    /// CPU time lost to licenses above the application's own level, its own threads' included.
     pub lost_s: f64,
-    /// Time until its last thread ended; `None`: it did not end.
+    /// Time until its last thread ended; `None` if the time limit came first.
     pub completion_s: Option<f64>,
     /// Reference cycles done.
     pub progress: f64,
@@ -181,7 +181,7 @@ pub struct Task {
     /// Completion over completion with the control, or, where a side did not end, the
     /// control's rate of work over its own; mean of the pairs. `None`: no work, no rate.
     pub slowdown: Option<f64>,
-    /// Half the 95 % confidence interval of it.
+    /// Half the 95 % confidence interval of that mean.
     pub slowdown_ci95_half_width: Option<f64>,
     /// CPU time over CPU time at the ideal frequency - 1.
     pub remote_avx_overhead_pct: f64,
@@ -191,9 +191,9 @@ pub struct Task {
     pub migrations: u64,
     /// Time its threads waited for a CPU.
     pub waited_s: f64,
-    /// CPU time refunded to it.
+    /// CPU time refunded to this application.
     pub refunded_s: f64,
-    /// CPU time billed to it.
+    /// CPU time billed to this application.
     pub billed_s: f64,
 }
 
@@ -289,7 +289,7 @@ impl Run {
         }
     }
 
-    /// What is judged: the foreground applications of its programs.
+    /// The judged applications: those of the foreground.
     pub fn judged(&self) -> impl Iterator<Item = &Task> {
         self.tasks.iter().filter(|task| task.role == Role::Foreground)
     }

@@ -1,4 +1,4 @@
-//! What a scheduler is worth: many works, its parts left out, what it knows being wrong, goals.
+//! An evaluation of a scheduler: many works, ablations, wrong inputs, and goals.
 
 mod goals;
 mod rows;
@@ -21,28 +21,28 @@ pub(crate) use table::verdict;
 /// Version of the JSON form.
 const SCHEMA: u32 = 1;
 
-/// What an evaluation is about, and how it was made.
+/// The subject of an evaluation, and how the figures were computed.
 #[derive(Clone, Debug, Serialize)]
 pub struct About {
-    /// Version that computed it.
+    /// Version of Evenkeel that computed this evaluation.
     pub evenkeel: String,
-    /// What the study asks, in a few words.
+    /// The question of the study, in a few words.
     pub title: String,
-    /// What a reader must know.
+    /// Remarks that a reader of the figures needs, a sentence each.
     pub description: String,
     /// The scheduler whose goals these are.
     pub judged: String,
-    /// It with a part left out, each.
+    /// The judged scheduler with one part left out, each.
     pub ablations: Vec<String>,
     /// Schedulers that run in variants, too, and that charts show.
     pub shown: Vec<String>,
     /// Which mixes, if any: `development`, or `held-out` and of which release.
     pub half: Option<String>,
-    /// The command that reproduces it.
+    /// The command that reproduces this evaluation.
     pub command: String,
 }
 
-/// What a work is.
+/// The kind of a work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -54,7 +54,7 @@ pub enum Kind {
     Recording,
 }
 
-/// What is unlike the works as they are.
+/// The difference from the works as they are.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Variant {
     /// In a few words.
@@ -70,15 +70,15 @@ pub struct Variant {
 pub struct Measured {
     /// Its name in the study.
     pub name: String,
-    /// What it is.
+    /// Kind of the work.
     pub kind: Kind,
-    /// The arguments that run it alone, verb first.
+    /// The arguments that run this work alone, verb first.
     pub command: String,
     /// `None`: the work as it is.
     pub variant: Option<Variant>,
-    /// What the judged scheduler is to reach.
+    /// Goals of the judged scheduler.
     pub goals: Goals,
-    /// What is said once about its runs.
+    /// Properties that all its runs share.
     pub setup: Setup,
     /// Figures of each mix, or of the one work.
     pub mixes: Vec<Mix>,
@@ -99,13 +99,13 @@ pub(crate) struct Work {
     pub(crate) calibrated_on: Vec<String>,
     /// Parameters.
     pub(crate) parameters: Vec<Parameter>,
-    /// What a reader must know.
+    /// Remarks that a reader of the figures needs, a sentence each.
     pub(crate) notes: Vec<String>,
     /// A scheduler, sensor set and background each; differences are to the first scheduler.
     pub(crate) summaries: Vec<Summary>,
     /// The ablations; differences are to the judged scheduler.
     pub(crate) ablations: Vec<Summary>,
-    /// Goals and what became of them.
+    /// Goals with their verdicts.
     pub(crate) goals: Vec<Judged>,
     /// Figures of each mix.
     #[serde(skip)]
@@ -121,7 +121,7 @@ pub struct Evaluation {
     pub(crate) works: Vec<Work>,
 }
 
-/// Sums up what was run and judges it; works stand in the order in which they are shown.
+/// Sums up the runs and judges the scheduler; works are listed in the order of `works`.
 #[must_use]
 pub fn evaluate(about: About, measured: Vec<Measured>) -> Evaluation {
     let works = measured.into_iter().map(|one| Work::new(&about, one)).collect();
@@ -157,7 +157,7 @@ impl Work {
 }
 
 impl Evaluation {
-    /// Goals that were missed and that there are.
+    /// Number of missed goals, and of all goals.
     #[must_use]
     pub fn missed(&self) -> (usize, usize) {
         let goals = || self.works.iter().flat_map(|work| &work.goals);
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lacks_a_part_differs_from_the_whole_and_the_rest_from_the_first() {
+    fn ablations_differ_from_the_whole_scheduler_and_all_other_runs_from_the_first() {
         let measured = mixes([[9.0, 2.0, 3.0], [8.0, 1.0, 2.5]]);
         let evaluation = evaluate(about(), vec![measured]);
         let work = &evaluation.works[0];

@@ -1,7 +1,7 @@
-//! Metrics, tables, charts and pages: who loses how much to whom.
+//! Metrics, tables, charts and pages of the losses between applications.
 //!
 //! [`compare()`] turns simulated runs into a [`Comparison`]; everything else prints one.
-//! Every figure is defined where it is computed and explained where it is shown.
+//! The function that computes a figure defines it; the page that shows a figure explains it.
 
 mod application;
 mod attribution;
@@ -9,11 +9,10 @@ mod claims;
 mod compare;
 mod comparison;
 mod evaluation;
-mod grid;
+mod format;
 mod metrics;
 mod mixes;
 mod page;
-mod reality;
 mod rows;
 mod run;
 mod sample;
@@ -21,9 +20,10 @@ mod statistics;
 mod summary;
 mod svg;
 mod table;
+mod text_table;
+mod validation;
 mod verdict;
 mod window;
-mod words;
 
 pub use attribution::{Attribution, LossEntry};
 pub use claims::{Claimed, Published};
@@ -33,14 +33,14 @@ pub use evaluation::{
     About, BadGoal, Evaluation, Goals, Kind, Measured, Variant, evaluate, evaluation_csv,
     evaluation_table,
 };
-pub use grid::fit;
+pub use format::{is_plain, variant};
 pub use mixes::{Mix, MixRun, Mixes, mix, mixes, mixes_table};
 pub use page::{Gantt, bars_svg, evaluation_page, machine_page, page, recording_page};
-pub use reality::{
-    Figure, RealityError, Row, Validation, Verdict, against_recording, reality_table,
-};
 pub use rows::csv;
 pub use sample::{Replicates, ReportError, Sample, Setup};
 pub use summary::history_summary;
 pub use table::table;
-pub use words::{is_plain, variant};
+pub use text_table::fit;
+pub use validation::{
+    Figure, Row, Validation, ValidationError, Verdict, against_recording, validation_table,
+};

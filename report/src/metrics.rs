@@ -35,7 +35,7 @@ impl Slowdowns {
         self.mean_pct(|excess| excess.max(0.0))
     }
 
-    /// What each replicate adds to [`Self::isolation_pct`]; their mean is that figure.
+    /// The contribution of each replicate to [`Self::isolation_pct`], which is their mean.
     ///
     /// A unit counts with the sign of its mean, which linearises the absolute value.
     pub(crate) fn isolation_shares_pct(&self) -> Vec<f64> {

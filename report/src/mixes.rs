@@ -27,7 +27,7 @@ const SCHEMA: u32 = 1;
 pub struct Mixes {
     /// Version of this form.
     schema: u32,
-    /// Version that computed it.
+    /// Version of Evenkeel that computed these figures.
     evenkeel: String,
     /// Which mixes: `development`, or `held-out` and of which release.
     half: String,
@@ -43,7 +43,7 @@ pub struct Mixes {
     parameters: Vec<Parameter>,
     /// Kernel costs.
     costs: CostTable,
-    /// The command that reproduces it.
+    /// The command that reproduces these figures.
     command: String,
     /// A scheduler, sensor set and background each; the first scheduler is what others are compared
     /// with.

@@ -1,4 +1,4 @@
-//! One self-contained page: the answer, figures with their tables, and how to get it again.
+//! One self-contained page: the answer, figures with their tables, and the command that makes it.
 //!
 //! No script, no font, nothing fetched: it opens offline, forbids itself all else by its content
 //! security policy, and is well-formed XML too, which a test checks. It links to its own parts, to
@@ -10,6 +10,7 @@ mod history;
 mod latency;
 mod losses;
 mod machine;
+mod machine_tables;
 mod parts;
 mod ranges;
 mod recording;
@@ -19,27 +20,27 @@ mod work;
 use trace::History;
 
 use crate::comparison::Comparison;
+use crate::format::counted;
 use crate::svg::{CHART_CSS, escape};
 use crate::verdict;
-use crate::words::counted;
 
 pub use evaluation::evaluation_page;
 pub use figures::bars_svg;
 pub use machine::machine_page;
 pub use recording::recording_page;
 
-/// A history to look into, and the run it is of.
+/// A history that the page shows, and its run.
 #[derive(Clone, Copy, Debug)]
 pub struct Gantt<'a> {
     /// Scheduler of the run.
     pub scheduler: &'a str,
     /// Background of the run.
     pub background: &'a str,
-    /// Program of the run, where there are several.
+    /// Program of the run, if the comparison has several.
     pub program: Option<&'a str>,
     /// Its history.
     pub history: &'a History,
-    /// From when to when it is shown.
+    /// Begin and end of the part that is shown, in ns.
     pub span_ns: [u64; 2],
     /// Where its trace for Perfetto is, seen from the page; parts separated by `/`.
     pub perfetto: Option<&'a str>,
@@ -90,7 +91,7 @@ fn document(title: &str, main: &str) -> String {
     )
 }
 
-/// What the page holds, in a line.
+/// The numbers of runs, schedulers, backgrounds and histories, in a line.
 fn contents(comparison: &Comparison, gantts: &[Gantt]) -> String {
     let first = comparison.runs.first();
     let per_run = first.map_or(0, |run| run.programs * run.replicates);

@@ -1,17 +1,17 @@
-//! What a comparison is made from.
+//! The input of a comparison.
 
 use scenarios::{Application, Claim};
 use serde::Serialize;
 use simulator::{Costs, Outcome};
 
-/// One simulated run and what it was a run of.
+/// One simulated run with its scheduler, background, program and replicate.
 #[derive(Clone, Debug)]
 pub struct Sample {
     /// Scheduler, such as `fair-isolation`.
     pub scheduler: String,
     /// Variant of the background, such as `avx512`.
     pub background: String,
-    /// Whether this is the background that the others are compared with.
+    /// Whether this is the control, with which all other backgrounds are compared.
     pub control: bool,
     /// Which of several foreground programs ran, where the scenario runs them one by one.
     pub program: Option<String>,
@@ -23,11 +23,11 @@ pub struct Sample {
     pub applications: Vec<Application>,
     /// Application of each thread; an index into `applications`.
     pub thread_application: Vec<u32>,
-    /// What the run yielded.
+    /// The outcome of the run.
     pub outcome: Outcome,
 }
 
-/// What the replicates of a comparison differ in.
+/// The input in which the replicates of a comparison differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Replicates {
@@ -38,10 +38,10 @@ pub enum Replicates {
     ParameterSets,
 }
 
-/// What is said once about a comparison.
+/// Properties of a comparison that all its runs share.
 #[derive(Clone, Debug, Default)]
 pub struct Setup {
-    /// Version that computed it.
+    /// Version of Evenkeel that computed the runs.
     pub evenkeel_version: String,
     /// Name of the CPU table.
     pub cpu: String,
@@ -57,17 +57,17 @@ pub struct Setup {
     pub sensors: String,
     /// Ids of the published figures that parameters were fitted to.
     pub calibrated_on: Vec<String>,
-    /// What replicates differ in.
+    /// The input in which replicates differ.
     pub replicates: Replicates,
     /// Parameters, name and value with its unit, in the order to show.
     pub parameters: Vec<(String, String)>,
     /// Kernel costs.
     pub costs: Costs,
-    /// The command that reproduces it.
+    /// The command that reproduces the comparison.
     pub command: String,
-    /// What a reader must know, a sentence each.
+    /// Remarks that a reader of the figures needs, a sentence each.
     pub notes: Vec<String>,
-    /// What shares a run queue of `MuQSS`.
+    /// CPUs that share a run queue of `MuQSS`.
     pub rq_sharing: String,
     /// What the scenario claims; empty where something differs from how the published figures
     /// were got: programs left out, another CPU, parameters set by hand.
@@ -77,7 +77,7 @@ pub struct Setup {
 /// Why samples do not make a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReportError {
-    /// There is nothing to compare.
+    /// No samples.
     #[error("there is no run to compare")]
     Empty,
     /// A run has nothing to be compared with.
@@ -90,7 +90,7 @@ pub enum ReportError {
         scheduler: String,
         /// Its background.
         background: String,
-        /// Its program, `-` where there is only one.
+        /// Its program, `-` if the scenario has only one.
         program: String,
         /// Its replicate.
         replicate: u32,
@@ -119,7 +119,7 @@ pub enum ReportError {
         scheduler: String,
         /// Its background.
         background: String,
-        /// What contradicts what.
+        /// The contradiction, as a sentence.
         what: &'static str,
     },
     /// A judged application did no work, so that it has no slowdown.

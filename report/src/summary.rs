@@ -4,11 +4,11 @@ use scenarios::{Application, Role};
 use simulator::Outcome;
 
 use crate::application::{self, Got};
-use crate::grid::{Column, Grid, Tone};
+use crate::format::{clean, percent, seconds, short_count};
 use crate::sample::ReportError;
-use crate::words::{clean, percent, seconds, short_count};
+use crate::text_table::{Column, TextTable, Tone};
 
-/// The table of `simulate`: what each application got, and how long each level held.
+/// The table of `simulate`: CPU time and work of each application, and the time at each level.
 ///
 /// `thread_application` has the application of each thread, `level_names` those of the CPU.
 ///
@@ -21,7 +21,7 @@ pub fn history_summary(
     outcome: &Outcome,
 ) -> Result<String, ReportError> {
     let got = application::sum_up_all(applications, thread_application, outcome, "-", "-")?;
-    let mut grid = Grid::new(vec![
+    let mut table = TextTable::new(vec![
         Column::words("application", 0),
         Column::words("class", 6),
         Column::numbers("threads", 7),
@@ -35,9 +35,9 @@ pub fn history_summary(
         Column::numbers("moves", 8),
     ]);
     for one in &got {
-        grid.push(row(one).into_iter().map(|text| (text, Tone::Plain)).collect());
+        table.push(row(one).into_iter().map(|text| (text, Tone::Plain)).collect());
     }
-    let mut text = grid.render(usize::MAX, false);
+    let mut text = table.render(usize::MAX, false);
     text += &format!("\n{}", levels(level_names, outcome));
     let end = if outcome.completed { "" } else { " (ended by the time limit)" };
     text += &format!(
@@ -75,7 +75,7 @@ fn row(got: &Got) -> Vec<String> {
 
 fn levels(names: &[String], outcome: &Outcome) -> String {
     let all: u64 = outcome.level_ns.iter().sum();
-    let mut grid = Grid::new(vec![
+    let mut table = TextTable::new(vec![
         Column::words("level", 0),
         Column::numbers("core time", 0),
         Column::numbers("share", 0),
@@ -83,7 +83,7 @@ fn levels(names: &[String], outcome: &Outcome) -> String {
     let mut push = |name: String, ns: u64| {
         let share = percent(100.0 * ns as f64 / all.max(1) as f64);
         let row = [name, seconds(ns as f64 / 1e9), share];
-        grid.push(row.into_iter().map(|text| (text, Tone::Plain)).collect());
+        table.push(row.into_iter().map(|text| (text, Tone::Plain)).collect());
     };
     for (level, &ns) in outcome.level_ns.iter().enumerate() {
         if ns > 0 || level < names.len() {
@@ -91,5 +91,5 @@ fn levels(names: &[String], outcome: &Outcome) -> String {
         }
     }
     push("throttled or halted".to_owned(), outcome.throttled_ns);
-    grid.render(usize::MAX, false)
+    table.render(usize::MAX, false)
 }

@@ -4,11 +4,11 @@ use scenarios::Role;
 
 use crate::claims::{Published, judged};
 use crate::comparison::{Comparison, Run, Task};
-use crate::grid::{Column, Grid, Tone, wrap};
+use crate::format;
+use crate::text_table::{Column, TextTable, Tone, wrap};
 use crate::verdict::{self, Finding, OURS};
-use crate::words;
 
-/// The verdict, a line a scheduler and background, and who loses how much to whom.
+/// The verdict, a line a scheduler and background, and the losses by victim and culprit.
 ///
 /// `width` is that of the terminal in columns; `color` allows escape sequences of ours. Names
 /// are cleaned of all others.
@@ -27,9 +27,9 @@ pub fn table(comparison: &Comparison, width: usize, color: bool) -> String {
     text
 }
 
-/// What the scenario claims and what became of it, a line each.
+/// The claims of the scenario with their verdicts, a line each.
 fn claims(comparison: &Comparison, width: usize, color: bool) -> String {
-    let mut grid = Grid::new(vec![
+    let mut table = TextTable::new(vec![
         Column::words("claim", 0),
         Column::words("scheduler", 1),
         Column::words("background", 3),
@@ -52,9 +52,9 @@ fn claims(comparison: &Comparison, width: usize, color: bool) -> String {
         let plain =
             [row.figure, row.scheduler, row.background, row.published, row.bound, row.found]
                 .map(|text| (text, Tone::Plain));
-        grid.push([&plain[..], &[(row.outcome, tone)]].concat());
+        table.push([&plain[..], &[(row.outcome, tone)]].concat());
     }
-    format!("\nWhat the scenario claims\n{}", grid.render(width, color))
+    format!("\nWhat the scenario claims\n{}", table.render(width, color))
 }
 
 /// How much of the time lost was refunded, in percent; `None` where nothing was lost.
@@ -69,7 +69,7 @@ fn several_sensors(comparison: &Comparison) -> bool {
 }
 
 fn schedulers(comparison: &Comparison, finding: &Finding, width: usize, color: bool) -> String {
-    let mut grid = Grid::new(vec![
+    let mut table = TextTable::new(vec![
         Column::words("scheduler", 0),
         Column::words("sensors", 1),
         Column::numbers("slowdown", 0),
@@ -86,7 +86,7 @@ fn schedulers(comparison: &Comparison, finding: &Finding, width: usize, color: b
     for run in comparison.compared().filter(|run| run.background == *background) {
         let plain = |text: String| (text, Tone::Plain);
         let sensors =
-            if several_sensors(comparison) { words::clean(&run.sensors) } else { String::new() };
+            if several_sensors(comparison) { format::clean(&run.sensors) } else { String::new() };
         let published = run.published.as_ref();
         let tone = match published.and_then(|published| published.hit) {
             Some(true) => Tone::Good,
@@ -95,29 +95,29 @@ fn schedulers(comparison: &Comparison, finding: &Finding, width: usize, color: b
         };
         let worst = run.worst().map_or_else(String::new, |task| {
             let slowdown = task.slowdown_pct().unwrap_or(0.0);
-            format!("{} {}", words::clean(&task.name), words::signed_percent(slowdown))
+            format!("{} {}", format::clean(&task.name), format::signed_percent(slowdown))
         });
-        grid.push(vec![
-            plain(words::clean(&run.scheduler)),
+        table.push(vec![
+            plain(format::clean(&run.scheduler)),
             plain(sensors),
             plain(run.slowdown_text()),
             (published.map_or_else(String::new, Published::text), tone),
             plain(worst),
-            plain(words::signed_percent(run.signed_slowdown_pct)),
-            plain(words::percent(run.remote_avx_overhead_pct)),
+            plain(format::signed_percent(run.signed_slowdown_pct)),
+            plain(format::percent(run.remote_avx_overhead_pct)),
             plain(repaid_pct(run).map_or_else(|| "-".to_owned(), |pct| format!("{pct:.0} %"))),
             plain(per_second(run.switches, run)),
             plain(per_second(run.migrations, run)),
             plain(format!("{:.2}", run.unfairness)),
         ]);
     }
-    let heading = format!("\n{}: mean slowdown by scheduler", words::variant(background));
-    format!("{heading}\n{}", grid.render(width, color))
+    let heading = format!("\n{}: mean slowdown by scheduler", format::variant(background));
+    format!("{heading}\n{}", table.render(width, color))
 }
 
 pub(crate) fn per_second(count: u64, run: &Run) -> String {
     if run.simulated_s > 0.0 {
-        words::short_count(count as f64 / run.simulated_s)
+        format::short_count(count as f64 / run.simulated_s)
     } else {
         "-".to_owned()
     }
@@ -145,18 +145,18 @@ fn victims(comparison: &Comparison, finding: &Finding, width: usize, color: bool
         let needed = [Some(baseline.scheduler.as_str()), best].contains(&Some(scheduler))
             || OURS.contains(&scheduler);
         columns
-            .push(Column::numbers(&words::clean(&run.scheduler), if needed { 3 } else { place }));
+            .push(Column::numbers(&format::clean(&run.scheduler), if needed { 3 } else { place }));
     }
-    let mut grid = Grid::new(columns);
+    let mut table = TextTable::new(columns);
     let all = listed(baseline);
     for task in all.iter().take(VICTIMS_SHOWN) {
-        grid.push(victim(baseline, task, &others));
+        table.push(victim(baseline, task, &others));
     }
-    let scheduler = words::clean(&baseline.scheduler);
+    let scheduler = format::clean(&baseline.scheduler);
     let heading = format!(
         "\nWho loses how much to whom under {scheduler}, and how much slower each gets by scheduler"
     );
-    let mut text = format!("{}{}", wrap(&heading, width), grid.render(width, color));
+    let mut text = format!("{}{}", wrap(&heading, width), table.render(width, color));
     if all.len() > VICTIMS_SHOWN {
         text += &format!("and {} more, in the JSON, CSV and page\n", all.len() - VICTIMS_SHOWN);
     }
@@ -185,12 +185,12 @@ fn victim(baseline: &Run, task: &Task, others: &[&Run]) -> Vec<(String, Tone)> {
     let cpu_time: f64 = same().map(|task| task.cpu_time_s).sum();
     let lost: f64 = same().map(|task| task.lost_s).sum();
     let share = if cpu_time > 0.0 { 100.0 * lost / cpu_time } else { 0.0 };
-    let name = words::clean(&task.name);
+    let name = format::clean(&task.name);
     let mut row = vec![
         plain(if background { format!("{name} (background)") } else { name }),
         plain(task.class.clone()),
-        plain(words::seconds(cpu_time)),
-        plain(words::percent(share)),
+        plain(format::seconds(cpu_time)),
+        plain(format::percent(share)),
         plain(culprits(baseline, &task.name)),
     ];
     for run in others {
@@ -203,7 +203,7 @@ fn victim(baseline: &Run, task: &Task, others: &[&Run]) -> Vec<(String, Tone)> {
         let text = if slowdowns.is_empty() {
             "-".to_owned()
         } else {
-            words::signed_percent(crate::statistics::mean(&slowdowns))
+            format::signed_percent(crate::statistics::mean(&slowdowns))
         };
         row.push((text, if background { Tone::Dim } else { Tone::Plain }));
     }
@@ -218,12 +218,12 @@ pub(crate) fn culprits(run: &Run, victim: &str) -> String {
     let all: f64 = losses.iter().map(|loss| loss.lost_s).sum();
     match losses.as_slice() {
         [] => "-".to_owned(),
-        [one] => words::clean(&one.culprit),
+        [one] => format::clean(&one.culprit),
         several => several
             .iter()
             .take(3)
             .map(|loss| {
-                format!("{} {:.0} %", words::clean(&loss.culprit), 100.0 * loss.lost_s / all)
+                format!("{} {:.0} %", format::clean(&loss.culprit), 100.0 * loss.lost_s / all)
             })
             .collect::<Vec<_>>()
             .join(", "),
@@ -232,7 +232,7 @@ pub(crate) fn culprits(run: &Run, victim: &str) -> String {
 
 fn legend(comparison: &Comparison, width: usize) -> String {
     let control = comparison.runs.iter().find(|run| run.control);
-    let control = control.map_or_else(String::new, |run| words::variant(&run.background));
+    let control = control.map_or_else(String::new, |run| format::variant(&run.background));
     let mut text = format!(
         "\nslowdown: mean of |completion with the background over completion with {control} - 1|; \
          overhead: CPU time over what it were at each task's own frequency, minus one; lost: \
@@ -245,7 +245,7 @@ fn legend(comparison: &Comparison, width: usize) -> String {
     text += "; background: by its rate of work";
     let mut lines = wrap(&text, width);
     for note in &comparison.notes {
-        lines += &wrap(&words::clean(note), width);
+        lines += &wrap(&format::clean(note), width);
     }
     lines += &wrap(&comparison.settings_text(), width);
     lines

@@ -4,7 +4,7 @@ use scenarios::Role;
 
 use crate::claims::Claimed;
 use crate::comparison::{Comparison, Run, Task};
-use crate::words::{clean, list, percent, signed_percent, tenths, variant};
+use crate::format::{clean, list, percent, signed_percent, tenths, variant};
 
 /// Schedulers that people use, the most likely first.
 const IN_USE: [&str; 3] = ["eevdf", "cfs", "muqss"];
@@ -12,10 +12,10 @@ const IN_USE: [&str; 3] = ["eevdf", "cfs", "muqss"];
 /// Schedulers that leave least, the newest first.
 pub(crate) const OURS: [&str; 2] = ["even", "fair-isolation"];
 
-/// What the runs of one background say: the scheduler to start from and the best other one.
+/// The finding for one background: the baseline scheduler and the best other one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finding<'a> {
-    /// `fair` where figures were published beside it, else a scheduler that is in use.
+    /// `fair` if it has published figures, else a scheduler of today's kernels.
     pub(crate) baseline: &'a Run,
     /// `even`, or `fair-isolation`, where it ran, else the other scheduler with the smallest
     /// slowdown.
@@ -65,7 +65,7 @@ pub(crate) fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     names
 }
 
-/// The answer: a sentence a background, then what became of published figures and claims.
+/// The answer: a sentence a background, then the verdicts on published figures and claims.
 pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
     let mut sentences: Vec<String> =
         findings(comparison).iter().map(|finding| sentence(comparison, finding)).collect();
@@ -201,7 +201,7 @@ fn published(comparison: &Comparison) -> Option<String> {
         .then(|| format!("Within the tolerance of what was published: {}.", list(&parts)))
 }
 
-/// How many claims are about something else than what was run; the table says which.
+/// Number of claims whose runs were not made; the table lists them.
 fn not_run(comparison: &Comparison) -> Option<String> {
     let all = comparison.claims.len();
     let count = comparison.claims.iter().filter(|claim| claim.found.is_none()).count();

@@ -1,4 +1,4 @@
-//! What happened on the CPUs between two times: who ran, at which level, how fast.
+//! The events on the CPUs between two times: tasks, license levels, frequencies.
 
 mod columns;
 mod usage;
@@ -27,7 +27,7 @@ impl Stretch {
     }
 }
 
-/// What happened between two times.
+/// Stretches and frequencies between two times.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     pub(crate) from_ns: u64,
@@ -72,7 +72,7 @@ impl Window {
         }
     }
 
-    /// The part of it between two times.
+    /// The part of this window between two times.
     pub(crate) fn part(&self, from_ns: u64, to_ns: u64) -> Self {
         let stretches = |all: &Vec<Stretch>| {
             let first = all.partition_point(|stretch| stretch.to_ns <= from_ns);
@@ -97,7 +97,7 @@ impl Window {
         }
     }
 
-    /// It in so many parts of the same length.
+    /// This window in `count` parts of the same length.
     pub(crate) fn parts(&self, count: u64) -> Vec<Self> {
         let length_ns = self.to_ns - self.from_ns;
         let edge = |part: u64| {
@@ -134,7 +134,7 @@ impl Window {
     }
 }
 
-/// Keeps what is true now, and what ended.
+/// State of the CPUs at the current record, and the stretches that ended.
 struct Reader {
     from_ns: u64,
     to_ns: u64,
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_in_the_middle_knows_what_was_before() {
+    fn a_window_in_the_middle_keeps_earlier_state() {
         let frequency = |khz| Event::Frequency { core: 0, khz };
         let events = [(1, switch(0, 7)), (2, license(1)), (3, frequency(5)), (150, frequency(6))];
         let history = history(400, &events);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_the_whole() {
+    fn the_parts_of_a_window_add_up_to_the_window() {
         let events: Vec<_> =
             (0..1000_u64).map(|at| (at * 6, switch(0, at as u32 % 3 + 1))).collect();
         let whole = Window::of(&history(6001, &events), [0, u64::MAX]);

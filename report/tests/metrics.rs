@@ -122,7 +122,7 @@ fn a_background_named_after_its_variant_is_found_by_its_place() {
 }
 
 #[test]
-fn a_foreground_that_did_not_end_is_judged_by_its_rate_and_said_so() {
+fn an_unfinished_foreground_is_judged_by_its_rate_and_reported() {
     let mut samples = paired(&[("a", 0, S)]);
     samples[1].outcome.tasks[0] = thread(None, S, 0, S);
     samples[1].outcome.completed = false;
@@ -331,7 +331,7 @@ fn a_miss_is_unexpected_unless_it_is_known() {
 }
 
 #[test]
-fn what_cannot_be_told_keeps_no_claim() {
+fn a_figure_without_a_value_keeps_no_claim() {
     let mut samples = paired(&[("a", 0, S)]);
     samples[1].outcome.tasks[0] = thread(None, S, 0, S);
     let claims = claimed(vec![claim("fair", "completion_s", 1e9)], samples).claims;
@@ -339,7 +339,7 @@ fn what_cannot_be_told_keeps_no_claim() {
 }
 
 #[test]
-fn the_published_figure_stands_beside_its_run() {
+fn the_published_figure_is_shown_beside_its_run() {
     let claims = vec![claim("cfs", "jain", 1.0), claim("fair", "signed_slowdown_pct", 9.0)];
     let comparison = claimed(claims, paired(&[("a", 0, 11 * S / 10)]));
     let [control, run] = &comparison.runs[..] else { panic!("two runs") };
@@ -356,7 +356,7 @@ fn refused(change: impl FnOnce(&mut Vec<Sample>)) -> ReportError {
 }
 
 #[test]
-fn samples_that_make_no_comparison_are_refused() {
+fn samples_without_a_valid_comparison_are_refused() {
     assert_eq!(refused(Vec::clear), ReportError::Empty);
     let error = refused(|samples| drop(samples.remove(0)));
     assert!(matches!(error, ReportError::NoControl { program, .. } if program == "a"));

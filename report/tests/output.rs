@@ -1,6 +1,6 @@
 //! Every output: complete, well-formed, harmless whatever the names, and the same each time.
 
-// Each test file uses another part of what these have.
+// Each test file uses another part of these modules.
 #[allow(dead_code)]
 #[path = "synthetic/markup.rs"]
 mod markup;
@@ -137,7 +137,7 @@ fn hostile_names_send_nothing_to_the_terminal() {
 }
 
 #[test]
-fn where_nobody_waits_it_says_that_no_scheduler_helps() {
+fn without_waiting_tasks_the_verdict_says_that_no_scheduler_helps() {
     let waiting = |share: u64| {
         let mut samples = synthetic::samples(2);
         samples.retain(|sample| ["fair", "fair-isolation"].contains(&sample.scheduler.as_str()));
@@ -190,7 +190,7 @@ fn a_miss_is_called_a_miss_everywhere() {
 }
 
 #[test]
-fn narrow_tables_keep_who_and_how_much() {
+fn narrow_tables_keep_names_and_slowdowns() {
     let table = report::table(&comparison(), 60, false);
     let long = table.lines().find(|line| line.chars().count() > 60);
     assert_eq!(long, None);
@@ -221,7 +221,7 @@ fn parameter_sets_are_shown_as_a_range() {
 }
 
 #[test]
-fn the_summary_of_a_run_says_what_each_application_got() {
+fn the_summary_of_a_run_has_a_row_for_each_application() {
     let sample = synthetic::samples(1).into_iter().find(|sample| !sample.control).unwrap();
     let levels = ["L0", "L1", "L2"].map(str::to_owned);
     let of = |threads: &[u32]| {
@@ -236,7 +236,7 @@ fn the_summary_of_a_run_says_what_each_application_got() {
 }
 
 #[test]
-fn a_crowd_is_cut_to_what_a_reader_can_see() {
+fn large_results_are_cut_to_the_most_important_rows() {
     let crowd = |background: &str| {
         let mut sample = synthetic::samples(1)
             .into_iter()

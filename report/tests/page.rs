@@ -13,7 +13,7 @@ use report::Gantt;
 use synthetic::crowd;
 use trace::{Event, History, Record};
 
-/// What a page may weigh.
+/// Limit of the size of a page.
 const BYTES_MAX: usize = 5_000_000;
 
 fn page_with(history: &History, perfetto: Option<&str>) -> String {
@@ -56,7 +56,7 @@ fn of_class<'a>(all: &'a [Element], class: &'a str) -> impl Iterator<Item = &'a 
 }
 
 #[test]
-fn a_crowd_under_six_schedulers_stays_below_five_megabytes() {
+fn the_page_of_six_schedulers_with_many_tasks_stays_below_five_megabytes() {
     let page = page_with(&restless_crowd(), Some("crowd.pftrace"));
     assert!(page.len() < BYTES_MAX, "{}", page.len());
     let all = elements(&page);
@@ -187,7 +187,7 @@ fn every_chart_has_a_name_and_a_table_in_its_part() {
 }
 
 #[test]
-fn tasks_stand_below_their_programs() {
+fn tasks_are_listed_below_their_programs() {
     let page = page_with(&crowd::history(), None);
     let first = page.split("class=\"programs\"").nth(1).unwrap();
     let line = first.split("<details>").nth(1).unwrap();
@@ -202,13 +202,13 @@ fn tasks_stand_below_their_programs() {
 }
 
 #[test]
-fn the_title_says_the_finding() {
+fn the_title_is_the_finding() {
     let page = page_with(&crowd::history(), None);
     let title = page.split("<title>").nth(1).unwrap();
     assert!(title.starts_with("fair-isolation cuts the mean slowdown from 23."), "{title:.80}");
 }
 
 #[test]
-fn the_same_crowd_gives_the_same_bytes() {
+fn the_same_input_gives_the_same_page() {
     assert!(page_with(&crowd::history(), None) == page_with(&crowd::history(), None));
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use report::{RealityError, Verdict};
+use report::{ValidationError, Verdict};
 use scenarios::ReplayError;
 use trace::{Header, History, Source};
 
@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> Result<()> {
     let cpu = machine::model(REPLAY_CPU, true)?;
     let validation = match report::against_recording(&history, &cpu, &model.scheduler(), hz) {
         // Sound, and nothing to compare.
-        Err(RealityError::Replay(ReplayError::Empty)) => return Ok(()),
+        Err(ValidationError::Replay(ReplayError::Empty)) => return Ok(()),
         validated => validated.with_context(|| args.file.display().to_string())?,
     };
     if let Some(json) = &args.json {
@@ -56,7 +56,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
     if !on_stdout {
         let (width, color) = (terminal::width(), terminal::color());
-        terminal::print(&report::reality_table(&validation, width, color))?;
+        terminal::print(&report::validation_table(&validation, width, color))?;
     }
     let misses = validation.count(Verdict::Miss);
     if args.check && misses > 0 {

@@ -1,4 +1,4 @@
-//! What a scheduler is to reach, and whether it does.
+//! Goals of a scheduler, and the verdict on each.
 
 use std::collections::BTreeMap;
 
@@ -22,31 +22,31 @@ pub struct Goals {
     pub found_min_pct: BTreeMap<String, f64>,
     /// Wake-up latency at the 99th percentile over that of the first scheduler.
     pub wake_p99_max: BTreeMap<String, f64>,
-    /// The rate of work of culprits is at least what it is under this scheduler.
+    /// The rate of work of culprits is at least that under this scheduler.
     pub culprits_at_least_of: Option<String>,
-    /// Throughput is at least what it is under this scheduler.
+    /// Throughput is at least that under this scheduler.
     pub throughput_at_least_of: Option<String>,
 }
 
-/// A goal and what became of it.
+/// A goal with the value found and the verdict.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Judged {
     pub(crate) background: String,
     /// Name of the figure.
     pub(crate) figure: &'static str,
-    /// `None`: it could not be told, as where nothing was attributed or nobody woke.
+    /// `None`: no such event occurred, as when no loss was attributed or no task woke.
     pub(crate) found: Option<f64>,
     pub(crate) bound: f64,
     /// Whether the bound is a lower one.
     pub(crate) at_least: bool,
-    /// Whether it is about what programs lose; a variant is judged by nothing else.
+    /// Whether the goal bounds the losses of programs; variants are judged by these goals alone.
     #[serde(skip)]
     pub(crate) is_loss: bool,
     /// The scheduler whose figure the bound is.
     pub(crate) of: Option<String>,
 }
 
-/// A bound, and how it is found in a summary.
+/// A bound, and the function that computes its figure from a summary.
 struct Bound<'a> {
     figure: &'static str,
     bounds: &'a BTreeMap<String, f64>,
@@ -143,7 +143,7 @@ impl Goals {
         [culprits, throughput].into_iter().flatten().collect()
     }
 
-    /// Refuses what is no bound.
+    /// Refuses a bound that is negative or not finite.
     ///
     /// # Errors
     /// Names the first value that is negative or not finite.
@@ -188,14 +188,14 @@ impl Judged {
         Self { background, figure, found, bound, at_least, is_loss: false, of: None }
     }
 
-    /// What cannot be told is not reached.
+    /// A goal without a value is not reached.
     pub(crate) fn holds(&self) -> bool {
         let is_within =
             |found: f64| if self.at_least { found >= self.bound } else { found <= self.bound };
         self.found.is_some_and(is_within)
     }
 
-    /// What was found in words.
+    /// The value found, in words.
     pub(crate) fn found_words(&self) -> String {
         self.found.map_or_else(|| "unknown".to_owned(), |found| self.number(found))
     }
@@ -207,7 +207,7 @@ impl Judged {
         format!("{sign} {}{of}", self.number(self.bound))
     }
 
-    /// As many digits as tell what was found from the bound.
+    /// As many digits as distinguish the value from the bound.
     fn number(&self, value: f64) -> String {
         let least = if self.figure.ends_with("ratio") { 2 } else { 1 };
         let differ = |digits: &usize| {
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_holds_up_to_its_bound_and_a_variants_is_wider() {
+    fn a_goal_holds_up_to_its_bound_and_variants_have_a_wider_one() {
         let goal = |bound| Goals { slowdown_max_pct: by_background(bound), ..Goals::default() };
         assert_eq!(judge(&goal(3.0), None), [true]);
         assert_eq!(judge(&goal(2.9), None), [false]);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_told_is_not_reached() {
+    fn a_goal_without_a_value_is_not_reached() {
         let nothing_attributed = Goals { right_min_pct: by_background(0.0), ..Goals::default() };
         assert_eq!(judge(&nothing_attributed, None), [false]);
         let negative = Goals { slower_max_pct: by_background(-1.0), ..Goals::default() };

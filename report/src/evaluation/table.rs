@@ -1,8 +1,8 @@
-//! The tables of `evaluate`: goals, and what is left of them where something is wrong.
+//! The tables of `evaluate`: goals, and the same goals under deliberate errors.
 
 use super::{Evaluation, Judged, Work};
-use crate::grid::{Column, Grid, Tone, wrap};
-use crate::words::{clean, counted, variant};
+use crate::format::{clean, counted, variant};
+use crate::text_table::{Column, TextTable, Tone, wrap};
 
 /// Every goal of the works as they are, and those missed in each variant.
 ///
@@ -43,7 +43,7 @@ pub(crate) fn verdict(evaluation: &Evaluation) -> String {
 }
 
 fn goals<'a>(works: impl Iterator<Item = &'a Work>, width: usize, color: bool) -> String {
-    let mut grid = Grid::new(vec![
+    let mut table = TextTable::new(vec![
         Column::words("work", 0),
         Column::words("beside", 0),
         Column::words("figure", 0),
@@ -55,7 +55,7 @@ fn goals<'a>(works: impl Iterator<Item = &'a Work>, width: usize, color: bool) -
         for goal in &work.goals {
             let (outcome, tone) =
                 if goal.holds() { ("reached", Tone::Good) } else { ("MISSED", Tone::Bad) };
-            grid.push(vec![
+            table.push(vec![
                 (clean(&work.name), Tone::Plain),
                 (variant(&goal.background), Tone::Plain),
                 (goal.figure.to_owned(), Tone::Plain),
@@ -65,11 +65,11 @@ fn goals<'a>(works: impl Iterator<Item = &'a Work>, width: usize, color: bool) -
             ]);
         }
     }
-    grid.render(width, color)
+    table.render(width, color)
 }
 
 fn variants(evaluation: &Evaluation, width: usize, color: bool) -> String {
-    let mut grid = Grid::new(vec![
+    let mut table = TextTable::new(vec![
         Column::words("variant", 0),
         Column::numbers("goals times", 2),
         Column::numbers("reached", 0),
@@ -93,7 +93,7 @@ fn variants(evaluation: &Evaluation, width: usize, color: bool) -> String {
         let of_worst = |words: fn(&Work, &Judged) -> String| {
             (worst.map_or_else(String::new, |(work, goal)| words(work, goal)), Tone::Plain)
         };
-        grid.push(vec![
+        table.push(vec![
             (clean(&one.name), Tone::Plain),
             (one.allowance.to_string(), Tone::Plain),
             (format!("{reached} of {}", goals.len()), tone),
@@ -104,7 +104,7 @@ fn variants(evaluation: &Evaluation, width: usize, color: bool) -> String {
             of_worst(|_, goal| goal.bound_words()),
         ]);
     }
-    grid.render(width, color)
+    table.render(width, color)
 }
 
 const LEGEND: &str = "\

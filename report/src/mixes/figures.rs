@@ -1,4 +1,4 @@
-//! What one mix, or another work, says of each scheduler.
+//! The figures of each scheduler in one mix, or in one other work.
 
 use scenarios::Role;
 use serde::Serialize;
@@ -34,7 +34,7 @@ pub struct MixRun {
     /// Mean over programs of |x|, where x is completion beside the background over completion
     /// beside the control, minus one.
     pub isolation_slowdown_pct: f64,
-    /// Half the 95 % interval of it over seeds; `None` for one seed.
+    /// Half the 95 % interval of that mean over seeds; `None` for one seed.
     pub ci95_half_width_pct: Option<f64>,
     /// The same with speed-ups as 0.
     pub slowdown_only_pct: f64,
@@ -50,7 +50,7 @@ pub struct MixRun {
     /// 2008). Theirs is the program alone on the machine; here it is the same application beside
     /// the control under the first scheduler, so that 100 is what is had without licenses.
     pub throughput_pct: f64,
-    /// Whether the policy knew who had caused a loss.
+    /// How much of the losses the policy attributed to their culprits.
     pub attribution: Attribution,
     /// Wake-ups of the foreground.
     pub wake_count: u64,
@@ -58,7 +58,7 @@ pub struct MixRun {
     pub wake_p99_us: f64,
     /// Share of busy core time at each license level.
     pub level_share_pct: Vec<f64>,
-    /// What was published about it.
+    /// The published figure about this work.
     pub published: Option<Published>,
 }
 
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn throughput_is_the_mean_of_what_each_application_gets_done() {
+    fn throughput_is_the_mean_of_the_normalised_work_of_applications() {
         let reference = [task("a", Some(1.0), 50.0), task("b", None, 200.0)];
         assert!((throughput_pct(&reference, &reference) - 100.0).abs() < 1e-9);
         // Half as fast by completion, whatever the rate says, and half as fast again by rate.

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::figures::{Mix, MixRun, Program};
 use crate::attribution::Attribution;
+use crate::format::tenths;
 use crate::statistics::{ci95_half_width, mean};
-use crate::words::tenths;
 
 /// Fewer wake-ups than this have no 99th percentile of their own.
 const WAKES_MIN: u64 = 100;
@@ -38,9 +38,9 @@ pub(crate) struct Summary {
     pub(crate) culprit_rate_pct: Option<Mean>,
     /// Throughput of the whole machine; 100 is the first scheduler beside the control.
     pub(crate) throughput_pct: Mean,
-    /// Of time lost that the policy attributed, in all mixes, how much to whoever caused it.
+    /// Share of the attributed time of all mixes that the billed task had caused.
     pub(crate) attribution_right_pct: Option<f64>,
-    /// Of all time lost to others, how much it attributed rightly.
+    /// Share of the time lost to other applications that was attributed rightly.
     pub(crate) attribution_found_pct: Option<f64>,
     /// Wake-up latency at the 99th percentile over that of the first scheduler: geometric mean over
     /// the mixes with at least 100 wake-ups under both.
@@ -188,7 +188,7 @@ fn less_first(pairs: &[Paired]) -> LessFirst {
     }
 }
 
-/// What programs have more than under the first scheduler.
+/// Differences of programs from their figures under the first scheduler.
 fn program_differences(pairs: &[Paired], of: fn(f64) -> f64) -> Vec<f64> {
     let programs = |(_, run, first): &Paired| -> Vec<f64> {
         let same = |ours: &Program| first.programs.iter().find(|other| other.name == ours.name);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_of_pairs_are_surer_than_those_of_means() {
+    fn paired_differences_have_a_narrower_interval_than_differences_of_means() {
         let mixes = [mix(1, 5.0, 4.0), mix(2, 25.0, 24.1), mix(3, 60.0, 58.9)];
         let [fair, even] = &summaries(&mixes, "fair")[..] else { panic!("two schedulers") };
         assert!(fair.less_first.is_none());

@@ -2,9 +2,9 @@
 
 use super::Mixes;
 use super::summary::{LessFirst, Mean, Summary, Worst};
-use crate::grid::{Column, Grid, Tone, wrap};
+use crate::format;
+use crate::text_table::{Column, TextTable, Tone, wrap};
 use crate::verdict::distinct;
-use crate::words;
 
 /// A line a scheduler and sensor set for each background, and the differences to the first
 /// scheduler.
@@ -15,13 +15,13 @@ pub fn mixes_table(mixes: &Mixes, width: usize, color: bool) -> String {
     let mut text = String::new();
     for background in distinct(mixes.summaries.iter().map(|one| one.background.as_str())) {
         let beside = || mixes.summaries.iter().filter(|one| one.background == background);
-        let shown = words::variant(background);
-        let count = words::grouped(mixes.mixes.len());
+        let shown = format::variant(background);
+        let count = format::grouped(mixes.mixes.len());
         let plural = if mixes.mixes.len() == 1 { "" } else { "es" };
         text += &format!("{shown}: means over {count} mix{plural}, in %\n");
         text += &means(mixes, beside(), width, color);
         if let Some(first) = beside().next() {
-            let first = words::clean(&first.scheduler);
+            let first = format::clean(&first.scheduler);
             text += &format!("\n{shown}: difference to {first} in the same mix, in points\n");
             text += &differences(mixes, beside(), width, color);
         }
@@ -40,7 +40,7 @@ fn means<'a>(
     width: usize,
     color: bool,
 ) -> String {
-    let mut grid = Grid::new(vec![
+    let mut table = TextTable::new(vec![
         Column::words("scheduler", 0),
         Column::words("sensors", 1),
         Column::numbers("slowdown", 0),
@@ -60,18 +60,18 @@ fn means<'a>(
         let levels: Vec<String> =
             one.level_share_pct.iter().map(|share| format!("{share:.0}")).collect();
         let is_unfinished = one.unfinished > 0;
-        grid.push(vec![
-            plain(words::clean(&one.scheduler)),
+        table.push(vec![
+            plain(format::clean(&one.scheduler)),
             plain(sensors(mixes, one)),
             plain(one.isolation_slowdown_pct.words()),
-            plain(words::tenths(one.isolation_slowdown_median_pct)),
+            plain(format::tenths(one.isolation_slowdown_median_pct)),
             plain(one.slowdown_only_pct.words()),
             plain(one.signed_slowdown_pct.words()),
             plain(one.worst.as_ref().map_or_else(String::new, worst)),
             plain(or_dash(one.culprit_rate_pct.as_ref())),
             plain(one.throughput_pct.words()),
-            plain(one.attribution_right_pct.map_or_else(|| "-".to_owned(), words::tenths)),
-            plain(one.attribution_found_pct.map_or_else(|| "-".to_owned(), words::tenths)),
+            plain(one.attribution_right_pct.map_or_else(|| "-".to_owned(), format::tenths)),
+            plain(one.attribution_found_pct.map_or_else(|| "-".to_owned(), format::tenths)),
             plain(
                 one.wake_p99_over_first.map_or_else(|| "-".into(), |ratio| format!("x {ratio:.2}")),
             ),
@@ -79,7 +79,7 @@ fn means<'a>(
             plain(if is_unfinished { one.unfinished.to_string() } else { String::new() }),
         ]);
     }
-    grid.render(width, color)
+    table.render(width, color)
 }
 
 fn differences<'a>(
@@ -88,7 +88,7 @@ fn differences<'a>(
     width: usize,
     color: bool,
 ) -> String {
-    let mut grid = Grid::new(vec![
+    let mut table = TextTable::new(vec![
         Column::words("scheduler", 0),
         Column::words("sensors", 1),
         Column::numbers("slowdown", 0),
@@ -99,7 +99,7 @@ fn differences<'a>(
     ]);
     let row = |one: &Summary, less: &LessFirst| {
         vec![
-            plain(words::clean(&one.scheduler)),
+            plain(format::clean(&one.scheduler)),
             plain(sensors(mixes, one)),
             plain(less.isolation_slowdown_pct.words()),
             plain(less.slowdown_only_pct.words()),
@@ -110,16 +110,16 @@ fn differences<'a>(
     };
     for one in summaries {
         if let Some(less) = &one.less_first {
-            grid.push(row(one, less));
+            table.push(row(one, less));
         }
     }
-    grid.render(width, color)
+    table.render(width, color)
 }
 
-/// The sensor set, where there are several.
+/// The sensor set, if the runs have several.
 fn sensors(mixes: &Mixes, one: &Summary) -> String {
     let are_several = mixes.summaries.iter().any(|other| other.sensors != one.sensors);
-    if are_several { words::clean(&one.sensors) } else { String::new() }
+    if are_several { format::clean(&one.sensors) } else { String::new() }
 }
 
 fn or_dash(mean: Option<&Mean>) -> String {
@@ -127,16 +127,16 @@ fn or_dash(mean: Option<&Mean>) -> String {
 }
 
 fn worst(worst: &Worst) -> String {
-    let slowdown = words::signed_percent(worst.slowdown_pct);
-    format!("{} {slowdown} (mix {})", words::clean(&worst.program), worst.seed)
+    let slowdown = format::signed_percent(worst.slowdown_pct);
+    format!("{} {slowdown} (mix {})", format::clean(&worst.program), worst.seed)
 }
 
 fn legend(mixes: &Mixes, width: usize) -> String {
     let settings = format!(
         "{} mixes on {}, sensors {}, seed {}; ± is half a 95 % interval over mixes.",
         mixes.half,
-        words::clean(&mixes.cpu),
-        words::clean(&mixes.sensors),
+        format::clean(&mixes.cpu),
+        format::clean(&mixes.sensors),
         mixes.seed
     );
     wrap(LEGEND, width) + &wrap(&settings, width)

@@ -1,4 +1,4 @@
-//! The page of an evaluation: goals, mixes, experiments, parts left out, what may be wrong.
+//! The page of an evaluation: goals, mixes, experiments, ablations, deliberate errors.
 
 mod ablations;
 mod mixes;
@@ -8,10 +8,10 @@ mod works;
 use super::document;
 use super::parts::{Cell, Part, details, join, table};
 use crate::evaluation::{Evaluation, Kind, Work, verdict};
+use crate::format::{clean, list, tenths, variant};
 use crate::mixes::{Mean, Summary};
 use crate::svg::escape;
 use crate::verdict::distinct;
-use crate::words::{clean, list, tenths, variant};
 
 /// The page as HTML.
 #[must_use]
@@ -205,7 +205,7 @@ mod tests {
     use crate::evaluation::testing::evaluation;
 
     #[test]
-    fn the_page_is_well_formed_and_says_what_was_missed() {
+    fn the_page_is_well_formed_and_names_missed_goals() {
         let page = evaluation_page(&evaluation());
         let text = page.strip_prefix("<!DOCTYPE html>").unwrap();
         let mut reader = quick_xml::Reader::from_str(text);

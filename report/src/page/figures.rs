@@ -3,10 +3,10 @@
 use super::parts::{Cell, Part, details, first, left_out, legend, table};
 use crate::claims::Published;
 use crate::comparison::{Comparison, Run, Task};
+use crate::format::{amount, clean, how, percent, signed_percent, tenths, variant};
 use crate::svg::{self, Bar, Group, Svg};
 use crate::table::listed;
 use crate::verdict::{Finding, findings};
-use crate::words::{amount, clean, how, percent, signed_percent, tenths, variant};
 
 pub(super) const WIDE: f64 = 940.0;
 const NARROW: f64 = 326.0;
@@ -33,7 +33,7 @@ pub(super) fn runs_of<'a>(
     comparison.compared().filter(move |run| run.background == background)
 }
 
-/// The name of a run among those of its background: with the sensor set where it matters.
+/// The name of a run among those of its background; with the sensor set if the runs have several.
 fn run_name(comparison: &Comparison, run: &Run) -> String {
     let several = runs_of(comparison, &run.background).any(|other| other.sensors != run.sensors);
     let scheduler = clean(&run.scheduler);
@@ -49,7 +49,7 @@ pub(super) fn both(label: &str, draw: impl Fn(f64) -> (Svg, f64)) -> String {
     format!("{}{}", one("wide", WIDE), one("narrow", NARROW))
 }
 
-/// Where the published figure is on the axis of slowdowns, if it is a slowdown.
+/// Position of the published figure on the axis of slowdowns; `None` for other figures.
 fn mark(run: &Run) -> Option<f64> {
     let is_slowdown =
         |figure: &str| matches!(figure, "isolation_slowdown_pct" | "signed_slowdown_pct");

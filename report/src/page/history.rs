@@ -1,14 +1,14 @@
-//! Histories: who ran where and when, in time ranges that the reader chooses.
+//! Histories: which task ran on which CPU, in time ranges that the reader chooses.
 
 use super::Gantt;
 use super::parts::{Part, details};
 use super::ranges::{self, Room};
 use super::tasks::{self, Names};
 use crate::comparison::Comparison;
+use crate::format::{clean, counted, grouped, time_range, variant};
 use crate::svg::escape;
 use crate::verdict::findings;
 use crate::window::Window;
-use crate::words::{clean, counted, grouped, time_range, variant};
 
 /// How large the drawings of all histories may become together.
 const BYTES_MAX: usize = 2_000_000;
@@ -49,7 +49,8 @@ fn names(gantt: &Gantt) -> Names {
     tasks.map(|task| (task.tid, (clean(&task.app), clean(&task.comm)))).collect()
 }
 
-/// Which histories the first sentence is about; the first one where it is about none.
+/// The histories that the first sentence concerns; the first history if that sentence concerns
+/// none.
 fn main_ones(comparison: &Comparison, gantts: &[Gantt]) -> Vec<bool> {
     let found = findings(comparison);
     let named: Vec<&str> = found.first().map_or_else(Vec::new, |first| {
@@ -92,7 +93,7 @@ fn history(gantt: &Gantt, window: &Window, room: &Room, id: usize) -> Part {
     Part { title, html }
 }
 
-/// Where every switch of it can be looked at.
+/// A paragraph that says where to see every switch of the history.
 fn perfetto(gantt: &Gantt) -> String {
     match gantt.perfetto {
         Some(file) => format!(
@@ -109,7 +110,7 @@ fn perfetto(gantt: &Gantt) -> String {
     }
 }
 
-/// A relative path as an address: nothing in it is a scheme, a query or markup.
+/// A relative path as an address, encoded so that no part reads as a scheme, a query or markup.
 fn address(path: &str) -> String {
     let mut address = String::new();
     for byte in path.bytes() {
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_file_name_is_a_scheme_or_markup() {
+    fn a_file_name_becomes_neither_a_scheme_nor_markup() {
         assert_eq!(address("out/a-1.pftrace"), "out/a-1.pftrace");
         assert_eq!(address("javascript:x?y#z\"ä"), "javascript%3Ax%3Fy%23z%22%C3%A4");
     }

@@ -5,9 +5,9 @@ use hdrhistogram::Histogram;
 use super::figures::{both, runs_of, series};
 use super::parts::{Cell, Part, details, table};
 use crate::comparison::{Comparison, Run};
+use crate::format::{clean, variant};
 use crate::svg::{self, Curve, escape};
 use crate::verdict::findings;
-use crate::words::{clean, variant};
 
 /// Shortest wait worth a chart: nobody can tell a wake-up from its switch below.
 const SHOWN_US: f64 = 1.0;

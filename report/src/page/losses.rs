@@ -1,4 +1,4 @@
-//! Who lost how much to whom: heat maps and their table.
+//! Losses by victim and culprit: heat maps and their table.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use super::parts::{Cell, Part, Rows, details, first, grouped_table, left_out};
 use super::work::{ROWS_MAX, run_head};
 use crate::attribution::LossEntry;
 use crate::comparison::{Comparison, Run};
+use crate::format::{clean, percent, seconds, signed_percent, variant};
 use crate::svg::{self, Heat, escape};
 use crate::table::listed;
 use crate::verdict::findings;
-use crate::words::{clean, percent, seconds, signed_percent, variant};
 
 /// Victims and culprits by scheduler, for the background that slows most.
 pub(super) fn losses(comparison: &Comparison) -> Option<Part> {
@@ -124,7 +124,7 @@ fn heat_of(run: &Run) -> Heat {
     }
 }
 
-/// Names by what they stand for in sum, the most first.
+/// Names by the sum of their values, the largest first.
 fn by_loss<'a>(losses: impl Iterator<Item = (&'a str, f64)>) -> Vec<&'a str> {
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     for (name, lost_s) in losses {

@@ -1,15 +1,13 @@
-//! The page of a machine: what wide instructions do to its clock, as curves and tables.
-
-mod tables;
+//! The page of a machine: the effect of wide instructions on its clock, as curves and tables.
 
 use cpu_model::Class;
 use silicon::{Condition, Findings, Point, Verdict, class_words, duration_words};
 
-use super::document;
 use super::figures::both;
 use super::parts::{Part, join};
+use super::{document, machine_tables};
+use crate::format::{clean, grouped};
 use crate::svg::{Axes, Band, escape, spread};
-use crate::words::{clean, grouped};
 
 /// Shown after the last wide instruction where holds are short, in us.
 const SHORT_US: f64 = 40.0;
@@ -19,9 +17,9 @@ const LONG_US: f64 = 1500.0;
 const SHORT_HOLD_US: f64 = 25.0;
 /// Shown after the first wide instruction, in us: twice the longest transition (D 5.2.1).
 const ENTRY_US: f64 = 120.0;
-/// And where no start costs more than a tenth of it.
+/// The same length where no start costs more than a tenth of [`ENTRY_US`].
 const SHORT_ENTRY_US: f64 = 12.0;
-/// The axis of the clock holds at least so much of it, so that noise looks like noise.
+/// The axis of the clock spans at least this share of the clock, so that noise stays small.
 const CLOCK_MARGIN: f64 = 0.06;
 
 /// The page as HTML.
@@ -38,7 +36,7 @@ pub fn machine_page(findings: &Findings) -> String {
     );
     let mut parts: Vec<Part> = findings.conditions.iter().map(after).collect();
     parts.push(entry(&findings.conditions[0]));
-    parts.extend(tables::all(findings));
+    parts.extend(machine_tables::all(findings));
     let (list, html) = join(&parts);
     let main = format!(
         "<p class=\"soft\">What wide instructions do to the clock of this machine</p>\n\
@@ -79,7 +77,7 @@ fn band(class: Class, points: &[Point]) -> Band {
     }
 }
 
-/// What every drawing says of its curves.
+/// The explanation of the curves in every drawing.
 const BAND_WORDS: &str = "Medians over all bursts; the bands hold the middle half of them.";
 /// And of curves of the clock.
 const CLOCK_WORDS: &str = "Each burst counts against scalar code of its round, because the \
@@ -121,7 +119,7 @@ fn after(condition: &Condition) -> Part {
     }
 }
 
-fn busy_words(busy_others: usize) -> String {
+pub(super) fn busy_words(busy_others: usize) -> String {
     match busy_others {
         0 => "No other core busy.".to_owned(),
         1 => "1 other core busy with scalar code.".to_owned(),

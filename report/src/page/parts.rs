@@ -1,11 +1,11 @@
-//! What the page is put together from: parts with a title, tables, legends.
+//! Building blocks of a page: parts with a title, tables, legends.
 
+use crate::format::grouped;
 use crate::svg::{SERIES, escape};
-use crate::words::grouped;
 
 /// A part of the page.
 pub(super) struct Part {
-    /// What is found in it.
+    /// The finding of this part, as its heading.
     pub(super) title: String,
     pub(super) html: String,
 }
@@ -41,7 +41,7 @@ impl Cell {
         Self { is_number: true, html: escape(text) }
     }
 
-    /// Marked by what was found; the words say it too.
+    /// A cell marked as hit or miss; the text says the same.
     pub(super) fn judged(text: &str, hit: Option<bool>) -> Self {
         let html = match hit {
             Some(true) => format!("<span class=\"hit\">{}</span>", escape(text)),
@@ -54,7 +54,7 @@ impl Cell {
 
 /// Rows of a table that belong together.
 pub(super) struct Rows {
-    /// What they share.
+    /// The heading of the group.
     pub(super) head: String,
     pub(super) rows: Vec<Vec<Cell>>,
 }
@@ -65,7 +65,7 @@ pub(super) fn table(caption: &str, heads: &[&str], rows: &[Vec<Cell>]) -> String
     format!("{}{}</table></div>\n", begin(caption, heads), body("", rows))
 }
 
-/// A table of groups of rows, each below what its rows share.
+/// A table of groups of rows, each below its heading.
 pub(super) fn grouped_table(caption: &str, heads: &[&str], groups: &[Rows]) -> String {
     let mut html = begin(caption, heads);
     for Rows { head, rows } in groups {
@@ -115,7 +115,7 @@ pub(super) fn first<T>(mut all: Vec<T>, most: usize) -> (Vec<T>, usize) {
     (all, left_out)
 }
 
-/// A sentence about what is left out, which JSON has.
+/// A sentence about the number of rows left out, which the JSON form has.
 pub(super) fn left_out(count: usize, what: &str) -> String {
     if count == 0 {
         return String::new();
@@ -124,7 +124,7 @@ pub(super) fn left_out(count: usize, what: &str) -> String {
     format!("<p class=\"soft\">{count} smaller {what} are left out; --json writes all.</p>\n")
 }
 
-/// A part that opens when it is asked for.
+/// A part that opens on a click on its summary.
 pub(super) fn details(summary: &str, html: &str) -> String {
     format!("<details><summary>{}</summary>\n{html}</details>\n", escape(summary))
 }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_counted() {
+    fn rows_left_out_are_counted() {
         let (kept, more) = first(vec![0; 1200], 100);
         assert_eq!((kept.len(), more), (100, 1100));
         assert!(left_out(more, "losses").contains("1,100 smaller losses are left out"));

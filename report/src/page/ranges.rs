@@ -1,4 +1,4 @@
-//! Time ranges of a history: the reader chooses one, and sees who ran where in it.
+//! Time ranges of a history: the reader chooses one, and sees which task ran on which CPU.
 //!
 //! The choice is a group of radio buttons and a rule of the style sheet, so it needs no script,
 //! and the keyboard moves it. Without the style sheet, every range follows its button.
@@ -6,11 +6,11 @@
 use super::figures::WIDE;
 use super::parts::{Cell, details, table};
 use super::tasks::{self, Names};
+use crate::format::{counted, duration, percent, time_range, time_range_in, time_unit};
 use crate::svg::{self, Look, escape, level_name};
 use crate::window::{Usage, Window, columns};
-use crate::words::{counted, duration, percent, time_range, time_range_in, time_unit};
 
-/// What drawings are made with.
+/// Names and limits that all drawings of a history share.
 pub(super) struct Room<'a> {
     pub(super) names: &'a Names,
     pub(super) levels: &'a [String],
@@ -89,7 +89,7 @@ pub(super) fn ranges(window: &Window, room: &Room, id: usize) -> String {
     html + "</div>\n"
 }
 
-/// Who ran where in a range, drawn and as tables.
+/// The tasks of each CPU in a range, drawn and as tables.
 fn pane(part: &Window, room: &Room, bytes_max: usize) -> String {
     let programs = tasks::programs(part, room.names);
     let most = programs.first().map_or_else(String::new, |first| {
@@ -126,7 +126,7 @@ fn pane(part: &Window, room: &Room, bytes_max: usize) -> String {
     )
 }
 
-/// Heads and cells of what somebody had; levels are those of the whole range.
+/// Heads and cells of a usage by license level; the levels are those of the whole range.
 struct Columns<'a> {
     levels: Vec<u8>,
     names: &'a [String],

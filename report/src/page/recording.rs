@@ -1,4 +1,4 @@
-//! The page of a recording: who had the CPUs, and what the scheduler gave back at whose cost.
+//! The page of a recording: the CPU time of programs, and the scheduler's refunds and bills.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use trace::{Event, History};
 use super::document;
 use super::figures::both;
 use super::parts::{Cell, Part, first, join, left_out, table};
+use crate::format::{clean, counted, duration, grouped, percent, time_range};
 use crate::svg::{Heat, Look, escape, gantt, heat};
 use crate::window::{Usage, Window};
-use crate::words::{clean, counted, duration, grouped, percent, time_range};
 
 /// How much of the middle of a recording is drawn stretch by stretch, in ns.
 const DRAWN_NS: u64 = 100_000_000;
@@ -28,7 +28,7 @@ struct Program {
     billed_ns: u64,
 }
 
-/// What the recording holds, by program.
+/// Usage, refunds and bills of the recording, by program.
 struct Books {
     programs: BTreeMap<String, Program>,
     /// Time given back, by victim and culprit.
@@ -196,7 +196,7 @@ impl Books {
     }
 }
 
-/// Who ran where in the middle of the recording.
+/// The tasks on each CPU in the middle of the recording.
 fn middle(history: &History, window: &Window) -> Part {
     let half_ns = (window.to_ns - window.from_ns) / 2;
     let from_ns = window.from_ns + half_ns.saturating_sub(DRAWN_NS / 2);

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::parts::{Cell, details, table};
+use crate::format::{counted, duration, grouped, percent};
 use crate::svg::{self, escape};
 use crate::window::{Stretch, Usage, Window, columns};
-use crate::words::{counted, duration, grouped, percent};
 
 /// How many programs are seen at once, and how many have a line of their own.
 const PROGRAMS_SHOWN: usize = 12;
@@ -30,7 +30,7 @@ pub(super) struct Program {
     pub(super) name: String,
     /// Those that ran, the busiest first.
     pub(super) tasks: Vec<Task>,
-    /// What they had together.
+    /// The sum of their usages.
     pub(super) usage: Usage,
 }
 

@@ -1,12 +1,12 @@
-//! What each application got, what each scheduler did, and how to get the page again.
+//! CPU time by application, switches by scheduler, and the command that makes the page again.
 
 use super::parts::{Cell, Part, Rows, details, first, grouped_table, left_out, table};
 use crate::claims::judged;
 use crate::comparison::{Comparison, Run};
+use crate::format::{clean, percent, seconds, short_count, signed_percent, variant};
 use crate::sample::Replicates;
 use crate::svg::escape;
 use crate::table::{culprits, per_second, repaid_pct};
-use crate::words::{clean, percent, seconds, short_count, signed_percent, variant};
 
 /// How many rows the tables of applications and of losses have at most, in all runs together.
 pub(super) const ROWS_MAX: usize = 1500;
@@ -17,7 +17,7 @@ pub(super) fn run_head(run: &Run) -> String {
     format!("{scheduler}, background {}, sensors {}", variant(&run.background), clean(&run.sensors))
 }
 
-/// What each application got, and what each scheduler did.
+/// The figures of each application, and of each scheduler.
 pub(super) fn work(comparison: &Comparison) -> Part {
     let most = (ROWS_MAX / comparison.runs.len().max(1)).max(10);
     let mut more = 0;

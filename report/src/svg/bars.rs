@@ -33,13 +33,13 @@ pub(crate) struct Group {
 
 /// Draws groups below each other; returns the drawing and its height.
 ///
-/// `unit` is what the axis counts.
+/// `unit` is the unit of the axis.
 pub(crate) fn bars(groups: &[Group], width: f64, bar_height: f64, unit: &str) -> (Svg, f64) {
     let mut svg = Svg::new(width);
     let all = || groups.iter().flat_map(|group| &group.bars);
     let widest = |of: fn(&Bar) -> &str| all().map(|bar| text_width(of(bar))).fold(0.0, f64::max);
     let names = widest(|bar| &bar.name).min(width * 0.4);
-    // Without names there must be room for half a label of the axis.
+    // Without names, half a label of the axis needs this room.
     let left = if names > 0.0 { names + 8.0 } else { 16.0 };
     let right = width - widest(|bar| &bar.label).min(width * 0.6) - 10.0;
     let ends = all().flat_map(|bar| {
@@ -60,7 +60,7 @@ pub(crate) fn bars(groups: &[Group], width: f64, bar_height: f64, unit: &str) ->
     let mut y = 0.0;
     for group in groups {
         if !group.name.is_empty() {
-            // Bold letters need more than what a text takes on average.
+            // Bold letters are wider than the average that `Svg` assumes of a text.
             let name = fit(&group.name, width / 1.3);
             svg.text("head", (2.0, y + 15.0), Anchor::Start, &name);
         }

@@ -14,7 +14,7 @@ pub(crate) struct Curve {
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// What is distributed.
+/// The quantity that is distributed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quantity {
     /// Beneath the axis.

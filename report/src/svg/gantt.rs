@@ -1,11 +1,11 @@
-//! Who ran where: a row a CPU coloured by license level, the core's frequency beneath.
+//! Gantt chart: a row a CPU coloured by license level, the core's frequency beneath.
 
 use std::collections::BTreeMap;
 
 use super::scale::Linear;
 use super::{Anchor, Svg, fit, number, text_width};
+use crate::format::time_unit;
 use crate::window::{IDLE, KINDS, Stretch, Window, columns};
-use crate::words::time_unit;
 
 const LEFT: f64 = 64.0;
 const ROW: f64 = 18.0;
@@ -13,7 +13,7 @@ const STRIP: f64 = 26.0;
 /// A stretch below so many pixels is too small to be pointed at.
 const POINTED_MIN: f64 = 2.0;
 
-/// What a window's rows are drawn with.
+/// Names and limits for the drawing of a window.
 pub(crate) struct Look<'a> {
     /// Application and name of each task.
     pub(crate) names: &'a BTreeMap<u32, (String, String)>,
@@ -104,7 +104,7 @@ fn ticks(svg: &mut Svg, axis: &Axis, (top, bottom): (f64, f64)) {
 /// A CPU, where its row is, and its stretches.
 type Row<'a> = (usize, f64, &'a [Stretch]);
 
-/// Draws every stretch that there is room for, the longest first, before columns of all.
+/// Draws as many single stretches as the limit allows, the longest first, above columns of all.
 fn draw_rows(svg: &mut Svg, axis: &Axis, look: &Look, rows: &[Row]) -> Option<u64> {
     let mut busy: Vec<(f64, &Stretch)> = rows
         .iter()
@@ -138,7 +138,7 @@ fn draw_rows(svg: &mut Svg, axis: &Axis, look: &Look, rows: &[Row]) -> Option<u6
     column_ns
 }
 
-/// A stretch with its name, and what to show when it is pointed at.
+/// A stretch with its name, and a tooltip.
 fn piece(axis: &Axis, look: &Look, stretch: &Stretch, y: f64) -> String {
     let (x, end) = (axis.at(stretch.from_ns), axis.at(stretch.to_ns));
     let size = (end - x - 0.4, ROW - 3.0);

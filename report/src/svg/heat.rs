@@ -1,4 +1,4 @@
-//! Who lost how much to whom: victims down, culprits across, the stronger the more.
+//! Heat map of losses: victims down, culprits across, a stronger colour for a larger loss.
 
 use super::{Anchor, Svg, fit, text_width};
 
@@ -18,7 +18,7 @@ const CELL: (f64, f64) = (98.0, 20.0);
 /// Draws a matrix; `most` is the value of the strongest shade. Returns the drawing and its height.
 pub(crate) fn heat(heat: &Heat, most: f64) -> (Svg, f64) {
     let names = heat.victims.iter().map(|name| text_width(name)).fold(60.0, f64::max).min(210.0);
-    // Wide letters need more than what a text takes on average.
+    // Wide letters are wider than the average that `Svg` assumes of a text.
     let left = 1.1 * names + 8.0;
     let mut svg = Svg::new(left + CELL.0 * heat.culprits.len() as f64 + 2.0);
     svg.text("soft small", (0.0, 13.0), Anchor::Start, "lost by");

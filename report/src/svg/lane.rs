@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_stand_on_each_other() {
+    fn levels_are_stacked() {
         let mut column = [0; KINDS];
         (column[0], column[2], column[IDLE]) = (50, 25, 25);
         let drawing = lane(&[column, column, [0; KINDS]], 100);

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn decades_are_equally_far() {
+    fn decades_have_equal_distances() {
         let axis = Log::new((2.0, 900.0), (0.0, 300.0));
         assert_eq!(axis.ticks(), [1.0, 10.0, 100.0, 1000.0]);
         assert!((axis.at(10.0) - 100.0).abs() < 1e-9);

@@ -15,7 +15,7 @@ pub(crate) struct Band {
     pub(crate) points: Vec<(f64, [f64; 3])>,
 }
 
-/// What the axes hold.
+/// The ranges of the axes.
 #[derive(Clone, Debug)]
 pub(crate) struct Axes {
     /// Times shown.

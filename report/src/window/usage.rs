@@ -1,4 +1,4 @@
-//! What each task and each CPU had of a window.
+//! Usage of each task and of each CPU in a window.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{Stretch, Window};
 pub(crate) struct Usage {
     /// Time that a task ran.
     pub(crate) busy_ns: u64,
-    /// Of it, by license level of the core.
+    /// Busy time by license level of the core.
     pub(crate) levels_ns: BTreeMap<u8, u64>,
     /// Times a task came to a CPU, or was there when the window began.
     pub(crate) slices: u64,
@@ -28,7 +28,7 @@ impl Usage {
         self.longest_ns = self.longest_ns.max(length_ns);
     }
 
-    /// Adds what another had.
+    /// Adds another usage.
     pub(crate) fn join(&mut self, other: &Self) {
         self.busy_ns += other.busy_ns;
         for (level, ns) in &other.levels_ns {
@@ -55,7 +55,7 @@ fn length_ns(slice: &[Stretch]) -> u64 {
 }
 
 impl Window {
-    /// What each task had, by its id.
+    /// Usage of each task by its id.
     pub(crate) fn by_task(&self) -> BTreeMap<u32, Usage> {
         let mut usage: BTreeMap<u32, Usage> = BTreeMap::new();
         for slice in self.cpus.iter().flat_map(|stretches| slices(stretches)) {
@@ -66,7 +66,7 @@ impl Window {
         usage
     }
 
-    /// What each CPU did.
+    /// Usage of each CPU.
     pub(crate) fn by_cpu(&self) -> Vec<Usage> {
         let of = |stretches: &Vec<Stretch>| {
             let mut usage = Usage::default();

@@ -23,7 +23,7 @@ pub const PROGRAMS: [(&str, f64); 10] = [
     ("swaptions", 1.25),
     ("vips", 1.1),
 ];
-/// Scheduler, its AVX-512 slowdown in percent, what it refunds of the loss.
+/// Scheduler, its AVX-512 slowdown in percent, and the refunded share of the loss.
 pub const SCHEDULERS: [(&str, f64, f64); 6] = [
     ("cfs", 22.0, 0.0),
     ("eevdf", 21.5, 0.0),

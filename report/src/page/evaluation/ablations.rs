@@ -1,13 +1,14 @@
-//! What each part of the judged scheduler gives: differences of what lacks it to the whole.
+//! The gain by each part of the judged scheduler: figures without that part, less those of the
+//! whole.
 
 use super::whisker;
 use crate::evaluation::{Evaluation, Kind, Work};
+use crate::format::{clean, tenths, variant};
 use crate::mixes::{Mean, Summary};
 use crate::page::figures::both;
 use crate::page::parts::{Cell, Part, Rows, grouped_table};
 use crate::svg::{self, Bar, Group};
 use crate::verdict::distinct;
-use crate::words::{clean, tenths, variant};
 
 /// `None` where nothing is left out.
 pub(super) fn ablations(evaluation: &Evaluation) -> Option<Part> {

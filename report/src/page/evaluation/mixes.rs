@@ -1,12 +1,12 @@
-//! Random mixes: means of all schedulers, how they are spread, and who pays.
+//! Random mixes: means and spread of all schedulers, and the losses of culprits.
 
 use super::{backgrounds, schedulers, series, whisker};
 use crate::evaluation::{Evaluation, Work};
+use crate::format::{clean, grouped, signed_percent, tenths, variant};
 use crate::mixes::{LessFirst, Mean, Mix, Summary};
 use crate::page::figures::both;
 use crate::page::parts::{Cell, Part, Rows, details, grouped_table};
 use crate::svg::{self, Bar, Curve, Group, Quantity};
-use crate::words::{clean, grouped, signed_percent, tenths, variant};
 
 const SLOWDOWN: Quantity = Quantity {
     caption: "mean |slowdown| of the programs of a mix (log)",

@@ -1,10 +1,10 @@
-//! What is left of the judged scheduler where something is wrong: a row a variant, a column a work.
+//! The judged scheduler under deliberate errors: a row a variant, a column a work.
 
 use super::{both_slowdowns, summary};
 use crate::evaluation::{Evaluation, Judged, Variant, Work};
+use crate::format::{clean, variant};
 use crate::page::parts::{Cell, Part, Rows, grouped_table};
 use crate::verdict::distinct;
-use crate::words::{clean, variant};
 
 /// `None` where nothing is wrong.
 pub(super) fn variants(evaluation: &Evaluation) -> Option<Part> {

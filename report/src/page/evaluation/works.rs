@@ -2,11 +2,11 @@
 
 use super::{backgrounds, both_slowdowns, schedulers, series, summary, whisker};
 use crate::evaluation::{Evaluation, Kind, Work};
+use crate::format::{amount, clean, how, tenths, variant};
 use crate::mixes::MixRun;
 use crate::page::figures::both;
 use crate::page::parts::{Cell, Part, details, legend, table};
 use crate::svg::{self, Bar, Group};
-use crate::words::{amount, clean, how, tenths, variant};
 
 /// `None` where the study has no work of this kind.
 pub(super) fn works(evaluation: &Evaluation, kind: Kind, what: &str) -> Option<Part> {

@@ -37,14 +37,14 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Whether a wrong model misses it.
+    /// Whether a model known to be wrong misses this figure.
     #[must_use]
     pub fn tells(&self) -> bool {
         [self.with_long_slices, self.with_fifo].contains(&Verdict::Miss)
     }
 }
 
-/// What is compared, in the order of tables.
+/// The figures that are compared, in the order of the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Share,
@@ -75,7 +75,7 @@ impl Kind {
         })
     }
 
-    /// How often what the figure is about happened.
+    /// Number of events behind the figure.
     fn count(self, tally: &Tally) -> u64 {
         match self {
             Self::Share => u64::MAX,
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_rare_on_both_sides_is_not_judged() {
+    fn figures_rare_on_both_sides_are_not_judged() {
         let few = tally(1, 19, 19);
         assert_eq!(verdict(Kind::Migrations, &few, &tally(1, 0, 0)), Verdict::TooFew);
         assert_eq!(verdict(Kind::Migrations, &few, &tally(1, 0, 400)), Verdict::Miss);

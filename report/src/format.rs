@@ -14,7 +14,7 @@ pub(crate) fn clean(name: &str) -> String {
     text
 }
 
-/// Whether a name is shown as it is.
+/// Whether a name can be shown unchanged.
 #[must_use]
 pub fn is_plain(name: &str) -> bool {
     !name.chars().any(|c| c.is_control() || hides_or_reorders(c))
@@ -67,13 +67,13 @@ pub(crate) fn time_unit(to_ns: u64) -> (&'static str, f64) {
     }
 }
 
-/// A stretch of time, as precise as tells it from its neighbours.
+/// A range of time, with as many digits as distinguish adjacent ranges.
 pub(crate) fn time_range(from_ns: u64, to_ns: u64) -> String {
     let unit = time_unit(to_ns);
     format!("{} {}", time_range_in(unit, from_ns, to_ns), unit.0)
 }
 
-/// The same in a given unit, which it does not name.
+/// A range of time in a given unit, without the unit's name.
 pub(crate) fn time_range_in((_, ns): (&str, f64), from_ns: u64, to_ns: u64) -> String {
     let digits = usize::from((to_ns - from_ns) as f64 / ns < 10.0);
     let of = |time_ns: u64| format!("{:.digits$}", time_ns as f64 / ns);
@@ -106,7 +106,7 @@ pub(crate) fn grouped(count: usize) -> String {
     text
 }
 
-/// A count and what is counted; an `s` makes it several.
+/// A count and its noun; an `s` is the plural.
 pub(crate) fn counted(count: usize, what: &str) -> String {
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
@@ -152,9 +152,9 @@ pub(crate) fn is_percentage(figure: &str) -> bool {
     metric.ends_with("_pct") || figure.contains("% above")
 }
 
-/// The bounds of a claim, as a tolerance where they lie evenly around what was published.
+/// The bounds of a claim, as a tolerance if they are symmetric about the published value.
 pub(crate) fn bound(published: Option<f64>, min: Option<f64>, max: Option<f64>) -> String {
-    // What was subtracted and added in decimals is not even in binary.
+    // Bounds that are symmetric in decimal need not be so in binary.
     let is_even =
         |low: f64, high: f64| published.is_some_and(|p| (p - low - high + p).abs() < 1e-9);
     match (min, max) {
@@ -171,7 +171,7 @@ pub(crate) fn bound(published: Option<f64>, min: Option<f64>, max: Option<f64>) 
 /// How many names a sentence lists.
 const LISTED_MAX: usize = 6;
 
-/// `a`, `a and b`, `a, b and c`; of many the first and how many more there are.
+/// `a`, `a and b`, `a, b and c`; of many names the first ones and the number of the rest.
 pub(crate) fn list(names: &[String]) -> String {
     match names {
         many if many.len() > LISTED_MAX => {
@@ -189,14 +189,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_of_a_terminal_become_visible() {
+    fn terminal_escape_sequences_are_shown_as_text() {
         assert_eq!(clean("a\u{1b}[31mb\r\n"), "a\\u{1b}[31mb\\u{d}\\u{a}");
         assert_eq!(clean("x\u{202e}y\u{9b}"), "x\\u{202e}y\\u{9b}");
         assert_eq!(clean("naïve-λ"), "naïve-λ");
     }
 
     #[test]
-    fn nothing_is_printed_as_minus_nothing() {
+    fn zero_is_never_printed_with_a_minus_sign() {
         assert_eq!(percent(-0.04), "0.0 %");
         assert_eq!(signed_percent(-0.04), "0.0 %");
         assert_eq!(signed_percent(0.06), "+0.1 %");
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_counts_are_short_and_tell_apart() {
+    fn times_and_counts_are_short_and_distinct() {
         assert_eq!(time_range(100_000_000, 125_000_000), "100–125 ms");
         assert_eq!(time_range(12_000_000, 15_500_000), "12.0–15.5 ms");
         let durations = [999, 1_234, 56_700_000, 2_000_000_000].map(duration);

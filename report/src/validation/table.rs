@@ -2,8 +2,8 @@
 
 use super::figures::{Figure, Verdict};
 use super::judge::{Row, Validation};
-use crate::grid::{Column, Grid, Tone};
-use crate::words::clean;
+use crate::format::clean;
+use crate::text_table::{Column, TextTable, Tone};
 
 const LEGEND: &str = "\
 Recorded / replayed; tolerances: share 5 points, switches 20 %, mean slice 10 %, distance of\n\
@@ -12,7 +12,7 @@ wake-up latencies 0.15, migrations 30 %. ! missed  ~ wrong models hit it too  - 
 /// The table, for a terminal that wide.
 #[must_use]
 pub fn table(validation: &Validation, width: usize, color: bool) -> String {
-    let mut grid = Grid::new(vec![
+    let mut table = TextTable::new(vec![
         Column::words("program", 0),
         Column::numbers("nice", 1),
         Column::numbers("CPU share %", 0),
@@ -22,12 +22,12 @@ pub fn table(validation: &Validation, width: usize, color: bool) -> String {
         Column::numbers("migrations", 0),
     ]);
     for row in &validation.rows {
-        grid.push(cells(row));
+        table.push(cells(row));
     }
     format!(
         "{}\n\n{}\n{LEGEND}\n{}\n",
         head(validation),
-        grid.render(width, color).trim_end(),
+        table.render(width, color).trim_end(),
         sum(validation)
     )
 }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_tell_misses_hits_that_say_nothing_and_rare_figures_apart() {
+    fn marks_distinguish_misses_meaningless_hits_and_rare_figures() {
         let marks = [
             (Verdict::Miss, Verdict::Miss, "2 / 3 !"),
             (Verdict::Hit, Verdict::Miss, "2 / 3  "),

@@ -7,7 +7,7 @@ pub(crate) struct Column {
     pub(crate) head: String,
     /// Numbers end where they end; words begin where they begin.
     pub(crate) right: bool,
-    /// The columns with the highest value go first when there is no room.
+    /// When the width is too small, the columns with the highest value are dropped first.
     pub(crate) expendable: u32,
 }
 
@@ -31,7 +31,7 @@ pub(crate) enum Tone {
 }
 
 /// Rows of cells under columns.
-pub(crate) struct Grid {
+pub(crate) struct TextTable {
     columns: Vec<Column>,
     rows: Vec<Vec<(String, Tone)>>,
 }
@@ -40,7 +40,7 @@ const GAP: usize = 2;
 /// The widest a column of names gets.
 const CELL_MAX: usize = 40;
 
-impl Grid {
+impl TextTable {
     pub(crate) fn new(columns: Vec<Column>) -> Self {
         Self { columns, rows: Vec::new() }
     }
@@ -170,34 +170,34 @@ fn broken(text: &str, width: usize, further: usize) -> String {
 mod tests {
     use super::*;
 
-    fn grid() -> Grid {
+    fn table() -> TextTable {
         let columns =
             vec![Column::words("name", 0), Column::numbers("n", 2), Column::numbers("kept", 1)];
-        let mut grid = Grid::new(columns);
+        let mut table = TextTable::new(columns);
         let plain = |text: &str| (text.to_owned(), Tone::Plain);
-        grid.push(vec![plain("λambda"), plain("7"), plain("10")]);
-        grid.push(vec![plain("日本"), plain("12"), ("3".to_owned(), Tone::Bad)]);
-        grid
+        table.push(vec![plain("λambda"), plain("7"), plain("10")]);
+        table.push(vec![plain("日本"), plain("12"), ("3".to_owned(), Tone::Bad)]);
+        table
     }
 
     #[test]
     fn columns_align_whatever_the_width_of_the_letters() {
         assert_eq!(
-            grid().render(80, false),
+            table().render(80, false),
             "name     n  kept\nλambda   7    10\n日本    12     3\n"
         );
     }
 
     #[test]
-    fn the_most_expendable_column_goes_first() {
-        assert_eq!(grid().render(13, false), "name    kept\nλambda    10\n日本       3\n");
-        assert_eq!(grid().render(3, false), "name\nλambda\n日本\n");
+    fn the_most_expendable_column_is_dropped_first() {
+        assert_eq!(table().render(13, false), "name    kept\nλambda    10\n日本       3\n");
+        assert_eq!(table().render(3, false), "name\nλambda\n日本\n");
     }
 
     #[test]
     fn colour_changes_no_column() {
-        let plain = grid().render(80, false);
-        let colored = grid().render(80, true);
+        let plain = table().render(80, false);
+        let colored = table().render(80, true);
         let mut stripped = colored.clone();
         for code in ["\u{1b}[2m", "\u{1b}[1;31m", "\u{1b}[0m"] {
             stripped = stripped.replace(code, "");
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_too_long_go_on_further_in() {
+    fn continuation_lines_are_indented() {
         assert_eq!(fit("  one two three\n  a   b\n\n", 10), "  one two\n    three\n  a   b\n\n");
         assert_eq!(fit("a-very-long-word b", 5), "a-very-long-word\n  b\n");
     }

@@ -21,12 +21,12 @@ use std::fmt::Write;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::words::clean;
+use crate::format::clean;
 
 /// Colours and fonts of every drawing, light and dark.
-pub(crate) const CHART_CSS: &str = include_str!("chart.css");
+pub(crate) const CHART_CSS: &str = include_str!("svg/chart.css");
 
-/// How many colours there are for series; more repeat them.
+/// Number of colours for series; further series repeat them.
 pub(crate) const SERIES: usize = 8;
 
 /// Text for HTML and SVG, in elements and attributes; control characters become visible.
@@ -135,7 +135,7 @@ impl Svg {
         self.close("rect", title);
     }
 
-    /// What was drawn elsewhere with this writer.
+    /// Appends a drawing that was made with another `Svg`.
     fn raw(&mut self, drawing: &str) {
         self.body.push_str(drawing);
     }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_to_their_room() {
+    fn texts_are_cut_to_the_given_width() {
         assert_eq!(fit("swaptions", 40.0), "swapt…");
         assert_eq!(fit("vips", 40.0), "vips");
     }

@@ -25,7 +25,7 @@ const KERNEL: &str = "kernel threads";
 pub struct Row {
     /// Its name.
     pub program: String,
-    /// Nice level, where it has one.
+    /// Nice level, if the task has one.
     pub nice: Option<i8>,
     /// CPU time of all CPUs, in percent.
     pub share_percent: Figure,
@@ -61,7 +61,7 @@ pub struct Validation {
     pub cpus: u32,
     /// Tasks that were replayed.
     pub tasks: u64,
-    /// What an idle CPU took to react: the median of the recording.
+    /// Reaction time of an idle CPU: the median of the recording.
     pub idle_exit_ns: u64,
     /// Waits for other tasks that stayed dependencies.
     pub dependencies: u64,
@@ -90,8 +90,8 @@ impl Validation {
 
 /// Why a recording cannot be compared.
 #[derive(Debug, thiserror::Error)]
-pub enum RealityError {
-    /// It is no work.
+pub enum ValidationError {
+    /// The recording gives no workload.
     #[error(transparent)]
     Replay(#[from] ReplayError),
     /// The replay failed.
@@ -115,7 +115,7 @@ pub fn against_recording(
     cpu: &CpuModel,
     scheduler: &Scheduler,
     hz: u32,
-) -> Result<Validation, RealityError> {
+) -> Result<Validation, ValidationError> {
     let mut repetition = scenarios::repeat(history, cpu.turbo.khz(cpu.turbo.row(1), 0))?;
     repetition.workload.machine.turbo_cores = Some(1);
     let header = &history.header;
@@ -210,9 +210,9 @@ fn replay(
     config: &Config,
     row_of: &HashMap<u32, usize>,
     rows: usize,
-) -> Result<Profile, RealityError> {
+) -> Result<Profile, ValidationError> {
     let outcome = simulator::run(cpu, &repetition.workload, config).map_err(|error| {
-        RealityError::Run { scheduler: config.scheduler.name().to_owned(), error }
+        ValidationError::Run { scheduler: config.scheduler.name().to_owned(), error }
     })?;
     // A simulated history numbers the threads from 1.
     let row_of: HashMap<u32, usize> = (1..)
@@ -261,7 +261,7 @@ fn row(program: String, nice: Option<i8>, tallies: &[Tally; 4], capacity: Capaci
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reality::testing::{history, switch, wake};
+    use crate::validation::testing::{history, switch, wake};
     use cpu_model::{CpuTable, TurboMode};
     use simulator::EevdfKernel;
     use trace::SwitchState::{Blocked, Runnable};
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn hogs_recorded_as_the_model_schedules_them_are_hit_and_tell_it_from_wrong_models() {
+    fn hogs_recorded_under_the_model_are_hits_and_distinguish_wrong_models() {
         let validation = validate(&hogs(4 * MS));
         assert_eq!(validation.rows.len(), 2);
         for row in &validation.rows {

@@ -1,4 +1,4 @@
-//! What a history says of its programs; recordings and replays go through the same code.
+//! Figures of the programs of a history; recordings and replays go through the same code.
 
 use std::collections::HashMap;
 
@@ -157,7 +157,7 @@ impl Tallying<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reality::testing::{history, switch, wake};
+    use crate::validation::testing::{history, switch, wake};
     use SwitchState::{Blocked, Runnable};
 
     fn one_row(records: Vec<(u64, Event)>) -> Profile {
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_that_an_idle_cpu_pulled_says_nothing_of_how_fast_it_reacts() {
+    fn a_task_pulled_by_an_idle_cpu_adds_no_reaction_time() {
         let moves = |after_ns| {
             let to_0 = Event::Migrate { task: 1, from: 1, to: 0 };
             let records = vec![

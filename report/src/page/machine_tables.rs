@@ -2,11 +2,11 @@
 
 use silicon::{ClassFinding, Condition, Cost, Estimate, Findings, Verdict, class_words};
 
-use super::super::parts::{Cell, Part, Rows, details, grouped_table, table};
-use super::busy_words;
+use super::machine::busy_words;
+use super::parts::{Cell, Part, Rows, details, grouped_table, table};
 use crate::svg::escape;
 
-/// All tables, and what is not in them.
+/// All tables, and a list of the measurements that no table shows.
 pub(super) fn all(findings: &Findings) -> Vec<Part> {
     let mut parts = vec![classes(findings)];
     parts.extend(ways(findings));

@@ -10,8 +10,8 @@ mod profile;
 mod table;
 
 pub use figures::{Figure, Verdict};
-pub use judge::{RealityError, Row, Validation, against_recording};
-pub use table::table as reality_table;
+pub use judge::{Row, Validation, ValidationError, against_recording};
+pub use table::table as validation_table;
 
 #[cfg(test)]
 mod testing;
