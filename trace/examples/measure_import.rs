@@ -83,7 +83,7 @@ fn cpu_s() -> f64 {
     ns as f64 / 1e9
 }
 
-/// Imports a file of any form and says how long it took.
+/// Imports a file of any form and prints the time that the import took.
 fn file(path: &str, how: &str) {
     let open = || std::fs::File::open(path).expect("a recording");
     let start_s = cpu_s();

@@ -1,4 +1,4 @@
-//! Adds to a recording what no kernel records: which instructions its tasks run.
+//! Adds the instruction classes of tasks, which no kernel records, to a recording.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::classes::{Rules, Use};
 use crate::marks::{Mark, Marks};
 use crate::{Event, History, Record};
 
-/// What was added to a history.
+/// Result of an annotation: tasks named, and marks that fit none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Annotation {
     /// Tasks that a rule or mark names.
@@ -62,7 +62,7 @@ fn phase(time_ns: u64, task: u32, used: Use) -> Record {
     Record { time_ns, event: Event::Phase { task, class, rate_permille, stall_permille: 0 } }
 }
 
-/// What a task runs from which time on, without repetition.
+/// The classes of a task with the times from which they hold, without repetition.
 fn changes(
     base: Use,
     marks: &[Mark],

@@ -39,7 +39,7 @@ pub enum RuleError {
     Class {
         /// Which rule.
         rule: usize,
-        /// What stands there.
+        /// The text found.
         text: String,
     },
     /// The rate is no rate.
@@ -49,7 +49,7 @@ pub enum RuleError {
     Rate {
         /// Which rule.
         rule: usize,
-        /// What stands there.
+        /// The text found.
         text: String,
     },
 }
@@ -73,13 +73,13 @@ impl Rules {
         rules.iter().enumerate().map(rule).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many there are.
+    /// The number of rules.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
@@ -91,7 +91,7 @@ impl Rules {
         glob.fits(comm) || glob.fits(app)
     }
 
-    /// What the first rule that fits says.
+    /// The class that the first matching rule gives.
     #[must_use]
     pub fn find(&self, comm: &str, app: &str) -> Option<Use> {
         let by = |name| self.0.iter().find(|(glob, _)| glob.fits(name)).map(|&(_, class)| class);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rule_that_fits_holds() {
+    fn the_first_matching_rule_holds() {
         let rules = rules(&["x265-main=scalar", "x265*=avx512-heavy@0.25", "*=avx2-light"]);
         let rules = rules.unwrap();
         assert_eq!(rules.find("x265-main", "").unwrap().class, Class::Scalar);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_application_counts_where_the_name_fits_nothing() {
+    fn the_application_is_matched_if_the_name_matches_no_rule() {
         let rules = rules(&["x265=avx512-heavy"]).unwrap();
         assert_eq!(rules.find("wpp-0", "x265").unwrap().class, Class::Avx512Heavy);
         assert_eq!(rules.find("wpp-0", "xz"), None);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_name_the_rule_and_what_was_expected() {
+    fn mistakes_name_the_rule_and_the_expected_text() {
         let said = |text: &str| rules(&["a=amx", text]).unwrap_err().to_string();
         assert_eq!(said("x265"), "rule 2 `x265`: expected GLOB=CLASS or GLOB=CLASS@RATE");
         assert_eq!(said("=amx"), "rule 2 `=amx`: expected GLOB=CLASS or GLOB=CLASS@RATE");

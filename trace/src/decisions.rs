@@ -1,4 +1,4 @@
-//! The file of decisions that the kernel scheduler's loader writes: what each slice came to.
+//! The file of decisions that the kernel scheduler's loader writes: one record for each slice.
 //!
 //! A line of JSON says what holds for all of it; then come records of a kind and a length, 4 bytes
 //! each, and so many bytes. All numbers are little-endian. A record of the kind end is last; a file
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// Version of the format that is written.
 pub const SCHEMA: u32 = 4;
-/// What the file starts with.
+/// The first bytes of the file.
 pub const START: &str = "{\"ekdecisions\":";
 /// Longest first line; our choice.
 const HEAD_MAX: u64 = 16 << 10;
@@ -25,7 +25,7 @@ const SLICE_BYTES_2: usize = 176;
 const VICTIM: usize = 148;
 const WEIGHT: usize = 156;
 const FIRST_ROW: std::ops::Range<usize> = 136..144;
-/// The same before version 2, without what `even` adds.
+/// The record before version 2, without the fields of `even`.
 const SLICE_BYTES_1: usize = 160;
 /// Bytes of a task: four numbers and two names.
 const TASK_BYTES: usize = 16 + 2 * NAME_BYTES;
@@ -40,7 +40,7 @@ const KIND_SLICE: u32 = 1;
 const KIND_TASK: u32 = 2;
 const KIND_END: u32 = 3;
 
-/// What holds for all decisions of a file.
+/// Properties that all decisions of a file share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
@@ -53,12 +53,12 @@ pub struct Head {
     /// Hardware threads of a core, where CPU `c` belongs to core `c / threads_per_core`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads_per_core: Option<u32>,
-    /// What is done about time lost: `fair`, `fair-relative`, `fair-isolation`, `even`.
+    /// The scheduler's mode: `fair`, `fair-relative`, `fair-isolation`, `even`.
     pub mode: String,
     /// Name of the CPU table, where time is given back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<String>,
-    /// What tells classes and frequencies.
+    /// The sensor set.
     pub sensors: String,
     /// Version of the kernel.
     pub kernel: String,
@@ -69,20 +69,20 @@ struct Line<H> {
     ekdecisions: H,
 }
 
-/// What a slice came to.
+/// One slice: CPU time, time lost, refund and bill.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
     /// When the task left its CPU, in ns.
     pub time_ns: u64,
-    /// CPU time that it used.
+    /// CPU time of the slice.
     pub slice_ns: u64,
-    /// Of that, what it lost to others (Eq. D 7.3).
+    /// Part of `used_ns` that was lost to other tasks (Eq. D 7.3).
     pub lost_ns: u64,
-    /// What it got back.
+    /// Refund for the time lost.
     pub refund_ns: u64,
-    /// What the culprit was billed.
+    /// Bill of the culprit.
     pub bill_ns: u64,
-    /// Bills of others that it paid with this slice.
+    /// Bills of earlier slices that the task paid with this one.
     pub paid_ns: u64,
     /// Its virtual time afterwards.
     pub vtime_ns: u64,
@@ -96,21 +96,21 @@ pub struct Slice {
     pub stall_cycles: u64,
     /// The first row of the turbo table that can have held, by the cores that were active.
     pub first_row: u64,
-    /// Where it ran.
+    /// CPU of the slice.
     pub cpu: u32,
     /// The task.
     pub victim: u32,
-    /// Who answers for what it lost.
+    /// The task that is billed for the time lost.
     pub culprit: Option<u32>,
     /// Its weight; that of nice 0 is 1024.
     pub weight: u32,
-    /// The level that it demands itself.
+    /// The level that the task itself demands.
     pub own_level: u32,
-    /// Whether it still wanted to run.
+    /// Whether the task was still runnable.
     pub is_runnable: bool,
     /// Lost, and to be repaid in kind: no part of the refund.
     pub in_kind_ns: u64,
-    /// Of `paid_ns`, what it paid for having waited while its CPU was quiet.
+    /// Part of `paid_ns` for waits during the forced idle of its CPU.
     pub waited_ns: u64,
     /// Its virtual time when the slice began; 0 before version 4.
     pub from_vtime_ns: u64,
@@ -170,7 +170,7 @@ pub struct Task {
     pub pid: u32,
     /// Nice level.
     pub nice: i32,
-    /// Whether it is a thread of the kernel.
+    /// Whether the task is a kernel thread.
     pub is_kernel: bool,
     /// Its name up to the first 0; empty where unknown.
     pub name: [u8; NAME_BYTES],
@@ -203,15 +203,15 @@ fn short(bytes: &[u8], at: usize) -> u32 {
 /// A record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// What a slice came to.
+    /// One slice: CPU time, time lost, refund and bill.
     Slice(Box<Slice>),
-    /// Who a task is; the last word of it holds.
+    /// Name and process of a task; the last such record of a task is valid.
     Task(Task),
     /// The end.
     End {
         /// Slices in the file.
         slices: u64,
-        /// Slices for which there was no room in the kernel's buffer.
+        /// Slices dropped because the kernel's buffer was full.
         untold: u64,
     },
 }
@@ -301,7 +301,7 @@ impl<R: BufRead> Reader<R> {
         let mut line = Vec::new();
         input.by_ref().take(HEAD_MAX).read_until(b'\n', &mut line)?;
         let wrong = |error: serde_json::Error| DecisionsError::Head(error.to_string());
-        // A newer version may have fields that are unknown here, so it is looked at first.
+        // The version comes first: a newer one may have fields that are unknown here.
         let any: Line<serde_json::Value> = serde_json::from_slice(&line).map_err(wrong)?;
         let schema = any.ekdecisions.get("schema").and_then(serde_json::Value::as_u64);
         match schema {
@@ -312,13 +312,13 @@ impl<R: BufRead> Reader<R> {
         Ok(Self { input, head, is_ended: false })
     }
 
-    /// What holds for all of it.
+    /// The head of the file.
     #[must_use]
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// Whether the end was read; if not when there are no more records, the file was cut.
+    /// Whether the end record was read; a file without one was cut.
     #[must_use]
     pub fn is_ended(&self) -> bool {
         self.is_ended
@@ -360,7 +360,7 @@ impl<R: BufRead> Reader<R> {
         })
     }
 
-    /// Whether there were so many bytes.
+    /// Whether the input had that many bytes.
     fn fill(&mut self, bytes: &mut [u8]) -> io::Result<bool> {
         match self.input.read_exact(bytes) {
             Ok(()) => Ok(true),

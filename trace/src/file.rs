@@ -42,7 +42,7 @@ pub enum ReadError {
     Damaged {
         /// Line at which reading failed.
         line: u64,
-        /// What reading said.
+        /// The error of the reader.
         source: io::Error,
     },
     /// The first line does not name the format.
@@ -60,12 +60,12 @@ pub enum ReadError {
         /// Version of the file.
         found: u32,
     },
-    /// A line is not what the format has at that place.
+    /// A line does not match the format at this place.
     #[error("line {line}: {message}")]
     Line {
         /// The line.
         line: u64,
-        /// What was expected.
+        /// The expected content.
         message: String,
     },
     /// More of something than a history holds.
@@ -73,12 +73,12 @@ pub enum ReadError {
     TooMany {
         /// The line.
         line: u64,
-        /// How many there may be.
+        /// The limit.
         most: u64,
-        /// Of what.
+        /// The kind of item that is limited.
         what: &'static str,
     },
-    /// The file was made to fill the memory of whoever reads it.
+    /// The file unpacks to more than `RATIO_MAX` times its size.
     #[error(
         "line {line}: the file unpacks to more than {RATIO_MAX} times its size, which no history \
          does"
@@ -93,7 +93,7 @@ pub enum ReadError {
         /// Last whole line.
         line: u64,
     },
-    /// The lines are fine, what they say together is not.
+    /// Each line is valid, and together they contradict each other.
     #[error("the history contradicts itself: {0}")]
     Invalid(String),
 }
@@ -122,7 +122,7 @@ struct EndLine {
     records: u64,
 }
 
-/// Writes a history as it comes, in room that does not depend on its length.
+/// Writes a history record by record, in memory that does not grow with the history.
 pub struct HistoryWriter<W: Write> {
     encoder: zstd::Encoder<'static, W>,
     /// The line being built, and lines on their way to the encoder.
@@ -137,7 +137,7 @@ impl<W: Write> HistoryWriter<W> {
     /// Starts a file.
     ///
     /// # Errors
-    /// What writing fails with.
+    /// Errors of the output.
     pub fn new(output: W) -> io::Result<Self> {
         let mut encoder = zstd::Encoder::new(output, COMPRESSION_LEVEL)?;
         encoder.include_checksum(true)?;
@@ -160,7 +160,7 @@ impl<W: Write> HistoryWriter<W> {
     /// [`Sink::finish`], without which the file counts as cut off.
     ///
     /// # Errors
-    /// What writing fails with.
+    /// Errors of the output.
     pub fn into_inner(mut self) -> io::Result<W> {
         self.encoder.write_all(&self.lines)?;
         self.encoder.finish()
@@ -184,7 +184,7 @@ impl<W: Write> Sink for HistoryWriter<W> {
     }
 }
 
-/// What nobody could read back is not written.
+/// A history that [`History::read`] would refuse is not written.
 fn refuse_too_many(count: u64, most: u64, what: &str) -> io::Result<()> {
     if count <= most {
         return Ok(());
@@ -196,7 +196,7 @@ impl History {
     /// Writes the history as a file of the format [`SCHEMA`].
     ///
     /// # Errors
-    /// What writing fails with.
+    /// Errors of the output.
     pub fn write<W: Write>(&self, output: W) -> io::Result<W> {
         let mut writer = HistoryWriter::new(output)?;
         for record in &self.records {
@@ -209,7 +209,7 @@ impl History {
     /// Reads a file that [`History::write`] or [`HistoryWriter`] wrote, and checks it.
     ///
     /// # Errors
-    /// [`ReadError`], with the line where there is one.
+    /// [`ReadError`], with the line if the error has one.
     pub fn read(input: impl Read) -> Result<Self, ReadError> {
         let packed = Rc::new(Cell::new(0));
         let input = Counted { input, bytes: Rc::clone(&packed) };
@@ -248,7 +248,7 @@ struct Lines<R> {
     unpacked: u64,
 }
 
-/// Counts what is read.
+/// Counts the bytes read.
 struct Counted<R> {
     input: R,
     bytes: Rc<Cell<u64>>,
@@ -332,7 +332,7 @@ fn read_body(lines: &mut Lines<impl BufRead>) -> Result<History, ReadError> {
                 return Err(ReadError::TooMany { line, most: TASKS_MAX, what: "tasks" });
             }
             let TaskLine { mut task } = parse(&text, line, "a task")?;
-            // Whoever wrote the file may have left names as they were.
+            // The writer of the file may not have cleaned names.
             task.comm = crate::clean(task.comm.as_bytes());
             task.app = crate::clean(task.app.as_bytes());
             tasks.push(task);
@@ -357,7 +357,7 @@ fn read_body(lines: &mut Lines<impl BufRead>) -> Result<History, ReadError> {
 }
 
 fn parse<T: for<'de> Deserialize<'de>>(text: &[u8], line: u64, what: &str) -> Result<T, ReadError> {
-    /// Longest message shown; the parser quotes what it found.
+    /// Longest message shown; the parser quotes its input.
     const MESSAGE_MAX: usize = 300;
     serde_json::from_slice(text).map_err(|error| {
         let said = clean_up_to(error.to_string().as_bytes(), MESSAGE_MAX);

@@ -5,7 +5,7 @@
 pub struct Glob(Vec<char>);
 
 impl Glob {
-    /// The pattern as it is written.
+    /// The pattern as the user wrote it down.
     #[must_use]
     pub fn new(pattern: &str) -> Self {
         Self(pattern.chars().collect())
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_and_question_marks_fit() {
+    fn stars_and_question_marks_match() {
         for (pattern, name, fits) in [
             ("x265*", "x265", true),
             ("x265*", "x265-worker", true),

@@ -1,4 +1,4 @@
-//! A history: which task ran where and when, and what its CPU did meanwhile.
+//! A history: the task on each CPU at each time, with the frequency and level of the core.
 //!
 //! The same form serves recordings of real machines and runs of the simulator;
 //! a recording simply lacks the events that no kernel can see.
@@ -16,12 +16,12 @@ pub enum Source {
     Simulated,
 }
 
-/// What is said once about a history.
+/// The properties of a whole history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Header {
     /// Version of the format.
     pub schema: u32,
-    /// Where it comes from.
+    /// Origin of the history.
     pub source: Source,
     /// Logical CPUs, numbered from 0.
     pub cpus: u32,
@@ -49,7 +49,7 @@ pub struct Header {
 const INTERRUPTS_FACT: (&str, &str) = ("interrupts", "recorded");
 
 impl Header {
-    /// Whether a wake-up names a task only where that task did it, and no interrupt.
+    /// Whether a wake-up names a task only if that task woke the other, and no interrupt.
     #[must_use]
     pub fn interrupts_known(&self) -> bool {
         let (name, value) = INTERRUPTS_FACT;
@@ -69,7 +69,7 @@ impl Header {
 pub struct TaskInfo {
     /// Thread id, unique in the history.
     pub tid: u32,
-    /// Process it belongs to, where known.
+    /// Process of the task, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
     /// Name, cleaned of control characters.
@@ -80,7 +80,7 @@ pub struct TaskInfo {
     /// Nice level, -20..=19.
     #[serde(default)]
     pub nice: i8,
-    /// Whether it is a thread of the kernel.
+    /// Whether the task is a kernel thread.
     #[serde(default)]
     pub kernel: bool,
 }
@@ -89,11 +89,11 @@ pub struct TaskInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SwitchState {
-    /// It still wanted to run.
+    /// The task stays runnable.
     Runnable,
-    /// It waits: sleep, lock, input.
+    /// The task waits: sleep, lock, input.
     Blocked,
-    /// It ended.
+    /// The task ended.
     Dead,
 }
 
@@ -107,7 +107,7 @@ pub enum Event {
         cpu: u32,
         /// Task that left.
         prev: u32,
-        /// Why it left.
+        /// State in which `prev` left the CPU.
         state: SwitchState,
         /// Task that comes.
         next: u32,
@@ -117,15 +117,15 @@ pub enum Event {
     Wake {
         /// Task that was woken.
         task: u32,
-        /// Who woke it.
+        /// The waking task.
         by: u32,
-        /// CPU whose queue it went to.
+        /// CPU whose queue received the task.
         cpu: u32,
-        /// CPU whose interrupt woke it, where `by` is 0 and that is known. Since schema 3.
+        /// CPU whose interrupt woke the task, if `by` is 0 and the CPU is known. Since schema 3.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         on: Option<u32>,
     },
-    /// A task began; it is not runnable before its first wake.
+    /// A task began; the first wake makes the task runnable.
     Fork {
         /// The new task.
         task: u32,
@@ -141,7 +141,8 @@ pub enum Event {
         /// To that CPU.
         to: u32,
     },
-    /// What a running task executes from now on (simulated runs, and marks of recordings).
+    /// The class of the instructions of a running task from now on (simulated runs, and marks of
+    /// recordings).
     Phase {
         /// The task.
         task: u32,
@@ -203,7 +204,7 @@ pub enum Event {
     Runtime {
         /// The task.
         task: u32,
-        /// Accounted time; without what a hypervisor stole.
+        /// Accounted time, without the time that a hypervisor stole.
         ns: u64,
     },
 }
@@ -214,7 +215,7 @@ pub struct Record {
     /// Time since an arbitrary start.
     #[serde(rename = "t")]
     pub time_ns: u64,
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
@@ -222,8 +223,8 @@ pub struct Record {
 /// A whole history in memory, records by ascending time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
-    /// What is said once.
+    /// The header.
     pub header: Header,
-    /// What happened.
+    /// The event.
     pub records: Vec<Record>,
 }

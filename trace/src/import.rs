@@ -33,7 +33,7 @@ use crate::{Collector, History, Sink};
 /// Reads a recording of any form into `sink`, in room that does not depend on its length.
 ///
 /// # Errors
-/// [`ImportError`], with the line or record where there is one.
+/// [`ImportError`], with the line or record if the error has one.
 pub fn recording(
     mut input: impl Read + Seek,
     sink: &mut impl Sink,
@@ -56,7 +56,7 @@ pub fn recording(
 /// does not depend on its length.
 ///
 /// # Errors
-/// [`ImportError`], with the line or record where there is one.
+/// [`ImportError`], with the line or record if the error has one.
 pub fn stream(mut input: impl BufRead, sink: &mut impl Sink) -> Result<ImportReport, ImportError> {
     let read = |source| ImportError::Read { place: Place::Start, source };
     let mut start = Vec::with_capacity(FORM_BYTES);
@@ -74,7 +74,7 @@ pub fn stream(mut input: impl BufRead, sink: &mut impl Sink) -> Result<ImportRep
 /// Reads a recording of any form into memory.
 ///
 /// # Errors
-/// [`ImportError`], with the line or record where there is one.
+/// [`ImportError`], with the line or record if the error has one.
 pub fn recording_history(input: impl Read + Seek) -> Result<(History, ImportReport), ImportError> {
     collect(|sink| recording(input, sink))
 }
@@ -82,7 +82,7 @@ pub fn recording_history(input: impl Read + Seek) -> Result<(History, ImportRepo
 /// Reads a recording as text or of Perfetto into memory.
 ///
 /// # Errors
-/// [`ImportError`], with the line or record where there is one.
+/// [`ImportError`], with the line or record if the error has one.
 pub fn stream_history(input: impl BufRead) -> Result<(History, ImportReport), ImportError> {
     collect(|sink| stream(input, sink))
 }

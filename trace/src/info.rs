@@ -1,4 +1,4 @@
-//! What a history says about each task, in numbers.
+//! The figures of a history: times and counts of each task.
 
 use std::collections::HashMap;
 
@@ -25,9 +25,9 @@ pub struct Info {
     pub busy_ns: Vec<u64>,
     /// Time of slices of tasks that have accounted time.
     pub slices_ns: u64,
-    /// Time accounted to them; what is missing was stolen.
+    /// Time accounted to tasks; a hypervisor stole the rest.
     pub runtime_ns: u64,
-    /// Wake-ups by what caused them.
+    /// Wake-ups by cause.
     pub wakes: WakeCounts,
     /// Whether every waker is known ([`crate::Header::interrupts_known`]).
     pub interrupts_known: bool,
@@ -46,27 +46,27 @@ pub struct TaskSummary {
     pub app: String,
     /// Nice level.
     pub nice: i8,
-    /// Whether it is a thread of the kernel.
+    /// Whether the task is a kernel thread.
     pub kernel: bool,
     /// Time on a CPU.
     pub run_ns: u64,
-    /// How often it came to a CPU.
+    /// Number of slices.
     pub slices: u64,
     /// Mean of its slices.
     pub slice_mean_ns: u64,
-    /// How often it was woken.
+    /// Number of wake-ups.
     pub wakeups: u64,
-    /// How often it left its CPU to wait.
+    /// Number of switches in which the task left its CPU to wait.
     pub waits: u64,
-    /// How often it was moved.
+    /// Number of migrations.
     pub migrations: u64,
-    /// Time accounted to it.
+    /// Time accounted to the task.
     pub runtime_ns: u64,
     /// How often its registers were seen.
     pub marks: u64,
     /// How often each of [`REGISTER_BITS`] was set, in permille of `marks`.
     pub registers_permille: [u64; REGISTER_BITS.len()],
-    /// Whether it has marks of class (`Phase` records).
+    /// Whether the task has marks of class (`Phase` records).
     pub has_class: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Histories of scheduling: who ran where and when, on a real machine or a simulated one.
+//! Histories of scheduling: the task on each CPU at each time, of a real or a simulated machine.
 //!
 //! [`import`] reads recordings, [`History::read`] and [`History::write`] the
 //! format `.ektrace` (README.md), [`export`] writes what other tools read.

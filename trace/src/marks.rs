@@ -8,18 +8,18 @@ use cpu_model::Class;
 
 use crate::classes::{RATE_FULL_PERMILLE, Use, class_names, parse_rate};
 
-/// A change of what a task runs.
+/// A change of the instruction class of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// Line of the file.
     pub line: u64,
-    /// When it begins.
+    /// Begin of the mark.
     pub begin_ns: u64,
-    /// When it ends; `None`: with the task's next mark.
+    /// End of the mark; `None`: with the task's next mark.
     pub end_ns: Option<u64>,
     /// The task.
     pub tid: u32,
-    /// What it runs.
+    /// Class of the instructions.
     pub class: Use,
 }
 
@@ -34,19 +34,19 @@ pub enum MarkError {
     Fields {
         /// The line.
         line: u64,
-        /// Fields it has.
+        /// Number of fields in the line.
         fields: usize,
     },
-    /// A field that is not what it should be.
+    /// A field without the expected content.
     #[error("line {line}, field {field}: `{found}`, expected {expected}")]
     Field {
         /// The line.
         line: u64,
         /// The field.
         field: &'static str,
-        /// What stands there, fit to be shown.
+        /// The text found, cleaned.
         found: String,
-        /// What should.
+        /// The expected text.
         expected: String,
     },
     /// Two marks of a task hold at once.
@@ -96,13 +96,13 @@ impl Marks {
         Ok(Self(marks))
     }
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many there are.
+    /// The number of marks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()

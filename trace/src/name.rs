@@ -25,7 +25,7 @@ pub(crate) fn clean_up_to(raw: &[u8], most: usize) -> String {
     name
 }
 
-/// Controls, and the format characters of Unicode that reorder or hide what follows.
+/// Controls, and the format characters of Unicode that reorder or hide text.
 fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character,

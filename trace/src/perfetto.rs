@@ -110,7 +110,7 @@ pub mod track {
 /// Name of the track event in which our export says what is said once about a history: its header,
 /// and its tasks. Both are the JSON of `.ektrace`.
 pub const HISTORY: &str = "history";
-/// Annotation with the header, and what the names of annotations with tasks begin with.
+/// Names: of the annotation with the header, and the prefix of those with tasks.
 pub const HISTORY_HEADER: &str = "header";
 pub const HISTORY_TASK: &str = "task";
 /// Track of that event.

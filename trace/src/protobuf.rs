@@ -46,7 +46,7 @@ impl Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
-/// What a field holds.
+/// The value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Value<'b> {
     Number(u64),
@@ -54,7 +54,7 @@ pub enum Value<'b> {
 }
 
 impl<'b> Value<'b> {
-    /// A number, where it is one of that type.
+    /// The number, if the value fits that type.
     pub fn number<T: TryFrom<u64>>(self) -> Option<T> {
         match self {
             Self::Number(number) => T::try_from(number).ok(),
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_fields_are_read_back() {
         let numbers = [0, 1, 127, 128, 300, 1 << 35, u64::MAX];
         let mut message = Message::default().bytes(15, b"name");
         for number in numbers {
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_too_early_or_has_no_type_is_damaged() {
+    fn a_field_that_is_cut_or_has_no_type_is_damaged() {
         let bytes: [&[u8]; 5] = [
             &[0x80],
             &[0x08],

@@ -1,4 +1,4 @@
-//! Takes out of a history what could tell more than its owner wants to show.
+//! Removes names, processes and the kernel's version from a history.
 
 use std::collections::HashMap;
 

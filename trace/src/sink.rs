@@ -4,18 +4,18 @@ use std::io;
 
 use crate::{Header, History, Record};
 
-/// Takes a history record by record, so that a producer needs no room for all of it.
+/// Takes a history record by record, so that a producer need not hold all of it.
 pub trait Sink {
     /// Takes the next record; times never fall.
     ///
     /// # Errors
-    /// What writing it out fails with.
+    /// Errors of the output.
     fn record(&mut self, record: &Record) -> io::Result<()>;
 
-    /// Takes what is only known at the end: length, CPUs and tasks.
+    /// Takes the facts known only at the end: length, CPUs and tasks.
     ///
     /// # Errors
-    /// What writing it out fails with.
+    /// Errors of the output.
     fn finish(&mut self, header: &Header) -> io::Result<()>;
 }
 
@@ -27,7 +27,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// The history, once its producer has finished it.
+    /// The history; `None` before its producer has finished.
     #[must_use]
     pub fn into_history(self) -> Option<History> {
         let records = self.records;

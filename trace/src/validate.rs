@@ -70,21 +70,21 @@ pub enum Problem {
         record: usize,
         /// The CPU.
         cpu: u32,
-        /// Who leaves.
+        /// The leaving task.
         prev: u32,
-        /// Who runs.
+        /// The running task.
         running: u32,
     },
-    /// A task came to a CPU while it ran on another.
+    /// A task came to a CPU while running on another one.
     #[error("record {record}: task {task} comes to CPU {cpu} while it runs on CPU {other}")]
     RunsTwice {
         /// The record.
         record: usize,
         /// The task.
         task: u32,
-        /// Where it comes.
+        /// The CPU that the task comes to.
         cpu: u32,
-        /// Where it runs.
+        /// The CPU that the task runs on.
         other: u32,
     },
     /// A task ran after its end.

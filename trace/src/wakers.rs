@@ -8,7 +8,7 @@
 //! 2. Threads of one process wake each other, and so do processes where one forked the other.
 //! 3. Processes that the same process forked wake each other where most wake-ups of the one are
 //!    by the other: a pipe of a shell. Interrupts meet whoever runs.
-//! 4. Between other processes it is unclear, and mostly an interrupt.
+//! 4. Between other processes the waker is unclear, and mostly an interrupt.
 //!
 //! How often that is right: docs/measurements/wakers.md.
 
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Event, History};
 
-/// What woke a task.
+/// The cause of a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waker {
     /// The task that the history names.
@@ -34,16 +34,16 @@ enum Process<'h> {
     Name(&'h str),
 }
 
-/// What is known of the wakers of a history.
+/// The parent of each process, and its main waker, in a history.
 pub struct Wakers<'h> {
     interrupts_known: bool,
     processes: BTreeMap<u32, Process<'h>>,
     kernel: BTreeSet<u32>,
     /// Processes of which the first forked the second.
     forks: BTreeSet<(Process<'h>, Process<'h>)>,
-    /// Who forked a process.
+    /// The parent of each process.
     parents: BTreeMap<Process<'h>, Process<'h>>,
-    /// Who caused most of a process's wake-ups from outside, where anyone did.
+    /// The other process that caused most wake-ups of a process, if any.
     main_wakers: BTreeMap<Process<'h>, Process<'h>>,
 }
 
@@ -73,7 +73,7 @@ impl<'h> Wakers<'h> {
         }
     }
 
-    /// What woke `task`, where the history says it was `by`.
+    /// The cause of a wake-up of `task` that the history charges to `by`.
     #[must_use]
     pub fn of_wake(&self, task: u32, by: u32) -> Waker {
         if by == 0 {
@@ -134,7 +134,7 @@ fn main_wakers<'h>(
     wakes.into_iter().filter_map(main).collect()
 }
 
-/// Wake-ups of a history by what caused them.
+/// Wake-ups of a history by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct WakeCounts {
     /// By another task.
@@ -165,7 +165,7 @@ mod tests {
     }
 
     /// Two threads of process 10, processes 20 and 21 that 10 forked, process 30, and a kernel
-    /// thread 40. 20 wakes 21 more often than all others do.
+    /// thread 40. 20 wakes 21 more often than any other task does.
     fn history() -> History {
         let task = |tid, pid, kernel| TaskInfo {
             tid,
@@ -226,14 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn a_sibling_that_causes_most_wakes_wakes() {
+    fn the_sibling_process_with_most_wakes_is_the_waker() {
         let siblings = [(21, 20), (20, 21), (30, 20)];
         let expected = [Waker::Task, Waker::Unclear, Waker::Unclear];
         assert_eq!(wakers(&history(), &siblings), expected);
     }
 
     #[test]
-    fn strangers_are_unclear() {
+    fn a_wake_between_unrelated_processes_is_unclear() {
         let strangers = [(30, 10), (20, 30), (50, 10), (10, 77)];
         assert_eq!(wakers(&history(), &strangers), [Waker::Unclear; 4]);
     }
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn recorded_interrupts_leave_no_doubt() {
+    fn recorded_interrupts_make_every_waker_certain() {
         let mut history = history();
         history.header.know_interrupts();
         let wakes = [(30, 10), (40, 10), (10, 40), (10, 0)];

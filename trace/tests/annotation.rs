@@ -1,4 +1,4 @@
-//! Rules and marks on a history, and what scrubbing leaves.
+//! Rules and marks on a history, and the fields that scrubbing keeps.
 
 use cpu_model::Class;
 use trace::classes::Rules;
@@ -41,7 +41,7 @@ fn a_rule_holds_from_the_start() {
 }
 
 #[test]
-fn marks_stand_on_top_of_rules() {
+fn marks_override_rules() {
     let mut history = recording();
     let marks = Marks::parse("50,60,7,amx\n60,70,7,amx\n200,2000,7,avx2-light\n").unwrap();
     annotate(&mut history, &rules("x*=avx2-heavy"), &marks);
@@ -76,7 +76,7 @@ fn annotating_again_replaces_the_phases() {
 }
 
 #[test]
-fn scrubbing_renames_what_is_not_kept_and_drops_facts() {
+fn scrubbing_renames_other_tasks_and_drops_facts() {
     let mut history = recording();
     history.header.facts.insert("command".to_owned(), "x265 secret.y4m".to_owned());
     let mut again = history.clone();

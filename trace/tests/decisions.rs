@@ -20,7 +20,8 @@ fn head(cpus: u32) -> Vec<u8> {
 
 const NOBODY: u32 = u32::MAX;
 
-/// A slice as the program writes it: who, where, its end and length, and whether it wants more.
+/// A slice as the program writes it: task, CPU, end, length, and whether the task is still
+/// runnable.
 fn slice(task: u32, cpu: u32, time_ns: u64, slice_ns: u64, is_runnable: bool) -> Vec<u8> {
     let mut bytes = [0; SLICE_BYTES];
     bytes[..8].copy_from_slice(&time_ns.to_le_bytes());
@@ -98,7 +99,7 @@ fn switches_follow_from_slices() {
 }
 
 #[test]
-fn what_is_given_back_stands_at_the_end_of_its_slice() {
+fn a_refund_is_recorded_at_the_end_of_its_slice() {
     let parts = [head(1), refunded(slice(7, 0, 5_000_000, 4_000_000, true))];
     let (history, _) = import(&parts).unwrap();
     let events: Vec<_> = history.records.iter().map(|record| &record.event).collect();
@@ -113,7 +114,7 @@ fn what_is_given_back_stands_at_the_end_of_its_slice() {
     assert_eq!(events[2], &decision);
     assert_eq!(history.records[2].time_ns, 5_000_000);
     assert!(matches!(events[3], Event::Switch { prev: 7, .. }));
-    // Who is billed is listed although nothing else is known of it.
+    // A billed task is listed although no record names it.
     assert_eq!(history.header.tasks[1].tid, 9);
 }
 
@@ -121,7 +122,7 @@ fn what_is_given_back_stands_at_the_end_of_its_slice() {
 fn slices_of_older_versions_are_shorter() {
     let new = slice(7, 0, 5000, 4000, true);
     for (version, bytes) in [(1, 160), (2, 176), (3, 184)] {
-        // Without the row in the middle, and without what came at the end.
+        // Without the row in the middle, and without the end record.
         let body = match version {
             3 => new[8..8 + bytes].to_vec(),
             _ => [&new[8..144], &new[152..16 + bytes]].concat(),
@@ -135,7 +136,7 @@ fn slices_of_older_versions_are_shorter() {
 }
 
 #[test]
-fn a_file_that_was_cut_holds_good_up_to_its_last_whole_record() {
+fn a_file_that_was_cut_is_valid_up_to_its_last_whole_record() {
     let whole = [head(1), slice(7, 0, 5000, 4000, true), slice(7, 0, 9000, 4000, true)].concat();
     for cut in [0, 1, 100, 200] {
         let (history, report) = stream_history(&whole[..whole.len() - cut]).unwrap();

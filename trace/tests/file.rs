@@ -1,4 +1,4 @@
-//! Files that are not what they should be, named by line.
+//! Invalid files: the error names the line.
 
 use std::io::Write;
 

@@ -23,7 +23,7 @@ fn history(form: &str) -> History {
     import(form).0
 }
 
-/// The history without what only some forms say: who woke whom, and processes.
+/// The history without wakers and processes, which only some forms have.
 fn without(mut history: History, wakers: bool, processes: bool) -> History {
     for record in &mut history.records {
         if let Event::Wake { by, on, .. } = &mut record.event
@@ -81,7 +81,7 @@ fn perfetto_and_trace_cmd_are_one_history() {
 }
 
 #[test]
-fn compact_switches_lack_only_who_ran_first() {
+fn compact_switches_lack_only_the_first_running_task() {
     let (whole, compact) = (history("report-t-l"), history("pftrace-compact"));
     assert_eq!(compact.header.facts["kernel"], "6.18.44");
     assert_eq!(compact.header.interrupts_known(), whole.header.interrupts_known());
@@ -123,7 +123,7 @@ fn same_but_for_times(one: &History, other: &History, shift_ns: u64, most_ns: u6
 }
 
 #[test]
-fn times_without_nanoseconds_are_within_one_microsecond_and_said_to_be_so() {
+fn times_without_nanoseconds_are_within_one_microsecond_and_reported_as_such() {
     for (fine, coarse) in
         [("report-t-l", "report-l"), ("report-t", "report"), ("perf-script", "perf-script-us")]
     {
@@ -148,7 +148,7 @@ const EDGES_NS: u64 = 50_000;
 #[test]
 fn two_recorders_of_the_same_time_agree_on_every_task() {
     let (perf, ftrace) = (history("perf.data"), history("report-t-l"));
-    // perf began earlier and ended later: only what both saw is compared.
+    // perf began earlier and ended later: only events that both recorded are compared.
     let from_ns = perf.header.start_ns.max(ftrace.header.start_ns);
     let until_ns = perf.header.end_ns.min(ftrace.header.end_ns);
     let within = |history: &History| {

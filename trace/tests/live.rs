@@ -19,7 +19,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Where perf did not run there is no file.
+        // Without a run of perf, the test has no file.
         let _ = fs::remove_file(&self.0);
     }
 }
@@ -41,7 +41,7 @@ fn perf_record(options: &[&str], file: &Scratch) -> Result<(), String> {
 }
 
 #[test]
-fn what_perf_records_here_is_the_same_from_its_file_and_its_text() {
+fn a_live_recording_of_perf_is_the_same_from_its_file_and_its_text() {
     for (name, options) in [("plain", &[][..]), ("packed", &["-z"]), ("losing", &["-m", "1"])] {
         let file = Scratch::new(name);
         if let Err(said) = perf_record(options, &file) {

@@ -38,7 +38,7 @@ fn file_of_perf(pack: bool) -> Vec<u8> {
     perf_file::file(&perf_file::FORMATS, &records)
 }
 
-/// One damage; positions are taken modulo what is there.
+/// One damage; positions are taken modulo the length.
 #[derive(Clone, Debug)]
 enum Damage {
     Overwrite(usize, usize, u8),

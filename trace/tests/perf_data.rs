@@ -1,4 +1,4 @@
-//! Files of perf: what other kernels and recorders put into them, and what is refused.
+//! Files of perf: variants of other kernels and recorders, and refused files.
 
 mod perf_file;
 
@@ -30,7 +30,7 @@ fn record(time_ns: u64, event: Event) -> Record {
 }
 
 #[test]
-fn all_that_is_recorded_is_in_the_history() {
+fn every_recorded_event_is_in_the_history() {
     let (history, report) = import(file(&FORMATS, &turns()));
     let switch = |prev, state, next| Event::Switch { cpu: 0, prev, state, next };
     assert_eq!(
@@ -51,7 +51,7 @@ fn all_that_is_recorded_is_in_the_history() {
 }
 
 #[test]
-fn packed_records_are_the_same() {
+fn compressed_records_give_the_same_history() {
     let whole = import(file(&FORMATS, &turns()));
     assert_eq!(import(file(&FORMATS, &packed(&turns()))), whole);
     // One stream of zstd goes over several records, and over their borders.
@@ -197,7 +197,7 @@ fn a_file_that_was_cut_is_refused_with_the_remedy() {
 }
 
 #[test]
-fn claims_of_great_lengths_make_no_room() {
+fn a_claimed_length_allocates_no_memory() {
     let whole = file(&FORMATS, &turns());
     for word in [2, 3, 4, 5, 6, 30, 31] {
         for value in [u64::MAX, 1 << 62, 4_000_000_000_000] {
@@ -213,7 +213,7 @@ fn claims_of_great_lengths_make_no_room() {
 }
 
 #[test]
-fn a_record_without_room_for_its_fields_is_counted() {
+fn a_record_shorter_than_its_fields_is_counted() {
     let mut records = turns();
     records.extend(sample(at(0, 7, 3_200), &switch(("a", 7), 1, IDLE)[..40]));
     let (_, report) = import(file(&FORMATS, &records));

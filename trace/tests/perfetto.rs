@@ -176,7 +176,7 @@ proptest! {
 }
 
 #[test]
-fn names_wakes_and_counters_are_in_it() {
+fn the_trace_has_names_wakes_and_counters() {
     let names: Vec<String> = (1..=6).map(|task| format!("t{task}")).collect();
     let steps = [(1, 0, 1, 5), (5, 0, 2, 7), (6, 1, 3, 1)];
     let mut history = random::history(&steps, &names, 0);
@@ -220,7 +220,7 @@ fn names_wakes_and_counters_are_in_it() {
 }
 
 #[test]
-fn decisions_classes_and_registers_are_in_it() {
+fn the_trace_has_decisions_classes_and_registers() {
     let names: Vec<String> = (1..=6).map(|task| format!("t{task}")).collect();
     let mut history = random::history(&[(1, 0, 1, 5)], &names, 0);
     let at = |time_ns, event| Record { time_ns, event };
@@ -309,7 +309,7 @@ fn recorded() -> Vec<History> {
 }
 
 #[test]
-fn a_recorded_history_comes_back_with_every_word_of_its_header() {
+fn a_recorded_history_is_imported_with_its_whole_header() {
     for history in recorded() {
         let trace = exported(&history);
         let (read, report) = import::stream_history(&trace[..]).unwrap();
@@ -321,7 +321,7 @@ fn a_recorded_history_comes_back_with_every_word_of_its_header() {
 }
 
 #[test]
-fn a_trace_that_was_cut_is_read_up_to_there() {
+fn a_trace_that_was_cut_is_read_up_to_the_cut() {
     let history = recorded().remove(3);
     let trace = exported(&history);
     let whole = import::stream_history(&trace[..]).unwrap().0;
@@ -370,7 +370,7 @@ fn damage_is_named_with_its_packet() {
 }
 
 #[test]
-fn a_header_of_a_history_is_judged() {
+fn an_invalid_header_of_a_history_is_refused() {
     let said_once = |name: &str, json: &str| {
         let annotation = [&[0x52, name.len() as u8], name.as_bytes(), &field(6, json.as_bytes())];
         let event = [&field(4, &annotation.concat())[..], b"\xba\x01\x07history"].concat();
@@ -397,11 +397,11 @@ fn a_header_of_a_history_is_judged() {
 }
 
 #[test]
-fn what_a_trace_says_beyond_its_header_is_taken_in() {
+fn events_beyond_the_header_extend_the_history() {
     let history = random::history(&[(1, 0, 1, 5)], &vec!["a".to_owned(); 6], 100);
     let names = vec!["b".to_owned(); 6];
     let late = random::history(&[(1, 2, 3, 5), (4, 2, 3, 7)], &names, 50_000);
-    // The second trace without what it says once: processes, the header, tasks.
+    // The second trace without its preamble: processes, the header, tasks.
     let bundles = |trace: &[u8]| {
         let packets = all(trace, 1).into_iter().filter(|packet| !all(packet, 1).is_empty());
         packets.flat_map(|packet| field(1, packet)).collect::<Vec<u8>>()

@@ -1,4 +1,4 @@
-//! The two recordings of `fixtures/`, beside what `perf sched timehist` says of them.
+//! The two recordings of `fixtures/`, beside the output of `perf sched timehist`.
 //!
 //! timehist counts a slice from the last switch seen on the CPU, whoever came then, so it
 //! charges a task with what ran before it unseen; it books the last slice of a thread that
@@ -84,7 +84,7 @@ fn model(text: &str) -> Model {
 }
 
 #[test]
-fn nothing_in_them_is_unreadable_or_contradicts() {
+fn every_line_is_readable_and_consistent() {
     for name in NAMES {
         let (history, report) = import(name);
         assert_eq!(validate(&history), []);
@@ -95,7 +95,7 @@ fn nothing_in_them_is_unreadable_or_contradicts() {
 }
 
 #[test]
-fn run_times_are_those_of_timehist_but_for_its_three_habits() {
+fn run_times_equal_those_of_timehist_but_for_three_known_differences() {
     for name in NAMES {
         let model = model(&recording(name));
         for (tid, (slices, run_ns)) in timehist(name) {
@@ -131,7 +131,7 @@ fn the_work_itself_agrees_with_timehist_within_one_percent() {
 }
 
 #[test]
-fn they_show_what_was_stolen_and_who_used_wide_registers() {
+fn stolen_time_and_users_of_wide_registers_are_found() {
     let stolen = NAMES.map(|name| import(name).1.runtime_per_wall_permille.unwrap());
     assert!((900..=1000).contains(&stolen[0]) && (900..=1010).contains(&stolen[1]), "{stolen:?}");
     for (name, wide) in NAMES.into_iter().zip([true, false]) {

@@ -1,4 +1,4 @@
-//! What we write, we read back.
+//! Every exported history is imported unchanged.
 
 mod random;
 
@@ -18,14 +18,14 @@ fn sums(history: &History) -> (Vec<(u32, u64, u64, u64)>, u64) {
     (sum.collect(), info.switches)
 }
 
-/// Events that text carries, without the final state of tasks that only it lists.
+/// Events that text carries, without the final states that only text has.
 fn wakes(history: &History) -> Vec<&Record> {
     let kept =
         |record: &&Record| matches!(record.event, Event::Wake { .. } | Event::Migrate { .. });
     history.records.iter().filter(kept).collect()
 }
 
-/// What text and `trace.dat` tell of tasks that ran: number, name, nice level.
+/// Facts of tasks in text and `trace.dat`: number, name, nice level.
 fn tasks(history: &History) -> BTreeMap<u32, (&str, i8)> {
     let ran: BTreeSet<u32> = history
         .records
@@ -214,7 +214,7 @@ fn state_of_the_last_switch_is_kept() {
 }
 
 #[test]
-fn a_machine_of_a_thousand_cpus_comes_back_from_every_format() {
+fn a_machine_of_a_thousand_cpus_is_imported_from_every_format() {
     const CPUS: u32 = 1000;
     let mut history = random::history(&[], &[], 0);
     history.header.cpus = CPUS;

@@ -1,4 +1,4 @@
-//! Files of trace-cmd, version 6: our own, and what is refused.
+//! Files of trace-cmd, version 6: our own exports, and refused files.
 
 use std::io::{Cursor, Read};
 use std::path::Path;
@@ -55,7 +55,7 @@ fn a_file_that_was_cut_is_refused() {
 }
 
 #[test]
-fn another_version_is_refused_with_what_is_read() {
+fn another_version_is_refused_with_the_supported_one() {
     let mut file = exported(&recorded());
     file[10] = b'7';
     let error = recording_history(Cursor::new(file)).unwrap_err().to_string();

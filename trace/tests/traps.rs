@@ -1,4 +1,4 @@
-//! Everything that misleads a reader of recordings, each as the few lines that show it.
+//! Recordings that misled earlier readers, each reduced to a few lines.
 
 use trace::import::{ImportError, ImportReport, Place, stream_history};
 use trace::{Event, History, SwitchState, info, validate};
@@ -134,7 +134,7 @@ fn the_running_task_decides_between_two_readings_of_the_plugin_style() {
 }
 
 #[test]
-fn all_states_are_told_apart() {
+fn all_states_are_distinguished() {
     for (letters, state) in [
         ("R", SwitchState::Runnable),
         ("R+", SwitchState::Runnable),
@@ -179,7 +179,7 @@ fn headers_without_process_or_cpu_are_read() {
 }
 
 #[test]
-fn ftrace_tells_interrupts_apart() {
+fn ftrace_distinguishes_interrupts() {
     let (history, report) = import(
         "# tracer: nop\n#\n\
          \x20 <idle>-0     [000] d..2. 1.000000000: sched_switch: prev_comm=swapper/0 prev_pid=0 \
@@ -225,7 +225,7 @@ fn a_missing_switch_is_added_where_the_next_event_shows_it() {
 }
 
 #[test]
-fn accounted_time_tells_when_a_hidden_switch_was() {
+fn accounted_time_gives_the_time_of_a_hidden_switch() {
     let (history, _) = import(
         switch("1.000000000", ("a", 4), "S", ("hidden", 5))
             + "b 6/6 [000] 1.000000900: sched:sched_stat_runtime: comm=b pid=6 runtime=700 [ns]\n"
@@ -235,7 +235,7 @@ fn accounted_time_tells_when_a_hidden_switch_was() {
 }
 
 #[test]
-fn accounted_time_tells_so_even_if_other_events_come_before_it() {
+fn accounted_time_gives_the_time_of_a_hidden_switch_even_after_other_events() {
     let waking = |time: &str| {
         format!("b 6/6 [000] {time}: sched:sched_waking: comm=c pid=9 prio=120 target_cpu=000\n")
     };
@@ -371,7 +371,7 @@ fn lost_events_are_counted() {
 }
 
 #[test]
-fn little_disorder_is_put_right() {
+fn little_disorder_is_sorted() {
     let (history, report) = import(
         switch("1.000000500", ("a", 4), "S", ("b", 5))
             + &switch("1.000000000", IDLE, "R", ("a", 4)),
@@ -494,7 +494,7 @@ fn interrupt(time: &str, event: &str) -> String {
     format!("a 5/5 [000] {time}: {event}: vector=236\n")
 }
 
-/// Who woke task 40, by the history, and whether interrupts are known.
+/// The waker of task 40 in the history, and whether interrupts are known.
 fn wakers(lines: &[String]) -> (Vec<u32>, bool) {
     let (history, report) = import(switch("1.0", IDLE, "R", ("a", 5)) + &lines.concat());
     assert_eq!(history.header.interrupts_known(), report.interrupts_known);
@@ -545,7 +545,7 @@ fn interrupts_of_one_kind_alone_tell_too_little() {
 }
 
 #[test]
-fn flags_of_ftrace_tell_who_woke() {
+fn flags_of_ftrace_distinguish_wakers() {
     let line = |flags: &str, at: u32| {
         format!("a-5 [000] {flags} 1.{at}: sched_waking: comm=z pid=40 prio=120 target_cpu=000\n")
     };

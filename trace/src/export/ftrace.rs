@@ -1,4 +1,4 @@
-//! The text form of ftrace, as `trace-cmd report -t` prints it; our importer reads it back.
+//! The text form of ftrace, as `trace-cmd report -t` prints it; the import reads this text back.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use crate::{Event, History};
 /// events of our own. Not carried: applications, processes, topology and facts of the header.
 ///
 /// # Errors
-/// What writing fails with.
+/// Errors of `output`.
 pub fn ftrace(history: &History, output: impl Write) -> io::Result<()> {
     let header = &history.header;
     let mut tracer = Tracer::new(header);

@@ -1,4 +1,4 @@
-//! A history as a kernel would have traced it: on which CPU each event happened, and who ran there.
+//! A history as events of the kernel's tracer: each with its CPU and the task running on that CPU.
 
 use std::collections::HashMap;
 use std::io;
@@ -8,17 +8,17 @@ use crate::{Event, Header, SwitchState};
 /// Something that a kernel notes on one CPU.
 #[derive(Clone, Debug)]
 pub struct Traced {
-    /// Where it is noted.
+    /// The CPU that traces the event.
     pub cpu: u32,
-    /// Who runs there.
+    /// The task running on that CPU.
     pub current: u32,
-    /// Whether an interrupt did it, where that is known.
+    /// Whether the event happened in an interrupt, if known.
     pub interrupt: Option<bool>,
-    /// What happened. The core of a frequency is a CPU here.
+    /// The event. The core of a frequency is a CPU here.
     pub event: Event,
 }
 
-/// Follows who runs where.
+/// Follows the running task of each CPU.
 pub struct Tracer {
     by_cpu: Vec<u32>,
     by_task: HashMap<u32, u32>,
@@ -40,7 +40,7 @@ impl Tracer {
         }
     }
 
-    /// Who runs on a CPU.
+    /// The running task of a CPU.
     pub fn on(&self, cpu: u32) -> u32 {
         self.by_cpu.get(cpu as usize).copied().unwrap_or(0)
     }
@@ -120,7 +120,7 @@ impl Tracer {
     }
 }
 
-/// Bit of the kernel's `prev_state` and the letter it stands for (`task_state_to_char`,
+/// Bit of the kernel's `prev_state` and its letter (`task_state_to_char`,
 /// include/linux/sched.h, 6.18).
 pub fn state_of(state: SwitchState) -> (u64, char) {
     match state {

@@ -1,4 +1,4 @@
-//! Perfetto's protobuf: the kernel's own events by CPU, and tracks of what no kernel sees.
+//! Perfetto's protobuf: the kernel's events by CPU, and tracks for levels, classes and decisions.
 //!
 //! Every record is an event of a CPU, in the order of the history, which [`crate::import`] reads
 //! back. The tracks show the same to people.
@@ -18,7 +18,7 @@ use crate::perfetto::{HISTORY, HISTORY_HEADER, HISTORY_TASK, PACKET, bundle, pac
 use crate::protobuf::Message;
 use crate::{Event, Header, History, REGISTER_BITS};
 
-/// The one sequence of packets there is.
+/// The id of the only sequence of packets.
 const SEQUENCE: u64 = 1;
 /// `SEQ_INCREMENTAL_STATE_CLEARED`.
 const FIRST_OF_SEQUENCE: u64 = 1;
@@ -35,7 +35,7 @@ const NORMAL_PERMILLE: u16 = 1000;
 /// policy as a slice with victim, culprit, refund and bill. The import takes all of it back.
 ///
 /// # Errors
-/// What writing fails with.
+/// Errors of `output`.
 pub fn perfetto(history: &History, output: impl Write) -> io::Result<()> {
     let header = &history.header;
     let mut tracer = Tracer::new(header);
@@ -131,7 +131,7 @@ impl<W: Write> Trace<W> {
         Ok(())
     }
 
-    /// What the kernel's tracepoints know, and what they would if they knew more.
+    /// Events of the kernel's tracepoints, and generic events for records that have no tracepoint.
     fn traced(&mut self, time_ns: u64, traced: &Traced) -> io::Result<()> {
         // Bundles in the order of time keep the order of events at the same ns.
         if self.bundle.cpu != traced.cpu || self.bundle.count == BUNDLE {
@@ -155,7 +155,7 @@ impl<W: Write> Trace<W> {
         self.packet(Message::default().message(packet::BUNDLE, &bundle))
     }
 
-    /// What tracks of our own show.
+    /// Levels, frequencies, classes and decisions, which have tracks of their own.
     fn tracked(&mut self, time_ns: u64, event: &Event) -> io::Result<()> {
         match *event {
             Event::Frequency { core, khz } => {
@@ -201,7 +201,7 @@ impl<W: Write> Trace<W> {
         Track::Thread { tid, process }
     }
 
-    /// A slice as long as the one it is about.
+    /// A slice on the track of decisions, as long as the task's slice.
     fn decision(&mut self, time_ns: u64, event: &Event) -> io::Result<()> {
         let Event::Decision { cpu, victim, culprit, slice_ns, refund_ns, bill_ns } = *event else {
             return Ok(());
@@ -221,7 +221,7 @@ impl<W: Write> Trace<W> {
         self.track_event(time_ns, track, &tracks::event(Kind::End, track, ""))
     }
 
-    /// Ends the slice that a track shows, and begins the one of that name, if it has one.
+    /// Ends the open slice of a track, and begins one of that name unless the name is empty.
     fn show(&mut self, time_ns: u64, track: Track, name: &str) -> io::Result<()> {
         if self.open.remove(&track.id()).is_some() {
             self.track_event(time_ns, track, &tracks::event(Kind::End, track, ""))?;

@@ -22,7 +22,7 @@ use crate::{Event, Header, History};
 const COMM: usize = 16;
 /// `TRACE_FLAG_HARDIRQ` (include/linux/trace_events.h, 6.18).
 const IN_INTERRUPT: u8 = 0x08;
-/// `TRACE_FLAG_IRQS_NOSUPPORT`: whether it was an interrupt is not known.
+/// `TRACE_FLAG_IRQS_NOSUPPORT`: the context of the event is unknown.
 const UNKNOWN: u8 = 0x02;
 
 /// `events/header_page` of tracefs.
@@ -44,7 +44,7 @@ const HEADER_EVENT: &str = "# compressed entry header\n\
 /// the header.
 ///
 /// # Errors
-/// What writing fails with.
+/// Errors of `output`.
 pub fn trace_dat(history: &History, mut output: impl Write) -> io::Result<()> {
     let file = File { history, names: Names::new(&history.header), lines: lines(history)? };
     let mut pages = Vec::with_capacity(file.lines.len());
@@ -73,7 +73,7 @@ pub fn trace_dat(history: &History, mut output: impl Write) -> io::Result<()> {
 struct Line {
     /// Place of the record in the history.
     record: u32,
-    /// Who runs.
+    /// The running task.
     current: u32,
     interrupt: Option<bool>,
 }
@@ -103,7 +103,7 @@ struct File<'h> {
 }
 
 impl File<'_> {
-    /// Writes the pages of a CPU; how many there are.
+    /// Writes the pages of a CPU and returns their number.
     fn cpu(&self, cpu: u32, output: impl Write) -> io::Result<u64> {
         let header = &self.history.header;
         let mut pages = Pages::new(output);

@@ -70,7 +70,7 @@ fn malformed(place: Place, error: DecisionsError) -> ImportError {
     }
 }
 
-/// What of a slice goes into a history.
+/// The parts of a slice that a history holds.
 struct Ran {
     time_ns: u64,
     slice_ns: u64,
@@ -108,7 +108,7 @@ fn checked(slice: &Slice, cpus: u32, is_full: bool) -> Result<Ran, String> {
     })
 }
 
-/// Who was last on a CPU, and until when.
+/// The last task of a CPU, and the end of its slice.
 #[derive(Clone, Copy, Default)]
 struct Last {
     task: u32,
@@ -119,7 +119,7 @@ struct Last {
 /// Lays slices beside each other that come in the order of their ends.
 struct Lay {
     cpus: Vec<Last>,
-    /// By task: where and until when it ran last.
+    /// By task: CPU and end of its last slice.
     tasks: HashMap<u32, (u32, u64)>,
     times: BTreeMap<u32, TaskTime>,
     records: Vec<Record>,
@@ -166,7 +166,7 @@ impl Lay {
         time.runtime_ns = time.runtime_ns.saturating_add(ran.slice_ns);
     }
 
-    /// What is known at the end of a slice.
+    /// The switch, the refund and the accounted time at the end of a slice.
     fn ends(&mut self, ran: &Ran, end_ns: u64) {
         self.record(end_ns, Event::Runtime { task: ran.victim, ns: ran.slice_ns });
         if ran.refund_ns > 0 {

@@ -1,28 +1,28 @@
-//! What every reader makes of a recording: entries in the order of the recording.
+//! Entries: the common form that every reader gives a recording, in the recording's order.
 
 use crate::{Event, SwitchState};
 
-/// An event: who, where, when, what. Names are parts of `text`.
+/// An event: task, CPU, time and payload. Names are parts of `text`.
 pub struct Entry {
     pub text: Vec<u8>,
     pub head: Head,
     pub payload: Payload,
 }
 
-/// What a recorder says of every event.
+/// The fields that a recorder gives every event.
 #[derive(Clone, Debug, Default)]
 pub struct Head {
-    /// Name of the running task, as the recorder knew it.
+    /// Name of the running task, as recorded.
     pub name: Span,
-    /// Its process, where the recorder says it and knew it.
+    /// Process of the running task, if recorded.
     pub process: Option<u32>,
-    /// The running task; `None` where the recorder no longer knew it (`-1`).
+    /// The running task; `None` if the recorder wrote `-1`.
     pub tid: Option<u32>,
-    /// Where it happened, if the recorder says.
+    /// CPU of the event, if recorded.
     pub cpu: Option<u32>,
-    /// When it happened.
+    /// Time of the event.
     pub time_ns: u64,
-    /// Whether an interrupt did it, where the recorder says (only ftrace does).
+    /// Whether the event happened in an interrupt, if recorded (by ftrace only).
     pub interrupt: Option<bool>,
 }
 
@@ -39,7 +39,7 @@ impl Span {
         Self { start: start as u32, end: end.max(start) as u32 }
     }
 
-    /// The part from `start` on, if it begins within.
+    /// The part from `start` on, if `start` is within the text.
     pub fn from(self, start: usize) -> Option<Self> {
         (start <= self.end as usize)
             .then(|| Self::new(start.max(self.start as usize), self.end as usize))
@@ -51,7 +51,7 @@ impl Span {
     }
 }
 
-/// A task as a payload names it.
+/// A task as named by a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Named {
     /// Its name.
@@ -62,7 +62,7 @@ pub struct Named {
     pub prio: Option<i32>,
 }
 
-/// What happened.
+/// The event with its own fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
     Switch {
@@ -133,7 +133,7 @@ pub enum Interrupt {
 }
 
 impl Payload {
-    /// A switch, with the state as the letter that the kernel prints for it
+    /// A switch, with the letter that the kernel prints for the state
     /// (`task_state_to_char`, include/linux/sched.h, 6.18).
     pub fn switch(prev: Named, letter: u8, next: Named) -> Option<Self> {
         let state = match letter {
@@ -145,7 +145,7 @@ impl Payload {
         Some(Self::Switch { prev, state, idle_wait: letter == b'I', next })
     }
 
-    /// What an event of interrupts says, by its name.
+    /// The meaning of an event of interrupts, by its name.
     pub fn interrupt(event: &[u8]) -> Option<Self> {
         let (begins, of) = match event.strip_suffix(b"_entry") {
             Some(of) => (true, of),
@@ -203,7 +203,7 @@ pub const KINDS: [&str; 15] = [
     "other",
 ];
 
-/// A CPU of a recording, if it is one that a history can have.
+/// The CPU of that number; `None` for a number that no history can have.
 pub fn cpu(number: u32) -> Option<u32> {
     (number < crate::CPUS_MAX).then_some(number)
 }

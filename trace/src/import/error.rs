@@ -33,17 +33,17 @@ pub enum ImportError {
     /// Reading failed.
     #[error("{place}: cannot read: {source}")]
     Read {
-        /// What could not be read.
+        /// Place of the failed read.
         place: Place,
-        /// What reading said.
+        /// Error of the reader.
         source: io::Error,
     },
     /// The sink failed.
     #[error("{place}: cannot write: {source}")]
     Write {
-        /// Where it happened.
+        /// Place in the recording.
         place: Place,
-        /// What the sink said.
+        /// Error of the sink.
         source: io::Error,
     },
     /// A time that is too far before those above.
@@ -55,17 +55,17 @@ pub enum ImportError {
     OutOfOrder {
         /// The event.
         place: Place,
-        /// How far it is behind what was given out.
+        /// Nanoseconds by which the event is behind the last one given out.
         behind_ns: u64,
     },
-    /// Nothing to see in it.
+    /// The recording has no event of scheduling.
     #[error("no sched_switch of a known CPU in {read} {unit}; expected {expected}")]
     NoSwitch {
         /// Lines or events read.
         read: u64,
         /// Which of them.
         unit: &'static str,
-        /// What the form should hold.
+        /// Description of a usable recording of this form.
         expected: &'static str,
     },
     /// Too many lines are something else.
@@ -85,16 +85,16 @@ pub enum ImportError {
     /// A binary form that is not read, or not from here.
     #[error("{}", refusal(*.form))]
     Binary {
-        /// What it is.
+        /// The form of the recording.
         form: Form,
     },
-    /// A file that ends too early, or whose recorder had no time to finish it.
+    /// The file ends too early, or its recorder was killed before the end.
     #[error(
         "{what}: the file was cut, or its recorder was killed; end perf with Ctrl-C or SIGTERM, \
          which lets it finish the file, and record again"
     )]
     Cut {
-        /// What is not there.
+        /// The missing part.
         what: &'static str,
     },
     /// Bytes that mean nothing.
@@ -102,7 +102,7 @@ pub enum ImportError {
     Malformed {
         /// Where.
         place: Place,
-        /// What is wrong, and what was expected.
+        /// The mistake, and the expected content.
         what: String,
     },
 }

@@ -86,12 +86,13 @@ impl<'s, S: Sink> Feed<'s, S> {
         self.machine.fact(name, value);
     }
 
-    /// Notes which process a thread belongs to, and its name if no event told it.
+    /// Sets the process of a thread, and its name if no event had one.
     pub fn tell_process(&mut self, tid: u32, process: u32, name: &[u8]) {
         self.machine.tell_process(tid, process, name);
     }
 
-    /// Takes over the header of a history that we exported; it has to be sound.
+    /// Takes over the header of a history that this project exported; the caller has validated the
+    /// header.
     pub fn adopt(&mut self, header: Header) {
         self.machine.adopt(header);
     }

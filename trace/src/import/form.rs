@@ -1,13 +1,13 @@
 //! The forms of recordings, recognised by their first bytes and never by a file name.
 
-/// What the first bytes of a recording say of its form.
+/// The form of a recording, by its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Text, of whatever tool.
     Text,
     /// `perf.data`, which is read from a file: its end is needed first.
     PerfData,
-    /// `perf.data` as perf writes it into a pipe.
+    /// `perf.data` as perf writes to a pipe.
     PerfPipe,
     /// `trace.dat` of trace-cmd, which is read from a file too.
     TraceDat,
@@ -20,7 +20,7 @@ pub enum Form {
 /// Bytes of a recording that tell its form.
 pub const FORM_BYTES: usize = 16;
 
-/// Recognises a recording by its first [`FORM_BYTES`] bytes, or all if it has less.
+/// Recognises a recording by its first [`FORM_BYTES`] bytes, or by all bytes of a shorter one.
 #[must_use]
 pub fn recognise(start: &[u8]) -> Form {
     if start.starts_with(b"\x17\x08Dtracing") {

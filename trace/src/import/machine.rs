@@ -1,4 +1,4 @@
-//! Who runs on which CPU: follows the events, adds the switches that are missing.
+//! The running task of each CPU: follows the events, and adds missing switches.
 //!
 //! Events of some tasks may be missing without a word (they belong to another
 //! container, or the buffer was full), so the task that leaves a CPU need not be
@@ -28,13 +28,14 @@ struct Cpu {
     current: usize,
     /// Whether an event said so; before, the CPU counts as idle.
     known: bool,
-    /// When it came.
+    /// Time of its switch to the CPU.
     since_ns: u64,
     /// First event since then.
     next_event_ns: Option<u64>,
-    /// Another task that was accounted time here since then, and when it began to run.
+    /// Another task that was accounted time on this CPU since then, and its begin.
     evidence: Option<(u32, u64)>,
-    /// Task that events name as running, though no switch told that it came, and since when.
+    /// Task that events name as running without a switch to it, and the time of the first such
+    /// event.
     claim: Option<(usize, u64)>,
     /// Task that just left, whose registers the next line may tell.
     leaving: Option<usize>,
@@ -52,7 +53,7 @@ pub struct Machine<'s, S> {
     first_ns: Option<u64>,
     last_ns: u64,
     facts: BTreeMap<String, String>,
-    /// Header of the history that was exported, where it was ours.
+    /// Header of the exported history, if the recording is an export of this project.
     header: Option<Header>,
 }
 
@@ -103,7 +104,7 @@ impl<'s, S: Sink> Machine<'s, S> {
         self.note(cpu, entry)
     }
 
-    /// The CPU of an event, from the line or from who runs where.
+    /// The CPU of an event: that of the line, or that on which the task runs.
     fn cpu_of(&mut self, entry: &Entry) -> Option<u32> {
         let cpu = entry.head.cpu.or_else(|| self.guess_cpu(entry))?;
         if self.cpus.len() <= cpu as usize {
@@ -173,7 +174,7 @@ impl<'s, S: Sink> Machine<'s, S> {
         Ok(())
     }
 
-    /// Gives out the switch from `prev` to `next` and what was accounted to `prev`.
+    /// Gives out the switch from `prev` to `next`, and the time accounted to `prev`.
     fn change(
         &mut self,
         cpu: u32,
@@ -237,7 +238,7 @@ impl<'s, S: Sink> Machine<'s, S> {
         self.output.push(entry.head.time_ns, Event::Registers { task, xfeatures })
     }
 
-    /// Gives out what an event other than a switch or mark tells.
+    /// Gives out the records of an event other than a switch or mark.
     fn note(&mut self, cpu: Option<u32>, entry: &Entry) -> io::Result<()> {
         let text = &entry.text;
         let event = match entry.payload {

@@ -23,7 +23,7 @@ impl<T> Window<T> {
         Self { items: VecDeque::with_capacity(capacity + 1), capacity, floor_ns: 0 }
     }
 
-    /// Time of what left the window last; nothing earlier may come in.
+    /// Time of the record that left the window last; an earlier one is refused.
     pub fn floor_ns(&self) -> u64 {
         self.floor_ns
     }
@@ -82,7 +82,7 @@ impl<'s, S: Sink> Output<'s, S> {
     /// Adds an event at a time not before [`Self::floor_ns`].
     ///
     /// # Errors
-    /// What the sink fails with.
+    /// Errors of the sink.
     pub fn push(&mut self, time_ns: u64, event: Event) -> io::Result<()> {
         self.window.insert(time_ns, Record { time_ns, event });
         while let Some(record) = self.window.overflow() {
@@ -95,7 +95,7 @@ impl<'s, S: Sink> Output<'s, S> {
     /// Gives out everything that is left, and the sink back.
     ///
     /// # Errors
-    /// What the sink fails with.
+    /// Errors of the sink.
     pub fn flush(mut self) -> io::Result<(&'s mut S, u64)> {
         while let Some(record) = self.window.pop() {
             self.records += 1;

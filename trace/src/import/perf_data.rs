@@ -24,7 +24,7 @@ use super::tracepoint::Raw;
 use super::{ImportError, ImportReport, Place};
 use crate::Sink;
 
-/// What a recording should be.
+/// Description of a usable recording.
 const EXPECTED: &str = "a recording of `perf sched record`";
 /// Records held at most. perf empties buffers of some MiB a CPU in a round, with 100 bytes a
 /// record.
@@ -125,7 +125,7 @@ impl<S: Sink> Reader<'_, S> {
         Item::Event(Entry { text, head, payload })
     }
 
-    /// Hands on what has its turn.
+    /// Feeds the records whose round has ended.
     fn follow(&mut self, place: Place) -> Result<(), ImportError> {
         while let Some(item) = self.rounds.pop() {
             match item {

@@ -25,7 +25,7 @@ use crate::perfetto::{bundle, packet, system, tree};
 use crate::protobuf::{Fields, Value};
 use crate::{Sink, TASKS_MAX, clean};
 
-/// What a recording should be.
+/// Description of a usable recording.
 const EXPECTED: &str = "a trace of Perfetto with the events sched/sched_switch and \
                         sched/sched_waking of linux.ftrace";
 /// Events held at most; our choice. By default the buffers are emptied ten times a second, and
@@ -48,7 +48,7 @@ pub fn perfetto(input: impl BufRead, sink: &mut impl Sink) -> Result<ImportRepor
     reader.finish(packets.truncated, Place::Record(packets.number))
 }
 
-/// A thread as the list of processes has it.
+/// A thread of the list of processes.
 struct Thread {
     process: u32,
     name: Vec<u8>,
@@ -57,7 +57,7 @@ struct Thread {
 struct Reader<'s, S> {
     feed: Feed<'s, S>,
     held: Rounds<Entry>,
-    /// Who came last to a CPU whose switches are compact.
+    /// The running task of each CPU with compact switches.
     running: HashMap<u32, Running>,
     threads: HashMap<u32, Thread>,
     ours: Option<Ours>,

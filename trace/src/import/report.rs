@@ -1,4 +1,4 @@
-//! What an import met, for the reader to judge the recording by.
+//! The report of an import, by which a reader judges the recording.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub const LINES_NAMED: usize = 10;
 /// any CPU that is not idle (`vmstat_work`, mm/vmstat.c, 6.18), and few machines are all idle.
 pub const SILENCE_LONG_NS: u64 = 1_500_000_000;
 
-/// What an import met.
+/// Counts and facts of an import.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ImportReport {
     /// Lines read, whatever they held, or events of a binary file.
@@ -24,7 +24,7 @@ pub struct ImportReport {
     pub switches: u64,
     /// Switches that were missing and had to be added.
     pub repaired_switches: u64,
-    /// Events that the recorder said it lost.
+    /// Events that the recorder reported as lost.
     pub lost_events: u64,
     /// Lines that came out of order of time and were put right.
     pub reordered_lines: u64,
@@ -61,7 +61,7 @@ pub struct ImportReport {
     pub wall_ns: u64,
     /// Time that tasks with accounted time were on a CPU.
     pub slices_ns: u64,
-    /// Time the kernel accounted to them; what is missing was stolen by a hypervisor.
+    /// Time that the kernel accounted to tasks; a hypervisor stole the rest.
     pub runtime_ns: u64,
     /// `runtime_ns / slices_ns` in permille, where times were recorded; 1000 = nothing stolen.
     pub runtime_per_wall_permille: Option<u64>,
@@ -80,12 +80,12 @@ pub struct TaskTime {
     pub slices: u64,
     /// Sum of its slices.
     pub slices_ns: u64,
-    /// Sum of what the kernel accounted to it.
+    /// Sum of the times that the kernel accounted to the task.
     pub runtime_ns: u64,
 }
 
 impl TaskTime {
-    /// Time on a CPU that the kernel did not account to it.
+    /// Time on a CPU that the kernel did not account to the task.
     #[must_use]
     pub fn stolen_ns(&self) -> u64 {
         self.slices_ns.saturating_sub(self.runtime_ns)

@@ -73,7 +73,7 @@ impl<T> Rounds<T> {
         self.until_ns = Some(u64::MAX);
     }
 
-    /// The earliest record, if it may go on.
+    /// The earliest record, if no earlier one can follow.
     pub fn pop(&mut self) -> Option<T> {
         let due = |held: &Held<T>| self.until_ns.is_some_and(|until_ns| held.time_ns <= until_ns);
         if self.held.len() <= self.held_max && !self.held.peek().is_some_and(due) {
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_goes_on_when_no_round_can_bring_an_earlier_one() {
+    fn a_record_leaves_when_no_later_round_can_hold_an_earlier_one() {
         let mut rounds = Rounds::new(9);
         for (time_ns, item) in [(1, 'a'), (3, 'd'), (2, 'b')] {
             rounds.insert(time_ns, item);

@@ -1,4 +1,4 @@
-//! Which task a process number means, and what is known of each task.
+//! Tasks by process number, which the kernel reuses, and the facts known of each task.
 
 use std::collections::{HashMap, HashSet};
 
@@ -53,34 +53,34 @@ const KERNEL_NAMES: [&str; 36] = [
     "xfsaild",
 ];
 
-/// What is known of a task.
+/// The facts known of a task.
 #[derive(Debug, Default)]
 pub struct Task {
     /// Id in the history.
     pub id: u32,
-    /// Number it had when it ran.
+    /// Number of the task while it ran.
     pub pid: u32,
     /// Number of its process.
     pub process: Option<u32>,
     name: Vec<u8>,
     prio: Option<i32>,
-    /// It ended; its number may come back as another task.
+    /// Whether the task ended; another task may get its number.
     pub dead: bool,
     /// Its registers were seen, which a thread of the kernel has none of.
     pub marked: bool,
-    /// It waited as only threads of the kernel do (state `I`).
+    /// Whether the task waited in state `I`, as only kernel threads do.
     pub idle_wait: bool,
-    /// CPU it runs on.
+    /// CPU of the running task.
     pub cpu: Option<u32>,
-    /// When it last left one.
+    /// Time at which the task last left a CPU.
     pub left_ns: u64,
-    /// It was woken and did not run since.
+    /// Whether the task was woken and did not run since.
     pub woken: bool,
-    /// Time accounted to it and not given out yet.
+    /// Time accounted to the task and not given out yet.
     pub pending_ns: u64,
-    /// Time accounted to it in all.
+    /// Sum of the time accounted to the task.
     pub runtime_ns: u64,
-    /// Its slices, which contain what a hypervisor stole.
+    /// Sum of its slices, stolen time included.
     pub slices_ns: u64,
     /// Number of its slices.
     pub slices: u64,
@@ -112,7 +112,7 @@ impl Tasks {
         self.tasks[index].id
     }
 
-    /// The task of that number, if it appeared.
+    /// The task of that number, if known.
     pub fn known(&self, pid: u32) -> Option<usize> {
         self.by_pid.get(&pid).copied()
     }
@@ -176,7 +176,7 @@ impl Tasks {
 
     /// The tasks as a history lists them.
     pub fn infos(&self) -> Vec<TaskInfo> {
-        // A leader that only waited does not appear; its eldest thread stands for it.
+        // A leader that only waited has no event; its oldest thread takes its place.
         let mut eldest: HashMap<u32, &Task> = HashMap::new();
         for task in self.iter() {
             if let Some(process) = task.process {
@@ -207,7 +207,7 @@ impl Tasks {
 }
 
 impl Task {
-    /// Notes its process, and its name if it has none.
+    /// Sets the process, and the name if none is known.
     pub fn tell(&mut self, process: u32, name: &[u8]) {
         self.process.get_or_insert(process);
         if self.name.is_empty() {

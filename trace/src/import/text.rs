@@ -1,6 +1,6 @@
-//! Recordings as text: what `perf script`, `trace-cmd report` and tracefs print.
+//! Recordings as text: the output of `perf script`, `trace-cmd report` and tracefs.
 //!
-//! The text is read once, line by line; what is kept grows with tasks and CPUs alone.
+//! The text is read once, line by line; memory grows with tasks and CPUs alone.
 
 mod cursor;
 mod head;
@@ -24,7 +24,7 @@ const UNREADABLE_ONE_IN: u64 = 2;
 const UNREADABLE_EARLY: u64 = 10_000;
 /// Line breaks that two names of 15 bytes can hold.
 const PIECES_MAX: u32 = 30;
-/// What a recording should be.
+/// Description of a usable recording.
 const EXPECTED: &str = "the text of `perf script --ns -F comm,pid,tid,cpu,time,event,trace`, of \
                         `trace-cmd report -t -l` or of tracefs";
 
@@ -108,7 +108,7 @@ impl<S: Sink> Reader<'_, S> {
         self.judge()
     }
 
-    /// Counts a line that stayed unfinished, and what was taken for its rest, as unreadable.
+    /// Counts an unfinished line, and the lines taken for its rest, as unreadable.
     fn give_up_unfinished(&mut self) {
         if let Some(unfinished) = self.unfinished.take() {
             for piece in 0..=u64::from(unfinished.pieces) {
@@ -124,7 +124,7 @@ impl<S: Sink> Reader<'_, S> {
         self.feed.enter(Entry { text, head: line.head, payload }, place)
     }
 
-    /// Ends the import of what is plainly something else.
+    /// Ends the import of a file that is no recording.
     fn judge(&self) -> Result<(), ImportError> {
         if self.feed.report.unreadable >= UNREADABLE_EARLY { self.judge_share() } else { Ok(()) }
     }

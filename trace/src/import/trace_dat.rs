@@ -20,7 +20,7 @@ use super::tracepoint::{Decoder, Raw, in_interrupt};
 use super::{ImportError, ImportReport, Place};
 use crate::Sink;
 
-/// What a recording should be.
+/// Description of a usable recording.
 const EXPECTED: &str = "a recording of `trace-cmd record -e sched`";
 
 /// Reads the file into `sink`.

@@ -11,7 +11,7 @@ pub use decode::{Decoder, Raw};
 pub use formats::{Reader, formats};
 pub use states::States;
 
-/// Whether an interrupt did it, by `common_flags`, where they say.
+/// Whether the event happened in an interrupt, by `common_flags`; `None` if they do not tell.
 pub fn in_interrupt(flags: u64) -> Option<bool> {
     /// Interrupts of hardware, of software, and those that cannot be masked
     /// (include/linux/trace_events.h, 6.18).

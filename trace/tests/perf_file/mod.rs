@@ -1,6 +1,6 @@
 //! Small files of perf, built byte by byte.
 
-/// Descriptions of events as Linux 6.18 has them, without what is not read.
+/// Descriptions of events of Linux 6.18, without the parts that the import skips.
 pub const FORMATS: [&str; 6] = [
     "name: sched_switch\nID: 372\nformat:\n\
      \tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n\
@@ -38,7 +38,7 @@ pub const SAMPLE_TYPE: u64 = 1 << 16 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 10;
 const SAMPLE_ID_ALL: u64 = 1 << 18;
 const EVENT_ID: u64 = 77;
 
-/// Who, where and when.
+/// Task, CPU and time.
 #[derive(Clone, Copy, Debug)]
 pub struct At {
     pub tid: u32,
@@ -62,7 +62,7 @@ pub fn event(number: u16, parts: &[&[u8]]) -> Vec<u8> {
     bytes
 }
 
-/// `sched_switch` as [`FORMATS`] lays it out; tasks are `(name, pid)`.
+/// `sched_switch` in the layout of [`FORMATS`]; tasks are `(name, pid)`.
 pub fn switch(prev: (&str, u32), state: u64, next: (&str, u32)) -> Vec<u8> {
     let prio = 120_u32.to_le_bytes();
     let numbers = [prev.1.to_le_bytes(), next.1.to_le_bytes()];
@@ -97,7 +97,7 @@ pub fn sample(at: At, raw: &[u8]) -> Vec<u8> {
     record(9, &body)
 }
 
-/// A record that is no sample, which ends with who, where and when.
+/// A record other than a sample, which ends with task, CPU and time.
 pub fn other(kind: u32, at: At, body: &[u8]) -> Vec<u8> {
     let mut body = body.to_vec();
     body.extend_from_slice(&place(at));

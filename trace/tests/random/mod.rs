@@ -7,7 +7,7 @@ use trace::{Event, Header, History, Record, Source, SwitchState, TaskInfo};
 const CPUS: u32 = 3;
 const TASKS: u32 = 6;
 
-/// A step: what to do, on which CPU, with which task, and how long after the last one.
+/// A step: action, CPU, task, and time since the last step.
 pub type Step = (u8, u32, u32, u64);
 
 pub fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -72,7 +72,7 @@ pub fn history(steps: &[Step], names: &[String], start_ns: u64) -> History {
     History { header, records }
 }
 
-/// What else happens: right after which record, what, on which CPU, with which task, how much.
+/// A further event: the record before it, kind, CPU, task, amount.
 pub type Extra = (prop::sample::Index, u8, u32, u32, u16);
 
 pub fn extras(kinds: u8) -> impl Strategy<Value = Vec<Extra>> {
@@ -84,7 +84,7 @@ pub fn extras(kinds: u8) -> impl Strategy<Value = Vec<Extra>> {
 pub const SIMULATED: u8 = 4;
 pub const ALL: u8 = 6;
 
-/// Adds what has no part in who runs where.
+/// Adds events that change no running task.
 pub fn enrich(history: &mut History, extras: &[Extra]) {
     for (after, kind, cpu, task, number) in extras {
         let (cpu, task, number) = (*cpu, *task, *number);

@@ -1,4 +1,4 @@
-//! Perfetto's tracks: counters of cores, slices, and what threads execute.
+//! Perfetto's tracks: counters of cores, slices, and the instruction classes of threads.
 //!
 //! Field numbers that are given here are those of perfetto's track_descriptor.proto and
 //! thread_descriptor.proto.
@@ -20,7 +20,7 @@ pub enum Kind {
 /// A track. Groups have none of their own.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Track {
-    /// What is said once.
+    /// The header and the tasks of the history.
     History,
     /// The groups below.
     Cores,
@@ -33,7 +33,7 @@ pub enum Track {
     Throttle(u32),
     /// Decisions about slices of a CPU.
     Decided(u32),
-    /// What a thread of a process executes.
+    /// Instruction classes and register states of a thread.
     Thread {
         tid: u32,
         process: u32,

@@ -1,11 +1,11 @@
-//! The events of a `trace.dat` file: what their fields are, and how a reader shall print them.
+//! The events of a `trace.dat` file: their fields, and the formats in which readers print them.
 //!
 //! Names, fields and texts of the kernel's events are those that its tracefs shows (Linux 6.18);
 //! names of tasks always have room for 16 bytes, as in `sched_switch`.
 
 use std::fmt::Write;
 
-/// A field: declaration, size in bytes, and whether it is a signed number.
+/// A field: declaration, size in bytes, and signedness.
 type Field = (&'static str, usize, bool);
 
 /// An event.
@@ -16,7 +16,7 @@ pub struct Format {
     print: &'static str,
 }
 
-/// Number of the first event; the others follow. Below are those of ftrace itself.
+/// Number of the first event; the next numbers follow. ftrace itself has those below.
 const FIRST_ID: u16 = 300;
 
 /// Fields that every event has.
@@ -46,7 +46,7 @@ pub const PHASE: usize = 10;
 pub const OVERHEAD: usize = 11;
 pub const EDGE: usize = 12;
 
-/// Fields of a wake-up, when it begins and when it is done.
+/// Fields of `sched_waking` and `sched_wakeup`.
 const WOKEN_FIELDS: &[Field] = &[
     ("char comm[16]", 16, false),
     ("pid_t pid", 4, true),

@@ -37,7 +37,7 @@ impl<W: Write> Pages<W> {
     /// Adds an event, whose fields fill whole words.
     ///
     /// # Errors
-    /// What writing fails with.
+    /// Errors of `output`.
     pub fn event(&mut self, time_ns: u64, fields: &[u8]) -> io::Result<()> {
         assert!(fields.len().is_multiple_of(4) && fields.len() <= EVENT_MAX);
         let delta = time_ns.saturating_sub(self.last_ns);
@@ -68,7 +68,7 @@ impl<W: Write> Pages<W> {
     /// Writes the page that is being filled.
     ///
     /// # Errors
-    /// What writing fails with.
+    /// Errors of `output`.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.page.is_empty() {
             return Ok(());
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn every_time_comes_back_over_pages_and_long_gaps() {
+    fn every_time_is_read_back_across_pages_and_long_gaps() {
         let gaps = [0, 1, (1 << 27) - 1, 1 << 27, (1 << 27) + 1, 1 << 40, (1 << 59) + 5, 3];
         let expected: Vec<u64> = (0..500)
             .scan(7, |now_ns, index: usize| {

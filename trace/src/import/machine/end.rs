@@ -1,4 +1,4 @@
-//! What is only known once every line was read.
+//! The header: facts that are known only after the last line.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -46,7 +46,7 @@ impl<S: Sink> Machine<'_, S> {
         self.facts.insert(name.to_owned(), value);
     }
 
-    /// Notes which process a thread belongs to, and its name if no event told it.
+    /// Sets the process of a thread, and its name if no event had one.
     pub fn tell_process(&mut self, tid: u32, process: u32, name: &[u8]) {
         if let Some(index) = self.tasks.known(tid).filter(|&index| index != IDLE) {
             self.tasks.get(index).tell(process, name);

@@ -11,9 +11,9 @@ use crate::import::entry::{Entry, Interrupt, Payload};
 pub struct Interrupts {
     /// How many are nested on a CPU.
     depth: HashMap<u32, u32>,
-    /// Whether the line itself says that an interrupt did it.
+    /// Whether the line itself says that the event happened in an interrupt.
     said: Option<bool>,
-    /// Wake-ups whose line says who did them.
+    /// Wake-ups whose line tells a task from an interrupt.
     told: bool,
     soft: bool,
     timer: bool,

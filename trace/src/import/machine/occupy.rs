@@ -1,4 +1,4 @@
-//! Who runs on a CPU although no switch told: events of the new task do.
+//! The running task of a CPU after a missing switch, learned from events of the new task.
 
 use std::io;
 
@@ -14,7 +14,7 @@ impl<S: Sink> Machine<'_, S> {
         self.agreeing > 0 && self.disagreeing == 0
     }
 
-    /// Learns from any event but a switch or mark who runs on its CPU.
+    /// Learns the running task of a CPU from any event but a switch or mark.
     pub(super) fn observe(
         &mut self,
         cpu: u32,
@@ -90,13 +90,13 @@ impl<S: Sink> Machine<'_, S> {
         self.occupy(cpu, task, since_ns, now_ns, report)
     }
 
-    /// Who runs on a CPU, as far as events say.
+    /// The running task of a CPU, as far as events tell.
     pub(super) fn running(&self, cpu: u32) -> usize {
         let here = &self.cpus[cpu as usize];
         here.claim.map_or(here.current, |claim| claim.0)
     }
 
-    /// Makes `task` the one that runs on `cpu` since `began_ns`, if it is not.
+    /// Makes `task` the running one of `cpu` since `began_ns`, unless `task` runs already.
     pub(super) fn occupy(
         &mut self,
         cpu: u32,

@@ -1,4 +1,4 @@
-//! What our own exports tell beside what a kernel knows.
+//! Events that only exports of this project have.
 
 use super::Machine;
 use crate::import::tasks::IDLE;

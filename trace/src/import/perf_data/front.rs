@@ -1,4 +1,4 @@
-//! The header of the file: where its sections are, which events it holds, how they look.
+//! The header of the file: its sections, its events and their fields.
 
 use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
@@ -30,7 +30,7 @@ pub struct Section {
     pub size: u64,
 }
 
-/// What a file says before its records.
+/// The part of a file before its records.
 pub struct Front {
     pub data: Section,
     pub layouts: Layouts,

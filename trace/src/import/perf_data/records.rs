@@ -9,7 +9,7 @@ use crate::import::{ImportError, Place};
 
 /// Bytes before the body of a record: u32 type, u16 flags, u16 length.
 const HEADER: usize = 8;
-/// Room for what unpacking gives at once.
+/// Bytes that one step of decompression may give.
 const UNPACKED: usize = 1 << 18;
 
 /// Kinds of records that say something (include/uapi/linux/perf_event.h and
@@ -135,7 +135,7 @@ impl<R: Read + Seek> Records<R> {
         self.input.read_exact(into).map_err(|source| ImportError::Read { place, source })
     }
 
-    /// Steps over what follows a record of AUX data: a u64 in it says how much.
+    /// Steps over the data after a record of AUX data, whose length is a u64 of the record.
     fn skip(&mut self, place: Place) -> Result<(), ImportError> {
         let size = self.body.first_chunk().map_or(0, |size| u64::from_le_bytes(*size));
         let left = self.left.checked_sub(size);
@@ -177,7 +177,7 @@ impl Unpacked {
         })
     }
 
-    /// Takes what is to be unpacked next; everything before has been.
+    /// Takes the next compressed bytes; all earlier ones are decompressed.
     fn pack(&mut self, packed: &[u8]) {
         self.packed.clear();
         self.packed.extend_from_slice(packed);

@@ -1,4 +1,4 @@
-//! Who, where and when of a record, and the bytes of a tracepoint in a sample.
+//! Task, CPU and time of a record, and the bytes of a tracepoint in a sample.
 
 use std::collections::HashMap;
 
@@ -22,25 +22,25 @@ const READ_ID: u64 = 1 << 2;
 const READ_GROUP: u64 = 1 << 3;
 const READ_LOST: u64 = 1 << 4;
 
-/// What the records of one event hold.
+/// The fields in the records of one event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Fields of a sample.
     pub sample_type: u64,
     /// Fields of the counts in a sample.
     pub read_format: u64,
-    /// Whether records that are no samples end with the fields that say who, where and when.
+    /// Whether records other than samples end with task, CPU and time.
     pub id_all: bool,
 }
 
-/// Who, where and when.
+/// Task, CPU and time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Process; `None` where perf no longer knew it.
+    /// Process; `None` if perf wrote -1.
     pub pid: Option<u32>,
-    /// Thread; `None` where perf no longer knew it.
+    /// Thread; `None` if perf wrote -1.
     pub tid: Option<u32>,
-    /// CPU, where it was recorded.
+    /// CPU, if recorded.
     pub cpu: Option<u32>,
     /// Time.
     pub time_ns: u64,
@@ -50,7 +50,7 @@ pub struct Place {
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'b> {
     pub at: Place,
-    /// What the kernel wrote of the event.
+    /// The bytes that the kernel wrote for the event.
     pub raw: Option<&'b [u8]>,
 }
 
@@ -84,7 +84,7 @@ impl Layouts {
         Some(self.layouts[self.events.get(&id).copied().unwrap_or(0)])
     }
 
-    /// Reads a sample; `None` if it has no room for its fields.
+    /// Reads a sample; `None` if the record is shorter than its fields.
     pub fn sample<'b>(&self, body: &'b [u8]) -> Option<Sample<'b>> {
         let layout = self.of(body.get(..8))?;
         let has = |field| layout.sample_type & field != 0;
@@ -116,7 +116,7 @@ impl Layouts {
         Some(Sample { at, raw })
     }
 
-    /// Reads the fields at the end of a record that is no sample; `None` if it has none.
+    /// Reads the fields at the end of a record other than a sample; `None` without such fields.
     pub fn trailer(&self, body: &[u8]) -> Option<Place> {
         let layout = self.of(body.len().checked_sub(8).map(|at| &body[at..]))?;
         let has = |field| layout.sample_type & field != 0;

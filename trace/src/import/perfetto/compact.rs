@@ -9,7 +9,7 @@ use crate::import::tracepoint::{States, in_interrupt};
 use crate::perfetto::compact;
 use crate::protobuf::{Damaged, Fields, Packed};
 
-/// Who came to a CPU; the idle task before anyone did.
+/// The task that a CPU switched to; the idle task before the first switch.
 #[derive(Clone, Debug, Default)]
 pub struct Running {
     pub pid: u32,
@@ -23,7 +23,7 @@ pub struct Columns<'b> {
     columns: [Packed<'b>; compact::WAKING_FLAGS as usize + 1],
 }
 
-/// A switch, without who leaves.
+/// A switch, without the leaving task.
 pub struct Switch<'b> {
     pub time_ns: u64,
     state: u64,

@@ -63,7 +63,7 @@ pub fn append(name: &[u8], text: &mut Vec<u8>) -> Span {
     Span::new(start, text.len())
 }
 
-/// Reads an `FtraceEvent`, whose names go into `text`; `None` if it is damaged.
+/// Reads an `FtraceEvent`, whose names go into `text`; `None` for a damaged one.
 pub fn event(cpu: u32, bytes: &[u8], text: &mut Vec<u8>) -> Option<(Head, Payload)> {
     let mut head = Head { cpu: Some(cpu), ..Head::default() };
     let mut time_ns = None;

@@ -1,4 +1,4 @@
-//! What our own export says once: the header of the history, and its tasks.
+//! The header and the tasks of a history in an export of this project.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct Ours {
 }
 
 impl Ours {
-    /// Takes what a track event says, if it is ours; `begun` if events came before.
+    /// Takes the header or tasks from a track event of our export; `begun` if events came before.
     pub fn hear(ours: &mut Option<Self>, event: &[u8], begun: bool) -> Result<(), String> {
         let ours_it_is = Fields::new(event)
             .flatten()
@@ -59,7 +59,7 @@ impl Ours {
         if self.tasks.len() as u64 == TASKS_MAX {
             return Err(format!("more than {TASKS_MAX} tasks, the most that a history holds"));
         }
-        // Whoever wrote the file may have left names as they were.
+        // The writer of the file may not have cleaned names.
         let (comm, app) = (clean(task.comm.as_bytes()), clean(task.app.as_bytes()));
         self.tasks.insert(task.tid, TaskInfo { comm, app, ..task });
         Ok(())
@@ -98,7 +98,7 @@ impl Ours {
 }
 
 fn parse<T: for<'de> Deserialize<'de>>(text: &[u8], what: &str) -> Result<T, String> {
-    /// Longest message shown; the parser quotes what it found.
+    /// Longest message shown; the parser quotes its input.
     const MESSAGE_MAX: usize = 300;
     serde_json::from_slice(text).map_err(|error| {
         let said = clean_up_to(error.to_string().as_bytes(), MESSAGE_MAX);

@@ -44,7 +44,7 @@ impl<R: BufRead> Packets<R> {
         }
         self.packet.clear();
         let place = Place::Record(self.number);
-        // No more room is made than bytes are there.
+        // Memory grows with the bytes read, not with the claimed length.
         let read = self.input.by_ref().take(length).read_to_end(&mut self.packet);
         let read = read.map_err(|source| ImportError::Read { place, source })?;
         self.truncated = (read as u64) < length;

@@ -1,4 +1,4 @@
-//! The part of a line before the event's own fields: who, where, when, what.
+//! The part of a line before the event's own fields: task, CPU, time and event name.
 //!
 //! A command name may contain nearly anything, so the line is anchored on
 //! ` pid/tid [cpu] time: sys:event:`, which is longer than any name.
@@ -6,7 +6,7 @@
 use super::cursor::Cursor;
 use crate::import::entry::{self, Head, Span};
 
-/// What a line says before its payload, and where that is.
+/// The head of a line, and the position of its payload.
 #[derive(Clone, Debug)]
 pub struct Line {
     pub head: Head,
@@ -22,7 +22,7 @@ pub struct Line {
 const FLAGS_MIN: usize = 4;
 const FLAGS_MAX: usize = 7;
 
-/// Reads the head of a line; `None` if it has none.
+/// Reads the head of a line; `None` for a line without one.
 pub fn head(text: &[u8]) -> Option<Line> {
     memchr::memchr_iter(b'[', text)
         .find_map(|bracket| with_cpu(text, bracket))
@@ -124,7 +124,7 @@ fn assemble(who: Who, when: (u64, bool), mut cursor: Cursor) -> Option<Line> {
     })
 }
 
-/// Seconds, up to nine digits of fraction, colon: time in ns, and whether all nine are there.
+/// Seconds, up to nine digits of fraction, colon: time in ns, and whether it had all nine digits.
 fn when(cursor: &mut Cursor) -> Option<(u64, bool)> {
     let seconds = cursor.number()?;
     cursor.eat(b".")?;
@@ -137,7 +137,7 @@ fn when(cursor: &mut Cursor) -> Option<(u64, bool)> {
     Some((time_ns, digits == 9))
 }
 
-/// What stands before `end`: `name pid/tid `, `name pid ` or ftrace's `name-pid (group) `.
+/// The text before `end`: `name pid/tid `, `name pid ` or ftrace's `name-pid (group) `.
 fn who(text: &[u8], end: usize) -> Option<Who> {
     let mut end = trim(text, end);
     let mut group = None;

@@ -6,7 +6,7 @@ use std::io::{self, BufRead};
 /// more than the path of an executable (`PATH_MAX` 4096) and a few hundred bytes.
 pub const LINE_MAX: usize = 16 * 1024;
 
-/// What reading a line met.
+/// The result of reading a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// A whole line.

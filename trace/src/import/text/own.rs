@@ -4,7 +4,7 @@ use super::cursor::Cursor;
 use crate::Event;
 use crate::import::own::own as event_of;
 
-/// Reads an event of ours; `None` if it is somebody else's.
+/// Reads an event that our export writes; `None` for all other events.
 pub fn own(name: &[u8], text: &[u8], at: usize) -> Option<Event> {
     let value = |wanted: &str| {
         let mut fields = text[at..].trim_ascii_end().split(|&byte| byte == b' ');

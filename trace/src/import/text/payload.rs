@@ -9,7 +9,7 @@ use super::own::own;
 use crate::import::entry::{self, Named, Payload, Span};
 use crate::import::tracepoint::States;
 
-/// Reads the payload; `None` if it is not what the event has.
+/// Reads the payload; `None` if its fields do not match the event.
 pub fn payload(text: &[u8], line: &Line) -> Option<Payload> {
     let at = line.payload;
     match line.event.of(text) {
@@ -54,7 +54,7 @@ fn prio(cursor: &mut Cursor) -> Option<i32> {
     cursor.signed()
 }
 
-/// The line without what `trace-cmd report -w` adds: ` Latency: 61.191 usecs`.
+/// The line without the suffix of `trace-cmd report -w`: ` Latency: 61.191 usecs`.
 fn without_latency(text: &[u8]) -> &[u8] {
     let Some(line) = text.strip_suffix(b" usecs") else { return text };
     let number = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
@@ -90,7 +90,7 @@ fn switch(text: &[u8], at: usize, tid: Option<u32>) -> Option<Payload> {
     switched(prev, state, next)
 }
 
-/// `prev:7 [120] R ==> next:8 [120]`, as libtraceevent's `plugin_sched_switch.c` prints it.
+/// The form of libtraceevent's `plugin_sched_switch.c`: `prev:7 [120] R ==> next:8 [120]`.
 /// Where a name makes several readings possible, the running task decides.
 fn plugin_switch(text: &[u8], at: usize, tid: Option<u32>) -> Option<Payload> {
     let (next, _) = plugin_named(text, at, trimmed(text))?;

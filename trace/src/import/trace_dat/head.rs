@@ -1,4 +1,4 @@
-//! What stands before the pages: descriptions of events, names of tasks, where the pages are.
+//! The part before the pages: descriptions of events, names of tasks, places of the pages.
 
 use std::collections::HashMap;
 use std::io::{Read, Seek, SeekFrom};
@@ -18,7 +18,7 @@ pub struct PagesAt {
     pub size: u64,
 }
 
-/// All of it.
+/// The parsed head of the file.
 pub struct DatHead {
     pub decoders: HashMap<u64, Decoder>,
     pub names: HashMap<u32, Vec<u8>>,
@@ -26,7 +26,7 @@ pub struct DatHead {
     pub cpus: Vec<PagesAt>,
 }
 
-/// Reads what stands before the pages.
+/// Reads the part of the file before the pages.
 pub fn head(input: &mut (impl Read + Seek)) -> Result<DatHead, ImportError> {
     let unread = |source| ImportError::Read { place: Place::Start, source };
     let length = input.seek(SeekFrom::End(0)).map_err(unread)?;

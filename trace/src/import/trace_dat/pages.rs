@@ -46,7 +46,7 @@ impl Cpu {
         &self.page[self.event.0..self.event.1]
     }
 
-    /// Goes to the next event; whether there is one.
+    /// Goes to the next event; false at the end of the pages.
     pub fn advance(
         &mut self,
         input: &mut (impl Read + Seek),
@@ -82,7 +82,7 @@ impl Cpu {
         }
     }
 
-    /// Steps to the next event of the page; whether there is one.
+    /// Steps to the next event of the page; false at its end.
     fn entry(&mut self) -> bool {
         while self.at + 4 <= self.end {
             let word = self.u32(self.at);

@@ -163,7 +163,7 @@ impl Decoder {
         self.order.and_then(|order| raw.number(order)).unwrap_or(0)
     }
 
-    /// Reads an event, whose names go into `text`; `None` if it has no room for its fields.
+    /// Reads an event, whose names go into `text`; `None` if the event is shorter than its fields.
     pub fn decode(&self, raw: Raw, text: &mut Vec<u8>) -> Option<Payload> {
         Some(match &self.event {
             Event::Switch { prev, state, states, next } => {

@@ -20,7 +20,7 @@ pub enum Location {
     Field,
 }
 
-/// What the text of a `format` file says.
+/// The content of a `format` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
     /// Number of the event, `common_type` of its records.
@@ -32,7 +32,7 @@ pub struct Format {
 }
 
 impl Format {
-    /// Reads the text; `None` if it is none.
+    /// Reads the text of a `format` file; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         let mut format =
             Self { id: 0, name: String::new(), fields: Vec::new(), print: String::new() };

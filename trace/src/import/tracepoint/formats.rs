@@ -6,7 +6,7 @@ use super::format::Format;
 /// Systems of events that a history is made from; the last is that of our own exports.
 const SYSTEMS: [&str; 7] = ["sched", "irq", "irq_vectors", "timer", "power", "x86_fpu", "evenkeel"];
 
-/// What is found.
+/// The descriptions found, and the size of pages.
 pub struct Formats {
     /// Descriptions of the events of [`SYSTEMS`].
     pub formats: Vec<Format>,

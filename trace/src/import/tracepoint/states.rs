@@ -1,4 +1,4 @@
-//! What the number of a task's state means.
+//! The letters of a task's state, by the kernel that recorded the number.
 
 /// Bits and the letters that the kernel prints for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ impl States {
         (!bits.is_empty()).then_some(Self { bits })
     }
 
-    /// The letter of the first bit that is set, as the kernel prints it; no bit is `R`.
+    /// The letter that the kernel prints for the first bit that is set; `R` without any bit.
     pub fn letter(&self, state: u64) -> u8 {
         self.bits.iter().find(|&&(bit, _)| state & bit == bit).map_or(b'R', |&(_, letter)| letter)
     }
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lists_no_letters_is_not_a_table() {
+    fn a_text_without_letters_is_not_a_table_of_states() {
         for text in ["", "\"%d\", REC->x", "{ 1", "{ 1, 2 }", "{ x, \"S\" }", "{ 0, \"R\" }"] {
             assert_eq!(States::parse(text), None, "{text}");
         }
