@@ -9,6 +9,7 @@ mod findings;
 mod neighbours;
 mod rates;
 mod rounds;
+mod table;
 mod transitions;
 mod words;
 
@@ -22,7 +23,8 @@ pub use findings::{
     ClassFinding, Condition, Cost, FINDINGS_SCHEMA, Findings, Hold, Level, Neighbour, Place,
     RateFinding, Transition, Verdict,
 };
-pub use words::{class_words, duration_words, table};
+pub use table::table;
+pub use words::{class_words, duration_words};
 
 /// Shares of the time: all classes with no other core busy; with other cores busy, together.
 const ALONE_SHARE: f64 = 0.45;
@@ -35,7 +37,7 @@ const RATES_SHARE: f64 = 0.1;
 /// Two classes share a level when their clocks are so near, as a share of scalar's.
 const LEVEL_WIDTH: f64 = 0.01;
 
-/// A run in progress: the machine, its dice, the clock and who wants to know.
+/// A run in progress: the machine, the random numbers, the clock and the listener for progress.
 struct Run<'a, M> {
     machine: &'a mut M,
     random: Random,

@@ -1,18 +1,15 @@
 //! Findings in words: the answer in a sentence, and a table.
 
-mod table;
-
 use cpu_model::Class;
 
 use super::findings::{ClassFinding, Findings, Verdict};
-pub use table::table;
 
 /// A start that costs so much without a lower clock is worth saying, in us.
 const START_MIN_US: f64 = 1.0;
 /// So much lower a clock with other cores busy is worth saying, as a share of it.
 const MORE: f64 = 0.01;
 
-/// A class as a person says it.
+/// The usual name of a class.
 #[must_use]
 pub fn class_words(class: Class) -> &'static str {
     match class {
@@ -25,7 +22,7 @@ pub fn class_words(class: Class) -> &'static str {
     }
 }
 
-/// Both classes of a width, where there are two.
+/// Both classes of a width, where the findings have two.
 fn width_words(class: Class) -> &'static str {
     match class.width() {
         0 => "scalar",

@@ -3,15 +3,11 @@
 //! Time passes in it as fast as the model says. What the estimators find on it can be compared
 //! with what the table says, and with how the noise was planted.
 
-mod noise;
-
 use cpu_model::{Class, CpuModel, Demand, LEVELS_MAX, License, LicenseDomain};
 use kernels::Unsupported;
 
+use super::noise::{Noise, Random};
 use super::{Facts, Machine, Others, Played, Relation, Segment, WINDOW_NS, Work};
-
-pub use noise::Noise;
-pub(crate) use noise::Random;
 
 /// Instructions per 1000 cycles of a stream that is as dense as the core can.
 const FULL_PERMILLE: u32 = 2000;
@@ -110,7 +106,7 @@ impl Modelled {
         }
     }
 
-    /// Lets happen what is due.
+    /// Lets every disturbance happen that is due.
     fn disturb(&mut self, demand: Demand, active: u32) {
         let now_ns = self.now_ns;
         if now_ns >= self.next.interrupt {
@@ -145,7 +141,7 @@ impl Modelled {
         self.demand(demand, active);
     }
 
-    /// Time passes; the license does what is due meanwhile.
+    /// Advances the time; the license machine handles the deadlines in between.
     fn pass(&mut self, length_ns: f64, active: u32) {
         let end_ns = self.now_ns + length_ns;
         while let Some(ns) = self.license.next_ns().filter(|&ns| (ns as f64) <= end_ns) {
@@ -168,7 +164,7 @@ impl Modelled {
     }
 }
 
-/// What a stretch of a burst demands of a CPU.
+/// The demand of a stretch of a burst on a CPU.
 pub(super) fn demand_of(model: &CpuModel, work: Work) -> Demand {
     match work {
         Work::Chain => Demand::default(),

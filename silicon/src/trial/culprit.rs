@@ -1,4 +1,4 @@
-//! Who slows the other: a stream, or two commands of which one is paused.
+//! The culprit: a stream, or two commands of which one is paused.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,12 +8,22 @@ use std::time::Duration;
 use kernels::{Stream, Tsc};
 use nix::sys::signal::Signal;
 
-use super::group::{Command, Group};
+use super::command::Command;
+use super::error::TrialError;
+use super::group::Group;
 use super::hide::Emulation;
-use super::{Form, TrialError};
 use crate::machine::on_cpu;
 
-/// What the culprit is.
+/// The work of the culprit during a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// With wide instructions.
+    Wide,
+    /// The same without.
+    Control,
+}
+
+/// The kind of culprit.
 #[derive(Clone, Debug)]
 pub enum Culprit {
     /// Two streams, the wide one first.
@@ -29,17 +39,17 @@ pub struct CulpritCommands {
     pub wide: Command,
     /// The same without.
     pub control: Command,
-    /// Who answers CPUID to both.
+    /// The source of CPUID's answers to both.
     pub cpuid: Cpuid,
 }
 
-/// Who answers CPUID to a culprit's programs.
+/// The source of CPUID's answers to a culprit's programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cpuid {
     /// The CPU.
     Cpu,
-    /// We, who follow both, so that both pay for it: to the wide one as the CPU would, to the
-    /// control without wide instructions.
+    /// This process, which traces both so that both pay the same cost: the wide command gets the
+    /// CPU's answers, the control gets them without wide instructions.
     Tracer {
         /// As in [`Emulation`].
         stand_in: Option<[u8; 2]>,
@@ -62,7 +72,7 @@ impl CulpritCommands {
     }
 }
 
-/// How often a stream looks whether it is to change.
+/// Interval at which a stream checks for a change of form.
 const LOOK: Duration = Duration::from_micros(20);
 /// A command that ends sooner than this is no culprit.
 const LIFE_MIN: Duration = Duration::from_millis(20);
@@ -74,7 +84,7 @@ pub(super) enum Running {
 }
 
 impl Running {
-    /// Starts it on a CPU, as the control.
+    /// Starts the culprit on a CPU, in its control form.
     pub fn start(culprit: &Culprit, cpu: u32, tsc: &Tsc) -> Result<Self, TrialError> {
         Ok(match culprit {
             Culprit::Streams(wide, control) => {

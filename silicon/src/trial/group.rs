@@ -1,4 +1,4 @@
-//! A program and all it starts, that can be paused, and that does not outlive us.
+//! A program with all its descendants: can be paused, and never outlives this process.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -8,39 +8,10 @@ use std::time::Instant;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use super::TrialError;
+use super::command::Command;
+use super::error::TrialError;
 use super::hide::{Emulation, Traced};
 use crate::machine::on_cpu;
-
-/// A program with its arguments and what its environment has beside ours.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
-    /// Program and arguments; at least the program.
-    pub words: Vec<String>,
-    /// Variables.
-    pub environment: Vec<(String, String)>,
-}
-
-impl Command {
-    /// The command on one line.
-    #[must_use]
-    pub fn line(&self) -> String {
-        let variables = self.environment.iter().map(|(name, value)| format!("{name}={value}"));
-        variables.chain(self.words.iter().cloned()).collect::<Vec<_>>().join(" ")
-    }
-
-    pub(super) fn process(&self) -> process::Command {
-        let mut process = process::Command::new(&self.words[0]);
-        process
-            .args(&self.words[1..])
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0);
-        process
-    }
-}
 
 /// Kills the group when our end of its standard input closes, however we end.
 const WATCHDOG: &str = "read -r _; kill -s KILL -- \"-$1\" 2>/dev/null";
@@ -54,26 +25,26 @@ pub(super) struct Group {
 }
 
 enum Program {
-    /// As it is.
+    /// Not traced.
     Free(Child),
-    /// Followed, so that CPUID says what it is told to.
+    /// Traced, so that CPUID gives the answers of an [`Emulation`].
     Traced(Traced),
 }
 
 impl Group {
-    /// Starts it on a CPU.
+    /// Starts the program on a CPU.
     pub fn start(command: &Command, cpu: u32) -> Result<Self, TrialError> {
         Self::spawn(command, command.process(), cpu)
     }
 
-    /// Starts it with standard output for us to read.
+    /// Starts the program with a pipe as its standard output.
     pub fn start_piped(command: &Command, cpu: u32) -> Result<Self, TrialError> {
         let mut process = command.process();
         process.stdout(Stdio::piped());
         Self::spawn(command, process, cpu)
     }
 
-    /// Starts it on a CPU, where CPUID says what it is told to.
+    /// Starts the program on a CPU, traced, with the CPUID of an [`Emulation`].
     pub fn start_traced(
         command: &Command,
         cpu: u32,
@@ -109,7 +80,7 @@ impl Group {
         }
     }
 
-    /// Its standard output, if it was piped and not taken yet.
+    /// The program's standard output, if piped and not taken yet.
     pub fn stdout(&mut self) -> Option<ChildStdout> {
         match &mut self.program {
             Program::Free(child) => child.stdout.take(),
@@ -122,16 +93,16 @@ impl Group {
         self.program.pid()
     }
 
-    /// Stops or continues all of it.
+    /// Stops or continues the whole group.
     pub fn signal(&self, signal: Signal) -> Result<(), TrialError> {
         match killpg(self.pid(), signal) {
-            // It may have just ended.
+            // The group may have just ended.
             Ok(()) | Err(nix::Error::ESRCH | nix::Error::EPERM) => Ok(()),
             Err(source) => Err(TrialError::Kernel { what: "signalling a program", source }),
         }
     }
 
-    /// How it ended, if it has.
+    /// The exit status and the start, once the program has ended.
     pub fn ended(&mut self) -> Result<Option<(ExitStatus, Instant)>, TrialError> {
         let ended = match &mut self.program {
             Program::Free(child) => child.try_wait(),
@@ -150,7 +121,7 @@ impl Program {
         }
     }
 
-    /// Ends all of it.
+    /// Kills the whole group.
     fn kill(&mut self) {
         match self {
             Self::Free(child) => {

@@ -3,17 +3,19 @@
 
 mod faulting;
 mod mask;
+mod probe;
 mod tracee;
 mod tracer;
 
-pub use faulting::{Faulting, faulting};
+pub use faulting::Faulting;
 pub use mask::{Answer, CpuidBits, Register, WIDE_BITS, hidden};
+pub use probe::faulting;
 pub use tracer::{Emulation, Traced};
 
 /// A variable of the environment that keeps one library from wide instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switch {
-    /// Who listens.
+    /// The library that reads the variable.
     pub library: &'static str,
     /// The variable.
     pub variable: &'static str,

@@ -1,4 +1,4 @@
-//! Who is slowed, and how its progress is told.
+//! The victim, and the measure of its progress.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
@@ -13,11 +13,12 @@ use nix::libc;
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{Pid, gettid};
 
-use super::TrialError;
-use super::group::{Command, Group};
+use super::command::Command;
+use super::error::TrialError;
+use super::group::Group;
 use crate::machine::on_cpu;
 
-/// What the victim is.
+/// The kind of victim.
 #[derive(Clone, Debug)]
 pub enum Victim {
     /// A stream; its blocks of instructions are its progress.
@@ -26,7 +27,7 @@ pub enum Victim {
     Command(Command, Progress),
 }
 
-/// What tells how far a command is.
+/// The measure of a command's progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// A run from start to end is one unit of work.
@@ -54,7 +55,7 @@ pub(super) enum Running {
 }
 
 impl Running {
-    /// Starts it on a CPU; `None`: it is run from start to end in each block instead.
+    /// Starts the victim on a CPU; `None` for one that runs from start to end in each block.
     pub fn start(victim: &Victim, cpu: u32, tsc: &Tsc) -> Result<Option<Self>, TrialError> {
         Ok(match victim {
             Victim::Stream(stream) => Some(Self::Stream(StreamThread::start(*stream, cpu, tsc)?)),
@@ -65,7 +66,7 @@ impl Running {
         })
     }
 
-    /// How far it is.
+    /// Progress so far.
     pub fn reading(&mut self) -> Result<Reading, TrialError> {
         match self {
             Self::Stream(thread) => thread.reading(),
@@ -183,7 +184,7 @@ fn cpu_s(clock: ClockId) -> Result<f64, TrialError> {
 }
 
 /// Runs a command to its end while `meanwhile` is called every few milliseconds, and returns its
-/// CPU time in seconds, with that of the children it waited for.
+/// CPU time in seconds, including children that the command waited for.
 pub(super) fn complete(
     command: &Command,
     cpu: u32,
@@ -204,7 +205,7 @@ pub(super) fn complete(
     }
 }
 
-/// How a child ended and what it used, if it has ended.
+/// The exit status of a child and its resource use, once the child has ended.
 fn ended_with_usage(pid: Pid) -> Result<Option<(ExitStatus, f64)>, TrialError> {
     let mut status = 0;
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
@@ -218,7 +219,7 @@ fn ended_with_usage(pid: Pid) -> Result<Option<(ExitStatus, f64)>, TrialError> {
         let source = nix::Error::last();
         return Err(TrialError::Kernel { what: "waiting for the victim", source });
     }
-    // SAFETY: zeroes are a valid value, and the kernel has filled it in.
+    // SAFETY: all zeroes are a valid `rusage`, and the kernel has filled the struct.
     let usage = unsafe { usage.assume_init() };
     let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 * 1e-6;
     let cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);

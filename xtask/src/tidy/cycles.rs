@@ -22,7 +22,6 @@ const LIMITS: &[(&str, usize)] = &[
     ("policy", 9),
     ("report", 4),
     ("scenarios", 4),
-    ("silicon", 8),
     ("simulator", 3),
     ("tasks/c", 5),
     ("tasks/openmp", 41),

@@ -1,11 +1,11 @@
-//! Where the CPUs of this process are: cores and packages, as CPUID tells it on each of them.
+//! Cores and packages of the CPUs of this process, as CPUID on each of them reports.
 
 use kernels::{Place, place};
 
-use super::super::Relation;
 use super::pinning::pin;
+use crate::machine::Relation;
 
-/// The place of each CPU; `None` where it is not told.
+/// The place of each CPU; `None` where CPUID does not report one.
 pub(super) fn places(cpus: &[u32]) -> Vec<Option<Place>> {
     let on = |&cpu: &u32| {
         let look = std::thread::spawn(move || pin(cpu).ok().and_then(|()| place()));

@@ -1,19 +1,20 @@
-//! Follows a program and all it starts, and answers CPUID for it.
+//! Traces a program with all its descendants, and answers CPUID for them.
 //!
-//! A thread of this process is the tracer (ptrace(2)). The program begins as a shell that says that
-//! it runs, is seized, gets a line and becomes the program. At the end of each `execve`, which
-//! allows CPUID again (`arch_setup_new_exec` of arch/x86/kernel/process.c, 6.18), the tracer lets
-//! the thread forbid itself CPUID; new threads and processes inherit that. From then on CPUID
-//! raises SIGSEGV, and the tracer answers instead. It asks a CPU that the thread may use, because
-//! APIC ids and, on hybrid CPUs, caches differ; who wants those of one CPU goes there first. All
-//! other signals are passed on, and what is stopped stays stopped until SIGCONT.
+//! A thread of this process is the tracer (ptrace(2)). The program begins as a shell: the shell
+//! reports its start, is seized, gets a line and becomes the program. At the end of each `execve`,
+//! which allows CPUID again (`arch_setup_new_exec` of arch/x86/kernel/process.c, 6.18), the tracer
+//! injects the system call that makes CPUID fault in the thread; new threads and processes inherit
+//! that setting. From then on CPUID raises SIGSEGV, and the tracer answers instead. The tracer asks
+//! a CPU that the thread may use, because APIC ids and, on hybrid CPUs, caches differ; a program
+//! that wants the answers of one CPU is pinned there already. The tracer passes on all other
+//! signals, and keeps stopped threads stopped until SIGCONT.
 //!
-//! When the program ends, or the tracer does for any reason, SIGKILL of this process included,
-//! everything that was followed is killed (`PTRACE_O_EXITKILL`).
+//! When the program ends, or the tracer does for any reason, SIGKILL of this process included, the
+//! kernel kills all traced processes (`PTRACE_O_EXITKILL`).
 //!
-//! What differs for the program: set-user-ID programs get no privileges (execve(2)), nobody else
-//! can trace it, and a thread that blocks or ignores SIGSEGV while it executes CPUID loses that
-//! (`force_sig_info_to_task` of kernel/signal.c, 6.18).
+//! Differences for the program: set-user-ID programs get no privileges (execve(2)), no other
+//! process can trace the program, and a thread that blocks or ignores SIGSEGV while executing CPUID
+//! loses that setting (`force_sig_info_to_task` of kernel/signal.c, 6.18).
 
 use std::arch::x86_64::__cpuid_count;
 use std::collections::HashMap;
@@ -32,12 +33,13 @@ use super::faulting::Faulting;
 use super::mask::{Answer, hidden};
 use super::tracee::{self, Interrupted, Resume, Stop};
 use crate::machine::{first_cpu_of, on_cpu};
-use crate::trial::{Command, TrialError};
+use crate::trial::command::Command;
+use crate::trial::error::TrialError;
 
-/// What CPUID says to a program.
+/// The answers of CPUID to a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emulation {
-    /// Without wide instructions; otherwise what the CPU says, at the same cost.
+    /// Answers without wide instructions; otherwise the CPU's own answers, at the same cost.
     pub hides: bool,
     /// Two bytes of code that fault on every CPU and are taken for CPUID too. With them a machine
     /// where CPUID cannot fault is no error: so all but the fault itself is tested anywhere.
@@ -52,14 +54,14 @@ pub struct Traced {
     thread: Option<JoinHandle<io::Result<ExitStatus>>>,
 }
 
-/// Says that it runs, and becomes the program once it reads a line; ends if there will be none.
+/// The shell reports its start, waits for a line and becomes the program; ends without a line.
 const WAIT: &str = "echo >&2 && read -r _ && exec \"$@\" </dev/null 2>/dev/null";
 
 impl Traced {
-    /// Starts a program on a CPU; it has forbidden itself CPUID when this returns.
+    /// Starts a program on a CPU; CPUID faults in the program when this function returns.
     ///
     /// # Errors
-    /// When it cannot be started or followed, or CPUID cannot fault.
+    /// When the program cannot be started or traced, or CPUID cannot fault.
     pub fn start(
         command: &Command,
         cpu: u32,
@@ -92,21 +94,21 @@ impl Traced {
         self.root
     }
 
-    /// Its standard output, if it was piped and not taken yet.
+    /// The program's standard output, if piped and not taken yet.
     pub fn stdout(&mut self) -> Option<ChildStdout> {
         self.stdout.take()
     }
 
-    /// Whether CPUID faults in it; without a stand-in it always does.
+    /// Whether CPUID faults in the program; always so without a stand-in.
     #[must_use]
     pub fn faulting(&self) -> Faulting {
         self.faulting
     }
 
-    /// How it ended, if it has.
+    /// The program's exit status, once the program has ended.
     ///
     /// # Errors
-    /// Why it could not be followed any longer; it was killed then.
+    /// Why tracing failed; the program was killed then.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         match self.thread.take_if(|thread| thread.is_finished()) {
             Some(thread) => joined(thread).map(Some),
@@ -114,7 +116,7 @@ impl Traced {
         }
     }
 
-    /// Waits until it ends.
+    /// Waits for the program's end.
     ///
     /// # Errors
     /// The same.
@@ -122,7 +124,7 @@ impl Traced {
         self.thread.take().map_or_else(|| Err(io::ErrorKind::NotFound.into()), joined)
     }
 
-    /// Ends it and all it has started.
+    /// Kills the program and all its descendants.
     pub fn kill(&mut self) {
         let Some(thread) = self.thread.take() else { return };
         // Once the thread has ended, the number of the group may become another's.
@@ -155,7 +157,7 @@ fn never_began(ended: io::Result<ExitStatus>) -> io::Error {
     }
 }
 
-/// Follows a waiting child until it ends, or kills it.
+/// Traces a waiting child until the child ends, or kills the child.
 fn follow(
     mut child: Child,
     emulation: Emulation,
@@ -199,20 +201,20 @@ fn follow(
 enum Call {
     /// `execve` has not ended yet.
     Exec,
-    /// It is about to ask.
+    /// The thread is about to make the system call.
     Asks(Interrupted),
-    /// It is about to hear.
+    /// The thread is about to return from the system call.
     Hears(Interrupted),
 }
 
 struct Tracer {
     root: pid_t,
     emulation: Emulation,
-    /// Who waits for the program's beginning, until it begins.
+    /// The receiver that waits for the program's beginning, until then.
     begun: Option<Sender<Faulting>>,
     /// Threads that have just become another program.
     calls: HashMap<pid_t, Call>,
-    /// What the CPUs have said by CPU, leaf and sub-leaf.
+    /// Answers of the CPUs by CPU, leaf and sub-leaf.
     answers: HashMap<(Option<u32>, u32, u32), Answer>,
 }
 
@@ -276,7 +278,7 @@ impl Tracer {
                     return Err(io::Error::other("CPUID does not fault on this machine"));
                 }
                 if let Some(begun) = self.begun.take() {
-                    // Nobody may be there to hear it.
+                    // The receiver may be gone.
                     let _ = begun.send(faulting);
                 }
             }
@@ -285,7 +287,7 @@ impl Tracer {
         Ok(())
     }
 
-    /// Answers CPUID, if that is what faulted.
+    /// Answers CPUID, if CPUID is the instruction that faulted.
     fn emulate(&mut self, thread: pid_t) -> io::Result<bool> {
         let stand_in = self.emulation.stand_in;
         let is_cpuid = |code: [u8; 2]| code == CPUID || Some(code) == stand_in;
@@ -299,7 +301,7 @@ impl Tracer {
         Ok(true)
     }
 
-    /// What a CPU says; one that this thread may not use says what the others say.
+    /// The answer of a CPU; this thread's present CPU answers for one that the thread may not use.
     fn ask(&mut self, cpu: Option<u32>, leaf: u32, subleaf: u32) -> Answer {
         *self.answers.entry((cpu, leaf, subleaf)).or_insert_with(|| {
             let ask = || __cpuid_count(leaf, subleaf);

@@ -1,8 +1,8 @@
-//! Findings as a table for a terminal: every estimate with its interval, and what was left out.
+//! Findings as a table for a terminal: every estimate with its interval, and every omission.
 
 use std::fmt::Write;
 
-use super::{class_words, duration_words};
+use super::words::{class_words, duration_words};
 use crate::characterize::findings::{
     ClassFinding, Condition, Cost, Findings, Neighbour, RateFinding, Transition, Verdict,
 };

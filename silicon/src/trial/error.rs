@@ -1,38 +1,6 @@
-//! What does a real victim lose to a real culprit on this machine, and does the model say the same?
-//!
-//! The culprit changes between its wide form and its control in short blocks of drawn order; a
-//! pair of neighbouring blocks gives one change of the victim's progress a CPU second. Every third
-//! pair is a *placebo*, control against control: what the instrument finds where there is nothing.
+//! Why a trial ended without a result.
 
-pub mod hide;
-
-mod culprit;
-mod estimate;
-mod group;
-mod place;
-mod prediction;
-mod run;
-mod verdict;
-mod victim;
-
-pub use culprit::{Cpuid, Culprit, CulpritCommands};
-pub use group::Command;
-pub use place::Place;
-pub use prediction::{Prediction, Setting, predict};
-pub use run::{Pair, Plan, Trial, run};
-pub use verdict::{AGREEMENT_POINTS, HALF_WIDTH_POINTS_MAX, Verdict, judge};
-pub use victim::{Progress, Victim};
-
-use crate::PinError;
-
-/// What the culprit runs during a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// With wide instructions.
-    Wide,
-    /// The same without.
-    Control,
-}
+use crate::machine::PinError;
 
 /// Why a trial ended without a result.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +18,7 @@ pub enum TrialError {
     Failed {
         /// The command.
         command: String,
-        /// How it ended.
+        /// The exit status.
         status: std::process::ExitStatus,
     },
     /// A culprit that keeps ending at once does no work to suffer from.
@@ -58,7 +26,7 @@ pub enum TrialError {
     TooShort {
         /// The command.
         command: String,
-        /// How soon it ended.
+        /// The time from start to end.
         within_ms: u128,
     },
     /// The victim did nothing in most blocks.
@@ -75,9 +43,9 @@ pub enum TrialError {
     /// The kernel refused something.
     #[error("{what}: {source}")]
     Kernel {
-        /// What was asked for.
+        /// The operation.
         what: &'static str,
-        /// What it said.
+        /// The kernel's error.
         source: nix::Error,
     },
 }

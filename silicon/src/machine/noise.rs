@@ -1,4 +1,4 @@
-//! What disturbs a modelled machine, drawn from a seed.
+//! Disturbances of a modelled machine, drawn from a seed.
 
 /// How a modelled machine is disturbed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,9 +15,9 @@ pub struct Noise {
     pub drift: f64,
     /// Times a second that a neighbour starts or stops and moves the base clock.
     pub neighbour_hz: f64,
-    /// How far it moves it, as a share.
+    /// Size of the movement, as a share of the clock.
     pub neighbour_share: f64,
-    /// A process that shares the CPU takes turns of so many ns; 0: there is none.
+    /// Length in ns of the turns that a process on the same CPU takes; 0 means no such process.
     pub turn_ns: f64,
     /// How much longer than the table says a hold may be, as a share; evenly between.
     pub hold_spread: f64,
