@@ -1,7 +1,7 @@
 //! Findings as a CPU table that `evenkeel compare --cpu` can use.
 //!
-//! What was measured says so. What was not is taken from a relative, and named, or left out; a run
-//! that needs it stops and says so.
+//! Measured values say that they were measured. Other values come from a related CPU, which is
+//! named, or are left out; a run that needs a missing value stops with the value's name.
 
 mod relative;
 mod sections;

@@ -1,4 +1,4 @@
-//! What this machine does with wide instructions, measured.
+//! The effect of wide instructions on this machine, measured.
 //!
 //! [`characterize()`] asks a [`Machine`] that plays bursts: [`Real`] is this one, [`Modelled`]
 //! plays on a CPU table with planted noise, so that what is found can be compared with what is

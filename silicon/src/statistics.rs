@@ -17,7 +17,7 @@ pub struct Estimate {
 
 impl Estimate {
     /// Median and order-statistic interval that misses with a probability of at most `error`;
-    /// `None` when there are too few samples for that.
+    /// `None` for too few samples.
     #[must_use]
     pub fn of_median(values: &[f64], error: f64) -> Option<Self> {
         let mut sorted = values.to_vec();

@@ -65,7 +65,7 @@ fn a_culprit_that_shares_the_cpu_halves_the_share_of_the_victim() {
 fn programs_that_are_followed_are_paused_and_started_again_like_others() {
     let tsc = Tsc::calibrate().unwrap();
     let follow = |stand_in| {
-        // A shell and what it starts, which end again and again.
+        // A shell with its children, which end again and again.
         let (wide, control) = (shell("sleep 0.03; true"), shell("sleep 0.03; true"));
         let cpuid = Cpuid::Tracer { stand_in };
         let culprit = Culprit::Commands(CulpritCommands { wide, control, cpuid });

@@ -1,4 +1,4 @@
-//! What a class does to the clock while so many other cores are busy.
+//! The effect of a class on the clock while a given number of other cores are busy.
 
 use cpu_model::Class;
 
@@ -120,7 +120,7 @@ pub(super) fn plateau_windows(windows: usize) -> (usize, usize) {
     (usize::from(end > 1), end)
 }
 
-/// How long the clock stays at a level, and what its return costs.
+/// The time for which the clock stays at a level, and the cost of its return.
 pub(super) fn returns(
     bursts: &[Burst],
     control: &[Burst],

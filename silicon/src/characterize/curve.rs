@@ -65,7 +65,7 @@ pub(crate) fn after_curve(bursts: &[Burst], scalar: &[Burst], scalar_ghz: f64) -
     points
 }
 
-/// What is left of a burst while a curve is drawn.
+/// The rest of a burst while a curve is drawn.
 struct Round<'a> {
     windows: &'a [f32],
     /// When the first of these windows begins, after the burst.
@@ -75,7 +75,7 @@ struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// What a window takes of those that begin before a time; they are used up.
+    /// Mean length of the windows that begin before a time; these windows are used up.
     fn typical_until(&mut self, to_ns: f64) -> Option<f64> {
         let mut count = 0;
         while count < self.windows.len() && self.begin_ns < to_ns {
@@ -98,7 +98,7 @@ fn step_ns(from_ns: f64) -> f64 {
     }
 }
 
-/// Rate of instructions over the time since the first wide one; 1 = what it is in the end.
+/// Rate of instructions over the time since the first wide one; 1 is the rate at the end.
 pub(crate) fn entry_curve(bursts: &[Burst]) -> Vec<Point> {
     let windows = bursts.first().map_or(0, |burst| burst.during().len());
     let usable: Vec<(&[f32], f64)> = bursts

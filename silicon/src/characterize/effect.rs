@@ -1,4 +1,4 @@
-//! Does a class change the clock of what runs after it?
+//! Does a class change the clock of the code that runs after the class?
 
 use super::findings::Verdict;
 use super::rounds::Burst;
@@ -15,10 +15,10 @@ pub(crate) const EFFECT: f64 = 0.01;
 /// conditions together.
 const ERROR: f64 = 0.01;
 
-/// What a class does to the clock, by the age of the windows.
+/// The effect of a class on the clock, by the age of the windows.
 #[derive(Clone, Debug)]
 pub(crate) struct Effect {
-    /// What can be said.
+    /// The verdict on the class.
     pub(crate) verdict: Verdict,
     /// Clock over that after scalar code in the band that differs most.
     pub(crate) strongest: Option<Estimate>,

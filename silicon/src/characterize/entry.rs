@@ -1,4 +1,4 @@
-//! What does it cost until a class runs at its own level?
+//! The cost of the way to a class's own level.
 
 use super::fall::DISCARD_NS;
 use super::rounds::Burst;
@@ -13,7 +13,7 @@ pub(crate) struct Entries {
     pub(crate) discarded: usize,
 }
 
-/// D 5.2.1: the same code twice; only the first one has a transition in it.
+/// D 5.2.1: the same code twice; only the first run contains a transition.
 fn difference_ns(burst: &Burst) -> f64 {
     let windows = burst.during();
     let (first, second) = windows.split_at(windows.len() / 2);
@@ -21,7 +21,7 @@ fn difference_ns(burst: &Burst) -> f64 {
     sum(first) - sum(second)
 }
 
-/// The cost in each round, less what the same windows of scalar code differ by.
+/// The cost in each round, less the difference between the same windows of scalar code.
 pub(crate) fn entries(bursts: &[Burst], control: &[Burst]) -> Entries {
     let mut entries = Entries::default();
     for (burst, control) in bursts.iter().zip(control) {

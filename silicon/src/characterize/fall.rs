@@ -1,20 +1,20 @@
-//! When does the clock come back, and what does that cost?
+//! When does the clock come back, and at which cost?
 
 use super::rounds::Burst;
 use crate::statistics::{Estimate, median, typical};
 
 /// Windows around the fall among which the longest is taken for the halt (D 5.2.2).
 const NEIGHBOURHOOD: usize = 3;
-/// Windows before and after it whose mean the longest is compared with.
+/// Windows before and after the longest one, with whose mean the longest is compared.
 const MEANS: usize = 16;
-/// What a split must explain, in windows of the full difference.
+/// The least that a split must explain, in windows of the full difference.
 const GAIN_MIN: f64 = 2.0;
 /// How badly windows may fit a split, as a share of the full difference a window.
 const MISFIT_MAX: f64 = 0.35;
 /// D 5.2.1 and 5.2.2: larger differences are preemptions.
 pub(crate) const DISCARD_NS: f64 = 100_000.0;
 
-/// What a burst tells about its fall.
+/// The fall of the clock after a burst, as far as the burst shows one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Split {
     /// The clock came back.
@@ -74,7 +74,7 @@ pub(crate) fn split(burst: &Burst, level: f64) -> Split {
 fn clear(windows: &[f32], count: usize, low_ns: f64) -> Split {
     let (longest, length_ns) = longest(windows, count);
     let until = |window: usize| windows[..window].iter().map(|&ns| f64::from(ns)).sum::<f64>();
-    // A window that holds a halt holds the fall; where in it is not known.
+    // A window that holds a halt holds the fall; the place of the fall in the window is unknown.
     let hold_ns = match length_ns > 1.2 * low_ns {
         true => until(longest) + low_ns / 2.0,
         false => until(count),
@@ -153,7 +153,7 @@ pub(crate) fn plateau(curve: &[f64]) -> Option<(usize, f64)> {
         if high == 0.0 {
             break;
         }
-        // What the sum of squares shrinks by when the curve is split here.
+        // The reduction of the sum of squares when the curve is split at this window.
         let (mean_low, mean_high) = (sum / low, (total - sum) / high);
         let gain = low * high * (mean_high - mean_low).powi(2);
         if mean_low < mean_high && best.is_none_or(|(most, _)| gain > most) {
@@ -161,7 +161,7 @@ pub(crate) fn plateau(curve: &[f64]) -> Option<(usize, f64)> {
         }
     }
     let (_, windows) = best?;
-    // The first window has the end of the burst in it.
+    // The first window contains the end of the burst.
     let level = median(&curve[1.min(windows - 1)..windows]);
     Some((windows, level))
 }

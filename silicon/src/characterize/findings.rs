@@ -10,21 +10,21 @@ use crate::statistics::Estimate;
 /// Newest schema of findings.
 pub const FINDINGS_SCHEMA: u32 = 1;
 
-/// What can be said about a class.
+/// The verdict on a class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "verdict", content = "reason")]
 pub enum Verdict {
-    /// It lowers the clock of what runs after it, surely and by at least 1 %.
+    /// The class lowers the clock of the code after it, surely and by at least 1 %.
     Affected,
-    /// It surely changes the clock by less than 1 %.
+    /// The class surely changes the clock by less than 1 %.
     Unaffected,
     /// Neither is sure, and why.
     Hidden(String),
-    /// It cannot run here, and why.
+    /// The class cannot run on this machine; the reason.
     Unsupported(String),
 }
 
-/// A cost, and what was left out of it.
+/// A cost, and the cases that were left out of the estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
     /// The time lost.
@@ -40,7 +40,7 @@ pub struct Hold {
     pub us: Estimate,
     /// The nine deciles of the bursts.
     pub deciles_us: [f64; 9],
-    /// Bursts after which the clock did not come back while it was watched.
+    /// Bursts after which the clock did not come back before the last window.
     pub not_back: usize,
     /// Bursts that were interrupted.
     pub interrupted: usize,
@@ -48,12 +48,12 @@ pub struct Hold {
     pub unclear: usize,
 }
 
-/// What a class does, in one condition.
+/// The effect of a class in one condition.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClassFinding {
     /// The class.
     pub class: Class,
-    /// What can be said.
+    /// The verdict in this condition.
     #[serde(flatten)]
     pub verdict: Verdict,
     /// Clock after it over that after scalar code: of the plateau if it is affected, else where
@@ -91,7 +91,7 @@ pub struct Condition {
 }
 
 impl Condition {
-    /// What was found about a class.
+    /// Findings about a class.
     #[must_use]
     pub fn class(&self, class: Class) -> Option<&ClassFinding> {
         self.classes.iter().find(|finding| finding.class == class)
@@ -101,7 +101,7 @@ impl Condition {
 /// Classes that lower the clock equally.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Level {
-    /// Its classes, lightest first; the first one gives it its name.
+    /// Classes of the level, lightest first; the first one names the level.
     pub classes: Vec<Class>,
     /// Clock over that of scalar code.
     pub ratio: f64,
@@ -124,7 +124,7 @@ pub struct Transition {
     pub break_even_us: Option<Estimate>,
 }
 
-/// What another CPU sees of a class.
+/// The effect of a class that another CPU sees.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Neighbour {
     /// The other CPU.
@@ -183,7 +183,7 @@ pub struct Findings {
     pub levels: Vec<Level>,
     /// Ways between them.
     pub transitions: Vec<Transition>,
-    /// What other CPUs see.
+    /// Effects that other CPUs see.
     pub neighbours: Vec<Neighbour>,
     /// How dense affected classes must be.
     pub rates: Vec<RateFinding>,
@@ -191,9 +191,9 @@ pub struct Findings {
     pub bursts: usize,
     /// Interrupted ones.
     pub bursts_interrupted: usize,
-    /// What cannot be seen here, in sentences.
+    /// Properties that this machine hides, in sentences.
     pub hidden: Vec<String>,
-    /// What else tells the frequency, in sentences.
+    /// Other sources of the frequency, compared with the chain, in sentences.
     pub checks: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Rounds: every kind of burst once, in an order drawn anew, so that what drifts hits all alike.
+//! Rounds: every kind of burst once, in an order drawn anew, so that drift hits all kinds alike.
 
 use cpu_model::Class;
 use kernels::Rate;
@@ -20,9 +20,9 @@ const GAP_NS: f32 = 50_000.0;
 /// A kind of burst: wide instructions between two stretches of the same lighter work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
-    /// What runs before and after.
+    /// Work before and after.
     pub(crate) around: Work,
-    /// What runs in between.
+    /// Work in between.
     pub(crate) middle: Work,
 }
 
@@ -83,14 +83,14 @@ impl Rounds {
         index.map_or(&[], |index| &self.bursts[index])
     }
 
-    /// How many bursts there are, and how many of them were interrupted.
+    /// Number of bursts, and of interrupted ones.
     pub(crate) fn interrupted(&self) -> (usize, usize) {
         let all = || self.bursts.iter().flatten();
         (all().count(), all().filter(|burst| burst.undisturbed() < AFTER).count())
     }
 }
 
-/// Plays rounds until a time, at least one; tells how far it is after each.
+/// Plays rounds until a time, at least one, and reports progress after each.
 pub(crate) fn play(
     machine: &mut impl Machine,
     random: &mut Random,

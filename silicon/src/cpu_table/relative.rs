@@ -1,4 +1,4 @@
-//! The embedded table of the same kind of CPU, for what cannot be measured.
+//! The embedded table of the same kind of CPU, for values that cannot be measured.
 
 use cpu_model::CpuTable;
 

@@ -117,7 +117,7 @@ pub(super) fn demand(findings: &Findings) -> String {
     )
 }
 
-/// Full density, and what sparser streams lower the clock to.
+/// Full density, and the clocks to which sparser streams lower the core.
 fn rules_of(findings: &Findings, class: Class) -> Vec<String> {
     let Some(level) = level_of(findings, class) else { return Vec::new() };
     let rates = findings.rates.iter().find(|rates| rates.class == class);

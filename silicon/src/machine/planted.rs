@@ -1,5 +1,5 @@
-//! A machine with effects that it does not have, so that finding them can be tried where they are
-//! not: what it measures is kept, noise and all, and stretched as a CPU table would have it.
+//! A real machine with planted effects, so that detection is tested on machines without licenses:
+//! each measured window is kept with its noise, and stretched as a CPU table prescribes.
 
 use cpu_model::{CpuModel, Demand, License};
 

@@ -1,4 +1,4 @@
-//! This machine: one thread on one CPU that plays bursts, and companions on the others.
+//! This machine: one thread on one CPU that plays bursts, and companions on all other CPUs.
 
 mod companion;
 mod counters;
@@ -39,7 +39,7 @@ pub enum RealError {
 const CHAIN_DISAGREEMENT: f64 = 0.03;
 /// How often they are compared before the disagreement is the CPU's and not a neighbour's.
 const CHAIN_TRIES: usize = 20;
-/// How long companions get to do what they are asked to before a burst begins.
+/// Limit for companions to begin the requested work before a burst begins.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// How long the machine gets to settle when its companions change.
 const SETTLE: Duration = Duration::from_millis(3);
@@ -71,9 +71,9 @@ pub struct Real {
 }
 
 impl Real {
-    /// Pins this thread to a CPU (`None`: the one it is on, or the last that it may use) and
+    /// Pins this thread to a CPU (`None`: the last that the process may use) and
     /// starts a sleeping companion on every other CPU that this process may use. `msr_pmu` is the
-    /// number of the kernel's `msr` event source, if it has one.
+    /// number of the kernel's `msr` event source, if the kernel has one.
     ///
     /// # Errors
     /// Why this machine cannot be measured.
@@ -106,7 +106,7 @@ impl Real {
         })
     }
 
-    /// The stream of a class at a rate and the blocks of a window; `None`: it may not run here.
+    /// The stream of a class at a rate and the blocks of a window; `None` if the class may not run.
     fn stream(&mut self, class: Class, rate: Rate) -> Option<(Stream, u64)> {
         let known = |(stream, _): &&(Stream, u64)| (stream.class(), stream.rate()) == (class, rate);
         if let Some(&found) = self.streams.iter().find(known) {
@@ -119,7 +119,7 @@ impl Real {
         Some(found)
     }
 
-    /// Makes the companions do what is asked, and waits until they do.
+    /// Requests the companions' modes, and waits until they have begun.
     fn arrange(&mut self, others: Others) {
         for (index, companion) in self.companions.iter().enumerate() {
             companion.ask(match others {

@@ -1,4 +1,4 @@
-//! Where a pair runs, as the model needs it.
+//! The places of a pair, as the model needs them.
 
 use scenarios::Machine;
 
@@ -25,7 +25,7 @@ impl Place {
         }
     }
 
-    /// CPU of the culprit there.
+    /// The culprit's CPU in that machine.
     pub(super) fn culprit_cpu(self) -> u32 {
         u32::from(self != Self::Shared)
     }

@@ -1,4 +1,4 @@
-//! What the simulator says of the same pair.
+//! The simulator's prediction for the same pair.
 
 use cpu_model::{Class, CpuModel};
 use scenarios::{Application, CpuSet, Draw, Role, Spread, Step, Thread, Work, Workload};
@@ -7,20 +7,20 @@ use simulator::{Config, SimError};
 
 use super::Place;
 
-/// What runs where.
+/// Classes and places of a pair.
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// Where.
     pub place: Place,
-    /// What the victim executes, without pause.
+    /// The victim's class, executed without pause.
     pub victim: Class,
-    /// What the culprit executes, without pause.
+    /// The culprit's class, executed without pause.
     pub culprit: Class,
-    /// What its control executes.
+    /// The class of the culprit's control.
     pub control: Class,
 }
 
-/// What the model says.
+/// The model's prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Prediction {
     /// Change of the victim's progress a CPU second, in percent.

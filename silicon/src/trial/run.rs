@@ -1,4 +1,4 @@
-//! The order of blocks, and what they give.
+//! The order of blocks, and the changes that they yield.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use super::{Culprit, Form, Progress, TrialError, Victim, culprit, victim};
 pub struct Plan {
     /// CPU of the victim.
     pub victim_cpu: u32,
-    /// CPU of the culprit; the same one to share it.
+    /// CPU of the culprit; the victim's CPU for a shared one.
     pub culprit_cpu: u32,
     /// Length of a block.
     pub block: Duration,
@@ -53,12 +53,12 @@ impl Pair {
     }
 }
 
-/// What a trial found.
+/// The results of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
     /// Change of the victim's progress a CPU second, in percent.
     pub change_pct: Estimate,
-    /// The same where nothing was changed; `None` where there were too few placebos.
+    /// The change between equal blocks; `None` for too few placebos.
     pub placebo_pct: Option<Estimate>,
     /// Pairs thrown away because the victim did nothing in one of their blocks.
     pub discarded: usize,
@@ -66,13 +66,13 @@ pub struct Trial {
     pub pairs: Vec<Pair>,
 }
 
-/// Time after a change of the culprit that belongs to neither block: it must come to the CPU first.
+/// Time after a change of the culprit that belongs to neither block: the new form must first run.
 const GUARD: Duration = Duration::from_millis(12);
 /// How often a culprit that ended is looked for.
 const LOOK: Duration = Duration::from_millis(10);
 /// One pair in so many is a placebo.
 const PLACEBO_ONE_IN: usize = 3;
-/// So many pairs without progress are bad luck on a busy machine, if as many others are fine.
+/// This many pairs without progress are bad luck on a busy machine, if as many pairs are fine.
 const DISCARDED_MAX: usize = 20;
 /// Pairs between two looks at the interval.
 const PAIRS_A_LOOK: usize = 25;
@@ -139,7 +139,7 @@ struct Bench<'a> {
     culprit: culprit::Running,
 }
 
-/// What the victim did in a block.
+/// The victim's progress in a block.
 struct Block {
     rate: f64,
     cpu_share: f64,

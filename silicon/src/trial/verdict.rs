@@ -9,7 +9,7 @@ pub const HALF_WIDTH_POINTS_MAX: f64 = 0.7;
 /// A prediction this near to the measurement agrees, in points; fixed before the first trial.
 pub const AGREEMENT_POINTS: f64 = 1.0;
 
-/// What a trial says about a prediction.
+/// The judgement of a trial about a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -17,7 +17,7 @@ pub enum Verdict {
     Undecided,
     /// The prediction lies within the tolerance or the interval.
     Agrees,
-    /// It does not.
+    /// The prediction lies outside both.
     Disagrees,
 }
 

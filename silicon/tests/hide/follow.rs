@@ -22,7 +22,7 @@ fn asked(leaf: u32, subleaf: u32) -> Answer {
     Answer { eax: found.eax, ebx: found.ebx, ecx: found.ecx, edx: found.edx }
 }
 
-/// What it printed, and that it ended well.
+/// The program's output, after a successful end.
 fn lines(mut traced: Traced) -> Vec<String> {
     let mut text = String::new();
     traced.stdout().unwrap().read_to_string(&mut text).unwrap();
@@ -80,7 +80,7 @@ fn a_program_that_goes_to_a_cpu_is_told_its_number() {
 #[test]
 fn threads_children_and_what_they_become_are_told_the_same() {
     let found = lines(start(&["everywhere"], HIDING));
-    // Itself, four threads, a child, what it becomes, and one that was spawned.
+    // The program itself, four threads, a child, the child's next program, and a spawned process.
     assert_eq!(found.len(), 8, "{found:?}");
     let expected = (7, 0, hidden(7, 0, asked(7, 0)));
     assert!(found.iter().all(|line| told(line) == expected), "{found:?}");

@@ -1,4 +1,4 @@
-//! A real program under the tracer: what CPUID tells it, and that nothing else changes.
+//! A real program under the tracer: CPUID's answers to the program, and nothing else changes.
 //!
 //! Where CPUID cannot fault, another instruction that does stands for it in the test's program.
 

@@ -63,7 +63,7 @@ pub fn start(arguments: &[&str], emulation: Emulation) -> Traced {
     Traced::start(&command(arguments), some_cpu(), Stdio::piped(), emulation).unwrap()
 }
 
-/// What the program asked: leaf and sub-leaf, and what it was told.
+/// The program's question (leaf and sub-leaf), and the answer.
 pub fn told(line: &str) -> (u32, u32, Answer) {
     let numbers: Vec<u32> =
         line.split(' ').map(|word| u32::from_str_radix(word, 16).unwrap()).collect();
@@ -71,7 +71,7 @@ pub fn told(line: &str) -> (u32, u32, Answer) {
     (leaf, subleaf, Answer { eax, ebx, ecx, edx })
 }
 
-/// Waits until it holds; a machine may be busy, but not for that long.
+/// Waits until a condition holds; the machine may be busy, but not for that long.
 pub fn holds_soon(mut condition: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while !condition() {
@@ -83,7 +83,7 @@ pub fn holds_soon(mut condition: impl FnMut() -> bool) -> bool {
     true
 }
 
-/// Says what this machine did not let the tests try.
+/// Reports which tests this machine could not run.
 pub fn skipped(why: &str) {
     // Not by a macro, whose output the harness hides when a test passes.
     let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");

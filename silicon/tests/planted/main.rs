@@ -1,4 +1,4 @@
-//! What is planted in modelled machines is found; `examples/planted.rs` does it a hundred times.
+//! Planted effects of modelled machines are found; `examples/planted.rs` repeats it 100 times.
 
 mod truth;
 

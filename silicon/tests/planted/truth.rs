@@ -1,4 +1,4 @@
-//! What is planted in a modelled machine, and how far findings are from it.
+//! The planted effects of a modelled machine, and the errors of findings.
 
 use cpu_model::{Class, CpuModel, CpuTable, TurboMode};
 use silicon::{Findings, Noise, Verdict};
@@ -62,7 +62,7 @@ pub fn model(name: &str) -> CpuModel {
     table.unwrap().model(TurboMode::On).unwrap()
 }
 
-/// What a class does while one core is active.
+/// The effect of a class while one core is active.
 pub struct Planted {
     /// Clock over that of scalar code.
     pub ratio: f64,
@@ -73,7 +73,7 @@ pub struct Planted {
     pub entry_us: f64,
 }
 
-/// What a class does on a CPU whose holds are up to `spread` longer than its table says.
+/// The effect of a class on a CPU whose holds are up to `spread` longer than its table says.
 pub fn planted(model: &CpuModel, class: Class, spread: f64) -> Planted {
     let demand = model.demand_of(class, if class == Class::Amx { 62 } else { 2000 });
     let khz = |level: u8| f64::from(model.turbo.khz(0, level));
@@ -108,7 +108,7 @@ pub fn planted(model: &CpuModel, class: Class, spread: f64) -> Planted {
 /// Least effect that counts as one.
 const EFFECT: f64 = 0.01;
 
-/// How findings about a class compare with what was planted, with no other core busy.
+/// Findings about a class compared with the planted effects, with no other core busy.
 pub struct Judged {
     /// The class.
     pub class: Class,

@@ -28,7 +28,6 @@ const LIMITS: &[(&str, usize)] = &[
     ("scheduler", 39),
     ("scx-host", 32),
     ("sensors", 37),
-    ("silicon", 21),
     ("simulator", 32),
     ("tasks/bench", 29),
     ("tasks/c", 49),

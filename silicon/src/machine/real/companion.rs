@@ -9,7 +9,7 @@ use kernels::{Tsc, chain};
 
 use super::pinning::pin;
 
-/// What a companion does.
+/// The work of a companion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(super) enum Mode {
@@ -23,9 +23,9 @@ pub(super) enum Mode {
 const WINDOWS_MAX: usize = 16_384;
 
 struct Shared {
-    /// What it is asked to do: written by the machine.
+    /// The requested mode: written by the machine.
     asked: AtomicU32,
-    /// What it does: written by the companion, after it began to.
+    /// The present mode: written by the companion once it has begun the work.
     does: AtomicU32,
     /// Begin and end of each window of the last observation, in ticks.
     log: Mutex<Vec<(u64, u64)>>,
@@ -38,7 +38,7 @@ pub(super) struct Companion {
 }
 
 impl Companion {
-    /// Starts one that sleeps. If its CPU is taken from the process it stays on any other.
+    /// Starts a sleeping companion. If the process loses the CPU, the companion stays on any other.
     pub(super) fn start(cpu: u32, tsc: Tsc, steps: u64) -> Self {
         let shared = Arc::new(Shared {
             asked: AtomicU32::new(Mode::Sleep as u32),
@@ -53,7 +53,7 @@ impl Companion {
         Self { shared, thread: Some(thread) }
     }
 
-    /// Asks it to do something else.
+    /// Requests another mode.
     pub(super) fn ask(&self, mode: Mode) {
         let before = self.shared.asked.swap(mode as u32, Ordering::Release);
         if before == Mode::Sleep as u32
@@ -64,7 +64,7 @@ impl Companion {
         }
     }
 
-    /// Waits until it does what it was asked to, but not for ever: its CPU may be another's.
+    /// Waits until the requested mode has begun, up to a limit: another process may occupy the CPU.
     pub(super) fn await_obedience(&self, tsc: &Tsc, patience: Duration) {
         let asked = self.shared.asked.load(Ordering::Relaxed);
         let late = tsc.now() + tsc.ticks(patience);
@@ -86,7 +86,7 @@ impl Drop for Companion {
         self.ask(Mode::End);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It cannot have panicked with anything that its owner must know.
+            // A panic of this thread carries no value that the owner needs.
             let _ = thread.join();
         }
     }

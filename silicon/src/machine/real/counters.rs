@@ -1,15 +1,15 @@
-//! What else tells the frequency: the cycle counter, and APERF over MPERF, where they are allowed.
+//! Other sources of the frequency: the cycle counter, and APERF over MPERF, where allowed.
 
 use std::time::Duration;
 
 use kernels::{Tsc, chain};
 
-/// What counters say against the chain, in sentences.
+/// Counters compared with the chain, in sentences.
 #[derive(Debug, Default)]
 pub(super) struct Comparison {
-    /// What agrees or does not.
+    /// Agreements and disagreements.
     pub(super) agreements: Vec<String>,
-    /// What cannot be read here.
+    /// Counters that cannot be read on this machine, with the reason.
     pub(super) missing: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ impl Counter {
         let attributes = Attributes { kind, size, config, flags, ..Attributes::default() };
         let any_cpu: libc::c_int = -1;
         let no_group: libc::c_int = -1;
-        // SAFETY: the kernel reads the struct, whose size is in it, and keeps no pointer to it.
+        // SAFETY: the kernel reads the struct up to the size in its field, and keeps no pointer.
         let descriptor = unsafe {
             libc::syscall(
                 libc::SYS_perf_event_open,

@@ -10,21 +10,21 @@ pub enum PinError {
     Refused {
         /// The CPU asked for.
         cpu: u32,
-        /// What the kernel says.
+        /// The kernel's error.
         reason: String,
     },
-    /// It is not one of those that this process may use.
+    /// The process may not use this CPU.
     #[error("CPU {cpu} cannot be used, expected one of {}", listed(cpus))]
     NotOurs {
         /// The CPU asked for.
         cpu: u32,
-        /// Those it may use.
+        /// The CPUs that the process may use.
         cpus: Vec<u32>,
     },
-    /// The kernel does not say which CPUs there are.
+    /// The kernel does not list the CPUs.
     #[error("the kernel does not say which CPUs this process may use: {0}")]
     Unknown(String),
-    /// There is no CPU.
+    /// The process may use no CPU.
     #[error("this process may use no CPU")]
     None,
 }
@@ -55,12 +55,12 @@ type Mask = [u64; CPUS_MAX / WORD_BITS];
 /// The CPUs that this process may use, ascending.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn allowed_cpus() -> Result<Vec<u32>, PinError> {
     Ok(cpus(&allowed(THIS_THREAD)?).collect())
 }
 
-/// The first CPU that a thread of any process may use; none: it is gone.
+/// The first CPU that a thread of any process may use; `None` after the thread's end.
 pub(crate) fn first_cpu_of(thread: libc::pid_t) -> Option<u32> {
     cpus(&allowed(thread).ok()?).next()
 }
@@ -73,7 +73,7 @@ fn cpus(mask: &Mask) -> impl Iterator<Item = u32> {
 /// Keeps this thread on a CPU from now on.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn pin(cpu: u32) -> Result<(), PinError> {
     let refused = |reason: String| PinError::Refused { cpu, reason };
     let mut mask: Mask = [0; CPUS_MAX / WORD_BITS];
@@ -83,7 +83,7 @@ pub fn pin(cpu: u32) -> Result<(), PinError> {
     allow(&mask).map_err(|error| refused(error.to_string()))
 }
 
-/// Does something with this thread on one CPU, so that what it starts is there too.
+/// Runs a function on one CPU; processes and threads that `act` starts inherit that CPU.
 pub(crate) fn on_cpu<T>(cpu: u32, act: impl FnOnce() -> T) -> Result<T, PinError> {
     let before = allowed(THIS_THREAD)?;
     pin(cpu)?;
@@ -92,7 +92,7 @@ pub(crate) fn on_cpu<T>(cpu: u32, act: impl FnOnce() -> T) -> Result<T, PinError
     Ok(value)
 }
 
-/// What stands for the calling thread, sched_setaffinity(2).
+/// The number of the calling thread, sched_setaffinity(2).
 const THIS_THREAD: libc::pid_t = 0;
 
 fn allowed(thread: libc::pid_t) -> Result<Mask, PinError> {

@@ -1,6 +1,6 @@
 //! Which bits of CPUID tell of wide instructions, and its answers without them.
 
-/// What CPUID answers.
+/// An answer of CPUID.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     /// EAX.
@@ -43,18 +43,18 @@ impl Answer {
 pub struct CpuidBits {
     /// EAX when asking.
     pub leaf: u32,
-    /// ECX when asking; none: it makes no difference.
+    /// ECX when asking; `None` where ECX makes no difference.
     pub subleaf: Option<u32>,
     /// Where the answer is.
     pub register: Register,
-    /// The bits, and what they tell of.
+    /// The bits, and the features that they stand for.
     pub bits: &'static [(u32, &'static str)],
 }
 
-/// What tells of registers wider than 128 bits, and of what needs the same encoding (VEX, EVEX).
+/// Bits of features with registers wider than 128 bits, or with the same encodings (VEX, EVEX).
 ///
 /// OSXSAVE, XCR0 and leaf 0xD stay: they say how large the saved state is, and the dynamic linker
-/// saves all of it. So does GFNI, which SSE has too.
+/// saves the whole state. GFNI stays too, since SSE has an encoding of GFNI.
 pub const WIDE_BITS: &[CpuidBits] = &[
     // Intel SDM volume 2A, CPUID, leaf 01H.
     CpuidBits {
@@ -180,7 +180,7 @@ pub const WIDE_BITS: &[CpuidBits] = &[
     },
 ];
 
-/// An answer without what tells of wide instructions.
+/// An answer without the bits of wide instructions.
 #[must_use]
 pub fn hidden(leaf: u32, subleaf: u32, mut answer: Answer) -> Answer {
     let concerns =

@@ -1,4 +1,4 @@
-//! What is done to one stopped thread: its registers, its code, and how it goes on.
+//! Operations on one stopped thread: its registers, its code, and its continuation.
 
 use std::io;
 
@@ -12,13 +12,13 @@ use super::mask::Answer;
 /// Why a thread stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// It has become another program, of which nothing has run yet.
+    /// The thread has become another program, and no instruction of that program has run yet.
     Exec,
     /// A system call begins or ends.
     Call,
     /// All of the process is stopped until SIGCONT.
     Group,
-    /// It is about to receive a signal.
+    /// The thread is about to receive a signal.
     Signal(c_int),
     /// Something to take note of at most: a new thread, the end of a stop.
     Other,
@@ -26,11 +26,11 @@ pub(super) enum Stop {
 
 /// `PTRACE_EVENT_STOP`, include/uapi/linux/ptrace.h.
 const EVENT_STOP: c_int = 128;
-/// `PTRACE_O_TRACESYSGOOD` adds it to stops at system calls.
+/// The bit that `PTRACE_O_TRACESYSGOOD` adds to stops at system calls.
 const CALL: c_int = libc::SIGTRAP | 0x80;
 
 impl Stop {
-    /// Of what `waitpid` tells of a stopped thread, ptrace(2).
+    /// Decodes the status that `waitpid` gives for a stopped thread, ptrace(2).
     pub fn of(status: c_int) -> Self {
         match (status >> 16, libc::WSTOPSIG(status)) {
             (libc::PTRACE_EVENT_EXEC, _) => Self::Exec,
@@ -55,7 +55,7 @@ pub(super) enum Resume {
     Listen,
 }
 
-/// Lets a thread go on, with a signal if it is not 0.
+/// Continues a thread, with a signal unless `signal` is 0.
 pub(super) fn resume(thread: pid_t, how: Resume, signal: c_int) -> io::Result<()> {
     let request = match how {
         Resume::Run => libc::PTRACE_CONT,
@@ -68,7 +68,7 @@ pub(super) fn resume(thread: pid_t, how: Resume, signal: c_int) -> io::Result<()
 }
 
 /// The next of all threads that this one follows, or of one of them, to stop or end, and its
-/// status; none: there is none left.
+/// status; `None` when no thread is left.
 pub(super) fn wait(thread: pid_t) -> io::Result<Option<(pid_t, c_int)>> {
     loop {
         let mut status = 0;
@@ -128,7 +128,7 @@ pub(super) fn answer(
     Ok(ptrace::setregs(Pid::from_raw(thread), registers)?)
 }
 
-/// What a thread was before it was made to ask the kernel for something.
+/// The state of a thread before its system call was injected.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Interrupted {
     registers: user_regs_struct,
@@ -146,7 +146,7 @@ const ARCH_PRCTL_32: u64 = 384;
 
 /// Makes a thread that stands before the first instruction of its program, at the end of `execve`,
 /// ask the kernel to let CPUID fault: the system call takes the place of the first instruction.
-/// Nothing else can be there yet that would see it, no thread and no handler of a signal.
+/// At that point the process has neither another thread nor a signal handler that could notice.
 pub(super) fn forbid_cpuid(thread: pid_t) -> io::Result<Interrupted> {
     let thread = Pid::from_raw(thread);
     let registers = ptrace::getregs(thread)?;
@@ -167,7 +167,7 @@ pub(super) fn forbid_cpuid(thread: pid_t) -> io::Result<Interrupted> {
     Ok(Interrupted { registers, code })
 }
 
-/// Makes it what it was, and returns what the kernel answered.
+/// Restores the thread's state, and returns the kernel's answer.
 pub(super) fn restore(thread: pid_t, before: Interrupted) -> io::Result<i64> {
     let thread = Pid::from_raw(thread);
     let answer = ptrace::getregs(thread)?.rax as i32;
