@@ -1,6 +1,6 @@
 //! Compiles the BPF sources of the scheduler and of the observer with clang.
 
-#[path = "../sensors/build/clang.rs"]
+#[path = "../sensors/clang.rs"]
 mod clang;
 
 /// Folders of the sources, and of the headers that they include.

@@ -1,6 +1,6 @@
 //! Compiles the recorder's BPF program with clang, where the feature `bpf` is on.
 
-#[path = "build/clang.rs"]
+#[path = "clang.rs"]
 mod clang;
 
 const SOURCE: &str = "src/recorder/recorder.bpf.c";

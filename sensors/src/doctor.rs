@@ -1,13 +1,12 @@
-//! What a machine offers, and how to get what it lacks. Judged from [`Facts`] alone.
-
-mod missing;
+//! Abilities of a machine, and the way to each missing one. Judged from [`Facts`] alone.
 
 use cpu_model::Class;
 use serde::Serialize;
 
 use crate::facts::{Access, CpuidFaulting, Facts, SchedExt, Scheduler};
+use crate::remedies;
 
-pub use missing::rights_remedy;
+pub use crate::remedies::rights_remedy;
 
 /// Whether something can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -17,7 +16,7 @@ pub enum Answer {
     Yes,
     /// By root, or with rights that can be had.
     AsRoot,
-    /// Not as it is.
+    /// Not on this machine.
     No,
 }
 
@@ -36,30 +35,30 @@ impl Answer {
 /// Something that the machine can or cannot do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ability {
-    /// What it is, as a verb.
+    /// The ability, as a verb.
     pub what: &'static str,
-    /// Whether it can.
+    /// Whether the machine has the ability.
     pub answer: Answer,
-    /// What was found.
+    /// The facts behind the answer.
     pub found: String,
-    /// What it would be good for.
+    /// The use of the ability.
     pub good_for: &'static str,
-    /// How to get it: a command, or what to ask for.
+    /// The way to a missing ability: a command, or a request to the owner of the machine.
     pub remedy: Option<String>,
 }
 
-/// What a machine offers.
+/// The abilities of a machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
     /// Version of this form.
     pub schema: u32,
-    /// What it can do.
+    /// The abilities.
     pub abilities: Vec<Ability>,
-    /// What it is: a name and what was found.
+    /// The machine: names and facts.
     pub machine: Vec<(&'static str, String)>,
-    /// What misleads on this machine.
+    /// Properties of this machine that mislead.
     pub caveats: Vec<String>,
-    /// What it was judged by.
+    /// The facts that the report was judged by.
     pub facts: Facts,
 }
 
@@ -120,11 +119,11 @@ fn record(facts: &Facts) -> Ability {
     }
     if facts.kernel_version() < (5, 11) {
         let found = format!("Linux {} is older than 5.11", facts.kernel);
-        return says(Answer::No, found).with(missing::perf_remedy(facts));
+        return says(Answer::No, found).with(remedies::perf_remedy(facts));
     }
     if !facts.btf {
         let found = "the kernel was built without CONFIG_DEBUG_INFO_BTF".to_owned();
-        return says(Answer::No, found).with(missing::perf_remedy(facts));
+        return says(Answer::No, found).with(remedies::perf_remedy(facts));
     }
     if let Some(mode) = facts.lockdown.as_deref().filter(|&mode| mode == "confidentiality") {
         let found = format!("the kernel is locked down ({mode})");
@@ -216,11 +215,11 @@ fn bpf_schedulers(facts: &Facts) -> Ability {
     let built = match facts.sched_ext {
         SchedExt::TooOld => {
             let found = format!("sched_ext came with Linux 6.12; this is {}", facts.kernel);
-            return says(Answer::No, found).with(missing::kernel_remedy(facts));
+            return says(Answer::No, found).with(remedies::kernel_remedy(facts));
         }
         SchedExt::NotBuilt => {
             let found = "the kernel was built without CONFIG_SCHED_CLASS_EXT".to_owned();
-            return says(Answer::No, found).with(missing::kernel_remedy(facts));
+            return says(Answer::No, found).with(remedies::kernel_remedy(facts));
         }
         SchedExt::Ready => "sched_ext is there, and no scheduler is loaded".to_owned(),
         SchedExt::Active => format!("{} is loaded", facts.scheduler_name()),
@@ -260,7 +259,7 @@ fn hide(facts: &Facts) -> Ability {
             )
         }
         CpuidFaulting::Absent => {
-            let (found, remedy) = missing::cpuid_fault(facts);
+            let (found, remedy) = remedies::cpuid_fault(facts);
             says(Answer::No, found).with(remedy)
         }
     }
@@ -273,7 +272,7 @@ fn perf(facts: &Facts) -> Ability {
     );
     let Some(version) = &facts.perf else {
         return says(Answer::No, "perf is not installed".to_owned())
-            .with(missing::perf_package(facts));
+            .with(remedies::perf_package(facts));
     };
     match facts.tracefs {
         Access::Open => says(Answer::Yes, version.clone()),

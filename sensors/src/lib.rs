@@ -1,8 +1,10 @@
-//! What a machine can tell.
+//! What a machine can tell: its abilities, and recordings of its schedule.
 //!
 //! [`doctor`] judges what a machine offers, from facts that the command gathered. [`recorder`]
-//! records who runs where and when, with register states, as a history of `trace`.
+//! records which task runs on which CPU and when, with register states, as a history of `trace`.
 
 pub mod doctor;
 pub mod facts;
 pub mod recorder;
+
+mod remedies;

@@ -27,7 +27,7 @@ const LIMITS: &[(&str, usize)] = &[
     ("scenarios", 28),
     ("scheduler", 39),
     ("scx-host", 32),
-    ("sensors", 37),
+    ("sensors", 30),
     ("simulator", 32),
     ("tasks/bench", 29),
     ("tasks/c", 49),

@@ -8,17 +8,17 @@ use std::process::Command;
 pub struct Program<'a> {
     /// Its source.
     pub source: &'a str,
-    /// What comes out, in cargo's folder for it.
+    /// Name of the object file in cargo's output folder.
     pub object: &'a str,
     /// More arguments of clang.
     pub arguments: &'a [&'a str],
-    /// Who needs clang.
+    /// The component that needs clang.
     pub user: &'a str,
-    /// What else helps where there is no clang.
+    /// The alternative for a machine without clang.
     pub otherwise: &'a str,
 }
 
-/// Compiles it, or ends the build with a sentence.
+/// Compiles the program, or ends the build with a sentence.
 pub fn compile(program: &Program) {
     let Program { source, object, arguments, user, otherwise } = program;
     println!("cargo::rerun-if-env-changed=CLANG");

@@ -2,7 +2,7 @@
 
 use crate::facts::Facts;
 
-/// What gives the rights that a recording needs.
+/// The way to the rights that a recording needs.
 #[must_use]
 pub fn rights_remedy(facts: &Facts) -> String {
     let once = "run it with sudo";
@@ -39,7 +39,7 @@ pub fn perf_package(facts: &Facts) -> String {
 /// A kernel that has sched_ext.
 pub fn kernel_remedy(facts: &Facts) -> String {
     match family(facts) {
-        // 6.16.12 of trixie-backports is the first of Debian's that has it.
+        // 6.16.12 of trixie-backports is the first of Debian's kernels with sched_ext.
         Family::Debian => "with trixie-backports among the sources of apt (Debian 13): \
                            sudo apt-get install -t trixie-backports linux-image-amd64"
             .to_owned(),
@@ -47,9 +47,9 @@ pub fn kernel_remedy(facts: &Facts) -> String {
     }
 }
 
-/// Why there is no `cpuid_fault`, and what would have it.
+/// Why `cpuid_fault` is missing, and which kernel or CPU has the flag.
 pub fn cpuid_fault(facts: &Facts) -> (String, &'static str) {
-    // `bsp_init_amd` of arch/x86/kernel/cpu/amd.c looks for it from 6.17 on.
+    // `bsp_init_amd` of arch/x86/kernel/cpu/amd.c tests for the feature from 6.17 on.
     if facts.cpu.contains("AMD") && facts.kernel_version() < (6, 17) {
         let found = format!("Linux knows of it on AMD's CPUs since 6.17; this is {}", facts.kernel);
         return (found, "a kernel of 6.17 or newer on Zen 4 or newer");
