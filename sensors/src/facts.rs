@@ -1,4 +1,4 @@
-//! What was found on a machine. The command gathers it; nothing here opens a file.
+//! Facts about a machine. The command gathers them; nothing here opens a file.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub enum Scheduler {
 pub enum SchedExt {
     /// Older than 6.12.
     TooOld,
-    /// Built without it.
+    /// Built without sched_ext.
     #[default]
     NotBuilt,
     /// Ready for one.
@@ -33,39 +33,39 @@ pub enum SchedExt {
     Active,
 }
 
-/// Whether something opened when it was tried.
+/// Whether a file or a system call opened on trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
-    /// It works.
+    /// The trial succeeded.
     Open,
-    /// It exists, and this user may not use it.
+    /// The interface exists, and this user may not use the interface.
     Forbidden,
-    /// It does not exist.
+    /// The interface does not exist.
     #[default]
     Absent,
 }
 
-/// Whether CPUID can be made to fault in programs, so that somebody else answers it.
+/// Whether CPUID can be made to fault in programs, so that a tracer answers instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CpuidFaulting {
-    /// It can.
+    /// CPUID can fault.
     Offered,
     /// The kernel is older than 4.12.
     KernelTooOld,
-    /// The kernel knows of no way to do it on this CPU (no flag `cpuid_fault`).
+    /// The kernel has no way to make CPUID fault on this CPU (no flag `cpuid_fault`).
     #[default]
     Absent,
-    /// The kernel refuses it, or to follow programs, to this user.
+    /// The kernel refuses CPUID faulting, or ptrace, to this user.
     Refused,
 }
 
-/// What was found on a machine. Lists are empty and options are none where nothing was found.
+/// Facts about a machine. Lists are empty and options are `None` where nothing was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
-    /// Release of the kernel, as `uname -r` has it.
+    /// Release of the kernel, as `uname -r` prints the name.
     pub kernel: String,
     /// Name of the distribution.
     pub distribution: Option<String>,
@@ -149,7 +149,7 @@ impl Facts {
         self.has(CAP_BPF) && self.has(CAP_PERFMON)
     }
 
-    /// Whether this user may do what root does.
+    /// Whether this user has the rights of root.
     #[must_use]
     pub fn may_administer(&self) -> bool {
         self.has(CAP_SYS_ADMIN)
@@ -203,7 +203,7 @@ impl Facts {
         }
     }
 
-    /// What a recording says about the machine it was made on.
+    /// The properties of the machine that a recording states.
     #[must_use]
     pub fn for_recording(&self) -> BTreeMap<String, String> {
         let mut facts = BTreeMap::new();

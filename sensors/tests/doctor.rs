@@ -1,4 +1,4 @@
-//! What the doctor says of recorded machines, and of the same ones with something changed.
+//! The doctor's answers for recorded machines, and for the same ones with one change.
 
 use cpu_model::Class;
 use sensors::doctor::{Ability, Answer, Report, assess};
@@ -13,7 +13,7 @@ fn facts(text: &str) -> Facts {
     serde_json::from_str(text).unwrap()
 }
 
-/// As root of the recorded machine, but for what `change` does.
+/// As root of the recorded machine, after `change`.
 fn changed(change: impl FnOnce(&mut Facts)) -> Report {
     let mut facts = facts(ROOT);
     change(&mut facts);

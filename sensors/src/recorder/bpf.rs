@@ -1,4 +1,4 @@
-//! Loads the BPF program, attaches it and reads what it writes.
+//! Loads the BPF program, attaches its probes and reads its records.
 
 use std::cell::RefCell;
 use std::io::Read;
@@ -20,7 +20,7 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.bpf.o")
 /// Room for records: a tenth of a second at the rate of a machine that does nothing but switch,
 /// a million records a second; our choice. A power of two, as the kernel asks.
 const BUFFER_MIN: u32 = 16 << 20;
-/// More of it for each CPU of a large machine.
+/// Additional room for each CPU of a large machine.
 const BUFFER_PER_CPU: u32 = 128 << 10;
 /// `BPF_F_TEST_RUN_ON_CPU`, include/uapi/linux/bpf.h.
 const ON_CPU: u32 = 1;
@@ -28,7 +28,7 @@ const ON_CPU: u32 = 1;
 /// The newest helper of the kernel that the program calls; from 5.11.
 const NEWEST_HELPER: &str = "bpf_get_current_task_btf";
 
-/// Programs of tracepoints that some kernels lack, and what is missing then.
+/// Programs of tracepoints that some kernels lack, and the events that are missing then.
 const OPTIONAL: [(&str, &str); 2] =
     [("on_registers", "x86_fpu_regs_deactivated"), ("on_frequency", "cpu_frequency")];
 
@@ -39,9 +39,9 @@ pub struct Mark {
     pub library: String,
     /// The stretch begins when this function does.
     pub begin: String,
-    /// It ends when this function begins; without one, when the first returns.
+    /// The stretch ends when this function begins; without one, when the first returns.
     pub end: Option<String>,
-    /// What runs within.
+    /// The class of the instructions within.
     pub class: Class,
 }
 
@@ -72,15 +72,15 @@ pub enum RecordError {
         library: String,
         /// The function.
         function: String,
-        /// What the kernel or libbpf said.
+        /// The error of the kernel or of libbpf.
         source: libbpf_rs::Error,
     },
     /// Any other refusal.
     #[error("{doing}")]
     Refused {
-        /// What was tried.
+        /// The operation.
         doing: &'static str,
-        /// What the kernel or libbpf said.
+        /// The error of the kernel or of libbpf.
         source: libbpf_rs::Error,
     },
 }
@@ -94,7 +94,7 @@ fn refused(doing: &'static str) -> impl Fn(libbpf_rs::Error) -> RecordError {
 
 /// A running recording. Its probes hang on file descriptors and go with the process.
 pub struct Recorder {
-    // In this order they are dropped: the probes before what they write to.
+    // Dropped in this order: the probes before the buffer to which the probes write.
     links: Vec<Link>,
     buffer: RingBuffer<'static>,
     read: Rc<RefCell<Vec<Raw>>>,
@@ -168,7 +168,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// Lets every CPU say what it runs.
+    /// Makes every CPU record its running task.
     fn say_running(&self) -> Result<(), RecordError> {
         let program = self.program("say_running");
         for &cpu in &self.online {
@@ -188,7 +188,7 @@ impl Recorder {
         found.expect("the object has this program")
     }
 
-    /// Takes what was recorded since the last time.
+    /// Takes the records since the last call.
     ///
     /// # Errors
     /// [`RecordError`].
@@ -197,7 +197,7 @@ impl Recorder {
         Ok(std::mem::take(&mut *self.read.borrow_mut()))
     }
 
-    /// Ends the recording: what [`Self::read`] gives next is the last.
+    /// Ends the recording: the next [`Self::read`] returns the last records.
     ///
     /// # Errors
     /// [`RecordError`].
@@ -221,7 +221,7 @@ impl Recorder {
     }
 }
 
-/// Tells the program about this kernel, and leaves out what it lacks.
+/// Gives the program the constants of this kernel, and leaves out probes that the kernel lacks.
 fn prepare(
     object: &mut OpenObject,
     btf: &Btf<'_>,
@@ -269,7 +269,7 @@ fn arguments(btf: &Btf<'_>, event: &str) -> Option<usize> {
 fn preempt_count(btf: &Btf<'_>) -> Option<i64> {
     let runqueues = per_cpu(btf, "runqueues")?;
     let count = per_cpu(btf, "__preempt_count").or_else(|| {
-        // It follows a pointer (arch/x86/include/asm/current.h, 6.12).
+        // The variable follows a pointer (arch/x86/include/asm/current.h, 6.12).
         Some(per_cpu(btf, "pcpu_hot")? + 8)
     })?;
     Some(count - runqueues)

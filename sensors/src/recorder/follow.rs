@@ -1,8 +1,8 @@
-//! Records become a history: who runs on which CPU, and what is added where records are missing.
+//! Turns records into a history: which task runs on which CPU, with additions for lost records.
 //!
-//! The history begins with the first record that says who runs on a CPU. Where a record was lost,
-//! the task that leaves a CPU need not be the one that came; then it came as long ago as the time
-//! that the kernel accounted to it since.
+//! The history begins with the first record of a task that runs on a CPU. After a lost record, the
+//! task that leaves a CPU may differ from the last task that came; its start is then as long ago as
+//! the time that the kernel has accounted to the task since.
 
 use std::io;
 
@@ -16,7 +16,7 @@ use super::tasks::{IDLE, Tasks};
 /// Records that wait for earlier ones. A CPU takes the time of a record before it takes its place
 /// in the buffer, and may be interrupted in between; our choice.
 const HELD: usize = 1024;
-/// Records and tasks of a history that are kept free for what is held back.
+/// Records and tasks of a history that are kept free for events held back.
 const RESERVE: u64 = 1 << 14;
 /// Marked functions that a task can be in at once: returns by `longjmp` are never seen.
 const CLASSES_MAX: usize = 64;
@@ -31,11 +31,11 @@ pub const COOKIE_NESTS: u64 = 0x200;
 /// Instructions of its class that a marked function runs per 1000 cycles: one a cycle.
 const RATE_PERMILLE: u32 = 1000;
 
-/// include/linux/preempt.h: in an interrupt, and what no context sets.
+/// include/linux/preempt.h: in an interrupt, and a value that no context sets.
 const COUNT_HARDIRQ: u32 = 0x000f_0000;
 const COUNT_NEVER: u32 = 0x7ff0_0000;
 
-/// What the follower met.
+/// Statistics of the follower.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Met {
     /// Switches of the history, added ones included.
@@ -46,7 +46,7 @@ pub struct Met {
     pub unmatched_registers: u64,
     /// Records of the history.
     pub records: u64,
-    /// Time of slices, and what the kernel accounted in them; the rest was stolen.
+    /// Time of slices, and the kernel's account of the tasks in them; the rest was stolen.
     pub slices_ns: u64,
     /// See [`Self::slices_ns`].
     pub runtime_ns: u64,
@@ -58,13 +58,13 @@ struct Cpu {
     current: usize,
     /// Whether a record said so; before, the CPU counts as idle.
     known: bool,
-    /// When it came.
+    /// When the task came.
     since_ns: u64,
     /// Task that just left, whose registers come next.
     leaving: Option<usize>,
 }
 
-/// Whether the probe found the preempt count, by what it says about contexts that are known.
+/// Whether the probe found the preempt count, judged in contexts that are known.
 #[derive(Default)]
 struct Contexts {
     task: bool,
@@ -103,7 +103,7 @@ impl<'s, S: Sink> Follower<'s, S> {
     /// Takes the next record; the times of neighbours may be in disorder.
     ///
     /// # Errors
-    /// What the sink fails with.
+    /// The sink's error.
     pub fn take(&mut self, raw: Raw) -> io::Result<()> {
         self.held.insert(raw.time_ns, raw);
         self.held.overflow().map_or(Ok(()), |raw| self.apply(&raw))
@@ -115,10 +115,10 @@ impl<'s, S: Sink> Follower<'s, S> {
         self.met.records + RESERVE >= RECORDS_MAX || self.tasks.seen + RESERVE >= TASKS_MAX
     }
 
-    /// Ends the history: `header` has what is known about the machine.
+    /// Ends the history: `header` has the known facts of the machine.
     ///
     /// # Errors
-    /// What the sink fails with, and a machine that told nothing.
+    /// The sink's error, and an error for a machine without any record.
     pub fn finish(mut self, mut header: Header) -> io::Result<Met> {
         while let Some(raw) = self.held.pop() {
             self.apply(&raw)?;
@@ -214,7 +214,7 @@ impl<'s, S: Sink> Follower<'s, S> {
         self.output.push(time_ns, event)
     }
 
-    /// Who runs on a CPU: the history begins, or ends.
+    /// A record of the task that runs on a CPU: the history begins, or ends.
     fn running(&mut self, raw: &Raw) -> io::Result<()> {
         if raw.tid != 0 {
             let count = raw.other;
@@ -233,7 +233,7 @@ impl<'s, S: Sink> Follower<'s, S> {
         Ok(())
     }
 
-    /// Makes `task`, to which `total_ns` are accounted, the one that runs on `cpu`, if it is not.
+    /// Makes `task`, to which `total_ns` are accounted, the running task of `cpu`.
     fn occupy(&mut self, cpu: u32, task: usize, total_ns: u64) -> io::Result<()> {
         let Cpu { current, known, since_ns, .. } = *self.cpu(cpu);
         if current == task {
@@ -280,7 +280,7 @@ impl<'s, S: Sink> Follower<'s, S> {
         Ok(())
     }
 
-    /// Gives out the switch from whoever runs on `cpu` to `next`.
+    /// Emits the switch from the running task of `cpu` to `next`.
     fn change(&mut self, cpu: u32, state: SwitchState, next: usize, at_ns: u64) -> io::Result<()> {
         let here = self.cpu(cpu);
         let prev = here.current;
@@ -299,7 +299,7 @@ impl<'s, S: Sink> Follower<'s, S> {
         self.emit_at(at_ns, Event::Switch { cpu, prev, state, next })
     }
 
-    /// Gives out what was accounted to a running task, at most what it has run: at the start the
+    /// Emits the time accounted to a running task, at most its time on the CPU: at the start the
     /// kernel's account may be a tick behind.
     fn account(&mut self, index: usize, now_ns: u64, total_ns: Option<u64>) -> io::Result<()> {
         let task = self.tasks.get(index);

@@ -1,6 +1,6 @@
-//! A record as the BPF program writes it.
+//! A record in the layout that the BPF program writes.
 
-/// What a record is about; `enum kind` of `recorder.bpf.c`.
+/// The event of a record; `enum kind` of `recorder.bpf.c`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A task that exists at the start.
@@ -45,13 +45,13 @@ const INTERRUPT: u8 = 8;
 
 /// Bytes of a record without the description of a task.
 const SHORT: usize = 32;
-/// Bytes of one with it.
+/// Bytes of a record with the description.
 const LONG: usize = 56;
 
 /// Name and priority of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// Its name, ended by a zero where it is shorter.
+    /// Name, ended by a zero where shorter.
     pub comm: [u8; 16],
     /// Priority as the kernel counts: 100..=139 are nice levels -20..=19.
     pub prio: i32,
@@ -60,15 +60,15 @@ pub struct Description {
 /// A record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raw {
-    /// When it happened, by CLOCK_MONOTONIC.
+    /// Time of the event, by CLOCK_MONOTONIC.
     pub time_ns: u64,
     /// Where.
     pub cpu: u32,
-    /// What.
+    /// The event.
     pub kind: Kind,
     /// By kind; in records that describe a task the ns accounted to it so far.
     pub value: u64,
-    /// The task it is about.
+    /// The task of the event.
     pub tid: u32,
     /// Its process.
     pub pid: u32,
@@ -78,16 +78,16 @@ pub struct Raw {
     pub kernel: bool,
     /// Whether the task that left waits.
     pub blocked: bool,
-    /// Whether it ended.
+    /// Whether the task that left ended.
     pub dead: bool,
-    /// Whether an interrupt did it.
+    /// Whether an interrupt caused the event.
     pub interrupt: bool,
     /// Name and priority, in records that have them.
     pub description: Option<Description>,
 }
 
 impl Raw {
-    /// Reads a record; `None` if it is none.
+    /// Reads a record; `None` for bytes that are no record.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let long = bytes.len() >= LONG;
@@ -114,7 +114,7 @@ impl Raw {
     }
 }
 
-/// `N` bytes from `at` on; the caller has seen that they are there.
+/// `N` bytes from `at` on; the caller has checked the length.
 fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut array = [0; N];
     array.copy_from_slice(&bytes[at..at + N]);

@@ -3,8 +3,8 @@
  * Which events of the scheduler happened, as fixed records in one ring buffer.
  *
  * Reads the few fields of the kernel that are declared below, relocated by BTF to where the
- * running kernel has them. Each program reserves one record, fills it and is done: no loops, no
- * strings, no addresses. Nobody is woken by a record; the reader comes by in time.
+ * running kernel has them. Each program reserves one record, fills the record and ends: no loops,
+ * no strings, no addresses. A record wakes no task; the reader polls.
  *
  * Needs Linux 5.11 (bpf_get_current_task_btf); marks of functions need 5.15 (cookies of probes).
  */
@@ -20,7 +20,7 @@ typedef __u16 __be16;
 typedef __u32 __be32;
 typedef __u32 __wsum;
 
-/* What bpf_helpers.h expects from the kernel's interface (include/uapi/linux/bpf.h, 6.18). */
+/* Parts of the kernel's interface that bpf_helpers.h needs (include/uapi/linux/bpf.h, 6.18). */
 enum { BPF_MAP_TYPE_RINGBUF = 27 };
 enum { BPF_RB_NO_WAKEUP = 1 };
 
@@ -150,7 +150,7 @@ struct {
 	__uint(max_entries, 16 << 20);
 } records SEC(".maps");
 
-/* What the reader knows about this kernel. */
+/* Constants of this kernel, set by the reader. */
 const volatile struct kernel {
 	/*
 	 * From a CPU's `runqueues` to its preempt count, both per-CPU variables; 0: unknown. (By
@@ -161,7 +161,7 @@ const volatile struct kernel {
 	__u8 state_given;
 } kernel;
 
-/* Records for which there was no room. Written by every CPU. */
+/* Records lost for want of room. Written by every CPU. */
 __u64 lost;
 
 static __always_inline void *reserve(__u64 size, __u8 kind)
@@ -189,7 +189,7 @@ static __always_inline int submit(void *record)
 	return 0;
 }
 
-/* A record about `task` with its name and the time accounted to it. */
+/* A record of `task` with its name and the time accounted to the task. */
 static __always_inline struct task_record *describe(struct task_struct *task, __u8 kind)
 {
 	struct task_record *record = reserve(sizeof(*record), kind);
@@ -214,7 +214,7 @@ static __always_inline __u32 cpu_of(struct task_struct *task)
 	return bpf_core_field_exists(old->cpu) ? old->cpu : task->thread_info.cpu;
 }
 
-/* The preempt count of this CPU; 0 where it cannot be found. */
+/* The preempt count of this CPU; 0 where unknown. */
 static __always_inline int preempt_count(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -241,7 +241,7 @@ static __always_inline __u8 context(void)
 	return count & HARDIRQ_OR_NMI || softirqs & SERVING_SOFTIRQ ? FLAG_INTERRUPT : 0;
 }
 
-/* Every task that there is, once at the start. */
+/* Every existing task, once at the start. */
 SEC("iter/task")
 int list_task(struct bpf_iter__task *ctx)
 {
@@ -255,8 +255,8 @@ int list_task(struct bpf_iter__task *ctx)
 }
 
 /*
- * Who runs on a CPU; the reader lets it run there, at the start and at the end. `other` is the
- * preempt count, by which the reader judges whether it was found.
+ * The running task of a CPU, recorded at the start and at the end. `other` is the
+ * preempt count, from which the reader judges whether the count was found.
  */
 SEC("raw_tp")
 int say_running(void *ctx)
@@ -359,7 +359,7 @@ int on_exec(__u64 *ctx)
 	return submit(record);
 }
 
-/* The registers of the running task were saved: it leaves. */
+/* The registers of the running task were saved: the task leaves. */
 SEC("tp_btf/x86_fpu_regs_deactivated")
 int on_registers(__u64 *ctx)
 {

@@ -1,4 +1,4 @@
-//! Which task a number means, and what is known of each task.
+//! Tasks by number, and the known facts of each task.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,7 +14,7 @@ const REUSED_FROM: u32 = 1 << 22;
 /// Priority of nice level 0 (`DEFAULT_PRIO`, include/linux/sched/prio.h, 6.18).
 const PRIO_DEFAULT: i32 = 120;
 
-/// What is known of a task.
+/// The known facts of a task.
 #[derive(Debug, Default)]
 pub struct Task {
     /// Id in the history.
@@ -23,19 +23,19 @@ pub struct Task {
     leader: Option<usize>,
     description: Option<Description>,
     kernel: bool,
-    /// Whether a record of the history names it.
+    /// Whether a record of the history names the task.
     pub seen: bool,
-    /// It ended; its number may come back as another task.
+    /// The task has ended; its number may return as another task.
     pub dead: bool,
-    /// CPU it runs on, and since when.
+    /// The task's CPU and the start of its slice, while the task runs.
     pub running: Option<(u32, u64)>,
-    /// When it last left one.
+    /// When the task last left a CPU.
     pub left_ns: u64,
-    /// Time accounted to it up to its last record, where known.
+    /// Time accounted to the task up to its last record, where known.
     pub accounted_ns: Option<u64>,
     /// The last such account of a task that runs.
     pub accounted_last_ns: u64,
-    /// Marked functions it is in: the classes, outermost first.
+    /// Marked functions on the task's stack: the classes, outermost first.
     pub classes: Vec<u8>,
 }
 
@@ -100,7 +100,7 @@ impl Tasks {
         }
     }
 
-    /// What a record says about the task it is about.
+    /// Stores the facts that a record states about its task.
     pub fn learn(&mut self, index: usize, raw: &Raw) {
         if index == IDLE || raw.description.is_none() {
             return;
@@ -117,7 +117,7 @@ impl Tasks {
         task.kernel = raw.kernel;
     }
 
-    /// The id of a task in the history, which from now on lists it.
+    /// The id of a task in the history; from this call on the history lists the task.
     pub fn id(&mut self, index: usize) -> u32 {
         let task = &mut self.tasks[index];
         if index != IDLE && !task.seen {

@@ -27,7 +27,6 @@ const LIMITS: &[(&str, usize)] = &[
     ("scenarios", 28),
     ("scheduler", 39),
     ("scx-host", 32),
-    ("sensors", 30),
     ("simulator", 32),
     ("tasks/bench", 29),
     ("tasks/c", 49),
