@@ -1,7 +1,7 @@
-//! Chains of dependent operations: how many cycles pass is known, so their time is the frequency.
+//! Chains of dependent operations: a known number of cycles, so their time is the frequency.
 //!
 //! An addition takes one cycle and a 64-bit multiplication three on every x86-64 CPU since Nehalem
-//! and Zen. If the two ever disagree, one of them is not what this file believes.
+//! and Zen. If the two ever disagree, one of these figures is wrong for the CPU.
 
 use crate::{Tsc, code};
 

@@ -6,7 +6,7 @@
 //! as its gaps have additions, whatever else the core does meanwhile.
 //!
 //! The additions add a register: Golden Cove and later drop the addition of a small constant when
-//! they rename registers, and then it takes no cycle at all.
+//! they rename registers, which takes no cycle at all.
 //!
 //! Only registers 0 to 15 are written and the upper halves are zeroed at the end, so that neither
 //! the register file stays powered nor later code of this thread is marked by what ran here.
@@ -40,7 +40,7 @@ static TILE_CONFIG: TileConfig = TileConfig {
     rows: [16, 16, 16, 16, 16, 16, 16, 16, 0, 0, 0, 0, 0, 0, 0, 0],
 };
 
-/// What the tiles multiply; any numbers but zeros.
+/// The factors in the tiles; any numbers but zeros.
 #[repr(C, align(64))]
 struct Tile([u8; 1024]);
 

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::{__cpuid, __cpuid_count, CpuidResult};
 
-/// Who made the CPU and which one it is.
+/// Vendor, family, model and name of the CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Such as `GenuineIntel`.
@@ -13,9 +13,9 @@ pub struct Identity {
     pub model: u32,
     /// Stepping.
     pub stepping: u32,
-    /// The name in words, as CPU or hypervisor give it.
+    /// The name of the CPU, as CPUID or the hypervisor reports the string.
     pub name: String,
-    /// Whether a hypervisor says that it is there.
+    /// Whether CPUID reports a hypervisor.
     pub is_virtual: bool,
 }
 
@@ -37,7 +37,7 @@ pub fn identity() -> Identity {
     }
 }
 
-/// Where the CPU that this thread runs on is in the machine, as CPU or hypervisor tell it.
+/// Place in the machine of the CPU that this thread runs on, as CPUID reports the topology.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Package.

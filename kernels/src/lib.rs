@@ -1,8 +1,8 @@
 //! Instruction streams by class and rate, the clock that times them, and their player.
 //!
-//! A [`Stream`] exists only where CPU and kernel allow its instructions, so that whoever holds one
-//! can run it. [`chain`] turns time into frequency without a privilege, [`Tsc`] stamps, and
-//! [`play`] runs phases of streams until it is told to stop.
+//! A [`Stream`] exists only where CPU and kernel allow its instructions, so that any holder
+//! can run the stream. [`chain`] turns time into frequency without a privilege, [`Tsc`] stamps, and
+//! [`play`] runs phases of streams until told to stop.
 
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("the streams are x86-64 instructions");

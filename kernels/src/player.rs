@@ -1,4 +1,4 @@
-//! Plays phases of streams, over and over, until it is told to stop.
+//! Plays phases of streams, over and over, until told to stop.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::{Stream, Tsc};
 /// A stream for a while of wall-clock time.
 #[derive(Clone, Copy, Debug)]
 pub struct Phase {
-    /// What runs.
+    /// The stream.
     pub stream: Stream,
     /// For how long.
     pub duration: Duration,
@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_micros(5);
 /// another thread or, in shared memory, another process may read at any time.
 ///
 /// # Panics
-/// When there are not as many counters as phases.
+/// When fewer counters than phases are given.
 pub fn play(phases: &[Phase], tsc: &Tsc, done: &[AtomicU64], stop: &AtomicBool) {
     assert_eq!(phases.len(), done.len(), "one counter a phase");
     let plan: Vec<(Stream, u64, u64)> = phases

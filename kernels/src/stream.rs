@@ -45,7 +45,7 @@ impl Stream {
     /// A stream, if its instructions may run here.
     ///
     /// # Errors
-    /// Who does not allow them.
+    /// Whether the CPU or the kernel refuses the class.
     pub fn new(class: Class, rate: Rate) -> Result<Self, Unsupported> {
         allowed(class)?;
         let code: Code = match class {

@@ -1,4 +1,4 @@
-//! Which classes of instructions may run here: what the CPU has and the kernel has enabled.
+//! The classes of instructions that may run here: present in the CPU, and enabled by the kernel.
 
 use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
@@ -32,7 +32,7 @@ const XFEATURE_XTILE_DATA: libc::c_ulong = 18;
 /// kernel for its permission, which holds for all threads.
 ///
 /// # Errors
-/// Who is in the way.
+/// The CPU or the kernel, by [`Unsupported`].
 pub fn allowed(class: Class) -> Result<(), Unsupported> {
     let features = features();
     let (present, needed) = match class {
@@ -51,7 +51,7 @@ pub fn allowed(class: Class) -> Result<(), Unsupported> {
     Ok(())
 }
 
-/// What CPUID and XCR0 say; neither changes while a process runs.
+/// The answers of CPUID and XCR0, which never change while a process runs.
 struct Features {
     avx2: bool,
     fma: bool,

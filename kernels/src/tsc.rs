@@ -20,9 +20,9 @@ pub enum TscError {
 /// How the counter's frequency is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TscSource {
-    /// The hypervisor says it (CPUID 0x40000010).
+    /// Reported by the hypervisor (CPUID 0x40000010).
     Hypervisor,
-    /// The CPU says it (CPUID 0x15).
+    /// Reported by the CPU (CPUID 0x15).
     Cpu,
     /// Counted against `CLOCK_MONOTONIC_RAW`.
     Measured,
@@ -35,7 +35,7 @@ pub struct Tsc {
     source: TscSource,
 }
 
-/// What CPUID says is taken only if the clock agrees within this share.
+/// CPUID's figure is used only if the clock agrees within this share.
 const AGREEMENT: f64 = 0.001;
 /// How long the counter is compared with the clock.
 const COMPARISON: Duration = Duration::from_millis(30);
@@ -114,7 +114,7 @@ fn readable() -> Option<bool> {
     (result == 0).then_some(mode == libc::PR_TSC_ENABLE)
 }
 
-/// What the hypervisor says: kHz in EAX (the VMware leaf, which KVM and others also have).
+/// The hypervisor's figure: kHz in EAX (the VMware leaf, which KVM has too).
 fn hypervisor_hz() -> Option<u64> {
     const LEAF: u32 = 0x4000_0010;
     let is_virtual = __cpuid(1).ecx & (1 << 31) != 0;
@@ -124,7 +124,7 @@ fn hypervisor_hz() -> Option<u64> {
     Some(u64::from(__cpuid(LEAF).eax) * 1000).filter(|&hz| hz > 0)
 }
 
-/// What the CPU says: the crystal's frequency and the TSC's ratio to it (Intel SDM, CPUID 0x15).
+/// The CPU's figure: the crystal's frequency and the TSC's ratio to that (Intel SDM, CPUID 0x15).
 fn cpu_hz() -> Option<u64> {
     const LEAF: u32 = 0x15;
     if __cpuid(0).eax < LEAF {
