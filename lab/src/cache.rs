@@ -1,4 +1,4 @@
-//! What was downloaded, kept for the next time.
+//! Downloaded files, kept for the next run.
 
 use std::env;
 use std::fs;
@@ -14,9 +14,9 @@ pub fn cache() -> PathBuf {
     cache.or_else(home).unwrap_or_else(env::temp_dir).join("evenkeel/lab")
 }
 
-/// The folder with that name in the cache, filled if it is not there.
+/// The folder with that name in the cache; `fill` fills a missing one.
 ///
-/// It gets its name when it is whole. If somebody else has filled it meanwhile, theirs is taken.
+/// The folder gets its name once complete. A folder that another process filled meanwhile is used.
 pub(crate) fn kept(
     cache: &Path,
     name: &str,
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(folders[0], folders[1]);
         assert!(folders[0].join("whole").exists());
         assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 1);
-        // Once there, nobody fills it.
+        // A complete folder is never filled again.
         kept(cache.path(), "one", |_| panic!("filled again")).unwrap();
     }
 }

@@ -12,10 +12,10 @@ use crate::error::{LabError, at, not_started};
 /// How often the harness looks at a process.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A running process; killed with this value, and with the thread that started it.
+/// A running process; killed with this value, and with the thread that started the process.
 pub(crate) struct Child(process::Child);
 
-/// Starts it.
+/// Starts the process.
 pub(crate) fn start(command: &mut Command) -> Result<Child, LabError> {
     let program = command.get_program().to_string_lossy().into_owned();
     // SAFETY: the closure makes one system call (prctl(2), PR_SET_PDEATHSIG) without pointers.
@@ -34,7 +34,7 @@ impl Child {
         self.0.id()
     }
 
-    /// Waits for its end, and calls `look` now and then; no status if it did not come in time.
+    /// Waits for the process and calls `look` at intervals; no status after the time limit.
     pub fn wait(
         mut self,
         limit: Duration,
@@ -54,7 +54,7 @@ impl Child {
 
 impl Drop for Child {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended by itself.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -62,7 +62,7 @@ int ppoll(struct pollfd *files, nfds_t count, const struct timespec *timeout,
 {
 	struct timespec longer;
 
-	/* What is longer than a day is for ever. */
+	/* A wait of more than a day is endless. */
 	if (timeout && timeout->tv_sec < SECONDS_MAX) {
 		longer = from_ns(to_ns(*timeout) * dilation);
 		timeout = &longer;

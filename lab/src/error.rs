@@ -1,4 +1,4 @@
-//! What can keep a machine from running, and how to help.
+//! Reasons that keep a machine from running, with remedies.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use kernels::TscError;
 use thiserror::Error;
 
-/// Why there is no machine, or no result.
+/// Why no machine ran, or no result came.
 #[derive(Debug, Error)]
 pub enum LabError {
     /// A program is not installed.
@@ -18,7 +18,7 @@ pub enum LabError {
     Failed {
         /// Its name.
         program: String,
-        /// What it said last.
+        /// The end of the program's output.
         why: String,
     },
     /// A file of the cache, or of the results.
@@ -26,7 +26,7 @@ pub enum LabError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The error.
         source: io::Error,
     },
     /// Where to download from is not known.
@@ -43,7 +43,7 @@ pub enum LabError {
     Unbootable {
         /// The image.
         path: PathBuf,
-        /// What it lacks.
+        /// The missing property.
         why: &'static str,
     },
     /// The time-stamp counter is the guest's clock.
@@ -52,9 +52,9 @@ pub enum LabError {
     /// The machine did not come to its end.
     #[error("the machine {why}; its console is in {}", console.display())]
     Unfinished {
-        /// What happened instead.
+        /// The state at the time limit.
         why: String,
-        /// What it printed.
+        /// The machine's output.
         console: PathBuf,
     },
 }
@@ -64,7 +64,7 @@ pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> LabError + '_ {
     |source| LabError::File { path: path.to_owned(), source }
 }
 
-/// Runs a program to its end; an error unless it succeeds.
+/// Runs a program to its end; any exit status but 0 is an error.
 pub(crate) fn finish(command: &mut Command) -> Result<Output, LabError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|source| not_started(&program, source))?;

@@ -1,8 +1,8 @@
-//! The first file system of a machine: busybox, modules, the jobs, and what to do with them.
+//! The first file system of a machine: busybox, modules, the jobs, and the script that runs them.
 
 use std::io::{self, Write};
 
-/// What the machine does from its first instruction to its last.
+/// The script of the machine from first to last command.
 const INIT: &[u8] = include_bytes!("init.sh");
 
 const DIRECTORY: u32 = 0o040_755;

@@ -11,10 +11,10 @@ use crate::modules;
 use crate::packages::{Apt, Wanted};
 use crate::share::Kind;
 
-/// An unpacked kernel; it stays in the cache until someone deletes its folder.
+/// An unpacked kernel; stays in the cache until someone deletes its folder.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// As it calls itself: `6.1.0-56-amd64`.
+    /// The release as `uname -r` shows the name: `6.1.0-56-amd64`.
     pub release: String,
     folder: PathBuf,
     share: Kind,
@@ -36,11 +36,11 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// The first kernel that can be had and that the caller accepts, and why those before it were
-    /// left out.
+    /// The first kernel that can be had and that the caller accepts, with the reasons against the
+    /// kernels before.
     ///
     /// # Errors
-    /// [`LabError::NoKernel`] if there is none.
+    /// [`LabError::NoKernel`] if no kernel fits.
     pub fn first(
         names: &[&str],
         cache: &Path,
@@ -57,7 +57,7 @@ impl Kernel {
         Err(LabError::NoKernel(left_out.join("; ")))
     }
 
-    /// How it can share folders with the host.
+    /// The kind of folder sharing that the kernel supports.
     pub(crate) fn share(&self) -> Kind {
         self.share
     }
@@ -73,7 +73,7 @@ impl Kernel {
         unpacked(&self.folder, "lib/modules").join(&self.release)
     }
 
-    /// The statically linked busybox that came with it.
+    /// The statically linked busybox of the same release of Debian.
     pub(crate) fn busybox(&self) -> PathBuf {
         unpacked(&self.folder, "bin/busybox")
     }
@@ -96,7 +96,7 @@ fn fill(wanted: &Wanted, folder: &Path) -> Result<(), LabError> {
     decompress(payload, &folder.join("vmlinux"))
 }
 
-/// A kernel's image as it came: `boot/vmlinuz-RELEASE`, from 7.1 on `lib/modules/RELEASE/vmlinuz`.
+/// The kernel's image: `boot/vmlinuz-RELEASE`, from 7.1 on `lib/modules/RELEASE/vmlinuz`.
 fn packed(folder: &Path) -> Result<(PathBuf, String), LabError> {
     let names = |folder: &Path| {
         let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);

@@ -1,4 +1,4 @@
-//! Boots stock kernels of Debian in a virtual machine and runs commands there.
+//! Boots stock kernels of Debian in a virtual machine and runs commands in that machine.
 //!
 //! A [`Kernel`] comes from a package, a [`Machine`] boots it with a writable view of this machine's
 //! root, and every [`Job`] leaves what it printed and wrote in a folder. Nothing of this machine is

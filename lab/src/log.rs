@@ -1,9 +1,9 @@
-//! What a kernel says when something is wrong with it.
+//! Kernel messages that report a fault of the kernel.
 
 /// Words that a sound kernel does not use: `kernel/panic.c`, `kernel/watchdog.c`,
 /// `kernel/hung_task.c`, `kernel/rcu/tree_stall.h`, `kernel/locking/lockdep.c`,
 /// `kernel/sched/ext.c`, `kernel/workqueue.c`, `lib/`, `mm/`, `arch/x86/`; Linux 6.18 to 7.3.
-/// Whatever sched_ext says is among them: who expects a word of it has to say so.
+/// All messages of sched_ext are among them: a caller that expects one must say so.
 const WORDS: [&str; 19] = [
     "WARNING:",
     "BUG:",

@@ -23,9 +23,9 @@ pub struct Machine {
     pub cpus: u32,
     /// Virtual CPUs that are siblings on a core.
     pub threads_per_core: u32,
-    /// Memory, in MiB; what is written to the root is in it.
+    /// Memory in MiB, including all files that the guest writes to its root.
     pub memory_mib: u32,
-    /// Who runs the guest's instructions.
+    /// The executor of the guest's instructions.
     pub accelerator: Accelerator,
     /// Time of the guest that each job may take.
     pub job_limit: Duration,
@@ -33,7 +33,7 @@ pub struct Machine {
     pub limit: Duration,
 }
 
-/// Who runs the instructions of a guest.
+/// The executor of a guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accelerator {
     /// The CPU itself.
@@ -52,41 +52,41 @@ pub enum Accelerator {
     Counting,
 }
 
-/// A shell script to run there, as root.
+/// A shell script to run in the guest, as root.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Its name, and that of its folder among the results, which is where it starts.
+    /// Name of the job and of its folder among the results, in which the job starts.
     pub name: String,
     /// The script, with its first line.
     pub script: String,
 }
 
-/// What a job left behind.
+/// The results of a job.
 #[derive(Clone, Debug)]
 pub struct Done {
-    /// Exit status; 137 after its time limit, nothing if it was never ended.
+    /// Exit status; 137 after its time limit, `None` for a job that never ended.
     pub status: Option<i32>,
-    /// What the kernel logged meanwhile.
+    /// The kernel's log during the job.
     pub kernel_log: String,
-    /// Time of the guest that it took; nothing if it was never ended.
+    /// The guest's time for the job; `None` for a job that never ended.
     pub duration: Option<Duration>,
 }
 
-/// What a machine left behind.
+/// The results of a machine.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// The jobs, in order.
     pub jobs: Vec<Done>,
     /// The kernel's log before the first job.
     pub boot_log: String,
-    /// What the host gave the virtual CPUs.
+    /// Host time of the virtual CPUs.
     pub host_time: HostTime,
-    /// How often the machine was started again, with all jobs, since its interpreter broke it.
+    /// Number of restarts with all jobs, after QEMU's interpreter broke the machine.
     pub restarts: u32,
 }
 
 impl Run {
-    /// What the kernel said was wrong, from its boot to the last job.
+    /// Kernel messages that report a fault, from boot to the last job.
     #[must_use]
     pub fn complaints(&self) -> Vec<&str> {
         let jobs = self.jobs.iter().map(|done| &done.kernel_log);
@@ -94,21 +94,21 @@ impl Run {
     }
 }
 
-/// What a kernel that works with KVM needs at most to switch itself off.
+/// The time within which a kernel that works with KVM switches itself off.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
 /// How often a machine that its interpreter breaks is started again.
 const RESTARTS_MAX: u32 = 3;
 /// QEMU before 8.1 translates code without a lock on its page. While a kernel changes an
-/// instruction behind a breakpoint, as it does when a scheduler is loaded, another CPU may then
-/// keep that breakpoint, and the kernel does not know it any more.
+/// instruction behind a breakpoint, for example to load a scheduler, another CPU may then keep
+/// that breakpoint, which the kernel has forgotten.
 const STALE_BREAKPOINT: &str = "Oops: int3";
 
 impl Accelerator {
-    /// KVM if this kernel comes to its end with it, else the interpreter.
+    /// KVM if this kernel switches itself off under KVM, else the interpreter.
     ///
     /// # Errors
-    /// [`LabError`]; that there is no KVM is none.
+    /// [`LabError`]; a host without KVM is no error.
     pub fn best(kernel: &Kernel) -> Result<Self, LabError> {
         let tcg = Self::Tcg { dilation: 1 };
         if File::options().read(true).write(true).open("/dev/kvm").is_err() {
@@ -142,7 +142,7 @@ impl Machine {
     /// Boots the kernel and runs the jobs, one after the other. `results` gets a folder for each,
     /// emptied before, with `stdout`, `stderr`, `status` and `kernel.log`, and beside them
     /// `boot.log` and `console.log`. Programs that the caller puts into its folder `bin` are found
-    /// there first.
+    /// first.
     ///
     /// A machine that its interpreter broke starts again, with all jobs; [`Run::restarts`] says how
     /// often.
@@ -172,7 +172,7 @@ impl Machine {
         write_initramfs(kernel, jobs, &initramfs)?;
         for job in jobs {
             let folder = results.join(&job.name);
-            // What another run left in the same place is no answer of this one.
+            // Results of an earlier run in the same folder would pass for results of this run.
             match fs::remove_dir_all(&folder) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
                     return Err(at(&folder)(error));
@@ -264,9 +264,9 @@ impl Machine {
         Ok(command)
     }
 
-    /// The kernel takes the host's time-stamp counter for its clock: the interpreter hands it
-    /// through, and what a kernel measures there is wrong by factors. `no_timer_check`: its test of
-    /// the timer waits for so many ticks of that counter.
+    /// The kernel takes the host's time-stamp counter for its clock: the interpreter passes the
+    /// counter through, so the kernel's measurements are wrong by factors. `no_timer_check`: its
+    /// test of the timer waits for a number of ticks of that counter.
     fn clock_of_the_host(&self, tsc_khz: u64) -> String {
         let tsc_khz = tsc_khz * u64::from(self.accelerator.dilation());
         format!(" tsc=reliable no_timer_check tsc_early_khz={tsc_khz}")
@@ -289,7 +289,7 @@ fn uptime(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(text.split_whitespace().next()?.parse().ok()?).ok()
 }
 
-/// What a file of the guest says; nothing if it never came to it.
+/// The text of a file of the guest; empty if the guest never wrote the file.
 fn text(path: &Path) -> String {
     String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
 }
@@ -308,7 +308,7 @@ fn write_initramfs(kernel: &Kernel, jobs: &[Job], path: &Path) -> Result<(), Lab
     Ok(())
 }
 
-/// Compiles what slows QEMU's clocks.
+/// Compiles the library that slows QEMU's clocks.
 fn compile_dilation(folder: &Path) -> Result<PathBuf, LabError> {
     let (source, library) = (folder.join("dilate.c"), folder.join("dilate.so"));
     fs::write(&source, include_str!("dilate.c")).map_err(at(&source))?;

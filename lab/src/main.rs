@@ -31,15 +31,15 @@ struct Args {
     /// Seconds of this machine after which the virtual one is ended.
     #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
-    /// Folder for what the command writes to its working folder, and for the logs.
+    /// Folder for the logs, and for files that the command writes to its working folder
     #[arg(long)]
     results: Option<PathBuf>,
     /// Program of the shell.
     command: String,
 }
 
-/// The command, as it parses arguments. A number below 0 reaches the option before it, which says
-/// what it expects: clap takes it for an argument that it does not know.
+/// The command, as it parses arguments. A number below 0 is the value of the option before: clap
+/// would take the number for an unknown argument, and the error would not name the option.
 fn command() -> Command {
     Args::command().mut_args(|arg| {
         let is_option = !arg.is_positional() && arg.get_action().takes_values();

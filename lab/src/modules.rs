@@ -15,7 +15,7 @@ pub(crate) fn have_9p(folder: &Path) -> bool {
     find(folder, &mut files).is_ok() && files.contains_key("9p")
 }
 
-/// The needed modules, each after those it needs itself; what is built in needs none.
+/// The needed modules, each after its own dependences; built-in modules are left out.
 pub(crate) fn needed(folder: &Path) -> Result<Vec<(String, Vec<u8>)>, LabError> {
     let mut files = HashMap::new();
     find(folder, &mut files)?;
@@ -62,7 +62,7 @@ fn add(
     Ok(())
 }
 
-/// What a module says that it needs: `depends=a,b` among its strings that end with 0.
+/// The dependences that a module states: `depends=a,b` among its strings that end with 0.
 fn depends(module: &[u8]) -> Vec<String> {
     let says = module.split(|&byte| byte == 0).find_map(|text| text.strip_prefix(b"depends="));
     let names = String::from_utf8_lossy(says.unwrap_or_default()).into_owned();

@@ -22,13 +22,13 @@ const KNOWN: [(&str, &str, &str); 7] = [
 ];
 /// Releases of Debian, which have security updates of their own.
 const RELEASES: [&str; 3] = ["bullseye", "bookworm", "trixie"];
-/// What a kernel can be asked for as.
+/// The names by which a kernel can be requested.
 pub(crate) const EXPECTED: &str = "5.10, 6.1, 6.12, 6.18, 6.19, 7.0, sid, or PACKAGE/SUITE as in \
                                    linux-image-7.0.13+deb13-cloud-amd64/trixie-backports";
 /// Keys that Debian signs with, where the system does not trust them anyway.
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// A package and where it is.
+/// A package and its suite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted {
     pub package: String,
@@ -54,7 +54,7 @@ impl Wanted {
     }
 }
 
-/// An apt of our own, in a folder that goes with it.
+/// An apt with a configuration of its own, in a temporary folder.
 pub(crate) struct Apt {
     folder: tempfile::TempDir,
 }
@@ -112,7 +112,7 @@ impl Apt {
         }
     }
 
-    /// Downloads a package and unpacks it into the folder; says which version it is.
+    /// Downloads a package, unpacks the files into the folder and returns the version.
     pub(crate) fn unpack(&self, package: &str, into: &Path) -> Result<String, LabError> {
         finish(self.command("apt-get").args(["-q", "-q", "download", package]))?;
         let archive = self.downloaded(package)?;

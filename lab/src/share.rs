@@ -1,6 +1,6 @@
 //! How a machine sees folders of the host.
 //!
-//! By 9p out of QEMU where the kernel has it, else by virtiofs: a daemon a folder.
+//! By 9p out of QEMU where the kernel supports 9p, else by virtiofs: a daemon a folder.
 
 use std::ffi::OsString;
 use std::io;
@@ -25,15 +25,15 @@ pub(crate) enum Kind {
 /// A folder for the machine.
 #[derive(Clone, Copy)]
 pub(crate) struct Folder<'a> {
-    /// What the machine mounts it by.
+    /// The tag by which the machine mounts the folder.
     pub tag: &'static str,
     /// On the host.
     pub path: &'a Path,
-    /// Whether the host keeps the machine from writing there.
+    /// Whether the host refuses writes of the machine.
     pub is_read_only: bool,
 }
 
-/// What serves folders while a machine runs, and what QEMU is told about it.
+/// The servers of folders while a machine runs, and the arguments for QEMU.
 pub(crate) struct Shares {
     /// Arguments of QEMU.
     pub arguments: Vec<OsString>,
@@ -115,8 +115,8 @@ fn daemon(folder: &Folder, socket: &Path) -> Result<Child, LabError> {
     }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let is_read_only = folder.is_read_only;
-    // SAFETY: the closure only makes system calls, with values that it owns; nothing of it
-    // allocates or takes a lock, so it may run between fork and exec.
+    // SAFETY: between fork and exec the closure only makes system calls, with values that the
+    // closure owns: no allocation and no lock.
     unsafe {
         command.pre_exec(move || {
             keep_across_exec(descriptor)?;
@@ -131,7 +131,7 @@ fn keep_across_exec(descriptor: i32) -> io::Result<()> {
     succeeded(i64::from(unsafe { libc::fcntl(descriptor, libc::F_SETFD, 0) }))
 }
 
-/// Makes everything that is mounted read-only for this process and those it starts
+/// Makes all mounts read-only for this process and its children
 /// (mount_setattr(2), Linux 5.12).
 fn only_read() -> io::Result<()> {
     let attributes = libc::mount_attr {

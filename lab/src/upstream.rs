@@ -13,16 +13,16 @@ const SUITE: &str = "sid";
 /// The kernel's source, structures of a kernel, and headers of libbpf.
 const SOURCE: &str = "linux-source";
 const HEADERS: [&str; 2] = ["linux-bpf-dev", "libbpf-dev"];
-/// What of the source is kept.
+/// The folders of the source that are kept.
 const PART: &str = "*/tools/sched_ext";
 
-/// `tools/sched_ext` of a kernel; it stays in the cache until someone deletes its folder.
+/// `tools/sched_ext` of a kernel; stays in the cache until someone deletes its folder.
 pub struct Upstream {
     folder: PathBuf,
 }
 
 impl Upstream {
-    /// That of the newest source package, downloaded (170 MB) unless the cache has it.
+    /// The source of the newest package, downloaded (170 MB) unless cached.
     ///
     /// # Errors
     /// [`LabError`].
@@ -46,7 +46,7 @@ impl Upstream {
         self.folder.join("tools/sched_ext").join(name).with_extension("bpf.c")
     }
 
-    /// Folders of the headers that it includes.
+    /// Folders of the headers that the schedulers include.
     #[must_use]
     pub fn headers(&self) -> [PathBuf; 4] {
         [

@@ -3,17 +3,17 @@
 use std::fs;
 use std::time::Duration;
 
-/// What the host did with the threads that are a machine's CPUs.
+/// Host time of the threads that are a machine's CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostTime {
     /// Time on CPUs of the host, of all virtual CPUs together.
     pub ran: Duration,
-    /// Time they wanted to run and others did.
+    /// Time in which they were runnable and the host ran another thread.
     pub waited: Duration,
 }
 
 impl HostTime {
-    /// Of a running QEMU whose threads have names; nothing once it is gone.
+    /// Of a running QEMU whose threads have names; `None` after its end.
     pub(crate) fn of(pid: u32) -> Option<Self> {
         let mut sum = Self::default();
         for task in fs::read_dir(format!("/proc/{pid}/task")).ok()? {

@@ -1,4 +1,4 @@
-//! Whatever ends a machine, nothing of it is left.
+//! However a machine ends, no process and no file of the machine remains.
 
 use std::env;
 use std::fs;
@@ -14,7 +14,7 @@ const FOLDER: &str = "EVENKEEL_LAB_TEST_FOLDER";
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A cache with a kernel that only loops: a jump to itself where a kernel's setup begins
-/// (Documentation/arch/x86/boot.rst). It has no modules, so its folders are shared by daemons.
+/// (Documentation/arch/x86/boot.rst). The kernel has no modules, so daemons share its folders.
 fn endless_kernel(cache: &Path) -> Kernel {
     let folder = cache.join("6.1");
     fs::create_dir_all(folder.join("boot")).unwrap();
