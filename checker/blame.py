@@ -53,5 +53,5 @@ class Losses:
         for culprit in blamed:
             pair = (victim.app, culprit.app)
             self.lost_ns[pair] += lost_ns / len(blamed)
-            # Every equal part is cut to the unit, and one culprit gets what was cut from all.
+            # Every equal part is rounded down to the unit; one culprit gets the rest of all.
             self.error_ns[pair] += error_ns / len(blamed) + len(blamed) * LOST_UNIT_NS

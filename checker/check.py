@@ -78,7 +78,7 @@ def check(header, records, cpu, outcome):
     return result, violations
 
 
-# What an outcome states of its sensors; each is 0 or false where they are right.
+# Faults that an outcome states of its sensors; 0 or false for exact sensors.
 FAULTS = (
     "counter_noise_permille", "evex_strings", "table_error_permille", "stall_error_permille",
     "false_detections_permille", "deaf_cores_permille",

@@ -26,7 +26,7 @@ class Run:
     turbo: bool = True
     scheduler: str | None = None
     sensors: str | None = None
-    # Whether counters are noisy or string functions trap: then what was counted is unknown.
+    # Whether counters are noisy or string functions trap: then the counts are unknown.
     sensors_faulty: bool = False
     # Ends of slices that the history does not show: (time, task).
     renewals: list = field(default_factory=list)
@@ -41,7 +41,7 @@ class Phase:
     stall_permille: int
 
 
-# What a task runs before its first phase: the kernel's code that brings it to the CPU.
+# The class of a task before its first phase: the kernel's code that brings the task to the CPU.
 NO_PHASE = Phase("scalar", 0, 0)
 
 
@@ -52,7 +52,7 @@ class Slice:
     time_ns: int = 0
     lost_ns: float = 0.0
     error_ns: float = 0.0
-    # The last of those who answer for the last of the loss.
+    # The last culprit of the last part of the loss.
     culprit: object = None
     # While not halted: cycles by the level in force, time, and cycles that waited for memory.
     level_cycles: dict = field(default_factory=dict)
@@ -138,9 +138,9 @@ class Core:
     khz: int = 0
     stated_effect: tuple = (0, FULL)
     stated_khz: int | None = None
-    # Whether a task ran on it until this instant.
+    # Whether a task ran on the core until this instant.
     was_active: bool = False
-    # By thread: how fast its task gets on, and who answers for what it loses.
+    # By thread: the pace of its task, and the culprits of the task's losses.
     paces: list = field(default_factory=list)
     culprits: list = field(default_factory=list)
 

@@ -36,7 +36,7 @@ class Replay:
         self.sensors = sensors(run.sensors, cpu, run, cores)
         self.compensation = Compensation(run.scheduler, shows_decisions=header["schema"] >= 2)
         self.deadlines = []
-        # What changed at this instant: occupied cores or phases, and license domains.
+        # Changes at this instant: occupied cores or phases, and license domains.
         self.touched_cores, self.touched_domains = set(), set()
         self.throttled_ns = 0
         self.switches = 0
@@ -86,7 +86,7 @@ class Replay:
             else:
                 heapq.heappop(self.deadlines)
 
-    # One instant: license deadlines, events, demand, then what is in force from now on.
+    # One instant: license deadlines, events, demand, then the frequencies in force from now on.
 
     def at(self, time, records):
         self.now = time
@@ -99,7 +99,7 @@ class Replay:
         self.count_active(packages)
         self.tell_demand()
         self.put_in_force(were_active)
-        # What would be in force from the end on, nobody sees.
+        # Frequencies in force after the end appear in no record.
         if time < self.end_ns:
             self.hear([record for record in records if record["e"] in STATED])
         for index in self.touched_cores:
@@ -220,7 +220,7 @@ class Replay:
             self.complain("frequency", f"core {index}: stated {stated} kHz, by the table {ours}")
             core.stated_khz = ours
 
-    # Who runs where.
+    # The running task of each CPU.
 
     def on(self, cpu):
         return self.cores[cpu // self.threads].running[cpu % self.threads]

@@ -42,7 +42,7 @@ class Counters:
             [cpu.khz(row, level, run.turbo) / 1e6 for level in range(cpu.levels)] for row in rows
         ]
         self.ref_ghz = cpu.ref_khz / 1e6
-        # By core: who last used registers of 256 bits or more, and who of 512.
+        # By core: the last user of registers of 256 bits or more, and of 512 bits.
         self.last_user = [[None, None] for _ in range(cores)]
         self.level_of_width = [0, 0, 0]
         for name, (width, _) in CLASSES.items():

@@ -7,7 +7,7 @@ from tests.build import (
     wake,
 )
 
-# What a rise to level 2 costs a scalar task where one or two cores are active (D 3.2.2).
+# The cost to a scalar task of a rise to level 2, with one or two active cores (D 3.2.2).
 RISE_FEW = 22_500 + 10_000 + 20_000 * (1 - 0.5 * 3.6 / 3.7) + 10_000
 
 

@@ -13,10 +13,10 @@ from tests.build import (
 
 END = 2100 * US
 # Task 3 loses to task 1 until 1 ms, then to task 2, which took the level over; by D 3.2.2 a
-# rise costs it 52,770 ns and level 2 two of 37 ns.
+# rise costs task 3 52,770 ns and level 2 two of 37 ns.
 TO_FIRST, TO_SECOND = 103_040, 54_054
 # A slice of task 3 ends at 800 us without a switch, the other at 2 ms with one. Each is
-# refunded as a whole, and billed to the last culprit in it.
+# refunded as a whole, and billed to the last culprit of the slice.
 FIRST_SLICE, SECOND_SLICE = 92_229, 64_864
 # By D 7.3, with the average frequency of 780 us that are not halted: 111,000 cycles at level 0,
 # 72,000 at level 1 and 2,555,000 at level 2. Of a throttle the cycles do not tell.

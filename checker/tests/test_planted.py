@@ -71,7 +71,7 @@ class PlantedErrors(unittest.TestCase):
             for shift in (US, -US):
                 records = history()
                 records[number]["t"] += shift
-                # What a task meets while it waits may come at any time before it runs.
+                # Events of a task that waits may move to any time before the task runs.
                 waits = record["e"] == "wake" and record["task"] == 2
                 waits |= record["e"] == "phase" and record["task"] == 2 and shift < 0
                 if record["t"] + shift < 0 or waits:

@@ -18,7 +18,6 @@ const AIM_PERCENT: usize = 15;
 
 /// Rooms above the aim, and the percentage that each had when it was measured last.
 const LIMITS: &[(&str, usize)] = &[
-    ("checker", 31),
     ("cli", 33),
     ("kernels", 20),
     ("lab", 37),
