@@ -6,7 +6,7 @@ mod recording;
 mod work;
 
 pub use execute::{Choice, Plan, command, is_meant, with_jobs};
-pub use recording::Replay;
+pub use recording::Classes;
 pub use work::{Work, read_scenario};
 
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::terminal;
 const EXAMPLES: &str = "\
 Examples:
   evenkeel compare parsec-x265 --page out/page.html
-      a scenario that comes with evenkeel (all of them: evenkeel compare --list)
+      a scenario that comes with evenkeel (all of them: evenkeel scenarios)
   evenkeel compare mine.toml --scheduler cfs,fair-isolation --json -
       a scenario of your own, results as JSON
   evenkeel compare --trace recording.ektrace --class 'x265*=avx512-heavy'
@@ -27,9 +27,9 @@ Examples:
 
 /// Several schedulers on the same work.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, next_help_heading = "Work")]
 pub struct Args {
-    /// Scenario: a file, or the name of one that comes with evenkeel
+    /// Scenario: a file, or a name of `evenkeel scenarios`
     #[arg(conflicts_with = "trace")]
     scenario: Option<String>,
 
@@ -37,16 +37,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
-    /// Names the scenarios that come with evenkeel
-    #[arg(long)]
-    list: bool,
-
-    /// Schedulers to compare; besides those of the default, fair-cycles and fair-energy charge
-    /// other things than time, even-without-matching, -placing, -swaps, -repayment and -airing
-    /// leave out a part of even, and scx:fair, scx:fair-relative, scx:fair-isolation and scx:even
-    /// are the kernel scheduler's own source
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_values = SCHEDULERS)]
-    scheduler: Vec<String>,
+    #[command(flatten)]
+    classes: recording::Classes,
 
     /// Backgrounds to compare with the control [default: all]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
@@ -56,20 +48,26 @@ pub struct Args {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     program: Vec<String>,
 
-    /// Seeds (or fitted parameter sets) to average over [default: what the scenario says, 3 for a
-    /// recording]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    replicates: Option<u32>,
-
-    /// Runs at a time; the results do not depend on it [default: one a CPU]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    jobs: Option<u16>,
-
-    #[command(flatten)]
-    replay: recording::Replay,
+    /// Schedulers to compare; others are fair-cycles and fair-energy, which charge something else
+    /// than time, even-without-PART (matching, placing, swaps, repayment, airing), and scx:NAME,
+    /// the kernel scheduler's own source (fair, fair-relative, fair-isolation, even)
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_values = SCHEDULERS,
+        help_heading = "Simulation")]
+    scheduler: Vec<String>,
 
     #[command(flatten)]
     run: RunOptions,
+
+    /// Seeds (or fitted parameter sets) to average over [default: what the scenario says, 3 for a
+    /// recording]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000),
+        help_heading = "Simulation")]
+    replicates: Option<u32>,
+
+    /// Runs at a time; the results do not depend on it [default: one a CPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024),
+        help_heading = "Simulation")]
+    jobs: Option<u16>,
 
     #[command(flatten)]
     output: output::Files,
@@ -77,10 +75,9 @@ pub struct Args {
 
 /// Runs the verb.
 pub fn run(args: Args) -> Result<()> {
-    if args.list {
-        return list();
-    }
-    let work = Work::read(args.scenario.as_deref(), args.trace.as_deref(), &args.replay)?;
+    let settings = &args.run.set;
+    let trace = args.trace.as_deref();
+    let work = Work::read(args.scenario.as_deref(), trace, &args.classes.class, settings)?;
     let choice = Choice {
         schedulers: &args.scheduler,
         backgrounds: &args.background,
@@ -89,32 +86,23 @@ pub fn run(args: Args) -> Result<()> {
     };
     let file = args.scenario.as_deref().unwrap_or_else(|| work.name());
     let plan = Plan::new(&work, file, &args.run, &choice)?;
-    args.output.refuse_unwritable()?;
+    let output = output::Output { files: &args.output, more: &settings.results };
+    output.refuse_unwritable()?;
     let bar = terminal::progress(plan.runs() as u64, "simulating");
     let samples = with_jobs(args.jobs, || plan.run(&work, &bar))?;
     bar.finish_and_clear();
-    let histories = if args.output.show_histories() {
-        plan.histories(&work, args.output.shown.to_ns)?
+    let histories = if output.show_histories() {
+        plan.histories(&work, settings.results.shown.to_ns)?
     } else {
         Vec::new()
     };
     let comparison = report::compare(plan.setup(&work), samples)?;
-    output::write(&comparison, &histories, &args.output)?;
+    output.write(&comparison, &histories)?;
     let broken = comparison.claims.iter().filter(|claim| claim.is_unexpected()).count();
     if args.output.check {
         let judged = comparison.claims.iter().filter(|claim| claim.holds.is_some()).count();
         ensure!(judged > 0, "--check: no claim of the scenario is about what was run");
         ensure!(broken == 0, "{broken} of {judged} claims of the scenario do not hold");
-    }
-    Ok(())
-}
-
-fn list() -> Result<()> {
-    for name in scenarios::names() {
-        let (file, text) = scenarios::by_name(name).expect("the name is from the list");
-        let scenario = scenarios::Scenario::parse(text, file)?;
-        let line = format!("{name:25} {}", scenario.description);
-        terminal::print(&report::fit(&line, terminal::width()))?;
     }
     Ok(())
 }

@@ -1,7 +1,5 @@
 //! `evenkeel cpu`: CPU tables.
 
-mod show;
-
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -9,7 +7,7 @@ use clap::Subcommand;
 use cpu_model::{CpuTable, TurboMode, embedded};
 use serde::Serialize;
 
-use crate::{files, machine, terminal};
+use crate::{cpu_text, files, machine, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,7 +29,7 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum Action {
-    /// Names of the tables, and what each lacks
+    /// Names of the tables, and the missing values of each
     List,
     /// A table with the source of each value
     Show {
@@ -46,7 +44,7 @@ enum Action {
     },
 }
 
-/// A table as `list` and `check` sum it up.
+/// A table, as `list` and `check` sum up its contents.
 #[derive(Serialize)]
 struct Summary {
     cpu: String,
@@ -78,7 +76,7 @@ pub fn run(args: Args) -> Result<()> {
         }
         Action::Show { cpu } => {
             let table = machine::table(&cpu)?;
-            print(json, &table, &show::show(&table))
+            print(json, &table, &cpu_text::show(&table))
         }
         Action::Check { file } => {
             let table = CpuTable::parse(&files::read_text(&file)?, &file.display().to_string())?;

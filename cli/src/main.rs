@@ -3,17 +3,20 @@
 mod characterize;
 mod compare;
 mod cpu;
+mod cpu_text;
 mod doctor;
 mod evaluate;
-mod fault_options;
 mod files;
 mod generate;
 mod kernel_model;
 mod machine;
 mod missed;
+mod mistake;
 mod mixes;
 mod run_options;
+mod scenario_list;
 mod seconds;
+mod settings;
 mod simulate;
 mod terminal;
 mod trace_verbs;
@@ -27,6 +30,8 @@ use clap::error::ErrorKind::{
     UnknownArgument,
 };
 use clap::{Parser, Subcommand};
+
+use mistake::{mistake, sentence};
 
 /// Exit code for a mistake in a file or flag.
 const BAD_INPUT: u8 = 2;
@@ -60,63 +65,46 @@ enum Verb {
     Evaluate(evaluate::Args),
     /// One run: history and metrics.
     Simulate(simulate::Args),
+    /// Scenarios that come with evenkeel.
+    Scenarios(scenario_list::Args),
     /// Is this machine affected?
     Characterize(characterize::Args),
     /// CPU tables.
     Cpu(cpu::Args),
     /// Recordings and histories.
     Trace(trace_verbs::Args),
-    /// What this machine offers, and how to get what it lacks.
+    /// Abilities of this machine, and how to get missing ones.
     Doctor(doctor::Args),
-    /// Real victims and culprits on this machine, and what the model says of them.
+    /// Real victims and culprits on this machine, beside the model's prediction.
     Trial(trial::Args),
     /// Manual pages and completions.
     Generate(generate::Args),
 }
 
-/// The causes of an error on one line, each once, without what a terminal would obey.
-fn sentence(error: &anyhow::Error) -> String {
-    let mut text = String::new();
-    for cause in error.chain().map(ToString::to_string) {
-        if !text.ends_with(&cause) {
-            let colon = if text.is_empty() { "" } else { ": " };
-            text = text + colon + &cause;
-        }
-    }
-    escaped(&text)
-}
-
-fn escaped(text: &str) -> String {
-    let shown = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.into() };
-    text.chars().map(shown).collect()
-}
-
-/// A mistake in the arguments on one line: what is wrong, and what clap advises.
-fn mistake(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let says = |paragraph: &&str| {
-        !["Usage:", "For more information"].iter().any(|start| paragraph.starts_with(start))
-    };
-    let line = |paragraph: &str| {
-        let words: Vec<&str> = paragraph.lines().map(str::trim).collect();
-        words.join(" ")
-    };
-    let said: Vec<String> = text.trim_end().split("\n\n").filter(says).map(line).collect();
-    let said = said.join("; ");
-    format!("{} (--help says more)", escaped(said.strip_prefix("error: ").unwrap_or(&said)))
-}
-
 /// Reads the arguments. clap takes a value that begins with a minus, as in `--seed -1`, for an
-/// argument that it does not know; joined to its option by `=` it is a value, and the error says
-/// what the option expects.
+/// argument of its own; joined to its option by `=` the value is refused with the values that
+/// the option expects. The error for an option that became a setting names the setting.
 fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
     let words: Vec<OsString> = words.into_iter().collect();
     let error = match Arguments::try_parse_from(&words) {
         Err(error) if error.kind() == UnknownArgument => error,
         parsed => return parsed,
     };
+    if has_settings(&words) {
+        let after: Vec<String> =
+            words.iter().skip(2).map(|word| word.to_string_lossy().into_owned()).collect();
+        if let Some(renamed) = settings::old_spelling(&after, &error) {
+            return Err(clap::Error::raw(UnknownArgument, renamed));
+        }
+    }
     let joined = Arguments::try_parse_from(with_values_joined(words)).err();
     Err(joined.filter(|joined| joined.kind() != UnknownArgument).unwrap_or(error))
+}
+
+/// Whether the verb is one with `--set`.
+fn has_settings(words: &[OsString]) -> bool {
+    let verb = words.get(1).map(|verb| verb.as_encoded_bytes());
+    matches!(verb, Some(b"compare" | b"mixes" | b"simulate"))
 }
 
 /// The words, where `--option -1s` is one: `--option=-1s`.
@@ -136,7 +124,11 @@ fn with_values_joined(words: Vec<OsString>) -> Vec<OsString> {
 }
 
 fn main() -> ExitCode {
-    let arguments = match parse(std::env::args_os()) {
+    let words: Vec<OsString> = std::env::args_os().collect();
+    if has_settings(&words) && words.iter().any(|word| word == settings::HELP) {
+        return ended(terminal::print(&settings::list()));
+    }
+    let arguments = match parse(words) {
         Ok(arguments) => arguments,
         // Help and version, asked for or not, are as clap prints them.
         Err(error) if matches!(error.kind(), DisplayHelp | DisplayVersion | HelpOnMissing) => {
@@ -152,6 +144,7 @@ fn main() -> ExitCode {
         Verb::Mixes(args) => mixes::run(args),
         Verb::Evaluate(args) => evaluate::run(args),
         Verb::Simulate(args) => simulate::run(args),
+        Verb::Scenarios(args) => scenario_list::run(&args),
         Verb::Characterize(args) => characterize::run(args),
         Verb::Cpu(args) => cpu::run(args),
         Verb::Doctor(args) => doctor::run(args),
@@ -159,6 +152,11 @@ fn main() -> ExitCode {
         Verb::Trial(args) => trial::run(&args),
         Verb::Generate(args) => generate::run(args),
     };
+    ended(result)
+}
+
+/// The exit code, after a sentence for an error.
+fn ended(result: anyhow::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
@@ -197,7 +195,7 @@ mod tests {
             let is = |kind: TypeId| option.get_value_parser().type_id() == kind;
             if is(TypeId::of::<i32>()) || is(TypeId::of::<String>()) || is(TypeId::of::<PathBuf>())
             {
-                // A number below 0 and text are what these take.
+                // These take text, or numbers below 0.
                 continue;
             }
             let value = if is(TypeId::of::<Duration>()) { "-1s" } else { "-1" };

@@ -10,6 +10,7 @@ use scenarios::Scenario;
 
 use crate::compare::{Choice, Plan, Work, with_jobs};
 use crate::run_options::{RunOptions, SCHEDULERS, seed};
+use crate::settings::{replay, results};
 use crate::{files, terminal};
 
 const EXAMPLES: &str = "\
@@ -120,7 +121,7 @@ impl Drawn {
         if self.held_out { format!("held-out of {TAG}") } else { "development".to_owned() }
     }
 
-    /// Says what a look at the held-out half obliges to.
+    /// Reminds of the obligations after a look at the held-out half.
     pub fn remind(&self) {
         if self.held_out {
             eprintln!("evenkeel: {}", reminder());
@@ -152,6 +153,8 @@ impl Planned {
         replicates: Option<u32>,
         options: &RunOptions,
     ) -> Result<Self> {
+        options.set.refuse(replay::GROUP, "only `compare --trace` replays a recording")?;
+        options.set.refuse(results::GROUP, "only `compare` writes that")?;
         let plan = |seed| {
             let file = format!("mix {seed}");
             let scenario = Scenario::parse(&scenarios::mix(seed), &file)?;
@@ -163,7 +166,7 @@ impl Planned {
         Ok(Self(drawn.seeds().map(plan).collect::<Result<_>>()?))
     }
 
-    /// How many runs there are.
+    /// Number of runs.
     pub fn runs(&self) -> usize {
         self.0.iter().map(|mix| mix.plan.runs()).sum()
     }
@@ -178,7 +181,7 @@ impl Planned {
         self.0.par_iter().map(|mix| mix.run(bar)).collect()
     }
 
-    /// What is said once about them.
+    /// Facts that all mixes share.
     pub fn setup(&self) -> Setup {
         self.0[0].plan.setup(&self.0[0].work)
     }

@@ -1,6 +1,4 @@
-//! Flags that every simulated run shares, and what they mean.
-
-use std::collections::BTreeMap;
+//! Options of every simulated run.
 
 use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
@@ -10,27 +8,25 @@ use simulator::{
     Scheduler, SensorFaults, SensorSet,
 };
 
-use crate::fault_options::FaultOptions;
 use crate::machine;
+use crate::settings::{Kernel, QueueGroups, SMT_SHARE_PERMILLE, Settings, Sharing};
 
-/// Two compute-bound threads of a core get 1.25 times the throughput of one; our choice.
-pub const SMT_SHARE_PERMILLE: u32 = 625;
-
-/// A run of an hour: whoever needs more has asked for something else than they meant.
+/// More than a run of an hour has; a run beyond this limit is a mistake in its limits.
 const EVENTS_MAX: u64 = 10_000_000_000;
 
 /// How to simulate.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Simulated machine and scheduler")]
+#[command(next_help_heading = "Simulation")]
 pub struct RunOptions {
     /// CPU to simulate: a name of `evenkeel cpu list`, or a file [default: what the work is for]
     #[arg(long, value_name = "NAME|FILE")]
     pub cpu: Option<String>,
 
-    /// How the policy learns what runs: d7 (counters and traps, as in the dissertation),
-    /// xinuse (register state), fp-retired (counted instructions), rules (names of programs),
-    /// truth (no sensor is that good). `compare` takes several, the first for the table
-    #[arg(long, value_enum, value_name = "NAME", value_delimiter = ',',
+    /// How the policy learns what runs: d7 (counters and traps, as in the dissertation), xinuse
+    /// (register state), fp-retired (counted instructions), rules (program names), truth (no sensor
+    /// is that good); of several, the first is for the table
+    #[arg(long, value_enum, value_name = "NAME,…", value_delimiter = ',',
+        hide_possible_values = true,
         default_values_t = [Sensors::D7])]
     pub sensors: Vec<Sensors>,
 
@@ -38,74 +34,8 @@ pub struct RunOptions {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
 
-    /// Sets a parameter of the scenario (its section `parameters`)
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
-    pub set: Vec<(String, f64)>,
-
-    /// Kernel whose rules are simulated: 6.1 for cfs (else 5.9), 6.12 or 6.18 for eevdf (6.1: 6.18)
-    #[arg(long, value_enum, default_value_t = Kernel::V6_12)]
-    pub kernel: Kernel,
-
-    /// Timer interrupts a second of the tick-driven schedulers
-    #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u32).range(100..=1000))]
-    pub hz: u32,
-
-    /// Run queues that MuQSS shares
-    #[arg(long, value_enum, default_value_t = Sharing::None)]
-    pub rq_sharing: Sharing,
-
-    /// MuQSS looks at every queue (1) or only at longer ones (0)
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=1))]
-    pub interactive: u8,
-
-    /// CPUs that share a queue of the fair schedulers (scx:… have one for each last-level cache)
-    #[arg(long, value_enum, default_value_t = QueueGroups::Global)]
-    pub queues: QueueGroups,
-
-    /// No cost of context switches, traps and migrations
-    #[arg(long)]
-    pub ideal: bool,
-
-    /// Each task runs at the frequency of its own instructions, whoever runs beside or before it,
-    /// as on no CPU: shows how much of a slowdown is not the license's doing
-    #[arg(long)]
-    pub private_licenses: bool,
-
-    /// Throughput a compute-bound thread keeps beside another, in permille of what it has alone
-    #[arg(
-        long,
-        default_value_t = SMT_SHARE_PERMILLE,
-        value_name = "PERMILLE",
-        value_parser = clap::value_parser!(u32).range(1..=1000)
-    )]
-    pub smt_share: u32,
-
-    /// What `even` takes that to be
-    #[arg(
-        long,
-        default_value_t = SMT_SHARE_PERMILLE,
-        value_name = "PERMILLE",
-        value_parser = clap::value_parser!(u32).range(1..=1000)
-    )]
-    pub believed_smt_share: u32,
-
-    /// Share of the cores that never lower their clock, in permille, as where not all are of one
-    /// kind; no scheduler is told which
-    #[arg(
-        long,
-        default_value_t = 0,
-        value_name = "PERMILLE",
-        value_parser = clap::value_parser!(u32).range(0..=1000)
-    )]
-    pub steady_cores: u32,
-
-    /// Licenses and wide registers are held this long after their last use, whatever the CPU's
-    /// table says
-    #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
-    pub hold_us: Option<u32>,
-
     #[command(flatten)]
-    pub faults: FaultOptions,
+    pub set: Settings,
 }
 
 /// Sensor sets by name.
@@ -117,33 +47,6 @@ pub enum Sensors {
     FpRetired,
     Rules,
     Truth,
-}
-
-/// Kernel versions.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernel {
-    #[value(name = "6.1")]
-    V6_1,
-    #[value(name = "6.12")]
-    V6_12,
-    #[value(name = "6.18")]
-    V6_18,
-}
-
-/// Run-queue sharing of MuQSS.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sharing {
-    None,
-    Smt,
-    Mc,
-    All,
-}
-
-/// Groups of CPUs with a common queue.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QueueGroups {
-    Global,
-    Llc,
 }
 
 impl Sensors {
@@ -174,26 +77,14 @@ impl Sensors {
     }
 }
 
-impl Sharing {
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Smt => "smt",
-            Self::Mc => "mc",
-            Self::All => "all",
-        }
-    }
-}
-
 /// Every scheduler, in the order of tables.
 pub const SCHEDULERS: [&str; 7] =
     ["cfs", "eevdf", "muqss", "fair", "fair-relative", "fair-isolation", "even"];
 
-/// What the dissertation discusses and refuses (D 7.3); nobody would use them.
+/// Schedulers that the dissertation discusses and refuses (D 7.3); only for comparison.
 const TO_COMPARE_WITH: [&str; 2] = ["fair-cycles", "fair-energy"];
 
-/// The kernel scheduler's own source, as the simulator runs it.
+/// The kernel scheduler's own source, run by the simulator.
 const FROM_THE_KERNEL: [&str; 4] =
     ["scx:fair", "scx:fair-relative", "scx:fair-isolation", "scx:even"];
 
@@ -211,9 +102,10 @@ pub const COSTS: Costs = Costs {
 impl RunOptions {
     /// The scheduler of that name with these options.
     pub fn scheduler(&self, name: &str) -> Result<Scheduler> {
+        let set = &self.set.simulation;
         let fair = |compensation| Scheduler::Fair {
             compensation,
-            queues: match self.queues {
+            queues: match set.queues {
                 QueueGroups::Global => Queues::Global,
                 QueueGroups::Llc => Queues::PerLlc,
             },
@@ -226,22 +118,22 @@ impl RunOptions {
             Ok(Scheduler::Scx(mode))
         };
         Ok(match name {
-            "cfs" => Scheduler::Cfs(match self.kernel {
+            "cfs" => Scheduler::Cfs(match set.kernel {
                 Kernel::V6_1 => CfsKernel::V6_1,
                 Kernel::V6_12 | Kernel::V6_18 => CfsKernel::V5_9,
             }),
-            "eevdf" => Scheduler::Eevdf(match self.kernel {
+            "eevdf" => Scheduler::Eevdf(match set.kernel {
                 Kernel::V6_12 => EevdfKernel::V6_12,
                 Kernel::V6_1 | Kernel::V6_18 => EevdfKernel::V6_18,
             }),
             "muqss" => Scheduler::Muqss {
-                rq_sharing: match self.rq_sharing {
+                rq_sharing: match set.rq_sharing {
                     Sharing::None => RqSharing::None,
                     Sharing::Smt => RqSharing::Smt,
                     Sharing::Mc => RqSharing::Mc,
                     Sharing::All => RqSharing::All,
                 },
-                interactive: self.interactive == 1,
+                interactive: set.interactive == 1,
             },
             "fair" => fair(Compensation::None),
             "fair-relative" => fair(Compensation::Relative),
@@ -273,14 +165,14 @@ impl RunOptions {
         })
     }
 
-    /// What named the CPU, for its errors: the flag, or a field of the work's file.
+    /// The source of the CPU's name, for errors: the flag, or a field of the work's file.
     pub fn named_cpu_by(&self, work: &str) -> String {
         if self.cpu.is_some() { "--cpu".to_owned() } else { format!("{work}: `cpu`") }
     }
 
     /// Kernel costs.
     pub fn costs(&self) -> Costs {
-        if self.ideal { Costs::default() } else { COSTS }
+        if self.set.simulation.ideal { Costs::default() } else { COSTS }
     }
 
     /// One run's configuration.
@@ -291,18 +183,19 @@ impl RunOptions {
         replicate: u64,
         limit_ns: u64,
     ) -> Config {
+        let set = &self.set.simulation;
         Config {
             scheduler,
             slice_factor: 1,
             sensors: sensors.set(),
-            sensor_faults: self.faults.faults(),
+            sensor_faults: self.set.faults.faults(),
             seed: self.seed.wrapping_add(replicate),
             costs: self.costs(),
-            smt_share_permille: self.smt_share,
-            believed_smt_share_permille: self.believed_smt_share,
-            private_licenses: self.private_licenses,
-            steady_cores_permille: self.steady_cores,
-            hz: self.hz,
+            smt_share_permille: set.smt_share,
+            believed_smt_share_permille: set.believed_smt_share,
+            private_licenses: set.private_licenses,
+            steady_cores_permille: set.steady_cores,
+            hz: set.hz,
             limit_ns,
             events_max: EVENTS_MAX,
             history: false,
@@ -312,46 +205,33 @@ impl RunOptions {
     /// Whether the simulated machine is another than that of published figures. Claims name the
     /// run queue sharing that they are about.
     pub fn differ_from_published(&self) -> bool {
+        let set = &self.set.simulation;
         self.cpu.is_some()
-            || !self.set.is_empty()
-            || self.ideal
-            || self.faults.faults() != SensorFaults::default()
-            || self.steady_cores != 0
-            || self.hold_us.is_some()
-            || self.private_licenses
-            || self.smt_share != SMT_SHARE_PERMILLE
-            || self.believed_smt_share != SMT_SHARE_PERMILLE
-            || self.queues != QueueGroups::Global
-            || self.interactive != 1
+            || !self.set.parameters.is_empty()
+            || set.ideal
+            || self.set.faults.faults() != SensorFaults::default()
+            || set.steady_cores != 0
+            || set.hold_us.is_some()
+            || set.private_licenses
+            || set.smt_share != SMT_SHARE_PERMILLE
+            || set.believed_smt_share != SMT_SHARE_PERMILLE
+            || set.queues != QueueGroups::Global
+            || set.interactive != 1
     }
 
-    /// The CPU of that name or file as these options have it.
+    /// The CPU of that name or file, with these options.
     pub fn cpu_model(&self, name: &str, turbo: bool) -> Result<CpuModel> {
         let mut cpu = machine::model(name, turbo)?;
-        if let Some(hold_us) = self.hold_us {
+        if let Some(hold_us) = self.set.simulation.hold_us {
             let hold_ns = u64::from(hold_us) * 1000;
             cpu.license.hold_ns.iter_mut().skip(1).for_each(|held| *held = hold_ns);
             cpu.license.width_hold_ns = hold_ns;
         }
         Ok(cpu)
     }
-
-    /// Parameters set on the command line.
-    pub fn overrides(&self) -> BTreeMap<String, f64> {
-        self.set.iter().cloned().collect()
-    }
 }
 
-/// Reads a seed. clap's own parser of a `u64` does not say what it expects.
+/// Reads a seed. clap's own error for a `u64` does not state the expected range.
 pub fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
-}
-
-fn assignment(text: &str) -> Result<(String, f64), String> {
-    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
-    let value: f64 = value.parse().map_err(|_| format!("{value:?} is not a number"))?;
-    if !value.is_finite() {
-        return Err(format!("{value} is not a finite number"));
-    }
-    Ok((name.trim().to_owned(), value))
 }

@@ -1,4 +1,4 @@
-//! `evenkeel simulate`: one run, its history and what everybody got.
+//! `evenkeel simulate`: one run, its history and the results of every thread.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,6 +11,7 @@ use simulator::Outcome;
 use crate::compare::{is_meant, read_scenario};
 use crate::run_options::RunOptions;
 use crate::seconds::seconds;
+use crate::settings::{Settings, replay, results};
 use crate::{files, machine, terminal};
 
 const EXAMPLES: &str = "\
@@ -23,7 +24,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Scenario: a file, or the name of one that comes with evenkeel
+    /// Scenario: a file, or a name of `evenkeel scenarios`
     scenario: String,
 
     /// Foreground program, where the scenario runs them one by one [default: the first]
@@ -49,8 +50,8 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE.ektrace")]
     output: Option<PathBuf>,
 
-    /// Writes what every thread got, to the ns, as JSON; - is standard output, then without the
-    /// text
+    /// Writes the results of every thread, to the ns, as JSON; - is standard output, then without
+    /// the text
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 
@@ -58,7 +59,7 @@ pub struct Args {
     run: RunOptions,
 }
 
-/// What a run yields, as JSON; the independent checker reads it.
+/// The result of a run as JSON; the independent checker reads this file.
 #[derive(Serialize)]
 struct RunResult<'a> {
     schema: u32,
@@ -122,23 +123,15 @@ struct RenewalResult {
 
 /// Runs the verb.
 pub fn run(args: Args) -> Result<()> {
-    for (flag, is_given) in [
-        ("--private-licenses", args.run.private_licenses),
-        ("--steady-cores", args.run.steady_cores > 0),
-        ("--hold-us", args.run.hold_us.is_some()),
-    ] {
-        ensure!(
-            !is_given,
-            "{flag}: only `compare` and `mixes` have it; a history must be one of a CPU"
-        );
-    }
+    refuse_settings(&args.run.set)?;
     let scenario = read_scenario(&args.scenario)?;
+    args.run.set.refuse_ambiguous(&scenario)?;
     let case = case(&scenario, args.program.as_deref(), args.background.as_deref())?;
     let cpu_name = args.run.cpu.as_deref().unwrap_or(&scenario.cpu);
     let named_by = args.run.named_cpu_by(&args.scenario);
     let cpu = machine::model(cpu_name, scenario.turbo()).context(named_by)?;
     let defaults = MachineDefaults::from(&cpu);
-    let workload = scenario.workload(case, Some(0), &args.run.overrides(), &defaults)?;
+    let workload = scenario.workload(case, Some(0), &args.run.set.overrides(), &defaults)?;
     let scheduler = args.run.scheduler(&args.scheduler)?;
     let limit_ns = args.limit.map_or(scenario.run.limit_ns, |limit| limit.as_nanos() as u64);
     let Some(&sensors) = args.run.sensors.first() else { bail!("--sensors: name one set") };
@@ -169,6 +162,22 @@ pub fn run(args: Args) -> Result<()> {
     Ok(())
 }
 
+fn refuse_settings(set: &Settings) -> Result<()> {
+    set.refuse(replay::GROUP, "only `compare --trace` replays a recording")?;
+    set.refuse(results::GROUP, "only `compare` writes that")?;
+    for (key, is_given) in [
+        ("private-licenses", set.simulation.private_licenses),
+        ("steady-cores", set.simulation.steady_cores > 0),
+        ("hold-us", set.simulation.hold_us.is_some()),
+    ] {
+        ensure!(
+            !is_given,
+            "--set {key}: only `compare` and `mixes` have it; a history must be one of a CPU"
+        );
+    }
+    Ok(())
+}
+
 fn case(scenario: &Scenario, program: Option<&str>, background: Option<&str>) -> Result<Case> {
     let backgrounds: Vec<&str> = scenario.background_names().collect();
     let background = match background {
@@ -194,7 +203,7 @@ fn position(flag: &str, names: &[&str], name: &str) -> Result<usize> {
     }
 }
 
-/// What the command line called its inputs.
+/// The names of the inputs on the command line.
 struct Names<'a> {
     scenario: &'a str,
     cpu: &'a str,

@@ -1,4 +1,4 @@
-//! `evenkeel trial`: real victims and culprits on this machine, and what the model says of them.
+//! `evenkeel trial`: real victims and culprits on this machine, beside the model's prediction.
 
 mod pair;
 mod print;
@@ -14,7 +14,8 @@ use silicon::trial::{self, Place, Plan, Prediction, Setting, Trial, Verdict};
 use simulator::{Config, SensorFaults, SensorSet};
 
 use crate::kernel_model::Model;
-use crate::run_options::{COSTS, SMT_SHARE_PERMILLE, seed};
+use crate::run_options::{COSTS, seed};
+use crate::settings::SMT_SHARE_PERMILLE;
 use crate::{doctor, files, machine, terminal};
 
 const EXAMPLES: &str = "\
@@ -38,7 +39,7 @@ pub struct Args {
     #[command(flatten)]
     pair: pair::Options,
 
-    /// CPUs of victim and culprit; one number: both share it
+    /// CPUs of victim and culprit; one number for a shared CPU
     #[arg(long, value_name = "V[,C]", value_delimiter = ',', num_args = 1..=2,
         default_values_t = [0])]
     cpus: Vec<u32>,
@@ -48,7 +49,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE|NAME")]
     cpu: Option<String>,
 
-    /// Pairs of blocks at most; it ends sooner when the interval is narrow enough
+    /// Pairs of blocks at most; the trial ends sooner when the interval is narrow enough
     #[arg(long, value_name = "N", default_value_t = 600,
         value_parser = clap::value_parser!(u32).range(6..=100_000))]
     pairs: u32,
@@ -75,14 +76,14 @@ const HZ: u32 = 250;
 /// Fewer pairs are never enough.
 const PAIRS_MIN: usize = 100;
 
-/// What is printed and written.
+/// The printed and written results.
 #[derive(Serialize)]
 struct Report<'a> {
     schema: u32,
     victim: &'a str,
     culprit: &'a str,
     control: &'a str,
-    /// By what wide instructions are hidden from the control.
+    /// The way by which wide instructions are hidden from the control.
     hidden_by: Option<pair::HiddenBy>,
     victim_cpu: u32,
     culprit_cpu: u32,

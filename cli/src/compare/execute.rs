@@ -52,7 +52,7 @@ impl Choice<'_> {
     }
 }
 
-/// Whether a background or program is meant: by its name, or as tables or people spell it.
+/// Whether a background or program is meant: by its name, or by a usual spelling.
 pub fn is_meant(wanted: &str, name: &str) -> bool {
     let plain = |text: &str| text.to_lowercase().replace(['-', ' '], "");
     [plain(name), plain(&report::variant(name))].contains(&plain(wanted))
@@ -69,31 +69,31 @@ fn known(flag: &str, wanted: &[String], names: impl Iterator<Item = String>) -> 
     }
 }
 
-/// Does something with so many threads for what it does in parallel; `None`: one a CPU.
+/// Runs a function with this many threads for its parallel parts; `None`: one a CPU.
 pub fn with_jobs<T: Send>(jobs: Option<u16>, run: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let threads = jobs.map_or(0, usize::from);
     rayon::ThreadPoolBuilder::new().num_threads(threads).build()?.install(run)
 }
 
-/// A run up to some time, for a look at it.
+/// A run up to some time, with its history.
 pub struct Looked {
     /// Scheduler of the run.
     pub scheduler: String,
     /// Background of the run.
     pub background: String,
-    /// Foreground program of the run, where there are several.
+    /// Foreground program of the run, if the scenario runs several one by one.
     pub program: Option<String>,
-    /// What happened.
+    /// The history.
     pub history: trace::History,
 }
 
 /// All runs of a comparison.
 pub struct Plan {
     jobs: Vec<Job>,
-    /// What the user named as work.
+    /// The work as named by the user.
     file: String,
     options: RunOptions,
-    /// With turbo on and, where a workload asks for it, off.
+    /// With turbo on, or off where a workload asks for that.
     cpu: CpuModel,
     cpu_name: String,
     replicates: u32,
@@ -153,15 +153,14 @@ impl Plan {
         })
     }
 
-    /// How many runs there are.
+    /// Number of runs.
     pub fn runs(&self) -> usize {
         self.jobs.len()
     }
 
-    /// Runs them all in parallel; the order of the samples does not depend on the threads there
-    /// are.
+    /// Runs all in parallel; the order of the samples does not depend on the number of threads.
     pub fn run(&self, work: &Work, bar: &ProgressBar) -> Result<Vec<Sample>> {
-        // Runs of the same work follow each other, so that it is put together once.
+        // Runs of the same workload follow each other, so that the workload is built once.
         let mut groups: BTreeMap<(Case, u32), Vec<usize>> = BTreeMap::new();
         for (index, job) in self.jobs.iter().enumerate() {
             groups.entry((job.case, job.replicate)).or_default().push(index);
@@ -222,7 +221,7 @@ impl Plan {
 
     fn workload(&self, work: &Work, job: &Job) -> Result<Workload> {
         let machine = MachineDefaults::from(&self.cpu);
-        work.workload(job.case, job.replicate, &self.options.overrides(), &machine)
+        work.workload(job.case, job.replicate, &self.options.set.overrides(), &machine)
     }
 
     fn config(&self, work: &Work, job: &Job) -> Config {
@@ -265,7 +264,7 @@ impl Plan {
         })
     }
 
-    /// What is said once about the comparison.
+    /// Facts that the whole comparison shares.
     pub fn setup(&self, work: &Work) -> Setup {
         let options = &self.options;
         let mut parameters = Vec::new();
@@ -289,21 +288,24 @@ impl Plan {
                 notes.extend(recording.turbo_note(&self.cpu));
             }
         }
-        parameters.extend(options.set.iter().map(|(n, v)| (format!("{n} (set)"), v.to_string())));
-        parameters.push(("SMT share".into(), format!("{} permille", options.smt_share)));
-        if options.believed_smt_share != options.smt_share {
-            let believed = format!("{} permille", options.believed_smt_share);
+        let set = &options.set.simulation;
+        parameters.extend(
+            options.set.parameters.iter().map(|(n, v)| (format!("{n} (set)"), v.to_string())),
+        );
+        parameters.push(("SMT share".into(), format!("{} permille", set.smt_share)));
+        if set.believed_smt_share != set.smt_share {
+            let believed = format!("{} permille", set.believed_smt_share);
             parameters.push(("SMT share believed".into(), believed));
         }
-        parameters.extend(options.faults.parameters());
-        if options.steady_cores > 0 {
-            let steady = format!("{} permille", options.steady_cores);
+        parameters.extend(options.set.faults.parameters());
+        if set.steady_cores > 0 {
+            let steady = format!("{} permille", set.steady_cores);
             parameters.push(("cores that keep their clock".into(), steady));
         }
-        if let Some(hold_us) = options.hold_us {
+        if let Some(hold_us) = set.hold_us {
             parameters.push(("licenses held".into(), format!("{hold_us} us")));
         }
-        if options.private_licenses {
+        if set.private_licenses {
             parameters.push(("licenses".into(), "private".into()));
         }
         parameters.push(("replicates".into(), self.replicates.to_string()));
@@ -320,7 +322,7 @@ impl Plan {
             parameters,
             costs: options.costs(),
             command: command(),
-            rq_sharing: options.rq_sharing.name().to_owned(),
+            rq_sharing: set.rq_sharing.name().to_owned(),
             notes,
             claims,
         }
@@ -346,7 +348,7 @@ fn uses_turbo(work: &Work) -> bool {
     }
 }
 
-/// The command as typed, without the folder of the program and what cannot change results.
+/// The command as typed, without the folder of the program and options that change no result.
 pub fn command() -> String {
     let mut words = without_jobs(std::env::args().collect()).into_iter();
     let program = words.next().unwrap_or_default();

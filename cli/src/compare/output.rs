@@ -1,13 +1,13 @@
 //! Where the results of a comparison go.
 
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use anyhow::{Result, ensure};
 use clap::Args;
 use report::{Comparison, Gantt};
 
 use super::execute::Looked;
+use crate::settings::{Results, Shown};
 use crate::{files, terminal};
 
 /// Files to write.
@@ -26,107 +26,82 @@ pub struct Files {
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
 
-    /// Writes the histories of the page for ui.perfetto.dev, which the page links to; with several
-    /// schedulers one file each, NAME-SCHEDULER.pftrace
-    #[arg(long, value_name = "FILE.pftrace")]
-    pub perfetto: Option<PathBuf>,
-
-    /// Which time of the runs the histories show, in seconds; the page's reader chooses within
-    #[arg(long, value_name = "FROM..TO", default_value = "0..0.4")]
-    pub shown: Shown,
-
-    /// Writes the bar chart alone as SVG
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-
     /// Fails when a claim of the scenario does not hold
     #[arg(long)]
     pub check: bool,
 }
 
-/// A time range of simulated runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shown {
-    /// Its beginning.
-    pub from_ns: u64,
-    /// Its end.
-    pub to_ns: u64,
+/// Every file that is asked for.
+#[derive(Clone, Copy)]
+pub struct Output<'a> {
+    /// By options.
+    pub files: &'a Files,
+    /// By settings.
+    pub more: &'a Results,
 }
 
-impl FromStr for Shown {
-    type Err = String;
-
-    fn from_str(text: &str) -> std::result::Result<Self, String> {
-        const LONGEST_S: f64 = 1e6;
-        let wrong = || format!("expected FROM..TO in seconds, 0 <= FROM < TO <= {LONGEST_S}");
-        let (from, to) = text.split_once("..").ok_or_else(wrong)?;
-        let time_ns = |text: &str| {
-            let time_s = text.parse().ok().filter(|time_s| (0.0..=LONGEST_S).contains(time_s));
-            time_s.map(|time_s: f64| (time_s * 1e9) as u64).ok_or_else(wrong)
-        };
-        let (from_ns, to_ns) = (time_ns(from)?, time_ns(to)?);
-        if from_ns < to_ns { Ok(Self { from_ns, to_ns }) } else { Err(wrong()) }
-    }
-}
-
-impl Files {
+impl Output<'_> {
     fn all(&self) -> impl Iterator<Item = &Path> {
-        [&self.json, &self.csv, &self.page, &self.svg].into_iter().flatten().map(PathBuf::as_path)
+        let Files { json, csv, page, .. } = self.files;
+        [json, csv, page, &self.more.svg].into_iter().flatten().map(PathBuf::as_path)
     }
 
     /// Whether a result shows histories.
     pub fn show_histories(&self) -> bool {
-        self.page.is_some() || self.perfetto.is_some()
+        self.files.page.is_some() || self.more.perfetto.is_some()
     }
 
-    /// Refuses before a long run what could not be written after it.
+    /// Refuses before a long run any file that could not be written after the run.
     pub fn refuse_unwritable(&self) -> Result<()> {
-        if let Some(path) = &self.perfetto {
-            ensure!(path != Path::new("-"), "--perfetto: name a file, not standard output (-)");
+        if let Some(path) = &self.more.perfetto {
+            ensure!(path != Path::new("-"), "--set perfetto: name a file, not standard output (-)");
             files::refuse_unwritable(path)?;
         }
         let on_stdout = self.all().filter(|path| *path == Path::new("-")).count();
-        ensure!(on_stdout <= 1, "standard output (-) can take one of --json, --csv, --page, --svg");
+        ensure!(
+            on_stdout <= 1,
+            "standard output (-) can take one of --json, --csv, --page, --set svg"
+        );
         self.all().try_for_each(files::refuse_unwritable)
     }
-}
 
-/// Writes all that was asked for, and the table.
-pub fn write(comparison: &Comparison, histories: &[Looked], files: &Files) -> Result<()> {
-    let on_stdout = files.all().any(|path| path == Path::new("-"));
-    if !on_stdout {
-        terminal::print(&report::table(comparison, terminal::width(), terminal::color()))?;
-    }
-    if let Some(path) = &files.json {
-        files::write(path, comparison.to_json()?.as_bytes())?;
-    }
-    if let Some(path) = &files.csv {
-        files::write(path, report::csv(comparison)?.as_bytes())?;
-    }
-    if let Some(path) = &files.svg {
-        files::write(path, report::bars_svg(comparison).as_bytes())?;
-    }
-    let traces = perfetto(histories, files)?;
-    if let Some(path) = &files.page {
-        let links: Vec<Option<String>> =
-            traces.iter().map(|trace| trace.as_ref().map(|file| link(path, file))).collect();
-        let gantts: Vec<Gantt> = histories
-            .iter()
-            .zip(&links)
-            .map(|(looked, link)| gantt(looked, files.shown, link.as_deref()))
-            .collect();
-        files::write(path, report::page(comparison, &gantts).as_bytes())?;
+    /// Writes all that was asked for, and the table.
+    pub fn write(&self, comparison: &Comparison, histories: &[Looked]) -> Result<()> {
+        let on_stdout = self.all().any(|path| path == Path::new("-"));
         if !on_stdout {
-            terminal::print(&format!("\nThe page with all charts: {}\n", path.display()))?;
+            terminal::print(&report::table(comparison, terminal::width(), terminal::color()))?;
         }
+        if let Some(path) = &self.files.json {
+            files::write(path, comparison.to_json()?.as_bytes())?;
+        }
+        if let Some(path) = &self.files.csv {
+            files::write(path, report::csv(comparison)?.as_bytes())?;
+        }
+        if let Some(path) = &self.more.svg {
+            files::write(path, report::bars_svg(comparison).as_bytes())?;
+        }
+        let traces = perfetto(histories, self.more.perfetto.as_deref())?;
+        if let Some(path) = &self.files.page {
+            let links: Vec<Option<String>> =
+                traces.iter().map(|trace| trace.as_ref().map(|file| link(path, file))).collect();
+            let gantts: Vec<Gantt> = histories
+                .iter()
+                .zip(&links)
+                .map(|(looked, link)| gantt(looked, self.more.shown, link.as_deref()))
+                .collect();
+            files::write(path, report::page(comparison, &gantts).as_bytes())?;
+            if !on_stdout {
+                terminal::print(&format!("\nThe page with all charts: {}\n", path.display()))?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Writes the traces that were asked for; yields where that of each history is.
-fn perfetto(histories: &[Looked], files: &Files) -> Result<Vec<Option<PathBuf>>> {
+fn perfetto(histories: &[Looked], path: Option<&Path>) -> Result<Vec<Option<PathBuf>>> {
     let write = |looked: &Looked| {
-        let Some(path) = &files.perfetto else { return Ok(None) };
+        let Some(path) = path else { return Ok(None) };
         let path = trace_path(path, histories.len(), &looked.scheduler);
         files::write_with(&path, |output| Ok(trace::export::perfetto(&looked.history, output)?))?;
         Ok(Some(path))
@@ -134,7 +109,7 @@ fn perfetto(histories: &[Looked], files: &Files) -> Result<Vec<Option<PathBuf>>>
     histories.iter().map(write).collect()
 }
 
-/// The file for a scheduler's trace: as asked for, or with its name where there are several.
+/// The file for a scheduler's trace: as named, or with the scheduler's name for several.
 fn trace_path(path: &Path, count: usize, scheduler: &str) -> PathBuf {
     if count == 1 {
         return path.to_owned();
@@ -176,15 +151,6 @@ fn gantt<'a>(looked: &'a Looked, shown: Shown, perfetto: Option<&'a str>) -> Gan
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_time_range_has_a_beginning_and_an_end() {
-        let shown: Shown = "0.5..1.25".parse().unwrap();
-        assert_eq!((shown.from_ns, shown.to_ns), (500_000_000, 1_250_000_000));
-        for wrong in ["", "1", "1..", "..1", "2..1", "1..1", "-1..1", "0..nan", "0..1e9"] {
-            assert!(wrong.parse::<Shown>().is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn each_of_several_schedulers_has_its_trace() {

@@ -1,6 +1,6 @@
-//! A recording as work: what its tasks execute, and what the reader must know of the replay.
+//! A recording as work: the classes of its tasks, and notes for the reader of the replay.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -11,42 +11,18 @@ use trace::marks::Marks;
 use trace::{Annotation, History};
 
 use crate::files;
+use crate::settings::Replay;
 
-/// How a recording is replayed.
+/// The classes of the threads of a recording.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "Replay of a recording")]
-pub struct Replay {
-    /// Which instructions run the threads whose names (or else whose application's) match:
-    /// 'x265*=avx512-heavy', or 'x265*=avx2-heavy@0.5' for one such instruction in two cycles.
-    /// Classes are scalar, avx2-light, avx2-heavy, avx512-light, avx512-heavy, amx; of several
-    /// --class the first that matches holds, and threads without any are scalar
+#[command(next_help_heading = "Work")]
+pub struct Classes {
+    /// The class of the instructions that threads run, by the name of the thread or else of its
+    /// application: 'x265*=avx512-heavy', or with @0.5 one such instruction in two cycles. Classes
+    /// are scalar (the default), avx2-light, avx2-heavy, avx512-light, avx512-heavy, amx; of
+    /// several --class the first that matches holds
     #[arg(long, value_name = "GLOB=CLASS[@RATE]", conflicts_with = "scenario")]
     pub class: Vec<String>,
-
-    /// The same by time: CSV lines `begin_ns,end_ns,tid,class[,rate]` or `time_ns,tid,level`
-    #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
-    pub marks: Option<PathBuf>,
-
-    /// Replays on this many CPUs [default: as many as recorded]
-    #[arg(long, value_name = "N", conflicts_with = "scenario")]
-    pub cpus: Option<u32>,
-
-    /// Hardware threads of a core, where the recording does not say
-    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "scenario",
-        value_parser = clap::value_parser!(u32).range(1..=2))]
-    pub threads_per_core: u32,
-
-    /// Active cores that decide the turbo row, where the recording shows a part of a package only,
-    /// as that of a virtual machine does [default: those that are active in the replay]
-    #[arg(long, value_name = "N", conflicts_with = "scenario",
-        value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub turbo_cores: Option<u32>,
-
-    /// Frequency of the recorded machine, where the recording has no cpu_frequency events
-    /// [default: 2800]
-    #[arg(long, value_name = "MHZ", conflicts_with = "scenario",
-        value_parser = clap::value_parser!(u32).range(100..=10_000))]
-    pub recorded_mhz: Option<u32>,
 }
 
 /// A recording as work.
@@ -55,7 +31,7 @@ pub struct Recording {
     pub name: String,
     /// CPU to replay on where `--cpu` does not say.
     pub cpu: String,
-    /// What the reader must know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
     /// The recorded work.
     pub workload: Workload,
@@ -76,11 +52,11 @@ const REPLAY_LIMIT: u64 = 20;
 const NAMES_LISTED: usize = 8;
 
 impl Recording {
-    /// Reads a history and makes it work.
-    pub fn read(path: &Path, replay: &Replay) -> Result<Self> {
+    /// Reads a history and turns the recorded schedule into work.
+    pub fn read(path: &Path, class: &[String], replay: &Replay) -> Result<Self> {
         let name = path.display().to_string();
         let mut history = files::history(path)?;
-        let annotation = annotate(&mut history, &name, replay)?;
+        let annotation = annotate(&mut history, &name, class, replay)?;
         let options = ReplayOptions {
             recorded_khz: replay.recorded_mhz.unwrap_or(RECORDED_MHZ) * 1000,
             cpus: replay.cpus,
@@ -91,11 +67,11 @@ impl Recording {
         let (workload, report) = match scenarios::from_recording(&history, &options) {
             Err(error @ ReplayError::NoClasses) => {
                 ensure!(
-                    replay.class.is_empty() && replay.marks.is_none(),
-                    "{name}: neither --class nor --marks gives a wide class to a task of the \
+                    class.is_empty() && replay.marks.is_none(),
+                    "{name}: neither --class nor --set marks gives a wide class to a task of the \
                      recording (evenkeel trace info lists their names)"
                 );
-                bail!("{name}: {error}; say so with --class 'GLOB=CLASS' or --marks FILE")
+                bail!("{name}: {error}; say so with --class 'GLOB=CLASS' or --set marks=FILE")
             }
             replayed => replayed.with_context(|| name.clone())?,
         };
@@ -110,7 +86,7 @@ impl Recording {
         })
     }
 
-    /// What the clock can fall by on a machine of the recorded size, and on a busy package of that
+    /// The fall of the clock on a machine of the recorded size, and on a busy package of that
     /// CPU; nothing where the recording fills the package.
     pub fn turbo_note(&self, cpu: &CpuModel) -> Option<String> {
         let machine = &self.workload.machine;
@@ -132,7 +108,8 @@ impl Recording {
         }
         Some(format!(
             "Turbo: the {cores} recorded cores are taken for all that are active, so that the \
-             clock falls from {} at most; --turbo-cores {} makes that {}, as on a busy package.",
+             clock falls from {} at most; --set turbo-cores={} makes that {}, as on a busy \
+             package.",
             fall(cores),
             cpu.cores_per_package,
             fall(cpu.cores_per_package)
@@ -141,8 +118,13 @@ impl Recording {
 }
 
 /// Adds the classes of rules and marks; one that says nothing about the recording is a mistake.
-fn annotate(history: &mut History, name: &str, replay: &Replay) -> Result<Annotation> {
-    let rules = Rules::parse(&replay.class).context("--class")?;
+fn annotate(
+    history: &mut History,
+    name: &str,
+    class: &[String],
+    replay: &Replay,
+) -> Result<Annotation> {
+    let rules = Rules::parse(class).context("--class")?;
     let marks = match &replay.marks {
         None => Marks::default(),
         Some(file) => {
@@ -153,7 +135,7 @@ fn annotate(history: &mut History, name: &str, replay: &Replay) -> Result<Annota
     if let Some(&rule) = annotation.unused_rules.first() {
         bail!(
             "--class: rule {rule} `{}` fits no task of {name}; those that ran longest are {}",
-            replay.class[rule - 1],
+            class[rule - 1],
             longest(history, |task| task.comm.clone())
         );
     }
@@ -185,7 +167,7 @@ fn longest(history: &History, shown: impl Fn(&trace::TaskSummary) -> String) -> 
     names.join(", ")
 }
 
-/// What the reader of a replay must know.
+/// Notes for the reader of a replay.
 fn notes(
     report: &ReplayReport,
     annotation: &Annotation,
@@ -220,11 +202,13 @@ fn notes(
     notes
 }
 
-/// At which frequency the recorded work was done, and who says so.
+/// The frequency of the recorded work, and its source.
 fn frequency(report: &ReplayReport, replay: &Replay) -> String {
     let assumed = match replay.recorded_mhz {
-        Some(mhz) => format!("at {mhz} MHz (--recorded-mhz)"),
-        None => format!("at {RECORDED_MHZ} MHz, assumed by default (--recorded-mhz changes it)"),
+        Some(mhz) => format!("at {mhz} MHz (--set recorded-mhz)"),
+        None => {
+            format!("at {RECORDED_MHZ} MHz, assumed by default (--set recorded-mhz=MHZ changes it)")
+        }
     };
     if report.known_khz_ns == 0 {
         return assumed;

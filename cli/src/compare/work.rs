@@ -1,4 +1,4 @@
-//! What is compared: the runs of a scenario, or a recording.
+//! The work of a comparison: the runs of a scenario, or a recording.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,9 +6,10 @@ use std::path::Path;
 use anyhow::{Result, bail, ensure};
 use scenarios::{Case, MachineDefaults, Scenario, Workload};
 
-use super::recording::{Recording, Replay};
+use super::recording::Recording;
 use crate::files;
 use crate::run_options::{SCHEDULERS, Sensors};
+use crate::settings::{Settings, replay};
 
 /// The work of a comparison.
 pub enum Work {
@@ -20,11 +21,27 @@ pub enum Work {
 
 impl Work {
     /// Reads the scenario or the recording.
-    pub fn read(scenario: Option<&str>, trace: Option<&Path>, replay: &Replay) -> Result<Self> {
+    pub fn read(
+        scenario: Option<&str>,
+        trace: Option<&Path>,
+        class: &[String],
+        settings: &Settings,
+    ) -> Result<Self> {
         match (scenario, trace) {
-            (_, Some(path)) => Ok(Self::Recording(Box::new(Recording::read(path, replay)?))),
-            (Some(name), None) => Ok(Self::Scenario(Box::new(read_scenario(name)?))),
-            (None, None) => bail!("name a scenario (--list has them), or a recording with --trace"),
+            (_, Some(path)) => {
+                settings.refuse_parameters()?;
+                let recording = Recording::read(path, class, &settings.replay)?;
+                Ok(Self::Recording(Box::new(recording)))
+            }
+            (Some(name), None) => {
+                settings.refuse(replay::GROUP, "only a recording (--trace) is replayed")?;
+                let scenario = read_scenario(name)?;
+                settings.refuse_ambiguous(&scenario)?;
+                Ok(Self::Scenario(Box::new(scenario)))
+            }
+            (None, None) => bail!(
+                "name a scenario (evenkeel scenarios lists them), or a recording with --trace"
+            ),
         }
     }
 
@@ -36,7 +53,7 @@ impl Work {
         }
     }
 
-    /// CPU table it is meant for.
+    /// CPU table that the work is meant for.
     pub fn cpu(&self) -> &str {
         match self {
             Self::Scenario(scenario) => &scenario.cpu,
@@ -54,7 +71,7 @@ impl Work {
         }
     }
 
-    /// Name of a background, and whether it is the control.
+    /// Name of a background, and whether the background is the control.
     pub fn background(&self, index: usize) -> (String, bool) {
         match self {
             Self::Scenario(scenario) => {

@@ -1,4 +1,4 @@
-//! Study files: what is run to judge a scheduler, and what it is to reach.
+//! Study files: the runs that judge a scheduler, and the scheduler's goals.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ const COUNT_MAX: u32 = 10_000;
 /// The name of the random mixes among works.
 const MIXES: &str = "mixes";
 
-/// A study; docs/decisions/0020-studies.md says what its keys mean.
+/// A study; docs/decisions/0020-studies.md defines its keys.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
@@ -79,7 +79,7 @@ struct VariantOfStudy {
 }
 
 impl Study {
-    /// Reads a study; `mixes` and `replicates` stand for what it says.
+    /// Reads a study; `mixes` and `replicates` replace the study's own counts.
     pub fn read(path: &Path, mixes: Option<u32>, replicates: Option<u32>) -> Result<Self> {
         let name = path.display();
         let text = files::read_text(path)?;
@@ -128,7 +128,7 @@ impl Study {
         ensure!(is_run(&self.judged), "`judged`: {:?} is not in `schedulers`", self.judged);
         let unknown = self.shown.iter().find(|name| !is_run(name)).unwrap_or(&self.judged);
         ensure!(is_run(unknown), "`shown`: {unknown:?} is not in `schedulers`");
-        // Whom differences are to, in variants as well.
+        // Differences are to these two, in variants as well.
         for needed in [&self.judged, &self.schedulers[0]] {
             ensure!(self.shown.contains(needed), "`shown`: {needed:?} is missing");
         }
@@ -241,7 +241,7 @@ fn in_range(field: &str, count: Option<u32>) -> Result<()> {
     Ok(())
 }
 
-/// What is wrong with a file, and in which line.
+/// The mistake in a file, and its line.
 fn mistake(name: &str, text: &str, error: &toml::de::Error) -> anyhow::Error {
     let line = error.span().map_or_else(String::new, |span| {
         let before = text.get(..span.start).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A work of a study, as it is or in a variant: what is run, and how.
+//! A work of a study, unchanged or in a variant, with its plan.
 
 use std::path::{Path, PathBuf};
 
@@ -7,11 +7,12 @@ use clap::{CommandFactory, Parser};
 use indicatif::ProgressBar;
 use report::{Goals, Kind, Measured, Variant};
 
-use crate::compare::{Choice, Plan, Replay, Work};
+use crate::compare::{Choice, Classes, Plan, Work};
 use crate::mixes::{Drawn, Planned};
 use crate::run_options::RunOptions;
+use crate::settings::{self, results};
 
-/// What a work is in its study.
+/// The source of a work in its study.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
     /// The arguments of `evenkeel compare`.
@@ -20,7 +21,7 @@ pub enum Source<'a> {
     Mixes,
 }
 
-/// A work, as it is or in a variant.
+/// A work, unchanged or in a variant.
 pub struct Unit {
     /// Name of the work.
     pub name: String,
@@ -28,17 +29,17 @@ pub struct Unit {
     pub schedulers: Vec<String>,
     /// Seeds; `None`: as many as the work says.
     pub replicates: Option<u32>,
-    /// What is unlike the work as it is.
+    /// The difference from the unchanged work.
     pub variant: Option<Variant>,
-    /// What the judged scheduler is to reach.
+    /// The goals of the judged scheduler.
     pub goals: Goals,
-    /// How it is run.
+    /// The options of the runs.
     pub flags: Flags,
-    /// The arguments that run it alone, as far as the study says them.
+    /// The arguments that run the work alone, as far as the study has them.
     pub command: String,
 }
 
-/// What may stand in the arguments of a work and the flags of a variant.
+/// The options allowed in the arguments of a work and the flags of a variant.
 #[derive(Parser)]
 #[command(no_binary_name = true, disable_help_flag = true)]
 pub struct Flags {
@@ -47,12 +48,12 @@ pub struct Flags {
     #[arg(long)]
     trace: Option<PathBuf>,
     #[command(flatten)]
-    replay: Replay,
+    classes: Classes,
     #[command(flatten)]
     run: RunOptions,
 }
 
-/// What is to be run for a unit.
+/// The planned runs of a unit.
 pub enum Runs {
     Mixes(Planned, Drawn),
     /// An experiment or a recording.
@@ -60,7 +61,7 @@ pub enum Runs {
 }
 
 impl Source<'_> {
-    /// The arguments that run it, verb first.
+    /// The arguments that run the work, verb first.
     pub fn command(self) -> String {
         match self {
             Self::Compare(arguments) => format!("compare {arguments}"),
@@ -83,7 +84,7 @@ impl Unit {
         title(&self.name, self.variant.as_ref())
     }
 
-    /// Plans the runs; refuses what could not be run, or judged.
+    /// Plans the runs; refuses work that could not be run, or judged.
     pub fn plan(&self, drawn: Option<Drawn>) -> Result<Runs> {
         let runs = self.planned(drawn)?;
         let known = match &runs {
@@ -106,14 +107,14 @@ impl Unit {
             return Ok(Runs::Mixes(planned, drawn));
         }
         let (scenario, trace) = (flags.scenario.as_deref(), flags.trace.as_deref());
-        let work = Work::read(scenario, trace, &flags.replay)?;
+        let work = Work::read(scenario, trace, &flags.classes.class, &flags.run.set)?;
         let choice = Choice { schedulers, backgrounds: &[], programs: &[], replicates };
         let plan = Plan::new(&work, work.name(), &flags.run, &choice)?;
         plan.check(&work)?;
         Ok(Runs::One(Box::new((work, plan))))
     }
 
-    /// Runs it.
+    /// Runs the plan.
     pub fn measure(self, runs: &Runs, bar: &ProgressBar) -> Result<Measured> {
         bar.set_message(self.title());
         let context = self.title();
@@ -154,7 +155,7 @@ impl Unit {
 }
 
 impl Runs {
-    /// How many there are.
+    /// Number of runs.
     pub fn count(&self) -> usize {
         match self {
             Self::Mixes(planned, _) => planned.runs(),
@@ -174,10 +175,12 @@ impl Flags {
         };
         replace(&mut all, &added);
         all.extend(added);
-        let mut flags = Self::try_parse_from(all).map_err(|error| {
-            let said = crate::mistake(&error);
+        let mut flags = Self::try_parse_from(&all).map_err(|error| {
+            let renamed = settings::old_spelling(&all, &error);
+            let said = renamed.unwrap_or_else(|| crate::mistake::mistake(&error));
             anyhow::anyhow!("{}", said.trim_end_matches(" (--help says more)"))
         })?;
+        flags.run.set.refuse(results::GROUP, "a study has its own results")?;
         ensure!(flags.run.sensors.len() == 1, "name one sensor set; a variant is for another");
         let has_work = flags.scenario.is_some() || flags.trace.is_some();
         let is_mixes = matches!(source, Source::Mixes);
@@ -189,7 +192,7 @@ impl Flags {
 
     fn seen_from(&mut self, folder: &Path) {
         let is_file = |name: &str| name.contains('/') || name.ends_with(".toml");
-        for path in self.trace.iter_mut().chain(&mut self.replay.marks) {
+        for path in self.trace.iter_mut().chain(&mut self.run.set.replay.marks) {
             *path = folder.join(&*path);
         }
         for name in self.scenario.iter_mut().chain(&mut self.run.cpu) {
@@ -207,7 +210,7 @@ fn words(arguments: &str) -> Result<Vec<String>> {
     }
 }
 
-/// Takes out the flags that others replace; `--set` and `--class` may stand there several times.
+/// Removes options that `by` replaces; `--set` and `--class` may occur several times.
 fn replace(words: &mut Vec<String>, by: &[String]) {
     let name = |word: &str| {
         let name = word.strip_prefix("--")?.split('=').next()?;

@@ -32,25 +32,26 @@ fn values_out_of_range_are_refused() {
         ("--replicates", "10001"),
         ("--jobs", "0"),
         ("--jobs", "100000"),
-        ("--hz", "0"),
-        ("--smt-share", "0"),
-        ("--smt-share", "1001"),
-        ("--believed-smt-share", "0"),
-        ("--steady-cores", "1001"),
-        ("--counter-noise", "1001"),
-        ("--stall-error", "-1001"),
-        ("--table-error", "-501"),
-        ("--false-detections", "1001"),
-        ("--deaf-cpus", "1001"),
-        ("--turbo-cores", "0"),
-        ("--kernel", "5.0"),
+        ("--set", "hz=0"),
+        ("--set", "smt-share=0"),
+        ("--set", "smt-share=1001"),
+        ("--set", "believed-smt-share=0"),
+        ("--set", "steady-cores=1001"),
+        ("--set", "counter-noise=1001"),
+        ("--set", "stall-error=-1001"),
+        ("--set", "table-error=-501"),
+        ("--set", "false-detections=1001"),
+        ("--set", "deaf-cpus=1001"),
+        ("--set", "turbo-cores=0"),
+        ("--set", "kernel=5.0"),
+        ("--set", "ideal=maybe"),
         ("--sensors", "eyes"),
         ("--set", "share=nan"),
         ("--set", "share"),
         ("--seed", "18446744073709551616"),
         ("--seed", "-1"),
         ("--replicates", "-1"),
-        ("--shown", "-1..2"),
+        ("--set", "shown=-1..2"),
     ] {
         folder.refused_flag(&["compare", "light512", flag, value], &[flag, value]);
     }
@@ -64,15 +65,67 @@ fn values_out_of_range_are_refused() {
 }
 
 #[test]
+fn an_option_that_became_a_setting_is_refused_with_its_new_name() {
+    let folder = Folder::new();
+    for (old, sentence) in [
+        (
+            &["compare", "light512", "--table-error", "5"][..],
+            "`--table-error 5` is now `--set table-error=5`",
+        ),
+        (&["mixes", "--stall-error", "-5"], "`--stall-error -5` is now `--set stall-error=-5`"),
+        (&["simulate", "light512", "--hz=100"], "`--hz 100` is now `--set hz=100`"),
+        (&["compare", "light512", "--ideal"], "`--ideal` is now `--set ideal=true`"),
+        (&["compare", "light512", "--svg", "a.svg"], "`--svg a.svg` is now `--set svg=a.svg`"),
+        (&["compare", "--list"], "`--list` is now `evenkeel scenarios`"),
+    ] {
+        folder.refused(old, sentence);
+    }
+    // Elsewhere these options are none, or mean something else.
+    folder.refused_flag(&["doctor", "--hz", "100"], &["unexpected argument '--hz'"]);
+}
+
+/// A reader sees all options of the verb without scrolling; the rest is one list.
+#[test]
+fn comparing_has_at_most_sixteen_options_and_all_others_are_listed() {
+    let folder = Folder::new();
+    let help = folder.succeed(&["compare", "--help"]);
+    let is_option = |line: &&str| line.starts_with("      --") || line.starts_with("  -");
+    let options: Vec<&str> = help.lines().filter(is_option).collect();
+    assert!(options.len() <= 16, "{options:#?}");
+    for heading in ["Work:", "Simulation:", "Results:"] {
+        assert!(help.lines().any(|line| line == heading), "{help}");
+    }
+    assert!(help.contains("--help-experiments"), "{help}");
+    let lists = [&["compare"][..], &["mixes"], &["simulate"], &["simulate", "light512"]]
+        .map(|verb| folder.succeed(&[verb, &["--help-experiments"]].concat()));
+    assert!(lists.iter().all(|list| *list == lists[0]));
+    for key in ["hz=", "smt-share=", "table-error=", "evex-strings=", "marks=", "perfetto="] {
+        assert!(lists[0].contains(&format!("\n  {key}")), "{key}\n{}", lists[0]);
+    }
+}
+
+#[test]
 fn flags_that_contradict_each_other_are_refused() {
     let folder = recorded();
     folder.refused_flag(&["compare", "light512", "--trace", "rec.ektrace"], &["--trace"]);
-    for flag in ["--class=x=amx", "--marks=m.csv", "--cpus=4", "--recorded-mhz=2000"] {
-        let (name, _) = flag.split_once('=').unwrap();
-        folder.refused_flag(&["compare", "light512", flag], &[name, "SCENARIO"]);
+    folder.refused_flag(&["compare", "light512", "--class=x=amx"], &["--class", "SCENARIO"]);
+    for setting in ["marks=m.csv", "cpus=4", "recorded-mhz=2000"] {
+        let (key, _) = setting.split_once('=').unwrap();
+        let only = format!("--set {key}: only a recording (--trace) is replayed\n");
+        folder.refused(&["compare", "light512", "--set", setting], &only);
+        let only = format!("--set {key}: only `compare --trace` replays a recording\n");
+        folder.refused(&["mixes", "--set", setting], &only);
+        folder.refused(&["simulate", "light512", "--set", setting], &only);
     }
-    folder
-        .refused(&["compare"], "name a scenario (--list has them), or a recording with --trace\n");
+    let only = "--set svg: only `compare` writes that\n";
+    folder.refused(&["simulate", "light512", "--set", "svg=a.svg"], only);
+    let none = "--set length: a recording has no parameters (--help-experiments lists the other";
+    folder.refused(
+        &["compare", "--trace", "rec.ektrace", "--class", "x265*=amx", "--set", "length=2"],
+        none,
+    );
+    let sentence = "name a scenario (evenkeel scenarios lists them), or a recording with --trace\n";
+    folder.refused(&["compare"], sentence);
     folder.refused(
         &["compare", "rec.ektrace"],
         "rec.ektrace: a recording, no scenario: say --trace rec.ektrace\n",
@@ -85,11 +138,13 @@ fn results_that_have_nowhere_to_go_are_refused_before_the_runs() {
     let folder = recorded();
     std::fs::create_dir(folder.path("taken")).unwrap();
     folder.write("file", "");
-    for flag in ["--json", "--csv", "--page", "--svg"] {
-        let args = |path| ["compare", "light512", flag, path];
-        folder.refused(&args("taken"), "writing taken: is a directory");
-        folder.refused(&args("file/r"), "writing file/r: ");
-        folder.refused(&args("/proc/evenkeel/r"), "writing /proc/evenkeel/r: ");
+    for flag in ["--json=", "--csv=", "--page=", "--set=svg=", "--set=perfetto="] {
+        let refused = |path: &str, sentence: &str| {
+            folder.refused(&["compare", "light512", &format!("{flag}{path}")], sentence);
+        };
+        refused("taken", "writing taken: is a directory");
+        refused("file/r", "writing file/r: ");
+        refused("/proc/evenkeel/r", "writing /proc/evenkeel/r: ");
     }
     for args in [
         &["simulate", "light512", "-o"][..],
@@ -107,7 +162,6 @@ fn an_error_names_the_file_that_was_asked_for_and_the_reason() {
     let folder = recorded();
     for args in [
         &["compare", "light512", "--json"][..],
-        &["compare", "light512", "--perfetto"],
         &["simulate", "light512", "-o"],
         &["cpu", "list", "--json"],
         &["trace", "export", "rec.ektrace", "-o"],
@@ -117,12 +171,16 @@ fn an_error_names_the_file_that_was_asked_for_and_the_reason() {
         let args = [args, &["/proc/evenkeel"]].concat();
         folder.refused(&args, "writing /proc/evenkeel: No such file or directory (os error 2)\n");
     }
+    folder.refused(
+        &["compare", "light512", "--set", "perfetto=/proc/evenkeel"],
+        "writing /proc/evenkeel: No such file or directory (os error 2)\n",
+    );
 }
 
 #[test]
 fn two_results_cannot_share_standard_output() {
     let folder = Folder::new();
-    let sentence = "standard output (-) can take one of --json, --csv, --page, --svg\n";
+    let sentence = "standard output (-) can take one of --json, --csv, --page, --set svg\n";
     folder.refused(&["compare", "light512", "--json", "-", "--csv", "-"], sentence);
     let text = crate::harness::repository("trace/fixtures/x265_sse4_xz.perf-script.zst");
     folder.refused(

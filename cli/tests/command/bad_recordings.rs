@@ -135,9 +135,10 @@ fn hostile_names_are_shown_and_never_obeyed() {
             folder.succeed(&["trace", "import", "rec.txt", "-o", "r.ektrace", "--json", "i.json"]);
         shown += &folder.succeed(&["trace", "info", "r.ektrace"]);
         shown += &folder.succeed(&["trace", "validate", "r.ektrace"]);
-        let files = ["--json", "r.json", "--csv", "r.csv", "--page", "r.html", "--svg", "r.svg"];
+        let files =
+            ["--json", "r.json", "--csv", "r.csv", "--page", "r.html", "--set", "svg=r.svg"];
         folder.write("marks.csv", "10000000000,12000000000,7,avx512-heavy\n");
-        let flags = ["--trace", "r.ektrace", "--marks", "marks.csv", "--replicates", "1"];
+        let flags = ["--trace", "r.ektrace", "--set", "marks=marks.csv", "--replicates", "1"];
         let schedulers = ["--scheduler", "fair,fair-isolation"];
         shown += &folder.succeed(&[&["compare"], &files[..], &flags[..], &schedulers].concat());
         folder.succeed(&["trace", "export", "r.ektrace", "--format", "ftrace", "-o", "r.txt"]);
@@ -238,9 +239,9 @@ fn histories_that_contradict_themselves_are_refused() {
 fn a_recording_without_classes_is_refused_with_what_to_say() {
     let folder = recorded();
     let say = "rec.ektrace: the recording does not say which tasks use wide instructions; say so \
-               with --class 'GLOB=CLASS' or --marks FILE\n";
+               with --class 'GLOB=CLASS' or --set marks=FILE\n";
     folder.refused(&["compare", "--trace", "rec.ektrace", "--page", "p.html"], say);
-    let scalar = "rec.ektrace: neither --class nor --marks gives a wide class to a task";
+    let scalar = "rec.ektrace: neither --class nor --set marks gives a wide class to a task";
     folder.refused(&["compare", "--trace", "rec.ektrace", "--class", "*=scalar"], scalar);
 }
 
@@ -252,7 +253,7 @@ fn a_rule_or_marks_about_nobody_are_refused_with_who_there_is() {
         &[&["compare", "--trace", "rec.ektrace"], &rules[..]].concat(),
         "--class: rule 2 `nobody*=amx` fits no task of rec.ektrace; those that ran longest are xz, x265",
     );
-    let compare = ["compare", "--trace", "rec.ektrace", "--marks", "marks.csv"];
+    let compare = ["compare", "--trace", "rec.ektrace", "--set", "marks=marks.csv"];
     for marks in ["1,2,999999,amx\n", "1,2,1877,amx\n", "1,2,1877,amx\n1,2,9999999,amx\n"] {
         folder.write("marks.csv", marks);
         let count = marks.lines().count();
@@ -270,7 +271,7 @@ fn marks_that_are_partly_about_nobody_are_counted() {
     folder.write("rec.txt", turns("a", "b"));
     folder.succeed(&["trace", "import", "rec.txt", "-o", "r.ektrace"]);
     folder.write("marks.csv", "10000000000,12000000000,7,avx512-heavy\n1,2,99,amx\n1,2,8,amx\n");
-    let flags = ["--marks", "marks.csv", "--scheduler", "fair", "--replicates", "1"];
+    let flags = ["--set", "marks=marks.csv", "--scheduler", "fair", "--replicates", "1"];
     let table = folder.succeed(&[&["compare", "--trace", "r.ektrace"], &flags[..]].concat());
     assert!(table.contains("2 marks are about no task or time of the recording"), "{table}");
 }
@@ -297,10 +298,12 @@ fn mistakes_in_classes_marks_and_cpus_are_refused() {
     for (rule, sentence) in cases {
         folder.refused(&args("--class", rule), sentence);
     }
-    folder.refused(&args("--marks", "marks.csv"), "marks.csv: line 2, field tid: `x`, expected");
-    folder.refused(&args("--marks", "none.csv"), "reading none.csv: No such file");
+    folder
+        .refused(&args("--set", "marks=marks.csv"), "marks.csv: line 2, field tid: `x`, expected");
+    folder.refused(&args("--set", "marks=none.csv"), "reading none.csv: No such file");
     for cpus in ["0", "100000"] {
-        let flags = [&args("--class", "x265*=amx")[..], &["--cpus", cpus]].concat();
+        let setting = format!("--set=cpus={cpus}");
+        let flags = [&args("--class", "x265*=amx")[..], &[&setting]].concat();
         folder.refused(&flags, &format!("rec.ektrace: {cpus} logical CPUs, expected 1 to 1024"));
     }
     let folder_as_trace = ["compare", "--trace", ".", "--class", "a=amx"];

@@ -58,7 +58,7 @@ fn a_check_of_nothing_fails() {
     assert_eq!((ran.code, ran.stderr.as_str()), (2, sentence));
 }
 
-/// What takes less than a second each; the others are for `evenkeel compare NAME --check`.
+/// Scenarios of less than a second each; the rest is for `evenkeel compare NAME --check`.
 const CHEAP: [&str; 7] = [
     "closed-form-isolation",
     "closed-form-relative",
@@ -109,7 +109,7 @@ fn a_claim_about_shared_run_queues_is_tried_with_them() {
     let folder = canary("scheduler = \"fair\"", "scheduler = \"muqss\"\nrq_sharing = \"smt\"");
     let args = ["compare", "canary.toml", "--replicates", "1", "--scheduler", "muqss"];
     assert!(folder.succeed(&args).contains("Not run, so not tested"));
-    let shared = folder.succeed(&[&args[..], &["--rq-sharing", "smt"]].concat());
+    let shared = folder.succeed(&[&args[..], &["--set", "rq-sharing=smt"]].concat());
     assert!(!shared.contains("Not run"), "{shared}");
 }
 

@@ -40,7 +40,7 @@ replicates = 1
 
 [[variant]]
 name = "a core without sensors"
-flags = "--deaf-cpus 250"
+flags = "--set deaf-cpus=250"
 allowance = 2
 "#;
 
@@ -71,7 +71,7 @@ fn a_study_runs_every_work_and_variant_and_judges_them() {
     assert_eq!(named[..5], all);
     assert_eq!(named[5..], [("mixes", core)]);
     let half = &works[0];
-    // What nobody who never waits can be given back, places that are changed give.
+    // Tasks that never wait can be given nothing back by virtual runtime; a change of places helps.
     let slowdown = |scheduler: &str| {
         let summaries = half["summaries"].as_array().unwrap().iter();
         let mut of = summaries.filter(|one| one["scheduler"] == scheduler);
@@ -97,7 +97,7 @@ fn the_figures_are_those_of_the_work_run_alone() {
     let folder = study();
     let json = [&FEW[..], &["--json", "-"]].concat();
     let result: Value = serde_json::from_str(&folder.succeed(&json)).unwrap();
-    let alone = ["compare", "half-load", "--deaf-cpus", "250", "--scheduler", "fair,even"];
+    let alone = ["compare", "half-load", "--set", "deaf-cpus=250", "--scheduler", "fair,even"];
     let alone = folder.succeed(&[&alone[..], &["--replicates", "1", "--json", "-"]].concat());
     let alone: Value = serde_json::from_str(&alone).unwrap();
     let works = result["works"].as_array().unwrap();
@@ -156,7 +156,7 @@ name = "w"
 compare = "mine.toml --sensors d7 --cpu xeon-gold-6130"
 [[variant]]
 name = "v"
-flags = "--sensors xinuse --smt-share 700"
+flags = "--sensors xinuse --set smt-share=700"
 allowance = 1
 "#;
     folder.write("sub/study.toml", study);
@@ -170,7 +170,7 @@ allowance = 1
         let sentence = format!("{flag}: the study has no mixes");
         folder.refused(&args.collect::<Vec<_>>(), &sentence);
     }
-    // Without goals and mixes the page has what there is.
+    // Without goals and mixes the page has the other parts.
     folder.succeed(&["evaluate", "sub/study.toml", "--replicates", "1", "--page", "p.html"]);
     let page = folder.read("p.html");
     assert!(page.contains("Experiments under every scheduler") && !page.contains("Goals and"));
@@ -223,7 +223,11 @@ fn mistakes_in_a_study_are_refused_before_anything_runs() {
     );
     refused("\"half-load\"", "\"half-load --sensors d7,rules\"", "half: name one sensor set");
     refused("--sensors rules", "--sensor rules", "half, names only: unexpected argument");
-    refused("--deaf-cpus 250", "light512", "half, a core without sensors: ");
+    refused("--set deaf-cpus=250", "light512", "half, a core without sensors: ");
+    let renamed = "half, a core without sensors: `--deaf-cpus 250` is now `--set deaf-cpus=250`\n";
+    refused("--set deaf-cpus=250", "--deaf-cpus 250", renamed);
+    let own = "half, a core without sensors: --set svg: a study has its own results\n";
+    refused("--set deaf-cpus=250", "--set svg=a.svg", own);
     refused("allowance = 100", "allowance = 0.5", "variant \"names only\": `allowance`");
     refused("works = [\"half\"]", "works = [\"hal\"]", "variant \"names only\": there is no work");
     folder.write("study.toml", STUDY.replace("judged =", "judge ="));

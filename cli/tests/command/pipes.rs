@@ -20,7 +20,7 @@ fn a_reader_that_went_away_is_no_error() {
         &["--help"][..],
         &["cpu", "list"],
         &["cpu", "show", "xeon-gold-6130"],
-        &["compare", "--list"],
+        &["scenarios"],
         &["compare", "light512", "--replicates", "1"],
         &["compare", "light512", "--replicates", "1", "--json", "-"],
         &["simulate", "light512"],
@@ -69,7 +69,7 @@ fn writers() -> [Vec<&'static str>; 12] {
         vec!["simulate", "light512", "-o"],
         vec!["simulate", "light512", "--json"],
         with("--json"),
-        with("--perfetto"),
+        with("--set=perfetto="),
         vec!["trace", "import", text, "-o"],
         export("perfetto"),
         export("ftrace"),
@@ -80,11 +80,25 @@ fn writers() -> [Vec<&'static str>; 12] {
     ]
 }
 
+/// The arguments with the file's name: joined to the last one where that ends with `=`.
+fn to(args: &[&str], file: &str) -> Vec<String> {
+    let mut args: Vec<String> = args.iter().map(|&word| word.to_owned()).collect();
+    match args.last_mut() {
+        Some(last) if last.ends_with('=') => last.push_str(file),
+        _ => args.push(file.to_owned()),
+    }
+    args
+}
+
+fn words(args: &[String]) -> Vec<&str> {
+    args.iter().map(String::as_str).collect()
+}
+
 #[test]
 fn on_a_full_device_an_error_names_it() {
     let folder = recorded();
     for args in writers() {
-        let ran = folder.run(&[&args[..], &["/dev/full"]].concat());
+        let ran = folder.run(&words(&to(&args, "/dev/full")));
         let expected = "evenkeel: writing /dev/full: No space left on device (os error 28)\n";
         assert_eq!((ran.code, ran.stderr.as_str()), (2, expected), "{args:?}");
     }
@@ -93,10 +107,10 @@ fn on_a_full_device_an_error_names_it() {
 #[test]
 fn on_a_full_standard_output_an_error_names_it() {
     let folder = recorded();
-    for args in writers().iter().filter(|args| !args.contains(&"--perfetto")) {
+    for args in writers().iter().filter(|args| !args.contains(&"--set=perfetto=")) {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-        let args = [&args[..], &["-"]].concat();
-        let output = folder.command(&args).stdout(full).output().unwrap();
+        let args = to(args, "-");
+        let output = folder.command(&words(&args)).stdout(full).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         let expected =
             "evenkeel: writing to standard output: No space left on device (os error 28)\n";
@@ -114,7 +128,7 @@ fn a_file_for_which_there_is_no_room_is_named_and_does_not_appear() {
     for args in writers() {
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", script, env!("CARGO_BIN_EXE_evenkeel")]);
-        shell.args(&args).arg("out").current_dir(folder.path(""));
+        shell.args(to(&args, "out")).current_dir(folder.path(""));
         let output = shell.output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         let expected = "evenkeel: writing out: File too large (os error 27)\n";

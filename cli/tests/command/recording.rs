@@ -122,7 +122,7 @@ fn scrubbing_keeps_times_and_takes_names() {
 #[test]
 fn the_table_names_victim_and_culprit() {
     let folder = recorded();
-    for cpus in [&[][..], &["--cpus", "1"]] {
+    for cpus in [&[][..], &["--set", "cpus=1"]] {
         let flags = ["--scheduler", "eevdf,fair-isolation", "--replicates", "1"];
         let table = folder.succeed(&[&["compare"], &X265[..], &flags, cpus].concat());
         let row = |name: &str| table.lines().find(|line| line.starts_with(name)).unwrap();
@@ -149,9 +149,9 @@ fn it_is_said_what_wakes_and_frequencies_were_taken_for() {
     let flags = ["--scheduler", "fair", "--replicates", "1"];
     let table = unbroken(&folder.succeed(&[&["compare"], &X265[..], &flags].concat()));
     assert!(table.contains(" uncertain and count as sleeps: the recording shows no interrupts"));
-    assert!(table.contains("at 2800 MHz, assumed by default (--recorded-mhz changes it)."));
-    let given = [&["compare"], &X265[..], &flags, &["--recorded-mhz", "2100"]].concat();
-    assert!(unbroken(&folder.succeed(&given)).contains("at 2100 MHz (--recorded-mhz)."));
+    assert!(table.contains("at 2800 MHz, assumed by default (--set recorded-mhz=MHZ changes it)."));
+    let given = [&["compare"], &X265[..], &flags, &["--set", "recorded-mhz=2100"]].concat();
+    assert!(unbroken(&folder.succeed(&given)).contains("at 2100 MHz (--set recorded-mhz)."));
 }
 
 /// Two virtual CPUs of a busy host lose more than two cores that have the package to themselves.
@@ -161,9 +161,10 @@ fn a_recording_of_a_part_says_so_and_can_be_taken_for_a_part() {
     let flags = ["--scheduler", "fair", "--replicates", "1"];
     let table = unbroken(&folder.succeed(&[&["compare"], &X265[..], &flags].concat()));
     let alone = "Turbo: the 2 recorded cores are taken for all that are active, so that the clock \
-                 falls from 3700 to 3500 MHz at most; --turbo-cores 16 makes that 2800 to 1900 MHz";
+                 falls from 3700 to 3500 MHz at most; --set turbo-cores=16 makes that 2800 to \
+                 1900 MHz";
     assert!(table.contains(alone), "{table}");
-    let busy = [&flags[..], &["--turbo-cores", "16"]].concat();
+    let busy = [&flags[..], &["--set", "turbo-cores=16"]].concat();
     let overhead = |flags: &[&str]| {
         run(&json(&folder, flags), "fair", "recorded")["remote_avx_overhead_pct"].as_f64().unwrap()
     };
@@ -176,8 +177,8 @@ fn a_recording_of_a_part_says_so_and_can_be_taken_for_a_part() {
 fn the_control_does_the_work_that_was_recorded() {
     let folder = recorded();
     // At the frequency of two active cores of this CPU, so that CPU times compare as they are.
-    let at_turbo =
-        ["--recorded-mhz", "3700", "--ideal", "--scheduler", "fair", "--replicates", "1"];
+    let at_turbo = ["--set=recorded-mhz=3700", "--set=ideal=true"];
+    let at_turbo = [&at_turbo[..], &["--scheduler", "fair", "--replicates", "1"]].concat();
     let result = json(&folder, &at_turbo);
     let text = repository("trace/fixtures/x265_avx512_xz.perf-script.zst");
     let args = ["trace", "import", text.to_str().unwrap(), "-o", "again.ektrace"];

@@ -4,13 +4,13 @@ use serde_json::Value;
 
 use crate::harness::Folder;
 
-/// What may stand under a key.
+/// The kinds of values under a key.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Text,
     Count,
     Number,
-    /// Null where there is none, such as the completion of work that never ends.
+    /// Null without a value, such as the completion of work that never ends.
     NumberOrNull,
     List,
     /// The figure with its source; null where nothing was published.
@@ -137,11 +137,12 @@ fn a_mean_over_all_programs_is_not_held_against_one_program() {
     assert!(list(&result, "runs").iter().all(|run| run["published"].is_null()));
 }
 
-/// Traps of the C library void the traps: who reads the result must see that they were on.
+/// Traps of the C library spoil the sensor: the result must state that they were on.
 #[test]
 fn worse_sensors_refund_less_and_are_stated() {
     let args = ["parsec-synthetic-two-cores", "--replicates", "1", "--scheduler", "fair-isolation"];
-    let (good, bad) = (compared(&args), compared(&[&args[..], &["--evex-strings"]].concat()));
+    let (good, bad) =
+        (compared(&args), compared(&[&args[..], &["--set", "evex-strings=true"]].concat()));
     let repaid = |result: &Value| -> f64 {
         let runs = list(result, "runs").iter();
         runs.flat_map(|run| list(run, "losses"))
@@ -157,7 +158,7 @@ fn worse_sensors_refund_less_and_are_stated() {
     assert!(names(&bad).contains(&"\"EVEX string functions\"".to_owned()));
 }
 
-/// Each flag changes what `even` does, and the result says that it was given.
+/// Each setting changes the decisions of `even`, and the result states the setting.
 #[test]
 fn what_the_policy_gets_wrong_shows_and_is_stated() {
     let compared = |flags: &[&str]| {
@@ -165,21 +166,21 @@ fn what_the_policy_gets_wrong_shows_and_is_stated() {
         compared(&[&args[..], flags].concat())
     };
     let exact = compared(&[]);
-    for (flags, name, value) in [
-        (["--stall-error", "-300"], "stall error", "-300 permille"),
-        (["--table-error", "-100"], "table error", "-100 permille"),
-        (["--false-detections", "50"], "false detections", "50 permille"),
-        (["--deaf-cpus", "500"], "cores without sensors", "500 permille"),
-        (["--steady-cores", "500"], "cores that keep their clock", "500 permille"),
-        (["--smt-share", "500"], "SMT share believed", "625 permille"),
-        (["--believed-smt-share", "900"], "SMT share believed", "900 permille"),
+    for (setting, name, value) in [
+        ("stall-error=-300", "stall error", "-300 permille"),
+        ("table-error=-100", "table error", "-100 permille"),
+        ("false-detections=50", "false detections", "50 permille"),
+        ("deaf-cpus=500", "cores without sensors", "500 permille"),
+        ("steady-cores=500", "cores that keep their clock", "500 permille"),
+        ("smt-share=500", "SMT share believed", "625 permille"),
+        ("believed-smt-share=900", "SMT share believed", "900 permille"),
     ] {
-        let wrong = compared(&flags);
+        let wrong = compared(&["--set", setting]);
         let is_stated = |result: &Value| {
             list(result, "parameters").iter().any(|it| it["name"] == name && it["value"] == value)
         };
-        assert!(is_stated(&wrong) && !is_stated(&exact), "{flags:?}");
-        assert_ne!(wrong["runs"], exact["runs"], "{flags:?}");
+        assert!(is_stated(&wrong) && !is_stated(&exact), "{setting}");
+        assert_ne!(wrong["runs"], exact["runs"], "{setting}");
     }
 }
 

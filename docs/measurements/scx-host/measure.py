@@ -29,15 +29,15 @@ COLUMNS = [
 
 
 def scenarios(program):
-    listed = subprocess.run([program, "compare", "--list"], stdout=subprocess.PIPE, check=True)
+    listed = subprocess.run([program, "scenarios"], stdout=subprocess.PIPE, check=True)
     return re.findall(r"^[a-z][a-z0-9-]*", listed.stdout.decode(), re.MULTILINE)
 
 
 def compare(args, scenario):
     """Figures by background, then by scheduler."""
     both = f"{args.scheduler},scx:{args.scheduler}"
-    command = [args.program, "compare", scenario, "--scheduler", both, "--queues", "llc"]
-    command += ["--hz", "1000", "--sensors", args.sensors, "--json", "-"]
+    command = [args.program, "compare", scenario, "--scheduler", both, "--set", "queues=llc"]
+    command += ["--set", "hz=1000", "--sensors", args.sensors, "--json", "-"]
     command += ["--replicates", str(args.replicates)] if args.replicates else []
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
     found = {}

@@ -23,8 +23,8 @@ const CROWD: [&str; 6] = [
     "--scheduler",
     "eevdf,fair-isolation",
     "--replicates=1",
-    "--shown",
-    "0..3",
+    "--set",
+    "shown=0..3",
 ];
 /// A phone, a tablet and a wide screen, in CSS pixels.
 const WIDTHS: [u32; 3] = [360, 768, 1600];
@@ -155,8 +155,8 @@ fn check_page(browser: &str, folder: &Path, options: &[&str]) -> Result<Vec<Stri
         .args(options)
         .arg("--page")
         .arg(&page)
-        .arg("--perfetto")
-        .arg(folder.join("run.pftrace")))?;
+        .arg("--set")
+        .arg(format!("perfetto={}", folder.join("run.pftrace").display())))?;
     let html = fs::read_to_string(&page).context("reading the page")?;
     let mut faults: Vec<String> = loads(&html).into_iter().collect();
     if html.len() > BYTES_MAX {

@@ -1,9 +1,9 @@
-//! Flags for what sensors get wrong, and what the policy takes for known and is not.
+//! Settings of errors in sensors, and in the values that the policy believes.
 
-use clap::Args;
+use clap::{ArgAction, Args};
 use simulator::SensorFaults;
 
-/// What a policy must live with; by default nothing.
+/// Errors of sensors and of the policy's values; none by default.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "What the policy gets wrong")]
 pub struct FaultOptions {
@@ -37,8 +37,8 @@ pub struct FaultOptions {
     )]
     table_error: i32,
 
-    /// Share of detections that name a wrong level, in permille; if there are any, each one comes
-    /// a slice late (sensors d7, xinuse, fp-retired; not scx:…)
+    /// Share of detections that name a wrong level, in permille; above 0 every detection comes a
+    /// slice late (sensors d7, xinuse, fp-retired; not scx:…)
     #[arg(
         long,
         default_value_t = 0,
@@ -47,7 +47,7 @@ pub struct FaultOptions {
     )]
     false_detections: u32,
 
-    /// Share of the cores on whose CPUs there is no sensor, in permille (not scx:…)
+    /// Share of the cores whose CPUs have no sensor, in permille (not scx:…)
     #[arg(
         long,
         default_value_t = 0,
@@ -58,7 +58,7 @@ pub struct FaultOptions {
 
     /// String functions of the C library use EVEX registers and trap in every slice of every
     /// task (sensors d7), as glibc's do unless told otherwise
-    #[arg(long)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set, value_name = "BOOL")]
     evex_strings: bool,
 }
 
@@ -75,7 +75,7 @@ impl FaultOptions {
         }
     }
 
-    /// Those that there are, in words.
+    /// Errors that are not 0, as names and values.
     pub fn parameters(&self) -> impl Iterator<Item = (String, String)> {
         let shares = [
             ("counter noise", i64::from(self.counter_noise)),

@@ -1,4 +1,4 @@
-//! A CPU table as text: what it says, what it costs, where it is from.
+//! A CPU table as text: values, costs and sources.
 
 use std::fmt::Write;
 

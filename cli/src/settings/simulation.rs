@@ -1,0 +1,122 @@
+//! Settings of the simulated machine and of its schedulers.
+
+use clap::{ArgAction, Args, ValueEnum};
+
+/// Two compute-bound threads of a core get 1.25 times the throughput of one; our choice.
+pub const SMT_SHARE_PERMILLE: u32 = 625;
+
+/// The machine and the schedulers, beyond the CPU table and the sensors.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Simulated machine and scheduler")]
+pub struct Simulation {
+    /// Kernel whose rules are simulated: 6.1 for cfs (else 5.9), 6.12 or 6.18 for eevdf (6.1: 6.18)
+    #[arg(long, value_enum, default_value_t = Kernel::V6_12)]
+    pub kernel: Kernel,
+
+    /// Timer interrupts a second of the tick-driven schedulers
+    #[arg(
+        long,
+        default_value_t = 250,
+        value_name = "N",
+        value_parser = clap::value_parser!(u32).range(100..=1000)
+    )]
+    pub hz: u32,
+
+    /// Run queues that MuQSS shares
+    #[arg(long, value_enum, default_value_t = Sharing::None)]
+    pub rq_sharing: Sharing,
+
+    /// MuQSS looks at every queue (1) or only at longer ones (0)
+    #[arg(
+        long,
+        default_value_t = 1,
+        value_name = "0|1",
+        value_parser = clap::value_parser!(u8).range(0..=1)
+    )]
+    pub interactive: u8,
+
+    /// CPUs that share a queue of the fair schedulers (scx:… have one for each last-level cache)
+    #[arg(long, value_enum, default_value_t = QueueGroups::Global)]
+    pub queues: QueueGroups,
+
+    /// No cost of context switches, traps and migrations
+    #[arg(long, default_value_t = false, action = ArgAction::Set, value_name = "BOOL")]
+    pub ideal: bool,
+
+    /// Each task runs at the frequency of its own instructions, whatever ran beside or before,
+    /// as on no CPU: shows how much of a slowdown is not the license's doing
+    #[arg(long, default_value_t = false, action = ArgAction::Set, value_name = "BOOL")]
+    pub private_licenses: bool,
+
+    /// Throughput a compute-bound thread keeps beside another, in permille of what it has alone
+    #[arg(
+        long,
+        default_value_t = SMT_SHARE_PERMILLE,
+        value_name = "PERMILLE",
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
+    pub smt_share: u32,
+
+    /// Throughput that `even` believes a compute-bound thread to keep beside another, in permille
+    #[arg(
+        long,
+        default_value_t = SMT_SHARE_PERMILLE,
+        value_name = "PERMILLE",
+        value_parser = clap::value_parser!(u32).range(1..=1000)
+    )]
+    pub believed_smt_share: u32,
+
+    /// Share of the cores that never lower their clock, in permille, as on a CPU with cores of two
+    /// kinds; no scheduler knows these cores
+    #[arg(
+        long,
+        default_value_t = 0,
+        value_name = "PERMILLE",
+        value_parser = clap::value_parser!(u32).range(0..=1000)
+    )]
+    pub steady_cores: u32,
+
+    /// Licenses and wide registers are held this long after their last use, whatever the CPU's
+    /// table says
+    #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub hold_us: Option<u32>,
+}
+
+/// Kernel versions.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernel {
+    #[value(name = "6.1")]
+    V6_1,
+    #[value(name = "6.12")]
+    V6_12,
+    #[value(name = "6.18")]
+    V6_18,
+}
+
+/// Run-queue sharing of MuQSS.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sharing {
+    None,
+    Smt,
+    Mc,
+    All,
+}
+
+/// Groups of CPUs with a common queue.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueGroups {
+    Global,
+    Llc,
+}
+
+impl Sharing {
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Smt => "smt",
+            Self::Mc => "mc",
+            Self::All => "all",
+        }
+    }
+}
