@@ -1,4 +1,4 @@
-//! Tells the version which commit it was built from.
+//! Compiles the commit into the version.
 
 use std::process::Command;
 

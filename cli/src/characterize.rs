@@ -23,7 +23,7 @@ of the time. Classes that this CPU or its kernel does not allow are never execut
 /// Draws the order of the bursts; another order finds the same.
 const SEED: u64 = 1;
 
-/// Is this machine affected? Measures what wide instructions do to the clock of a CPU.
+/// Is this machine affected? Measures the effect of wide instructions on the clock of a CPU.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -76,7 +76,7 @@ fn print(json: Option<&Path>, findings: &Findings) -> Result<()> {
     terminal::print(&report::fit(&table(findings), terminal::width()))
 }
 
-/// The number of the kernel's `msr` event source, if it has one.
+/// The number of the kernel's `msr` event source, if the kernel has one.
 fn msr_event_source() -> Option<u32> {
     let number = std::fs::read_to_string("/sys/bus/event_source/devices/msr/type").ok()?;
     number.trim().parse().ok()

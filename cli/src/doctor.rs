@@ -1,4 +1,4 @@
-//! `evenkeel doctor`: what this machine offers.
+//! `evenkeel doctor`: the abilities of this machine.
 
 mod probe;
 mod system;
@@ -13,7 +13,7 @@ use crate::{files, terminal};
 
 pub use probe::probe;
 
-/// How to print it.
+/// The form of the output.
 #[derive(clap::Args)]
 pub struct Args {
     /// Writes everything as JSON; - is standard output, then without the text

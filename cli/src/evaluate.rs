@@ -41,10 +41,10 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The study: works, schedulers, goals, and what may be wrong
+    /// The study: works, schedulers, goals, and mistakes of the policy
     study: PathBuf,
 
-    /// How many random mixes, instead of what the study says
+    /// How many random mixes, instead of the study's number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     mixes: Option<u32>,
 
@@ -52,7 +52,7 @@ pub struct Args {
     #[arg(long)]
     held_out: bool,
 
-    /// Seeds to average over, instead of what the study says
+    /// Seeds to average over, instead of the study's number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     replicates: Option<u32>,
 

@@ -39,7 +39,7 @@ pub fn open(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// What every file packed by zstd starts with, histories among them (RFC 8878).
+/// The first bytes of every file packed by zstd, histories among them (RFC 8878).
 pub const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// Whether a file is packed by zstd, as histories are and no text is.
@@ -69,7 +69,7 @@ pub fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<bool> {
     Ok(path == Path::new("-"))
 }
 
-/// Lets `fill` write a file that appears only when it is complete; `-` is standard output.
+/// Lets `fill` write a file that appears only once complete; `-` is standard output.
 pub fn write_with<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
     if path == Path::new("-") {
         return fill_whole(path, io::stdout().lock(), fill);
@@ -86,7 +86,7 @@ pub fn write_with<T>(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<T>
     Ok(value)
 }
 
-/// What an error says that we were doing.
+/// The operation that failed, for an error.
 fn writing(path: &Path) -> String {
     if path == Path::new("-") {
         return "writing to standard output".to_owned();
@@ -120,7 +120,7 @@ struct KeepsError<W> {
 
 impl<W> KeepsError<W> {
     fn keep<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
-        // A recording goes on after an error: it frees the room that it kept, and writes again.
+        // A recording continues after an error: the recorder frees its reserve and writes again.
         self.error = None;
         done.map_err(|error| self.error.insert(error).kind().into())
     }
@@ -138,7 +138,7 @@ impl<W: Write> Write for KeepsError<W> {
     }
 }
 
-/// Whether there is something that only its owner may replace: a folder, a device, a pipe.
+/// Whether the path is a folder, a device or a pipe, which only its owner may replace.
 fn is_special(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| !found.is_file())
 }

@@ -1,4 +1,4 @@
-//! `evenkeel generate`: manual pages and completions, for whoever installs or packages.
+//! `evenkeel generate`: manual pages and completions, for packages and installations.
 
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ enum What {
         /// Folder to write to
         folder: PathBuf,
     },
-    /// Writes what a shell needs to complete verbs and flags
+    /// Writes completions of verbs and flags for a shell
     Completions {
         /// The shell
         shell: Shell,
@@ -71,7 +71,7 @@ fn manual(folder: &Path, command: &clap::Command) -> Result<()> {
         page.render_subcommands_section(&mut text)?;
     }
     if let Some(examples) = command.get_after_help() {
-        // Shown as it is: lines of commands are not to be filled.
+        // Printed unfilled: lines of commands must not be joined.
         let mut section = Roff::new();
         section.control("SH", ["EXAMPLES"]).control("nf", []);
         section.text([roman(examples.to_string())]).control("fi", []);

@@ -33,7 +33,7 @@ impl Model {
         })
     }
 
-    /// What the simulator runs.
+    /// The simulator's scheduler.
     pub fn scheduler(self) -> Scheduler {
         match self {
             Self::Cfs => Scheduler::Cfs(CfsKernel::V5_9),

@@ -1,4 +1,4 @@
-//! What the terminal is like: its width, colours, progress.
+//! The terminal: its width, colours and progress bar.
 
 use std::io::{IsTerminal, Write};
 

@@ -61,7 +61,7 @@ enum Action {
     /// Turns a recording of perf, trace-cmd, tracefs or Perfetto into a history
     #[command(after_help = import::EXAMPLES)]
     Import(import::Args),
-    /// Who ran how long, in how many slices, with which register state
+    /// CPU time, slices and register states of each task
     Info {
         /// The history
         file: PathBuf,
@@ -113,7 +113,7 @@ enum Action {
 enum Format {
     /// For ui.perfetto.dev: scheduling, license levels, frequencies and decisions of the policy
     Perfetto,
-    /// Text as ftrace prints it
+    /// Text in the format of ftrace
     Ftrace,
     /// Version 6 of trace.dat, for trace-cmd and KernelShark
     TraceDat,

@@ -1,4 +1,4 @@
-//! Gathers the facts: reads what the kernel shows in files, tries what can be tried.
+//! Gathers the facts: reads the kernel's files, and tries system calls.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ const TRACEPOINTS: [(&str, &str); 4] = [
 const SCHED_EXT: &str = "/sys/kernel/sched_ext";
 const BTF: &str = "/sys/kernel/btf/vmlinux";
 
-/// What this machine shows to this user.
+/// The facts that this machine shows to this user.
 pub fn probe() -> Facts {
     let kernel = line("/proc/sys/kernel/osrelease").unwrap_or_default();
     let mut facts = Facts { kernel, ..Facts::default() };
@@ -75,7 +75,7 @@ fn kernel_facts(facts: &mut Facts) {
         Some(Ok(_)) => Access::Open,
         Some(Err(_)) => Access::Forbidden,
     };
-    // What the kernel describes is there for everybody to read, tracefs for root.
+    // The formats of events are readable for all users, tracefs for root.
     let types = fs::read(BTF).unwrap_or_default();
     let described = |event: &str| contains(&types, format!("\0btf_trace_{event}\0").as_bytes());
     let listed = |system: &str, event: &str| {
@@ -86,7 +86,7 @@ fn kernel_facts(facts: &mut Facts) {
     facts.tracepoints = found.map(|(_, event)| event.to_owned()).collect();
 }
 
-/// Of a kernel that can choose, the choice, where root may see it.
+/// The choice of a kernel with several preemption modes, where root may read the file.
 fn preemption() -> Option<String> {
     let built = line("/proc/sys/kernel/version")?;
     let word = built.split_whitespace().find(|word| word.starts_with("PREEMPT"));

@@ -1,4 +1,4 @@
-//! What only a system call tells.
+//! Facts that only a system call gives.
 
 use std::io;
 
@@ -14,8 +14,8 @@ pub fn ticks_a_second() -> Option<u32> {
     Some((1_000_000_000 + ns / 2) / ns)
 }
 
-/// The head of `struct perf_event_attr`, include/uapi/linux/perf_event.h; the kernel takes what
-/// it lacks for zeros.
+/// The head of `struct perf_event_attr`, include/uapi/linux/perf_event.h; the kernel takes fields
+/// beyond the size for zeros.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -50,7 +50,7 @@ pub fn open_everywhere(kind: u32, config: u64) -> Access {
 
 fn open(attributes: Attributes, pid: libc::pid_t, cpu: libc::c_int) -> Access {
     let attributes = Attributes { size: SIZE as u32, ..attributes };
-    // SAFETY: the structure is as large as it says, and lives during the call.
+    // SAFETY: the structure has the size in its field, and lives during the call.
     let opened =
         unsafe { libc::syscall(libc::SYS_perf_event_open, &raw const attributes, pid, cpu, -1, 0) };
     let Ok(file) = libc::c_int::try_from(opened) else { return Access::Absent };

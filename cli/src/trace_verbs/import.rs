@@ -24,10 +24,10 @@ or from text, which is read from standard input too:
   cat /sys/kernel/tracing/trace | evenkeel trace import - -o rec.ektrace
 The form is recognised by what is in the file. How to record: evenkeel trace --help.";
 
-/// What every history starts with, unpacked.
+/// The first bytes of every unpacked history.
 const HISTORY: &str = "{\"ektrace\":";
 
-/// What the verb takes.
+/// The arguments of the verb.
 #[derive(clap::Args)]
 pub struct Args {
     /// The file of `perf sched record`, of trace-cmd (version 6), of Perfetto or of `scx_evenkeel
@@ -37,7 +37,7 @@ pub struct Args {
     /// History to write
     #[arg(short, long, value_name = "FILE.ektrace")]
     output: PathBuf,
-    /// Writes what the import met as JSON; - is standard output
+    /// Writes counts of imported events and problems as JSON; - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }

@@ -8,7 +8,7 @@ use trace::{Info, REGISTER_BITS};
 /// Below this share of accounted time a recording says little: our choice.
 const STOLEN_MUCH_PERMILLE: u64 = 900;
 
-/// What an import met, for the reader to judge the recording by.
+/// Counts and problems of an import, from which the reader judges the recording.
 pub fn import_summary(report: &ImportReport) -> String {
     let mut text = format!(
         "{} lines or events, {} switches on {} CPUs in {}\n",
@@ -67,7 +67,7 @@ pub fn import_summary(report: &ImportReport) -> String {
 /// Columns that a table with registers takes.
 const REGISTERS_WIDTH: usize = 118;
 
-/// The tasks of a history, those that ran longest first; where there is room, with the registers
+/// The tasks of a history, by time on CPUs; on a wide terminal with the registers
 /// that they used.
 pub fn info(info: &Info, top: usize, width: usize) -> String {
     let registers = if width < REGISTERS_WIDTH { &[][..] } else { &REGISTER_BITS[..] };
@@ -120,7 +120,7 @@ pub fn info(info: &Info, top: usize, width: usize) -> String {
     text
 }
 
-/// How many wake-ups `evenkeel compare --trace` takes for what, and how sure that is.
+/// The classification of wake-ups by `evenkeel compare --trace`, and its certainty.
 fn wakes(info: &Info) -> String {
     let trace::WakeCounts { by_tasks, by_devices, unclear } = info.wakes;
     let text = format!("  wake-ups: {by_tasks} by other tasks, {by_devices} by timers and devices");

@@ -26,16 +26,16 @@ All CPUs and tasks of the machine are recorded, for as long as CMD runs. Then:
   evenkeel compare --trace rec.ektrace --class 'x265*=avx512-heavy'
 Names of all programs are in the file (evenkeel trace scrub removes them), addresses never.";
 
-/// What to record.
+/// The tasks to record.
 #[derive(clap::Args)]
 pub struct Args {
-    /// History to write; it replaces a file of that name
+    /// History to write; replaces a file of that name
     #[arg(short, long, value_name = "FILE.ektrace", default_value = "recording.ektrace")]
     output: PathBuf,
-    /// Ends after so many seconds, and CMD with it
+    /// Ends after this many seconds, and CMD too
     #[arg(long, value_name = "S", value_parser = |text: &str| seconds(text, 0.001..=86_400.0))]
     duration: Option<Duration>,
-    /// Marks what runs between two functions of a library, or within one, as being of a class
+    /// Marks the code between two functions of a library, or within one, as being of a class
     /// [default class: avx512-heavy]; may be repeated
     #[arg(long, value_name = "LIB:BEGIN[,END][=CLASS]", value_parser = mark)]
     uprobe: Vec<Mark>,
@@ -75,7 +75,7 @@ pub fn run(args: Args) -> Result<()> {
     files::refuse_unwritable(&args.output)?;
     ensure!(args.output != Path::new("-"), "--output: expected a file, not standard output");
     let facts = doctor::probe();
-    // Before anything else: it is a fork of this process.
+    // First of all: the warden is a fork of this process.
     let command = (!args.command.is_empty())
         .then(|| workload::Workload::prepare(&args.command))
         .transpose()

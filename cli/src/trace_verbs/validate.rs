@@ -1,4 +1,4 @@
-//! `evenkeel trace validate`: is a history sound, and how near does a model come to it?
+//! `evenkeel trace validate`: is a history sound, and how near is a model to the recording?
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ const REPLAY_CPU: &str = "xeon-gold-6130";
 /// Timer interrupts a second where neither recording nor reader says: Debian's and Ubuntu's.
 const HZ: u32 = 250;
 
-/// What `trace validate` is asked.
+/// The arguments of `trace validate`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The history

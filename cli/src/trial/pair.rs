@@ -1,4 +1,4 @@
-//! Who is the victim, who the culprit, and what its control is.
+//! The victim, the culprit, and the culprit's control.
 
 use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use silicon::trial::hide::{Faulting, LIBRARY_SWITCHES, faulting};
 use silicon::trial::{Command, Cpuid, Culprit, CulpritCommands, Progress, Victim};
 
-/// Flags that say it.
+/// Options that name them.
 #[derive(Args)]
 pub struct Options {
     /// Victim: a class, of which an endless stream is run, or a command
@@ -19,7 +19,7 @@ pub struct Options {
     #[arg(long, value_name = "CLASS|CMD")]
     culprit: Option<String>,
 
-    /// What the culprit is compared with: a class or a command [default: scalar]
+    /// The culprit's control: a class or a command [default: scalar]
     #[arg(long, value_name = "CLASS|CMD")]
     control: Option<String>,
 
@@ -29,11 +29,11 @@ pub struct Options {
     #[arg(long, conflicts_with = "control")]
     hide: bool,
 
-    /// What tells how far a victim's command is: its runs from start to end, or the lines it prints
+    /// The measure of a victim command's progress: runs from start to end, or printed lines
     #[arg(long, value_enum, default_value_t = ProgressName::Completion)]
     progress: ProgressName,
 
-    /// What commands execute, for the prediction: classes of victim, culprit and control
+    /// The classes of commands, for the prediction: victim, culprit and control
     #[arg(long, value_name = "V,C,C", value_delimiter = ',', num_args = 3)]
     classes: Option<Vec<String>>,
 }
@@ -44,16 +44,16 @@ enum ProgressName {
     Lines,
 }
 
-/// What the control of `--hide` is called.
+/// The name of the control of `--hide`.
 const HIDDEN: &str = "the same with wide instructions hidden";
 
-/// By what wide instructions are hidden from the control.
+/// The way by which wide instructions are hidden from the control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HiddenBy {
     /// Variables that libraries listen to.
     LibrarySwitches,
-    /// The same, and CPUID says that there are none.
+    /// The same, and CPUID reports none.
     CpuidFaultingAndLibrarySwitches,
 }
 
@@ -64,7 +64,7 @@ pub struct Pair {
     pub victim_name: String,
     pub culprit_name: String,
     pub control_name: String,
-    /// By what wide instructions are hidden; none: the control is another command.
+    /// The way by which wide instructions are hidden; `None` for a control that is another command.
     pub hidden_by: Option<HiddenBy>,
     /// Classes of victim, culprit and control, where known.
     pub classes: Option<[Class; 3]>,

@@ -1,4 +1,4 @@
-//! What a trial says to a reader.
+//! The report of a trial.
 
 use sensors::facts::Scheduler;
 use silicon::Estimate;
@@ -7,7 +7,7 @@ use silicon::trial::{AGREEMENT_POINTS, HALF_WIDTH_POINTS_MAX, Verdict};
 use super::Report;
 use super::pair::HiddenBy;
 
-/// The sentence, the table, the rule, and what it does not prove.
+/// The sentence, the table, the rule, and the limits of the proof.
 pub fn text(report: &Report) -> String {
     let mut lines = vec![sentence(report), String::new()];
     lines.push(format!(
@@ -95,7 +95,7 @@ fn sentence(report: &Report) -> String {
     format!("{measured}; the model says {:+.1} %: {word}.", said.change_pct)
 }
 
-/// Its name, and how often it looks at the clock.
+/// Name of the scheduler, and its timer interrupts a second.
 fn scheduler(report: &Report) -> String {
     let name = match report.scheduler {
         Scheduler::Cfs => "cfs",

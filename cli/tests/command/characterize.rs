@@ -36,7 +36,7 @@ fn a_measurement_answers_first_and_its_table_is_one_that_runs_can_use() {
     assert!(folder.read("mine.html").contains("<h1 class=\"verdict\">"));
 
     assert_eq!(folder.run(&["cpu", "check", "mine.toml"]).code, 0);
-    // What noise hid is left out of the table, which says so, and a run needs it.
+    // The table leaves out values that noise hid and says so; a run needs these values.
     let table = folder.read("mine.toml");
     let is_left_out = table.contains("left out, because noise hid them");
     if !is_left_out && !sentence.contains("cannot be told") {

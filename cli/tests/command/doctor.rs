@@ -1,4 +1,4 @@
-//! What the doctor says of the machine that runs the tests.
+//! The doctor's answers for the machine that runs the tests.
 
 use serde_json::Value;
 

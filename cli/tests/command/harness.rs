@@ -1,4 +1,4 @@
-//! Runs the command in a folder of its own and says what came out.
+//! Runs the command in a folder of its own and checks the outputs.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-/// What a run of the command left behind.
+/// The outputs of a run of the command.
 pub struct Ran {
     /// Exit code; 101 would be a panic.
     pub code: i32,
@@ -53,7 +53,7 @@ impl Folder {
         files
     }
 
-    /// The command, not started, without what a developer's environment could change.
+    /// The command, not started, without environment variables of a developer that change outputs.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
         command.current_dir(self.0.path()).args(args).stdin(Stdio::null());

@@ -1,4 +1,4 @@
-//! The command as its users meet it: what it prints, writes, refuses and leaves alone.
+//! The command as its users meet the program: prints, files, refusals, and files left alone.
 
 mod bad_cpu_tables;
 mod bad_flags;

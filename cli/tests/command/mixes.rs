@@ -33,7 +33,7 @@ fn programs_of_mixes_end_and_every_summary_is_of_all_mixes() {
     }
 }
 
-/// AVX-512 slows more than AVX2, and who is compensated is slowed less.
+/// AVX-512 slows more than AVX2, and compensated programs are slowed less.
 #[test]
 fn figures_react_to_what_they_are_of() {
     let result = mixes(&["--mixes", "12", "--scheduler", "fair,fair-isolation"]);

@@ -1,4 +1,4 @@
-//! Recording this machine. Needs root and a kernel with BTF, and says so where they are not there.
+//! Recording this machine. Needs root and a kernel with BTF, and reports a skip without them.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -51,7 +51,7 @@ fn signal(process: &Child, name: &str) {
     assert!(sent.success());
 }
 
-/// Whether a process runs in the folder: the command, or something it started.
+/// Whether a process runs in the folder: the command, or a child of the command.
 fn somebody_is_in(folder: &Path) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let places = processes.filter_map(|entry| std::fs::read_link(entry.path().join("cwd")).ok());
@@ -231,7 +231,7 @@ fn marked_functions_are_phases_of_who_calls_them() {
 fn without_rights_the_error_has_the_remedy() {
     let Some(folder) = recording() else { return };
     std::fs::set_permissions(folder.path(""), PermissionsExt::from_mode(0o777)).unwrap();
-    // Where it was built, others may not look.
+    // The folder of the build may be unreadable for other users.
     let command = Folder::new();
     std::fs::set_permissions(command.path(""), PermissionsExt::from_mode(0o755)).unwrap();
     std::fs::copy(env!("CARGO_BIN_EXE_evenkeel"), command.path("evenkeel")).unwrap();

@@ -1,4 +1,4 @@
-//! `evenkeel trial` as its users meet it.
+//! `evenkeel trial` as its users meet the program.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -19,7 +19,7 @@ fn processes_with(text: &str) -> usize {
     found.count()
 }
 
-/// Waits until it holds; a machine may be busy, but not for that long.
+/// Waits until a condition holds; a machine may be busy, but not for that long.
 fn holds_soon(condition: impl Fn() -> bool) -> bool {
     let start = Instant::now();
     while !condition() {
@@ -42,7 +42,7 @@ fn nothing_outlives_a_trial_that_was_killed() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    // Two shells and what each of them starts.
+    // Two shells with their children.
     assert!(holds_soon(|| processes_with(&mark) >= 4), "{}", processes_with(&mark));
     trial.kill().unwrap();
     trial.wait().unwrap();

@@ -34,14 +34,14 @@ fn pages() -> Vec<Page> {
     PAGES.iter().map(read).collect()
 }
 
-/// A folder as the reader has it: `out` in a checkout, where they stay.
+/// A folder as the reader has one: `out` in a checkout, where the files stay.
 struct Reader {
     checkout: TempDir,
     path: String,
     can_record: bool,
 }
 
-/// How a step ended when it did what the page says it should.
+/// The end of a step that did as the page says.
 enum Done {
     Printed(String),
     /// Something is not here; or this CPU does not show what the step needs, for which nobody can
@@ -76,7 +76,7 @@ impl Reader {
         self.checkout.path().join("out")
     }
 
-    /// What a line for the shell prints on both outputs, and its exit code.
+    /// The output of a line for the shell on both outputs, and its exit code.
     fn run(&self, command: &str) -> (String, Option<i32>) {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("exec 2>&1\n{command}")]);
@@ -131,11 +131,11 @@ impl Reader {
     }
 }
 
-/// What `evenkeel characterize` says of a modelled machine with this CPU and busy neighbours.
+/// The output of `evenkeel characterize` for a modelled machine with this CPU and busy neighbours.
 fn characterized(cpu: &str) -> String {
     const SECONDS: f64 = 12.0;
     const SEED: u64 = 1;
-    /// What the command takes where it does not print on a terminal.
+    /// The default width of a command whose output is no terminal.
     const COLUMNS: usize = 120;
     let model = CpuTable::by_name(cpu).unwrap().model(TurboMode::On).unwrap();
     let mut machine = Modelled::new(model, Noise::BUSY, SEED);

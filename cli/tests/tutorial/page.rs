@@ -1,4 +1,4 @@
-//! What a page of the tutorial has its reader do, and what it says comes out.
+//! The steps of a page of the tutorial, and the outputs that the page shows.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ pub struct Page {
     pub steps: Vec<Step>,
 }
 
-/// Something to do, and what the page shows of it.
+/// A step, and its output on the page.
 pub struct Step {
     /// Line of the command, from 1.
     pub line: usize,
@@ -59,7 +59,7 @@ impl Page {
         Self { name: name.to_owned(), lines, steps }
     }
 
-    /// What the page shows as the output of a step.
+    /// The output that the page shows for a step.
     pub fn shown(&self, step: &Step) -> String {
         joined(&self.lines[step.shown.clone()])
     }
@@ -94,7 +94,7 @@ fn joined(lines: &[String]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// Steps of a block: `$ ` begins a command, `> ` goes on with it, `? ` says its exit code.
+/// Steps of a block: `$ ` begins a command, `> ` continues the command, `? ` has its exit code.
 fn console(name: &str, lines: &[String], block: Range<usize>, needs: &[&str], to: &mut Vec<Step>) {
     let mut at = block.start;
     while at < block.end {

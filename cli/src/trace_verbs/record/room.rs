@@ -1,4 +1,4 @@
-//! What fits on a full disk: room that is kept free for the end of the file.
+//! Reserved room for the end of the file, written when the disk is full.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use nix::fcntl::posix_fallocate;
 
-/// Bytes for what comes after the last record: 4,096 records that were held back, and the tasks.
+/// Bytes for the end after the last record: 4,096 records that were held back, and the tasks.
 pub const KEPT: i64 = 2 << 20;
 
 /// Writes to `output`; once the disk is full, the room that was kept is given back, and
@@ -72,7 +72,7 @@ pub fn keep_beside(path: &Path) -> io::Result<Option<File>> {
 mod tests {
     use super::*;
 
-    /// A disk of some bytes, and a file on it.
+    /// A disk of some bytes, with a file.
     struct Disk {
         free: Rc<Cell<usize>>,
         file: Vec<u8>,

@@ -26,7 +26,7 @@ use crate::files;
 /// Between two looks into the buffer, which holds a quarter of a million records; our choice.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// What to record, and where to.
+/// The tasks to record, and the output.
 pub struct Plan<'a> {
     pub output: &'a Path,
     pub duration: Option<Duration>,
@@ -35,7 +35,7 @@ pub struct Plan<'a> {
     pub facts: &'a Facts,
 }
 
-/// What is left to say.
+/// Messages for the end.
 pub struct Ended {
     pub summary: String,
     pub code: i32,
@@ -104,7 +104,7 @@ impl Signals {
     }
 }
 
-/// Follows the recording until something ends it.
+/// Follows the recording until its end.
 fn follow<S: Sink>(
     plan: &Plan<'_>,
     recorder: &mut Recorder,
@@ -151,7 +151,7 @@ fn take_all<S: Sink>(recorder: &mut Recorder, follower: &mut Follower<'_, S>) ->
     Ok(())
 }
 
-/// What the machine and the recorder say about the recording.
+/// Facts about the recording from the machine and the recorder.
 fn header(plan: &Plan<'_>, missing: &[&str], lost: u64) -> Header {
     let mut facts = plan.facts.for_recording();
     facts.insert("recorder".to_owned(), concat!("evenkeel ", env!("CARGO_PKG_VERSION")).to_owned());
@@ -177,14 +177,14 @@ fn header(plan: &Plan<'_>, missing: &[&str], lost: u64) -> Header {
     }
 }
 
-/// Text without what a terminal would obey, and not too long.
+/// Text without characters that control a terminal, and shortened.
 fn shown(text: &str) -> String {
     const MOST: usize = 500;
     let plain = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
     text.chars().take(MOST).map(plain).collect()
 }
 
-/// Time that the machine was suspended since it was started.
+/// Time that the machine was suspended since its start.
 fn suspended_ns() -> u64 {
     let clock = |id| clock_gettime(id).map(Duration::from).unwrap_or_default();
     let asleep = clock(ClockId::CLOCK_BOOTTIME).saturating_sub(clock(ClockId::CLOCK_MONOTONIC));
@@ -234,7 +234,7 @@ fn summary(
     text
 }
 
-/// The error, and what helps.
+/// The error, and its remedy.
 fn advise(error: RecordError, facts: &Facts) -> Error {
     match error {
         RecordError::NoRights(_) => anyhow!("{error}: {}", sensors::doctor::rights_remedy(facts)),

@@ -1,9 +1,9 @@
 //! The command that runs while recording, and the warden that ends it.
 //!
-//! The warden is a fork that waits on a socket. It starts the command when told to, and tells how
-//! it ended. Once the recorder's end of the socket is closed, whatever closed it (even SIGKILL),
-//! it ends the command and everything that the command started. Its children die with it, should
-//! it be killed itself.
+//! The warden is a fork that waits on a socket. The warden starts the command on request and
+//! reports its exit. Once the recorder's end of the socket is closed, for any reason (even
+//! SIGKILL), the warden ends the command and all descendants of the command. If the warden itself
+//! is killed, its children die too.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -37,7 +37,7 @@ pub enum End {
 }
 
 impl End {
-    /// As a shell gives it on.
+    /// The exit code that a shell would return.
     pub fn code(self) -> i32 {
         match self {
             Self::Code(code) => code,
@@ -71,7 +71,7 @@ impl Workload {
             ForkResult::Child => {
                 drop(ours);
                 let done = guard(theirs, command);
-                // SAFETY: ends this process at once; what the parent has buffered is its own.
+                // SAFETY: ends this process at once; only the parent flushes the parent's buffers.
                 unsafe { nix::libc::_exit(i32::from(done.is_err())) }
             }
         }
@@ -92,7 +92,7 @@ impl Workload {
         self.socket.get_ref().as_fd()
     }
 
-    /// Ends the command, if it has not ended yet, and says how it did.
+    /// Ends the command, if still running, and returns its exit.
     pub fn end(mut self) -> io::Result<End> {
         self.socket.get_ref().shutdown(Shutdown::Write)?;
         let said = self.said()?.ok_or(io::ErrorKind::UnexpectedEof)?;
@@ -104,7 +104,7 @@ impl Workload {
         })
     }
 
-    /// A line of the warden; none once it has ended.
+    /// A line of the warden; `None` after the warden's end.
     fn said(&mut self) -> io::Result<Option<String>> {
         let mut line = String::new();
         self.socket.read_line(&mut line)?;
@@ -114,7 +114,7 @@ impl Workload {
 
 impl Drop for Workload {
     fn drop(&mut self) {
-        // The warden ends once the socket is closed; an error means that it has.
+        // The warden ends once the socket is closed; an error means that the warden has ended.
         let _ = self.socket.get_ref().shutdown(Shutdown::Both);
         let _ = waitpid(self.warden, None);
     }
@@ -142,7 +142,7 @@ fn guard(mut socket: UnixStream, command: &[OsString]) -> io::Result<()> {
         End::Code(code) => ("code", code),
         End::Signal(signal) => ("signal", signal),
     };
-    // Nobody may be there to hear it.
+    // The recorder may be gone.
     let _ = writeln!(socket, "{how} {number}");
     Ok(())
 }
@@ -159,7 +159,7 @@ fn spawn(command: &[OsString]) -> io::Result<Child> {
     child.spawn()
 }
 
-/// Waits until the command has ended; none: the recorder went away or wants it to end.
+/// Waits for the command's exit; `None` if the recorder went away or wants the command to end.
 fn wait(child: &mut Child, socket: &UnixStream) -> io::Result<Option<End>> {
     let mut ended = SigSet::empty();
     ended.add(Signal::SIGCHLD);
@@ -181,7 +181,7 @@ fn wait(child: &mut Child, socket: &UnixStream) -> io::Result<Option<End>> {
     }
 }
 
-/// Ends the command and all it has started; returns how the command ended.
+/// Ends the command with all descendants; returns the command's exit.
 fn end_all(command: Pid) -> io::Result<End> {
     let begin = Instant::now();
     let mut end = End::Code(0);
@@ -207,7 +207,7 @@ fn end_all(command: Pid) -> io::Result<End> {
 
 fn signal_all(signal: Signal) {
     for process in descendants(getpid(), &parents()) {
-        // It may have ended by now.
+        // The process may have ended by now.
         let _ = kill(process, signal);
     }
 }
