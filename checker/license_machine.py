@@ -37,7 +37,7 @@ class LicenseMachine:
         self.granted = 0
         self.width = 0
         self.transition = None
-        # From when on a level, or a width, that nobody demands any more may be given up.
+        # When a level, or a width, without any demand may be given up.
         self.level_until = {}
         self.width_until = {}
 

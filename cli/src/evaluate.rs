@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     mixes: Option<u32>,
 
-    /// Mixes of the half that nobody looks at while developing (evenkeel mixes --help)
+    /// Mixes of the half that stays unseen during development (evenkeel mixes --help)
     #[arg(long)]
     held_out: bool,
 

@@ -34,8 +34,8 @@ pub struct Args {
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     mixes: u32,
 
-    /// The half that nobody looks at while developing: its seeds are a hash of the release's name.
-    /// Log each look at it in docs/measurements/mixes.md
+    /// The half that stays unseen during development: its seeds are a hash of the release's name.
+    /// Log each look in docs/measurements/mixes.md
     #[arg(long)]
     held_out: bool,
 

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Columns of a terminal nobody can ask.
+/// Columns of an output that is no terminal.
 const WIDTH_WITHOUT_TERMINAL: usize = 120;
 
 /// Columns to print in.

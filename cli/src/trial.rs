@@ -68,8 +68,8 @@ pub struct Args {
     json: Option<PathBuf>,
 }
 
-/// Looking at the interval again and again until it is narrow makes it a little too narrow; going
-/// on until it is clearly below the limit that the verdict uses keeps that from mattering.
+/// A trial stops once the interval is narrow, which makes the interval a little too narrow. This
+/// goal lies far enough below the verdict's limit that the error does not matter.
 const HALF_WIDTH_GOAL_POINTS: f64 = 0.5;
 /// Timer interrupts a second where the kernel does not say: Debian's and Ubuntu's.
 const HZ: u32 = 250;

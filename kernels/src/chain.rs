@@ -14,7 +14,7 @@ const MULTIPLICATION_CYCLES: u64 = 3;
 #[inline]
 pub fn additions(steps: u64) {
     if steps > 0 {
-        // SAFETY: the number is not 0.
+        // SAFETY: `steps` is not 0.
         unsafe { code::additions(steps) }
     }
 }

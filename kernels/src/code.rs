@@ -49,9 +49,9 @@ static TILE: Tile = Tile([0x5a; 1024]);
 macro_rules! code {
     ($name:ident, $begin:expr, $block:expr, $end:expr) => {
         pub(crate) unsafe fn $name(blocks: u64, gaps: u64) {
-            // SAFETY: the caller promises that the instructions are allowed and that the loop
-            // begins with at least one block; memory is only read, from the two statics, and
-            // every register written is declared as clobbered.
+            // SAFETY: the CPU and the kernel allow the class and `blocks` is not 0, as this
+            // function requires; the code only reads memory, from the two statics, and declares
+            // every register that it writes as clobbered.
             unsafe {
                 asm!(
                     $begin,

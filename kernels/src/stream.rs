@@ -18,7 +18,7 @@ pub const BLOCK_INSTRUCTIONS: u64 = code::INSTRUCTIONS;
 pub enum Rate {
     /// As many as the core can.
     Full,
-    /// One in so many cycles at most, evenly over blocks of [`BLOCK_INSTRUCTIONS`].
+    /// At most one instruction in this many cycles, evenly over blocks of [`BLOCK_INSTRUCTIONS`].
     OneIn(u32),
 }
 

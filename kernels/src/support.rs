@@ -74,7 +74,7 @@ fn features() -> &'static Features {
             fma: bit(ecx, 12),
             avx512f: bit(ebx, 16),
             amx_int8: bit(edx, 24) && bit(edx, 25),
-            // SAFETY: XSAVE is enabled.
+            // SAFETY: XGETBV is valid, since CPUID reports OSXSAVE.
             xcr0: if xsave_enabled { unsafe { xcr0() } } else { 0 },
         }
     })

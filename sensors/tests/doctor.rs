@@ -6,7 +6,7 @@ use sensors::facts::{Access, CpuidFaulting, Facts, SchedExt, Scheduler};
 
 /// A virtual machine with Zen 4, Debian 12 and Linux 6.18, 2026-11-21.
 const ROOT: &str = include_str!("../fixtures/zen4-vm-root.json");
-/// The same, asked by `nobody`.
+/// That machine, asked by the user `nobody`.
 const NOBODY: &str = include_str!("../fixtures/zen4-vm-nobody.json");
 
 fn facts(text: &str) -> Facts {

@@ -65,7 +65,7 @@ impl<M: Machine> Run<'_, M> {
     }
 }
 
-/// Measures a machine for about so many seconds; less where nothing is affected. `progress` is told
+/// Measures a machine for about `seconds`; less if no class is affected. `progress` receives
 /// the share that is done. The order of the bursts is drawn from `seed`.
 pub fn characterize(
     machine: &mut impl Machine,

@@ -60,7 +60,7 @@ fn open(attributes: Attributes, pid: libc::pid_t, cpu: libc::c_int) -> Access {
         let is_denied = denied.contains(&Errno::from_raw(error));
         return if is_denied { Access::Forbidden } else { Access::Absent };
     }
-    // SAFETY: just opened, and nobody else's.
+    // SAFETY: `file` is a descriptor that this function has just opened and shared with no one.
     unsafe { libc::close(file) };
     Access::Open
 }

@@ -11,8 +11,8 @@ use crate::kernel_model::Model;
 use crate::missed::Missed;
 use crate::{files, machine, terminal};
 
-/// CPU whose frequency the replay runs at; the recorded times are taken to be of it, so that any
-/// would do.
+/// CPU whose frequency the replay runs at. The recorded times are taken for times on this CPU, so
+/// any CPU would do.
 const REPLAY_CPU: &str = "xeon-gold-6130";
 /// Timer interrupts a second where neither recording nor reader says: Debian's and Ubuntu's.
 const HZ: u32 = 250;

@@ -53,7 +53,7 @@ const HIDDEN: &str = "the same with wide instructions hidden";
 pub enum HiddenBy {
     /// Variables that libraries listen to.
     LibrarySwitches,
-    /// The same, and CPUID reports none.
+    /// The variables of libraries, and a CPUID that reports no wide instructions.
     CpuidFaultingAndLibrarySwitches,
 }
 

@@ -23,7 +23,7 @@ fn a_measurement_answers_first_and_its_table_is_one_that_runs_can_use() {
 
     let found: serde_json::Value = serde_json::from_str(&folder.read("mine.json")).unwrap();
     assert_eq!(found["schema"].as_u64(), Some(1));
-    // A long one goes on in the next line.
+    // A long sentence continues in the next line.
     let sentence = found["sentence"].as_str().unwrap();
     assert!(sentence.starts_with(answer), "{found}");
     assert!(ran.stdout.lines().all(|line| line.chars().count() <= 120), "{}", ran.stdout);

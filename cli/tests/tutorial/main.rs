@@ -44,8 +44,7 @@ struct Reader {
 /// The end of a step that did as the page says.
 enum Done {
     Printed(String),
-    /// Something is not here; or this CPU does not show what the step needs, for which nobody can
-    /// do anything.
+    /// A need of the step is missing, or this CPU does not show the effect that the step is about.
     Skipped {
         why: String,
         may_be: bool,
@@ -60,7 +59,7 @@ impl Reader {
         let bin = checkout.path().join("bin");
         std::fs::create_dir(&bin).unwrap();
         symlink(env!("CARGO_BIN_EXE_evenkeel"), bin.join("evenkeel")).unwrap();
-        // Whoever may record has the rights already, and nobody is there to type a password.
+        // A user who may record has the rights already, and the test cannot type a password.
         std::fs::write(bin.join("sudo"), "#!/bin/sh\nexec \"$@\"\n").unwrap();
         let executable = PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(bin.join("sudo"), executable).unwrap();

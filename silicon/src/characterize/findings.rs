@@ -74,7 +74,7 @@ pub struct ClassFinding {
     pub entry_curve: Vec<Point>,
 }
 
-/// All classes while so many other cores are busy.
+/// All classes while this many other cores are busy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Condition {
     /// Other cores that execute scalar code.

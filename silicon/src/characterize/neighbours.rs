@@ -11,8 +11,8 @@ use crate::statistics::{Estimate, typical};
 
 /// Probability of a wrong word about any of the neighbours.
 const ERROR: f64 = 0.01;
-/// The observer's windows in this first part of the wide instructions are left out: there the
-/// transition goes on (D 3.2.2).
+/// The observer's windows in this first part of the wide instructions are left out: the transition
+/// still runs (D 3.2.2).
 const ENTRY_NS: f64 = 60_000.0;
 /// Fewest windows of a burst that the observer must have seen.
 const WINDOWS_MIN: usize = 3;

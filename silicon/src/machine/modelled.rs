@@ -81,7 +81,7 @@ impl Modelled {
         self.license.demand(&self.model.license, demand, active, self.now_ns as u64);
     }
 
-    /// Executes so many cycles of undisturbed work; the demand is already told.
+    /// Executes this many cycles of undisturbed work; the demand is set already.
     fn execute(&mut self, mut cycles: f64, demand: Demand, active: u32) {
         while cycles > 0.0 {
             let effect = self.license.effect(&self.model.license);

@@ -48,7 +48,7 @@ impl Noise {
         turn_ns: 0.0,
         hold_spread: 0.0,
     };
-    /// The same, and another process takes turns on the CPU.
+    /// Noise of [`Self::SHARED`], and another process takes turns on the CPU.
     pub const BUSY: Self = Self { turn_ns: 2_800_000.0, ..Self::SHARED };
 }
 

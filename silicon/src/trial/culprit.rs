@@ -51,7 +51,7 @@ pub enum Cpuid {
     /// This process, which traces both so that both pay the same cost: the wide command gets the
     /// CPU's answers, the control gets them without wide instructions.
     Tracer {
-        /// As in [`Emulation`].
+        /// See [`Emulation::stand_in`].
         stand_in: Option<[u8; 2]>,
     },
 }

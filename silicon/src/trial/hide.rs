@@ -23,8 +23,8 @@ pub struct Switch {
     pub value: &'static str,
 }
 
-/// What hides AVX-512 and AMX, and where a library knows no step between, AVX2 too. A library that
-/// is not here, or a program that was compiled for one CPU, goes on as before.
+/// Variables that disable AVX-512 and AMX, and AVX2 too where a library has no step between. Other
+/// libraries, and programs compiled for one CPU, keep their wide instructions.
 pub const LIBRARY_SWITCHES: &[Switch] = &[
     // glibc manual 2.36, "Hardware Capability Tunables"; unknown names are ignored.
     Switch {

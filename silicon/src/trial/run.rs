@@ -70,7 +70,7 @@ pub struct Trial {
 const GUARD: Duration = Duration::from_millis(12);
 /// How often a culprit that ended is looked for.
 const LOOK: Duration = Duration::from_millis(10);
-/// One pair in so many is a placebo.
+/// One pair in this many is a placebo.
 const PLACEBO_ONE_IN: usize = 3;
 /// This many pairs without progress are bad luck on a busy machine, if as many pairs are fine.
 const DISCARDED_MAX: usize = 20;

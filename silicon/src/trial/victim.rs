@@ -48,7 +48,7 @@ pub(super) struct Reading {
 /// How often a stream counts.
 const LOOK: Duration = Duration::from_micros(20);
 
-/// A victim that goes on and on, and can be read at any time.
+/// A victim that runs without end and can be read at any time.
 pub(super) enum Running {
     Stream(StreamThread),
     Lines(LineCounter),

@@ -11,8 +11,8 @@ use nix::fcntl::posix_fallocate;
 /// Bytes for the end after the last record: 4,096 records that were held back, and the tasks.
 pub const KEPT: i64 = 2 << 20;
 
-/// Writes to `output`; once the disk is full, the room that was kept is given back, and
-/// [`Self::full`] says that it is time to end.
+/// Writes to `output`; once the disk is full, gives back the reserved room, and [`Self::full`]
+/// tells the recorder to end.
 pub struct Room<W, K> {
     output: W,
     kept: Option<K>,

@@ -63,7 +63,7 @@ impl Workload {
     /// Forks the warden; to be called while the process has one thread.
     pub fn prepare(command: &[OsString]) -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
-        // SAFETY: the process has one thread, so that the fork may do anything.
+        // SAFETY: the process has one thread, so the child may use locks and memory after the fork.
         match unsafe { fork() }? {
             ForkResult::Parent { child } => {
                 Ok(Self { socket: BufReader::new(ours), warden: child })
@@ -154,7 +154,7 @@ fn spawn(command: &[OsString]) -> io::Result<Child> {
         prctl::set_pdeathsig(Signal::SIGKILL)?;
         Ok(SigSet::empty().thread_set_mask()?)
     };
-    // SAFETY: two system calls, which may be made between fork and exec.
+    // SAFETY: prctl and pthread_sigmask may be called between fork and exec.
     unsafe { child.pre_exec(prepare) };
     child.spawn()
 }

@@ -63,7 +63,7 @@ pub const WIDE_BITS: &[CpuidBits] = &[
         register: Register::Ecx,
         bits: &[(12, "FMA"), (28, "AVX"), (29, "F16C")],
     },
-    // The same, leaf 07H, sub-leaf 0.
+    // Intel SDM volume 2A, CPUID, leaf 07H, sub-leaf 0.
     CpuidBits {
         leaf: 7,
         subleaf: Some(0),
@@ -108,7 +108,7 @@ pub const WIDE_BITS: &[CpuidBits] = &[
             (25, "AMX-INT8"),
         ],
     },
-    // The same, leaf 07H, sub-leaf 1, and Intel's Instruction Set Extensions (319433).
+    // Intel SDM volume 2A, CPUID, leaf 07H, sub-leaf 1, and Instruction Set Extensions (319433).
     CpuidBits {
         leaf: 7,
         subleaf: Some(1),

@@ -44,14 +44,14 @@ impl Stop {
     }
 }
 
-/// How a thread goes on.
+/// The continuation of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Resume {
-    /// Until something is to be told.
+    /// Runs until the next event.
     Run,
-    /// The same, or until a system call begins or ends.
+    /// Runs until the next event, or until a system call begins or ends.
     ToCall,
-    /// Not at all, until SIGCONT.
+    /// Stays stopped until SIGCONT.
     Listen,
 }
 

@@ -119,7 +119,7 @@ impl Traced {
     /// Waits for the program's end.
     ///
     /// # Errors
-    /// The same.
+    /// Why tracing failed; the program was killed then.
     pub fn wait(mut self) -> io::Result<ExitStatus> {
         self.thread.take().map_or_else(|| Err(io::ErrorKind::NotFound.into()), joined)
     }
