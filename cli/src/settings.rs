@@ -27,8 +27,8 @@ use faults::FaultOptions;
 /// The option that prints [`list`].
 pub const HELP: &str = "--help-experiments";
 const SET: &str = "set";
-const SET_HELP: &str = "Sets what an experiment varies, such as smt-share=500, or a parameter of the \
-                        scenario; --help-experiments lists the keys";
+const SET_HELP: &str = "Sets what an experiment varies, such as smt-share=500, or a parameter of \
+                        the scenario; --help-experiments lists the keys";
 
 /// Every key with its value, as clap reads them.
 #[derive(Parser, Clone, Debug)]
@@ -92,7 +92,8 @@ impl Settings {
     pub fn refuse_ambiguous(&self, scenario: &Scenario) -> Result<()> {
         match self.given.iter().find(|key| scenario.parameters.contains_key(*key)) {
             Some(key) => bail!(
-                "--set {key}: a setting of experiments, and a parameter of {}: rename the parameter",
+                "--set {key}: a setting of experiments, and a parameter of {}: rename the \
+                 parameter",
                 scenario.name
             ),
             None => Ok(()),
