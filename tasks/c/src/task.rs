@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 use std::ptr::{self, NonNull};
 
-use evenkeel_runtime::raw::{OWN_KIND, Queued, Task, Worker, current_worker};
+use evenkeel_runtime::raw::{OWN_KIND, Queued, Runner, Task, Worker, current_worker};
 
 use crate::dependence::Plan;
 use crate::error::{Error, Result, code, keep};
@@ -212,11 +212,12 @@ pub(crate) fn call(code: impl FnOnce()) {
 }
 
 /// Runs a task that was taken from a queue, or that its creator runs.
-pub(crate) unsafe fn run(queued: *mut Queued, worker: &Worker) {
+pub(crate) unsafe fn run(queued: *mut Queued, runner: Runner<'_>) {
     let task = queued.cast::<CTask>();
     // SAFETY: it was submitted once, and so is run once; what it runs and with what is the
     // program's business.
     unsafe {
+        let worker = Worker::of(runner);
         let around = worker.go_to(&raw const (*task).task);
         call(|| ((*task).code)(CTask::arguments(task)));
         (*task).forget_created(worker);

@@ -16,7 +16,7 @@ use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use evenkeel_runtime::raw::{OWN_KIND, Queued, Task, Until, Worker};
+use evenkeel_runtime::raw::{OWN_KIND, Queued, Runner, Task, Until, Worker};
 
 pub(crate) use depend::Orders;
 pub use detach::Event;
@@ -402,10 +402,11 @@ impl OmpTask {
 
 /// Runs a task that was taken from a queue, or that its creator waits for; a tool hears of it
 /// where it is `TOLD`.
-unsafe fn run<const TOLD: bool>(queued: *mut Queued, worker: &Worker) {
+unsafe fn run<const TOLD: bool>(queued: *mut Queued, runner: Runner<'_>) {
     let task = queued.cast_const().cast::<OmpTask>();
     // SAFETY: whoever queued it promised that it is whole; it is run once.
     unsafe {
+        let worker = Worker::of(runner);
         let around = worker.go_to(&raw const (*task).task);
         let is_cancelled = (*task).creates_none();
         let is_told = TOLD && ompt::begins(task, is_cancelled);

@@ -28,18 +28,17 @@ use std::cell::Cell;
 use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
-use flow::{Flow, Step};
+use flow::Flow;
 use link::{
-    FAR, FarLink, GOES_ON_INSIDE, IS_ALLOWED, LINKED, Link, PART, WEAK, bits_of_kind, kind_of,
-    next_of, overlap,
+    FAR, FarLink, GOES_ON_INSIDE, IS_ALLOWED, LINKED, Link, PART, Step, WEAK, bits_of_kind,
+    kind_of, next_of, overlap,
 };
 pub use regions::Region;
 pub(crate) use table::Table;
-pub(crate) use turns::Turns;
+pub(crate) use turns::{Among, Turns};
 
-use crate::ready::Run;
+use crate::queued::{Queued, Run};
 use crate::sync::{AtomicU32, Ordering, prefetch};
-use crate::task::Task;
 
 /// How a task uses data. Those with odd numbers run one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,11 +130,21 @@ impl Access {
     }
 }
 
+/// What a task accesses: addresses, and regions. Nobody says the same data in both ways.
+#[derive(Clone, Copy, Debug)]
+pub struct Uses<'a> {
+    /// Addresses.
+    pub accesses: &'a [Access],
+    /// Parts of memory.
+    pub regions: &'a [Region],
+}
+
 /// The accesses of one task, in its block: what is counted of them, then a [`Link`] for each, and
 /// then what is [`Cold`] of each.
 #[repr(C)]
 pub(crate) struct Accesses {
-    task: *const Task,
+    /// Null where they belong to no task.
+    task: *const Queued,
     /// Accesses without `ALLOWED` that are not weak, and one while they are being added.
     missing: AtomicU32,
     /// Accesses that others may still reach, and one for the task until it ends.
@@ -176,9 +185,9 @@ impl<const N: usize> Room<N> {
 /// What a step leaves to be done, by whoever did the step.
 pub(crate) trait Then {
     /// The task may run.
-    fn ready(&self, task: *const Task);
+    fn ready(&self, task: *const Queued);
     /// Nothing refers to the block any more, and its task has ended.
-    fn free(&self, task: *const Task);
+    fn free(&self, task: *const Queued);
     /// A block of so many bytes, for accesses that belong to no task.
     fn block(&self, bytes: usize) -> NonNull<u8>;
     /// Nothing refers to such a block any more.
@@ -206,7 +215,7 @@ impl Accesses {
     /// There is room for so many, which lives as long as the task's block.
     pub(crate) unsafe fn write(
         place: *mut Self,
-        task: *const Task,
+        task: *const Queued,
         all: impl Iterator<Item = Access>,
         number: usize,
         bytes: usize,

@@ -5,12 +5,12 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ptr;
 
-use crate::access::{Access, Kind, Region, Room};
+use crate::access::{Access, Kind, Region, Room, Uses};
 use crate::memory::ALIGNMENT;
-use crate::ready::Queued;
+use crate::queued::{Queued, Runner};
 use crate::scope::Scope;
 use crate::task::Task;
-use crate::worker::{Uses, Worker};
+use crate::worker::Worker;
 
 /// Data whose users are ordered: the tasks that say how they use it.
 ///
@@ -481,7 +481,7 @@ macro_rules! spawns {
                 let parts: Option<Parts<$n>> = const { parts(&[$($A::IS_PART),*]) }
                     .then(|| Parts::of([$($a.region(),)*], &list));
                 let uses = Parts::uses_of(&parts, &list);
-                uses.assert_usable(self.scope);
+                self.scope.assert_uses_usable(uses);
                 let _taken = self.scope.wait_for_data(uses);
                 // SAFETY: nobody else has what it uses until this has ended.
                 body($(unsafe { $a.give() },)*)
@@ -496,7 +496,7 @@ macro_rules! spawns {
             {
                 unsafe fn run<'scope, $($A: Argument + 'scope,)* F>(
                     queued: *mut Queued,
-                    worker: &Worker,
+                    runner: Runner<'_>,
                 ) where
                     F: for<'task> FnOnce(&Scope<'scope>, $(<$A as Lends<'task>>::Given,)*),
                 {
@@ -505,7 +505,7 @@ macro_rules! spawns {
                     unsafe {
                         let ($($a,)*) = ManuallyDrop::take(&mut (*block).arguments);
                         let body = ManuallyDrop::take(&mut (*block).body);
-                        let task = &raw const (*block).task;
+                        let (worker, task) = (Worker::of(runner), &raw const (*block).task);
                         let scope = Scope::of(task, worker, true);
                         Scope::run_body(task, worker, || body(&scope, $($a.give(),)*));
                     }
@@ -541,11 +541,12 @@ macro_rules! spawns {
                 // may run the body, since it is `Send`, and does so while 'scope lasts.
                 unsafe {
                     block.write(Block {
-                        task: Task { priority, ..Task::child(parent, bytes, run::<$($A,)* F>) },
+                        task: Task::child(parent, bytes, run::<$($A,)* F>),
                         room: Room::EMPTY,
                         arguments: ManuallyDrop::new(self.arguments),
                         body: ManuallyDrop::new(body),
                     });
+                    (*block).task.set_priority(priority);
                     (*block).task.set_wide(is_wide);
                     let (task, orderer) = (&raw mut (*block).task, self.scope.orderer());
                     if let Some(parts) = parts {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::raw::{Parker, Pause, Queued, Task, Team, Worker};
+use crate::raw::{Parker, Pause, Queued, Runner, Task, Team, Worker};
 use crate::{
     Commutative, Concurrent, ConcurrentOf, Data, Event, InOut, InOutOf, Input, InputOf, Resume,
     Runtime, Scope, TaskBuilder, WeakInOut, WeakInput,
@@ -36,6 +36,7 @@ say_their_name! {
     [] Parker, "Parker";
     [] Pause, "Pause";
     [] Queued, "Queued";
+    [] Runner<'_>, "Runner";
     [] Task, "Task";
     [] Team, "Team";
     [] Worker, "Worker";

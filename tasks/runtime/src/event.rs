@@ -8,15 +8,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::Arc;
 
+use crate::access::Uses;
 use crate::children::Then;
 use crate::pool::Shared;
-use crate::ready::Queued;
+use crate::queued::{Queued, Runner};
 use crate::scope::Scope;
 use crate::stuck::What;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::task::Task;
 use crate::wait::Waiting;
-use crate::worker::{Uses, Worker};
+use crate::worker::Worker;
 
 /// What a task waits for before it is finished, and its accesses with it.
 ///
@@ -146,12 +147,12 @@ struct Gate {
 }
 
 /// Runs a gate.
-unsafe fn open(queued: *mut Queued, worker: &Worker) {
+unsafe fn open(queued: *mut Queued, runner: Runner<'_>) {
     let gate = queued.cast::<Gate>();
     // SAFETY: it is run once; who wants the accesses waits until it is resumed, and then for as
     // long as it likes to keep them. The event may have happened before its code has ended.
     unsafe {
-        let task = &raw const (*gate).task;
+        let (worker, task) = (Worker::of(runner), &raw const (*gate).task);
         (*(*gate).event).set(Some(worker.event(&*task)));
         drop((*gate).resume.take());
         if !worker.is_held(task) {
@@ -268,14 +269,14 @@ impl Shared {
         // SAFETY: a scope's task is alive until all its children have finished.
         unsafe {
             if (*root).children.finished(1) == Then::Wake {
-                self.resume((*root).waiting());
+                self.resume(Waiting::of(&*root));
             }
         }
     }
 }
 
 /// Finishes a task whose code has ended before.
-pub(crate) unsafe fn finish(task: *mut Queued, worker: &Worker) {
+pub(crate) unsafe fn finish(task: *mut Queued, runner: Runner<'_>) {
     // SAFETY: it was added for that.
-    unsafe { worker.finish(task.cast()) }
+    unsafe { Worker::of(runner).finish(task.cast()) }
 }

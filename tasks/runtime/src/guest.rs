@@ -82,7 +82,7 @@ impl Runtime {
         swap(&mut worker.chunks, &mut seat.chunks);
         // The tasks of both are on one stack: their data is looked up in both.
         let current = around.map_or(ptr::null(), |around| around.current.get());
-        let border = Task::border(current, &raw const worker);
+        let border = Task::border(current, (&raw const worker).cast());
         if let Some(around) = around {
             worker.is_inside(around, &border);
         }

@@ -8,7 +8,7 @@ use std::ptr;
 
 use crate::children::{Children, Then, Until};
 use crate::pool::Runtime;
-use crate::ready::Queued;
+use crate::queued::{Queued, Runner};
 use crate::scope::drop_panic;
 use crate::stuck::What;
 use crate::wait::Waiting;
@@ -49,7 +49,7 @@ where
         return (first, second.expect("it was run"));
     }
     let second = Second {
-        queued: Queued::new(run_second::<B, RB>, ptr::null()),
+        queued: Queued::new(run_second::<B, RB>),
         done: Children::none(),
         joiner: Cell::new(ptr::null()),
         body: UnsafeCell::new(ManuallyDrop::new(b)),
@@ -93,10 +93,11 @@ fn kind<B: FnOnce() -> RB, RB>() -> usize {
 }
 
 /// Runs the second function on another worker, or here out of order.
-unsafe fn run_second<B: FnOnce() -> RB, RB>(queued: *mut Queued, worker: &Worker) {
+unsafe fn run_second<B: FnOnce() -> RB, RB>(queued: *mut Queued, runner: Runner<'_>) {
     let second = queued.cast::<Second<B, RB>>();
     // SAFETY: it is run once, and whoever joins waits for it.
     unsafe {
+        let worker = Worker::of(runner);
         let body = ManuallyDrop::take(&mut *(*second).body.get());
         let around = worker.current.replace(ptr::null());
         worker.seen.is_called::<B>(kind::<B, RB>());

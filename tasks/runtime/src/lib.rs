@@ -89,6 +89,7 @@ mod event;
 mod fork;
 mod grain;
 mod guest;
+mod inbox;
 mod join;
 mod limits;
 mod memory;
@@ -97,8 +98,10 @@ mod memory;
 pub mod model;
 mod notice;
 mod over;
+mod parker;
 mod parts;
 mod pool;
+mod queued;
 /// For other ways in: the sister crates.
 #[doc(hidden)]
 pub mod raw;

@@ -6,12 +6,13 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-pub use crate::access::{Access, Region};
+pub use crate::access::{Access, Region, Uses};
 pub use crate::children::Until;
 use crate::class::Placement;
 pub use crate::fork::forks;
+pub use crate::parker::Parker;
 use crate::pool::{Asked, Builder, Rules, Runtime, Shared};
-pub use crate::ready::{KindOf, OWN_KIND, Parker, Queued};
+pub use crate::queued::{KindOf, OWN_KIND, Queued, Runner};
 use crate::scope::Scope;
 use crate::seen::Watch;
 pub use crate::sync::{lock_std, register_barriers};
@@ -19,7 +20,7 @@ pub use crate::task::Task;
 use crate::topology::Topology;
 pub use crate::topology::{Part, Sysfs};
 pub use crate::variables::tell_unknown;
-pub use crate::worker::{Called, Patience, Pause, Uses, Worker, comes_soon};
+pub use crate::worker::{Called, Patience, Pause, Worker, comes_soon};
 
 /// The worker that this thread is, if it is one. It is alive until the task that runs has ended.
 #[must_use]

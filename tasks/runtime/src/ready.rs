@@ -10,11 +10,9 @@ mod classes;
 mod deque;
 #[cfg(all(test, loom))]
 mod explored;
-mod inbox;
 mod leaf;
 mod local;
 mod node;
-mod parker;
 mod scheduler;
 mod seek;
 mod steps;
@@ -22,68 +20,13 @@ mod threshold;
 mod tree;
 mod urgent;
 
-use std::cell::Cell;
-use std::ptr;
-
 use central::Central;
-pub(crate) use inbox::{Inbox, Linked};
 pub(crate) use leaf::Leaf;
 pub(crate) use node::Away;
-#[doc(hidden)]
-pub use parker::Parker;
 pub(crate) use scheduler::Ready;
 pub(crate) use steps::StepsSum;
 pub(crate) use threshold::Threshold;
 use tree::Tree;
-
-use crate::task::Task;
-use crate::worker::Worker;
-
-/// Runs something that was queued, and frees what it occupied.
-#[doc(hidden)]
-pub type Run = unsafe fn(*mut Queued, &Worker);
-
-/// Tells the kind of a task that is queued, or is about to be run: the address of the program's
-/// function, or [`OWN_KIND`].
-#[doc(hidden)]
-pub type KindOf = unsafe fn(*const Queued) -> usize;
-
-/// The kind of what runs none of the program's code. Whoever watches is not told of it.
-#[doc(hidden)]
-pub const OWN_KIND: usize = 1;
-
-/// What a queue knows of a task: the head of every task, and of everything else that is run once.
-#[doc(hidden)]
-#[repr(C)]
-pub struct Queued {
-    pub(crate) run: Run,
-    /// The next of a chain that is on its way from one worker to another.
-    pub(crate) next: Cell<*mut Queued>,
-    /// The task that created it; only what has one is a [`Task`].
-    pub(crate) parent: *const Task,
-}
-
-impl Queued {
-    /// In no chain.
-    pub(crate) fn new(run: Run, parent: *const Task) -> Self {
-        Self { run, next: Cell::new(ptr::null_mut()), parent }
-    }
-
-    /// Its priority; 0 where it is no task.
-    ///
-    /// # Safety
-    /// It is alive.
-    pub(crate) unsafe fn priority_of(queued: *mut Self) -> i8 {
-        // SAFETY: the caller's promise; what has a parent is the head of a task.
-        unsafe { if (*queued).parent.is_null() { 0 } else { (*queued.cast::<Task>()).priority } }
-    }
-}
-
-impl Linked for Queued {
-    fn next(&self) -> &Cell<*mut Self> {
-        &self.next
-    }
-}
 
 /// Which scheduler a runtime has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

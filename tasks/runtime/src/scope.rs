@@ -6,15 +6,15 @@ use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr;
 
-use crate::access::{Access, Region};
+use crate::access::{Access, Region, Uses};
 use crate::children::Until;
 use crate::event::Event;
 use crate::pool::Runtime;
-use crate::ready::Queued;
+use crate::queued::{Queued, Runner};
 use crate::seen::{Frame, Name, Role, What};
 use crate::sync::{Mutex, lock};
 use crate::task::Task;
-use crate::worker::{Stack, Uses, Worker};
+use crate::worker::{Stack, Worker};
 
 const ELSEWHERE: &str = "tasks of another scope around or inside this one may use the same data";
 
@@ -254,6 +254,16 @@ impl<'scope> Scope<'scope> {
         assert!(!elsewhere, "{ELSEWHERE}");
     }
 
+    /// The same of addresses and regions.
+    ///
+    /// # Panics
+    /// A new task uses data twice, or tasks of another scope use it.
+    #[track_caller]
+    pub(crate) fn assert_uses_usable(&self, uses: Uses<'_>) {
+        self.assert_usable(uses.accesses);
+        self.assert_regions_usable(uses.regions);
+    }
+
     /// Whether a new task that uses data is to be run at once.
     ///
     /// # Panics
@@ -299,7 +309,7 @@ impl<'scope> Scope<'scope> {
     /// The same where it uses regions: nobody waits for those that are in its way.
     #[track_caller]
     pub(crate) fn runs_parts_at_once(&self, kind: usize, uses: Uses<'_>) -> bool {
-        uses.assert_usable(self);
+        self.assert_uses_usable(uses);
         let worker = self.worker();
         // SAFETY: this worker runs the code of the orderer.
         worker.runs_at_once(kind) && unsafe { worker.may_use(self.orderer(), uses) }
@@ -359,7 +369,7 @@ unsafe fn run_caught(task: *const Task, body: impl FnOnce()) {
 }
 
 /// Runs the body of a task, and finishes it.
-unsafe fn run<'scope, F>(queued: *mut Queued, worker: &Worker)
+unsafe fn run<'scope, F>(queued: *mut Queued, runner: Runner<'_>)
 where
     F: FnOnce(&Scope<'scope>) + Send + 'scope,
 {
@@ -367,7 +377,7 @@ where
     // SAFETY: `spawn` wrote the block, and a task is run once.
     unsafe {
         let body = ManuallyDrop::take(&mut (*block).body);
-        let task = &raw const (*block).task;
+        let (worker, task) = (Worker::of(runner), &raw const (*block).task);
         let scope = Scope::of(task, worker, false);
         Scope::run_body(task, worker, || body(&scope));
     }

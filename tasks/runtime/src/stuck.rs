@@ -12,7 +12,7 @@ use std::process::abort;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::pool::Shared;
-use crate::ready::Queued;
+use crate::queued::Queued;
 use crate::sync::lock_std;
 use crate::sync::{Ordering, yield_now};
 use crate::wait::Waiting;

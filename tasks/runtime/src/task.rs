@@ -3,11 +3,9 @@
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
-use crate::access::{Access, Accesses, Table};
+use crate::access::{Access, Accesses, Among, Table};
 use crate::children::Children;
-use crate::ready::{Queued, Run};
-use crate::wait::Waiting;
-use crate::worker::Worker;
+use crate::queued::{Queued, Run, Runner};
 
 /// The header of a task.
 ///
@@ -15,7 +13,14 @@ use crate::worker::Worker;
 /// its accesses.
 #[repr(C)]
 pub struct Task {
-    /// What queues know of it. While it waits, its link says where: see [`Task::waits`].
+    /// The head, which queues see. In it lie
+    ///
+    /// - the bytes of the block; 0 for the root of a scope, which no worker frees;
+    /// - the depth: tasks between this one and the first, as far as the bits reach, and [`WIDE`];
+    /// - whether the task is shallow: finished when its code has ended, though its children are
+    ///   not.
+    ///
+    /// While the task waits, its link is the address of what waits: see [`Task::set_link`].
     pub(crate) queued: Queued,
     /// Its own children.
     pub(crate) children: Children,
@@ -23,14 +28,6 @@ pub struct Task {
     pub(crate) accesses: Cell<*mut Accesses>,
     /// What its children read and write. Used by its worker alone; null at first.
     pub(crate) table: Cell<*mut Table>,
-    /// Bytes of the block; 0 for the root of a scope, which nobody frees.
-    pub(crate) bytes: u32,
-    /// Tasks between it and the first, as far as can be counted; and [`WIDE`].
-    pub(crate) depth: u16,
-    /// Whether it is finished when its code has ended, though its children are not.
-    pub(crate) is_shallow: bool,
-    /// The higher, the sooner, where the scheduler knows priorities.
-    pub(crate) priority: i8,
 }
 
 const _: () = assert!(size_of::<Task>() == 64, "a header is a cache line");
@@ -48,7 +45,7 @@ impl Task {
         // SAFETY: the caller's promise.
         let depth = unsafe { (*parent).depth_of_child() };
         let bytes = u32::try_from(bytes).expect("a task's arguments are below 4 GiB");
-        Self::new(Queued::new(run, parent), bytes, depth)
+        Self::new(Queued::of_task(run, parent.cast(), bytes, depth))
     }
 
     /// The child of a task that ends with its own code, though its children have not.
@@ -58,7 +55,9 @@ impl Task {
     #[inline(always)]
     pub unsafe fn shallow_child(parent: *const Self, bytes: usize, run: Run) -> Self {
         // SAFETY: the caller's promise.
-        Self { is_shallow: true, ..unsafe { Self::child(parent, bytes, run) } }
+        let mut child = unsafe { Self::child(parent, bytes, run) };
+        child.queued.is_shallow = true;
+        child
     }
 
     /// The task around others that nobody queues or frees: it lies where whoever waits for them
@@ -80,27 +79,32 @@ impl Task {
     /// Bytes of its block, header and all; 0 if it has none.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.bytes as usize
+        self.queued.bytes as usize
     }
 
     /// The higher, the sooner it runs, where the scheduler knows priorities; 0 if it is not said.
     pub fn set_priority(&mut self, priority: i8) {
-        self.priority = priority;
+        self.queued.priority = priority;
     }
 
     /// Whether it is known to use 512-bit registers; where it runs is then chosen.
     pub fn set_wide(&mut self, is_wide: bool) {
-        self.depth = self.depth() | if is_wide { WIDE } else { 0 };
+        self.queued.depth = self.depth() | if is_wide { WIDE } else { 0 };
     }
 
     /// See [`Task::set_wide`].
     #[must_use]
     pub fn is_wide(&self) -> bool {
-        self.depth & WIDE != 0
+        self.queued.depth & WIDE != 0
+    }
+
+    /// Whether queued work is a task that the program declared wide.
+    pub(crate) fn is_declared_wide(queued: &Queued) -> bool {
+        !queued.parent.is_null() && queued.depth & WIDE != 0
     }
 
     fn depth(&self) -> u16 {
-        self.depth & !WIDE
+        self.queued.depth & !WIDE
     }
 
     fn depth_of_child(&self) -> u16 {
@@ -114,54 +118,64 @@ impl Task {
         self.domain().is_none_or(|domain| domain.covers(access))
     }
 
-    /// The task that created it.
+    /// The task that created this one.
+    #[inline(always)]
     #[must_use]
     pub fn parent(&self) -> *const Self {
-        self.queued.parent
+        Self::parent_of(&self.queued)
+    }
+
+    /// The task that created queued work; null where the work is no task.
+    #[inline(always)]
+    pub(crate) fn parent_of(queued: &Queued) -> *const Self {
+        queued.parent.cast()
+    }
+
+    /// Whether the task is finished when its code has ended, though its children are not.
+    #[inline(always)]
+    pub(crate) fn is_shallow(&self) -> bool {
+        self.queued.is_shallow
     }
 
     /// The task around a scope, which runs on its caller's stack.
     pub(crate) fn root(around: *const Self) -> Self {
         // SAFETY: the task that runs on this thread, if any, is alive.
         let depth = unsafe { around.as_ref() }.map_or(0, Self::depth_of_child);
-        Self::new(Queued::new(never, around), 0, depth)
+        Self::new(Queued::of_task(never, around.cast(), 0, depth))
     }
 
     /// What stands between the tasks of a thread's worker and those of another runtime, whose
-    /// worker the same thread becomes inside of them.
-    pub(crate) fn border(around: *const Self, inside: *const Worker) -> Self {
-        let border = Self { is_shallow: true, ..Self::root(around) };
-        border.queued.next.set(inside.cast_mut().cast());
+    /// worker the same thread becomes inside of them: `inside` is the address of that worker.
+    pub(crate) fn border(around: *const Self, inside: *const ()) -> Self {
+        let mut border = Self::root(around);
+        border.queued.is_shallow = true;
+        border.set_link(inside);
         border
     }
 
-    /// Of a border: that worker.
-    pub(crate) fn inside(&self) -> *const Worker {
-        self.queued.next.get().cast()
+    /// The address of the inner worker, of a border.
+    pub(crate) fn inside(&self) -> *const () {
+        self.link()
     }
 
     /// Whether it is one.
     pub(crate) fn is_border(&self) -> bool {
-        self.is_root() && self.is_shallow
+        self.is_root() && self.is_shallow()
     }
 
     #[inline(always)]
-    fn new(queued: Queued, bytes: u32, depth: u16) -> Self {
+    fn new(queued: Queued) -> Self {
         Self {
             queued,
             children: Children::none(),
             accesses: Cell::new(ptr::null_mut()),
             table: Cell::new(ptr::null_mut()),
-            bytes,
-            depth,
-            is_shallow: false,
-            priority: 0,
         }
     }
 
     /// Whether it is the task around a scope.
     pub(crate) fn is_root(&self) -> bool {
-        self.bytes == 0
+        self.queued.bytes == 0
     }
 
     /// Whether a child of `parent` is among the descendants of another task.
@@ -178,7 +192,7 @@ impl Task {
             if here.depth() < above.depth() {
                 return false;
             }
-            at = here.queued.parent;
+            at = here.parent();
         }
         false
     }
@@ -192,7 +206,7 @@ impl Task {
         // SAFETY: the caller's promise; a task with a block has a parent.
         unsafe {
             while !(*at).is_root() {
-                at = (*at).queued.parent;
+                at = (*at).parent();
             }
         }
         at
@@ -203,35 +217,35 @@ impl Task {
     ///
     /// # Safety
     /// It and those above it are alive.
-    pub(crate) unsafe fn takes_turns_among(&self) -> *const Self {
-        if !self.is_shallow {
+    pub(crate) unsafe fn takes_turns_among(&self) -> Among {
+        if !self.is_shallow() {
             return ptr::null();
         }
-        let mut at = self.queued.parent;
+        let mut at = self.parent();
         // SAFETY: the caller's promise. What has no block counts children for the task around it.
         unsafe {
-            while (*at).is_root() && !(*at).queued.parent.is_null() {
-                at = (*at).queued.parent;
+            while (*at).is_root() && !(*at).parent().is_null() {
+                at = (*at).parent();
             }
         }
-        at
+        at.cast()
     }
 
     /// Its accesses, if the chains of its children lie inside them: those of a shallow task end
     /// with its code.
     pub(crate) fn domain(&self) -> Option<&Accesses> {
         // SAFETY: they are in its block, or hold it.
-        unsafe { self.accesses.get().as_ref() }.filter(|_| !self.is_shallow)
+        unsafe { self.accesses.get().as_ref() }.filter(|_| !self.is_shallow())
     }
 
-    /// Says who is to be resumed when enough children are finished.
-    pub(crate) fn waits(&self, waiting: &Waiting) {
-        self.queued.next.set(ptr::from_ref(waiting).cast_mut().cast());
+    /// Keeps the address of what is to be resumed when enough children are finished.
+    pub(crate) fn set_link(&self, waiting: *const ()) {
+        self.queued.next.set(waiting.cast_mut().cast());
     }
 
-    /// Who was said.
-    pub(crate) fn waiting(&self) -> *const Waiting {
-        self.queued.next.get().cast()
+    /// The address that was kept.
+    pub(crate) fn link(&self) -> *const () {
+        self.queued.next.get().cast_const().cast()
     }
 
     pub(crate) fn block(&self) -> NonNull<u8> {
@@ -239,6 +253,6 @@ impl Task {
     }
 }
 
-unsafe fn never(_: *mut Queued, _: &Worker) {
+unsafe fn never(_: *mut Queued, _: Runner<'_>) {
     unreachable!("the task around a scope is not queued");
 }

@@ -15,7 +15,7 @@ use std::panic::Location;
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
-use crate::ready::Linked;
+use crate::inbox::Linked;
 use crate::stuck::What;
 use crate::task::Task;
 use crate::worker::{Help, Worker};
@@ -48,6 +48,16 @@ impl Waiting {
     pub(crate) fn at(leaf: usize, what: What, place: &'static Location<'static>) -> Self {
         let (next, fibre) = (Cell::new(std::ptr::null_mut()), Cell::new(None));
         Self { next, leaf, fibre, goes_on: Cell::new(false), what, place }
+    }
+
+    /// A task waits: the last of its children finds this by the task.
+    pub(crate) fn is_of(&self, task: &Task) {
+        task.set_link(std::ptr::from_ref(self).cast());
+    }
+
+    /// What a task waits as.
+    pub(crate) fn of(task: &Task) -> *const Self {
+        task.link().cast()
     }
 
     /// What it waits for, and where in the program.

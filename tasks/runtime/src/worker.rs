@@ -20,7 +20,6 @@ use std::time::Duration;
 use gate::Gate;
 pub(crate) use help::{Help, Stack};
 pub use pause::{Patience, Pause, comes_soon};
-pub use regions::Uses;
 pub(crate) use rest::Order;
 pub use team::Called;
 
@@ -30,7 +29,8 @@ use crate::event::Held;
 use crate::grain;
 use crate::memory::{Chunks, Depot};
 use crate::pool::Shared;
-use crate::ready::{Leaf, Queued, Ready};
+use crate::queued::{Queued, Runner};
+use crate::ready::{Leaf, Ready};
 use crate::seen::{Frame, Here, What};
 use crate::sync::Ordering;
 use crate::task::Task;
@@ -161,6 +161,21 @@ impl Worker {
         run()
     }
 
+    /// The worker that runs queued work.
+    ///
+    /// # Safety
+    /// A worker passed the address to the work's function.
+    #[inline(always)]
+    pub unsafe fn of(runner: Runner<'_>) -> &Self {
+        // SAFETY: it is the address of a worker.
+        unsafe { runner.get() }
+    }
+
+    #[inline(always)]
+    fn runner(&self) -> Runner<'_> {
+        Runner::new(self)
+    }
+
     #[inline]
     fn at(&self) -> &Leaf {
         // SAFETY: `shared` owns it.
@@ -270,12 +285,12 @@ impl Worker {
         // SAFETY: the caller's promise: a task that was not run is alive.
         unsafe {
             let told = self.told.get();
-            if told.1 > 0 && told.0 != (*task).parent {
+            if told.1 > 0 && told.0 != Task::parent_of(&*task) {
                 self.tell();
             }
             self.ran.set(self.ran.get().wrapping_add(1));
             if self.ran.get() & self.untimed != 0 {
-                return ((*task).run)(task, self);
+                return ((*task).run)(task, self.runner());
             }
             if self.seen.is_on() {
                 return self.run_seen(task);
@@ -294,8 +309,8 @@ impl Worker {
         unsafe {
             let (ran, kind, begin) = (self.ran.get(), self.kind_of(task), grain::cycles());
             match self.sorts {
-                true => self.run_learning(kind, || ((*task).run)(task, self)),
-                false => ((*task).run)(task, self),
+                true => self.run_learning(kind, || ((*task).run)(task, self.runner())),
+                false => ((*task).run)(task, self.runner()),
             }
             let cycles = grain::cycles() - begin;
             if !self.has_missed_turn(ran) {
@@ -317,13 +332,11 @@ impl Worker {
             let kind = self.kind_of(task);
             let ends = self.seen.begin_task(&frame, kind, task.addr());
             if self.sorts {
-                let is_task = !(*task).parent.is_null();
-                let is_declared = is_task && (*task.cast::<Task>()).is_wide();
-                self.tells_whether_wide(is_declared, kind);
+                self.tells_whether_wide(Task::is_declared_wide(&*task), kind);
             }
             match self.sorts || self.ran.get().is_multiple_of(SAMPLE) {
                 true => self.run_timed(task),
-                false => ((*task).run)(task, self),
+                false => ((*task).run)(task, self.runner()),
             }
             drop(ends);
         }

@@ -5,8 +5,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use super::{Access, Accesses, Kind, Region, Room, Table, Then};
+use crate::queued::Queued;
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock, yield_now};
-use crate::task::Task;
 
 /// A task of a test that uses one address or a part of memory: how, and how its children do.
 #[derive(Clone, Copy)]
@@ -66,16 +66,16 @@ unsafe impl Sync for Seen {}
 // SAFETY: as above.
 unsafe impl Send for Seen {}
 
-fn number(task: *const Task) -> usize {
+fn number(task: *const Queued) -> usize {
     task.addr() - 1
 }
 
 impl Then for Seen {
-    fn ready(&self, task: *const Task) {
+    fn ready(&self, task: *const Queued) {
         lock(&self.ready).push(number(task));
     }
 
-    fn free(&self, task: *const Task) {
+    fn free(&self, task: *const Queued) {
         let block = lock(&self.blocks)[number(task)];
         // SAFETY: it came from `Box::into_raw`, and is freed once.
         drop(unsafe { Box::from_raw(block) });

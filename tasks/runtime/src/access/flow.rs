@@ -3,20 +3,8 @@
 use super::Then;
 use super::link::{
     ALLOWED, ALONE, ARRIVED, BOTH, CHILD, ENDED, FORK, IS_ALLOWED, LAST_INSIDE, LINKED, Link,
-    PASSED, SHARES, WEAK, next_of,
+    PASSED, SHARES, Step, WEAK, next_of,
 };
-
-/// What is to be done for one access.
-pub(super) enum Step {
-    /// It is given tokens, unless it is null.
-    Give(*const Link, u64),
-    /// Both that follow a fork are given tokens.
-    GiveTwo(*const Link, u64),
-    /// Whoever follows a fork knows that it is allowed.
-    Arrive(*const Link),
-    /// The chain inside it has ended after its task's code.
-    End(*const Link),
-}
 
 /// Tokens that are on their way.
 #[derive(Default)]

@@ -6,7 +6,7 @@
 
 use std::ptr;
 
-use super::{Access, Accesses, Cold, Kind, Step, Then};
+use super::{Access, Accesses, Cold, Kind, Then};
 use crate::sync::{AtomicU64, Ordering};
 
 /// All that it conflicts with has ended. It may be told so twice, before the next one may use its
@@ -63,6 +63,18 @@ pub(crate) struct Link(AtomicU64);
 pub(super) struct FarLink {
     pub(super) link: Link,
     pub(super) of: *const Accesses,
+}
+
+/// What is to be done for one access.
+pub(super) enum Step {
+    /// It is given tokens, unless it is null.
+    Give(*const Link, u64),
+    /// Both that follow a fork are given tokens.
+    GiveTwo(*const Link, u64),
+    /// Whoever follows a fork knows that it is allowed.
+    Arrive(*const Link),
+    /// The chain inside it has ended after its task's code.
+    End(*const Link),
 }
 
 /// The bits of a link that follows.

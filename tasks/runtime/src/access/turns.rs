@@ -13,25 +13,29 @@ use std::collections::VecDeque;
 use crossbeam_utils::CachePadded;
 
 use super::Accesses;
+use crate::queued::Queued;
 use crate::sync::{Mutex, lock};
-use crate::task::Task;
 
 /// Addresses are spread over so many lists.
 const LISTS: usize = 64;
 
-/// Where a task takes turns: an address, and among whose children; null where with all.
-type Place = (usize, *const Task);
+/// Whose child tasks take turns with each other: the address of the parent task; null where all
+/// tasks of the runtime do.
+pub(crate) type Among = *const ();
+
+/// Where a task takes turns: an address of data, and among which tasks.
+type Place = (usize, Among);
 
 /// Places at which a task has its turn, and who waits for which.
 #[derive(Default)]
 struct List {
     taken: Vec<Place>,
-    waiting: VecDeque<(Place, *const Task)>,
+    waiting: VecDeque<(Place, *const Queued)>,
 }
 
 impl List {
     /// Who may try next at a place, if that is free.
-    fn next(&mut self, place: Place) -> Option<*const Task> {
+    fn next(&mut self, place: Place) -> Option<*const Queued> {
         if self.taken.contains(&place) {
             return None;
         }
@@ -62,8 +66,13 @@ impl Turns {
 
     /// Takes a task's turn at all its places. If it has to wait, `woken` is told of those whom
     /// that lets go on, and the task is told of later.
-    pub(crate) fn take(&self, accesses: &Accesses, mut woken: impl FnMut(*const Task)) -> bool {
-        for (number, place) in places(accesses).enumerate() {
+    pub(crate) fn take(
+        &self,
+        accesses: &Accesses,
+        among: Among,
+        mut woken: impl FnMut(*const Queued),
+    ) -> bool {
+        for (number, place) in places(accesses, among).enumerate() {
             let mut list = lock(self.list(place));
             if !list.taken.contains(&place) {
                 list.taken.push(place);
@@ -72,10 +81,10 @@ impl Turns {
             // Before anybody can wake it, it has to have given back the rest. What it does not come
             // to may be free, and it the one who was told: then the next is to know.
             drop(list);
-            for other in places(accesses).take(number) {
+            for other in places(accesses, among).take(number) {
                 self.give(other).into_iter().for_each(&mut woken);
             }
-            for other in places(accesses).skip(number + 1) {
+            for other in places(accesses, among).skip(number + 1) {
                 lock(self.list(other)).next(other).into_iter().for_each(&mut woken);
             }
             let mut list = lock(self.list(place));
@@ -84,17 +93,22 @@ impl Turns {
                 return false;
             }
             drop(list);
-            return self.take(accesses, woken);
+            return self.take(accesses, among, woken);
         }
         true
     }
 
     /// Gives back a task's turns, and tells of those who may try next.
-    pub(crate) fn give_all(&self, accesses: &Accesses, woken: impl FnMut(*const Task)) {
-        places(accesses).filter_map(|place| self.give(place)).for_each(woken);
+    pub(crate) fn give_all(
+        &self,
+        accesses: &Accesses,
+        among: Among,
+        woken: impl FnMut(*const Queued),
+    ) {
+        places(accesses, among).filter_map(|place| self.give(place)).for_each(woken);
     }
 
-    fn give(&self, place: Place) -> Option<*const Task> {
+    fn give(&self, place: Place) -> Option<*const Queued> {
         let mut list = lock(self.list(place));
         list.taken.retain(|&taken| taken != place);
         list.next(place)
@@ -102,9 +116,7 @@ impl Turns {
 }
 
 /// Where a task takes turns.
-fn places(accesses: &Accesses) -> impl Iterator<Item = Place> {
-    // SAFETY: a task that takes turns has not ended, and so those above it are alive.
-    let among = unsafe { (*accesses.task).takes_turns_among() };
+fn places(accesses: &Accesses, among: Among) -> impl Iterator<Item = Place> {
     let turns = accesses.places().filter(|(link, _)| link.takes_turns());
     turns.map(move |(_, address)| (address, among))
 }
@@ -113,10 +125,15 @@ fn places(accesses: &Accesses) -> impl Iterator<Item = Place> {
 mod tests {
     use super::super::{Access, Kind, Room};
     use super::*;
+    use crate::queued::Runner;
+
+    unsafe fn never(_: *mut Queued, _: Runner<'_>) {
+        unreachable!("these tasks only take turns");
+    }
 
     /// Takes turns at the addresses.
-    fn task(addresses: &[usize]) -> (Box<Task>, Box<Room<2>>) {
-        let (task, mut room) = (Box::new(Task::root(std::ptr::null())), Box::new(Room::EMPTY));
+    fn task(addresses: &[usize]) -> (Box<Queued>, Box<Room<2>>) {
+        let (task, mut room) = (Box::new(Queued::new(never)), Box::new(Room::EMPTY));
         let all = addresses.iter().map(|&address| Access::new(address, Kind::Commutative));
         let place = (&raw mut *room).cast();
         // SAFETY: there is room for two.
@@ -124,11 +141,11 @@ mod tests {
         (task, room)
     }
 
-    fn take(turns: &Turns, (_, room): &(Box<Task>, Box<Room<2>>)) -> (bool, Vec<*const Task>) {
+    fn take(turns: &Turns, (_, room): &(Box<Queued>, Box<Room<2>>)) -> (bool, Vec<*const Queued>) {
         let mut woken = Vec::new();
         // SAFETY: they were written there.
         let accesses = unsafe { &*(&raw const **room).cast() };
-        (turns.take(accesses, |task| woken.push(task)), woken)
+        (turns.take(accesses, std::ptr::null(), |task| woken.push(task)), woken)
     }
 
     #[test]

@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use self::Does::{GoesAway, Looks, LooksForOne};
 use super::{CpuList, Placement, Places, WideCpus};
-use crate::ready::{Form, Order, Queued, Ready, Scheduler};
+use crate::queued::{Queued, Runner};
+use crate::ready::{Form, Order, Ready, Scheduler};
 use crate::sync::{AtomicUsize, Barrier, Ordering, yield_now};
-use crate::worker::Worker;
 
 /// So that only those take a task who prefer such ones, unless nobody does.
 const LONG: Duration = Duration::from_secs(3600);
 
-unsafe fn never(_: *mut Queued, _: &Worker) {
+unsafe fn never(_: *mut Queued, _: Runner<'_>) {
     unreachable!("these tasks are only passed on");
 }
 
 fn task() -> *mut Queued {
-    Box::into_raw(Box::new(Queued::new(never, std::ptr::null())))
+    Box::into_raw(Box::new(Queued::new(never)))
 }
 
 /// What workers share; the one of a leaf runs on the CPU with its number.

@@ -11,9 +11,9 @@ use super::queue::WideQueue;
 use super::set_file::SetFile;
 use super::sleepers::Sleepers;
 use super::{Placement, Registers, WideCpus};
-use crate::ready::{Queued, Ready};
+use crate::queued::Queued;
+use crate::ready::Ready;
 use crate::sync::{AtomicU32, Instant, Ordering};
-use crate::task::Task;
 use crate::topology::CpuList;
 pub(crate) use told::Why;
 
@@ -66,15 +66,8 @@ impl Places {
     }
 
     /// Whether a task of a function is one of those that are kept here.
-    ///
-    /// # Safety
-    /// It is alive.
-    pub(crate) unsafe fn is_wide(&self, task: *mut Queued, function: usize) -> bool {
-        // SAFETY: the caller's promise; what has a parent is the head of a task.
-        unsafe {
-            !(*task).parent.is_null()
-                && ((*task.cast::<Task>()).is_wide() || self.are_wide(function))
-        }
+    pub(crate) fn is_wide(&self, is_declared: bool, function: usize) -> bool {
+        is_declared || self.are_wide(function)
     }
 
     /// Whether tasks of a function are wide, as far as is known.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 
-use crate::ready::Queued;
+use crate::queued::Queued;
 use crate::sync::{AtomicUsize, Instant, Mutex, Ordering, lock};
 
 /// A task, and since when it is ready.

@@ -13,7 +13,8 @@ use crossbeam_utils::CachePadded;
 use self::queue::Queue;
 use super::leaf::{LOOK, Leaf, POLLS};
 use super::node::Away;
-use super::{Form, Order, Queued, StepsSum};
+use super::{Form, Order, StepsSum};
+use crate::queued::Queued;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, lock, spin_loop};
 
 /// One queue of ready tasks for all workers.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::Order;
 use super::local::Ring;
-use super::{Order, Queued};
+use crate::queued::Queued;
 
 /// Tasks by priority; among equals the oldest first.
 pub(super) struct Classes {

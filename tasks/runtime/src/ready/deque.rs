@@ -13,7 +13,7 @@ use std::ptr;
 
 use crossbeam_utils::CachePadded;
 
-use super::Queued;
+use crate::queued::Queued;
 use crate::sync::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, Ordering, fence, lock, try_lock};
 
 /// Slots at the start: more than a threshold usually is.

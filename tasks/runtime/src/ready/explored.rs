@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::{Feed, Form, Order, Queued, Ready, Rules, Scheduler};
+use super::{Feed, Form, Order, Ready, Rules, Scheduler};
+use crate::queued::{Queued, Runner};
 use crate::sync::{AtomicUsize, Barrier, Ordering, yield_now};
-use crate::worker::Worker;
 
-unsafe fn never(_: *mut Queued, _: &Worker) {
+unsafe fn never(_: *mut Queued, _: Runner<'_>) {
     unreachable!("these tasks are only passed on");
 }
 
 fn task() -> *mut Queued {
-    Box::into_raw(Box::new(Queued::new(never, std::ptr::null())))
+    Box::into_raw(Box::new(Queued::new(never)))
 }
 
 fn ready(cpus: &str, rules: Scheduler) -> Arc<Ready> {

@@ -3,10 +3,13 @@
 use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 
+use super::Order;
 use super::local::Local;
 use super::steps::Steps;
 use super::threshold::Threshold;
-use super::{Inbox, Order, Parker, Queued};
+use crate::inbox::Inbox;
+use crate::parker::Parker;
+use crate::queued::Queued;
 use crate::sync::{AtomicPtr, AtomicUsize, Ordering, spin_loop, yield_now};
 
 /// What a polling slot holds when its worker was woken to look for itself.

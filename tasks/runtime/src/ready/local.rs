@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
+use super::Order;
 use super::deque::Deque;
-use super::{Order, Queued};
+use crate::queued::Queued;
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 
 /// A queue that is used with a lock held.

@@ -2,7 +2,8 @@
 
 use super::leaf::Leaf;
 use super::node::Away;
-use super::{Central, Queued, Scheduler, StepsSum, Threshold, Tree};
+use super::{Central, Scheduler, StepsSum, Threshold, Tree};
+use crate::queued::Queued;
 use crate::sync::{Barrier, Ordering};
 use crate::topology::Topology;
 

@@ -1,10 +1,11 @@
 //! What a worker without tasks does: ask above, look beside, and at last wait to be given some.
 
+use super::Feed;
 use super::leaf::{Leaf, POLLS};
 use super::local::Ring;
 use super::node::Node;
 use super::tree::Tree;
-use super::{Feed, Queued};
+use crate::queued::Queued;
 use crate::sync::{Ordering, fence, lock, spin_loop};
 
 /// Leaves of a level that are looked at, at a time.

@@ -12,7 +12,8 @@ use super::leaf::{LOOK, Leaf};
 use super::node::{Away, Node, Presence, State};
 use super::threshold::Threshold;
 use super::urgent::Urgent;
-use super::{Batch, Feed, Queued, Rules, StepsSum};
+use super::{Batch, Feed, Rules, StepsSum};
+use crate::queued::Queued;
 use crate::sync::{AtomicUsize, Barrier, Ordering, lock, try_lock};
 use crate::topology::Topology;
 
@@ -106,18 +107,21 @@ impl Tree {
     /// As of [`Tree::add`].
     #[inline]
     pub(crate) unsafe fn add_in_turn(&self, leaf: &Leaf, task: *mut Queued) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the task is alive and in no queue, and this thread is the leaf's worker.
         unsafe {
-            match Queued::priority_of(task) {
-                priority @ 1.. => self.add_urgent(task, priority),
+            match (*task).priority {
+                1.. => self.add_urgent(task),
                 _ => self.add(leaf, task),
             }
         }
     }
 
+    /// # Safety
+    /// The task is alive, in no queue, and any worker may run it.
     #[cold]
-    fn add_urgent(&self, task: *mut Queued, priority: i8) {
-        self.urgent.add(task, priority);
+    unsafe fn add_urgent(&self, task: *mut Queued) {
+        // SAFETY: the task is alive and in no queue.
+        unsafe { self.urgent.add(task) };
         // Pairs with `wait`, as in `add`.
         self.barrier.light();
         if self.threshold.is_hungry() {

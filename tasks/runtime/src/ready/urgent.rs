@@ -1,7 +1,7 @@
 //! Tasks of a tree that have a priority: they come before all others, wherever they became ready.
 
-use super::Queued;
 use super::classes::Classes;
+use crate::queued::Queued;
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 
 /// One queue for the whole tree: a task of a priority is one that all others wait for, or nearly,
@@ -22,8 +22,11 @@ impl Urgent {
         self.queued.load(Ordering::Relaxed) == 0
     }
 
-    pub(super) fn add(&self, task: *mut Queued, priority: i8) {
-        self.with(|classes| classes.add(task, priority));
+    /// # Safety
+    /// The task is alive, and in no queue.
+    pub(super) unsafe fn add(&self, task: *mut Queued) {
+        // SAFETY: the task is alive.
+        self.with(|classes| unsafe { classes.add(task, (*task).priority) });
     }
 
     /// The oldest of the highest priority.

@@ -17,7 +17,7 @@ use super::strip::{SLOT_LOOKS, SLOT_OUTSIDE, SLOT_RUNTIME, SLOT_SLEEPS, SLOTS, S
 use super::tally::{Count, Tally};
 use super::tape::{Happened, Tape};
 use crate::class::Why;
-use crate::ready::OWN_KIND;
+use crate::queued::OWN_KIND;
 use crate::sync::lock_std;
 
 /// Places for functions that were run of late.

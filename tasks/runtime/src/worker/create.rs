@@ -6,7 +6,7 @@ use super::help::{Help, Stack};
 use super::{PAUSE_MAX, PAUSE_MIN, Pause, Worker};
 use crate::access::{Access, Accesses, Table, Then};
 use crate::grain;
-use crate::ready::Queued;
+use crate::queued::{Queued, Runner};
 use crate::seen::Frame;
 use crate::sync::{Ordering, sleep};
 use crate::task::Task;
@@ -22,16 +22,17 @@ const WINDOW_CHECK: u32 = 64;
 const SAMPLE_AT_ONCE: u32 = 8;
 
 /// Runs a task if it is its turn everywhere; else it is queued again when it may be.
-pub(super) unsafe fn run_in_turn(queued: *mut Queued, worker: &Worker) {
+pub(super) unsafe fn run_in_turn(queued: *mut Queued, runner: Runner<'_>) {
     let task = queued.cast::<Task>();
     // SAFETY: it was taken to be run, and has accesses, or this would not be what it runs.
     unsafe {
         let accesses = (*task).accesses.get();
         let run = (*accesses).in_turn.get();
-        if !worker.shared.turns.take(&*accesses, |other| Then::ready(worker, other)) {
+        let (worker, among) = (Worker::of(runner), (*task).takes_turns_among());
+        if !worker.shared.turns.take(&*accesses, among, |other| Then::ready(worker, other)) {
             worker.misses_turn();
         } else if let Some(run) = run {
-            run(queued, worker);
+            run(queued, runner);
         }
     }
 }
@@ -144,8 +145,8 @@ impl Worker {
     ) {
         // SAFETY: the caller's promise; only this worker runs the parent of a task that it creates.
         unsafe {
-            Accesses::write(place, task, accesses.iter().copied(), accesses.len(), 0);
-            let parent = &*(*task).queued.parent;
+            Accesses::write(place, task.cast(), accesses.iter().copied(), accesses.len(), 0);
+            let parent = &*(*task).parent();
             if !self.submit(task, place, orderer) {
                 self.keep_window(parent, Stack::Other);
             }
@@ -168,7 +169,7 @@ impl Worker {
     ) {
         // SAFETY: the caller's promise; the parent is alive, though the task may be gone.
         unsafe {
-            let parent = (*task).queued.parent;
+            let parent = (*task).parent();
             if !self.queue_ordered(task, orderer, accesses) {
                 self.keep_window(&*parent, Stack::Own);
             }
@@ -190,9 +191,9 @@ impl Worker {
         let place = room.cast::<Accesses>().as_ptr();
         // SAFETY: the caller's promise; the parent is alive, though the task may be gone.
         unsafe {
-            let parent = (*task).queued.parent;
+            let parent = (*task).parent();
             let number = accesses.len();
-            Accesses::write(place, task, accesses, number, 0);
+            Accesses::write(place, task.cast(), accesses, number, 0);
             if !self.submit(task, place, orderer) {
                 self.keep_window(&*parent, Stack::Own);
             }
@@ -227,7 +228,7 @@ impl Worker {
         let bytes = Accesses::bytes_of(number);
         let place = self.allocate(bytes).cast::<Accesses>().as_ptr();
         // SAFETY: the block has room for them; the caller's promise.
-        unsafe { Accesses::write(place, task, accesses, number, bytes) };
+        unsafe { Accesses::write(place, task.cast(), accesses, number, bytes) };
         place
     }
 
@@ -338,7 +339,7 @@ impl Worker {
         uses: impl Fn(&Table) -> bool,
         leave: impl Fn(&Accesses) -> bool,
     ) -> bool {
-        let is_alone = |task: &Task| !task.is_root() || task.queued.parent.is_null();
+        let is_alone = |task: &Task| !task.is_root() || task.parent().is_null();
         // SAFETY: the task that runs is alive.
         if ptr::eq(self.current.get(), parent) && unsafe { parent.as_ref() }.is_none_or(is_alone) {
             return false;
@@ -373,12 +374,12 @@ impl Worker {
                 if task.is_border() && !is_out {
                     // This worker's way out; or another runtime's scope is inside of this one, and
                     // nobody here knows what it uses.
-                    is_out = ptr::eq(task.inside(), self);
+                    is_out = ptr::eq(task.inside(), ptr::from_ref(self).cast());
                     if !is_out {
                         return true;
                     }
                 }
-                at = task.queued.parent;
+                at = task.parent();
             }
         }
         false

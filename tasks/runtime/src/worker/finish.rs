@@ -5,7 +5,9 @@ use std::ptr::{self, NonNull};
 use super::Worker;
 use crate::access::{Accesses, Table, Then};
 use crate::children::{self, Until};
+use crate::queued::Queued;
 use crate::task::Task;
+use crate::wait::Waiting;
 
 impl Worker {
     /// The code of a task has ended.
@@ -19,12 +21,12 @@ impl Worker {
             self.close_table(&*task);
             let is_last = (*task).children.have_reached(Until::Descendants);
             // Once it has been let go, whoever lets go of its last access frees it.
-            let parent = (*task).queued.parent;
+            let parent = (*task).parent();
             let is_let_go = self.end_accesses(&*task, is_last);
             if is_last {
                 return self.complete(task, parent, is_let_go);
             }
-            if (*task).is_shallow {
+            if (*task).is_shallow() {
                 self.act(parent, (*parent).children.finished_as_zombie());
             }
             if (*task).children.end() {
@@ -60,11 +62,12 @@ impl Worker {
     /// The same of a task that has some.
     #[inline(never)]
     unsafe fn end_these(&self, task: &Task, accesses: &Accesses, is_complete: bool) -> bool {
-        if is_complete || task.is_shallow {
-            self.give_turns(accesses);
+        if is_complete || task.is_shallow() {
+            // SAFETY: its code has ended just now, and its parent was not told.
+            unsafe { self.give_turns(task, accesses) };
         }
         // SAFETY: the task's code has ended just now.
-        let passed = unsafe { accesses.end(self, is_complete || task.is_shallow) };
+        let passed = unsafe { accesses.end(self, is_complete || task.is_shallow()) };
         if is_complete && passed == accesses.number() {
             return true;
         }
@@ -73,9 +76,15 @@ impl Worker {
     }
 
     /// Others may have their turn at what a task has accessed.
-    fn give_turns(&self, accesses: &Accesses) {
+    ///
+    /// # Safety
+    /// The task has not been completed, and so it and those above it are alive.
+    #[inline]
+    unsafe fn give_turns(&self, task: *const Task, accesses: &Accesses) {
         if accesses.in_turn.get().is_some() {
-            self.shared.turns.give_all(accesses, |other| Then::ready(self, other));
+            // SAFETY: the task and those above it are alive.
+            let among = unsafe { (*task).takes_turns_among() };
+            self.shared.turns.give_all(accesses, among, |other| Then::ready(self, other));
         }
     }
 
@@ -89,7 +98,7 @@ impl Worker {
                 let task = step.0;
                 step = match step.1 {
                     children::Then::Nothing => return,
-                    children::Then::Wake => return self.shared.resume((*task).waiting()),
+                    children::Then::Wake => return self.shared.resume(Waiting::of(&*task)),
                     children::Then::Complete => match self.bury(task) {
                         Some(step) => step,
                         None => return,
@@ -104,14 +113,14 @@ impl Worker {
     unsafe fn bury(&self, task: *const Task) -> Option<(*const Task, children::Then)> {
         // SAFETY: as said; its parent is alive until it has been told.
         unsafe {
-            let (parent, is_shallow) = ((*task).queued.parent, (*task).is_shallow);
+            let (parent, is_shallow) = ((*task).parent(), (*task).is_shallow());
             let accesses = (*task).accesses.get().as_ref();
             if let Some(accesses) = accesses.filter(|_| !is_shallow) {
-                self.give_turns(accesses);
+                self.give_turns(task, accesses);
             }
             let passed = accesses.filter(|_| !is_shallow).map_or(0, |all| all.end_late(self));
             if accesses.is_none_or(|accesses| accesses.let_go(1 + passed)) {
-                Then::free(self, task);
+                Then::free(self, task.cast());
             }
             if is_shallow {
                 return Some((parent, (*parent).children.zombie_gone()));
@@ -145,7 +154,7 @@ impl Worker {
         // SAFETY: the caller's promise; if something refers to its block, that may be free already.
         unsafe {
             if is_let_go {
-                Then::free(self, task);
+                Then::free(self, task.cast());
             }
             if let Some((told, then)) = self.count(parent) {
                 self.act(told, then);
@@ -197,18 +206,19 @@ impl Worker {
 }
 
 impl Then for Worker {
-    fn ready(&self, task: *const Task) {
+    fn ready(&self, task: *const Queued) {
         self.seen.released(task.addr());
         if self.sorts {
             // SAFETY: as below.
-            return unsafe { self.add_sorted(task.cast_mut().cast()) };
+            return unsafe { self.add_sorted(task.cast_mut()) };
         }
         // SAFETY: nothing it waited for is left, and nobody else adds it; this thread is the leaf's
         // worker.
-        unsafe { self.ready().add_successor(self.at(), task.cast_mut().cast()) }
+        unsafe { self.ready().add_successor(self.at(), task.cast_mut()) }
     }
 
-    fn free(&self, task: *const Task) {
+    fn free(&self, task: *const Queued) {
+        let task = task.cast::<Task>();
         // SAFETY: nobody refers to the block any more.
         unsafe {
             if let Some(accesses) = NonNull::new((*task).accesses.get())
@@ -216,7 +226,7 @@ impl Then for Worker {
             {
                 Worker::free(self, accesses.cast(), accesses.as_ref().bytes() as usize);
             }
-            let (block, bytes) = ((*task).block(), (*task).bytes as usize);
+            let (block, bytes) = ((*task).block(), (*task).bytes());
             Worker::free(self, block, bytes);
         }
     }

@@ -66,7 +66,7 @@ impl Worker {
             let others = || how.seeks.then(|| self.seek()).flatten();
             while is_there() && (*parent).children.unfinished() > how.keep {
                 let Some(next) = self.take().or_else(others) else { return };
-                if !ptr::eq((*next).parent, parent) || self.is_low() {
+                if !ptr::eq(Task::parent_of(&*next), parent) || self.is_low() {
                     return self.add_in_turn(next);
                 }
                 self.run(next);

@@ -7,7 +7,7 @@ use std::ptr;
 use super::Worker;
 use super::create::run_in_turn;
 use crate::event;
-use crate::ready::{OWN_KIND, Queued, Run};
+use crate::queued::{OWN_KIND, Queued, Run};
 use crate::task::Task;
 
 impl Worker {

@@ -2,28 +2,8 @@
 
 use super::Worker;
 use super::help::Stack;
-use crate::access::{Access, Accesses, Region};
-use crate::scope::Scope;
+use crate::access::{Accesses, Region, Uses};
 use crate::task::Task;
-
-/// What a task accesses: addresses, and regions. Nobody says the same data in both ways.
-#[derive(Clone, Copy, Debug)]
-pub struct Uses<'a> {
-    /// Addresses.
-    pub accesses: &'a [Access],
-    /// Parts of memory.
-    pub regions: &'a [Region],
-}
-
-impl Uses<'_> {
-    /// # Panics
-    /// No task of this scope may use it.
-    #[track_caller]
-    pub(crate) fn assert_usable(&self, scope: &Scope<'_>) {
-        scope.assert_usable(self.accesses);
-        scope.assert_regions_usable(self.regions);
-    }
-}
 
 impl Worker {
     /// Adds a new task, ordered with those of the same `orderer`: see

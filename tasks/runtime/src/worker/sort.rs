@@ -4,7 +4,8 @@ use std::cell::Cell;
 
 use super::Worker;
 use crate::class::Places;
-use crate::ready::Queued;
+use crate::queued::Queued;
+use crate::task::Task;
 
 /// Of so many looks at where a worker runs, one may find that the set has changed.
 const POLL_EACH: u32 = 64;
@@ -41,7 +42,11 @@ impl Worker {
         self.look_where();
         // SAFETY: the caller's promise.
         unsafe {
-            match self.places().filter(|places| places.is_wide(task, self.kind_of(task))) {
+            let is_task = !Task::parent_of(&*task).is_null();
+            let is_wide = |places: &&Places| {
+                is_task && places.is_wide(Task::is_declared_wide(&*task), self.kind_of(task))
+            };
+            match self.places().filter(is_wide) {
                 Some(places) => places.add(task, self.ready()),
                 None => self.ready().add_in_turn(self.at(), task),
             }

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use super::{CURRENT, PAUSE_MAX, PAUSE_MIN, Pause, Worker, comes_soon};
 use crate::children::Until;
-use crate::ready::{Linked, Queued};
+use crate::inbox::Linked;
+use crate::queued::Queued;
 use crate::seen::{Frame, What};
 use crate::stuck;
 use crate::sync::Ordering;
@@ -66,7 +67,7 @@ impl Worker {
             }
         }
         let waiting = Waiting::at(self.leaf, stuck::What::Tasks, place);
-        task.waits(&waiting);
+        waiting.is_of(task);
         if task.children.wait(until) {
             self.block(&waiting);
             task.children.woke(until);
@@ -100,7 +101,7 @@ impl Worker {
         let Some(next) = self.take() else { return Next::Nothing };
         // SAFETY: a task that was taken is alive, and any worker may run it.
         unsafe {
-            if ptr::eq((*next).parent, task) {
+            if ptr::eq(Task::parent_of(&*next), task) {
                 self.run(next);
                 return Next::Child;
             }
@@ -163,7 +164,7 @@ impl Worker {
     /// The same once there was nothing to run for a while.
     fn sleep_tied(&self, task: &Task, until: Until) {
         let waiting = Waiting::on(self.leaf, stuck::What::Tasks);
-        task.waits(&waiting);
+        waiting.is_of(task);
         if !task.children.wait(until) {
             return;
         }
@@ -187,7 +188,8 @@ impl Worker {
     /// Runs a descendant of a task, if one is to be had.
     fn run_descendant(&self, task: &Task) -> bool {
         // SAFETY: a task that is ready, and those above it, are alive.
-        let is_below = |queued: *mut Queued| unsafe { Task::is_below((*queued).parent, task) };
+        let is_below =
+            |queued: *mut Queued| unsafe { Task::is_below(Task::parent_of(&*queued), task) };
         // SAFETY: this thread is the leaf's worker.
         let ordinary = || unsafe { self.ready().take_if(self.leaf, is_below) };
         let waited = || self.take_waited_if(is_below);

@@ -28,7 +28,7 @@ impl Worker {
             unsafe { self.run(next) };
         }
         let waiting = Waiting::on(self.leaf, stuck::What::Tasks);
-        task.waits(&waiting);
+        waiting.is_of(task);
         if !task.children.wait(Until::Descendants) {
             return;
         }

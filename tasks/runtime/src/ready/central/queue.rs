@@ -1,8 +1,9 @@
 //! The queue of the central scheduler.
 
+use super::super::Form;
 use super::super::classes::Classes;
 use super::super::local::Ring;
-use super::super::{Form, Queued};
+use crate::queued::Queued;
 
 /// A queue that is used with the lock held.
 pub(super) enum Queue {
@@ -39,8 +40,8 @@ impl Queue {
     pub(super) unsafe fn add(&mut self, task: *mut Queued) {
         match self {
             Self::Ring(ring) => ring.add([task]),
-            // SAFETY: the caller's promise.
-            Self::Classes(classes) => unsafe { classes.add(task, Queued::priority_of(task)) },
+            // SAFETY: the task is alive.
+            Self::Classes(classes) => classes.add(task, unsafe { (*task).priority }),
         }
     }
 
