@@ -1,23 +1,18 @@
 //! What tasks wait for that no task does: a device, a message, another thread.
 //!
 //! An [`Event`] keeps a task from being finished after its code has ended, as OmpSs-2's external
-//! events do. [`Scope::pause`] stops a task's code until somebody says so; its thread runs others.
+//! events do. [`crate::Scope::pause`] stops a task's code until somebody says so; its thread runs others.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::ptr;
 use std::sync::Arc;
 
 use crate::access::Uses;
-use crate::children::Then;
-use crate::pool::Shared;
 use crate::queued::{Queued, Runner};
-use crate::scope::Scope;
-use crate::stuck::What;
-use crate::sync::{AtomicUsize, Ordering};
+use crate::shared::Shared;
 use crate::task::Task;
-use crate::wait::Waiting;
-use crate::worker::Worker;
+use crate::wait::{Reason, Waiting};
+use crate::worker::{Held, Worker};
 
 /// What a task waits for before it is finished, and its accesses with it.
 ///
@@ -32,65 +27,6 @@ pub struct Event {
 unsafe impl Send for Event {}
 // SAFETY: as above.
 unsafe impl Sync for Event {}
-
-/// The events of one task.
-pub(crate) struct Held {
-    task: *const Task,
-    /// Events that have not happened, and one for the task's code.
-    left: AtomicUsize,
-}
-
-impl Held {
-    /// # Safety
-    /// It came from a box, and is used no more by the caller.
-    unsafe fn one_less(this: *const Self) -> Option<*const Task> {
-        // SAFETY: the caller's promise: it is alive until the last has happened.
-        unsafe {
-            // Pairs with itself: what was done before any event is seen by who finishes the task.
-            if (*this).left.fetch_sub(1, Ordering::AcqRel) > 1 {
-                return None;
-            }
-            Some(Box::from_raw(this.cast_mut()).task)
-        }
-    }
-}
-
-impl Scope<'_> {
-    /// Something that this task waits for after its code has ended. Before it has happened, the
-    /// task is not finished, and those that wait for its data do not begin.
-    ///
-    /// ```
-    /// use evenkeel_runtime::{Data, scope};
-    ///
-    /// let (sent, answer) = (Data::new(0), Data::new(0));
-    /// scope(|s| {
-    ///     s.task().inout(&sent).spawn_with(|s, sent| {
-    ///         *sent = 6;
-    ///         let answered = s.event();
-    ///         std::thread::spawn(move || drop(answered)); // a device says that it is done
-    ///     });
-    ///     s.task().input(&sent).inout(&answer).spawn(|sent, answer| *answer = *sent * 7);
-    /// });
-    /// assert_eq!(answer.into_inner(), 42);
-    /// ```
-    pub fn event(&self) -> Event {
-        // SAFETY: this is its code, or that of a task that runs as part of it.
-        unsafe { self.worker().event(self.part().unwrap_or(self.task_of())) }
-    }
-
-    /// Stops this task until the [`Resume`] that `start` is given is used, here or on any thread.
-    /// Meanwhile other tasks run on this one.
-    ///
-    /// # Panics
-    /// With the panic of `start`, once the [`Resume`] was used or dropped. Or in a task of
-    /// [`Scope::spawn`], which may have been run at once: then its creator would stop.
-    /// One that may pause is created by [`spawn_with`](crate::TaskBuilder::spawn_with).
-    #[track_caller]
-    pub fn pause(&self, start: impl FnOnce(Resume)) {
-        assert!(self.may_pause(), "only a task of `spawn_with` may pause");
-        self.worker().pause(start);
-    }
-}
 
 impl Drop for Event {
     fn drop(&mut self) {
@@ -175,7 +111,7 @@ impl Worker {
         uses: Uses<'_>,
     ) -> Event {
         let taken = Cell::new(None);
-        self.pause_for(What::Data, |resume| {
+        self.pause_for(Reason::Data, |resume| {
             let bytes = size_of::<Gate>();
             let gate = self.allocate(bytes).cast::<Gate>().as_ptr();
             parent.creates();
@@ -201,11 +137,11 @@ impl Worker {
     /// Stops the code that runs until the [`Resume`] is used; other tasks run meanwhile.
     #[track_caller]
     pub fn pause(&self, start: impl FnOnce(Resume)) {
-        self.pause_for(What::Resume, start);
+        self.pause_for(Reason::Resume, start);
     }
 
     #[track_caller]
-    fn pause_for(&self, what: What, start: impl FnOnce(Resume)) {
+    fn pause_for(&self, what: Reason, start: impl FnOnce(Resume)) {
         let waiting = Waiting::on(self.leaf, what);
         let resume = Resume { shared: self.shared.clone(), waiting: &raw const waiting };
         // If it panics, who waits has to stay until it was resumed all the same: that may be on its
@@ -215,68 +151,4 @@ impl Worker {
         self.block(&waiting);
         started.unwrap_or_else(|panic| resume_unwind(panic));
     }
-
-    /// One more event of a task whose code runs here.
-    fn hold(&self, task: &Task) -> *const Held {
-        if task.is_root() {
-            // Whoever waits for the scope waits for it as for a task.
-            task.children.create();
-            return Box::into_raw(Box::new(Held { task, left: AtomicUsize::new(1) }));
-        }
-        let mut held = self.held.borrow_mut();
-        let known = held.iter().find(|(of, _)| ptr::eq(*of, task)).map(|&(_, held)| held);
-        let held = known.unwrap_or_else(|| {
-            let new = Box::into_raw(Box::new(Held { task, left: AtomicUsize::new(1) }));
-            held.push((task, new));
-            new
-        });
-        // SAFETY: it is alive while the task's code runs.
-        unsafe { (*held).left.fetch_add(1, Ordering::Relaxed) };
-        held
-    }
-
-    /// The code of a task has ended. Returns whether an event that has not happened holds it up:
-    /// the last one finishes it.
-    #[inline]
-    pub fn is_held(&self, task: *const Task) -> bool {
-        if self.held.borrow().is_empty() {
-            return false;
-        }
-        let mut all = self.held.borrow_mut();
-        let Some(place) = all.iter().position(|(of, _)| ptr::eq(*of, task)) else { return false };
-        let (_, held) = all.swap_remove(place);
-        // SAFETY: its code has ended just now.
-        unsafe { Held::one_less(held).is_none() }
-    }
-}
-
-impl Shared {
-    /// Finishes a task whose code has ended before, on a thread that is no worker.
-    ///
-    /// # Safety
-    /// As of [`Worker::finish`].
-    pub(crate) unsafe fn finish_elsewhere(&self, task: *mut Task) {
-        // SAFETY: the caller's promise: nobody else has the task until it is added.
-        unsafe {
-            (*task).queued.run = finish;
-            self.ready.add_from_outside(task.cast());
-        }
-    }
-
-    /// # Safety
-    /// The task is a scope's, and one of its children is finished.
-    unsafe fn finish_child_of(&self, root: *const Task) {
-        // SAFETY: a scope's task is alive until all its children have finished.
-        unsafe {
-            if (*root).children.finished(1) == Then::Wake {
-                self.resume(Waiting::of(&*root));
-            }
-        }
-    }
-}
-
-/// Finishes a task whose code has ended before.
-pub(crate) unsafe fn finish(task: *mut Queued, runner: Runner<'_>) {
-    // SAFETY: it was added for that.
-    unsafe { Worker::of(runner).finish(task.cast()) }
 }

@@ -7,11 +7,11 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr;
 
 use crate::children::{Children, Then, Until};
+use crate::panics::drop_panic;
 use crate::pool::Runtime;
 use crate::queued::{Queued, Runner};
-use crate::scope::drop_panic;
-use crate::stuck::What;
-use crate::wait::Waiting;
+use crate::seen::{Frame, What};
+use crate::wait::{Reason, Waiting};
 use crate::worker::Worker;
 
 /// The second function, on the stack of whoever joins.
@@ -69,7 +69,7 @@ where
     }
     second.done.create();
     if !worker.comes_soon(|| second.done.unfinished() == 0) {
-        let waiting = Waiting::at(worker.leaf, What::Join, place);
+        let waiting = Waiting::at(worker.leaf, Reason::Join, place);
         second.joiner.set(&waiting);
         if second.done.wait(Until::Children(0)) {
             worker.block(&waiting);
@@ -108,6 +108,30 @@ unsafe fn run_second<B: FnOnce() -> RB, RB>(queued: *mut Queued, runner: Runner<
         if (*second).done.finished(1) == Then::Wake {
             worker.shared.resume((*second).joiner.get());
         }
+    }
+}
+
+impl Runtime {
+    /// Runs two functions, at once where a worker is free, and returns what both return.
+    ///
+    /// # Panics
+    /// With the panic of either, after both have ended.
+    #[track_caller]
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        let place = Location::caller();
+        self.as_worker(|worker| {
+            let frame = Frame::new();
+            let key = Self::join::<A, B, RA, RB> as *const () as usize;
+            worker.seen.scopes::<A>(key, place);
+            let _ends = worker.seen.begin(&frame, What::Code, key);
+            join_on(worker, a, b, place)
+        })
     }
 }
 

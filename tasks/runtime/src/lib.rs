@@ -83,7 +83,9 @@
 mod access;
 mod children;
 mod class;
+mod config;
 mod data;
+mod deadlock;
 mod debug;
 mod event;
 mod fork;
@@ -98,6 +100,7 @@ mod memory;
 pub mod model;
 mod notice;
 mod over;
+mod panics;
 mod parker;
 mod parts;
 mod pool;
@@ -107,10 +110,10 @@ mod queued;
 pub mod raw;
 /// Which task runs next, and where.
 pub mod ready;
-mod rules;
 mod scope;
 mod seen;
-mod stuck;
+mod shared;
+mod slots;
 mod sync;
 mod task;
 mod topology;
@@ -120,6 +123,7 @@ mod worker;
 
 pub use access::Kind;
 pub use class::{Placement, WideCpus};
+pub use config::{Rules, RulesError};
 pub use data::{
     Argument, Commutative, Concurrent, Data, InOut, Input, Lends, TaskBuilder, WeakInOut, WeakInput,
 };
@@ -128,8 +132,7 @@ pub use join::join;
 pub use memory::Memory;
 pub use over::{Chunks, Divide, Over, over};
 pub use parts::{ConcurrentOf, InOutOf, InputOf};
-pub use pool::{Builder, Rules, Runtime};
-pub use rules::RulesError;
+pub use pool::{Builder, Runtime};
 pub use scope::{Scope, scope};
 pub use seen::Watch;
 pub use topology::{CpuList, CpuListError, Topology, TopologyError};

@@ -7,182 +7,22 @@ use std::thread::JoinHandle;
 
 use crossbeam_utils::CachePadded;
 
-use crate::access::Turns;
-use crate::class::{Placement, Places};
+use crate::class::Placement;
+use crate::config::Rules;
 use crate::fork::forks;
-use crate::grain::{FORGET, Grains};
-use crate::guest::{SEATS_MORE, Seats};
-use crate::inbox::Inbox;
 use crate::limits::{no_thread, too_many};
-use crate::memory::{Depot, Memory};
 use crate::queued::KindOf;
-use crate::ready::{Ready, Scheduler};
-use crate::seen::{Recorder, Watch};
-use crate::stuck::Waits;
+use crate::seen::Watch;
+use crate::shared::{Asked, Order, Shared};
+use crate::slots::SEATS_MORE;
 use crate::sync::lock_std;
-use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Barrier, Ordering};
+use crate::sync::{AtomicU32, Ordering};
 use crate::topology::Topology;
 use crate::variables::tell_unknown;
-use crate::wait::Waiting;
-use crate::worker::{Order, Worker};
-
-/// How many tasks make a queue full, for each worker but one: a creator that has as many tasks
-/// queued while nobody is idle runs the next at once. One creator alone keeps all others busy so; a
-/// worker without others queues nothing that could be run.
-const CUTOFF: usize = 16;
+use crate::worker::Worker;
 
 /// More workers than any machine has; a mistyped number is told before it takes all memory.
 const WORKERS_MAX: usize = 65_536;
-
-/// Tasks of a queue that others find; a join adds no more: one is taken while the next is made.
-///
-/// Each that was taken is missed in the part of a tree that its owner is in, and is made anew in
-/// every branch below: k missing ones in depth d cost d^k / k! queued joins.
-const ENOUGH: usize = 2;
-
-/// What can be chosen of a runtime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
-    /// How ready tasks are kept and spread.
-    pub ready: Scheduler,
-    /// Where tasks get their memory.
-    pub memory: Memory,
-    /// Whether a creator whose queue is full runs its next task at once.
-    pub cutoff: bool,
-}
-
-impl Default for Rules {
-    fn default() -> Self {
-        Self { ready: Scheduler::default(), memory: Memory::Pools, cutoff: true }
-    }
-}
-
-/// What whoever makes a runtime says about its tasks.
-#[derive(Clone, Copy)]
-pub(crate) struct Asked {
-    /// Tells their kinds, where what is run does not.
-    pub(crate) kind_of: Option<KindOf>,
-    /// Whether all that lets tasks go on is an [`Event`](crate::Event) or a
-    /// [`Resume`](crate::Resume) of theirs.
-    pub(crate) knows_events: bool,
-    /// Whether only tasks let tasks go on: see [`Builder::closed`].
-    pub(crate) is_closed: bool,
-    /// Whether more threads of the process want a CPU than there are CPUs, its workers counted
-    /// or not.
-    pub(crate) is_crowded: bool,
-}
-
-impl Default for Asked {
-    fn default() -> Self {
-        Self { kind_of: None, knows_events: true, is_closed: false, is_crowded: false }
-    }
-}
-
-/// What all workers of a runtime share.
-pub(crate) struct Shared {
-    pub(crate) ready: Ready,
-    pub(crate) rules: Rules,
-    /// As many tasks as a join needs to find before it does without one.
-    pub(crate) enough: usize,
-    depots: Vec<Depot>,
-    domains: Vec<usize>,
-    /// Who may be resumed, by leaf.
-    resume: Vec<CachePadded<Inbox<Waiting>>>,
-    /// What each worker is told to do, by leaf: an [`Order`].
-    pub(crate) orders: Vec<CachePadded<AtomicU32>>,
-    /// Workers there are.
-    pub(crate) present: AtomicUsize,
-    /// Workers that were told to rest, and do.
-    pub(crate) resting: AtomicUsize,
-    /// Whether a worker that is about to sleep looks whether nothing will ever go on.
-    pub(crate) looks_whether_stuck: AtomicBool,
-    /// Who waits, by leaf.
-    pub(crate) waits: Vec<CachePadded<Waits>>,
-    pub(crate) seats: Seats,
-    pub(crate) grains: CachePadded<Grains>,
-    pub(crate) asked: Asked,
-    /// How many workers share the samples of which one forgets.
-    pub(crate) forget_each: u32,
-    pub(crate) turns: Turns,
-    /// Who watches.
-    pub(crate) watch: Option<Arc<Recorder>>,
-    /// Where wide tasks run, if that is chosen.
-    pub(crate) places: Option<Places>,
-}
-
-impl Shared {
-    /// The tree and all that belongs to it, for as many workers, and leaves for `guests` more.
-    pub(crate) fn new(
-        machine: &Topology,
-        rules: Rules,
-        (workers, guests): (usize, usize),
-        asked: Asked,
-        (watch, placement): (Option<&Watch>, Option<&Placement>),
-    ) -> Arc<Self> {
-        let machine = machine.resized(workers).with_more(guests);
-        let leaves = machine.cpus();
-        let sleeping = if asked.is_crowded { usize::MAX } else { leaves };
-        let full = if rules.cutoff { CUTOFF * (workers - 1) } else { usize::MAX };
-        let shared = Arc::new(Self {
-            ready: Ready::new(&machine, rules.ready, full, Barrier::between(sleeping)),
-            rules,
-            enough: if rules.cutoff { ENOUGH } else { usize::MAX },
-            depots: (0..machine.domains()).map(|_| Depot::new()).collect(),
-            domains: (0..leaves).map(|leaf| machine.domain_of(leaf)).collect(),
-            resume: (0..leaves).map(|_| CachePadded::new(Inbox::new())).collect(),
-            orders: (0..leaves).map(|_| AtomicU32::new(Order::Work as u32).into()).collect(),
-            present: AtomicUsize::new(0),
-            resting: AtomicUsize::new(0),
-            looks_whether_stuck: AtomicBool::new(false),
-            waits: (0..leaves).map(|_| CachePadded::default()).collect(),
-            asked,
-            grains: Grains::new().into(),
-            forget_each: u32::try_from(workers).unwrap_or(u32::MAX / FORGET).max(1),
-            turns: Turns::new(),
-            seats: Seats::new(std::iter::once(0).chain(workers..leaves), rules.memory),
-            watch: watch.map(Watch::recorder),
-            places: placement.map(|placement| Places::new(placement.clone(), leaves)),
-        });
-        if let Some(recorder) = &shared.watch {
-            recorder.watches(&shared);
-        }
-        shared
-    }
-
-    /// Bytes that were taken from the system for tasks.
-    pub(crate) fn task_memory_bytes(&self) -> usize {
-        self.depots.iter().map(Depot::bytes).sum()
-    }
-
-    /// Where a leaf's worker gets memory.
-    pub(crate) fn depot_of(&self, leaf: usize) -> &Depot {
-        &self.depots[self.domains[leaf]]
-    }
-
-    pub(crate) fn resume_box(&self, leaf: usize) -> &Inbox<Waiting> {
-        &self.resume[leaf]
-    }
-
-    /// Lets one who waits go on, on its own thread.
-    ///
-    /// # Safety
-    /// It waits, and nobody else resumes it.
-    pub(crate) unsafe fn resume(&self, waiting: *const Waiting) {
-        // SAFETY: the caller's promise; afterwards it may be gone at any time.
-        let leaf = unsafe { (*waiting).leaf };
-        // SAFETY: as above.
-        unsafe { self.resume[leaf].push(waiting.cast_mut()) };
-        self.ready.leaf(leaf).parker.unpark();
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        if let Some(recorder) = &self.watch {
-            recorder.forgets(self);
-        }
-    }
-}
 
 /// A task runtime: workers that run the tasks of [scopes](Runtime::scope).
 ///
@@ -361,6 +201,49 @@ impl Runtime {
                 made
             })
         })
+    }
+}
+
+impl Runtime {
+    /// Lets only so many workers run tasks from here on, counting the thread that a scope is
+    /// called on: that one always does, so that 0 is as 1, and more than there are is all of them.
+    ///
+    /// A worker that is to rest ends the task that it runs, leaves its others to the rest, and
+    /// sleeps until it is told to work again. What waits on its thread goes on there even so.
+    ///
+    /// ```
+    /// use evenkeel_runtime::Runtime;
+    ///
+    /// let runtime = Runtime::builder().workers(4).build()?;
+    /// runtime.set_workers(2); // somebody else needs two CPUs
+    /// runtime.scope(|s| (0..100).for_each(|_| s.spawn(|_| ())));
+    /// runtime.set_workers(4);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn set_workers(&self, workers: usize) {
+        for worker in 1..self.workers() {
+            self.set_working(worker, worker < workers);
+        }
+    }
+
+    /// Says whether one worker runs tasks. They are numbered in the order of the machine's CPUs;
+    /// number 0 is whoever calls a scope, and always does.
+    ///
+    /// # Panics
+    /// There is no such worker.
+    #[track_caller]
+    pub fn set_working(&self, worker: usize, works: bool) {
+        let workers = self.workers();
+        assert!((1..workers).contains(&worker), "worker {worker} of {workers}; 0 always works");
+        self.shared().tell(worker, if works { Order::Work } else { Order::Rest });
+    }
+
+    /// How many workers were told to run tasks, counting the thread that a scope is called on.
+    #[must_use]
+    pub fn working(&self) -> usize {
+        let rests =
+            |order: &&CachePadded<AtomicU32>| order.load(Ordering::Relaxed) == Order::Rest as u32;
+        self.workers() - self.shared().orders.iter().filter(rests).count()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Scopes: tasks that borrow what outlives them.
 
-use std::any::Any;
+mod events;
+
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
@@ -9,52 +10,15 @@ use std::ptr;
 use crate::access::{Access, Region, Uses};
 use crate::children::Until;
 use crate::event::Event;
+use crate::panics::{Panics, drop_panic};
 use crate::pool::Runtime;
 use crate::queued::{Queued, Runner};
 use crate::seen::{Frame, Name, Role, What};
-use crate::sync::{Mutex, lock};
 use crate::task::Task;
-use crate::worker::{Stack, Worker};
+use crate::wait::Stack;
+use crate::worker::Worker;
 
 const ELSEWHERE: &str = "tasks of another scope around or inside this one may use the same data";
-
-/// Panics of panics' payloads that are dropped, each while the one before is.
-const DROPS_MAX: u32 = 8;
-
-/// The first panic of the tasks of a scope.
-pub(crate) struct Panics {
-    first: Mutex<Option<Box<dyn Any + Send>>>,
-}
-
-impl Panics {
-    fn none() -> Self {
-        Self { first: Mutex::new(None) }
-    }
-
-    /// Others than the first are dropped.
-    fn keep(&self, panic: Box<dyn Any + Send>) {
-        let mut first = lock(&self.first);
-        if first.is_none() {
-            *first = Some(panic);
-            return;
-        }
-        drop(first);
-        drop_panic(panic);
-    }
-}
-
-/// Drops a panic that nobody is told of, which may panic in turn: nobody is told of that either.
-/// Who panics again and again is left as it is.
-pub(crate) fn drop_panic(panic: Box<dyn Any + Send>) {
-    let mut left = panic;
-    for _ in 0..DROPS_MAX {
-        match catch_unwind(AssertUnwindSafe(|| drop(left))) {
-            Ok(()) => return,
-            Err(another) => left = another,
-        }
-    }
-    std::mem::forget(left);
-}
 
 /// The task around a scope.
 #[repr(C)]
@@ -446,7 +410,7 @@ fn scope_around<R>(
     worker.wait_for_children_at(&events, Until::Children(0), place);
     worker.close_table(&root.task);
     worker.current.set(around);
-    let first = lock(&root.panics.first).take();
+    let first = root.panics.take();
     match (result, first) {
         (Err(panic), first) => {
             first.into_iter().for_each(drop_panic);
@@ -469,28 +433,6 @@ impl Runtime {
     pub fn scope<'scope, R>(&self, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
         let place = Location::caller();
         self.as_worker(|worker| scope_on(worker, body, place))
-    }
-
-    /// Runs two functions, at once where a worker is free, and returns what both return.
-    ///
-    /// # Panics
-    /// With the panic of either, after both have ended.
-    #[track_caller]
-    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
-    where
-        A: FnOnce() -> RA + Send,
-        B: FnOnce() -> RB + Send,
-        RA: Send,
-        RB: Send,
-    {
-        let place = Location::caller();
-        self.as_worker(|worker| {
-            let frame = Frame::new();
-            let key = Self::join::<A, B, RA, RB> as *const () as usize;
-            worker.seen.scopes::<A>(key, place);
-            let _ends = worker.seen.begin(&frame, What::Code, key);
-            crate::join::join_on(worker, a, b, place)
-        })
     }
 }
 

@@ -9,22 +9,45 @@ mod shadow;
 
 use std::cell::Cell;
 use std::convert::Infallible;
+use std::fmt;
 use std::io;
 use std::panic::Location;
 
-use corosensei::stack::{DefaultStack, Stack};
+use corosensei::stack::{DefaultStack, Stack as _};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use crate::inbox::Linked;
-use crate::stuck::What;
 use crate::task::Task;
-use crate::worker::{Help, Worker};
 use shadow::Shadow;
 
 /// Bytes of a fibre's stack; pages come to be as they are used.
 const STACK: usize = 1 << 20;
 /// Part of a stack that is left for tasks that wait for nothing: a quarter.
 const RESERVE: usize = 4;
+
+/// What somebody waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// For tasks that it created, or for those below them.
+    Tasks,
+    /// To be resumed.
+    Resume,
+    /// For data that other tasks have.
+    Data,
+    /// For the other half of a join.
+    Join,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Tasks => "for tasks that it created to end",
+            Self::Resume => "to be resumed",
+            Self::Data => "for data that other tasks have",
+            Self::Join => "for the other half of a join",
+        })
+    }
+}
 
 /// One who waits: it lies on the stack that is left.
 pub(crate) struct Waiting {
@@ -34,20 +57,20 @@ pub(crate) struct Waiting {
     /// The stack that was left; nothing where it is the thread's own.
     fibre: Cell<Option<Fibre>>,
     goes_on: Cell<bool>,
-    what: What,
+    reason: Reason,
     place: &'static Location<'static>,
 }
 
 impl Waiting {
     #[track_caller]
-    pub(crate) fn on(leaf: usize, what: What) -> Self {
-        Self::at(leaf, what, Location::caller())
+    pub(crate) fn on(leaf: usize, reason: Reason) -> Self {
+        Self::at(leaf, reason, Location::caller())
     }
 
     /// The same of one who waits for a line of the program that is known otherwise.
-    pub(crate) fn at(leaf: usize, what: What, place: &'static Location<'static>) -> Self {
+    pub(crate) fn at(leaf: usize, reason: Reason, place: &'static Location<'static>) -> Self {
         let (next, fibre) = (Cell::new(std::ptr::null_mut()), Cell::new(None));
-        Self { next, leaf, fibre, goes_on: Cell::new(false), what, place }
+        Self { next, leaf, fibre, goes_on: Cell::new(false), reason, place }
     }
 
     /// A task waits: the last of its children finds this by the task.
@@ -61,8 +84,8 @@ impl Waiting {
     }
 
     /// What it waits for, and where in the program.
-    pub(crate) fn why(&self) -> (What, &'static Location<'static>) {
-        (self.what, self.place)
+    pub(crate) fn why(&self) -> (Reason, &'static Location<'static>) {
+        (self.reason, self.place)
     }
 
     /// Its stack was left.
@@ -86,6 +109,26 @@ impl Linked for Waiting {
     fn next(&self) -> &Cell<*mut Self> {
         &self.next
     }
+}
+
+/// On which stack a creator runs tasks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stack {
+    /// Its own: it goes on when they have ended.
+    Own,
+    /// Another one: where a task on it waits, it goes on at once. A task may wait for what its
+    /// creator does later.
+    Other,
+}
+
+/// Which children of a task are run, and where.
+#[derive(Clone, Copy)]
+pub(crate) struct Help {
+    /// As many unfinished ones are left.
+    pub(crate) keep: i64,
+    /// Whether to take those that lie elsewhere, too.
+    pub(crate) seeks: bool,
+    pub(crate) on: Stack,
 }
 
 /// What a fibre is resumed for.
@@ -123,20 +166,14 @@ pub(crate) struct Fibre {
 }
 
 impl Fibre {
-    /// A stack for a worker, which lives longer.
-    pub(crate) fn new(worker: &Worker) -> io::Result<Self> {
+    /// A new stack, on which `main` runs each time that the fibre is gone to with nothing on it.
+    pub(crate) fn new(main: impl Fn(&Leaver, Go) + 'static) -> io::Result<Self> {
         let stack = DefaultStack::new(STACK)?;
         let (limit, base) = (stack.limit().get(), stack.base().get());
-        let worker: *const Worker = worker;
         let coroutine = Coroutine::with_stack(stack, move |leaver: &Leaver, go: Go| {
-            // SAFETY: only its worker goes there, and keeps it.
-            let worker = unsafe { &*worker };
             let mut go = go;
             loop {
-                match go {
-                    Go::On => worker.on_fibre(leaver),
-                    Go::Help(parent, how) => worker.help_on_fibre(leaver, parent, how),
-                }
+                main(leaver, go);
                 go = leave(leaver, Left::Free);
             }
         });

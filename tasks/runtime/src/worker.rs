@@ -3,8 +3,10 @@
 mod create;
 mod finish;
 mod gate;
+mod held;
 mod help;
 mod kinds;
+mod last;
 mod pause;
 mod regions;
 mod rest;
@@ -18,20 +20,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gate::Gate;
-pub(crate) use help::{Help, Stack};
+pub(crate) use held::Held;
 pub use pause::{Patience, Pause, comes_soon};
-pub(crate) use rest::Order;
 pub use team::Called;
 
 use crate::access::Table;
-
-use crate::event::Held;
 use crate::grain;
 use crate::memory::{Chunks, Depot};
-use crate::pool::Shared;
 use crate::queued::{Queued, Runner};
 use crate::ready::{Leaf, Ready};
 use crate::seen::{Frame, Here, What};
+use crate::shared::Shared;
 use crate::sync::Ordering;
 use crate::task::Task;
 use crate::wait::{Fibre, Leaver, Waiting, thread_low};

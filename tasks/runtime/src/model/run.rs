@@ -12,10 +12,11 @@ use super::cost::Costs;
 use super::ledger::{Ledger, Site};
 use super::machine::{self, Machine, NS, Way};
 use super::program::{Program, Tally, Work};
-use crate::pool::{Asked, Rules, Shared};
+use crate::config::Rules;
 use crate::scope::scope_on;
+use crate::shared::{Asked, Order, Shared};
 use crate::topology::Topology;
-use crate::worker::{Order, Worker};
+use crate::worker::Worker;
 
 /// Bytes of a worker's first stack: what the standard library gives a thread.
 const STACK: usize = 2 << 20;

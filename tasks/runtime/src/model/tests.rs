@@ -2,7 +2,7 @@
 
 use super::lines::{Lines, Took, Use};
 use super::{Costs, Outcome, Program, Setting, Spent, run};
-use crate::pool::Rules;
+use crate::config::Rules;
 
 const WORDS: [&str; 6] = [
     "tree",

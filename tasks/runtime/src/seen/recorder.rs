@@ -10,8 +10,8 @@ use super::series::Series;
 use super::tape::{Budget, Happened, Tape};
 use super::usage::Usage;
 use crate::class::Places;
-use crate::pool::Shared;
 use crate::ready::StepsSum;
+use crate::shared::Shared;
 use crate::sync::lock_std;
 
 /// How often a lane writes its strip, and the scheduler is looked at, in ticks: some 50 us.

@@ -2,7 +2,6 @@
 
 use std::ptr::{self, NonNull};
 
-use super::help::{Help, Stack};
 use super::{PAUSE_MAX, PAUSE_MIN, Pause, Worker};
 use crate::access::{Access, Accesses, Table, Then};
 use crate::grain;
@@ -10,6 +9,7 @@ use crate::queued::{Queued, Runner};
 use crate::seen::Frame;
 use crate::sync::{Ordering, sleep};
 use crate::task::Task;
+use crate::wait::{Help, Stack};
 
 /// Unfinished children beyond which a creator helps to run them.
 const WINDOW: i64 = 4096;

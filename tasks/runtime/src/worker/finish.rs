@@ -5,7 +5,8 @@ use std::ptr::{self, NonNull};
 use super::Worker;
 use crate::access::{Accesses, Table, Then};
 use crate::children::{self, Until};
-use crate::queued::Queued;
+use crate::queued::{Queued, Runner};
+use crate::shared::Shared;
 use crate::task::Task;
 use crate::wait::Waiting;
 
@@ -203,6 +204,37 @@ impl Worker {
             self.told.set((ptr::null(), 0));
         }
     }
+}
+
+impl Shared {
+    /// Finishes a task whose code has ended before, on a thread that is no worker.
+    ///
+    /// # Safety
+    /// As of [`Worker::finish`].
+    pub(crate) unsafe fn finish_elsewhere(&self, task: *mut Task) {
+        // SAFETY: the caller's promise: nobody else has the task until it is added.
+        unsafe {
+            (*task).queued.run = finish_queued;
+            self.ready.add_from_outside(task.cast());
+        }
+    }
+
+    /// # Safety
+    /// The task is a scope's, and one of its children is finished.
+    pub(crate) unsafe fn finish_child_of(&self, root: *const Task) {
+        // SAFETY: a scope's task is alive until all its children have finished.
+        unsafe {
+            if (*root).children.finished(1) == children::Then::Wake {
+                self.resume(Waiting::of(&*root));
+            }
+        }
+    }
+}
+
+/// Finishes a task whose code has ended before.
+pub(super) unsafe fn finish_queued(task: *mut Queued, runner: Runner<'_>) {
+    // SAFETY: it was added for that.
+    unsafe { Worker::of(runner).finish(task.cast()) }
 }
 
 impl Then for Worker {

@@ -4,8 +4,8 @@ use std::ptr::NonNull;
 
 use super::Worker;
 use crate::grain::{self, Grains};
-use crate::pool::Shared;
 use crate::ready::{Away, Leaf, Threshold};
+use crate::shared::Shared;
 
 /// What the answer is made of, found without a look through what all workers share, which owns it.
 pub(super) struct Gate {

@@ -4,30 +4,10 @@ use std::ptr;
 
 use super::Worker;
 use crate::task::Task;
-use crate::wait::{Go, Leaver};
+use crate::wait::{Go, Help, Leaver, Stack};
 
 /// Stacks that stand still at once, while others run children of what is on them.
 const HELPED_MAX: u32 = 16;
-
-/// On which stack a creator runs tasks.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stack {
-    /// Its own: it goes on when they have ended.
-    Own,
-    /// Another one: where a task on it waits, it goes on at once. A task may wait for what its
-    /// creator does later.
-    Other,
-}
-
-/// Which children of a task are run, and where.
-#[derive(Clone, Copy)]
-pub(crate) struct Help {
-    /// As many unfinished ones are left.
-    pub(super) keep: i64,
-    /// Whether to take those that lie elsewhere, too.
-    pub(super) seeks: bool,
-    pub(super) on: Stack,
-}
 
 impl Worker {
     /// Runs children of a task. Returns whether there were any to run.

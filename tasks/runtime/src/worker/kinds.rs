@@ -6,7 +6,7 @@ use std::ptr;
 
 use super::Worker;
 use super::create::run_in_turn;
-use crate::event;
+use super::finish::finish_queued;
 use crate::queued::{OWN_KIND, Queued, Run};
 use crate::task::Task;
 
@@ -19,7 +19,7 @@ impl Worker {
         // SAFETY: the caller's promise; what takes turns is the head of a task, and has accesses.
         unsafe {
             let is_run_by = |run: Run| ptr::fn_addr_eq((*task).run, run);
-            if is_run_by(event::finish) {
+            if is_run_by(finish_queued) {
                 return OWN_KIND;
             }
             if let Some(tells) = self.shared.asked.kind_of {

@@ -1,9 +1,9 @@
 //! Creating tasks that access regions.
 
 use super::Worker;
-use super::help::Stack;
 use crate::access::{Accesses, Region, Uses};
 use crate::task::Task;
+use crate::wait::Stack;
 
 impl Worker {
     /// Adds a new task, ordered with those of the same `orderer`: see

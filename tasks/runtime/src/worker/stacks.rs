@@ -10,10 +10,9 @@ use crate::children::Until;
 use crate::inbox::Linked;
 use crate::queued::Queued;
 use crate::seen::{Frame, What};
-use crate::stuck;
 use crate::sync::Ordering;
 use crate::task::Task;
-use crate::wait::{Fibre, Go, Leaver, Left, Waiting, leave, stack_address};
+use crate::wait::{Fibre, Go, Leaver, Left, Reason, Waiting, leave, stack_address};
 
 /// How long one who waits looks whether others end what it waits for, before it leaves its stack
 /// for other tasks: to leave it and to come back takes half as long.
@@ -66,7 +65,7 @@ impl Worker {
                 }
             }
         }
-        let waiting = Waiting::at(self.leaf, stuck::What::Tasks, place);
+        let waiting = Waiting::at(self.leaf, Reason::Tasks, place);
         waiting.is_of(task);
         if task.children.wait(until) {
             self.block(&waiting);
@@ -163,7 +162,7 @@ impl Worker {
 
     /// The same once there was nothing to run for a while.
     fn sleep_tied(&self, task: &Task, until: Until) {
-        let waiting = Waiting::on(self.leaf, stuck::What::Tasks);
+        let waiting = Waiting::on(self.leaf, Reason::Tasks);
         waiting.is_of(task);
         if !task.children.wait(until) {
             return;
@@ -236,7 +235,19 @@ impl Worker {
     /// A fibre with nothing on it.
     pub(super) fn free_fibre(&self) -> io::Result<Fibre> {
         let free = self.free.borrow_mut().pop();
-        free.map_or_else(|| Fibre::new(self), Ok)
+        free.map_or_else(|| self.new_fibre(), Ok)
+    }
+
+    fn new_fibre(&self) -> io::Result<Fibre> {
+        let worker: *const Self = self;
+        Fibre::new(move |leaver, go| {
+            // SAFETY: the worker keeps its fibres, and goes to each on its own thread alone.
+            let worker = unsafe { &*worker };
+            match go {
+                Go::On => worker.on_fibre(leaver),
+                Go::Help(parent, how) => worker.help_on_fibre(leaver, parent, how),
+            }
+        })
     }
 
     /// Whether the stack has no room for tasks that may wait in turn.

@@ -6,9 +6,8 @@ use std::ptr;
 use super::{Patience, Worker};
 use crate::children::Until;
 use crate::seen::{Frame, Name, Role, What};
-use crate::stuck;
 use crate::task::Task;
-use crate::wait::Waiting;
+use crate::wait::{Reason, Waiting};
 
 /// What a function is called, with its file and line.
 pub type Called = (String, Option<(String, u32)>);
@@ -27,7 +26,7 @@ impl Worker {
             // SAFETY: it was taken.
             unsafe { self.run(next) };
         }
-        let waiting = Waiting::on(self.leaf, stuck::What::Tasks);
+        let waiting = Waiting::on(self.leaf, Reason::Tasks);
         waiting.is_of(task);
         if !task.children.wait(Until::Descendants) {
             return;

@@ -1,10 +1,26 @@
-//! The text of rules: `central-lifo-polling-system-nocutoff`.
+//! What can be chosen of a runtime, and its text: `central-lifo-polling-system-nocutoff`.
 
 use std::str::FromStr;
 
 use crate::memory::Memory;
-use crate::pool::Rules;
 use crate::ready::{self, Batch, Feed, Form, Limit, Order, Scheduler};
+
+/// What can be chosen of a runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// How ready tasks are kept and spread.
+    pub ready: Scheduler,
+    /// Where tasks get their memory.
+    pub memory: Memory,
+    /// Whether a creator whose queue is full runs its next task at once.
+    pub cutoff: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self { ready: Scheduler::default(), memory: Memory::Pools, cutoff: true }
+    }
+}
 
 /// What is wrong with a text of rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
