@@ -114,6 +114,7 @@ mod scope;
 mod seen;
 mod shared;
 mod slots;
+mod symbols;
 mod sync;
 mod task;
 mod topology;

@@ -7,9 +7,11 @@
 
 mod clock;
 mod environment;
+mod format;
 mod frame;
 mod kinds;
 mod lane;
+mod open;
 mod page;
 mod recorder;
 mod series;
@@ -27,9 +29,10 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-pub(crate) use frame::{Frame, Here, What};
-pub(crate) use kinds::{Name, Role, symbol};
-pub(crate) use recorder::Recorder;
+pub(crate) use frame::Here;
+pub(crate) use kinds::{Name, Role};
+pub(crate) use open::{Frame, What};
+pub(crate) use recorder::{Recorder, Snapshot};
 
 /// Watches one or more runtimes.
 ///

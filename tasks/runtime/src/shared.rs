@@ -13,7 +13,7 @@ use crate::inbox::Inbox;
 use crate::memory::Depot;
 use crate::queued::KindOf;
 use crate::ready::Ready;
-use crate::seen::{Recorder, Watch};
+use crate::seen::{Recorder, Snapshot, Watch};
 use crate::slots::Seats;
 use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Barrier, Ordering};
 use crate::topology::Topology;
@@ -129,9 +129,18 @@ impl Shared {
             places: placement.map(|placement| Places::new(placement.clone(), leaves)),
         });
         if let Some(recorder) = &shared.watch {
-            recorder.watches(&shared);
+            let watched = Arc::downgrade(&shared);
+            recorder.watches(move || watched.upgrade().map(|shared| shared.snapshot()));
         }
         shared
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            steps: self.ready.steps(),
+            task_bytes: self.task_memory_bytes(),
+            wide_places: self.places.as_ref().map(Places::in_words),
+        }
     }
 
     /// Bytes that were taken from the system for tasks.
@@ -190,7 +199,7 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         if let Some(recorder) = &self.watch {
-            recorder.forgets(self);
+            recorder.forgets(self.snapshot());
         }
     }
 }

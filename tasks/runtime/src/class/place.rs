@@ -81,7 +81,7 @@ impl Places {
             return is_wide;
         }
         drop(known);
-        let name = crate::seen::symbol(function);
+        let name = crate::symbols::at(function).text;
         super::environment::sees(&name);
         let is_wide = self.names.contains(&name);
         let mut known = self.named.write().unwrap_or_else(PoisonError::into_inner);

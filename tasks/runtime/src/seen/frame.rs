@@ -1,101 +1,14 @@
 //! What a worker is in the middle of, where somebody watches.
 
-use std::cell::{Cell, UnsafeCell};
-use std::mem::MaybeUninit;
 use std::panic::Location;
 use std::ptr;
 use std::sync::Arc;
 
 use super::kinds::{Name, Role};
 use super::lane::Lane;
+use super::open::{Frame, Open, What};
 use super::recorder::Recorder;
-use super::strip::{SLOT_LOOKS, SLOT_OTHERS, SLOT_SLEEPS};
-use super::tally::Tally;
-use super::tape::{KIND_LOOKS, KIND_SLEEPS, KIND_WAITS};
 use crate::class::Why;
-
-/// What something is that begins and ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
-    /// A task's code.
-    Task,
-    /// Code around tasks.
-    Code,
-    /// A task waits for others on its own stack.
-    Waits,
-    /// A worker looks for a task.
-    Looks,
-    /// It sleeps.
-    Sleeps,
-}
-
-/// Something that began. It lies on the stack that it runs on.
-pub(crate) struct Open {
-    pub(super) outer: Cell<*const Open>,
-    pub(super) what: What,
-    /// The address of what runs it.
-    pub(super) key: usize,
-    /// The task's own address; 0 where there is none.
-    pub(super) task: usize,
-    pub(super) at_once: Cell<bool>,
-    /// Of a wide task, why it is one, and whether it runs where such are to.
-    pub(super) wide: Cell<Option<(Why, bool)>>,
-    pub(super) begun: Cell<u64>,
-    pub(super) is_written: Cell<bool>,
-    /// Ticks of its own.
-    pub(super) own: Cell<u64>,
-    /// Null where it is no function's, or its function is not known yet.
-    pub(super) tally: Cell<*const Tally>,
-}
-
-impl Open {
-    fn new(what: What, key: usize, task: usize, at_once: bool) -> Self {
-        Self {
-            outer: Cell::new(ptr::null()),
-            what,
-            key,
-            task,
-            at_once: Cell::new(at_once),
-            wide: Cell::new(None),
-            begun: Cell::new(0),
-            is_written: Cell::new(false),
-            own: Cell::new(0),
-            tally: Cell::new(ptr::null()),
-        }
-    }
-
-    fn tally(&self) -> Option<&Tally> {
-        // SAFETY: a tally stays as long as its lane.
-        unsafe { self.tally.get().as_ref() }
-    }
-
-    pub(super) fn slot(&self) -> usize {
-        match self.what {
-            What::Waits | What::Looks => SLOT_LOOKS,
-            What::Sleeps => SLOT_SLEEPS,
-            What::Task | What::Code => self.tally().map_or(SLOT_OTHERS, |tally| tally.slot),
-        }
-    }
-
-    pub(super) fn kind(&self) -> u32 {
-        match self.what {
-            What::Waits => KIND_WAITS,
-            What::Looks => KIND_LOOKS,
-            What::Sleeps => KIND_SLEEPS,
-            What::Task | What::Code => self.tally().map_or(0, |tally| tally.kind),
-        }
-    }
-}
-
-/// Room for something that may begin; nothing is written there where nobody watches.
-pub(crate) struct Frame(UnsafeCell<MaybeUninit<Open>>);
-
-impl Frame {
-    #[inline(always)]
-    pub(crate) const fn new() -> Self {
-        Self(UnsafeCell::new(MaybeUninit::uninit()))
-    }
-}
 
 /// Ends a frame when it is dropped.
 pub(crate) struct Ends<'a> {
@@ -296,8 +209,8 @@ fn begin<'a>(
     (what, key, task): (What, usize, usize),
     at_once: bool,
 ) -> Ends<'a> {
-    // SAFETY: a frame is begun once, by whoever has it; from here on it is only read.
-    let frame = unsafe { (*frame.0.get()).write(Open::new(what, key, task, at_once)) };
+    // SAFETY: each call has a frame of its own.
+    let frame = unsafe { frame.begin(Open::new(what, key, task, at_once)) };
     lane.begin(frame);
     Ends { lane, frame }
 }

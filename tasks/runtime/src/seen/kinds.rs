@@ -5,12 +5,12 @@
 //! somebody wants to read.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, c_void};
 use std::sync::{Mutex, MutexGuard};
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
 use super::strip::{SLOT_OTHERS, SLOT_TASKS};
+use crate::symbols;
 use crate::sync::lock_std;
 
 /// Functions that are told apart; the rest counts as one.
@@ -36,6 +36,11 @@ pub(crate) struct Name {
 }
 
 impl Name {
+    fn of_symbol(address: usize) -> Self {
+        let symbols::Symbol { text, place } = symbols::at(address);
+        Self { text, place }
+    }
+
     /// The file, without its folders.
     pub(super) fn file(&self) -> Option<&str> {
         let (file, _) = self.place.as_ref()?;
@@ -125,7 +130,7 @@ impl Kinds {
         let all = self.known().all.clone();
         all.into_iter()
             .map(|kind| {
-                let mut name = kind.name.clone().unwrap_or_else(|| by_symbols(kind.key));
+                let mut name = kind.name.clone().unwrap_or_else(|| Name::of_symbol(kind.key));
                 name.text = plain(name.text);
                 (kind, name)
             })
@@ -143,52 +148,6 @@ fn plain(symbol: String) -> String {
     let options = DemangleOptions::new().no_return_type();
     let name = Symbol::new(mangled).ok().and_then(|name| name.demangle_with_options(&options).ok());
     name.map(|name| name + added).unwrap_or(symbol)
-}
-
-/// What the program's symbols call a function, as `nm` shows it.
-pub(crate) fn symbol(function: usize) -> String {
-    by_symbols(function).text
-}
-
-/// What the program's symbols say of an address.
-fn by_symbols(address: usize) -> Name {
-    let mut name = Name::default();
-    // It is asked for addresses that calls return to, and looks right before them. A function that
-    // was inlined at the very beginning is told before the one it is in.
-    let after = std::ptr::without_provenance_mut::<c_void>(address.wrapping_add(1));
-    backtrace::resolve(after, |symbol| {
-        if let Some(text) = symbol.name() {
-            name.text = format!("{text:#}");
-        }
-        if let (Some(file), Some(line)) = (symbol.filename(), symbol.lineno()) {
-            name.place = Some((file.display().to_string(), line));
-        }
-    });
-    if name.text.is_empty() {
-        name.text = in_file(address).unwrap_or_else(|| format!("{address:#x}"));
-    }
-    name
-}
-
-/// What is said of an address that no symbol covers, as in a stripped program: the file that it is
-/// in, and how far from its begin, as `addr2line` and `objdump` count.
-fn in_file(address: usize) -> Option<String> {
-    // SAFETY: it may be all zeros, and is written if the call says so; names in it are terminated
-    // and stay while the file is loaded, which it is, since its code has run.
-    unsafe {
-        let mut found: libc::Dl_info = std::mem::zeroed();
-        let at = std::ptr::without_provenance(address);
-        if libc::dladdr(at, &raw mut found) == 0 || found.dli_fname.is_null() {
-            return None;
-        }
-        // Libraries that are stripped still say what they export.
-        if found.dli_saddr.addr() == address && !found.dli_sname.is_null() {
-            return Some(CStr::from_ptr(found.dli_sname).to_string_lossy().into_owned());
-        }
-        let path = CStr::from_ptr(found.dli_fname).to_string_lossy();
-        let file = path.rsplit('/').next().filter(|file| !file.is_empty())?;
-        Some(format!("{file}+{:#x}", address.wrapping_sub(found.dli_fbase.addr())))
-    }
 }
 
 #[cfg(all(test, not(any(loom, evenkeel_model))))]
@@ -241,17 +200,6 @@ mod tests {
         assert_eq!(known.short(), "main, line 12");
         assert_eq!(known.title(), "main, line 12 of fib.c");
         assert_eq!(name(None).title(), "main");
-    }
-
-    #[test]
-    fn an_address_without_a_symbol_is_told_by_its_file() {
-        let key = somebody_knows_me as *const () as usize;
-        let told = in_file(key).expect("it is in this program");
-        let (file, place) = told.split_once("+0x").expect("a file and a place");
-        assert!(!file.is_empty() && !file.contains('/'), "{told}");
-        let begin = key - usize::from_str_radix(place, 16).unwrap();
-        assert_eq!(in_file(begin + 16), Some(format!("{file}+0x10")));
-        assert_eq!(by_symbols(8).text, "0x8");
     }
 
     #[test]

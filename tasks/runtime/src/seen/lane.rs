@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use super::clock::ticks;
-use super::frame::{Open, What};
 use super::kinds::{Name, Role};
+use super::open::{Open, What};
 use super::recorder::{PULSE, Recorder};
 use super::strip::{SLOT_LOOKS, SLOT_OUTSIDE, SLOT_RUNTIME, SLOT_SLEEPS, SLOTS, Slots, Strip};
 use super::tally::{Count, Tally};

@@ -4,9 +4,10 @@
 
 mod drawing;
 
+use super::format::{counted, decimal, grouped, percent, time};
 use super::kinds::Role;
 use super::strip::{SLOT_OUTSIDE, SLOTS};
-use super::summary::{self, counted, decimal, grouped, percent, time};
+use super::summary;
 use super::trace::program_name;
 use super::view::View;
 use super::wide;

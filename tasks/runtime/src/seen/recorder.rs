@@ -1,7 +1,7 @@
 //! A recording: its lanes, and what belongs to no thread.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::clock::Moment;
 use super::kinds::Kinds;
@@ -9,13 +9,24 @@ use super::lane::Lane;
 use super::series::Series;
 use super::tape::{Budget, Happened, Tape};
 use super::usage::Usage;
-use crate::class::Places;
 use crate::ready::StepsSum;
-use crate::shared::Shared;
 use crate::sync::lock_std;
 
 /// How often a lane writes its strip, and the scheduler is looked at, in ticks: some 50 us.
 pub(super) const PULSE: u64 = 1 << 17;
+
+/// What a runtime has done until now.
+pub(crate) struct Snapshot {
+    /// Steps of its scheduler.
+    pub(crate) steps: StepsSum,
+    /// Bytes that were taken from the system for its tasks.
+    pub(crate) task_bytes: usize,
+    /// Where wide tasks are to run, in words, where that was chosen.
+    pub(crate) wide_places: Option<String>,
+}
+
+/// Says what a runtime has done; nothing once the runtime is gone.
+type Watched = dyn Fn() -> Option<Snapshot> + Send + Sync;
 
 /// What is recorded of one or more runtimes.
 pub(crate) struct Recorder {
@@ -27,7 +38,7 @@ pub(crate) struct Recorder {
     lanes: Mutex<Vec<Arc<Lane>>>,
     sampled_at: AtomicU64,
     series: Mutex<Series>,
-    runtimes: Mutex<Vec<Weak<Shared>>>,
+    runtimes: Mutex<Vec<Arc<Watched>>>,
     /// Of runtimes that are gone, and bytes that their tasks had.
     gone: Mutex<(StepsSum, usize)>,
     /// Where wide tasks of those were to run.
@@ -100,33 +111,38 @@ impl Recorder {
         lock_std(&self.series)
     }
 
-    /// A runtime is watched from now on.
-    pub(crate) fn watches(&self, shared: &Arc<Shared>) {
+    /// A runtime is watched from now on: `snapshot` says what it has done, until it is gone.
+    pub(crate) fn watches(&self, snapshot: impl Fn() -> Option<Snapshot> + Send + Sync + 'static) {
         let mut all = lock_std(&self.runtimes);
-        all.retain(|runtime| runtime.strong_count() > 0);
-        all.push(Arc::downgrade(shared));
+        all.retain(|runtime| runtime().is_some());
+        all.push(Arc::new(snapshot));
     }
 
     /// A runtime is about to go.
-    pub(crate) fn forgets(&self, shared: &Shared) {
+    pub(crate) fn forgets(&self, last: Snapshot) {
         let mut gone = lock_std(&self.gone);
-        gone.0.add(&shared.ready.steps());
-        gone.1 += shared.task_memory_bytes();
-        if let Some(places) = &shared.places {
+        gone.0.add(&last.steps);
+        gone.1 += last.task_bytes;
+        if let Some(places) = last.wide_places {
             let mut all = lock_std(&self.gone_places);
-            all.push(places.in_words());
+            all.push(places);
             all.sort_unstable();
             all.dedup();
         }
     }
 
+    /// All runtimes that are watched now.
+    fn snapshots(&self) -> Vec<Snapshot> {
+        // The list is unlocked before the first is asked: the last reference to a runtime may end
+        // here.
+        let runtimes = lock_std(&self.runtimes).clone();
+        runtimes.iter().filter_map(|runtime| runtime()).collect()
+    }
+
     /// Where wide tasks are to run, in words, where that was chosen.
     pub(super) fn places(&self) -> Vec<String> {
         let mut all = lock_std(&self.gone_places).clone();
-        let runtimes = lock_std(&self.runtimes).clone();
-        for shared in runtimes.iter().filter_map(Weak::upgrade) {
-            all.extend(shared.places.as_ref().map(Places::in_words));
-        }
+        all.extend(self.snapshots().into_iter().filter_map(|runtime| runtime.wide_places));
         all.sort_unstable();
         all.dedup();
         all
@@ -144,11 +160,10 @@ impl Recorder {
 
     /// Steps of all schedulers, and bytes that tasks have.
     pub(super) fn steps(&self) -> (StepsSum, usize) {
-        let runtimes = lock_std(&self.runtimes).clone();
         let (mut sum, mut bytes) = *lock_std(&self.gone);
-        for shared in runtimes.iter().filter_map(Weak::upgrade) {
-            sum.add(&shared.ready.steps());
-            bytes += shared.task_memory_bytes();
+        for runtime in self.snapshots() {
+            sum.add(&runtime.steps);
+            bytes += runtime.task_bytes;
         }
         (sum, bytes)
     }

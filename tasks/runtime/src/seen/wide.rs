@@ -1,6 +1,6 @@
 //! What is said of wide tasks, where somebody has chosen where they run.
 
-use super::summary::{counted, grouped, percent};
+use super::format::{counted, grouped, percent};
 use super::view::{Function, View};
 use crate::class::Why;
 

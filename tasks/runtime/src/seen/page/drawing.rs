@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use super::super::format::{grouped, time};
 use super::super::strip::{SLOTS, Slots};
-use super::super::summary::{grouped, time};
 use super::ORDER;
 
 /// Height of a lane in its own units; its width is one unit a column.
