@@ -5,11 +5,10 @@
 //! What comes out is predicted, not measured: docs/decisions/0024.
 
 mod arena;
-pub(crate) mod charged;
 mod cost;
 mod ledger;
 mod lines;
-pub(crate) mod machine;
+mod machine;
 mod program;
 mod run;
 #[cfg(test)]

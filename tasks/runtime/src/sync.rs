@@ -4,18 +4,17 @@
 //! its steps, and the model of many workers can charge each of them.
 
 mod barrier;
-
 #[cfg(evenkeel_model)]
-pub(crate) use crate::model::{
-    charged::{
-        AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Condvar, Instant,
-        Mutex, MutexGuard, fence, futex_wait, futex_wake, membarrier, reads, sleep, spin_loop,
-        writes, yield_now,
-    },
-    machine::{cycles, stack_low},
-};
+pub(crate) mod charged;
+
 pub(crate) use barrier::Barrier;
 pub use barrier::register_barriers;
+#[cfg(evenkeel_model)]
+pub(crate) use charged::{
+    AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Condvar, Instant, Mutex,
+    MutexGuard, cycles, fence, futex_wait, futex_wake, membarrier, reads, sleep, spin_loop,
+    stack_low, writes, yield_now,
+};
 #[cfg(loom)]
 pub(crate) use loom::{
     hint::spin_loop,

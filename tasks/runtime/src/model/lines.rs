@@ -6,18 +6,10 @@
 use rustc_hash::FxHashMap;
 
 use super::cost::Costs;
+use crate::sync::charged::Use;
 
 /// Bytes of a line, as a power of two.
 const LINE_LOG2: u32 = 6;
-
-/// How a step uses a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
-    Load,
-    Store,
-    /// An atomic read-modify-write.
-    Change,
-}
 
 /// What a step has to wait for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

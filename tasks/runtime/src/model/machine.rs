@@ -16,7 +16,8 @@ use rustc_hash::FxHashMap;
 use super::arena;
 use super::cost::Costs;
 use super::ledger::{Ledger, Sites, Spent};
-use super::lines::{Lines, Use};
+use super::lines::Lines;
+use crate::sync::charged::{self, Steps, Use};
 use crate::worker::Worker;
 
 /// Picoseconds of a nanosecond.
@@ -243,16 +244,35 @@ impl Drop for Inside {
     }
 }
 
+/// Has the runtime charge its steps to the machine of the thread that takes them.
+pub(super) fn install() {
+    charged::install(Steps {
+        access,
+        fence,
+        spin_loop: || spend(Spent::Spinning, |costs| costs.pause_ps),
+        // A system call: no virtual CPU has two workers.
+        yield_now: || spend(Spent::Spinning, |costs| costs.call_ps),
+        sleep_for,
+        wait_at,
+        wake_at,
+        barrier_everywhere,
+        now_ps,
+        cycles,
+        stack_low,
+        wants_lock,
+        has_lock,
+    });
+}
+
 /// One step on an atomic.
-#[inline]
-pub(super) fn access(address: usize, how: Use, at: &'static Location<'static>) {
+fn access(address: usize, how: Use, at: &'static Location<'static>) {
     if let Some(inside) = Inside::enter() {
         inside.access(address, how, at);
     }
 }
 
 /// Waits for its own stores.
-pub(super) fn fence() {
+fn fence() {
     if let Some(inside) = Inside::enter() {
         inside.turn();
         inside.drain();
@@ -270,7 +290,7 @@ pub(super) fn spend(on: Spent, cost: impl FnOnce(&Costs) -> u64) {
 }
 
 /// The worker wants a lock from here on; returns when that was.
-pub(super) fn wants_lock() -> u64 {
+fn wants_lock() -> u64 {
     Inside::enter().map_or(0, |inside| {
         inside.machine().me().wants_lock = true;
         inside.machine().me().clock_ps
@@ -278,7 +298,7 @@ pub(super) fn wants_lock() -> u64 {
 }
 
 /// It has it.
-pub(super) fn has_lock(since_ps: u64, at: &'static Location<'static>) {
+fn has_lock(since_ps: u64, at: &'static Location<'static>) {
     if let Some(inside) = Inside::enter() {
         let machine = inside.machine();
         machine.me().wants_lock = false;
@@ -288,7 +308,7 @@ pub(super) fn has_lock(since_ps: u64, at: &'static Location<'static>) {
 }
 
 /// Sleeps at an address while `is_so` holds, at most for a while.
-pub(super) fn wait_at(address: usize, at_most_ps: Option<u64>, is_so: impl FnOnce() -> bool) {
+fn wait_at(address: usize, at_most_ps: Option<u64>, is_so: &dyn Fn() -> bool) {
     let Some(inside) = Inside::enter() else { return };
     let call_ps = inside.machine().costs.call_ps;
     inside.machine().me().spend(Spent::Sleeping, call_ps);
@@ -307,7 +327,7 @@ pub(super) fn wait_at(address: usize, at_most_ps: Option<u64>, is_so: impl FnOnc
 }
 
 /// Wakes the first who sleeps at an address.
-pub(super) fn wake_at(address: usize) {
+fn wake_at(address: usize) {
     let Some(inside) = Inside::enter() else { return };
     inside.turn();
     let machine = inside.machine();
@@ -330,7 +350,7 @@ pub(super) fn sleep_for(time_ps: u64) {
 }
 
 /// membarrier(2): one caller at a time interrupts every other worker that is not asleep.
-pub(super) fn barrier_everywhere() {
+fn barrier_everywhere() {
     let Some(inside) = Inside::enter() else { return };
     inside.turn();
     inside.drain();
@@ -356,12 +376,12 @@ pub(super) fn now_ps() -> u64 {
 }
 
 /// What its time stamp counter shows.
-pub(crate) fn cycles() -> u64 {
+fn cycles() -> u64 {
     now_ps() / NS * CYCLES_IN_10_NS / 10
 }
 
 /// Where its first stack ends; 0 outside.
-pub(crate) fn stack_low() -> usize {
+fn stack_low() -> usize {
     Inside::enter().map_or(0, |inside| inside.machine().me().stack_low)
 }
 

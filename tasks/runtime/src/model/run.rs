@@ -89,6 +89,7 @@ struct Measured {
 #[must_use]
 pub fn run(setting: &Setting) -> Outcome {
     assert!(setting.workers > 0, "a model of no worker");
+    machine::install();
     let work = Work {
         program: setting.program,
         tasks: setting.tasks,

@@ -1,8 +1,9 @@
 //! The model itself: small cases by hand, and that a run is a function of its inputs.
 
-use super::lines::{Lines, Took, Use};
+use super::lines::{Lines, Took};
 use super::{Costs, Outcome, Program, Setting, Spent, run};
 use crate::config::Rules;
+use crate::sync::charged::Use;
 
 const WORDS: [&str; 6] = [
     "tree",

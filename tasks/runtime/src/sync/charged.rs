@@ -1,55 +1,124 @@
-//! The names of `sync.rs`, each of whose steps costs virtual time. Outside of a model they are
-//! those of the standard library.
+//! The names of `sync.rs` in a model of many workers: each step is charged to a virtual machine.
+//!
+//! The machine stands above the runtime, and gives this module its [`Steps`] before it runs. Where
+//! it has not, the names do what those of the standard library do.
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::sync::atomic::Ordering;
-use std::sync::{LockResult, PoisonError, TryLockError};
+use std::sync::{LockResult, OnceLock, PoisonError, TryLockError};
 use std::time::Duration;
 
-use super::ledger::Spent;
-use super::lines::Use;
-use super::machine::{self, NS};
+/// Picoseconds of a nanosecond.
+const NS: u64 = 1000;
+
+/// How a step uses a cache line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    Load,
+    Store,
+    /// An atomic read-modify-write.
+    Change,
+}
+
+/// What a virtual machine does at each step that workers see of each other. Times are in
+/// picoseconds.
+pub(crate) struct Steps {
+    /// A step on the object at an address, at a line of the runtime.
+    pub(crate) access: fn(usize, Use, &'static Location<'static>),
+    /// Waits for the worker's own stores.
+    pub(crate) fence: fn(),
+    pub(crate) spin_loop: fn(),
+    pub(crate) yield_now: fn(),
+    pub(crate) sleep_for: fn(u64),
+    /// Sleeps at an address while a condition holds, at most for a while.
+    pub(crate) wait_at: fn(usize, Option<u64>, &dyn Fn() -> bool),
+    /// Wakes the first worker that sleeps at an address.
+    pub(crate) wake_at: fn(usize),
+    /// membarrier(2).
+    pub(crate) barrier_everywhere: fn(),
+    pub(crate) now_ps: fn() -> u64,
+    /// The time stamp counter.
+    pub(crate) cycles: fn() -> u64,
+    /// Where the first stack of a worker gets low.
+    pub(crate) stack_low: fn() -> usize,
+    /// The worker wants a lock; returns when that was.
+    pub(crate) wants_lock: fn() -> u64,
+    /// It has the lock.
+    pub(crate) has_lock: fn(u64, &'static Location<'static>),
+}
+
+static STEPS: OnceLock<Steps> = OnceLock::new();
+
+/// The steps of a virtual machine, from here on.
+pub(crate) fn install(steps: Steps) {
+    // Each run gives the same ones.
+    let _ = STEPS.set(steps);
+}
+
+fn steps() -> Option<&'static Steps> {
+    STEPS.get()
+}
+
+fn access(address: usize, how: Use, at: &'static Location<'static>) {
+    if let Some(steps) = steps() {
+        (steps.access)(address, how, at);
+    }
+}
+
+fn now_ps() -> u64 {
+    steps().map_or(0, |steps| (steps.now_ps)())
+}
+
+/// What the time stamp counter of a worker shows.
+pub(crate) fn cycles() -> u64 {
+    steps().map_or(0, |steps| (steps.cycles)())
+}
+
+/// Where the first stack of a worker gets low; 0 outside of a machine.
+pub(crate) fn stack_low() -> usize {
+    steps().map_or(0, |steps| (steps.stack_low)())
+}
 
 /// An atomic of the standard library whose steps are charged.
 macro_rules! charged {
     ($name:ident $(<$of:ident>)?, $value:ty) => {
         #[repr(transparent)]
         #[derive(Debug, Default)]
-        pub(crate) struct $name $(<$of>)? (std::sync::atomic::$name $(<$of>)?);
+        pub struct $name $(<$of>)? (std::sync::atomic::$name $(<$of>)?);
 
         #[allow(dead_code, reason = "one set of steps for all of them")]
         impl $(<$of>)? $name $(<$of>)? {
-            pub(crate) const fn new(value: $value) -> Self {
+            pub const fn new(value: $value) -> Self {
                 Self(std::sync::atomic::$name::new(value))
             }
 
             #[track_caller]
             fn step(&self, how: Use) -> &std::sync::atomic::$name $(<$of>)? {
-                machine::access(std::ptr::from_ref(self).addr(), how, Location::caller());
+                access(std::ptr::from_ref(self).addr(), how, Location::caller());
                 &self.0
             }
 
             #[track_caller]
-            pub(crate) fn load(&self, order: Ordering) -> $value {
+            pub fn load(&self, order: Ordering) -> $value {
                 self.step(Use::Load).load(order)
             }
 
             #[track_caller]
-            pub(crate) fn store(&self, value: $value, order: Ordering) {
+            pub fn store(&self, value: $value, order: Ordering) {
                 // The strongest store is an exchange.
                 let how = if order == Ordering::SeqCst { Use::Change } else { Use::Store };
                 self.step(how).store(value, order);
             }
 
             #[track_caller]
-            pub(crate) fn swap(&self, value: $value, order: Ordering) -> $value {
+            pub fn swap(&self, value: $value, order: Ordering) -> $value {
                 self.step(Use::Change).swap(value, order)
             }
 
             #[track_caller]
-            pub(crate) fn compare_exchange(
+            pub fn compare_exchange(
                 &self,
                 current: $value,
                 new: $value,
@@ -61,7 +130,7 @@ macro_rules! charged {
 
             /// Fails for no other reason than the strong one.
             #[track_caller]
-            pub(crate) fn compare_exchange_weak(
+            pub fn compare_exchange_weak(
                 &self,
                 current: $value,
                 new: $value,
@@ -71,7 +140,7 @@ macro_rules! charged {
                 self.step(Use::Change).compare_exchange(current, new, success, failure)
             }
 
-            pub(crate) fn get_mut(&mut self) -> &mut $value {
+            pub fn get_mut(&mut self) -> &mut $value {
                 self.0.get_mut()
             }
         }
@@ -85,22 +154,22 @@ macro_rules! counting {
         #[allow(dead_code, reason = "one set of steps for all of them")]
         impl $name {
             #[track_caller]
-            pub(crate) fn fetch_add(&self, value: $value, order: Ordering) -> $value {
+            pub fn fetch_add(&self, value: $value, order: Ordering) -> $value {
                 self.step(Use::Change).fetch_add(value, order)
             }
 
             #[track_caller]
-            pub(crate) fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
+            pub fn fetch_sub(&self, value: $value, order: Ordering) -> $value {
                 self.step(Use::Change).fetch_sub(value, order)
             }
 
             #[track_caller]
-            pub(crate) fn fetch_or(&self, value: $value, order: Ordering) -> $value {
+            pub fn fetch_or(&self, value: $value, order: Ordering) -> $value {
                 self.step(Use::Change).fetch_or(value, order)
             }
 
             #[track_caller]
-            pub(crate) fn fetch_and(&self, value: $value, order: Ordering) -> $value {
+            pub fn fetch_and(&self, value: $value, order: Ordering) -> $value {
                 self.step(Use::Change).fetch_and(value, order)
             }
         }
@@ -114,50 +183,63 @@ counting!(AtomicU16: u16, AtomicU32: u32, AtomicU64: u64, AtomicUsize: usize, At
 /// A full one waits for the worker's own stores.
 pub(crate) fn fence(order: Ordering) {
     if order == Ordering::SeqCst {
-        machine::fence();
+        if let Some(steps) = steps() {
+            (steps.fence)();
+        }
     }
     std::sync::atomic::fence(order);
 }
 
 pub(crate) fn spin_loop() {
-    machine::spend(Spent::Spinning, |costs| costs.pause_ps);
+    if let Some(steps) = steps() {
+        (steps.spin_loop)();
+    }
 }
 
 /// A system call: no virtual CPU has two workers.
 pub(crate) fn yield_now() {
-    machine::spend(Spent::Spinning, |costs| costs.call_ps);
+    if let Some(steps) = steps() {
+        (steps.yield_now)();
+    }
 }
 
 pub(crate) fn sleep(time: Duration) {
-    machine::sleep_for(ps(time));
+    if let Some(steps) = steps() {
+        (steps.sleep_for)(ps(time));
+    }
 }
 
 /// Sleeps while a word has a value, at most for a while: futex(2).
 pub(crate) fn futex_wait(word: &AtomicU32, value: u32, at_most: Option<Duration>) {
-    machine::wait_at(std::ptr::from_ref(word).addr(), at_most.map(ps), || {
-        word.0.load(Ordering::Relaxed) == value
-    });
+    if let Some(steps) = steps() {
+        let is_so = || word.0.load(Ordering::Relaxed) == value;
+        (steps.wait_at)(std::ptr::from_ref(word).addr(), at_most.map(ps), &is_so);
+    }
 }
 
 pub(crate) fn futex_wake(word: &AtomicU32) {
-    machine::wake_at(std::ptr::from_ref(word).addr());
+    if let Some(steps) = steps() {
+        (steps.wake_at)(std::ptr::from_ref(word).addr());
+    }
 }
 
 pub(crate) fn membarrier() -> bool {
-    machine::barrier_everywhere();
+    if let Some(steps) = steps() {
+        (steps.barrier_everywhere)();
+    }
     true
 }
 
 /// A plain object is read. Lines come in pairs, and so one stands for all that it has.
 #[track_caller]
 pub(crate) fn reads<T>(object: *const T) {
-    machine::access(object.addr(), Use::Load, Location::caller());
+    access(object.addr(), Use::Load, Location::caller());
 }
 
 /// The same for one that is written.
 #[track_caller]
 pub(crate) fn writes<T>(object: *const T) {
-    machine::access(object.addr(), Use::Store, Location::caller());
+    access(object.addr(), Use::Store, Location::caller());
 }
 
 fn ps(time: Duration) -> u64 {
@@ -170,11 +252,11 @@ pub(crate) struct Instant(u64);
 
 impl Instant {
     pub(crate) fn now() -> Self {
-        Self(machine::now_ps())
+        Self(now_ps())
     }
 
     pub(crate) fn elapsed(&self) -> Duration {
-        Duration::from_nanos((machine::now_ps() - self.0) / NS)
+        Duration::from_nanos((now_ps() - self.0) / NS)
     }
 }
 
@@ -216,18 +298,20 @@ impl<T> Mutex<T> {
     }
 
     fn swap(&self, state: u32, at: &'static Location<'static>) -> u32 {
-        machine::access(self.address(), Use::Change, at);
+        access(self.address(), Use::Change, at);
         self.state.0.swap(state, Ordering::Acquire)
     }
 
     #[track_caller]
     pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         let at = Location::caller();
-        let since_ps = machine::wants_lock();
+        let since_ps = steps().map_or(0, |steps| (steps.wants_lock)());
         if self.try_take(at) != FREE {
             self.wait(at);
         }
-        machine::has_lock(since_ps, at);
+        if let Some(steps) = steps() {
+            (steps.has_lock)(since_ps, at);
+        }
         Ok(MutexGuard { mutex: self, at })
     }
 
@@ -243,7 +327,7 @@ impl<T> Mutex<T> {
 
     /// Takes it if it is free; returns what it was.
     fn try_take(&self, at: &'static Location<'static>) -> u32 {
-        machine::access(self.address(), Use::Change, at);
+        access(self.address(), Use::Change, at);
         let taken = self.state.0.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed);
         taken.unwrap_or_else(|state| state)
     }
@@ -265,7 +349,7 @@ impl<T> Mutex<T> {
     fn spin(&self, at: &'static Location<'static>) -> u32 {
         let mut looks = LOOKS;
         loop {
-            machine::access(self.address(), Use::Load, at);
+            access(self.address(), Use::Load, at);
             let state = self.state.0.load(Ordering::Relaxed);
             if state != HELD || looks == 0 {
                 return state;
