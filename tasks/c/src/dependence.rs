@@ -1,5 +1,6 @@
 //! What a task depends on, from its creation until it is submitted.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
 
@@ -111,6 +112,12 @@ impl Plan {
         size_of::<Self>() + room * size_of::<Dependence>()
     }
 
+    /// That of a task that is not yet submitted; null where nothing was said.
+    pub(crate) fn of(task: &CTask) -> &Cell<*mut Self> {
+        // SAFETY: until the task is submitted, the address that is attached is null or a plan's.
+        unsafe { &*ptr::from_ref(task.attached()).cast() }
+    }
+
     fn new(worker: &Worker, room: usize) -> *mut Self {
         let plan = worker.allocate(Self::bytes(room)).cast::<Self>().as_ptr();
         // SAFETY: the block is large enough, aligned and ours.
@@ -143,7 +150,7 @@ impl Plan {
 
     /// One more; who says two things of one address, writes it.
     pub(crate) fn add(task: &CTask, worker: &Worker, new: Dependence) {
-        let mut plan = task.plan().get();
+        let mut plan = Self::of(task).get();
         // SAFETY: a task's plan is null or whole; nobody else uses it, nor the new one.
         unsafe {
             let is_same = |known: &&mut Dependence| {
@@ -162,7 +169,7 @@ impl Plan {
                 ptr::copy_nonoverlapping(all.as_ptr(), plan.add(1).cast(), all.len());
                 (*plan).number = all.len();
                 Self::free(old, worker);
-                task.plan().set(plan);
+                Self::of(task).set(plan);
             }
             plan.add(1).cast::<Dependence>().add((*plan).number).write(new);
             (*plan).number += 1;

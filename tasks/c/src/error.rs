@@ -14,8 +14,8 @@ pub(crate) enum Error {
     Rules(&'static str, RulesError),
     #[error("{0} is not UTF-8")]
     Text(&'static str),
-    #[error("`workers` is {0}; expected at most {max}", max = crate::runtime::WORKERS_MAX)]
-    Workers(u32),
+    #[error("`workers` is {0}; expected at most {1}")]
+    Workers(u32, u32),
     #[error("`bytes` is {0}; begin the options with EKRT_OPTIONS, of the library's own header")]
     Options(usize),
     #[error("the system gives no thread: {0}")]
@@ -46,7 +46,7 @@ impl Error {
             Self::Topology(..)
             | Self::Rules(..)
             | Self::Text(_)
-            | Self::Workers(_)
+            | Self::Workers(..)
             | Self::Options(_) => -1,
             Self::System(_) => -2,
             Self::Closed | Self::Child => -3,

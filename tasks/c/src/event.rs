@@ -1,5 +1,6 @@
 //! The event counter of a task: it is not finished before its events have happened.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use evenkeel_runtime::Event;
 
 use crate::error::{Error, Result, code, keep};
-use crate::task::Here;
+use crate::task::{CTask, Here};
 
 /// One event.
 const ONE: u64 = 2;
@@ -25,9 +26,16 @@ pub struct Events {
 }
 
 impl Events {
+    /// That of a task that was submitted; null where it has none.
+    pub(crate) fn of_task(task: &CTask) -> &Cell<*mut Self> {
+        // SAFETY: from when the task is submitted, the address that is attached is null or that of
+        // its events.
+        unsafe { &*ptr::from_ref(task.attached()).cast() }
+    }
+
     /// The counter of the running task.
     fn of(here: &Here) -> *mut Self {
-        let place = here.task().events();
+        let place = Self::of_task(here.task());
         if place.get().is_null() {
             // SAFETY: its code calls this; `run` asks whether it is held.
             let event = unsafe { here.worker().event(here.task().raw()) };

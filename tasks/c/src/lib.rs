@@ -9,6 +9,7 @@ mod dependence;
 mod error;
 mod event;
 mod pause;
+mod run;
 mod runtime;
 mod spawn;
 mod submit;

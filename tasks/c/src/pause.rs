@@ -5,7 +5,8 @@ use std::ffi::{c_int, c_void};
 use evenkeel_runtime::Resume;
 
 use crate::error::{Error, code};
-use crate::task::{Here, call};
+use crate::run::call;
+use crate::task::Here;
 
 /// `struct ekrt_paused`: the right to let a task go on, once.
 pub struct Paused {

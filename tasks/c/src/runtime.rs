@@ -10,10 +10,11 @@ use evenkeel_runtime::raw::{has_threads, scope_called, tell_unknown, telling_kin
 use evenkeel_runtime::{Placement, Rules, Runtime, Topology, Watch};
 
 use crate::error::{Error, Result, code};
-use crate::task::{CTask, Code, Here, run_first};
+use crate::run::{kind_of, run_first};
+use crate::task::{Code, Here};
 
 /// More workers than any machine has: `ekrt_open` refuses what would take all memory.
-pub(crate) const WORKERS_MAX: u32 = 65_536;
+const WORKERS_MAX: u32 = 65_536;
 
 /// `struct ekrt_options`.
 #[repr(C)]
@@ -97,7 +98,7 @@ fn build(options: Option<&Options>) -> Result<Runtime> {
     }
     builder = match options.map_or(0, |options| options.workers) {
         0 => builder,
-        workers if workers > WORKERS_MAX => return Err(Error::Workers(workers)),
+        workers if workers > WORKERS_MAX => return Err(Error::Workers(workers, WORKERS_MAX)),
         workers => builder.workers(workers as usize),
     };
     builder = builder.closed(options.is_some_and(|options| options.closed != 0));
@@ -108,7 +109,7 @@ fn build(options: Option<&Options>) -> Result<Runtime> {
         builder = builder.watch(&watch);
     }
     // SAFETY: the runtime is behind a handle of ours: all its tasks are created here.
-    let builder = unsafe { telling_kinds(builder, CTask::kind_of) };
+    let builder = unsafe { telling_kinds(builder, kind_of) };
     builder.build().map_err(Error::System)
 }
 

@@ -4,8 +4,9 @@ use std::ffi::{c_int, c_void};
 
 use crate::dependence::{CDependence, Dependence, Plan, read_all};
 use crate::error::{Error, Result, code};
+use crate::run::create;
 use crate::submit::submit;
-use crate::task::{CTask, Code, Here, create};
+use crate::task::{CTask, Code, Here};
 
 /// The same for who has read the dependences.
 ///

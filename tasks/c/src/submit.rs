@@ -7,6 +7,7 @@ use evenkeel_runtime::raw::{Access, Region, Uses};
 
 use crate::dependence::{Dependence, Plan};
 use crate::error::{Result, code};
+use crate::run::kind_of;
 use crate::task::{CTask, Here};
 
 /// Submits a task that the running one has created.
@@ -16,7 +17,7 @@ pub(crate) fn submit(here: &Here, handle: *const CTask) -> Result<()> {
     let task = creator.created(handle)?;
     // SAFETY: the task is alive, and the running one's alone; its plan is null or whole.
     let (plan, dependences) = unsafe {
-        let plan = (*task).plan().get();
+        let plan = Plan::of(&*task).get();
         (plan, &*Plan::all(plan))
     };
     dependences.iter().try_for_each(|dependence| dependence.check(here))?;
@@ -24,13 +25,13 @@ pub(crate) fn submit(here: &Here, handle: *const CTask) -> Result<()> {
     creator.raw().creates();
     // SAFETY: it was created, and is now submitted, once; this worker runs its creator.
     unsafe {
-        (*task).plan().set(ptr::null_mut());
+        Plan::of(&*task).set(ptr::null_mut());
         if (*task).is_deferred() {
             creator.defers();
         }
         if dependences.is_empty() {
             let may_run = !(*task).is_deferred()
-                && worker.may_run_at_once(CTask::kind_of(task.cast()))
+                && worker.may_run_at_once(kind_of(task.cast()))
                 && !((*task).is_wide() && worker.avoids_wide());
             if may_run {
                 worker.run_now(task.cast());

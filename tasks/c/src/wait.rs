@@ -1,14 +1,15 @@
 //! Waiting for children, without keeping a thread.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 use evenkeel_runtime::Resume;
 use evenkeel_runtime::raw::{Access, Until};
 
 use crate::dependence::{CDependence, Dependence, Plan, read_all};
 use crate::error::{Error, Result, code};
+use crate::run::{create, resume};
 use crate::submit::submit;
-use crate::task::{CTask, Here, create};
+use crate::task::{CTask, Here};
 
 /// Waits for all children of the running task, and those below.
 #[unsafe(no_mangle)]
@@ -16,12 +17,6 @@ pub extern "C" fn ekrt_wait() -> c_int {
     code(Here::get().map(|here| {
         here.worker().wait_for_children(here.task().raw(), Until::Children(0));
     }))
-}
-
-/// What a task runs that others wait for.
-pub(crate) unsafe extern "C-unwind" fn resume(place: *mut c_void) {
-    // SAFETY: `wait_on` wrote it, and this is run once.
-    drop(unsafe { place.cast::<Resume>().read() });
 }
 
 /// A task with these dependences is submitted, and lets the running one go on.

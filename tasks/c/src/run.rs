@@ -1,0 +1,192 @@
+//! From created to ended: the block of a task, and what a worker does with it.
+
+use std::ffi::{c_int, c_void};
+use std::ptr::{self, NonNull};
+
+use evenkeel_runtime::Resume;
+use evenkeel_runtime::raw::{OWN_KIND, Queued, Runner, Task, Worker};
+
+use crate::dependence::Plan;
+use crate::error::{Error, Result, code, keep};
+use crate::event::Events;
+use crate::task::{CTask, Code, DEFERRED, Here, WIDE};
+
+/// `EKRT_ARGUMENTS_MAX`.
+const ARGUMENTS_MAX: usize = 1 << 24;
+
+/// A child of a task, with room behind it, in no list.
+///
+/// # Safety
+/// The parent is alive.
+unsafe fn child(
+    worker: &Worker,
+    parent: *const Task,
+    code: Code,
+    bytes: usize,
+    flags: u32,
+) -> *mut CTask {
+    let bytes = size_of::<CTask>() + bytes;
+    let place = worker.allocate(bytes).cast::<CTask>().as_ptr();
+    // SAFETY: the block is large enough, aligned and ours; the caller's promise.
+    unsafe {
+        let mut task = Task::child(parent, bytes, run);
+        task.set_wide(flags & WIDE > 0);
+        place.write(CTask::new(task, code, flags));
+    }
+    place
+}
+
+/// What tells tasks of one function from others.
+///
+/// # Safety
+/// It is the head of one, whose code has not ended.
+pub(crate) unsafe fn kind_of(queued: *const Queued) -> usize {
+    let task = queued.cast::<CTask>();
+    // SAFETY: the caller's promise; the first one's arguments are there.
+    unsafe {
+        let is_run_by = |code: Code| ptr::fn_addr_eq((*task).code, code);
+        if is_run_by(resume) {
+            return OWN_KIND;
+        }
+        let code = match is_run_by(first) {
+            true => (*CTask::arguments(task.cast_mut()).cast::<First>()).0,
+            false => (*task).code,
+        };
+        code as usize
+    }
+}
+
+/// Frees what was created and never submitted.
+fn forget_created(task: &CTask, worker: &Worker) {
+    let mut next = task.take_all_created();
+    while let Some(task) = NonNull::new(next) {
+        // SAFETY: it is in the list of this task alone.
+        unsafe {
+            next = task.as_ref().created_before();
+            Plan::free(Plan::of(task.as_ref()).get(), worker);
+            worker.free(task.cast(), task.as_ref().raw().bytes());
+        }
+    }
+}
+
+/// Calls the program. Nothing may be thrown through the runtime's frames.
+pub(crate) fn call(code: impl FnOnce()) {
+    struct Boundary;
+    impl Drop for Boundary {
+        fn drop(&mut self) {
+            const LINE: &[u8] = b"evenkeel: an exception has left a task\n";
+            // SAFETY: the bytes are there; whether they arrive does not matter.
+            unsafe { libc::write(2, LINE.as_ptr().cast(), LINE.len()) };
+            std::process::abort();
+        }
+    }
+    let boundary = Boundary;
+    code();
+    std::mem::forget(boundary);
+}
+
+/// Runs a task that was taken from a queue, or that its creator runs.
+pub(crate) unsafe fn run(queued: *mut Queued, runner: Runner<'_>) {
+    let task = queued.cast::<CTask>();
+    // SAFETY: it was submitted once, and so is run once; what it runs and with what is the
+    // program's business.
+    unsafe {
+        let worker = Worker::of(runner);
+        let around = worker.go_to((*task).raw());
+        call(|| ((*task).code)(CTask::arguments(task)));
+        forget_created(&*task, worker);
+        Events::code_ended(Events::of_task(&*task).get());
+        worker.go_to(around);
+        if !worker.is_held((*task).raw()) {
+            worker.end_task((*task).raw());
+        }
+    }
+}
+
+/// What the first task of a scope has for arguments.
+#[repr(C)]
+struct First(Code, *mut c_void);
+
+/// What it runs.
+unsafe extern "C-unwind" fn first(place: *mut c_void) {
+    // SAFETY: `run_first` wrote it; its caller's promise.
+    unsafe {
+        let First(code, arguments) = place.cast::<First>().read();
+        code(arguments);
+    }
+}
+
+/// Runs the first task of a scope. Its arguments are somewhere else.
+///
+/// # Safety
+/// The code may be called with the arguments; the caller is a scope's code.
+pub(crate) unsafe fn run_first(here: &Here, code: Code, arguments: *mut c_void) {
+    let (worker, root) = (here.worker(), here.worker().current_task());
+    // SAFETY: the scope's task is alive; nobody else has the new one.
+    unsafe {
+        let task = child(worker, root, first, size_of::<First>(), DEFERRED);
+        CTask::arguments(task).cast::<First>().write(First(code, arguments));
+        (*root).creates();
+        worker.run_now(task.cast());
+    }
+}
+
+/// What a task runs that others wait for.
+pub(crate) unsafe extern "C-unwind" fn resume(place: *mut c_void) {
+    // SAFETY: `wait_on` wrote it, and this is run once.
+    drop(unsafe { place.cast::<Resume>().read() });
+}
+
+/// Creates a child of the running task, which is not submitted yet.
+pub(crate) fn create(here: &Here, code: Code, bytes: usize, flags: u32) -> Result<*mut CTask> {
+    if bytes > ARGUMENTS_MAX {
+        return Err(Error::Range("`bytes`", bytes as u64, "at most EKRT_ARGUMENTS_MAX"));
+    }
+    if flags & !(DEFERRED | WIDE) > 0 {
+        let range = "0, EKRT_DEFERRED, EKRT_WIDE or both";
+        return Err(Error::Range("`flags`", u64::from(flags), range));
+    }
+    let creator = here.task();
+    // SAFETY: the creator runs.
+    let task = unsafe { child(here.worker(), creator.raw(), code, bytes, flags) };
+    // SAFETY: it was just written.
+    creator.adds(unsafe { &*task });
+    Ok(task)
+}
+
+/// Creates a task; null if it does not.
+///
+/// # Safety
+/// `arguments` is null, or has room for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ekrt_create(
+    function: Option<Code>,
+    bytes: usize,
+    arguments: *mut *mut c_void,
+    flags: u32,
+) -> *mut CTask {
+    let created = Here::get()
+        .and_then(|here| create(&here, function.ok_or(Error::Null("`function`"))?, bytes, flags));
+    let task = created.unwrap_or_else(|error| {
+        keep(&error);
+        ptr::null_mut()
+    });
+    // SAFETY: the caller's promise.
+    if let Some(place) = unsafe { arguments.as_mut() } {
+        *place = if task.is_null() { ptr::null_mut() } else { CTask::arguments(task) };
+    }
+    task
+}
+
+/// Says how soon a task is to run.
+#[unsafe(no_mangle)]
+pub extern "C" fn ekrt_priority(task: *mut CTask, priority: c_int) -> c_int {
+    code(Here::get().and_then(|here| {
+        let wrong = |_| Error::Range("`priority`", priority as u64, "-128 to 127");
+        let priority = i8::try_from(priority).map_err(wrong)?;
+        let task = here.task().created(task)?;
+        // SAFETY: it is alive, and nobody else's.
+        unsafe { (*task).set_priority(priority) };
+        Ok(())
+    }))
+}
