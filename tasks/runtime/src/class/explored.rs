@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::Does::{GoesAway, Looks, LooksForOne};
-use super::{CpuList, Placement, Places, WideCpus};
+use super::{Placement, Places, WideCpus};
 use crate::queued::{Queued, Runner};
 use crate::ready::{Form, Order, Ready, Scheduler};
 use crate::sync::{AtomicUsize, Barrier, Ordering, yield_now};
+use crate::topology::CpuList;
 
 /// So that only those take a task who prefer such ones, unless nobody does.
 const LONG: Duration = Duration::from_secs(3600);

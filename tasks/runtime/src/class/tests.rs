@@ -2,11 +2,13 @@
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::sync::lock_std;
+use crate::topology::CpuList;
 use crate::worker::Worker;
 use crate::{Data, Rules, Runtime};
 
