@@ -77,6 +77,26 @@
 //! The scheduler is the tree of queues of M. Marí's thesis (*Improving the scheduler of the OmpSs-2
 //! runtime*, UPC 2018; "N"), with changes of ours. Either is to be had, and so is the central queue
 //! that came before: [`Rules`].
+//!
+//! # Layers
+//!
+//! A module uses modules of its own line and of the lines above it, never of those below; `cargo
+//! xtask tidy` refuses a cycle of more than two files.
+//!
+//! 1. `sync`, `notice`, `fork`, `limits`, `symbols`, `topology`, `variables`: the machine, the
+//!    system and the program's environment.
+//! 2. `memory`, `inbox`, `parker`, `queued`: blocks, lists and sleep, and the head of queued work,
+//!    which knows neither task nor worker.
+//! 3. `ready`: the scheduler. It keeps queued work, and runs none.
+//! 4. `class`, `grain`: what is known of kinds of tasks.
+//! 5. `seen`: instrumentation.
+//! 6. `children`, `access`, `task`: counts of children, dependences, and the task with both.
+//! 7. `wait`, `panics`, `deadlock`: what waits, on which stack, and whether it waits for ever.
+//! 8. `config`, `slots`, `shared`: what all workers of a runtime share.
+//! 9. `worker`: creates, takes, runs and finishes tasks on one thread.
+//! 10. `pool`, `guest`: a runtime of workers, and how other threads enter it.
+//! 11. `event`, `join`, `over`, `scope`, `data`, `parts`: what programs call.
+//! 12. `raw`, `debug`: what the sister crates build on. `model` runs all of it on virtual workers.
 
 #![warn(missing_debug_implementations)]
 
