@@ -522,7 +522,7 @@ macro_rules! spawns {
                     // SAFETY: nobody else has what it uses, and it ends before anybody will.
                     let body = || body(self.scope, $(unsafe { $a.give() },)*);
                     if self.is_wide {
-                        worker.seen.declares_wide();
+                        worker.instrument.declares_wide();
                     }
                     return worker.run_at_once::<N>(kind, || self.scope.run_here(body));
                 }
@@ -531,7 +531,7 @@ macro_rules! spawns {
                     // SAFETY: nobody else has what it uses until this has ended.
                     return self.scope.run_final(|s| body(s, $(unsafe { $a.give() },)*));
                 }
-                worker.seen.creates::<N>(kind);
+                worker.instrument.creates::<N>(kind);
                 let parent = self.scope.creates();
                 let bytes = size_of::<Block<($($A,)*), F, $n>>();
                 const { assert!(align_of::<Block<($($A,)*), F, $n>>() <= ALIGNMENT) };

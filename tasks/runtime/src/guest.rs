@@ -27,12 +27,12 @@ impl Runtime {
         if let Some(around) = around {
             worker.is_inside(around, &border);
         }
-        worker.seen.uses(true);
-        worker.seen.enters();
+        worker.instrument.uses(true);
+        worker.instrument.enters();
         let result = catch_unwind(AssertUnwindSafe(|| worker.enter(|| run(&worker))));
         worker.leaves();
-        worker.seen.exits();
-        worker.seen.uses(false);
+        worker.instrument.exits();
+        worker.instrument.uses(false);
         swap(&mut worker.chunks, &mut seat.chunks);
         drop(worker);
         if let Some(around) = around {

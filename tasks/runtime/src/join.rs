@@ -7,10 +7,10 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr;
 
 use crate::children::{Children, Then, Until};
+use crate::instrument::{OpenSlice, What};
 use crate::panics::drop_panic;
 use crate::pool::Runtime;
 use crate::queued::{Queued, Runner};
-use crate::seen::{Frame, What};
 use crate::wait::{Reason, Waiting};
 use crate::worker::Worker;
 
@@ -100,7 +100,7 @@ unsafe fn run_second<B: FnOnce() -> RB, RB>(queued: *mut Queued, runner: Runner<
         let worker = Worker::of(runner);
         let body = ManuallyDrop::take(&mut *(*second).body.get());
         let around = worker.current.replace(ptr::null());
-        worker.seen.is_called::<B>(kind::<B, RB>());
+        worker.instrument.is_called::<B>(kind::<B, RB>());
         let result = catch_unwind(AssertUnwindSafe(body));
         worker.current.set(around);
         *(*second).result.get() = Some(result);
@@ -126,10 +126,10 @@ impl Runtime {
     {
         let place = Location::caller();
         self.as_worker(|worker| {
-            let frame = Frame::new();
+            let slice = OpenSlice::new();
             let key = Self::join::<A, B, RA, RB> as *const () as usize;
-            worker.seen.scopes::<A>(key, place);
-            let _ends = worker.seen.begin(&frame, What::Code, key);
+            worker.instrument.scopes::<A>(key, place);
+            let _ends = worker.instrument.begin(&slice, What::Code, key);
             join_on(worker, a, b, place)
         })
     }

@@ -89,7 +89,7 @@
 //!    which knows neither task nor worker.
 //! 3. `ready`: the scheduler. It keeps queued work, and runs none.
 //! 4. `class`, `grain`: what is known of kinds of tasks.
-//! 5. `seen`: instrumentation.
+//! 5. `instrument`: instrumentation.
 //! 6. `children`, `access`, `task`: counts of children, dependences, and the task with both.
 //! 7. `wait`, `panics`, `deadlock`: what waits, on which stack, and whether it waits for ever.
 //! 8. `config`, `slots`, `shared`: what all workers of a runtime share.
@@ -112,6 +112,7 @@ mod fork;
 mod grain;
 mod guest;
 mod inbox;
+mod instrument;
 mod join;
 mod limits;
 mod memory;
@@ -131,7 +132,6 @@ pub mod raw;
 /// Which task runs next, and where.
 pub mod ready;
 mod scope;
-mod seen;
 mod shared;
 mod slots;
 mod symbols;
@@ -149,13 +149,13 @@ pub use data::{
     Argument, Commutative, Concurrent, Data, InOut, Input, Lends, TaskBuilder, WeakInOut, WeakInput,
 };
 pub use event::{Event, Resume};
+pub use instrument::Watch;
 pub use join::join;
 pub use memory::Memory;
 pub use over::{Chunks, Divide, Over, over};
 pub use parts::{ConcurrentOf, InOutOf, InputOf};
 pub use pool::{Builder, Runtime};
 pub use scope::{Scope, scope};
-pub use seen::Watch;
 pub use topology::{CpuList, CpuListError, Topology, TopologyError};
 
 /// What the README shows.

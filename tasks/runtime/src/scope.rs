@@ -10,10 +10,10 @@ use std::ptr;
 use crate::access::{Access, Region, Uses};
 use crate::children::Until;
 use crate::event::Event;
+use crate::instrument::{Name, OpenSlice, Role, What};
 use crate::panics::{Panics, drop_panic};
 use crate::pool::Runtime;
 use crate::queued::{Queued, Runner};
-use crate::seen::{Frame, Name, Role, What};
 use crate::task::Task;
 use crate::wait::Stack;
 use crate::worker::Worker;
@@ -83,7 +83,7 @@ impl<'scope> Scope<'scope> {
             let scope = Scope { may_pause: false, ..*self };
             return worker.run_at_once::<F>(kind, || self.run_here(|| body(&scope)));
         }
-        worker.seen.creates::<F>(kind);
+        worker.instrument.creates::<F>(kind);
         let parent = self.creates();
         let bytes = size_of::<Block<F>>();
         const { assert!(align_of::<Block<F>>() <= crate::memory::ALIGNMENT) };
@@ -357,7 +357,7 @@ where
     F: FnOnce(&Scope<'scope>) -> R,
 {
     let key = scope_on::<R, F> as *const () as usize;
-    worker.seen.scopes::<F>(key, place);
+    worker.instrument.scopes::<F>(key, place);
     scope_of(worker, body, key, place)
 }
 
@@ -371,7 +371,7 @@ where
     let place = Location::caller();
     runtime.as_worker(|worker| {
         let called = || Some(Name { text: name.to_owned(), place: None });
-        worker.seen.calls(key, Role::Code, called);
+        worker.instrument.calls(key, Role::Code, called);
         scope_of(worker, body, key, place)
     })
 }
@@ -386,8 +386,8 @@ fn scope_of<'scope, R, F>(
 where
     F: FnOnce(&Scope<'scope>) -> R,
 {
-    let frame = Frame::new();
-    let _ends = worker.seen.begin(&frame, What::Code, key);
+    let slice = OpenSlice::new();
+    let _ends = worker.instrument.begin(&slice, What::Code, key);
     scope_around(worker, place, |root, events| {
         // SAFETY: its code runs here, until the scope ends.
         body(&Scope { part: events, ..unsafe { Scope::of(root, worker, true) } })

@@ -286,7 +286,7 @@ mod tests {
     fn the_first_stack_is_known_on_any_thread() {
         // SAFETY: it only reads what the kernel told of this process.
         let asked = |what| unsafe { libc::getauxval(what) } as usize;
-        // Random bytes that the kernel puts above the first frame.
+        // Random bytes that the kernel puts above the first slice.
         let inside = asked(libc::AT_RANDOM);
         assert!(first_thread_low(inside).is_some_and(|low| low < inside));
         assert_eq!(first_thread_low(asked(libc::AT_EXECFN)), None);

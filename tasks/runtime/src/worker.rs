@@ -26,10 +26,10 @@ pub use team::Called;
 
 use crate::access::Table;
 use crate::grain;
+use crate::instrument::{OpenSlice, ThreadInstrument, What};
 use crate::memory::{Chunks, Depot};
 use crate::queued::{Queued, Runner};
 use crate::ready::{Leaf, Ready};
-use crate::seen::{Frame, Here, What};
 use crate::shared::Shared;
 use crate::sync::Ordering;
 use crate::task::Task;
@@ -100,13 +100,13 @@ pub struct Worker {
     sorts: bool,
     place: sort::Place,
     /// Where it says what it does, if anybody watches.
-    pub(crate) seen: Here,
+    pub(crate) instrument: ThreadInstrument,
 }
 
 impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, leaf: usize) -> Self {
         shared.present.fetch_add(1, Ordering::Relaxed);
-        let seen = Here::of_thread(shared.watch.as_ref());
+        let instrument = ThreadInstrument::of_thread(shared.watch.as_ref());
         let sorts = shared.places.is_some();
         Self {
             leaf,
@@ -132,8 +132,8 @@ impl Worker {
             patience: Cell::new(PATIENCE),
             sorts,
             place: sort::Place::default(),
-            untimed: if seen.is_on() || sorts { 0 } else { SAMPLE - 1 },
-            seen,
+            untimed: if instrument.is_on() || sorts { 0 } else { SAMPLE - 1 },
+            instrument,
         }
     }
 
@@ -291,8 +291,8 @@ impl Worker {
             if self.ran.get() & self.untimed != 0 {
                 return ((*task).run)(task, self.runner());
             }
-            if self.seen.is_on() {
-                return self.run_seen(task);
+            if self.instrument.is_on() {
+                return self.run_instrumented(task);
             }
             self.run_timed(task);
         }
@@ -324,12 +324,12 @@ impl Worker {
     /// # Safety
     /// As of [`Worker::run`].
     #[cold]
-    unsafe fn run_seen(&self, task: *mut Queued) {
-        let frame = Frame::new();
+    unsafe fn run_instrumented(&self, task: *mut Queued) {
+        let slice = OpenSlice::new();
         // SAFETY: the caller's promise.
         unsafe {
             let kind = self.kind_of(task);
-            let ends = self.seen.begin_task(&frame, kind, task.addr());
+            let ends = self.instrument.begin_task(&slice, kind, task.addr());
             if self.sorts {
                 self.tells_whether_wide(Task::is_declared_wide(&*task), kind);
             }
@@ -339,12 +339,12 @@ impl Worker {
             }
             drop(ends);
         }
-        self.seen.sample(|| self.ready().level_and_queued());
+        self.instrument.sample(|| self.ready().level_and_queued());
     }
 
     /// The life of a worker's thread.
     pub(crate) fn work(&self) {
-        self.seen.begins_to_serve();
+        self.instrument.begins_to_serve();
         while !self.stops() {
             self.run_until(|| self.has_resumed() || !self.works());
             self.go_on();
@@ -352,7 +352,7 @@ impl Worker {
                 self.rest();
             }
         }
-        self.seen.exits();
+        self.instrument.exits();
     }
 
     /// Runs tasks until `stop` holds.
@@ -378,8 +378,8 @@ impl Worker {
     #[cold]
     fn look(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         self.tell_parents();
-        let frame = Frame::new();
-        let _ends = self.seen.begin(&frame, What::Looks, 0);
+        let slice = OpenSlice::new();
+        let _ends = self.instrument.begin(&slice, What::Looks, 0);
         if !self.sorts
             // SAFETY: this thread is the leaf's worker.
             && let Some(found) = unsafe { self.ready().glance(self.leaf) }
@@ -395,8 +395,8 @@ impl Worker {
 
     /// Says that the worker sleeps while this runs.
     fn asleep<R>(&self, sleep: impl FnOnce() -> R) -> R {
-        let frame = Frame::new();
-        let _ends = self.seen.begin(&frame, What::Sleeps, 0);
+        let slice = OpenSlice::new();
+        let _ends = self.instrument.begin(&slice, What::Sleeps, 0);
         sleep()
     }
 
@@ -425,7 +425,7 @@ impl Worker {
             ready.falls_asleep(self.at());
             let is_last = ready.all_asleep() == self.shared.present.load(Ordering::Relaxed);
             let found = if is_last { self.is_last(stop) } else { None };
-            self.seen.sample(|| ready.level_and_queued());
+            self.instrument.sample(|| ready.level_and_queued());
             let given = found.or_else(|| self.asleep(|| self.sleep(stop)));
             ready.wakes_up(self.at());
             if given.is_some() {

@@ -5,8 +5,8 @@ use std::ptr::{self, NonNull};
 use super::{PAUSE_MAX, PAUSE_MIN, Pause, Worker};
 use crate::access::{Access, Accesses, Table, Then};
 use crate::grain;
+use crate::instrument::OpenSlice;
 use crate::queued::{Queued, Runner};
-use crate::seen::Frame;
 use crate::sync::{Ordering, sleep};
 use crate::task::Task;
 use crate::wait::{Help, Stack};
@@ -42,8 +42,8 @@ impl Worker {
     #[inline]
     #[track_caller]
     pub(crate) fn run_at_once<N>(&self, kind: usize, body: impl FnOnce()) {
-        if self.seen.is_on() {
-            self.seen.creates::<N>(kind);
+        if self.instrument.is_on() {
+            self.instrument.creates::<N>(kind);
         }
         self.run_inside(kind, body);
     }
@@ -51,8 +51,8 @@ impl Worker {
     /// The same of a task that whoever watches knows by its kind.
     #[inline(always)]
     pub fn run_inside(&self, kind: usize, body: impl FnOnce()) {
-        if self.seen.is_on() {
-            return self.run_at_once_seen(kind, body);
+        if self.instrument.is_on() {
+            return self.run_at_once_instrumented(kind, body);
         }
         self.run_sampled(kind, body);
     }
@@ -84,11 +84,11 @@ impl Worker {
 
     #[cold]
     #[inline(never)]
-    fn run_at_once_seen(&self, kind: usize, body: impl FnOnce()) {
-        let frame = Frame::new();
-        let _ends = self.seen.begin_at_once(&frame, kind);
+    fn run_at_once_instrumented(&self, kind: usize, body: impl FnOnce()) {
+        let slice = OpenSlice::new();
+        let _ends = self.instrument.begin_at_once(&slice, kind);
         if self.sorts {
-            self.tells_whether_wide(self.seen.was_declared_wide(), kind);
+            self.tells_whether_wide(self.instrument.was_declared_wide(), kind);
         }
         self.run_at_once_timed(kind, body);
     }

@@ -239,7 +239,7 @@ pub(super) unsafe fn finish_queued(task: *mut Queued, runner: Runner<'_>) {
 
 impl Then for Worker {
     fn ready(&self, task: *const Queued) {
-        self.seen.released(task.addr());
+        self.instrument.released(task.addr());
         if self.sorts {
             // SAFETY: as below.
             return unsafe { self.add_sorted(task.cast_mut()) };

@@ -35,7 +35,7 @@ impl Worker {
     #[cold]
     pub(super) fn misses_turn(&self) {
         self.ran.set(self.ran.get().wrapping_sub(1));
-        self.seen.runs_nothing();
+        self.instrument.runs_nothing();
     }
 
     /// Whether that happened to the task before which so many had run, it included.

@@ -136,7 +136,7 @@ impl Worker {
             Some((places.why_wide(is_declared, function)?, places.has(self.leaf, cpu())))
         };
         if let Some((why, is_there)) = self.places().and_then(why) {
-            self.seen.is_wide(why, is_there);
+            self.instrument.is_wide(why, is_there);
         }
     }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::{CURRENT, PAUSE_MAX, PAUSE_MIN, Pause, Worker, comes_soon};
 use crate::children::Until;
 use crate::inbox::Linked;
+use crate::instrument::{OpenSlice, What};
 use crate::queued::Queued;
-use crate::seen::{Frame, What};
 use crate::sync::Ordering;
 use crate::task::Task;
 use crate::wait::{Fibre, Go, Leaver, Left, Reason, Waiting, leave, stack_address};
@@ -113,8 +113,8 @@ impl Worker {
     #[cold]
     #[inline(never)]
     fn wait_tied_below(&self, task: &Task, until: Until) {
-        let frame = Frame::new();
-        let _ends = self.seen.begin(&frame, What::Waits, 0);
+        let slice = OpenSlice::new();
+        let _ends = self.instrument.begin(&slice, What::Waits, 0);
         if !self.run_below(task, &|| task.children.have_reached(until)) {
             self.sleep_tied(task, until);
         }
@@ -123,8 +123,8 @@ impl Worker {
     /// Runs descendants of a task until `stop` holds; whoever makes it hold need not wake this
     /// worker.
     pub fn run_descendants_until(&self, task: &Task, stop: impl Fn() -> bool) {
-        let frame = Frame::new();
-        let _ends = self.seen.begin(&frame, What::Waits, 0);
+        let slice = OpenSlice::new();
+        let _ends = self.instrument.begin(&slice, What::Waits, 0);
         let mut pause = PAUSE_MIN;
         while !self.run_below(task, &stop) {
             self.nap(&mut pause);
@@ -216,7 +216,7 @@ impl Worker {
         let entered = CURRENT.get();
         let current = self.current.get();
         let leaver = self.leaver.get();
-        let seen = self.seen.leaves_stack();
+        let slices = self.instrument.leaves_stack();
         if leaver.is_null() {
             self.host(waiting);
         } else {
@@ -228,7 +228,7 @@ impl Worker {
         }
         CURRENT.set(entered);
         self.current.set(current);
-        self.seen.comes_back(seen);
+        self.instrument.comes_back(slices);
         self.shared.goes_on(waiting);
     }
 
@@ -284,11 +284,11 @@ impl Worker {
         let (leaver, current) = (self.leaver.get(), self.current.get());
         let helps = self.helps.replace(ptr::null());
         let low = self.low.replace(fibre.low());
-        let seen = self.seen.changes_stack(ptr::null());
+        let slices = self.instrument.changes_stack(ptr::null());
         let entered = CURRENT.replace(self);
         let left = fibre.resume(go);
         CURRENT.set(entered);
-        self.seen.changes_stack(seen);
+        self.instrument.changes_stack(slices);
         self.leaver.set(leaver);
         self.current.set(current);
         self.helps.set(helps);

@@ -5,7 +5,7 @@ use std::ptr;
 
 use super::{Patience, Worker};
 use crate::children::Until;
-use crate::seen::{Frame, Name, Role, What};
+use crate::instrument::{Name, OpenSlice, Role, What};
 use crate::task::Task;
 use crate::wait::{Reason, Waiting};
 
@@ -63,7 +63,7 @@ impl Worker {
     /// # Safety
     /// It is alive, any worker may run it, and it is not used after this call.
     pub unsafe fn run_now(&self, task: *mut Task) {
-        self.seen.runs_at_once();
+        self.instrument.runs_at_once();
         // SAFETY: the caller's promise.
         unsafe { self.run(task.cast()) };
     }
@@ -132,17 +132,18 @@ impl Worker {
         called: impl FnOnce() -> Option<Called>,
     ) {
         let role = if is_task { Role::Task } else { Role::Code };
-        self.seen.calls(function, role, || called().map(|(text, place)| Name { text, place }));
+        self.instrument
+            .calls(function, role, || called().map(|(text, place)| Name { text, place }));
     }
 
     /// Runs code around tasks, of this function, as a worker that has been elsewhere.
     pub fn runs_code<R>(&self, function: usize, run: impl FnOnce() -> R) -> R {
-        let frame = Frame::new();
-        self.seen.enters();
-        let ends = self.seen.begin(&frame, What::Code, function);
+        let slice = OpenSlice::new();
+        self.instrument.enters();
+        let ends = self.instrument.begin(&slice, What::Code, function);
         let result = run();
         drop(ends);
-        self.seen.exits();
+        self.instrument.exits();
         result
     }
 

@@ -83,9 +83,9 @@ impl Open {
 }
 
 /// Room for something that may begin; nothing is written there where nobody watches.
-pub(crate) struct Frame(UnsafeCell<MaybeUninit<Open>>);
+pub(crate) struct OpenSlice(UnsafeCell<MaybeUninit<Open>>);
 
-impl Frame {
+impl OpenSlice {
     #[inline(always)]
     pub(crate) const fn new() -> Self {
         Self(UnsafeCell::new(MaybeUninit::uninit()))

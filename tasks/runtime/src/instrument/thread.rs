@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::kinds::{Name, Role};
 use super::lane::Lane;
-use super::open::{Frame, Open, What};
+use super::open::{Open, OpenSlice, What};
 use super::recorder::Recorder;
 use crate::class::Why;
 
@@ -23,9 +23,9 @@ impl Drop for Ends<'_> {
 }
 
 /// Where a worker records what it does: on its thread's lane, or nowhere.
-pub(crate) struct Here(*const Lane);
+pub(crate) struct ThreadInstrument(*const Lane);
 
-impl Here {
+impl ThreadInstrument {
     /// Of the calling thread.
     pub(crate) fn of_thread(recorder: Option<&Arc<Recorder>>) -> Self {
         Self(recorder.map_or(ptr::null(), Lane::of_thread))
@@ -47,7 +47,7 @@ impl Here {
     #[inline(always)]
     pub(crate) fn begin<'a>(
         &'a self,
-        frame: &'a Frame,
+        frame: &'a OpenSlice,
         what: What,
         key: usize,
     ) -> Option<Ends<'a>> {
@@ -57,7 +57,7 @@ impl Here {
     /// A task that was taken from a queue begins.
     pub(crate) fn begin_task<'a>(
         &'a self,
-        frame: &'a Frame,
+        frame: &'a OpenSlice,
         key: usize,
         task: usize,
     ) -> Option<Ends<'a>> {
@@ -66,7 +66,11 @@ impl Here {
 
     /// A task begins that its creator runs at once.
     #[inline(always)]
-    pub(crate) fn begin_at_once<'a>(&'a self, frame: &'a Frame, key: usize) -> Option<Ends<'a>> {
+    pub(crate) fn begin_at_once<'a>(
+        &'a self,
+        frame: &'a OpenSlice,
+        key: usize,
+    ) -> Option<Ends<'a>> {
         Some(begin(self.lane()?, frame, (What::Task, key, 0), true))
     }
 
@@ -183,7 +187,7 @@ impl Here {
         }
     }
 
-    /// The stack that runs is left; what is returned is for [`Here::comes_back`].
+    /// The stack that runs is left; what is returned is for [`ThreadInstrument::comes_back`].
     pub(crate) fn leaves_stack(&self) -> *const Open {
         self.lane().map_or(ptr::null(), Lane::leaves_stack)
     }
@@ -205,7 +209,7 @@ impl Here {
 #[inline(never)]
 fn begin<'a>(
     lane: &'a Lane,
-    frame: &'a Frame,
+    frame: &'a OpenSlice,
     (what, key, task): (What, usize, usize),
     at_once: bool,
 ) -> Ends<'a> {

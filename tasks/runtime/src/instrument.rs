@@ -8,7 +8,6 @@
 mod clock;
 mod environment;
 mod format;
-mod frame;
 mod kinds;
 mod lane;
 mod open;
@@ -20,6 +19,7 @@ mod strip;
 mod summary;
 mod tally;
 mod tape;
+mod thread;
 mod trace;
 mod usage;
 mod view;
@@ -29,10 +29,10 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-pub(crate) use frame::Here;
 pub(crate) use kinds::{Name, Role};
-pub(crate) use open::{Frame, What};
+pub(crate) use open::{OpenSlice, What};
 pub(crate) use recorder::{Recorder, Snapshot};
+pub(crate) use thread::ThreadInstrument;
 
 /// Watches one or more runtimes.
 ///
