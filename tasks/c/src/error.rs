@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
 
-use evenkeel_runtime::{RulesError, TopologyError};
+use evenkeel_runtime::{ConfigError, TopologyError};
 
 /// Why a call did nothing. Its code is in the header.
 #[derive(Debug, thiserror::Error)]
@@ -11,7 +11,7 @@ pub(crate) enum Error {
     #[error("{0}: {1}")]
     Topology(&'static str, TopologyError),
     #[error("{0}: {1}")]
-    Rules(&'static str, RulesError),
+    Rules(&'static str, ConfigError),
     #[error("{0} is not UTF-8")]
     Text(&'static str),
     #[error("`workers` is {0}; expected at most {1}")]

@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use evenkeel_runtime::raw::{has_threads, scope_called, tell_unknown, telling_kinds};
-use evenkeel_runtime::{Placement, Rules, Runtime, Topology, Watch};
+use evenkeel_runtime::{Config, Placement, Runtime, Topology, Watch};
 
 use crate::error::{Error, Result, code};
 use crate::run::{kind_of, run_first};
@@ -93,8 +93,8 @@ fn build(options: Option<&Options>) -> Result<Runtime> {
     }
     let rules = options.map_or(ptr::null(), |options| options.rules);
     if let Some((place, value)) = text(rules, "`rules`", "EVENKEEL_RULES")? {
-        let rules: Rules = value.parse().map_err(|error| Error::Rules(place, error))?;
-        builder = builder.rules(rules);
+        let rules: Config = value.parse().map_err(|error| Error::Rules(place, error))?;
+        builder = builder.config(rules);
     }
     builder = match options.map_or(0, |options| options.workers) {
         0 => builder,

@@ -56,7 +56,7 @@ pub fn explored() -> Result<Done> {
     // A target folder of its own: with other flags, cargo would build the other steps' files again.
     run(cargo()
         .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib"])
-        .arg("explored")
+        .arg("loom_tests")
         .env("RUSTFLAGS", "--cfg loom")
         .env("CARGO_TARGET_DIR", target().join("explored")))?;
     Ok(Done::Passed)

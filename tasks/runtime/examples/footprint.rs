@@ -61,7 +61,7 @@ fn peak_bytes() -> Result<f64, Box<dyn Error>> {
 
 /// One worker that runs nothing before all are created.
 fn holds_all() -> Result<Runtime, Box<dyn Error>> {
-    Ok(Runtime::builder().workers(1).rules("tree-nocutoff".parse()?).build()?)
+    Ok(Runtime::builder().workers(1).config("tree-nocutoff".parse()?).build()?)
 }
 
 fn queued() -> Result<f64, Box<dyn Error>> {

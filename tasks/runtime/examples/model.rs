@@ -9,7 +9,7 @@ fn main() {
 mod model {
     use std::str::FromStr;
 
-    use evenkeel_runtime::Rules;
+    use evenkeel_runtime::Config;
     use evenkeel_runtime::model::{Costs, NAMES, Setting, run};
 
     const USAGE: &str = "model PROGRAM RULES WORKERS TASKS BODY_NS WARM, or model --check RULES";
@@ -21,7 +21,7 @@ mod model {
     /// What the command line asks for; nothing where its rules were only to be checked.
     fn setting() -> Result<Option<Setting>, String> {
         let words: Vec<String> = std::env::args().skip(1).collect();
-        let read = |rules: &str| rules.parse::<Rules>().map_err(|error| error.to_string());
+        let read = |rules: &str| rules.parse::<Config>().map_err(|error| error.to_string());
         if let [check, rules] = &words[..]
             && check == "--check"
         {
@@ -39,7 +39,7 @@ mod model {
             workers,
             tasks: number(tasks)?,
             body_ns: number(body_ns)?,
-            rules: read(rules)?,
+            config: read(rules)?,
             costs: Costs::default(),
             warm: number(warm)?,
         }))

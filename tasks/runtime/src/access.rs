@@ -16,10 +16,10 @@
 //! have ended (OmpSs-2's nested domains and early release). An access may be *weak*: then the
 //! task itself does not touch the data, and need not wait for it; only its children do.
 
-#[cfg(all(test, loom))]
-mod explored;
 mod flow;
 mod link;
+#[cfg(all(test, loom))]
+mod loom_tests;
 mod regions;
 mod table;
 mod turns;

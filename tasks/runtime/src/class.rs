@@ -6,9 +6,9 @@
 //! long that an idle core is the greater loss.
 
 mod environment;
-#[cfg(all(test, loom))]
-mod explored;
 mod learned;
+#[cfg(all(test, loom))]
+mod loom_tests;
 mod place;
 mod placement;
 mod queue;

@@ -3,22 +3,22 @@
 use std::str::FromStr;
 
 use crate::memory::Memory;
-use crate::ready::{self, Batch, Feed, Form, Limit, Order, Scheduler};
+use crate::scheduler::{Batch, Feed, Form, Limit, Order, SchedulerConfig, TreeConfig};
 
 /// What can be chosen of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
+pub struct Config {
     /// How ready tasks are kept and spread.
-    pub ready: Scheduler,
+    pub scheduler: SchedulerConfig,
     /// Where tasks get their memory.
     pub memory: Memory,
     /// Whether a creator whose queue is full runs its next task at once.
     pub cutoff: bool,
 }
 
-impl Default for Rules {
+impl Default for Config {
     fn default() -> Self {
-        Self { ready: Scheduler::default(), memory: Memory::Pools, cutoff: true }
+        Self { scheduler: SchedulerConfig::default(), memory: Memory::Pools, cutoff: true }
     }
 }
 
@@ -30,7 +30,7 @@ impl Default for Rules {
      any of lifo, fifo, polling, successor, or priority; either with pools or system, cutoff or \
      nocutoff; all with dashes between", self.what()
 )]
-pub struct RulesError {
+pub struct ConfigError {
     text: String,
     word: String,
 }
@@ -38,7 +38,7 @@ pub struct RulesError {
 /// More tasks than any queue has; a mistyped number is told.
 const STATIC_MAX: usize = 65_536;
 
-impl RulesError {
+impl ConfigError {
     fn what(&self) -> String {
         let Self { text, word } = self;
         match (text.is_empty(), word.is_empty()) {
@@ -49,35 +49,35 @@ impl RulesError {
     }
 }
 
-impl FromStr for Rules {
-    type Err = RulesError;
+impl FromStr for Config {
+    type Err = ConfigError;
 
     /// Reads `tree` or `central` and what differs from the default, as in `tree-fifo-static20-give`
     /// or `central-priority-system`. What follows `static` is how many tasks a queue holds before
     /// it overflows: 1 to 65,536.
     ///
     /// ```
-    /// use evenkeel_runtime::Rules;
+    /// use evenkeel_runtime::Config;
     ///
-    /// assert_eq!("tree".parse(), Ok(Rules::default()));
-    /// assert!("central-lifo-polling-nocutoff".parse::<Rules>().is_ok());
-    /// assert!("central-rebalance".parse::<Rules>().is_err());
+    /// assert_eq!("tree".parse(), Ok(Config::default()));
+    /// assert!("central-lifo-polling-nocutoff".parse::<Config>().is_ok());
+    /// assert!("central-rebalance".parse::<Config>().is_err());
     /// ```
-    fn from_str(text: &str) -> Result<Self, RulesError> {
+    fn from_str(text: &str) -> Result<Self, ConfigError> {
         let mut rules = Self::default();
         for (place, word) in text.split('-').enumerate() {
             let known = if place == 0 { rules.begin(word) } else { rules.change(word) };
-            known.ok_or_else(|| RulesError { text: text.to_string(), word: word.to_string() })?;
+            known.ok_or_else(|| ConfigError { text: text.to_string(), word: word.to_string() })?;
         }
         Ok(rules)
     }
 }
 
-impl Rules {
+impl Config {
     fn begin(&mut self, word: &str) -> Option<()> {
-        self.ready = match word {
-            "tree" => Scheduler::Tree(ready::Rules::default()),
-            "central" => Scheduler::Central(Form::Plain(Order::Lifo)),
+        self.scheduler = match word {
+            "tree" => SchedulerConfig::Tree(TreeConfig::default()),
+            "central" => SchedulerConfig::Central(Form::Plain(Order::Lifo)),
             _ => return None,
         };
         Some(())
@@ -89,16 +89,16 @@ impl Rules {
             "system" => self.memory = Memory::System,
             "cutoff" => self.cutoff = true,
             "nocutoff" => self.cutoff = false,
-            _ => match &mut self.ready {
-                Scheduler::Tree(rules) => return rules.change(word),
-                Scheduler::Central(form) => *form = form.changed(word)?,
+            _ => match &mut self.scheduler {
+                SchedulerConfig::Tree(rules) => return rules.change(word),
+                SchedulerConfig::Central(form) => *form = form.changed(word)?,
             },
         }
         Some(())
     }
 }
 
-impl ready::Rules {
+impl TreeConfig {
     fn change(&mut self, word: &str) -> Option<()> {
         match word {
             "lifo" => self.order = Order::Lifo,
@@ -144,23 +144,23 @@ impl Form {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Rules {
+    fn read(text: &str) -> Config {
         text.parse().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    fn ours() -> ready::Rules {
-        ready::Rules::default()
+    fn ours() -> TreeConfig {
+        TreeConfig::default()
     }
 
     #[test]
     fn each_word_changes_one_rule() {
-        let tree = |rules| Scheduler::Tree(rules);
+        let tree = |rules| SchedulerConfig::Tree(rules);
         let ours = ours();
-        assert_eq!(read("tree"), Rules::default());
-        assert_eq!(read("tree-fifo").ready, tree(ready::Rules { order: Order::Fifo, ..ours }));
+        assert_eq!(read("tree"), Config::default());
+        assert_eq!(read("tree-fifo").scheduler, tree(TreeConfig { order: Order::Fifo, ..ours }));
         assert_eq!(
-            read("tree-lifo-static20-rebalance").ready,
-            tree(ready::Rules {
+            read("tree-lifo-static20-rebalance").scheduler,
+            tree(TreeConfig {
                 limit: Limit::Static(20),
                 feed: Feed::Give { rebalance: true },
                 ..ours
@@ -179,7 +179,7 @@ mod tests {
             ("central-fifo-successor", Form::Successor(Order::Fifo)),
             ("central-priority", Form::Priority),
         ] {
-            assert_eq!(read(text).ready, Scheduler::Central(form), "{text}");
+            assert_eq!(read(text).scheduler, SchedulerConfig::Central(form), "{text}");
         }
     }
 
@@ -198,16 +198,17 @@ mod tests {
             ("tree-static99999999999", "static99999999999"),
             ("tree--fifo", ""),
         ] {
-            let error = text.parse::<Rules>().unwrap_err();
-            assert_eq!(error, RulesError { text: text.to_string(), word: word.to_string() });
+            let error = text.parse::<Config>().unwrap_err();
+            assert_eq!(error, ConfigError { text: text.to_string(), word: word.to_string() });
         }
     }
     #[test]
     fn the_numbers_of_a_static_threshold_are_told_and_the_last_is_one() {
-        let tree = |level| Scheduler::Tree(ready::Rules { limit: Limit::Static(level), ..ours() });
-        assert_eq!(read("tree-static1").ready, tree(1));
-        assert_eq!(read("tree-static65536").ready, tree(STATIC_MAX));
-        let error = "tree-static0".parse::<Rules>().unwrap_err().to_string();
+        let tree =
+            |level| SchedulerConfig::Tree(TreeConfig { limit: Limit::Static(level), ..ours() });
+        assert_eq!(read("tree-static1").scheduler, tree(1));
+        assert_eq!(read("tree-static65536").scheduler, tree(STATIC_MAX));
+        let error = "tree-static0".parse::<Config>().unwrap_err().to_string();
         assert!(error.contains("`static0` makes no sense there"), "{error}");
         assert!(error.contains("another number from 1 to 65536"), "{error}");
     }
@@ -218,7 +219,7 @@ mod tests {
             ("", "an empty text is no rules; expected `tree` and any of lifo"),
             ("tree-", "`tree-` are no rules: a word is missing beside a dash; expected `tree`"),
         ] {
-            let error = text.parse::<Rules>().unwrap_err().to_string();
+            let error = text.parse::<Config>().unwrap_err().to_string();
             assert!(error.starts_with(said), "{error}");
         }
     }

@@ -273,7 +273,7 @@ impl<'scope> Scope<'scope> {
 impl<'a, 'scope, A> TaskBuilder<'a, 'scope, A> {
     /// Of tasks that are ready, those of a higher priority run first. Others have 0. A tree tells
     /// apart those above 0; of the central schedulers
-    /// [`Form::Priority`](crate::ready::Form::Priority) tells all, and the others none.
+    /// [`Form::Priority`](crate::scheduler::Form::Priority) tells all, and the others none.
     pub fn priority(mut self, priority: i8) -> Self {
         self.priority = priority;
         self
@@ -488,7 +488,7 @@ macro_rules! spawns {
             }
 
             #[track_caller]
-            fn create<F, N>(self, body: F, may_run_at_once: bool)
+            fn create<F, N>(self, body: F, may_inline: bool)
             where
                 F: for<'task> FnOnce(&Scope<'scope>, $(<$A as Lends<'task>>::Given,)*)
                     + Send
@@ -516,15 +516,15 @@ macro_rules! spawns {
                 let parts: Option<Parts<$n>> = const { parts(&[$($A::IS_PART),*]) }
                     .then(|| Parts::of([$($a.region(),)*], &list));
                 let worker = self.scope.worker();
-                let may_run_at_once = may_run_at_once && !(self.is_wide && worker.avoids_wide());
+                let may_inline = may_inline && !(self.is_wide && worker.avoids_wide());
                 let regions = parts.as_ref().map(Parts::uses);
-                if self.scope.runs_now(kind, &list, regions, may_run_at_once) {
+                if self.scope.runs_now(kind, &list, regions, may_inline) {
                     // SAFETY: nobody else has what it uses, and it ends before anybody will.
                     let body = || body(self.scope, $(unsafe { $a.give() },)*);
                     if self.is_wide {
                         worker.instrument.declares_wide();
                     }
-                    return worker.run_at_once::<N>(kind, || self.scope.run_here(body));
+                    return worker.run_inline::<N>(kind, || self.scope.run_here(body));
                 }
                 if self.scope.is_final() {
                     let _taken = self.scope.wait_for_data(Parts::uses_of(&parts, &list));

@@ -147,7 +147,7 @@ impl Worker {
         // If it panics, who waits has to stay until it was resumed all the same: that may be on its
         // way, or anybody's.
         let started = catch_unwind(AssertUnwindSafe(|| start(resume)));
-        self.tell();
+        self.notify();
         self.block(&waiting);
         started.unwrap_or_else(|panic| resume_unwind(panic));
     }

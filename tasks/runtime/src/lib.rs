@@ -76,7 +76,7 @@
 //!
 //! The scheduler is the tree of queues of M. Marí's thesis (*Improving the scheduler of the OmpSs-2
 //! runtime*, UPC 2018; "N"), with changes of ours. Either is to be had, and so is the central queue
-//! that came before: [`Rules`].
+//! that came before: [`Config`].
 //!
 //! # Layers
 //!
@@ -87,14 +87,14 @@
 //!    system and the program's environment.
 //! 2. `memory`, `inbox`, `parker`, `queued`: blocks, lists and sleep, and the head of queued work,
 //!    which knows neither task nor worker.
-//! 3. `ready`: the scheduler. It keeps queued work, and runs none.
+//! 3. `scheduler`: the scheduler. It keeps queued work, and runs none.
 //! 4. `class`, `grain`: what is known of kinds of tasks.
 //! 5. `instrument`: instrumentation.
 //! 6. `children`, `access`, `task`: counts of children, dependences, and the task with both.
 //! 7. `wait`, `panics`, `deadlock`: what waits, on which stack, and whether it waits for ever.
 //! 8. `config`, `slots`, `shared`: what all workers of a runtime share.
 //! 9. `worker`: creates, takes, runs and finishes tasks on one thread.
-//! 10. `pool`, `guest`: a runtime of workers, and how other threads enter it.
+//! 10. `pool`, `external`: a runtime of workers, and how other threads enter it.
 //! 11. `event`, `join`, `over`, `scope`, `data`, `parts`: what programs call.
 //! 12. `raw`, `debug`: what the sister crates build on. `model` runs all of it on virtual workers.
 
@@ -108,9 +108,9 @@ mod data;
 mod deadlock;
 mod debug;
 mod event;
+mod external;
 mod fork;
 mod grain;
-mod guest;
 mod inbox;
 mod instrument;
 mod join;
@@ -130,7 +130,7 @@ mod queued;
 #[doc(hidden)]
 pub mod raw;
 /// Which task runs next, and where.
-pub mod ready;
+pub mod scheduler;
 mod scope;
 mod shared;
 mod slots;
@@ -144,7 +144,10 @@ mod worker;
 
 pub use access::Kind;
 pub use class::{Placement, WideCpus};
-pub use config::{Rules, RulesError};
+/// Until the sister crate follows.
+#[doc(hidden)]
+pub use config::Config as Rules;
+pub use config::{Config, ConfigError};
 pub use data::{
     Argument, Commutative, Concurrent, Data, InOut, Input, Lends, TaskBuilder, WeakInOut, WeakInput,
 };

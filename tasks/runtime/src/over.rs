@@ -167,6 +167,6 @@ impl Worker {
     /// Whether half of a loop is to be handed to others, when a piece of it was or was not worth
     /// that.
     fn wants_half(&self, is_worth_it: bool) -> bool {
-        (is_worth_it || !self.shared.rules.cutoff) && !self.has_enough()
+        (is_worth_it || !self.shared.config.cutoff) && !self.has_enough()
     }
 }

@@ -1,14 +1,14 @@
 //! Where a worker sleeps.
 
 #[cfg(all(test, loom))]
-mod explored;
+mod loom_tests;
 
 use std::time::Duration;
 
 use crate::sync::{AtomicU32, Ordering};
 
 const AWAKE: u32 = 0;
-const TOLD: u32 = 1;
+const NOTIFIED: u32 = 1;
 const ASLEEP: u32 = 2;
 
 /// A place for one sleeper; a wake-up that comes too early is kept, and is not counted.
@@ -48,7 +48,7 @@ impl Parker {
 
     /// Wakes the sleeper, or keeps it from falling asleep.
     pub fn unpark(&self) {
-        if self.state.swap(TOLD, Ordering::Release) == ASLEEP {
+        if self.state.swap(NOTIFIED, Ordering::Release) == ASLEEP {
             wake(&self.state);
         }
     }

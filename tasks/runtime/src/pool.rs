@@ -8,13 +8,13 @@ use std::thread::JoinHandle;
 use crossbeam_utils::CachePadded;
 
 use crate::class::Placement;
-use crate::config::Rules;
+use crate::config::Config;
 use crate::fork::forks;
 use crate::instrument::Watch;
 use crate::limits::{no_thread, too_many};
 use crate::queued::KindOf;
-use crate::shared::{Asked, Order, Shared};
-use crate::slots::SEATS_MORE;
+use crate::shared::{Options, Order, Shared};
+use crate::slots::SLOTS_MORE;
 use crate::sync::lock_std;
 use crate::sync::{AtomicU32, Ordering};
 use crate::topology::Topology;
@@ -40,7 +40,7 @@ pub struct Runtime {
 pub struct Builder {
     workers: Option<usize>,
     topology: Option<Topology>,
-    rules: Rules,
+    config: Config,
     is_closed: bool,
     pub(crate) kind_of: Option<KindOf>,
     watch: Option<Watch>,
@@ -64,8 +64,8 @@ impl Builder {
 
     /// The thesis's choices, and ours.
     #[must_use]
-    pub fn rules(mut self, rules: Rules) -> Self {
-        self.rules = rules;
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
         self
     }
 
@@ -105,11 +105,11 @@ impl Builder {
             let text = format!("`workers` is {workers}; expected at most {WORKERS_MAX}");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
-        let seats = (workers, SEATS_MORE);
+        let slots = (workers, SLOTS_MORE);
         let (kind_of, is_closed) = (self.kind_of, self.is_closed);
-        let asked = Asked { kind_of, is_closed, ..Asked::default() };
+        let options = Options { kind_of, is_closed, ..Options::default() };
         let beside = (self.watch.as_ref(), self.placement.as_ref());
-        let shared = Shared::new(&machine, self.rules, seats, asked, beside);
+        let shared = Shared::new(&machine, self.config, slots, options, beside);
         if let Some(error) = too_many(workers) {
             return Err(error);
         }
@@ -235,7 +235,7 @@ impl Runtime {
     pub fn set_working(&self, worker: usize, works: bool) {
         let workers = self.workers();
         assert!((1..workers).contains(&worker), "worker {worker} of {workers}; 0 always works");
-        self.shared().tell(worker, if works { Order::Work } else { Order::Rest });
+        self.shared().set_order(worker, if works { Order::Work } else { Order::Rest });
     }
 
     /// How many workers were told to run tasks, counting the thread that a scope is called on.
@@ -254,7 +254,7 @@ impl Drop for Runtime {
             return;
         }
         for leaf in 1..self.workers() {
-            self.shared.tell(leaf, Order::Stop);
+            self.shared.set_order(leaf, Order::Stop);
         }
         for thread in self.threads.drain(..) {
             // A worker's panic was told when it happened; it cannot be mended here.

@@ -9,14 +9,14 @@ use std::sync::Arc;
 pub use crate::access::{Access, Region, Uses};
 pub use crate::children::Until;
 use crate::class::Placement;
-use crate::config::Rules;
+use crate::config::Config;
 pub use crate::fork::forks;
 use crate::instrument::Watch;
 pub use crate::parker::Parker;
 use crate::pool::{Builder, Runtime};
 pub use crate::queued::{KindOf, OWN_KIND, Queued, Runner};
 use crate::scope::Scope;
-use crate::shared::{Asked, Shared};
+use crate::shared::{Options, Shared};
 pub use crate::sync::{lock_std, register_barriers};
 pub use crate::task::Task;
 use crate::topology::Topology;
@@ -71,15 +71,15 @@ impl Team {
     pub fn new(
         machine: &Topology,
         workers: usize,
-        rules: Rules,
+        config: Config,
         kind_of: KindOf,
         is_crowded: bool,
         beside: (Option<&Watch>, Option<&Placement>),
     ) -> Self {
         // Whoever uses it has events of its own.
-        let asked =
-            Asked { kind_of: Some(kind_of), knows_events: false, is_closed: false, is_crowded };
-        Self { shared: Shared::new(machine, rules, (workers, 0), asked, beside) }
+        let options =
+            Options { kind_of: Some(kind_of), knows_events: false, is_closed: false, is_crowded };
+        Self { shared: Shared::new(machine, config, (workers, 0), options, beside) }
     }
 
     /// The worker of a leaf, for the calling thread.
@@ -93,7 +93,7 @@ impl Team {
 
     /// Wakes the workers that sleep, to look again whether what they wait for has happened.
     pub fn wake(&self) {
-        self.shared.ready.wake_all();
+        self.shared.scheduler.wake_all();
     }
 
     /// Ends a task from any thread: one of the team's does it, and does not run it once more.

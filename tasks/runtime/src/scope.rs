@@ -79,9 +79,9 @@ impl<'scope> Scope<'scope> {
     {
         let worker = self.worker();
         let kind = run::<F> as *const () as usize;
-        if worker.runs_at_once(kind) || self.is_final {
+        if worker.inlines(kind) || self.is_final {
             let scope = Scope { may_pause: false, ..*self };
-            return worker.run_at_once::<F>(kind, || self.run_here(|| body(&scope)));
+            return worker.run_inline::<F>(kind, || self.run_here(|| body(&scope)));
         }
         worker.instrument.creates::<F>(kind);
         let parent = self.creates();
@@ -233,10 +233,10 @@ impl<'scope> Scope<'scope> {
     /// # Panics
     /// As of `assert_usable`.
     #[track_caller]
-    pub(crate) fn runs_at_once(&self, kind: usize, accesses: &[Access]) -> bool {
+    pub(crate) fn inlines(&self, kind: usize, accesses: &[Access]) -> bool {
         self.assert_usable(accesses);
         let worker = self.worker();
-        worker.runs_at_once(kind)
+        worker.inlines(kind)
             && worker.is_free(kind, self.task_of(), self.orderer(), accesses, Stack::Other)
     }
 
@@ -254,8 +254,8 @@ impl<'scope> Scope<'scope> {
         may: bool,
     ) -> bool {
         match regions {
-            Some(uses) => self.runs_parts_at_once(kind, uses) && may,
-            None if may => self.runs_at_once(kind, accesses),
+            Some(uses) => self.inlines_parts(kind, uses) && may,
+            None if may => self.inlines(kind, accesses),
             None => self.runs_later(accesses),
         }
     }
@@ -272,11 +272,11 @@ impl<'scope> Scope<'scope> {
 
     /// The same where it uses regions: nobody waits for those that are in its way.
     #[track_caller]
-    pub(crate) fn runs_parts_at_once(&self, kind: usize, uses: Uses<'_>) -> bool {
+    pub(crate) fn inlines_parts(&self, kind: usize, uses: Uses<'_>) -> bool {
         self.assert_uses_usable(uses);
         let worker = self.worker();
         // SAFETY: this worker runs the code of the orderer.
-        worker.runs_at_once(kind) && unsafe { worker.may_use(self.orderer(), uses) }
+        worker.inlines(kind) && unsafe { worker.may_use(self.orderer(), uses) }
     }
 
     /// Waits until a task that uses this could run, and keeps others from it until what is returned

@@ -6,15 +6,15 @@ use crossbeam_utils::CachePadded;
 
 use crate::access::Turns;
 use crate::class::{Placement, Places};
-use crate::config::Rules;
+use crate::config::Config;
 use crate::deadlock::Waits;
 use crate::grain::{FORGET, Grains};
 use crate::inbox::Inbox;
 use crate::instrument::{Recorder, Snapshot, Watch};
 use crate::memory::Depot;
 use crate::queued::KindOf;
-use crate::ready::Ready;
-use crate::slots::Seats;
+use crate::scheduler::Scheduler;
+use crate::slots::ExternalSlots;
 use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Barrier, Ordering};
 use crate::topology::Topology;
 use crate::wait::Waiting;
@@ -44,7 +44,7 @@ pub(crate) enum Order {
 
 /// What whoever makes a runtime says about its tasks.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked {
+pub(crate) struct Options {
     /// Tells their kinds, where what is run does not.
     pub(crate) kind_of: Option<KindOf>,
     /// Whether all that lets tasks go on is an [`Event`](crate::Event) or a
@@ -57,7 +57,7 @@ pub(crate) struct Asked {
     pub(crate) is_crowded: bool,
 }
 
-impl Default for Asked {
+impl Default for Options {
     fn default() -> Self {
         Self { kind_of: None, knows_events: true, is_closed: false, is_crowded: false }
     }
@@ -65,8 +65,8 @@ impl Default for Asked {
 
 /// What all workers of a runtime share.
 pub(crate) struct Shared {
-    pub(crate) ready: Ready,
-    pub(crate) rules: Rules,
+    pub(crate) scheduler: Scheduler,
+    pub(crate) config: Config,
     /// As many tasks as a join needs to find before it does without one.
     pub(crate) enough: usize,
     depots: Vec<Depot>,
@@ -83,9 +83,9 @@ pub(crate) struct Shared {
     pub(crate) looks_for_deadlock: AtomicBool,
     /// Who waits, by leaf.
     pub(crate) waits: Vec<CachePadded<Waits>>,
-    pub(crate) seats: Seats,
+    pub(crate) external_slots: ExternalSlots,
     pub(crate) grains: CachePadded<Grains>,
-    pub(crate) asked: Asked,
+    pub(crate) options: Options,
     /// How many workers share the samples of which one forgets.
     pub(crate) forget_each: u32,
     pub(crate) turns: Turns,
@@ -99,19 +99,19 @@ impl Shared {
     /// The tree and all that belongs to it, for as many workers, and leaves for `guests` more.
     pub(crate) fn new(
         machine: &Topology,
-        rules: Rules,
+        config: Config,
         (workers, guests): (usize, usize),
-        asked: Asked,
+        options: Options,
         (watch, placement): (Option<&Watch>, Option<&Placement>),
     ) -> Arc<Self> {
         let machine = machine.resized(workers).with_more(guests);
         let leaves = machine.cpus();
-        let sleeping = if asked.is_crowded { usize::MAX } else { leaves };
-        let full = if rules.cutoff { CUTOFF * (workers - 1) } else { usize::MAX };
+        let sleeping = if options.is_crowded { usize::MAX } else { leaves };
+        let full = if config.cutoff { CUTOFF * (workers - 1) } else { usize::MAX };
         let shared = Arc::new(Self {
-            ready: Ready::new(&machine, rules.ready, full, Barrier::between(sleeping)),
-            rules,
-            enough: if rules.cutoff { ENOUGH } else { usize::MAX },
+            scheduler: Scheduler::new(&machine, config.scheduler, full, Barrier::between(sleeping)),
+            config,
+            enough: if config.cutoff { ENOUGH } else { usize::MAX },
             depots: (0..machine.domains()).map(|_| Depot::new()).collect(),
             domains: (0..leaves).map(|leaf| machine.domain_of(leaf)).collect(),
             resume: (0..leaves).map(|_| CachePadded::new(Inbox::new())).collect(),
@@ -120,11 +120,14 @@ impl Shared {
             resting: AtomicUsize::new(0),
             looks_for_deadlock: AtomicBool::new(false),
             waits: (0..leaves).map(|_| CachePadded::default()).collect(),
-            asked,
+            options,
             grains: Grains::new().into(),
             forget_each: u32::try_from(workers).unwrap_or(u32::MAX / FORGET).max(1),
             turns: Turns::new(),
-            seats: Seats::new(std::iter::once(0).chain(workers..leaves), rules.memory),
+            external_slots: ExternalSlots::new(
+                std::iter::once(0).chain(workers..leaves),
+                config.memory,
+            ),
             watch: watch.map(Watch::recorder),
             places: placement.map(|placement| Places::new(placement.clone(), leaves)),
         });
@@ -137,7 +140,7 @@ impl Shared {
 
     fn snapshot(&self) -> Snapshot {
         Snapshot {
-            steps: self.ready.steps(),
+            steps: self.scheduler.steps(),
             task_bytes: self.task_memory_bytes(),
             wide_places: self.places.as_ref().map(Places::in_words),
         }
@@ -166,19 +169,19 @@ impl Shared {
         let leaf = unsafe { (*waiting).leaf };
         // SAFETY: as above.
         unsafe { self.resume[leaf].push(waiting.cast_mut()) };
-        self.ready.leaf(leaf).parker.unpark();
+        self.scheduler.leaf(leaf).parker.unpark();
     }
 
     /// One who waits on a leaf.
     pub(crate) fn begins_to_wait(&self, waiting: &Waiting) {
-        if self.asked.knows_events {
+        if self.options.knows_events {
             self.waits[waiting.leaf].add(waiting);
         }
     }
 
     /// It goes on.
     pub(crate) fn goes_on(&self, waiting: &Waiting) {
-        if self.asked.knows_events {
+        if self.options.knows_events {
             self.waits[waiting.leaf].remove(waiting);
         }
     }
@@ -189,10 +192,10 @@ impl Shared {
     }
 
     /// Tells a worker what to do.
-    pub(crate) fn tell(&self, leaf: usize, order: Order) {
+    pub(crate) fn set_order(&self, leaf: usize, order: Order) {
         // Pairs with `unpark`, and so with whoever wakes up.
         self.orders[leaf].store(order as u32, Ordering::SeqCst);
-        self.ready.leaf(leaf).parker.unpark();
+        self.scheduler.leaf(leaf).parker.unpark();
     }
 }
 

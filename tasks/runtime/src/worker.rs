@@ -10,9 +10,9 @@ mod last;
 mod pause;
 mod regions;
 mod rest;
-mod sort;
 mod stacks;
 mod team;
+mod wide;
 
 use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
@@ -29,7 +29,7 @@ use crate::grain;
 use crate::instrument::{OpenSlice, ThreadInstrument, What};
 use crate::memory::{Chunks, Depot};
 use crate::queued::{Queued, Runner};
-use crate::ready::{Leaf, Ready};
+use crate::scheduler::{Leaf, Scheduler};
 use crate::shared::Shared;
 use crate::sync::Ordering;
 use crate::task::Task;
@@ -65,7 +65,7 @@ pub struct Worker {
     /// The task whose code runs.
     pub(crate) current: Cell<*const Task>,
     /// The parent of the tasks that finished last, and how many of them it has not been told.
-    told: Cell<(*const Task, u32)>,
+    unnotified: Cell<(*const Task, u32)>,
     /// The fibre that runs, if it is not the thread's own stack.
     leaver: Cell<*const Leaver>,
     /// Empty tables, for tasks whose children have accesses.
@@ -97,8 +97,8 @@ pub struct Worker {
     /// How long it looks for tasks before it sleeps.
     patience: Cell<Patience>,
     /// Whether wide tasks are kept apart from others.
-    sorts: bool,
-    place: sort::Place,
+    separates_wide: bool,
+    place: wide::Place,
     /// Where it says what it does, if anybody watches.
     pub(crate) instrument: ThreadInstrument,
 }
@@ -107,16 +107,16 @@ impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, leaf: usize) -> Self {
         shared.present.fetch_add(1, Ordering::Relaxed);
         let instrument = ThreadInstrument::of_thread(shared.watch.as_ref());
-        let sorts = shared.places.is_some();
+        let separates_wide = shared.places.is_some();
         Self {
             leaf,
-            chunks: Chunks::new(shared.rules.memory),
-            at: shared.ready.leaf(leaf),
+            chunks: Chunks::new(shared.config.memory),
+            at: shared.scheduler.leaf(leaf),
             depot: shared.depot_of(leaf),
-            gate: Gate::new(&shared, shared.ready.leaf(leaf)),
+            gate: Gate::new(&shared, shared.scheduler.leaf(leaf)),
             shared,
             current: Cell::new(ptr::null()),
-            told: Cell::new((ptr::null(), 0)),
+            unnotified: Cell::new((ptr::null(), 0)),
             leaver: Cell::new(ptr::null()),
             tables: RefCell::new(Vec::new()),
             held: RefCell::new(Vec::new()),
@@ -130,9 +130,9 @@ impl Worker {
             helps: Cell::new(ptr::null()),
             helped: Cell::new(0),
             patience: Cell::new(PATIENCE),
-            sorts,
-            place: sort::Place::default(),
-            untimed: if instrument.is_on() || sorts { 0 } else { SAMPLE - 1 },
+            separates_wide,
+            place: wide::Place::default(),
+            untimed: if instrument.is_on() || separates_wide { 0 } else { SAMPLE - 1 },
             instrument,
         }
     }
@@ -182,8 +182,8 @@ impl Worker {
     }
 
     #[inline]
-    fn ready(&self) -> &Ready {
-        &self.shared.ready
+    fn scheduler(&self) -> &Scheduler {
+        &self.shared.scheduler
     }
 
     #[inline]
@@ -222,12 +222,12 @@ impl Worker {
     pub(crate) unsafe fn add(&self, task: *mut Queued) {
         #[cfg(evenkeel_model)]
         crate::sync::writes(task);
-        if self.sorts {
+        if self.separates_wide {
             // SAFETY: the caller's promise.
-            return unsafe { self.add_sorted(task) };
+            return unsafe { self.add_separated(task) };
         }
         // SAFETY: this thread is the leaf's worker; the caller's promise.
-        unsafe { self.ready().add(self.at(), task) }
+        unsafe { self.scheduler().add(self.at(), task) }
     }
 
     /// The same of a task that may have a priority.
@@ -238,18 +238,18 @@ impl Worker {
     pub(crate) unsafe fn add_in_turn(&self, task: *mut Queued) {
         #[cfg(evenkeel_model)]
         crate::sync::writes(task);
-        if self.sorts {
+        if self.separates_wide {
             // SAFETY: the caller's promise.
-            return unsafe { self.add_sorted(task) };
+            return unsafe { self.add_separated(task) };
         }
         // SAFETY: this thread is the leaf's worker; the caller's promise.
-        unsafe { self.ready().add_in_turn(self.at(), task) }
+        unsafe { self.scheduler().add_in_turn(self.at(), task) }
     }
 
     /// Takes back what was added last, if it still is the next to be run here.
     pub(crate) fn take_back(&self, task: *mut Queued) -> bool {
         // SAFETY: this thread is the leaf's worker.
-        let Some(next) = (unsafe { self.ready().take(self.at()) }) else { return false };
+        let Some(next) = (unsafe { self.scheduler().take(self.at()) }) else { return false };
         if ptr::eq(next, task) {
             return true;
         }
@@ -260,17 +260,17 @@ impl Worker {
 
     #[inline]
     pub(crate) fn take(&self) -> Option<*mut Queued> {
-        if self.sorts {
-            return self.take_sorted();
+        if self.separates_wide {
+            return self.take_separated();
         }
         // SAFETY: this thread is the leaf's worker.
-        unsafe { self.ready().take(self.at()) }
+        unsafe { self.scheduler().take(self.at()) }
     }
 
     /// Takes a task that is elsewhere.
     pub(crate) fn seek(&self) -> Option<*mut Queued> {
         // SAFETY: this thread is the leaf's worker.
-        unsafe { self.ready().seek(self.leaf) }.or_else(|| self.take_waited_if(|_| true))
+        unsafe { self.scheduler().seek(self.leaf) }.or_else(|| self.take_waited_if(|_| true))
     }
 
     /// Runs a task that was taken.
@@ -283,9 +283,9 @@ impl Worker {
         crate::sync::reads(task);
         // SAFETY: the caller's promise: a task that was not run is alive.
         unsafe {
-            let told = self.told.get();
-            if told.1 > 0 && told.0 != Task::parent_of(&*task) {
-                self.tell();
+            let pending = self.unnotified.get();
+            if pending.1 > 0 && pending.0 != Task::parent_of(&*task) {
+                self.notify();
             }
             self.ran.set(self.ran.get().wrapping_add(1));
             if self.ran.get() & self.untimed != 0 {
@@ -307,7 +307,7 @@ impl Worker {
         // SAFETY: the caller's promise.
         unsafe {
             let (ran, kind, begin) = (self.ran.get(), self.kind_of(task), grain::cycles());
-            match self.sorts {
+            match self.separates_wide {
                 true => self.run_learning(kind, || ((*task).run)(task, self.runner())),
                 false => ((*task).run)(task, self.runner()),
             }
@@ -330,16 +330,16 @@ impl Worker {
         unsafe {
             let kind = self.kind_of(task);
             let ends = self.instrument.begin_task(&slice, kind, task.addr());
-            if self.sorts {
+            if self.separates_wide {
                 self.tells_whether_wide(Task::is_declared_wide(&*task), kind);
             }
-            match self.sorts || self.ran.get().is_multiple_of(SAMPLE) {
+            match self.separates_wide || self.ran.get().is_multiple_of(SAMPLE) {
                 true => self.run_timed(task),
                 false => ((*task).run)(task, self.runner()),
             }
             drop(ends);
         }
-        self.instrument.sample(|| self.ready().level_and_queued());
+        self.instrument.sample(|| self.scheduler().level_and_queued());
     }
 
     /// The life of a worker's thread.
@@ -364,32 +364,32 @@ impl Worker {
             }
         }
         // Whoever goes on here may do so for long.
-        self.tell();
+        self.notify();
     }
 
     /// Other code goes on here: nothing may lie where only this worker finds it.
     #[inline]
     fn hand_on(&self) {
         // SAFETY: this thread is the leaf's worker.
-        unsafe { self.ready().hand_on(self.at()) };
+        unsafe { self.scheduler().hand_on(self.at()) };
     }
 
     /// Looks for a task, at last asleep, until `stop` holds.
     #[cold]
     fn look(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
-        self.tell_parents();
+        self.notify_parents();
         let slice = OpenSlice::new();
         let _ends = self.instrument.begin(&slice, What::Looks, 0);
-        if !self.sorts
+        if !self.separates_wide
             // SAFETY: this thread is the leaf's worker.
-            && let Some(found) = unsafe { self.ready().glance(self.leaf) }
+            && let Some(found) = unsafe { self.scheduler().try_steal_once(self.leaf) }
         {
             return Some(found);
         }
-        self.ready().goes_away(self.at());
+        self.scheduler().set_idle(self.at());
         let found = self.find(stop);
         self.leaves_wide_ones();
-        self.ready().comes_back(self.at());
+        self.scheduler().set_busy(self.at());
         found
     }
 
@@ -401,35 +401,35 @@ impl Worker {
     }
 
     fn find(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
-        let ready = &self.shared.ready;
+        let scheduler = &self.shared.scheduler;
         // In a slot it looks by itself.
-        let patience = if ready.has_slots() { NONE } else { self.patience.get() };
-        ready.looks(self.leaf);
+        let patience = if scheduler.has_slots() { NONE } else { self.patience.get() };
+        scheduler.looks(self.leaf);
         loop {
             let mut pause = Pause::new(patience);
             self.takes_place();
             loop {
                 if stop() {
-                    ready.gives_up(self.leaf);
+                    scheduler.gives_up(self.leaf);
                     return None;
                 }
                 let found = self.take().or_else(|| self.seek());
                 if found.is_some() {
-                    ready.found(self.leaf);
+                    scheduler.found(self.leaf);
                     return found;
                 }
                 if !pause.lasts(stop) {
                     break;
                 }
             }
-            ready.falls_asleep(self.at());
-            let is_last = ready.all_asleep() == self.shared.present.load(Ordering::Relaxed);
+            scheduler.falls_asleep(self.at());
+            let is_last = scheduler.count_asleep() == self.shared.present.load(Ordering::Relaxed);
             let found = if is_last { self.is_last(stop) } else { None };
-            self.instrument.sample(|| ready.level_and_queued());
+            self.instrument.sample(|| scheduler.level_and_queued());
             let given = found.or_else(|| self.asleep(|| self.sleep(stop)));
-            ready.wakes_up(self.at());
+            scheduler.wakes_up(self.at());
             if given.is_some() {
-                ready.found(self.leaf);
+                scheduler.found(self.leaf);
                 return given;
             }
         }
@@ -440,6 +440,6 @@ impl Drop for Worker {
     fn drop(&mut self) {
         self.leaves_place();
         self.shared.present.fetch_sub(1, Ordering::Relaxed);
-        self.tell();
+        self.notify();
     }
 }

@@ -4,17 +4,17 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use evenkeel_runtime::raw::lock_std;
-use evenkeel_runtime::{Data, Memory, Rules, Runtime};
+use evenkeel_runtime::{Config, Data, Memory, Runtime};
 use proptest::prelude::*;
 
 /// A runtime that queues every task, and gives each block back to the system: nothing is hidden by
 /// tasks that run at once, nor by memory that is used again.
 fn plain(workers: usize) -> Runtime {
-    let rules = Rules { cutoff: false, memory: Memory::System, ..Rules::default() };
-    Runtime::builder().workers(workers).rules(rules).build().unwrap()
+    let rules = Config { cutoff: false, memory: Memory::System, ..Config::default() };
+    Runtime::builder().workers(workers).config(rules).build().unwrap()
 }
 
-/// Rules that differ in which of several ready tasks runs next, and where.
+/// Config that differ in which of several ready tasks runs next, and where.
 const RULES: [&str; 9] = [
     "tree",
     "tree-nocutoff",
@@ -28,7 +28,7 @@ const RULES: [&str; 9] = [
 ];
 
 fn ruled(rules: &str, workers: usize) -> Runtime {
-    Runtime::builder().workers(workers).rules(rules.parse().unwrap()).build().unwrap()
+    Runtime::builder().workers(workers).config(rules.parse().unwrap()).build().unwrap()
 }
 
 /// What a task of a random graph does: mixes what it reads into what it writes.

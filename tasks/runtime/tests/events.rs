@@ -6,14 +6,14 @@ use std::thread;
 use std::time::Duration;
 
 use evenkeel_runtime::raw::lock_std;
-use evenkeel_runtime::{Data, Event, Resume, Rules, Runtime, scope};
+use evenkeel_runtime::{Config, Data, Event, Resume, Runtime, scope};
 use proptest::prelude::*;
 
 const RULES: [&str; 4] = ["tree", "tree-nocutoff", "central-fifo-nocutoff", "tree-fifo-rebalance"];
 
 fn ruled(rules: &str, workers: usize) -> Runtime {
-    let rules: Rules = rules.parse().unwrap();
-    Runtime::builder().workers(workers).rules(rules).build().unwrap()
+    let rules: Config = rules.parse().unwrap();
+    Runtime::builder().workers(workers).config(rules).build().unwrap()
 }
 
 /// Lets other threads run until one of them has raised a flag.

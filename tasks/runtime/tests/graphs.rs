@@ -160,7 +160,7 @@ fn parallel<'scope>(
 /// this one, or a larger one.
 fn runtimes() -> Vec<Runtime> {
     let of = |(rules, workers, machine): (&str, usize, Option<&str>)| {
-        let builder = Runtime::builder().rules(rules.parse().unwrap());
+        let builder = Runtime::builder().config(rules.parse().unwrap());
         let declared =
             machine.map_or(builder.clone(), |machine| builder.topology(machine.parse().unwrap()));
         declared.workers(workers).build().unwrap()

@@ -16,7 +16,7 @@ const RULES: [&str; 4] = ["tree-nocutoff", "tree", "central-fifo-nocutoff", "tre
 
 fn ruled(rules: &str, workers: usize) -> Runtime {
     let rules = rules.parse().unwrap();
-    Runtime::builder().workers(workers).rules(rules).build().unwrap()
+    Runtime::builder().workers(workers).config(rules).build().unwrap()
 }
 
 proptest! {

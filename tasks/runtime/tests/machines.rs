@@ -16,7 +16,7 @@ fn tree<'scope>(s: &Scope<'scope>, places: &'scope [AtomicU8]) {
 fn every_task_runs_once(machine: &str) {
     for rules in ["tree", "tree-nocutoff", "tree-fifo-rebalance-nocutoff", "central-nocutoff"] {
         let builder = Runtime::builder().topology(machine.parse().unwrap());
-        let runtime = builder.rules(rules.parse().unwrap()).build().unwrap();
+        let runtime = builder.config(rules.parse().unwrap()).build().unwrap();
         // Between two rounds workers fall asleep, or are about to.
         for _ in 0..10 {
             let places: Vec<AtomicU8> = (0..2000).map(|_| AtomicU8::new(0)).collect();

@@ -1,7 +1,7 @@
 //! Tasks that create others in their place: a serial program could have had the same order.
 
 use evenkeel_runtime::raw::lock_std;
-use evenkeel_runtime::{Data, Memory, Rules, Runtime, Scope};
+use evenkeel_runtime::{Config, Data, Memory, Runtime, Scope};
 use proptest::prelude::*;
 
 /// What a program does with the two cells that it has.
@@ -80,10 +80,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// Every task is queued, or some run at once; blocks are used again, or not.
 fn runtimes() -> [Runtime; 3] {
-    let plain = Rules { cutoff: false, memory: Memory::System, ..Rules::default() };
+    let plain = Config { cutoff: false, memory: Memory::System, ..Config::default() };
     let central = "central-fifo-successor-nocutoff".parse().unwrap();
-    [(plain, 3), (Rules::default(), 2), (central, 4)]
-        .map(|(rules, workers)| Runtime::builder().rules(rules).workers(workers).build().unwrap())
+    [(plain, 3), (Config::default(), 2), (central, 4)]
+        .map(|(rules, workers)| Runtime::builder().config(rules).workers(workers).build().unwrap())
 }
 
 proptest! {
@@ -102,8 +102,8 @@ proptest! {
 /// What was created earlier holds up only those who need its data.
 #[test]
 fn a_task_whose_children_are_not_done_with_one_cell_has_passed_on_the_other() {
-    let rules = Rules { cutoff: false, ..Rules::default() };
-    let runtime = Runtime::builder().rules(rules).workers(3).build().unwrap();
+    let rules = Config { cutoff: false, ..Config::default() };
+    let runtime = Runtime::builder().config(rules).workers(3).build().unwrap();
     let (slow, quick) = (Data::new(0), Data::new(0));
     let (tell, told) = std::sync::mpsc::channel();
     let told = std::sync::Mutex::new(told);
@@ -124,8 +124,8 @@ fn a_task_whose_children_are_not_done_with_one_cell_has_passed_on_the_other() {
 #[test]
 #[should_panic(expected = "in a way that the task around it did not say")]
 fn a_task_that_only_reads_has_no_children_that_write() {
-    let rules = Rules { cutoff: false, ..Rules::default() };
-    let runtime = Runtime::builder().rules(rules).workers(2).build().unwrap();
+    let rules = Config { cutoff: false, ..Config::default() };
+    let runtime = Runtime::builder().config(rules).workers(2).build().unwrap();
     let data = Data::new(0);
     runtime.scope(|s| {
         s.task()

@@ -51,7 +51,7 @@ fn is_sanitized() -> bool {
 #[test]
 fn tasks_that_find_no_memory_end_the_process_with_a_word() {
     if is_alone() {
-        let runtime = Runtime::builder().workers(2).rules("tree-nocutoff".parse().unwrap());
+        let runtime = Runtime::builder().workers(2).config("tree-nocutoff".parse().unwrap());
         let (runtime, chain) = (runtime.build().unwrap(), Data::new(0_usize));
         let held = Mutex::new(None);
         // A thread that has not begun yet would find no memory for its signals.

@@ -18,7 +18,7 @@ const GRAPHS: u64 = 4_000;
 const ELEMENTS: usize = 24;
 
 fn ruled(rules: &str, workers: usize) -> Runtime {
-    Runtime::builder().rules(rules.parse().unwrap()).workers(workers).build().unwrap()
+    Runtime::builder().config(rules.parse().unwrap()).workers(workers).build().unwrap()
 }
 
 /// A stream of numbers that follows from its seed (SplitMix64).

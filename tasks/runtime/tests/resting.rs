@@ -12,7 +12,7 @@ const RULES: [&str; 4] =
     ["tree-nocutoff", "tree", "central-fifo-successor-nocutoff", "tree-fifo-rebalance-nocutoff"];
 
 fn ruled(rules: &str, workers: usize) -> Runtime {
-    Runtime::builder().workers(workers).rules(rules.parse().unwrap()).build().unwrap()
+    Runtime::builder().workers(workers).config(rules.parse().unwrap()).build().unwrap()
 }
 
 fn tree<'scope>(s: &Scope<'scope>, depth: u32, count: &'scope AtomicUsize) {

@@ -4,16 +4,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use evenkeel_runtime::raw::lock_std;
-use evenkeel_runtime::ready::{Batch, Feed, Form, Limit, Order, Scheduler};
-use evenkeel_runtime::{Memory, Rules, Runtime, Scope, ready};
+use evenkeel_runtime::scheduler::{Batch, Feed, Form, Limit, Order, SchedulerConfig, TreeConfig};
+use evenkeel_runtime::{Config, Memory, Runtime, Scope};
 
 /// Every task goes through a queue.
-fn queued() -> Rules {
-    Rules { cutoff: false, ..Rules::default() }
+fn queued() -> Config {
+    Config { cutoff: false, ..Config::default() }
 }
 
 /// All ways in which ready tasks can be kept.
-fn all_rules() -> Vec<Rules> {
+fn all_rules() -> Vec<Config> {
     let mut all = Vec::new();
     for order in [Order::Lifo, Order::Fifo] {
         for batch in [Batch::HalfQueue, Batch::HalfThreshold] {
@@ -21,18 +21,18 @@ fn all_rules() -> Vec<Rules> {
                 for feed in
                     [Feed::Pull, Feed::Give { rebalance: true }, Feed::Give { rebalance: false }]
                 {
-                    let ready = ready::Rules { order, batch, limit, feed };
-                    all.push(Rules { ready: Scheduler::Tree(ready), ..queued() });
+                    let tree = TreeConfig { order, batch, limit, feed };
+                    all.push(Config { scheduler: SchedulerConfig::Tree(tree), ..queued() });
                 }
             }
         }
         for form in [Form::Plain(order), Form::Polling(order), Form::Successor(order)] {
-            all.push(Rules { ready: Scheduler::Central(form), ..queued() });
+            all.push(Config { scheduler: SchedulerConfig::Central(form), ..queued() });
         }
     }
     all.extend([
-        Rules::default(),
-        Rules { memory: Memory::System, ..queued() },
+        Config::default(),
+        Config { memory: Memory::System, ..queued() },
         "tree-rebalance-system-nocutoff".parse().unwrap(),
         "central-priority-system-nocutoff".parse().unwrap(),
         "central-lifo-successor".parse().unwrap(),
@@ -40,8 +40,8 @@ fn all_rules() -> Vec<Rules> {
     all
 }
 
-fn runtime(rules: Rules, workers: usize) -> Runtime {
-    Runtime::builder().workers(workers).rules(rules).build().unwrap()
+fn runtime(rules: Config, workers: usize) -> Runtime {
+    Runtime::builder().workers(workers).config(rules).build().unwrap()
 }
 
 fn tree<'scope>(s: &Scope<'scope>, depth: u32, count: &'scope AtomicU64) {

@@ -10,7 +10,7 @@ use evenkeel_runtime::{Data, Resume, Runtime, Scope};
 const RULES: [&str; 3] = ["tree-nocutoff", "tree", "central-fifo-nocutoff"];
 
 fn runtime(rules: &str, workers: usize) -> Runtime {
-    Runtime::builder().workers(workers).rules(rules.parse().unwrap()).build().unwrap()
+    Runtime::builder().workers(workers).config(rules.parse().unwrap()).build().unwrap()
 }
 
 /// Where tasks wait until somebody opens it.

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use evenkeel_runtime::{Data, Placement, Resume, Rules, Runtime, Watch, WideCpus, scope};
+use evenkeel_runtime::{Config, Data, Placement, Resume, Runtime, Watch, WideCpus, scope};
 
 const TREES: usize = 100;
 const LEAVES: usize = 50;
@@ -36,9 +36,9 @@ fn every_task_is_counted_under_every_scheduler_with_or_without_cutoff() {
     for text in schedulers {
         for cutoff in [true, false] {
             for workers in [1, 3] {
-                let rules = Rules { cutoff, ..text.parse().unwrap() };
+                let rules = Config { cutoff, ..text.parse().unwrap() };
                 let watch = Watch::new();
-                let runtime = Runtime::builder().workers(workers).rules(rules).watch(&watch);
+                let runtime = Runtime::builder().workers(workers).config(rules).watch(&watch);
                 trees(&runtime.build().unwrap());
                 let text = summary(&watch);
                 assert!(text.starts_with("5,100 tasks in "), "{text}");
@@ -138,7 +138,7 @@ fn the_page_is_well_formed_and_fetches_nothing() {
 fn the_threshold_is_drawn_where_there_was_one() {
     for (rules, is_drawn) in [("tree-fifo-static20", true), ("central-fifo", false)] {
         let watch = Watch::new();
-        let runtime = Runtime::builder().workers(2).rules(rules.parse().unwrap()).watch(&watch);
+        let runtime = Runtime::builder().workers(2).config(rules.parse().unwrap()).watch(&watch);
         let work = || std::thread::sleep(Duration::from_millis(1));
         runtime.build().unwrap().scope(|s| (0..20).for_each(|_| s.spawn(move |_| work())));
         let (html, text) = (page(&watch), summary(&watch));
@@ -195,8 +195,8 @@ fn what_runs_while_a_task_waits_inside_another_runtimes_scope_is_not_inside() {
 fn wide_tasks_are_counted_by_where_they_ran_however_they_came_to_run() {
     for (cutoff, workers) in [(true, 1), (true, 3), (false, 1), (false, 3)] {
         let watch = Watch::new();
-        let rules = Rules { cutoff, ..Rules::default() };
-        let runtime = Runtime::builder().workers(workers).rules(rules).watch(&watch);
+        let rules = Config { cutoff, ..Config::default() };
+        let runtime = Runtime::builder().workers(workers).config(rules).watch(&watch);
         // All of them are.
         let chosen = Placement::on(WideCpus::Workers((0..workers).collect()));
         let runtime = runtime.placement(chosen).build().unwrap();

@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-use evenkeel_runtime::{Rules, Runtime};
+use evenkeel_runtime::{Config, Runtime};
 
 use crate::{measure, tally};
 
@@ -21,11 +21,11 @@ pub fn chili(threads: usize) -> chili::ThreadPool {
 
 /// Ours, by the rules that were given; the caller is one of the threads.
 pub fn evenkeel(threads: usize) -> Runtime {
-    let rules = measure::text("rules").map_or(Ok(Rules::default()), |text| text.parse());
+    let rules = measure::text("rules").map_or(Ok(Config::default()), |text| text.parse());
     let rules = rules.unwrap_or_else(|error| {
         eprintln!("{error}");
         std::process::exit(2);
     });
-    let runtime = Runtime::builder().workers(threads).rules(rules).build();
+    let runtime = Runtime::builder().workers(threads).config(rules).build();
     runtime.expect("the system gives threads")
 }

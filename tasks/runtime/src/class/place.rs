@@ -1,6 +1,6 @@
 //! Which tasks are kept apart, and who takes which of them.
 
-mod told;
+mod why;
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -12,10 +12,10 @@ use super::set_file::SetFile;
 use super::sleepers::Sleepers;
 use super::{Placement, Registers, WideCpus};
 use crate::queued::Queued;
-use crate::ready::Ready;
+use crate::scheduler::Scheduler;
 use crate::sync::{AtomicU32, Instant, Ordering};
 use crate::topology::CpuList;
-pub(crate) use told::Why;
+pub(crate) use why::Why;
 
 /// How often the file is looked at.
 const POLL: Duration = Duration::from_millis(10);
@@ -97,10 +97,10 @@ impl Places {
     ///
     /// # Safety
     /// It is alive, in no queue, and any worker may run it.
-    pub(crate) unsafe fn add(&self, task: *mut Queued, ready: &Ready) {
+    pub(crate) unsafe fn add(&self, task: *mut Queued, scheduler: &Scheduler) {
         // SAFETY: the caller's promise.
         let is_first = unsafe { self.queue.push(task) };
-        self.sleepers.wake(ready, is_first);
+        self.sleepers.wake(scheduler, is_first);
     }
 
     /// Sleeps until the worker of a leaf is given another task, `stop` holds or a wide one is
@@ -111,31 +111,31 @@ impl Places {
     pub(crate) unsafe fn sleep(
         &self,
         leaf: usize,
-        ready: &Ready,
+        scheduler: &Scheduler,
         stop: impl Fn() -> bool,
     ) -> Option<*mut Queued> {
         if self.has_any() && !self.may_take(leaf) {
             // Since somebody was woken for it, others may have come to prefer such tasks.
-            self.sleepers.wake(ready, false);
+            self.sleepers.wake(scheduler, false);
         }
         let is_told = || {
             self.sleepers.sleeps(leaf);
             stop() || self.has_any()
         };
         // SAFETY: the caller's promise.
-        let given = unsafe { ready.wait(leaf, is_told) };
+        let given = unsafe { scheduler.wait(leaf, is_told) };
         self.sleepers.wakes(leaf);
         given
     }
 
     /// A worker that was awake goes to other work, and leaves what it did not take to others.
-    pub(crate) fn goes_on(&self, ready: &Ready) {
+    pub(crate) fn goes_on(&self, scheduler: &Scheduler) {
         if self.has_any() {
-            self.sleepers.wake(ready, true);
+            self.sleepers.wake(scheduler, true);
         }
     }
 
-    /// How many wide tasks are ready, as far as one can see.
+    /// How many wide tasks are scheduler, as far as one can see.
     pub(crate) fn len(&self) -> usize {
         self.queue.len()
     }

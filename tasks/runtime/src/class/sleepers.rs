@@ -5,7 +5,7 @@
 //! nobody falls asleep beside a task. Each further task wakes one more that may take it, if there
 //! is one. Whoever wakes a sleeper takes its mark away, so that the next is another.
 
-use crate::ready::Ready;
+use crate::scheduler::Scheduler;
 use crate::sync::{AtomicBool, AtomicUsize, Ordering, fence};
 
 /// The workers of a runtime, by leaf.
@@ -62,13 +62,13 @@ impl Sleepers {
 
     /// Wakes one who sleeps and may take a task; or else any, if one is to keep watch. The task is
     /// in the queue.
-    pub(super) fn wake(&self, ready: &Ready, watch: bool) {
+    pub(super) fn wake(&self, scheduler: &Scheduler, watch: bool) {
         // Pairs with `sleeps`.
         fence(Ordering::SeqCst);
         let may_take = self.claim(|leaf| self.may_take(leaf));
         let woken = may_take.or_else(|| self.claim(|_| watch));
         if let Some(leaf) = woken {
-            ready.leaf(leaf).parker.unpark();
+            scheduler.leaf(leaf).parker.unpark();
         }
     }
 

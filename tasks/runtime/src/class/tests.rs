@@ -10,14 +10,14 @@ use super::*;
 use crate::sync::lock_std;
 use crate::topology::CpuList;
 use crate::worker::Worker;
-use crate::{Data, Rules, Runtime};
+use crate::{Config, Data, Runtime};
 
 const LONG: Duration = Duration::from_secs(3600);
 
 fn runtime(workers: usize, prefer: &[usize], wait: Duration) -> Runtime {
     let placement = Placement { wait, ..Placement::on(WideCpus::Workers(prefer.to_vec())) };
-    let rules = Rules { cutoff: false, ..Rules::default() };
-    Runtime::builder().workers(workers).rules(rules).placement(placement).build().unwrap()
+    let config = Config { cutoff: false, ..Config::default() };
+    Runtime::builder().workers(workers).config(config).placement(placement).build().unwrap()
 }
 
 /// Waits until so many workers have said that they prefer wide tasks.

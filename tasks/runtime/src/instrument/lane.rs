@@ -40,7 +40,7 @@ pub(crate) struct Lane {
     /// [`Recorder::usage`] when what it does now began, where it has nothing to run.
     used: Count,
     /// Whether the next task is run by its creator.
-    next_at_once: Cell<bool>,
+    next_is_inlined: Cell<bool>,
     /// Whether the next task that its creator runs says that it is wide.
     pub(super) next_wide: Cell<bool>,
     recent: Box<[Cell<(usize, *const Tally)>]>,
@@ -117,7 +117,7 @@ impl Lane {
             inside: Cell::new(0),
             serves: AtomicBool::new(false),
             used: Count::none(),
-            next_at_once: Cell::new(false),
+            next_is_inlined: Cell::new(false),
             next_wide: Cell::new(false),
             recent: (0..RECENT).map(|_| Cell::new((0, ptr::null()))).collect(),
             last: since,
@@ -310,7 +310,9 @@ impl Lane {
     pub(super) fn begin(&self, frame: &Open) {
         let now = ticks();
         let is_task = frame.what == What::Task;
-        frame.at_once.set(frame.at_once.get() || is_task && self.next_at_once.replace(false));
+        frame
+            .is_inlined
+            .set(frame.is_inlined.get() || is_task && self.next_is_inlined.replace(false));
         match frame.what {
             What::Task if frame.key == OWN_KIND => {}
             What::Task => frame.tally.set(self.tally(frame.key, Role::Task)),
@@ -340,7 +342,7 @@ impl Lane {
         self.top.set(frame.outer.get());
         // SAFETY: a tally stays.
         if let Some(tally) = unsafe { frame.tally.get().as_ref() } {
-            tally.ran(frame.own.get(), frame.at_once.get());
+            tally.ran(frame.own.get(), frame.is_inlined.get());
             if let Some((why, is_there)) = frame.wide.get() {
                 tally.was_wide(why, is_there);
             }
@@ -433,8 +435,8 @@ impl Lane {
     }
 
     /// The next task that begins here was not queued.
-    pub(super) fn runs_at_once(&self) {
-        self.next_at_once.set(true);
+    pub(super) fn inlines_next(&self) {
+        self.next_is_inlined.set(true);
     }
 
     /// A task was let run by the end of another.

@@ -32,7 +32,7 @@ pub(crate) struct Open {
     pub(super) key: usize,
     /// The task's own address; 0 where there is none.
     pub(super) task: usize,
-    pub(super) at_once: Cell<bool>,
+    pub(super) is_inlined: Cell<bool>,
     /// Of a wide task, why it is one, and whether it runs where such are to.
     pub(super) wide: Cell<Option<(Why, bool)>>,
     pub(super) begun: Cell<u64>,
@@ -44,13 +44,13 @@ pub(crate) struct Open {
 }
 
 impl Open {
-    pub(super) fn new(what: What, key: usize, task: usize, at_once: bool) -> Self {
+    pub(super) fn new(what: What, key: usize, task: usize, is_inlined: bool) -> Self {
         Self {
             outer: Cell::new(ptr::null()),
             what,
             key,
             task,
-            at_once: Cell::new(at_once),
+            is_inlined: Cell::new(is_inlined),
             wide: Cell::new(None),
             begun: Cell::new(0),
             is_written: Cell::new(false),

@@ -236,7 +236,7 @@ fn functions(view: &View) -> String {
             vec![
                 format!("{}{name}{around}{file}", swatch(function.slot)),
                 grouped(function.runs),
-                grouped(function.at_once),
+                grouped(function.inlined),
                 time(function.ns),
                 percent(function.ns, inside),
                 time(function.ns / function.runs),

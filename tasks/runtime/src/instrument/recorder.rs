@@ -9,7 +9,7 @@ use super::lane::Lane;
 use super::series::Series;
 use super::tape::{Budget, Happened, Tape};
 use super::usage::Usage;
-use crate::ready::StepsSum;
+use crate::scheduler::StepsSum;
 use crate::sync::lock_std;
 
 /// How often a lane writes its strip, and the scheduler is looked at, in ticks: some 50 us.

@@ -47,7 +47,7 @@ fn went(view: &View) -> [String; 2] {
 
 /// What there is to say first.
 pub(super) fn sentences(view: &View) -> Vec<String> {
-    let (tasks, at_once, task_ns) = view.task_sums();
+    let (tasks, inlined, task_ns) = view.task_sums();
     let wall = time(view.wall_ns);
     let threads = counted(view.rows.len() as u64, "thread");
     let head = match task_ns.checked_div(tasks) {
@@ -61,8 +61,8 @@ pub(super) fn sentences(view: &View) -> Vec<String> {
     if tasks > 0 {
         all.push(format!(
             "{} ran from a queue, {} at once by their creators.",
-            counted(tasks - at_once, "task"),
-            grouped(at_once),
+            counted(tasks - inlined, "task"),
+            grouped(inlined),
         ));
     }
     all.extend(wide::sentence(view));

@@ -50,7 +50,7 @@ pub(super) struct Tally {
     /// Those that have ended.
     pub(super) runs: Count,
     /// Of them, those that their creators ran at once.
-    pub(super) at_once: Count,
+    pub(super) inlined: Count,
     /// Their own time: what ran inside them is not counted.
     pub(super) ticks: Count,
     pub(super) ticks_max: Count,
@@ -73,7 +73,7 @@ impl Tally {
             slot,
             is_named: std::cell::Cell::new(false),
             runs: Count::none(),
-            at_once: Count::none(),
+            inlined: Count::none(),
             ticks: Count::none(),
             ticks_max: Count::none(),
             lengths: (0..BUCKETS).map(|_| Count::none()).collect(),
@@ -83,9 +83,9 @@ impl Tally {
     }
 
     /// One has ended.
-    pub(super) fn ran(&self, ticks: u64, at_once: bool) {
+    pub(super) fn ran(&self, ticks: u64, inlined: bool) {
         self.runs.add(1);
-        self.at_once.add(at_once.into());
+        self.inlined.add(inlined.into());
         self.ticks.add(ticks);
         if ticks > self.ticks_max.get() {
             self.ticks_max.set(ticks);
@@ -167,6 +167,6 @@ mod tests {
         assert!(lengths.at_permille(500).abs_diff(1000) < 125);
         assert!(lengths.at_permille(990).abs_diff(1000) < 125);
         assert!(lengths.at_permille(995).abs_diff(1_000_000) < 125_000);
-        assert_eq!((tally.runs.get(), tally.at_once.get()), (1000, 10));
+        assert_eq!((tally.runs.get(), tally.inlined.get()), (1000, 10));
     }
 }

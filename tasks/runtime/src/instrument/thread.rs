@@ -66,7 +66,7 @@ impl ThreadInstrument {
 
     /// A task begins that its creator runs at once.
     #[inline(always)]
-    pub(crate) fn begin_at_once<'a>(
+    pub(crate) fn begin_inlined<'a>(
         &'a self,
         frame: &'a OpenSlice,
         key: usize,
@@ -76,9 +76,9 @@ impl ThreadInstrument {
 
     /// The next task that begins was not queued.
     #[inline(always)]
-    pub(crate) fn runs_at_once(&self) {
+    pub(crate) fn inlines_next(&self) {
         if let Some(lane) = self.lane() {
-            lane.runs_at_once();
+            lane.inlines_next();
         }
     }
 
@@ -211,10 +211,10 @@ fn begin<'a>(
     lane: &'a Lane,
     frame: &'a OpenSlice,
     (what, key, task): (What, usize, usize),
-    at_once: bool,
+    is_inlined: bool,
 ) -> Ends<'a> {
     // SAFETY: each call has a frame of its own.
-    let frame = unsafe { frame.begin(Open::new(what, key, task, at_once)) };
+    let frame = unsafe { frame.begin(Open::new(what, key, task, is_inlined)) };
     lane.begin(frame);
     Ends { lane, frame }
 }

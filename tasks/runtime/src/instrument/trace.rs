@@ -269,7 +269,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::*;
-    use crate::{Data, Rules, Runtime, Watch};
+    use crate::{Config, Data, Runtime, Watch};
 
     fn traced(workers: usize, run: impl FnOnce(&Runtime)) -> Vec<Packet> {
         Trace::decode(&bytes_of(workers, run)[..]).unwrap().packet
@@ -277,8 +277,8 @@ mod tests {
 
     fn bytes_of(workers: usize, run: impl FnOnce(&Runtime)) -> Vec<u8> {
         let watch = Watch::with_trace(1 << 24);
-        let rules = Rules { cutoff: false, ..Rules::default() };
-        let runtime = Runtime::builder().workers(workers).rules(rules).watch(&watch).build();
+        let config = Config { cutoff: false, ..Config::default() };
+        let runtime = Runtime::builder().workers(workers).config(config).watch(&watch).build();
         run(&runtime.unwrap());
         let mut bytes = Vec::new();
         watch.trace(&mut bytes).unwrap();

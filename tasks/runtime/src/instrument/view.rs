@@ -8,7 +8,7 @@ use super::recorder::Recorder;
 use super::series::Series;
 use super::strip::{SLOT_OUTSIDE, SLOTS, Slots, Strip};
 use super::tally::Lengths;
-use crate::ready::StepsSum;
+use crate::scheduler::StepsSum;
 
 /// What one function did.
 #[derive(Clone, Debug)]
@@ -17,7 +17,7 @@ pub(super) struct Function {
     pub(super) role: Role,
     pub(super) slot: usize,
     pub(super) runs: u64,
-    pub(super) at_once: u64,
+    pub(super) inlined: u64,
     /// Of its own, without what ran inside.
     pub(super) ns: u64,
     pub(super) median_ns: u64,
@@ -118,8 +118,8 @@ impl View {
 
     /// Tasks that have ended, those of them that ran at once, and their own time.
     pub(super) fn task_sums(&self) -> (u64, u64, u64) {
-        self.tasks().fold((0, 0, 0), |(runs, at_once, ns), function| {
-            (runs + function.runs, at_once + function.at_once, ns + function.ns)
+        self.tasks().fold((0, 0, 0), |(runs, inlined, ns), function| {
+            (runs + function.runs, inlined + function.inlined, ns + function.ns)
         })
     }
 
@@ -152,7 +152,7 @@ fn number(name: &str) -> Option<(&str, u64)> {
 /// What is known of one function on all threads.
 struct Sum {
     runs: u64,
-    at_once: u64,
+    inlined: u64,
     ticks: u64,
     ticks_max: u64,
     lengths: Lengths,
@@ -165,7 +165,7 @@ fn functions(recorder: &Recorder, scale: Scale) -> Vec<Function> {
     for tally in recorder.lanes().iter().flat_map(|lane| lane.tallies()) {
         let sum = sums.entry(tally.kind).or_insert_with(|| Sum {
             runs: 0,
-            at_once: 0,
+            inlined: 0,
             ticks: 0,
             ticks_max: 0,
             lengths: Lengths::none(),
@@ -173,7 +173,7 @@ fn functions(recorder: &Recorder, scale: Scale) -> Vec<Function> {
             why_wide: 0,
         });
         sum.runs += tally.runs.get();
-        sum.at_once += tally.at_once.get();
+        sum.inlined += tally.inlined.get();
         sum.ticks += tally.ticks.get();
         sum.ticks_max = sum.ticks_max.max(tally.ticks_max.get());
         tally.add_to(&mut sum.lengths);
@@ -190,7 +190,7 @@ fn functions(recorder: &Recorder, scale: Scale) -> Vec<Function> {
                 role,
                 slot,
                 runs: sum.runs,
-                at_once: sum.at_once,
+                inlined: sum.inlined,
                 ns: scale.ns(sum.ticks),
                 median_ns: scale.ns(sum.lengths.at_permille(500).min(sum.ticks_max)),
                 high_ns: scale.ns(sum.lengths.at_permille(990).min(sum.ticks_max)),

@@ -12,9 +12,9 @@ use super::cost::Costs;
 use super::ledger::{Ledger, Site};
 use super::machine::{self, Machine, NS, Way};
 use super::program::{Program, Tally, Work};
-use crate::config::Rules;
+use crate::config::Config;
 use crate::scope::scope_on;
-use crate::shared::{Asked, Order, Shared};
+use crate::shared::{Options, Order, Shared};
 use crate::topology::Topology;
 use crate::worker::Worker;
 
@@ -42,7 +42,7 @@ pub struct Setting {
     /// How long the body of a task takes.
     pub body_ns: u64,
     /// The scheduler.
-    pub rules: Rules,
+    pub config: Config,
     /// The machine.
     pub costs: Costs,
     /// Times that the program runs before it is measured.
@@ -103,8 +103,8 @@ pub fn run(setting: &Setting) -> Outcome {
     let model: *mut Machine = &raw mut model;
     let memory = Arena::new();
     let was_paused = arena::pause(false);
-    let seats = (setting.workers, 0);
-    let shared = Shared::new(&machine, setting.rules, seats, Asked::default(), (None, None));
+    let slots = (setting.workers, 0);
+    let shared = Shared::new(&machine, setting.config, slots, Options::default(), (None, None));
     arena::pause(was_paused);
     let mut measured = Measured::default();
     drive(model, &shared, work, setting.warm, &mut measured);
@@ -209,7 +209,7 @@ unsafe fn measure(
     for order in &shared.orders {
         order.store(Order::Stop as u32, crate::sync::Ordering::SeqCst);
     }
-    (0..work.workers as usize).for_each(|leaf| shared.ready.leaf(leaf).parker.unpark());
+    (0..work.workers as usize).for_each(|leaf| shared.scheduler.leaf(leaf).parker.unpark());
 }
 
 /// All workers' time up to now; those that sleep have slept until now.

@@ -2,7 +2,7 @@
 
 use super::lines::{Lines, Took};
 use super::{Costs, Outcome, Program, Setting, Spent, run};
-use crate::config::Rules;
+use crate::config::Config;
 use crate::sync::charged::Use;
 
 const WORDS: [&str; 6] = [
@@ -14,10 +14,10 @@ const WORDS: [&str; 6] = [
     "central-priority-system-nocutoff",
 ];
 
-fn setting(program: Program, rules: &str, workers: usize) -> Setting {
-    let rules: Rules = rules.parse().unwrap();
+fn setting(program: Program, config: &str, workers: usize) -> Setting {
+    let config: Config = config.parse().unwrap();
     let costs = Costs::default();
-    Setting { program, workers, tasks: 300, body_ns: 400, rules, costs, warm: 1 }
+    Setting { program, workers, tasks: 300, body_ns: 400, config, costs, warm: 1 }
 }
 
 /// Of one worker without a machine around it, each step of a nanosecond.
@@ -51,10 +51,10 @@ fn a_line_comes_from_memory_then_is_here_then_goes_on() {
 #[test]
 fn every_task_runs_once_under_every_scheduler() {
     for (name, program) in super::PROGRAMS {
-        for rules in WORDS {
+        for config in WORDS {
             for workers in [1, 2, 7] {
-                let outcome = run(&setting(program, rules, workers));
-                assert!(outcome.tasks >= 300, "{name} {rules} {workers}");
+                let outcome = run(&setting(program, config, workers));
+                assert!(outcome.tasks >= 300, "{name} {config} {workers}");
             }
         }
     }
@@ -62,12 +62,12 @@ fn every_task_runs_once_under_every_scheduler() {
 
 #[test]
 fn equal_inputs_give_equal_results() {
-    for rules in WORDS {
-        let setting = setting(Program::Cholesky, rules, 9);
+    for config in WORDS {
+        let setting = setting(Program::Cholesky, config, 9);
         let first: Outcome = run(&setting);
         // What else the process allocates must not show.
         let _between: Vec<Vec<u8>> = (1..100).map(|n| vec![0; n * 7]).collect();
-        assert_eq!(run(&setting), first, "{rules}");
+        assert_eq!(run(&setting), first, "{config}");
     }
 }
 

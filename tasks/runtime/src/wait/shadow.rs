@@ -1,13 +1,13 @@
 //! What `ThreadSanitizer` knows of a stack, and has to be told when a thread changes stacks.
 
-#[cfg(evenkeel_tsan)]
-pub(super) use told::{Shadow, leave};
 #[cfg(not(evenkeel_tsan))]
-pub(super) use untold::{Shadow, leave};
+pub(super) use plain::{Shadow, leave};
+#[cfg(evenkeel_tsan)]
+pub(super) use tsan::{Shadow, leave};
 
 /// Where nobody watches.
 #[cfg(not(evenkeel_tsan))]
-mod untold {
+mod plain {
     /// Nothing.
     pub(in crate::wait) struct Shadow;
 
@@ -30,7 +30,7 @@ mod untold {
 
 /// Where `ThreadSanitizer` watches: its fibres, `sanitizer/tsan_interface.h` of LLVM 20.
 #[cfg(evenkeel_tsan)]
-mod told {
+mod tsan {
     use std::cell::Cell;
     use std::ffi::{c_uint, c_void};
     use std::ptr;

@@ -19,7 +19,7 @@ const WINDOW_BUSY: i64 = 256;
 const WINDOW_CHECK: u32 = 64;
 /// One of so many tasks that run at once is timed, while somebody is idle: to read the clock twice
 /// may take longer than the task.
-const SAMPLE_AT_ONCE: u32 = 8;
+const SAMPLE_INLINED: u32 = 8;
 
 /// Runs a task if it is its turn everywhere; else it is queued again when it may be.
 pub(super) unsafe fn run_in_turn(queued: *mut Queued, runner: Runner<'_>) {
@@ -41,7 +41,7 @@ impl Worker {
     /// Runs a new task, which is called as a type is, before its creator goes on.
     #[inline]
     #[track_caller]
-    pub(crate) fn run_at_once<N>(&self, kind: usize, body: impl FnOnce()) {
+    pub(crate) fn run_inline<N>(&self, kind: usize, body: impl FnOnce()) {
         if self.instrument.is_on() {
             self.instrument.creates::<N>(kind);
         }
@@ -52,7 +52,7 @@ impl Worker {
     #[inline(always)]
     pub fn run_inside(&self, kind: usize, body: impl FnOnce()) {
         if self.instrument.is_on() {
-            return self.run_at_once_instrumented(kind, body);
+            return self.run_inline_instrumented(kind, body);
         }
         self.run_sampled(kind, body);
     }
@@ -61,18 +61,18 @@ impl Worker {
     #[inline(always)]
     pub(crate) fn run_sampled(&self, kind: usize, body: impl FnOnce()) {
         self.ran.set(self.ran.get().wrapping_add(1));
-        if !self.ran.get().is_multiple_of(SAMPLE_AT_ONCE) || self.all_are_busy() {
+        if !self.ran.get().is_multiple_of(SAMPLE_INLINED) || self.all_are_busy() {
             return body();
         }
-        self.run_at_once_timed(kind, body);
+        self.run_inline_timed(kind, body);
     }
 
     /// Somebody might have had it: is it still not worth that?
     #[inline(never)]
-    fn run_at_once_timed(&self, kind: usize, body: impl FnOnce()) {
+    fn run_inline_timed(&self, kind: usize, body: impl FnOnce()) {
         let begin = grain::cycles();
         body();
-        let forgets = self.forgets(self.ran.get() / SAMPLE_AT_ONCE);
+        let forgets = self.forgets(self.ran.get() / SAMPLE_INLINED);
         self.shared.grains.took(kind, grain::cycles() - begin, forgets);
     }
 
@@ -84,13 +84,13 @@ impl Worker {
 
     #[cold]
     #[inline(never)]
-    fn run_at_once_instrumented(&self, kind: usize, body: impl FnOnce()) {
+    fn run_inline_instrumented(&self, kind: usize, body: impl FnOnce()) {
         let slice = OpenSlice::new();
-        let _ends = self.instrument.begin_at_once(&slice, kind);
-        if self.sorts {
+        let _ends = self.instrument.begin_inlined(&slice, kind);
+        if self.separates_wide {
             self.tells_whether_wide(self.instrument.was_declared_wide(), kind);
         }
-        self.run_at_once_timed(kind, body);
+        self.run_inline_timed(kind, body);
     }
 
     /// Whether a new task of this kind, with these accesses, could be run at once. If its kind is
@@ -279,7 +279,7 @@ impl Worker {
     #[inline]
     pub(super) fn keep_window(&self, parent: &Task, on: Stack) {
         self.created.set(self.created.get().wrapping_add(1));
-        if self.created.get().is_multiple_of(WINDOW_CHECK) && self.shared.rules.cutoff {
+        if self.created.get().is_multiple_of(WINDOW_CHECK) && self.shared.config.cutoff {
             let window = if self.all_are_busy() { WINDOW_BUSY } else { WINDOW };
             if parent.children.unfinished() > window {
                 self.help(parent, Help { keep: window / 2, seeks: true, on });
@@ -297,9 +297,9 @@ impl Worker {
         let keep = WINDOW / 2;
         let is_done = || parent.children.unfinished() <= keep;
         let (mut pause, mut nap) = (Pause::new(self.patience.get()), PAUSE_MIN);
-        self.tell();
+        self.notify();
         while !is_done() {
-            if self.ready().all_away() + 1 >= self.shared.present.load(Ordering::Relaxed) {
+            if self.scheduler().count_idle() + 1 >= self.shared.present.load(Ordering::Relaxed) {
                 return;
             }
             if self.help(parent, Help { keep, seeks: true, on }) {

@@ -44,7 +44,7 @@ impl Worker {
     pub(crate) unsafe fn finish_amid(&self, task: *const Task) {
         // SAFETY: the caller's promise.
         unsafe { self.finish(task) };
-        self.tell();
+        self.notify();
     }
 
     /// Passes on what a task has accessed; lets go of the task too if it is complete. Returns
@@ -157,8 +157,8 @@ impl Worker {
             if is_let_go {
                 Then::free(self, task.cast());
             }
-            if let Some((told, then)) = self.count(parent) {
-                self.act(told, then);
+            if let Some((task, then)) = self.count(parent) {
+                self.act(task, then);
             }
         }
     }
@@ -166,42 +166,42 @@ impl Worker {
     /// One more child of a task has finished. Returns what its predecessor makes of being told of
     /// those before.
     unsafe fn count(&self, parent: *const Task) -> Option<(*const Task, children::Then)> {
-        let told = self.told.get();
-        if told.0 == parent {
-            self.told.set((parent, told.1 + 1));
+        let pending = self.unnotified.get();
+        if pending.0 == parent {
+            self.unnotified.set((parent, pending.1 + 1));
             return None;
         }
-        self.told.set((parent, 1));
+        self.unnotified.set((parent, 1));
         // SAFETY: a parent is alive until it has been told of all children.
-        (told.1 > 0).then(|| (told.0, unsafe { (*told.0).children.finished(told.1) }))
+        (pending.1 > 0).then(|| (pending.0, unsafe { (*pending.0).children.finished(pending.1) }))
     }
 
     /// Tells the parent of the last finished tasks, and then whoever that completes. Other code may
     /// go on then.
-    pub(crate) fn tell(&self) {
-        self.tell_parents();
+    pub(crate) fn notify(&self) {
+        self.notify_parents();
         self.hand_on();
     }
 
     /// The same for a worker that looks for a task next.
-    pub(super) fn tell_parents(&self) {
+    pub(super) fn notify_parents(&self) {
         loop {
-            let told = self.told.replace((ptr::null(), 0));
-            if told.1 == 0 {
+            let pending = self.unnotified.replace((ptr::null(), 0));
+            if pending.1 == 0 {
                 return;
             }
             // SAFETY: a parent is alive until it has been told of all children.
-            unsafe { self.act(told.0, (*told.0).children.finished(told.1)) };
+            unsafe { self.act(pending.0, (*pending.0).children.finished(pending.1)) };
         }
     }
 
     /// What this worker finished of the children of a task that it runs itself.
     #[inline]
     pub(super) fn settle(&self, task: &Task) {
-        let (parent, number) = self.told.get();
+        let (parent, number) = self.unnotified.get();
         if ptr::eq(parent, task) {
             task.children.finish_here(number);
-            self.told.set((ptr::null(), 0));
+            self.unnotified.set((ptr::null(), 0));
         }
     }
 }
@@ -215,7 +215,7 @@ impl Shared {
         // SAFETY: the caller's promise: nobody else has the task until it is added.
         unsafe {
             (*task).queued.run = finish_queued;
-            self.ready.add_from_outside(task.cast());
+            self.scheduler.add_from_outside(task.cast());
         }
     }
 
@@ -240,13 +240,13 @@ pub(super) unsafe fn finish_queued(task: *mut Queued, runner: Runner<'_>) {
 impl Then for Worker {
     fn ready(&self, task: *const Queued) {
         self.instrument.released(task.addr());
-        if self.sorts {
+        if self.separates_wide {
             // SAFETY: as below.
-            return unsafe { self.add_sorted(task.cast_mut()) };
+            return unsafe { self.add_separated(task.cast_mut()) };
         }
         // SAFETY: nothing it waited for is left, and nobody else adds it; this thread is the leaf's
         // worker.
-        unsafe { self.ready().add_successor(self.at(), task.cast_mut()) }
+        unsafe { self.scheduler().add_successor(self.at(), task.cast_mut()) }
     }
 
     fn free(&self, task: *const Queued) {

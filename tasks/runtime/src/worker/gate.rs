@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use super::Worker;
 use crate::grain::{self, Grains};
-use crate::ready::{Away, Leaf, Threshold};
+use crate::scheduler::{IdleWorkers, Leaf, Threshold};
 use crate::shared::Shared;
 
 /// What the answer is made of, found without a look through what all workers share, which owns it.
@@ -12,7 +12,7 @@ pub(super) struct Gate {
     /// None where all workers have one queue.
     threshold: Option<NonNull<Threshold>>,
     /// Workers near this one that have nothing to run.
-    away: NonNull<Away>,
+    idle_workers: NonNull<IdleWorkers>,
     /// How long tasks take; none where that does not count.
     grains: Option<NonNull<Grains>>,
     /// How many tasks that others find are enough for a join to do without.
@@ -21,10 +21,10 @@ pub(super) struct Gate {
 
 impl Gate {
     pub(super) fn new(shared: &Shared, leaf: &Leaf) -> Self {
-        let counts = grain::KNOWN && shared.rules.cutoff;
+        let counts = grain::KNOWN && shared.config.cutoff;
         Self {
-            threshold: shared.ready.threshold().map(NonNull::from),
-            away: NonNull::from(shared.ready.away(leaf)),
+            threshold: shared.scheduler.threshold().map(NonNull::from),
+            idle_workers: NonNull::from(shared.scheduler.idle_workers(leaf)),
             grains: counts.then(|| NonNull::from(&*shared.grains)),
             enough: shared.enough,
         }
@@ -35,18 +35,20 @@ impl Worker {
     /// Whether a new task of this kind is to be run before its creator goes on: where the queue is
     /// full and nobody idle, and where its kind is not worth moving.
     #[inline(always)]
-    pub(crate) fn runs_at_once(&self, kind: usize) -> bool {
-        let is_full = self.is_full().unwrap_or_else(|| self.ready().is_full(self.at()));
+    pub fn inlines(&self, kind: usize) -> bool {
+        let is_full = self.is_full().unwrap_or_else(|| self.scheduler().is_full(self.at()));
         let runs = is_full && self.all_are_busy() || self.are_fine(kind);
-        let runs = if self.sorts { self.runs_sorted(runs, kind) } else { runs };
+        let runs = if self.separates_wide { self.inlines_separated(runs, kind) } else { runs };
         runs && !self.is_low()
     }
 
     /// The same where that needs no call. If not, ask again.
     #[inline(always)]
-    pub(super) fn surely_runs_at_once(&self, kind: usize) -> bool {
+    pub fn should_inline(&self, kind: usize) -> bool {
         let is_full = self.is_full().unwrap_or(false);
-        (is_full && self.all_are_busy() || self.are_fine(kind)) && !self.is_low() && !self.sorts
+        (is_full && self.all_are_busy() || self.are_fine(kind))
+            && !self.is_low()
+            && !self.separates_wide
     }
 
     /// Whether the next task may be run at once; nothing where all workers have one queue.
@@ -61,7 +63,7 @@ impl Worker {
     #[inline(always)]
     pub(super) fn all_are_busy(&self) -> bool {
         // SAFETY: `shared` owns it.
-        unsafe { self.gate.away.as_ref() }.is_nobody()
+        unsafe { self.gate.idle_workers.as_ref() }.is_zero()
     }
 
     /// Whether tasks of this kind are not worth moving.
@@ -78,7 +80,7 @@ impl Worker {
         // SAFETY: `shared` owns it.
         let has = match self.gate.threshold.map(|threshold| unsafe { threshold.as_ref() }) {
             Some(threshold) => leaf.has(threshold, enough),
-            None => self.ready().has(leaf, enough),
+            None => self.scheduler().has(leaf, enough),
         };
         has && self.all_are_busy()
     }

@@ -22,7 +22,7 @@ impl Worker {
             if is_run_by(finish_queued) {
                 return OWN_KIND;
             }
-            if let Some(tells) = self.shared.asked.kind_of {
+            if let Some(tells) = self.shared.options.kind_of {
                 return tells(task);
             }
             let in_turn = || (*(*task.cast::<Task>()).accesses.get()).in_turn.get();

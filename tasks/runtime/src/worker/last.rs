@@ -14,7 +14,7 @@ impl Worker {
     #[cold]
     pub(super) fn is_last(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         let shared = &*self.shared;
-        if !shared.asked.knows_events || shared.looks_for_deadlock.swap(true, Ordering::SeqCst) {
+        if !shared.options.knows_events || shared.looks_for_deadlock.swap(true, Ordering::SeqCst) {
             return None;
         }
         let found = self.look_for_deadlock(stop);
@@ -26,7 +26,7 @@ impl Worker {
         let shared = &*self.shared;
         loop {
             let present = shared.present.load(Ordering::SeqCst);
-            if shared.ready.all_asleep() < present || stop() || !shared.has_waits() {
+            if shared.scheduler.count_asleep() < present || stop() || !shared.has_waits() {
                 return None;
             }
             // References are counted before the queues are looked at: a thread that uses the last
@@ -35,17 +35,17 @@ impl Worker {
                 present,
                 resting: shared.resting.load(Ordering::SeqCst),
                 references: Arc::strong_count(&self.shared),
-                is_closed: shared.asked.is_closed,
+                is_closed: shared.options.is_closed,
             };
             if snapshot.may_be_helped() {
                 return None;
             }
-            let asleep = (0..shared.waits.len()).filter(|&leaf| shared.ready.is_asleep(leaf));
+            let asleep = (0..shared.waits.len()).filter(|&leaf| shared.scheduler.is_asleep(leaf));
             let others_sleep = asleep.count() + 1 >= snapshot.workers();
             // A thread that added a task meanwhile found no sleeper to wake.
             // SAFETY: this thread is the leaf's worker.
             let found = self.take().or_else(|| self.seek());
-            if found.is_some() || stop() || shared.ready.has_any(self.leaf) || self.has_wide() {
+            if found.is_some() || stop() || shared.scheduler.has_any(self.leaf) || self.has_wide() {
                 return found;
             }
             if !others_sleep {

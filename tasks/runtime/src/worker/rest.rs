@@ -30,14 +30,14 @@ impl Worker {
     #[cold]
     pub(super) fn rest(&self) {
         let shared = &*self.shared;
-        self.tell();
+        self.notify();
         self.leaves_place();
         shared.resting.fetch_add(1, Ordering::SeqCst);
         shared.present.fetch_sub(1, Ordering::SeqCst);
         // SAFETY: this thread is the leaf's worker.
-        unsafe { shared.ready.disable(self.leaf) };
+        unsafe { shared.scheduler.disable(self.leaf) };
         while self.rests() && !self.has_resumed() {
-            shared.ready.leaf(self.leaf).parker.park();
+            shared.scheduler.leaf(self.leaf).parker.park();
         }
         shared.present.fetch_add(1, Ordering::SeqCst);
         shared.resting.fetch_sub(1, Ordering::SeqCst);

@@ -130,7 +130,7 @@ impl Worker {
             self.nap(&mut pause);
         }
         // The last of them may be what another task waits for, and this one go on for long.
-        self.tell();
+        self.notify();
     }
 
     /// Runs descendants of a task until `stop` holds, or until there were none for a while.
@@ -155,7 +155,7 @@ impl Worker {
         if *pause >= PAUSE_MAX {
             // A descendant may lie below other tasks in the queue of one who waits likewise.
             // SAFETY: this thread is the leaf's worker.
-            unsafe { self.ready().expose(self.leaf) };
+            unsafe { self.scheduler().expose(self.leaf) };
         }
         *pause = (*pause * 2).min(PAUSE_MAX);
     }
@@ -186,14 +186,14 @@ impl Worker {
 
     /// Runs a descendant of a task, if one is to be had.
     fn run_descendant(&self, task: &Task) -> bool {
-        // SAFETY: a task that is ready, and those above it, are alive.
+        // SAFETY: a task that is scheduler, and those above it, are alive.
         let is_below =
             |queued: *mut Queued| unsafe { Task::is_below(Task::parent_of(&*queued), task) };
         // SAFETY: this thread is the leaf's worker.
-        let ordinary = || unsafe { self.ready().take_if(self.leaf, is_below) };
+        let ordinary = || unsafe { self.scheduler().take_if(self.leaf, is_below) };
         let waited = || self.take_waited_if(is_below);
         let Some(found) = self.take_wide_if(is_below).or_else(ordinary).or_else(waited) else {
-            self.tell();
+            self.notify();
             return false;
         };
         // SAFETY: it was taken.
@@ -356,9 +356,9 @@ impl Worker {
     /// which tasks wait can only be resumed here.
     pub(crate) fn leaves(&self) {
         loop {
-            self.tell();
+            self.notify();
             // SAFETY: this thread is the leaf's worker.
-            unsafe { self.shared.ready.disable(self.leaf) };
+            unsafe { self.shared.scheduler.disable(self.leaf) };
             if self.left.get() == 0 {
                 return;
             }

@@ -63,7 +63,7 @@ impl Worker {
     /// # Safety
     /// It is alive, any worker may run it, and it is not used after this call.
     pub unsafe fn run_now(&self, task: *mut Task) {
-        self.instrument.runs_at_once();
+        self.instrument.inlines_next();
         // SAFETY: the caller's promise.
         unsafe { self.run(task.cast()) };
     }
@@ -72,13 +72,13 @@ impl Worker {
     /// address of what is run.
     #[inline(always)]
     pub fn may_run_at_once(&self, kind: usize) -> bool {
-        self.runs_at_once(kind)
+        self.inlines(kind)
     }
 
     /// The same where that needs no call. If not, it may still be true.
     #[inline(always)]
     pub fn surely_may_run_at_once(&self, kind: usize) -> bool {
-        self.surely_runs_at_once(kind)
+        self.should_inline(kind)
     }
 
     /// The task whose code runs; null outside of any.
@@ -123,7 +123,7 @@ impl Worker {
         unsafe { self.finish_amid(task) };
     }
 
-    /// What a function is called that is run as a task, or around tasks; else its symbol is asked.
+    /// What a function is called that is run as a task, or around tasks; else the symbol is looked up.
     #[inline]
     pub fn calls_function(
         &self,

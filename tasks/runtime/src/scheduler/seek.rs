@@ -23,7 +23,7 @@ impl Tree {
 
     /// It found some, and wakes others where there is more.
     pub(crate) fn found(&self, leaf: usize) {
-        if self.rules.feed != Feed::Pull {
+        if self.config.feed != Feed::Pull {
             return;
         }
         self.wake_for(leaf);
@@ -58,8 +58,8 @@ impl Tree {
     ///
     /// # Safety
     /// Only the leaf's worker may call it.
-    pub(crate) unsafe fn glance(&self, leaf: usize) -> Option<*mut Queued> {
-        if self.rules.feed != Feed::Pull {
+    pub(crate) unsafe fn try_steal_once(&self, leaf: usize) -> Option<*mut Queued> {
+        if self.config.feed != Feed::Pull {
             return None;
         }
         // SAFETY: the caller's promise.
@@ -90,7 +90,7 @@ impl Tree {
         }
         let fell = self.threshold.fall();
         steps.falls.add(usize::from(fell));
-        match self.rules.feed {
+        match self.config.feed {
             Feed::Pull => {
                 self.pull(leaf, moved);
                 steps.pulls.add(usize::from(!moved.is_empty()));
@@ -273,7 +273,7 @@ impl Tree {
         self.begins_to_wait(at.parent);
         at.steps.waits.add(1);
         lock(&self.nodes[at.parent].state).idle.push(leaf);
-        let pulls = self.rules.feed == Feed::Pull;
+        let pulls = self.config.feed == Feed::Pull;
         let last = pulls && self.ends_to_look(at.parent);
         if last || !pulls {
             // Pairs with `add`, `add_set` and `add_from_outside`.

@@ -339,7 +339,7 @@ mod tests {
 
 /// Every order of steps: `RUSTFLAGS='--cfg loom' cargo test -p evenkeel-runtime --lib`.
 #[cfg(all(test, loom))]
-mod explored {
+mod loom_tests {
     use std::sync::Arc;
 
     use super::*;

@@ -9,10 +9,10 @@ use std::ptr;
 use crossbeam_utils::CachePadded;
 
 use super::leaf::{LOOK, Leaf};
-use super::node::{Away, Node, Presence, State};
+use super::node::{IdleWorkers, Node, Presence, State};
 use super::threshold::Threshold;
 use super::urgent::Urgent;
-use super::{Batch, Feed, Rules, StepsSum};
+use super::{Batch, Feed, StepsSum, TreeConfig};
 use crate::queued::Queued;
 use crate::sync::{AtomicUsize, Barrier, Ordering, lock, try_lock};
 use crate::topology::Topology;
@@ -29,7 +29,7 @@ pub(crate) struct Tree {
     /// The root is the first.
     pub(super) nodes: Box<[CachePadded<Node>]>,
     pub(super) threshold: CachePadded<Threshold>,
-    pub(super) rules: Rules,
+    pub(super) config: TreeConfig,
     pub(super) barrier: Barrier,
     /// Where the next task from outside goes (a full cycle instead of a random leaf).
     outside: CachePadded<AtomicUsize>,
@@ -47,7 +47,12 @@ unsafe impl Send for Tree {}
 
 impl Tree {
     /// The tree of a machine. A leaf with `full` tasks has enough for others.
-    pub(crate) fn new(machine: &Topology, rules: Rules, full: usize, barrier: Barrier) -> Self {
+    pub(crate) fn new(
+        machine: &Topology,
+        config: TreeConfig,
+        full: usize,
+        barrier: Barrier,
+    ) -> Self {
         let mut nodes: Vec<Node> = Vec::new();
         let mut wider: Vec<usize> = Vec::new();
         for groups in machine.levels.iter().rev() {
@@ -59,20 +64,20 @@ impl Tree {
                     let this = nodes.len();
                     nodes[parent].nodes.push(this);
                 }
-                nodes.push(Node::new(parent, group.clone(), rules.order));
+                nodes.push(Node::new(parent, group.clone(), config.order));
             }
             wider = (first..nodes.len()).collect();
         }
         let parent_of = |leaf: usize| {
             wider.iter().copied().find(|&node| nodes[node].leaves.contains(&leaf)).unwrap_or(0)
         };
-        let kept = if rules.feed == Feed::Pull { KEPT } else { 0 };
-        let leaf = |number: usize| Leaf::new(number, parent_of(number), rules.order);
+        let kept = if config.feed == Feed::Pull { KEPT } else { 0 };
+        let leaf = |number: usize| Leaf::new(number, parent_of(number), config.order);
         Self {
             leaves: (0..machine.cpus()).map(|number| CachePadded::new(leaf(number))).collect(),
             nodes: nodes.into_iter().map(CachePadded::new).collect(),
-            threshold: CachePadded::new(Threshold::new(rules.limit, kept, full)),
-            rules,
+            threshold: CachePadded::new(Threshold::new(config.limit, kept, full)),
+            config,
             barrier,
             outside: CachePadded::new(AtomicUsize::new(0)),
             sent: CachePadded::new(AtomicUsize::new(0)),
@@ -155,13 +160,13 @@ impl Tree {
 
     /// Workers of the leaf's node that have nothing to run.
     #[inline]
-    pub(crate) fn away(&self, leaf: &Leaf) -> &Away {
-        &self.nodes[leaf.parent].away
+    pub(crate) fn idle_workers(&self, leaf: &Leaf) -> &IdleWorkers {
+        &self.nodes[leaf.parent].idle_workers
     }
 
     /// Those of all nodes.
-    pub(crate) fn all_away(&self) -> impl Iterator<Item = &Away> {
-        self.nodes.iter().map(|node| &*node.away)
+    pub(crate) fn all_idle_workers(&self) -> impl Iterator<Item = &IdleWorkers> {
+        self.nodes.iter().map(|node| &*node.idle_workers)
     }
 
     /// Adds a task from a thread that is no worker: to a leaf that waits, or to any (N 4.1.1).
@@ -173,7 +178,7 @@ impl Tree {
             self.hand(leaf, &mut vec![task]);
             return;
         }
-        if let Feed::Give { .. } = self.rules.feed {
+        if let Feed::Give { .. } = self.config.feed {
             // Nobody takes from the inbox of a leaf that has no worker now.
             return self.add_set(0, &mut vec![task]);
         }
@@ -250,7 +255,7 @@ impl Tree {
 
     /// The same, however many they are.
     pub(super) fn half(&self, len: usize) -> usize {
-        match self.rules.batch {
+        match self.config.batch {
             Batch::HalfQueue => len.div_ceil(2),
             Batch::HalfThreshold => (self.threshold.level() / 2).max(1),
         }
@@ -354,7 +359,7 @@ impl Tree {
 
     /// One more worker right below a node looks for tasks.
     pub(super) fn begins_to_look(&self, node: usize) {
-        if self.rules.feed == Feed::Pull {
+        if self.config.feed == Feed::Pull {
             // A second one goes on before the first has told those above. If they then think that
             // nobody looks, somebody is woken who need not be.
             self.from(node).take_while(|node| node.looking.arrives()).for_each(drop);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use self::Does::{GoesAway, Looks, LooksForOne};
 use super::{Placement, Places, WideCpus};
 use crate::queued::{Queued, Runner};
-use crate::ready::{Form, Order, Ready, Scheduler};
+use crate::scheduler::{Form, Order, Scheduler, SchedulerConfig};
 use crate::sync::{AtomicUsize, Barrier, Ordering, yield_now};
 use crate::topology::CpuList;
 
@@ -24,19 +24,19 @@ fn task() -> *mut Queued {
 /// What workers share; the one of a leaf runs on the CPU with its number.
 struct Shared {
     places: Places,
-    ready: Ready,
+    scheduler: Scheduler,
     had: AtomicUsize,
     wanted: usize,
 }
 
 impl Shared {
-    fn new(leaves: usize, rules: Scheduler, prefer: &str, wanted: usize) -> Arc<Self> {
+    fn new(leaves: usize, config: SchedulerConfig, prefer: &str, wanted: usize) -> Arc<Self> {
         let cpus = WideCpus::Cpus(prefer.parse().unwrap());
         let placement = Placement { wait: LONG, ..Placement::on(cpus) };
         let machine = leaves.to_string().parse().unwrap();
         Arc::new(Self {
             places: Places::new(placement, leaves),
-            ready: Ready::new(&machine, rules, 4, Barrier::between(1)),
+            scheduler: Scheduler::new(&machine, config, 4, Barrier::between(1)),
             had: AtomicUsize::new(0),
             wanted,
         })
@@ -48,19 +48,20 @@ impl Shared {
 
     fn add(&self) {
         // SAFETY: the task is new.
-        unsafe { self.places.add(task(), &self.ready) };
+        unsafe { self.places.add(task(), &self.scheduler) };
     }
 
     /// Looks for tasks on a leaf as a worker does, until it has had `most`, or all were had.
     fn have(&self, leaf: usize, most: usize) {
-        let Self { places, ready, .. } = self;
+        let Self { places, scheduler, .. } = self;
         let any = |_: *mut Queued| true;
         let mut had = 0;
-        ready.looks(leaf);
+        scheduler.looks(leaf);
         while had < most && !self.is_done() {
             places.refresh(leaf, leaf);
             // SAFETY: this thread is the leaf's worker.
-            let ordinary = unsafe { ready.take(ready.leaf(leaf)).or_else(|| ready.seek(leaf)) };
+            let ordinary =
+                unsafe { scheduler.take(scheduler.leaf(leaf)).or_else(|| scheduler.seek(leaf)) };
             assert!(ordinary.is_none());
             if let Some(task) = places.take_first(leaf, any).or_else(|| places.take_last(any)) {
                 // SAFETY: it came from `task`, and nobody else has it.
@@ -70,26 +71,26 @@ impl Shared {
                 continue;
             }
             // SAFETY: this thread is the leaf's worker.
-            let given = unsafe { places.sleep(leaf, ready, || self.is_done()) };
+            let given = unsafe { places.sleep(leaf, scheduler, || self.is_done()) };
             assert!(given.is_none());
             yield_now();
         }
-        ready.gives_up(leaf);
-        places.goes_on(ready);
+        scheduler.gives_up(leaf);
+        places.goes_on(scheduler);
         if self.is_done() {
-            ready.wake_all();
+            scheduler.wake_all();
         }
     }
 
     /// Falls asleep as one whom something else keeps from it.
     fn go_away(&self, leaf: usize) {
         self.places.refresh(leaf, leaf);
-        self.ready.looks(leaf);
+        self.scheduler.looks(leaf);
         // SAFETY: this thread is the leaf's worker.
-        let given = unsafe { self.places.sleep(leaf, &self.ready, || true) };
+        let given = unsafe { self.places.sleep(leaf, &self.scheduler, || true) };
         assert!(given.is_none());
-        self.ready.gives_up(leaf);
-        self.places.goes_on(&self.ready);
+        self.scheduler.gives_up(leaf);
+        self.places.goes_on(&self.scheduler);
     }
 }
 
@@ -104,7 +105,7 @@ enum Does {
     GoesAway,
 }
 
-const CENTRAL: Scheduler = Scheduler::Central(Form::Plain(Order::Lifo));
+const CENTRAL: SchedulerConfig = SchedulerConfig::Central(Form::Plain(Order::Lifo));
 
 /// One worker does this and is busy for ever; beside it are others. Where there are more steps,
 /// fewer of them are preempted.
@@ -136,8 +137,8 @@ fn explore(
 
 #[test]
 fn a_wide_task_that_is_added_while_who_prefers_it_falls_asleep_is_had() {
-    for rules in [CENTRAL, Scheduler::default()] {
-        explore(move || Shared::new(2, rules, "1", 1), &[(1, Looks)], Shared::add, 3);
+    for config in [CENTRAL, SchedulerConfig::default()] {
+        explore(move || Shared::new(2, config, "1", 1), &[(1, Looks)], Shared::add, 3);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::task::Task;
 /// Of so many looks at where a worker runs, one may find that the set has changed.
 const POLL_EACH: u32 = 64;
 
-/// Ready tasks, wide ones and those above the leaves, beyond which no new one is left to others; a
+/// Scheduler tasks, wide ones and those above the leaves, beyond which no new one is left to others; a
 /// wide one is, until so many wide ones are ready.
 const CROWD: usize = 4096;
 
@@ -38,7 +38,7 @@ impl Worker {
     /// # Safety
     /// As of [`Worker::add`].
     #[cold]
-    pub(super) unsafe fn add_sorted(&self, task: *mut Queued) {
+    pub(super) unsafe fn add_separated(&self, task: *mut Queued) {
         self.look_where();
         // SAFETY: the caller's promise.
         unsafe {
@@ -47,17 +47,17 @@ impl Worker {
                 is_task && places.is_wide(Task::is_declared_wide(&*task), self.kind_of(task))
             };
             match self.places().filter(is_wide) {
-                Some(places) => places.add(task, self.ready()),
-                None => self.ready().add_in_turn(self.at(), task),
+                Some(places) => places.add(task, self.scheduler()),
+                None => self.scheduler().add_in_turn(self.at(), task),
             }
         }
     }
 
     /// Takes a task that is here: wide ones first, if this worker may.
     #[cold]
-    pub(super) fn take_sorted(&self) -> Option<*mut Queued> {
+    pub(super) fn take_separated(&self) -> Option<*mut Queued> {
         // SAFETY: this thread is the leaf's worker.
-        self.take_wide_if(|_| true).or_else(|| unsafe { self.ready().take(self.at()) })
+        self.take_wide_if(|_| true).or_else(|| unsafe { self.scheduler().take(self.at()) })
     }
 
     /// Takes a wide task that is wanted, if this worker may.
@@ -85,8 +85,8 @@ impl Worker {
         // SAFETY: this thread is the leaf's worker.
         unsafe {
             match self.places() {
-                Some(places) => places.sleep(self.leaf, self.ready(), stop),
-                None => self.ready().wait(self.leaf, stop),
+                Some(places) => places.sleep(self.leaf, self.scheduler(), stop),
+                None => self.scheduler().wait(self.leaf, stop),
             }
         }
     }
@@ -94,7 +94,7 @@ impl Worker {
     /// Looks for tasks no more: others are told of wide ones that it did not take.
     pub(super) fn leaves_wide_ones(&self) {
         if let Some(places) = self.places() {
-            places.goes_on(self.ready());
+            places.goes_on(self.scheduler());
         }
     }
 
@@ -150,7 +150,7 @@ impl Worker {
     /// wide one where those are avoided, nor another, if it is worth moving, where wide ones wait
     /// for this worker; but any where too many wait.
     #[cold]
-    pub(super) fn runs_sorted(&self, runs: bool, function: usize) -> bool {
+    pub(super) fn inlines_separated(&self, runs: bool, function: usize) -> bool {
         let Some(places) = self.places() else { return runs };
         let is_wide = places.are_wide(function);
         let is_placed = || match is_wide {
@@ -164,8 +164,8 @@ impl Worker {
     /// ones, wherever it is.
     fn has_crowd(&self, of_wide: bool) -> bool {
         let wide = self.places().map_or(0, Places::len);
-        let others = || if of_wide { 0 } else { self.ready().queued_above(self.at()) };
-        self.shared.rules.cutoff && wide + others() >= CROWD
+        let others = || if of_wide { 0 } else { self.scheduler().queued_above(self.at()) };
+        self.shared.config.cutoff && wide + others() >= CROWD
     }
 
     /// Runs a task of a function, and learns by it whether the function is wide.

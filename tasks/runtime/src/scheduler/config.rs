@@ -2,16 +2,16 @@
 
 /// Which scheduler a runtime has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheduler {
+pub enum SchedulerConfig {
     /// Queues in the shape of the machine (N ch. 4).
-    Tree(Rules),
+    Tree(TreeConfig),
     /// One queue for all workers (N ch. 3).
     Central(Form),
 }
 
-impl Default for Scheduler {
+impl Default for SchedulerConfig {
     fn default() -> Self {
-        Self::Tree(Rules::default())
+        Self::Tree(TreeConfig::default())
     }
 }
 
@@ -80,7 +80,7 @@ pub enum Feed {
 
 /// What can be chosen of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rules {
+pub struct TreeConfig {
     /// Which end of a queue is taken first.
     pub order: Order,
     /// How many tasks move at once.
@@ -91,7 +91,7 @@ pub struct Rules {
     pub feed: Feed,
 }
 
-impl Default for Rules {
+impl Default for TreeConfig {
     fn default() -> Self {
         Self {
             order: Order::Lifo,

@@ -24,7 +24,7 @@ fn is_alone() -> bool {
 
 fn runtime(workers: usize) -> Runtime {
     let rules = "tree-nocutoff".parse().unwrap();
-    Runtime::builder().workers(workers).rules(rules).closed(true).build().unwrap()
+    Runtime::builder().workers(workers).config(rules).closed(true).build().unwrap()
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn two_tasks_that_wait_to_be_resumed_by_each_other_are_named() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success());
     assert_eq!(said.matches("somebody waits to be resumed").count(), 2, "{said}");
-    assert!(said.contains("stuck.rs:"), "{said}");
+    assert!(said.contains("deadlock.rs:"), "{said}");
     assert!(said.contains("2 events or pauses are theirs to end"), "{said}");
 }
 
@@ -94,8 +94,8 @@ fn scopes_of_two_runtimes_in_turn_that_wait_for_themselves_are_told() {
 
 /// The line of the call that is marked, as the message names it.
 fn marked(mark: &str) -> String {
-    let line = include_str!("stuck.rs").lines().position(|line| line.ends_with(mark)).unwrap();
-    format!("stuck.rs:{}:", line + 1)
+    let line = include_str!("deadlock.rs").lines().position(|line| line.ends_with(mark)).unwrap();
+    format!("deadlock.rs:{}:", line + 1)
 }
 
 /// A task that never ends is created, and whoever waits for it is named by this file's line.
@@ -227,7 +227,7 @@ fn who_loops_is_named_by_its_line() {
 #[test]
 fn who_waits_for_a_thread_from_outside_is_left_to_wait() {
     let rules = "tree-nocutoff".parse().unwrap();
-    let runtime = Runtime::builder().workers(2).rules(rules).build().unwrap();
+    let runtime = Runtime::builder().workers(2).config(rules).build().unwrap();
     thread::scope(|threads| {
         runtime.scope(|s| {
             s.pause(|resume| {

@@ -1,26 +1,58 @@
-//! Either scheduler, behind one door.
+//! Which task runs next, and where: the schedulers.
+//!
+//! A scheduler holds tasks that are ready and decides nothing else: it never runs one. Workers add
+//! what became ready and take what they run; each uses the leaf of its CPU as the way in.
+//!
+//! Programs see the parts of [`crate::Config`].
 
-use super::leaf::Leaf;
-use super::node::Away;
-use super::{Central, Scheduler, StepsSum, Threshold, Tree};
+mod central;
+mod classes;
+mod config;
+mod deque;
+mod leaf;
+mod local;
+#[cfg(all(test, loom))]
+mod loom_tests;
+mod node;
+mod seek;
+mod steps;
+mod threshold;
+mod tree;
+mod urgent;
+
+use central::Central;
+pub use config::{Batch, Feed, Form, Limit, Order, SchedulerConfig, TreeConfig};
+pub(crate) use leaf::Leaf;
+pub(crate) use node::IdleWorkers;
+pub(crate) use steps::StepsSum;
+pub(crate) use threshold::Threshold;
+use tree::Tree;
+
 use crate::queued::Queued;
 use crate::sync::{Barrier, Ordering};
 use crate::topology::Topology;
 
 /// Holds the tasks that are ready, for all workers of a runtime.
 ///
-/// Which of the two it is never changes, so that the match costs a branch that is always foretold.
-pub(crate) enum Ready {
+/// Which of the two it is never changes, so that the match costs a branch that the CPU always predicts.
+pub(crate) enum Scheduler {
     Tree(Tree),
     Central(Central),
 }
 
-impl Ready {
+impl Scheduler {
     /// The scheduler of a machine. A worker with `full` tasks has enough for others.
-    pub(crate) fn new(machine: &Topology, rules: Scheduler, full: usize, barrier: Barrier) -> Self {
-        match rules {
-            Scheduler::Tree(rules) => Self::Tree(Tree::new(machine, rules, full, barrier)),
-            Scheduler::Central(form) => Self::Central(Central::new(machine.cpus(), form, full)),
+    pub(crate) fn new(
+        machine: &Topology,
+        config: SchedulerConfig,
+        full: usize,
+        barrier: Barrier,
+    ) -> Self {
+        match config {
+            SchedulerConfig::Tree(config) => Self::Tree(Tree::new(machine, config, full, barrier)),
+            SchedulerConfig::Central(form) => {
+                Self::Central(Central::new(machine.cpus(), form, full))
+            }
         }
     }
 
@@ -51,7 +83,7 @@ impl Ready {
     /// The same of a task that may have a priority.
     ///
     /// # Safety
-    /// As of [`Ready::add`].
+    /// As of [`Scheduler::add`].
     #[inline]
     pub(crate) unsafe fn add_in_turn(&self, leaf: &Leaf, task: *mut Queued) {
         // SAFETY: the caller's promise.
@@ -66,7 +98,7 @@ impl Ready {
     /// Adds a task that became ready as another finished at this leaf.
     ///
     /// # Safety
-    /// As of [`Ready::add`].
+    /// As of [`Scheduler::add`].
     #[inline]
     pub(crate) unsafe fn add_successor(&self, leaf: &Leaf, task: *mut Queued) {
         // SAFETY: the caller's promise.
@@ -196,7 +228,7 @@ impl Ready {
         }
     }
 
-    /// A worker begins to look for tasks; it ends with [`Ready::found`] or [`Ready::gives_up`].
+    /// A worker begins to look for tasks; it ends with [`Scheduler::found`] or [`Scheduler::gives_up`].
     pub(crate) fn looks(&self, leaf: usize) {
         if let Self::Tree(tree) = self {
             tree.looks(leaf);
@@ -213,48 +245,48 @@ impl Ready {
 
     /// Workers near this leaf that have nothing to run: where to look whether anybody has. In a
     /// tree those of its node, so that creators do not all read what every idle worker writes.
-    pub(crate) fn away(&self, leaf: &Leaf) -> &Away {
+    pub(crate) fn idle_workers(&self, leaf: &Leaf) -> &IdleWorkers {
         match self {
-            Self::Tree(tree) => tree.away(leaf),
-            Self::Central(central) => central.away(),
+            Self::Tree(tree) => tree.idle_workers(leaf),
+            Self::Central(central) => central.idle_workers(),
         }
     }
 
     /// The worker of this leaf has nothing to run.
-    pub(crate) fn goes_away(&self, leaf: &Leaf) {
-        self.away(leaf).any.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn set_idle(&self, leaf: &Leaf) {
+        self.idle_workers(leaf).any.fetch_add(1, Ordering::Relaxed);
     }
 
     /// It has again.
-    pub(crate) fn comes_back(&self, leaf: &Leaf) {
-        self.away(leaf).any.fetch_sub(1, Ordering::Relaxed);
+    pub(crate) fn set_busy(&self, leaf: &Leaf) {
+        self.idle_workers(leaf).any.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// It has looked for long enough.
     pub(crate) fn falls_asleep(&self, leaf: &Leaf) {
-        // Pairs with `all_asleep`: of several, the last sees all.
-        self.away(leaf).asleep.fetch_add(1, Ordering::SeqCst);
+        // Pairs with `count_asleep`: of several, the last sees all.
+        self.idle_workers(leaf).asleep.fetch_add(1, Ordering::SeqCst);
     }
 
     /// It looks again.
     pub(crate) fn wakes_up(&self, leaf: &Leaf) {
-        self.away(leaf).asleep.fetch_sub(1, Ordering::SeqCst);
+        self.idle_workers(leaf).asleep.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// How many workers have nothing to run.
-    pub(crate) fn all_away(&self) -> usize {
-        self.count_away(|away| away.any.load(Ordering::Relaxed))
+    pub(crate) fn count_idle(&self) -> usize {
+        self.count_idle_workers(|idle| idle.any.load(Ordering::Relaxed))
     }
 
     /// How many of them have looked for long enough.
-    pub(crate) fn all_asleep(&self) -> usize {
-        self.count_away(|away| away.asleep.load(Ordering::SeqCst))
+    pub(crate) fn count_asleep(&self) -> usize {
+        self.count_idle_workers(|idle| idle.asleep.load(Ordering::SeqCst))
     }
 
-    fn count_away(&self, count: impl Fn(&Away) -> usize) -> usize {
+    fn count_idle_workers(&self, count: impl Fn(&IdleWorkers) -> usize) -> usize {
         match self {
-            Self::Tree(tree) => tree.all_away().map(count).sum(),
-            Self::Central(central) => count(central.away()),
+            Self::Tree(tree) => tree.all_idle_workers().map(count).sum(),
+            Self::Central(central) => count(central.idle_workers()),
         }
     }
 
@@ -289,10 +321,10 @@ impl Ready {
     ///
     /// # Safety
     /// Only the leaf's worker may call it.
-    pub(crate) unsafe fn glance(&self, leaf: usize) -> Option<*mut Queued> {
+    pub(crate) unsafe fn try_steal_once(&self, leaf: usize) -> Option<*mut Queued> {
         match self {
             // SAFETY: the caller's promise.
-            Self::Tree(tree) => unsafe { tree.glance(leaf) },
+            Self::Tree(tree) => unsafe { tree.try_steal_once(leaf) },
             Self::Central(_) => None,
         }
     }

@@ -18,9 +18,9 @@ impl Runtime {
         if let Some(worker) = around.filter(|worker| Arc::ptr_eq(&worker.shared, shared)) {
             return run(worker);
         }
-        let mut seat = shared.seats.take();
-        let mut worker = Worker::new(shared.clone(), seat.leaf);
-        swap(&mut worker.chunks, &mut seat.chunks);
+        let mut slot = shared.external_slots.take();
+        let mut worker = Worker::new(shared.clone(), slot.leaf);
+        swap(&mut worker.chunks, &mut slot.chunks);
         // The tasks of both are on one stack: their data is looked up in both.
         let current = around.map_or(ptr::null(), |around| around.current.get());
         let border = Task::border(current, (&raw const worker).cast());
@@ -33,12 +33,12 @@ impl Runtime {
         worker.leaves();
         worker.instrument.exits();
         worker.instrument.uses(false);
-        swap(&mut worker.chunks, &mut seat.chunks);
+        swap(&mut worker.chunks, &mut slot.chunks);
         drop(worker);
         if let Some(around) = around {
             around.current.set(current);
         }
-        shared.seats.leave(seat);
+        shared.external_slots.leave(slot);
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Feed, Form, Order, Ready, Rules, Scheduler};
+use super::{Feed, Form, Order, Scheduler, SchedulerConfig, TreeConfig};
 use crate::queued::{Queued, Runner};
 use crate::sync::{AtomicUsize, Barrier, Ordering, yield_now};
 
@@ -14,15 +14,15 @@ fn task() -> *mut Queued {
     Box::into_raw(Box::new(Queued::new(never)))
 }
 
-fn ready(cpus: &str, rules: Scheduler) -> Arc<Ready> {
-    Arc::new(Ready::new(&cpus.parse().unwrap(), rules, 4, Barrier::between(1)))
+fn ready(cpus: &str, config: SchedulerConfig) -> Arc<Scheduler> {
+    Arc::new(Scheduler::new(&cpus.parse().unwrap(), config, 4, Barrier::between(1)))
 }
 
 /// The forms that differ in how a worker waits and is given a task.
 const FORMS: [Form; 3] = [Form::Plain(Order::Lifo), Form::Polling(Order::Fifo), Form::Priority];
 
 /// Looks for tasks on a leaf as a worker does, until `wanted` were had by anybody.
-fn have(tree: &Ready, leaf: usize, had: &AtomicUsize, wanted: usize) {
+fn have(tree: &Scheduler, leaf: usize, had: &AtomicUsize, wanted: usize) {
     let done = || had.load(Ordering::SeqCst) == wanted;
     tree.looks(leaf);
     loop {
@@ -49,11 +49,11 @@ fn have(tree: &Ready, leaf: usize, had: &AtomicUsize, wanted: usize) {
 }
 
 /// A worker adds tasks and then is busy for ever; another gets all of them nevertheless.
-fn nobody_starves(rules: Scheduler, tasks: usize) {
+fn nobody_starves(config: SchedulerConfig, tasks: usize) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(move || {
-        let tree = ready("2", rules);
+        let tree = ready("2", config);
         let had = Arc::new(AtomicUsize::new(0));
         let looker = {
             let (tree, had) = (tree.clone(), had.clone());
@@ -69,12 +69,12 @@ fn nobody_starves(rules: Scheduler, tasks: usize) {
 
 #[test]
 fn a_task_that_is_added_while_another_worker_falls_asleep_is_had() {
-    nobody_starves(Scheduler::default(), 1);
+    nobody_starves(SchedulerConfig::default(), 1);
 }
 
 #[test]
 fn two_tasks_of_a_busy_worker_are_had() {
-    nobody_starves(Scheduler::default(), 2);
+    nobody_starves(SchedulerConfig::default(), 2);
 }
 
 /// Each is in a domain of its own, so that none sees at once what another tells the root.
@@ -84,7 +84,7 @@ fn a_task_of_a_busy_worker_is_had_by_either_of_two_others() {
     model.preemption_bound = Some(2);
     model.max_branches = 10_000;
     model.check(move || {
-        let tree = ready("3x1", Scheduler::default());
+        let tree = ready("3x1", SchedulerConfig::default());
         let had = Arc::new(AtomicUsize::new(0));
         let lookers = [1, 2].map(|leaf| {
             let (tree, had) = (tree.clone(), had.clone());
@@ -99,22 +99,22 @@ fn a_task_of_a_busy_worker_is_had_by_either_of_two_others() {
 #[test]
 fn a_task_that_is_given_to_a_waiting_worker_is_had() {
     let feed = Feed::Give { rebalance: true };
-    nobody_starves(Scheduler::Tree(Rules { feed, ..Rules::default() }), 1);
+    nobody_starves(SchedulerConfig::Tree(TreeConfig { feed, ..TreeConfig::default() }), 1);
 }
 
 #[test]
 fn tasks_in_a_central_queue_are_had() {
     for form in FORMS {
-        nobody_starves(Scheduler::Central(form), 2);
+        nobody_starves(SchedulerConfig::Central(form), 2);
     }
 }
 
 /// One worker; a task comes from a thread that is none.
-fn comes_from_outside(rules: Scheduler) {
+fn comes_from_outside(config: SchedulerConfig) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(3);
     model.check(move || {
-        let tree = ready("1", rules);
+        let tree = ready("1", config);
         let had = Arc::new(AtomicUsize::new(0));
         let looker = {
             let (tree, had) = (tree.clone(), had.clone());
@@ -128,9 +128,9 @@ fn comes_from_outside(rules: Scheduler) {
 
 #[test]
 fn a_task_from_outside_is_had() {
-    comes_from_outside(Scheduler::default());
+    comes_from_outside(SchedulerConfig::default());
     for form in FORMS {
-        comes_from_outside(Scheduler::Central(form));
+        comes_from_outside(SchedulerConfig::Central(form));
     }
 }
 
@@ -139,7 +139,7 @@ fn a_worker_that_was_told_of_a_task_and_goes_away_tells_another() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(|| {
-        let central = ready("3", Scheduler::Central(Form::Plain(Order::Lifo)));
+        let central = ready("3", SchedulerConfig::Central(Form::Plain(Order::Lifo)));
         let had = Arc::new(AtomicUsize::new(0));
         let looker = {
             let (central, had) = (central.clone(), had.clone());
@@ -167,7 +167,7 @@ fn an_immediate_successor_that_another_looks_at_is_had() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(|| {
-        let central = ready("2", Scheduler::Central(Form::Priority));
+        let central = ready("2", SchedulerConfig::Central(Form::Priority));
         let had = Arc::new(AtomicUsize::new(0));
         let waiter = {
             let central = central.clone();

@@ -12,7 +12,7 @@ use crossbeam_utils::CachePadded;
 
 use self::queue::Queue;
 use super::leaf::{LOOK, Leaf, POLLS};
-use super::node::Away;
+use super::node::IdleWorkers;
 use super::{Form, Order, StepsSum};
 use crate::queued::Queued;
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, lock, spin_loop};
@@ -25,7 +25,7 @@ pub(crate) struct Central {
     state: CachePadded<Mutex<State>>,
     /// Tasks in the queue, for those who do not hold the lock.
     queued: CachePadded<AtomicUsize>,
-    away: CachePadded<Away>,
+    idle_workers: CachePadded<IdleWorkers>,
     form: Form,
     /// How many tasks make the queue full.
     full: usize,
@@ -53,7 +53,7 @@ impl Central {
             leaves: (0..workers).map(leaf).collect(),
             state: CachePadded::new(Mutex::new(state)),
             queued: CachePadded::new(AtomicUsize::new(0)),
-            away: CachePadded::default(),
+            idle_workers: CachePadded::default(),
             form,
             full,
         }
@@ -163,8 +163,8 @@ impl Central {
     }
 
     /// Workers that have nothing to run.
-    pub(crate) fn away(&self) -> &Away {
-        &self.away
+    pub(crate) fn idle_workers(&self) -> &IdleWorkers {
+        &self.idle_workers
     }
 
     /// How many tasks lie in the queue, as far as one can see.

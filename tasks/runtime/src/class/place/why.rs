@@ -1,4 +1,4 @@
-//! What whoever watches is told of wide tasks.
+//! Why a task counts as wide, and where wide tasks are to run, in words.
 
 use std::fmt::Write as _;
 use std::sync::PoisonError;

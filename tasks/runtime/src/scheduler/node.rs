@@ -21,23 +21,23 @@ pub(crate) struct Node {
     pub(crate) idle: Presence,
     /// The same of workers that look for tasks. Those who have some read none of this line.
     pub(crate) looking: CachePadded<Presence>,
-    pub(crate) away: CachePadded<Away>,
+    pub(crate) idle_workers: CachePadded<IdleWorkers>,
     pub(crate) state: Mutex<State>,
 }
 
 /// Workers right below a node that have nothing to run.
 #[derive(Default)]
-pub(crate) struct Away {
+pub(crate) struct IdleWorkers {
     /// All of them. Creators read it.
     pub(crate) any: AtomicUsize,
     /// Those that have looked for long enough.
     pub(crate) asleep: AtomicUsize,
 }
 
-impl Away {
+impl IdleWorkers {
     /// Whether all have something to run.
     #[inline(always)]
-    pub(crate) fn is_nobody(&self) -> bool {
+    pub(crate) fn is_zero(&self) -> bool {
         self.any.load(Ordering::Relaxed) == 0
     }
 }
@@ -103,7 +103,7 @@ impl Node {
             queued: AtomicUsize::new(0),
             idle: Presence::default(),
             looking: CachePadded::default(),
-            away: CachePadded::default(),
+            idle_workers: CachePadded::default(),
             state: Mutex::new(State { queue: Ring::new(order), idle: Vec::new() }),
         }
     }
