@@ -1,7 +1,8 @@
 //! What tasks wait for that no task does: a device, a message, another thread.
 //!
 //! An [`Event`] keeps a task from being finished after its code has ended, as OmpSs-2's external
-//! events do. [`crate::Scope::pause`] stops a task's code until somebody says so; its thread runs others.
+//! events do. [`crate::Scope::pause`] stops a task's code until its [`Resume`] is used; meanwhile the
+//! thread runs other tasks.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -34,7 +34,7 @@ use crate::topology::Topology;
 
 /// Holds the tasks that are ready, for all workers of a runtime.
 ///
-/// Which of the two it is never changes, so that the match costs a branch that the CPU always predicts.
+/// The variant never changes, so that a match costs a branch that the CPU always predicts.
 pub(crate) enum Scheduler {
     Tree(Tree),
     Central(Central),
@@ -228,7 +228,8 @@ impl Scheduler {
         }
     }
 
-    /// A worker begins to look for tasks; it ends with [`Scheduler::found`] or [`Scheduler::gives_up`].
+    /// A worker begins to search for tasks; the search ends with [`Scheduler::found`] or
+    /// [`Scheduler::gives_up`].
     pub(crate) fn looks(&self, leaf: usize) {
         if let Self::Tree(tree) = self {
             tree.looks(leaf);

@@ -18,15 +18,9 @@ const AIM_PERCENT: usize = 15;
 
 /// Rooms above the aim, and the percentage that each had when it was measured last.
 const LIMITS: &[(&str, usize)] = &[
-<<<<<<< HEAD
     ("cli", 33),
     ("kernels", 20),
     ("lab", 37),
-=======
-    ("cli", 20),
-    ("cpu-model", 20),
-    ("openmp", 35),
->>>>>>> 339105a (cli: move the settings of experiments into --set KEY=VALUE)
     ("policy", 35),
     ("report", 28),
     ("scenarios", 28),

@@ -10,8 +10,8 @@ use crate::task::Task;
 /// Of so many looks at where a worker runs, one may find that the set has changed.
 const POLL_EACH: u32 = 64;
 
-/// Scheduler tasks, wide ones and those above the leaves, beyond which no new one is left to others; a
-/// wide one is, until so many wide ones are ready.
+/// Ready tasks, wide ones and those above the leaves, beyond which a creator runs each new task
+/// inline; of wide tasks, as many wide ones.
 const CROWD: usize = 4096;
 
 /// What a worker knows of its place.
