@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
 
 use evenkeel_runtime::Kind;
-use evenkeel_runtime::raw::{Access, Region, Worker};
+use evenkeel_runtime::internal::{Access, Region, Worker};
 
 use crate::error::{Error, Result, code};
 use crate::task::{CTask, Here};

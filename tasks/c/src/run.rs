@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
 
 use evenkeel_runtime::Resume;
-use evenkeel_runtime::raw::{OWN_KIND, Queued, Runner, Task, Worker};
+use evenkeel_runtime::internal::{OWN_KIND, Queued, Runner, Task, Worker};
 
 use crate::dependence::Plan;
 use crate::error::{Error, Result, code, keep};

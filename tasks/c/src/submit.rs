@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use evenkeel_runtime::raw::{Access, Region, Uses};
+use evenkeel_runtime::internal::{Access, Region, Uses};
 
 use crate::dependence::{Dependence, Plan};
 use crate::error::{Result, code};
@@ -31,7 +31,7 @@ pub(crate) fn submit(here: &Here, handle: *const CTask) -> Result<()> {
         }
         if dependences.is_empty() {
             let may_run = !(*task).is_deferred()
-                && worker.may_run_at_once(kind_of(task.cast()))
+                && worker.inlines(kind_of(task.cast()))
                 && !((*task).is_wide() && worker.avoids_wide());
             if may_run {
                 worker.run_now(task.cast());

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::mem::offset_of;
 use std::ptr::{self, NonNull};
 
-use evenkeel_runtime::raw::{Task, Worker, current_worker};
+use evenkeel_runtime::internal::{Task, Worker, current_worker};
 
 use crate::error::{Error, Result};
 

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 use evenkeel_runtime::Resume;
-use evenkeel_runtime::raw::{Access, Until};
+use evenkeel_runtime::internal::{Access, Until};
 
 use crate::dependence::{CDependence, Dependence, Plan, read_all};
 use crate::error::{Error, Result, code};

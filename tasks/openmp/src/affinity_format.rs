@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard};
 use crate::thread::member;
 use crate::unsupported::{say, say_out};
 use crate::{icv, processors};
-use evenkeel_runtime::raw::lock_std;
+use evenkeel_runtime::internal::lock_std;
 
 /// Whose library a program was compiled for: both say where threads are in their own way, and
 /// programs are to say the same as before.

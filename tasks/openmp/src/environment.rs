@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use evenkeel_runtime::{Rules, Topology};
+use evenkeel_runtime::{Config, Topology};
 
 pub(crate) mod display;
 mod places;
@@ -100,7 +100,7 @@ pub(crate) struct Settings {
     pub num_teams: u32,
     pub teams_thread_limit: u32,
     /// Of the runtime below.
-    pub rules: Rules,
+    pub rules: Config,
     /// The machine, as it is declared.
     pub topology: Option<Topology>,
 }
@@ -128,7 +128,7 @@ impl Default for Settings {
             allocator: None,
             num_teams: 0,
             teams_thread_limit: 0,
-            rules: Rules::default(),
+            rules: Config::default(),
             topology: None,
         }
     }

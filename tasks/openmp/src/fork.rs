@@ -7,8 +7,8 @@ use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use evenkeel_runtime::raw::forks;
-use evenkeel_runtime::raw::lock_std;
+use evenkeel_runtime::internal::forks;
+use evenkeel_runtime::internal::lock_std;
 
 use crate::region::forget_awake;
 use crate::{affinity_format, icv, thread, threadprivate};

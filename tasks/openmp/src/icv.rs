@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::time::Duration;
 
-use evenkeel_runtime::raw::{Patience, lock_std, register_barriers, tell_unknown};
+use evenkeel_runtime::internal::{Patience, lock_std, register_barriers, tell_unknown};
 use evenkeel_runtime::{Placement, Watch};
 
 use crate::environment::{self, Bind, Schedule, Settings, Show, Wait, display};

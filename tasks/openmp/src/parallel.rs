@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::ptr;
 use std::sync::atomic::Ordering;
 
-use evenkeel_runtime::raw::Called;
+use evenkeel_runtime::internal::Called;
 
 use crate::affinity_format::Style;
 use crate::environment::Bind;

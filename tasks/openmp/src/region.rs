@@ -18,8 +18,8 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use evenkeel_runtime::Rules;
-use evenkeel_runtime::raw::{self, Patience, Until, Worker};
+use evenkeel_runtime::Config;
+use evenkeel_runtime::internal::{self, Patience, Until, Worker};
 
 pub(crate) use awake::{crowd, forget_awake};
 pub(crate) use barrier::Barrier;
@@ -160,11 +160,11 @@ pub(crate) struct Member {
     pub number: u32,
     worker: *const Worker,
     /// Where the worker's tasks are.
-    pub tree: *const raw::Team,
+    pub tree: *const internal::Team,
     /// The part that the thread had before.
     before: *const Member,
     /// What the worker ran before.
-    ran: Cell<*const raw::Task>,
+    ran: Cell<*const internal::Task>,
     /// `single` constructs that this thread has met.
     pub singles: Cell<u64>,
     /// The `single` from which this thread copies in a cancelled region; 0 if it does not.
@@ -189,15 +189,15 @@ struct Alone {
 /// A worker of one thread, and the tree of its tasks.
 struct Own {
     worker: Box<Worker>,
-    tree: Box<raw::Team>,
+    tree: Box<internal::Team>,
 }
 
 impl Own {
     fn new() -> Self {
-        let tree = Box::new(raw::Team::new(
+        let tree = Box::new(internal::Team::new(
             machine(),
             1,
-            Rules::default(),
+            Config::default(),
             OmpTask::kind_of,
             false,
             (icv::watch(), None),
@@ -209,7 +209,7 @@ impl Own {
         Self { worker, tree }
     }
 
-    fn place(&self) -> (*const raw::Team, *const Worker) {
+    fn place(&self) -> (*const internal::Team, *const Worker) {
         (&raw const *self.tree, &raw const *self.worker)
     }
 }
@@ -253,7 +253,7 @@ impl Member {
     unsafe fn new(
         region: *const Region,
         number: u32,
-        (tree, worker): (*const raw::Team, *const Worker),
+        (tree, worker): (*const internal::Team, *const Worker),
         icvs: &'static Icvs,
         partition: Partition,
         met: u64,
@@ -313,7 +313,7 @@ impl Member {
     }
 
     /// Its worker, and the tree of that.
-    fn place(&self) -> (*const raw::Team, *const Worker) {
+    fn place(&self) -> (*const internal::Team, *const Worker) {
         (self.tree, self.worker)
     }
 

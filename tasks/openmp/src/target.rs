@@ -6,7 +6,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::slice;
 
-use evenkeel_runtime::raw::Access;
+use evenkeel_runtime::internal::Access;
 
 use crate::environment::Offload;
 use crate::icv::{self, Icvs};

@@ -16,7 +16,7 @@ use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use evenkeel_runtime::raw::{OWN_KIND, Queued, Runner, Task, Until, Worker};
+use evenkeel_runtime::internal::{OWN_KIND, Queued, Runner, Task, Until, Worker};
 
 pub(crate) use depend::Orders;
 pub use detach::Event;

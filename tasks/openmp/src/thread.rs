@@ -6,8 +6,8 @@ use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};
 use std::sync::{Mutex, MutexGuard};
 
-use evenkeel_runtime::raw::forks;
-use evenkeel_runtime::raw::lock_std;
+use evenkeel_runtime::internal::forks;
+use evenkeel_runtime::internal::lock_std;
 
 pub(crate) use here::here;
 

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use crate::parallel::Ident;
 use crate::thread::Thread;
-use evenkeel_runtime::raw::lock_std;
+use evenkeel_runtime::internal::lock_std;
 
 /// Makes a variable.
 type Make = unsafe extern "C" fn(*mut c_void) -> *mut c_void;

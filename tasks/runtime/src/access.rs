@@ -71,7 +71,7 @@ pub struct Access {
 impl Access {
     /// Bytes that so many of a task take: [`Worker::submit_ordered_in`].
     ///
-    /// [`Worker::submit_ordered_in`]: crate::raw::Worker::submit_ordered_in
+    /// [`Worker::submit_ordered_in`]: crate::internal::Worker::submit_ordered_in
     #[must_use]
     pub fn bytes_of(number: usize) -> usize {
         Accesses::bytes_of(number)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::raw::{Parker, Pause, Queued, Runner, Task, Team, Worker};
+use crate::internal::{Parker, Pause, Queued, Runner, Task, Team, Worker};
 use crate::{
     Commutative, Concurrent, ConcurrentOf, Data, Event, InOut, InOutOf, Input, InputOf, Resume,
     Runtime, Scope, TaskBuilder, WeakInOut, WeakInput,

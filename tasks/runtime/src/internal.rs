@@ -1,7 +1,18 @@
-//! What another way in is built on: workers for threads that are not ours.
+//! What the sister crates build on: `openmp` and the C interface bring threads and tasks of their
+//! own.
 //!
-//! The room `openmp` and the C interface use this. It is unsafe nearly everywhere, and no promise
-//! for anybody else.
+//! - [`Team`], [`Worker`], [`current_worker`]: workers on threads that the runtime did not start.
+//! - [`Task`], [`Queued`], [`Runner`], [`KindOf`], [`OWN_KIND`], [`Until`]: tasks whose blocks the
+//!   sister crate lays out.
+//! - [`Access`], [`Region`], [`Uses`]: the dependences of these tasks.
+//! - [`Parker`], [`Pause`], [`comes_soon`]: waiting, awake and asleep.
+//! - [`telling_kinds`], [`has_threads`], [`scope_called`], [`Called`]: runtimes whose tasks are all
+//!   the sister crate's.
+//! - [`forks`], [`lock_std`], [`register_barriers`], [`tell_unknown`], [`Part`], [`Sysfs`]: the
+//!   process and the machine.
+//!
+//! Most of these functions are unsafe, since the runtime trusts the sister crates with its own
+//! invariants. The module is no part of the public interface, and changes without notice.
 
 use std::ptr::NonNull;
 use std::sync::Arc;

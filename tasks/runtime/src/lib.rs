@@ -96,7 +96,8 @@
 //! 9. `worker`: creates, takes, runs and finishes tasks on one thread.
 //! 10. `pool`, `external`: a runtime of workers, and how other threads enter it.
 //! 11. `event`, `join`, `over`, `scope`, `data`, `parts`: what programs call.
-//! 12. `raw`, `debug`: what the sister crates build on. `model` runs all of it on virtual workers.
+//! 12. `internal`, `debug`: what the sister crates build on. `model` runs the
+//!     whole runtime on virtual workers.
 
 #![warn(missing_debug_implementations)]
 
@@ -113,6 +114,9 @@ mod fork;
 mod grain;
 mod inbox;
 mod instrument;
+/// What the sister crates build on.
+#[doc(hidden)]
+pub mod internal;
 mod join;
 mod limits;
 mod memory;
@@ -126,9 +130,6 @@ mod parker;
 mod parts;
 mod pool;
 mod queued;
-/// For other ways in: the sister crates.
-#[doc(hidden)]
-pub mod raw;
 /// Which task runs next, and where.
 pub mod scheduler;
 mod scope;
@@ -144,9 +145,6 @@ mod worker;
 
 pub use access::Kind;
 pub use class::{Placement, WideCpus};
-/// Until the sister crate follows.
-#[doc(hidden)]
-pub use config::Config as Rules;
 pub use config::{Config, ConfigError};
 pub use data::{
     Argument, Commutative, Concurrent, Data, InOut, Input, Lends, TaskBuilder, WeakInOut, WeakInput,

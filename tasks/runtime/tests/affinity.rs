@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::{mem, thread};
 
-use evenkeel_runtime::raw::lock_std;
+use evenkeel_runtime::internal::lock_std;
 use evenkeel_runtime::{Runtime, Topology};
 
 /// The CPUs of the calling thread's mask.

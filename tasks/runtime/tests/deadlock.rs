@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use evenkeel_runtime::raw::lock_std;
+use evenkeel_runtime::internal::lock_std;
 use evenkeel_runtime::{Data, Resume, Runtime, join, over, scope};
 
 const VARIABLE: &str = "EVENKEEL_TEST_STUCK";

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use evenkeel_runtime::raw::lock_std;
+use evenkeel_runtime::internal::lock_std;
 use evenkeel_runtime::{Config, Data, Event, Resume, Runtime, scope};
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Tasks that create others in their place: a serial program could have had the same order.
 
-use evenkeel_runtime::raw::lock_std;
+use evenkeel_runtime::internal::lock_std;
 use evenkeel_runtime::{Config, Data, Memory, Runtime, Scope};
 use proptest::prelude::*;
 

@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Output};
 use std::sync::{Barrier, Mutex};
 
-use evenkeel_runtime::raw::lock_std;
+use evenkeel_runtime::internal::lock_std;
 use evenkeel_runtime::{Data, Runtime};
 
 const VARIABLE: &str = "EVENKEEL_TEST_NO_MEMORY";

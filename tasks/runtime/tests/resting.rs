@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use evenkeel_runtime::raw::lock_std;
+use evenkeel_runtime::internal::lock_std;
 use evenkeel_runtime::{Data, Resume, Runtime, Scope};
 
 const RULES: [&str; 4] =

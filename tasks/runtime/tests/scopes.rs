@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use evenkeel_runtime::raw::lock_std;
+use evenkeel_runtime::internal::lock_std;
 use evenkeel_runtime::scheduler::{Batch, Feed, Form, Limit, Order, SchedulerConfig, TreeConfig};
 use evenkeel_runtime::{Config, Memory, Runtime, Scope};
 

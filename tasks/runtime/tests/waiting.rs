@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use evenkeel_runtime::raw::lock_std;
+use evenkeel_runtime::internal::lock_std;
 use evenkeel_runtime::{Data, Resume, Runtime, Scope};
 
 const RULES: [&str; 3] = ["tree-nocutoff", "tree", "central-fifo-nocutoff"];

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use evenkeel_runtime::Kind;
-use evenkeel_runtime::raw::Access;
-use evenkeel_runtime::raw::lock_std;
+use evenkeel_runtime::internal::Access;
+use evenkeel_runtime::internal::lock_std;
 
 use super::abi::Depends;
 use super::callbacks::{DEPENDENCES, TASK_DEPENDENCE};

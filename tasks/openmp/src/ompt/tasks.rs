@@ -5,7 +5,7 @@
 
 use std::ptr;
 
-use evenkeel_runtime::raw::Access;
+use evenkeel_runtime::internal::Access;
 
 use super::abi::{status, task};
 use super::callbacks::{CANCEL, TASK_CREATE, TASK_SCHEDULE};

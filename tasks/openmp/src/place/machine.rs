@@ -2,7 +2,7 @@
 //! such parts.
 
 use evenkeel_runtime::CpuList;
-use evenkeel_runtime::raw::{Part, Sysfs};
+use evenkeel_runtime::internal::{Part, Sysfs};
 
 use crate::environment::Unit;
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use evenkeel_runtime::raw::{Patience, comes_soon};
+use evenkeel_runtime::internal::{Patience, comes_soon};
 
 use super::turns::Turns;
 use super::{Member, Team, crowd};

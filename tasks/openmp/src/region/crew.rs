@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
 use evenkeel_runtime::Topology;
-use evenkeel_runtime::raw::{self, Parker, Pause, Worker};
+use evenkeel_runtime::internal::{self, Parker, Pause, Worker};
 
 use super::awake::{Awake, crowd};
 use super::share::Ring;
@@ -75,7 +75,7 @@ const CPUS_A_LINE: usize = 32;
 
 /// So many threads, and the tree of their tasks.
 pub(crate) struct Team {
-    tasks: raw::Team,
+    tasks: internal::Team,
     begun: UnsafeCell<Option<Begun>>,
     /// Of barriers inside a region.
     pub(crate) inner: Barrier,
@@ -97,7 +97,7 @@ impl Team {
     /// Of `size` threads.
     fn new(size: u32) -> Self {
         Self {
-            tasks: raw::Team::new(
+            tasks: internal::Team::new(
                 machine(),
                 size as usize,
                 icv::settings().rules,
@@ -117,7 +117,7 @@ impl Team {
     }
 
     /// The tree of its tasks.
-    pub(crate) fn tasks(&self) -> &raw::Team {
+    pub(crate) fn tasks(&self) -> &internal::Team {
         &self.tasks
     }
 

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use evenkeel_runtime::Kind;
-use evenkeel_runtime::raw::{Access, Task, Worker};
+use evenkeel_runtime::internal::{Access, Task, Worker};
 use smallvec::SmallVec;
 
 use super::{Code, OmpTask, Plan, When};

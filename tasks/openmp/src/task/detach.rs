@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use evenkeel_runtime::raw::Team;
+use evenkeel_runtime::internal::Team;
 
 use super::OmpTask;
 use crate::ompt;

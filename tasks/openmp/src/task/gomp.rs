@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_long, c_uint, c_void};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-use evenkeel_runtime::raw::Access;
+use evenkeel_runtime::internal::Access;
 
 use super::depend::{List, Orders};
 use super::detach::Event;
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn GOMP_task(
         && !cancel::is_used()
         && !ompt::is_on()
         && let Some(member) = known_member()
-        && member.worker().surely_may_run_at_once(kind)
+        && member.worker().should_inline(kind)
     {
         // SAFETY: the caller's promise; there is room.
         return member.run_inlined(kind, move || unsafe { call(function, data, copy) });

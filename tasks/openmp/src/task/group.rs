@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use evenkeel_runtime::raw::{Task, Until};
+use evenkeel_runtime::internal::{Task, Until};
 
 use super::OmpTask;
 use super::reduction::{self, Reductions};

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use evenkeel_runtime::raw::Access;
+use evenkeel_runtime::internal::Access;
 
 use super::{OmpTask, Plan, depend};
 use crate::region::Member;
@@ -26,7 +26,7 @@ impl Member {
     /// Whether a new task of this kind, which is ordered by these, is to be run now.
     #[inline(always)]
     pub(super) fn may_run_now(&self, kind: usize, dependences: &[Access]) -> bool {
-        self.worker().may_run_at_once(kind)
+        self.worker().inlines(kind)
             && (dependences.is_empty() || self.runs_unmade() || self.is_free(kind, dependences))
     }
 

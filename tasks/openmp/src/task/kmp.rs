@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 
-use evenkeel_runtime::raw::Access;
+use evenkeel_runtime::internal::Access;
 
 use super::depend::KmpDependence;
 use super::detach::Event;
@@ -310,7 +310,7 @@ pub unsafe extern "C" fn __kmpc_omp_task(_: *mut Ident, _: i32, task: *mut KmpTa
     unsafe {
         if let Some(bytes) = blank(task)
             && !cancel::is_used()
-            && member.worker().surely_may_run_at_once(kind(task))
+            && member.worker().should_inline(kind(task))
         {
             run_like_call(member, task, bytes);
             return 0;

@@ -47,7 +47,7 @@ impl Worker {
 
     /// Runs tasks, whosever they are, until `stop` holds.
     ///
-    /// Whoever makes it hold wakes this worker: [`crate::raw::Team::wake`].
+    /// Whoever makes it hold wakes this worker: [`crate::internal::Team::wake`].
     pub fn run_tasks_until(&self, stop: impl Fn() -> bool) {
         loop {
             self.run_until(|| stop() || self.has_resumed());
@@ -66,19 +66,6 @@ impl Worker {
         self.instrument.inlines_next();
         // SAFETY: the caller's promise.
         unsafe { self.run(task.cast()) };
-    }
-
-    /// Whether a new task of this kind may be run before its creator goes on; a kind is the
-    /// address of what is run.
-    #[inline(always)]
-    pub fn may_run_at_once(&self, kind: usize) -> bool {
-        self.inlines(kind)
-    }
-
-    /// The same where that needs no call. If not, it may still be true.
-    #[inline(always)]
-    pub fn surely_may_run_at_once(&self, kind: usize) -> bool {
-        self.should_inline(kind)
     }
 
     /// The task whose code runs; null outside of any.
@@ -123,7 +110,8 @@ impl Worker {
         unsafe { self.finish_amid(task) };
     }
 
-    /// What a function is called that is run as a task, or around tasks; else the symbol is looked up.
+    /// Names a function that is run as a task, or around tasks; without a name the symbol is looked
+    /// up.
     #[inline]
     pub fn calls_function(
         &self,
