@@ -1,4 +1,4 @@
-//! Dependences: in which order siblings touch the same data.
+//! Dependences: the order in which siblings use the same data.
 //!
 //! The accesses of siblings to one address form a chain, in the order of creation. Two tokens go
 //! down the chain. An access has `ALLOWED` when everything before it that it conflicts with has
@@ -40,16 +40,16 @@ pub(crate) use turns::{Among, Turns};
 use crate::queued::{Queued, Run};
 use crate::sync::{AtomicU32, Ordering, prefetch};
 
-/// How a task uses data. Those with odd numbers run one after another.
+/// How a task uses data. Tasks of a kind with an odd number run one after another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It reads: `in`.
+    /// Reads: `in`.
     Read = 0,
-    /// It writes, and may read: `out`, `inout`.
+    /// Writes, and may read: `out`, `inout`.
     Write = 1,
-    /// It writes beside others that say so too, and sees to it itself: `concurrent`.
+    /// Writes in parallel with other concurrent tasks, which synchronise themselves: `concurrent`.
     Concurrent = 2,
-    /// It writes before or after others that say so too, in any order: `commutative`.
+    /// Writes before or after other commutative tasks, in any order: `commutative`.
     Commutative = 3,
 }
 
@@ -60,16 +60,16 @@ impl Kind {
     }
 }
 
-/// What a task says of one address.
+/// How a task uses the data at one address.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
     address: usize,
-    /// Its kind, whether it is [`WEAK`], and [`PART`]: as a [`Link`] has them.
+    /// The kind, [`WEAK`] and [`PART`], as the bits of a [`Link`].
     says: u64,
 }
 
 impl Access {
-    /// Bytes that so many of a task take: [`Worker::submit_ordered_in`].
+    /// Bytes of `number` accesses of a task: see [`Worker::submit_ordered_in`].
     ///
     /// [`Worker::submit_ordered_in`]: crate::internal::Worker::submit_ordered_in
     #[must_use]
@@ -77,26 +77,26 @@ impl Access {
         Accesses::bytes_of(number)
     }
 
-    /// The task touches the data itself.
+    /// The task uses the data itself.
     #[must_use]
     #[inline]
     pub fn new(address: usize, kind: Kind) -> Self {
         Self { address, says: bits_of_kind(kind) }
     }
 
-    /// Only the task's children touch the data.
+    /// Only the task's children use the data.
     #[must_use]
     #[inline]
     pub fn weak(address: usize, kind: Kind) -> Self {
         Self { address, says: bits_of_kind(kind) | WEAK }
     }
 
-    /// To a part of a region.
+    /// An access to a part of a region.
     pub(crate) fn part(address: usize, kind: Kind) -> Self {
         Self { address, says: bits_of_kind(kind) | PART }
     }
 
-    /// To a part of a region that was cut, by no task: it passes on what it is given.
+    /// An access to a part of a region that was cut. No task has it: it passes its tokens on.
     fn cut(address: usize, kind: Kind) -> Self {
         Self { address, says: bits_of_kind(kind) | PART | WEAK }
     }
@@ -118,7 +118,7 @@ impl Access {
     }
 
     /// # Panics
-    /// Two of them are to the same address, and conflict: their task would wait for itself.
+    /// Two accesses are to the same address, and conflict: their task would wait for itself.
     #[track_caller]
     pub(crate) fn assert_distinct(all: &[Self]) {
         for (number, one) in all.iter().enumerate() {
@@ -130,7 +130,7 @@ impl Access {
     }
 }
 
-/// What a task accesses: addresses, and regions. Nobody says the same data in both ways.
+/// The accesses of a task: addresses, and regions. No data are declared in both ways.
 #[derive(Clone, Copy, Debug)]
 pub struct Uses<'a> {
     /// Addresses.
@@ -139,25 +139,25 @@ pub struct Uses<'a> {
     pub regions: &'a [Region],
 }
 
-/// The accesses of one task, in its block: what is counted of them, then a [`Link`] for each, and
-/// then what is [`Cold`] of each.
+/// The accesses of one task, in its block: their counters, then a [`Link`] for each, and then a
+/// [`Cold`] for each.
 #[repr(C)]
 pub(crate) struct Accesses {
     /// Null where they belong to no task.
     task: *const Queued,
     /// Accesses without `ALLOWED` that are not weak, and one while they are being added.
     missing: AtomicU32,
-    /// Accesses that others may still reach, and one for the task until it ends.
+    /// Accesses that another one may still reach, and one for the task until it ends.
     held: AtomicU32,
-    /// How many there are, right behind this.
+    /// Accesses, which lie right behind this.
     number: u32,
-    /// Bytes of the block of their own that they begin; 0 where they are part of the task's.
+    /// Bytes of the accesses' own block; 0 if they are part of the task's.
     bytes: u32,
-    /// What the task runs when it has its turn, where it takes turns.
+    /// The task's code, if the task takes turns: its head has the function that takes them.
     pub(crate) in_turn: Cell<Option<Run>>,
 }
 
-/// What is rarely needed of an access.
+/// The rarely needed part of an access.
 #[repr(C)]
 pub(crate) struct Cold {
     address: usize,
@@ -165,7 +165,7 @@ pub(crate) struct Cold {
     child: Cell<*const Link>,
 }
 
-/// Room for the accesses of a task that has so many, but not very many.
+/// Room for the accesses of a task that has `N`, at most [`FAR`].
 #[repr(C)]
 pub(crate) struct Room<const N: usize> {
     accesses: MaybeUninit<Accesses>,
@@ -174,7 +174,7 @@ pub(crate) struct Room<const N: usize> {
 }
 
 impl<const N: usize> Room<N> {
-    /// Nothing yet.
+    /// Without accesses yet.
     pub(crate) const EMPTY: Self = Self {
         accesses: MaybeUninit::uninit(),
         links: [const { MaybeUninit::uninit() }; N],
@@ -182,37 +182,36 @@ impl<const N: usize> Room<N> {
     };
 }
 
-/// What a step leaves to be done, by whoever did the step.
+/// Work that a step leaves to the thread that took the step.
 pub(crate) trait Then {
     /// The task may run.
     fn ready(&self, task: *const Queued);
-    /// Nothing refers to the block any more, and its task has ended.
+    /// No access refers to the block any more, and its task has ended.
     fn free(&self, task: *const Queued);
     /// A block of so many bytes, for accesses that belong to no task.
     fn block(&self, bytes: usize) -> NonNull<u8>;
-    /// Nothing refers to such a block any more.
+    /// No access refers to such a block any more.
     ///
     /// # Safety
-    /// It came from `block`, with as many bytes.
+    /// `block` allocated it with as many bytes.
     unsafe fn free_block(&self, block: NonNull<u8>, bytes: usize);
 }
 
 impl Accesses {
-    /// Bytes that so many take, with what is in front of them.
+    /// Bytes of `number` accesses, with their counters.
     pub(crate) fn bytes_of(number: usize) -> usize {
         size_of::<Self>() + number * (Self::stride(number) + size_of::<Cold>())
     }
 
-    /// From one link to the next, where there are so many.
+    /// Bytes from one link to the next, of `number` links.
     fn stride(number: usize) -> usize {
         if number <= FAR as usize { size_of::<Link>() } else { size_of::<FarLink>() }
     }
 
-    /// Writes those of a task, as many as there are of `number`. `bytes` is how long their own
-    /// block is, if they have one.
+    /// Writes the `number` accesses of a task. `bytes` is the length of their own block, or 0.
     ///
     /// # Safety
-    /// There is room for so many, which lives as long as the task's block.
+    /// At `place` is room for them, which lives as long as the task's block.
     pub(crate) unsafe fn write(
         place: *mut Self,
         task: *const Queued,
@@ -222,7 +221,7 @@ impl Accesses {
     ) {
         let counted = u32::try_from(number).expect("fewer accesses than bytes");
         let bytes = u32::try_from(bytes).expect("accesses of a task are below 4 GiB");
-        // SAFETY: the caller's promise.
+        // SAFETY: the place has room for as many accesses.
         unsafe {
             place.write(Self {
                 task,
@@ -251,13 +250,12 @@ impl Accesses {
         }
     }
 
-    /// The same of accesses without a task: nobody waits to be told of them, and nobody else holds
-    /// them.
+    /// Writes accesses without a task: no task becomes ready by them, and none holds them.
     ///
     /// # Safety
-    /// As of [`Accesses::write`]; the block has so many bytes.
+    /// The block at `place` has `bytes` bytes, room enough for them.
     unsafe fn write_fork(place: *mut Self, all: &[Access], bytes: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the block has room for them.
         unsafe {
             Self::write(place, ptr::null(), all.iter().copied(), all.len(), bytes);
             (*place).held.fetch_sub(1, Ordering::Relaxed);
@@ -280,14 +278,14 @@ impl Accesses {
 
     fn link(&self, number: usize) -> &Link {
         let at = self.first() + number * Self::stride(self.number as usize);
-        // SAFETY: the promise of `write`; all are in one block.
+        // SAFETY: `write` wrote as many links behind this, in one block.
         unsafe { &*ptr::with_exposed_provenance(at) }
     }
 
     fn cold(&self) -> &[Cold] {
         let number = self.number as usize;
         let first = self.first() + number * Self::stride(number);
-        // SAFETY: as above.
+        // SAFETY: `write` wrote as many behind the links, in the same block.
         unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance(first), number) }
     }
 
@@ -365,7 +363,7 @@ impl Accesses {
             allowed += u32::from(is_allowed || link.is(WEAK));
         }
         for link in self.all().skip(plain).rev() {
-            // SAFETY: the caller's promise.
+            // SAFETY: this is the parent's worker.
             allowed += u32::from(unsafe { table.add_piece(link, then) });
         }
         if allowed == self.number + 1 {
@@ -403,7 +401,7 @@ impl Accesses {
     /// The task has run, and this is called once.
     pub(crate) unsafe fn end(&self, then: &impl Then, is_complete: bool) -> u32 {
         let ends = |link: &&Link| !link.is(GOES_ON_INSIDE) && (is_complete || !link.is(PART));
-        // SAFETY: the caller's promise.
+        // SAFETY: the task has run, and each access ends once.
         unsafe { self.end_some(ends, then) }
     }
 
@@ -412,7 +410,7 @@ impl Accesses {
     /// # Safety
     /// It is called once, after `end` was told that they had not.
     pub(crate) unsafe fn end_late(&self, then: &impl Then) -> u32 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the task has run, and its parts of regions end here for the first time.
         unsafe { self.end_some(|link| link.is(PART), then) }
     }
 

@@ -1,42 +1,42 @@
-//! How many children of a task are not finished, and who waits for them.
+//! The number of unfinished children of a task, and whether the task waits for them.
 
 use std::cell::Cell;
 
 use crate::sync::{AtomicI64, Ordering};
 
-/// Somebody sleeps until no child is unfinished.
+/// The task waits until no child is unfinished.
 const WAITED: i64 = 1;
-/// Somebody sleeps until no descendant is.
+/// The task waits until no descendant is unfinished.
 const WAITED_DEEP: i64 = 2;
 /// The task's own code has ended; its last descendant completes it.
 const ENDED: i64 = 4;
 const FLAGS: u32 = 3;
 /// One child that is not finished.
 const ONE: i64 = 1 << FLAGS;
-/// One child that is finished, and has children that are not.
+/// One child that is finished, and has unfinished children.
 const ZOMBIE: i64 = ONE << 32;
 
-/// What the finisher of a child has to do for the parent.
+/// What the worker that finished a child has to do for the parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     /// Nothing.
     Nothing,
-    /// Wake whoever waits.
+    /// Resume the parent: it waits.
     Wake,
-    /// Complete the parent: it had ended.
+    /// Complete the parent: its code has ended.
     Complete,
 }
 
-/// What is waited for.
+/// The condition that a task waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// All children but so many have finished.
+    /// All children but this many have finished.
     Children(u32),
-    /// All descendants have.
+    /// All descendants have finished.
     Descendants,
 }
 
-/// Children that a task counts by itself before it adds them for others to see.
+/// Children that a task counts in its plain integer before it adds them to the atomic counter.
 const UNSETTLED_MAX: i32 = 1 << 29;
 
 /// The unfinished children of one task.
@@ -47,7 +47,7 @@ const UNSETTLED_MAX: i32 = 1 << 29;
 pub(crate) struct Children {
     /// Flags, unfinished children (32 bits, signed), zombies above them: one step changes all.
     pending: AtomicI64,
-    /// Created less finished, where only the task's own worker has counted. Used by it alone.
+    /// Children created less those finished by the task's own worker. Used by that worker alone.
     unsettled: Cell<i32>,
     /// Keeps the header without holes: a copy with holes waits for its own stores.
     _whole: u32,
@@ -99,8 +99,8 @@ impl Children {
         }
     }
 
-    /// For the task's worker: announces a sleeper. Returns false where what it waits for has
-    /// happened already, and then nobody will wake it.
+    /// For the task's worker: announces that the task waits. Returns false if the condition holds
+    /// already; then no thread will resume the task.
     pub(crate) fn wait(&self, until: Until) -> bool {
         let happened = match until {
             Until::Children(keep) => {
@@ -115,7 +115,7 @@ impl Children {
         !happened
     }
 
-    /// For the woken: takes the announcement back.
+    /// For the resumed task: takes the announcement back.
     pub(crate) fn woke(&self, until: Until) {
         let flag = if until == Until::Descendants { WAITED_DEEP } else { WAITED };
         self.pending.fetch_sub(flag, Ordering::Relaxed);
@@ -134,17 +134,17 @@ impl Children {
         counts(self.pending.fetch_add(more + flag, Ordering::AcqRel) + more)
     }
 
-    /// Some have finished, on any worker. If it says so, the caller alone must act.
+    /// Some children have finished, on any worker. The caller alone must do what is returned.
     pub(crate) fn finished(&self, number: u32) -> Then {
         self.step(-i64::from(number) * ONE)
     }
 
-    /// One has finished that has children of its own.
+    /// A child has finished that has unfinished children.
     pub(crate) fn finished_as_zombie(&self) -> Then {
         self.step(ZOMBIE - ONE)
     }
 
-    /// The children of one that had finished have.
+    /// All children of a child have finished that had finished before.
     pub(crate) fn zombie_gone(&self) -> Then {
         self.step(-ZOMBIE)
     }

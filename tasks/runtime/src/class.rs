@@ -1,9 +1,9 @@
 //! Which tasks are wide, and which workers prefer them.
 //!
-//! A task that runs 512-bit instructions lowers the clock of its core for whoever runs there next.
-//! Wide tasks, declared or learned, wait in a queue of their own. Workers on some CPUs take
-//! them before all else; the others take none, unless nobody prefers them, or one has waited so
-//! long that an idle core is the greater loss.
+//! A task that runs 512-bit instructions lowers the clock of its core for the thread that runs
+//! there next. Wide tasks, declared or learned, wait in a queue of their own. Workers on some CPUs
+//! take them before all else; other workers take none, unless no worker prefers them, or a task has
+//! waited so long that an idle core is the greater loss.
 
 mod environment;
 mod learned;

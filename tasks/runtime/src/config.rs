@@ -8,11 +8,11 @@ use crate::scheduler::{Batch, Feed, Form, Limit, Order, SchedulerConfig, TreeCon
 /// What can be chosen of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How ready tasks are kept and spread.
+    /// The scheduler of ready tasks.
     pub scheduler: SchedulerConfig,
     /// Where tasks get their memory.
     pub memory: Memory,
-    /// Whether a creator whose queue is full runs its next task at once.
+    /// Whether a creator inlines its next task while its queue is full.
     pub cutoff: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct ConfigError {
     word: String,
 }
 
-/// More tasks than any queue has; a mistyped number is told.
+/// More tasks than any queue has: a mistyped number is an error.
 const STATIC_MAX: usize = 65_536;
 
 impl ConfigError {
@@ -52,9 +52,9 @@ impl ConfigError {
 impl FromStr for Config {
     type Err = ConfigError;
 
-    /// Reads `tree` or `central` and what differs from the default, as in `tree-fifo-static20-give`
-    /// or `central-priority-system`. What follows `static` is how many tasks a queue holds before
-    /// it overflows: 1 to 65,536.
+    /// Reads `tree` or `central`, and then each choice that differs from the default, as in
+    /// `tree-fifo-static20-give` or `central-priority-system`. The number behind `static` says how
+    /// many tasks a queue holds before the queue overflows: 1 to 65,536.
     ///
     /// ```
     /// use evenkeel_runtime::Config;

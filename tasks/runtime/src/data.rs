@@ -1,4 +1,4 @@
-//! Data that tasks take turns with.
+//! Data whose users are ordered: a task declares how it uses them.
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
@@ -12,10 +12,10 @@ use crate::scope::Scope;
 use crate::task::Task;
 use crate::worker::Worker;
 
-/// Data whose users are ordered: the tasks that say how they use it.
+/// Data whose users are ordered: the tasks that declare how they use the data.
 ///
-/// A task gets at it only as what it said it would use, so that no two tasks have it in ways that
-/// conflict. Its owner has it back when the scope has ended.
+/// A task reaches the data only in the way that it has declared, so that no two tasks use them in
+/// ways that conflict. The owner has the data back when the scope has ended.
 ///
 /// ```
 /// use evenkeel_runtime::{Data, scope};
@@ -30,7 +30,7 @@ use crate::worker::Worker;
 /// assert_eq!(sum.into_inner(), 20);
 /// ```
 ///
-/// The compiler refuses a task that does more than it said:
+/// The compiler refuses a task that does more than it has declared:
 ///
 /// ```compile_fail,E0594
 /// use evenkeel_runtime::{Data, scope};
@@ -39,10 +39,10 @@ use crate::worker::Worker;
 /// scope(|s| s.task().input(&sum).spawn(|sum| *sum += 1)); // `*sum`: behind a `&` reference
 /// ```
 ///
-/// And it refuses what two tasks use that is no such data: see [`scope`](crate::scope()).
+/// And it refuses two tasks that use any other value, if one writes: see [`scope`](crate::scope()).
 ///
-/// Data of an array are used as a whole; [`Data::from_slice`] gives the same in ranges. They are
-/// not both at once, since nobody would order the ones with the others:
+/// Tasks use `Data` of an array as a whole; [`Data::from_slice`] gives them ranges of a slice. One
+/// array cannot be both, since no table would order the whole with its ranges:
 ///
 /// ```compile_fail,E0308
 /// use evenkeel_runtime::Data;
@@ -52,14 +52,14 @@ use crate::worker::Worker;
 /// ```
 #[repr(transparent)]
 pub struct Data<T: ?Sized> {
-    /// Keeps the compiler from taking an array for a slice: it does so where the type is that of
-    /// the last field alone.
+    /// Keeps the compiler from coercing an array to a slice, as it would if only the last field had
+    /// the type.
     whole: PhantomData<T>,
     pub(crate) value: UnsafeCell<T>,
 }
 
-/// What nothing is: so nobody shares data with a task that does not say that it uses them, and the
-/// compiler says what to do instead.
+/// A trait that no type has: so no data are shared with a task that does not declare them, and the
+/// compiler says what to write instead.
 #[diagnostic::on_unimplemented(
     message = "a task uses `Data<{Self}>`, and does not say so",
     label = "`Data<{Self}>` is had only by tasks that say how they use it",
@@ -69,7 +69,7 @@ pub struct Data<T: ?Sized> {
 )]
 pub trait UsedWithoutSayingSo {}
 
-// SAFETY: of nothing, since nothing is that, and outside of this file nobody can name it.
+// SAFETY: no type implements the trait, which has no name outside of this file.
 unsafe impl<T: ?Sized + UsedWithoutSayingSo> Sync for Data<T> {}
 
 impl<T: Default> Default for Data<T> {
@@ -85,25 +85,25 @@ impl<T> Data<T> {
         Self { whole: PhantomData, value: UnsafeCell::new(value) }
     }
 
-    /// The same data, for tasks of a scope around which one has it.
+    /// Borrows a value as data, for the tasks of a scope that ends before the borrow.
     pub fn from_mut(value: &mut T) -> &Self {
         const { assert!(size_of::<T>() > 0, "data without bytes has no address of its own") };
         // SAFETY: the layout is the same, and the borrow is as exclusive as it was.
         unsafe { &*std::ptr::from_mut(value).cast::<Self>() }
     }
 
-    /// The value, when no task has it.
+    /// The value, while no task uses it.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
 
-    /// The value, when no task has it.
+    /// The value, after all tasks that used it.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
 }
 
-/// What a task is given for an argument, for the time that it runs.
+/// The reference that a task gets for an argument, while the task runs.
 ///
 /// (The second parameter says that the argument lives longer than `'task`, where no bound can.)
 pub trait Lends<'task, Longer: Sized = &'task Self> {
@@ -111,22 +111,22 @@ pub trait Lends<'task, Longer: Sized = &'task Self> {
     type Given;
 
     /// # Safety
-    /// The task that is given it has the access.
+    /// The task that gets the reference has the access.
     #[doc(hidden)]
     unsafe fn give(&self) -> Self::Given;
 }
 
-/// What a task says it uses.
+/// An argument of a task: data, and how the task uses them.
 pub trait Argument: for<'task> Lends<'task> + Send {
-    /// Whether it is part of more.
+    /// Whether the argument is a part of data.
     #[doc(hidden)]
     const IS_PART: bool = false;
 
-    /// Where it is not.
+    /// The access, where the argument is data as a whole.
     #[doc(hidden)]
     fn access(&self) -> Access;
 
-    /// Where it is.
+    /// The region, where the argument is a part of data.
     #[doc(hidden)]
     fn region(&self) -> Option<Region> {
         None
@@ -137,24 +137,24 @@ pub trait Argument: for<'task> Lends<'task> + Send {
 pub struct Input<T>(*const Data<T>);
 /// Data that a task writes, and may read.
 pub struct InOut<T>(*const Data<T>);
-/// The same before or after other tasks that say so, in any order.
+/// Data that a task writes, before or after other commutative tasks, in any order.
 pub struct Commutative<T>(InOut<T>);
 
-/// Data that a task uses beside other tasks that say so, and sees to it itself.
+/// Data that a task uses in parallel with other concurrent tasks: these synchronise themselves.
 pub struct Concurrent<T>(Input<T>);
 
-/// Data that only children of a task read.
+/// Data that only the task's children read.
 pub struct WeakInput<'scope, T>(&'scope Data<T>);
-/// Data that only children of a task write.
+/// Data that only the task's children write.
 pub struct WeakInOut<'scope, T>(&'scope Data<T>);
 
-// SAFETY: it stands for the right to create tasks that are given a `&T`.
+// SAFETY: the task may only create tasks that get a `&T`.
 unsafe impl<T: Sync> Send for WeakInput<'_, T> {}
-// SAFETY: it stands for the right to create tasks that are given a `&mut T`.
+// SAFETY: the task may only create tasks that get a `&mut T`.
 unsafe impl<T: Send> Send for WeakInOut<'_, T> {}
-// SAFETY: it stands for a `&T`, which is given to one task.
+// SAFETY: it becomes a `&T` of one task.
 unsafe impl<T: Sync> Send for Input<T> {}
-// SAFETY: it stands for a `&mut T`, which is given to one task.
+// SAFETY: it becomes a `&mut T` of one task.
 unsafe impl<T: Send> Send for InOut<T> {}
 
 impl<'task, T> Lends<'task> for Input<T> {
@@ -179,7 +179,7 @@ impl<'task, T> Lends<'task> for Commutative<T> {
     type Given = &'task mut T;
 
     unsafe fn give(&self) -> &'task mut T {
-        // SAFETY: the caller's promise.
+        // SAFETY: the task has the access.
         unsafe { self.0.give() }
     }
 }
@@ -188,7 +188,7 @@ impl<'task, T> Lends<'task> for Concurrent<T> {
     type Given = &'task T;
 
     unsafe fn give(&self) -> &'task T {
-        // SAFETY: the caller's promise.
+        // SAFETY: the task has the access.
         unsafe { self.0.give() }
     }
 }
@@ -245,7 +245,7 @@ impl<T: Send> Argument for InOut<T> {
     }
 }
 
-/// A task that is about to be created: what it uses.
+/// A task that is about to be created, and the data that it declares.
 #[must_use = "a task is created by `spawn`"]
 pub struct TaskBuilder<'a, 'scope, A> {
     scope: &'a Scope<'scope>,
@@ -257,7 +257,7 @@ pub struct TaskBuilder<'a, 'scope, A> {
 }
 
 impl<'scope> Scope<'scope> {
-    /// Begins a task that says what it uses.
+    /// Begins a task that declares its data.
     pub fn task(&self) -> TaskBuilder<'_, 'scope, ()> {
         TaskBuilder {
             scope: self,
@@ -271,36 +271,36 @@ impl<'scope> Scope<'scope> {
 }
 
 impl<'a, 'scope, A> TaskBuilder<'a, 'scope, A> {
-    /// Of tasks that are ready, those of a higher priority run first. Others have 0. A tree tells
-    /// apart those above 0; of the central schedulers
-    /// [`Form::Priority`](crate::scheduler::Form::Priority) tells all, and the others none.
+    /// Of ready tasks, those of a higher priority run first. The default is 0. The tree orders
+    /// tasks above 0 by priority; of the central schedulers only
+    /// [`Form::Priority`](crate::scheduler::Form::Priority) orders by priority, negative ones too.
     pub fn priority(mut self, priority: i8) -> Self {
         self.priority = priority;
         self
     }
 
-    /// Tasks that it creates in the scope of [`spawn_with`](Self::spawn_with) run at once, and so
-    /// do those that they create: where a recursion has come to small pieces.
+    /// Makes the task final: tasks that it creates in the scope of [`spawn_with`](Self::spawn_with)
+    /// are inlined, and so are all their descendants. For the small pieces of a recursion.
     pub fn final_if(mut self, is_final: bool) -> Self {
         self.is_final = is_final;
         self
     }
 
-    /// It runs 512-bit instructions: where the runtime has a [`Placement`](crate::Placement), it
-    /// is kept for the workers that prefer such.
+    /// Declares 512-bit instructions: in a runtime with a [`Placement`](crate::Placement), workers
+    /// that prefer wide tasks run the task.
     pub fn wide(mut self) -> Self {
         self.is_wide = true;
         self
     }
 
-    /// The same with more arguments.
+    /// The builder with one argument more.
     pub(crate) fn with<B>(self, add: impl FnOnce(A) -> B) -> TaskBuilder<'a, 'scope, B> {
         let Self { scope, arguments, priority, is_final, is_wide, borrows } = self;
         TaskBuilder { scope, arguments: add(arguments), priority, is_final, is_wide, borrows }
     }
 }
 
-/// A task and what it runs and uses; its accesses lie between them.
+/// A task, room for its accesses, its arguments and its body.
 #[repr(C)]
 struct Block<A, F, const N: usize> {
     task: Task,
@@ -312,7 +312,7 @@ struct Block<A, F, const N: usize> {
 macro_rules! adds {
     ($($A:ident $a:ident)*) => {
         impl<'a, 'scope, $($A: Argument,)*> TaskBuilder<'a, 'scope, ($($A,)*)> {
-            /// It reads this.
+            /// The task reads these data.
             pub fn input<T: Sync>(
                 self,
                 data: &'scope Data<T>,
@@ -320,7 +320,7 @@ macro_rules! adds {
                 self.with(|($($a,)*)| ($($a,)* Input(data),))
             }
 
-            /// It reads and writes this.
+            /// The task reads and writes these data.
             pub fn inout<T: Send>(
                 self,
                 data: &'scope Data<T>,
@@ -328,7 +328,8 @@ macro_rules! adds {
                 self.with(|($($a,)*)| ($($a,)* InOut(data),))
             }
 
-            /// It reads and writes this, before or after others that say so, in any order.
+            /// The task reads and writes these data, before or after other commutative tasks, in
+            /// any order.
             pub fn commutative<T: Send>(
                 self,
                 data: &'scope Data<T>,
@@ -336,8 +337,8 @@ macro_rules! adds {
                 self.with(|($($a,)*)| ($($a,)* Commutative(InOut(data)),))
             }
 
-            /// It changes this beside others that say so: an atomic, or what has a lock. Those that
-            /// only read it come before or after.
+            /// The task changes these data in parallel with other concurrent tasks: an atomic, or a
+            /// value with a lock. Tasks that only read the data come before or after.
             pub fn concurrent<T: Sync>(
                 self,
                 data: &'scope Data<T>,
@@ -345,7 +346,8 @@ macro_rules! adds {
                 self.with(|($($a,)*)| ($($a,)* Concurrent(Input(data)),))
             }
 
-            /// Tasks that it creates read this, and it does not itself: so it need not wait for it.
+            /// Only tasks that this one creates read these data: the task itself need not wait for
+            /// them.
             pub fn weak_input<T: Sync>(
                 self,
                 data: &'scope Data<T>,
@@ -353,8 +355,8 @@ macro_rules! adds {
                 self.with(|($($a,)*)| ($($a,)* WeakInput(data),))
             }
 
-            /// Tasks that it creates read and write this, and it does not itself: so it need not
-            /// wait for it.
+            /// Only tasks that this one creates read and write these data: the task itself need not
+            /// wait for them.
             pub fn weak_inout<T: Send>(
                 self,
                 data: &'scope Data<T>,
@@ -362,7 +364,7 @@ macro_rules! adds {
                 self.with(|($($a,)*)| ($($a,)* WeakInOut(data),))
             }
 
-            /// It writes this; what was there may be read, but the task does not rely on it.
+            /// The task writes these data, and does not rely on their old value.
             pub fn output<T: Send>(
                 self,
                 data: &'scope Data<T>,
@@ -373,7 +375,7 @@ macro_rules! adds {
     };
 }
 
-/// Whether any of a task's arguments is part of more.
+/// Whether any argument of a task is a part of data.
 const fn parts(all: &[bool]) -> bool {
     let mut number = 0;
     while number < all.len() {
@@ -385,16 +387,16 @@ const fn parts(all: &[bool]) -> bool {
     false
 }
 
-/// What a task uses, of which some is part of more.
+/// The accesses and regions of a task that has a region.
 struct Parts<const N: usize> {
     accesses: Vec<Access>,
     regions: [Region; N],
-    /// As many of them are there.
+    /// As many of the regions are set.
     number: usize,
 }
 
 impl<const N: usize> Parts<N> {
-    /// Of its arguments: regions, or else addresses.
+    /// For each argument its region, or else its address.
     fn of(all: [Option<Region>; N], addresses: &[Access; N]) -> Self {
         let mut regions = [Region::new(0, 0, Kind::Read); N];
         let mut number = 0;
@@ -406,7 +408,7 @@ impl<const N: usize> Parts<N> {
         Self { accesses: plain.map(|(access, _)| *access).collect(), regions, number }
     }
 
-    /// Of a task that has some, or else addresses alone.
+    /// The uses of a task: with regions, or of addresses alone.
     fn uses_of<'a>(parts: &'a Option<Self>, addresses: &'a [Access; N]) -> Uses<'a> {
         parts.as_ref().map_or(Uses { accesses: addresses, regions: &[] }, Self::uses)
     }
@@ -419,11 +421,11 @@ impl<const N: usize> Parts<N> {
 macro_rules! spawns {
     ($n:literal: $($A:ident $a:ident)*) => {
         impl<'scope, $($A: Argument + 'scope,)*> TaskBuilder<'_, 'scope, ($($A,)*)> {
-            /// Creates the task. Its body is given what it uses, in this order.
+            /// Creates the task. Its body gets the declared data, in the same order.
             ///
             /// # Panics
-            /// It uses the same data twice, and not only to read it; or tasks of another scope
-            /// around or inside this one use it.
+            /// The task declares the same data twice, and not only to read; or tasks of another
+            /// scope around or inside this one use the data.
             #[track_caller]
             pub fn spawn<F>(self, body: F)
             where
@@ -432,11 +434,11 @@ macro_rules! spawns {
                 self.create::<_, F>(move |_: &Scope<'scope>, $($a,)*| body($($a,)*), true);
             }
 
-            /// The same of a task that creates others. Those that use the same data come in its
-            /// place among its siblings, and its siblings may follow as soon as these have ended.
+            /// Creates a task that creates tasks. Its children that use the same data take its
+            /// place among its siblings, and the siblings may follow as soon as these have ended.
             ///
             /// # Panics
-            /// As [`TaskBuilder::spawn`]; or a task that it creates writes what it only reads.
+            /// As [`TaskBuilder::spawn`]; or a child writes data that the task only reads.
             #[track_caller]
             pub fn spawn_with<F>(self, body: F)
             where
@@ -444,7 +446,7 @@ macro_rules! spawns {
                     + Send
                     + 'scope,
             {
-                // It may have events, and run at once it would not be a task of its own.
+                // The task may have events, and inlined it would not be a task of its own.
                 if self.is_final {
                     return self.create::<_, F>(
                         move |s, $($a,)*| body(&s.as_final(), $($a,)*),
@@ -454,9 +456,9 @@ macro_rules! spawns {
                 self.create::<F, F>(body, false);
             }
 
-            /// Waits until the task could run, runs it here, and returns what it returns.
+            /// Waits until the task could run, runs the body here, and returns its result.
             ///
-            /// So one waits for a piece of data alone, and sees it.
+            /// So a program waits for a piece of data alone, and reads it.
             ///
             /// ```
             /// use evenkeel_runtime::{Data, scope};
@@ -483,7 +485,7 @@ macro_rules! spawns {
                 let uses = Parts::uses_of(&parts, &list);
                 self.scope.assert_uses_usable(uses);
                 let _taken = self.scope.wait_for_data(uses);
-                // SAFETY: nobody else has what it uses until this has ended.
+                // SAFETY: no other task has the data until this has ended.
                 body($(unsafe { $a.give() },)*)
             }
 
@@ -501,7 +503,7 @@ macro_rules! spawns {
                     F: for<'task> FnOnce(&Scope<'scope>, $(<$A as Lends<'task>>::Given,)*),
                 {
                     let block = queued.cast::<Block<($($A,)*), F, $n>>();
-                    // SAFETY: `spawn` wrote the block; a task is run once, and has its accesses.
+                    // SAFETY: `create` wrote the block; a task is run once, and has its accesses.
                     unsafe {
                         let ($($a,)*) = ManuallyDrop::take(&mut (*block).arguments);
                         let body = ManuallyDrop::take(&mut (*block).body);
@@ -519,7 +521,7 @@ macro_rules! spawns {
                 let may_inline = may_inline && !(self.is_wide && worker.avoids_wide());
                 let regions = parts.as_ref().map(Parts::uses);
                 if self.scope.runs_now(kind, &list, regions, may_inline) {
-                    // SAFETY: nobody else has what it uses, and it ends before anybody will.
+                    // SAFETY: no other task has the data until the body has ended.
                     let body = || body(self.scope, $(unsafe { $a.give() },)*);
                     if self.is_wide {
                         worker.instrument.declares_wide();
@@ -528,7 +530,7 @@ macro_rules! spawns {
                 }
                 if self.scope.is_final() {
                     let _taken = self.scope.wait_for_data(Parts::uses_of(&parts, &list));
-                    // SAFETY: nobody else has what it uses until this has ended.
+                    // SAFETY: no other task has the data until this has ended.
                     return self.scope.run_final(|s| body(s, $(unsafe { $a.give() },)*));
                 }
                 worker.instrument.creates::<N>(kind);
@@ -537,8 +539,8 @@ macro_rules! spawns {
                 const { assert!(align_of::<Block<($($A,)*), F, $n>>() <= ALIGNMENT) };
                 let (priority, is_wide) = (self.priority, self.is_wide);
                 let block = worker.allocate(bytes).cast::<Block<($($A,)*), F, $n>>().as_ptr();
-                // SAFETY: the block is large enough, aligned and ours; the parent runs. Any worker
-                // may run the body, since it is `Send`, and does so while 'scope lasts.
+                // SAFETY: the block is large enough, aligned and new; the parent runs. Any worker
+                // may run the body, which is `Send`, and does so while 'scope lasts.
                 unsafe {
                     block.write(Block {
                         task: Task::child(parent, bytes, run::<$($A,)* F>),

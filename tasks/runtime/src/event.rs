@@ -1,8 +1,8 @@
-//! What tasks wait for that no task does: a device, a message, another thread.
+//! Waiting for something outside of all tasks: a device, a message, another thread.
 //!
 //! An [`Event`] keeps a task from being finished after its code has ended, as OmpSs-2's external
-//! events do. [`crate::Scope::pause`] stops a task's code until its [`Resume`] is used; meanwhile the
-//! thread runs other tasks.
+//! events do. [`crate::Scope::pause`] stops a task's code until its [`Resume`] is used; meanwhile
+//! the thread runs other tasks.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -15,23 +15,21 @@ use crate::task::Task;
 use crate::wait::{Reason, Waiting};
 use crate::worker::{Held, Worker};
 
-/// What a task waits for before it is finished, and its accesses with it.
-///
-/// It happens when this is dropped, on any thread.
+/// Keeps a task from being complete, and its accesses from ending, until dropped on any thread.
 #[must_use = "it happens when this is dropped"]
 pub struct Event {
     shared: Arc<Shared>,
     held: *const Held,
 }
 
-// SAFETY: what it points to is atomic, or used by whoever drops the last.
+// SAFETY: the count is atomic; the thread that drops the last event alone uses the rest.
 unsafe impl Send for Event {}
-// SAFETY: as above.
+// SAFETY: a shared event gives access to nothing.
 unsafe impl Sync for Event {}
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: it is dropped once; a task with events is alive until the last has happened.
+        // SAFETY: an event is dropped once; its task is alive until the last has happened.
         unsafe {
             let Some(task) = Held::one_less(self.held) else { return };
             if (*task).is_root() {
@@ -54,9 +52,9 @@ pub struct Resume {
     waiting: *const Waiting,
 }
 
-// SAFETY: who waits is resumed once, from any thread.
+// SAFETY: any thread may resume the task, once.
 unsafe impl Send for Resume {}
-// SAFETY: there is nothing to share.
+// SAFETY: a shared resume gives access to nothing.
 unsafe impl Sync for Resume {}
 
 impl Resume {
@@ -73,21 +71,21 @@ impl Drop for Resume {
     }
 }
 
-/// A task that does nothing but hold its accesses, from when it has them until its event happens.
+/// A task without a body, which holds its accesses from when it gets them until its event happens.
 #[repr(C)]
 struct Gate {
     task: Task,
-    /// Who wants them.
+    /// Lets the task go on that wants the accesses.
     resume: Cell<Option<Resume>>,
-    /// Where they are told how to give them back.
+    /// Where that task finds the event which releases the accesses.
     event: *const Cell<Option<Event>>,
 }
 
-/// Runs a gate.
+/// Runs a gate: its accesses are allowed.
 unsafe fn open(queued: *mut Queued, runner: Runner<'_>) {
     let gate = queued.cast::<Gate>();
-    // SAFETY: it is run once; who wants the accesses waits until it is resumed, and then for as
-    // long as it likes to keep them. The event may have happened before its code has ended.
+    // SAFETY: a gate is run once. The task that wants the accesses waits until it is resumed, and
+    // its stack has the place of the event until then. The event may happen before this code ends.
     unsafe {
         let (worker, task) = (Worker::of(runner), &raw const (*gate).task);
         (*(*gate).event).set(Some(worker.event(&*task)));
@@ -99,11 +97,11 @@ unsafe fn open(queued: *mut Queued, runner: Runner<'_>) {
 }
 
 impl Worker {
-    /// Waits until a child of `parent` that uses this could run, and keeps others from it until
-    /// what is returned is dropped.
+    /// Waits until a child of `parent` with these uses could run, and keeps other tasks from the
+    /// data until the event that is returned is dropped.
     ///
     /// # Safety
-    /// This worker runs the code of both, and the child may say that it uses this.
+    /// This worker runs the code of both tasks, and a child may declare these uses.
     #[track_caller]
     pub(crate) unsafe fn wait_for_data(
         &self,
@@ -116,7 +114,7 @@ impl Worker {
             let bytes = size_of::<Gate>();
             let gate = self.allocate(bytes).cast::<Gate>().as_ptr();
             parent.creates();
-            // SAFETY: the block is large enough, aligned and ours; the caller's promise.
+            // SAFETY: the block is large enough, aligned and new; this worker runs both tasks.
             unsafe {
                 let task = Task::child(parent, bytes, open);
                 let resume = Cell::new(Some(resume));
@@ -127,10 +125,10 @@ impl Worker {
         taken.take().expect("who opens the gate says how to close it")
     }
 
-    /// An event of a task.
+    /// One more event of a task.
     ///
     /// # Safety
-    /// This worker runs its code; when that ends, [`Worker::is_held`] is asked.
+    /// This worker runs the task's code, and calls [`Worker::is_held`] when the code has ended.
     pub unsafe fn event(&self, task: &Task) -> Event {
         Event { shared: self.shared.clone(), held: self.hold(task) }
     }
@@ -145,8 +143,8 @@ impl Worker {
     fn pause_for(&self, what: Reason, start: impl FnOnce(Resume)) {
         let waiting = Waiting::on(self.leaf, what);
         let resume = Resume { shared: self.shared.clone(), waiting: &raw const waiting };
-        // If it panics, who waits has to stay until it was resumed all the same: that may be on its
-        // way, or anybody's.
+        // If `start` panics, the task still waits until it is resumed: another thread may have the
+        // `Resume`, or be about to use it.
         let started = catch_unwind(AssertUnwindSafe(|| start(resume)));
         self.notify();
         self.block(&waiting);

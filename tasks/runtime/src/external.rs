@@ -1,4 +1,4 @@
-//! Threads from outside that run something as a worker.
+//! External threads: they enter a runtime as a worker for the time of a call.
 
 use std::mem::swap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -10,10 +10,10 @@ use crate::task::Task;
 use crate::worker::Worker;
 
 impl Runtime {
-    /// Runs a function as a worker: this thread is one, or becomes one for that time.
+    /// Runs a function on a worker of this runtime: the thread's own, or a new one for that time.
     pub(crate) fn as_worker<R>(&self, run: impl FnOnce(&Worker) -> R) -> R {
         let shared = self.shared();
-        // SAFETY: the worker of this thread is alive while the thread is in `enter`.
+        // SAFETY: a worker is alive while its thread is in `Worker::enter`.
         let around = Worker::current().map(|worker| unsafe { worker.as_ref() });
         if let Some(worker) = around.filter(|worker| Arc::ptr_eq(&worker.shared, shared)) {
             return run(worker);
@@ -21,7 +21,7 @@ impl Runtime {
         let mut slot = shared.external_slots.take();
         let mut worker = Worker::new(shared.clone(), slot.leaf);
         swap(&mut worker.chunks, &mut slot.chunks);
-        // The tasks of both are on one stack: their data is looked up in both.
+        // Tasks of both runtimes are on one stack: the check for shared data walks through both.
         let current = around.map_or(ptr::null(), |around| around.current.get());
         let border = Task::border(current, (&raw const worker).cast());
         if let Some(around) = around {

@@ -1,30 +1,30 @@
-//! How long tasks take, by what they run: some are over before another worker could have them.
+//! The length of tasks, by kind: some end before another worker could steal them.
 //!
-//! To move a task to another worker costs its creator and the other one some hundred cycles each.
-//! Where all tasks of a kind are shorter than that, an idle worker is left idle: whoever creates
-//! them is sooner done alone. A kind is what the task's function is; the longest of late counts,
-//! so that one long task in a thousand keeps its kind from being taken for short. But a single
-//! one of a kind that is known to be short was perhaps interrupted: it counts when another comes
-//! soon.
+//! Moving a task to another worker costs both workers some hundred cycles. If all tasks of a kind
+//! are shorter, an idle worker stays idle: the creator alone is done sooner. A kind is a function;
+//! the longest recent task counts, so that one long task in a thousand keeps its kind from counting
+//! as short. But a single long task of a short kind was perhaps interrupted: it counts when
+//! another long one follows soon.
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// Kinds that are remembered; two that meet in one place forget each other.
+/// Places for kinds; of two kinds with the same place, each forgets the other.
 const KINDS: usize = 256;
 /// Cycles of the time stamp counter in one unit.
 const UNIT_CYCLES: u64 = 16;
 /// Longer than this, in units, is worth moving: 512 cycles, our choice.
 const FINE_MAX: u64 = 32;
-/// One of so many samples of a worker may forget half of the longest.
+/// One sample of this many of a worker may halve the longest length.
 pub(crate) const FORGET: u32 = 32;
 const LONGEST_BITS: u32 = 16;
 const LONGEST_MAX: u64 = (1 << LONGEST_BITS) - 1;
-/// After a single long sample another counts until so many have been taken that may forget:
-/// thousands of short tasks run between two ticks of a clock.
+/// A second long sample counts until this many samples that may forget have passed: thousands of
+/// short tasks run between two ticks of a clock.
 const DOUBT_MAX: u64 = 7;
 const DOUBT_BITS: u32 = 3;
 
-/// What is known of kinds: in each word a kind, how long a long one counts, and the longest.
+/// The lengths of kinds. Each word has a kind, the doubt about a single long task, and the longest
+/// length.
 pub(crate) struct Grains {
     kinds: [AtomicU64; KINDS],
 }
@@ -39,16 +39,16 @@ impl Grains {
         &self.kinds[(spread >> (u64::BITS - KINDS.trailing_zeros())) as usize]
     }
 
-    /// Whether tasks of this kind are not worth moving.
+    /// Whether tasks of this kind are too short to be moved.
     #[inline]
     pub(crate) fn are_fine(&self, kind: usize) -> bool {
         let word = self.place(kind).load(Ordering::Relaxed);
         word >> (LONGEST_BITS + DOUBT_BITS) == tag(kind) && word & LONGEST_MAX <= FINE_MAX
     }
 
-    /// A task of this kind took so long. Of two at once, one may be forgotten.
+    /// Records the length of a task. Of two records at the same time, one may be lost.
     ///
-    /// Every creator reads what is known: it is written only where it changes much.
+    /// Every creator reads the word, so that it is written only if the length changes much.
     pub(crate) fn took(&self, kind: usize, cycles: u64, forgets: bool) {
         let place = self.place(kind);
         let word = place.load(Ordering::Relaxed);
@@ -71,7 +71,7 @@ impl Grains {
     }
 }
 
-/// What tells kinds apart that meet in one place: addresses of functions differ in the lower bits.
+/// The bits that distinguish kinds of one place: addresses of functions differ in the lower bits.
 fn tag(kind: usize) -> u64 {
     kind as u64 & (u64::MAX >> (LONGEST_BITS + DOUBT_BITS))
 }
@@ -92,7 +92,7 @@ pub(crate) fn cycles() -> u64 {
     0
 }
 
-/// Whether cycles can be told.
+/// Whether the CPU has a time stamp counter.
 pub(crate) const KNOWN: bool = cfg!(target_arch = "x86_64");
 
 #[cfg(all(test, not(loom)))]

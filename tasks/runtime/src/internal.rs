@@ -35,30 +35,30 @@ pub use crate::topology::{Part, Sysfs};
 pub use crate::variables::tell_unknown;
 pub use crate::worker::{Called, Patience, Pause, Worker, comes_soon};
 
-/// The worker that this thread is, if it is one. It is alive until the task that runs has ended.
+/// The worker of this thread, if the thread is one. The worker lives until the current task ends.
 #[must_use]
 pub fn current_worker() -> Option<NonNull<Worker>> {
     Worker::current()
 }
 
-/// A runtime whose tasks have kinds that this tells.
+/// A builder of a runtime whose tasks' kinds `kind_of` returns.
 ///
 /// # Safety
-/// All its tasks are of the one who asks for this: it may be called for each that is whole, and
-/// whose code has not ended.
+/// The caller creates all tasks of the runtime, and `kind_of` may be called for each that is whole
+/// and whose code has not ended.
 #[must_use]
 pub unsafe fn telling_kinds(mut builder: Builder, kind_of: KindOf) -> Builder {
     builder.kind_of = Some(kind_of);
     builder
 }
 
-/// Whether the threads of a runtime are this process's, and not those of one whose child it is.
+/// Whether the runtime's threads are of this process: `fork(2)` leaves a child without them.
 #[must_use]
 pub fn has_threads(runtime: &Runtime) -> bool {
     runtime.has_threads()
 }
 
-/// [`Runtime::scope`] that whoever watches knows by this name.
+/// [`Runtime::scope`] with a name for the instrumentation.
 #[track_caller]
 pub fn scope_called<'scope, R>(
     runtime: &Runtime,
@@ -68,16 +68,15 @@ pub fn scope_called<'scope, R>(
     crate::scope::scope_called(runtime, name, body)
 }
 
-/// A tree of queues for as many threads as it has leaves; whose threads these are is not its
-/// business.
+/// The shared state of workers on threads that the sister crate starts.
 pub struct Team {
     shared: Arc<Shared>,
 }
 
 impl Team {
-    /// A team of so many workers on a machine, which are watched, and have wide tasks placed, or
-    /// not. Tasks of a kind take about as long as each other. In a crowd more threads want a CPU
-    /// than there are CPUs, so that the workers sleep often.
+    /// A team of `workers` workers on a machine; `beside` has the recording and the placement of
+    /// wide tasks, if any. Tasks of one kind take about the same time. `is_crowded` says that the
+    /// process has more runnable threads than CPUs, so that workers sleep often.
     #[must_use]
     pub fn new(
         machine: &Topology,
@@ -87,32 +86,33 @@ impl Team {
         is_crowded: bool,
         beside: (Option<&Watch>, Option<&Placement>),
     ) -> Self {
-        // Whoever uses it has events of its own.
+        // The sister crate has events of its own.
         let options =
             Options { kind_of: Some(kind_of), knows_events: false, is_closed: false, is_crowded };
         Self { shared: Shared::new(machine, config, (workers, 0), options, beside) }
     }
 
-    /// The worker of a leaf, for the calling thread.
+    /// Creates the worker of a leaf, for the calling thread.
     ///
     /// # Safety
-    /// A leaf has one worker at a time, and only the thread that made it uses it.
+    /// The leaf has no other worker, and only the calling thread uses the new one.
     #[must_use]
     pub unsafe fn worker(&self, leaf: usize) -> Worker {
         Worker::new(self.shared.clone(), leaf)
     }
 
-    /// Wakes the workers that sleep, to look again whether what they wait for has happened.
+    /// Wakes the workers that sleep: the conditions that they wait for may hold now.
     pub fn wake(&self) {
         self.shared.scheduler.wake_all();
     }
 
-    /// Ends a task from any thread: one of the team's does it, and does not run it once more.
+    /// Ends a task from any thread: a worker of the team finishes it.
     ///
     /// # Safety
-    /// Its code was run by a worker of this team and has ended; it is not used after this call.
+    /// A worker of this team ran the task's code, which has ended, and no code uses the task after
+    /// this call.
     pub unsafe fn end_from_outside(&self, task: *mut Task) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the task's code has ended, and this is its last use.
         unsafe { self.shared.finish_elsewhere(task) };
     }
 }

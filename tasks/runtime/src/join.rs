@@ -1,4 +1,4 @@
-//! Two functions at once: `join`, without memory of its own.
+//! Two functions in parallel: `join`, which allocates nothing.
 
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
@@ -14,19 +14,19 @@ use crate::queued::{Queued, Runner};
 use crate::wait::{Reason, Waiting};
 use crate::worker::Worker;
 
-/// The second function, on the stack of whoever joins.
+/// The second function, on the stack of the caller of `join`.
 #[repr(C)]
 struct Second<B, RB> {
     queued: Queued,
-    /// One child: this.
+    /// Counts one child: the second function.
     done: Children,
-    /// Who is to be resumed when it is finished.
+    /// The caller, to be resumed when the second function has ended.
     joiner: Cell<*const Waiting>,
     body: UnsafeCell<ManuallyDrop<B>>,
     result: UnsafeCell<Option<Result<RB, Box<dyn Any + Send>>>>,
 }
 
-/// Joins on this worker, for a line of the program.
+/// `join` on a worker, for a line of the program.
 pub(crate) fn join_on<A, B, RA, RB>(
     worker: &Worker,
     a: A,
@@ -56,11 +56,11 @@ where
         result: UnsafeCell::new(None),
     };
     let queued: *mut Queued = ptr::from_ref(&second).cast_mut().cast();
-    // SAFETY: it stays on this stack until it was run or taken back; `b` is `Send`.
+    // SAFETY: `second` stays on this stack until it was run or taken back; `b` is `Send`.
     unsafe { worker.add(queued) };
     let first = catch_unwind(AssertUnwindSafe(a));
     if worker.take_back(queued) {
-        // SAFETY: nobody else has it any more, and it was not run.
+        // SAFETY: no other worker has it any more, and it was not run.
         let b = unsafe { ManuallyDrop::take(&mut *second.body.get()) };
         return match first {
             Ok(first) => (first, b()),
@@ -75,7 +75,7 @@ where
             worker.block(&waiting);
         }
     }
-    // SAFETY: whoever ran it has written the result, and has let go of it.
+    // SAFETY: the worker that ran it has written the result, and does not use it any more.
     let result = unsafe { (*second.result.get()).take() };
     match (first, result.expect("a function that was run has a result")) {
         (Ok(first), Ok(second)) => (first, second),
@@ -87,7 +87,7 @@ where
     }
 }
 
-/// What such second functions are known by.
+/// The kind of a second function.
 fn kind<B: FnOnce() -> RB, RB>() -> usize {
     run_second::<B, RB> as *const () as usize
 }
@@ -95,7 +95,7 @@ fn kind<B: FnOnce() -> RB, RB>() -> usize {
 /// Runs the second function on another worker, or here out of order.
 unsafe fn run_second<B: FnOnce() -> RB, RB>(queued: *mut Queued, runner: Runner<'_>) {
     let second = queued.cast::<Second<B, RB>>();
-    // SAFETY: it is run once, and whoever joins waits for it.
+    // SAFETY: it is run once, and the caller of `join` waits for it.
     unsafe {
         let worker = Worker::of(runner);
         let body = ManuallyDrop::take(&mut *(*second).body.get());
@@ -104,7 +104,7 @@ unsafe fn run_second<B: FnOnce() -> RB, RB>(queued: *mut Queued, runner: Runner<
         let result = catch_unwind(AssertUnwindSafe(body));
         worker.current.set(around);
         *(*second).result.get() = Some(result);
-        // From here on the stack that it lies on may be gone, unless somebody waits to be told.
+        // From here on its stack may be gone, unless the caller waits to be resumed.
         if (*second).done.finished(1) == Then::Wake {
             worker.shared.resume((*second).joiner.get());
         }
@@ -112,7 +112,7 @@ unsafe fn run_second<B: FnOnce() -> RB, RB>(queued: *mut Queued, runner: Runner<
 }
 
 impl Runtime {
-    /// Runs two functions, at once where a worker is free, and returns what both return.
+    /// Runs two functions, in parallel if a worker is free, and returns both results.
     ///
     /// # Panics
     /// With the panic of either, after both have ended.

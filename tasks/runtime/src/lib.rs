@@ -12,9 +12,8 @@
 //! assert_eq!(halves.iter().sum::<u64>(), (0..2000).sum());
 //! ```
 //!
-//! What several tasks use is [`Data`]. Each says which it reads and which it writes, and comes
-//! after those created before that it could get in the way of: a graph, without a word of who waits
-//! for whom.
+//! Tasks share [`Data`]. Each task declares the data that it reads and writes, and runs after the
+//! tasks created before it that conflict with it. The declarations alone give the task graph.
 //!
 //! ```
 //! use evenkeel_runtime::{Data, scope};
@@ -29,8 +28,8 @@
 //! assert_eq!(all.into_inner(), (0..2000).sum());
 //! ```
 //!
-//! A task is given its data as arguments, in the order in which it says them, and has them by no
-//! other way: the compiler refuses a body that takes hold of `low` itself, and says what to write.
+//! The body of a task gets its data as arguments, in the order of the declarations, and reaches
+//! them in no other way: the compiler refuses a body that captures `low`, and says what to write.
 //!
 //! ```compile_fail,E0277
 //! # use evenkeel_runtime::{Data, scope};
@@ -38,9 +37,9 @@
 //! scope(|s| s.spawn(|_| drop(&low))); // a task uses `Data<u64>`, and does not say so
 //! ```
 //!
-//! A task says at most six (more is `no method named inout found`). What tasks use together is one:
-//! a struct, a tuple or an array in one `Data`; and of a slice each task says the range that it
-//! uses ([`Data::from_slice`]).
+//! A task declares at most six (a seventh is `no method named inout found`). Values that tasks use
+//! together are one `Data`: a struct, a tuple or an array. Of a slice, each task declares the range
+//! that it uses ([`Data::from_slice`]).
 //!
 //! ```compile_fail,E0599
 //! # use evenkeel_runtime::{Data, scope};
@@ -49,10 +48,10 @@
 //! scope(|s| drop(s.task().inout(a).inout(b).inout(c).inout(d).inout(e).inout(f).inout(g)));
 //! ```
 //!
-//! What tasks borrow lives longer than the scope, and so does what those of a [`Scope::group`]
-//! borrow, though that waits for them: a variable of the group's own body, or of the scope's, is
-//! none of it. It is created before the scope; or tasks have it by another `scope` around them,
-//! which waits for those of its own, and shares no data with the one around.
+//! Values that tasks borrow live longer than the scope; so do those that tasks of a
+//! [`Scope::group`] borrow, although the group waits for its tasks. Tasks cannot borrow a variable
+//! of the group's own body, or of the scope's. Create such a variable before the scope, or open
+//! another `scope` for its tasks, which waits for them and shares no data with the scope around.
 //!
 //! ```compile_fail,E0373
 //! # use evenkeel_runtime::scope;
@@ -75,8 +74,8 @@
 //! ```
 //!
 //! The scheduler is the tree of queues of M. Marí's thesis (*Improving the scheduler of the OmpSs-2
-//! runtime*, UPC 2018; "N"), with changes of ours. Either is to be had, and so is the central queue
-//! that came before: [`Config`].
+//! runtime*, UPC 2018; "N"), with changes of ours. [`Config`] chooses between the two, and has the
+//! central queue that the thesis began with.
 //!
 //! # Layers
 //!

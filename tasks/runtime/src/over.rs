@@ -1,10 +1,9 @@
-//! Loops: iterations that run at once as far as there are workers.
+//! Loops whose iterations run in parallel on the workers of a runtime.
 //!
-//! A loop is divided only where somebody wants more work: its worker runs iterations in pieces that
-//! take some microseconds, and looks after each whether others find enough in its queue (lazy
-//! binary splitting: Tzannes, Caragea, Barua, Vishkin, PPoPP 2010). If not, half of what is left
-//! goes there. So a short loop is never divided, and how many iterations belong together need not
-//! be said.
+//! A loop is divided only while other workers want tasks: its worker runs iterations in pieces of
+//! some microseconds, and checks after each whether its queue has enough tasks to steal (lazy
+//! binary splitting: Tzannes, Caragea, Barua, Vishkin, PPoPP 2010). If not, half of the remaining
+//! iterations go there. So a short loop is never divided, and a program need not choose a grain.
 
 mod divide;
 
@@ -18,14 +17,14 @@ use crate::pool::Runtime;
 use crate::sync::Ordering;
 use crate::worker::Worker;
 
-/// A piece of so many cycles is worth being handed to somebody: about a microsecond, our choice.
+/// A piece of this many cycles is worth moving to another worker: about a microsecond, our choice.
 const SHORT_CYCLES: u64 = 2_000;
-/// After so many cycles at most a worker looks whether others want work.
+/// The most cycles between two looks whether other workers want tasks.
 const LONG_CYCLES: u64 = 20_000;
-/// Where time cannot be told: pieces of a loop for each worker.
+/// Without a time stamp counter: pieces of a loop for each worker.
 const PIECES: usize = 16;
 
-/// Iterations that are to be run: see [`over`].
+/// A loop that is about to run: see [`over`].
 #[derive(Debug)]
 #[must_use = "a loop is run by `for_each` or `fold`"]
 pub struct Over<D> {
@@ -53,16 +52,16 @@ pub fn over<D: Divide>(items: D) -> Over<D> {
 }
 
 impl<D: Divide> Over<D> {
-    /// Iterations that belong together: nobody is handed fewer. One, if it is not said.
+    /// The fewest iterations that are moved to another worker. Default: 1.
     pub fn grain(mut self, iterations: usize) -> Self {
         self.grain = iterations.max(1);
         self
     }
 
-    /// The same over pieces of so many elements; the last may have fewer.
+    /// A loop over pieces of `elements` elements; the last may have fewer.
     ///
     /// # Panics
-    /// They have none.
+    /// `elements` is 0.
     #[track_caller]
     pub fn chunks(self, elements: usize) -> Over<Chunks<D>> {
         Over { items: Chunks::new(self.items, elements), grain: self.grain }
@@ -71,15 +70,15 @@ impl<D: Divide> Over<D> {
     /// Runs all iterations, and returns when they have ended.
     ///
     /// # Panics
-    /// With a panic of the body, when nothing of the loop runs any more; some iterations may not
-    /// have run then.
+    /// With a panic of the body, after all running pieces have ended; some iterations may not have
+    /// run then.
     #[track_caller]
     pub fn for_each(self, body: impl Fn(D::Item) + Sync) {
         self.fold(|| (), |(), item| body(item), |(), ()| ());
     }
 
-    /// Folds pieces of the loop, each beginning with a `zero`, and combines what neighbours yield,
-    /// the lower one first.
+    /// Folds pieces of the loop, each beginning with a `zero`, and combines the results of
+    /// neighbours, the lower one first.
     ///
     /// # Panics
     /// As [`Over::for_each`].
@@ -104,12 +103,12 @@ impl<D: Divide> Over<D> {
     }
 }
 
-/// What is done with the iterations of a loop.
+/// The functions of a fold, and its grain.
 struct Body<Z, S, C> {
     zero: Z,
     step: S,
     combine: C,
-    /// Iterations that belong together.
+    /// The fewest iterations that are moved.
     grain: usize,
     /// The line of the program that runs the loop.
     place: &'static Location<'static>,
@@ -121,8 +120,8 @@ where
     Z: Fn() -> R + Sync,
     C: Fn(R, R) -> R + Sync,
 {
-    /// Runs iterations on this worker, and hands half of what is left to others where they want it.
-    /// So many at once took some microseconds before.
+    /// Runs iterations on this worker, `piece` at a time, and moves half of the remaining ones to
+    /// other workers that want tasks. A piece took some microseconds before.
     fn run<D: Divide>(&self, worker: &Worker, items: D, mut piece: usize) -> R
     where
         S: Fn(R, D::Item) -> R + Sync,
@@ -153,7 +152,7 @@ where
         (self.combine)((self.combine)(sum, low), high)
     }
 
-    /// How many iterations to run at once when so many have taken so long.
+    /// The length of the next piece, when one of `piece` iterations took as many cycles.
     fn next_piece(&self, piece: usize, cycles: u64) -> usize {
         match cycles {
             0..SHORT_CYCLES => piece.saturating_mul(2),
@@ -164,8 +163,7 @@ where
 }
 
 impl Worker {
-    /// Whether half of a loop is to be handed to others, when a piece of it was or was not worth
-    /// that.
+    /// Whether to move half of a loop to other workers, when a piece was worth moving or was not.
     fn wants_half(&self, is_worth_it: bool) -> bool {
         (is_worth_it || !self.shared.config.cutoff) && !self.has_enough()
     }

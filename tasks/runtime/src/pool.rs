@@ -1,4 +1,4 @@
-//! A runtime: its workers, and how a thread becomes one of them.
+//! A runtime: how its workers start, rest and end.
 
 use std::io;
 use std::sync::atomic::AtomicPtr;
@@ -21,13 +21,13 @@ use crate::topology::Topology;
 use crate::variables::tell_unknown;
 use crate::worker::Worker;
 
-/// More workers than any machine has; a mistyped number is told before it takes all memory.
+/// More workers than any machine has: a mistyped number fails before it takes all memory.
 const WORKERS_MAX: usize = 65_536;
 
 /// A task runtime: workers that run the tasks of [scopes](Runtime::scope).
 ///
-/// As many tasks run at once as it has workers. One of them is whoever calls [`Runtime::scope`]: so
-/// there is a thread less than there are workers.
+/// Its workers run tasks in parallel. The thread that calls [`Runtime::scope`] is one of them, so
+/// that a runtime starts a thread less than it has workers.
 pub struct Runtime {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -35,7 +35,7 @@ pub struct Runtime {
     forks: u32,
 }
 
-/// How a [`Runtime`] is to be.
+/// Builds a [`Runtime`].
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     workers: Option<usize>,
@@ -48,44 +48,44 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// How many workers, up to 65,536; as many as there are CPUs to use, if it is 0 or not said.
+    /// The number of workers, up to 65,536. Default, and 0: one for each usable CPU.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = (workers > 0).then_some(workers);
         self
     }
 
-    /// The machine that the tree is built after; this one, if it is not said.
+    /// The machine that gives the scheduler's tree its shape. Default: the machine it runs on.
     #[must_use]
     pub fn topology(mut self, topology: Topology) -> Self {
         self.topology = Some(topology);
         self
     }
 
-    /// The thesis's choices, and ours.
+    /// Scheduler, memory and cutoff.
     #[must_use]
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
     }
 
-    /// Whether no thread from outside ever ends an [`Event`](crate::Event) or uses a
-    /// [`Resume`](crate::Resume): tasks alone do. Then tasks that wait for each other are told, and
-    /// the process ends, where it would stand still; else only if no event and no resume is left.
+    /// Whether only tasks end an [`Event`](crate::Event) or use a [`Resume`](crate::Resume), and no
+    /// other thread does. Default: no. A closed runtime reports a deadlock and ends the process as
+    /// soon as all workers sleep; any other does so only if no event and no resume is left.
     #[must_use]
     pub fn closed(mut self, is_closed: bool) -> Self {
         self.is_closed = is_closed;
         self
     }
 
-    /// Who records what happens; nobody, if it is not said.
+    /// The recording of what happens. Default: none.
     #[must_use]
     pub fn watch(mut self, watch: &Watch) -> Self {
         self.watch = Some(watch.clone());
         self
     }
 
-    /// Where wide tasks run; anywhere, if it is not said.
+    /// Where wide tasks run. Default: anywhere.
     #[must_use]
     pub fn placement(mut self, placement: Placement) -> Self {
         self.placement = Some(placement);
@@ -95,7 +95,7 @@ impl Builder {
     /// Starts the workers.
     ///
     /// # Errors
-    /// There are to be too many, or the system gives no thread for one of them.
+    /// More than 65,536 workers, or the system has no thread for one of them.
     pub fn build(self) -> io::Result<Runtime> {
         let declared = self.topology.is_some();
         let machine = self.topology.unwrap_or_else(Topology::of_machine);
@@ -117,7 +117,7 @@ impl Builder {
         for leaf in 1..workers {
             let shared = shared.clone();
             let thread = std::thread::Builder::new().name(format!("evenkeel {leaf}"));
-            // It is there before it begins: what stands still is told by who is.
+            // Deadlock detection compares with the count: the worker counts before its thread runs.
             shared.present.fetch_add(1, Ordering::SeqCst);
             let started = thread.spawn(move || {
                 let worker = Worker::new(shared, leaf);
@@ -130,33 +130,33 @@ impl Builder {
     }
 }
 
-/// CPUs that may be used at once: a control group may allow less time than the mask has CPUs.
+/// CPUs whose time the process may use: a control group may allow less than the affinity mask.
 fn parallelism(cpus: usize) -> usize {
     std::thread::available_parallelism().map_or(cpus, |usable| usable.get().min(cpus))
 }
 
 impl Runtime {
-    /// One worker a CPU that this process may use.
+    /// A runtime with a worker for each CPU that the process may use.
     ///
     /// # Errors
-    /// The system gives no thread.
+    /// The system has no thread for one of them.
     pub fn new() -> io::Result<Self> {
         Builder::default().build()
     }
 
-    /// A runtime of one's own choice.
+    /// A builder for a runtime with other choices.
     #[must_use]
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// How many tasks run at once.
+    /// Workers: the number of tasks that run in parallel.
     #[must_use]
     pub fn workers(&self) -> usize {
         self.threads.len() + 1
     }
 
-    /// Bytes that were taken from the system for tasks.
+    /// Bytes taken from the system for tasks.
     #[must_use]
     pub fn task_memory_bytes(&self) -> usize {
         self.shared.task_memory_bytes()
@@ -173,16 +173,16 @@ impl Runtime {
         self.forks == forks()
     }
 
-    /// The runtime that [`crate::scope()`] and [`crate::join()`] use outside of any other: as
-    /// [`Runtime::new`] makes it, at its first use in a process: a child process gets another.
+    /// The runtime that [`crate::scope()`] and [`crate::join()`] use outside of any other. Its
+    /// first use in a process creates it, as [`Runtime::new`] does; a child process gets another.
     ///
     /// # Panics
-    /// The system gives no thread.
+    /// The system has no thread for one of its workers.
     pub fn global() -> &'static Self {
         static GLOBAL: AtomicPtr<Runtime> = AtomicPtr::new(std::ptr::null_mut());
         static MAKING: Mutex<()> = Mutex::new(());
         let of_process = || {
-            // SAFETY: one that was made stays.
+            // SAFETY: the global runtime is never freed.
             unsafe { GLOBAL.load(Ordering::Acquire).as_ref() }.filter(|made| made.has_threads())
         };
         of_process().unwrap_or_else(|| {
@@ -205,11 +205,12 @@ impl Runtime {
 }
 
 impl Runtime {
-    /// Lets only so many workers run tasks from here on, counting the thread that a scope is
-    /// called on: that one always does, so that 0 is as 1, and more than there are is all of them.
+    /// Lets only `workers` workers run tasks from here on, counting the thread that calls a scope.
+    /// That thread always runs tasks, so that 0 means 1; a larger number than [`Runtime::workers`]
+    /// means all.
     ///
-    /// A worker that is to rest ends the task that it runs, leaves its others to the rest, and
-    /// sleeps until it is told to work again. What waits on its thread goes on there even so.
+    /// A worker that is to rest ends the task that it runs, gives its queued tasks to the other
+    /// workers, and sleeps until it may work again. Tasks that wait on its thread go on there.
     ///
     /// ```
     /// use evenkeel_runtime::Runtime;
@@ -226,11 +227,11 @@ impl Runtime {
         }
     }
 
-    /// Says whether one worker runs tasks. They are numbered in the order of the machine's CPUs;
-    /// number 0 is whoever calls a scope, and always does.
+    /// Sets whether one worker runs tasks. Workers are numbered in the order of the machine's CPUs;
+    /// number 0 is the thread that calls a scope, and always runs tasks.
     ///
     /// # Panics
-    /// There is no such worker.
+    /// The number is 0, or is not below [`Runtime::workers`].
     #[track_caller]
     pub fn set_working(&self, worker: usize, works: bool) {
         let workers = self.workers();
@@ -238,7 +239,7 @@ impl Runtime {
         self.shared().set_order(worker, if works { Order::Work } else { Order::Rest });
     }
 
-    /// How many workers were told to run tasks, counting the thread that a scope is called on.
+    /// Workers that run tasks and do not rest, counting the thread that calls a scope.
     #[must_use]
     pub fn working(&self) -> usize {
         let rests =
@@ -257,7 +258,7 @@ impl Drop for Runtime {
             self.shared.set_order(leaf, Order::Stop);
         }
         for thread in self.threads.drain(..) {
-            // A worker's panic was told when it happened; it cannot be mended here.
+            // The panic hook has reported a worker's panic; nothing can be done here.
             let _ = thread.join();
         }
     }

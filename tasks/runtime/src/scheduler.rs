@@ -1,7 +1,7 @@
 //! Which task runs next, and where: the schedulers.
 //!
-//! A scheduler holds tasks that are ready and decides nothing else: it never runs one. Workers add
-//! what became ready and take what they run; each uses the leaf of its CPU as the way in.
+//! A scheduler keeps ready tasks and runs none. Workers add tasks that became ready and take the
+//! tasks that they run; each worker uses the leaf of its CPU.
 //!
 //! Programs see the parts of [`crate::Config`].
 
@@ -32,7 +32,7 @@ use crate::queued::Queued;
 use crate::sync::{Barrier, Ordering};
 use crate::topology::Topology;
 
-/// Holds the tasks that are ready, for all workers of a runtime.
+/// Keeps the ready tasks of all workers of a runtime.
 ///
 /// The variant never changes, so that a match costs a branch that the CPU always predicts.
 pub(crate) enum Scheduler {
@@ -41,7 +41,7 @@ pub(crate) enum Scheduler {
 }
 
 impl Scheduler {
-    /// The scheduler of a machine. A worker with `full` tasks has enough for others.
+    /// The scheduler of a machine. A worker with `full` queued tasks may inline the next.
     pub(crate) fn new(
         machine: &Topology,
         config: SchedulerConfig,
@@ -67,11 +67,10 @@ impl Scheduler {
     /// Adds a task that became ready at this leaf.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it; the task is alive, in no queue, and may be run by any
-    /// worker.
+    /// The caller is the leaf's worker; the task is alive, in no queue, and any worker may run it.
     #[inline]
     pub(crate) unsafe fn add(&self, leaf: &Leaf, task: *mut Queued) {
-        // SAFETY: the caller's promise.
+        // SAFETY: this thread is the leaf's worker, and the task is in no queue.
         unsafe {
             match self {
                 Self::Tree(tree) => tree.add(leaf, task),
@@ -80,13 +79,13 @@ impl Scheduler {
         }
     }
 
-    /// The same of a task that may have a priority.
+    /// Adds a task that became ready at this leaf, and that may have a priority.
     ///
     /// # Safety
-    /// As of [`Scheduler::add`].
+    /// The caller is the leaf's worker; the task is alive, in no queue, and any worker may run it.
     #[inline]
     pub(crate) unsafe fn add_in_turn(&self, leaf: &Leaf, task: *mut Queued) {
-        // SAFETY: the caller's promise.
+        // SAFETY: this thread is the leaf's worker, and the task is in no queue.
         unsafe {
             match self {
                 Self::Tree(tree) => tree.add_in_turn(leaf, task),
@@ -98,10 +97,10 @@ impl Scheduler {
     /// Adds a task that became ready as another finished at this leaf.
     ///
     /// # Safety
-    /// As of [`Scheduler::add`].
+    /// The caller is the leaf's worker; the task is alive, in no queue, and any worker may run it.
     #[inline]
     pub(crate) unsafe fn add_successor(&self, leaf: &Leaf, task: *mut Queued) {
-        // SAFETY: the caller's promise.
+        // SAFETY: this thread is the leaf's worker, and the task is in no queue.
         unsafe {
             match self {
                 Self::Tree(tree) => tree.add_in_turn(leaf, task),
@@ -110,15 +109,15 @@ impl Scheduler {
         }
     }
 
-    /// Code goes on at this leaf that may take no task for long: what only its worker would find is
-    /// given to all. In a tree there is nothing that others do not find.
+    /// Moves the immediate successor of this leaf to the queue, where every worker finds it: the
+    /// code that goes on here may take no task for long. A tree has no immediate successors.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// The caller is the leaf's worker.
     #[inline]
     pub(crate) unsafe fn hand_on(&self, leaf: &Leaf) {
         if let Self::Central(central) = self {
-            // SAFETY: the caller's promise.
+            // SAFETY: this thread is the leaf's worker.
             unsafe { central.hand_on(leaf) };
         }
     }
@@ -131,7 +130,7 @@ impl Scheduler {
         }
     }
 
-    /// What it has done until now.
+    /// Steps of all leaves until now.
     pub(crate) fn steps(&self) -> StepsSum {
         match self {
             Self::Tree(tree) => tree.steps(),
@@ -139,7 +138,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether the next task of this leaf may be run at once.
+    /// Whether this leaf's worker may inline the next task: its queue is full.
     #[inline]
     pub(crate) fn is_full(&self, leaf: &Leaf) -> bool {
         match self {
@@ -148,7 +147,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether others find as many tasks here as `enough`, and nobody sleeps for want of one.
+    /// Whether this leaf has `enough` tasks to steal, and no worker sleeps for want of one.
     #[inline]
     pub(crate) fn has(&self, leaf: &Leaf, enough: usize) -> bool {
         match self {
@@ -157,7 +156,7 @@ impl Scheduler {
         }
     }
 
-    /// How many tasks lie above a leaf, or in the queue of all workers.
+    /// Tasks in the queues above a leaf, or in the central queue.
     pub(crate) fn queued_above(&self, leaf: &Leaf) -> usize {
         match self {
             Self::Tree(tree) => tree.queued_above(leaf),
@@ -165,7 +164,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether any queue has a task, as far as one can see.
+    /// Whether a queue seems to have a task; the queues are not locked.
     pub(crate) fn has_any(&self, leaf: usize) -> bool {
         match self {
             Self::Tree(tree) => tree.has_any(leaf),
@@ -176,9 +175,9 @@ impl Scheduler {
     /// Adds a task from a thread that is no worker.
     ///
     /// # Safety
-    /// The task may be run by any worker.
+    /// The task is alive, in no queue, and any worker may run it.
     pub(crate) unsafe fn add_from_outside(&self, task: *mut Queued) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the task is alive and in no queue.
         unsafe {
             match self {
                 Self::Tree(tree) => tree.add_from_outside(task),
@@ -187,13 +186,13 @@ impl Scheduler {
         }
     }
 
-    /// Takes a task that is already here.
+    /// Takes a task of this leaf, or of the central queue.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// The caller is the leaf's worker.
     #[inline]
     pub(crate) unsafe fn take(&self, leaf: &Leaf) -> Option<*mut Queued> {
-        // SAFETY: the caller's promise.
+        // SAFETY: this thread is the leaf's worker.
         unsafe {
             match self {
                 Self::Tree(tree) => tree.take(leaf),
@@ -202,16 +201,16 @@ impl Scheduler {
         }
     }
 
-    /// Takes a task that is wanted, wherever it is. Moves no others away from workers that look.
+    /// Takes a task that is wanted, from any queue, and leaves all other tasks where they are.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// The caller is the leaf's worker.
     pub(crate) unsafe fn take_if(
         &self,
         leaf: usize,
         wanted: impl Fn(*mut Queued) -> bool,
     ) -> Option<*mut Queued> {
-        // SAFETY: the caller's promise.
+        // SAFETY: this thread is the leaf's worker.
         unsafe {
             match self {
                 Self::Tree(tree) => tree.take_if(leaf, wanted),
@@ -220,7 +219,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether a worker without tasks is to wait at once, since it polls while it waits.
+    /// Whether a worker without tasks waits without searching, since waiting polls its slot.
     pub(crate) fn has_slots(&self) -> bool {
         match self {
             Self::Tree(_) => false,
@@ -228,7 +227,7 @@ impl Scheduler {
         }
     }
 
-    /// A worker begins to search for tasks; the search ends with [`Scheduler::found`] or
+    /// The leaf's worker begins to search for tasks, until [`Scheduler::found`] or
     /// [`Scheduler::gives_up`].
     pub(crate) fn looks(&self, leaf: usize) {
         if let Self::Tree(tree) = self {
@@ -244,8 +243,8 @@ impl Scheduler {
         }
     }
 
-    /// Workers near this leaf that have nothing to run: where to look whether anybody has. In a
-    /// tree those of its node, so that creators do not all read what every idle worker writes.
+    /// The count of idle workers that creators at this leaf read. In a tree it counts the workers
+    /// of the leaf's node, so that not every creator reads the line that every idle worker writes.
     pub(crate) fn idle_workers(&self, leaf: &Leaf) -> &IdleWorkers {
         match self {
             Self::Tree(tree) => tree.idle_workers(leaf),
@@ -253,33 +252,33 @@ impl Scheduler {
         }
     }
 
-    /// The worker of this leaf has nothing to run.
+    /// The worker of this leaf has nothing to run from here on.
     pub(crate) fn set_idle(&self, leaf: &Leaf) {
         self.idle_workers(leaf).any.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// It has again.
+    /// The worker of this leaf has a task again.
     pub(crate) fn set_busy(&self, leaf: &Leaf) {
         self.idle_workers(leaf).any.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// It has looked for long enough.
+    /// The worker of this leaf has searched for as long as its patience lasts, and parks.
     pub(crate) fn falls_asleep(&self, leaf: &Leaf) {
         // Pairs with `count_asleep`: of several, the last sees all.
         self.idle_workers(leaf).asleep.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// It looks again.
+    /// The worker of this leaf searches again.
     pub(crate) fn wakes_up(&self, leaf: &Leaf) {
         self.idle_workers(leaf).asleep.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// How many workers have nothing to run.
+    /// Workers that have nothing to run.
     pub(crate) fn count_idle(&self) -> usize {
         self.count_idle_workers(|idle| idle.any.load(Ordering::Relaxed))
     }
 
-    /// How many of them have looked for long enough.
+    /// Idle workers that have stopped searching.
     pub(crate) fn count_asleep(&self) -> usize {
         self.count_idle_workers(|idle| idle.asleep.load(Ordering::SeqCst))
     }
@@ -291,14 +290,14 @@ impl Scheduler {
         }
     }
 
-    /// It found some.
+    /// The worker of this leaf ends its search with a task.
     pub(crate) fn found(&self, leaf: usize) {
         if let Self::Tree(tree) = self {
             tree.found(leaf);
         }
     }
 
-    /// It found none, and has something else to do.
+    /// The worker of this leaf ends its search without a task, for other work.
     pub(crate) fn gives_up(&self, leaf: usize) {
         match self {
             Self::Tree(tree) => tree.gives_up(leaf),
@@ -306,37 +305,37 @@ impl Scheduler {
         }
     }
 
-    /// Asks others for tasks; there are none but a tree's.
+    /// Steals: asks the nodes above, then other leaves. The central scheduler has neither.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// The caller is the leaf's worker.
     pub(crate) unsafe fn seek(&self, leaf: usize) -> Option<*mut Queued> {
         match self {
-            // SAFETY: the caller's promise.
+            // SAFETY: this thread is the leaf's worker.
             Self::Tree(tree) => unsafe { tree.seek(leaf) },
             Self::Central(_) => None,
         }
     }
 
-    /// Asks others once, before it is said that the worker looks.
+    /// Steals once, before the worker counts as searching.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// The caller is the leaf's worker.
     pub(crate) unsafe fn try_steal_once(&self, leaf: usize) -> Option<*mut Queued> {
         match self {
-            // SAFETY: the caller's promise.
+            // SAFETY: this thread is the leaf's worker.
             Self::Tree(tree) => unsafe { tree.try_steal_once(leaf) },
             Self::Central(_) => None,
         }
     }
 
-    /// Waits to be given tasks, at last asleep, or until `stop` holds; whoever makes it hold
-    /// unparks the leaf.
+    /// Waits, at last parked, until the leaf is given tasks or `stop` holds; the thread that makes
+    /// `stop` hold unparks the leaf.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// The caller is the leaf's worker.
     pub(crate) unsafe fn wait(&self, leaf: usize, stop: impl Fn() -> bool) -> Option<*mut Queued> {
-        // SAFETY: the caller's promise.
+        // SAFETY: this thread is the leaf's worker.
         unsafe {
             match self {
                 Self::Tree(tree) => tree.wait(leaf, stop),
@@ -345,23 +344,23 @@ impl Scheduler {
         }
     }
 
-    /// Puts all tasks where everybody finds the one that it wants.
+    /// Moves all tasks of the leaf up, where every worker finds the one that it wants.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// The caller is the leaf's worker.
     pub(crate) unsafe fn expose(&self, leaf: usize) {
         if let Self::Tree(tree) = self {
-            // SAFETY: the caller's promise.
+            // SAFETY: this thread is the leaf's worker.
             unsafe { tree.expose(leaf) };
         }
     }
 
-    /// Whether the leaf's worker sleeps, and was not told anything.
+    /// Whether the leaf's worker sleeps, and was not unparked.
     pub(crate) fn is_asleep(&self, leaf: usize) -> bool {
         self.leaf(leaf).parker.is_asleep()
     }
 
-    /// Wakes all who sleep, since what they wait for may have happened.
+    /// Wakes all workers that sleep: the conditions that they wait for may hold now.
     pub(crate) fn wake_all(&self) {
         match self {
             Self::Tree(tree) => tree.wake_all(),
@@ -369,12 +368,12 @@ impl Scheduler {
         }
     }
 
-    /// Gives all its tasks to others, as its CPU is taken away (N 4.1.5).
+    /// Moves all tasks of the leaf up, as its CPU is taken away (N 4.1.5).
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// The caller is the leaf's worker.
     pub(crate) unsafe fn disable(&self, leaf: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: this thread is the leaf's worker.
         unsafe {
             match self {
                 Self::Tree(tree) => tree.disable(leaf),

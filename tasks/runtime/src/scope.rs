@@ -1,4 +1,4 @@
-//! Scopes: tasks that borrow what outlives them.
+//! Scopes: tasks that borrow values which outlive the scope.
 
 mod events;
 
@@ -27,31 +27,31 @@ struct Root {
     panics: Panics,
 }
 
-/// Where tasks are created: a scope's own code, or a task's.
+/// Creates tasks, in a scope's own code or in a task's.
 ///
-/// Tasks may borrow what lives as long as `'scope`. They may run at once, before `spawn` returns,
-/// and so must not wait for a lock that their creator holds. What [`Scope::spawn`] runs at once is
-/// a part of its creator: [`Scope::wait`] in it waits for what that created before, too, and
-/// [`Scope::event`] in it is that one's, for which only those wait that wait for that one. Tasks
-/// of [`Scope::task`] that use data, and all by rules with `nocutoff`, are tasks of their own.
+/// Tasks may borrow values that live as long as `'scope`. A task may be inlined: run before `spawn`
+/// returns. So it must not wait for a lock that its creator holds. A task that [`Scope::spawn`]
+/// inlines is a part of its creator: its [`Scope::wait`] also waits for tasks that the creator
+/// created before, and its [`Scope::event`] keeps the creator from being complete. Tasks of
+/// [`Scope::task`] that use data are always tasks of their own, and so are all tasks of a
+/// configuration with `nocutoff`.
 pub struct Scope<'scope> {
     worker: *const Worker,
     task: *const Task,
-    /// The task among whose children those created here are ordered: `task`, or the one around a
-    /// group.
+    /// The task whose table orders the tasks created here: `task`, or the task around a group.
     orderer: *const Task,
-    /// Whether tasks created here run at once in any case.
+    /// Whether every task created here is inlined.
     is_final: bool,
-    /// Whether what runs here is a task of its own in any case.
+    /// Whether the code is always a task of its own, and so may pause.
     may_pause: bool,
-    /// What waits for events here, where the task itself does not: in a scope's own code, and in a
-    /// task of a final one; null elsewhere.
+    /// The counter of events, where the task itself does not count them: in a scope's own code, and
+    /// in a task of a final one; null elsewhere.
     part: *const Task,
     /// Invariant, and bound to one thread.
     scope: PhantomData<*mut &'scope ()>,
 }
 
-/// What a scope never is; the compiler says why.
+/// A trait that no scope has, so that the compiler explains why a scope is not `Sync`.
 #[diagnostic::on_unimplemented(
     message = "a task creates others by its own scope, not by that of its creator",
     label = "the scope of another task is used here",
@@ -60,10 +60,10 @@ pub struct Scope<'scope> {
 )]
 pub trait UsedByAnotherTask {}
 
-// SAFETY: of nothing, since nothing is that, and outside of this file nobody can name it.
+// SAFETY: no type implements the trait, which has no name outside of this file.
 unsafe impl Sync for Scope<'_> where for<'any> Scope<'any>: UsedByAnotherTask {}
 
-/// A task and what it runs.
+/// A task and its body.
 #[repr(C)]
 struct Block<F> {
     task: Task,
@@ -88,9 +88,9 @@ impl<'scope> Scope<'scope> {
         let bytes = size_of::<Block<F>>();
         const { assert!(align_of::<Block<F>>() <= crate::memory::ALIGNMENT) };
         let block = worker.allocate(bytes).cast::<Block<F>>();
-        // SAFETY: the block is large enough, aligned and ours; the parent runs, and so is alive.
-        // Any worker may run the body, since it is `Send`, and does so while 'scope lasts, since
-        // the scope does not end before its tasks.
+        // SAFETY: the block is large enough, aligned and new; the parent runs, and so is alive.
+        // Any worker may run the body, which is `Send`, and does so while 'scope lasts, since the
+        // scope does not end before its tasks.
         unsafe {
             let task = Task::child(parent, bytes, run::<F>);
             block.write(Block { task, body: ManuallyDrop::new(body) });
@@ -98,14 +98,14 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    /// Runs the code of a new task as part of this one: what it creates is created here.
+    /// Runs the code of a new task as part of this one, whose children its tasks become.
     pub(crate) fn run_here(&self, body: impl FnOnce()) {
         // SAFETY: this task runs.
         unsafe { run_caught(self.task, body) };
     }
 
-    /// The same where every task runs at once, and for one that has its data until its events have
-    /// happened: they are waited for.
+    /// Runs the code of a new task of a final one, and waits for its events: the task keeps its
+    /// data until then.
     #[track_caller]
     pub(crate) fn run_final(&self, body: impl FnOnce(&Self)) {
         let part = Task::root(self.task);
@@ -113,14 +113,15 @@ impl<'scope> Scope<'scope> {
         self.worker().wait_for_children(&part, Until::Children(0));
     }
 
-    /// Waits for all tasks created here, and for those that they created.
+    /// Waits for all tasks created here, and for the tasks that these created.
     #[track_caller]
     pub fn wait(&self) {
         self.worker().wait_for_children(self.task_of(), Until::Children(0));
     }
 
-    /// The same, for who holds a lock: meanwhile no tasks run on this thread but those that are
-    /// waited for. Others might want the lock, and nobody else could let go of it.
+    /// Waits for all tasks created here while the caller holds a lock: meanwhile this thread runs
+    /// only these tasks and their descendants. Another task might wait for the lock, on top of the
+    /// code that would release it.
     pub fn wait_holding(&self) {
         self.worker().wait_tied(self.task_of(), Until::Children(0));
     }
@@ -128,10 +129,10 @@ impl<'scope> Scope<'scope> {
     /// Runs the code of a task, keeps its panic, and finishes it.
     ///
     /// # Safety
-    /// The task was taken to be run, and is not used after this call.
+    /// The task was taken to be run, and no code uses the task after this call.
     pub(crate) unsafe fn run_body(task: *const Task, worker: &Worker, body: impl FnOnce()) {
         let around = worker.current.replace(task);
-        // SAFETY: it was run here, and the caller does not use it any more.
+        // SAFETY: the task runs here, and the caller does not use it any more.
         unsafe {
             if let Some(accesses) = (*task).accesses.get().as_ref() {
                 accesses.fetch();
@@ -144,7 +145,7 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    /// One more task is created here; returns its parent.
+    /// Counts one more task that is created here; returns its parent.
     pub(crate) fn creates(&self) -> *const Task {
         self.task_of().children.create();
         self.task
@@ -153,24 +154,24 @@ impl<'scope> Scope<'scope> {
     /// Where a task creates others, while its code runs.
     ///
     /// # Safety
-    /// It runs on this worker, in a scope that lasts as long as is said.
+    /// The task runs on this worker, in a scope that lasts as long as `'scope`.
     pub(crate) unsafe fn of(task: *const Task, worker: &Worker, may_pause: bool) -> Self {
         let (orderer, part) = (task, ptr::null());
         Self { worker, task, orderer, is_final: false, may_pause, part, scope: PhantomData }
     }
 
-    /// The same where every task runs at once.
+    /// A scope that inlines every task.
     pub(crate) fn as_final(&self) -> Self {
         Scope { is_final: true, ..*self }
     }
 
-    /// Whether tasks created here run at once in any case.
+    /// Whether every task created here is inlined.
     pub(crate) fn is_final(&self) -> bool {
         self.is_final
     }
 
-    /// Creates tasks that are waited for together, with all that they create, and with nothing that
-    /// was created before. They are ordered with the others that use the same data.
+    /// Creates tasks and waits for them and their descendants, but not for tasks created before.
+    /// Tasks of the group and of the scope around that use the same data are ordered together.
     ///
     /// ```
     /// use evenkeel_runtime::{Data, scope};
@@ -194,8 +195,8 @@ impl<'scope> Scope<'scope> {
     }
 
     /// # Panics
-    /// A new task uses data twice, or otherwise than the task around it said, or tasks of another
-    /// scope use it.
+    /// A new task uses data twice, or in a way that the task around did not declare, or tasks of
+    /// another scope use the data.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn assert_usable(&self, accesses: &[Access]) {
@@ -207,10 +208,10 @@ impl<'scope> Scope<'scope> {
         assert!(!elsewhere, "{ELSEWHERE}");
     }
 
-    /// The same of regions.
+    /// Checks the regions of a new task.
     ///
     /// # Panics
-    /// As said.
+    /// A new task uses a region twice, or tasks of another scope use the region.
     #[track_caller]
     pub(crate) fn assert_regions_usable(&self, regions: &[Region]) {
         Region::assert_distinct(regions);
@@ -218,17 +219,17 @@ impl<'scope> Scope<'scope> {
         assert!(!elsewhere, "{ELSEWHERE}");
     }
 
-    /// The same of addresses and regions.
+    /// Checks the addresses and regions of a new task.
     ///
     /// # Panics
-    /// A new task uses data twice, or tasks of another scope use it.
+    /// A new task uses data twice, or tasks of another scope use the data.
     #[track_caller]
     pub(crate) fn assert_uses_usable(&self, uses: Uses<'_>) {
         self.assert_usable(uses.accesses);
         self.assert_regions_usable(uses.regions);
     }
 
-    /// Whether a new task that uses data is to be run at once.
+    /// Whether a new task that uses data is inlined.
     ///
     /// # Panics
     /// As of `assert_usable`.
@@ -240,7 +241,7 @@ impl<'scope> Scope<'scope> {
             && worker.is_free(kind, self.task_of(), self.orderer(), accesses, Stack::Other)
     }
 
-    /// Whether a new task is run now: one with these accesses, or with regions, that may be or not.
+    /// Whether a new task with these accesses, or with regions, is inlined, if it may be.
     ///
     /// # Panics
     /// As of `assert_usable`.
@@ -260,7 +261,7 @@ impl<'scope> Scope<'scope> {
         }
     }
 
-    /// The same of one that may not.
+    /// Checks a new task that is not inlined.
     ///
     /// # Panics
     /// As of `assert_usable`.
@@ -270,7 +271,7 @@ impl<'scope> Scope<'scope> {
         false
     }
 
-    /// The same where it uses regions: nobody waits for those that are in its way.
+    /// Whether a new task that uses regions is inlined. Tasks in its way are not run for that.
     #[track_caller]
     pub(crate) fn inlines_parts(&self, kind: usize, uses: Uses<'_>) -> bool {
         self.assert_uses_usable(uses);
@@ -279,8 +280,8 @@ impl<'scope> Scope<'scope> {
         worker.inlines(kind) && unsafe { worker.may_use(self.orderer(), uses) }
     }
 
-    /// Waits until a task that uses this could run, and keeps others from it until what is returned
-    /// is dropped; nothing where nobody wants it.
+    /// Waits until a task that uses this could run, and keeps other tasks from the data until the
+    /// event that is returned is dropped. Without a conflict no event is needed.
     #[track_caller]
     pub(crate) fn wait_for_data(&self, uses: Uses<'_>) -> Option<Event> {
         // SAFETY: this worker runs the code of both.
@@ -297,37 +298,37 @@ impl<'scope> Scope<'scope> {
         unsafe { &*self.worker }
     }
 
-    /// What waits for events, if it is not the task whose code this is.
+    /// The counter of events, if it is not the task whose code this is.
     pub(crate) fn part(&self) -> Option<&Task> {
-        // SAFETY: it is that task, or on the stack around.
+        // SAFETY: null, or a counter on the stack around, which outlives the scope's use.
         unsafe { self.part.as_ref() }
     }
 
-    /// Whether its code may stop and be resumed later.
+    /// Whether the code may pause.
     pub(crate) fn may_pause(&self) -> bool {
         self.may_pause
     }
 
-    /// The task among whose children those created here are ordered.
+    /// The task whose table orders the tasks created here.
     pub(crate) fn orderer(&self) -> &Task {
-        // SAFETY: its code is on this stack as long as the scope is to be had.
+        // SAFETY: the orderer's code is on this stack while the scope is used.
         unsafe { &*self.orderer }
     }
 
     /// The task whose code this is.
     pub(crate) fn task_of(&self) -> &Task {
-        // SAFETY: its task runs as long as the scope is to be had.
+        // SAFETY: the task runs while its scope is used.
         unsafe { &*self.task }
     }
 }
 
-/// Runs code of a task, and keeps its panic for who waits for the scope.
+/// Runs code of a task, and keeps its panic for the scope.
 ///
 /// # Safety
-/// The task is alive, and of a scope.
+/// The task is alive, and below the root of a scope.
 unsafe fn run_caught(task: *const Task, body: impl FnOnce()) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(body)) {
-        // SAFETY: tasks of a scope are below its root, which lasts longer than they.
+        // SAFETY: the root of a scope outlives all tasks below it.
         unsafe { (*Task::root_of(task).cast::<Root>()).panics.keep(panic) };
     }
 }
@@ -347,7 +348,7 @@ where
     }
 }
 
-/// Runs `body` around which tasks are created, and waits for them, at a line of the program.
+/// Runs `body`, which creates tasks, and waits for them, at a line of the program.
 pub(crate) fn scope_on<'scope, R, F>(
     worker: &Worker,
     body: F,
@@ -361,7 +362,7 @@ where
     scope_of(worker, body, key, place)
 }
 
-/// [`Runtime::scope`] that whoever watches knows by this name.
+/// [`Runtime::scope`] with a name for the instrumentation.
 #[track_caller]
 pub(crate) fn scope_called<'scope, R, F>(runtime: &Runtime, name: &'static str, body: F) -> R
 where
@@ -376,7 +377,7 @@ where
     })
 }
 
-/// The same, whose code is known by a key.
+/// Runs a scope whose code instrumentation knows by a key.
 fn scope_of<'scope, R, F>(
     worker: &Worker,
     body: F,
@@ -389,13 +390,13 @@ where
     let slice = OpenSlice::new();
     let _ends = worker.instrument.begin(&slice, What::Code, key);
     scope_around(worker, place, |root, events| {
-        // SAFETY: its code runs here, until the scope ends.
+        // SAFETY: the root's code runs here, until the scope ends.
         body(&Scope { part: events, ..unsafe { Scope::of(root, worker, true) } })
     })
 }
 
-/// Runs `body` as the code of a task around others, and waits for them, and for the events of its
-/// own code, which are counted at another.
+/// Runs `body` as the code of a new root, waits for the tasks below, and then for the events of the
+/// root's own code, which a second root counts.
 fn scope_around<R>(
     worker: &Worker,
     place: &'static Location<'static>,
@@ -424,8 +425,8 @@ fn scope_around<R>(
 impl Runtime {
     /// Runs `body`, which creates tasks, on this thread, and returns when all of them have ended.
     ///
-    /// Eight threads that are not its own may be inside of a runtime at a time; others wait until
-    /// one of them leaves.
+    /// At most eight external threads are inside a runtime at a time; a ninth waits until one of
+    /// them leaves.
     ///
     /// # Panics
     /// With the first panic of the body or of a task, after all of them have ended.
@@ -438,8 +439,8 @@ impl Runtime {
 
 /// [`Runtime::scope`] of the runtime that runs this thread's task, or else of the global one.
 ///
-/// Tasks may borrow what is outside of the scope, as threads of [`std::thread::scope`] may. What
-/// one of them changes no other may use, and the compiler refuses it:
+/// Tasks may borrow values from outside of the scope, as threads of [`std::thread::scope`] may. The
+/// compiler refuses two tasks that use one value if either changes it:
 ///
 /// ```compile_fail,E0499
 /// use evenkeel_runtime::scope;
@@ -451,7 +452,7 @@ impl Runtime {
 /// });
 /// ```
 ///
-/// Where `sum` is [`Data`](crate::Data) and both say that they use it, they take turns:
+/// If `sum` is [`Data`](crate::Data) and both tasks declare their use, they take turns:
 ///
 /// ```
 /// use evenkeel_runtime::{Data, scope};

@@ -19,41 +19,41 @@ use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Barrier, Ordering};
 use crate::topology::Topology;
 use crate::wait::Waiting;
 
-/// How many tasks make a queue full, for each worker but one: a creator that has as many tasks
-/// queued while nobody is idle runs the next at once. One creator alone keeps all others busy so; a
-/// worker without others queues nothing that could be run.
+/// Tasks that make a queue full, for each worker but one: a creator with as many queued tasks
+/// inlines the next while no worker is idle. So one creator keeps all other workers busy, and a
+/// single worker queues no task that it could run.
 const CUTOFF: usize = 16;
 
-/// Tasks of a queue that others find; a join adds no more: one is taken while the next is made.
+/// Tasks to steal that a join leaves in its queue before it adds no more: one is stolen while the
+/// next is created.
 ///
-/// Each that was taken is missed in the part of a tree that its owner is in, and is made anew in
+/// A stolen one is missing in the part of the call tree that its owner runs, and is created anew in
 /// every branch below: k missing ones in depth d cost d^k / k! queued joins.
 const ENOUGH: usize = 2;
 
-/// What a worker is told to do.
+/// What a worker is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Order {
     /// Run tasks.
     Work,
-    /// Run none; stacks that are resumed go on, since no other thread can run them.
+    /// Run no tasks; stacks that are resumed go on, since no other thread can run them.
     Rest,
-    /// End, as there are no tasks any more.
+    /// End: no task is left.
     Stop,
 }
 
-/// What whoever makes a runtime says about its tasks.
+/// What the creator of a runtime says about its tasks.
 #[derive(Clone, Copy)]
 pub(crate) struct Options {
-    /// Tells their kinds, where what is run does not.
+    /// Returns the kind of a task, where the address of its code is not the kind.
     pub(crate) kind_of: Option<KindOf>,
-    /// Whether all that lets tasks go on is an [`Event`](crate::Event) or a
-    /// [`Resume`](crate::Resume) of theirs.
+    /// Whether only an [`Event`](crate::Event) or a [`Resume`](crate::Resume) lets tasks go on that
+    /// wait for no other task. Else deadlocks are not looked for.
     pub(crate) knows_events: bool,
     /// Whether only tasks let tasks go on: see [`Builder::closed`].
     pub(crate) is_closed: bool,
-    /// Whether more threads of the process want a CPU than there are CPUs, its workers counted
-    /// or not.
+    /// Whether the process has more runnable threads than CPUs.
     pub(crate) is_crowded: bool,
 }
 
@@ -67,36 +67,36 @@ impl Default for Options {
 pub(crate) struct Shared {
     pub(crate) scheduler: Scheduler,
     pub(crate) config: Config,
-    /// As many tasks as a join needs to find before it does without one.
+    /// With as many tasks to steal, a join adds no more.
     pub(crate) enough: usize,
     depots: Vec<Depot>,
     domains: Vec<usize>,
-    /// Who may be resumed, by leaf.
+    /// Waiting tasks that may go on, by leaf.
     resume: Vec<CachePadded<Inbox<Waiting>>>,
-    /// What each worker is told to do, by leaf: an [`Order`].
+    /// What each worker is to do, by leaf: an [`Order`].
     pub(crate) orders: Vec<CachePadded<AtomicU32>>,
-    /// Workers there are.
+    /// Workers that may run tasks.
     pub(crate) present: AtomicUsize,
-    /// Workers that were told to rest, and do.
+    /// Workers that rest.
     pub(crate) resting: AtomicUsize,
     /// Whether a worker that is about to sleep looks for a deadlock.
     pub(crate) looks_for_deadlock: AtomicBool,
-    /// Who waits, by leaf.
+    /// The tasks that wait, by leaf.
     pub(crate) waits: Vec<CachePadded<Waits>>,
     pub(crate) external_slots: ExternalSlots,
     pub(crate) grains: CachePadded<Grains>,
     pub(crate) options: Options,
-    /// How many workers share the samples of which one forgets.
+    /// One worker of this many may forget the lengths of earlier tasks at a sample.
     pub(crate) forget_each: u32,
     pub(crate) turns: Turns,
-    /// Who watches.
+    /// The recording, if the runtime is watched.
     pub(crate) watch: Option<Arc<Recorder>>,
-    /// Where wide tasks run, if that is chosen.
+    /// Where wide tasks run, if the program has chosen.
     pub(crate) places: Option<Places>,
 }
 
 impl Shared {
-    /// The tree and all that belongs to it, for as many workers, and leaves for `guests` more.
+    /// The state for as many workers, with leaves for `guests` external threads beyond the first.
     pub(crate) fn new(
         machine: &Topology,
         config: Config,
@@ -151,7 +151,7 @@ impl Shared {
         self.depots.iter().map(Depot::bytes).sum()
     }
 
-    /// Where a leaf's worker gets memory.
+    /// The memory of the NUMA domain of a leaf.
     pub(crate) fn depot_of(&self, leaf: usize) -> &Depot {
         &self.depots[self.domains[leaf]]
     }
@@ -160,40 +160,40 @@ impl Shared {
         &self.resume[leaf]
     }
 
-    /// Lets one who waits go on, on its own thread.
+    /// Lets a task that waits go on, on its own thread.
     ///
     /// # Safety
-    /// It waits, and nobody else resumes it.
+    /// The task waits, and no other thread resumes it.
     pub(crate) unsafe fn resume(&self, waiting: *const Waiting) {
-        // SAFETY: the caller's promise; afterwards it may be gone at any time.
+        // SAFETY: the task waits until it is pushed; from then on its stack may end.
         let leaf = unsafe { (*waiting).leaf };
-        // SAFETY: as above.
+        // SAFETY: the task waits, and so its `Waiting` is alive and in no list.
         unsafe { self.resume[leaf].push(waiting.cast_mut()) };
         self.scheduler.leaf(leaf).parker.unpark();
     }
 
-    /// One who waits on a leaf.
+    /// A task waits from here on.
     pub(crate) fn begins_to_wait(&self, waiting: &Waiting) {
         if self.options.knows_events {
             self.waits[waiting.leaf].add(waiting);
         }
     }
 
-    /// It goes on.
+    /// A task that waited goes on.
     pub(crate) fn goes_on(&self, waiting: &Waiting) {
         if self.options.knows_events {
             self.waits[waiting.leaf].remove(waiting);
         }
     }
 
-    /// Whether somebody waits.
+    /// Whether a task waits.
     pub(crate) fn has_waits(&self) -> bool {
         self.waits.iter().any(|waits| !waits.is_empty())
     }
 
-    /// Tells a worker what to do.
+    /// Sets what a worker is to do, and wakes it.
     pub(crate) fn set_order(&self, leaf: usize, order: Order) {
-        // Pairs with `unpark`, and so with whoever wakes up.
+        // Ordered before `unpark`, and so seen by the worker that wakes.
         self.orders[leaf].store(order as u32, Ordering::SeqCst);
         self.scheduler.leaf(leaf).parker.unpark();
     }

@@ -6,34 +6,36 @@ use crate::memory::{Chunks, Memory};
 use crate::notice::tell;
 use crate::sync::{Condvar, Instant, Mutex, lock, wait_for};
 
-/// Leaves for threads from outside, beyond the first, which has a CPU of its own.
+/// Leaves for external threads beyond the first, whose leaf has a CPU of its own.
 ///
-/// What a scope's code borrows may be bound to its thread, so it cannot be left to others.
+/// Values that a scope's code borrows may be bound to their thread, so that no other thread could
+/// run the scope.
 pub(crate) const SLOTS_MORE: usize = 7;
 
-/// Who waits so long for a leaf may do so for ever.
+/// A thread that has waited this long for a slot may wait for ever, and a message says so.
 const LONG: Duration = Duration::from_secs(1);
 
-/// A leaf, and the free chunks that the last thread on it has left: they would be lost with it.
+/// A leaf, and the free chunks of the last thread that used it, which would be lost with the
+/// thread's worker.
 pub(crate) struct ExternalSlot {
     pub(crate) leaf: usize,
     pub(crate) chunks: Box<Chunks>,
 }
 
-/// The leaves that threads from outside may have.
+/// The leaves that external threads may use.
 pub(crate) struct ExternalSlots {
     free: Mutex<Vec<ExternalSlot>>,
     left: Condvar,
 }
 
 impl ExternalSlots {
-    /// These leaves, of which the first is taken first.
+    /// Slots for these leaves; the first leaf is taken first.
     pub(crate) fn new(leaves: impl DoubleEndedIterator<Item = usize>, memory: Memory) -> Self {
         let slot = |leaf| ExternalSlot { leaf, chunks: Box::new(Chunks::new(memory)) };
         Self { free: Mutex::new(leaves.rev().map(slot).collect()), left: Condvar::new() }
     }
 
-    /// Waits until one is free, and tells if that takes long.
+    /// Waits until a slot is free, and prints a message if that takes long.
     pub(crate) fn take(&self) -> ExternalSlot {
         let mut free = lock(&self.free);
         let (mut is_told, mut begin) = (false, None);

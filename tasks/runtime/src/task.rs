@@ -9,8 +9,8 @@ use crate::queued::{Queued, Run, Runner};
 
 /// The header of a task.
 ///
-/// A block begins with it, is aligned to a cache line, and goes on with what the task runs and with
-/// its accesses.
+/// A block begins with the header, is aligned to a cache line, and goes on with the task's code,
+/// arguments and accesses.
 #[repr(C)]
 pub struct Task {
     /// The head, which queues see. In it lie
@@ -22,17 +22,17 @@ pub struct Task {
     ///
     /// While the task waits, its link is the address of what waits: see [`Task::set_link`].
     pub(crate) queued: Queued,
-    /// Its own children.
+    /// The count of the task's own children.
     pub(crate) children: Children,
-    /// What it reads and writes, in its block; null if it was not said.
+    /// The task's accesses, in its block or in one of their own; null if it declares none.
     pub(crate) accesses: Cell<*mut Accesses>,
-    /// What its children read and write. Used by its worker alone; null at first.
+    /// The table of the children's accesses. Used by the task's worker alone; null at first.
     pub(crate) table: Cell<*mut Table>,
 }
 
 const _: () = assert!(size_of::<Task>() == 64, "a header is a cache line");
 
-/// Set in a task's depth if it is wide: see [`crate::class`].
+/// Set in the depth of a wide task: see [`crate::class`].
 const WIDE: u16 = 1 << 15;
 
 impl Task {
@@ -42,57 +42,58 @@ impl Task {
     /// The parent is alive.
     #[inline(always)]
     pub unsafe fn child(parent: *const Self, bytes: usize, run: Run) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the parent is alive.
         let depth = unsafe { (*parent).depth_of_child() };
         let bytes = u32::try_from(bytes).expect("a task's arguments are below 4 GiB");
         Self::new(Queued::of_task(run, parent.cast(), bytes, depth))
     }
 
-    /// The child of a task that ends with its own code, though its children have not.
+    /// A child that is finished when its code has ended, though its own children are not.
     ///
     /// # Safety
-    /// As of [`Task::child`].
+    /// The parent is alive.
     #[inline(always)]
     pub unsafe fn shallow_child(parent: *const Self, bytes: usize, run: Run) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the parent is alive.
         let mut child = unsafe { Self::child(parent, bytes, run) };
         child.queued.is_shallow = true;
         child
     }
 
-    /// The task around others that nobody queues or frees: it lies where whoever waits for them
-    /// has it.
+    /// A root: a task around others that is neither queued nor freed. The code that waits for the
+    /// others keeps it.
     ///
     /// # Safety
-    /// The task around it, if there is one, lives longer.
+    /// The task around, if any, lives longer.
     #[must_use]
     pub unsafe fn around(around: *const Self) -> Self {
         Self::root(around)
     }
 
-    /// One more child of it is created, by the worker that runs its code.
+    /// Counts one more child, which the worker that runs this task's code creates.
     #[inline]
     pub fn creates(&self) {
         self.children.create();
     }
 
-    /// Bytes of its block, header and all; 0 if it has none.
+    /// Bytes of the block, header included; 0 if the task has none.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.queued.bytes as usize
     }
 
-    /// The higher, the sooner it runs, where the scheduler knows priorities; 0 if it is not said.
+    /// Sets the priority: the higher, the sooner the task runs, where the scheduler knows
+    /// priorities. The default is 0.
     pub fn set_priority(&mut self, priority: i8) {
         self.queued.priority = priority;
     }
 
-    /// Whether it is known to use 512-bit registers; where it runs is then chosen.
+    /// Declares whether the task is wide: workers that prefer wide tasks then run it.
     pub fn set_wide(&mut self, is_wide: bool) {
         self.queued.depth = self.depth() | if is_wide { WIDE } else { 0 };
     }
 
-    /// See [`Task::set_wide`].
+    /// Whether the task was declared wide.
     #[must_use]
     pub fn is_wide(&self) -> bool {
         self.queued.depth & WIDE != 0
@@ -111,8 +112,8 @@ impl Task {
         (self.depth() + 1).min(WIDE - 1)
     }
 
-    /// Whether a child may access data in this way: the task does so itself, or has not said that
-    /// it accesses it.
+    /// Whether a child may access data in this way: the task declares as much, or does not declare
+    /// the data at all.
     #[must_use]
     pub fn covers(&self, access: &Access) -> bool {
         self.domain().is_none_or(|domain| domain.covers(access))
@@ -158,7 +159,7 @@ impl Task {
         self.link()
     }
 
-    /// Whether it is one.
+    /// Whether the task is a border.
     pub(crate) fn is_border(&self) -> bool {
         self.is_root() && self.is_shallow()
     }
@@ -173,7 +174,7 @@ impl Task {
         }
     }
 
-    /// Whether it is the task around a scope.
+    /// Whether the task is a root.
     pub(crate) fn is_root(&self) -> bool {
         self.queued.bytes == 0
     }
@@ -181,10 +182,10 @@ impl Task {
     /// Whether a child of `parent` is among the descendants of another task.
     ///
     /// # Safety
-    /// All of them are alive, and those above them.
+    /// Both tasks are alive, and so are the tasks above.
     pub(crate) unsafe fn is_below(parent: *const Self, above: &Self) -> bool {
         let mut at = parent;
-        // SAFETY: the caller's promise.
+        // SAFETY: the tasks from `parent` up are alive.
         while let Some(here) = unsafe { at.as_ref() } {
             if ptr::eq(here, above) {
                 return true;
@@ -197,13 +198,13 @@ impl Task {
         false
     }
 
-    /// The root of the scope that it was created in.
+    /// The root of the scope that the task was created in.
     ///
     /// # Safety
-    /// It and those above it are alive.
+    /// The task and those above are alive.
     pub(crate) unsafe fn root_of(task: *const Self) -> *const Self {
         let mut at = task;
-        // SAFETY: the caller's promise; a task with a block has a parent.
+        // SAFETY: the tasks from `task` up are alive; a task with a block has a parent.
         unsafe {
             while !(*at).is_root() {
                 at = (*at).parent();
@@ -212,17 +213,18 @@ impl Task {
         at
     }
 
-    /// Among whose children it takes turns: where tasks end before their children, among those of
-    /// the task whose code created it; null where among all.
+    /// The task among whose children this one takes turns: the creator, where tasks end before
+    /// their children; null where all tasks of the runtime take turns.
     ///
     /// # Safety
-    /// It and those above it are alive.
+    /// The task and those above are alive.
     pub(crate) unsafe fn takes_turns_among(&self) -> Among {
         if !self.is_shallow() {
             return ptr::null();
         }
         let mut at = self.parent();
-        // SAFETY: the caller's promise. What has no block counts children for the task around it.
+        // SAFETY: the tasks from this one up are alive. A root without a block counts children for
+        // the task around.
         unsafe {
             while (*at).is_root() && !(*at).parent().is_null() {
                 at = (*at).parent();
@@ -231,10 +233,10 @@ impl Task {
         at.cast()
     }
 
-    /// Its accesses, if the chains of its children lie inside them: those of a shallow task end
-    /// with its code.
+    /// The task's accesses, if the chains of its children lie inside them: accesses of a shallow
+    /// task end with its code.
     pub(crate) fn domain(&self) -> Option<&Accesses> {
-        // SAFETY: they are in its block, or hold it.
+        // SAFETY: the accesses are in the task's block, or hold it.
         unsafe { self.accesses.get().as_ref() }.filter(|_| !self.is_shallow())
     }
 

@@ -1,9 +1,9 @@
 //! Waiting without keeping the CPU: other stacks.
 //!
-//! Whoever waits first runs what it waits for on its own stack. Where that is elsewhere, its
-//! stack is left as it is, and its worker goes on with other tasks on another one, a [`Fibre`].
-//! When what it waited for is done, the worker that did it leaves a [`Waiting`] in the resume box
-//! of the waiter's leaf. A stack is always resumed by the thread that left it.
+//! A task that waits first runs the tasks that it waits for, on its own stack. If they are on other
+//! workers, the stack is left as it is, and the worker goes on with other tasks on another stack, a
+//! [`Fibre`]. The worker that ends the wait pushes the [`Waiting`] onto the resume list of the
+//! waiter's leaf. Only the thread that left a stack resumes it.
 
 mod shadow;
 
@@ -22,17 +22,17 @@ use shadow::Shadow;
 
 /// Bytes of a fibre's stack; pages come to be as they are used.
 const STACK: usize = 1 << 20;
-/// Part of a stack that is left for tasks that wait for nothing: a quarter.
+/// A stack is low when only one part of this many is left: that part is for tasks that do not wait.
 const RESERVE: usize = 4;
 
-/// What somebody waits for.
+/// Why a task waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
-    /// For tasks that it created, or for those below them.
+    /// For its children, or for its descendants.
     Tasks,
     /// To be resumed.
     Resume,
-    /// For data that other tasks have.
+    /// For data that other tasks use.
     Data,
     /// For the other half of a join.
     Join,
@@ -49,12 +49,12 @@ impl fmt::Display for Reason {
     }
 }
 
-/// One who waits: it lies on the stack that is left.
+/// A task that waits, on the stack that is left.
 pub(crate) struct Waiting {
     next: Cell<*mut Waiting>,
-    /// Where it is resumed.
+    /// The leaf whose worker resumes the stack.
     pub(crate) leaf: usize,
-    /// The stack that was left; nothing where it is the thread's own.
+    /// The stack that was left; nothing if that is the thread's own.
     fibre: Cell<Option<Fibre>>,
     goes_on: Cell<bool>,
     reason: Reason,
@@ -67,39 +67,39 @@ impl Waiting {
         Self::at(leaf, reason, Location::caller())
     }
 
-    /// The same of one who waits for a line of the program that is known otherwise.
+    /// A task that waits at a line of the program which the caller knows.
     pub(crate) fn at(leaf: usize, reason: Reason, place: &'static Location<'static>) -> Self {
         let (next, fibre) = (Cell::new(std::ptr::null_mut()), Cell::new(None));
         Self { next, leaf, fibre, goes_on: Cell::new(false), reason, place }
     }
 
-    /// A task waits: the last of its children finds this by the task.
+    /// Has the task point here, so that the last of its children finds this.
     pub(crate) fn is_of(&self, task: &Task) {
         task.set_link(std::ptr::from_ref(self).cast());
     }
 
-    /// What a task waits as.
+    /// The `Waiting` of a task that waits for children.
     pub(crate) fn of(task: &Task) -> *const Self {
         task.link().cast()
     }
 
-    /// What it waits for, and where in the program.
+    /// Why the task waits, and where in the program.
     pub(crate) fn why(&self) -> (Reason, &'static Location<'static>) {
         (self.reason, self.place)
     }
 
-    /// Its stack was left.
+    /// Keeps the stack, which was left just now.
     pub(crate) fn keep(&self, fibre: Fibre) {
         self.fibre.set(Some(fibre));
     }
 
-    /// It was resumed: gives the stack to go to, if it is not the thread's own.
+    /// The wait is over: returns the stack to go to, if that is not the thread's own.
     pub(crate) fn go_on(&self) -> Option<Fibre> {
         self.goes_on.set(true);
         self.fibre.take()
     }
 
-    /// Whether it was resumed.
+    /// Whether the wait is over.
     pub(crate) fn may_go_on(&self) -> bool {
         self.goes_on.get()
     }
@@ -111,29 +111,29 @@ impl Linked for Waiting {
     }
 }
 
-/// On which stack a creator runs tasks.
+/// The stack on which a creator runs tasks while it has too many.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stack {
-    /// Its own: it goes on when they have ended.
+    /// The creator's own: the creator goes on when the tasks have ended.
     Own,
-    /// Another one: where a task on it waits, it goes on at once. A task may wait for what its
-    /// creator does later.
+    /// A fibre: if a task on it waits, the creator goes on at once, since the task may wait for a
+    /// later step of its creator.
     Other,
 }
 
-/// Which children of a task are run, and where.
+/// Which children a creator runs, and where.
 #[derive(Clone, Copy)]
 pub(crate) struct Help {
-    /// As many unfinished ones are left.
+    /// The number of unfinished children to leave.
     pub(crate) keep: i64,
-    /// Whether to take those that lie elsewhere, too.
+    /// Whether to steal as well.
     pub(crate) seeks: bool,
     pub(crate) on: Stack,
 }
 
-/// What a fibre is resumed for.
+/// Why a fibre is gone to.
 pub(crate) enum Go {
-    /// To go on.
+    /// To go on with its task.
     On,
     /// To run children of a task whose code is on the stack around.
     Help(*const Task, Help),
@@ -141,15 +141,15 @@ pub(crate) enum Go {
 
 /// Why a fibre gives the thread back.
 pub(crate) enum Left {
-    /// A task on it waits.
+    /// A task on the fibre waits.
     Waits(*const Waiting),
-    /// It has nothing on it, and somebody else is to be resumed.
+    /// The fibre has no task, and another stack is to be resumed.
     Free,
 }
 
 pub(crate) type Leaver = Yielder<Go, Left>;
 
-/// Gives the thread back, and says what the fibre is resumed for.
+/// Gives the thread back, and returns why the fibre is gone to again.
 pub(crate) fn leave(leaver: &Leaver, left: Left) -> Go {
     shadow::leave();
     leaver.suspend(left)
@@ -180,7 +180,7 @@ impl Fibre {
         Ok(Self { coroutine, shadow: Shadow::new(), limit, bytes: base - limit })
     }
 
-    /// Goes there, and comes back when it leaves.
+    /// Goes to the fibre, and returns when it leaves.
     pub(crate) fn resume(&mut self, go: Go) -> Left {
         let CoroutineResult::Yield(left) = self.shadow.visit(|| self.coroutine.resume(go));
         left
@@ -194,7 +194,7 @@ impl Fibre {
 
 impl Drop for Fibre {
     fn drop(&mut self) {
-        // SAFETY: one that is let go has left with nothing on it, or was never gone to.
+        // SAFETY: a fibre is dropped after it has left without a task, or was never gone to.
         unsafe { self.coroutine.force_reset() };
     }
 }
@@ -228,7 +228,7 @@ pub(crate) fn stack_address() -> usize {
 #[cfg(evenkeel_model)]
 pub(crate) use crate::sync::stack_low as thread_low;
 
-/// The same for the stack of the calling thread, which is asked once.
+/// The address below which the calling thread's own stack is low; found once for each thread.
 #[cfg(not(evenkeel_model))]
 pub(crate) fn thread_low() -> usize {
     thread_local! {
@@ -286,7 +286,7 @@ mod tests {
     fn the_first_stack_is_known_on_any_thread() {
         // SAFETY: it only reads what the kernel told of this process.
         let asked = |what| unsafe { libc::getauxval(what) } as usize;
-        // Random bytes that the kernel puts above the first slice.
+        // Random bytes that the kernel puts above the first frame.
         let inside = asked(libc::AT_RANDOM);
         assert!(first_thread_low(inside).is_some_and(|low| low < inside));
         assert_eq!(first_thread_low(asked(libc::AT_EXECFN)), None);

@@ -35,36 +35,37 @@ use crate::sync::Ordering;
 use crate::task::Task;
 use crate::wait::{Fibre, Leaver, Waiting, thread_low};
 
-/// How long a worker looks for tasks before it sleeps, where nobody says.
+/// How long a worker searches for tasks before it parks, unless [`Worker::set_patience`] says
+/// otherwise.
 const PATIENCE: Patience = Patience::of(Duration::from_micros(20));
-/// It sleeps without looking again.
+/// The worker parks without searching again.
 const NONE: Patience = Patience::of(Duration::ZERO);
 
-/// How long a worker leaves the CPU to others, before it looks again what became of their tasks.
+/// How long a worker that waits for other workers' tasks sleeps between two looks, at first.
 const PAUSE_MIN: Duration = Duration::from_micros(20);
-/// As above, at most.
+/// The longest such sleep; each is twice as long as the one before.
 const PAUSE_MAX: Duration = Duration::from_millis(1);
-/// One of so many tasks is timed.
+/// One task of this many is timed.
 const SAMPLE: u32 = 16;
 
 thread_local! {
     static CURRENT: Cell<*const Worker> = const { Cell::new(ptr::null()) };
 }
 
-/// What belongs to one thread while it runs tasks.
+/// The state of one thread while it runs tasks of a runtime.
 ///
-/// Only that thread uses it, from whichever stack.
+/// Only that thread uses its worker, from any of the thread's stacks.
 pub struct Worker {
     pub(crate) leaf: usize,
     pub(crate) shared: Arc<Shared>,
-    /// What is used with every task, found without a look through `shared`, which owns it.
+    /// The leaf and the depot, which every task uses: addresses of parts of `shared`.
     at: *const Leaf,
     depot: *const Depot,
     gate: Gate,
     pub(crate) chunks: Chunks,
     /// The task whose code runs.
     pub(crate) current: Cell<*const Task>,
-    /// The parent of the tasks that finished last, and how many of them it has not been told.
+    /// The parent of the tasks that finished last, and how many of them its counter does not have.
     unnotified: Cell<(*const Task, u32)>,
     /// The fibre that runs, if it is not the thread's own stack.
     leaver: Cell<*const Leaver>,
@@ -77,29 +78,29 @@ pub struct Worker {
     free: RefCell<Vec<Fibre>>,
     /// Tasks that were taken from a queue and run.
     ran: Cell<u32>,
-    /// Tasks that were created and could not run at once.
+    /// Tasks that were created and waited for others. Counts the looks at the creator's window.
     created: Cell<u32>,
-    /// Who waits on the thread's own stack, so that others must be run on fibres; null if nobody.
+    /// The task that waits on the thread's own stack, so that others run on fibres; null if none.
     hosts: Cell<*const Waiting>,
     /// Fibres on which tasks wait.
     left: Cell<usize>,
-    /// Those that may be resumed, taken from the resume box.
+    /// Waiting tasks that may go on, taken from the resume list.
     resumed: Cell<*mut Waiting>,
-    /// Where the stack that runs gets low.
+    /// The address below which the stack that runs is low.
     low: Cell<usize>,
-    /// The task whose children are run here while its code stands still on the stack around.
+    /// The creator whose children this stack runs, while its own code stands still on another one.
     helps: Cell<*const Task>,
-    /// Stacks around that stand still so.
+    /// Creators whose code stands still so.
     helped: Cell<u32>,
-    /// Of so many tasks, a power of two, all but one are run without a look at the time. Where wide
-    /// ones are kept apart each is looked at: to sample a pattern of two kinds would see one.
+    /// A mask: a task whose number has one of these bits runs without being timed. Where wide tasks
+    /// are kept apart the mask is 0, since sampling a pattern of two kinds would see one of them.
     untimed: u32,
-    /// How long it looks for tasks before it sleeps.
+    /// How long the worker searches for tasks before it parks.
     patience: Cell<Patience>,
-    /// Whether wide tasks are kept apart from others.
+    /// Whether wide tasks have a queue of their own.
     separates_wide: bool,
     place: wide::Place,
-    /// Where it says what it does, if anybody watches.
+    /// Records what the worker does, where the runtime is watched.
     pub(crate) instrument: ThreadInstrument,
 }
 
@@ -142,13 +143,13 @@ impl Worker {
         NonNull::new(CURRENT.get().cast_mut())
     }
 
-    /// Of those that share a thread in the model, the one that goes on.
+    /// Makes another worker current; in the model several workers share a thread.
     #[cfg(evenkeel_model)]
     pub(crate) fn replace_current(worker: *const Self) -> *const Self {
         CURRENT.replace(worker)
     }
 
-    /// Makes it the worker of this thread for the time of a call.
+    /// Runs a closure with this worker as the current one of the thread.
     pub(crate) fn enter<R>(&self, run: impl FnOnce() -> R) -> R {
         struct Restore(*const Worker);
         impl Drop for Restore {
@@ -177,7 +178,7 @@ impl Worker {
 
     #[inline]
     fn at(&self) -> &Leaf {
-        // SAFETY: `shared` owns it.
+        // SAFETY: `shared` owns the leaf, and lives as long as the worker.
         unsafe { &*self.at }
     }
 
@@ -188,11 +189,11 @@ impl Worker {
 
     #[inline]
     fn depot(&self) -> &Depot {
-        // SAFETY: `shared` owns it.
+        // SAFETY: `shared` owns the depot, and lives as long as the worker.
         unsafe { &*self.depot }
     }
 
-    /// Memory of at least so many bytes, aligned to 64, or to 128 if they are a multiple of that.
+    /// Allocates at least `bytes` bytes, aligned to 64, or to 128 if `bytes` is a multiple of 128.
     #[inline]
     pub fn allocate(&self, bytes: usize) -> NonNull<u8> {
         let block = self.chunks.allocate(bytes, self.depot());
@@ -201,59 +202,59 @@ impl Worker {
         block
     }
 
-    /// Takes memory back.
+    /// Frees a block.
     ///
     /// # Safety
-    /// It was allocated with as many bytes, by a worker of the same team, and nobody uses it any
-    /// more.
+    /// A worker of the same runtime allocated the block with as many bytes, and no thread uses it
+    /// any more.
     #[inline]
     pub unsafe fn free(&self, block: NonNull<u8>, bytes: usize) {
         #[cfg(evenkeel_model)]
         crate::sync::writes(block.as_ptr());
-        // SAFETY: the caller's promise.
+        // SAFETY: the block has this size, and no thread uses it.
         unsafe { self.chunks.free(block, bytes, self.depot()) }
     }
 
     /// Adds a task that is ready.
     ///
     /// # Safety
-    /// It is alive, in no queue, and any worker may run it.
+    /// The task is alive, in no queue, and any worker may run it.
     #[inline]
     pub(crate) unsafe fn add(&self, task: *mut Queued) {
         #[cfg(evenkeel_model)]
         crate::sync::writes(task);
         if self.separates_wide {
-            // SAFETY: the caller's promise.
+            // SAFETY: the task is alive and in no queue.
             return unsafe { self.add_separated(task) };
         }
-        // SAFETY: this thread is the leaf's worker; the caller's promise.
+        // SAFETY: this thread is the leaf's worker, and the task is in no queue.
         unsafe { self.scheduler().add(self.at(), task) }
     }
 
-    /// The same of a task that may have a priority.
+    /// Adds a task that is ready, and that may have a priority.
     ///
     /// # Safety
-    /// As of [`Worker::add`].
+    /// The task is alive, in no queue, and any worker may run it.
     #[inline]
     pub(crate) unsafe fn add_in_turn(&self, task: *mut Queued) {
         #[cfg(evenkeel_model)]
         crate::sync::writes(task);
         if self.separates_wide {
-            // SAFETY: the caller's promise.
+            // SAFETY: the task is alive and in no queue.
             return unsafe { self.add_separated(task) };
         }
-        // SAFETY: this thread is the leaf's worker; the caller's promise.
+        // SAFETY: this thread is the leaf's worker, and the task is in no queue.
         unsafe { self.scheduler().add_in_turn(self.at(), task) }
     }
 
-    /// Takes back what was added last, if it still is the next to be run here.
+    /// Takes back the task that was added last, if this worker would run it next.
     pub(crate) fn take_back(&self, task: *mut Queued) -> bool {
         // SAFETY: this thread is the leaf's worker.
         let Some(next) = (unsafe { self.scheduler().take(self.at()) }) else { return false };
         if ptr::eq(next, task) {
             return true;
         }
-        // SAFETY: it was taken.
+        // SAFETY: `next` was taken from a queue, and so is in none.
         unsafe { self.add_in_turn(next) };
         false
     }
@@ -267,7 +268,7 @@ impl Worker {
         unsafe { self.scheduler().take(self.at()) }
     }
 
-    /// Takes a task that is elsewhere.
+    /// Steals a task, or takes a wide one that no preferring worker took in time.
     pub(crate) fn seek(&self) -> Option<*mut Queued> {
         // SAFETY: this thread is the leaf's worker.
         unsafe { self.scheduler().seek(self.leaf) }.or_else(|| self.take_waited_if(|_| true))
@@ -276,12 +277,12 @@ impl Worker {
     /// Runs a task that was taken.
     ///
     /// # Safety
-    /// It was taken from a queue, or never was in one.
+    /// The task is alive, in no queue, and is run once.
     #[inline]
     pub(crate) unsafe fn run(&self, task: *mut Queued) {
         #[cfg(evenkeel_model)]
         crate::sync::reads(task);
-        // SAFETY: the caller's promise: a task that was not run is alive.
+        // SAFETY: a task that was not run is alive.
         unsafe {
             let pending = self.unnotified.get();
             if pending.1 > 0 && pending.0 != Task::parent_of(&*task) {
@@ -298,13 +299,13 @@ impl Worker {
         }
     }
 
-    /// The same, with a look at how long it takes.
+    /// Runs a task that was taken, and measures its length.
     ///
     /// # Safety
-    /// As of [`Worker::run`].
+    /// The task is alive, in no queue, and is run once.
     #[inline(never)]
     unsafe fn run_timed(&self, task: *mut Queued) {
-        // SAFETY: the caller's promise.
+        // SAFETY: a task that was not run is alive.
         unsafe {
             let (ran, kind, begin) = (self.ran.get(), self.kind_of(task), grain::cycles());
             match self.separates_wide {
@@ -319,14 +320,14 @@ impl Worker {
         }
     }
 
-    /// The same where somebody watches.
+    /// Runs a task that was taken, and records its slice.
     ///
     /// # Safety
-    /// As of [`Worker::run`].
+    /// The task is alive, in no queue, and is run once.
     #[cold]
     unsafe fn run_instrumented(&self, task: *mut Queued) {
         let slice = OpenSlice::new();
-        // SAFETY: the caller's promise.
+        // SAFETY: a task that was not run is alive.
         unsafe {
             let kind = self.kind_of(task);
             let ends = self.instrument.begin_task(&slice, kind, task.addr());
@@ -359,22 +360,22 @@ impl Worker {
     fn run_until(&self, stop: impl Fn() -> bool) {
         while !stop() {
             if let Some(task) = self.take().or_else(|| self.look(&stop)) {
-                // SAFETY: it was taken.
+                // SAFETY: the task was taken from a queue just now.
                 unsafe { self.run(task) };
             }
         }
-        // Whoever goes on here may do so for long.
+        // The code that goes on here may run for long.
         self.notify();
     }
 
-    /// Other code goes on here: nothing may lie where only this worker finds it.
+    /// Other code goes on here: a task that only this worker finds goes to the queue.
     #[inline]
     fn hand_on(&self) {
         // SAFETY: this thread is the leaf's worker.
         unsafe { self.scheduler().hand_on(self.at()) };
     }
 
-    /// Looks for a task, at last asleep, until `stop` holds.
+    /// Searches for a task, at last parked, until `stop` holds.
     #[cold]
     fn look(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         self.notify_parents();
@@ -393,7 +394,7 @@ impl Worker {
         found
     }
 
-    /// Says that the worker sleeps while this runs.
+    /// Records that the worker sleeps while a closure runs.
     fn asleep<R>(&self, sleep: impl FnOnce() -> R) -> R {
         let slice = OpenSlice::new();
         let _ends = self.instrument.begin(&slice, What::Sleeps, 0);
@@ -402,7 +403,7 @@ impl Worker {
 
     fn find(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         let scheduler = &self.shared.scheduler;
-        // In a slot it looks by itself.
+        // A worker that waits in a polling slot searches there.
         let patience = if scheduler.has_slots() { NONE } else { self.patience.get() };
         scheduler.looks(self.leaf);
         loop {

@@ -1,4 +1,4 @@
-//! What the environment says of wide tasks.
+//! The environment's choices about wide tasks.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -10,16 +10,16 @@ use crate::notice::tell;
 use crate::sync::lock_std;
 use crate::topology::CpuList;
 
-/// A name of a function that differs in more letters is no slip.
+/// A name that differs in more letters from every function's is not taken for a misspelling.
 const SLIPS_MAX: usize = 3;
 
-/// What the environment names, and what there was.
+/// The functions that the environment names, and those that had tasks.
 struct Names {
-    /// Those that were not seen.
+    /// Names of functions that had no task yet.
     unseen: BTreeSet<String>,
-    /// All functions of tasks that were looked at.
+    /// All functions that had a task.
     seen: BTreeSet<String>,
-    /// A child process has run none of what its parent did.
+    /// The count of forks: a child process has run no task of its parent.
     forks: u32,
 }
 
@@ -32,8 +32,8 @@ impl Names {
         self.seen.insert(function.to_owned());
     }
 
-    /// A line about each that no task was of: what is misspelt has no other trace. Who ran none at
-    /// all, as a shell, has none to name.
+    /// A line about each function that had no task: a misspelt name has no other effect. A process
+    /// without tasks, such as a shell, prints none.
     fn mistakes(&self) -> Vec<String> {
         if self.seen.is_empty() {
             return Vec::new();
@@ -51,12 +51,12 @@ impl Names {
     }
 }
 
-/// A task of a function was looked at, while names of functions are wanted.
+/// Notes that a function has had a task, while the environment names functions.
 pub(super) fn sees(function: &str) {
     lock_std(&NAMES).sees(function);
 }
 
-/// Tells at the process's end which names were of nothing.
+/// Has the end of the process report the names without a task.
 fn expect(functions: &[String]) {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -69,7 +69,7 @@ fn expect(functions: &[String]) {
 }
 
 extern "C" fn at_exit() {
-    // A thread that was ended holding it tells nobody.
+    // A thread that ended with the lock leaves no report.
     let Ok(names) = NAMES.try_lock() else { return };
     if names.forks == forks() {
         names.mistakes().iter().for_each(|line| tell(line));
@@ -77,8 +77,8 @@ extern "C" fn at_exit() {
 }
 
 impl Placement {
-    /// What the environment says: `EVENKEEL_WIDE_CPUS` is a list or a file, `EVENKEEL_WIDE` names
-    /// functions, with commas between.
+    /// The placement of the environment: `EVENKEEL_WIDE_CPUS` is a list or a file, `EVENKEEL_WIDE`
+    /// names functions, separated by commas.
     #[must_use]
     pub fn of_environment() -> Option<Self> {
         let given = |name| env::var_os(name).filter(|value| !value.is_empty());

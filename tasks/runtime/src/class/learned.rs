@@ -1,12 +1,12 @@
-//! Which functions are wide, by what their tasks left in the registers.
+//! Which functions are wide, learned from the registers that their tasks leave in use.
 //!
-//! A function has a score: up by four for a task that used wide registers, down by one for one that
-//! did not. Wide tasks clear the registers now and then, and others call a wide routine once:
-//! so it takes some of the same to change what is believed.
+//! A function has a score: up by four for a task that used wide registers, down by one for a task
+//! that did not. Wide tasks clear the registers now and then, and scalar tasks may call a wide
+//! routine once: so several tasks of the same sort are needed to change the verdict.
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// Functions that are remembered; two that meet in one place forget each other.
+/// Places for functions; of two functions with the same place, each forgets the other.
 const KINDS: usize = 256;
 const SCORE_BITS: u32 = 8;
 const UP: u64 = 4;
@@ -18,7 +18,7 @@ const WIDE_UNTIL: u64 = 2;
 /// The bit above the score.
 const IS_WIDE: u64 = 1 << 7;
 
-/// What is known of functions: in each word an address, whether it is wide, and the score.
+/// The scores of functions. Each word has an address, the verdict, and the score.
 pub(super) struct Learned {
     kinds: Box<[AtomicU64]>,
 }
@@ -33,15 +33,15 @@ impl Learned {
         &self.kinds[(spread >> (u64::BITS - KINDS.trailing_zeros())) as usize]
     }
 
-    /// Whether tasks of this function are taken for wide.
+    /// Whether tasks of this function count as wide.
     #[inline]
     pub(super) fn are_wide(&self, kind: usize) -> bool {
         let word = self.place(kind).load(Ordering::Relaxed);
         word >> SCORE_BITS == tag(kind) && word & IS_WIDE != 0
     }
 
-    /// A task of this function did or did not use wide registers. Of two at once, one may be
-    /// forgotten.
+    /// Records whether a task of this function used wide registers. Of two records at the same
+    /// time, one may be lost.
     pub(super) fn saw(&self, kind: usize, was_wide: bool) {
         let place = self.place(kind);
         let word = place.load(Ordering::Relaxed);
@@ -53,7 +53,7 @@ impl Learned {
     }
 }
 
-/// Score and belief after one more task.
+/// Score and verdict after one more task.
 fn after(known: u64, was_wide: bool) -> u64 {
     let score = known & !IS_WIDE;
     let score = if was_wide { (score + UP).min(SCORE_MAX) } else { score.saturating_sub(1) };

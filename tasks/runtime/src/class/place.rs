@@ -1,4 +1,4 @@
-//! Which tasks are kept apart, and who takes which of them.
+//! Which tasks have the queue of wide ones, and which workers take them.
 
 mod why;
 
@@ -17,7 +17,7 @@ use crate::sync::{AtomicU32, Instant, Ordering};
 use crate::topology::CpuList;
 pub(crate) use why::Why;
 
-/// How often the file is looked at.
+/// The time between two looks at the file.
 const POLL: Duration = Duration::from_millis(10);
 
 /// Everything about wide tasks of one runtime.
@@ -26,13 +26,13 @@ pub(crate) struct Places {
     learned: Learned,
     pub(crate) registers: Option<Registers>,
     cpus: RwLock<Cpus>,
-    /// How often they have changed.
+    /// The number of the current set: it grows with each change.
     changes: AtomicU32,
     polled: Mutex<Option<(SetFile, Option<Instant>)>>,
     sleepers: Sleepers,
     wait: Duration,
     names: Vec<String>,
-    /// Functions whose names were compared with those.
+    /// Functions whose symbols were compared with `names`.
     named: RwLock<HashMap<usize, bool>>,
 }
 
@@ -65,12 +65,12 @@ impl Places {
         places
     }
 
-    /// Whether a task of a function is one of those that are kept here.
+    /// Whether a task of a function is wide.
     pub(crate) fn is_wide(&self, is_declared: bool, function: usize) -> bool {
         is_declared || self.are_wide(function)
     }
 
-    /// Whether tasks of a function are wide, as far as is known.
+    /// Whether tasks of a function are known to be wide.
     pub(crate) fn are_wide(&self, function: usize) -> bool {
         self.learned.are_wide(function) || !self.names.is_empty() && self.is_named(function)
     }
@@ -88,17 +88,17 @@ impl Places {
         *known.entry(function).or_insert(is_wide)
     }
 
-    /// A task of a function did or did not use wide registers.
+    /// Records whether a task of a function used wide registers.
     pub(crate) fn saw(&self, function: usize, was_wide: bool) {
         self.learned.saw(function, was_wide);
     }
 
-    /// Keeps a task, and wakes a worker for it.
+    /// Adds a wide task, and wakes a worker for the task.
     ///
     /// # Safety
-    /// It is alive, in no queue, and any worker may run it.
+    /// The task is alive, in no queue, and any worker may run it.
     pub(crate) unsafe fn add(&self, task: *mut Queued, scheduler: &Scheduler) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the task is alive and in no queue.
         let is_first = unsafe { self.queue.push(task) };
         self.sleepers.wake(scheduler, is_first);
     }
@@ -115,27 +115,28 @@ impl Places {
         stop: impl Fn() -> bool,
     ) -> Option<*mut Queued> {
         if self.has_any() && !self.may_take(leaf) {
-            // Since somebody was woken for it, others may have come to prefer such tasks.
+            // Since a worker was woken for the task, another may have come to prefer wide ones.
             self.sleepers.wake(scheduler, false);
         }
         let is_told = || {
             self.sleepers.sleeps(leaf);
             stop() || self.has_any()
         };
-        // SAFETY: the caller's promise.
+        // SAFETY: this thread is the leaf's worker.
         let given = unsafe { scheduler.wait(leaf, is_told) };
         self.sleepers.wakes(leaf);
         given
     }
 
-    /// A worker that was awake goes to other work, and leaves what it did not take to others.
+    /// A worker that was awake goes on to other work: another one is woken for the wide tasks that
+    /// are left.
     pub(crate) fn goes_on(&self, scheduler: &Scheduler) {
         if self.has_any() {
             self.sleepers.wake(scheduler, true);
         }
     }
 
-    /// How many wide tasks are scheduler, as far as one can see.
+    /// Ready wide tasks, counted without the lock.
     pub(crate) fn len(&self) -> usize {
         self.queue.len()
     }
@@ -146,13 +147,13 @@ impl Places {
         self.queue.has_any()
     }
 
-    /// Whether the worker of a leaf prefers wide tasks, or nobody does.
+    /// Whether the worker of a leaf prefers wide tasks, or no worker does.
     #[inline]
     pub(crate) fn may_take(&self, leaf: usize) -> bool {
         self.sleepers.may_take(leaf)
     }
 
-    /// Takes a wide task that is wanted, for the worker of a leaf that looks before all else.
+    /// Takes a wide task that is wanted, before any other task, if the leaf's worker may.
     pub(crate) fn take_first(
         &self,
         leaf: usize,
@@ -164,12 +165,12 @@ impl Places {
         self.queue.take(Duration::ZERO, wanted)
     }
 
-    /// The same for one that has found nothing else: what has waited too long.
+    /// Takes a wide task that is wanted and has waited too long, for a worker without other tasks.
     pub(crate) fn take_last(&self, wanted: impl Fn(*mut Queued) -> bool) -> Option<*mut Queued> {
         self.queue.take(self.wait, wanted)
     }
 
-    /// Finds out anew whether the worker of a leaf, which runs on a CPU now, prefers wide tasks.
+    /// Updates whether the worker of a leaf, which runs on a CPU now, prefers wide tasks.
     pub(crate) fn refresh(&self, leaf: usize, cpu: usize) {
         self.sleepers.set(leaf, self.has(leaf, cpu));
     }
@@ -182,7 +183,7 @@ impl Places {
         }
     }
 
-    /// A worker takes no task any more, until it finds out anew.
+    /// A worker takes no task any more, until its next `refresh`.
     pub(crate) fn leaves(&self, leaf: usize) {
         self.sleepers.set(leaf, false);
     }
@@ -192,13 +193,13 @@ impl Places {
         &self.sleepers
     }
 
-    /// Which of the sets that were is the one that counts.
+    /// The number of the current set of CPUs.
     #[inline]
     pub(crate) fn changes(&self) -> u32 {
         self.changes.load(Ordering::Acquire)
     }
 
-    /// Looks at the file, if that is due and nobody does.
+    /// Reads the file, if that is due and no other worker does.
     pub(crate) fn poll(&self) {
         let Ok(mut polled) = self.polled.try_lock() else { return };
         let Some((file, last)) = &mut *polled else { return };
@@ -211,10 +212,10 @@ impl Places {
         }
     }
 
-    /// From here on wide tasks are to run on these CPUs.
+    /// Sets the CPUs on which wide tasks are to run.
     pub(super) fn are_now(&self, cpus: CpuList) {
         *self.cpus.write().unwrap_or_else(PoisonError::into_inner) = Cpus::Are(cpus);
-        // Pairs with `changes`: who sees another number finds the other set.
+        // Pairs with `changes`: a worker that sees the new number finds the new set.
         self.changes.fetch_add(1, Ordering::Release);
     }
 }

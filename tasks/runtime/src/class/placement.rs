@@ -8,11 +8,12 @@ use crate::topology::CpuList;
 /// Which workers prefer wide tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WideCpus {
-    /// Those that run on these CPUs, wherever they are when they look.
+    /// Workers that run on these CPUs at the time of their look.
     Cpus(CpuList),
-    /// Those that run on the CPUs in a file, which may change at any time: a list such as `0-3,8`.
+    /// Workers that run on the CPUs of a file with a list such as `0-3,8`, which may change at any
+    /// time.
     File(PathBuf),
-    /// These, wherever they run: each is the number of a leaf.
+    /// These workers, on any CPU: each number is that of a leaf.
     Workers(Vec<usize>),
 }
 
@@ -43,7 +44,7 @@ impl Placement {
         Self { cpus, functions: Vec::new(), wait: WAIT }
     }
 
-    /// Functions whose tasks are wide, by the names of compilers: for programs that cannot say it.
+    /// Functions whose tasks are wide, by their symbols: for programs that cannot declare tasks.
     #[must_use]
     pub fn functions(mut self, names: impl IntoIterator<Item = String>) -> Self {
         self.functions.extend(names);

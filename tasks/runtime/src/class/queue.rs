@@ -8,19 +8,19 @@ use crossbeam_utils::CachePadded;
 use crate::queued::Queued;
 use crate::sync::{AtomicUsize, Instant, Mutex, Ordering, lock};
 
-/// A task, and since when it is ready.
+/// A task, and when it became ready.
 struct Entry {
     task: *mut Queued,
     since: Instant,
 }
 
-// SAFETY: a task in the queue belongs to whoever takes it, and any worker may run it.
+// SAFETY: any worker may run a task of the queue, and one worker takes it.
 unsafe impl Send for Entry {}
 
 /// The queue.
 pub(super) struct WideQueue {
     tasks: CachePadded<Mutex<VecDeque<Entry>>>,
-    /// As many as there are, for those who do not hold the lock.
+    /// The number of tasks, for readers without the lock.
     len: CachePadded<AtomicUsize>,
 }
 
@@ -41,7 +41,7 @@ impl WideQueue {
         tasks.len() == 1
     }
 
-    /// Whether it seems to have a task; who is to be sure has passed a fence before.
+    /// Whether the queue seems to have a task. A caller that must not miss one has passed a fence.
     #[inline]
     pub(super) fn has_any(&self) -> bool {
         self.len() > 0
@@ -52,7 +52,7 @@ impl WideQueue {
         self.len.load(Ordering::Relaxed)
     }
 
-    /// Takes the oldest that is wanted, if it has waited so long.
+    /// Takes the oldest task that is wanted and has waited at least this long.
     pub(super) fn take(
         &self,
         waited: Duration,

@@ -1,4 +1,4 @@
-//! A file with a set of CPUs that somebody else writes, and may change while we run.
+//! A file with a set of CPUs, which another program writes and may change at any time.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,10 +11,10 @@ use crate::notice::tell;
 use crate::sync::lock_std;
 use crate::topology::CpuList;
 
-/// Files whose mistakes were told: several runtimes of a process may read the same.
+/// Files whose mistakes were reported: several runtimes of a process may read the same file.
 static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// The file, and how it was when it was read last.
+/// The file, and its time and length at the last reading.
 pub(super) struct SetFile {
     path: PathBuf,
     read: Option<(SystemTime, u64)>,
@@ -25,8 +25,8 @@ impl SetFile {
         Self { path, read: None }
     }
 
-    /// What is in it, if that is new. Where it cannot be read, or is no list, what was read before
-    /// stays, and that is told once, until it is right again.
+    /// The set in the file, if it is new. A file that cannot be read, or has no list, leaves the
+    /// set as it was; a message says so once, until the file is right again.
     pub(super) fn changed(&mut self) -> Option<CpuList> {
         match self.look() {
             Ok(None) => None,

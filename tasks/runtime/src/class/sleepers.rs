@@ -1,9 +1,9 @@
-//! Who prefers wide tasks, who sleeps, and who is woken for one.
+//! Which workers prefer wide tasks, which sleep, and which is woken for a wide task.
 //!
-//! Somebody is awake for as long as the queue has a task and anybody sleeps. Who adds the first
-//! task wakes one; who was awake and goes to other work wakes another, if a task is left; and
-//! nobody falls asleep beside a task. Each further task wakes one more that may take it, if there
-//! is one. Whoever wakes a sleeper takes its mark away, so that the next is another.
+//! While the queue has a task and a worker sleeps, some other worker is awake. The first task wakes
+//! a worker; a worker that goes on to other work wakes another if a task is left; and no worker
+//! falls asleep beside a task. Each further task wakes one more worker that may take the task, if
+//! one sleeps. A wake-up clears the sleeper's mark, so that the next wakes another worker.
 
 use crate::scheduler::Scheduler;
 use crate::sync::{AtomicBool, AtomicUsize, Ordering, fence};
@@ -16,7 +16,7 @@ pub(super) struct Sleepers {
 
 struct Leaf {
     prefers: AtomicBool,
-    /// Whether it sleeps, and nobody has woken it.
+    /// Whether the worker sleeps, and was not woken.
     sleeps: AtomicBool,
 }
 
@@ -26,14 +26,14 @@ impl Sleepers {
         Self { leaves: (0..leaves).map(leaf).collect(), preferring: AtomicUsize::new(0) }
     }
 
-    /// Whether the worker of a leaf prefers wide tasks, or nobody does.
+    /// Whether the worker of a leaf prefers wide tasks, or no worker does.
     #[inline]
     pub(super) fn may_take(&self, leaf: usize) -> bool {
         self.leaves[leaf].prefers.load(Ordering::Relaxed)
             || self.preferring.load(Ordering::Relaxed) == 0
     }
 
-    /// Its worker says whether it prefers them.
+    /// Sets whether the worker of a leaf prefers wide tasks.
     pub(super) fn set(&self, leaf: usize, prefers: bool) {
         match (self.leaves[leaf].prefers.swap(prefers, Ordering::Relaxed), prefers) {
             (false, true) => _ = self.preferring.fetch_add(1, Ordering::Relaxed),
@@ -42,26 +42,26 @@ impl Sleepers {
         }
     }
 
-    /// Its worker is about to sleep, unless it sees a task after this.
+    /// The worker of a leaf is about to sleep, unless it sees a task after this call.
     pub(super) fn sleeps(&self, leaf: usize) {
         let sleeps = &self.leaves[leaf].sleeps;
-        // Where its mark is taken meanwhile, it is about to be unparked.
+        // If another thread clears the mark meanwhile, it is about to unpark this worker.
         if !sleeps.load(Ordering::Relaxed) {
-            // Pairs with `claim`, which sees what it prefers.
+            // Pairs with `claim`, which then sees what the worker prefers.
             sleeps.store(true, Ordering::Release);
             // Pairs with `wake`: either the sleeper sees the task, or we see that it sleeps.
             fence(Ordering::SeqCst);
         }
     }
 
-    /// It does not sleep any more.
+    /// The worker of a leaf does not sleep any more.
     pub(super) fn wakes(&self, leaf: usize) {
-        // Pairs with `claim`: if somebody has woken it, it sees the task before it goes on.
+        // Pairs with `claim`: a worker that was woken sees the task before it goes on.
         self.leaves[leaf].sleeps.swap(false, Ordering::Acquire);
     }
 
-    /// Wakes one who sleeps and may take a task; or else any, if one is to keep watch. The task is
-    /// in the queue.
+    /// Wakes a worker that sleeps and may take a task; or else any sleeper, if one is to keep
+    /// watch. The task is in the queue.
     pub(super) fn wake(&self, scheduler: &Scheduler, watch: bool) {
         // Pairs with `sleeps`.
         fence(Ordering::SeqCst);
@@ -72,7 +72,7 @@ impl Sleepers {
         }
     }
 
-    /// Takes the mark of one who sleeps.
+    /// Clears the mark of a worker that sleeps, and returns its leaf.
     fn claim(&self, wanted: impl Fn(usize) -> bool) -> Option<usize> {
         (0..self.leaves.len()).find(|&leaf| {
             let sleeps = &self.leaves[leaf].sleeps;

@@ -41,7 +41,7 @@ struct State {
 // SAFETY: tasks in the queue and in inboxes belong to whoever takes them, and any worker may run
 // them: whoever creates one promises it. All else is atomic or under the lock.
 unsafe impl Sync for Central {}
-// SAFETY: as above; it holds nothing that belongs to a thread.
+// SAFETY: queued tasks may be run by any worker, and nothing else is bound to a thread.
 unsafe impl Send for Central {}
 
 impl Central {
@@ -81,7 +81,7 @@ impl Central {
             unsafe { (*task).next.set(ptr::null_mut()) };
             task
         } else {
-            // SAFETY: the caller's promise.
+            // SAFETY: the task is alive and in no queue.
             unsafe { state.queue.add(task) };
             self.tell_length(&state);
             LOOK
@@ -95,10 +95,10 @@ impl Central {
     /// Adds a task that became ready as another one finished here: the first runs next (N 3.1.2).
     ///
     /// # Safety
-    /// Only the leaf's worker may call it; else as of [`Central::add`].
+    /// The caller is the leaf's worker; the task is alive, in no queue, and any worker may run it.
     #[inline(never)]
     pub(crate) unsafe fn add_successor(&self, leaf: &Leaf, task: *mut Queued) {
-        // SAFETY: the caller's promise.
+        // SAFETY: this thread is the leaf's worker, and the task is in no queue.
         unsafe {
             if self.form.has_successor() && leaf.inbox.is_empty() {
                 leaf.inbox.push(task);

@@ -98,7 +98,7 @@ impl Local {
     #[inline]
     pub(crate) unsafe fn push(&self, task: *mut Queued) -> usize {
         match self {
-            // SAFETY: the caller's promise.
+            // SAFETY: this thread is the leaf's worker.
             Self::Lifo(deque) => unsafe { deque.push(task) },
             Self::Fifo { len, ring } => {
                 let mut ring = lock(ring);
@@ -116,7 +116,7 @@ impl Local {
     #[inline]
     pub(crate) unsafe fn one(&self) -> Option<*mut Queued> {
         match self {
-            // SAFETY: the caller's promise.
+            // SAFETY: this thread is the leaf's worker.
             Self::Lifo(deque) => unsafe { deque.pop() },
             Self::Fifo { len, ring } => {
                 if len.load(Ordering::Relaxed) == 0 {

@@ -1,4 +1,4 @@
-//! What a worker without tasks does: ask above, look beside, and at last wait to be given some.
+//! A worker without tasks asks the nodes above, looks at other leaves, and at last waits.
 
 use super::Feed;
 use super::leaf::{Leaf, POLLS};
@@ -8,20 +8,20 @@ use super::tree::Tree;
 use crate::queued::Queued;
 use crate::sync::{Ordering, fence, lock, spin_loop};
 
-/// Leaves of a level that are looked at, at a time.
+/// Leaves of a level that one search looks at.
 const LOOKED_AT: usize = 32;
-/// A worker that finds as many tasks wakes another, and one more for as many again, up to two.
+/// A worker wakes one more worker for every so many tasks that it finds, up to two.
 const TASKS_TO_WAKE_FOR: usize = 2;
 /// See [`TASKS_TO_WAKE_FOR`].
 const WAKES_MAX: usize = 2;
 
 impl Tree {
-    /// A worker begins to look for tasks; it ends with [`Tree::found`] or [`Tree::gives_up`].
+    /// The leaf's worker begins to search, until [`Tree::found`] or [`Tree::gives_up`].
     pub(crate) fn looks(&self, leaf: usize) {
         self.begins_to_look(self.leaf(leaf).parent);
     }
 
-    /// It found some, and wakes others where there is more.
+    /// The leaf's worker ends its search, and wakes other workers if it leaves tasks behind.
     pub(crate) fn found(&self, leaf: usize) {
         if self.config.feed != Feed::Pull {
             return;
@@ -30,15 +30,15 @@ impl Tree {
         if !self.ends_to_look(self.leaf(leaf).parent) {
             return;
         }
-        // Pairs with `add`: a task that we do not see here sees that we left somebody hungry.
+        // Pairs with `add`: an adder whose task we do not see here sees that the tree is hungry.
         self.barrier.heavy();
         if self.has_any(leaf) {
             self.wake_one();
         }
     }
 
-    /// Wakes some for what a leaf has found beside what it runs: if each wakes two, the largest
-    /// machine is awake soon.
+    /// Wakes workers for the tasks that a leaf has beside the one it runs: if each wakes two, the
+    /// largest machine is awake after a few steps.
     fn wake_for(&self, leaf: usize) {
         let found = self.leaf(leaf).local.len();
         for _ in 0..(found / TASKS_TO_WAKE_FOR).min(WAKES_MAX) {
@@ -48,13 +48,13 @@ impl Tree {
         }
     }
 
-    /// It found none, and has something else to do.
+    /// The leaf's worker ends its search without a task, for other work.
     pub(crate) fn gives_up(&self, leaf: usize) {
         self.found(leaf);
     }
 
-    /// Looks once, as a worker that is busy: nobody is told, and mostly nobody needs to be, since
-    /// there is something. All workers of a node would queue for the counters' lines.
+    /// Steals once, as a worker that counts as busy. Mostly a task is found, and then no counter
+    /// needs to change: all workers of a node would wait for the counters' cache lines.
     ///
     /// # Safety
     /// Only the leaf's worker may call it.
@@ -62,10 +62,10 @@ impl Tree {
         if self.config.feed != Feed::Pull {
             return None;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: this thread is the leaf's worker.
         let found = unsafe { self.seek(leaf) }?;
         self.wake_for(leaf);
-        // Pairs with `wait`, as in `add`: who fell asleep meanwhile did not see what was moved.
+        // Pairs with `wait`, as in `add`: a worker that fell asleep meanwhile did not see the set.
         self.barrier.light();
         if self.threshold.is_hungry() && self.leaf(leaf).local.len() > 0 {
             self.wake_one();
@@ -73,8 +73,8 @@ impl Tree {
         Some(found)
     }
 
-    /// Asks the nodes above, the nearest first; then, where the root has nothing, lowers the
-    /// threshold and looks for what is now above it (N 4.1.2, 4.2).
+    /// Asks the nodes above, the nearest first; if the root has no task either, lowers the
+    /// threshold and takes from leaves that are now above it (N 4.1.2, 4.2).
     ///
     /// # Safety
     /// Only the leaf's worker may call it.
@@ -85,7 +85,7 @@ impl Tree {
         steps.requests.add(1);
         if self.from(self.leaf(leaf).parent).any(|node| self.ask(node, moved)) {
             steps.fetches.add(1);
-            // SAFETY: the caller's promise.
+            // SAFETY: this thread is the leaf's worker.
             return unsafe { self.keep(self.leaf(leaf), moved) };
         }
         let fell = self.threshold.fall();
@@ -94,7 +94,7 @@ impl Tree {
             Feed::Pull => {
                 self.pull(leaf, moved);
                 steps.pulls.add(usize::from(!moved.is_empty()));
-                // SAFETY: the caller's promise.
+                // SAFETY: this thread is the leaf's worker.
                 unsafe { self.keep(self.leaf(leaf), moved) }
             }
             Feed::Give { rebalance } => {
@@ -117,7 +117,7 @@ impl Tree {
         wanted: impl Fn(*mut Queued) -> bool,
     ) -> Option<*mut Queued> {
         let at = self.leaf(leaf);
-        // SAFETY: the caller's promise.
+        // SAFETY: this thread is the leaf's worker.
         unsafe {
             if let Some(one) = self.take(at) {
                 if wanted(one) {
@@ -166,7 +166,7 @@ impl Tree {
             // SAFETY: the caller is the leaf's worker.
             unsafe { leaf.local.push(task) };
         }
-        // SAFETY: as above.
+        // SAFETY: this thread is the leaf's worker.
         unsafe { leaf.local.one() }
     }
 
@@ -279,7 +279,7 @@ impl Tree {
             // Pairs with `add`, `add_set` and `add_from_outside`.
             self.barrier.heavy();
         } else {
-            // Whoever still looks finds what is added. Pairs with `wake_all`.
+            // A worker that still searches finds tasks that are added. Pairs with `wake_all`.
             fence(Ordering::SeqCst);
         }
         let mut stops = if pulls { last && self.has_any(leaf) } else { self.has_above(leaf) };
@@ -287,7 +287,7 @@ impl Tree {
         loop {
             if let Some(chain) = at.given() {
                 at.steps.gifts.add(1);
-                // SAFETY: the caller's promise; the chain was given to this leaf.
+                // SAFETY: this thread is the leaf's worker, and the chain was given to this leaf.
                 return unsafe { self.take_chain(at, chain) };
             }
             if stops || stop() {

@@ -1,8 +1,8 @@
 //! The scheduler of the thesis: queues in the shape of the machine (N ch. 4).
 //!
 //! Each CPU has a leaf, each cache and NUMA domain a node, and the machine the root. Tasks go up
-//! where a queue is over the threshold, and down to whoever has none. The steps are N's; what is
-//! ours is [`Feed::Pull`], and that a leaf's queue belongs to its worker.
+//! from a queue over the threshold, and down to a worker without tasks. The steps are N's;
+//! [`Feed::Pull`] is ours, and so is that a leaf's queue belongs to its worker.
 
 use std::ptr;
 
@@ -17,10 +17,10 @@ use crate::queued::Queued;
 use crate::sync::{AtomicUsize, Barrier, Ordering, lock, try_lock};
 use crate::topology::Topology;
 
-/// No reply or overflow moves more tasks at once.
+/// The most tasks that one reply or one overflow moves.
 const BATCH_MAX: usize = 4096;
-/// Tasks that a leaf keeps while somebody looks, who finds them there: to send each up would be a
-/// lock a task.
+/// Tasks that a leaf keeps while a worker searches, which finds them there: sending each up would
+/// take a lock for each task.
 const KEPT: usize = 16;
 
 /// A tree of queues of ready tasks.
@@ -31,22 +31,22 @@ pub(crate) struct Tree {
     pub(super) threshold: CachePadded<Threshold>,
     pub(super) config: TreeConfig,
     pub(super) barrier: Barrier,
-    /// Where the next task from outside goes (a full cycle instead of a random leaf).
+    /// The leaf of the next task from a thread that is no worker: each in turn, instead of a random
+    /// one.
     outside: CachePadded<AtomicUsize>,
-    /// Tasks from outside that lie in inboxes.
+    /// Tasks in inboxes.
     pub(super) sent: CachePadded<AtomicUsize>,
     pub(super) urgent: CachePadded<Urgent>,
 }
 
-// SAFETY: what is not atomic or under a lock is used by a leaf's worker alone, and every function
-// that does so is unsafe and says it. Tasks may be run by any worker; whoever creates one
-// promises it.
+// SAFETY: fields that are neither atomic nor under a lock are used by a leaf's worker alone, in
+// unsafe functions that require this. Any worker may run a queued task: `add` requires this.
 unsafe impl Sync for Tree {}
-// SAFETY: as above; a tree holds nothing that belongs to a thread.
+// SAFETY: a tree holds queued tasks, which any worker may run, and nothing bound to a thread.
 unsafe impl Send for Tree {}
 
 impl Tree {
-    /// The tree of a machine. A leaf with `full` tasks has enough for others.
+    /// The tree of a machine. A leaf with `full` tasks is full: its worker may inline the next.
     pub(crate) fn new(
         machine: &Topology,
         config: TreeConfig,
@@ -93,23 +93,23 @@ impl Tree {
     /// Adds a task that became ready at this leaf (N 4.1.1).
     ///
     /// # Safety
-    /// Only the leaf's worker may call it; the task may be run by any worker.
+    /// The caller is the leaf's worker; the task is alive, in no queue, and any worker may run it.
     #[inline]
     pub(crate) unsafe fn add(&self, leaf: &Leaf, task: *mut Queued) {
-        // SAFETY: the caller's promise.
+        // SAFETY: this thread is the leaf's worker, and the task is in no queue.
         let len = unsafe { leaf.local.push(task) };
         // Pairs with `sleep`: either the sleeper sees the task, or we see that it is hungry.
         self.barrier.light();
         if len > self.threshold.of_leaf() {
-            // SAFETY: the caller's promise.
+            // SAFETY: this thread is the leaf's worker.
             unsafe { self.overflow(leaf, len) };
         }
     }
 
-    /// The same of a task that may have a priority.
+    /// Adds a task that became ready at this leaf, and that may have a priority.
     ///
     /// # Safety
-    /// As of [`Tree::add`].
+    /// The caller is the leaf's worker; the task is alive, in no queue, and any worker may run it.
     #[inline]
     pub(crate) unsafe fn add_in_turn(&self, leaf: &Leaf, task: *mut Queued) {
         // SAFETY: the task is alive and in no queue, and this thread is the leaf's worker.
@@ -134,21 +134,21 @@ impl Tree {
         }
     }
 
-    /// The threshold, and how many tasks lie in queues, as far as one can see.
+    /// The threshold, and about how many tasks lie in queues, which are not locked for the count.
     pub(crate) fn level_and_queued(&self) -> (usize, usize) {
         let at_leaves: usize = self.leaves.iter().map(|leaf| leaf.local.len()).sum();
         let above = self.nodes.iter().map(|node| node.queued.load(Ordering::Relaxed));
         (self.threshold.level(), at_leaves + above.sum::<usize>())
     }
 
-    /// How many tasks lie in the queues above a leaf.
+    /// Tasks in the queues above a leaf.
     pub(crate) fn queued_above(&self, leaf: &Leaf) -> usize {
         let first = &self.nodes[leaf.parent];
         let above = std::iter::successors(Some(first), |node| Some(&self.nodes[node.parent?]));
         above.map(|node| node.queued.load(Ordering::Relaxed)).sum()
     }
 
-    /// What its leaves have done until now.
+    /// Steps of all leaves until now.
     pub(crate) fn steps(&self) -> StepsSum {
         let all = self.leaves.iter().fold(StepsSum::default(), |sum, leaf| sum.of(&leaf.steps));
         StepsSum { rises: self.threshold.rises(), ..all }
@@ -158,13 +158,13 @@ impl Tree {
         &self.threshold
     }
 
-    /// Workers of the leaf's node that have nothing to run.
+    /// The count of idle workers of the leaf's node.
     #[inline]
     pub(crate) fn idle_workers(&self, leaf: &Leaf) -> &IdleWorkers {
         &self.nodes[leaf.parent].idle_workers
     }
 
-    /// Those of all nodes.
+    /// The counts of all nodes.
     pub(crate) fn all_idle_workers(&self) -> impl Iterator<Item = &IdleWorkers> {
         self.nodes.iter().map(|node| &*node.idle_workers)
     }
@@ -179,12 +179,12 @@ impl Tree {
             return;
         }
         if let Feed::Give { .. } = self.config.feed {
-            // Nobody takes from the inbox of a leaf that has no worker now.
+            // No worker takes from the inbox of a leaf that has no worker now.
             return self.add_set(0, &mut vec![task]);
         }
         let any = self.outside.fetch_add(1, Ordering::Relaxed) % self.leaves.len();
         self.sent.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise; a queued task is alive.
+        // SAFETY: the task is alive and in no other list.
         unsafe { self.leaf(any).inbox.push(task) };
         // Pairs with `sleep`.
         self.barrier.heavy();
@@ -197,7 +197,7 @@ impl Tree {
     /// Only the leaf's worker may call it.
     #[inline]
     pub(crate) unsafe fn take(&self, leaf: &Leaf) -> Option<*mut Queued> {
-        // SAFETY: the caller's promise.
+        // SAFETY: this thread is the leaf's worker.
         unsafe {
             if !self.urgent.is_empty()
                 && let Some(one) = self.urgent.one()
@@ -217,7 +217,7 @@ impl Tree {
         // SAFETY: only the leaf's worker uses it, and not in two functions at once.
         let moved = unsafe { &mut *leaf.moved.get() };
         self.empty_inbox(leaf, moved);
-        // SAFETY: the caller's promise.
+        // SAFETY: this thread is the leaf's worker.
         unsafe { self.keep(leaf, moved) }
     }
 

@@ -1,4 +1,4 @@
-//! Creating tasks: which may run at once, which wait for others, and how many there are.
+//! Creating tasks: which are inlined, which wait for others, and how many a creator may create.
 
 use std::ptr::{self, NonNull};
 
@@ -15,16 +15,17 @@ use crate::wait::{Help, Stack};
 const WINDOW: i64 = 4096;
 /// The same while no worker wants more to run.
 const WINDOW_BUSY: i64 = 256;
-/// How often it looks.
+/// A creator looks at its window once in so many tasks.
 const WINDOW_CHECK: u32 = 64;
-/// One of so many tasks that run at once is timed, while somebody is idle: to read the clock twice
-/// may take longer than the task.
+/// One inlined task of this many is timed, while a worker is idle: reading the clock twice may take
+/// longer than the task.
 const SAMPLE_INLINED: u32 = 8;
 
-/// Runs a task if it is its turn everywhere; else it is queued again when it may be.
+/// Runs a task if it gets all its turns; else the task is queued again when a turn is free.
 pub(super) unsafe fn run_in_turn(queued: *mut Queued, runner: Runner<'_>) {
     let task = queued.cast::<Task>();
-    // SAFETY: it was taken to be run, and has accesses, or this would not be what it runs.
+    // SAFETY: the task was taken to be run, and `submit` sets this function only where a task has
+    // accesses.
     unsafe {
         let accesses = (*task).accesses.get();
         let run = (*accesses).in_turn.get();
@@ -38,7 +39,7 @@ pub(super) unsafe fn run_in_turn(queued: *mut Queued, runner: Runner<'_>) {
 }
 
 impl Worker {
-    /// Runs a new task, which is called as a type is, before its creator goes on.
+    /// Inlines a new task, which instrumentation names after a type.
     #[inline]
     #[track_caller]
     pub(crate) fn run_inline<N>(&self, kind: usize, body: impl FnOnce()) {
@@ -48,7 +49,7 @@ impl Worker {
         self.run_inside(kind, body);
     }
 
-    /// The same of a task that whoever watches knows by its kind.
+    /// Inlines a new task, which instrumentation names after its kind.
     #[inline(always)]
     pub fn run_inside(&self, kind: usize, body: impl FnOnce()) {
         if self.instrument.is_on() {
@@ -57,7 +58,7 @@ impl Worker {
         self.run_sampled(kind, body);
     }
 
-    /// The same where nobody watches.
+    /// Inlines a new task without recording it.
     #[inline(always)]
     pub(crate) fn run_sampled(&self, kind: usize, body: impl FnOnce()) {
         self.ran.set(self.ran.get().wrapping_add(1));
@@ -67,7 +68,7 @@ impl Worker {
         self.run_inline_timed(kind, body);
     }
 
-    /// Somebody might have had it: is it still not worth that?
+    /// An idle worker could have run the task: measures whether it is still too short for that.
     #[inline(never)]
     fn run_inline_timed(&self, kind: usize, body: impl FnOnce()) {
         let begin = grain::cycles();
@@ -76,8 +77,8 @@ impl Worker {
         self.shared.grains.took(kind, grain::cycles() - begin, forgets);
     }
 
-    /// Whether this sample may forget how long others took. The more workers there are, the fewer
-    /// of each: all creators read what is known.
+    /// Whether this sample may forget the lengths of earlier ones. The more workers, the fewer
+    /// samples of each may: every creator reads the table that forgetting writes.
     pub(super) fn forgets(&self, sample: u32) -> bool {
         sample.is_multiple_of(grain::FORGET * self.shared.forget_each)
     }
@@ -93,9 +94,9 @@ impl Worker {
         self.run_inline_timed(kind, body);
     }
 
-    /// Whether a new task of this kind, with these accesses, could be run at once. If its kind is
-    /// fine and others are in its way, it waits for them: they are short, too, and what is created
-    /// later will be free.
+    /// Whether a new task of this kind, with these accesses, could be inlined. If tasks of the kind
+    /// are short and earlier ones are in the way, the creator runs these: they are short, too, and
+    /// later tasks will be free.
     #[inline]
     pub(crate) fn is_free(
         &self,
@@ -117,7 +118,7 @@ impl Worker {
         Accesses::are_free(accesses, table, orderer.domain())
     }
 
-    /// The same for a creator that waits on its own stack.
+    /// [`Worker::is_free`] for a creator that runs tasks on its own stack.
     ///
     /// # Safety
     /// This worker runs the code of `orderer`, of which `parent` counts the children.
@@ -135,7 +136,8 @@ impl Worker {
     /// the same `orderer`: the parent, or the task around it whose code this worker runs.
     ///
     /// # Safety
-    /// As of [`Worker::add`]; its block has room for the accesses at `place`, and is else whole.
+    /// The task is alive, in no queue, and any worker may run it; its block has room for the
+    /// accesses at `place`, and is else whole.
     pub(crate) unsafe fn submit_after(
         &self,
         task: *mut Task,
@@ -143,7 +145,7 @@ impl Worker {
         place: *mut Accesses,
         accesses: &[Access],
     ) {
-        // SAFETY: the caller's promise; only this worker runs the parent of a task that it creates.
+        // SAFETY: the block has room for the accesses; only this worker runs the parent.
         unsafe {
             Accesses::write(place, task.cast(), accesses.iter().copied(), accesses.len(), 0);
             let parent = &*(*task).parent();
@@ -153,21 +155,22 @@ impl Worker {
         }
     }
 
-    /// The same with accesses that were not there when the task's block was: they get one.
+    /// Adds a new task whose accesses get a block of their own.
     ///
     /// Tasks are ordered with those of the same `orderer`, which is the parent, or the task around
     /// it whose code this worker runs. Where there are too many, the creator runs some of its
     /// children on its own stack, which stands still until they end.
     ///
     /// # Safety
-    /// It is alive, in no queue, and any worker may run it.
+    /// The task is alive, in no queue, and any worker may run it.
     pub unsafe fn submit_ordered(
         &self,
         task: *mut Task,
         orderer: &Task,
         accesses: impl ExactSizeIterator<Item = Access>,
     ) {
-        // SAFETY: the caller's promise; the parent is alive, though the task may be gone.
+        // SAFETY: the task is whole; the parent is alive, though the task may be gone when it is
+        // looked at.
         unsafe {
             let parent = (*task).parent();
             if !self.queue_ordered(task, orderer, accesses) {
@@ -176,11 +179,12 @@ impl Worker {
         }
     }
 
-    /// The same with room for the accesses in the task's block.
+    /// [`Worker::submit_ordered`] with room for the accesses in the task's block.
     ///
     /// # Safety
-    /// As of [`Worker::submit_ordered`]; at `room` there are [`Access::bytes_of`] so many, aligned
-    /// to 8, and nobody uses them until the block is freed.
+    /// The task is alive, in no queue, and any worker may run it. At `room` are
+    /// [`Access::bytes_of`] as many accesses, aligned to 8, which no thread uses until the block is
+    /// freed.
     pub unsafe fn submit_ordered_in(
         &self,
         room: NonNull<u8>,
@@ -189,7 +193,8 @@ impl Worker {
         accesses: impl ExactSizeIterator<Item = Access>,
     ) {
         let place = room.cast::<Accesses>().as_ptr();
-        // SAFETY: the caller's promise; the parent is alive, though the task may be gone.
+        // SAFETY: the task is whole; the parent is alive, though the task may be gone when it is
+        // looked at.
         unsafe {
             let parent = (*task).parent();
             let number = accesses.len();
@@ -200,18 +205,18 @@ impl Worker {
         }
     }
 
-    /// The same for a creator that runs none of its children before it goes on, however many there
-    /// are. Returns whether the task could run at once.
+    /// [`Worker::submit_ordered`] for a creator that runs none of its children meanwhile, however
+    /// many it has. Returns whether the task is ready.
     ///
     /// # Safety
-    /// It is alive, in no queue, and any worker may run it.
+    /// The task is alive, in no queue, and any worker may run it.
     pub unsafe fn queue_ordered(
         &self,
         task: *mut Task,
         orderer: &Task,
         accesses: impl ExactSizeIterator<Item = Access>,
     ) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: the task is alive, and in no queue.
         unsafe {
             let place = self.write_accesses(task, accesses.len(), accesses);
             self.submit(task, place, orderer)
@@ -227,19 +232,19 @@ impl Worker {
     ) -> *const Accesses {
         let bytes = Accesses::bytes_of(number);
         let place = self.allocate(bytes).cast::<Accesses>().as_ptr();
-        // SAFETY: the block has room for them; the caller's promise.
+        // SAFETY: the block has room for as many accesses, and lives as long as the task's.
         unsafe { Accesses::write(place, task.cast(), accesses, number, bytes) };
         place
     }
 
-    /// Returns whether it could run at once. In either case it may have run when this returns.
+    /// Returns whether the task is ready. In either case it may have run when this returns.
     pub(super) unsafe fn submit(
         &self,
         task: *mut Task,
         place: *const Accesses,
         orderer: &Task,
     ) -> bool {
-        // SAFETY: the caller's promise; only this worker runs the code of `orderer`.
+        // SAFETY: the task is whole, and only this worker runs the code of `orderer`.
         unsafe {
             (*task).accesses.set(place.cast_mut());
             if (*place).take_turns() {
@@ -260,7 +265,7 @@ impl Worker {
     /// This worker runs the code of `orderer`.
     #[must_use]
     pub unsafe fn addresses(&self, orderer: &Task) -> Vec<usize> {
-        // SAFETY: the caller's promise.
+        // SAFETY: this worker runs the code of `orderer`, and so alone uses its table.
         unsafe { self.table_of(orderer) }.addresses()
     }
 
@@ -269,7 +274,7 @@ impl Worker {
     /// # Safety
     /// This worker runs the code of `orderer`.
     pub unsafe fn are_free(&self, orderer: &Task, accesses: &[Access]) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: this worker runs the code of `orderer`, and so alone uses its table.
         orderer.table.get().is_null() && orderer.domain().is_none()
             || Accesses::are_free(accesses, unsafe { self.table_of(orderer) }, orderer.domain())
     }
@@ -290,8 +295,8 @@ impl Worker {
         }
     }
 
-    /// Works with the others until half a window is left. Gives up where no other worker runs
-    /// anything: then what its children wait for is still to come from their creator.
+    /// Runs children beside the other workers until half a window is left. Gives up where no other
+    /// worker runs a task: then the children wait for a later step of their creator.
     #[cold]
     fn let_others(&self, parent: &Task, on: Stack) {
         let keep = WINDOW / 2;
@@ -322,12 +327,12 @@ impl Worker {
             let table = self.tables.borrow_mut().pop();
             task.table.set(Box::into_raw(table.unwrap_or_else(|| Box::new(Table::new()))));
         }
-        // SAFETY: it came from `Box::into_raw`; the caller's promise.
+        // SAFETY: the address came from `Box::into_raw`, and no other reference is in use.
         unsafe { &mut *task.table.get() }
     }
 
-    /// Whether children of another task whose code is on this stack use data, or may: nobody would
-    /// order them with children of `parent`.
+    /// Whether children of another task whose code is on this stack use data, or may use it: no
+    /// table would order them with children of `parent`.
     pub(crate) fn is_used_elsewhere(&self, parent: *const Task, accesses: &[Access]) -> bool {
         self.is_elsewhere(parent, |table| table.uses(accesses), |all| all.leave_any(accesses))
     }
@@ -347,7 +352,7 @@ impl Worker {
         self.is_around(parent, uses, leave)
     }
 
-    /// The same where there are tasks around on this stack.
+    /// The same where code of other tasks is on this stack.
     #[cold]
     #[inline(never)]
     fn is_around(

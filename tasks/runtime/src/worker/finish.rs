@@ -1,4 +1,4 @@
-//! What follows from the end of a task: its accesses, those who wait, its block.
+//! The end of a task: it releases its accesses, notifies its parent, and frees its block.
 
 use std::ptr::{self, NonNull};
 
@@ -14,14 +14,14 @@ impl Worker {
     /// The code of a task has ended.
     ///
     /// # Safety
-    /// The task was run by this worker, and is not used after this call.
+    /// This worker ran the task, and no code uses the task after this call.
     pub(crate) unsafe fn finish(&self, task: *const Task) {
-        // SAFETY: the caller's promise; the task is alive until its last descendant has ended.
+        // SAFETY: the task is alive until its last descendant has ended.
         unsafe {
             self.settle(&*task);
             self.close_table(&*task);
             let is_last = (*task).children.have_reached(Until::Descendants);
-            // Once it has been let go, whoever lets go of its last access frees it.
+            // From when the task releases its block, the last access that is released frees it.
             let parent = (*task).parent();
             let is_let_go = self.end_accesses(&*task, is_last);
             if is_last {
@@ -36,22 +36,22 @@ impl Worker {
         }
     }
 
-    /// The same of a task whose code has ended before, in the middle of another one's: that may go
-    /// on for long, so that nothing waits for it.
+    /// Finishes a task whose code has ended before, in the middle of another task's code. That code
+    /// may run for long, so that the parent is notified at once.
     ///
     /// # Safety
-    /// As of [`Worker::finish`].
+    /// The task's code has ended, and no code uses the task after this call.
     pub(crate) unsafe fn finish_amid(&self, task: *const Task) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the task's code has ended, and this is its last use.
         unsafe { self.finish(task) };
         self.notify();
     }
 
-    /// Passes on what a task has accessed; lets go of the task too if it is complete. Returns
-    /// whether nothing refers to its block any more.
+    /// Passes the tokens of a task's accesses on, and releases the task's own hold of its block if
+    /// the task is complete. Returns whether no access refers to the block any more.
     #[inline]
     unsafe fn end_accesses(&self, task: &Task, is_complete: bool) -> bool {
-        // SAFETY: its accesses are in its block, or hold it; the caller's promise.
+        // SAFETY: the task is alive, and its accesses are in its block or hold it.
         unsafe {
             match task.accesses.get().as_ref() {
                 None => is_complete,
@@ -60,7 +60,7 @@ impl Worker {
         }
     }
 
-    /// The same of a task that has some.
+    /// The same of a task that has accesses.
     #[inline(never)]
     unsafe fn end_these(&self, task: &Task, accesses: &Accesses, is_complete: bool) -> bool {
         if is_complete || task.is_shallow() {
@@ -76,7 +76,7 @@ impl Worker {
         number > 0 && accesses.let_go(number)
     }
 
-    /// Others may have their turn at what a task has accessed.
+    /// Tasks that wait for the turns of this one may try again.
     ///
     /// # Safety
     /// The task has not been completed, and so it and those above it are alive.
@@ -89,11 +89,11 @@ impl Worker {
         }
     }
 
-    /// Does what a step of its children asks for, for a task and then for those above it.
+    /// Does what a step of a task's counter asks for, and then the steps of the tasks above.
     unsafe fn act(&self, task: *const Task, then: children::Then) {
         let mut step = (task, then);
-        // SAFETY: the caller was told to, alone; a task is alive until it has been told of all
-        // children.
+        // SAFETY: a step of the counter says so to one thread alone; a task is alive until its
+        // counter has all children.
         unsafe {
             loop {
                 let task = step.0;
@@ -109,10 +109,10 @@ impl Worker {
         }
     }
 
-    /// The last descendant of a task has ended, after its code: nobody refers to it any more,
-    /// except through its accesses. Returns what that asks for.
+    /// The last descendant of a task has ended, after its code: only its accesses refer to it.
+    /// Returns the step that follows for its parent.
     unsafe fn bury(&self, task: *const Task) -> Option<(*const Task, children::Then)> {
-        // SAFETY: as said; its parent is alive until it has been told.
+        // SAFETY: the task's block is held until `let_go`, and its parent is alive until notified.
         unsafe {
             let (parent, is_shallow) = ((*task).parent(), (*task).is_shallow());
             let accesses = (*task).accesses.get().as_ref();
@@ -130,11 +130,11 @@ impl Worker {
         }
     }
 
-    /// A task will create no more children.
+    /// A task creates no more children: their table ends.
     #[inline]
     pub(crate) fn close_table(&self, task: &Task) {
         if let Some(table) = NonNull::new(task.table.replace(ptr::null_mut())) {
-            // SAFETY: the task had it alone.
+            // SAFETY: the task alone had the table, and has it no more.
             unsafe { self.close_table_of(task, table) };
         }
     }
@@ -143,16 +143,17 @@ impl Worker {
     /// The table was the task's, and is nobody's now.
     #[inline(never)]
     unsafe fn close_table_of(&self, task: &Task, table: NonNull<Table>) {
-        // SAFETY: it came from `Box::into_raw`; the caller's promise.
+        // SAFETY: `table_of` made the address with `Box::into_raw`, and no task has it any more.
         let mut table = unsafe { Box::from_raw(table.as_ptr()) };
         table.close(task.domain(), self);
         self.tables.borrow_mut().push(table);
     }
 
-    /// A task and all its children have ended: its parent will be told, and if nothing refers to
-    /// its block, that is free.
+    /// A task and all its children have ended: its block is freed if no access refers to it, and
+    /// the parent will be notified.
     unsafe fn complete(&self, task: *const Task, parent: *const Task, is_let_go: bool) {
-        // SAFETY: the caller's promise; if something refers to its block, that may be free already.
+        // SAFETY: the block is freed here only if no access refers to it; the parent is alive until
+        // notified.
         unsafe {
             if is_let_go {
                 Then::free(self, task.cast());
@@ -163,8 +164,8 @@ impl Worker {
         }
     }
 
-    /// One more child of a task has finished. Returns what its predecessor makes of being told of
-    /// those before.
+    /// One more child of a task has finished. The worker keeps the number while the parent stays
+    /// the same; else the parent before is notified, and its step is returned.
     unsafe fn count(&self, parent: *const Task) -> Option<(*const Task, children::Then)> {
         let pending = self.unnotified.get();
         if pending.0 == parent {
@@ -172,30 +173,30 @@ impl Worker {
             return None;
         }
         self.unnotified.set((parent, 1));
-        // SAFETY: a parent is alive until it has been told of all children.
+        // SAFETY: a parent is alive until its counter has all children.
         (pending.1 > 0).then(|| (pending.0, unsafe { (*pending.0).children.finished(pending.1) }))
     }
 
-    /// Tells the parent of the last finished tasks, and then whoever that completes. Other code may
-    /// go on then.
+    /// Notifies the parent of the tasks that finished last, and then the parents that this
+    /// completes. Other code may go on afterwards.
     pub(crate) fn notify(&self) {
         self.notify_parents();
         self.hand_on();
     }
 
-    /// The same for a worker that looks for a task next.
+    /// Notifies the parents, for a worker that searches for a task next.
     pub(super) fn notify_parents(&self) {
         loop {
             let pending = self.unnotified.replace((ptr::null(), 0));
             if pending.1 == 0 {
                 return;
             }
-            // SAFETY: a parent is alive until it has been told of all children.
+            // SAFETY: a parent is alive until its counter has all children.
             unsafe { self.act(pending.0, (*pending.0).children.finished(pending.1)) };
         }
     }
 
-    /// What this worker finished of the children of a task that it runs itself.
+    /// Counts the children that this worker finished of a task that it runs itself.
     #[inline]
     pub(super) fn settle(&self, task: &Task) {
         let (parent, number) = self.unnotified.get();
@@ -207,12 +208,12 @@ impl Worker {
 }
 
 impl Shared {
-    /// Finishes a task whose code has ended before, on a thread that is no worker.
+    /// Has a worker finish a task whose code has ended before; any thread may call this.
     ///
     /// # Safety
-    /// As of [`Worker::finish`].
+    /// The task's code has ended, and no code uses the task after this call.
     pub(crate) unsafe fn finish_elsewhere(&self, task: *mut Task) {
-        // SAFETY: the caller's promise: nobody else has the task until it is added.
+        // SAFETY: no other thread has the task until it is added.
         unsafe {
             (*task).queued.run = finish_queued;
             self.scheduler.add_from_outside(task.cast());
@@ -233,7 +234,7 @@ impl Shared {
 
 /// Finishes a task whose code has ended before.
 pub(super) unsafe fn finish_queued(task: *mut Queued, runner: Runner<'_>) {
-    // SAFETY: it was added for that.
+    // SAFETY: `finish_elsewhere` added the task, whose code has ended.
     unsafe { Worker::of(runner).finish(task.cast()) }
 }
 
@@ -241,17 +242,17 @@ impl Then for Worker {
     fn ready(&self, task: *const Queued) {
         self.instrument.released(task.addr());
         if self.separates_wide {
-            // SAFETY: as below.
+            // SAFETY: the task waits for nothing more, and is in no queue.
             return unsafe { self.add_separated(task.cast_mut()) };
         }
-        // SAFETY: nothing it waited for is left, and nobody else adds it; this thread is the leaf's
+        // SAFETY: the task waits for nothing more, and is in no queue; this thread is the leaf's
         // worker.
         unsafe { self.scheduler().add_successor(self.at(), task.cast_mut()) }
     }
 
     fn free(&self, task: *const Queued) {
         let task = task.cast::<Task>();
-        // SAFETY: nobody refers to the block any more.
+        // SAFETY: no access refers to the block any more.
         unsafe {
             if let Some(accesses) = NonNull::new((*task).accesses.get())
                 && accesses.as_ref().bytes() > 0
@@ -268,7 +269,7 @@ impl Then for Worker {
     }
 
     unsafe fn free_block(&self, block: NonNull<u8>, bytes: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `block` allocated it with as many bytes.
         unsafe { Worker::free(self, block, bytes) };
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a new task is run at once: what is asked before each.
+//! Whether a creator inlines its next task: a question that precedes every task.
 
 use std::ptr::NonNull;
 
@@ -7,15 +7,15 @@ use crate::grain::{self, Grains};
 use crate::scheduler::{IdleWorkers, Leaf, Threshold};
 use crate::shared::Shared;
 
-/// What the answer is made of, found without a look through what all workers share, which owns it.
+/// The inputs of the answer, as addresses of parts of [`Shared`].
 pub(super) struct Gate {
-    /// None where all workers have one queue.
+    /// None under the central scheduler.
     threshold: Option<NonNull<Threshold>>,
-    /// Workers near this one that have nothing to run.
+    /// Idle workers near this one.
     idle_workers: NonNull<IdleWorkers>,
-    /// How long tasks take; none where that does not count.
+    /// How long tasks take, by kind; none where the length does not count.
     grains: Option<NonNull<Grains>>,
-    /// How many tasks that others find are enough for a join to do without.
+    /// With as many tasks to steal, a join adds no more.
     enough: usize,
 }
 
@@ -32,8 +32,8 @@ impl Gate {
 }
 
 impl Worker {
-    /// Whether a new task of this kind is to be run before its creator goes on: where the queue is
-    /// full and nobody idle, and where its kind is not worth moving.
+    /// Whether the creator inlines a new task of this kind: its queue is full and no worker near is
+    /// idle, or tasks of the kind are too short to be moved. A kind is the address of the code.
     #[inline(always)]
     pub fn inlines(&self, kind: usize) -> bool {
         let is_full = self.is_full().unwrap_or_else(|| self.scheduler().is_full(self.at()));
@@ -42,7 +42,7 @@ impl Worker {
         runs && !self.is_low()
     }
 
-    /// The same where that needs no call. If not, ask again.
+    /// The quick half of [`Worker::inlines`], without a call: `false` only means "ask there".
     #[inline(always)]
     pub fn should_inline(&self, kind: usize) -> bool {
         let is_full = self.is_full().unwrap_or(false);
@@ -51,33 +51,33 @@ impl Worker {
             && !self.separates_wide
     }
 
-    /// Whether the next task may be run at once; nothing where all workers have one queue.
+    /// Whether the queue of this leaf is full; nothing under the central scheduler.
     #[inline(always)]
     fn is_full(&self) -> Option<bool> {
-        // SAFETY: `shared` owns it.
+        // SAFETY: `shared` owns the threshold, and lives as long as the worker.
         let threshold = unsafe { self.gate.threshold?.as_ref() };
         Some(self.at().is_full(threshold))
     }
 
-    /// Whether all workers near this one have something to run.
+    /// Whether no worker near this one is idle.
     #[inline(always)]
     pub(super) fn all_are_busy(&self) -> bool {
-        // SAFETY: `shared` owns it.
+        // SAFETY: `shared` owns the count, and lives as long as the worker.
         unsafe { self.gate.idle_workers.as_ref() }.is_zero()
     }
 
-    /// Whether tasks of this kind are not worth moving.
+    /// Whether tasks of this kind are too short to be moved.
     #[inline(always)]
     pub(crate) fn are_fine(&self, kind: usize) -> bool {
-        // SAFETY: `shared` owns it.
+        // SAFETY: `shared` owns the grains, and lives as long as the worker.
         self.gate.grains.is_some_and(|grains| unsafe { grains.as_ref() }.are_fine(kind))
     }
 
-    /// Whether there is enough for others to take, so that a join may do without.
+    /// Whether other workers find enough tasks here, so that a join need not add one.
     #[inline]
     pub(crate) fn has_enough(&self) -> bool {
         let (leaf, enough) = (self.at(), self.gate.enough);
-        // SAFETY: `shared` owns it.
+        // SAFETY: `shared` owns the threshold, and lives as long as the worker.
         let has = match self.gate.threshold.map(|threshold| unsafe { threshold.as_ref() }) {
             Some(threshold) => leaf.has(threshold, enough),
             None => self.scheduler().has(leaf, enough),

@@ -17,7 +17,7 @@ impl Held {
     /// # Safety
     /// It came from a box, and is used no more by the caller.
     pub(crate) unsafe fn one_less(this: *const Self) -> Option<*const Task> {
-        // SAFETY: the caller's promise: it is alive until the last has happened.
+        // SAFETY: it is alive until the last event has happened.
         unsafe {
             // Pairs with itself: what was done before any event is seen by who finishes the task.
             if (*this).left.fetch_sub(1, Ordering::AcqRel) > 1 {

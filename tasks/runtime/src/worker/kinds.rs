@@ -1,6 +1,6 @@
-//! What tells the tasks of one function from those of others.
+//! Kinds: all tasks that run the same function of the program.
 //!
-//! By its kind one knows how long a task takes, whether it is wide, and what it is called.
+//! The length of a task, whether it is wide, and its name are learned by kind.
 
 use std::ptr;
 
@@ -11,12 +11,12 @@ use crate::queued::{OWN_KIND, Queued, Run};
 use crate::task::Task;
 
 impl Worker {
-    /// The kind of a task: what its way in says, or else the address of what is run.
+    /// The kind of queued work: the sister crate's answer, or else the address of the code.
     ///
     /// # Safety
-    /// It is alive and whole, and nobody else has it.
+    /// The work is alive and whole, and this worker has taken it.
     pub(crate) unsafe fn kind_of(&self, task: *const Queued) -> usize {
-        // SAFETY: the caller's promise; what takes turns is the head of a task, and has accesses.
+        // SAFETY: the work is alive and whole; work that takes turns is a task with accesses.
         unsafe {
             let is_run_by = |run: Run| ptr::fn_addr_eq((*task).run, run);
             if is_run_by(finish_queued) {
@@ -31,14 +31,14 @@ impl Worker {
         }
     }
 
-    /// The task that was taken did not run, since it is not its turn.
+    /// The task that was taken did not run, since another one has its turn.
     #[cold]
     pub(super) fn misses_turn(&self) {
         self.ran.set(self.ran.get().wrapping_sub(1));
         self.instrument.runs_nothing();
     }
 
-    /// Whether that happened to the task before which so many had run, it included.
+    /// Whether the task with this number missed its turn.
     pub(super) fn has_missed_turn(&self, ran: u32) -> bool {
         self.ran.get() == ran.wrapping_sub(1)
     }

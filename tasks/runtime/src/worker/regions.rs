@@ -11,7 +11,7 @@ impl Worker {
     /// too many.
     ///
     /// # Safety
-    /// It is alive, in no queue, and any worker may run it.
+    /// The task is alive, in no queue, and any worker may run it.
     pub unsafe fn submit_with_regions(
         &self,
         task: *mut Task,
@@ -19,7 +19,8 @@ impl Worker {
         uses: Uses<'_>,
         helps: bool,
     ) {
-        // SAFETY: the caller's promise; the parent is alive, though the task may be gone.
+        // SAFETY: the task is whole; the parent is alive, though the task may be gone when it is
+        // looked at.
         unsafe {
             let parent = (*task).parent();
             if !self.queue_with_regions(task, orderer, uses) && helps {
@@ -28,17 +29,18 @@ impl Worker {
         }
     }
 
-    /// The same for tasks that may be left on a fibre.
+    /// Adds a new task, ordered by `orderer`; a creator with too many children runs some of them on
+    /// a fibre.
     ///
     /// # Safety
-    /// As of `submit_with_regions`.
+    /// The task is alive, in no queue, and any worker may run it.
     pub(crate) unsafe fn spawn_with_regions(
         &self,
         task: *mut Task,
         orderer: &Task,
         uses: Uses<'_>,
     ) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the task is whole, and its parent runs on this worker.
         unsafe {
             let parent = (*task).parent();
             if !self.queue_with_regions(task, orderer, uses) {
@@ -47,17 +49,18 @@ impl Worker {
         }
     }
 
-    /// Returns whether the task could run at once.
+    /// Adds a new task, ordered by `orderer`; its creator runs none of its children meanwhile.
+    /// Returns whether the task is ready.
     ///
     /// # Safety
-    /// As of `submit_with_regions`.
+    /// The task is alive, in no queue, and any worker may run it.
     pub(crate) unsafe fn queue_with_regions(
         &self,
         task: *mut Task,
         orderer: &Task,
         uses: Uses<'_>,
     ) -> bool {
-        // SAFETY: the caller's promise; only this worker runs the code of `orderer`.
+        // SAFETY: the task is whole, and only this worker runs the code of `orderer`.
         unsafe {
             let accesses = uses.accesses.iter().copied();
             let parts = self.table_of(orderer).plan(uses.regions, self);
@@ -67,17 +70,17 @@ impl Worker {
         }
     }
 
-    /// Whether children of another task whose code is on this stack use part of this.
+    /// Whether children of another task whose code is on this stack use part of these regions.
     pub(crate) fn are_used_elsewhere(&self, parent: *const Task, regions: &[Region]) -> bool {
         self.is_elsewhere(parent, |table| table.uses_regions(regions), |_| false)
     }
 
-    /// Whether a task that uses this could run and end now.
+    /// Whether a task with these accesses and regions could run and end now.
     ///
     /// # Safety
     /// This worker runs the code of `orderer`.
     pub unsafe fn may_use(&self, orderer: &Task, uses: Uses<'_>) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: this worker runs the code of `orderer`, and so alone uses its table.
         let table = unsafe { self.table_of(orderer) };
         Accesses::are_free(uses.accesses, table, orderer.domain())
             && table.are_regions_free(uses.regions)

@@ -186,7 +186,7 @@ impl Worker {
 
     /// Runs a descendant of a task, if one is to be had.
     fn run_descendant(&self, task: &Task) -> bool {
-        // SAFETY: a task that is scheduler, and those above it, are alive.
+        // SAFETY: a ready task is alive, and so are the tasks above.
         let is_below =
             |queued: *mut Queued| unsafe { Task::is_below(Task::parent_of(&*queued), task) };
         // SAFETY: this thread is the leaf's worker.

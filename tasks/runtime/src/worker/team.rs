@@ -1,5 +1,4 @@
-//! What threads do that share a team with others: they wait for each other, and run any task
-//! meanwhile.
+//! Threads of a team: they wait for each other, and run tasks meanwhile.
 
 use std::ptr;
 
@@ -9,11 +8,11 @@ use crate::instrument::{Name, OpenSlice, Role, What};
 use crate::task::Task;
 use crate::wait::{Reason, Waiting};
 
-/// What a function is called, with its file and line.
+/// The name of a function, with its file and line.
 pub type Called = (String, Option<(String, u32)>);
 
 impl Worker {
-    /// Runs tasks, whosever they are, until the descendants of a task have ended.
+    /// Runs any tasks until the descendants of a task have ended.
     ///
     /// `task` lies on the stack of this worker, which holds no lock that tasks want.
     pub fn wait_with_any(&self, task: &Task) {
@@ -23,7 +22,7 @@ impl Worker {
                 return;
             }
             let Some(next) = self.take() else { break };
-            // SAFETY: it was taken.
+            // SAFETY: the task was taken from a queue just now.
             unsafe { self.run(next) };
         }
         let waiting = Waiting::on(self.leaf, Reason::Tasks);
@@ -32,22 +31,22 @@ impl Worker {
             return;
         }
         while !waiting.may_go_on() {
-            // A task that waits here on top may have found it.
+            // The resume list may have been read by a task that waits on top of this one.
             self.run_until(|| self.has_resumed() || waiting.may_go_on());
             self.go_on();
         }
         task.children.woke(Until::Descendants);
     }
 
-    /// How long it looks for tasks from now on before it sleeps.
+    /// Sets how long this worker searches for tasks before it parks.
     #[inline]
     pub fn set_patience(&self, patience: Patience) {
         self.patience.set(patience);
     }
 
-    /// Runs tasks, whosever they are, until `stop` holds.
+    /// Runs any tasks until `stop` holds.
     ///
-    /// Whoever makes it hold wakes this worker: [`crate::internal::Team::wake`].
+    /// The thread that makes `stop` hold wakes this worker: [`crate::internal::Team::wake`].
     pub fn run_tasks_until(&self, stop: impl Fn() -> bool) {
         loop {
             self.run_until(|| stop() || self.has_resumed());
@@ -61,10 +60,10 @@ impl Worker {
     /// Runs a task that is in no queue before its creator goes on. Returns when its code has ended.
     ///
     /// # Safety
-    /// It is alive, any worker may run it, and it is not used after this call.
+    /// The task is alive, any worker may run it, and no code uses the task after this call.
     pub unsafe fn run_now(&self, task: *mut Task) {
         self.instrument.inlines_next();
-        // SAFETY: the caller's promise.
+        // SAFETY: the task is alive, in no queue, and is run once.
         unsafe { self.run(task.cast()) };
     }
 
@@ -74,7 +73,7 @@ impl Worker {
         self.current.get()
     }
 
-    /// Says whose code runs from here on; returns whose it was.
+    /// Makes another task current; returns the one before.
     #[inline]
     pub fn go_to(&self, task: *const Task) -> *const Task {
         self.current.replace(task)
@@ -83,30 +82,30 @@ impl Worker {
     /// Adds a new child of the task that runs.
     ///
     /// # Safety
-    /// It is whole, in no queue, and any worker may run it.
+    /// The task is whole, in no queue, and any worker may run it.
     #[inline]
     pub unsafe fn submit_free(&self, task: *mut Task) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the task is whole, and in no queue.
         unsafe { self.add_in_turn(task.cast()) };
     }
 
     /// The code of a task that was run here has ended.
     ///
     /// # Safety
-    /// As of `finish`: it is not used after this call.
+    /// This worker ran the task, and no code uses the task after this call.
     #[inline]
     pub unsafe fn end_task(&self, task: *const Task) {
         debug_assert!(!ptr::eq(task, self.current.get()), "its code has ended");
-        // SAFETY: the caller's promise.
+        // SAFETY: the task's code has ended, and this is its last use.
         unsafe { self.finish(task) };
     }
 
-    /// The same of a task whose code has ended before, in the middle of another one's.
+    /// Ends a task whose code has ended before, in the middle of another task's code.
     ///
     /// # Safety
-    /// As of [`Worker::end_task`].
+    /// The task's code has ended, and no code uses the task after this call.
     pub unsafe fn end_task_amid(&self, task: *const Task) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the task's code has ended, and this is its last use.
         unsafe { self.finish_amid(task) };
     }
 
@@ -124,7 +123,7 @@ impl Worker {
             .calls(function, role, || called().map(|(text, place)| Name { text, place }));
     }
 
-    /// Runs code around tasks, of this function, as a worker that has been elsewhere.
+    /// Runs code that creates tasks, of this function, as a worker that was outside before.
     pub fn runs_code<R>(&self, function: usize, run: impl FnOnce() -> R) -> R {
         let slice = OpenSlice::new();
         self.instrument.enters();
@@ -135,7 +134,7 @@ impl Worker {
         result
     }
 
-    /// A task creates no more children: what they accessed is forgotten.
+    /// A task creates no more children: the table of their accesses ends.
     pub fn close(&self, task: &Task) {
         self.settle(task);
         self.close_table(task);

@@ -1,4 +1,4 @@
-//! What workers do where wide tasks are kept apart: see [`crate::class`].
+//! Workers of a runtime whose wide tasks have a queue of their own: see [`crate::class`].
 
 use std::cell::Cell;
 
@@ -7,24 +7,24 @@ use crate::class::Places;
 use crate::queued::Queued;
 use crate::task::Task;
 
-/// Of so many looks at where a worker runs, one may find that the set has changed.
+/// One look of this many at the worker's CPU also asks whether the set of CPUs has changed.
 const POLL_EACH: u32 = 64;
 
 /// Ready tasks, wide ones and those above the leaves, beyond which a creator runs each new task
 /// inline; of wide tasks, as many wide ones.
 const CROWD: usize = 4096;
 
-/// What a worker knows of its place.
+/// Where a worker runs, as far as it knows.
 #[derive(Default)]
 pub(super) struct Place {
-    /// The CPU that it ran on, and which of the sets that were.
+    /// Its CPU at the last look, and the number of the set of CPUs at that time.
     at: Cell<Option<(usize, u32)>>,
     looks: Cell<u32>,
 }
 
-/// Where this thread runs now.
+/// The CPU that this thread runs on now.
 fn cpu() -> usize {
-    // SAFETY: the call only asks.
+    // SAFETY: the call has no arguments, and changes nothing.
     usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
 }
 
@@ -36,11 +36,11 @@ impl Worker {
     /// Adds a task to those of its class.
     ///
     /// # Safety
-    /// As of [`Worker::add`].
+    /// The task is alive, in no queue, and any worker may run it.
     #[cold]
     pub(super) unsafe fn add_separated(&self, task: *mut Queued) {
         self.look_where();
-        // SAFETY: the caller's promise.
+        // SAFETY: the task is alive and in no queue; this thread is the leaf's worker.
         unsafe {
             let is_task = !Task::parent_of(&*task).is_null();
             let is_wide = |places: &&Places| {
@@ -53,7 +53,7 @@ impl Worker {
         }
     }
 
-    /// Takes a task that is here: wide ones first, if this worker may.
+    /// Takes a task of this leaf: wide ones first, if this worker may take them.
     #[cold]
     pub(super) fn take_separated(&self) -> Option<*mut Queued> {
         // SAFETY: this thread is the leaf's worker.
@@ -67,7 +67,8 @@ impl Worker {
         places.take_first(self.leaf, wanted)
     }
 
-    /// Takes one, wherever this worker is, that has waited too long: there was nothing else.
+    /// Takes a wide task that has waited too long, on whichever CPU this worker runs: it has found
+    /// no other task.
     pub(super) fn take_waited_if(
         &self,
         wanted: impl Fn(*mut Queued) -> bool,
@@ -91,14 +92,14 @@ impl Worker {
         }
     }
 
-    /// Looks for tasks no more: others are told of wide ones that it did not take.
+    /// Ends the search for tasks: another worker is woken for wide ones that are left.
     pub(super) fn leaves_wide_ones(&self) {
         if let Some(places) = self.places() {
             places.goes_on(self.scheduler());
         }
     }
 
-    /// Takes no tasks for a while.
+    /// Takes no tasks for a while, and so prefers none.
     pub(super) fn leaves_place(&self) {
         if let Some(places) = self.places() {
             self.place.at.set(None);
@@ -106,7 +107,7 @@ impl Worker {
         }
     }
 
-    /// Looks for tasks from here on: its place counts.
+    /// Searches for tasks from here on: its CPU counts.
     pub(super) fn takes_place(&self) {
         if let Some(places) = self.places() {
             places.poll();
@@ -115,7 +116,7 @@ impl Worker {
         }
     }
 
-    /// Looks where this thread runs now: the kernel's scheduler moves it, and the set may change.
+    /// Asks for the CPU of this thread: the kernel migrates threads, and the set may change.
     fn look_where(&self) {
         let Some(places) = self.places() else { return };
         self.place.looks.set(self.place.looks.get().wrapping_add(1));
@@ -129,7 +130,7 @@ impl Worker {
         }
     }
 
-    /// Says of the task that begins whether it is wide, and whether it is where such are to run.
+    /// Records why the task that begins is wide, if it is, and whether its CPU is in the set.
     #[cold]
     pub(super) fn tells_whether_wide(&self, is_declared: bool, function: usize) {
         let why = |places: &Places| {
@@ -140,15 +141,15 @@ impl Worker {
         }
     }
 
-    /// Whether a wide task should not be run here.
+    /// Whether a creator on this worker should queue a wide task and not inline it.
     pub fn avoids_wide(&self) -> bool {
         self.look_where();
         self.places().is_some_and(|places| !places.may_take(self.leaf)) && !self.has_crowd(true)
     }
 
-    /// Whether a new task of a function is run at once that otherwise would be, or would not: not a
-    /// wide one where those are avoided, nor another, if it is worth moving, where wide ones wait
-    /// for this worker; but any where too many wait.
+    /// Whether a creator inlines a new task, where `runs` says so without regard to wide tasks. A
+    /// wide task is not inlined where wide ones are avoided; another task that is worth moving is
+    /// not while wide ones wait for this worker; any task is where too many wait.
     #[cold]
     pub(super) fn inlines_separated(&self, runs: bool, function: usize) -> bool {
         let Some(places) = self.places() else { return runs };
@@ -160,15 +161,15 @@ impl Worker {
         runs && is_placed() || self.has_crowd(is_wide)
     }
 
-    /// Whether so many tasks are ready that a creator is to run its next ones, or its next wide
-    /// ones, wherever it is.
+    /// Whether so many tasks are ready that a creator runs its next ones, or its next wide ones,
+    /// inline on any CPU.
     fn has_crowd(&self, of_wide: bool) -> bool {
         let wide = self.places().map_or(0, Places::len);
         let others = || if of_wide { 0 } else { self.scheduler().queued_above(self.at()) };
         self.shared.config.cutoff && wide + others() >= CROWD
     }
 
-    /// Runs a task of a function, and learns by it whether the function is wide.
+    /// Runs a task of a function, and learns from the registers whether the function is wide.
     pub(super) fn run_learning(&self, function: usize, run: impl FnOnce()) {
         let registers = self.places().and_then(|places| places.registers);
         let ran = self.ran.get();
@@ -177,7 +178,7 @@ impl Worker {
         }
         run();
         if let (Some(places), Some(registers)) = (self.places(), registers) {
-            // Where others ran meanwhile one does not know whose registers these are.
+            // If another task ran meanwhile, the registers may be that task's.
             if self.ran.get() == ran {
                 places.saw(function, registers.are_used());
             }

@@ -6,19 +6,19 @@ use std::sync::PoisonError;
 use super::{Cpus, Places};
 use crate::sync::lock_std;
 
-/// Why a task is taken for wide.
+/// Why a task counts as wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// It says so itself.
+    /// The program declared the task.
     Declared = 1,
-    /// Its function is one of those that were named.
+    /// The environment or the program named its function.
     Named = 2,
-    /// Others of its function used wide registers.
+    /// Earlier tasks of its function used wide registers.
     Learned = 4,
 }
 
 impl Places {
-    /// Why a task of a function is taken for wide, if it is.
+    /// Why a task of a function counts as wide, if it does.
     pub(crate) fn why_wide(&self, is_declared: bool, function: usize) -> Option<Why> {
         if is_declared {
             return Some(Why::Declared);
