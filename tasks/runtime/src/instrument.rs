@@ -1,9 +1,9 @@
-//! What a runtime does, recorded for people to see.
+//! Instrumentation: what a runtime did, as a summary, a trace or a page.
 //!
-//! Each thread has a lane of its own, which it alone writes ([`lane`]): how long it was at what,
-//! how often each function ran, and, if asked, every slice with its times. Where nobody watches, a
-//! worker knows no lane, and a task costs what it costs. Reading is possible at any time; what is
-//! read is then made into a summary, a trace or a page, each for whatever can be written to.
+//! Each thread has a lane of its own, which the thread alone writes ([`lane`]): how long it did
+//! which work, how often each function ran, and, if asked, every slice with its times. A worker of
+//! a runtime that is not watched has no lane, and its tasks cost nothing more. A recording may be
+//! read at any time, and written as text, trace or page to any writer.
 
 mod clock;
 mod environment;
@@ -34,7 +34,7 @@ pub(crate) use open::{OpenSlice, What};
 pub(crate) use recorder::{Recorder, Snapshot};
 pub(crate) use thread::ThreadInstrument;
 
-/// Watches one or more runtimes.
+/// Records what one or more runtimes do.
 ///
 /// ```
 /// use evenkeel_runtime::{Runtime, Watch};
@@ -50,21 +50,21 @@ pub(crate) use thread::ThreadInstrument;
 pub struct Watch(Arc<Recorder>);
 
 impl Watch {
-    /// Counts tasks, and how long what took; in some KiB for each thread and function.
+    /// Counts tasks and measures their times, in some KiB for each thread and function.
     #[must_use]
     pub fn new() -> Self {
         Self(Arc::new(Recorder::new(0)))
     }
 
-    /// The same, and keeps each task for a [trace](Watch::trace), 24 bytes each, until so many
-    /// bytes are full. What comes later is counted as before, but is in no trace.
+    /// Counts, measures, and keeps each task for a [trace](Watch::trace), 24 bytes each, until
+    /// `bytes` bytes are full. Later tasks are counted, but are in no trace.
     #[must_use]
     pub fn with_trace(bytes: usize) -> Self {
         Self(Arc::new(Recorder::new(bytes.max(1))))
     }
 
-    /// What the environment asks for (`EVENKEEL_SUMMARY`, `EVENKEEL_TRACE`, `EVENKEEL_PAGE`), if it
-    /// does. It is written when the process ends. This is what watches [`Runtime::global`].
+    /// The recording that the environment asks for (`EVENKEEL_SUMMARY`, `EVENKEEL_TRACE`,
+    /// `EVENKEEL_PAGE`), if any. The end of the process writes it. [`Runtime::global`] uses it.
     ///
     /// [`Runtime::global`]: crate::Runtime::global
     #[must_use]
@@ -76,28 +76,28 @@ impl Watch {
         self.0.clone()
     }
 
-    /// Writes what has happened until now, as text for a terminal.
+    /// Writes a summary until now, as text for a terminal.
     ///
     /// # Errors
-    /// What writing fails with.
+    /// The errors of the writer.
     pub fn summary(&self, mut out: impl Write) -> io::Result<()> {
         out.write_all(summary::text(&view::View::of(&self.0)).as_bytes())?;
         out.flush()
     }
 
     /// Writes a trace for `ui.perfetto.dev`: tasks as slices by thread, an arrow from each task to
-    /// the one that it let run, and the threshold and the ready tasks as counters.
+    /// the task that it made ready, and the threshold and the ready tasks as counters.
     ///
     /// # Errors
-    /// What writing fails with.
+    /// The errors of the writer.
     pub fn trace(&self, out: impl Write) -> io::Result<()> {
         trace::write(&self.0, out)
     }
 
-    /// Writes a page that a browser shows, without anything else.
+    /// Writes a page that a browser shows without loading anything else.
     ///
     /// # Errors
-    /// What writing fails with.
+    /// The errors of the writer.
     pub fn page(&self, mut out: impl Write) -> io::Result<()> {
         out.write_all(page::html(&view::View::of(&self.0)).as_bytes())?;
         out.flush()

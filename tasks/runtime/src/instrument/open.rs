@@ -9,37 +9,37 @@ use super::tally::Tally;
 use super::tape::{KIND_LOOKS, KIND_SLEEPS, KIND_WAITS};
 use crate::class::Why;
 
-/// What something is that begins and ends.
+/// What a thread does during a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     /// A task's code.
     Task,
     /// Code around tasks.
     Code,
-    /// A task waits for others on its own stack.
+    /// A task waits for its children on its own stack.
     Waits,
-    /// A worker looks for a task.
+    /// A worker searches for a task.
     Looks,
-    /// It sleeps.
+    /// A worker sleeps.
     Sleeps,
 }
 
-/// Something that began. It lies on the stack that it runs on.
+/// A slice that has begun, on the stack of its code.
 pub(crate) struct Open {
     pub(super) outer: Cell<*const Open>,
     pub(super) what: What,
-    /// The address of what runs it.
+    /// The kind: the address of the code.
     pub(super) key: usize,
-    /// The task's own address; 0 where there is none.
+    /// The task's address; 0 where the slice is no task's.
     pub(super) task: usize,
     pub(super) is_inlined: Cell<bool>,
-    /// Of a wide task, why it is one, and whether it runs where such are to.
+    /// Of a wide task, why it is wide, and whether its CPU is in the set.
     pub(super) wide: Cell<Option<(Why, bool)>>,
     pub(super) begun: Cell<u64>,
     pub(super) is_written: Cell<bool>,
     /// Ticks of its own.
     pub(super) own: Cell<u64>,
-    /// Null where it is no function's, or its function is not known yet.
+    /// The function's counters; null where the slice is no function's.
     pub(super) tally: Cell<*const Tally>,
 }
 
@@ -82,7 +82,7 @@ impl Open {
     }
 }
 
-/// Room for something that may begin; nothing is written there where nobody watches.
+/// Room for a slice. A runtime that is not watched writes nothing there.
 pub(crate) struct OpenSlice(UnsafeCell<MaybeUninit<Open>>);
 
 impl OpenSlice {

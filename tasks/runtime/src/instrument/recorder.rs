@@ -1,4 +1,4 @@
-//! A recording: its lanes, and what belongs to no thread.
+//! A recording: the lanes of all threads, and what no thread owns.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -28,7 +28,7 @@ pub(crate) struct Snapshot {
 /// Says what a runtime has done; nothing once the runtime is gone.
 type Watched = dyn Fn() -> Option<Snapshot> + Send + Sync;
 
-/// What is recorded of one or more runtimes.
+/// The recording of one or more runtimes.
 pub(crate) struct Recorder {
     pub(super) begin: Moment,
     /// Whether every slice is kept, and not numbers alone.
@@ -48,7 +48,7 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Keeps slices in so many bytes, if in any.
+    /// A recording that keeps slices in `trace_bytes` bytes; none where that is 0.
     pub(super) fn new(trace_bytes: usize) -> Self {
         let begin = Moment::now();
         Self {
@@ -93,7 +93,7 @@ impl Recorder {
         tape.write(happened, &self.budget, now.saturating_sub(self.begin.ticks));
     }
 
-    /// Whether nobody has looked at the scheduler for a while; who is told so does it.
+    /// Whether a sample of the scheduler is due; the thread that gets `true` takes it.
     pub(super) fn wants_sample(&self, now: u64) -> bool {
         let last = self.sampled_at.load(Ordering::Relaxed);
         now.saturating_sub(last) > PULSE
@@ -148,12 +148,12 @@ impl Recorder {
         all
     }
 
-    /// What happens from here on is not looked at: it is our own writing.
+    /// Ends the recording: from here on the process writes it.
     pub(super) fn ends(&self) {
         *lock_std(&self.end) = Some(Moment::now());
     }
 
-    /// The end of what is looked at.
+    /// The end of the recording, or now.
     pub(super) fn now(&self) -> Moment {
         lock_std(&self.end).unwrap_or_else(Moment::now)
     }

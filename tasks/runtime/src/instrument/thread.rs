@@ -1,4 +1,4 @@
-//! What a worker is in the middle of, where somebody watches.
+//! The instrument of one worker: records slices on its thread's lane, or nothing.
 
 use std::panic::Location;
 use std::ptr;
@@ -10,7 +10,7 @@ use super::open::{Open, OpenSlice, What};
 use super::recorder::Recorder;
 use crate::class::Why;
 
-/// Ends a frame when it is dropped.
+/// Ends a slice when dropped.
 pub(crate) struct Ends<'a> {
     lane: &'a Lane,
     frame: &'a Open,
@@ -22,28 +22,28 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// Where a worker records what it does: on its thread's lane, or nowhere.
+/// Where a worker records its slices: on its thread's lane, or nowhere.
 pub(crate) struct ThreadInstrument(*const Lane);
 
 impl ThreadInstrument {
-    /// Of the calling thread.
+    /// The instrument of the calling thread.
     pub(crate) fn of_thread(recorder: Option<&Arc<Recorder>>) -> Self {
         Self(recorder.map_or(ptr::null(), Lane::of_thread))
     }
 
     #[inline(always)]
     fn lane(&self) -> Option<&Lane> {
-        // SAFETY: a worker's runtime has the recorder, which has the lane.
+        // SAFETY: the worker's runtime owns the recorder, and the recorder owns the lane.
         unsafe { self.0.as_ref() }
     }
 
-    /// Whether anybody watches.
+    /// Whether the runtime is watched.
     #[inline(always)]
     pub(crate) fn is_on(&self) -> bool {
         !self.0.is_null()
     }
 
-    /// Something begins, and ends when what is returned is dropped.
+    /// Begins a slice, which ends when the guard that is returned is dropped.
     #[inline(always)]
     pub(crate) fn begin<'a>(
         &'a self,
@@ -54,7 +54,7 @@ impl ThreadInstrument {
         Some(begin(self.lane()?, frame, (what, key, 0), false))
     }
 
-    /// A task that was taken from a queue begins.
+    /// Begins the slice of a task that was taken from a queue.
     pub(crate) fn begin_task<'a>(
         &'a self,
         frame: &'a OpenSlice,
@@ -64,7 +64,7 @@ impl ThreadInstrument {
         Some(begin(self.lane()?, frame, (What::Task, key, task), false))
     }
 
-    /// A task begins that its creator runs at once.
+    /// Begins the slice of an inlined task.
     #[inline(always)]
     pub(crate) fn begin_inlined<'a>(
         &'a self,
@@ -74,7 +74,7 @@ impl ThreadInstrument {
         Some(begin(self.lane()?, frame, (What::Task, key, 0), true))
     }
 
-    /// The next task that begins was not queued.
+    /// The next task that begins was inlined.
     #[inline(always)]
     pub(crate) fn inlines_next(&self) {
         if let Some(lane) = self.lane() {
@@ -82,7 +82,7 @@ impl ThreadInstrument {
         }
     }
 
-    /// The next task that its creator runs at once says that it is wide.
+    /// The next task that is inlined was declared wide.
     #[inline(always)]
     pub(crate) fn declares_wide(&self) {
         if let Some(lane) = self.lane() {
@@ -90,7 +90,7 @@ impl ThreadInstrument {
         }
     }
 
-    /// Whether the one that begins has said so.
+    /// Whether the inlined task that begins was declared wide.
     pub(crate) fn was_declared_wide(&self) -> bool {
         self.lane().is_some_and(|lane| lane.next_wide.replace(false))
     }
@@ -127,14 +127,14 @@ impl ThreadInstrument {
         }
     }
 
-    /// The innermost frame turns out to run nothing, and is not counted.
+    /// The innermost slice runs no code after all, and is not counted.
     pub(crate) fn runs_nothing(&self) {
         if let Some(lane) = self.lane() {
             lane.runs_nothing();
         }
     }
 
-    /// A function is called so, if its way in knows.
+    /// Names a function, if the sister crate knows a name.
     #[inline(always)]
     pub(crate) fn calls(&self, key: usize, role: Role, name: impl FnOnce() -> Option<Name>) {
         if let Some(lane) = self.lane() {
@@ -142,7 +142,7 @@ impl ThreadInstrument {
         }
     }
 
-    /// A task was let run by the end of another.
+    /// The end of a task has made another one ready.
     #[inline(always)]
     pub(crate) fn released(&self, task: usize) {
         if let Some(lane) = self.lane() {
@@ -150,7 +150,7 @@ impl ThreadInstrument {
         }
     }
 
-    /// Keeps what the scheduler holds, threshold and ready tasks, if that is due.
+    /// Records the threshold and the number of ready tasks, if a sample is due.
     #[inline(always)]
     pub(crate) fn sample(&self, read: impl FnOnce() -> (usize, usize)) {
         if let Some(lane) = self.lane() {
@@ -158,7 +158,7 @@ impl ThreadInstrument {
         }
     }
 
-    /// The thread is a runtime's own, and begins to be its worker.
+    /// A thread of the runtime begins to work.
     pub(crate) fn begins_to_serve(&self) {
         if let Some(lane) = self.lane() {
             lane.begins_to_serve();
@@ -166,7 +166,7 @@ impl ThreadInstrument {
         self.enters();
     }
 
-    /// The thread comes from outside to use a runtime, or goes again.
+    /// An external thread enters the runtime, or leaves.
     pub(crate) fn uses(&self, begins: bool) {
         if let Some(lane) = self.lane() {
             lane.uses(begins);
@@ -180,26 +180,27 @@ impl ThreadInstrument {
         }
     }
 
-    /// It ends being one.
+    /// The thread ends being a worker.
     pub(crate) fn exits(&self) {
         if let Some(lane) = self.lane() {
             lane.goes_inside(u32::MAX);
         }
     }
 
-    /// The stack that runs is left; what is returned is for [`ThreadInstrument::comes_back`].
+    /// The stack that runs is left. Its innermost slice is returned, for
+    /// [`ThreadInstrument::comes_back`].
     pub(crate) fn leaves_stack(&self) -> *const Open {
         self.lane().map_or(ptr::null(), Lane::leaves_stack)
     }
 
-    /// It is gone back to.
+    /// A stack that was left runs again.
     pub(crate) fn comes_back(&self, top: *const Open) {
         if let Some(lane) = self.lane() {
             lane.comes_back(top);
         }
     }
 
-    /// Another stack runs, with this frame innermost. Returns that of this one.
+    /// Another stack runs, with this innermost slice. Returns the innermost slice of the old one.
     pub(crate) fn changes_stack(&self, top: *const Open) -> *const Open {
         self.lane().map_or(ptr::null(), |lane| lane.changes_stack(top))
     }
