@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::flag::Flag;
 use crate::icv;
+use crate::ident::{Ident, flags};
 use crate::ompt::{self, Wait};
-use crate::parallel::{Ident, flags};
 use crate::region::Member;
 use crate::task::Group;
 use crate::thread::member;

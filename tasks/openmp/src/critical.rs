@@ -6,9 +6,9 @@
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{Ordering, fence};
 
+use crate::ident::Ident;
 use crate::lock::Lock;
 use crate::ompt::{self, Mutex};
-use crate::parallel::Ident;
 
 /// Of sections without a name.
 static NAMELESS: Lock = Lock::new();

@@ -72,18 +72,18 @@ pub extern "C" fn omp_in_explicit_task() -> c_int {
 
 /// clang: the same as `omp_get_thread_num`.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_bound_thread_num(_where: *mut crate::parallel::Ident) -> c_int {
+pub extern "C" fn __kmpc_bound_thread_num(_where: *mut crate::ident::Ident) -> c_int {
     omp_get_thread_num()
 }
 
 /// clang: the same as `omp_get_num_threads`.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_bound_num_threads(_where: *mut crate::parallel::Ident) -> c_int {
+pub extern "C" fn __kmpc_bound_num_threads(_where: *mut crate::ident::Ident) -> c_int {
     omp_get_num_threads()
 }
 
 /// clang: the same as `omp_in_parallel`.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_in_parallel(_where: *mut crate::parallel::Ident) -> c_int {
+pub extern "C" fn __kmpc_in_parallel(_where: *mut crate::ident::Ident) -> c_int {
     omp_in_parallel()
 }

@@ -18,6 +18,7 @@ mod flag;
 mod fork;
 mod fortran;
 mod icv;
+mod ident;
 mod iterations;
 mod kmp;
 mod levels;

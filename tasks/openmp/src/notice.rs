@@ -3,8 +3,8 @@
 use std::ffi::{CStr, c_char, c_int};
 use std::slice;
 
+use crate::ident::Ident;
 use crate::ompt;
-use crate::parallel::Ident;
 use crate::unsupported::say;
 
 /// clang's number of a severity that ends the program.

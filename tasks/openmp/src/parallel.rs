@@ -1,63 +1,19 @@
 //! Parallel regions begin and end.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 use std::sync::atomic::Ordering;
 
-use evenkeel_runtime::internal::Called;
-
 use crate::affinity_format::Style;
 use crate::environment::Bind;
+use crate::ident::{Ident, called, flags};
 use crate::microtask::Microtask;
 use crate::ompt::{self, Wait};
 use crate::place;
 use crate::processors;
 use crate::region::{Crew, Filled, Function, Job, Member};
 use crate::task::Group;
-use crate::teams;
 use crate::thread::{Thread, member};
-
-/// Where in the program a call is, as clang describes it: `ident_t`.
-#[repr(C)]
-pub struct Ident {
-    _reserved: i32,
-    flags: i32,
-    _more: [i32; 2],
-    /// `;file;function;line;column;;`, or null.
-    place: *const c_char,
-}
-
-/// What clang says of a place in numbers; 0 where it says nothing.
-///
-/// # Safety
-/// It is null, or clang's.
-pub(crate) unsafe fn flags(place: *const Ident) -> i32 {
-    // SAFETY: the caller's promise.
-    unsafe { place.as_ref() }.map_or(0, |place| place.flags)
-}
-
-/// What clang says of a place: the function, and the file and the line.
-///
-/// # Safety
-/// It is null, or clang's.
-pub(crate) unsafe fn called(place: *const Ident) -> Option<Called> {
-    // SAFETY: the caller's promise: if it has a text that is a C string.
-    let text = unsafe {
-        let text = place.as_ref()?.place;
-        if text.is_null() {
-            return None;
-        }
-        CStr::from_ptr(text).to_str().ok()?
-    };
-    parse(text)
-}
-
-fn parse(text: &str) -> Option<Called> {
-    let parts: Vec<&str> = text.split(';').collect();
-    let &["", file, function, line, ..] = &parts[..] else { return None };
-    let line: u32 = line.parse().ok().filter(|&line| line > 0)?;
-    Some((function.to_owned(), Some((file.to_owned(), line))))
-}
 
 /// What the clauses of a region say.
 #[derive(Clone, Copy)]
@@ -357,23 +313,6 @@ pub extern "C" fn __kmpc_end_serialized_parallel(_where: *mut Ident, _thread: i3
     end_region(Thread::current());
 }
 
-/// What `__kmpc_fork_teams` becomes.
-///
-/// # Safety
-/// As of `__kmpc_fork_call`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn evenkeel_omp_fork_teams(
-    _where: *mut Ident,
-    argc: c_int,
-    microtask: Microtask,
-    argv: *const *mut c_void,
-) {
-    let league = teams::take_asked();
-    let job = Job::of_kmp(microtask, argc, argv);
-    // SAFETY: the caller's promise.
-    league.run(Thread::current(), |member| unsafe { job.run(member) });
-}
-
 /// clang: runs a region, of one thread unless `is_parallel`; its argument may be none.
 ///
 /// # Safety
@@ -409,18 +348,4 @@ pub extern "C" fn GOMP_barrier() {
 pub unsafe extern "C" fn __kmpc_barrier(place: *mut Ident, _thread: i32) {
     // SAFETY: the caller's promise.
     ompt::waits(|| Wait::of_kmp(unsafe { flags(place) }), || member().barrier());
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn clang_says_where_a_call_is_if_it_knows() {
-        let place = Some(("a/b.c".to_owned(), 12));
-        assert_eq!(parse(";a/b.c;fib;12;9;;"), Some(("fib".to_owned(), place)));
-        for nowhere in [";unknown;unknown;0;0;;", "", ";;"] {
-            assert_eq!(parse(nowhere), None);
-        }
-    }
 }

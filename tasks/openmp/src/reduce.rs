@@ -6,9 +6,9 @@
 
 use std::ffi::c_void;
 
+use crate::ident::Ident;
 use crate::lock::Lock;
 use crate::ompt::{self, At, Wait};
-use crate::parallel::Ident;
 use crate::region::Member;
 use crate::thread::member;
 

@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 use std::ptr;
 
+use crate::ident::Ident;
 use crate::ompt::{self, At, Wait, Work};
-use crate::parallel::Ident;
 use crate::region::Member;
 use crate::thread::member;
 

@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::device::is_host;
 use crate::icv;
-use crate::parallel::Ident;
+use crate::ident::Ident;
+use crate::microtask::Microtask;
 use crate::processors;
-use crate::region::{Function, League};
+use crate::region::{Function, Job, League};
 use crate::thread::{Thread, member};
 
 /// In the place of a number that the program has not set.
@@ -76,7 +77,7 @@ fn league_of(teams: u32, threads: u32) -> (u32, u32) {
 }
 
 /// The same as the clauses say, which are heard once.
-pub(crate) fn take_asked() -> League {
+fn take_asked() -> League {
     let Clauses { teams, threads } = CLAUSES.replace(Clauses { teams: 0, threads: 0 });
     let (teams, threads_max) = league_of(teams, threads);
     // As with libomp, a team of clang's has no more threads than there are CPUs, but may be told
@@ -102,6 +103,23 @@ pub unsafe extern "C" fn GOMP_teams_reg(
     let league = League { teams, threads_max, ..League::NONE };
     // SAFETY: the caller's promise.
     league.run(Thread::current(), |_| unsafe { function(data) });
+}
+
+/// clang: runs a league, for the assembly of `__kmpc_fork_teams`.
+///
+/// # Safety
+/// `argv` has `argc` arguments, which the microtask takes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn evenkeel_omp_fork_teams(
+    _where: *mut Ident,
+    argc: c_int,
+    microtask: Microtask,
+    argv: *const *mut c_void,
+) {
+    let league = take_asked();
+    let job = Job::of_kmp(microtask, argc, argv);
+    // SAFETY: the microtask takes these arguments, which live until the league ends.
+    league.run(Thread::current(), |member| unsafe { job.run(member) });
 }
 
 /// clang: the clauses of the next league.

@@ -174,27 +174,27 @@ pub(crate) fn known_member() -> Option<&'static Member> {
 
 /// The number that clang's programs pass with each call.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_global_thread_num(_where: *mut crate::parallel::Ident) -> i32 {
+pub extern "C" fn __kmpc_global_thread_num(_where: *mut crate::ident::Ident) -> i32 {
     Thread::current().number
 }
 
 /// How many threads have called this library at one time.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_global_num_threads(_where: *mut crate::parallel::Ident) -> i32 {
+pub extern "C" fn __kmpc_global_num_threads(_where: *mut crate::ident::Ident) -> i32 {
     numbers().next
 }
 
 /// clang: the program begins to use the library, which needs no word of that.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_begin(_where: *mut crate::parallel::Ident, _flags: i32) {}
+pub extern "C" fn __kmpc_begin(_where: *mut crate::ident::Ident, _flags: i32) {}
 
 /// It does not use it any more.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_end(_where: *mut crate::parallel::Ident) {}
+pub extern "C" fn __kmpc_end(_where: *mut crate::ident::Ident) {}
 
 /// Whether a region may have several threads.
 #[unsafe(no_mangle)]
-pub extern "C" fn __kmpc_ok_to_fork(_where: *mut crate::parallel::Ident) -> i32 {
+pub extern "C" fn __kmpc_ok_to_fork(_where: *mut crate::ident::Ident) -> i32 {
     1
 }
 

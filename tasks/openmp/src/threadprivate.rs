@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard};
 
-use crate::parallel::Ident;
+use crate::ident::Ident;
 use crate::thread::Thread;
 use evenkeel_runtime::internal::lock_std;
 

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use super::Word;
 use crate::critical::{GOMP_atomic_end, GOMP_atomic_start};
-use crate::parallel::Ident;
+use crate::ident::Ident;
 
 /// Computes the first from the second and the third.
 type Change = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void);

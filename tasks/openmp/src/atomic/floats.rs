@@ -1,7 +1,7 @@
 //! Atomic operations on numbers with a fraction, and on others with such operands.
 
 use super::{Word, moves, operations};
-use crate::parallel::Ident;
+use crate::ident::Ident;
 
 operations! {
     f32:

@@ -1,7 +1,7 @@
 //! Atomic operations on integers.
 
 use super::{Word, moves, operations};
-use crate::parallel::Ident;
+use crate::ident::Ident;
 
 operations! {
     i8:

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint};
 
 use super::{Lock, NestLock};
-use crate::parallel::Ident;
+use crate::ident::Ident;
 
 /// Functions of a lock.
 macro_rules! of_a_lock {

@@ -6,9 +6,9 @@ use std::slice;
 
 use super::gomp_whole::Besides;
 use super::{gomp, runtime};
+use crate::ident::Ident;
 use crate::iterations::{Index, Span};
 use crate::ompt::{self, At, Work};
-use crate::parallel::Ident;
 use crate::region::{Asked, How};
 use crate::thread::member;
 

@@ -1,9 +1,9 @@
 //! clang's calls for loops whose chunks are given out one by one.
 
 use super::runtime;
+use crate::ident::Ident;
 use crate::iterations::{self, Index, Span};
 use crate::ompt::{self, At, Work};
-use crate::parallel::Ident;
 use crate::region::{Asked, How, Member};
 use crate::thread::member;
 

@@ -1,9 +1,9 @@
 //! clang's calls for loops of which each thread or team has a part that is known at once.
 
 use super::kmp;
+use crate::ident::{Ident, flags};
 use crate::iterations::{self, Index, Span};
 use crate::ompt::{self, At, Work};
-use crate::parallel::{Ident, flags};
 use crate::region::{How, Member};
 use crate::thread::member;
 

@@ -1,7 +1,7 @@
 //! `ordered` regions of loops, which run in the order of the iterations.
 
+use crate::ident::Ident;
 use crate::ompt::{self, Mutex};
-use crate::parallel::Ident;
 use crate::region::Member;
 use crate::thread::member;
 

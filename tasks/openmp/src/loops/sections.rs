@@ -3,9 +3,9 @@
 use std::ffi::{c_uint, c_void};
 
 use super::gomp_whole::Besides;
+use crate::ident::Ident;
 use crate::iterations::Span;
 use crate::ompt::{self, At, Work};
-use crate::parallel::Ident;
 use crate::region::{Asked, Filled, How, Member};
 use crate::thread::member;
 

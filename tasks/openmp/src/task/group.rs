@@ -8,8 +8,8 @@ use evenkeel_runtime::internal::{Task, Until};
 
 use super::OmpTask;
 use super::reduction::{self, Reductions};
+use crate::ident::Ident;
 use crate::ompt::{self, Wait};
-use crate::parallel::Ident;
 use crate::region::Member;
 use crate::thread::member;
 

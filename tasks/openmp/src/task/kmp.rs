@@ -10,8 +10,8 @@ use super::depend::KmpDependence;
 use super::detach::Event;
 use super::{Code, OmpTask, Orders, Plan, When, depend};
 use crate::cancel;
+use crate::ident::{Ident, called};
 use crate::ompt;
-use crate::parallel::{Ident, called};
 use crate::region::Member;
 use crate::thread::{Thread, member};
 

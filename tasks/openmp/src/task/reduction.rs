@@ -10,7 +10,7 @@ use std::slice;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use super::Group;
-use crate::parallel::Ident;
+use crate::ident::Ident;
 use crate::region::{Member, Share};
 use crate::thread::member;
 use crate::unsupported::abort_with;

@@ -3,8 +3,8 @@
 use super::super::kmp::{KmpTask, around, destroy, make, priority};
 use super::super::{Code, Group, OmpTask, Orders, Plan, When};
 use super::{Cut, Maker, Wanted, make_all};
+use crate::ident::Ident;
 use crate::iterations::Span;
-use crate::parallel::Ident;
 use crate::region::Member;
 use crate::thread::{Thread, member};
 
