@@ -9,9 +9,10 @@ mod fortran;
 use std::ffi::{CStr, c_char};
 use std::sync::{Mutex, MutexGuard};
 
+use crate::processors;
+use crate::settings::settings;
 use crate::thread::member;
 use crate::unsupported::{say, say_out};
-use crate::{icv, processors};
 use evenkeel_runtime::internal::lock_std;
 
 /// Whose library a program was compiled for: both say where threads are in their own way, and
@@ -147,7 +148,7 @@ pub(crate) fn chosen() -> MutexGuard<'static, Option<String>> {
 /// The format that holds now.
 fn format(style: Style) -> String {
     let set = chosen().clone();
-    let asked = || icv::settings().affinity_format.clone();
+    let asked = || settings().affinity_format.clone();
     set.or_else(asked).unwrap_or_else(|| style.by_default().to_owned())
 }
 

@@ -4,67 +4,22 @@
 //! pool that it is from, whatever the program says when it frees it.
 
 mod block;
-mod calls;
-mod traits;
+pub(crate) mod calls;
+pub(crate) mod handle;
+pub(crate) mod traits;
 
 use std::ffi::c_void;
 use std::ptr;
 
-pub(crate) use calls::{
-    omp_aligned_alloc, omp_alloc, omp_calloc, omp_destroy_allocator, omp_free,
-    omp_get_default_allocator, omp_realloc, omp_set_default_allocator,
-};
-pub(crate) use traits::{Words, parse};
-
-use crate::icv;
+use crate::data_environment;
 use crate::unsupported::abort_with;
 use block::{Asked, Header};
-use traits::{ALIGNMENT, Allocator, Fallback};
-
-/// `omp_null_allocator`.
-const NONE: usize = 0;
-/// `omp_default_mem_alloc`.
-pub(crate) const DEFAULT: usize = 1;
-/// Handles up to here are OpenMP's own; others are of [`make`].
-const PREDEFINED_MAX: usize = 1 << 12;
-
-/// Makes an allocator for good, or until [`end`]; the handle of none if it cannot be as asked.
-fn make(space: usize, traits: &[traits::Trait]) -> usize {
-    let made = Allocator::new(space, traits);
-    made.map_or(NONE, |made| Box::into_raw(Box::new(made)) as usize)
-}
-
-/// The allocator that words describe.
-pub(crate) fn of_words(words: &Words) -> usize {
-    match words {
-        Words::Handle(handle) => *handle,
-        Words::Traits { space, traits } => match make(*space, traits) {
-            NONE => DEFAULT,
-            handle => handle,
-        },
-    }
-}
-
-/// Ends an allocator.
-///
-/// # Safety
-/// The handle is of [`make`], or predefined, and is used no more.
-unsafe fn end(handle: usize) {
-    if handle > PREDEFINED_MAX {
-        // SAFETY: the caller's promise: it is a box that nobody else has.
-        drop(unsafe { Box::from_raw(handle as *mut Allocator) });
-    }
-}
-
-/// What a handle stands for; nothing for OpenMP's own.
-fn behind<'a>(handle: usize) -> Option<&'a Allocator> {
-    // SAFETY: the program promises that its handle is one of `make`.
-    (handle > PREDEFINED_MAX).then(|| unsafe { &*(handle as *const Allocator) })
-}
+use handle::{DEFAULT, NONE, behind};
+use traits::{ALIGNMENT, Fallback};
 
 /// The handle that is meant where none is named.
 fn or_default(handle: usize) -> usize {
-    if handle == NONE { icv::get().allocator } else { handle }
+    if handle == NONE { data_environment::icvs().allocator } else { handle }
 }
 
 /// Memory from an allocator, at a multiple of `alignment` and of its own; or from the one that it
@@ -164,6 +119,8 @@ unsafe fn resized(old: *mut c_void, size: usize, handle: usize) -> *mut c_void {
 
 #[cfg(test)]
 mod tests {
+    use super::handle::{end, make, of_words};
+    use super::traits::parse;
     use super::*;
 
     fn with(words: &str) -> usize {

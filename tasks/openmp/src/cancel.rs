@@ -7,10 +7,10 @@ use std::ffi::{c_int, c_uint};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::flag::Flag;
-use crate::icv;
 use crate::ident::{Ident, flags};
 use crate::ompt::{self, Wait};
 use crate::region::Member;
+use crate::settings::settings;
 use crate::task::Group;
 use crate::thread::member;
 
@@ -81,7 +81,7 @@ impl Construct {
     }
 
     fn cancel_untold(self, member: &Member) -> bool {
-        if !icv::settings().cancellation {
+        if !settings().cancellation {
             return false;
         }
         let region = member.region();
@@ -106,7 +106,7 @@ impl Construct {
 
     /// Whether the innermost one was cancelled.
     fn is_cancelled(self, member: &Member) -> bool {
-        if !icv::settings().cancellation {
+        if !settings().cancellation {
             return false;
         }
         let region = member.region();

@@ -2,9 +2,11 @@
 
 use std::ffi::{c_int, c_void};
 
+use crate::data_environment;
 use crate::environment::{Kind, Schedule, display};
 use crate::icv::{self, ACTIVE_LEVELS_MAX};
 use crate::ompt;
+use crate::settings::settings;
 use crate::thread::member;
 use crate::unsupported::say;
 
@@ -14,25 +16,25 @@ const MONOTONIC: u32 = 0x8000_0000;
 /// Asks for so many threads in the next teams; less than one counts as one.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_num_threads(threads: c_int) {
-    icv::set(|icvs| icvs.num_threads = threads.max(1) as u32);
+    data_environment::change_icvs(|icvs| icvs.num_threads = threads.max(1) as u32);
 }
 
 /// Threads that the next team would have.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_max_threads() -> c_int {
-    icv::get().num_threads as c_int
+    data_environment::icvs().num_threads as c_int
 }
 
 /// Lets the runtime choose smaller teams.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_dynamic(dynamic: c_int) {
-    icv::set(|icvs| icvs.dynamic = dynamic != 0);
+    data_environment::change_icvs(|icvs| icvs.dynamic = dynamic != 0);
 }
 
 /// Whether it may.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_dynamic() -> c_int {
-    icv::get().dynamic.into()
+    data_environment::icvs().dynamic.into()
 }
 
 /// Lets teams nest without bound, or not at all.
@@ -44,21 +46,21 @@ pub extern "C" fn omp_set_nested(nested: c_int) {
 /// Whether they may.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_nested() -> c_int {
-    (icv::get().max_active_levels > 1).into()
+    (data_environment::icvs().max_active_levels > 1).into()
 }
 
 /// Lets teams nest so deep.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_max_active_levels(levels: c_int) {
     if levels >= 0 {
-        icv::set(|icvs| icvs.max_active_levels = levels);
+        data_environment::change_icvs(|icvs| icvs.max_active_levels = levels);
     }
 }
 
 /// How deep they may nest.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_max_active_levels() -> c_int {
-    icv::get().max_active_levels
+    data_environment::icvs().max_active_levels
 }
 
 /// How deep they could.
@@ -71,7 +73,7 @@ pub extern "C" fn omp_get_supported_active_levels() -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_schedule(kind: u32, chunk: c_int) {
     if let Some(schedule) = schedule_of(kind, chunk) {
-        icv::set(|icvs| icvs.schedule = schedule);
+        data_environment::change_icvs(|icvs| icvs.schedule = schedule);
     }
 }
 
@@ -101,7 +103,7 @@ fn numbers_of(schedule: Schedule) -> (u32, c_int) {
 /// Both point to variables of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_schedule(kind: *mut u32, chunk: *mut c_int) {
-    let numbers = numbers_of(icv::get().schedule);
+    let numbers = numbers_of(data_environment::icvs().schedule);
     // SAFETY: As the caller promises.
     unsafe { (*kind, *chunk) = numbers };
 }
@@ -111,26 +113,26 @@ pub unsafe extern "C" fn omp_get_schedule(kind: *mut u32, chunk: *mut c_int) {
 pub extern "C" fn omp_get_thread_limit() -> c_int {
     let league = member().region().league.get();
     let limit = league.limit.unwrap_or(league.threads_max);
-    let limit = icv::settings().thread_limit.map_or(limit, |most| most.min(limit));
+    let limit = settings().thread_limit.map_or(limit, |most| most.min(limit));
     c_int::try_from(limit).unwrap_or(c_int::MAX)
 }
 
 /// Whether `cancel` does anything.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_cancellation() -> c_int {
-    icv::settings().cancellation.into()
+    settings().cancellation.into()
 }
 
 /// The highest priority that tasks can have.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_max_task_priority() -> c_int {
-    icv::settings().max_task_priority as c_int
+    settings().max_task_priority as c_int
 }
 
 /// How the threads of the next team are bound.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_proc_bind() -> c_int {
-    icv::get().bind as c_int
+    data_environment::icvs().bind as c_int
 }
 
 /// Shows the environment.
@@ -166,13 +168,13 @@ pub unsafe extern "C" fn omp_control_tool_(
 /// The device of target regions that name none.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_default_device(device: c_int) {
-    icv::set(|icvs| icvs.default_device = device);
+    data_environment::change_icvs(|icvs| icvs.default_device = device);
 }
 
 /// Which it is.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_default_device() -> c_int {
-    icv::get().default_device
+    data_environment::icvs().default_device
 }
 
 #[cfg(test)]

@@ -7,11 +7,12 @@ use std::fmt;
 
 use evenkeel_runtime::{Config, Topology};
 
+mod binding;
 pub(crate) mod display;
 mod places;
 mod value;
 
-use crate::allocate;
+use crate::allocate::traits::{self, Words};
 pub(crate) use places::{Places, Unit};
 
 /// How the iterations of `schedule(runtime)` are given out. The numbers are `omp_sched_t`'s.
@@ -96,7 +97,7 @@ pub(crate) struct Settings {
     pub max_task_priority: u32,
     pub default_device: i32,
     pub offload: Offload,
-    pub allocator: Option<allocate::Words>,
+    pub allocator: Option<Words>,
     pub num_teams: u32,
     pub teams_thread_limit: u32,
     /// Of the runtime below.
@@ -198,7 +199,7 @@ fn read_teams<L: Fn(&str) -> Option<String>>(reader: &mut Reader<L>, settings: &
         settings.schedule = schedule;
     }
     let bind = "`true`, `false` or a list of `primary`, `close` and `spread`";
-    let bind = reader.get("OMP_PROC_BIND", bind, value::bind);
+    let bind = reader.get("OMP_PROC_BIND", bind, binding::bind);
     settings.proc_bind = bind.unwrap_or_default();
 
     let nested = reader.get("OMP_NESTED", YES_NO, value::boolean);
@@ -239,7 +240,7 @@ fn read_threads<L: Fn(&str) -> Option<String>>(reader: &mut Reader<L>, settings:
     let cpus = "a list of CPUs such as `0-3 8-15:2`";
     let of_gcc = reader.get("GOMP_CPU_AFFINITY", cpus, places::cpu_list);
     let kinds = "`none`, `compact`, `scatter` or `balanced`, with modifiers";
-    let of_kmp = reader.get("KMP_AFFINITY", kinds, value::kmp_affinity);
+    let of_kmp = reader.get("KMP_AFFINITY", kinds, binding::kmp_affinity);
     let grammar = "a name such as `cores` or `sockets(2)`, or places such as `{0:4}:8:4`";
     settings.places = reader.get("OMP_PLACES", grammar, places::parse).or(of_gcc);
     if settings.proc_bind.is_empty() {
@@ -269,7 +270,7 @@ fn read_rest<L: Fn(&str) -> Option<String>>(reader: &mut Reader<L>, settings: &m
     let offload = reader.get("OMP_TARGET_OFFLOAD", offload, value::offload);
     settings.offload = offload.unwrap_or(Offload::Default);
     let allocator = "an allocator such as `omp_default_mem_alloc`, or a space with traits";
-    settings.allocator = reader.get("OMP_ALLOCATOR", allocator, allocate::parse);
+    settings.allocator = reader.get("OMP_ALLOCATOR", allocator, traits::parse);
     let nobody_says = if settings.offload == Offload::Mandatory { INVALID_DEVICE } else { 0 };
     settings.default_device = device.map_or(nobody_says, |device| device as i32);
 

@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard};
 use evenkeel_runtime::internal::forks;
 use evenkeel_runtime::internal::lock_std;
 
-use crate::region::forget_awake;
+use crate::wait::crowd::forget_awake;
 use crate::{affinity_format, icv, thread, threadprivate};
 
 /// Whether a thread has begun, and so all is known that is found out once.

@@ -3,9 +3,10 @@
 
 use std::ffi::{c_int, c_void};
 
+use crate::allocate::calls as allocate;
 use crate::task::{Event, omp_fulfill_event};
 use crate::thread::member;
-use crate::{allocate, clock, control, device, kmp, levels, lock, place, processors, teams};
+use crate::{clock, control, device, kmp, levels, lock, place, processors, teams};
 
 /// Functions without arguments.
 macro_rules! without_arguments {

@@ -5,16 +5,13 @@
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, OnceLock};
-use std::time::Duration;
 
-use evenkeel_runtime::internal::{Patience, lock_std, register_barriers, tell_unknown};
-use evenkeel_runtime::{Placement, Watch};
+use evenkeel_runtime::internal::lock_std;
 
-use crate::environment::{self, Bind, Schedule, Settings, Show, Wait, display};
-use crate::region::{crowd, machine};
-use crate::thread::member;
-use crate::unsupported::say;
-use crate::{allocate, place, processors};
+use crate::allocate::handle;
+use crate::environment::{Bind, Schedule, Settings};
+use crate::settings::{settings, stack_bytes};
+use crate::{place, processors};
 
 /// How deep teams can nest; what `omp_get_supported_active_levels` says.
 pub(crate) const ACTIVE_LEVELS_MAX: i32 = i32::MAX;
@@ -53,7 +50,7 @@ impl Icvs {
             schedule: settings.schedule,
             max_active_levels: i32::try_from(levels).unwrap_or(ACTIVE_LEVELS_MAX),
             default_device: settings.default_device,
-            allocator: settings.allocator.as_ref().map_or(allocate::DEFAULT, allocate::of_words),
+            allocator: settings.allocator.as_ref().map_or(handle::DEFAULT, handle::of_words),
             bind: if place::are_there() {
                 settings.proc_bind.first().copied().unwrap_or(Bind::False)
             } else {
@@ -78,7 +75,7 @@ impl Icvs {
     }
 
     /// The same, for ever.
-    fn kept(self) -> &'static Self {
+    pub(crate) fn kept(self) -> &'static Self {
         let mut all = all();
         let all = all.get_or_insert_default();
         if let Some(&known) = all.get(&self) {
@@ -97,59 +94,6 @@ pub(crate) fn all() -> MutexGuard<'static, Option<HashSet<&'static Icvs>>> {
     lock_std(&ALL)
 }
 
-/// How long a thread keeps its CPU while it waits, where nobody says: long enough for the gap
-/// between two regions, and not where another thread of a team might have the CPU.
-const PATIENCE: Duration = Duration::from_millis(1);
-/// The same where there are more threads than CPUs.
-const PATIENCE_CROWDED: Duration = Duration::from_micros(5);
-/// `OMP_WAIT_POLICY=active`.
-const PATIENCE_ACTIVE: Duration = Duration::from_secs(10);
-/// One step of `GOMP_SPINCOUNT`, about.
-const SPIN: Duration = Duration::from_nanos(10);
-
-/// How long a thread keeps its CPU while it waits.
-pub(crate) fn patience() -> Patience {
-    Patience::asked(match settings().wait {
-        Some(Wait::Active) => PATIENCE_ACTIVE,
-        Some(Wait::Passive) => Duration::ZERO,
-        Some(Wait::Spins(spins)) => SPIN.saturating_mul(u32::try_from(spins).unwrap_or(u32::MAX)),
-        Some(Wait::For { us }) => Duration::from_micros(us).min(PATIENCE_ACTIVE),
-        None if crowd().is_some() => return Patience::of(PATIENCE_CROWDED),
-        None => return Patience::of(PATIENCE),
-    })
-}
-
-/// Bytes of a thread's stack, where the program does not say.
-pub(crate) fn stack_bytes() -> usize {
-    settings().stack_bytes.unwrap_or_else(|| {
-        let mut bytes = 0;
-        // SAFETY: the attributes are initialised by the first call and freed by the last.
-        unsafe {
-            let mut attributes = std::mem::zeroed();
-            libc::pthread_attr_init(&raw mut attributes);
-            libc::pthread_attr_getstacksize(&raw const attributes, &raw mut bytes);
-            libc::pthread_attr_destroy(&raw mut attributes);
-        }
-        bytes
-    })
-}
-
-/// What the environment said when it was first asked.
-pub(crate) fn settings() -> &'static Settings {
-    static SETTINGS: OnceLock<Settings> = OnceLock::new();
-    SETTINGS.get_or_init(|| {
-        let (settings, mistakes) = environment::read(|name| {
-            // What is no UTF-8 is no value either, and is told.
-            std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
-        });
-        for mistake in mistakes {
-            say(format!("evenkeel: {mistake}\n").as_bytes());
-        }
-        tell_unknown();
-        settings
-    })
-}
-
 /// What holds at the begin, where nothing was asked for too: what users want to be shown.
 pub(crate) fn effective() -> Settings {
     let (mut settings, initial) = (settings().clone(), Icvs::initial());
@@ -164,54 +108,3 @@ pub(crate) fn effective() -> Settings {
     settings.max_active_levels.get_or_insert(initial.max_active_levels.unsigned_abs());
     settings
 }
-
-/// Who watches, if the environment wants anything to be seen.
-pub(crate) fn watch() -> Option<&'static Watch> {
-    static WATCH: OnceLock<Option<Watch>> = OnceLock::new();
-    WATCH.get_or_init(Watch::of_environment).as_ref()
-}
-
-/// Where wide tasks run, if the environment says it.
-pub(crate) fn placement() -> Option<&'static Placement> {
-    static PLACEMENT: OnceLock<Option<Placement>> = OnceLock::new();
-    PLACEMENT.get_or_init(Placement::of_environment).as_ref()
-}
-
-/// The variables of the calling task.
-pub(crate) fn get() -> &'static Icvs {
-    member().task().icvs.get()
-}
-
-/// Changes them.
-pub(crate) fn set(change: impl FnOnce(&mut Icvs)) {
-    let icvs = &member().task().icvs;
-    let mut changed = *icvs.get();
-    change(&mut changed);
-    if changed != *icvs.get() {
-        icvs.set(changed.kept());
-    }
-}
-
-/// Looks at the environment when the library is loaded, as libgomp does: a program may change it
-/// later, and a mistake shows even if no region is parallel.
-extern "C" fn begin() {
-    register_barriers();
-    if settings().proc_bind.first().is_some_and(|&bind| bind != Bind::False) {
-        processors::unbind();
-    }
-    watch();
-    // It names CPUs, of which no thread has been bound to one yet.
-    placement();
-    let show = settings().show;
-    if show != Show::Nothing {
-        say(display::text(&effective(), show == Show::Verbose).as_bytes());
-    }
-    if Icvs::initial().bind != Bind::False {
-        // What the machine has is asked before any thread is bound.
-        machine();
-    }
-}
-
-#[used]
-#[unsafe(link_section = ".init_array")]
-static BEGIN: extern "C" fn() = begin;

@@ -7,9 +7,9 @@ mod fortran;
 
 use std::ffi::{c_char, c_int, c_void};
 
-use crate::allocate::{omp_aligned_alloc, omp_alloc, omp_calloc, omp_free, omp_realloc};
+use crate::allocate::calls::{omp_aligned_alloc, omp_alloc, omp_calloc, omp_free, omp_realloc};
 use crate::environment::Wait;
-use crate::icv;
+use crate::settings::settings;
 
 /// `omp_default_mem_alloc`.
 const DEFAULT: usize = 1;
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn kmp_free(memory: *mut c_void) {
 /// Bytes of a thread's stack.
 #[unsafe(no_mangle)]
 pub extern "C" fn kmp_get_stacksize_s() -> usize {
-    icv::settings().stack_bytes.unwrap_or(STACK_BYTES)
+    settings().stack_bytes.unwrap_or(STACK_BYTES)
 }
 
 /// The same as an `int`.
@@ -72,7 +72,7 @@ pub extern "C" fn kmp_get_stacksize() -> c_int {
 /// says.
 #[unsafe(no_mangle)]
 pub extern "C" fn kmp_get_blocktime() -> c_int {
-    match icv::settings().wait {
+    match settings().wait {
         Some(Wait::Active) => c_int::MAX,
         Some(Wait::For { us }) => c_int::try_from(us / 1000).unwrap_or(c_int::MAX),
         _ => 0,

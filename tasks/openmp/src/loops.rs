@@ -9,13 +9,13 @@ mod kmp_static;
 mod ordered;
 mod sections;
 
+use crate::data_environment;
 use crate::environment::{Kind, Schedule};
-use crate::icv;
 use crate::region::{Asked, How};
 
 /// What `schedule(runtime)` is here.
 fn runtime() -> Asked {
-    let Schedule { kind, chunk, .. } = icv::get().schedule;
+    let Schedule { kind, chunk, .. } = data_environment::icvs().schedule;
     let how = match kind {
         Kind::Static | Kind::Auto => How::Static,
         Kind::Dynamic => How::Dynamic,

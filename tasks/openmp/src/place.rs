@@ -10,9 +10,10 @@ use std::sync::OnceLock;
 pub(crate) use binding::{Binding, Partition};
 
 use crate::environment::{Bind, Places, Unit};
-use crate::icv::{self, Icvs};
+use crate::icv::Icvs;
 use crate::processors;
 use crate::region::Member;
+use crate::settings::settings;
 use crate::thread::{Thread, member};
 use crate::unsupported::say;
 
@@ -24,7 +25,7 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 fn places() -> &'static [Vec<u32>] {
     static PLACES: OnceLock<Vec<Vec<u32>>> = OnceLock::new();
     PLACES.get_or_init(|| {
-        let settings = icv::settings();
+        let settings = settings();
         let binds = settings.proc_bind.first().is_some_and(|&bind| bind != Bind::False);
         let asked = settings.places.as_ref().or(binds.then_some(&EACH_CPU));
         let places = asked.map(|places| on(places, processors::available())).unwrap_or_default();

@@ -3,14 +3,12 @@
 //! Every thread is always in one: outside of all others in its *initial* region, alone.
 
 mod across;
-mod awake;
 mod barrier;
 mod copies;
 mod crew;
 mod job;
 mod league;
 mod share;
-mod turns;
 mod work;
 
 use std::cell::Cell;
@@ -21,9 +19,8 @@ use std::time::Duration;
 use evenkeel_runtime::Config;
 use evenkeel_runtime::internal::{self, Patience, Until, Worker};
 
-pub(crate) use awake::{crowd, forget_awake};
 pub(crate) use barrier::Barrier;
-pub(crate) use crew::{Crew, Team, machine};
+pub(crate) use crew::{Crew, Team};
 pub(crate) use job::{Filled, Function, Job};
 pub(crate) use league::League;
 pub(crate) use share::Share;
@@ -31,9 +28,10 @@ pub(crate) use work::{Asked, How};
 
 use crate::affinity_format::{self, Style};
 use crate::environment::Bind;
-use crate::icv::{self, Icvs};
+use crate::icv::Icvs;
 use crate::ompt::{self, RegionRecord};
 use crate::place::Partition;
+use crate::settings::{machine, settings, watch};
 use crate::task::{Group, Inlined, OmpTask};
 use crate::thread::{Thread, here};
 use across::Across;
@@ -200,7 +198,7 @@ impl Own {
             Config::default(),
             OmpTask::kind_of,
             false,
-            (icv::watch(), None),
+            (watch(), None),
         ));
         // SAFETY: the leaf is the only one.
         let worker = Box::new(unsafe { tree.worker(0) });
@@ -358,7 +356,7 @@ impl Member {
         }
         let level = region.level;
         let member = Self::enter_alone(thread, region, icvs);
-        if icv::settings().show_affinity && thread.shows_alone(level) {
+        if settings().show_affinity && thread.shows_alone(level) {
             affinity_format::show(style);
         }
         member
@@ -427,7 +425,7 @@ impl Member {
 
     /// How many threads may work for its group, where that is limited.
     pub(crate) fn thread_limit(&self) -> Option<u32> {
-        let limit = icv::settings().thread_limit.unwrap_or(u32::MAX);
+        let limit = settings().thread_limit.unwrap_or(u32::MAX);
         let limit = limit.min(self.region().league.get().threads_max);
         (limit < u32::MAX).then_some(limit)
     }

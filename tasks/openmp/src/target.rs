@@ -8,9 +8,11 @@ use std::slice;
 
 use evenkeel_runtime::internal::Access;
 
+use crate::data_environment;
 use crate::environment::Offload;
-use crate::icv::{self, Icvs};
+use crate::icv::Icvs;
 use crate::region::{League, Member};
+use crate::settings::settings;
 use crate::task::{Code, OmpTask, Orders, Plan, When, depend};
 use crate::thread::{Thread, member};
 use crate::unsupported::abort_with;
@@ -41,8 +43,9 @@ type Function = unsafe extern "C" fn(*mut *mut c_void);
 
 /// Ends the program where a device has to be used, and there is none. The host may be asked for.
 fn check(device: c_int) {
-    let device = if device == BY_DEFAULT { icv::get().default_device } else { device };
-    if icv::settings().offload == Offload::Mandatory && !matches!(device, HOST | 0) {
+    let device =
+        if device == BY_DEFAULT { data_environment::icvs().default_device } else { device };
+    if settings().offload == Offload::Mandatory && !matches!(device, HOST | 0) {
         abort_with(b"evenkeel: OMP_TARGET_OFFLOAD is mandatory, and there is no device\n");
     }
 }
@@ -383,7 +386,7 @@ pub extern "C" fn GOMP_teams4(
 /// clang's library for devices asks what the environment says of them.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_get_target_offload() -> c_int {
-    icv::settings().offload as c_int
+    settings().offload as c_int
 }
 
 #[cfg(test)]

@@ -26,10 +26,11 @@ pub(crate) use inlined::Inlined;
 pub(crate) use reduction_gomp::share as share_reductions;
 
 use crate::cancel;
-use crate::icv::{self, Icvs};
+use crate::icv::Icvs;
 use crate::lock::OWNERS;
 use crate::ompt::{self, Wait};
 use crate::region::Member;
+use crate::settings::settings;
 use crate::thread::Thread;
 
 /// What a task runs.
@@ -215,7 +216,7 @@ impl OmpTask {
     /// # Safety
     /// It is whole, and was not added.
     pub(super) unsafe fn set_priority(this: *mut Self, priority: i64) {
-        let highest = i64::from(icv::settings().max_task_priority).min(i64::from(i8::MAX));
+        let highest = i64::from(settings().max_task_priority).min(i64::from(i8::MAX));
         let priority = priority.clamp(0, highest);
         // SAFETY: the caller's promise.
         unsafe { (*this).task.set_priority(i8::try_from(priority).unwrap_or_default()) };

@@ -5,11 +5,11 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use crate::device::is_host;
-use crate::icv;
 use crate::ident::Ident;
 use crate::microtask::Microtask;
 use crate::processors;
 use crate::region::{Function, Job, League};
+use crate::settings::settings;
 use crate::thread::{Thread, member};
 
 /// In the place of a number that the program has not set.
@@ -38,7 +38,7 @@ pub extern "C" fn omp_set_num_teams(teams: c_int) {
 /// How many were asked for.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_max_teams() -> c_int {
-    set_or(&TEAMS, icv::settings().num_teams)
+    set_or(&TEAMS, settings().num_teams)
 }
 
 /// Asks for at most so many threads a team; 0 leaves it to us.
@@ -52,7 +52,7 @@ pub extern "C" fn omp_set_teams_thread_limit(threads: c_int) {
 /// How many were asked for.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_teams_thread_limit() -> c_int {
-    set_or(&THREADS, icv::settings().teams_thread_limit)
+    set_or(&THREADS, settings().teams_thread_limit)
 }
 
 /// What the clauses of the next league say, where the program does not pass that: teams and

@@ -1,5 +1,8 @@
 //! How a thread waits for another that is to come soon.
 
+pub(crate) mod crowd;
+pub(crate) mod turns;
+
 use std::time::Duration;
 
 /// Looks at what it waits for, without a word to the kernel.

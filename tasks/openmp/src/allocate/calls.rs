@@ -3,9 +3,10 @@
 use std::ffi::{c_int, c_void};
 use std::slice;
 
+use super::handle::{DEFAULT, NONE, end, make};
 use super::traits::{ALIGNMENT, Trait};
-use super::{DEFAULT, NONE, end, free, make, memory, none_left, resized};
-use crate::icv;
+use super::{free, memory, none_left, resized};
+use crate::data_environment;
 
 /// Makes an allocator; 0 if it cannot be as asked.
 ///
@@ -37,13 +38,15 @@ pub unsafe extern "C" fn omp_destroy_allocator(handle: usize) {
 /// The allocator of calls that name none, in this task and those that it will create.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_default_allocator(handle: usize) {
-    icv::set(|icvs| icvs.allocator = if handle == NONE { DEFAULT } else { handle });
+    data_environment::change_icvs(|icvs| {
+        icvs.allocator = if handle == NONE { DEFAULT } else { handle }
+    });
 }
 
 /// Which it is.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_default_allocator() -> usize {
-    icv::get().allocator
+    data_environment::icvs().allocator
 }
 
 /// Memory.

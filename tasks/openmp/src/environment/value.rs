@@ -1,6 +1,6 @@
 //! The values of single variables; `None` where one is not what it has to be.
 
-use super::{Bind, Kind, Offload, Schedule, Show, Unit, Wait};
+use super::{Kind, Offload, Schedule, Show, Wait};
 
 /// A number from 0 that C's `int` can hold.
 pub(super) fn number(text: &str) -> Option<u32> {
@@ -13,7 +13,7 @@ pub(super) fn positive(text: &str) -> Option<u32> {
 }
 
 /// One of these words, whatever their case.
-fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Option<T> {
+pub(super) fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Option<T> {
     words.iter().find(|(word, _)| text.eq_ignore_ascii_case(word)).map(|&(_, value)| value)
 }
 
@@ -53,18 +53,6 @@ pub(super) fn offload(text: &str) -> Option<Offload> {
 /// A list between commas, with at least one item.
 pub(super) fn list<T>(text: &str, item: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
     text.split(',').map(|text| item(text.trim())).collect()
-}
-
-pub(super) fn bind(text: &str) -> Option<Vec<Bind>> {
-    let whole = [("true", Bind::True), ("false", Bind::False)];
-    let each = [
-        ("primary", Bind::Primary),
-        ("master", Bind::Primary),
-        ("close", Bind::Close),
-        ("spread", Bind::Spread),
-    ];
-    let alone = word(text, &whole).map(|bind| vec![bind]);
-    alone.or_else(|| list(text, |text| word(text, &each)))
 }
 
 pub(super) fn schedule(text: &str) -> Option<Schedule> {
@@ -139,35 +127,6 @@ pub(super) fn time_us(text: &str) -> Option<u64> {
     word(text, &FOREVER).or_else(time)
 }
 
-/// The type of affinity and what a place is, among its modifiers: `granularity=fine,compact,1,0`.
-/// A place is a core where nobody says it, as in libomp.
-pub(super) fn kmp_affinity(text: &str) -> Option<(Bind, Unit)> {
-    let kinds = [
-        ("none", Bind::False),
-        ("disabled", Bind::False),
-        ("compact", Bind::Close),
-        ("scatter", Bind::Spread),
-        ("balanced", Bind::Spread),
-    ];
-    let units = [
-        ("fine", Unit::Threads),
-        ("thread", Unit::Threads),
-        ("core", Unit::Cores),
-        ("ll_cache", Unit::LastLevelCaches),
-        ("node", Unit::NumaDomains),
-        ("numa_domain", Unit::NumaDomains),
-        ("package", Unit::Sockets),
-        ("socket", Unit::Sockets),
-    ];
-    let kind = text.split(',').find_map(|text| word(text.trim(), &kinds))?;
-    let asked = text.split(',').find_map(|text| {
-        let (name, unit) = text.split_once('=')?;
-        word(name.trim(), &[("granularity", ())])?;
-        word(unit.trim(), &units)
-    });
-    Some((kind, asked.unwrap_or(Unit::Cores)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,26 +160,9 @@ mod tests {
     }
 
     #[test]
-    fn binding_is_one_word_for_all_or_one_a_level() {
-        assert_eq!(bind("Spread, close"), Some(vec![Bind::Spread, Bind::Close]));
-        assert_eq!(bind("master"), Some(vec![Bind::Primary]));
-        assert_eq!((bind("true,close"), bind("")), (None, None));
-    }
-
-    #[test]
     fn times_are_milliseconds_unless_they_say_otherwise() {
         assert_eq!((time_us("200"), time_us("20us")), (Some(200_000), Some(20)));
         assert_eq!((time_us("infinite"), time_us("5 min")), (Some(u64::MAX), None));
         assert_eq!((spins("30k"), spins("INFINITY")), (Some(30_000), Some(u64::MAX)));
-    }
-
-    #[test]
-    fn an_affinity_type_is_found_among_modifiers() {
-        let fine = "granularity=fine,compact,1,0";
-        assert_eq!(kmp_affinity(fine), Some((Bind::Close, Unit::Threads)));
-        let sockets = "verbose, scatter, granularity = socket";
-        assert_eq!(kmp_affinity(sockets), Some((Bind::Spread, Unit::Sockets)));
-        assert_eq!(kmp_affinity("balanced"), Some((Bind::Spread, Unit::Cores)));
-        assert_eq!(kmp_affinity("verbose"), None);
     }
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use evenkeel_runtime::internal::{Patience, comes_soon};
 
-use super::turns::Turns;
-use super::{Member, Team, crowd};
-use crate::icv;
+use super::{Member, Team};
+use crate::settings::patience;
+use crate::wait::crowd::crowd;
+use crate::wait::turns::Turns;
 
 /// How long one looks whether the others come, before it looks for tasks: to say to all that it
 /// does costs more than a barrier where nobody is late.
@@ -57,13 +58,13 @@ impl Barrier {
             let order = (Ordering::Relaxed, Ordering::Relaxed);
             // If it fails, it is over, or another has said so.
             let _ = self.passed.compare_exchange(passed, passed | AWAY, order.0, order.1);
-            let patience = icv::patience();
-            let sleeps_at_once = crowd().is_some() && !patience.is_asked;
+            let asked = patience();
+            let sleeps_at_once = crowd().is_some() && !asked.is_asked;
             let none = Patience::of(Duration::ZERO);
-            member.worker().set_patience(if sleeps_at_once { none } else { patience });
+            member.worker().set_patience(if sleeps_at_once { none } else { asked });
             member.worker().run_tasks_until(is_over);
             // Tasks that are waited for later in the region are not in a crowd at a barrier.
-            member.worker().set_patience(patience);
+            member.worker().set_patience(asked);
         };
         let shares_cpu = || team.yields_to_itself(member.number).then_some(size);
         if let Some(threads) = crowd().or_else(shares_cpu) {

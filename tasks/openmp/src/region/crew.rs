@@ -6,34 +6,25 @@
 use std::cell::{Cell, OnceCell, UnsafeCell};
 use std::io;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
-use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 
-use evenkeel_runtime::Topology;
 use evenkeel_runtime::internal::{self, Parker, Pause, Worker};
 
-use super::awake::{Awake, crowd};
 use super::share::Ring;
-use super::turns::Turns;
 use super::{Barrier, Job, Member, Region};
 use crate::affinity_format;
-use crate::icv::{self, Icvs};
+use crate::icv::Icvs;
 use crate::ompt;
 use crate::place::{self, Binding};
 use crate::processors;
+use crate::settings::{machine, patience, placement, settings, stack_bytes, watch};
 use crate::task::OmpTask;
 use crate::thread::Thread;
 use crate::unsupported::say;
-
-/// The machine as this process may use it, or as it was declared.
-pub(crate) fn machine() -> &'static Topology {
-    static MACHINE: OnceLock<Topology> = OnceLock::new();
-    MACHINE.get_or_init(|| {
-        processors::available();
-        icv::settings().topology.clone().unwrap_or_else(Topology::of_machine)
-    })
-}
+use crate::wait::crowd::{Awake, crowd};
+use crate::wait::turns::Turns;
 
 /// What is written by whoever begins a region, before the others come.
 ///
@@ -100,10 +91,10 @@ impl Team {
             tasks: internal::Team::new(
                 machine(),
                 size as usize,
-                icv::settings().rules,
+                settings().rules,
                 OmpTask::kind_of,
                 crowd().is_some(),
-                (icv::watch(), icv::placement()),
+                (watch(), placement()),
             ),
             begun: UnsafeCell::new(None),
             inner: Barrier::default(),
@@ -168,7 +159,7 @@ impl Team {
     /// Whether a thread that waits yields to the others of its team, rather than looks for what
     /// it waits for: not where the user has said how to wait.
     pub(crate) fn yields_to_itself(&self, number: u32) -> bool {
-        !icv::patience().is_asked && self.shares_cpu(number)
+        !patience().is_asked && self.shares_cpu(number)
     }
 
     fn last_cpu(&self, number: u32) -> &AtomicU32 {
@@ -190,7 +181,7 @@ impl Team {
         // SAFETY: the leaf is this thread's.
         let worker = || Box::new(unsafe { self.tasks.worker(number as usize) });
         let worker = seat.worker.get_or_init(worker);
-        worker.set_patience(icv::patience());
+        worker.set_patience(patience());
         let cpu = processors::current();
         let last_cpu = self.last_cpu(number);
         if last_cpu.load(Ordering::Relaxed) != cpu {
@@ -299,7 +290,7 @@ impl Post {
                 self.turns.wait(size, is_called, || self.sleep_until(is_called));
             }
         } else {
-            let mut pause = Pause::new(icv::patience());
+            let mut pause = Pause::new(patience());
             while !is_called() {
                 if !pause.lasts(is_called) {
                     self.sleep_until(is_called);
@@ -390,7 +381,7 @@ impl Crew {
         );
         // SAFETY: nobody looks at what was begun before.
         unsafe { team.reset() };
-        let shows = icv::settings().show_affinity && {
+        let shows = settings().show_affinity && {
             let now = Some((size, region.level, binding));
             self.shown.replace(now) != now
         };
@@ -427,7 +418,7 @@ fn hire(number: u32, counts: u32) -> Hired {
     });
     let own = post.clone();
     let builder = std::thread::Builder::new().name(format!("evenkeel omp {number}"));
-    let spawned = builder.stack_size(icv::stack_bytes()).spawn(move || {
+    let spawned = builder.stack_size(stack_bytes()).spawn(move || {
         ompt::becomes_worker();
         let thread = Thread::current();
         let mut known = 0;

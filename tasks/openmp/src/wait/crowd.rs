@@ -25,7 +25,7 @@ pub(crate) fn forget_awake() {
 }
 
 /// Whether one thread of a crew is awake, or was woken.
-pub(super) struct Awake {
+pub(crate) struct Awake {
     is_asleep: AtomicBool,
     /// How many threads it counts for.
     counts: u32,
@@ -35,7 +35,7 @@ pub(super) struct Awake {
 
 impl Awake {
     /// Of a thread that is about to be started.
-    pub(super) fn new(counts: u32) -> Self {
+    pub(crate) fn new(counts: u32) -> Self {
         Self::counted_in(&AWAKE, counts)
     }
 
@@ -45,14 +45,14 @@ impl Awake {
     }
 
     /// The thread is about to sleep.
-    pub(super) fn sleeps(&self) {
+    pub(crate) fn sleeps(&self) {
         self.awake.fetch_sub(self.counts, Ordering::Relaxed);
         self.is_asleep.store(true, Ordering::Relaxed);
     }
 
     /// The thread is woken, or goes on by itself; whichever is first counts it. Returns whether
     /// this is.
-    pub(super) fn wakes(&self) -> bool {
+    pub(crate) fn wakes(&self) -> bool {
         let is_first =
             self.is_asleep.load(Ordering::Relaxed) && self.is_asleep.swap(false, Ordering::Relaxed);
         if is_first {
@@ -62,7 +62,7 @@ impl Awake {
     }
 
     /// The thread ends.
-    pub(super) fn ends(&self) {
+    pub(crate) fn ends(&self) {
         self.awake.fetch_sub(self.counts, Ordering::Relaxed);
     }
 }

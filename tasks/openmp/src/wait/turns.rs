@@ -18,14 +18,14 @@ const SLEEPS_MAX: u32 = 1 << 12;
 
 /// Whether it helps to let others have the CPU.
 #[derive(Default)]
-pub(super) struct Turns {
+pub(crate) struct Turns {
     /// How often the threads sleep at once.
     sleeps: AtomicU32,
 }
 
 impl Turns {
     /// Waits until something holds that one of so many threads does, in the end by `sleep`.
-    pub(super) fn wait(&self, threads: u32, holds: impl Fn() -> bool, sleep: impl FnOnce()) {
+    pub(crate) fn wait(&self, threads: u32, holds: impl Fn() -> bool, sleep: impl FnOnce()) {
         // Of two at once, one may be forgotten.
         let sleeps = self.sleeps.load(Ordering::Relaxed);
         if sleeps > 0 {
