@@ -18,22 +18,16 @@ const AIM_PERCENT: usize = 15;
 
 /// Rooms above the aim, and the percentage that each had when it was measured last.
 const LIMITS: &[(&str, usize)] = &[
-    ("cli", 33),
-    ("kernels", 20),
-    ("lab", 37),
-    ("policy", 35),
-    ("report", 28),
-    ("scenarios", 28),
+    ("policy", 34),
     ("scheduler", 39),
     ("scx-host", 32),
-    ("simulator", 32),
+    ("simulator", 18),
     ("tasks/bench", 29),
     ("tasks/c", 49),
     ("tasks/conformance", 40),
     ("tasks/openmp", 35),
     ("tasks/peers", 27),
-    ("tasks/runtime", 44),
-    ("trace", 30),
+    ("tasks/runtime", 33),
     ("xtask", 29),
 ];
 
