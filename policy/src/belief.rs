@@ -1,5 +1,5 @@
-//! What is believed where no counter tells: `evenkeel/learned.h`, `belief.h`, `infer.h`,
-//! `users.h`, `retired.h`.
+//! Beliefs about levels on CPUs without license counters: `evenkeel/learned.h`, `belief.h`,
+//! `infer.h`, `users.h`, `retired.h`.
 
 use cpu_model::{LEVELS_MAX, Turbo};
 
@@ -19,23 +19,23 @@ impl Learned {
         ekp_learn(self, level.into(), now_ns);
     }
 
-    /// A sensor that looks at every slice saw the task demand a level, and another in the slice
-    /// before; what both show counts for 0.1 s.
+    /// A sensor that reads every slice saw the task demand `level`, and `before` in the previous
+    /// slice; a level that both show counts for 0.1 s.
     pub fn learn_shown(&mut self, level: u8, before: u8, now_ns: u64) {
         ekp_learn_shown(self, level.into(), before.into(), now_ns);
     }
 
-    /// The level it is believed to demand.
+    /// The level that the task is believed to demand.
     #[must_use]
     pub fn level(&self, now_ns: u64) -> u8 {
         ekp_learned_level(self, now_ns) as u8
     }
 }
 
-/// Whether a task that has been on its CPU for so long is to leave it for a moment, so that its
-/// registers show.
+/// Whether to force a switch-out of a task that has not left its CPU for `stayed_ns`, so that
+/// its saved registers can be read.
 #[must_use]
-pub fn airs(stayed_ns: u64) -> bool {
+pub fn forces_switch_out(stayed_ns: u64) -> bool {
     ekp_airs(stayed_ns) != 0
 }
 
@@ -53,7 +53,7 @@ pub struct LevelTimes {
 pub struct Belief {
     /// Until when time is booked, in ns.
     pub since_ns: u64,
-    /// Until when each level is held after the last demand for it, in ns.
+    /// Until when each level is held after its last demand, in ns.
     pub held_until_ns: [u64; LEVELS_MAX],
     /// Booked so far; entry 0 is not used.
     pub booked: LevelTimes,
@@ -62,18 +62,18 @@ pub struct Belief {
 }
 
 impl Belief {
-    /// From now on a hardware thread demands `to` instead of `from`; what it demanded is held.
+    /// From now on a hardware thread demands `to` instead of `from`; the hold of `from` begins.
     pub fn change(&mut self, hold: &LevelTimes, from: u8, to: u8, now_ns: u64) {
         ekp_belief_change(self, hold, from.into(), to.into(), now_ns);
     }
 
-    /// Until when more than level 0 may be in force, in ns; `u64::MAX` while a task demands it.
+    /// Until when a level above 0 may be in force, in ns; `u64::MAX` while a task demands one.
     #[must_use]
     pub fn busy_until_ns(&self) -> u64 {
         ekp_belief_busy_until_ns(self)
     }
 
-    /// What was booked since a reading that is so long ago; what is left was level 0.
+    /// Booked times since the reading `before`, `passed_ns` ago; level 0 gets the rest.
     #[must_use]
     pub fn since(&self, before: &LevelTimes, passed_ns: u64) -> LevelTimes {
         let mut since = LevelTimes::default();
@@ -82,7 +82,7 @@ impl Belief {
     }
 }
 
-/// How long the counted cycles above level 0 took in a row; what is left was level 0.
+/// Durations of the counted cycles above level 0 in a turbo row; level 0 gets the rest.
 #[must_use]
 pub fn counted_times(turbo: &Turbo, row: usize, slice: &Slice) -> LevelTimes {
     let mut times = LevelTimes::default();
@@ -90,13 +90,13 @@ pub fn counted_times(turbo: &Turbo, row: usize, slice: &Slice) -> LevelTimes {
     times
 }
 
-/// Fills in what counters would have shown: cycles by level, and all cycles and reference cycles
-/// where they are 0.
+/// Fills in the values that counters would have shown: cycles by level, and all cycles and
+/// reference cycles where they are 0.
 pub fn infer(turbo: &Turbo, row: usize, believed: &LevelTimes, slice: &mut Slice) {
     ekp_infer(turbo, row as u32, believed, slice);
 }
 
-/// Who used wide instructions last on a core, by level: `struct ek_users`.
+/// The last task of each level on a core: `struct ek_users`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Users {
@@ -111,12 +111,12 @@ impl Default for Users {
 }
 
 impl Users {
-    /// A task demanded a level, and so all below it.
+    /// A task demanded a level, and so all lower ones.
     pub fn note(&mut self, level: u8, task: u32) {
         ekp_users_note(self, level.into(), task);
     }
 
-    /// Who answers for what a slice ran above the level of its own task, or [`NOBODY`].
+    /// The culprit of a slice's cycles above the level of its own task, or [`NOBODY`].
     #[must_use]
     pub fn above(&self, slice: &Slice, own_level: u8) -> u32 {
         ekp_users_above(self, slice, own_level.into())

@@ -3,16 +3,16 @@
 /// Not a task; `EK_NOBODY`.
 pub const NOBODY: u32 = u32::MAX;
 
-/// What is done about time lost: `enum ek_mode`.
+/// The compensation of time lost: `enum ek_mode`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Mode {
-    /// Nothing.
+    /// No compensation.
     #[default]
     None = 0,
-    /// The victim gets it back (ATC'21).
+    /// The time lost is refunded to the victim (ATC'21).
     Relative = 1,
-    /// The victim gets it back and the culprit pays (D 7.4.3).
+    /// The time lost is refunded to the victim and billed to the culprit (D 7.4.3).
     Isolation = 2,
 }
 
@@ -22,11 +22,11 @@ pub enum Mode {
 pub struct Loss {
     /// CPU time of the slice.
     pub time_ns: u64,
-    /// What it lost of that.
+    /// Time lost, at most the CPU time.
     pub lost_ns: u64,
-    /// Whose slice it was.
+    /// The task of the slice.
     pub victim: u32,
-    /// Who used wide instructions last on the victim's core, or [`NOBODY`].
+    /// The last task with wide instructions on the victim's core, or [`NOBODY`].
     pub last_user: u32,
     /// How much more may be billed to that user.
     pub room_ns: u64,
@@ -35,11 +35,11 @@ pub struct Loss {
 /// The two halves of compensation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compensation {
-    /// Taken off what the victim is charged for the slice; never exceeds it.
+    /// Deduction from the victim's charge for the slice; at most that charge.
     pub refund_ns: u64,
-    /// To be added to what the culprit is charged next.
+    /// Addition to the culprit's next charge.
     pub bill_ns: u64,
-    /// Who is billed; [`NOBODY`] where the bill is 0.
+    /// The billed task; [`NOBODY`] where the bill is 0.
     pub culprit: u32,
 }
 
@@ -55,7 +55,7 @@ struct RawCompensation {
 
 const _: () = assert!(size_of::<Loss>() == 32 && size_of::<RawCompensation>() == 24);
 
-/// Who gets time back for a slice that lost time, and who pays.
+/// Refund and bill for a slice that lost time.
 #[must_use]
 pub fn compensate(mode: Mode, loss: &Loss) -> Compensation {
     let mut raw = RawCompensation::default();
@@ -63,18 +63,18 @@ pub fn compensate(mode: Mode, loss: &Loss) -> Compensation {
     Compensation { refund_ns: raw.refund_ns, bill_ns: raw.bill_ns, culprit: raw.culprit }
 }
 
-/// Bills that a task owes at one time, at most; `EK_BILL_MAX_NS`.
+/// Largest sum of unpaid bills of a task, in ns; `EK_BILL_MAX_NS`.
 pub const BILL_MAX_NS: u64 = 100_000_000;
 
-/// How much more may be billed to a task that owes so much.
+/// Further bills that a task with `bill_ns` of unpaid ones can take, in ns.
 #[must_use]
-pub fn bill_room_ns(owed_ns: u64) -> u64 {
-    ekp_bill_room_ns(owed_ns)
+pub fn bill_room_ns(bill_ns: u64) -> u64 {
+    ekp_bill_room_ns(bill_ns)
 }
 
 unsafe extern "C" {
     // Plain integers: the C functions accept every value.
-    safe fn ekp_bill_room_ns(owed_ns: u64) -> u64;
+    safe fn ekp_bill_room_ns(bill_ns: u64) -> u64;
 
     // References: valid for the call; C keeps none of them, and every bit pattern of the
     // structs is a value.

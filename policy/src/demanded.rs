@@ -4,45 +4,45 @@ use cpu_model::LEVELS_MAX;
 
 use crate::LevelTimes;
 
-/// Run without a level for so long, a task is cleared of it: `EK_CLEARED_NS`.
+/// A task that ran without a level for so long is cleared of that level: `EK_CLEARED_NS`.
 pub const CLEARED_NS: u64 = 4_000_000;
 
-/// What the tests of a task came to: `struct ek_tests`; entries 0 are not used.
+/// Results of the tests of a task, by level: `struct ek_tests`; entries 0 are not used.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tests {
-    /// How long it ran without each level since it was last suspected of it, in ns.
-    pub quiet_ns: [u64; LEVELS_MAX],
-    /// Slices since then that may have demanded it.
+    /// CPU time without each level since the task was last suspected of that level, in ns.
+    pub without_ns: [u64; LEVELS_MAX],
+    /// Slices since then that may have demanded the level.
     pub hits: [u32; LEVELS_MAX],
 }
 
-/// What ran on the other hardware threads of a core during a slice: `struct ek_beside`.
+/// The tasks on the other hardware threads of a core during a slice: `struct ek_beside`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Beside {
-    /// Whether anything did; not 0 is yes.
+    /// Whether any task ran; not 0 is yes.
     pub runs: u32,
-    /// The highest level that any of it may demand, not being cleared of it.
+    /// The highest level that some of these tasks is not cleared of.
     pub possible: u32,
-    /// The highest level that any of it is believed to demand.
+    /// The highest level that some of these tasks is believed to demand.
     pub believed: u32,
 }
 
 impl Beside {
-    /// Something else ran there, too.
+    /// Adds the tasks of another hardware thread.
     pub fn note(&mut self, other: &Self) {
         ekp_beside_note(self, other);
     }
 }
 
-/// What a slice says of its task: `struct ek_demanded`.
+/// The evidence of a slice about its task: `struct ek_demanded`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Demanded {
-    /// Level that it ran at of its own wish, as far as is known.
+    /// Level that the task demanded itself, by best knowledge.
     pub own_level: u32,
-    /// Level that it proves of its task; 0 is nothing.
+    /// Level that the slice proves of its task; 0: none.
     pub shown_level: u32,
 }
 

@@ -19,7 +19,7 @@ pub struct Shares {
 pub struct TurboRow {
     /// The slower row: more active cores.
     pub slow: u32,
-    /// Way from it to the row before, Q30.
+    /// Fraction of the way from the slow row to its predecessor, Q30.
     pub factor_q30: u32,
 }
 
@@ -39,7 +39,7 @@ const _: () = assert!(size_of::<Active>() == 8 * (ROWS_MAX + 1));
 const _: () = assert!(size_of::<Shares>() == 4 * LEVELS_MAX && size_of::<TurboRow>() == 8);
 
 impl Shares {
-    /// The shares of a measured slice; what no level above 0 claims ran at level 0.
+    /// The shares of a measured slice; cycles of no higher level count as level 0.
     #[must_use]
     pub fn of(slice: &Slice) -> Self {
         let mut shares = Self::default();
@@ -61,7 +61,7 @@ pub fn actual_frequency_hz(ref_khz: u32, cycles: u64, ref_cycles: u64) -> u64 {
 }
 
 impl Active {
-    /// That row holds, and none before it ever did.
+    /// The state in which this row has always held.
     #[must_use]
     pub fn always(row: usize) -> Self {
         Self { row: row as u32, ..Self::default() }
@@ -94,7 +94,7 @@ pub fn turbo_row(turbo: &Turbo, shares: &Shares, actual_hz: u64, first_row: u64)
     at
 }
 
-/// Frequency there, had nothing run above the task's own level.
+/// Ideal frequency at that row: without cycles above the task's own level.
 #[must_use]
 pub fn ideal_frequency_hz(turbo: &Turbo, shares: &Shares, own_level: u8, at: TurboRow) -> u64 {
     ekp_ideal_frequency_hz(turbo, shares, own_level.into(), &at)

@@ -6,7 +6,7 @@
 pub struct Anchor {
     /// A virtual time of the group, in ns.
     pub vtime_ns: u64,
-    /// What the CPU's clock shows at it, in ns.
+    /// Time of the CPU's clock at that virtual time, in ns.
     pub clock_ns: u64,
 }
 
@@ -20,7 +20,7 @@ impl Anchor {
     }
 
     /// The least virtual time of the group on the clock of the CPU, which shows `now_clock_ns`: at
-    /// most a limit later, and two limits sooner. The anchor moves where it was further off.
+    /// most a limit later, and two limits sooner. A greater distance moves the anchor.
     pub fn bound_ns(&mut self, vtime_ns: u64, now_clock_ns: u64, limit_ns: u64) -> u64 {
         ekp_anchor_bound_ns(self, vtime_ns, now_clock_ns, limit_ns)
     }
@@ -38,7 +38,8 @@ pub fn lag_bound_ns(vtime_ns: u64, floor_ns: u64, limit_ns: u64) -> u64 {
     ekp_lag_bound_ns(vtime_ns, floor_ns, limit_ns)
 }
 
-/// What is left of virtual time that passed before a while: all at once, nothing after 2^30 ns.
+/// Virtual time that passed, decayed over `while_ns`: from all of that time at 0 to none after
+/// 2^30 ns.
 #[must_use]
 pub fn rate_ns(passed_ns: u64, while_ns: u64) -> u64 {
     ekp_rate_ns(passed_ns, while_ns)

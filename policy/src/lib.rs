@@ -17,7 +17,8 @@ mod slice;
 mod vtime;
 
 pub use belief::{
-    Belief, Learned, LevelTimes, Rates, Users, WIDTHS, airs, counted_times, infer, retired_level,
+    Belief, Learned, LevelTimes, Rates, Users, WIDTHS, counted_times, forces_switch_out, infer,
+    retired_level,
 };
 pub use compensate::{BILL_MAX_NS, Compensation, Loss, Mode, NOBODY, bill_room_ns, compensate};
 pub use deficit::{Deficit, alone_gain_permille};
@@ -34,6 +35,6 @@ pub use mix::{
 };
 pub use slice::Slice;
 pub use vtime::{
-    charge, move_between, place_new, place_waking, preempt_limit, preempts, preempts_at_once,
-    slice_ns, slice_shared_ns, wait_is_long, wait_look_ns, weight, weight_inverse,
+    charge, is_starved, move_between, place_new, place_waking, preempt_limit, preempts,
+    preempts_at_once, slice_ns, slice_shared_ns, starvation_timer_ns, weight, weight_inverse,
 };

@@ -5,7 +5,7 @@ use cpu_model::{LEVELS_MAX, Turbo};
 
 use crate::{Shares, Slice, TurboRow};
 
-/// What a slice lost: `struct ek_lost`.
+/// The loss of a slice: `struct ek_lost`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
@@ -13,11 +13,11 @@ pub struct Lost {
     pub lost_ns: u64,
     /// Mean frequency measured; 0 if the counters cannot tell.
     pub actual_hz: u64,
-    /// Mean frequency had nobody else used wide instructions; the actual one if nobody did.
+    /// Ideal frequency; the actual one if no other task used wide instructions.
     pub ideal_hz: u64,
     /// Shares of the slice's cycles at each level.
     pub shares: Shares,
-    /// The row of the turbo table that it ran in; the first where nothing was lost.
+    /// The turbo row of the slice; the first row where nothing was lost.
     pub at: TurboRow,
 }
 
@@ -33,17 +33,17 @@ pub fn time_lost(turbo: &Turbo, slice: &Slice, own_level: u8) -> Lost {
     lost
 }
 
-/// What a slice is charged, if not its time: `enum ek_meter`.
+/// A measure to charge a slice by, other than its time: `enum ek_meter`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Meter {
-    /// What it got of the full frequency.
+    /// Cycles, relative to full frequency.
     Cycles = 1,
-    /// What it drew of the power that its level may draw.
+    /// Energy, relative to the power that its level may draw.
     Energy = 2,
 }
 
-/// What a slice of a task of that level is charged, in ns; at most its time.
+/// The charge for a slice of a task of that level, in ns; at most its time.
 #[must_use]
 pub fn metered_ns(meter: Meter, turbo: &Turbo, slice: &Slice, own_level: u8) -> u64 {
     let mut lost = Lost::default();

@@ -1,15 +1,15 @@
-//! What mixing levels on a core costs: `evenkeel/mix.h`.
+//! The costs of mixing levels on a core: `evenkeel/mix.h`.
 
 use cpu_model::Turbo;
 
-/// What a core is like for one that would begin on an idle hardware thread of it:
+/// State of a core, for a task that could begin on an idle hardware thread of that core:
 /// `struct ek_core_state`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoreState {
-    /// Whether another hardware thread of it runs something; not 0 is yes.
+    /// Whether another hardware thread of the core runs a task; not 0 is yes.
     pub is_busy: u32,
-    /// The highest level of what runs there.
+    /// The highest level of the tasks on the other hardware threads.
     pub beside: u32,
     /// The level held on the core.
     pub held: u32,
@@ -29,7 +29,7 @@ pub fn mix_price_ns(loss_permille: u32) -> u64 {
     ekp_mix_price_ns(loss_permille)
 }
 
-/// What beginning on an idle hardware thread costs, to compare such threads by.
+/// Cost of beginning on an idle hardware thread, to compare idle threads.
 #[must_use]
 pub fn mix_idle_cost_permille(
     turbo: &Turbo,

@@ -2,7 +2,7 @@
 
 use cpu_model::LEVELS_MAX;
 
-/// What was measured of one task between two switches: `struct ek_slice`.
+/// Measurements of one task between two switches: `struct ek_slice`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
@@ -12,7 +12,7 @@ pub struct Slice {
     pub cycles: u64,
     /// Cycles of the reference clock while not halted.
     pub ref_cycles: u64,
-    /// Cycles at each level; entry 0 is not read, it is what the others leave (Eq. D 7.4).
+    /// Cycles at each level; entry 0 is not read: level 0 has the remaining cycles (Eq. D 7.4).
     pub level_cycles: [u64; LEVELS_MAX],
     /// Cycles stalled on L2 misses and bound by stores.
     pub stall_cycles: u64,

@@ -70,16 +70,15 @@ pub fn preempts_at_once(ran_ns: u64) -> bool {
     ekp_preempt_at_once(ran_ns) != 0
 }
 
-/// Whether a task has waited for more than a quarter of the watchdog's time.
+/// Whether a task is starved: runnable for more than a quarter of the watchdog's time.
 #[must_use]
-pub fn wait_is_long(waited_ns: u64, watchdog_ns: u64) -> bool {
+pub fn is_starved(waited_ns: u64, watchdog_ns: u64) -> bool {
     ekp_wait_is_long(waited_ns, watchdog_ns) != 0
 }
 
-/// How long until queues are looked at again for who has waited: an eighth of the watchdog's time,
-/// at least 1 ms.
+/// Period of the starvation timer: an eighth of the watchdog's time, at least 1 ms.
 #[must_use]
-pub fn wait_look_ns(watchdog_ns: u64) -> u64 {
+pub fn starvation_timer_ns(watchdog_ns: u64) -> u64 {
     ekp_wait_look_ns(watchdog_ns)
 }
 

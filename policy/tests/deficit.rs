@@ -12,7 +12,7 @@ const QUIET_MAX_NS: u64 = 4 * MS;
 const GAIN: u32 = 600;
 
 fn owed(ms: u64) -> Deficit {
-    Deficit { owed_ns: ms * MS, ..Deficit::default() }
+    Deficit { deficit_ns: ms * MS, ..Deficit::default() }
 }
 
 #[test]
@@ -20,29 +20,29 @@ fn refunds_are_banked_up_to_a_bound_and_waiting_uses_them_up() {
     let mut deficit = Deficit::default();
     assert_eq!(deficit.bank(BANK_NS - MS), BANK_NS - MS);
     assert_eq!(deficit.bank(3 * MS), MS);
-    assert_eq!((deficit.banked_ns, deficit.owed_ns), (BANK_NS, 2 * MS));
+    assert_eq!((deficit.banked_ns, deficit.deficit_ns), (BANK_NS, 2 * MS));
     deficit.waited(4 * MS);
     assert_eq!(deficit.bank(5 * MS), 4 * MS);
-    assert_eq!((deficit.banked_ns, deficit.owed_ns), (BANK_NS, 3 * MS));
+    assert_eq!((deficit.banked_ns, deficit.deficit_ns), (BANK_NS, 3 * MS));
     deficit.waited(100 * MS);
     assert_eq!(deficit.banked_ns, 0);
 }
 
 #[test]
 fn what_is_owed_is_repaid_by_the_gain_of_being_alone() {
-    let mut deficit = Deficit { owed_ns: 1_500_000, ..Deficit::default() };
-    let quiet_ns = deficit.quiet_ns(GAIN);
-    assert_eq!(quiet_ns, 2_500_000);
-    deficit.repay(quiet_ns, GAIN);
-    assert_eq!((deficit.owed_ns, deficit.quiet_ns(GAIN)), (0, 0));
+    let mut deficit = Deficit { deficit_ns: 1_500_000, ..Deficit::default() };
+    let forced_idle_ns = deficit.forced_idle_ns(GAIN);
+    assert_eq!(forced_idle_ns, 2_500_000);
+    deficit.repay(forced_idle_ns, GAIN);
+    assert_eq!((deficit.deficit_ns, deficit.forced_idle_ns(GAIN)), (0, 0));
 }
 
 #[test]
 fn nobody_stays_quiet_for_little_or_for_one_that_gains_little() {
-    let little = Deficit { owed_ns: 299_999, ..Deficit::default() };
-    assert_eq!(little.quiet_ns(GAIN), 0);
-    assert_eq!(owed(20).quiet_ns(99), 0);
-    assert_eq!(owed(20).quiet_ns(100), QUIET_MAX_NS);
+    let little = Deficit { deficit_ns: 299_999, ..Deficit::default() };
+    assert_eq!(little.forced_idle_ns(GAIN), 0);
+    assert_eq!(owed(20).forced_idle_ns(99), 0);
+    assert_eq!(owed(20).forced_idle_ns(100), QUIET_MAX_NS);
 }
 
 #[test]
@@ -50,16 +50,16 @@ fn a_deficit_halves_in_sleep_and_not_while_its_task_runs() {
     let mut deficit = owed(8);
     deficit.sleeps(10 * MS);
     deficit.wakes(0, 30 * MS);
-    assert_eq!(deficit.owed_ns, 2 * MS);
+    assert_eq!(deficit.deficit_ns, 2 * MS);
     // It woke already.
     deficit.wakes(0, 1000 * MS);
-    assert_eq!(deficit.owed_ns, 2 * MS);
+    assert_eq!(deficit.deficit_ns, 2 * MS);
     deficit.sleeps(40 * MS);
     deficit.wakes(0, 45 * MS);
-    assert_eq!(deficit.owed_ns, 1_500_000);
+    assert_eq!(deficit.deficit_ns, 1_500_000);
     deficit.sleeps(50 * MS);
     deficit.wakes(0, 1050 * MS);
-    assert_eq!(deficit.owed_ns, 0);
+    assert_eq!(deficit.deficit_ns, 0);
 }
 
 #[test]
@@ -67,10 +67,10 @@ fn what_waking_takes_of_refunds_is_owed_once() {
     let mut deficit = Deficit { banked_ns: 3 * MS, ..Deficit::default() };
     deficit.sleeps(MS);
     deficit.wakes(2 * MS, 11 * MS);
-    assert_eq!((deficit.owed_ns, deficit.banked_ns), (2 * MS, MS));
+    assert_eq!((deficit.deficit_ns, deficit.banked_ns), (2 * MS, MS));
     deficit.sleeps(12 * MS);
     deficit.wakes(2 * MS, 12 * MS);
-    assert_eq!((deficit.owed_ns, deficit.banked_ns), (3 * MS, 0));
+    assert_eq!((deficit.deficit_ns, deficit.banked_ns), (3 * MS, 0));
 }
 
 #[test]
@@ -99,8 +99,8 @@ proptest! {
                 3 => deficit.waited(a),
                 _ => deficit.repay(a, gain),
             }
-            prop_assert!(deficit.owed_ns <= MAX_NS && deficit.banked_ns <= BANK_NS);
-            prop_assert!(deficit.quiet_ns(gain) <= QUIET_MAX_NS);
+            prop_assert!(deficit.deficit_ns <= MAX_NS && deficit.banked_ns <= BANK_NS);
+            prop_assert!(deficit.forced_idle_ns(gain) <= QUIET_MAX_NS);
         }
     }
 }

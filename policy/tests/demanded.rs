@@ -18,7 +18,7 @@ fn at_2(ns: u64) -> LevelTimes {
 }
 
 fn cleared() -> Tests {
-    Tests { quiet_ns: [CLEARED_NS; LEVELS_MAX], hits: [0; LEVELS_MAX] }
+    Tests { without_ns: [CLEARED_NS; LEVELS_MAX], hits: [0; LEVELS_MAX] }
 }
 
 fn levels(demanded: Demanded) -> (u32, u32) {
@@ -55,7 +55,7 @@ fn running_without_a_level_clears_a_task_and_the_other_is_shown() {
     assert_eq!(levels(scalar.judge(&at_2(6 * MS), &HOLD, 0, &UNKNOWN, 0)), (0, 0));
     let mut wide = Tests::default();
     assert_eq!(levels(wide.judge(&at_2(6 * MS), &HOLD, 0, &CLEARED, 0)), (2, 2));
-    assert_eq!((wide.quiet_ns[1], wide.quiet_ns[2]), (0, 0));
+    assert_eq!((wide.without_ns[1], wide.without_ns[2]), (0, 0));
 }
 
 /// A task of which registers showed wide code is cleared of it in a phase without.
@@ -76,13 +76,13 @@ fn a_gap_as_short_as_the_hold_clears_of_nothing() {
     for _ in 0..100 {
         bursts.judge(&at_2(6 * MS - HOLD_NS), &HOLD, 0, &UNKNOWN, 0);
     }
-    assert_eq!(bursts.quiet_ns[2], 0);
+    assert_eq!(bursts.without_ns[2], 0);
     // Whoever may be the one must be without it for longer than with it.
     let mut scalar = Tests::default();
     for ns in [3 * MS, 2 * MS, 4 * MS] {
         scalar.judge(&at_2(ns), &HOLD, 0, &UNKNOWN, 0);
     }
-    assert_eq!(scalar.quiet_ns[2], 2 * MS);
+    assert_eq!(scalar.without_ns[2], 2 * MS);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn two_that_are_cleared_contradict_each_other_and_then_no_longer_are() {
     let mut task = cleared();
     assert_eq!(levels(task.judge(&at_2(6 * MS), &HOLD, 0, &CLEARED, 0)), (2, 0));
     let more = CLEARED_NS + 6 * MS;
-    assert_eq!(task.quiet_ns, [CLEARED_NS, 0, 0, more, more, more]);
+    assert_eq!(task.without_ns, [CLEARED_NS, 0, 0, more, more, more]);
 }
 
 #[test]
@@ -154,19 +154,19 @@ proptest! {
         held_ns: u64,
         beside: [u32; 3],
         believed: u8,
-        quiet_ns: [u64; LEVELS_MAX],
+        without_ns: [u64; LEVELS_MAX],
         hits: [u32; LEVELS_MAX],
     ) {
         let beside = Beside { runs: beside[0], possible: beside[1], believed: beside[2] };
         let (at, hold) = (LevelTimes { ns: at }, LevelTimes { ns: hold });
-        let before = Tests { quiet_ns, hits };
+        let before = Tests { without_ns, hits };
         let mut tests = before;
         let demanded = tests.judge(&at, &hold, held_ns, &beside, believed);
         let highest = (1..LEVELS_MAX).rev().find(|&level| at.ns[level] > 0).unwrap_or(0) as u32;
         prop_assert!(demanded.own_level <= highest && demanded.shown_level <= highest);
         prop_assert!(demanded.shown_level <= demanded.own_level);
         for level in 1..LEVELS_MAX {
-            let (now, before) = (tests.quiet_ns[level], before.quiet_ns[level]);
+            let (now, before) = (tests.without_ns[level], before.without_ns[level]);
             prop_assert!(now == 0 || now >= before);
         }
     }

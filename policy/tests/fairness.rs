@@ -4,9 +4,9 @@ mod examples;
 
 use examples::{slice, xeon_gold_6130};
 use policy::{
-    BILL_MAX_NS, Compensation, Loss, Mode, NOBODY, bill_room_ns, charge, compensate, move_between,
-    place_new, place_waking, preempt_limit, preempts, slice_ns, slice_shared_ns, time_lost,
-    wait_is_long, wait_look_ns, weight, weight_inverse,
+    BILL_MAX_NS, Compensation, Loss, Mode, NOBODY, bill_room_ns, charge, compensate, is_starved,
+    move_between, place_new, place_waking, preempt_limit, preempts, slice_ns, slice_shared_ns,
+    starvation_timer_ns, time_lost, weight, weight_inverse,
 };
 
 const MS: u64 = 1_000_000;
@@ -148,8 +148,8 @@ fn a_running_task_gives_way_only_beyond_the_granularity() {
 #[test]
 fn who_waits_goes_first_well_before_the_watchdog() {
     let watchdog = 5000 * MS;
-    assert!(!wait_is_long(watchdog / 4, watchdog) && wait_is_long(watchdog / 4 + 1, watchdog));
-    assert_eq!((wait_look_ns(watchdog), wait_look_ns(0)), (watchdog / 8, MS));
+    assert!(!is_starved(watchdog / 4, watchdog) && is_starved(watchdog / 4 + 1, watchdog));
+    assert_eq!((starvation_timer_ns(watchdog), starvation_timer_ns(0)), (watchdog / 8, MS));
 }
 
 /// Work of a scalar victim beside a culprit on one CPU, over what half of a clean CPU gives.

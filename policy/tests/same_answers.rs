@@ -159,8 +159,8 @@ fn answer(v: &Vector) -> [u64; ANSWERS] {
         policy::move_between(v.a, v.b, v.c),
         policy::preempt_limit(v.a, v.b, v.x),
         policy::preempts(v.a, v.b).into(),
-        policy::wait_is_long(v.b, v.a).into(),
-        policy::wait_look_ns(v.a),
+        policy::is_starved(v.b, v.a).into(),
+        policy::starvation_timer_ns(v.a),
     ]);
     answer[33..44].copy_from_slice(&answer_belief(v));
     answer[44..51].copy_from_slice(&answer_users(v));
@@ -253,7 +253,7 @@ fn answer_demanded(v: &Vector) -> [u64; 6] {
         demanded.own_level.into(),
         demanded.shown_level.into(),
         tests.possible_level().into(),
-        tests.quiet_ns[1],
+        tests.without_ns[1],
         tests.hits[2].into(),
         policy::preempts_at_once(v.a).into(),
     ]
@@ -263,10 +263,10 @@ fn answer_even(v: &Vector) -> [u64; 13] {
     let row = v.x as usize;
     let core = CoreState { is_busy: v.x & 1, beside: v.y, held: v.z };
     let gain_permille = policy::alone_gain_permille(v.x, v.y);
-    let mut deficit = Deficit { owed_ns: v.a, banked_ns: v.b, asleep_ns: v.c };
-    let quiet_ns = deficit.quiet_ns(gain_permille);
+    let mut deficit = Deficit { deficit_ns: v.a, banked_ns: v.b, asleep_ns: v.c };
+    let forced_idle_ns = deficit.forced_idle_ns(gain_permille);
     deficit.wakes(v.a, v.d);
-    let woken_ns = deficit.owed_ns;
+    let woken_ns = deficit.deficit_ns;
     deficit.waited(v.b);
     let banked_ns = deficit.bank(v.a);
     deficit.sleeps(v.a);
@@ -280,13 +280,13 @@ fn answer_even(v: &Vector) -> [u64; 13] {
         policy::mix_swaps(v.x, v.y).into(),
         gain_permille.into(),
         banked_ns,
-        quiet_ns,
+        forced_idle_ns,
         woken_ns,
-        deficit.owed_ns,
+        deficit.deficit_ns,
         deficit.banked_ns,
         learned.level(v.b).into(),
         policy::mix_settled_ns(v.d),
-        policy::airs(v.a).into(),
+        policy::forces_switch_out(v.a).into(),
     ]
 }
 

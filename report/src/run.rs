@@ -189,7 +189,7 @@ fn losses(programs: &[Vec<Paired>]) -> Vec<LossEntry> {
             let name = |index: u32| sample.applications[index as usize].name.as_str();
             for loss in &sample.outcome.losses {
                 let sum = sums.entry((name(loss.victim), name(loss.culprit))).or_default();
-                let times_ns = [loss.lost_ns, loss.repaid_ns, loss.in_kind_ns];
+                let times_ns = [loss.lost_ns, loss.repaid_ns, loss.idle_compensation_ns];
                 for (sum, ns) in sum.iter_mut().zip(times_ns) {
                     *sum += ns as f64 * share;
                 }

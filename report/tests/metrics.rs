@@ -165,8 +165,10 @@ fn cpu_time_is_compared_with_that_of_the_control() {
 #[test]
 fn losses_are_means_over_replicates_summed_over_programs() {
     let mut samples = paired(&[("a", 0, S), ("a", 1, S), ("b", 0, S), ("b", 1, S)]);
-    let loss =
-        |lost_ns, repaid_ns| Loss { victim: 1, culprit: 1, lost_ns, repaid_ns, in_kind_ns: 0 };
+    let loss = |lost_ns, repaid_ns| {
+        let idle_compensation_ns = 0;
+        Loss { victim: 1, culprit: 1, lost_ns, repaid_ns, idle_compensation_ns }
+    };
     for (index, lost) in [(1, 4), (3, 2), (5, 1), (7, 1)] {
         samples[index].outcome.losses = vec![loss(lost * S, lost * S / 2)];
     }
@@ -270,8 +272,10 @@ fn a_claim_may_be_about_one_application_and_another_background() {
 #[test]
 fn figures_of_applications_are_those_of_their_losses_and_slices() {
     let mut samples = paired(&[("a", 0, S), ("b", 0, S)]);
-    let loss =
-        |lost_ns, repaid_ns| Loss { victim: 0, culprit: 1, lost_ns, repaid_ns, in_kind_ns: 0 };
+    let loss = |lost_ns, repaid_ns| {
+        let idle_compensation_ns = 0;
+        Loss { victim: 0, culprit: 1, lost_ns, repaid_ns, idle_compensation_ns }
+    };
     samples[1].outcome.losses = vec![loss(4 * S, S)];
     samples[3].outcome.losses = vec![loss(4 * S, 4 * S)];
     let repaid = |application: Option<&str>| {

@@ -257,7 +257,7 @@ fn large_results_are_cut_to_the_most_important_rows() {
                     culprit,
                     lost_ns,
                     repaid_ns,
-                    in_kind_ns: 0,
+                    idle_compensation_ns: 0,
                 });
             }
         }

@@ -14,12 +14,12 @@ pub enum Scheduler {
         /// Whether every queue is looked at on each pick.
         interactive: bool,
     },
-    /// First come, first served from one queue; nothing preempts. No kernel does this: a measure
-    /// for what a figure says about the others.
+    /// First come, first served from one queue; nothing preempts. No kernel does this: the
+    /// deliberately wrong model shows which figures can tell schedulers apart.
     Fifo,
     /// Virtual time over shared queues (the baseline of D 7.5), with or without compensation.
     Fair {
-        /// What compensation does.
+        /// The kind of compensation.
         compensation: Compensation,
         /// Which CPUs share a queue.
         queues: Queues,
@@ -50,7 +50,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether it asks the sensors for anything: stock kernels do not, and pay for none.
+    /// Whether the scheduler reads sensors. Stock kernels do not, so they pay no sensor costs.
     #[must_use]
     pub fn compensates(&self) -> bool {
         match self {
@@ -92,7 +92,7 @@ pub enum RqSharing {
     All,
 }
 
-/// What `fair` does about time lost to others' licenses.
+/// How `fair` compensates time lost to the licenses of other tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compensation {
     /// Nothing: the baseline.
@@ -105,11 +105,11 @@ pub enum Compensation {
     Cycles,
     /// A slice is charged its energy, by a model and not by a sensor (D 7.3).
     Energy,
-    /// Refund and bill as far as they help, levels kept apart, and the rest repaid in kind: ours.
+    /// Refund and bill up to a bound, levels kept apart, and idle compensation for the rest: ours.
     Even(EvenParts),
 }
 
-/// What the kernel scheduler's source does about time lost.
+/// How the kernel scheduler's source compensates time lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelMode {
     /// Nothing.
@@ -118,33 +118,33 @@ pub enum KernelMode {
     Relative,
     /// Refund and bill.
     Isolation,
-    /// That, levels kept apart, and the rest repaid in kind.
+    /// Refund and bill, levels kept apart, and idle compensation for the rest.
     Even(EvenParts),
 }
 
-/// What is left out of `even`, to see what each part gives.
+/// Parts of `even` that are left out, to measure the effect of each part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EvenParts {
-    /// A CPU does not prefer the level that runs beside it.
+    /// A CPU does not prefer tasks of the level that its sibling runs.
     pub without_matching: bool,
-    /// A waking task takes whatever idle CPU `fair` would.
+    /// A waking task takes the idle CPU that `fair` would choose.
     pub without_placing: bool,
-    /// Tasks do not change places where nobody waits.
+    /// Tasks do not swap CPUs while no task waits.
     pub without_swaps: bool,
-    /// Refunds that cannot be used are virtual time, as in isolation, and never repaid in kind.
+    /// Refunds that cannot be used stay virtual time, as in isolation; no idle compensation.
     pub without_repayment: bool,
-    /// A task that goes on and on stays on its CPU, where registers never show what it is.
-    pub without_airing: bool,
+    /// No forced switch-out: a task that never leaves its CPU never shows its registers.
+    pub without_forced_switch_out: bool,
 }
 
 impl EvenParts {
-    /// Each part left out alone, by the name of what is left.
+    /// Each part left out alone, by the name of the remaining scheduler.
     pub const ABLATIONS: [(&'static str, Self); 5] = [
         ("even-without-matching", Self { without_matching: true, ..Self::ALL }),
         ("even-without-placing", Self { without_placing: true, ..Self::ALL }),
         ("even-without-swaps", Self { without_swaps: true, ..Self::ALL }),
         ("even-without-repayment", Self { without_repayment: true, ..Self::ALL }),
-        ("even-without-airing", Self { without_airing: true, ..Self::ALL }),
+        ("even-without-airing", Self { without_forced_switch_out: true, ..Self::ALL }),
     ];
 
     /// Nothing is left out.
@@ -153,10 +153,10 @@ impl EvenParts {
         without_placing: false,
         without_swaps: false,
         without_repayment: false,
-        without_airing: false,
+        without_forced_switch_out: false,
     };
 
-    /// `even`, or what it is called without one of its parts.
+    /// `even`, or its name without one of its parts.
     #[must_use]
     pub fn name(self) -> &'static str {
         let ablation = Self::ABLATIONS.iter().find(|(_, parts)| *parts == self);
@@ -171,7 +171,7 @@ impl EvenParts {
             Self { without_placing: true, .. } => "scx:even-without-placing",
             Self { without_swaps: true, .. } => "scx:even-without-swaps",
             Self { without_repayment: true, .. } => "scx:even-without-repayment",
-            Self { without_airing: true, .. } => "scx:even-without-airing",
+            Self { without_forced_switch_out: true, .. } => "scx:even-without-airing",
             _ => "scx:even",
         }
     }
@@ -186,7 +186,7 @@ pub enum Queues {
     PerLlc,
 }
 
-/// What the policy is allowed to know.
+/// The sensor set: the policy's only knowledge of classes and levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SensorSet {
     /// License cycles a core, cycles, stalls, XCR0 trap.
@@ -208,8 +208,7 @@ impl SensorSet {
     }
 }
 
-/// What makes sensors, and what the policy takes for known, worse than their best; by default
-/// nothing.
+/// Faults of sensors and errors in the policy's tables; none by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SensorFaults {
     /// How far each counter of a slice may be off (`d7`), evenly spread, in permille of its value.
@@ -223,10 +222,10 @@ pub struct SensorFaults {
     pub table_error_permille: i32,
     /// How far each count of stall cycles is off (`d7`), in permille of its value.
     pub stall_error_permille: i32,
-    /// Share of detections of a level that name another one, in permille. If there are any, each
-    /// detection is that of the task's one before (`d7`, `xinuse`, `fp-retired`).
+    /// Share of detections that name a wrong level, in permille. Any share above 0 also delays
+    /// each detection to the task's next one (`d7`, `xinuse`, `fp-retired`).
     pub false_detections_permille: u32,
-    /// Share of the cores without sensors, in permille: nothing is known of a slice there.
+    /// Share of the cores without sensors, in permille: slices there are not observed.
     pub deaf_cores_permille: u32,
 }
 
@@ -244,7 +243,7 @@ pub struct Costs {
     pub migration_ns_per_kib: u64,
     /// Factor on both for a task that comes from another package.
     pub remote_package_factor: u64,
-    /// From the wake-up of a task for an idle CPU until that CPU chooses it, in real time.
+    /// From the wake-up of a task for an idle CPU until that CPU runs the scheduler, in real time.
     pub idle_exit_ns: u64,
 }
 
@@ -256,7 +255,7 @@ pub struct Config {
     /// How many times as long as the kernel's the slices of `cfs` and `eevdf` are. Anything but 1
     /// makes a wrong model of them, to show which figures notice.
     pub slice_factor: u32,
-    /// What the policy knows.
+    /// The sensor set of the policy.
     pub sensors: SensorSet,
     /// How well the sensors work.
     pub sensor_faults: SensorFaults,
@@ -264,16 +263,16 @@ pub struct Config {
     pub seed: u64,
     /// Kernel costs.
     pub costs: Costs,
-    /// Throughput of a compute-bound thread beside another, of what it has alone: σ0.
+    /// Throughput of a compute-bound thread beside another one, relative to running alone: σ0.
     pub smt_share_permille: u32,
-    /// What `even` takes that to be.
+    /// The value of σ0 that `even` assumes.
     pub believed_smt_share_permille: u32,
-    /// Whether each task runs at the frequency of its own level, whoever runs beside or before it,
-    /// and no transition costs anything. No CPU does that: it is what a policy could reach at best,
-    /// and what a victim's slowdown is besides the license.
+    /// Whether each task runs at the frequency of its own level whatever the tasks beside and
+    /// before it demand, and transitions cost nothing. No CPU does that: such a run is the upper
+    /// bound for any policy, and shows the slowdown of a victim that no license causes.
     pub private_licenses: bool,
-    /// Share of the cores that never lower their clock, whatever runs there, in permille: the
-    /// policy is not told which.
+    /// Share of the cores that never lower their clock, in permille. The policy does not learn
+    /// which cores these are.
     pub steady_cores_permille: u32,
     /// Timer interrupts a second of tick-driven schedulers.
     pub hz: u32,

@@ -12,15 +12,15 @@ use trace::{Event, SwitchState};
 
 use crate::config::Config;
 use crate::error::SimError;
-use crate::outcome::{Noted, Outcome, Renewal};
+use crate::outcome::{Outcome, PolicyRecord, Renewal};
 use crate::recorder::tid;
 use crate::sched::{By, Decided, Scheduler, Wake};
 use crate::sensors::{Place, Sensors};
 use crate::task::{self, Next, Slice, State, Stop};
-use crate::timers::NEVER;
-use crate::world::{Timer, World};
+use crate::timers::{NEVER, Timer};
+use crate::world::World;
 
-/// Steps without time passing after which a program is taken to be stuck.
+/// Steps without time passing after which a program counts as a livelock.
 const STEPS_AT_ONCE_MAX: u32 = 1_000_000;
 /// Longest wake-up latency kept apart; longer ones count as this.
 const LATENCY_MAX_NS: u64 = 100_000_000_000;
@@ -34,7 +34,7 @@ struct Engine<'a, S> {
     reschedule: Vec<usize>,
     /// CPUs that a tick asked to choose again; empty between ticks.
     asked: Vec<usize>,
-    /// By barrier: who has arrived.
+    /// By barrier: tasks that have arrived.
     barriers: Vec<Vec<usize>>,
     /// By lock: owner and queue.
     locks: Vec<(Option<usize>, VecDeque<usize>)>,
@@ -42,9 +42,9 @@ struct Engine<'a, S> {
     semaphores: Vec<(u64, VecDeque<usize>)>,
     foreground_left: usize,
     repaid_ns: Vec<u64>,
-    in_kind_ns: Vec<u64>,
+    idle_compensation_ns: Vec<u64>,
     renewals: Vec<Renewal>,
-    notes: Vec<Noted>,
+    policy_records: Vec<PolicyRecord>,
     latency: Histogram<u64>,
     events: u64,
     switches: u64,
@@ -78,9 +78,9 @@ pub(crate) fn run<S: Scheduler>(
         locks: vec![(None, VecDeque::new()); workload.locks as usize],
         semaphores: vec![(0, VecDeque::new()); workload.semaphores as usize],
         repaid_ns: vec![0; applications * applications],
-        in_kind_ns: vec![0; applications * applications],
+        idle_compensation_ns: vec![0; applications * applications],
         renewals: Vec::new(),
-        notes: Vec::new(),
+        policy_records: Vec::new(),
         latency,
         events: 0,
         switches: 0,
@@ -417,7 +417,7 @@ impl<S: Scheduler> Engine<'_, S> {
         }
     }
 
-    /// Tells sensors and scheduler what the running task did since the last time.
+    /// Accounts the running task's slice: sensors observe the slice, then the scheduler charges it.
     fn account(&mut self, cpu: usize, task: usize, stop: Stop) {
         self.world.close(cpu);
         let place = Place {
@@ -518,7 +518,7 @@ impl<S: Scheduler> Engine<'_, S> {
         self.sensors.started(cpu, task, now_ns);
         let subject = &mut self.world.tasks[task];
         if subject.work_left == 0 && subject.computes_next() {
-            // Nobody else sees this step, so it may as well begin with the overhead before it.
+            // No other task can observe this step, so the step begins together with the overhead.
             subject.advance(self.world.model, now_ns);
             self.begin_phase(task, cpu);
         } else {
@@ -529,7 +529,7 @@ impl<S: Scheduler> Engine<'_, S> {
         }
     }
 
-    /// Reference time that switching to the task costs: more if it comes from elsewhere.
+    /// Reference time that switching to the task costs: more for a task from another CPU.
     fn switch_overhead_ns(&self, cpu: usize, task: usize) -> u64 {
         let costs = &self.world.config.costs;
         let topology = &self.world.topology;
@@ -592,7 +592,7 @@ impl<S: Scheduler> Engine<'_, S> {
             wake_latency_ns: self.latency,
             history: world.recorder.map(|recorder| recorder.finish(now_ns, &cpu, facts)),
             renewals: self.renewals,
-            notes: self.notes,
+            policy_records: self.policy_records,
         }
     }
 }

@@ -27,7 +27,7 @@ pub use config::{
     Scheduler, SensorFaults, SensorSet,
 };
 pub use error::SimError;
-pub use outcome::{Loss, Note, Noted, Outcome, Renewal, TaskOutcome};
+pub use outcome::{Loss, Outcome, PolicyEvent, PolicyRecord, Renewal, TaskOutcome};
 
 use cpu_model::CpuModel;
 use scenarios::Workload;

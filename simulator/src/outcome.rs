@@ -1,33 +1,33 @@
-//! What a run yields.
+//! The results of a run.
 
 use cpu_model::LEVELS_MAX;
 use hdrhistogram::Histogram;
 use trace::History;
 
-/// What one thread got.
+/// CPU time, losses and counts of one thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskOutcome {
     /// Time on a CPU.
     pub cpu_time_ns: u64,
-    /// Of it, time that would not have been needed at the frequency of the task's own level.
+    /// Part of that CPU time that the frequency of the task's own level would have saved.
     pub lost_ns: u64,
     /// Reference cycles done.
     pub ref_cycles: u64,
     /// From arrival to end; `None`: still running when the run ended.
     pub completion_ns: Option<u64>,
-    /// Times it came to a CPU.
+    /// Switches to this thread.
     pub slices: u64,
-    /// Times it came to another CPU than before.
+    /// Switches to this thread on a CPU other than its previous one.
     pub migrations: u64,
-    /// Time it waited for a CPU while runnable.
+    /// Time runnable without a CPU.
     pub waited_ns: u64,
-    /// CPU time the policy refunded to it.
+    /// CPU time that the policy refunded to this thread.
     pub refunded_ns: u64,
-    /// CPU time the policy billed it.
+    /// CPU time that the policy billed to this thread.
     pub billed_ns: u64,
 }
 
-/// What one application lost to another.
+/// CPU time that one application lost to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loss {
     /// Application that was slowed; an index into `Workload::applications`.
@@ -38,8 +38,8 @@ pub struct Loss {
     pub lost_ns: u64,
     /// CPU time the policy refunded the victim and attributed to this culprit.
     pub repaid_ns: u64,
-    /// CPU time lost that the policy attributed to this culprit and owes the victim in kind.
-    pub in_kind_ns: u64,
+    /// CPU time lost that the policy attributed to this culprit and repays by idle compensation.
+    pub idle_compensation_ns: u64,
 }
 
 /// A slice that ended without a switch: the task was accounted and chosen again.
@@ -47,53 +47,54 @@ pub struct Loss {
 pub struct Renewal {
     /// When.
     pub time_ns: u64,
-    /// The task, as histories number it.
+    /// The task's number in the history.
     pub tid: u32,
 }
 
-/// What a policy with virtual time notes of a task or a CPU; no part of a history.
+/// An internal event of a policy with virtual time. Histories do not have these; tests of the
+/// policy's guarantees read them beside the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Note {
-    /// A slice of the task ended, or it woke.
+pub enum PolicyEvent {
+    /// A slice of the task ended, or the task woke.
     Account {
-        /// The task, as histories number it.
+        /// The task's number in the history.
         tid: u32,
         /// Its virtual time from now on.
         vtime_ns: u64,
-        /// Bills that it paid with this slice, and what it paid for having waited for a quiet CPU.
+        /// Time charged beyond the slice: bills, and the waits for CPUs that were forced idle.
         paid_ns: u64,
-        /// Lost, and to be repaid in kind: no part of the refund.
-        in_kind_ns: u64,
-        /// What is owed to it in kind.
-        owed_ns: u64,
+        /// Time lost that idle compensation will repay; the refund does not contain this time.
+        idle_compensation_ns: u64,
+        /// Time that idle compensation still has to repay to the task.
+        deficit_ns: u64,
         /// Refunds that count as virtual time, and were not used.
         banked_ns: u64,
     },
-    /// A CPU begins to be quiet.
-    Quiet {
+    /// A CPU is forced idle from now on.
+    ForcedIdle {
         /// The CPU.
         cpu: u32,
-        /// The task beside, to which time is repaid.
+        /// The task on the sibling, to which this idle time repays its deficit.
         tid: u32,
-        /// How much faster that is believed to be meanwhile.
+        /// Believed speed-up of that task meanwhile, in permille.
         gain_permille: u32,
     },
-    /// It is quiet no more.
-    QuietOver {
+    /// The forced idle of the CPU ends.
+    ForcedIdleEnds {
         /// The CPU.
         cpu: u32,
     },
 }
 
-/// A note and where it belongs.
+/// An event of the policy, with its place in the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Noted {
+pub struct PolicyRecord {
     /// When.
     pub time_ns: u64,
-    /// Records of the history before it.
+    /// Number of history records that precede this event.
     pub records: usize,
-    /// What.
-    pub note: Note,
+    /// The event.
+    pub event: PolicyEvent,
 }
 
 /// Everything one run yields. A function of workload, CPU, configuration and seed alone.
@@ -127,7 +128,7 @@ pub struct Outcome {
     pub history: Option<History>,
     /// Ends of slices that the history does not show, in order; empty without a history.
     pub renewals: Vec<Renewal>,
-    /// What the policy noted, in order; empty without a history, and of other schedulers than
-    /// `fair` and what is built on it.
-    pub notes: Vec<Noted>,
+    /// Events of the policy, in order. Empty without a history; only `fair` and the schedulers
+    /// built on `fair` yield them.
+    pub policy_records: Vec<PolicyRecord>,
 }

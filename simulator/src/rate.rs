@@ -5,15 +5,15 @@
 /// Fractions in 2^-20.
 pub(crate) const ONE_Q20: u64 = 1 << 20;
 
-/// What is the same for all tasks of a run.
+/// Constants of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Machine {
     pub ref_khz: u32,
-    /// What a compute-bound thread keeps beside another.
+    /// Throughput of a compute-bound thread beside another one, relative to running alone.
     pub smt_share_permille: u32,
 }
 
-/// What decides a task's rate.
+/// The inputs of a task's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Conditions {
     /// Frequency of the core.
@@ -22,12 +22,12 @@ pub(crate) struct Conditions {
     pub license_permille: u16,
     /// Stall share of the task at the reference frequency.
     pub stall_permille: u32,
-    /// Stall share of the task on the sibling, if one runs there.
+    /// Stall share of the task on the sibling, if one runs.
     pub sibling_stall_permille: Option<u32>,
 }
 
 impl Conditions {
-    /// All of it in one number: shares are at most 1000.
+    /// All conditions in one number: shares are at most 1000.
     fn key(&self) -> u64 {
         let sibling = self.sibling_stall_permille.map_or(0, |stall| stall + 1);
         u64::from(self.khz) << 31
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_what_would_be_computed() {
+    fn a_remembered_rate_equals_the_computed_one() {
         let mut known = Known::new(MACHINE);
         for round in 0..2 {
             for khz in (1_000_000..3_700_000).step_by(100_000) {

@@ -1,4 +1,4 @@
-//! What the engine asks of a scheduler model.
+//! The interface between the engine and a scheduler model.
 
 pub(crate) mod cfs;
 mod delta;
@@ -11,11 +11,13 @@ mod pelt;
 pub(crate) mod percpu;
 #[cfg(feature = "scx")]
 pub(crate) mod scx;
+#[cfg(feature = "scx")]
+mod scx_sense;
 
 use trace::Event;
 
 use crate::error::SimError;
-use crate::outcome::Note;
+use crate::outcome::PolicyEvent;
 use crate::recorder::tid;
 use crate::sensors::Observed;
 use crate::task::Stop;
@@ -26,14 +28,14 @@ use crate::world::World;
 pub(crate) enum Wake {
     /// For the first time; forked by the task on this CPU, if by a task.
     New { by_cpu: Option<usize> },
-    /// Its sleep or wait ended: by a timer where it slept, an interrupt, or a task.
+    /// The sleep or wait of the task ended.
     Woken(By),
 }
 
-/// What wakes a task.
+/// The cause of a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
-    /// Its timer, which is taken to fire where it slept.
+    /// The task's timer, which is assumed to fire on the CPU where the task slept.
     Timer,
     /// An interrupt on this CPU.
     Interrupt { cpu: usize },
@@ -42,7 +44,7 @@ pub(crate) enum By {
 }
 
 impl By {
-    /// The CPU it happens on, where that is not the task's own.
+    /// The CPU on which the wake-up happens, if not the task's own.
     pub(crate) fn cpu(self) -> Option<usize> {
         match self {
             Self::Timer => None,
@@ -51,7 +53,7 @@ impl By {
     }
 }
 
-/// Where a woken task was put, and which CPU must choose again because of it.
+/// The CPU of a woken task, and the CPU that must choose again because of the wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
     pub cpu: usize,
@@ -62,23 +64,23 @@ pub(crate) struct Placed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pick {
     pub task: usize,
-    /// Until an exact slice timer ends it; `None`: ticks decide.
+    /// Time until an exact slice timer ends the slice; `None`: ticks end the slice.
     pub slice_ns: Option<u64>,
 }
 
-/// What accounting a slice did, for the books of the run.
+/// Refund and bill of one slice, for the totals of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Charged {
     pub refund_ns: u64,
     pub bill_ns: u64,
-    /// What else was lost, and is owed in kind.
-    pub in_kind_ns: u64,
+    /// Further time lost, which idle compensation repays.
+    pub idle_compensation_ns: u64,
     /// Task the refund is attributed to.
     pub culprit: Option<usize>,
 }
 
 impl Charged {
-    /// What a history says of it.
+    /// The event of the history for this refund.
     pub(crate) fn decision(&self, cpu: usize, victim: usize, slice_ns: u64) -> Event {
         Event::Decision {
             cpu: cpu as u32,
@@ -100,7 +102,7 @@ pub(crate) struct Decided {
     pub charged: Charged,
 }
 
-/// A scheduler model. It keeps the queues; the engine keeps everything else.
+/// A scheduler model. The model keeps the queues; the engine keeps all other state.
 pub(crate) trait Scheduler {
     /// Period of the timer tick on busy CPUs; `None`: no tick.
     fn tick_ns(&self) -> Option<u64>;
@@ -108,7 +110,7 @@ pub(crate) trait Scheduler {
     /// Queues a task that became runnable.
     fn wake(&mut self, world: &World, task: usize, wake: Wake) -> Placed;
 
-    /// Accounts the task that leaves the CPU, and queues it again when preempted.
+    /// Accounts the task that leaves the CPU, and enqueues a preempted task again.
     fn stop(
         &mut self,
         world: &World,
@@ -127,31 +129,31 @@ pub(crate) trait Scheduler {
     /// More CPUs that must choose again, since the last time; pushed.
     fn reschedules(&mut self, _cpus: &mut Vec<usize>) {}
 
-    /// What it decided since the last time, one after the other, where [`Scheduler::stop`] could
-    /// not say.
+    /// The next decision since the last call that [`Scheduler::stop`] could not return, because
+    /// another callback made the decision.
     fn decided(&mut self) -> Option<Decided> {
         None
     }
 
-    /// What it noted since the last time, where a history is kept; taken.
-    fn notes(&mut self) -> impl Iterator<Item = Note> {
+    /// Takes the policy's events since the last call; none unless a history is kept.
+    fn policy_events(&mut self) -> impl Iterator<Item = PolicyEvent> {
         std::iter::empty()
     }
 
-    /// When it wants to be called, whatever else happens.
+    /// The time at which the model needs [`Scheduler::timer_fires`].
     fn timer_ns(&self) -> Option<u64> {
         None
     }
 
-    /// That time has come.
+    /// The time of [`Scheduler::timer_ns`] has come.
     fn timer_fires(&mut self, _world: &World) {}
 
-    /// Why it cannot go on; nothing while it can.
+    /// The error that ended the scheduler, if any.
     fn failure(&self) -> Option<SimError> {
         None
     }
 
-    /// A CPU to kick because it idles while `task`, just preempted, waits for one.
+    /// An idle CPU to kick for `task`, which was just preempted and waits for a CPU.
     fn idle_cpu_for(&self, world: &World, task: usize) -> Option<usize> {
         world.idle_cpu_near(task, world.tasks[task].last_cpu.unwrap_or(0))
     }

@@ -1,9 +1,9 @@
-//! What the policy is told of a slice, by sensor set: `observed`, never `actual`.
+//! The policy's view of a slice, by sensor set: `observed`, never `actual`.
 //!
-//! The truth of a slice is known to the world alone. Each set passes on what real
-//! sensors could report of it: the counters and traps of D 7.4 (`d7`), register
-//! state at switch-out (`xinuse`), wide floating-point instructions (`fp-retired`),
-//! names (`rules`), or everything (`truth`).
+//! Only the world knows the truth of a slice. Each set passes on the part of the truth that
+//! real sensors could report: the counters and traps of D 7.4 (`d7`), register state at
+//! switch-out (`xinuse`), wide floating-point instructions (`fp-retired`), names (`rules`),
+//! or everything (`truth`).
 
 use cpu_model::{Class, CpuModel, Turbo};
 use policy::{Belief, Learned, LevelTimes, NOBODY, Users};
@@ -18,10 +18,10 @@ use crate::topology::{Topology, is_in_share};
 const XINUSE_512_PERMILLE: u32 = 25;
 /// The same for bit 2 and 256-bit code: .09 to .20 measured.
 const XINUSE_256_PERMILLE: u32 = 120;
-/// The width that the trap on XCR0 sees: it covers all EVEX registers together.
+/// The width that a trap on XCR0 reports: one bit covers all EVEX registers.
 const WIDEST: u8 = 2;
 
-/// What the policy may know of the slice that just ended.
+/// The policy's knowledge of the slice that just ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Observed {
     pub slice: policy::Slice,
@@ -29,19 +29,19 @@ pub(crate) struct Observed {
     pub own_level: u8,
     /// Task to bill, or [`NOBODY`].
     pub last_user: u32,
-    /// Time lost where the set knows it without a model.
+    /// Time lost, where the set knows the loss without a model.
     pub lost_ns: Option<u64>,
-    /// No sensor looked: this is what is believed of the task since one did.
+    /// The core has no sensors: all values are beliefs from earlier slices elsewhere.
     pub is_believed: bool,
-    /// What a kernel could see besides.
+    /// Further readings, which only the kernel scheduler's source uses.
     #[cfg_attr(not(feature = "scx"), expect(dead_code, reason = "only that scheduler asks"))]
-    pub seen: Seen,
+    pub readings: KernelReadings,
 }
 
-/// What a scheduler that has its own beliefs is told of a slice.
+/// Readings for a scheduler that keeps beliefs of its own.
 #[cfg_attr(not(feature = "scx"), expect(dead_code, reason = "only that scheduler asks"))]
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct KernelReadings {
     /// Width of the registers that were in use when the task left, as in [`Slice::width`].
     pub registers: u8,
     /// Wide floating-point instructions of 256 and of 512 bits.
@@ -49,14 +49,16 @@ pub(crate) struct Seen {
 }
 
 impl Observed {
-    /// What a slice shows of its task: no level above its own, and none that was not in force.
+    /// Level that the slice proves of its task: the highest level up to the task's own that was
+    /// in force.
     pub(crate) fn shown_level(&self) -> u8 {
         let in_force = |&level: &u8| self.slice.level_cycles[usize::from(level)] > 0;
         (1..=self.own_level).rev().find(in_force).unwrap_or(0)
     }
 }
 
-/// Where a slice ran, at which row of the turbo table, and which was the first it ran at.
+/// The CPU of a slice, the turbo row in force at its end, and the first row in force during
+/// the slice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub cpu: usize,
@@ -70,19 +72,20 @@ pub(crate) struct Sensors {
     faults: SensorFaults,
     /// Whether the scheduler asks at all.
     asked: bool,
-    /// Whether it has beliefs of its own, and is told what a kernel can see.
+    /// Whether the scheduler keeps beliefs of its own, and takes the readings of a kernel.
     has_own_beliefs: bool,
     /// By core.
     users: Vec<Users>,
-    /// By task: what counters showed, and in its last slice.
+    /// By task: levels that counters showed, with decay.
     learned: Vec<Learned>,
+    /// By task: the level that counters showed in its last slice.
     counted: Vec<u8>,
     /// By task: its application, whose threads are those of one process.
     application: Vec<usize>,
     /// By CPU: the width of registers that show if the task that was accounted last leaves.
     in_use: Vec<u8>,
-    /// By application: what was shown by any of its threads. They mostly run the same
-    /// code, and evidence is rare.
+    /// By application: levels that any of its threads showed. Threads mostly run the same code,
+    /// and evidence is rare.
     of_threads: Vec<Learned>,
     ruled: Vec<u8>,
     /// By core.
@@ -90,7 +93,7 @@ pub(crate) struct Sensors {
     hold: LevelTimes,
     /// By CPU: the level that its task is believed to demand.
     demanded: Vec<u8>,
-    /// By CPU: what was booked on its core when the slice began.
+    /// By CPU: the booked times of its core at the beginning of the slice.
     booked: Vec<LevelTimes>,
     level_of_width: [u8; 3],
     levels: u32,
@@ -136,7 +139,7 @@ impl Sensors {
 
     /// Whether first use of wide registers traps on a CPU.
     pub(crate) fn traps(&self, cpu: usize) -> bool {
-        self.asked && self.set == SensorSet::D7 && !self.has_own_beliefs && !self.is_deaf(cpu)
+        self.asked && self.set == SensorSet::D7 && !self.has_own_beliefs && !self.lacks_sensors(cpu)
     }
 
     /// The width of registers whose use shows while a task runs code of a class on a CPU.
@@ -144,19 +147,19 @@ impl Sensors {
         if self.faults.evex_strings && self.traps(cpu) { WIDEST } else { class.width() }
     }
 
-    fn is_deaf(&self, cpu: usize) -> bool {
-        is_deaf(&self.topology, self.faults, cpu)
+    fn lacks_sensors(&self, cpu: usize) -> bool {
+        lacks_sensors(&self.topology, self.faults, cpu)
     }
 
-    /// A running task used registers of this width for the first time in its slice: what
-    /// only a trap can tell at once.
+    /// A running task used registers of this width for the first time in its slice. Only a trap
+    /// reports the use immediately.
     pub(crate) fn first_use(&mut self, cpu: usize, task: usize, width: u8) {
         let tells = match self.set {
             SensorSet::D7 => self.faults.false_detections_permille == 0,
             SensorSet::Truth => true,
             SensorSet::Xinuse | SensorSet::FpRetired | SensorSet::Rules => false,
         };
-        if tells && !self.is_deaf(cpu) {
+        if tells && !self.lacks_sensors(cpu) {
             self.note_use(cpu, task, self.level_of_width[usize::from(width)]);
         }
     }
@@ -167,14 +170,14 @@ impl Sensors {
 
     /// A task comes to a CPU.
     pub(crate) fn started(&mut self, cpu: usize, task: usize, now_ns: u64) {
-        if self.needs_belief() || self.is_deaf(cpu) {
+        if self.needs_belief() || self.lacks_sensors(cpu) {
             let level = self.believed_level(task, now_ns);
             self.believe(cpu, level, now_ns);
             self.booked[cpu] = self.beliefs[self.topology.core_of(cpu)].booked;
         }
     }
 
-    /// A task is accounted; `turbo` is what the policy takes for the CPU's table.
+    /// A task is accounted; `turbo` is the policy's copy of the CPU's table.
     pub(crate) fn stopped(
         &mut self,
         place: Place,
@@ -185,10 +188,10 @@ impl Sensors {
         now_ns: u64,
     ) -> Observed {
         let cpu = place.cpu;
-        if self.is_deaf(cpu) {
+        if self.lacks_sensors(cpu) {
             return self.believed(place, task, slice, turbo, now_ns);
         }
-        let seen = self.seen(slice, stop);
+        let readings = self.kernel_readings(slice, stop);
         let observed = match self.set {
             SensorSet::D7 => self.counted(place, task, slice, turbo),
             SensorSet::Truth => Observed {
@@ -212,10 +215,10 @@ impl Sensors {
         }
         self.note_user(cpu, task, observed.own_level, now_ns);
         self.remember(task, &observed, now_ns);
-        Observed { seen, ..observed }
+        Observed { readings, ..observed }
     }
 
-    /// Where no sensor looks: by what one told of the task elsewhere, as by rules.
+    /// On a core without sensors: the belief that sensors of other cores, or rules, gave.
     fn believed(
         &mut self,
         place: Place,
@@ -231,8 +234,8 @@ impl Sensors {
         Observed { is_believed: true, ..observed }
     }
 
-    /// Counters tell of each slice: what that shows is believed where there are none, of the other
-    /// threads, too.
+    /// Learns the level that the counters of this slice showed, for slices of the task and of its
+    /// sibling threads on cores without sensors.
     fn remember(&mut self, task: usize, observed: &Observed, now_ns: u64) {
         if self.needs_belief() || self.faults.deaf_cores_permille == 0 {
             return;
@@ -243,8 +246,8 @@ impl Sensors {
         self.of_threads[self.application[task]].learn_shown(level, before, now_ns);
     }
 
-    /// A task that was accounted has left its CPU. Only then are registers saved, so that what they
-    /// show is known after the slice was judged.
+    /// A task that was accounted has left its CPU. The kernel saves registers only then, so their
+    /// evidence arrives after the slice was accounted.
     pub(crate) fn left(&mut self, cpu: usize, task: usize, now_ns: u64) {
         let width = std::mem::take(&mut self.in_use[cpu]);
         if width > 0 {
@@ -257,16 +260,17 @@ impl Sensors {
         }
     }
 
-    fn seen(&mut self, slice: &Slice, stop: Stop) -> Seen {
+    fn kernel_readings(&mut self, slice: &Slice, stop: Stop) -> KernelReadings {
         const E9: u64 = 1_000_000_000;
         if !self.asked || !self.has_own_beliefs {
-            return Seen::default();
+            return KernelReadings::default();
         }
         let registers = self.width_in_use(slice, stop);
-        Seen { registers, retired: slice.retired_e9.map(|retired| retired / E9) }
+        KernelReadings { registers, retired: slice.retired_e9.map(|retired| retired / E9) }
     }
 
-    /// Code gives wide registers up before it sleeps, and mostly before it is preempted.
+    /// Width in use at switch-out: compiled code clears wide registers before a system call, so
+    /// sleeping tasks show none, and preempted tasks show them rarely.
     fn width_in_use(&mut self, slice: &Slice, stop: Stop) -> u8 {
         if stop != Stop::Preempted {
             0
@@ -295,7 +299,7 @@ impl Sensors {
         self.observed(place.cpu, slice, own_level)
     }
 
-    /// What is told of a slice, and who used wider registers than its task last.
+    /// The observation of a slice, with the last task that used wider registers on the core.
     fn observed(&self, cpu: usize, slice: policy::Slice, own_level: u8) -> Observed {
         Observed {
             last_user: self.users[self.topology.core_of(cpu)].above(&slice, own_level),
@@ -303,11 +307,11 @@ impl Sensors {
             own_level,
             lost_ns: None,
             is_believed: false,
-            seen: Seen::default(),
+            readings: KernelReadings::default(),
         }
     }
 
-    /// What a counter shows of that many millionths of a cycle.
+    /// A counter's reading for that many millionths of a cycle.
     fn count(&mut self, cycles_e6: u64) -> u64 {
         let noise = u64::from(self.faults.counter_noise_permille.min(1000));
         if noise == 0 || self.set != SensorSet::D7 {
@@ -327,7 +331,7 @@ impl Sensors {
         (u128::from(counted) * u128::from(permille) / 1000) as u64
     }
 
-    /// What a sensor says of a task's level when that is detected.
+    /// A sensor's reading of a task's level: false or late, as the configured faults say.
     fn detect(&mut self, task: usize, level: u8) -> u8 {
         let false_permille = self.faults.false_detections_permille;
         if false_permille == 0 || matches!(self.set, SensorSet::Rules | SensorSet::Truth) {
@@ -337,7 +341,7 @@ impl Sensors {
         if !self.chance.chance(false_permille) {
             return late;
         }
-        // Any of the others, each as likely.
+        // Any wrong level, each as likely.
         let other = self.chance.below(u64::from(self.levels.max(2)) - 1) as u8;
         other + u8::from(other >= late)
     }
@@ -391,7 +395,7 @@ impl Sensors {
 }
 
 /// Whether a CPU has no sensors.
-pub(crate) fn is_deaf(topology: &Topology, faults: SensorFaults, cpu: usize) -> bool {
+pub(crate) fn lacks_sensors(topology: &Topology, faults: SensorFaults, cpu: usize) -> bool {
     is_in_share(topology.core_of(cpu), faults.deaf_cores_permille)
 }
 
@@ -406,7 +410,7 @@ fn level_of_width(model: &CpuModel) -> [u8; 3] {
     levels
 }
 
-/// The CPU's table as the policy has it.
+/// The policy's copy of the CPU's table, with the configured error.
 pub(crate) fn believed(turbo: &Turbo, faults: SensorFaults) -> Turbo {
     let permille = 1000_u32.saturating_add_signed(faults.table_error_permille);
     let mut believed = turbo.clone();

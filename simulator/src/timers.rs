@@ -34,7 +34,7 @@ impl WinnerTree {
         Self { nodes }
     }
 
-    /// Sets a slot's key; [`NEVER`] takes it out.
+    /// Sets a slot's key; [`NEVER`] disarms the slot.
     #[inline]
     pub(crate) fn set(&mut self, slot: usize, key: u64) {
         let mut node = self.nodes.len() / 2 + slot;
@@ -57,7 +57,7 @@ impl WinnerTree {
         self.nodes[self.nodes.len() / 2 + slot].key
     }
 
-    /// The smallest key and the lowest slot that has it; [`NEVER`] when all are out.
+    /// The smallest key and the lowest slot with that key; [`NEVER`] when all are disarmed.
     #[inline]
     pub(crate) fn first(&self) -> (u64, usize) {
         (self.nodes[1].key, self.nodes[1].slot as usize)
@@ -88,6 +88,63 @@ impl WinnerTree {
         }
         let slot = node - leaves;
         (slot < slots.end).then_some(slot)
+    }
+}
+
+/// Timers by kind; at equal times the lower slot fires first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slots {
+    cpus: usize,
+    domains: usize,
+    tasks: usize,
+}
+
+/// A timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timer {
+    StepEnd(usize),
+    License(usize),
+    TaskWakes(usize),
+    SliceEnd(usize),
+    Tick(usize),
+    /// The scheduler's own timer.
+    Scheduler,
+}
+
+impl Slots {
+    pub(crate) fn new(cpus: usize, domains: usize, tasks: usize) -> Self {
+        Self { cpus, domains, tasks }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        3 * self.cpus + self.domains + self.tasks + 1
+    }
+
+    pub(crate) fn slot(&self, timer: Timer) -> usize {
+        match timer {
+            Timer::StepEnd(cpu) => cpu,
+            Timer::License(domain) => self.cpus + domain,
+            Timer::TaskWakes(task) => self.cpus + self.domains + task,
+            Timer::SliceEnd(cpu) => self.cpus + self.domains + self.tasks + cpu,
+            Timer::Tick(cpu) => 2 * self.cpus + self.domains + self.tasks + cpu,
+            Timer::Scheduler => 3 * self.cpus + self.domains + self.tasks,
+        }
+    }
+
+    pub(crate) fn timer(&self, mut slot: usize) -> Timer {
+        for (size, make) in [
+            (self.cpus, Timer::StepEnd as fn(usize) -> Timer),
+            (self.domains, Timer::License),
+            (self.tasks, Timer::TaskWakes),
+            (self.cpus, Timer::SliceEnd),
+            (self.cpus, Timer::Tick),
+        ] {
+            if slot < size {
+                return make(slot);
+            }
+            slot -= size;
+        }
+        Timer::Scheduler
     }
 }
 

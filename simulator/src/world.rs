@@ -1,4 +1,5 @@
-//! The machine during a run: what runs where, how fast, and who pays for it.
+//! The machine during a run: which task runs on which CPU, at which rate, and which tasks cause
+//! losses.
 
 use cpu_model::{CpuModel, LEVELS_MAX, License, LicenseDomain, Turbo};
 use scenarios::Workload;
@@ -12,66 +13,13 @@ use crate::recorder::Recorder;
 use crate::refuse::{refuse_steady_cores, refuse_unknown_class};
 use crate::sensors;
 use crate::task::{State, Task};
-use crate::timers::{NEVER, WinnerTree};
+use crate::timers::{NEVER, Slots, Timer, WinnerTree};
 use crate::topology::{Affinities, Mask, Topology};
 
 /// Losses are kept for each pair of applications.
 const APPLICATIONS_MAX: usize = 512;
 
-/// Timers by kind; at equal times the lower slot fires first.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Slots {
-    cpus: usize,
-    domains: usize,
-    tasks: usize,
-}
-
-/// A timer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Timer {
-    StepEnd(usize),
-    License(usize),
-    TaskWakes(usize),
-    SliceEnd(usize),
-    Tick(usize),
-    /// What the scheduler itself wants to be called for.
-    Scheduler,
-}
-
-impl Slots {
-    fn count(&self) -> usize {
-        3 * self.cpus + self.domains + self.tasks + 1
-    }
-
-    pub(crate) fn slot(&self, timer: Timer) -> usize {
-        match timer {
-            Timer::StepEnd(cpu) => cpu,
-            Timer::License(domain) => self.cpus + domain,
-            Timer::TaskWakes(task) => self.cpus + self.domains + task,
-            Timer::SliceEnd(cpu) => self.cpus + self.domains + self.tasks + cpu,
-            Timer::Tick(cpu) => 2 * self.cpus + self.domains + self.tasks + cpu,
-            Timer::Scheduler => 3 * self.cpus + self.domains + self.tasks,
-        }
-    }
-
-    pub(crate) fn timer(&self, mut slot: usize) -> Timer {
-        for (size, make) in [
-            (self.cpus, Timer::StepEnd as fn(usize) -> Timer),
-            (self.domains, Timer::License),
-            (self.tasks, Timer::TaskWakes),
-            (self.cpus, Timer::SliceEnd),
-            (self.cpus, Timer::Tick),
-        ] {
-            if slot < size {
-                return make(slot);
-            }
-            slot -= size;
-        }
-        Timer::Scheduler
-    }
-}
-
-/// What decides progress on a CPU during a stretch of time.
+/// Rates of progress and loss on a CPU, constant between two changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Pace {
     rate_q20: u64,
@@ -96,7 +44,7 @@ pub(crate) struct Cpu {
     pace: Pace,
     /// Whether the timer of the step's end is right for this pace.
     is_armed: bool,
-    /// Who answers for the loss.
+    /// The tasks that hold the level above that of the running task.
     culprits: Vec<u32>,
 }
 
@@ -117,7 +65,7 @@ impl Package {
 pub(crate) struct World<'a> {
     pub now_ns: u64,
     pub model: &'a CpuModel,
-    /// What the policy takes for the CPU's frequencies.
+    /// The policy's copy of the CPU's frequencies, which may have errors.
     pub believed_turbo: Turbo,
     pub config: &'a Config,
     pub topology: Topology,
@@ -171,7 +119,7 @@ impl<'a> World<'a> {
         }
         refuse_steady_cores(model, config)?;
         let domains = Domain::of_machine(model, &topology, config.steady_cores_permille);
-        let slots = Slots { cpus: topology.cpus, domains: domains.len(), tasks: tasks.len() };
+        let slots = Slots::new(topology.cpus, domains.len(), tasks.len());
         let applications = workload.applications.len();
         if applications > APPLICATIONS_MAX {
             return Err(SimError::Machine(format!(
@@ -287,7 +235,7 @@ impl<'a> World<'a> {
         self.packages[self.topology.package_of(cpu)].rows.since(self.cpus[cpu].since_ns)
     }
 
-    /// Books what the running task did until now.
+    /// Books the progress and losses of the running task until now.
     pub(crate) fn close(&mut self, cpu: usize) {
         let place = &mut self.cpus[cpu];
         let dt = self.now_ns - place.booked_ns;
@@ -332,7 +280,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Books a loss to those who hold the level above the victim's own.
+    /// Books a loss to the tasks that hold the level above the victim's own.
     fn blame(&mut self, cpu: usize, victim: usize, lost: u64) {
         let culprits = &self.cpus[cpu].culprits;
         let row = self.tasks[victim].application * self.applications;
@@ -563,7 +511,7 @@ impl<'a> World<'a> {
         self.touch(self.topology.core_of(cpu));
     }
 
-    /// Puts a task on a CPU or takes it off; times and queues are the engine's.
+    /// Puts a task on a CPU or takes the CPU from its task; the engine keeps times and queues.
     pub(crate) fn set_running(&mut self, cpu: usize, task: Option<usize>) {
         self.step_changes(cpu);
         self.cpus[cpu].running = task;
@@ -583,7 +531,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Takes a CPU out of the idle ones: a task is on its way to it.
+    /// Takes a CPU out of the idle set: a task is about to run there.
     pub(crate) fn claim(&mut self, cpu: usize) {
         self.idle.remove(cpu);
         self.idle_cores.remove(self.topology.core_of(cpu));

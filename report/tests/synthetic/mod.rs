@@ -66,7 +66,7 @@ pub fn outcome(tasks: Vec<TaskOutcome>, losses: Vec<Loss>, simulated_ns: u64) ->
         wake_latency_ns: Histogram::new(3).unwrap(),
         history: None,
         renewals: Vec::new(),
-        notes: Vec::new(),
+        policy_records: Vec::new(),
     }
 }
 
@@ -107,7 +107,7 @@ fn run(program: usize, scheduler: usize, background: &str, replicate: u32) -> Sa
     let losses = if lost_ns == 0 {
         Vec::new()
     } else {
-        vec![Loss { victim: 0, culprit: 1, lost_ns, repaid_ns, in_kind_ns: 0 }]
+        vec![Loss { victim: 0, culprit: 1, lost_ns, repaid_ns, idle_compensation_ns: 0 }]
     };
     let mut outcome = outcome(tasks, losses, completion_ns);
     outcome.level_ns[..3].copy_from_slice(&[60, 15, (25.0 * share) as u64]);

@@ -1,7 +1,7 @@
-//! What the scheduler decides by itself: whom it interrupts, who gets time back.
+//! The scheduler's own decisions: CPUs to interrupt, refunds and bills.
 
 use super::Engine;
-use crate::outcome::{Loss, Noted, Renewal};
+use crate::outcome::{Loss, PolicyRecord, Renewal};
 use crate::recorder::tid;
 use crate::sched::{Charged, Decided, Scheduler};
 
@@ -15,7 +15,7 @@ impl<S: Scheduler> Engine<'_, S> {
         }
         asked.clear();
         self.asked = asked;
-        self.keep_notes();
+        self.keep_policy_events();
     }
 
     /// The task was accounted, and goes on.
@@ -25,11 +25,11 @@ impl<S: Scheduler> Engine<'_, S> {
         }
     }
 
-    fn keep_notes(&mut self) {
+    fn keep_policy_events(&mut self) {
         let Some(recorder) = &self.world.recorder else { return };
         let (time_ns, records) = (self.world.now_ns, recorder.len());
-        let noted = |note| Noted { time_ns, records, note };
-        self.notes.extend(self.scheduler.notes().map(noted));
+        let record = |event| PolicyRecord { time_ns, records, event };
+        self.policy_records.extend(self.scheduler.policy_events().map(record));
     }
 
     pub(super) fn decide(&mut self, decided: &Decided) {
@@ -44,7 +44,7 @@ impl<S: Scheduler> Engine<'_, S> {
         while let Some(decided) = self.scheduler.decided() {
             self.decide(&decided);
         }
-        self.keep_notes();
+        self.keep_policy_events();
     }
 
     /// By victim and culprit; pairs without loss are left out.
@@ -55,10 +55,10 @@ impl<S: Scheduler> Engine<'_, S> {
             culprit: (pair % applications) as u32,
             lost_ns: (self.world.losses_q20[pair] >> 20) as u64,
             repaid_ns: self.repaid_ns[pair],
-            in_kind_ns: self.in_kind_ns[pair],
+            idle_compensation_ns: self.idle_compensation_ns[pair],
         };
         let all = (0..applications * applications).map(loss);
-        all.filter(|loss| loss.lost_ns + loss.repaid_ns + loss.in_kind_ns > 0).collect()
+        all.filter(|loss| loss.lost_ns + loss.repaid_ns + loss.idle_compensation_ns > 0).collect()
     }
 
     fn book(&mut self, victim: usize, charged: &Charged) {
@@ -68,6 +68,6 @@ impl<S: Scheduler> Engine<'_, S> {
         let pair = self.world.tasks[victim].application * self.world.applications
             + self.world.tasks[culprit].application;
         self.repaid_ns[pair] += charged.refund_ns;
-        self.in_kind_ns[pair] += charged.in_kind_ns;
+        self.idle_compensation_ns[pair] += charged.idle_compensation_ns;
     }
 }

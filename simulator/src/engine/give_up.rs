@@ -14,7 +14,7 @@ impl<S: Scheduler> Engine<'_, S> {
 
     pub(super) fn deadlock(&self) -> SimError {
         const NAMED_MAX: usize = 4;
-        let stuck = |&(index, _): &(usize, &crate::task::Task)| {
+        let is_blocked = |&(index, _): &(usize, &crate::task::Task)| {
             self.world.tasks[index].state == State::Blocked
         };
         let on = |task: usize| {
@@ -34,7 +34,7 @@ impl<S: Scheduler> Engine<'_, S> {
             .tasks
             .iter()
             .enumerate()
-            .filter(stuck)
+            .filter(is_blocked)
             .take(NAMED_MAX)
             .map(|(index, _)| {
                 format!("{} waits for {}", self.workload.threads[index].name, on(index))

@@ -2,10 +2,10 @@
 //!
 //! The baseline of D 7.5 and 7.6: MuQSS in its interactive mode with the virtual
 //! runtimes of CFS instead of deadlines, comparable across all CPUs. A CPU takes the
-//! task with the least virtual time of all that it may run. D says "a scheduling
-//! policy very similar to the policy of CFS"; what it leaves open is marked as our
-//! choice below. All formulas are the policy headers'. `even` is isolation, and what
-//! [`even`] adds to it.
+//! runnable task with the least virtual time that its affinity allows. D says "a
+//! scheduling policy very similar to the policy of CFS"; details that D leaves open are
+//! marked as our choice below. All formulas are the policy headers'. `even` is isolation
+//! with the additions in [`even`].
 
 mod even;
 mod kernel;
@@ -14,7 +14,7 @@ use cpu_model::LEVELS_MAX;
 use policy::{Deficit, Loss, Meter, Mode, NOBODY};
 
 use crate::config::{Compensation, Queues};
-use crate::outcome::Note;
+use crate::outcome::PolicyEvent;
 use crate::random::{Purpose, Stream};
 use crate::recorder::tid;
 use crate::sched::{Charged, Pick, Placed, Scheduler, Wake};
@@ -51,7 +51,7 @@ struct Queue {
 /// Virtual-time scheduling with or without compensation.
 pub(crate) struct Fair {
     mode: Mode,
-    /// What a slice is charged, where that is not its time.
+    /// The measure that a slice is charged by, if not its time.
     meter: Option<Meter>,
     groups: usize,
     /// Levels that have queues of their own.
@@ -63,9 +63,9 @@ pub(crate) struct Fair {
     /// By task: its slot in the queues of its mask.
     slot: Vec<usize>,
     vtime: Vec<u64>,
-    /// By task: billed, to be folded in at its next charge.
+    /// By task: bills that its next charge will contain.
     pending_bill: Vec<u64>,
-    /// By task: group it was queued in last.
+    /// By task: group of its last queue.
     group: Vec<usize>,
     /// By group: virtual times of its queued and running tasks.
     runnable: Vec<WinnerTree>,
@@ -77,9 +77,9 @@ pub(crate) struct Fair {
     latest: Vec<WinnerTree>,
     draws: Stream,
     even: Option<Even>,
-    /// Where a history is kept.
-    notes: Option<Vec<Note>>,
-    /// Where queues are those of caches.
+    /// Events since the last call that took them; `None` unless a history is kept.
+    policy_events: Option<Vec<PolicyEvent>>,
+    /// Differences of the kernel scheduler, for queues by last-level cache.
     kernel: Option<Kernel>,
 }
 
@@ -132,7 +132,7 @@ impl Fair {
             ],
             draws: Stream::new(world.config.seed, Purpose::Slice, 0),
             even,
-            notes: world.config.history.then(Vec::new),
+            policy_events: world.config.history.then(Vec::new),
             kernel: (queues == Queues::PerLlc).then(|| Kernel::new(world, groups)),
         }
     }
@@ -173,7 +173,7 @@ impl Fair {
             .map(|(head, queue)| (head, queue, (queue % self.levels) as u8))
     }
 
-    /// The queue with the least head of all that the CPU may take from, and what its level costs.
+    /// The queue with the least sum of head and price of its level, of all that the CPU may use.
     fn least(&self, world: &World, cpu: usize, group: usize) -> Option<(u64, usize)> {
         let price_ns =
             |level| self.even.as_ref().map_or(0, |even| even.price_ns(world, cpu, level));
@@ -196,8 +196,9 @@ impl Fair {
             .map(|(_, group, queue)| (group, queue))
     }
 
-    /// The queue to take from instead of one that a CPU should be quiet for; `None`: be quiet.
-    fn quieter(
+    /// The queue to take from: the given one, or one of a lower level instead of a forced idle;
+    /// `None`: the CPU is forced idle.
+    fn queue_unless_forced_idle(
         &mut self,
         world: &World,
         cpu: usize,
@@ -205,22 +206,22 @@ impl Fair {
     ) -> Option<(usize, usize)> {
         let (group, queue) = least;
         let Some(even) = &self.even else { return Some(least) };
-        let for_ns = even.quiet_ns(world, cpu, (queue % self.levels) as u8);
+        let for_ns = even.forced_idle_ns(world, cpu, (queue % self.levels) as u8);
         if for_ns == 0 {
             return Some(least);
         }
-        // No further than by the price of all of a core's speed; else who is refused would starve.
+        // Ahead by the price of all of a core's speed at most; else the refused task could starve.
         let (refused, _) = self.queues[group][queue].heads.first();
         let last = refused.saturating_add(policy::mix_price_ns(1000));
         let lower = self
             .heads(world, cpu, group)
-            .filter(|&(head, _, level)| head <= last && even.quiet_ns(world, cpu, level) == 0)
+            .filter(|&(head, _, level)| head <= last && even.forced_idle_ns(world, cpu, level) == 0)
             .min();
         if lower.is_none()
             && let Some(even) = &mut self.even
         {
             let (_, slot) = self.queues[group][queue].heads.first();
-            even.be_quiet(world, cpu, self.queues[group][queue].tasks[slot], for_ns);
+            even.force_idle(world, cpu, self.queues[group][queue].tasks[slot], for_ns);
         }
         lower.map(|(_, queue, _)| (group, queue))
     }
@@ -256,7 +257,7 @@ impl Fair {
         Pick { task, slice_ns: Some(slice_ns) }
     }
 
-    /// What a slice gives its task back, and who is billed.
+    /// The refund of a slice, and the culprit to bill.
     fn compensate(&mut self, world: &World, task: usize, observed: &Observed) -> Charged {
         let time_ns = observed.slice.time_ns;
         let mut charged = Charged::default();
@@ -271,13 +272,13 @@ impl Fair {
                     .lost_ns
             });
             let last_user = observed.last_user;
-            let owed_ns = self.pending_bill.get(last_user as usize).copied().unwrap_or(0);
+            let bill_ns = self.pending_bill.get(last_user as usize).copied().unwrap_or(0);
             let loss = Loss {
                 time_ns,
                 lost_ns,
                 victim: task as u32,
                 last_user,
-                room_ns: policy::bill_room_ns(owed_ns),
+                room_ns: policy::bill_room_ns(bill_ns),
             };
             let compensation = policy::compensate(self.mode, &loss);
             charged.refund_ns = compensation.refund_ns;
@@ -293,32 +294,41 @@ impl Fair {
         charged
     }
 
-    /// A refund, as far as it counts as virtual time; the rest is repaid in kind, and not billed.
+    /// Limits a refund to the part that counts as virtual time; the rest is idle compensation,
+    /// which nobody is billed for.
     fn keep_banked(&mut self, task: usize, charged: &mut Charged) {
         if let Some(even) = &mut self.even
             && charged.refund_ns > 0
         {
             let refund_ns = even.bank(task, charged.refund_ns);
-            charged.in_kind_ns = charged.refund_ns - refund_ns;
+            charged.idle_compensation_ns = charged.refund_ns - refund_ns;
             charged.refund_ns = refund_ns;
             charged.bill_ns = charged.bill_ns.min(charged.refund_ns);
         }
     }
 
-    /// Tasks that waited for quiet CPUs have paid, and are not to get the time from others.
-    fn charge_quiet(&mut self) {
+    /// Charges tasks for waiting for a CPU in forced idle. Without the charge their lower virtual
+    /// time would take the same time again, from all other tasks.
+    fn charge_forced_idle(&mut self) {
         while let Some((task, ns)) = self.even.as_mut().and_then(Even::take_paid) {
-            let owed_ns = &mut self.pending_bill[task];
-            *owed_ns += ns.min(policy::bill_room_ns(*owed_ns));
+            let bill_ns = &mut self.pending_bill[task];
+            *bill_ns += ns.min(policy::bill_room_ns(*bill_ns));
         }
     }
 
-    fn note(&mut self, task: usize, paid_ns: u64, in_kind_ns: u64) {
+    fn record_account(&mut self, task: usize, paid_ns: u64, idle_compensation_ns: u64) {
         let vtime_ns = self.vtime[task];
-        let Deficit { owed_ns, banked_ns, .. } = self.deficit(task);
-        if let Some(notes) = &mut self.notes {
+        let Deficit { deficit_ns, banked_ns, .. } = self.deficit(task);
+        if let Some(events) = &mut self.policy_events {
             let tid = tid(task);
-            notes.push(Note::Account { tid, vtime_ns, paid_ns, in_kind_ns, owed_ns, banked_ns });
+            events.push(PolicyEvent::Account {
+                tid,
+                vtime_ns,
+                paid_ns,
+                idle_compensation_ns,
+                deficit_ns,
+                banked_ns,
+            });
         }
     }
 
@@ -326,14 +336,14 @@ impl Fair {
         self.even.as_ref().map_or(Deficit::default(), |even| even.deficit(task))
     }
 
-    /// Virtual time a running task would have if it were accounted now.
+    /// Virtual time of a running task if accounted now.
     fn vtime_now(&self, world: &World, cpu: usize, task: usize) -> u64 {
         let ran_ns = world.now_ns - world.cpus[cpu].since_ns;
         policy::charge(self.vtime[task], ran_ns, 0, 0, world.tasks[task].weight)
     }
 
-    /// A key that falls as the virtual time of the task that begins to run may grow: until it
-    /// is accounted, its virtual time is at most `now + BASE - key`, for weights from that of
+    /// A key that bounds the virtual time of a task that begins to run: until the task is
+    /// accounted, its virtual time is at most `now + BASE - key`, for weights from that of
     /// nice 0 on. Lighter tasks get the key 0, which bounds nothing.
     fn bound(&self, world: &World, task: usize) -> u64 {
         if world.tasks[task].weight < NICE_0_WEIGHT {
@@ -380,8 +390,8 @@ impl Fair {
             })
     }
 
-    /// Whether a task that waits is behind what runs on a CPU by the granularity, or its slice is
-    /// over.
+    /// Whether the running task gives way: a waiting task is behind by the granularity, or the
+    /// slice is over.
     fn gives_way_at_tick(&self, world: &World, cpu: usize) -> bool {
         let (Some(kernel), Some(task)) = (&self.kernel, world.cpus[cpu].running) else {
             return false;
@@ -409,7 +419,7 @@ impl Fair {
                 && policy::preempts(limit, self.vtime_now(world, cpu, task)))
     }
 
-    /// The group that a task without an idle CPU begins in: the least loaded it may use.
+    /// The group for a task without an idle CPU: the least loaded one that its affinity allows.
     fn least_loaded(&self, world: &World, task: usize, near: usize) -> usize {
         if self.groups == 1 {
             return near;
@@ -469,7 +479,7 @@ impl Scheduler for Fair {
         if let Some(even) = &mut self.even {
             even.wakes(world, task, self.vtime[task] - before_ns);
         }
-        self.note(task, 0, banked_ns - self.deficit(task).banked_ns);
+        self.record_account(task, 0, banked_ns - self.deficit(task).banked_ns);
         self.load[group] += 1;
         self.enqueue(world, task, group);
         let interrupted = if idle.is_some() { None } else { self.preemptable(world, task, cpu) };
@@ -490,7 +500,7 @@ impl Scheduler for Fair {
         let time_ns = observed.slice.time_ns;
         if let Some(even) = &mut self.even {
             even.ends(world, cpu, task, observed);
-            self.charge_quiet();
+            self.charge_forced_idle();
         }
         let charged = self.compensate(world, task, observed);
         let bill_ns = std::mem::take(&mut self.pending_bill[task]);
@@ -499,7 +509,7 @@ impl Scheduler for Fair {
             policy::charge(self.vtime[task], time_ns, charged.refund_ns, bill_ns, weight);
         let group = self.group_of(world, cpu);
         self.change_group(task, group);
-        self.note(task, bill_ns, charged.in_kind_ns);
+        self.record_account(task, bill_ns, charged.idle_compensation_ns);
         match stop {
             Stop::Preempted => {
                 if self.even.as_mut().is_some_and(|even| even.is_sent(task)) {
@@ -525,22 +535,22 @@ impl Scheduler for Fair {
         if let Some(even) = &mut self.even {
             even.wakes_up(world, cpu);
             let arrived = even.arrived(cpu);
-            self.charge_quiet();
+            self.charge_forced_idle();
             if let Some(task) = arrived {
                 return Some(self.begin(world, cpu, task));
             }
         }
         let least = self.least_anywhere(world, cpu)?;
-        let quieter = self.quieter(world, cpu, least);
+        let chosen = self.queue_unless_forced_idle(world, cpu, least);
         if let Some(even) = &mut self.even {
             let waiting: usize = self.waiting.iter().sum();
-            even.ask_idle(world, cpu, waiting > usize::from(quieter.is_some()));
+            even.ask_idle(world, cpu, waiting > usize::from(chosen.is_some()));
         }
-        let (group, queue) = quieter?;
+        let (group, queue) = chosen?;
         let task = self.take(world, cpu, group, queue);
         if self.waiting[self.group_of(world, cpu)] == 0
             && let Some(even) = &mut self.even
-            && (even.swaps(world, cpu, task) || even.airs(world, cpu, task))
+            && (even.swaps(world, cpu, task) || even.forces_switch_out(world, cpu, task))
         {
             return None;
         }
@@ -559,16 +569,16 @@ impl Scheduler for Fair {
         }
     }
 
-    fn notes(&mut self) -> impl Iterator<Item = Note> {
-        let of_cpus = self.even.iter_mut().flat_map(Even::take_notes);
-        of_cpus.chain(self.notes.iter_mut().flat_map(|notes| notes.drain(..)))
+    fn policy_events(&mut self) -> impl Iterator<Item = PolicyEvent> {
+        let of_cpus = self.even.iter_mut().flat_map(Even::take_policy_events);
+        of_cpus.chain(self.policy_events.iter_mut().flat_map(|events| events.drain(..)))
     }
 
     fn timer_ns(&self) -> Option<u64> {
-        self.even.as_ref()?.quiet_until_ns()
+        self.even.as_ref()?.forced_idle_until_ns()
     }
 
-    /// A CPU that is quiet is idle as well, and would refuse the task again.
+    /// A CPU in forced idle is idle as well, and would refuse the task again.
     fn idle_cpu_for(&self, world: &World, task: usize) -> Option<usize> {
         let idle = world.idle_cpu_near(task, world.tasks[task].last_cpu.unwrap_or(0))?;
         Some(self.even.as_ref().map_or(idle, |even| even.idle_cpu(world, task, idle)))
@@ -577,7 +587,7 @@ impl Scheduler for Fair {
     fn timer_fires(&mut self, world: &World) {
         if let Some(even) = &mut self.even {
             even.end_due(world);
-            self.charge_quiet();
+            self.charge_forced_idle();
         }
     }
 }

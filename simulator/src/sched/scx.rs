@@ -1,8 +1,8 @@
 //! The kernel scheduler's own source, on a sched_ext without a kernel (`scx-host`).
 //!
-//! The model keeps no queue: it tells the host what happens on the machine and passes on which
-//! CPUs must choose and what they chose. A slice ends at a tick, as in the kernel, and `dispatch`
-//! is asked while the old task is still on its CPU; so the end of a slice is told when the CPU
+//! The model keeps no queue: it reports the machine's events to the host, and passes the host's
+//! choices back to the engine. A slice ends at a tick, as in the kernel, and `dispatch` is called
+//! while the old task is still on its CPU; so the model reports the end of a slice when the CPU
 //! chooses, and not before.
 
 use scenarios::Workload;
@@ -10,14 +10,11 @@ use scx_host::{Config, Faults, Host, TaskSpec, Topology, Waker, evenkeel, load_e
 
 use crate::config::{KernelMode, SensorSet};
 use crate::error::SimError;
+use crate::sched::scx_sense::{self, Sense};
 use crate::sched::{By, Charged, Decided, Pick, Placed, Scheduler, Wake};
 use crate::sensors::Observed;
 use crate::task::Stop;
 use crate::world::World;
-
-mod sense;
-
-use sense::Sense;
 
 /// The scheduler in its host.
 pub(crate) struct Scx {
@@ -26,16 +23,16 @@ pub(crate) struct Scx {
     has_rules: bool,
     /// By task.
     application: Vec<usize>,
-    /// By application: the first task of it that came.
+    /// By application: its first task.
     first: Vec<Option<usize>>,
-    /// By task: its number in the host, once it is there.
+    /// By task: its number in the host, once added.
     number: Vec<Option<usize>>,
     /// By number in the host: the task.
     task: Vec<usize>,
-    /// It ended and leaves its CPU.
+    /// The task, by number in the host, that ended and leaves its CPU.
     ending: Option<usize>,
     tick_ns: u64,
-    /// When the host looks for tasks that waited too long.
+    /// Time of the host's next watchdog check.
     watch_ns: u64,
     refused: Option<String>,
     sense: Sense,
@@ -49,7 +46,7 @@ impl Scx {
         workload: &Workload,
         mode: KernelMode,
     ) -> Result<Self, SimError> {
-        let compensation = sense::compensation(world, mode)?;
+        let compensation = scx_sense::compensation(world, mode)?;
         let topology = Topology::regular(
             world.topology.packages,
             world.topology.cores_per_package,
@@ -95,7 +92,7 @@ impl Scx {
         })
     }
 
-    /// The task's number in the host, which gets to know it if it does not.
+    /// The task's number in the host, after adding the task if necessary.
     fn enter(&mut self, world: &World, task: usize, is_forked: bool) -> Option<usize> {
         if self.number[task].is_none() {
             // Threads of an application are those of a process, led by the first that came.
@@ -104,7 +101,7 @@ impl Scx {
             let spec = &self.specs[task];
             if self.has_rules {
                 let (process, level) = (&self.specs[first].name, world.tasks[task].ruled_level);
-                sense::answer_names(&mut self.host, &spec.name, process, level);
+                scx_sense::answer_names(&mut self.host, &spec.name, process, level);
             }
             self.number[task] = self.host.add_task(spec, is_forked);
             match self.number[task] {
@@ -118,7 +115,7 @@ impl Scx {
         self.number[task]
     }
 
-    /// CPU time of what runs on a CPU, in all.
+    /// Total CPU time of the task that runs on a CPU.
     fn runtime_ns(&self, world: &World, cpu: usize) -> u64 {
         let current = self.host.current(cpu);
         current.map_or(0, |number| world.tasks[self.task[number]].outcome.cpu_time_ns)

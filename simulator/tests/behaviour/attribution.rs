@@ -1,4 +1,4 @@
-//! Who is charged for what others lost: culprits, and only as long as they are there.
+//! Losses are charged to culprits, and only while the culprits run.
 
 use cpu_model::Class;
 use scenarios::{Draw, Role, Spread, Step, Workload};
@@ -29,16 +29,16 @@ fn crowd(culprit: &[Step]) -> Workload {
     workload
 }
 
-/// What was attributed to an application, and what it caused, to others.
+/// Losses of all other applications that were attributed to one, and that this one caused.
 fn to(outcome: &Outcome, culprit: u32) -> (u64, u64) {
     let losses = outcome.losses.iter().filter(|loss| loss.victim != loss.culprit);
     losses.filter(|loss| loss.culprit == culprit).fold((0, 0), |(attributed, lost), loss| {
-        (attributed + loss.repaid_ns + loss.in_kind_ns, lost + loss.lost_ns)
+        (attributed + loss.repaid_ns + loss.idle_compensation_ns, lost + loss.lost_ns)
     })
 }
 
 #[test]
-fn of_what_is_attributed_the_culprits_had_caused_nearly_all_and_most_is_found() {
+fn nearly_all_attributed_losses_were_caused_by_the_culprit_and_most_losses_are_found() {
     let workload = crowd(&saturating(Class::Avx512Heavy, None));
     for compensation in COMPENSATIONS {
         let outcome = run(&workload, &config(compensation));
@@ -51,7 +51,7 @@ fn of_what_is_attributed_the_culprits_had_caused_nearly_all_and_most_is_found() 
     }
 }
 
-/// It ends, and nobody is charged for what it did: what it held for 0.67 ms more is all there is.
+/// A culprit ends: afterwards nobody is charged, except for the 0.67 ms of its remaining hold.
 #[test]
 fn a_culprit_that_is_gone_is_not_chased_and_nobody_pays_for_it() {
     let workload = crowd(&saturating(Class::Avx512Heavy, Some(50)));

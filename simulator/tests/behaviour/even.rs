@@ -1,4 +1,4 @@
-//! What `even` promises beyond isolation, each beside what isolation does.
+//! The promises of `even` beyond isolation, each compared with isolation.
 
 use cpu_model::Class;
 use scenarios::Workload;
@@ -22,7 +22,7 @@ fn history_of(workload: &Workload, compensation: Compensation) -> Outcome {
 }
 
 #[test]
-fn where_nobody_is_wide_it_is_fair_to_the_last_switch() {
+fn without_wide_tasks_even_equals_fair_to_the_last_switch() {
     for workload in [half_load(Class::Scalar), busy(Class::Scalar)] {
         let (fair, even) = (history_of(&workload, Compensation::None), history_of(&workload, EVEN));
         assert!(fair.switches > 30);
@@ -39,7 +39,7 @@ fn with_every_part_left_out_it_is_isolation() {
         without_placing: true,
         without_swaps: true,
         without_repayment: true,
-        without_airing: true,
+        without_forced_switch_out: true,
     };
     for workload in [half_load(Class::Avx512Heavy), busy(Class::Avx512Heavy)] {
         let isolation = history_of(&workload, Compensation::Isolation);
@@ -55,7 +55,7 @@ fn where_nobody_waits_cores_are_unmixed() {
     assert!(slowdown(Compensation::Isolation) > 40.0);
     let found = slowdown(EVEN);
     assert!(found.abs() < 1.0, "{found:.2} %");
-    // Those that may not change places are repaid by siblings that stay quiet.
+    // Without swaps, the forced idle of siblings repays the loss.
     let mixed = slowdown(without(|parts| parts.without_swaps = true));
     assert!(mixed.abs() < 5.0, "{mixed:.2} %");
     let neither = without(|parts| (parts.without_swaps, parts.without_repayment) = (true, true));
@@ -63,25 +63,25 @@ fn where_nobody_waits_cores_are_unmixed() {
 }
 
 #[test]
-fn registers_of_who_never_waits_show_because_it_leaves_its_cpu_for_a_moment() {
+fn a_forced_switch_out_shows_the_registers_of_a_task_that_never_waits() {
     let slowdown = |compensation| {
         let config = Config { sensors: SensorSet::Xinuse, ..fair(compensation) };
         slowdown_pct(half_load, Class::Avx512Heavy, &config)
     };
     let found = slowdown(EVEN);
     assert!(found.abs() < 5.0, "{found:.2} %");
-    assert!(slowdown(without(|parts| parts.without_airing = true)) > 40.0);
+    assert!(slowdown(without(|parts| parts.without_forced_switch_out = true)) > 40.0);
 }
 
 #[test]
-fn who_cannot_move_is_repaid_in_kind_and_no_gap_grows() {
+fn a_pinned_victim_is_repaid_by_forced_idle_and_no_lag_grows() {
     let slowdown =
         |compensation| slowdown_pct(pinned_half_load, Class::Avx512Heavy, &fair(compensation));
     assert!(slowdown(Compensation::Isolation) > 40.0);
     let found = slowdown(EVEN);
     assert!(found.abs() < 5.0, "{found:.2} %");
     let outcome = run(&pinned_half_load(Class::Avx512Heavy), &fair(EVEN));
-    // Victim and culprit each move by what counts as virtual time: 18 ms apart, and one slice.
+    // Banked refunds move victim and culprit apart: by 18 ms, and one slice.
     for task in &outcome.tasks[..16] {
         assert!(task.refunded_ns > 0 && task.refunded_ns < 25 * MS, "{}", task.refunded_ns);
     }

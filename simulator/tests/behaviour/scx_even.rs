@@ -30,9 +30,9 @@ fn history_of(workload: &scenarios::Workload, config: Config) -> Outcome {
 }
 
 #[test]
-fn where_nobody_is_wide_it_is_fair_to_the_last_switch() {
-    // Who leaves its CPU for a moment is a switch more.
-    let even = without(|parts| parts.without_airing = true);
+fn without_wide_tasks_even_equals_fair_to_the_last_switch() {
+    // A forced switch-out is one more switch.
+    let even = without(|parts| parts.without_forced_switch_out = true);
     for sensors in [SensorSet::D7, SensorSet::Xinuse, SensorSet::FpRetired, SensorSet::Rules] {
         for workload in [half_load(Class::Scalar), busy(Class::Scalar)] {
             let [fair, even] =
@@ -53,7 +53,7 @@ fn where_nobody_waits_cores_are_unmixed() {
     assert!(slowdown(KernelMode::Isolation) > 40.0);
     let found = slowdown(EVEN);
     assert!(found.abs() < 1.0, "{found:.2} %");
-    // Those that may not change places are repaid by siblings that stay quiet.
+    // Without swaps, the forced idle of siblings repays the loss.
     let mixed = slowdown(without(|parts| parts.without_swaps = true));
     assert!(mixed.abs() < 5.0, "{mixed:.2} %");
     let neither = without(|parts| (parts.without_swaps, parts.without_repayment) = (true, true));
@@ -61,16 +61,16 @@ fn where_nobody_waits_cores_are_unmixed() {
 }
 
 #[test]
-fn registers_of_who_never_waits_show_because_it_leaves_its_cpu_for_a_moment() {
+fn a_forced_switch_out_shows_the_registers_of_a_task_that_never_waits() {
     let slowdown =
         |mode| slowdown_pct(half_load, Class::Avx512Heavy, &scx(mode, SensorSet::Xinuse));
     let found = slowdown(EVEN);
     assert!(found.abs() < 5.0, "{found:.2} %");
-    assert!(slowdown(without(|parts| parts.without_airing = true)) > 40.0);
+    assert!(slowdown(without(|parts| parts.without_forced_switch_out = true)) > 40.0);
 }
 
 #[test]
-fn who_cannot_move_is_repaid_in_kind_and_no_gap_grows() {
+fn a_pinned_victim_is_repaid_by_forced_idle_and_no_lag_grows() {
     let config = |mode| scx(mode, SensorSet::Rules);
     let slowdown = |mode| slowdown_pct(pinned_half_load, Class::Avx512Heavy, &config(mode));
     assert!(slowdown(KernelMode::Isolation) > 40.0);

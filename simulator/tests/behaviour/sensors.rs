@@ -1,4 +1,4 @@
-//! What each sensor set sees, and what compensation can do with it.
+//! The readings of each sensor set, and the compensation that they allow.
 
 use cpu_model::Class;
 use scenarios::{Draw, Role, Spread, Step, Workload};
@@ -43,7 +43,7 @@ fn perfect_knowledge_leaves_no_more_than_the_sensors_do() {
     }
 }
 
-/// Names decide under `rules`: who really runs 512-bit code must not show.
+/// Names decide under `rules`: the tasks that really run 512-bit code must not show.
 #[test]
 fn wrong_names_bill_the_wrong_task() {
     let mut workload = empty(machine(2, 2));
@@ -63,7 +63,7 @@ fn wrong_names_bill_the_wrong_task() {
     assert!(billed(false) > 0);
 }
 
-/// License cycles and stalls give what was lost to within a tenth (D 7.4.2).
+/// License cycles and stalls give the loss to within a tenth (D 7.4.2).
 #[test]
 fn counters_measure_the_loss() {
     let outcome = run(&mixed(Class::Avx512Heavy), &isolation(SensorSet::D7));
@@ -81,7 +81,7 @@ fn the_truth_is_refunded_to_the_last_nanosecond_of_each_slice() {
     assert!(gap <= 4 * slices, "{gap} ns in {slices} slices");
 }
 
-/// What counted instructions add to registers.
+/// Refunds that counted instructions add to those of registers alone.
 fn counted_ns(workload: &Workload) -> u64 {
     let refunded = |sensors| refunded_ns(&run(workload, &isolation(sensors)));
     refunded(SensorSet::FpRetired) - refunded(SensorSet::Xinuse)
@@ -95,7 +95,7 @@ fn no_event_counts_light_wide_instructions() {
     assert!(counted_ns(&mixed(Class::Avx512Heavy)) > 0);
 }
 
-/// The same heavy code on integers, which is most of what a video encoder runs.
+/// The same heavy code on integers, as in most of a video encoder.
 #[test]
 fn no_floating_point_counter_sees_heavy_integer_code() {
     let mut workload = mixed(Class::Avx512Heavy);
@@ -168,7 +168,7 @@ fn rules_believe_names() {
     assert!(inverted.tasks[..4].iter().all(|task| task.billed_ns > 0));
 }
 
-/// The trap comes out of the slice of whom it stops: less work of the same CPU time.
+/// The slice of the trapped task pays for the trap: less work in the same CPU time.
 #[test]
 fn a_trap_costs_work_where_a_policy_uses_sensors_that_trap_and_nowhere_else() {
     let culprits_work = |sensors, compensation, trap_ns| {
@@ -190,7 +190,7 @@ fn with_faults(workload: &Workload, sensors: SensorSet, sensor_faults: SensorFau
     run(workload, &Config { sensor_faults, ..isolation(sensors) })
 }
 
-/// What victims got back of what they lost.
+/// The share of their losses that victims got back.
 fn returned(workload: &Workload, sensors: SensorSet, faults: SensorFaults) -> f64 {
     let outcome = with_faults(workload, sensors, faults);
     let victims = &outcome.tasks[..4];
@@ -199,8 +199,8 @@ fn returned(workload: &Workload, sensors: SensorSet, faults: SensorFaults) -> f6
     refunded_ns as f64 / lost_ns as f64
 }
 
-/// Where the clock is measured, its row is one of as many active cores as there are, whatever the
-/// table says of levels; where it comes from the table, that decides.
+/// A measured clock gives the row of the actual number of active cores, whatever the table's
+/// levels; a clock computed from the table has the table's errors.
 #[test]
 fn a_wrong_table_changes_what_is_returned_and_nothing_of_the_machine() {
     let wrong = |table_error_permille| SensorFaults { table_error_permille, ..Default::default() };
@@ -254,7 +254,7 @@ fn victims_that_are_taken_for_culprits_get_nothing_back() {
 
 /// Tasks with wide code in every second slice: a slice late is always wrong.
 #[test]
-fn a_late_detection_returns_to_a_task_what_it_cost_itself() {
+fn a_late_detection_refunds_a_task_for_its_own_level() {
     let mut workload = empty(machine(1, 1));
     let [light, wide] = [Class::Scalar, Class::Avx512Heavy].map(|class| work(class, 3 * MS));
     let nap = Step::Sleep(Draw { mean: 2 * MS, spread: Spread::Fixed });
@@ -271,7 +271,7 @@ fn a_late_detection_returns_to_a_task_what_it_cost_itself() {
 }
 
 #[test]
-fn where_there_is_no_sensor_what_another_told_of_a_task_holds() {
+fn on_a_core_without_sensors_the_evidence_of_other_cores_counts() {
     let returned = |sensors, deaf_cores_permille| {
         let faults = SensorFaults { deaf_cores_permille, ..SensorFaults::default() };
         returned(&mixed(Class::Avx512Heavy), sensors, faults)

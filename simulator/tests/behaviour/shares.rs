@@ -1,4 +1,4 @@
-//! Everybody gets a share by weight, and whoever slows another is named.
+//! Every task gets a share by weight, and the culprit of each loss is named.
 
 use cpu_model::Class;
 use scenarios::{Role, Workload};
@@ -51,7 +51,7 @@ fn nobody_starves_among_equals() {
 
 /// Light 256-bit code demands no level, yet waking the wide registers throttles the sibling.
 #[test]
-fn a_widening_without_a_change_of_level_is_blamed_on_who_widens() {
+fn a_widening_without_a_change_of_level_is_attributed_to_the_widening_task() {
     let mut workload = empty(machine(1, 2));
     add(&mut workload, Role::Foreground, 1, &saturating(Class::Scalar, Some(100)));
     add(&mut workload, Role::Background, 1, &saturating(Class::Avx2Light, None));

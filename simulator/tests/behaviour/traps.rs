@@ -1,4 +1,4 @@
-//! The traps of a model of D ch. 7, each shown to be avoided or to be there.
+//! The pitfalls of a model of D ch. 7, each shown to be avoided or to exist.
 //!
 //! That |slowdown| also counts speed-ups is a matter of the report, not of a run.
 
@@ -133,7 +133,7 @@ fn a_run_that_would_take_for_ever_is_given_up() {
 
 /// A background whose wide build does the same work in less time, once or for ever.
 #[test]
-fn a_finite_background_hides_what_it_does() {
+fn a_finite_background_hides_its_effect() {
     let build = |class, endless: bool| {
         let mut workload = empty(machine(2, 2));
         add(&mut workload, Role::Foreground, 4, &saturating(Class::Scalar, Some(1000)));
@@ -179,7 +179,7 @@ fn another_background_leaves_the_work_of_the_foreground_as_it_was() {
 
 /// A program that always waits for the one CPU is made whole; one that never waits is not.
 #[test]
-fn what_is_left_under_isolation_falls_on_those_who_never_wait() {
+fn the_remaining_loss_under_isolation_falls_on_tasks_that_never_wait() {
     let slowdown = |load_permille: u64| {
         let build = |culprit| {
             let mut workload = empty(machine(4, 2));

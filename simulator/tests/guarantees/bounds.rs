@@ -16,17 +16,17 @@ pub const WHOLE_NS: u64 = 6 * MS;
 pub const BILL_NS: u64 = 100 * MS;
 /// `EK_DEFICIT_BANK_NS`, `EK_DEFICIT_MAX_NS`, `EK_DEFICIT_HALF_NS`, `EK_DEFICIT_MIN_NS`.
 pub const BANK_NS: u64 = 9 * MS;
-pub const OWED_NS: u64 = 20 * MS;
+pub const DEFICIT_NS: u64 = 20 * MS;
 pub const HALF_NS: u64 = 10 * MS;
-pub const OWED_MIN_NS: u64 = 300_000;
+pub const DEFICIT_MIN_NS: u64 = 300_000;
 /// `EK_QUIET_MAX_NS`.
-pub const QUIET_NS: u64 = 4 * MS;
+pub const FORCED_IDLE_NS: u64 = 4 * MS;
 
-/// What differs between runs.
+/// Bounds that differ between runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
     pub price_ns: u64,
-    /// How long a task runs at most when others wait.
+    /// Longest slice of a task while another one waits.
     pub slice_ns: u64,
     /// Time over time charged, at most, in permille.
     pub stretch_permille: u64,
@@ -36,7 +36,7 @@ impl Bounds {
     pub fn new(genome: &Genome, cpu: &CpuModel) -> Self {
         let slice_ns = match genome.queues {
             Queues::Global => SLICE_NS * 115 / 100,
-            // A tick ends it.
+            // A tick ends the slice.
             Queues::PerLlc => SLICE_NS + 1000 * MS / u64::from(genome.hz),
         };
         let (rows, levels) = (cpu.turbo.rows as usize, cpu.turbo.levels as u8);

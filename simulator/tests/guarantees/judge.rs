@@ -1,27 +1,27 @@
 //! How near a run comes to each bound.
 
-use simulator::Note;
+use simulator::PolicyEvent;
 
 use crate::bounds::{
-    BANK_NS, BILL_NS, Bounds, CREDIT_NS, HALF_NS, OWED_NS, QUIET_NS, WHOLE_NS, virtual_ns,
+    BANK_NS, BILL_NS, Bounds, CREDIT_NS, DEFICIT_NS, FORCED_IDLE_NS, HALF_NS, WHOLE_NS, virtual_ns,
 };
-use crate::walk::{Quiet, State, Task, Walk};
+use crate::walk::{ForcedIdle, State, Task, Walk};
 
-/// What is bounded.
+/// A quantity with a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Question {
-    /// How far whoever begins is ahead of who waits, in virtual time.
+    /// How far a beginning task is ahead of a waiting one, in virtual time.
     Order,
     /// How long a task waits.
     Wait,
-    /// How far a task that never sleeps is behind its fair share, or ahead of it.
+    /// How far a task that never sleeps is behind or ahead of its fair share.
     Lag,
     Lead,
     Bill,
     Deficit,
-    /// How long a CPU is quiet at once.
-    QuietOnce,
-    /// What quiet CPUs gave over what was lost in kind.
+    /// Length of one forced idle.
+    ForcedIdle,
+    /// Time that forced idle repaid, over the idle compensation.
     Repaid,
 }
 
@@ -32,7 +32,7 @@ pub const QUESTIONS: [Question; 8] = [
     Question::Lead,
     Question::Bill,
     Question::Deficit,
-    Question::QuietOnce,
+    Question::ForcedIdle,
     Question::Repaid,
 ];
 
@@ -41,21 +41,21 @@ pub const QUESTIONS: [Question; 8] = [
 struct Waiter {
     /// How far its virtual time is ahead of the least.
     lead_ns: u64,
-    /// Tasks that ran meanwhile where it might have, as bits.
+    /// Tasks that ran meanwhile on the CPUs of its affinity, as bits.
     passed_by: u64,
-    /// CPUs that were quiet meanwhile.
-    quiet_ns: u64,
+    /// Forced idle of these CPUs meanwhile.
+    forced_idle_ns: u64,
 }
 
-/// The largest ratios of what was found to what is allowed.
+/// The largest ratios of a found quantity to its bound.
 pub struct Judge {
     bounds: Bounds,
-    /// Nobody sleeps, weights can be served, and more run than there are CPUs.
+    /// No task sleeps, every weight's share is at most a CPU, and tasks outnumber CPUs.
     is_calm: bool,
     waiters: Vec<Waiter>,
-    /// Whoever was passed by at this instant, as it was then, by how much, and what is allowed.
+    /// Tasks passed by at this instant: index, state at that time, by how much, and the bound.
     passed: Vec<(usize, State, u64, u64)>,
-    in_kind_ns: Vec<u64>,
+    idle_compensation_ns: Vec<u64>,
     given_ns: Vec<u64>,
     pub found: [f64; QUESTIONS.len()],
     /// Longest wait.
@@ -70,7 +70,7 @@ impl Judge {
             is_calm,
             waiters: vec![Waiter::default(); tasks],
             passed: Vec::new(),
-            in_kind_ns: vec![0; tasks],
+            idle_compensation_ns: vec![0; tasks],
             given_ns: vec![0; tasks],
             found: [0.0; QUESTIONS.len()],
             waited_ns: 0,
@@ -95,7 +95,7 @@ impl Judge {
         self.waiters[task] = Waiter {
             lead_ns: subject.vtime_ns - least.unwrap_or(subject.vtime_ns),
             passed_by: running.filter_map(|(_, &task)| task).fold(0, |bits, one| bits | 1 << one),
-            quiet_ns: 0,
+            forced_idle_ns: 0,
         };
     }
 
@@ -107,7 +107,7 @@ impl Judge {
                 continue;
             }
             self.waiters[index].passed_by |= 1 << task;
-            // One that changes its place may arrive when another begins to wait.
+            // A swapped task may arrive when another one begins to wait.
             if waiter.state == (State::Waiting { since_ns: walk.now_ns }) {
                 continue;
             }
@@ -128,26 +128,29 @@ impl Judge {
             .map(|charged_ns| charged_ns * self.bounds.stretch_permille / 1000)
             .map(|ran_ns| ran_ns + self.bounds.slice_ns)
             .sum();
-        let quiet = walk.quiet.iter().enumerate().filter(|(cpu, _)| subject.mask >> cpu & 1 == 1);
-        let still_ns: u64 =
-            quiet.flat_map(|(_, quiet)| quiet).map(|q| walk.now_ns - q.from_ns.max(since_ns)).sum();
+        let forced_idle =
+            walk.forced_idle.iter().enumerate().filter(|(cpu, _)| subject.mask >> cpu & 1 == 1);
+        let still_ns: u64 = forced_idle
+            .flat_map(|(_, idle)| idle)
+            .map(|idle| walk.now_ns - idle.from_ns.max(since_ns))
+            .sum();
         let cpus = u64::from(subject.mask.count_ones());
         let waited_ns = walk.now_ns - since_ns;
         self.waited_ns = self.waited_ns.max(waited_ns);
-        let quiet_ns = waiter.quiet_ns + still_ns;
-        self.find(Question::Wait, (waited_ns * cpus).saturating_sub(quiet_ns), others_ns);
+        let forced_idle_ns = waiter.forced_idle_ns + still_ns;
+        self.find(Question::Wait, (waited_ns * cpus).saturating_sub(forced_idle_ns), others_ns);
     }
 
-    /// No CPU idles while a task waits that may run there, but for one that is quiet.
+    /// No CPU idles, except by forced idle, while a task waits that its affinity allows there.
     pub fn instant_ends(&mut self, walk: &Walk) -> Result<(), String> {
-        // Who changes its place does not wait, and arrives at the same instant.
+        // A swapped task does not wait: the task arrives at the same instant.
         for (index, state, ahead_ns, allowed_ns) in std::mem::take(&mut self.passed) {
             if walk.tasks[index].state == state {
                 self.find(Question::Order, ahead_ns, allowed_ns);
             }
         }
         for (cpu, running) in walk.running.iter().enumerate() {
-            if running.is_some() || walk.quiet[cpu].is_some() {
+            if running.is_some() || walk.forced_idle[cpu].is_some() {
                 continue;
             }
             let waits = |task: &Task| task.is_waiting() && task.mask >> cpu & 1 == 1;
@@ -160,46 +163,56 @@ impl Judge {
 
     // --- Bills and deficits ---
 
-    /// Virtual time of a task is told anew: after a slice, or where it wakes.
+    /// A task has a new virtual time: after a slice, or on a wake-up.
     pub fn accounted(
         &mut self,
         walk: &Walk,
         index: usize,
         before_ns: u64,
-        note: &Note,
+        event: &PolicyEvent,
     ) -> Result<(), String> {
-        let Note::Account { vtime_ns, paid_ns, in_kind_ns, owed_ns, banked_ns, .. } = *note else {
+        let PolicyEvent::Account {
+            vtime_ns,
+            paid_ns,
+            idle_compensation_ns,
+            deficit_ns,
+            banked_ns,
+            ..
+        } = *event
+        else {
             return Ok(());
         };
         if vtime_ns < before_ns {
             return Err(format!("virtual time of task {index} goes back"));
         }
         self.find(Question::Bill, paid_ns, BILL_NS);
-        self.find(Question::Deficit, owed_ns, OWED_NS);
+        self.find(Question::Deficit, deficit_ns, DEFICIT_NS);
         self.find(Question::Deficit, banked_ns, BANK_NS);
         if let Some((since_ns, asleep_with_ns)) = walk.tasks[index].asleep {
             let halvings = (walk.now_ns - since_ns) / HALF_NS;
             let left_ns = asleep_with_ns >> halvings.min(63);
-            if owed_ns > left_ns + in_kind_ns {
-                return Err(format!("task {index} is owed {owed_ns} ns after {halvings} halvings"));
+            if deficit_ns > left_ns + idle_compensation_ns {
+                return Err(format!(
+                    "task {index} has a deficit of {deficit_ns} ns after {halvings} halvings"
+                ));
             }
         }
-        self.in_kind_ns[index] += in_kind_ns;
+        self.idle_compensation_ns[index] += idle_compensation_ns;
         if self.is_calm {
             self.judge_shares(walk);
         }
         Ok(())
     }
 
-    /// A CPU is quiet no more.
-    pub fn was_quiet(&mut self, walk: &Walk, cpu: usize, quiet: &Quiet) {
-        let quiet_ns = walk.now_ns - quiet.from_ns;
-        self.find(Question::QuietOnce, quiet_ns, QUIET_NS);
-        self.given_ns[quiet.creditor] += quiet_ns * u64::from(quiet.gain_permille) / 1000;
+    /// The forced idle of a CPU ends.
+    pub fn ends_forced_idle(&mut self, walk: &Walk, cpu: usize, idle: &ForcedIdle) {
+        let forced_idle_ns = walk.now_ns - idle.from_ns;
+        self.find(Question::ForcedIdle, forced_idle_ns, FORCED_IDLE_NS);
+        self.given_ns[idle.creditor] += forced_idle_ns * u64::from(idle.gain_permille) / 1000;
         for (index, task) in walk.tasks.iter().enumerate() {
             let State::Waiting { since_ns } = task.state else { continue };
             if task.mask >> cpu & 1 == 1 {
-                self.waiters[index].quiet_ns += walk.now_ns - quiet.from_ns.max(since_ns);
+                self.waiters[index].forced_idle_ns += walk.now_ns - idle.from_ns.max(since_ns);
             }
         }
     }
@@ -233,11 +246,11 @@ impl Judge {
     /// The run is over.
     pub fn end(&mut self, walk: &Walk) {
         for task in 0..walk.tasks.len() {
-            let still = walk.quiet.iter().flatten().filter(|quiet| quiet.creditor == task);
+            let still = walk.forced_idle.iter().flatten().filter(|idle| idle.creditor == task);
             let still_ns: u64 =
                 still.map(|q| (walk.now_ns - q.from_ns) * u64::from(q.gain_permille) / 1000).sum();
             let given_ns = self.given_ns[task] + still_ns;
-            self.find(Question::Repaid, given_ns, self.in_kind_ns[task]);
+            self.find(Question::Repaid, given_ns, self.idle_compensation_ns[task]);
         }
     }
 }

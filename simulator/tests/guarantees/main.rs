@@ -1,7 +1,7 @@
-//! What `even` guarantees, on random runs and on the worst that a search finds.
+//! The guarantees of `even`, on random runs and on the worst that a search finds.
 //!
-//! The bounds are those of the policy's headers. A run is judged afterwards, by its history and by
-//! what the policy noted. `EVENKEEL_SEARCH_ROUNDS` asks for a longer search than a run of all tests
+//! The bounds are those of the policy's headers. A run is judged afterwards, by its history and
+//! the policy's events. `EVENKEEL_SEARCH_ROUNDS` asks for a longer search than a run of all tests
 //! has time for.
 
 mod bounds;
@@ -34,17 +34,17 @@ fn search(question: Question) {
 }
 
 #[test]
-fn whoever_begins_is_ahead_of_who_waits_by_a_price_at_most() {
+fn a_beginning_task_is_ahead_of_a_waiting_one_by_a_price_at_most() {
     search(Question::Order);
 }
 
 #[test]
-fn nobody_waits_longer_than_what_others_may_run() {
+fn no_task_waits_longer_than_all_other_tasks_may_run() {
     search(Question::Wait);
 }
 
 #[test]
-fn nobody_who_never_sleeps_falls_behind_by_more_than_the_bound() {
+fn no_task_that_never_sleeps_falls_behind_by_more_than_the_bound() {
     search(Question::Lag);
 }
 
@@ -60,18 +60,18 @@ fn bills_and_deficits_are_bounded() {
 }
 
 #[test]
-fn no_cpu_is_quiet_for_long_at_once() {
-    search(Question::QuietOnce);
+fn no_forced_idle_lasts_longer_than_its_bound() {
+    search(Question::ForcedIdle);
 }
 
 #[test]
-fn quiet_cpus_give_no_more_than_was_lost_in_kind() {
+fn forced_idle_repays_no_more_than_the_idle_compensation() {
     search(Question::Repaid);
 }
 
 /// Random runs are judged without regard to how near they come to a bound.
 #[test]
-fn cpus_idle_beside_who_waits_only_while_they_are_quiet_and_without_repayment_never() {
+fn a_cpu_idles_while_a_task_waits_only_by_forced_idle_and_without_repayment_never() {
     let without = EvenParts { without_repayment: true, ..EvenParts::ALL };
     let mut rng = Rng::new(2018);
     for _ in 0..2 * rounds() {
@@ -80,7 +80,7 @@ fn cpus_idle_beside_who_waits_only_while_they_are_quiet_and_without_repayment_ne
             let found = search::judged_with(&genome, compensation);
             let found = found.unwrap_or_else(|wrong| panic!("{wrong}\n{genome:#?}"));
             let is_without = compensation != genome::EVEN;
-            assert!(!is_without || found[Question::QuietOnce as usize] == 0.0, "{genome:#?}");
+            assert!(!is_without || found[Question::ForcedIdle as usize] == 0.0, "{genome:#?}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Goes through a history and the policy's notes in the order in which they came about.
+//! Follows a history and the policy's events in the order of time.
 
 use scenarios::Workload;
-use simulator::{Note, Outcome};
+use simulator::{Outcome, PolicyEvent};
 use trace::{Event, SwitchState};
 
-use crate::bounds::OWED_MIN_NS;
+use crate::bounds::DEFICIT_MIN_NS;
 use crate::judge::Judge;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,18 +18,18 @@ pub enum State {
 pub struct Task {
     pub state: State,
     pub weight: u32,
-    /// CPUs it may use, as bits.
+    /// Affinity mask, as bits.
     pub mask: u64,
     pub vtime_ns: u64,
-    pub owed_ns: u64,
-    /// When it went to sleep, and what was owed then.
+    pub deficit_ns: u64,
+    /// When the task went to sleep, and its deficit then.
     pub asleep: Option<(u64, u64)>,
     /// CPU time less refunds, and bills paid.
     pub compensated_ns: i64,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Quiet {
+pub struct ForcedIdle {
     pub from_ns: u64,
     pub creditor: usize,
     pub gain_permille: u32,
@@ -40,14 +40,14 @@ pub struct Walk {
     pub now_ns: u64,
     pub tasks: Vec<Task>,
     pub running: Vec<Option<usize>>,
-    pub quiet: Vec<Option<Quiet>>,
+    pub forced_idle: Vec<Option<ForcedIdle>>,
     pub threads_per_core: usize,
-    /// Accounted, and not known yet whether it goes on.
+    /// CPU and task that was accounted, until the next record tells whether its slice was renewed.
     open: Option<(usize, usize)>,
 }
 
 impl Task {
-    /// Its virtual time as if it were accounted now, without refund and bill.
+    /// Virtual time of the task if accounted now, without refund and bill.
     pub fn vtime_at(&self, now_ns: u64) -> u64 {
         let ran_ns = match self.state {
             State::Running { since_ns, .. } => now_ns - since_ns,
@@ -72,7 +72,7 @@ pub fn walk(workload: &Workload, outcome: &Outcome, judge: &mut Judge) -> Result
             some => some.iter().fold(0, |mask, cpu| mask | 1 << cpu),
         },
         vtime_ns: 0,
-        owed_ns: 0,
+        deficit_ns: 0,
         asleep: None,
         compensated_ns: 0,
     };
@@ -80,16 +80,16 @@ pub fn walk(workload: &Workload, outcome: &Outcome, judge: &mut Judge) -> Result
         now_ns: 0,
         tasks: workload.threads.iter().map(task).collect(),
         running: vec![None; cpus],
-        quiet: vec![None; cpus],
+        forced_idle: vec![None; cpus],
         threads_per_core: workload.machine.threads_per_core as usize,
         open: None,
     };
     let records = &outcome.history.as_ref().unwrap().records;
-    let mut notes = outcome.notes.iter().peekable();
+    let mut policy_records = outcome.policy_records.iter().peekable();
     for at in 0..=records.len() {
-        while let Some(noted) = notes.next_if(|noted| noted.records <= at) {
-            walk.until(noted.time_ns, judge)?;
-            walk.note(&noted.note, judge)?;
+        while let Some(record) = policy_records.next_if(|record| record.records <= at) {
+            walk.until(record.time_ns, judge)?;
+            walk.apply(&record.event, judge)?;
         }
         if let Some(record) = records.get(at) {
             walk.until(record.time_ns, judge)?;
@@ -123,9 +123,9 @@ impl Walk {
         }
     }
 
-    fn note(&mut self, note: &Note, judge: &mut Judge) -> Result<(), String> {
-        match *note {
-            Note::Account { tid, vtime_ns, paid_ns, owed_ns, .. } => {
+    fn apply(&mut self, event: &PolicyEvent, judge: &mut Judge) -> Result<(), String> {
+        match *event {
+            PolicyEvent::Account { tid, vtime_ns, paid_ns, deficit_ns, .. } => {
                 let index = tid as usize - 1;
                 self.goes_on(judge);
                 let now_ns = self.now_ns;
@@ -137,20 +137,21 @@ impl Walk {
                 }
                 let before_ns = self.tasks[index].vtime_ns;
                 self.tasks[index].vtime_ns = vtime_ns;
-                judge.accounted(self, index, before_ns, note)?;
-                self.tasks[index].owed_ns = owed_ns;
+                judge.accounted(self, index, before_ns, event)?;
+                self.tasks[index].deficit_ns = deficit_ns;
                 self.tasks[index].asleep = None;
                 if self.tasks[index].is_waiting() {
                     judge.waits(self, index);
                 }
             }
-            Note::Quiet { cpu, tid, gain_permille } => {
+            PolicyEvent::ForcedIdle { cpu, tid, gain_permille } => {
                 let (from_ns, creditor) = (self.now_ns, tid as usize - 1);
-                self.quiet[cpu as usize] = Some(Quiet { from_ns, creditor, gain_permille });
+                self.forced_idle[cpu as usize] =
+                    Some(ForcedIdle { from_ns, creditor, gain_permille });
             }
-            Note::QuietOver { cpu } => {
-                if let Some(quiet) = self.quiet[cpu as usize].take() {
-                    judge.was_quiet(self, cpu as usize, &quiet);
+            PolicyEvent::ForcedIdleEnds { cpu } => {
+                if let Some(idle) = self.forced_idle[cpu as usize].take() {
+                    judge.ends_forced_idle(self, cpu as usize, &idle);
                 }
             }
         }
@@ -164,7 +165,7 @@ impl Walk {
             }
             Event::Wake { task, .. } => {
                 self.goes_on(judge);
-                // It is placed by the note that follows.
+                // The policy's event that follows places the task.
                 self.tasks[task as usize - 1].state = State::Waiting { since_ns: self.now_ns };
             }
             Event::Decision { victim, refund_ns, .. } => {
@@ -192,7 +193,7 @@ impl Walk {
                 judge.waits(self, prev);
             } else {
                 self.tasks[prev].state = State::Off;
-                self.tasks[prev].asleep = Some((self.now_ns, self.tasks[prev].owed_ns));
+                self.tasks[prev].asleep = Some((self.now_ns, self.tasks[prev].deficit_ns));
             }
         }
         if let Some(next) = next.checked_sub(1) {
@@ -202,10 +203,10 @@ impl Walk {
         }
     }
 
-    /// Whether a task beside the CPU is owed so much that the CPU may be quiet for it.
+    /// Whether the deficit of a task on a sibling is large enough for a forced idle of the CPU.
     pub fn may_be_repaid(&self, cpu: usize) -> bool {
         let mut beside = self.siblings(cpu).filter_map(|sibling| self.running[sibling]);
-        beside.any(|task| self.tasks[task].owed_ns >= OWED_MIN_NS)
+        beside.any(|task| self.tasks[task].deficit_ns >= DEFICIT_MIN_NS)
     }
 
     fn siblings(&self, cpu: usize) -> impl Iterator<Item = usize> + use<> {

@@ -1,9 +1,9 @@
 //! The worst runs that were found, by thought or by a long search, and kept.
 
 use cpu_model::Class;
-use simulator::{Compensation, Note, Noted, Queues, SensorSet};
+use simulator::{Compensation, PolicyEvent, PolicyRecord, Queues, SensorSet};
 
-use crate::bounds::OWED_NS;
+use crate::bounds::DEFICIT_NS;
 use crate::genome::{EVEN, Genome, Kind, MS, Piece};
 use crate::judge::QUESTIONS;
 use crate::search::judged;
@@ -44,17 +44,17 @@ fn keeps_all_bounds(genome: &Genome) {
 }
 
 /// A scalar task has one hardware thread of a core for itself; on the other two scalar tasks and
-/// a wide one take turns. The wide one is refused for what is owed beside, and might be for ever:
-/// while others run instead, nothing is repaid.
-fn owed_beside_others() -> Genome {
+/// a wide one take turns. The deficit on the sibling refuses the wide task, and might do so for
+/// ever: while scalar tasks run instead, nothing is repaid.
+fn deficit_beside_other_tasks() -> Genome {
     let alone = steady(1, Some((0, 0)), SCALAR);
     let [others, wide] = [(2, SCALAR), (1, WIDE)].map(|(n, class)| steady(n, Some((1, 1)), class));
     one_core(&[alone, others, wide])
 }
 
 #[test]
-fn a_wide_task_gets_its_turn_although_others_could_run_beside_one_that_is_owed_time() {
-    let genome = owed_beside_others();
+fn a_wide_task_gets_its_turn_although_scalar_tasks_could_run_beside_a_deficit() {
+    let genome = deficit_beside_other_tasks();
     let (_, _, outcome) = genome.run(EVEN);
     let ran_ms: Vec<u64> = outcome.tasks.iter().map(|task| task.cpu_time_ns / MS).collect();
     println!("{ran_ms:?} ms");
@@ -62,10 +62,10 @@ fn a_wide_task_gets_its_turn_although_others_could_run_beside_one_that_is_owed_t
     assert!(ran_ms[3] > 250, "{ran_ms:?} ms");
 }
 
-/// What the slice of a task shows is not what quiet time was granted for: now it computes, now it
-/// stalls on memory.
+/// A task computes and stalls on memory in turns, so that its slices show another gain than the
+/// one that its forced idle was computed with.
 #[test]
-fn quiet_time_is_counted_at_the_gain_for_which_it_was_granted() {
+fn forced_idle_is_counted_at_the_gain_that_was_assumed_when_it_began() {
     let pieces = [piece(SCALAR, 0, 3_900_000), piece(SCALAR, 1000, 3_900_000)];
     let turns = Kind { pieces, sleep_ns: 10_000, ..steady(1, Some((0, 0)), SCALAR) };
     keeps_all_bounds(&one_core(&[turns, steady(1, Some((1, 1)), WIDE)]));
@@ -73,7 +73,7 @@ fn quiet_time_is_counted_at_the_gain_for_which_it_was_granted() {
 
 /// A CPU refuses a task, and another that would not idles.
 #[test]
-fn who_is_refused_finds_another_cpu() {
+fn a_refused_task_finds_another_cpu() {
     let kind = |threads, nice, (stall, ns), class, sleep_ns| Kind {
         nice,
         pieces: [piece(class, stall, ns); 2],
@@ -94,7 +94,7 @@ fn who_is_refused_finds_another_cpu() {
 
 /// Bound wide tasks, among light and heavy ones that need no CPU of theirs.
 #[test]
-fn who_is_bound_beside_one_that_is_owed_time_waits_no_longer() {
+fn a_pinned_task_beside_a_deficit_waits_no_longer() {
     let pieces = [piece(SCALAR, 0, 8_098_161), piece(WIDE, 0, 3_740_425)];
     let bound = Kind { nice: -5, pieces, sleep_ns: 184_077, ..steady(3, Some((4, 4)), WIDE) };
     let pieces = [piece(SCALAR, 0, 3_730_618), piece(SCALAR, 0, 3_428_877)];
@@ -112,8 +112,8 @@ fn who_is_bound_beside_one_that_is_owed_time_waits_no_longer() {
     });
 }
 
-/// What no bound covers, under `fair` as well: virtual time is one for all CPUs, so a task that
-/// ran alone while others shared a CPU is ahead of them, and waits as long once somebody comes.
+/// Not bounded, under `fair` as well: virtual time is one for all CPUs, so a task that ran alone
+/// while other tasks shared a CPU is ahead of them, and waits for them once a third one comes.
 #[test]
 fn a_lead_gained_while_nobody_waited_is_waited_for_in_full() {
     for compensation in [Compensation::None, EVEN] {
@@ -137,7 +137,7 @@ fn a_lead_gained_while_nobody_waited_is_waited_for_in_full() {
 
 /// Threads that sleep, on all CPUs and on two of them.
 #[test]
-fn whoever_arrives_passes_nobody() {
+fn an_arriving_task_passes_no_waiting_one() {
     let kind = |threads, nice, pieces: [(Class, u32, u64); 2], sleep_ns| Kind {
         nice,
         pieces: pieces.map(|(class, stall, ns)| piece(class, stall, ns)),
@@ -173,10 +173,10 @@ fn a_deficit_that_is_never_repaid_grows_to_its_bound_and_no_further() {
         ..one_core(&[pinned(0, SCALAR), pinned(1, WIDE)])
     };
     let (_, _, outcome) = genome.run(EVEN);
-    let owed = |noted: &Noted| match noted.note {
-        Note::Account { owed_ns, .. } => owed_ns,
+    let deficit = |record: &PolicyRecord| match record.event {
+        PolicyEvent::Account { deficit_ns, .. } => deficit_ns,
         _ => 0,
     };
-    assert_eq!(outcome.notes.iter().map(owed).max(), Some(OWED_NS));
+    assert_eq!(outcome.policy_records.iter().map(deficit).max(), Some(DEFICIT_NS));
     keeps_all_bounds(&genome);
 }

@@ -26,7 +26,7 @@ const WITHOUT_REPAYMENT: EvenParts = EvenParts {
     without_placing: false,
     without_swaps: false,
     without_repayment: true,
-    without_airing: false,
+    without_forced_switch_out: false,
 };
 
 pub const COMPENSATIONS: [Compensation; 7] = [

@@ -1,22 +1,22 @@
-//! What `even` adds to virtual time: placement by level, and repayment in kind.
+//! The additions of `even` to virtual time: placement by level, and idle compensation.
 //!
-//! All judgements are the policy's (`evenkeel/mix.h`, `deficit.h`, `learned.h`); here is what they
-//! are asked about. A machine on which nobody was seen to demand more than level 0 is scheduled as
-//! by `fair`, to the last slice.
+//! All formulas are the policy's (`evenkeel/mix.h`, `deficit.h`, `learned.h`); this file gathers
+//! their inputs. While no task was observed to demand a level above 0, the schedule is exactly
+//! that of `fair`.
 
 use cpu_model::LEVELS_MAX;
 use policy::{CoreState, Deficit, Learned};
 
 use crate::config::{EvenParts, SensorSet};
-use crate::outcome::Note;
+use crate::outcome::PolicyEvent;
 use crate::recorder::tid;
 use crate::sensors::Observed;
 use crate::timers::{NEVER, WinnerTree};
 use crate::world::World;
 
-/// A CPU that stays idle so that its siblings gain.
+/// The forced idle of a CPU, which repays the deficit of a task on its sibling.
 #[derive(Clone, Copy, Debug)]
-struct Quiet {
+struct ForcedIdle {
     from_ns: u64,
     /// The task that would have run.
     refused: usize,
@@ -31,35 +31,35 @@ pub(super) struct Even {
     learned: Vec<Learned>,
     /// By task: the level that its last slice showed.
     shown: Vec<u8>,
-    /// By task: the level that rules give it, where they are the sensor.
+    /// By task: the level that rules name, where rules are the sensor set.
     ruled: Option<Vec<u8>>,
     deficits: Vec<Deficit>,
-    /// By task: how much faster it is alone on its core.
+    /// By task: speed-up alone on its core, in permille.
     gain_permille: Vec<u32>,
-    /// By task: the CPU that it changes to when it leaves its own.
+    /// By task: target CPU of a swap, taken when the task leaves its own CPU.
     sent_to: Vec<Option<usize>>,
-    /// By CPU: the level of what runs there.
+    /// By CPU: the level of the running task.
     runs: Vec<Option<u8>>,
-    quiet: Vec<Option<Quiet>>,
-    /// By CPU: until when it stays quiet.
-    quiet_until: WinnerTree,
-    /// By CPU: the task that comes to it next.
+    forced_idle: Vec<Option<ForcedIdle>>,
+    /// By CPU: end of the forced idle.
+    forced_idle_until: WinnerTree,
+    /// By CPU: the task that a swap or forced switch-out runs next.
     arriving: Vec<Option<usize>>,
     /// By core: until when each level is held.
     held_until_ns: Vec<[u64; LEVELS_MAX]>,
     settled_ns: Vec<u64>,
-    /// By CPU: what runs there without having left it since, and since when.
+    /// By CPU: the running task, and since when the task has not left the CPU.
     stays: Vec<Option<(usize, u64)>>,
-    /// Whether registers tell levels, which show only when a task leaves its CPU.
+    /// Whether levels are read from saved registers, which show only at switch-out.
     reads_registers: bool,
     /// CPUs that must choose again.
     asked: Vec<usize>,
-    /// Tasks that waited for quiet CPUs, and for how long.
+    /// Tasks that waited for a CPU in forced idle, and for how long.
     paid: Vec<(usize, u64)>,
-    /// Since somebody was refused, somebody has waited all the time.
+    /// Whether some task has waited at every moment since a CPU last refused a task.
     has_refused: bool,
-    /// Of CPUs, since they were taken last; where a history is kept.
-    notes: Option<Vec<Note>>,
+    /// Events of CPUs since the last call that took them; `None` unless a history is kept.
+    policy_events: Option<Vec<PolicyEvent>>,
 }
 
 impl Even {
@@ -76,8 +76,8 @@ impl Even {
             gain_permille: vec![0; tasks],
             sent_to: vec![None; tasks],
             runs: vec![None; cpus],
-            quiet: vec![None; cpus],
-            quiet_until: WinnerTree::new(cpus),
+            forced_idle: vec![None; cpus],
+            forced_idle_until: WinnerTree::new(cpus),
             arriving: vec![None; cpus],
             held_until_ns: vec![[0; LEVELS_MAX]; world.topology.cores],
             settled_ns: vec![0; world.topology.cores],
@@ -86,7 +86,7 @@ impl Even {
             asked: Vec::new(),
             paid: Vec::new(),
             has_refused: false,
-            notes: world.config.history.then(Vec::new),
+            policy_events: world.config.history.then(Vec::new),
         }
     }
 
@@ -110,7 +110,7 @@ impl Even {
         }
     }
 
-    /// A slice ends; whoever stayed quiet for it has repaid a part, and is free.
+    /// A slice ends; the forced idle of siblings for this task ends, and repays its deficit.
     pub(super) fn ends(&mut self, world: &World, cpu: usize, task: usize, observed: &Observed) {
         let now_ns = world.now_ns;
         let core = world.topology.core_of(cpu);
@@ -126,50 +126,54 @@ impl Even {
         }
         self.runs[cpu] = None;
         let slice = &observed.slice;
-        // At the gain for which they were quiet: what this slice shows counts from the next on.
+        // Repay at the speed-up that was assumed when the forced idle began: the evidence of this
+        // slice counts from the next one on.
         for sibling in siblings(world, cpu) {
-            self.end_quiet(world, sibling, Some((task, slice.time_ns)));
+            self.end_forced_idle(world, sibling, Some((task, slice.time_ns)));
         }
         let stall_q30 = policy::share_q30(slice.stall_cycles, slice.cycles);
         self.gain_permille[task] = policy::alone_gain_permille(self.smt_share_permille, stall_q30);
     }
 
-    /// A CPU is quiet no more; `left` is what has just left a sibling, and how long it ran.
-    fn end_quiet(&mut self, world: &World, cpu: usize, left: Option<(usize, u64)>) {
-        let Some(quiet) = self.quiet[cpu].take() else { return };
-        self.quiet_until.set(cpu, NEVER);
-        if let Some(notes) = &mut self.notes {
-            notes.push(Note::QuietOver { cpu: cpu as u32 });
+    /// Ends the forced idle of a CPU; `left` is the task that has just left a sibling, with the
+    /// length of its slice.
+    fn end_forced_idle(&mut self, world: &World, cpu: usize, left: Option<(usize, u64)>) {
+        let Some(forced_idle) = self.forced_idle[cpu].take() else { return };
+        self.forced_idle_until.set(cpu, NEVER);
+        if let Some(events) = &mut self.policy_events {
+            events.push(PolicyEvent::ForcedIdleEnds { cpu: cpu as u32 });
         }
         let now_ns = world.now_ns;
         if let Some((task, ran_ns)) = left {
-            let quiet_ns = (now_ns - quiet.from_ns).min(ran_ns);
-            self.deficits[task].repay(quiet_ns, self.gain_permille[task]);
+            let forced_idle_ns = (now_ns - forced_idle.from_ns).min(ran_ns);
+            self.deficits[task].repay(forced_idle_ns, self.gain_permille[task]);
         } else {
             for sibling in siblings(world, cpu) {
                 let Some(task) = world.cpus[sibling].running else { continue };
-                let quiet_ns = now_ns - quiet.from_ns.max(world.cpus[sibling].since_ns);
-                self.deficits[task].repay(quiet_ns, self.gain_permille[task]);
+                let forced_idle_ns = now_ns - forced_idle.from_ns.max(world.cpus[sibling].since_ns);
+                self.deficits[task].repay(forced_idle_ns, self.gain_permille[task]);
             }
         }
-        let refused = &world.tasks[quiet.refused];
-        let is_paid = |other: &Quiet| other.refused == quiet.refused;
-        // It might have found another CPU meanwhile, or wait for another that is quiet.
-        if refused.runnable_since.is_some_and(|since_ns| since_ns <= quiet.from_ns)
-            && !self.quiet.iter().flatten().any(is_paid)
+        let refused = &world.tasks[forced_idle.refused];
+        let is_paid = |other: &ForcedIdle| other.refused == forced_idle.refused;
+        // The refused task may have found another CPU meanwhile, or wait for another one in
+        // forced idle.
+        if refused.runnable_since.is_some_and(|since_ns| since_ns <= forced_idle.from_ns)
+            && !self.forced_idle.iter().flatten().any(is_paid)
         {
-            self.paid.push((quiet.refused, now_ns - quiet.from_ns));
+            self.paid.push((forced_idle.refused, now_ns - forced_idle.from_ns));
         }
         self.asked.push(cpu);
     }
 
-    /// A task that waited for a quiet CPU, and for how long: as if it had run.
+    /// A task that waited for a CPU in forced idle, and for how long: charged as if the task had
+    /// run.
     pub(super) fn take_paid(&mut self) -> Option<(usize, u64)> {
         self.paid.pop()
     }
 
-    pub(super) fn take_notes(&mut self) -> impl Iterator<Item = Note> {
-        self.notes.iter_mut().flat_map(|notes| notes.drain(..))
+    pub(super) fn take_policy_events(&mut self) -> impl Iterator<Item = PolicyEvent> {
+        self.policy_events.iter_mut().flat_map(|events| events.drain(..))
     }
 
     // --- Deficits ---
@@ -178,7 +182,7 @@ impl Even {
         self.deficits[task]
     }
 
-    /// How much of a refund counts as virtual time; the rest is repaid in kind.
+    /// The part of a refund that counts as virtual time; idle compensation repays the rest.
     pub(super) fn bank(&mut self, task: usize, refund_ns: u64) -> u64 {
         if self.parts.without_repayment {
             return refund_ns;
@@ -186,63 +190,63 @@ impl Even {
         self.deficits[task].bank(refund_ns)
     }
 
-    /// How long a CPU is to stay quiet rather than run a level; 0 is not at all.
-    pub(super) fn quiet_ns(&self, world: &World, cpu: usize, level: u8) -> u64 {
+    /// Length of the forced idle of a CPU that would otherwise run this level; 0: none.
+    pub(super) fn forced_idle_ns(&self, world: &World, cpu: usize, level: u8) -> u64 {
         if self.parts.without_repayment || level == 0 {
             return 0;
         }
         siblings(world, cpu)
             .filter(|&sibling| self.runs[sibling].is_some_and(|lower| lower < level))
             .filter_map(|sibling| world.cpus[sibling].running)
-            .map(|task| self.deficits[task].quiet_ns(self.gain_permille[task]))
+            .map(|task| self.deficits[task].forced_idle_ns(self.gain_permille[task]))
             .max()
             .unwrap_or(0)
     }
 
-    pub(super) fn be_quiet(&mut self, world: &World, cpu: usize, refused: usize, for_ns: u64) {
+    pub(super) fn force_idle(&mut self, world: &World, cpu: usize, refused: usize, for_ns: u64) {
         let from_ns = world.now_ns;
         self.has_refused = true;
-        self.quiet[cpu] = Some(Quiet { from_ns, refused });
-        self.quiet_until.set(cpu, from_ns + for_ns);
+        self.forced_idle[cpu] = Some(ForcedIdle { from_ns, refused });
+        self.forced_idle_until.set(cpu, from_ns + for_ns);
         let beside = siblings(world, cpu).filter_map(|sibling| world.cpus[sibling].running);
-        let creditor = beside.max_by_key(|&task| self.deficits[task].owed_ns);
-        if let (Some(notes), Some(task)) = (&mut self.notes, creditor) {
+        let creditor = beside.max_by_key(|&task| self.deficits[task].deficit_ns);
+        if let (Some(events), Some(task)) = (&mut self.policy_events, creditor) {
             let gain_permille = self.gain_permille[task];
-            notes.push(Note::Quiet { cpu: cpu as u32, tid: tid(task), gain_permille });
+            events.push(PolicyEvent::ForcedIdle { cpu: cpu as u32, tid: tid(task), gain_permille });
         }
     }
 
-    /// A CPU took a task or refused one: whoever idles looks at those that wait since a refusal.
+    /// A CPU took or refused a task: idle CPUs run the scheduler while a refused task waits.
     pub(super) fn ask_idle(&mut self, world: &World, cpu: usize, others_wait: bool) {
         self.has_refused &= others_wait;
         if !self.has_refused {
             return;
         }
         let idle = (0..world.topology.cpus).filter(|&other| {
-            other != cpu && world.idle.contains(other) && self.quiet[other].is_none()
+            other != cpu && world.idle.contains(other) && self.forced_idle[other].is_none()
         });
         self.asked.extend(idle);
     }
 
-    /// The CPU chooses again, whatever it was quiet for.
+    /// The CPU runs the scheduler again, so its forced idle ends.
     pub(super) fn wakes_up(&mut self, world: &World, cpu: usize) {
-        self.end_quiet(world, cpu, None);
+        self.end_forced_idle(world, cpu, None);
         self.asked.retain(|&asked| asked != cpu);
     }
 
-    /// When the next CPU has been quiet for long enough.
-    pub(super) fn quiet_until_ns(&self) -> Option<u64> {
-        let (until_ns, _) = self.quiet_until.first();
+    /// The earliest end of a forced idle.
+    pub(super) fn forced_idle_until_ns(&self) -> Option<u64> {
+        let (until_ns, _) = self.forced_idle_until.first();
         (until_ns != NEVER).then_some(until_ns)
     }
 
     pub(super) fn end_due(&mut self, world: &World) {
         loop {
-            let (until_ns, cpu) = self.quiet_until.first();
+            let (until_ns, cpu) = self.forced_idle_until.first();
             if until_ns > world.now_ns {
                 return;
             }
-            self.end_quiet(world, cpu, None);
+            self.end_forced_idle(world, cpu, None);
         }
     }
 
@@ -285,7 +289,7 @@ impl Even {
         let nearest = (0..package.len()).map(|i| package.start + (first + i) % package.len());
         nearest
             .filter(|&cpu| world.idle.contains(cpu) && mask.contains(cpu))
-            .filter(|&cpu| self.quiet_ns(world, cpu, level) == 0)
+            .filter(|&cpu| self.forced_idle_ns(world, cpu, level) == 0)
             .min_by_key(|&cpu| self.idle_cost_permille(world, cpu, level))
             .unwrap_or(fairs)
     }
@@ -294,7 +298,7 @@ impl Even {
         let core = world.topology.core_of(cpu);
         let state = CoreState {
             is_busy: (!world.idle_cores.contains(core)).into(),
-            // A task may be on its way there; until it runs it is like this one.
+            // A claimed sibling does not run its task yet: assume the level of this task.
             beside: self.beside(world, cpu).unwrap_or(level).into(),
             held: self.held(core, world.now_ns).into(),
         };
@@ -302,10 +306,10 @@ impl Even {
         policy::mix_idle_cost_permille(turbo, row, level, &state, self.smt_share_permille)
     }
 
-    // --- Changing places ---
+    // --- Swaps ---
 
-    /// Whether a task that would go on alone in the queue is sent to another CPU, whose own comes
-    /// here: if so, it is on its way.
+    /// Swaps the CPU of the only waiting task with that of a task elsewhere, if the mix of levels
+    /// improves. After `true` the task is due to arrive at the other CPU.
     pub(super) fn swaps(&mut self, world: &World, cpu: usize, task: usize) -> bool {
         if self.parts.without_swaps {
             return false;
@@ -332,29 +336,28 @@ impl Even {
         true
     }
 
-    /// Whether a task that would go on alone leaves its CPU for a moment, so that its registers
-    /// show what it is: if so, it comes back at once.
-    pub(super) fn airs(&mut self, world: &World, cpu: usize, task: usize) -> bool {
+    /// Forces the only waiting task of a CPU to switch out, so that its saved registers can be
+    /// read. After `true` the task is due to arrive at the same CPU immediately.
+    pub(super) fn forces_switch_out(&mut self, world: &World, cpu: usize, task: usize) -> bool {
         let stays = self.stays[cpu].filter(|&(stays, _)| stays == task);
         let Some((_, since_ns)) = stays else { return false };
-        let airs = self.reads_registers
-            && !self.parts.without_airing
+        let is_due = self.reads_registers
+            && !self.parts.without_forced_switch_out
             && self.beside(world, cpu).is_some()
-            && policy::airs(world.now_ns - since_ns);
-        if airs {
+            && policy::forces_switch_out(world.now_ns - since_ns);
+        if is_due {
             self.stays[cpu] = None;
             self.arriving[cpu] = Some(task);
             self.asked.push(cpu);
         }
-        airs
+        is_due
     }
 
     fn is_settling(&self, world: &World, cpu: usize) -> bool {
         self.settled_ns[world.topology.core_of(cpu)] > world.now_ns
     }
 
-    /// What is gained, in permille of a CPU's speed, if a task goes to another CPU and what runs
-    /// there comes here.
+    /// The gain of swapping a task with that of another CPU, in permille of a CPU's speed.
     fn gain(&self, world: &World, cpu: usize, task: usize, other: usize) -> Option<u32> {
         let allows =
             |task: usize, cpu: usize| world.affinities.masks[world.tasks[task].mask].contains(cpu);
@@ -376,13 +379,15 @@ impl Even {
                 before += loss(their_level, there);
                 after += loss(their_level, here);
             }
-            None if !world.idle.contains(other) || self.quiet[other].is_some() => return None,
+            None if !world.idle.contains(other) || self.forced_idle[other].is_some() => {
+                return None;
+            }
             None => {}
         }
         policy::mix_swaps(before, after).then(|| before - after)
     }
 
-    /// A preempted task that changes its place is not queued: whether it is on its way.
+    /// Whether a preempted task goes to another CPU by a swap, and must not be enqueued.
     pub(super) fn is_sent(&mut self, task: usize) -> bool {
         let Some(to) = self.sent_to[task].take() else { return false };
         if self.arriving[to].is_some() {
@@ -399,7 +404,7 @@ impl Even {
         self.deficits[task].sleeps(world.now_ns);
     }
 
-    /// A task wakes, and is placed so much later than it had been.
+    /// A task wakes, and its placement raises its virtual time by `later_ns`.
     pub(super) fn wakes(&mut self, world: &World, task: usize, later_ns: u64) {
         self.deficits[task].wakes(later_ns, world.now_ns);
     }

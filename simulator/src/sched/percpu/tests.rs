@@ -87,7 +87,7 @@ fn a_waking_task_finds_the_idle_cpu() {
     }
 }
 
-/// CPU 1 is less loaded, and the sleeper was there.
+/// CPU 1 is less loaded, and is the previous CPU of the sleeper.
 #[test]
 fn a_waker_that_promises_to_wait_has_the_woken_task_beside_it() {
     for scheduler in &ALL {
@@ -171,7 +171,7 @@ fn a_cpu_that_went_idle_is_balanced_at_one_of_the_next_ticks() {
 }
 
 #[test]
-fn a_task_that_was_there_goes_on_where_it_was() {
+fn a_task_from_before_the_run_continues_on_its_cpu() {
     for scheduler in &ALL {
         let runs = Thread { was_on: Some(1), ..spinner(0, &[]) };
         let sleeps = Thread { arrival_ns: 10_000_000, ..runs.clone() };
@@ -268,7 +268,7 @@ fn a_waker_forgets_no_cpu() {
 }
 
 #[test]
-fn a_task_that_is_owed_nothing_moves_beside_others_only_after_a_failure() {
+fn an_ineligible_task_moves_to_a_busy_cpu_only_after_a_failure() {
     with_eevdf(3, |world, kernel| {
         queue(kernel, world, 0, 0);
         queue(kernel, world, 0, 1);

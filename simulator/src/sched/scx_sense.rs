@@ -1,7 +1,7 @@
-//! What the kernel's scheduler is told by sensors, and what it says it decided.
+//! Sensor readings for the kernel scheduler's source, and the decisions that the source reports.
 //!
-//! Counters are those of the CPU and go on as a slice is accounted; registers show when a task has
-//! left; names are looked up before the run. What is believed of it all is the source's own.
+//! Counters belong to a CPU and advance when a slice is accounted; registers show when a task has
+//! left; names are looked up before the run. The source derives classes and levels itself.
 
 use scx_host::{
     Compensation as Compensates, Counted, EVENTS, HardwareEvent, Host, Object, ObjectError, Part,
@@ -11,7 +11,7 @@ use scx_host::{
 use crate::config::{EvenParts, KernelMode, SensorSet};
 use crate::error::SimError;
 use crate::sched::{Charged, Decided};
-use crate::sensors::{Observed, is_deaf};
+use crate::sensors::{Observed, lacks_sensors};
 use crate::world::World;
 
 /// Bits of `XSTATE_BV` by width of registers: nothing, upper halves of YMM, of ZMM (SDM 13.1).
@@ -22,16 +22,16 @@ pub(super) struct Sense {
     events: Vec<HardwareEvent>,
     /// By CPU, then by event.
     counted: Vec<[u64; EVENTS as usize]>,
-    /// By CPU: what registers would show if the task left now.
+    /// By CPU: the registers in use that a switch-out would show now.
     in_use: Vec<u64>,
     fields: Fields,
 }
 
-/// Where `struct ek_decision` has what the books of a run need.
+/// Offsets of the fields of `struct ek_decision` that the totals of a run need.
 struct Fields {
     slice_ns: usize,
     refund_ns: usize,
-    in_kind_ns: usize,
+    idle_compensation_ns: usize,
     bill_ns: usize,
     cpu: usize,
     victim: usize,
@@ -41,7 +41,7 @@ struct Fields {
 /// `EK_NOBODY`.
 const NOBODY: u32 = u32::MAX;
 
-/// What the source is to do and from what it is to know it; nothing is `fair`.
+/// The compensation and sensors that the source is configured with; `None` for `fair`.
 pub(super) fn compensation(
     world: &World,
     mode: KernelMode,
@@ -100,7 +100,7 @@ fn parts_of(even: EvenParts) -> Vec<Part> {
         Part::Placing => !even.without_placing,
         Part::Swaps => !even.without_swaps,
         Part::Repayment => !even.without_repayment,
-        Part::Airing => !even.without_airing,
+        Part::Airing => !even.without_forced_switch_out,
     };
     Part::ALL.into_iter().filter(is_there).collect()
 }
@@ -119,7 +119,7 @@ impl Sense {
             fields: Fields {
                 slice_ns: place("slice_ns")?,
                 refund_ns: place("refund_ns")?,
-                in_kind_ns: place("in_kind_ns")?,
+                idle_compensation_ns: place("in_kind_ns")?,
                 bill_ns: place("bill_ns")?,
                 cpu: place("cpu")?,
                 victim: place("victim")?,
@@ -131,17 +131,19 @@ impl Sense {
     /// Opens the counters of the CPUs that have sensors.
     pub(super) fn open(&self, host: &mut Host, world: &World) {
         let faults = world.config.sensor_faults;
-        for cpu in (0..world.topology.cpus).filter(|&cpu| !is_deaf(&world.topology, faults, cpu)) {
+        for cpu in
+            (0..world.topology.cpus).filter(|&cpu| !lacks_sensors(&world.topology, faults, cpu))
+        {
             for &event in &self.events {
                 set(host, cpu, event, 0);
             }
         }
     }
 
-    /// The counters of a CPU after a slice; none where there is no sensor.
+    /// Advances the counters of a CPU after a slice; a core without sensors has none.
     pub(super) fn count(&mut self, host: &mut Host, cpu: usize, observed: &Observed) {
-        let (slice, seen) = (&observed.slice, &observed.seen);
-        self.in_use[cpu] = IN_USE[usize::from(seen.registers)];
+        let (slice, readings) = (&observed.slice, &observed.readings);
+        self.in_use[cpu] = IN_USE[usize::from(readings.registers)];
         if observed.is_believed {
             return;
         }
@@ -152,8 +154,8 @@ impl Sense {
                 HardwareEvent::Cycles => slice.cycles,
                 HardwareEvent::RefCycles => slice.ref_cycles,
                 HardwareEvent::StallL2Miss => slice.stall_cycles,
-                HardwareEvent::Fp256 => seen.retired[0],
-                HardwareEvent::Fp512 => seen.retired[1],
+                HardwareEvent::Fp256 => readings.retired[0],
+                HardwareEvent::Fp512 => readings.retired[1],
                 _ => 0,
             };
             let counter = &mut self.counted[cpu][event as usize];
@@ -176,9 +178,9 @@ impl Sense {
                 let bytes = record.get(at..).and_then(|bytes| bytes.first_chunk());
                 bytes.map_or(NOBODY, |bytes| u32::from_ne_bytes(*bytes))
             };
-            let (refund_ns, in_kind_ns) =
-                (u64_at(self.fields.refund_ns), u64_at(self.fields.in_kind_ns));
-            if refund_ns == 0 && in_kind_ns == 0 {
+            let (refund_ns, idle_compensation_ns) =
+                (u64_at(self.fields.refund_ns), u64_at(self.fields.idle_compensation_ns));
+            if refund_ns == 0 && idle_compensation_ns == 0 {
                 continue;
             }
             let culprit = u32_at(self.fields.culprit);
@@ -191,7 +193,7 @@ impl Sense {
                 charged: Charged {
                     refund_ns,
                     bill_ns: u64_at(self.fields.bill_ns),
-                    in_kind_ns,
+                    idle_compensation_ns,
                     culprit: (culprit != NOBODY && culprit != 0).then(|| number(culprit)),
                 },
             });
@@ -206,7 +208,8 @@ fn set(host: &mut Host, cpu: usize, event: HardwareEvent, counter: u64) {
     host.set_event("events", key, value).expect("there is room for every CPU's events");
 }
 
-/// The source asks for a task's names and its process's; here that is answered before it runs.
+/// Answers the source's question for the class of a task's and its process's name, before the
+/// task runs.
 pub(super) fn answer_names(host: &mut Host, task: &str, process: &str, level: u8) {
     const NAME: usize = 16;
     let mut key = [0; 2 * NAME];
@@ -214,6 +217,6 @@ pub(super) fn answer_names(host: &mut Host, task: &str, process: &str, level: u8
         let length = name.len().min(NAME - 1);
         half[..length].copy_from_slice(&name.as_bytes()[..length]);
     }
-    // What finds no room is asked for in vain, and is of no class.
+    // A name without room in the map stays unanswered, and has no class.
     let _ = host.insert("names", &key, &u32::from(level).to_ne_bytes());
 }
