@@ -93,6 +93,25 @@ pub(crate) fn duration(ns: u64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// A time in us with its unit and two decimals, one below a millisecond.
+pub(crate) fn microseconds(us: f64) -> String {
+    match us {
+        us if us >= 1e6 => format!("{:.2} s", us / 1e6),
+        us if us >= 1e3 => format!("{:.2} ms", us / 1e3),
+        us => format!("{us:.1} µs"),
+    }
+}
+
+/// A time in us with its unit, without decimals: the label of a decade of an axis.
+pub(crate) fn axis_microseconds(us: f64) -> String {
+    match us {
+        us if us >= 1e6 => format!("{:.0} s", us / 1e6),
+        us if us >= 1e3 => format!("{:.0} ms", us / 1e3),
+        us if us >= 1.0 => format!("{us:.0} µs"),
+        us => format!("{:.0} ns", us * 1e3),
+    }
+}
+
 /// A whole number in groups of three digits.
 pub(crate) fn grouped(count: usize) -> String {
     let digits = count.to_string();

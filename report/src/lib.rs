@@ -8,6 +8,7 @@ mod attribution;
 mod claims;
 mod compare;
 mod comparison;
+mod drawing;
 mod evaluation;
 mod format;
 mod metrics;

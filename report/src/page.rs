@@ -20,8 +20,8 @@ mod work;
 use trace::History;
 
 use crate::comparison::Comparison;
+use crate::drawing::{CHART_CSS, PAGE_CSS, escape};
 use crate::format::counted;
-use crate::svg::{CHART_CSS, escape};
 use crate::verdict;
 
 pub use evaluation::evaluation_page;
@@ -87,7 +87,7 @@ fn document(title: &str, main: &str) -> String {
          <title>{}</title>\n<style>\n{CHART_CSS}{}</style>\n</head>\n<body>\n<main>\n\
          {main}</main>\n</body>\n</html>\n",
         escape(title),
-        include_str!("page/page.css"),
+        PAGE_CSS,
     )
 }
 

@@ -7,10 +7,10 @@ mod works;
 
 use super::document;
 use super::parts::{Cell, Part, details, join, table};
+use crate::drawing::escape;
 use crate::evaluation::{Evaluation, Kind, Work, verdict};
 use crate::format::{clean, list, tenths, variant};
 use crate::mixes::{Mean, Summary};
-use crate::svg::escape;
 use crate::verdict::distinct;
 
 /// The page as HTML.

@@ -3,8 +3,9 @@
 use super::parts::{Cell, Part, details, first, left_out, legend, table};
 use crate::claims::Published;
 use crate::comparison::{Comparison, Run, Task};
+use crate::drawing::Svg;
 use crate::format::{amount, clean, how, percent, signed_percent, tenths, variant};
-use crate::svg::{self, Bar, Group, Svg};
+use crate::svg::{self, Bar, Group};
 use crate::table::listed;
 use crate::verdict::{Finding, findings};
 

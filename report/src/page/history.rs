@@ -5,8 +5,8 @@ use super::parts::{Part, details};
 use super::ranges::{self, Room};
 use super::tasks::{self, Names};
 use crate::comparison::Comparison;
+use crate::drawing::escape;
 use crate::format::{clean, counted, grouped, time_range, variant};
-use crate::svg::escape;
 use crate::verdict::findings;
 use crate::window::Window;
 

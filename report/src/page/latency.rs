@@ -5,8 +5,9 @@ use hdrhistogram::Histogram;
 use super::figures::{both, runs_of, series};
 use super::parts::{Cell, Part, details, table};
 use crate::comparison::{Comparison, Run};
-use crate::format::{clean, variant};
-use crate::svg::{self, Curve, escape};
+use crate::drawing::escape;
+use crate::format::{clean, microseconds, variant};
+use crate::svg::{self, Curve};
 use crate::verdict::findings;
 
 /// Shortest wait worth a chart: nobody can tell a wake-up from its switch below.
@@ -26,11 +27,11 @@ pub(super) fn latency(comparison: &Comparison) -> Option<Part> {
     let best = first.best.filter(|run| run.wake_latency.count > 0);
     let mut title = format!(
         "99 % of wake-ups run within {} under {}",
-        duration(first.baseline.wake_latency.p99_us),
+        microseconds(first.baseline.wake_latency.p99_us),
         clean(&first.baseline.scheduler)
     );
     if let Some(best) = best {
-        let p99 = duration(best.wake_latency.p99_us);
+        let p99 = microseconds(best.wake_latency.p99_us);
         title += &format!(", within {p99} under {}", clean(&best.scheduler));
     }
     let curves: Vec<Curve> = runs
@@ -86,16 +87,8 @@ fn latency_row(run: &Run) -> Vec<Cell> {
     ];
     let quantiles =
         [latency.p50_us, latency.p90_us, latency.p99_us, latency.p999_us, latency.max_us];
-    row.extend(quantiles.map(|us| Cell::number(&duration(us))));
+    row.extend(quantiles.map(|us| Cell::number(&microseconds(us))));
     row
-}
-
-fn duration(us: f64) -> String {
-    match us {
-        us if us >= 1e6 => format!("{:.2} s", us / 1e6),
-        us if us >= 1e3 => format!("{:.2} ms", us / 1e3),
-        us => format!("{us:.1} µs"),
-    }
 }
 
 #[cfg(test)]

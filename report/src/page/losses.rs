@@ -7,8 +7,9 @@ use super::parts::{Cell, Part, Rows, details, first, grouped_table, left_out};
 use super::work::{ROWS_MAX, run_head};
 use crate::attribution::LossEntry;
 use crate::comparison::{Comparison, Run};
+use crate::drawing::escape;
 use crate::format::{clean, percent, seconds, signed_percent, variant};
-use crate::svg::{self, Heat, escape};
+use crate::svg::{self, Heat};
 use crate::table::listed;
 use crate::verdict::findings;
 

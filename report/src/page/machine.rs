@@ -6,8 +6,9 @@ use silicon::{Condition, Findings, Point, Verdict, class_words, duration_words};
 use super::figures::both;
 use super::parts::{Part, join};
 use super::{document, machine_tables};
+use crate::drawing::escape;
 use crate::format::{clean, grouped};
-use crate::svg::{Axes, Band, escape, spread};
+use crate::svg::{Axes, Band, spread};
 
 /// Shown after the last wide instruction where holds are short, in us.
 const SHORT_US: f64 = 40.0;

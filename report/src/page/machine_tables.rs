@@ -4,7 +4,7 @@ use silicon::{ClassFinding, Condition, Cost, Estimate, Findings, Verdict, class_
 
 use super::machine::busy_words;
 use super::parts::{Cell, Part, Rows, details, grouped_table, table};
-use crate::svg::escape;
+use crate::drawing::escape;
 
 /// All tables, and a list of the measurements that no table shows.
 pub(super) fn all(findings: &Findings) -> Vec<Part> {

@@ -1,7 +1,7 @@
 //! Building blocks of a page: parts with a title, tables, legends.
 
+use crate::drawing::{SERIES, escape};
 use crate::format::grouped;
-use crate::svg::{SERIES, escape};
 
 /// A part of the page.
 pub(super) struct Part {

@@ -6,8 +6,9 @@
 use super::figures::WIDE;
 use super::parts::{Cell, details, table};
 use super::tasks::{self, Names};
+use crate::drawing::escape;
 use crate::format::{counted, duration, percent, time_range, time_range_in, time_unit};
-use crate::svg::{self, Look, escape, level_name};
+use crate::svg::{self, Look, level_name};
 use crate::window::{Usage, Window, columns};
 
 /// Names and limits that all drawings of a history share.

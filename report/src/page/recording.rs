@@ -7,8 +7,9 @@ use trace::{Event, History};
 use super::document;
 use super::figures::both;
 use super::parts::{Cell, Part, first, join, left_out, table};
+use crate::drawing::escape;
 use crate::format::{clean, counted, duration, grouped, percent, time_range};
-use crate::svg::{Heat, Look, escape, gantt, heat};
+use crate::svg::{Heat, Look, gantt, heat};
 use crate::window::{Usage, Window};
 
 /// How much of the middle of a recording is drawn stretch by stretch, in ns.

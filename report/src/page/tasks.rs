@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::parts::{Cell, details, table};
+use crate::drawing::escape;
 use crate::format::{counted, duration, grouped, percent};
-use crate::svg::{self, escape};
+use crate::svg;
 use crate::window::{Stretch, Usage, Window, columns};
 
 /// How many programs are seen at once, and how many have a line of their own.

@@ -3,9 +3,9 @@
 use super::parts::{Cell, Part, Rows, details, first, grouped_table, left_out, table};
 use crate::claims::judged;
 use crate::comparison::{Comparison, Run};
+use crate::drawing::escape;
 use crate::format::{clean, percent, seconds, short_count, signed_percent, variant};
 use crate::sample::Replicates;
-use crate::svg::escape;
 use crate::table::{culprits, per_second, repaid_pct};
 
 /// How many rows the tables of applications and of losses have at most, in all runs together.

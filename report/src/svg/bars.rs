@@ -1,7 +1,7 @@
 //! Horizontal bars in groups, from zero, with whiskers and published marks.
 
 use super::scale::Linear;
-use super::{Anchor, Svg, fit, number, text_width};
+use crate::drawing::{Anchor, SERIES, Svg, fit, number, text_width};
 
 /// One bar.
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ fn draw(svg: &mut Svg, axis: &Linear, bar: &Bar, y: f64, height: f64, left: f64)
     if !bar.name.is_empty() {
         svg.text("", (left - 6.0, middle + 4.0), Anchor::End, &fit(&bar.name, left));
     }
-    let class = format!("f{}", bar.series % super::SERIES);
+    let class = format!("f{}", bar.series % SERIES);
     svg.rect(&class, (zero.min(end), y), ((end - zero).abs().max(0.8), height), &bar.title);
     let mut furthest = zero.max(end);
     if let Some([low, high]) = bar.whisker {

@@ -1,7 +1,8 @@
 //! Empirical distribution functions over a logarithmic axis.
 
 use super::scale::{Linear, Log};
-use super::{Anchor, SERIES, Svg, number, text_width};
+use crate::drawing::{Anchor, SERIES, Svg, number, text_width};
+use crate::format::axis_microseconds;
 
 /// One distribution.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ pub(crate) struct Quantity {
 pub(crate) const WAKE_LATENCY: Quantity = Quantity {
     caption: "time from wake-up to first instruction (log)",
     least: 0.01,
-    label: duration,
+    label: axis_microseconds,
 };
 
 /// Draws the distributions; returns the drawing and its height.
@@ -90,13 +91,4 @@ pub(super) fn legend(svg: &mut Svg, curves: &[Curve], width: f64) -> f64 {
         x += needed + 8.0;
     }
     y + 14.0
-}
-
-fn duration(us: f64) -> String {
-    match us {
-        us if us >= 1e6 => format!("{:.0} s", us / 1e6),
-        us if us >= 1e3 => format!("{:.0} ms", us / 1e3),
-        us if us >= 1.0 => format!("{us:.0} µs"),
-        us => format!("{:.0} ns", us * 1e3),
-    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::scale::Linear;
-use super::{Anchor, Svg, fit, number, text_width};
+use crate::drawing::{Anchor, Svg, fit, number, text_width};
 use crate::format::time_unit;
 use crate::window::{IDLE, KINDS, Stretch, Window, columns};
 
@@ -156,7 +156,7 @@ fn piece(axis: &Axis, look: &Look, stretch: &Stretch, y: f64) -> String {
         let name = fit(app, (size.0 - 4.0) * 1.2);
         piece.text("on", (x + 3.0, y + 11.0), Anchor::Start, &name);
     }
-    piece.body
+    piece.into_body()
 }
 
 /// Every row in columns as narrow as there is room for; and how long a column is.

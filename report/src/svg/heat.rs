@@ -1,6 +1,6 @@
 //! Heat map of losses: victims down, culprits across, a stronger colour for a larger loss.
 
-use super::{Anchor, Svg, fit, text_width};
+use crate::drawing::{Anchor, Svg, fit, text_width};
 
 /// A matrix of percentages.
 #[derive(Clone, Debug)]

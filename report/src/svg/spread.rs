@@ -2,7 +2,7 @@
 
 use super::ecdf::{Curve, legend};
 use super::scale::Linear;
-use super::{Anchor, SERIES, Svg, number};
+use crate::drawing::{Anchor, SERIES, Svg, number};
 
 /// A curve with its band.
 #[derive(Clone, Debug)]

@@ -65,7 +65,7 @@ fn spread(evaluation: &Evaluation, work: &Work) -> Part {
         };
         let curves: Vec<Curve> = shown.iter().map(curve).collect();
         let label = format!("Slowdowns by mix beside {}", variant(background));
-        html += &format!("<h3>Beside {}</h3>\n", crate::svg::escape(&variant(background)));
+        html += &format!("<h3>Beside {}</h3>\n", crate::drawing::escape(&variant(background)));
         html += &both(&label, |width| svg::ecdf(&curves, SLOWDOWN, width));
     }
     Part { title: "How many mixes are slowed by how much".to_owned(), html }
