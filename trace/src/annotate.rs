@@ -21,8 +21,8 @@ pub struct Annotation {
     pub outside_marks: usize,
 }
 
-/// Inserts `Phase` records: what a rule says from the start on, and the marks on top of
-/// it. A task that neither names is left alone; one that has phases gets new ones.
+/// Inserts `Phase` records: the class of a task's rule from the start on, overridden by the task's
+/// marks. Tasks without rule and mark keep their phases; those of all others are replaced.
 pub fn annotate(history: &mut History, rules: &Rules, marks: &Marks) -> Annotation {
     let by_task: HashMap<u32, &[Mark]> =
         marks.by_task().map(|marks| (marks[0].tid, marks)).collect();

@@ -112,8 +112,8 @@ pub enum Event {
         /// Task that comes.
         next: u32,
     },
-    /// A task became runnable; `by` is the running task that woke it, 0 for a timer or device.
-    /// An interrupt may have woken it while `by` ran unless [`Header::interrupts_known`].
+    /// A task became runnable; `by` is the running waker, 0 for a timer or device.
+    /// An interrupt may have woken the task while `by` ran, unless [`Header::interrupts_known`].
     Wake {
         /// Task that was woken.
         task: u32,

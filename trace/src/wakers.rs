@@ -1,13 +1,13 @@
 //! Whether a task was woken by another task, or by an interrupt that only met that task running.
 //!
-//! The text of `perf script` does not say: whoever runs counts as the waker. Where the recording
+//! The text of `perf script` counts the running task as the waker in both cases. If the recording
 //! shows interrupts, or comes from ftrace or a simulator, the importer already knows. Elsewhere
 //! these rules decide, of which the first that fits holds:
 //!
 //! 1. Threads of the kernel stand for devices, on either side.
 //! 2. Threads of one process wake each other, and so do processes where one forked the other.
 //! 3. Processes that the same process forked wake each other where most wake-ups of the one are
-//!    by the other: a pipe of a shell. Interrupts meet whoever runs.
+//!    by the other: a pipe of a shell. Interrupts hit any running task alike.
 //! 4. Between other processes the waker is unclear, and mostly an interrupt.
 //!
 //! How often that is right: docs/measurements/wakers.md.

@@ -9,7 +9,7 @@ use crate::{Header, clean};
 /// include/linux/sched/prio.h, 6.18).
 const PRIO_DEFAULT: i32 = 120;
 
-/// A task as events name it.
+/// Name, process and priority of a task.
 pub(super) struct Named {
     pub(super) comm: String,
     pub(super) process: u32,

@@ -1,5 +1,5 @@
-//! Decisions of the kernel scheduler become a history: each says when a slice ended, how long it
-//! was and what it came to, so that the switches follow.
+//! Decisions of the kernel scheduler become a history: each has the end, the
+//! length and the result of a slice, from which the switches follow.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;

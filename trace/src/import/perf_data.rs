@@ -1,9 +1,9 @@
 //! The file of perf (`tools/perf/Documentation/perf.data-file-format.txt`, 6.18).
 //!
-//! Its header tells where its sections are; every length in it is checked against the file
-//! before room is made for it. Records come in rounds, in each of which perf emptied all its
-//! buffers: a record of a round is never older than what the round before the last one ended
-//! with, so two rounds are held.
+//! The header has the places of the sections; every length is checked against the file before
+//! memory is allocated for that length. Records come in rounds: in each, perf emptied all its
+//! buffers. A record of a round is never older than the end of the last round but one, so two
+//! rounds are held.
 
 mod front;
 mod names;

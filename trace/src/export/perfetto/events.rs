@@ -1,5 +1,5 @@
-//! Records as events of the kernel's: those that Perfetto knows as such, all others as generic
-//! events, which `traced_probes` writes too where it knows no better.
+//! Records as events of the kernel: with Perfetto's own message where one exists, else as generic
+//! events, as `traced_probes` writes those of unknown tracepoints.
 
 use crate::Event;
 use crate::export::kernel::{Traced, state_of};

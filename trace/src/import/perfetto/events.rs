@@ -1,4 +1,4 @@
-//! An event of the kernel out of its message. What a message lacks is 0 or empty, as in every
+//! An event of the kernel out of its message. Fields that a message lacks are 0 or empty, as in every
 //! protocol buffer.
 
 use crate::import::entry::{self, Head, Interrupt, Named, Payload, Span};

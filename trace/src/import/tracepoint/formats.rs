@@ -1,4 +1,4 @@
-//! What perf and trace-cmd put into their files of the kernel that recorded: the texts that
+//! Facts of the recording kernel in files of perf and trace-cmd: the texts that
 //! describe events (`man trace-cmd.dat.v6`; `perf` writes the same into its feature 1).
 
 use super::format::Format;
