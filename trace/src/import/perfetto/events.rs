@@ -1,5 +1,5 @@
-//! An event of the kernel out of its message. Fields that a message lacks are 0 or empty, as in every
-//! protocol buffer.
+//! An event of the kernel out of its message. Fields that a message lacks are 0 or empty, as in
+//! every protocol buffer.
 
 use crate::import::entry::{self, Head, Interrupt, Named, Payload, Span};
 use crate::import::own::own;
