@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use crate::files;
+use crate::{files, settings};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -70,13 +70,20 @@ fn manual(folder: &Path, command: &clap::Command) -> Result<()> {
     if command.has_subcommands() {
         page.render_subcommands_section(&mut text)?;
     }
+    if command.get_arguments().any(|argument| argument.get_long() == Some(settings::SET)) {
+        unfilled("SETTINGS", settings::list()).to_writer(&mut text)?;
+    }
     if let Some(examples) = command.get_after_help() {
-        // Printed unfilled: lines of commands must not be joined.
-        let mut section = Roff::new();
-        section.control("SH", ["EXAMPLES"]).control("nf", []);
-        section.text([roman(examples.to_string())]).control("fi", []);
-        section.to_writer(&mut text)?;
+        unfilled("EXAMPLES", examples.to_string()).to_writer(&mut text)?;
     }
     files::write(&folder.join(page.get_filename()), &text)?;
     command.get_subcommands().try_for_each(|verb| manual(folder, verb))
+}
+
+/// A section whose lines are not joined, as those of commands must not be.
+fn unfilled(heading: &str, lines: String) -> Roff {
+    let mut section = Roff::new();
+    section.control("SH", [heading]).control("nf", []);
+    section.text([roman(lines)]).control("fi", []);
+    section
 }

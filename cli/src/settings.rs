@@ -26,7 +26,8 @@ use faults::FaultOptions;
 
 /// The option that prints [`list`].
 pub const HELP: &str = "--help-experiments";
-const SET: &str = "set";
+/// The option that takes settings, without its dashes.
+pub const SET: &str = "set";
 const SET_HELP: &str = "Sets what an experiment varies, such as smt-share=500, or a parameter of \
                         the scenario; --help-experiments lists the keys";
 

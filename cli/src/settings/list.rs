@@ -7,11 +7,12 @@ use clap::{Arg, CommandFactory};
 use super::Known;
 
 const INTRODUCTION: &str = "\
-Settings of experiments, for compare, mixes and simulate: --set KEY=VALUE, as often as needed. Of
-several values for one key the last holds. Any other key is a parameter of the scenario, of those in
-its section `parameters`.
+Settings of experiments, for compare, mixes and simulate: --set KEY=VALUE, as
+often as needed. Of several values for one key the last holds. Any other key is
+a parameter of the scenario, of those in its section `parameters`.
 ";
-const WIDTH: usize = 96;
+/// Columns of the list.
+const WIDTH: usize = 80;
 const INDENT: &str = "      ";
 
 /// Every key with its values, its default and its meaning, by group.
@@ -57,7 +58,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if line.len() + 1 + word.len() <= width => {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -84,6 +85,6 @@ mod tests {
         ] {
             assert!(text.lines().any(|found| found == line), "{line}\n{text}");
         }
-        assert!(text.lines().all(|line| line.len() <= WIDTH + INDENT.len()), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
     }
 }
