@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use commands::steps::Done;
-use commands::{cargo, find, run, target};
+use commands::{cargo, find, program, run, target};
 
 /// The crates that users depend on.
 const PUBLISHED: [&str; 3] = ["evenkeel-runtime", "evenkeel-runtime-c", "evenkeel-openmp"];
@@ -14,6 +14,27 @@ const SEED: &str = "20261121";
 /// The code is formatted.
 pub fn fmt() -> Result<Done> {
     run(cargo().args(["fmt", "--all", "--check"]))?;
+    Ok(Done::Passed)
+}
+
+/// The compiler that `rust-version` promises builds the published crates.
+pub fn msrv() -> Result<Done> {
+    const OLDEST: &str = env!("CARGO_PKG_RUST_VERSION");
+    if find(&["rustup"]).is_none() {
+        return Ok(Done::Skipped(format!("no rustup here, which has Rust {OLDEST}")));
+    }
+    let is_here = program("rustup").args(["run", OLDEST, "rustc", "--version"]).output()?;
+    if !is_here.status.success() {
+        let install = ["toolchain", "install", OLDEST, "--profile", "minimal", "--no-self-update"];
+        if let Err(error) = run(program("rustup").args(install)) {
+            return Ok(Done::Skipped(format!("no Rust {OLDEST} here: {error:#}")));
+        }
+    }
+    // Not through the cargo that runs this process, which is another version.
+    let mut check = program("rustup");
+    check.args(["run", OLDEST, "cargo", "check", "--locked", "--quiet"]);
+    check.env_remove("RUSTUP_TOOLCHAIN").env("CARGO_TARGET_DIR", target().join("msrv"));
+    run(check.args(PUBLISHED.map(|name| format!("--package={name}"))))?;
     Ok(Done::Passed)
 }
 

@@ -49,8 +49,10 @@ impl Registers {
 #[cfg(target_arch = "x86_64")]
 fn can_tell() -> bool {
     const TELLS: u32 = 1 << 2;
-    std::is_x86_feature_detected!("xsave")
-        && std::arch::x86_64::__cpuid_count(0xd, 1).eax & TELLS != 0
+    // SAFETY: every processor of this architecture has the instruction.
+    #[allow(unused_unsafe, reason = "older compilers call the intrinsic unsafe")]
+    let leaf = unsafe { std::arch::x86_64::__cpuid_count(0xd, 1) };
+    std::is_x86_feature_detected!("xsave") && leaf.eax & TELLS != 0
 }
 
 #[cfg(not(target_arch = "x86_64"))]
