@@ -18,10 +18,9 @@ const AIM_PERCENT: usize = 15;
 
 /// Rooms above the aim, and the percentage that each had when it was measured last.
 const LIMITS: &[(&str, usize)] = &[
-    ("policy", 34),
+    ("policy", 24),
     ("scheduler", 39),
     ("scx-host", 32),
-    ("simulator", 18),
     ("tasks/bench", 29),
     ("tasks/c", 49),
     ("tasks/conformance", 40),
