@@ -3,15 +3,16 @@
 //! Fields are those of OpenMP 5.2, section 4.3 (affinity-format-var): `%n`, `%{thread_num}`,
 //! `%0.4n`: zeros, right-adjusted, width.
 
+mod calls;
 mod clang;
 mod fortran;
 
-use std::ffi::{CStr, c_char};
+use std::ffi::CStr;
 use std::sync::{Mutex, MutexGuard};
 
 use crate::processors;
+use crate::region::Member;
 use crate::settings::settings;
-use crate::thread::member;
 use crate::unsupported::{say, say_out};
 use evenkeel_runtime::internal::lock_std;
 
@@ -152,15 +153,14 @@ fn format(style: Style) -> String {
     set.or_else(asked).unwrap_or_else(|| style.by_default().to_owned())
 }
 
-/// What is known of the calling thread.
-fn fields() -> Fields {
+/// The values of the fields for the calling thread, of which this is the part in its region.
+fn fields(member: &Member) -> Fields {
     let mut host = [0_u8; 256];
     // SAFETY: The bytes are ours, and the last one stays zero.
     unsafe { libc::gethostname(host.as_mut_ptr().cast(), host.len() - 1) };
     let host = CStr::from_bytes_until_nul(&host).unwrap_or_default();
     // SAFETY: Both calls only tell.
     let (process, native) = unsafe { (libc::getpid(), libc::gettid()) };
-    let member = member();
     let (region, league) = (member.region(), member.region().league.get());
     Fields {
         team: league.number as i32,
@@ -176,88 +176,27 @@ fn fields() -> Fields {
     }
 }
 
-/// Puts a text into room of the program's, as much as fits, and says how long the text is.
-///
-/// # Safety
-/// At `room` are `size` bytes.
-unsafe fn put(text: &str, room: *mut c_char, size: usize) -> usize {
-    if !room.is_null() && size > 0 {
-        let fits = text.len().min(size - 1);
-        // SAFETY: As the caller promises.
-        unsafe {
-            room.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), fits);
-            room.add(fits).write(0);
-        }
-    }
-    text.len()
-}
-
-/// Sets the format.
-///
-/// # Safety
-/// `format` is a C string.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_set_affinity_format(format: *const c_char) {
-    // SAFETY: As the caller promises.
-    let text = unsafe { CStr::from_ptr(format) }.to_string_lossy().into_owned();
-    set_format(text);
-}
-
+/// Sets the format of the process.
 fn set_format(text: String) {
     *chosen() = Some(text);
 }
 
-/// Says the format, and how long it is.
-///
-/// # Safety
-/// At `room` are `size` bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_get_affinity_format(room: *mut c_char, size: usize) -> usize {
-    // SAFETY: As the caller promises.
-    unsafe { put(&format(Style::Gcc), room, size) }
-}
-
-/// Says what a format makes of the calling thread, and how long that is. Without one, or with an
-/// empty one, it is the format that was set.
-///
-/// # Safety
-/// At `room` are `size` bytes; `format` is a C string or null.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_capture_affinity(
-    room: *mut c_char,
-    size: usize,
-    format: *const c_char,
-) -> usize {
-    // SAFETY: As the caller promises.
-    unsafe { put(&said(format, Style::Gcc), room, size) }
-}
-
-/// Tells on standard error what a format makes of the calling thread.
-///
-/// # Safety
-/// `format` is a C string or null.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_display_affinity(format: *const c_char) {
-    // SAFETY: As the caller promises.
-    Style::Gcc.tell(&unsafe { said(format, Style::Gcc) });
-}
-
-/// The same where the environment asks for it (`OMP_DISPLAY_AFFINITY`).
-pub(crate) fn show(style: Style) {
-    style.tell(&expand(&format(style), &fields()));
-}
-
-/// # Safety
-/// `given` is a C string or null.
-unsafe fn said(given: *const c_char, style: Style) -> String {
-    let given = if given.is_null() {
-        String::new()
+/// The text of a format for the thread of this part; of the empty format, that of the one that was
+/// set.
+fn text(given: &str, style: Style, member: &Member) -> String {
+    let set;
+    let format = if given.is_empty() {
+        set = format(style);
+        &set
     } else {
-        // SAFETY: As the caller promises.
-        unsafe { CStr::from_ptr(given) }.to_string_lossy().into_owned()
+        given
     };
-    let format = if given.is_empty() { format(style) } else { given };
-    expand(&format, &fields())
+    expand(format, &fields(member))
+}
+
+/// Prints where the thread of this part is, for `OMP_DISPLAY_AFFINITY`.
+pub(crate) fn show(style: Style, member: &Member) {
+    style.tell(&text("", style, member));
 }
 
 #[cfg(test)]

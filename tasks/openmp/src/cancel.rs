@@ -3,19 +3,18 @@
 //! A thread that finds its construct cancelled leaves it by itself; what is here tells it so, and
 //! wakes who waits for others.
 
+pub(crate) mod used;
+
 use std::ffi::{c_int, c_uint};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use crate::flag::Flag;
 use crate::ident::{Ident, flags};
 use crate::ompt::{self, Wait};
 use crate::region::Member;
+use crate::registration::member;
 use crate::settings::settings;
-use crate::task::Group;
-use crate::thread::member;
-
-/// Whether any region or group was ever cancelled. Most programs cancel none.
-static ANY: AtomicBool = AtomicBool::new(false);
+use crate::task::header::Group;
 
 /// What can be cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +63,7 @@ impl Construct {
 
     /// Cancels the innermost one. Returns whether the thread is to leave it.
     fn cancel(self, member: &Member) -> bool {
-        let is_cancelled = self.cancel_untold(member);
+        let is_cancelled = self.cancel_without_ompt(member);
         if is_cancelled && ompt::is_on() {
             ompt::cancelled(self.number() | ACTIVATED);
         }
@@ -80,12 +79,12 @@ impl Construct {
         is_cancelled
     }
 
-    fn cancel_untold(self, member: &Member) -> bool {
+    fn cancel_without_ompt(self, member: &Member) -> bool {
         if !settings().cancellation {
             return false;
         }
         let region = member.region();
-        ANY.store(true, Ordering::Relaxed);
+        used::uses();
         match self {
             Self::Region => {
                 region.is_cancelled.store(true, Ordering::Release);
@@ -118,17 +117,6 @@ impl Construct {
     }
 }
 
-/// Whether anything was ever cancelled.
-#[inline]
-pub(crate) fn is_used() -> bool {
-    ANY.load(Ordering::Relaxed)
-}
-
-/// Whether the region of the calling thread was cancelled, so that no task begins in it.
-pub(crate) fn is_region_cancelled() -> bool {
-    member().region().is_cancelled.load(Ordering::Relaxed)
-}
-
 /// gcc: cancels a construct, if so. Returns whether the thread is to leave it.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_cancel(kind: c_int, is_so: Flag) -> bool {
@@ -147,7 +135,8 @@ pub extern "C" fn GOMP_cancellation_point(kind: c_int) -> bool {
 /// gcc: waits for all threads of the region. Returns whether it was cancelled.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_barrier_cancel() -> bool {
-    ompt::waits(|| Wait::Explicit, || member().barrier())
+    let member = member();
+    ompt::waits(|| Wait::Explicit, || member.barrier())
 }
 
 /// clang: cancels a construct. Returns whether the thread is to leave it.
@@ -168,8 +157,9 @@ pub extern "C" fn __kmpc_cancellationpoint(_where: *mut Ident, _thread: i32, kin
 /// The place is null, or clang's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_cancel_barrier(place: *mut Ident, _thread: i32) -> i32 {
-    // SAFETY: the caller's promise.
-    ompt::waits(|| Wait::of_kmp(unsafe { flags(place) }), || member().barrier()).into()
+    let member = member();
+    // SAFETY: the place is null, or clang's.
+    ompt::waits(|| Wait::of_kmp(unsafe { flags(place) }), || member.barrier()).into()
 }
 
 /// clang: whether a construct was cancelled.

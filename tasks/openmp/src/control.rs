@@ -5,9 +5,9 @@ use std::ffi::{c_int, c_void};
 use crate::data_environment;
 use crate::environment::{Kind, Schedule, display};
 use crate::icv::{self, ACTIVE_LEVELS_MAX};
-use crate::ompt;
+use crate::registration::member;
 use crate::settings::settings;
-use crate::thread::member;
+use crate::tool;
 use crate::unsupported::say;
 
 /// `omp_sched_monotonic`, beside the kind.
@@ -148,7 +148,7 @@ pub extern "C" fn omp_control_tool(
     modifier: c_int,
     argument: *mut c_void,
 ) -> c_int {
-    ompt::control(command, modifier, argument)
+    tool::control(command, modifier, argument)
 }
 
 /// Fortran's `omp_control_tool`.
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn omp_control_tool_(
     argument: *mut c_void,
 ) -> c_int {
     // SAFETY: As the caller promises.
-    unsafe { ompt::control(*command, *modifier, argument) }
+    unsafe { tool::control(*command, *modifier, argument) }
 }
 
 /// The device of target regions that name none.

@@ -8,7 +8,9 @@ use std::sync::atomic::{Ordering, fence};
 
 use crate::ident::Ident;
 use crate::lock::Lock;
-use crate::ompt::{self, Mutex};
+use crate::ompt;
+use crate::registration::current_thread;
+use crate::tool::mutexes::{self, Mutex};
 
 /// Of sections without a name.
 static NAMELESS: Lock = Lock::new();
@@ -21,7 +23,7 @@ static ATOMIC: Lock = Lock::new();
 /// It points to 4 bytes of the program's, or is ours.
 unsafe fn begin(mutex: Mutex, lock: *const Lock) {
     // SAFETY: As the caller promises; zero is a free lock.
-    ompt::taken(mutex, lock, || unsafe { (*lock).set() });
+    mutexes::taken(mutex, lock, || unsafe { (*lock).set() });
 }
 
 /// Lets go of it.
@@ -30,7 +32,7 @@ unsafe fn begin(mutex: Mutex, lock: *const Lock) {
 /// As of [`begin`].
 unsafe fn end(mutex: Mutex, lock: *const Lock) {
     // SAFETY: As the caller promises.
-    ompt::given(mutex, lock, || unsafe { (*lock).unset() });
+    mutexes::given(mutex, lock, || unsafe { (*lock).unset() });
 }
 
 /// gcc: a section without a name begins.
@@ -125,6 +127,7 @@ pub unsafe extern "C" fn __kmpc_end_critical(
 pub extern "C" fn __kmpc_flush(_where: *mut Ident) {
     fence(Ordering::SeqCst);
     if ompt::is_on() {
+        current_thread();
         ompt::flushed();
     }
 }

@@ -1,7 +1,7 @@
 //! The internal control variables of the running task, for the calls that read and set them.
 
 use crate::icv::Icvs;
-use crate::thread::member;
+use crate::registration::member;
 
 /// The variables of the running task.
 pub(crate) fn icvs() -> &'static Icvs {

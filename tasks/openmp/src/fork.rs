@@ -3,47 +3,13 @@
 //! half changed. So who forks takes all locks of the library first.
 
 use std::any::Any;
-use std::cell::{Cell, UnsafeCell};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::cell::UnsafeCell;
 
 use evenkeel_runtime::internal::forks;
-use evenkeel_runtime::internal::lock_std;
 
+use crate::registration::starting;
 use crate::wait::crowd::forget_awake;
 use crate::{affinity_format, icv, thread, threadprivate};
-
-/// Whether a thread has begun, and so all is known that is found out once.
-static STARTED: AtomicBool = AtomicBool::new(false);
-/// Until then a thread has this while it begins: it is a lock of what is not known yet.
-static STARTING: Mutex<()> = Mutex::new(());
-
-thread_local! {
-    /// Whether this thread has it.
-    static STARTS: Cell<bool> = const { Cell::new(false) };
-}
-
-/// No other thread is the first to begin.
-pub(crate) struct Starting(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>);
-
-impl Drop for Starting {
-    fn drop(&mut self) {
-        STARTS.set(false);
-    }
-}
-
-/// A thread begins; nothing if others have, or it does already and a tool calls us meanwhile.
-pub(crate) fn starting() -> Option<Starting> {
-    if STARTED.load(Ordering::Acquire) || STARTS.replace(true) {
-        return None;
-    }
-    Some(Starting(lock_std(&STARTING)))
-}
-
-/// A thread has begun.
-pub(crate) fn has_started() {
-    STARTED.store(true, Ordering::Release);
-}
 
 /// The locks, while a thread forks.
 type Held = [Box<dyn Any>; 5];

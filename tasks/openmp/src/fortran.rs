@@ -3,9 +3,11 @@
 
 use std::ffi::{c_int, c_void};
 
+use crate::affinity::calls as affinity;
 use crate::allocate::calls as allocate;
-use crate::task::{Event, omp_fulfill_event};
-use crate::thread::member;
+use crate::registration::member;
+use crate::task::detach::omp_fulfill_event;
+use crate::task::event::Event;
 use crate::{clock, control, device, kmp, levels, lock, place, processors, teams};
 
 /// Functions without arguments.
@@ -37,9 +39,9 @@ without_arguments! {
     omp_get_initial_device_ = device::omp_get_initial_device -> c_int;
     omp_get_device_num_ = device::omp_get_device_num -> c_int;
     omp_is_initial_device_ = device::omp_is_initial_device -> c_int;
-    omp_get_num_places_ = place::omp_get_num_places -> c_int;
-    omp_get_place_num_ = place::omp_get_place_num -> c_int;
-    omp_get_partition_num_places_ = place::omp_get_partition_num_places -> c_int;
+    omp_get_num_places_ = affinity::omp_get_num_places -> c_int;
+    omp_get_place_num_ = affinity::omp_get_place_num -> c_int;
+    omp_get_partition_num_places_ = affinity::omp_get_partition_num_places -> c_int;
     omp_get_default_allocator_ = allocate::omp_get_default_allocator -> usize;
     omp_get_max_teams_ = teams::omp_get_max_teams -> c_int;
     omp_get_teams_thread_limit_ = teams::omp_get_teams_thread_limit -> c_int;
@@ -259,8 +261,8 @@ macro_rules! number_of_a_number {
 }
 
 number_of_a_number! {
-    omp_get_place_num_procs_(i32) = place::omp_get_place_num_procs;
-    omp_get_place_num_procs_8_(i64) = place::omp_get_place_num_procs;
+    omp_get_place_num_procs_(i32) = affinity::omp_get_place_num_procs;
+    omp_get_place_num_procs_8_(i64) = affinity::omp_get_place_num_procs;
     omp_pause_resource_all_(i32) = teams::omp_pause_resource_all;
 }
 
@@ -281,7 +283,7 @@ pub unsafe extern "C" fn omp_pause_resource_(kind: *const i32, device: *const i3
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_place_proc_ids_(number: *const i32, cpus: *mut c_int) {
     // SAFETY: As the caller promises.
-    unsafe { place::omp_get_place_proc_ids(*number, cpus) };
+    unsafe { affinity::omp_get_place_proc_ids(*number, cpus) };
 }
 
 /// Fortran's `omp_get_partition_place_nums`.
@@ -291,7 +293,7 @@ pub unsafe extern "C" fn omp_get_place_proc_ids_(number: *const i32, cpus: *mut 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_partition_place_nums_(numbers: *mut c_int) {
     // SAFETY: As the caller promises.
-    unsafe { place::omp_get_partition_place_nums(numbers) };
+    unsafe { affinity::omp_get_partition_place_nums(numbers) };
 }
 
 /// Fortran's `omp_set_default_allocator`.

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::iter::successors;
 
 use crate::region::Member;
-use crate::thread::member;
+use crate::registration::member;
 
 /// The part in the region of a level, of the calling thread or of the one whose region it is in.
 fn at(level: c_int) -> Option<&'static Member> {

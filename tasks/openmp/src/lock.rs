@@ -11,11 +11,10 @@ use std::ffi::c_int;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::ompt::{self, Mutex, Nest};
-use crate::thread::member;
+use crate::registration::member;
+use crate::tool::mutexes::{self, Mutex, Nest};
 
-pub(crate) use word::OWNERS;
-use word::{FREE, give, take, try_take};
+use word::{FREE, OWNERS, give, take, try_take};
 
 /// In the word of a simple lock that is taken; a nest lock has its owner's number there.
 const TAKEN: u32 = 1;
@@ -52,9 +51,15 @@ pub struct NestLock {
     depth: AtomicU32,
 }
 
-/// The number of the running task: above 0, and one that a word can have.
+/// The number of the running task as an owner of nest locks: from 1 to [`OWNERS`]. After so many
+/// tasks the numbers begin again, when the tasks with low ones have long ended.
 fn caller() -> u32 {
-    member().task().lock_owner()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let owner = &member().task().owner;
+    while owner.get() == 0 {
+        owner.set(NEXT.fetch_add(1, Relaxed) & OWNERS);
+    }
+    owner.get()
 }
 
 /// Makes a lock.
@@ -65,7 +70,7 @@ fn caller() -> u32 {
 pub unsafe extern "C" fn omp_init_lock(lock: *mut Lock) {
     // SAFETY: As the caller promises.
     unsafe { lock.write(Lock::new()) };
-    ompt::lock_made(Mutex::Lock, 0, lock);
+    mutexes::lock_made(Mutex::Lock, 0, lock);
 }
 
 /// The same; what the program expects of it makes no difference.
@@ -76,13 +81,13 @@ pub unsafe extern "C" fn omp_init_lock(lock: *mut Lock) {
 pub unsafe extern "C" fn omp_init_lock_with_hint(lock: *mut Lock, hint: u32) {
     // SAFETY: As the caller promises.
     unsafe { lock.write(Lock::new()) };
-    ompt::lock_made(Mutex::Lock, hint, lock);
+    mutexes::lock_made(Mutex::Lock, hint, lock);
 }
 
 /// Ends a lock, which holds nothing to free.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_destroy_lock(lock: *mut Lock) {
-    ompt::lock_destroyed(Mutex::Lock, lock);
+    mutexes::lock_destroyed(Mutex::Lock, lock);
 }
 
 /// Waits for a lock.
@@ -92,7 +97,7 @@ pub extern "C" fn omp_destroy_lock(lock: *mut Lock) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_set_lock(lock: *const Lock) {
     // SAFETY: As the caller promises.
-    ompt::taken(Mutex::Lock, lock, || unsafe { (*lock).set() });
+    mutexes::taken(Mutex::Lock, lock, || unsafe { (*lock).set() });
 }
 
 /// Takes a lock if it is free.
@@ -104,7 +109,7 @@ pub unsafe extern "C" fn omp_test_lock(lock: *const Lock) -> c_int {
     // SAFETY: As the caller promises.
     let word = unsafe { &(*lock).word };
     let how = || if try_take(word, TAKEN) { Nest::First } else { Nest::Not };
-    (ompt::taken_so(Mutex::Lock, lock, how) == Nest::First).into()
+    (mutexes::taken_so(Mutex::Lock, lock, how) == Nest::First).into()
 }
 
 /// Lets go of a lock.
@@ -114,7 +119,7 @@ pub unsafe extern "C" fn omp_test_lock(lock: *const Lock) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_unset_lock(lock: *const Lock) {
     // SAFETY: As the caller promises.
-    ompt::given(Mutex::Lock, lock, || unsafe { (*lock).unset() });
+    mutexes::given(Mutex::Lock, lock, || unsafe { (*lock).unset() });
 }
 
 /// Makes a nest lock.
@@ -136,13 +141,13 @@ pub unsafe extern "C" fn omp_init_nest_lock_with_hint(lock: *mut NestLock, hint:
     let free = NestLock { word: AtomicU32::new(FREE), depth: AtomicU32::new(0) };
     // SAFETY: As the caller promises.
     unsafe { lock.write(free) };
-    ompt::lock_made(Mutex::NestLock, hint, lock);
+    mutexes::lock_made(Mutex::NestLock, hint, lock);
 }
 
 /// Ends a nest lock, which holds nothing to free.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_destroy_nest_lock(lock: *mut NestLock) {
-    ompt::lock_destroyed(Mutex::NestLock, lock);
+    mutexes::lock_destroyed(Mutex::NestLock, lock);
 }
 
 /// Waits for a nest lock, unless the caller has it already.
@@ -153,7 +158,7 @@ pub extern "C" fn omp_destroy_nest_lock(lock: *mut NestLock) {
 pub unsafe extern "C" fn omp_set_nest_lock(lock: *const NestLock) {
     // SAFETY: As the caller promises.
     let lock = unsafe { &*lock };
-    ompt::taken_so(Mutex::NestLock, lock, || {
+    mutexes::taken_so(Mutex::NestLock, lock, || {
         let is_had = word::owner(&lock.word) == caller();
         if !is_had {
             take(&lock.word, caller());
@@ -172,7 +177,7 @@ pub unsafe extern "C" fn omp_test_nest_lock(lock: *const NestLock) -> c_int {
     // SAFETY: As the caller promises.
     let lock = unsafe { &*lock };
     let mut depth = 0;
-    ompt::taken_so(Mutex::NestLock, lock, || {
+    mutexes::taken_so(Mutex::NestLock, lock, || {
         let is_had = word::owner(&lock.word) == caller();
         if !is_had && !try_take(&lock.word, caller()) {
             return Nest::Not;
@@ -192,7 +197,7 @@ pub unsafe extern "C" fn omp_test_nest_lock(lock: *const NestLock) -> c_int {
 pub unsafe extern "C" fn omp_unset_nest_lock(lock: *const NestLock) {
     // SAFETY: As the caller promises.
     let lock = unsafe { &*lock };
-    ompt::given_so(Mutex::NestLock, lock, || {
+    mutexes::given_so(Mutex::NestLock, lock, || {
         let depth = lock.depth.load(Relaxed).saturating_sub(1);
         lock.depth.store(depth, Relaxed);
         if depth > 0 {

@@ -11,7 +11,7 @@ mod sections;
 
 use crate::data_environment;
 use crate::environment::{Kind, Schedule};
-use crate::region::{Asked, How};
+use crate::region::work::{Asked, How};
 
 /// What `schedule(runtime)` is here.
 fn runtime() -> Asked {

@@ -4,8 +4,8 @@ use std::ffi::{CStr, c_char, c_int};
 use std::slice;
 
 use crate::ident::Ident;
-use crate::ompt;
 use crate::unsupported::say;
+use crate::{ompt, tool};
 
 /// clang's number of a severity that ends the program.
 const FATAL: c_int = 2;
@@ -14,7 +14,7 @@ const WARNING: c_int = 1;
 
 fn tell(message: &[u8], severity: c_int) {
     if ompt::is_on() {
-        ompt::error(severity, message);
+        tool::error(severity, message);
     }
     let line: &[u8] = if message.is_empty() { b"" } else { b": " };
     say(&[b"evenkeel: error directive", line, message, b"\n"].concat());

@@ -6,16 +6,13 @@
 //! Events have the numbers of OpenMP 5.1. Barriers without a directive are of one kind,
 //! `ompt_sync_region_barrier_implicit`, as with libomp 14.
 
-mod abi;
-mod callbacks;
-mod caller;
+pub(crate) mod abi;
+pub(crate) mod callbacks;
+pub(crate) mod caller;
 mod dependences;
-mod entries;
-mod find;
-mod inquiry;
+pub(crate) mod find;
 mod log;
-mod mutexes;
-mod records;
+pub(crate) mod records;
 mod regions;
 mod tasks;
 mod threads;
@@ -25,18 +22,14 @@ mod work;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use abi::Work;
-pub(crate) use entries::{control, error};
-pub(crate) use find::start;
-pub(crate) use mutexes::{
-    Mutex, Nest, given, given_so, lock_destroyed, lock_made, taken, taken_so,
-};
 pub(crate) use records::RegionRecord;
 pub(crate) use regions::{
-    asks_for, call, exit_frame, implicit_begins, implicit_ends, league_begins, league_ends,
+    Part, asks_for, call, exit_frame, implicit_begins, implicit_ends, league_begins, league_ends,
     region_barrier, region_begins, region_ends, serial_exit, team_begins, team_ends,
 };
 pub(crate) use tasks::{
-    begins, create, ends, fulfils, if0_begins, if0_ends, is_untied, submit, taskwait_depends,
+    CodeEnd, RECORD_BYTES, begins, creates, ends, fulfils, if0_begins, if0_ends, is_untied,
+    taskwait_depends, write_record,
 };
 pub(crate) use threads::{becomes_worker, thread_begins, thread_ends};
 pub(crate) use waits::{Wait, group_begins, waits};

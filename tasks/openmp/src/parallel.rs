@@ -4,6 +4,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::ptr;
 use std::sync::atomic::Ordering;
 
+use crate::affinity;
 use crate::affinity_format::Style;
 use crate::environment::Bind;
 use crate::ident::{Ident, called, flags};
@@ -11,9 +12,14 @@ use crate::microtask::Microtask;
 use crate::ompt::{self, Wait};
 use crate::place;
 use crate::processors;
-use crate::region::{Crew, Filled, Function, Job, Member};
-use crate::task::Group;
-use crate::thread::{Thread, member};
+use crate::region::Member;
+use crate::region::alone::{enter_serial, leave_serial};
+use crate::region::job::{Filled, Function, Job};
+use crate::region::thread_pool::ThreadPool;
+use crate::registered::Registered;
+use crate::registration::{current_thread, member, registered};
+use crate::task::header::Group;
+use crate::thread::Thread;
 
 /// What the clauses of a region say.
 #[derive(Clone, Copy)]
@@ -39,7 +45,7 @@ impl Wanted {
 /// How many threads the next region has, where `wanted` were asked for (0: nobody said). Where
 /// there is a limit they are counted until the region ends.
 fn threads_for(thread: &Thread, wanted: u32) -> u32 {
-    let member = thread.member();
+    let member = Member::of(thread);
     let icvs = member.task().icvs.get();
     if ompt::is_on() {
         ompt::asks_for(if wanted > 0 { wanted } else { icvs.num_threads });
@@ -57,33 +63,35 @@ fn threads_for(thread: &Thread, wanted: u32) -> u32 {
 ///
 /// # Safety
 /// `job` is as it says, until [`end_region`].
-unsafe fn begin_team(thread: &Thread, size: u32, bind: Option<Bind>, job: Job) -> &Member {
-    thread.keep_crews();
+unsafe fn begin_team(registered: &Registered, size: u32, bind: Option<Bind>, job: Job) -> &Member {
+    registered.keep_pools();
+    let thread = &registered.thread;
     let around = thread.begun.replace(thread.begun.get() + 1);
-    let mut crews = thread.crews.borrow_mut();
-    // A child process has forgotten those of the regions that it was forked in, too.
-    while crews.len() <= around {
-        crews.push(Crew::default());
+    let mut pools = registered.pools.borrow_mut();
+    // A child process has forgotten the pools of the regions that it was forked in, too.
+    while pools.len() <= around {
+        pools.push(ThreadPool::new(current_thread));
     }
-    let binding = place::binding(thread, bind, size);
-    // SAFETY: crews are used in turn: this one's region, if it had one, has ended.
-    unsafe { crews[around].begin(size, binding, job, thread) }
+    let binding = affinity::binding(thread, bind, size);
+    // SAFETY: a pool serves one level of nesting: its last region has ended. Each thread may run
+    // `job`.
+    unsafe { pools[around].begin(size, binding, job, thread) }
 }
 
 /// Ends the innermost region that the thread has begun.
 fn end_region(thread: &Thread) {
-    let member = thread.member();
+    let member = Member::of(thread);
     let tool = member.region().tool.get();
     match member.team() {
         Some(team) => {
             let counted = member.region().counted.get();
-            team.leave(member);
+            member.leave_team(team);
             thread.begun.set(thread.begun.get() - 1);
             if counted > 0 {
-                thread.member().region().group().busy.fetch_sub(counted, Ordering::Relaxed);
+                Member::of(thread).region().group().busy.fetch_sub(counted, Ordering::Relaxed);
             }
         }
-        None => member.leave_serial(),
+        None => leave_serial(member),
     }
     if !tool.is_null() {
         // SAFETY: it began with this region, which this thread has begun.
@@ -96,7 +104,7 @@ fn end_region(thread: &Thread) {
 /// # Safety
 /// `job` can be run by each of its threads.
 pub(crate) unsafe fn fork(wanted: Wanted, job: Job) {
-    let size = threads_for(Thread::current(), wanted.threads);
+    let size = threads_for(current_thread(), wanted.threads);
     // SAFETY: the caller's promise.
     unsafe { fork_as(size, wanted.bind, job) };
 }
@@ -106,16 +114,16 @@ pub(crate) unsafe fn fork(wanted: Wanted, job: Job) {
 /// # Safety
 /// As of [`fork`].
 unsafe fn fork_as(size: u32, bind: Option<Bind>, job: Job) {
-    let thread = Thread::current();
-    // SAFETY: the caller's promise.
+    let registered = registered();
+    // SAFETY: each thread may run `job` until the region ends below.
     unsafe {
         let member = match size {
-            1 => Member::enter_serial(thread, bind, job.style()),
-            _ => begin_team(thread, size, bind, job),
+            1 => enter_serial(&registered.thread, bind, job.style()),
+            _ => begin_team(registered, size, bind, job),
         };
         job.run(member);
     }
-    end_region(thread);
+    end_region(&registered.thread);
 }
 
 /// gcc: runs a region.
@@ -145,7 +153,7 @@ pub(crate) unsafe fn fork_reducing(
     wanted: Wanted,
     begin: impl FnOnce(u32) -> Group,
 ) -> u32 {
-    let size = threads_for(Thread::current(), wanted.threads);
+    let size = threads_for(current_thread(), wanted.threads);
     let group = begin(size);
     // SAFETY: the caller's promise; the group lives until the region has ended.
     unsafe { fork_as(size, wanted.bind, Job::of_gomp(function, data, &raw const group, None)) };
@@ -190,13 +198,13 @@ pub(crate) unsafe fn start_filled(
     threads: c_uint,
     filled: Option<Filled>,
 ) {
-    let thread = Thread::current();
-    let member = match threads_for(thread, threads) {
-        1 => Member::enter_serial(thread, None, Style::Gcc),
+    let registered = registered();
+    let member = match threads_for(&registered.thread, threads) {
+        1 => enter_serial(&registered.thread, None, Style::Gcc),
         size => {
             let job = Job::of_gomp(function, data, ptr::null(), filled);
             // SAFETY: the caller's promise.
-            unsafe { begin_team(thread, size, None, job) }
+            unsafe { begin_team(registered, size, None, job) }
         }
     };
     if ompt::is_on() {
@@ -210,7 +218,7 @@ pub(crate) unsafe fn start_filled(
 /// It ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_parallel_end() {
-    end_region(Thread::current());
+    end_region(current_thread());
 }
 
 /// What `__kmpc_fork_call` becomes.
@@ -224,7 +232,7 @@ unsafe extern "C" fn evenkeel_omp_fork_call(
     microtask: Microtask,
     argv: *const *mut c_void,
 ) {
-    let wanted = Wanted::of_kmp(Thread::current());
+    let wanted = Wanted::of_kmp(current_thread());
     let function = microtask as *const () as usize;
     // SAFETY: the caller's promise.
     member().worker().calls_function(function, false, || unsafe { called(place) });
@@ -235,7 +243,7 @@ unsafe extern "C" fn evenkeel_omp_fork_call(
 /// clang: the `num_threads` clause of the next region.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_push_num_threads(_where: *mut Ident, _thread: i32, threads: c_int) {
-    Thread::current().num_threads.set(u32::try_from(threads).unwrap_or_default());
+    current_thread().num_threads.set(u32::try_from(threads).unwrap_or_default());
 }
 
 /// clang: the same; it may not be fewer, which nobody hears of.
@@ -287,21 +295,21 @@ pub unsafe extern "C" fn __kmpc_push_num_threads_list_strict(
 /// clang: there is no such clause.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_pop_num_threads(_where: *mut Ident, _thread: i32) {
-    Thread::current().num_threads.set(0);
+    current_thread().num_threads.set(0);
 }
 
 /// clang: the `proc_bind` clause of the next region.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_push_proc_bind(_where: *mut Ident, _thread: i32, bind: c_int) {
-    Thread::current().proc_bind.set(place::clause(u32::try_from(bind).unwrap_or_default()));
+    current_thread().proc_bind.set(place::clause(u32::try_from(bind).unwrap_or_default()));
 }
 
 /// clang: begins a region of one thread, which the program runs itself.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_serialized_parallel(_where: *mut Ident, _thread: i32) {
-    let thread = Thread::current();
+    let thread = current_thread();
     let bind = Wanted::of_kmp(thread).bind;
-    Member::enter_serial(thread, bind, Style::Clang);
+    enter_serial(thread, bind, Style::Clang);
     if ompt::is_on() {
         ompt::serial_exit();
     }
@@ -310,7 +318,7 @@ pub extern "C" fn __kmpc_serialized_parallel(_where: *mut Ident, _thread: i32) {
 /// It ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_serialized_parallel(_where: *mut Ident, _thread: i32) {
-    end_region(Thread::current());
+    end_region(current_thread());
 }
 
 /// clang: runs a region, of one thread unless `is_parallel`; its argument may be none.
@@ -325,7 +333,7 @@ pub unsafe extern "C" fn __kmpc_fork_call_if(
     is_parallel: c_int,
     argument: *mut c_void,
 ) {
-    let mut wanted = Wanted::of_kmp(Thread::current());
+    let mut wanted = Wanted::of_kmp(current_thread());
     if is_parallel == 0 {
         wanted.threads = 1;
     }
@@ -337,7 +345,8 @@ pub unsafe extern "C" fn __kmpc_fork_call_if(
 /// Waits for all threads of the region.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_barrier() {
-    ompt::waits(|| Wait::Explicit, || member().barrier());
+    let member = member();
+    ompt::waits(|| Wait::Explicit, || member.barrier());
 }
 
 /// The same.
@@ -346,6 +355,7 @@ pub extern "C" fn GOMP_barrier() {
 /// The place is null, or clang's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_barrier(place: *mut Ident, _thread: i32) {
-    // SAFETY: the caller's promise.
-    ompt::waits(|| Wait::of_kmp(unsafe { flags(place) }), || member().barrier());
+    let member = member();
+    // SAFETY: the place is null, or clang's.
+    ompt::waits(|| Wait::of_kmp(unsafe { flags(place) }), || member.barrier());
 }

@@ -10,11 +10,8 @@ use std::sync::OnceLock;
 pub(crate) use binding::{Binding, Partition};
 
 use crate::environment::{Bind, Places, Unit};
-use crate::icv::Icvs;
 use crate::processors;
-use crate::region::Member;
 use crate::settings::settings;
-use crate::thread::{Thread, member};
 use crate::unsupported::say;
 
 /// In the place of a place's number: the thread is bound to none.
@@ -56,6 +53,11 @@ fn on(places: &Places, available: &[u32]) -> Vec<Vec<u32>> {
     }
 }
 
+/// The number of places.
+pub(crate) fn number() -> u32 {
+    places().len() as u32
+}
+
 /// Whether there are places to bind threads to.
 pub(crate) fn are_there() -> bool {
     !places().is_empty()
@@ -78,45 +80,6 @@ pub(crate) fn cpus(place: u32) -> &'static [u32] {
     &places()[place as usize]
 }
 
-/// Binds a thread to a place, unless it is bound to that.
-pub(crate) fn go(thread: &Thread, place: u32) {
-    if thread.place.replace(place) != place {
-        processors::allow(cpus(place));
-    }
-}
-
-/// A thread asks where it is. The process's first one is bound, where threads are, as it would be
-/// where it begins a region; not when the library is loaded, since one that is preloaded is in
-/// programs, too, that never call it, and those that they start would inherit the place.
-pub(crate) fn find(thread: &Thread) {
-    // SAFETY: both calls only ask.
-    let is_first = unsafe { libc::gettid() == libc::getpid() };
-    if is_first && Icvs::initial().bind != Bind::False {
-        go_somewhere(thread);
-    }
-}
-
-/// Binds a thread that begins regions, and is bound to no place, to the first.
-fn go_somewhere(thread: &Thread) {
-    if thread.place.get() == NOWHERE {
-        go(thread, 0);
-    }
-}
-
-/// Where the threads of a region go that this thread begins, where a clause may say something
-/// else than its variables do; nothing if they may be anywhere.
-#[inline]
-pub(crate) fn binding(thread: &Thread, clause: Option<Bind>, threads: u32) -> Option<Binding> {
-    let member = thread.member();
-    let how = member.task().icvs.get().bind;
-    if how == Bind::False {
-        return None;
-    }
-    go_somewhere(thread);
-    let (how, primary) = (clause.unwrap_or(how), thread.place.get());
-    Some(Binding { how, threads, primary, partition: member.partition })
-}
-
 /// A clause's word on binding, by the number that compilers pass; nothing where there is none.
 pub(crate) fn clause(number: u32) -> Option<Bind> {
     match number {
@@ -132,65 +95,6 @@ pub(crate) fn clause(number: u32) -> Option<Bind> {
 pub(crate) fn place(number: c_int) -> &'static [u32] {
     let place = usize::try_from(number).ok().and_then(|number| places().get(number));
     place.map_or(&[], Vec::as_slice)
-}
-
-/// How many places there are.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_get_num_places() -> c_int {
-    places().len() as c_int
-}
-
-/// How many CPUs a place has; 0 if there is no such place.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_get_place_num_procs(number: c_int) -> c_int {
-    place(number).len() as c_int
-}
-
-/// Which CPUs these are.
-///
-/// # Safety
-/// At `cpus` is room for as many as [`omp_get_place_num_procs`] says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_get_place_proc_ids(number: c_int, cpus: *mut c_int) {
-    for (index, &cpu) in place(number).iter().enumerate() {
-        // SAFETY: As the caller promises.
-        unsafe { cpus.add(index).write(cpu as c_int) };
-    }
-}
-
-/// How many places the running task's teams are spread over.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_get_partition_num_places() -> c_int {
-    member().partition.number as c_int
-}
-
-/// Their numbers.
-///
-/// # Safety
-/// At `numbers` is room for as many as [`omp_get_partition_num_places`] says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn omp_get_partition_place_nums(numbers: *mut c_int) {
-    for (index, number) in member().partition.places().enumerate() {
-        // SAFETY: As the caller promises.
-        unsafe { numbers.add(index).write(number as c_int) };
-    }
-}
-
-/// The place that the calling thread is bound to; -1 where it is bound to none.
-#[unsafe(no_mangle)]
-pub extern "C" fn omp_get_place_num() -> c_int {
-    let thread = Thread::current();
-    find(thread);
-    // That of no place is -1 as a number with a sign.
-    thread.place.get() as c_int
-}
-
-impl Member {
-    /// The number of its thread in the region around; -1 if there is none.
-    pub(crate) fn number_around(&self) -> c_int {
-        // SAFETY: whoever began a region is in the one around until it ends.
-        unsafe { self.region().around.as_ref() }.map_or(-1, |around| around.number as c_int)
-    }
 }
 
 #[cfg(test)]

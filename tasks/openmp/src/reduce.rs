@@ -10,7 +10,7 @@ use crate::ident::Ident;
 use crate::lock::Lock;
 use crate::ompt::{self, At, Wait};
 use crate::region::Member;
-use crate::thread::member;
+use crate::registration::member;
 
 /// What tells a thread to add its part itself, and then to say that it has.
 const ADD_IT: i32 = 1;

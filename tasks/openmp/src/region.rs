@@ -3,38 +3,32 @@
 //! Every thread is always in one: outside of all others in its *initial* region, alone.
 
 mod across;
-mod barrier;
+pub(crate) mod alone;
 mod copies;
-mod crew;
-mod job;
-mod league;
-mod share;
-mod work;
+pub(crate) mod job;
+pub(crate) mod league;
+pub(crate) mod mailbox;
+pub(crate) mod pooled_team;
+pub(crate) mod thread_pool;
+pub(crate) mod work;
 
 use std::cell::Cell;
+use std::ffi::c_int;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
 
-use evenkeel_runtime::Config;
-use evenkeel_runtime::internal::{self, Patience, Until, Worker};
+use evenkeel_runtime::internal::{self, Until, Worker};
 
-pub(crate) use barrier::Barrier;
-pub(crate) use crew::{Crew, Team};
-pub(crate) use job::{Filled, Function, Job};
-pub(crate) use league::League;
-pub(crate) use share::Share;
-pub(crate) use work::{Asked, How};
-
-use crate::affinity_format::{self, Style};
-use crate::environment::Bind;
+use crate::here::here;
 use crate::icv::Icvs;
-use crate::ompt::{self, RegionRecord};
+use crate::ompt::{self, Part, RegionRecord};
 use crate::place::Partition;
-use crate::settings::{machine, settings, watch};
-use crate::task::{Group, Inlined, OmpTask};
-use crate::thread::{Thread, here};
+use crate::settings::settings;
+use crate::task::header::OmpTask;
+use crate::team::{Barrier, Team};
+use crate::thread::Thread;
 use across::Across;
+use league::League;
 use work::Work;
 
 /// What the threads of a region share.
@@ -172,77 +166,8 @@ pub(crate) struct Member {
     pub partition: Partition,
     across: Across,
     implicit: OmpTask,
-    pub inlined: Inlined,
-}
-
-/// A region of one thread, and that thread's part.
-#[repr(C)]
-struct Alone {
-    member: Member,
-    region: Region,
-    /// In the initial region; in others the worker of the region around serves.
-    own: Option<Own>,
-}
-
-/// A worker of one thread, and the tree of its tasks.
-struct Own {
-    worker: Box<Worker>,
-    tree: Box<internal::Team>,
-}
-
-impl Own {
-    fn new() -> Self {
-        let tree = Box::new(internal::Team::new(
-            machine(),
-            1,
-            Config::default(),
-            OmpTask::kind_of,
-            false,
-            (watch(), None),
-        ));
-        // SAFETY: the leaf is the only one.
-        let worker = Box::new(unsafe { tree.worker(0) });
-        // No other worker brings it tasks.
-        worker.set_patience(Patience::of(Duration::ZERO));
-        Self { worker, tree }
-    }
-
-    fn place(&self) -> (*const internal::Team, *const Worker) {
-        (&raw const *self.tree, &raw const *self.worker)
-    }
-}
-
-impl Alone {
-    /// Puts a thread into a region of its own.
-    fn enter(region: Region, icvs: &'static Icvs, own: Option<Own>) {
-        let around = here().member.get();
-        // SAFETY: where it has no worker of its own there is a region around.
-        let place = own.as_ref().map_or_else(|| unsafe { (*around).place() }, Own::place);
-        let alone = Box::into_raw(Box::<Self>::new_uninit()).cast::<Self>();
-        let partition = region.partition_around();
-        // SAFETY: the box is ours, and stays until it is left; so do worker and tree.
-        unsafe {
-            let region_place = &raw mut (*alone).region;
-            region_place.write(region);
-            (&raw mut (*alone).own).write(own);
-            let member = &raw mut (*alone).member;
-            member.write(Member::new(region_place, 0, place, icvs, partition, 0));
-            (*member).enter();
-        }
-    }
-
-    /// Takes it out of its innermost region.
-    ///
-    /// # Safety
-    /// That is of [`Alone::enter`], and its tasks have ended.
-    unsafe fn leave() {
-        let alone = here().member.get().cast::<Self>().cast_mut();
-        // SAFETY: the member lies first in what `enter` made; nobody has it any more.
-        unsafe {
-            (*alone).member.leave();
-            drop(Box::from_raw(alone));
-        }
-    }
+    /// Tasks that run inside the one that the worker knows of, like calls, and have no header.
+    pub unmade: Cell<u32>,
 }
 
 impl Member {
@@ -256,7 +181,7 @@ impl Member {
         partition: Partition,
         met: u64,
     ) -> Self {
-        let (before, ran) = (here().member.get(), Cell::new(ptr::null()));
+        let (before, ran) = (here().member.get().cast(), Cell::new(ptr::null()));
         let (implicit, singles, copies) = (OmpTask::implicit(icvs), Cell::new(0), Cell::new(0));
         let (work, across) = (Work::after(met), Across::default());
         Self {
@@ -272,7 +197,7 @@ impl Member {
             partition,
             across,
             implicit,
-            inlined: Inlined::default(),
+            unmade: Cell::new(0),
         }
     }
 
@@ -295,15 +220,8 @@ impl Member {
         unsafe { &*self.worker }
     }
 
-    /// The task whose code runs.
-    #[inline]
-    pub(crate) fn task(&self) -> &OmpTask {
-        self.make_task();
-        self.task_made()
-    }
-
-    /// The same, or the nearest around it that is made: they differ in what belongs to them, and
-    /// not in what they inherit.
+    /// The running task, or the innermost task around it that has a header. An inlined task without
+    /// a header has the ICVs and the finality of that task, but not its children and groups.
     #[inline]
     pub(crate) fn task_made(&self) -> &OmpTask {
         // SAFETY: in a region some task always runs, and all are OpenMP's.
@@ -315,80 +233,60 @@ impl Member {
         (self.tree, self.worker)
     }
 
-    /// Makes it what the thread is.
+    /// Makes this the calling thread's innermost part, and its implicit task the running one.
     fn enter(&self) {
-        here().member.set(self);
+        here().member.set(ptr::from_ref(self).cast());
         self.ran.set(self.worker().go_to(self.implicit.raw()));
         if ompt::is_on() {
-            ompt::implicit_begins(self);
+            self.tell_begin();
         }
     }
 
-    /// Ends the implicit task. All its tasks have ended.
+    /// Tells a tool that the implicit task begins.
+    pub(crate) fn tell_begin(&self) {
+        let region = self.region();
+        ompt::implicit_begins(Part {
+            member: ptr::from_ref(self).cast(),
+            number: self.number,
+            region: region.tool.get(),
+            is_outermost: region.around.is_null(),
+        });
+    }
+
+    /// Ends the implicit task, all of whose tasks have ended.
     fn leave(&self) {
         if ompt::is_on() {
-            ompt::implicit_ends(self);
+            ompt::implicit_ends(ptr::from_ref(self).cast());
         }
         self.worker().close(self.implicit.raw());
         self.worker().go_to(self.ran.get());
-        here().member.set(self.before);
+        here().member.set(self.before.cast());
     }
 
-    /// A thread's first call puts it into its initial region.
-    pub(crate) fn enter_initial() {
-        let own = Own::new();
-        Alone::enter(Region::initial(), Icvs::initial(), Some(own));
-    }
-
-    /// A thread ends.
-    pub(crate) fn leave_initial() {
-        // SAFETY: it is the only region left, of `enter_initial`.
-        unsafe { Alone::leave() };
-    }
-
-    /// Begins a region of one thread. It ends with [`Member::leave_serial`].
-    pub(crate) fn enter_serial(thread: &Thread, bind: Option<Bind>, style: Style) -> &Self {
-        let around = thread.member();
-        let region = Region::inside(around, 1, ptr::null());
-        let icvs = Icvs::inside(around.task().icvs.get(), region.level, bind);
-        if ompt::is_on() {
-            region.tool.set(ompt::region_begins(1));
-        }
-        let level = region.level;
-        let member = Self::enter_alone(thread, region, icvs);
-        if settings().show_affinity && thread.shows_alone(level) {
-            affinity_format::show(style);
-        }
-        member
-    }
-
-    /// Begins a region of one thread as if it was the first of that thread. It ends with
-    /// [`Member::leave_serial`].
-    pub(crate) fn enter_target<'a>(
-        thread: &'a Thread,
-        icvs: &'static Icvs,
-        threads_max: Option<u32>,
-    ) -> &'a Self {
-        let mut region = Region::initial();
-        region.around = thread.member();
-        if let Some(threads_max) = threads_max {
-            region.league.set(League { threads_max, ..League::NONE });
-        }
-        Self::enter_alone(thread, region, icvs)
-    }
-
-    /// The same of a region that is made already.
-    fn enter_alone<'a>(thread: &'a Thread, region: Region, icvs: &'static Icvs) -> &'a Self {
-        Alone::enter(region, icvs, None);
-        thread.member()
-    }
-
-    /// Ends it.
-    pub(crate) fn leave_serial(&self) {
+    /// Leaves a region of several threads, after its last barrier.
+    pub(crate) fn leave_team(&self, team: &Team) {
         self.leave_constructs();
-        self.worker().wait_tied(self.implicit.raw(), Until::Descendants);
-        // SAFETY: `enter_serial` began it, and regions end in turn.
-        unsafe { Alone::leave() };
+        self.has_left();
+        let wait = || self.wait_in(&team.end, team, || false);
+        if ompt::is_on() {
+            ompt::region_barrier(self.number, wait);
+        } else {
+            wait();
+        }
+        if self.number == 0 {
+            team.ring().met.set(self.work.met.get());
+        }
+        self.leave();
+    }
+
+    /// Waits at a barrier of its team when the tasks below the implicit task have ended.
+    fn wait_in(&self, barrier: &Barrier, team: &Team, gives_up: impl Fn() -> bool) {
+        for group in self.implicit.own_groups() {
+            self.worker().wait_with_any(group.root());
+        }
+        self.worker().wait_with_any(self.implicit.raw());
+        let end_work = || self.region().end_work();
+        barrier.wait(team, (self.worker(), self.number), end_work, gives_up);
     }
 
     /// Waits until all threads of the region have come here and their tasks have ended. Returns
@@ -398,7 +296,7 @@ impl Member {
         self.has_copied();
         match self.team() {
             Some(team) => {
-                team.inner.wait(self, team, || region.is_cancelled.load(Ordering::Acquire))
+                self.wait_in(&team.inner, team, || region.is_cancelled.load(Ordering::Acquire))
             }
             None => {
                 for group in self.implicit.own_groups() {
@@ -430,19 +328,32 @@ impl Member {
         (limit < u32::MAX).then_some(limit)
     }
 
-    /// Whether its thread is outside of all regions and tasks.
-    pub(crate) fn is_at_rest(&self) -> bool {
-        self.region().around.is_null() && ptr::eq(self.task(), &raw const self.implicit)
-    }
-
     /// The implicit task.
     pub(crate) fn implicit(&self) -> &OmpTask {
         &self.implicit
     }
 
-    /// The taskgroup that the running task is in.
-    pub(crate) fn group(&self) -> Option<&Group> {
-        // SAFETY: a group outlives the tasks that are in it.
-        unsafe { self.task().group.get().as_ref() }
+    /// The number of its thread in the region around; -1 if there is none.
+    pub(crate) fn number_around(&self) -> c_int {
+        // SAFETY: whoever began a region is in the one around until it ends.
+        unsafe { self.region().around.as_ref() }.map_or(-1, |around| around.number as c_int)
     }
+}
+
+impl Member {
+    /// The part of a registered thread, which is the caller, in its innermost region.
+    #[inline]
+    pub(crate) fn of(_thread: &Thread) -> &'static Self {
+        // SAFETY: registration puts a thread into its initial region, and only the thread itself
+        // leaves its regions; no caller keeps the reference for longer than the region.
+        unsafe { &*here().member.get().cast::<Self>() }
+    }
+}
+
+/// The part of the calling thread in its innermost region; `None` before the thread's first call.
+#[inline(always)]
+pub(crate) fn known_member() -> Option<&'static Member> {
+    // SAFETY: the pointer is null or leads to a part of this thread, which stays until the thread
+    // leaves that region.
+    unsafe { here().member.get().cast::<Member>().as_ref() }
 }

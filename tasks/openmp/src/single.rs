@@ -6,7 +6,7 @@ use std::ptr;
 use crate::ident::Ident;
 use crate::ompt::{self, At, Wait, Work};
 use crate::region::Member;
-use crate::thread::member;
+use crate::registration::member;
 
 /// Waits for the others, as a construct needs it. Returns whether the region was cancelled instead.
 fn barrier(member: &Member) -> bool {

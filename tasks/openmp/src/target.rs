@@ -11,10 +11,13 @@ use evenkeel_runtime::internal::Access;
 use crate::data_environment;
 use crate::environment::Offload;
 use crate::icv::Icvs;
-use crate::region::{League, Member};
+use crate::region::Member;
+use crate::region::alone::{enter_target, leave_serial};
+use crate::region::league::League;
+use crate::registration::{current_thread, member};
 use crate::settings::settings;
-use crate::task::{Code, OmpTask, Orders, Plan, When, depend};
-use crate::thread::{Thread, member};
+use crate::task::header::{Code, OmpTask};
+use crate::task::{Orders, Plan, When, depend};
 use crate::unsupported::abort_with;
 
 /// gcc's number of the default device (`GOMP_DEVICE_ICV`).
@@ -149,11 +152,11 @@ impl Target {
     /// # Safety
     /// The function takes the addresses.
     unsafe fn run(self) {
-        let thread = Thread::current();
-        let member = Member::enter_target(thread, Icvs::initial(), self.threads_max);
+        let thread = current_thread();
+        let member = enter_target(thread, Icvs::initial(), self.threads_max);
         // SAFETY: the caller's promise.
         unsafe { (self.function)(self.addresses) };
-        member.leave_serial();
+        leave_serial(member);
     }
 
     /// Adds it as a task, which takes addresses and copies along.

@@ -1,94 +1,35 @@
-//! Tasks: what OpenMP adds to those of the runtime.
+//! Tasks are created, added and run: what OpenMP adds to the tasks of the runtime.
 
 pub(crate) mod depend;
-mod detach;
+pub(crate) mod detach;
+pub(crate) mod event;
 mod gomp;
-mod group;
+pub(crate) mod group;
+pub(crate) mod header;
 mod inlined;
 mod kmp;
+mod kmp_task;
 mod reduction;
-mod reduction_gomp;
+pub(crate) mod reduction_gomp;
+mod reduction_kmp;
 mod taskloop;
+mod with_ompt;
 
-use std::cell::Cell;
-use std::ffi::c_void;
-use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use evenkeel_runtime::internal::{OWN_KIND, Queued, Runner, Task, Until, Worker};
+use evenkeel_runtime::internal::{Queued, Task, Until, Worker};
 
 pub(crate) use depend::Orders;
-pub use detach::Event;
-pub(crate) use detach::omp_fulfill_event;
-pub(crate) use group::Group;
-pub(crate) use inlined::Inlined;
-pub(crate) use reduction_gomp::share as share_reductions;
+pub(crate) use header::{Code, OmpTask};
 
-use crate::cancel;
-use crate::icv::Icvs;
-use crate::lock::OWNERS;
+use crate::cancel::used::is_used;
 use crate::ompt::{self, Wait};
-use crate::region::Member;
+use crate::region::{Member, known_member};
 use crate::settings::settings;
 use crate::thread::Thread;
-
-/// What a task runs.
-#[derive(Clone, Copy)]
-pub(crate) enum Code {
-    /// Nothing: an implicit task, or one whose code its creator runs.
-    Elsewhere,
-    /// clang's, of which nothing but this and `destroys` is written yet: see [`kmp`]. Its block has
-    /// so many bytes.
-    Blank { bytes: u32 },
-    /// clang's.
-    Kmp(*mut kmp::KmpTask),
-    /// gcc's, with its arguments.
-    Gomp(unsafe extern "C" fn(*mut c_void), *mut c_void),
-    /// It makes some tasks of a loop.
-    Makes(*const taskloop::Part),
-    /// It says that it could run.
-    Says(*const AtomicBool),
-}
-
-impl Code {
-    /// The same for tasks that run the same.
-    ///
-    /// # Safety
-    /// What it runs is there.
-    unsafe fn kind(self) -> usize {
-        match self {
-            // SAFETY: the caller's promise.
-            Self::Kmp(variables) => unsafe { kmp::kind(variables) },
-            Self::Gomp(function, _) => function as usize,
-            Self::Elsewhere | Self::Blank { .. } | Self::Makes(_) | Self::Says(_) => OWN_KIND,
-        }
-    }
-}
-
-/// A task. Behind an explicit one its arguments lie in the same block.
-#[repr(C, align(64))]
-pub(crate) struct OmpTask {
-    task: Task,
-    pub icvs: Cell<&'static Icvs>,
-    /// The innermost group that it is in, or has begun itself.
-    pub group: Cell<*const Group>,
-    pub code: Cell<Code>,
-    /// Null for most.
-    pub event: Cell<*mut Event>,
-    /// Whether tasks that it creates are run before it goes on.
-    pub is_final: Cell<bool>,
-    /// Its number as an owner of nest locks; 0 until it has taken one.
-    owner: Cell<u32>,
-    /// Whether one of its children depends on all memory.
-    orders_all: Cell<bool>,
-    /// Whether it has variables to destroy: clang's part, or gcc's code, which so has to run.
-    destroys: Cell<bool>,
-    /// Whether clang's code has returned to be called once more: untied tasks have parts.
-    goes_on: Cell<bool>,
-}
-
-const _: () = assert!(offset_of!(OmpTask, task) == 0 && size_of::<OmpTask>() == 128);
+use event::Event;
+use kmp_task::KmpTask;
 
 /// When a task runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,65 +57,22 @@ pub(crate) struct Plan {
 }
 
 impl OmpTask {
-    /// The task of a thread in a region.
-    pub(crate) fn implicit(icvs: &'static Icvs) -> Self {
-        let mut place = MaybeUninit::uninit();
-        // SAFETY: there is none around it; it is written before it is read.
-        unsafe {
-            let around = Task::around(ptr::null());
-            Self::write(place.as_mut_ptr(), around, icvs, ptr::null(), false);
-            place.assume_init()
-        }
-    }
-
-    /// Writes a task, field by field: to copy a whole one would wait for its own stores.
-    ///
-    /// # Safety
-    /// The place has room, and is aligned.
-    #[inline]
-    unsafe fn write(
-        place: *mut Self,
-        task: Task,
-        icvs: &'static Icvs,
-        group: *const Group,
-        is_final: bool,
-    ) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            (&raw mut (*place).task).write(task);
-            (&raw mut (*place).icvs).write(Cell::new(icvs));
-            (&raw mut (*place).group).write(Cell::new(group));
-            (&raw mut (*place).code).write(Cell::new(Code::Elsewhere));
-            (&raw mut (*place).event).write(Cell::new(ptr::null_mut()));
-            (&raw mut (*place).is_final).write(Cell::new(is_final));
-            (&raw mut (*place).owner).write(Cell::new(0));
-            (&raw mut (*place).orders_all).write(Cell::new(false));
-            (&raw mut (*place).destroys).write(Cell::new(false));
-            (&raw mut (*place).goes_on).write(Cell::new(false));
-        }
-    }
-
     /// A child of the running task, with nothing behind its header yet.
     #[inline(always)]
     pub(crate) fn create(member: &Member, plan: &Plan) -> *mut Self {
         if ompt::is_on() {
-            return ompt::create(member, plan.bytes, plan.is_final);
+            return with_ompt::create(member, plan);
         }
         Self::create_as::<false>(member, plan)
     }
 
     /// The same, which a tool hears of or not.
     #[inline(always)]
-    pub(crate) fn create_as<const TOLD: bool>(member: &Member, plan: &Plan) -> *mut Self {
+    pub(crate) fn create_as<const WITH_OMPT: bool>(member: &Member, plan: &Plan) -> *mut Self {
         let (task, bytes) = Self::allocate(member, plan.bytes);
         // SAFETY: the block is large enough, aligned and ours.
-        unsafe { Self::begin::<TOLD>(task, member, bytes, plan.is_final) };
+        unsafe { Self::begin::<WITH_OMPT>(task, member, bytes, plan.is_final) };
         task
-    }
-
-    /// Bytes of a block with so many behind the header.
-    pub(crate) fn bytes_with(behind: usize) -> usize {
-        (size_of::<Self>() + behind).next_multiple_of(align_of::<Self>())
     }
 
     /// A block with so many bytes behind a header that is not written, and its length.
@@ -187,7 +85,7 @@ impl OmpTask {
     ///
     /// # Safety
     /// The block is of [`OmpTask::allocate`].
-    unsafe fn begin<const TOLD: bool>(
+    unsafe fn begin<const WITH_OMPT: bool>(
         task: *mut Self,
         member: &Member,
         bytes: usize,
@@ -196,19 +94,10 @@ impl OmpTask {
         let creator = member.task();
         // SAFETY: the caller's promise; the creator runs.
         unsafe {
-            let child = Task::shallow_child(creator.counts(), bytes, run::<TOLD>);
+            let child = Task::shallow_child(creator.counts(), bytes, run::<WITH_OMPT>);
             let is_final = is_final || creator.is_final.get();
             Self::write(task, child, creator.icvs.get(), creator.group.get(), is_final);
         }
-    }
-
-    /// What tells tasks that take about as long from others: the program's function.
-    ///
-    /// # Safety
-    /// It is alive, and whole.
-    pub(crate) unsafe fn kind_of(queued: *const Queued) -> usize {
-        // SAFETY: the caller's promise; whatever OpenMP queues is a task of its own.
-        unsafe { (*queued.cast::<Self>()).code.get().kind() }
     }
 
     /// Sets its priority, as far as the environment allows priorities.
@@ -222,63 +111,14 @@ impl OmpTask {
         unsafe { (*this).task.set_priority(i8::try_from(priority).unwrap_or_default()) };
     }
 
-    /// What the runtime knows of it.
-    pub(crate) fn raw(&self) -> &Task {
-        &self.task
-    }
-
-    /// The task that created it.
-    fn creator(&self) -> &Self {
-        let parent = self.task.parent();
-        // SAFETY: its parent, and the group that it is in, are alive; only a group's root is no
-        // task of OpenMP's.
-        unsafe {
-            match self.group.get().as_ref() {
-                Some(group) if ptr::eq(group.root(), parent) => &*group.owner,
-                _ => &*parent.cast(),
-            }
-        }
-    }
-
-    /// Where its children are counted: at the group that it has begun, or at itself.
-    fn counts(&self) -> *const Task {
-        // SAFETY: a group lives as long as a task is in it.
-        match unsafe { self.group.get().as_ref() } {
-            Some(group) if ptr::eq(group.owner, self) => group.root(),
-            _ => &self.task,
-        }
-    }
-
-    /// The groups that it is in, the innermost first.
-    fn groups(&self) -> impl Iterator<Item = &Group> {
-        // SAFETY: a group outlives the tasks in it.
-        let first = unsafe { self.group.get().as_ref() };
-        std::iter::successors(first, |group| group.outer())
-    }
-
-    /// Those that it has begun itself, of which each counts its tasks.
-    pub(crate) fn own_groups(&self) -> impl Iterator<Item = &Group> {
-        self.groups().take_while(|group| ptr::eq(group.owner, self))
-    }
-
-    /// Its number among the tasks that take nest locks: from 1 to [`OWNERS`]. After so many tasks
-    /// they begin again, when those with low numbers have long ended.
-    pub(crate) fn lock_owner(&self) -> u32 {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        while self.owner.get() == 0 {
-            self.owner.set(NEXT.fetch_add(1, Ordering::Relaxed) & OWNERS);
-        }
-        self.owner.get()
-    }
-
-    /// Whether a group that it is in was cancelled.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.groups().any(Group::is_cancelled)
-    }
-
     /// Whether no task is to be created any more where it runs.
     fn creates_none(&self) -> bool {
-        cancel::is_used() && (self.is_cancelled() || cancel::is_region_cancelled())
+        let is_region_cancelled = || {
+            let is_cancelled =
+                |member: &Member| member.region().is_cancelled.load(Ordering::Relaxed);
+            known_member().is_some_and(is_cancelled)
+        };
+        is_used() && (self.is_cancelled() || is_region_cancelled())
     }
 
     /// Whether its code runs though it was cancelled, since that destroys its variables: gcc's.
@@ -295,9 +135,9 @@ impl OmpTask {
         // SAFETY: the caller's promise.
         unsafe {
             if ompt::is_on() {
-                return ompt::submit(this, member, orders, when);
+                return with_ompt::submit(this, member, orders, when);
             }
-            Self::submit_untold(this, member, orders, when);
+            Self::submit_without_ompt(this, member, orders, when);
         }
     }
 
@@ -306,7 +146,7 @@ impl OmpTask {
     /// # Safety
     /// As of [`OmpTask::submit`].
     #[inline(always)]
-    pub(crate) unsafe fn submit_untold(
+    pub(crate) unsafe fn submit_without_ompt(
         this: *mut Self,
         member: &Member,
         orders: Orders<'_>,
@@ -322,7 +162,7 @@ impl OmpTask {
             }
             let task = &raw mut (*this).task;
             if when == When::Now || (*this).is_final.get() || member.team().is_none() {
-                depend::wait_untold(member, orders.all);
+                depend::wait_without_ompt(member, orders.all);
                 worker.run_now(task);
             } else if when == When::Any && member.may_run_now((*this).code.get().kind(), orders.all)
             {
@@ -355,6 +195,18 @@ impl OmpTask {
             if waits {
                 member.worker().run_descendants_until(creator, || has_run.load(Ordering::Acquire));
             }
+        }
+    }
+
+    /// Runs the task's other parts, if it is untied and has such: at a scheduling point its code
+    /// returned to be called once more.
+    ///
+    /// # Safety
+    /// `variables` are those of this task, of which a part has run.
+    unsafe fn go_on<const WITH_OMPT: bool>(&self, variables: *mut KmpTask, thread: i32) {
+        while self.goes_on.replace(false) {
+            // SAFETY: the program has filled the task.
+            unsafe { KmpTask::call::<WITH_OMPT>(variables, thread) };
         }
     }
 
@@ -402,38 +254,38 @@ impl OmpTask {
 }
 
 /// Runs a task that was taken from a queue, or that its creator waits for; a tool hears of it
-/// where it is `TOLD`.
-unsafe fn run<const TOLD: bool>(queued: *mut Queued, runner: Runner<'_>) {
+/// where it is `WITH_OMPT`.
+unsafe fn run<const WITH_OMPT: bool>(queued: *mut Queued, worker: &Worker) {
     let task = queued.cast_const().cast::<OmpTask>();
     // SAFETY: whoever queued it promised that it is whole; it is run once.
     unsafe {
         let worker = Worker::of(runner);
         let around = worker.go_to(&raw const (*task).task);
         let is_cancelled = (*task).creates_none();
-        let is_told = TOLD && ompt::begins(task, is_cancelled);
+        let is_heard = WITH_OMPT && with_ompt::begins(task, is_cancelled);
         match (*task).code.get() {
             Code::Elsewhere | Code::Blank { .. } => {}
             Code::Kmp(variables) => {
-                let thread = Thread::current().number;
+                let thread = Thread::in_region().number;
                 if !is_cancelled {
-                    kmp::call::<TOLD>(variables, thread);
-                    kmp::go_on::<TOLD>(&*task, variables, thread);
+                    KmpTask::call::<WITH_OMPT>(variables, thread);
+                    (*task).go_on::<WITH_OMPT>(variables, thread);
                 }
                 if (*task).destroys.get() {
-                    kmp::destroy(variables, thread);
+                    KmpTask::destroy(variables, thread);
                 }
             }
             Code::Gomp(..) if is_cancelled && !(*task).runs_anyway() => {}
-            Code::Makes(_) if is_cancelled => {}
-            Code::Makes(part) => (*part).make(Thread::current().member()),
-            Code::Gomp(function, arguments) if is_told => {
+            Code::Makes(..) if is_cancelled => {}
+            Code::Makes(make, tasks) => make(tasks),
+            Code::Gomp(function, arguments) if is_heard => {
                 ompt::call(function as *const (), arguments, ptr::null_mut());
             }
             Code::Gomp(function, arguments) => function(arguments),
             Code::Says(says) => (*says).store(true, Ordering::Release),
         }
-        if is_told {
-            ompt::ends(task);
+        if is_heard {
+            with_ompt::ends(task);
         }
         worker.go_to(around);
         if is_cancelled && !(*task).runs_anyway() {

@@ -8,9 +8,11 @@ use crate::device::is_host;
 use crate::ident::Ident;
 use crate::microtask::Microtask;
 use crate::processors;
-use crate::region::{Function, Job, League};
+use crate::region::alone::run_league;
+use crate::region::job::{Function, Job};
+use crate::region::league::League;
+use crate::registration::{current_thread, member, registered};
 use crate::settings::settings;
-use crate::thread::{Thread, member};
 
 /// In the place of a number that the program has not set.
 const UNSET: c_int = -1;
@@ -102,7 +104,7 @@ pub unsafe extern "C" fn GOMP_teams_reg(
     let (teams, threads_max) = league_of(teams, threads);
     let league = League { teams, threads_max, ..League::NONE };
     // SAFETY: the caller's promise.
-    league.run(Thread::current(), |_| unsafe { function(data) });
+    run_league(league, current_thread(), |_| unsafe { function(data) });
 }
 
 /// clang: runs a league, for the assembly of `__kmpc_fork_teams`.
@@ -119,7 +121,7 @@ unsafe extern "C" fn evenkeel_omp_fork_teams(
     let league = take_asked();
     let job = Job::of_kmp(microtask, argc, argv);
     // SAFETY: the microtask takes these arguments, which live until the league ends.
-    league.run(Thread::current(), |member| unsafe { job.run(member) });
+    run_league(league, current_thread(), |member| unsafe { job.run(member) });
 }
 
 /// clang: the clauses of the next league.
@@ -180,11 +182,11 @@ pub extern "C" fn omp_pause_resource(kind: c_int, device: c_int) -> c_int {
 /// The same of all devices.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_pause_resource_all(kind: c_int) -> c_int {
-    let thread = Thread::current();
-    if !PAUSES.contains(&kind) || thread.begun.get() > 0 || member().region().level > 0 {
+    let registered = registered();
+    if !PAUSES.contains(&kind) || registered.thread.begun.get() > 0 || member().region().level > 0 {
         return -1;
     }
-    thread.dismiss();
+    registered.dismiss();
     0
 }
 

@@ -8,7 +8,7 @@ use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard};
 
 use crate::ident::Ident;
-use crate::thread::Thread;
+use crate::registration::current_thread;
 use evenkeel_runtime::internal::lock_std;
 
 /// Makes a variable.
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn __kmpc_threadprivate(
         }
         (variable.kind, variable.first.clone())
     };
-    if Thread::current().number == 0 {
+    if current_thread().number == 0 {
         return original;
     }
     // SAFETY: the caller's promise.

@@ -2,7 +2,8 @@
 
 use std::ffi::c_char;
 
-use super::{Style, format, omp_set_affinity_format, put, said};
+use super::calls::{omp_set_affinity_format, put, said};
+use super::{Style, format};
 
 /// clang's name of [`omp_set_affinity_format`].
 ///

@@ -4,7 +4,8 @@
 use std::ffi::{c_char, c_int};
 use std::slice;
 
-use super::{Style, expand, fields, format, set_format};
+use super::{Style, format, set_format, text};
+use crate::registration::member;
 use crate::unsupported::say;
 
 /// A text of Fortran's, without the spaces behind it.
@@ -37,11 +38,6 @@ unsafe fn put(text: &str, room: *mut c_char, size: usize) -> c_int {
     c_int::try_from(text.len()).unwrap_or(c_int::MAX)
 }
 
-/// What a format makes of the calling thread; of an empty one, the format that was set.
-fn said(given: String) -> String {
-    expand(&if given.is_empty() { format(Style::Gcc) } else { given }, &fields())
-}
-
 /// Fortran's `omp_set_affinity_format`.
 ///
 /// # Safety
@@ -68,8 +64,10 @@ pub unsafe extern "C" fn omp_get_affinity_format_(room: *mut c_char, size: usize
 /// At `text` are `length` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_display_affinity_(text: *const c_char, length: usize) {
-    // SAFETY: As the caller promises.
-    say(format!("{}\n", said(unsafe { trimmed(text, length) })).as_bytes());
+    // SAFETY: there are `length` bytes at `text`.
+    let given = unsafe { trimmed(text, length) };
+    let shown = self::text(&given, Style::Gcc, member());
+    say(format!("{shown}\n").as_bytes());
 }
 
 /// Fortran's `omp_capture_affinity`.
@@ -84,7 +82,7 @@ pub unsafe extern "C" fn omp_capture_affinity_(
     length: usize,
 ) -> c_int {
     // SAFETY: As the caller promises.
-    unsafe { put(&said(trimmed(text, length)), room, size) }
+    unsafe { put(&self::text(&trimmed(text, length), Style::Gcc, member()), room, size) }
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
+use super::calls::put;
 use super::*;
+use crate::registration::member;
 
 fn expanded(format: &str) -> String {
     let fields = Fields {
@@ -38,6 +40,6 @@ fn a_format_that_does_not_fit_is_cut_and_its_length_told() {
 
 #[test]
 fn a_thread_outside_of_teams_knows_where_it_is() {
-    let fields = fields();
+    let fields = fields(member());
     assert!(fields.native > 0 && !fields.cpus.is_empty());
 }

@@ -6,8 +6,8 @@ use std::slice;
 use libc::EINVAL;
 
 use super::is_host;
+use crate::registration::member;
 use crate::task::depend;
-use crate::thread::member;
 
 /// Dimensions that [`omp_target_memcpy_rect`] takes: as many as there are.
 const DIMENSIONS_MAX: c_int = c_int::MAX;

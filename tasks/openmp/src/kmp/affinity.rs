@@ -3,9 +3,10 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use crate::place::{self, NOWHERE};
+use crate::affinity;
+use crate::place::NOWHERE;
 use crate::processors::{self, Mask};
-use crate::thread::Thread;
+use crate::registration::current_thread;
 
 /// What libomp answers where a CPU's number is none, or where there is no such CPU here.
 const NO_NUMBER: c_int = -1;
@@ -44,7 +45,7 @@ pub unsafe extern "C" fn kmp_destroy_affinity_mask(handle: *mut Handle) {
 /// The mask was made.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_set_affinity(handle: *const Handle) -> c_int {
-    Thread::current().place.set(NOWHERE);
+    current_thread().place.set(NOWHERE);
     // SAFETY: As the caller promises.
     unsafe { (**handle).allow() }
 }
@@ -55,7 +56,7 @@ pub unsafe extern "C" fn kmp_set_affinity(handle: *const Handle) -> c_int {
 /// The mask was made.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_get_affinity(handle: *const Handle) -> c_int {
-    place::find(Thread::current());
+    affinity::find(current_thread());
     // SAFETY: As the caller promises.
     unsafe { **handle = Mask::of(&processors::allowed()) };
     0
@@ -169,7 +170,7 @@ pub extern "C" fn kmp_get_affinity_max_proc_() -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn kmp_set_thread_affinity_mask_initial() -> c_int {
     processors::allow(processors::available());
-    Thread::current().place.set(NOWHERE);
+    current_thread().place.set(NOWHERE);
     0
 }
 

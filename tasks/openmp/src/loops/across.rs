@@ -9,8 +9,8 @@ use super::{gomp, runtime};
 use crate::ident::Ident;
 use crate::iterations::{Index, Span};
 use crate::ompt::{self, At, Work};
-use crate::region::{Asked, How};
-use crate::thread::member;
+use crate::region::work::{Asked, How};
+use crate::registration::member;
 
 /// gcc: the thread comes to loops with so many iterations, of which the outermost is shared.
 /// Returns whether there is a chunk.

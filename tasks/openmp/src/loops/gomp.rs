@@ -9,8 +9,9 @@ use super::runtime;
 use crate::flag::Flag;
 use crate::iterations::{Index, Span};
 use crate::ompt::{self, At, Work};
-use crate::region::{Asked, How, Member};
-use crate::thread::member;
+use crate::region::Member;
+use crate::region::work::{Asked, How};
+use crate::registration::member;
 
 /// What tells that each thread gets its chunks in order, beside the number of a schedule.
 const MONOTONIC: u32 = 1 << 31;

@@ -6,8 +6,10 @@ use super::{runtime, sections};
 use crate::iterations::Span;
 use crate::ompt::{self, At, Wait, Work};
 use crate::parallel::{Wanted, fork_filled, start_filled};
-use crate::region::{Asked, Filled, Function, How, Member};
-use crate::thread::member;
+use crate::region::Member;
+use crate::region::job::{Filled, Function};
+use crate::region::work::{Asked, How};
+use crate::registration::member;
 
 fn loop_of(start: c_long, end: c_long, step: c_long, asked: Asked) -> Filled {
     let span = Span::before(start, end, step as u64, step > 0);

@@ -6,9 +6,10 @@ use super::gomp;
 use crate::flag::Flag;
 use crate::iterations::{Index, Span};
 use crate::ompt::{self, At, Work};
-use crate::region::{Asked, Member};
-use crate::task::share_reductions;
-use crate::thread::member;
+use crate::region::Member;
+use crate::region::work::Asked;
+use crate::registration::member;
+use crate::task::reduction_gomp;
 
 /// What a loop's threads share besides its iterations.
 #[derive(Clone, Copy)]
@@ -34,7 +35,7 @@ impl Besides {
         // SAFETY: the caller's promise.
         unsafe {
             if !self.reductions.is_null() {
-                share_reductions(member, member.work.share(), self.reductions);
+                reduction_gomp::share(member, member.work.share(), self.reductions);
             }
             if let Some(zeros) = self.zeros.as_mut() {
                 *zeros = member.zeros(zeros.addr());

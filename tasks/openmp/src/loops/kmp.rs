@@ -4,8 +4,9 @@ use super::runtime;
 use crate::ident::Ident;
 use crate::iterations::{self, Index, Span};
 use crate::ompt::{self, At, Work};
-use crate::region::{Asked, How, Member};
-use crate::thread::member;
+use crate::region::Member;
+use crate::region::work::{Asked, How};
+use crate::registration::member;
 
 /// `sched_type`, without what follows.
 const STATIC_CHUNKED: i32 = 33;

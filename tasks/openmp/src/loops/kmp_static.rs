@@ -4,8 +4,9 @@ use super::kmp;
 use crate::ident::{Ident, flags};
 use crate::iterations::{self, Index, Span};
 use crate::ompt::{self, At, Work};
-use crate::region::{How, Member};
-use crate::thread::member;
+use crate::region::Member;
+use crate::region::work::How;
+use crate::registration::member;
 
 /// `schedule` of what the teams of a league share: of one block each.
 const DISTRIBUTE: i32 = 92;

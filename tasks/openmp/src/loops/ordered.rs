@@ -1,18 +1,18 @@
 //! `ordered` regions of loops, which run in the order of the iterations.
 
 use crate::ident::Ident;
-use crate::ompt::{self, Mutex};
 use crate::region::Member;
-use crate::thread::member;
+use crate::registration::member;
+use crate::tool::mutexes::{self, Mutex};
 
 /// Waits for those before.
 fn begin(member: &Member) {
-    ompt::taken(Mutex::Ordered, member.ordered_id(), || member.begin_ordered());
+    mutexes::taken(Mutex::Ordered, member.ordered_id(), || member.begin_ordered());
 }
 
 /// Lets the next come.
 fn end(member: &Member) {
-    ompt::given(Mutex::Ordered, member.ordered_id(), || member.end_ordered());
+    mutexes::given(Mutex::Ordered, member.ordered_id(), || member.end_ordered());
 }
 
 /// gcc: one begins.

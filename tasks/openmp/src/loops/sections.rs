@@ -6,8 +6,10 @@ use super::gomp_whole::Besides;
 use crate::ident::Ident;
 use crate::iterations::Span;
 use crate::ompt::{self, At, Work};
-use crate::region::{Asked, Filled, How, Member};
-use crate::thread::member;
+use crate::region::Member;
+use crate::region::job::Filled;
+use crate::region::work::{Asked, How};
+use crate::registration::member;
 
 /// Each goes to whoever comes.
 const ASKED: Asked = Asked { how: How::Dynamic, chunk: 1, is_ordered: false, shares: false };

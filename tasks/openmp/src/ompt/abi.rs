@@ -7,18 +7,18 @@ use std::ptr;
 /// `ompt_data_t`: what a tool keeps with a thread, a region or a task.
 #[repr(transparent)]
 #[derive(Default)]
-pub(super) struct Data(Cell<u64>);
+pub(crate) struct Data(Cell<u64>);
 
 impl Data {
     /// For callbacks, which may write it.
-    pub(super) fn get(&self) -> *mut Self {
+    pub(crate) fn get(&self) -> *mut Self {
         ptr::from_ref(self).cast_mut()
     }
 }
 
 /// `ompt_frame_t`: where a task's stack leaves the program and comes back into it.
 #[repr(C)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     /// The last frame of the runtime below the task's code; null if that has not begun.
     pub exit: Cell<*mut c_void>,
     /// The first frame of the runtime above it; null while the program runs.
@@ -33,7 +33,7 @@ const FRAME_POINTER: c_int = 0x20;
 const FRAME_CFA: c_int = 0x10;
 
 impl Frame {
-    pub(super) fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self {
             exit: Cell::new(ptr::null_mut()),
             enter: Cell::new(ptr::null_mut()),
@@ -45,35 +45,35 @@ impl Frame {
 
 /// `ompt_dependence_t`.
 #[repr(C)]
-pub(super) struct Depends {
+pub(crate) struct Depends {
     pub variable: u64,
     pub kind: c_int,
 }
 
 /// `ompt_function_lookup_t`.
-pub(super) type Lookup = unsafe extern "C" fn(*const c_char) -> Option<unsafe extern "C" fn()>;
+pub(crate) type Lookup = unsafe extern "C" fn(*const c_char) -> Option<unsafe extern "C" fn()>;
 
 /// `ompt_start_tool_result_t`.
 #[repr(C)]
-pub(super) struct Tool {
+pub(crate) struct Tool {
     pub initialize: Option<unsafe extern "C" fn(Lookup, c_int, *mut Data) -> c_int>,
     pub finalize: Option<unsafe extern "C" fn(*mut Data)>,
     pub data: Data,
 }
 
 /// `ompt_start_tool`.
-pub(super) type StartTool = unsafe extern "C" fn(u32, *const c_char) -> *mut Tool;
+pub(crate) type StartTool = unsafe extern "C" fn(u32, *const c_char) -> *mut Tool;
 
 /// `ompt_scope_endpoint_t`.
 #[repr(i32)]
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Endpoint {
+pub(crate) enum Endpoint {
     Begin = 1,
     End = 2,
 }
 
 /// `ompt_sync_region_t`.
-pub(super) mod sync {
+pub(crate) mod sync {
     /// A barrier without a directive.
     pub const IMPLICIT: i32 = 2;
     /// `barrier`.
@@ -102,7 +102,7 @@ pub(crate) enum Work {
 }
 
 /// `ompt_task_flag_t`.
-pub(super) mod task {
+pub(crate) mod task {
     pub const INITIAL: u32 = 0x1;
     pub const IMPLICIT: u32 = 0x2;
     pub const EXPLICIT: u32 = 0x4;
@@ -114,7 +114,7 @@ pub(super) mod task {
 }
 
 /// `ompt_task_status_t`.
-pub(super) mod status {
+pub(crate) mod status {
     pub const COMPLETE: i32 = 1;
     pub const CANCEL: i32 = 3;
     pub const DETACH: i32 = 4;
@@ -125,7 +125,7 @@ pub(super) mod status {
 }
 
 /// `ompt_parallel_flag_t`.
-pub(super) mod parallel {
+pub(crate) mod parallel {
     /// The runtime calls the code of a region, not the program.
     pub const BY_RUNTIME: i32 = 0x2;
     pub const LEAGUE: i32 = 0x4000_0000;
@@ -133,7 +133,7 @@ pub(super) mod parallel {
 }
 
 /// `ompt_state_t`, what of it is told here.
-pub(super) const STATES: [(c_int, &std::ffi::CStr); 15] = [
+pub(crate) const STATES: [(c_int, &std::ffi::CStr); 15] = [
     (state::UNDEFINED, c"ompt_state_undefined"),
     (state::SERIAL, c"ompt_state_work_serial"),
     (state::PARALLEL, c"ompt_state_work_parallel"),
@@ -152,7 +152,7 @@ pub(super) const STATES: [(c_int, &std::ffi::CStr); 15] = [
 ];
 
 /// As above.
-pub(super) mod state {
+pub(crate) mod state {
     pub const SERIAL: i32 = 0;
     pub const PARALLEL: i32 = 1;
     pub const REDUCTION: i32 = 2;
@@ -171,9 +171,9 @@ pub(super) mod state {
 }
 
 /// Ways in which mutexes are made; ours is one.
-pub(super) const MUTEX_IMPLS: [(c_int, &std::ffi::CStr); 2] =
+pub(crate) const MUTEX_IMPLS: [(c_int, &std::ffi::CStr); 2] =
     [(0, c"evenkeel_mutex_none"), (FUTEX, c"evenkeel_mutex_futex")];
 /// As above.
-pub(super) const FUTEX: c_int = 1;
+pub(crate) const FUTEX: c_int = 1;
 
 const _: () = assert!(size_of::<Data>() == 8 && size_of::<Frame>() == 24);

@@ -18,7 +18,7 @@ const SOMETIMES: c_int = 3;
 const ALWAYS: c_int = 5;
 
 /// Sets a function, or none. Returns whether it will be called.
-pub(super) fn set(event: c_int, function: *mut ()) -> c_int {
+pub(crate) fn set(event: c_int, function: *mut ()) -> c_int {
     let Some(place) = place(event) else { return ERROR };
     let says = told(event);
     if says != NEVER {
@@ -29,12 +29,12 @@ pub(super) fn set(event: c_int, function: *mut ()) -> c_int {
 }
 
 /// What was set; null if nothing was.
-pub(super) fn get(event: c_int) -> *mut () {
+pub(crate) fn get(event: c_int) -> *mut () {
     place(event).map_or(ptr::null_mut(), |place| place.load(Ordering::Acquire))
 }
 
 /// Calls nothing any more.
-pub(super) fn forget() {
+pub(crate) fn forget() {
     for place in &SET {
         place.store(ptr::null_mut(), Ordering::Release);
     }
@@ -47,7 +47,7 @@ fn place(event: c_int) -> Option<&'static AtomicPtr<()>> {
 /// Functions that call what a tool has set, if it has; and which events are told.
 macro_rules! events {
     ($($name:ident = $event:literal $says:ident ($($of:ty),*) $(-> $answer:ty)?;)*) => {
-        $(pub(super) const $name: Event<unsafe extern "C" fn($($of),*) $(-> $answer)?> =
+        $(pub(crate) const $name: Event<unsafe extern "C" fn($($of),*) $(-> $answer)?> =
             Event { number: $event, of: std::marker::PhantomData };)*
 
         fn told(event: c_int) -> c_int {
@@ -60,21 +60,21 @@ macro_rules! events {
 }
 
 /// An event, with the type of its function.
-pub(super) struct Event<F> {
+pub(crate) struct Event<F> {
     number: c_int,
     of: std::marker::PhantomData<F>,
 }
 
 impl<F: Copy> Event<F> {
     /// Calls `tell` with the tool's function, if it has set one.
-    pub(super) fn tell(&self, tell: impl FnOnce(F)) {
+    pub(crate) fn tell(&self, tell: impl FnOnce(F)) {
         if let Some(function) = self.function() {
             tell(function);
         }
     }
 
     /// What was set.
-    pub(super) fn function(&self) -> Option<F> {
+    pub(crate) fn function(&self) -> Option<F> {
         const { assert!(size_of::<F>() == size_of::<*mut ()>()) };
         let function = get(self.number);
         // SAFETY: the tool set a function of this event's type, which is a pointer.
@@ -84,7 +84,7 @@ impl<F: Copy> Event<F> {
 
 type Code = *const c_void;
 /// An event of a wait.
-pub(super) type SyncEvent =
+pub(crate) type SyncEvent =
     Event<unsafe extern "C" fn(c_int, Endpoint, *mut Data, *mut Data, Code)>;
 
 events! {

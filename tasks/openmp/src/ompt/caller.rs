@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 /// The call of the program's that the calling thread is in.
 #[derive(Clone, Copy)]
-pub(super) struct Caller {
+pub(crate) struct Caller {
     /// Where it returns to; null if nobody is found.
     pub code: *const c_void,
     /// The canonical frame address of the library's first frame.
@@ -51,12 +51,12 @@ const FRAME_BYTES_MAX: usize = 1 << 20;
 
 impl Caller {
     /// Nobody.
-    pub(super) const NONE: Self =
+    pub(crate) const NONE: Self =
         Self { code: ptr::null(), frame: ptr::null_mut(), own_frame: ptr::null_mut() };
 
     /// Whoever called.
     #[inline(never)]
-    pub(super) fn find() -> Self {
+    pub(crate) fn find() -> Self {
         let mut found = Self::NONE;
         // SAFETY: `visit` takes what is passed here.
         unsafe { _Unwind_Backtrace(visit, (&raw mut found).cast()) };
@@ -85,7 +85,7 @@ extern "C" fn visit(context: *mut Context, found: *mut c_void) -> c_int {
 }
 
 /// Whether something is in this library.
-pub(super) fn is_own(address: *const c_void) -> bool {
+pub(crate) fn is_own(address: *const c_void) -> bool {
     own_code().contains(&address.addr())
 }
 

@@ -40,7 +40,7 @@ fn live() -> MutexGuard<'static, Vec<Live>> {
 }
 
 /// Tells what a new task depends on.
-pub(super) fn told(creator: &TaskRecord, task: &TaskRecord, dependences: &[Access]) {
+pub(crate) fn told(creator: &TaskRecord, task: &TaskRecord, dependences: &[Access]) {
     DEPENDENCES.tell(|function| {
         let all: Vec<Depends> = dependences.iter().map(depends).collect();
         // SAFETY: the tool's function takes this.
@@ -82,7 +82,7 @@ fn before(live: &[Live], creator: &TaskRecord, one: &Access) -> Vec<*const TaskR
 }
 
 /// A task has ended: nobody waits for it any more.
-pub(super) fn ended(task: &TaskRecord) {
+pub(crate) fn ended(task: &TaskRecord) {
     if IS_KEPT.load(Ordering::Relaxed) {
         live().retain(|other| !ptr::eq(other.task, task));
     }

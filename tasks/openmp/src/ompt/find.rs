@@ -8,10 +8,10 @@ use std::ptr::{self, NonNull};
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-use super::abi::{StartTool, Tool};
+use super::abi::{Lookup, StartTool, Tool};
 use super::caller::is_own;
 use super::log::Log;
-use super::{ON, callbacks, entries};
+use super::{ON, callbacks};
 
 /// What tools are called by.
 const NAME: &CStr = c"ompt_start_tool";
@@ -31,15 +31,16 @@ thread_local! {
     static LOOKS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Looks for a tool, once, and lets it begin.
-pub(crate) fn start() {
+/// Looks for a tool, once, and lets it begin with `lookup`, by which it finds the functions that it
+/// may call.
+pub(crate) fn start(lookup: Lookup) {
     static ONCE: Once = Once::new();
     if LOOKED.load(Ordering::Acquire) || LOOKS.replace(true) {
         return;
     }
     ONCE.call_once(|| {
         if let Some(tool) = tool() {
-            begin(tool);
+            begin(tool, lookup);
         }
         LOOKED.store(true, Ordering::Release);
     });
@@ -149,13 +150,13 @@ fn error() -> String {
 }
 
 /// Lets a tool begin, which may not want to.
-fn begin(tool: NonNull<Tool>) {
+fn begin(tool: NonNull<Tool>, lookup: Lookup) {
     // SAFETY: a tool keeps what it has given us.
     let tool = unsafe { tool.as_ref() };
     TOOL.store(ptr::from_ref(tool).cast_mut(), Ordering::Release);
     let Some(initialize) = tool.initialize else { return };
     // SAFETY: as above; the initial device is the host, whose number is that of all devices: 0.
-    if unsafe { initialize(entries::lookup, 0, tool.data.get()) } == 0 {
+    if unsafe { initialize(lookup, 0, tool.data.get()) } == 0 {
         return callbacks::forget();
     }
     // SAFETY: the function takes nothing, and stays: the library is never unloaded.
@@ -164,7 +165,7 @@ fn begin(tool: NonNull<Tool>) {
 }
 
 /// The tool ends, if it has not.
-pub(super) extern "C" fn end() {
+pub(crate) extern "C" fn end() {
     if !ON.0.swap(false, Ordering::AcqRel) {
         return;
     }

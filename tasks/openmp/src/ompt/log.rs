@@ -6,7 +6,7 @@ use std::io::Write;
 use std::ptr;
 
 /// Where the search is told.
-pub(super) enum Log {
+pub(crate) enum Log {
     Nowhere,
     Out,
     Error,
@@ -15,7 +15,7 @@ pub(super) enum Log {
 
 impl Log {
     /// As the variable says; a file that cannot be made is none.
-    pub(super) fn new(says: Option<&OsStr>) -> Self {
+    pub(crate) fn new(says: Option<&OsStr>) -> Self {
         let Some(says) = says else { return Self::Nowhere };
         match says.to_string_lossy().to_lowercase().as_str() {
             "" | "disabled" => Self::Nowhere,
@@ -26,7 +26,7 @@ impl Log {
     }
 
     /// Tells it, between what tools print.
-    pub(super) fn tell(&mut self, text: &str) {
+    pub(crate) fn tell(&mut self, text: &str) {
         // SAFETY: without a stream all are written out; the bytes live as long as the calls.
         // Nobody is left to hear of a failure.
         let write = |to| unsafe {

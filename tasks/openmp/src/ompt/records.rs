@@ -10,11 +10,9 @@ use std::sync::Arc;
 
 use super::abi::{Data, Frame, Work};
 use super::caller::Caller;
-use crate::region::Member;
-use crate::thread::Thread;
 
 /// A thread that a tool knows.
-pub(super) struct ThreadRecord {
+pub(crate) struct ThreadRecord {
     pub data: Data,
     /// The task that runs; null outside of all.
     pub current: Cell<*const TaskRecord>,
@@ -30,13 +28,13 @@ pub(super) struct ThreadRecord {
 
 /// A region that a tool knows.
 pub(crate) struct RegionRecord {
-    pub(super) data: Data,
-    pub(super) size: u32,
-    pub(super) flags: i32,
+    pub(crate) data: Data,
+    pub(crate) size: u32,
+    pub(crate) flags: i32,
     /// Where the program began it.
-    pub(super) code: *const c_void,
+    pub(crate) code: *const c_void,
     /// The task that did; null for an initial region.
-    pub(super) beginner: *const TaskRecord,
+    pub(crate) beginner: *const TaskRecord,
 }
 
 // SAFETY: what a tool keeps here it keeps in order itself; the rest never changes.
@@ -46,14 +44,14 @@ unsafe impl Sync for RegionRecord {}
 
 impl RegionRecord {
     /// The region around it.
-    pub(super) fn outer(&self) -> *const Self {
+    pub(crate) fn outer(&self) -> *const Self {
         // SAFETY: who began it is there until it ends.
         unsafe { self.beginner.as_ref() }.map_or(ptr::null(), |task| task.region.get())
     }
 }
 
 /// A task that a tool knows.
-pub(super) struct TaskRecord {
+pub(crate) struct TaskRecord {
     pub data: Data,
     pub frame: Frame,
     /// `ompt_task_flag_t`.
@@ -72,7 +70,7 @@ pub(super) struct TaskRecord {
 }
 
 impl TaskRecord {
-    pub(super) fn new(flags: u32, region: *const RegionRecord, below: *const Self) -> Self {
+    pub(crate) fn new(flags: u32, region: *const RegionRecord, below: *const Self) -> Self {
         Self {
             data: Data::default(),
             frame: Frame::none(),
@@ -87,28 +85,28 @@ impl TaskRecord {
     }
 
     /// What its region's tool data is; null if it has no region.
-    pub(super) fn region_data(&self) -> *mut Data {
+    pub(crate) fn region_data(&self) -> *mut Data {
         // SAFETY: a region outlives its tasks.
         unsafe { self.region.get().as_ref() }.map_or(ptr::null_mut(), |region| region.data.get())
     }
 
     /// The program has called the runtime here.
-    pub(super) fn enters(&self, caller: Caller) {
+    pub(crate) fn enters(&self, caller: Caller) {
         self.frame.enter.set(caller.frame);
     }
 
     /// It goes on.
-    pub(super) fn returns(&self) {
+    pub(crate) fn returns(&self) {
         self.frame.enter.set(ptr::null_mut());
     }
 }
 
 /// The record of an implicit task, and what it keeps.
 #[repr(C)]
-pub(super) struct ImplicitRecord {
+pub(crate) struct ImplicitRecord {
     pub task: TaskRecord,
-    /// The part that has it.
-    pub member: *const Member,
+    /// The address of the member that has it, which is only compared.
+    pub member: *const (),
     /// What the thread ran before.
     pub before: *const TaskRecord,
     pub region: Arc<RegionRecord>,
@@ -123,21 +121,13 @@ thread_local! {
 
 impl ThreadRecord {
     /// That of the calling thread, if it has one.
-    pub(super) fn known() -> Option<&'static Self> {
+    pub(crate) fn known() -> Option<&'static Self> {
         // SAFETY: it goes when its thread ends.
         unsafe { CURRENT.get().as_ref() }
     }
 
-    /// The same; the thread begins with its first call.
-    pub(super) fn current() -> Option<&'static Self> {
-        if CURRENT.get().is_null() {
-            Thread::current();
-        }
-        Self::known()
-    }
-
     /// That of a thread that begins.
-    pub(super) fn begin(is_worker: bool) -> &'static Self {
+    pub(crate) fn begin(is_worker: bool) -> &'static Self {
         let record = Box::leak(Box::new(Self {
             data: Data::default(),
             current: Cell::new(ptr::null()),
@@ -151,7 +141,7 @@ impl ThreadRecord {
     }
 
     /// The thread ends.
-    pub(super) fn end() {
+    pub(crate) fn end() {
         let record = CURRENT.replace(ptr::null());
         if !record.is_null() {
             // SAFETY: `begin` made it, and only its thread has it.
@@ -160,21 +150,19 @@ impl ThreadRecord {
     }
 
     /// The task that runs.
-    pub(super) fn task(&self) -> Option<&TaskRecord> {
+    pub(crate) fn task(&self) -> Option<&TaskRecord> {
         // SAFETY: a record is taken away before it goes.
         unsafe { self.current.get().as_ref() }
     }
 
     /// The task that runs on the calling thread, and the thread.
-    pub(super) fn running() -> Option<(&'static Self, &'static TaskRecord)> {
-        let thread = Self::current()?;
-        // SAFETY: as above.
-        let task = unsafe { thread.current.get().as_ref() }?;
-        Some((thread, task))
+    pub(crate) fn running() -> Option<(&'static Self, &'static TaskRecord)> {
+        let thread = Self::known()?;
+        thread.task().map(|task| (thread, task))
     }
 
     /// Says where it waits. Returns what was said before.
-    pub(super) fn waits(&self, state: Option<i32>, wait_id: u64) -> Option<i32> {
+    pub(crate) fn waits(&self, state: Option<i32>, wait_id: u64) -> Option<i32> {
         self.wait_id.set(wait_id);
         self.state.replace(state)
     }

@@ -12,13 +12,12 @@ use super::caller::Caller;
 use super::records::{ImplicitRecord, RegionRecord, TaskRecord, ThreadRecord};
 use super::work;
 use crate::microtask::{Microtask, evenkeel_omp_invoke};
-use crate::region::Member;
 
 /// So many threads are asked of the next region.
 #[cold]
 #[inline(never)]
 pub(crate) fn asks_for(threads: u32) {
-    if let Some(thread) = ThreadRecord::current() {
+    if let Some(thread) = ThreadRecord::known() {
         thread.asked.set(threads);
     }
 }
@@ -69,13 +68,25 @@ pub(crate) unsafe fn region_ends(region: *const RegionRecord) {
     task.returns();
 }
 
+/// The part of a thread in a region, as far as a tool is told of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Part {
+    /// The address of the thread's state in the region, which is only compared.
+    pub member: *const (),
+    /// The thread's number in the region.
+    pub number: u32,
+    /// What is kept of the region; null if nothing is.
+    pub region: *const RegionRecord,
+    /// Whether no region is around it.
+    pub is_outermost: bool,
+}
+
 /// The calling thread begins its implicit task.
 #[cold]
 #[inline(never)]
-pub(crate) fn implicit_begins(member: &Member) {
+pub(crate) fn implicit_begins(part: Part) {
     let Some(thread) = ThreadRecord::known() else { return };
-    let region = member.region();
-    let told = region.tool.get();
+    let Part { member, number, region: told, is_outermost } = part;
     if !told.is_null() {
         // SAFETY: it lives until the region has ended.
         let told = unsafe {
@@ -83,9 +94,9 @@ pub(crate) fn implicit_begins(member: &Member) {
             Arc::from_raw(told)
         };
         let undeferred = if told.size == 1 { task::UNDEFERRED } else { 0 };
-        let (size, number) = (told.size, member.number);
+        let size = told.size;
         enter(thread, member, told, task::IMPLICIT | undeferred, size, number);
-    } else if region.around.is_null() && !thread.is_worker {
+    } else if is_outermost && !thread.is_worker {
         enter(thread, member, Arc::new(initial()), task::INITIAL, 1, 1);
     }
 }
@@ -98,7 +109,7 @@ fn initial() -> RegionRecord {
 
 fn enter(
     thread: &ThreadRecord,
-    member: *const Member,
+    member: *const (),
     region: Arc<RegionRecord>,
     flags: u32,
     size: u32,
@@ -120,12 +131,12 @@ fn enter(
 /// It ends.
 #[cold]
 #[inline(never)]
-pub(crate) fn implicit_ends(member: &Member) {
+pub(crate) fn implicit_ends(member: *const ()) {
     leave(member);
 }
 
 /// Ends the implicit task that runs, if it is of this part.
-fn leave(member: *const Member) {
+fn leave(member: *const ()) {
     let Some(thread) = ThreadRecord::known() else { return };
     let Some(task) = thread.task() else { return };
     let flags = task.flags.get();
@@ -190,15 +201,15 @@ pub(crate) fn serial_exit() {
     }
 }
 
-/// Calls `wait`, which is the barrier at the end of a region.
+/// Calls `wait`, which is the barrier at the end of a region for the thread of this number.
 #[cold]
 #[inline(never)]
-pub(crate) fn region_barrier(member: &Member, wait: impl FnOnce()) {
+pub(crate) fn region_barrier(number: u32, wait: impl FnOnce()) {
     let Some((thread, task)) = ThreadRecord::running() else { return wait() };
     // SAFETY: a region outlives its implicit tasks.
     let region = unsafe { task.region.get().as_ref() };
     // Others than the first thread were called by nobody.
-    let code = region.filter(|_| member.number == 0).map_or(ptr::null(), |region| region.code);
+    let code = region.filter(|_| number == 0).map_or(ptr::null(), |region| region.code);
     let tell = |endpoint, region: *mut Data| {
         let told = [&SYNC_REGION, &SYNC_REGION_WAIT];
         let order = if endpoint == Endpoint::Begin { [0, 1] } else { [1, 0] };
@@ -217,7 +228,7 @@ pub(crate) fn region_barrier(member: &Member, wait: impl FnOnce()) {
     let before = thread.waits(Some(state::BARRIER_IMPLICIT), 0);
     wait();
     thread.waits(before, 0);
-    if member.number > 0 {
+    if number > 0 {
         // Whoever began the region may go on, and so what is below may end.
         task.below.set(ptr::null());
         task.region.set(ptr::null());

@@ -5,79 +5,91 @@
 
 use std::ptr;
 
-use evenkeel_runtime::internal::Access;
+use evenkeel_runtime::internal::{Access, Task};
 
 use super::abi::{status, task};
 use super::callbacks::{CANCEL, TASK_CREATE, TASK_SCHEDULE};
 use super::caller::Caller;
 use super::dependences;
 use super::records::{TaskRecord, ThreadRecord};
-use crate::region::Member;
-use crate::task::{Code, OmpTask, Orders, Plan, When};
 
 /// `ompt_cancel_taskgroup | ompt_cancel_discarded_task`.
 const DISCARDED: i32 = 0x48;
 
+/// Bytes at the end of a task's block for its record.
+pub(crate) const RECORD_BYTES: usize = size_of::<TaskRecord>();
+
 /// Where a task's record is: at the end of its block.
 ///
 /// # Safety
-/// The task is of [`create`].
-unsafe fn record(task: *const OmpTask) -> *mut TaskRecord {
-    // SAFETY: the caller's promise: there is room for it.
+/// The task's block ends with [`RECORD_BYTES`] for it.
+unsafe fn record(task: *const Task) -> *mut TaskRecord {
+    // SAFETY: the block has this many bytes, the last of which are the record's.
     unsafe {
-        let bytes = (*task).raw().bytes() - size_of::<TaskRecord>();
+        let bytes = (*task).bytes() - RECORD_BYTES;
         task.cast_mut().byte_add(bytes).cast()
     }
 }
 
-/// Whether a tool hears of a task of such code.
-fn is_told(code: Code) -> bool {
-    matches!(code, Code::Kmp(_) | Code::Gomp(..))
-}
-
-/// What [`OmpTask::create`] does, with a record.
+/// Writes the record of a new task of the running one.
+///
+/// # Safety
+/// The task's header is written, and its block ends with [`RECORD_BYTES`] for the record.
 #[cold]
 #[inline(never)]
-pub(crate) fn create(member: &Member, bytes: usize, is_final: bool) -> *mut OmpTask {
-    let plan = Plan { bytes: bytes + size_of::<TaskRecord>(), is_final };
-    let task = OmpTask::create_as::<true>(member, &plan);
+pub(crate) unsafe fn write_record(task: *mut Task) {
     let around = ThreadRecord::known().and_then(ThreadRecord::task);
     let region = around.map_or(ptr::null(), |around| around.region.get());
-    // SAFETY: the block has room for it, behind what the program has asked for.
+    // SAFETY: the block ends with room for the record.
     unsafe {
         let record = record(task);
         record.write(TaskRecord::new(task::EXPLICIT, region, ptr::null()));
-        (*record).block.set((task.cast(), (*task).raw().bytes() - size_of::<TaskRecord>()));
+        (*record).block.set((task.cast(), (*task).bytes() - RECORD_BYTES));
     }
-    task
 }
 
 /// The program says that a task is untied.
 ///
 /// # Safety
-/// It is of [`create`].
+/// The task has a record of [`write_record`].
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn is_untied(task: *const OmpTask) {
+pub(crate) unsafe fn is_untied(task: *const Task) {
     // SAFETY: the caller's promise.
     let flags = unsafe { &(*record(task)).flags };
     flags.set(flags.get() | task::UNTIED);
 }
 
-/// Tells that the running task creates another here. Returns it and whom to tell when it goes on.
+/// The running task creates another one here. Returns the running task, which
+/// [returns](TaskRecord::returns) when it goes on.
 ///
 /// # Safety
-/// The new task is of [`create`], and whole.
-unsafe fn created(
-    new: *const OmpTask,
+/// The new task has a record of [`write_record`].
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn creates(
+    new: *const Task,
     is_undeferred: bool,
+    is_final: bool,
+    dependences: &[Access],
+) -> Option<&'static TaskRecord> {
+    // SAFETY: the new task has a record.
+    unsafe { created(new, is_undeferred, is_final, dependences) }.map(|(_, around, _)| around)
+}
+
+/// # Safety
+/// The new task has a record of [`write_record`].
+unsafe fn created(
+    new: *const Task,
+    is_undeferred: bool,
+    is_final: bool,
     dependences: &[Access],
 ) -> Option<(&'static ThreadRecord, &'static TaskRecord, Caller)> {
     let (thread, around) = ThreadRecord::running()?;
     let caller = Caller::find();
     around.enters(caller);
-    // SAFETY: the caller's promise.
-    let (record, is_final) = unsafe { (&*record(new), (*new).is_final.get()) };
+    // SAFETY: the new task has a record.
+    let record = unsafe { &*record(new) };
     let undeferred = if is_undeferred { task::UNDEFERRED } else { 0 };
     let last = if is_final { task::FINAL } else { 0 };
     record.flags.set(record.flags.get() | undeferred | last);
@@ -97,49 +109,29 @@ fn tell_created(around: &TaskRecord, record: &TaskRecord, dependences: &[Access]
     }
 }
 
-/// What [`OmpTask::submit`] does, told.
+/// The thread of this number in its region begins to run a task, unless that was cancelled before.
+/// Returns whether [`ends`] is to be called.
 ///
 /// # Safety
-/// As of that; the task is of [`create`].
+/// The task has a record of [`write_record`].
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn submit(this: *mut OmpTask, member: &Member, orders: Orders<'_>, when: When) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let is_undeferred =
-            when == When::Now || member.task().is_final.get() || member.team().is_none();
-        let told = is_told((*this).code.get());
-        let told = told.then(|| created(this, is_undeferred, orders.all)).flatten();
-        OmpTask::submit_untold(this, member, orders, when);
-        if let Some((_, around, _)) = told {
-            around.returns();
-        }
-    }
-}
-
-/// A thread begins to run a task, unless that was cancelled before. Returns whether [`ends`] is to
-/// be called.
-///
-/// # Safety
-/// The task is of [`create`].
-#[cold]
-#[inline(never)]
-pub(crate) unsafe fn begins(task: *const OmpTask, is_cancelled: bool) -> bool {
-    // SAFETY: the caller's promise.
-    let (record, code) = unsafe { (&*record(task), (*task).code.get()) };
-    let Some(thread) = ThreadRecord::known().filter(|_| is_told(code)) else { return false };
+pub(crate) unsafe fn begins(task: *const Task, is_cancelled: bool, number: u32) -> bool {
+    // SAFETY: the task has a record.
+    let record = unsafe { &*record(task) };
+    let Some(thread) = ThreadRecord::known() else { return false };
     if is_cancelled {
         dependences::ended(record);
         // SAFETY: the tool's function takes this.
         CANCEL.tell(|function| unsafe { function(record.data.get(), DISCARDED, ptr::null()) });
         return false;
     }
-    push(thread, record);
+    push(thread, record, number);
     true
 }
 
-fn push(thread: &ThreadRecord, record: &TaskRecord) {
-    record.number.set(crate::thread::member().number);
+fn push(thread: &ThreadRecord, record: &TaskRecord, number: u32) {
+    record.number.set(number);
     record.below.set(thread.current.get());
     schedule(thread.task(), status::SWITCH, Some(record));
     record.waited.set(thread.state.take());
@@ -153,57 +145,69 @@ fn schedule(prior: Option<&TaskRecord>, status: i32, next: Option<&TaskRecord>) 
     TASK_SCHEDULE.tell(|function| unsafe { function(data(prior), status, data(next)) });
 }
 
-/// It has run the task's code.
+/// How a task's code has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CodeEnd {
+    /// The task goes on until its event is fulfilled.
+    Detached,
+    Cancelled,
+    Complete,
+}
+
+impl CodeEnd {
+    /// `ompt_task_status_t`.
+    fn status(self) -> i32 {
+        match self {
+            Self::Detached => status::DETACH,
+            Self::Cancelled => status::CANCEL,
+            Self::Complete => status::COMPLETE,
+        }
+    }
+}
+
+/// The thread has run the task's code.
 ///
 /// # Safety
-/// As of [`begins`].
+/// [`begins`] has returned true for the task.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn ends(task: *const OmpTask) {
-    // SAFETY: the caller's promise.
-    let (record, status) = unsafe {
-        let event = (*task).event.get().as_ref();
-        let status = match event {
-            Some(event) if !event.is_fulfilled() => status::DETACH,
-            _ if (*task).is_cancelled() => status::CANCEL,
-            _ => status::COMPLETE,
-        };
-        (&*record(task), status)
-    };
+pub(crate) unsafe fn ends(task: *const Task, end: CodeEnd) {
+    // SAFETY: the task has a record, since it has begun.
+    let record = unsafe { &*record(task) };
     let Some(thread) = ThreadRecord::known() else { return };
     dependences::ended(record);
     record.frame.exit.set(ptr::null_mut());
     thread.current.set(record.below.get());
     thread.state.set(record.waited.get());
-    schedule(Some(record), status, thread.task());
+    schedule(Some(record), end.status(), thread.task());
 }
 
-/// The program begins to run a new task itself.
+/// The program begins to run a new task itself, on the thread of this number in its region.
 ///
 /// # Safety
-/// As of [`submit`].
+/// The task has a record of [`write_record`].
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn if0_begins(task: *const OmpTask) {
-    // SAFETY: the caller's promise.
+pub(crate) unsafe fn if0_begins(task: *const Task, is_final: bool, number: u32) {
+    // SAFETY: the task has a record.
     unsafe {
-        if let Some((thread, _, caller)) = created(task, true, &[]) {
+        if let Some((thread, _, caller)) = created(task, true, is_final, &[]) {
             let record = &*record(task);
             record.frame.exit.set(caller.own_frame);
-            push(thread, record);
+            push(thread, record, number);
         }
     }
 }
 
-/// It has run it.
+/// The program has run the task.
 ///
 /// # Safety
-/// As of [`if0_begins`].
+/// [`if0_begins`] was called for the task.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn if0_ends(task: *const OmpTask) {
-    // SAFETY: the caller's promise.
-    unsafe { ends(task) };
+pub(crate) unsafe fn if0_ends(task: *const Task, end: CodeEnd) {
+    // SAFETY: the task has a record, since it has begun.
+    unsafe { ends(task, end) };
     if let Some((_, around)) = ThreadRecord::running() {
         around.returns();
     }
@@ -212,13 +216,12 @@ pub(crate) unsafe fn if0_ends(task: *const OmpTask) {
 /// A task's event is fulfilled, after its code has ended or before.
 ///
 /// # Safety
-/// The task is of [`create`].
+/// The task has a record of [`write_record`].
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn fulfils(task: *const OmpTask, has_ended: bool) {
-    ThreadRecord::current();
+pub(crate) unsafe fn fulfils(task: *const Task, has_ended: bool) {
     let status = if has_ended { status::LATE_FULFILL } else { status::EARLY_FULFILL };
-    // SAFETY: the caller's promise.
+    // SAFETY: the task has a record.
     schedule(Some(unsafe { &*record(task) }), status, None);
 }
 

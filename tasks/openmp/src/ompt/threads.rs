@@ -2,11 +2,8 @@
 
 use std::cell::Cell;
 
-use super::abi::task;
 use super::callbacks::{THREAD_BEGIN, THREAD_END};
 use super::records::ThreadRecord;
-use super::regions;
-use crate::thread::Thread;
 
 /// `ompt_thread_initial` and `ompt_thread_worker`.
 const INITIAL: i32 = 1;
@@ -43,17 +40,4 @@ pub(crate) fn thread_ends() {
         THREAD_END.tell(|function| unsafe { function(thread.data.get()) });
         ThreadRecord::end();
     }
-}
-
-/// Ends all threads that the calling one has, and itself, as far as the tool hears; if it is
-/// outside of all regions.
-pub(super) fn end_all() {
-    let Some(thread) = ThreadRecord::known() else { return };
-    let is_initial = thread.task().is_some_and(|task| task.flags.get() & task::INITIAL != 0);
-    if !is_initial {
-        return;
-    }
-    Thread::current().dismiss();
-    regions::implicit_ends(Thread::current().member());
-    thread_ends();
 }

@@ -55,7 +55,7 @@ fn tell(task: &TaskRecord, work: Work, at: At, count: u64, caller: Caller) {
 
 /// The loop ends that the task is in, if it was left without a word: cancelled, or with its
 /// region.
-pub(super) fn leaves(task: &TaskRecord) {
+pub(crate) fn leaves(task: &TaskRecord) {
     if let Some(left) = task.work.take() {
         tell(task, left, At::End, 0, Caller::NONE);
     }
@@ -129,7 +129,7 @@ pub(crate) fn reduces(at: At) {
 #[cold]
 #[inline(never)]
 pub(crate) fn flushed() {
-    let Some(thread) = ThreadRecord::current() else { return };
+    let Some(thread) = ThreadRecord::known() else { return };
     // SAFETY: the tool's function takes this.
     FLUSH.tell(|function| unsafe { function(thread.data.get(), Caller::find().code) });
 }

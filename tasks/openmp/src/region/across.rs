@@ -5,9 +5,10 @@ use std::cell::{Cell, RefCell};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Member, Share};
+use super::Member;
 use crate::iterations::Span;
 use crate::ompt;
+use crate::team::share::Share;
 use crate::unsupported::abort_with;
 use crate::wait;
 

@@ -8,7 +8,8 @@ use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 
 use super::Member;
-use crate::{cancel, wait};
+use crate::cancel::used::is_used;
+use crate::wait;
 
 /// As far as no `single` is: it is at the region's end.
 pub(super) const LEFT: u64 = u64::MAX;
@@ -45,7 +46,7 @@ impl Member {
 
     /// It is at the end of its region, which may be cancelled.
     pub(super) fn has_left(&self) {
-        if cancel::is_used() && self.region().is_cancelled.load(Ordering::Relaxed) {
+        if is_used() && self.region().is_cancelled.load(Ordering::Relaxed) {
             self.is_past(LEFT);
         }
     }

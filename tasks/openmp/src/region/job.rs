@@ -3,12 +3,13 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use super::{Asked, Member};
+use super::Member;
+use super::work::Asked;
 use crate::affinity_format::Style;
 use crate::iterations::Span;
 use crate::microtask::{Microtask, evenkeel_omp_invoke};
 use crate::ompt::{self, At};
-use crate::task::Group;
+use crate::task::header::Group;
 use crate::thread::Thread;
 
 /// What gcc makes of a region.
@@ -110,7 +111,7 @@ unsafe fn run_gomp(function: Function, data: *mut c_void, member: &Member) {
 /// # Safety
 /// As of [`Job::run`].
 unsafe fn run_kmp(microtask: Microtask, argc: usize, argv: *const *mut c_void, member: &Member) {
-    let mut global = Thread::current().number;
+    let mut global = Thread::in_region().number;
     let mut bound = member.number as i32;
     let mut nowhere = ptr::null_mut();
     let exit = ompt::exit_frame(&mut nowhere);

@@ -7,8 +7,8 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 
 use super::Member;
-use super::share::{self, Share};
 use crate::iterations::{self, Span};
+use crate::team::share::{self, Share};
 use crate::wait;
 
 /// How iterations are given out.

@@ -8,7 +8,8 @@ use evenkeel_runtime::Kind;
 use evenkeel_runtime::internal::{Access, Task, Worker};
 use smallvec::SmallVec;
 
-use super::{Code, OmpTask, Plan, When};
+use super::header::{Code, OmpTask};
+use super::{Plan, When};
 use crate::ompt;
 use crate::region::Member;
 
@@ -224,13 +225,13 @@ fn ordered(member: &Member, mut all: List) -> List {
 /// Waits until a task that is ordered by these could run.
 pub(crate) fn wait(member: &Member, all: &[Access]) {
     if ompt::is_on() && !all.is_empty() {
-        return ompt::taskwait_depends(all, || wait_untold(member, all));
+        return ompt::taskwait_depends(all, || wait_without_ompt(member, all));
     }
-    wait_untold(member, all);
+    wait_without_ompt(member, all);
 }
 
 /// The same for a task that runs then, of which a tool hears itself.
-pub(super) fn wait_untold(member: &Member, all: &[Access]) {
+pub(super) fn wait_without_ompt(member: &Member, all: &[Access]) {
     if all.is_empty() || member.runs_unmade() {
         return;
     }

@@ -7,13 +7,14 @@ use std::ptr::NonNull;
 use evenkeel_runtime::internal::Access;
 
 use super::depend::{List, Orders};
-use super::detach::Event;
-use super::{Code, OmpTask, Plan, When, depend};
-use crate::cancel;
+use super::event::Event;
+use super::header::{Code, OmpTask};
+use super::{Plan, When, depend};
+use crate::cancel::used::is_used;
 use crate::flag::Flag;
 use crate::ompt;
-use crate::region::Member;
-use crate::thread::{known_member, member};
+use crate::region::{Member, known_member};
+use crate::registration::member;
 
 /// Flags of [`GOMP_task`].
 pub(super) const FINAL: c_uint = 2;
@@ -33,7 +34,7 @@ type Function = unsafe extern "C" fn(*mut c_void);
 pub(super) type Copy = unsafe extern "C" fn(*mut c_void, *mut c_void);
 
 /// A task as gcc's programs say it.
-struct Said {
+struct TaskArgs {
     function: Function,
     data: *mut c_void,
     copy: Option<Copy>,
@@ -67,7 +68,7 @@ pub unsafe extern "C" fn GOMP_task(
     let kind = function as usize;
     if flags & (DEPEND | DETACH | FINAL) == 0
         && fits(copy, size, alignment)
-        && !cancel::is_used()
+        && !is_used()
         && !ompt::is_on()
         && let Some(member) = known_member()
         && member.worker().should_inline(kind)
@@ -75,7 +76,7 @@ pub unsafe extern "C" fn GOMP_task(
         // SAFETY: the caller's promise; there is room.
         return member.run_inlined(kind, move || unsafe { call(function, data, copy) });
     }
-    let said = Said {
+    let args = TaskArgs {
         function,
         data,
         copy,
@@ -88,7 +89,7 @@ pub unsafe extern "C" fn GOMP_task(
         detach,
     };
     // SAFETY: the caller's promise.
-    unsafe { said.run_or_submit() };
+    unsafe { args.run_or_submit() };
 }
 
 /// Whether a copy of its arguments, if it needs one, may lie on the stack of a task's creator.
@@ -127,7 +128,7 @@ unsafe fn call_on_copy(function: Function, data: *mut c_void, copy: Copy) {
     }
 }
 
-impl Said {
+impl TaskArgs {
     /// Whether its creator may go on before it has run.
     fn may_wait(&self, member: &Member) -> bool {
         self.is_deferred && member.defers()
@@ -141,7 +142,7 @@ impl Said {
     #[inline(never)]
     unsafe fn run_or_submit(&self) {
         let member = member();
-        if cancel::is_used() && member.task_made().creates_none() {
+        if is_used() && member.task_made().creates_none() {
             return;
         }
         let dependences = if self.flags & DEPEND == 0 {
@@ -186,10 +187,10 @@ impl Said {
         // SAFETY: the block has room for the arguments; the caller's promise.
         unsafe {
             if self.flags & UNTIED != 0 && ompt::is_on() {
-                ompt::is_untied(task);
+                ompt::is_untied((*task).raw());
             }
             if self.flags & DETACH != 0 {
-                let event = Event::of(&*task, member);
+                let event = (*task).make_event(member.tree);
                 *self.detach = event;
                 if !self.data.is_null() {
                     *self.data.cast() = event;

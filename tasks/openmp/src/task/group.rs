@@ -2,32 +2,16 @@
 
 use std::cell::Cell;
 use std::ptr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use evenkeel_runtime::internal::{Task, Until};
 
-use super::OmpTask;
-use super::reduction::{self, Reductions};
+use super::header::Group;
+use super::reduction;
 use crate::ident::Ident;
 use crate::ompt::{self, Wait};
 use crate::region::Member;
-use crate::thread::member;
-
-/// A group: a task has begun it, and waits at its end for all that was created in it.
-pub(crate) struct Group {
-    /// Counts the children that its owner creates in it.
-    root: Task,
-    pub owner: *const OmpTask,
-    /// The group that the owner was in before.
-    around: *const Group,
-    is_cancelled: AtomicBool,
-    /// Whether no `taskgroup` made it, but a reduction, so that what is cancelled is one around.
-    is_implicit: bool,
-    /// What clang's programs reduce in it; null if it is nothing.
-    pub reductions: Cell<*mut Reductions>,
-    /// What gcc's programs reduce in it and in those around, in their form.
-    pub gomp_reductions: Cell<*mut usize>,
-}
+use crate::registration::member;
 
 impl Group {
     /// The running task begins a group.
@@ -56,21 +40,6 @@ impl Group {
         }
     }
 
-    /// What the implicit tasks of a region are in that has reductions of gcc's. Nothing waits for
-    /// it: the region's end does.
-    pub(crate) fn of_region(gomp_reductions: *mut usize) -> Self {
-        Self {
-            // SAFETY: there is none around it.
-            root: unsafe { Task::around(ptr::null()) },
-            owner: ptr::null(),
-            around: ptr::null(),
-            is_cancelled: AtomicBool::new(false),
-            is_implicit: true,
-            reductions: Cell::new(ptr::null_mut()),
-            gomp_reductions: Cell::new(gomp_reductions),
-        }
-    }
-
     /// It ends the one that it began last, when all tasks in it have ended.
     pub(crate) fn end(member: &Member) {
         let Some(group) = member.group() else { return };
@@ -87,30 +56,6 @@ impl Group {
             let block = ptr::NonNull::from(group).cast();
             member.worker().free(block, size_of::<Self>());
         }
-    }
-
-    pub(crate) fn root(&self) -> &Task {
-        &self.root
-    }
-
-    /// The group around it.
-    pub(crate) fn outer(&self) -> Option<&Self> {
-        // SAFETY: it ends later.
-        unsafe { self.around.as_ref() }
-    }
-
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.is_cancelled.load(Ordering::Relaxed)
-    }
-
-    /// Tasks in it that have not begun are not to. Returns whether there is such a group.
-    pub(crate) fn cancel(&self) -> bool {
-        match self.outer() {
-            Some(outer) if self.is_implicit => return outer.cancel(),
-            None if self.is_implicit => return false,
-            _ => self.is_cancelled.store(true, Ordering::Relaxed),
-        }
-        true
     }
 }
 

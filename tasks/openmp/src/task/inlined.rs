@@ -4,23 +4,18 @@
 //! needs the task itself (a child for others, a group, a wait) is it made, and so are those around
 //! it that run like this: until then a number says how many there are.
 
-use std::cell::Cell;
+use std::ptr;
 
 use evenkeel_runtime::internal::Access;
 
-use super::{OmpTask, Plan, depend};
+use super::header::{Group, OmpTask};
+use super::{Plan, depend};
 use crate::region::Member;
-
-/// How many tasks run inside the one that the worker knows of, and are not made.
-#[derive(Default)]
-pub(crate) struct Inlined {
-    unmade: Cell<u32>,
-}
 
 impl Member {
     /// Whether the task that runs is not made, and so has no child, group or event.
     pub(super) fn runs_unmade(&self) -> bool {
-        self.inlined.unmade.get() > 0
+        self.unmade.get() > 0
     }
 
     /// Whether a new task of this kind, which is ordered by these, is to be run now.
@@ -42,7 +37,7 @@ impl Member {
         if may_wait {
             return self.may_run_now(kind, dependences);
         }
-        depend::wait_untold(self, dependences);
+        depend::wait_without_ompt(self, dependences);
         true
     }
 
@@ -55,7 +50,7 @@ impl Member {
     /// Runs the code of a new task that [may run now](Self::may_run_now).
     #[inline(always)]
     pub(super) fn run_inlined(&self, kind: usize, code: impl FnOnce()) {
-        let unmade = &self.inlined.unmade;
+        let unmade = &self.unmade;
         let inside = unmade.get() + 1;
         unmade.set(inside);
         self.worker().run_inside(kind, code);
@@ -78,7 +73,7 @@ impl Member {
     /// Makes all tasks that run here and are not made.
     #[cold]
     pub(crate) fn make_inlined(&self) {
-        for _ in 0..self.inlined.unmade.replace(0) {
+        for _ in 0..self.unmade.replace(0) {
             let task = OmpTask::create(self, &Plan { bytes: 0, is_final: false });
             // SAFETY: the task is whole, and its parent runs here.
             unsafe {
@@ -88,11 +83,23 @@ impl Member {
         }
     }
 
-    /// Makes the task that runs, if it is not.
+    /// The running task, with its header.
     #[inline]
-    pub(crate) fn make_task(&self) {
+    pub(crate) fn task(&self) -> &OmpTask {
         if self.runs_unmade() {
             self.make_inlined();
         }
+        self.task_made()
+    }
+
+    /// Whether the thread is outside of all regions and tasks.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.region().around.is_null() && ptr::eq(self.task(), self.implicit())
+    }
+
+    /// The taskgroup that the running task is in.
+    pub(crate) fn group(&self) -> Option<&Group> {
+        // SAFETY: a group outlives the tasks that are in it.
+        unsafe { self.task().group.get().as_ref() }
     }
 }

@@ -7,68 +7,16 @@ use std::ptr::{self, NonNull};
 use evenkeel_runtime::internal::Access;
 
 use super::depend::KmpDependence;
-use super::detach::Event;
-use super::{Code, OmpTask, Orders, Plan, When, depend};
-use crate::cancel;
+use super::event::Event;
+use super::header::{Code, OmpTask};
+use super::kmp_task::{KmpTask, Routine, address};
+use super::{Orders, Plan, When, depend, with_ompt};
+use crate::cancel::used::is_used;
 use crate::ident::{Ident, called};
 use crate::ompt;
 use crate::region::Member;
-use crate::thread::{Thread, member};
-
-/// `kmp_routine_entry_t`.
-type Routine = unsafe extern "C" fn(i32, *mut KmpTask) -> i32;
-
-/// `kmp_task_t`, with the task's own variables behind it.
-#[repr(C)]
-pub struct KmpTask {
-    shareds: *mut c_void,
-    routine: Option<Routine>,
-    part: i32,
-    /// What destroys the task's variables, if that is to be done.
-    destroy: Option<Routine>,
-    priority: *mut c_void,
-}
-
-impl KmpTask {
-    /// Writes it behind a header: so many bytes, and behind them those of what it shares.
-    ///
-    /// # Safety
-    /// There is room.
-    unsafe fn write(
-        header: *mut OmpTask,
-        bytes: usize,
-        shared_bytes: usize,
-        routine: Option<Routine>,
-    ) -> *mut Self {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let own = header.add(1).cast::<Self>();
-            let shareds = own.byte_add(bytes).cast::<c_void>();
-            own.write(Self {
-                shareds: if shared_bytes > 0 { shareds } else { ptr::null_mut() },
-                routine,
-                part: 0,
-                destroy: None,
-                priority: ptr::null_mut(),
-            });
-            own
-        }
-    }
-
-    /// Makes a copy of so many bytes point into itself where the original does.
-    ///
-    /// # Safety
-    /// They are such.
-    pub(super) unsafe fn follow(copy: *mut Self, original: *const Self, bytes: usize) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let shareds = (*original).shareds.addr().wrapping_sub(original.addr());
-            if shareds < bytes {
-                (*copy).shareds = copy.byte_add(shareds).cast();
-            }
-        }
-    }
-}
+use crate::registration::member;
+use crate::thread::Thread;
 
 /// Flags of [`__kmpc_omp_task_alloc`].
 const TIED: i32 = 1;
@@ -80,70 +28,6 @@ const DESTROYS: i32 = 8;
 const PROXY: i32 = 0x10;
 /// As above.
 const DETACHES: i32 = 0x40;
-
-/// Runs the code of a task.
-///
-/// # Safety
-/// The program has filled it.
-pub(super) unsafe fn call<const TOLD: bool>(task: *mut KmpTask, thread: i32) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if TOLD {
-            let code = (*task).routine.map_or(ptr::null(), |routine| routine as *const ());
-            ompt::call(code, ptr::without_provenance_mut(thread as usize), task.cast());
-        } else if let Some(routine) = (*task).routine {
-            routine(thread, task);
-        }
-    }
-}
-
-/// What tells tasks of the same code from others.
-///
-/// # Safety
-/// It was made by the program.
-pub(super) unsafe fn kind(task: *mut KmpTask) -> usize {
-    // SAFETY: the caller's promise.
-    address(unsafe { (*task).routine })
-}
-
-/// Where a task's code is; 0 where it has none.
-fn address(routine: Option<Routine>) -> usize {
-    routine.map_or(0, |routine| routine as *const () as usize)
-}
-
-/// What the program has written, or 0.
-///
-/// # Safety
-/// It was made by the program.
-pub(super) unsafe fn priority(task: *const KmpTask) -> i64 {
-    // SAFETY: the caller's promise; the field is a `kmp_int32` where it is a priority.
-    unsafe { (&raw const (*task).priority).cast::<i32>().read().into() }
-}
-
-/// Runs its other parts, if it is untied and has such: at a scheduling point it returned to be
-/// called once more.
-///
-/// # Safety
-/// The task is the one around these variables, of which a part has run.
-pub(super) unsafe fn go_on<const TOLD: bool>(task: &OmpTask, variables: *mut KmpTask, thread: i32) {
-    while task.goes_on.replace(false) {
-        // SAFETY: the caller's promise.
-        unsafe { call::<TOLD>(variables, thread) };
-    }
-}
-
-/// Destroys its variables.
-///
-/// # Safety
-/// The program has filled it, with the flag that says so.
-pub(super) unsafe fn destroy(task: *mut KmpTask, thread: i32) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        if let Some(destroy) = (*task).destroy {
-            destroy(thread, task);
-        }
-    }
-}
 
 /// The task around clang's part of it.
 ///
@@ -179,7 +63,8 @@ pub unsafe extern "C" fn __kmpc_omp_task_alloc(
     let (task, block_bytes) = OmpTask::allocate(member, bytes + shared_bytes);
     // SAFETY: the block has room for both behind the header.
     unsafe {
-        let own = KmpTask::write(task, bytes, shared_bytes, routine);
+        let own = task.add(1).cast::<KmpTask>();
+        KmpTask::write(own, bytes, shared_bytes, routine);
         let code = Code::Blank { bytes: u32::try_from(block_bytes).expect("a task below 4 GiB") };
         (&raw mut (*task).code).write(Cell::new(code));
         (&raw mut (*task).destroys).write(Cell::new(flags & DESTROYS != 0));
@@ -204,11 +89,12 @@ unsafe fn alloc_made(
     let task = OmpTask::create(member, &plan);
     // SAFETY: the block has room for both behind the header.
     unsafe {
-        let own = KmpTask::write(task, bytes, shared_bytes, routine);
+        let own = task.add(1).cast::<KmpTask>();
+        KmpTask::write(own, bytes, shared_bytes, routine);
         (*task).destroys.set(flags & DESTROYS != 0);
         (*task).code.set(Code::Kmp(own));
         if flags & TIED == 0 && ompt::is_on() {
-            ompt::is_untied(task);
+            ompt::is_untied((*task).raw());
         }
         own
     }
@@ -249,10 +135,10 @@ pub(super) unsafe fn make(member: &Member, variables: *mut KmpTask) {
 /// It is of [`__kmpc_omp_task_alloc`], filled, and was not added; it is not used after that.
 unsafe fn run_blank(member: &Member, variables: *mut KmpTask, dependences: &[Access]) -> bool {
     // SAFETY: the caller's promise.
-    let (Some(bytes), kind) = (unsafe { (blank(variables), kind(variables)) }) else {
+    let (Some(bytes), kind) = (unsafe { (blank(variables), KmpTask::kind(variables)) }) else {
         return false;
     };
-    let runs = !cancel::is_used() && member.runs_now(kind, dependences, member.defers());
+    let runs = !is_used() && member.runs_now(kind, dependences, member.defers());
     if runs {
         // SAFETY: the caller's promise; the block came from this team.
         unsafe { run_like_call(member, variables, bytes) };
@@ -270,11 +156,11 @@ unsafe fn run_like_call(member: &Member, variables: *mut KmpTask, bytes: u32) {
     unsafe {
         let task = around(variables);
         let destroys = (&raw const (*task).destroys).read().get();
-        member.run_inlined(kind(variables), move || {
-            let thread = Thread::current().number;
-            call::<false>(variables, thread);
+        member.run_inlined(KmpTask::kind(variables), move || {
+            let thread = Thread::in_region().number;
+            KmpTask::call::<false>(variables, thread);
             if destroys {
-                destroy(variables, thread);
+                KmpTask::destroy(variables, thread);
             }
         });
         member.worker().free(NonNull::new_unchecked(task).cast(), bytes as usize);
@@ -309,8 +195,8 @@ pub unsafe extern "C" fn __kmpc_omp_task(_: *mut Ident, _: i32, task: *mut KmpTa
     // SAFETY: the caller's promise.
     unsafe {
         if let Some(bytes) = blank(task)
-            && !cancel::is_used()
-            && member.worker().should_inline(kind(task))
+            && !is_used()
+            && member.worker().surely_may_run_at_once(KmpTask::kind(task))
         {
             run_like_call(member, task, bytes);
             return 0;
@@ -338,7 +224,7 @@ unsafe fn submit(member: &Member, task: *mut KmpTask, dependences: &[Access]) {
         }
         let when = if blank(task).is_some() { When::Later } else { When::Any };
         make(member, task);
-        OmpTask::set_priority(around(task), priority(task));
+        OmpTask::set_priority(around(task), KmpTask::priority(task));
         OmpTask::submit(around(task), member, Orders::apart(dependences), when);
     }
 }
@@ -438,7 +324,7 @@ pub unsafe extern "C" fn __kmpc_omp_task_begin_if0(_: *mut Ident, _: i32, task: 
         (*(*task).raw().parent()).creates();
         member.worker().go_to((*task).raw());
         if ompt::is_on() {
-            ompt::if0_begins(task);
+            with_ompt::if0_begins(task, member.number);
         }
     }
 }
@@ -456,32 +342,32 @@ pub unsafe extern "C" fn __kmpc_omp_task_complete_if0(
     // SAFETY: the caller's promise.
     unsafe {
         if ompt::is_on() {
-            return told_complete(thread, task);
+            return complete_with_ompt(thread, task);
         }
         complete::<false>(thread, task);
     }
 }
 
-/// The same, told.
+/// The same, of which a tool hears.
 #[cold]
 #[inline(never)]
-unsafe fn told_complete(thread: i32, task: *mut KmpTask) {
+unsafe fn complete_with_ompt(thread: i32, task: *mut KmpTask) {
     // SAFETY: the caller's promise.
     unsafe { complete::<true>(thread, task) };
 }
 
 /// As of [`__kmpc_omp_task_complete_if0`].
 #[inline(always)]
-unsafe fn complete<const TOLD: bool>(thread: i32, task: *mut KmpTask) {
+unsafe fn complete<const WITH_OMPT: bool>(thread: i32, task: *mut KmpTask) {
     // SAFETY: the caller's promise; what ran before is what the task's creator is.
     unsafe {
         let (variables, task, worker) = (task, around(task), member().worker());
-        go_on::<TOLD>(&*task, variables, thread);
+        (*task).go_on::<WITH_OMPT>(variables, thread);
         if (*task).destroys.get() {
-            destroy(variables, thread);
+            KmpTask::destroy(variables, thread);
         }
-        if TOLD {
-            ompt::if0_ends(task);
+        if WITH_OMPT {
+            with_ompt::if0_ends(task);
         }
         worker.go_to((*task).creator().raw());
         OmpTask::end(task, worker);
@@ -527,6 +413,6 @@ pub unsafe extern "C" fn __kmpc_task_allow_completion_event(
     // SAFETY: the caller's promise.
     unsafe {
         make(member, task);
-        Event::of(&*around(task), member)
+        (*around(task)).make_event(member.tree)
     }
 }

@@ -9,12 +9,14 @@ use std::ffi::{c_uint, c_void};
 use std::iter;
 use std::ptr;
 
-use super::Group;
+use super::header::Group;
 use crate::flag::Flag;
 use crate::ompt::{self, Wait};
 use crate::parallel::{Wanted, fork_reducing};
-use crate::region::{Function, Member, Share};
-use crate::thread::member;
+use crate::region::Member;
+use crate::region::job::Function;
+use crate::registration::member;
+use crate::team::share::Share;
 use crate::unsupported::abort_with;
 
 /// Words of a list.

@@ -5,10 +5,11 @@ mod kmp;
 
 use std::ops::Range;
 
-use super::{Code, OmpTask, Orders, Plan, When};
+use super::header::{Code, OmpTask};
+use super::{Orders, Plan, When};
 use crate::iterations;
 use crate::ompt::{self, At, Work};
-use crate::region::Member;
+use crate::region::{Member, known_member};
 
 /// Tasks a thread, where the program does not say how many.
 const TASKS_PER_THREAD: u64 = 10;
@@ -65,7 +66,7 @@ struct Maker {
 }
 
 /// Some of the tasks of a loop, which a task makes.
-pub(crate) struct Part {
+struct Part {
     maker: *const Maker,
     tasks: Range<u64>,
 }
@@ -75,7 +76,7 @@ impl Part {
     ///
     /// # Safety
     /// The maker is alive, and stays so until the descendants of this task have ended.
-    pub(super) unsafe fn make(&self, member: &Member) {
+    unsafe fn make(&self, member: &Member) {
         let mut tasks = self.tasks.clone();
         // SAFETY: the caller's promise.
         unsafe {
@@ -87,7 +88,7 @@ impl Part {
                 let task = OmpTask::create(member, &plan);
                 let place = task.add(1).cast::<Self>();
                 place.write(rest);
-                (*task).code.set(Code::Makes(place));
+                (*task).code.set(Code::Makes(make_part, place.cast()));
                 OmpTask::submit(task, member, Orders::NONE, When::Any);
             }
             let Maker { make, data } = *self.maker;
@@ -96,6 +97,16 @@ impl Part {
             }
         }
     }
+}
+
+/// Runs a task that makes a [`Part`] of the tasks of a loop.
+///
+/// # Safety
+/// `part` is such a part; its maker lives until the descendants of this task have ended.
+unsafe fn make_part(part: *const ()) {
+    let member = known_member().expect("a thread that runs a task is in a region");
+    // SAFETY: `part` is a part, whose maker lives long enough.
+    unsafe { (*part.cast::<Part>()).make(member) };
 }
 
 /// Makes all tasks of a loop. Where a group waits for all descendants, and only there, these may

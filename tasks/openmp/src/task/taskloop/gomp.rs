@@ -3,12 +3,13 @@
 use std::ffi::{c_int, c_long, c_uint, c_ulong, c_ulonglong, c_void};
 
 use super::super::gomp::{Copy, FINAL, arguments};
+use super::super::header::{Code, Group, OmpTask};
 use super::super::reduction_gomp::register;
-use super::super::{Code, Group, OmpTask, Orders, Plan, When};
+use super::super::{Orders, Plan, When};
 use super::{Cut, Maker, Wanted, make_all};
 use crate::iterations::Span;
 use crate::region::Member;
-use crate::thread::member;
+use crate::registration::member;
 
 /// Flags beside those of tasks.
 const UP: c_uint = 1 << 8;

@@ -1,12 +1,15 @@
 //! clang's calls: the program makes one task, of which all others are copies.
 
-use super::super::kmp::{KmpTask, around, destroy, make, priority};
-use super::super::{Code, Group, OmpTask, Orders, Plan, When};
+use super::super::header::{Code, Group, OmpTask};
+use super::super::kmp::{around, make};
+use super::super::kmp_task::KmpTask;
+use super::super::{Orders, Plan, When};
 use super::{Cut, Maker, Wanted, make_all};
 use crate::ident::Ident;
 use crate::iterations::Span;
 use crate::region::Member;
-use crate::thread::{Thread, member};
+use crate::registration::member;
+use crate::thread::Thread;
 
 /// What a number of clang's says of the tasks' number and size.
 const GRAIN: i32 = 1;
@@ -49,7 +52,7 @@ unsafe fn make_one(data: *const (), member: &Member, number: u64) {
         }
         (*task).destroys.set((*pattern).destroys.get());
         (*task).code.set(Code::Kmp(copy));
-        OmpTask::set_priority(task, priority(copy));
+        OmpTask::set_priority(task, KmpTask::priority(copy));
         OmpTask::submit(task, member, Orders::NONE, When::deferred(own.is_deferred));
     }
 }
@@ -63,7 +66,7 @@ unsafe fn end(member: &Member, variables: *mut KmpTask) {
     unsafe {
         let pattern = around(variables);
         if (*pattern).destroys.replace(false) {
-            destroy(variables, Thread::current().number);
+            KmpTask::destroy(variables, Thread::in_region().number);
         }
         (*pattern).code.set(Code::Elsewhere);
         (*(*pattern).raw().parent()).creates();

@@ -1,24 +1,24 @@
-//! What nearly every call asks for first: two words of each thread.
+//! Two words of each thread, which nearly every call of a program reads first.
 //!
-//! A thread local of Rust is found by a call in a shared library (`__tls_get_addr`): such a library
-//! may be opened when threads are there. libgomp and libomp ask for room that each thread has from
-//! its start (the initial-exec model), of which the C library keeps some for libraries that are
-//! opened. rustc has that only as an unstable flag (`-Z tls-model`), so the words are declared and
-//! found in assembly: their place from the thread's own address is in the library's table.
+//! A shared library reaches a Rust thread local by a call (`__tls_get_addr`), since such a library
+//! may be opened after threads have started. libgomp and libomp use the initial-exec model instead:
+//! each thread has the room from its start, and the C library keeps some for libraries opened
+//! later. rustc offers that model only as an unstable flag (`-Z tls-model`), so the words are
+//! declared and found in assembly: the library's global offset table has their distance from the
+//! thread pointer.
 
 use std::cell::Cell;
 #[cfg(not(target_arch = "x86_64"))]
 use std::ptr;
 
-use super::Thread;
-use crate::region::Member;
-
-/// Both null in a thread that has not called yet.
+/// Two pointers, both null in a thread that has not called the library yet. The modules that set
+/// them own their types: this file is below both.
 #[repr(C)]
 pub(crate) struct Here {
-    pub thread: Cell<*const Thread>,
-    /// Its part in the innermost region.
-    pub member: Cell<*const Member>,
+    /// The thread's record, of `registered`.
+    pub thread: Cell<*const ()>,
+    /// The thread's part in its innermost region, of `region`.
+    pub member: Cell<*const ()>,
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -1,12 +1,14 @@
 //! Locks, critical sections, atomic operations that need a lock, and `ordered`.
 
-use super::abi::{Endpoint, FUTEX, state};
-use super::callbacks::{
+use super::lookup::lookup;
+use crate::ompt::abi::{Endpoint, FUTEX, state};
+use crate::ompt::callbacks::{
     LOCK_DESTROY, LOCK_INIT, MUTEX_ACQUIRE, MUTEX_ACQUIRED, MUTEX_RELEASED, NEST_LOCK,
 };
-use super::caller::Caller;
-use super::records::ThreadRecord;
-use super::{find, is_on};
+use crate::ompt::caller::Caller;
+use crate::ompt::records::ThreadRecord;
+use crate::ompt::{find, is_on};
+use crate::registration::current_thread;
 
 /// What is taken: `ompt_mutex_t`. To try is to take, for a tool: as with libomp 14, there is
 /// no event of its own kind.
@@ -44,9 +46,9 @@ pub(crate) enum Nest {
 
 /// A lock is made. It may be the first that the program asks of the library.
 pub(crate) fn lock_made<T>(mutex: Mutex, hint: u32, lock: *const T) {
-    find::start();
+    find::start(lookup);
     if is_on() {
-        ThreadRecord::current();
+        current_thread();
         LOCK_INIT.tell(|function| {
             let (id, code) = (lock.addr() as u64, Caller::find().code);
             // SAFETY: the tool's function takes this.
@@ -58,7 +60,7 @@ pub(crate) fn lock_made<T>(mutex: Mutex, hint: u32, lock: *const T) {
 /// It ends.
 pub(crate) fn lock_destroyed<T>(mutex: Mutex, lock: *const T) {
     if is_on() {
-        ThreadRecord::current();
+        current_thread();
         LOCK_DESTROY.tell(|function| {
             // SAFETY: the tool's function takes this.
             unsafe { function(mutex as i32, lock.addr() as u64, Caller::find().code) };
@@ -88,7 +90,8 @@ pub(crate) fn taken_so<T>(mutex: Mutex, id: *const T, take: impl FnOnce() -> Nes
 #[cold]
 #[inline(never)]
 fn told_taken(mutex: Mutex, id: usize, take: impl FnOnce() -> Nest) -> Nest {
-    let (thread, id) = (ThreadRecord::current(), id as u64);
+    current_thread();
+    let (thread, id) = (ThreadRecord::known(), id as u64);
     let code = Caller::find().code;
     // SAFETY: the tool's function takes this.
     MUTEX_ACQUIRE.tell(|function| unsafe { function(mutex as i32, 0, FUTEX as u32, id, code) });
@@ -133,7 +136,7 @@ pub(crate) fn given_so<T>(mutex: Mutex, id: *const T, give: impl FnOnce() -> Nes
 #[cold]
 #[inline(never)]
 fn told_given(mutex: Mutex, id: usize, give: impl FnOnce() -> Nest) {
-    ThreadRecord::current();
+    current_thread();
     let how = give();
     let (id, code) = (id as u64, Caller::find().code);
     match how {

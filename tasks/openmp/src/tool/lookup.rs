@@ -1,31 +1,31 @@
-//! The functions that a tool asks for by name.
+//! The functions of OMPT that a tool finds by name.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int};
+use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::abi::{Data, MUTEX_IMPLS, STATES};
-use super::caller::Caller;
-use super::records::ThreadRecord;
-use super::{callbacks, find, inquiry, is_on, threads};
-use crate::{place, processors};
-
-/// `omp_control_tool_notool` and `omp_control_tool_nocallback`.
-const NO_TOOL: c_int = -2;
-/// As above.
-const NO_CALLBACK: c_int = -1;
+use super::inquiry;
+use crate::affinity;
+use crate::ompt::abi::{Data, MUTEX_IMPLS, STATES, task};
+use crate::ompt::records::ThreadRecord;
+use crate::ompt::{self, callbacks, find, is_on};
+use crate::place;
+use crate::processors;
+use crate::region::{Member, known_member};
+use crate::registered::Registered;
 
 /// Functions by name.
 macro_rules! entries {
     ($name:expr; $($entry:ident = $function:path;)*) => {
         match $name {
             $(name if name == stringify!($entry).as_bytes() => $function as *const (),)*
-            _ => std::ptr::null(),
+            _ => ptr::null(),
         }
     };
 }
 
 /// `ompt_function_lookup_t`: a function of the interface; null if it is not known.
-pub(super) unsafe extern "C" fn lookup(name: *const c_char) -> Option<unsafe extern "C" fn()> {
+pub(crate) unsafe extern "C" fn lookup(name: *const c_char) -> Option<unsafe extern "C" fn()> {
     // SAFETY: a tool passes a C string.
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
     let function = entries! { name;
@@ -41,7 +41,7 @@ pub(super) unsafe extern "C" fn lookup(name: *const c_char) -> Option<unsafe ext
         ompt_get_unique_id = get_unique_id;
         ompt_finalize_tool = finalize_tool;
         ompt_get_num_procs = get_num_procs;
-        ompt_get_num_places = place::omp_get_num_places;
+        ompt_get_num_places = get_num_places;
         ompt_get_place_proc_ids = get_place_proc_ids;
         ompt_get_place_num = get_place_num;
         ompt_get_partition_place_nums = get_partition_place_nums;
@@ -103,7 +103,7 @@ unsafe extern "C" fn enumerate_mutex_impls(
 }
 
 unsafe extern "C" fn get_thread_data() -> *mut Data {
-    ThreadRecord::known().map_or(std::ptr::null_mut(), |thread| thread.data.get())
+    ThreadRecord::known().map_or(ptr::null_mut(), |thread| thread.data.get())
 }
 
 unsafe extern "C" fn get_unique_id() -> u64 {
@@ -112,8 +112,22 @@ unsafe extern "C" fn get_unique_id() -> u64 {
 }
 
 unsafe extern "C" fn finalize_tool() {
-    threads::end_all();
+    end_all();
     find::end();
+}
+
+/// Ends all threads that the calling one has, and itself, as far as the tool hears; if it is
+/// outside of all regions.
+pub(crate) fn end_all() {
+    let Some(thread) = ThreadRecord::known() else { return };
+    let is_initial = thread.task().is_some_and(|task| task.flags.get() & task::INITIAL != 0);
+    if !is_initial {
+        return;
+    }
+    let Some(registered) = Registered::known() else { return };
+    registered.dismiss();
+    ompt::implicit_ends(ptr::from_ref(Member::of(&registered.thread)).cast());
+    ompt::thread_ends();
 }
 
 unsafe extern "C" fn get_num_procs() -> c_int {
@@ -125,15 +139,21 @@ unsafe extern "C" fn get_place_proc_ids(place: c_int, size: c_int, ids: *mut c_i
     unsafe { put(place::place(place).iter().map(|&cpu| cpu as c_int), size, ids) }
 }
 
+unsafe extern "C" fn get_num_places() -> c_int {
+    place::number() as c_int
+}
+
 unsafe extern "C" fn get_place_num() -> c_int {
-    ThreadRecord::known().map_or(-1, |_| place::omp_get_place_num())
+    let registered = ThreadRecord::known().and_then(|_| Registered::known());
+    registered.map_or(-1, |registered| affinity::place_number(&registered.thread))
 }
 
 unsafe extern "C" fn get_partition_place_nums(size: c_int, places: *mut c_int) -> c_int {
     if ThreadRecord::known().is_none() {
         return 0;
     }
-    let own = crate::thread::member().partition.places();
+    let Some(member) = known_member() else { return 0 };
+    let own = member.partition.places();
     // SAFETY: a tool passes room for so many.
     unsafe { put(own.map(|place| place as c_int), size, places) }
 }
@@ -168,35 +188,4 @@ unsafe extern "C" fn get_target_info(_: *mut u64, _: *mut u64, _: *mut u64) -> c
 
 unsafe extern "C" fn get_num_devices() -> c_int {
     0
-}
-
-/// Asks the tool for something, as the program does with `omp_control_tool`.
-pub(crate) fn control(command: c_int, modifier: c_int, argument: *mut c_void) -> c_int {
-    // It may be the first call.
-    find::start();
-    if !is_on() {
-        return NO_TOOL;
-    }
-    let Some(function) = callbacks::CONTROL_TOOL.function() else { return NO_CALLBACK };
-    let caller = Caller::find();
-    let task = ThreadRecord::current().and_then(ThreadRecord::task);
-    if let Some(task) = task {
-        task.enters(caller);
-    }
-    // SAFETY: the tool's function takes this.
-    let answer = unsafe { function(command as u64, modifier as u64, argument, caller.code) };
-    if let Some(task) = task {
-        task.returns();
-    }
-    answer
-}
-
-/// The program says that something is wrong.
-pub(crate) fn error(severity: c_int, message: &[u8]) {
-    callbacks::ERROR_DIRECTIVE.tell(|function| {
-        ThreadRecord::current();
-        let text = std::ffi::CString::new(message).unwrap_or_default();
-        // SAFETY: the tool's function takes this.
-        unsafe { function(severity, text.as_ptr(), message.len(), Caller::find().code) };
-    });
 }

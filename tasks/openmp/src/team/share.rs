@@ -50,7 +50,7 @@ impl Once {
 }
 
 /// Zeros for all threads of a construct.
-pub(super) fn zeros(bytes: usize) -> *mut c_void {
+pub(crate) fn zeros(bytes: usize) -> *mut c_void {
     // SAFETY: no arguments are wrong.
     let zeros = unsafe { libc::calloc(bytes.max(1), 1) };
     if zeros.is_null() {

@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_void};
 use std::iter::successors;
 
-use super::abi::{Data, Frame, state, task};
-use super::records::{RegionRecord, TaskRecord, ThreadRecord};
+use crate::ompt::abi::{Data, Frame, state, task};
+use crate::ompt::records::{RegionRecord, TaskRecord, ThreadRecord};
 
 /// There is what was asked for.
 const THERE: c_int = 2;

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use evenkeel_runtime::internal::{Patience, comes_soon};
+use evenkeel_runtime::internal::{Worker, comes_soon};
 
-use super::{Member, Team};
+use super::Team;
 use crate::settings::patience;
 use crate::wait::crowd::crowd;
 use crate::wait::turns::Turns;
@@ -30,23 +30,27 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    /// Waits until all have come and no task is left, or until `gives_up` holds. Meanwhile tasks
-    /// run, whosever they are.
+    /// Waits until all threads of the team have come and no task is left, or until `gives_up`
+    /// holds. Meanwhile this thread runs tasks of any thread. The last thread that comes calls
+    /// `end_work`.
     ///
-    /// A thread comes when the tasks below its implicit task have ended; so when all have come
-    /// there are none.
-    pub(crate) fn wait(&self, member: &Member, team: &Team, gives_up: impl Fn() -> bool) {
-        for group in member.implicit().own_groups() {
-            member.worker().wait_with_any(group.root());
-        }
-        member.worker().wait_with_any(member.implicit().raw());
-        // Whoever has come last may begin the next region in its place.
-        let size = member.region().size;
+    /// A thread comes when the tasks below its implicit task have ended; so when all have come no
+    /// task is left.
+    pub(crate) fn wait(
+        &self,
+        team: &Team,
+        (worker, number): (&Worker, u32),
+        end_work: impl FnOnce(),
+        gives_up: impl Fn() -> bool,
+    ) {
+        let size = team.size();
+        // Read before this thread counts: the last one may already be at the next barrier after
+        // that.
         let passed = self.passed.load(Ordering::Relaxed) & !AWAY;
         // Pairs with itself: whoever comes last has seen what all did before they came.
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == size {
             self.arrived.store(0, Ordering::Relaxed);
-            member.region().end_work();
+            end_work();
             if self.passed.swap(passed.wrapping_add(ONE), Ordering::Release) & AWAY != 0 {
                 team.tasks().wake();
             }
@@ -58,15 +62,11 @@ impl Barrier {
             let order = (Ordering::Relaxed, Ordering::Relaxed);
             // If it fails, it is over, or another has said so.
             let _ = self.passed.compare_exchange(passed, passed | AWAY, order.0, order.1);
-            let asked = patience();
-            let sleeps_at_once = crowd().is_some() && !asked.is_asked;
-            let none = Patience::of(Duration::ZERO);
-            member.worker().set_patience(if sleeps_at_once { none } else { asked });
-            member.worker().run_tasks_until(is_over);
-            // Tasks that are waited for later in the region are not in a crowd at a barrier.
-            member.worker().set_patience(asked);
+            let lasts = if crowd().is_some() { Duration::ZERO } else { patience() };
+            worker.set_patience(lasts);
+            worker.run_tasks_until(is_over);
         };
-        let shares_cpu = || team.yields_to_itself(member.number).then_some(size);
+        let shares_cpu = || team.shares_cpu(number).then_some(size);
         if let Some(threads) = crowd().or_else(shares_cpu) {
             self.turns.wait(threads, is_over, run_tasks);
         } else if !comes_soon(SOON, is_over) {
