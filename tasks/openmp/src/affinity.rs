@@ -29,7 +29,7 @@ fn go_somewhere(thread: &Thread) {
     }
 }
 
-/// The number of the place that the calling thread is bound to; -1 where it is bound to none.
+/// The number of the place that the calling thread is bound to; -1 for a thread that is not bound.
 pub(crate) fn place_number(thread: &Thread) -> c_int {
     find(thread);
     // `NOWHERE` is -1 as a number with a sign.

@@ -1,4 +1,4 @@
-//! What is said of a thread's place: `OMP_AFFINITY_FORMAT` and the functions around it.
+//! The text that shows a thread's place: `OMP_AFFINITY_FORMAT`.
 //!
 //! Fields are those of OpenMP 5.2, section 4.3 (affinity-format-var): `%n`, `%{thread_num}`,
 //! `%0.4n`: zeros, right-adjusted, width.
@@ -25,7 +25,7 @@ pub(crate) enum Style {
 }
 
 impl Style {
-    /// The format where nobody has said one.
+    /// The default format.
     fn by_default(self) -> &'static str {
         match self {
             Self::Gcc => "level %L thread %i affinity %A",
@@ -42,7 +42,7 @@ impl Style {
     }
 }
 
-/// What the fields of a thread have.
+/// The values of the fields for a thread.
 #[derive(Clone, Debug, Default)]
 struct Fields {
     team: i32,
@@ -89,7 +89,7 @@ fn ranges(cpus: &[u32]) -> String {
     text.join(",")
 }
 
-/// The text of a format. A field that nobody knows is undefined; what is no field stays.
+/// The text of a format. An unknown field becomes `undefined`; text that is no field stays.
 fn expand(format: &str, fields: &Fields) -> String {
     let mut text = String::new();
     let mut rest = format;
@@ -107,7 +107,7 @@ fn expand(format: &str, fields: &Fields) -> String {
     text + rest
 }
 
-/// The field that a text begins with, and how much of the text it is.
+/// The value of the field that a text begins with, and the length of the field in the text.
 fn field(text: &str, fields: &Fields) -> Option<(String, usize)> {
     let after = text.strip_prefix('%')?;
     if after.starts_with('%') {
@@ -141,7 +141,7 @@ fn field(text: &str, fields: &Fields) -> Option<(String, usize)> {
 
 static FORMAT: Mutex<Option<String>> = Mutex::new(None);
 
-/// The format that the program has set, if it has set one.
+/// The format that the program has set; `None` before.
 pub(crate) fn chosen() -> MutexGuard<'static, Option<String>> {
     lock_std(&FORMAT)
 }

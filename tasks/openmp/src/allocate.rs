@@ -1,7 +1,7 @@
 //! OpenMP's allocators: memory of the C library with the traits that were asked for.
 //!
-//! All memory spaces are the same memory. Every piece has a header, by which it goes back to the
-//! pool that it is from, whatever the program says when it frees it.
+//! All memory spaces are the same memory. Every piece has a header, by which `omp_free` gives the
+//! piece back to its pool, whatever handle the program passes.
 
 mod block;
 pub(crate) mod calls;
@@ -13,7 +13,7 @@ use std::ptr;
 
 use crate::data_environment;
 use crate::unsupported::abort_with;
-use block::{Asked, Header};
+use block::{Header, Request};
 use handle::{DEFAULT, NONE, behind};
 use traits::{ALIGNMENT, Fallback};
 
@@ -22,8 +22,8 @@ fn or_default(handle: usize) -> usize {
     if handle == NONE { data_environment::icvs().allocator } else { handle }
 }
 
-/// Memory from an allocator, at a multiple of `alignment` and of its own; or from the one that it
-/// falls back on; null if there is none.
+/// Memory from an allocator, at a multiple of `alignment` and of the allocator's own; or from its
+/// fallback; null if neither has any.
 fn memory(alignment: usize, size: Option<usize>, handle: usize, is_zero: bool) -> *mut c_void {
     let Some(size) = size.filter(|&size| size > 0) else { return ptr::null_mut() };
     if !alignment.is_power_of_two() {
@@ -35,7 +35,7 @@ fn memory(alignment: usize, size: Option<usize>, handle: usize, is_zero: bool) -
         let allocator = behind(handle);
         let alignment = allocator.map_or(wanted, |allocator| wanted.max(allocator.alignment));
         let is_pinned = allocator.is_some_and(|allocator| allocator.is_pinned);
-        let asked = Asked { size, alignment, is_zero, is_pinned };
+        let asked = Request { size, alignment, is_zero, is_pinned };
         let Some(allocator) = allocator else { return block::get(asked, handle) };
         if let Some(bytes) =
             block::bytes_for(size, alignment).filter(|&bytes| allocator.take(bytes))
@@ -62,12 +62,12 @@ fn none_left(size: usize) -> ! {
 /// Takes memory back.
 ///
 /// # Safety
-/// It is of [`memory`], or null, and is used no more.
+/// `memory` is null or came from [`memory`], and is used no more.
 unsafe fn free(memory: *mut c_void) {
     if memory.is_null() {
         return;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: `memory` is null or came from `memory`, and is used no more.
     unsafe {
         let header = Header::of(memory);
         if let Some(allocator) = behind(header.handle()) {
@@ -77,16 +77,17 @@ unsafe fn free(memory: *mut c_void) {
     }
 }
 
-/// Another size of memory, from an allocator that may be another, too. Null if there is none; then
-/// the old memory stays, unless no bytes were asked for.
+/// Another size of memory, from an allocator that may differ, too. Null if the allocator has none;
+/// then the old memory stays, unless no bytes were asked for.
 ///
 /// # Safety
-/// As of [`free`].
+/// `memory` is null or came from [`memory`], and is used no more.
 unsafe fn resized(old: *mut c_void, size: usize, handle: usize) -> *mut c_void {
     if old.is_null() {
         return memory(ALIGNMENT, Some(size), handle, false);
     }
-    // SAFETY: the caller's promise. Both have the bytes that are copied, and are two.
+    // SAFETY: `memory` is null or came from `memory`, and is used no more. Both have the bytes that
+    // are copied, and are two.
     unsafe {
         if size == 0 {
             free(old);
@@ -98,14 +99,14 @@ unsafe fn resized(old: *mut c_void, size: usize, handle: usize) -> *mut c_void {
         if handle == header.handle() && allocator.is_none() {
             return block::resize(old, size);
         }
-        // What is there counts no more, so that memory can grow in its own pool.
+        // The old bytes count no more, so that memory can grow in its own pool.
         let of_old = behind(header.handle());
         if let Some(of_old) = of_old {
             of_old.put_back(header.bytes);
         }
         let new = memory(ALIGNMENT, Some(size), handle, false);
         if new.is_null() {
-            // Nobody else may have taken what was there meanwhile; if so, the pool gives too much.
+            // Another thread may have taken the old bytes meanwhile; then the pool gives too much.
             if let Some(of_old) = of_old {
                 of_old.take(header.bytes);
             }
@@ -152,7 +153,7 @@ mod tests {
     fn memory_grows_in_its_own_pool() {
         let pool = with("pool_size=1000,fallback=null_fb");
         let few = memory(1, Some(600), pool, true).cast::<u8>();
-        // SAFETY: there are so many bytes.
+        // SAFETY: the memory has so many bytes.
         unsafe {
             few.add(599).write(7);
             let more = resized(few.cast(), 900, pool).cast::<u8>();

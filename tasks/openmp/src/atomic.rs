@@ -9,12 +9,12 @@ mod integers;
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-/// What can be changed at once.
+/// The types that can be changed atomically.
 pub(crate) trait Word: Copy {
-    /// Changes what is at a place. Returns what was there and what is.
+    /// Changes the value at a place. Returns the old and the new value.
     ///
     /// # Safety
-    /// It is there, aligned, and others change it in this way, too.
+    /// `place` points to an aligned value, which all threads change by such functions alone.
     unsafe fn update(place: *mut Self, change: impl Fn(Self) -> Self) -> (Self, Self);
 }
 
@@ -23,7 +23,8 @@ macro_rules! words {
         impl Word for $of_type {
             unsafe fn update(place: *mut Self, change: impl Fn(Self) -> Self) -> (Self, Self) {
                 let (to, from): (fn($of_type) -> $bits, fn($bits) -> $of_type) = ($to, $from);
-                // SAFETY: the caller's promise.
+                // SAFETY: `place` points to an aligned value, which all threads change by such
+                // functions alone.
                 let word = unsafe { <$atomic>::from_ptr(place.cast()) };
                 let mut old = word.load(Ordering::SeqCst);
                 loop {
@@ -55,10 +56,10 @@ words! {
 /// Functions of one type.
 macro_rules! operations {
     ($of_type:ty: $($name:ident $capture:ident = $change:expr;)*) => {$(
-        /// Changes what is at a place.
+        /// Changes the value at a place.
         ///
         /// # Safety
-        /// It is there, and aligned.
+        /// `place` points to an aligned value of this type.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
             _where: *mut Ident,
@@ -67,14 +68,15 @@ macro_rules! operations {
             operand: $of_type,
         ) {
             let change: fn($of_type, $of_type) -> $of_type = $change;
-            // SAFETY: the caller's promise.
+            // SAFETY: `place` points to an aligned value, which all threads change by such
+            // functions alone.
             unsafe { Word::update(place, |value| change(value, operand)) };
         }
 
-        /// The same. Returns what is there then, or what was if `is_new` is 0.
+        /// Changes the value at a place. Returns the new value, or the old one if `is_new` is 0.
         ///
         /// # Safety
-        /// It is there, and aligned.
+        /// `place` points to an aligned value of this type.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $capture(
             _where: *mut Ident,
@@ -84,7 +86,8 @@ macro_rules! operations {
             is_new: i32,
         ) -> $of_type {
             let change: fn($of_type, $of_type) -> $of_type = $change;
-            // SAFETY: the caller's promise.
+            // SAFETY: `place` points to an aligned value, which all threads change by such
+            // functions alone.
             let (old, new) = unsafe { Word::update(place, |value| change(value, operand)) };
             if is_new == 0 { old } else { new }
         }
@@ -94,24 +97,25 @@ macro_rules! operations {
 /// Functions that read, write, and change places.
 macro_rules! moves {
     ($($of_type:ty: $read:ident $write:ident $swap:ident;)*) => {$(
-        /// Reads what is at a place.
+        /// Reads the value at a place.
         ///
         /// # Safety
-        /// It is there, and aligned.
+        /// `place` points to an aligned value of this type.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $read(
             _where: *mut Ident,
             _thread: i32,
             place: *mut $of_type,
         ) -> $of_type {
-            // SAFETY: the caller's promise.
+            // SAFETY: `place` points to an aligned value, which all threads change by such
+            // functions alone.
             unsafe { Word::update(place, |value| value) }.0
         }
 
-        /// Writes it.
+        /// Writes a value.
         ///
         /// # Safety
-        /// It is there, and aligned.
+        /// `place` points to an aligned value of this type.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $write(
             _where: *mut Ident,
@@ -119,14 +123,15 @@ macro_rules! moves {
             place: *mut $of_type,
             value: $of_type,
         ) {
-            // SAFETY: the caller's promise.
+            // SAFETY: `place` points to an aligned value, which all threads change by such
+            // functions alone.
             unsafe { Word::update(place, |_| value) };
         }
 
-        /// Writes it. Returns what was there.
+        /// Writes a value. Returns the old one.
         ///
         /// # Safety
-        /// It is there, and aligned.
+        /// `place` points to an aligned value of this type.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $swap(
             _where: *mut Ident,
@@ -134,7 +139,8 @@ macro_rules! moves {
             place: *mut $of_type,
             value: $of_type,
         ) -> $of_type {
-            // SAFETY: the caller's promise.
+            // SAFETY: `place` points to an aligned value, which all threads change by such
+            // functions alone.
             unsafe { Word::update(place, |_| value) }.0
         }
     )*};

@@ -1,7 +1,7 @@
-//! Cancellation, where `OMP_CANCELLATION` allows it.
+//! Cancellation, if `OMP_CANCELLATION` allows.
 //!
-//! A thread that finds its construct cancelled leaves it by itself; what is here tells it so, and
-//! wakes who waits for others.
+//! The program's code leaves a cancelled construct by itself: the calls here return whether to
+//! leave, and wake waiting threads.
 
 pub(crate) mod used;
 
@@ -16,7 +16,7 @@ use crate::registration::member;
 use crate::settings::settings;
 use crate::task::header::Group;
 
-/// What can be cancelled.
+/// The constructs that can be cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Construct {
     Region,
@@ -25,9 +25,9 @@ enum Construct {
     Group,
 }
 
-/// What a tool is told of a construct that is cancelled here: `ompt_cancel_activated`.
+/// `ompt_cancel_activated`: a construct is cancelled here.
 const ACTIVATED: i32 = 0x10;
-/// It is seen that it was: `ompt_cancel_detected`.
+/// `ompt_cancel_detected`: a thread finds a construct cancelled.
 const DETECTED: i32 = 0x20;
 
 impl Construct {
@@ -61,7 +61,7 @@ impl Construct {
         }
     }
 
-    /// Cancels the innermost one. Returns whether the thread is to leave it.
+    /// Cancels the innermost such construct. Returns whether the thread is to leave.
     fn cancel(self, member: &Member) -> bool {
         let is_cancelled = self.cancel_without_ompt(member);
         if is_cancelled && ompt::is_on() {
@@ -70,7 +70,7 @@ impl Construct {
         is_cancelled
     }
 
-    /// Whether the innermost one was cancelled, and the thread is to leave it.
+    /// Whether the innermost such construct was cancelled, and the thread is to leave.
     fn is_met_cancelled(self, member: &Member) -> bool {
         let is_cancelled = self.is_cancelled(member);
         if is_cancelled && ompt::is_on() {
@@ -117,7 +117,7 @@ impl Construct {
     }
 }
 
-/// gcc: cancels a construct, if so. Returns whether the thread is to leave it.
+/// gcc: cancels a construct if `is_so`. Returns whether the thread is to leave.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_cancel(kind: c_int, is_so: Flag) -> bool {
     if !is_so.is_set() {
@@ -132,14 +132,14 @@ pub extern "C" fn GOMP_cancellation_point(kind: c_int) -> bool {
     Construct::of_gomp(kind).is_some_and(|construct| construct.is_met_cancelled(member()))
 }
 
-/// gcc: waits for all threads of the region. Returns whether it was cancelled.
+/// gcc: waits for all threads of the region. Returns whether the region was cancelled.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_barrier_cancel() -> bool {
     let member = member();
     ompt::waits(|| Wait::Explicit, || member.barrier())
 }
 
-/// clang: cancels a construct. Returns whether the thread is to leave it.
+/// clang: cancels a construct. Returns whether the thread is to leave.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_cancel(_where: *mut Ident, _thread: i32, kind: i32) -> i32 {
     Construct::of_kmp(kind).is_some_and(|construct| construct.cancel(member())).into()
@@ -151,10 +151,10 @@ pub extern "C" fn __kmpc_cancellationpoint(_where: *mut Ident, _thread: i32, kin
     Construct::of_kmp(kind).is_some_and(|construct| construct.is_met_cancelled(member())).into()
 }
 
-/// clang: waits for all threads of the region. Returns whether it was cancelled.
+/// clang: waits for all threads of the region. Returns whether the region was cancelled.
 ///
 /// # Safety
-/// The place is null, or clang's.
+/// `place` is null, or points to clang's constant.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_cancel_barrier(place: *mut Ident, _thread: i32) -> i32 {
     let member = member();

@@ -31,7 +31,7 @@ pub extern "C" fn omp_set_dynamic(dynamic: c_int) {
     data_environment::change_icvs(|icvs| icvs.dynamic = dynamic != 0);
 }
 
-/// Whether it may.
+/// Whether the runtime may choose smaller teams.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_dynamic() -> c_int {
     data_environment::icvs().dynamic.into()
@@ -69,7 +69,7 @@ pub extern "C" fn omp_get_supported_active_levels() -> c_int {
     ACTIVE_LEVELS_MAX
 }
 
-/// What `schedule(runtime)` means. An unknown kind changes nothing.
+/// Sets the schedule of `schedule(runtime)`. An unknown kind changes nothing.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_schedule(kind: u32, chunk: c_int) {
     if let Some(schedule) = schedule_of(kind, chunk) {
@@ -91,20 +91,20 @@ fn schedule_of(number: u32, chunk: c_int) -> Option<Schedule> {
     Some(Schedule { kind, is_monotonic: number & MONOTONIC != 0 || kind == Kind::Static, chunk })
 }
 
-/// The same as numbers. Static is monotonic without being told, and then does not say it.
+/// A schedule as numbers. Static is always monotonic, and has no modifier.
 fn numbers_of(schedule: Schedule) -> (u32, c_int) {
     let says_monotonic = schedule.is_monotonic && schedule.kind != Kind::Static;
     (schedule.kind as u32 | if says_monotonic { MONOTONIC } else { 0 }, schedule.chunk)
 }
 
-/// What `schedule(runtime)` means.
+/// The schedule of `schedule(runtime)`.
 ///
 /// # Safety
-/// Both point to variables of the caller.
+/// Both pointers lead to variables of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_schedule(kind: *mut u32, chunk: *mut c_int) {
     let numbers = numbers_of(data_environment::icvs().schedule);
-    // SAFETY: As the caller promises.
+    // SAFETY: both pointers lead to variables of the caller.
     unsafe { (*kind, *chunk) = numbers };
 }
 
@@ -141,7 +141,7 @@ pub extern "C" fn omp_display_env(verbose: c_int) {
     say(display::text(&icv::effective(), verbose != 0).as_bytes());
 }
 
-/// Asks a tool for something, if there is one.
+/// Passes a command to the tool, if the process has one.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_control_tool(
     command: c_int,
@@ -154,24 +154,24 @@ pub extern "C" fn omp_control_tool(
 /// Fortran's `omp_control_tool`.
 ///
 /// # Safety
-/// Both point to numbers of the caller.
+/// Both pointers lead to numbers of the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_control_tool_(
     command: *const c_int,
     modifier: *const c_int,
     argument: *mut c_void,
 ) -> c_int {
-    // SAFETY: As the caller promises.
+    // SAFETY: both pointers lead to numbers of the caller.
     unsafe { tool::control(*command, *modifier, argument) }
 }
 
-/// The device of target regions that name none.
+/// Sets the device of target regions that name none.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_default_device(device: c_int) {
     data_environment::change_icvs(|icvs| icvs.default_device = device);
 }
 
-/// Which it is.
+/// The device of target regions that name none.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_default_device() -> c_int {
     data_environment::icvs().default_device

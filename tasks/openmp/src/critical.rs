@@ -1,7 +1,7 @@
 //! Critical sections, and gcc's atomic operations that no instruction does.
 //!
-//! Compilers give a named section some zero bytes of the program: 8 (gcc) or 32 (clang). A lock
-//! that is free is zero, so it lives there.
+//! Compilers give a named section some zero bytes of the program: 8 (gcc) or 32 (clang). A free
+//! lock is zero, so these bytes are the lock.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{Ordering, fence};
@@ -20,18 +20,18 @@ static ATOMIC: Lock = Lock::new();
 /// Takes a lock that the program has not made.
 ///
 /// # Safety
-/// It points to 4 bytes of the program's, or is ours.
+/// `lock` points to 4 bytes that only locks of this library use.
 unsafe fn begin(mutex: Mutex, lock: *const Lock) {
-    // SAFETY: As the caller promises; zero is a free lock.
+    // SAFETY: `lock` points to 4 bytes that only locks of this library use; zero is a free lock.
     mutexes::taken(mutex, lock, || unsafe { (*lock).set() });
 }
 
-/// Lets go of it.
+/// Releases a lock that the program has not made.
 ///
 /// # Safety
-/// As of [`begin`].
+/// `lock` points to 4 bytes that only locks of this library use.
 unsafe fn end(mutex: Mutex, lock: *const Lock) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `lock` points to 4 bytes that only locks of this library use.
     mutexes::given(mutex, lock, || unsafe { (*lock).unset() });
 }
 
@@ -42,7 +42,7 @@ pub extern "C" fn GOMP_critical_start() {
     unsafe { begin(Mutex::Critical, &NAMELESS) };
 }
 
-/// It ends.
+/// gcc: a section without a name ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_critical_end() {
     // SAFETY: The lock is made.
@@ -52,20 +52,20 @@ pub extern "C" fn GOMP_critical_end() {
 /// gcc: a section with a name begins.
 ///
 /// # Safety
-/// `name` points to the name's 8 bytes.
+/// `name` points to the 8 bytes of the section's name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_critical_name_start(name: *mut *mut c_void) {
-    // SAFETY: As the caller promises; zero is a free lock.
+    // SAFETY: `name` points to the 8 bytes of the section's name; zero is a free lock.
     unsafe { begin(Mutex::Critical, name.cast()) };
 }
 
-/// It ends.
+/// gcc: a section with a name ends.
 ///
 /// # Safety
-/// As of [`GOMP_critical_name_start`].
+/// `name` points to the 8 bytes of the section's name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_critical_name_end(name: *mut *mut c_void) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `name` points to the 8 bytes of the section's name.
     unsafe { end(Mutex::Critical, name.cast()) };
 }
 
@@ -76,7 +76,7 @@ pub extern "C" fn GOMP_atomic_start() {
     unsafe { begin(Mutex::Atomic, &ATOMIC) };
 }
 
-/// It ends.
+/// gcc: an atomic operation ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_atomic_end() {
     // SAFETY: The lock is made.
@@ -86,17 +86,17 @@ pub extern "C" fn GOMP_atomic_end() {
 /// clang: a section begins.
 ///
 /// # Safety
-/// `name` points to the name's 32 bytes.
+/// `name` points to the 32 bytes of the section's name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_critical(_where: *mut Ident, _thread: c_int, name: *mut [i32; 8]) {
-    // SAFETY: As the caller promises; zero is a free lock.
+    // SAFETY: `name` points to the 32 bytes of the section's name; zero is a free lock.
     unsafe { begin(Mutex::Critical, name.cast()) };
 }
 
-/// The same; what the program expects of it makes no difference.
+/// clang: a section with a hint begins; the hint changes nothing.
 ///
 /// # Safety
-/// As of [`__kmpc_critical`].
+/// `name` points to the 32 bytes of the section's name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_critical_with_hint(
     _where: *mut Ident,
@@ -104,21 +104,21 @@ pub unsafe extern "C" fn __kmpc_critical_with_hint(
     name: *mut [i32; 8],
     _hint: u32,
 ) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `name` points to the 32 bytes of the section's name.
     unsafe { begin(Mutex::Critical, name.cast()) };
 }
 
-/// It ends.
+/// clang: a section ends.
 ///
 /// # Safety
-/// As of [`__kmpc_critical`].
+/// `name` points to the 32 bytes of the section's name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_end_critical(
     _where: *mut Ident,
     _thread: c_int,
     name: *mut [i32; 8],
 ) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `name` points to the 32 bytes of the section's name.
     unsafe { end(Mutex::Critical, name.cast()) };
 }
 
@@ -143,9 +143,9 @@ mod tests {
         let lock: *const Lock = (&raw mut name).cast();
         // SAFETY: The name is ours.
         unsafe { __kmpc_critical(std::ptr::null_mut(), 0, &mut name) };
-        // SAFETY: As above; the lock is the name.
+        // SAFETY: the name is ours, and the lock is the name.
         assert_eq!(unsafe { omp_test_lock(lock) }, 0);
-        // SAFETY: As above.
+        // SAFETY: the name is ours.
         unsafe { __kmpc_end_critical(std::ptr::null_mut(), 0, &mut name) };
         assert_eq!(name, [0; 8]);
     }

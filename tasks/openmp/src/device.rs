@@ -1,4 +1,4 @@
-//! Other devices: there are none, and the host takes their place.
+//! Devices: the host is the only one.
 
 mod copies;
 mod interop;
@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_void};
 
 use libc::EINVAL;
 
-/// The host's number is the count of the others.
+/// The host's number is the number of the other devices, 0.
 const HOST: c_int = 0;
 /// `omp_initial_device`, the host under another number, since OpenMP 5.2.
 const HOST_TOO: c_int = -1;
@@ -16,7 +16,7 @@ pub(crate) fn is_host(device: c_int) -> bool {
     matches!(device, HOST | HOST_TOO)
 }
 
-/// How many devices there are beside the host.
+/// The number of devices beside the host.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_num_devices() -> c_int {
     0
@@ -50,19 +50,19 @@ pub extern "C" fn omp_target_alloc(size: usize, device: c_int) -> *mut c_void {
     unsafe { libc::malloc(size) }
 }
 
-/// Gives it back.
+/// Frees memory of a device.
 ///
 /// # Safety
-/// It is of [`omp_target_alloc`], or null, and is used no more.
+/// The memory is null or came from [`omp_target_alloc`], and is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_target_free(memory: *mut c_void, device: c_int) {
     if is_host(device) {
-        // SAFETY: As the caller promises.
+        // SAFETY: the memory is null or came from `omp_target_alloc`, and is used no more.
         unsafe { libc::free(memory) };
     }
 }
 
-/// Whether a device has what is at an address of the host.
+/// Whether a device has the data at an address of the host.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_target_is_present(_address: *const c_void, device: c_int) -> c_int {
     is_host(device).into()
@@ -78,13 +78,13 @@ pub extern "C" fn omp_target_is_accessible(
     is_host(device).into()
 }
 
-/// Where a device has what is at an address of the host.
+/// The address on a device of the data at an address of the host.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_mapped_ptr(address: *mut c_void, device: c_int) -> *mut c_void {
     if is_host(device) { address } else { std::ptr::null_mut() }
 }
 
-/// Memory of a device to be known as that of the host: there is no device.
+/// Associates memory of a device with memory of the host: fails without devices.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_target_associate_ptr(
     _host: *const c_void,
@@ -102,7 +102,7 @@ pub extern "C" fn omp_target_disassociate_ptr(_host: *const c_void, _device: c_i
     EINVAL
 }
 
-/// gcc's programs with code for a device announce it when they begin. It is never used.
+/// gcc's programs announce their code for devices when they begin. The code is never used.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_offload_register_ver(
     _version: u32,
@@ -122,7 +122,7 @@ pub extern "C" fn GOMP_offload_unregister_ver(
 ) {
 }
 
-/// The same of gcc 5.
+/// gcc 5 announces its code for devices.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_offload_register(_host: *const c_void, _kind: c_int, _code: *const c_void) {}
 

@@ -72,8 +72,8 @@ pub(crate) enum Offload {
     Mandatory = 2,
 }
 
-/// The device of target regions that name none, where a device has to be used and there is none:
-/// `omp_invalid_device`.
+/// `omp_invalid_device`: the default device if `OMP_TARGET_OFFLOAD` demands one that the machine
+/// lacks.
 const INVALID_DEVICE: i32 = -4;
 
 /// Everything that was asked for; `None` and empty lists where nothing was.
@@ -102,7 +102,7 @@ pub(crate) struct Settings {
     pub teams_thread_limit: u32,
     /// Of the runtime below.
     pub rules: Config,
-    /// The machine, as it is declared.
+    /// The machine as declared.
     pub topology: Option<Topology>,
 }
 
@@ -110,7 +110,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             num_threads: Vec::new(),
-            // As libgomp has it.
+            // The schedule of libgomp.
             schedule: Schedule { kind: Kind::Dynamic, is_monotonic: false, chunk: 1 },
             dynamic: false,
             proc_bind: Vec::new(),
@@ -135,7 +135,7 @@ impl Default for Settings {
     }
 }
 
-/// A value that is not what the variable takes.
+/// A value that the variable does not take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mistake {
     variable: &'static str,
@@ -150,7 +150,7 @@ impl fmt::Display for Mistake {
     }
 }
 
-/// Reads variables and collects what was wrong with them.
+/// Reads variables and collects their mistakes.
 struct Reader<L> {
     lookup: L,
     mistakes: Vec<Mistake>,
@@ -173,7 +173,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
     }
 }
 
-/// The settings of an environment, and what is wrong with it.
+/// The settings of an environment, and its mistakes.
 pub(crate) fn read(lookup: impl Fn(&str) -> Option<String>) -> (Settings, Vec<Mistake>) {
     let mut reader = Reader { lookup, mistakes: Vec::new() };
     let mut settings = Settings::default();
@@ -205,7 +205,7 @@ fn read_teams<L: Fn(&str) -> Option<String>>(reader: &mut Reader<L>, settings: &
     let nested = reader.get("OMP_NESTED", YES_NO, value::boolean);
     let levels = reader.get("OMP_MAX_ACTIVE_LEVELS", NUMBER, value::number);
     let lists = settings.num_threads.len() > 1 || settings.proc_bind.len() > 1;
-    // What nests by itself, nests; OpenMP 5.2, 21.1.3.
+    // `OMP_NESTED` and lists allow nesting; OpenMP 5.2, 21.1.3.
     settings.max_active_levels = levels.or(match nested {
         Some(true) => Some(i32::MAX as u32),
         Some(false) => Some(1),
@@ -234,7 +234,7 @@ fn read_threads<L: Fn(&str) -> Option<String>>(reader: &mut Reader<L>, settings:
     let blocktime = "milliseconds, or a time such as `20us`, or `infinite`";
     let blocktime = reader.get("KMP_BLOCKTIME", blocktime, value::time_us);
     let policy = reader.get("OMP_WAIT_POLICY", "`active` or `passive`", value::wait);
-    // What says how long is more exact than what says whether.
+    // A time is more exact than a policy.
     settings.wait = spins.or(blocktime.map(|us| Wait::For { us })).or(policy);
 
     let cpus = "a list of CPUs such as `0-3 8-15:2`";
@@ -271,8 +271,8 @@ fn read_rest<L: Fn(&str) -> Option<String>>(reader: &mut Reader<L>, settings: &m
     settings.offload = offload.unwrap_or(Offload::Default);
     let allocator = "an allocator such as `omp_default_mem_alloc`, or a space with traits";
     settings.allocator = reader.get("OMP_ALLOCATOR", allocator, traits::parse);
-    let nobody_says = if settings.offload == Offload::Mandatory { INVALID_DEVICE } else { 0 };
-    settings.default_device = device.map_or(nobody_says, |device| device as i32);
+    let by_default = if settings.offload == Offload::Mandatory { INVALID_DEVICE } else { 0 };
+    settings.default_device = device.map_or(by_default, |device| device as i32);
 
     let rules = "rules such as `tree`, `tree-fifo-static20` or `central-lifo-polling`";
     let rules = reader.get("EVENKEEL_RULES", rules, |v| v.parse().ok());

@@ -1,13 +1,13 @@
 //! A `bool` that a program passes.
 
-/// Only the lowest byte means anything, which gcc leaves it at; a `bool` of Rust's would be taken
-/// for a whole register.
+/// gcc sets only the lowest byte of the register; Rust would read a `bool` from all of the
+/// register.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct Flag(u32);
 
 impl Flag {
-    /// Whether it is set.
+    /// Whether the flag is set.
     pub(crate) fn is_set(self) -> bool {
         self.0 & 0xff != 0
     }

@@ -1,6 +1,6 @@
-//! What a child of fork(2) finds: it has the memory of its parent's threads, and of these only the
-//! one that forked. A lock that another one had would be taken for ever there, and what it guards
-//! half changed. So who forks takes all locks of the library first.
+//! fork(2): a child has the memory of all its parent's threads, but only the thread that forked. A
+//! lock that another thread held would never be released in the child, and the guarded data be half
+//! changed. So the forking thread takes all locks of the library first.
 
 use std::any::Any;
 use std::cell::UnsafeCell;
@@ -8,7 +8,7 @@ use std::cell::UnsafeCell;
 use evenkeel_runtime::internal::forks;
 
 use crate::registration::starting;
-use crate::wait::crowd::forget_awake;
+use crate::wait::oversubscription::forget_awake;
 use crate::{affinity_format, icv, thread, threadprivate};
 
 /// The locks, while a thread forks.
@@ -16,13 +16,13 @@ type Held = [Box<dyn Any>; 5];
 
 struct Forking(UnsafeCell<Option<Held>>);
 
-// SAFETY: only who has the locks looks at it.
+// SAFETY: only the thread that holds the locks reads and writes the cell.
 unsafe impl Sync for Forking {}
 
 static FORKING: Forking = Forking(UnsafeCell::new(None));
 
 extern "C" fn take() {
-    // Nobody takes one while it has another, but after the first.
+    // No thread takes one of these while it holds another, except the first.
     let held: Held = [
         Box::new(starting()),
         Box::new(thread::numbers()),
@@ -35,7 +35,7 @@ extern "C" fn take() {
 }
 
 extern "C" fn give() {
-    // SAFETY: this thread, or that which it was in the parent, has taken the locks.
+    // SAFETY: this thread has taken the locks, in this process or in its parent.
     drop(unsafe { (*FORKING.0.get()).take() });
 }
 
@@ -44,11 +44,12 @@ extern "C" fn give_in_child() {
     give();
 }
 
-/// When the library is loaded: later another thread might fork while this one says it.
+/// Runs when the library is loaded: later, another thread might fork during the registration.
 extern "C" fn begin() {
-    // It says so to the C library, too.
+    // This registers the runtime's handlers, too.
     let _ = forks();
-    // SAFETY: the handlers live as long as the process. Without memory for them nobody calls them.
+    // SAFETY: the handlers live as long as the process. Without memory to register them they are
+    // not called.
     unsafe { libc::pthread_atfork(Some(take), Some(give), Some(give_in_child)) };
 }
 

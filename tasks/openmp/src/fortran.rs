@@ -71,7 +71,7 @@ macro_rules! of_a_number {
         /// `number` points to a number.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(number: *const $of_type) {
-            // SAFETY: As the caller promises.
+            // SAFETY: `number` points to a number.
             let number = i64::from(unsafe { *number });
             $module::$function(number.clamp(c_int::MIN.into(), c_int::MAX.into()) as c_int);
         }
@@ -106,7 +106,7 @@ macro_rules! of_a_level {
         /// `level` points to a number.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(level: *const $of_type) -> c_int {
-            // SAFETY: As the caller promises.
+            // SAFETY: `level` points to a number.
             c_int::try_from(unsafe { *level }).map_or(-1, |level| levels::$function(level))
         }
     )*};
@@ -122,10 +122,10 @@ of_a_level! {
 /// Fortran's `omp_fulfill_event`, whose argument is no address.
 ///
 /// # Safety
-/// As of the function for C.
+/// A `detach` clause gave `event`, which was not fulfilled yet.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_fulfill_event_(event: *mut Event) {
-    // SAFETY: As the caller promises.
+    // SAFETY: a `detach` clause gave `event`, which was not fulfilled yet.
     unsafe { omp_fulfill_event(event) };
 }
 
@@ -157,11 +157,11 @@ macro_rules! of_a_lock {
         #[doc = concat!("Fortran's `", stringify!($function), "`.")]
         ///
         /// # Safety
-        /// As of the function for C.
+        /// `lock` points to a lock in the state that the C function needs.
         #[unsafe(no_mangle)]
         #[allow(unused_unsafe, reason = "to end a lock is safe")]
         pub unsafe extern "C" fn $name(lock: *mut c_void) {
-            // SAFETY: As the caller promises.
+            // SAFETY: `lock` points to a lock in the state that the C function needs.
             unsafe { lock::$function(lock.cast()) };
         }
     )*};
@@ -181,41 +181,41 @@ of_a_lock! {
 /// Fortran's `omp_test_lock`.
 ///
 /// # Safety
-/// As of the function for C.
+/// `lock` points to a lock in the state that the C function needs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_test_lock_(lock: *const lock::Lock) -> c_int {
-    // SAFETY: As the caller promises.
+    // SAFETY: `lock` points to a lock in the state that the C function needs.
     unsafe { lock::omp_test_lock(lock) }
 }
 
 /// Fortran's `omp_test_nest_lock`.
 ///
 /// # Safety
-/// As of the function for C.
+/// `lock` points to a lock in the state that the C function needs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_test_nest_lock_(lock: *const lock::NestLock) -> c_int {
-    // SAFETY: As the caller promises.
+    // SAFETY: `lock` points to a lock in the state that the C function needs.
     unsafe { lock::omp_test_nest_lock(lock) }
 }
 
 /// Fortran's `omp_set_schedule`.
 ///
 /// # Safety
-/// Both point to numbers.
+/// Both pointers lead to numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_set_schedule_(kind: *const u32, chunk: *const i32) {
-    // SAFETY: As the caller promises.
+    // SAFETY: both pointers lead to numbers.
     let (kind, chunk) = unsafe { (*kind, *chunk) };
     control::omp_set_schedule(kind, chunk);
 }
 
-/// The same for long integers.
+/// Fortran's `omp_set_schedule` for long integers.
 ///
 /// # Safety
-/// Both point to numbers.
+/// Both pointers lead to numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_set_schedule_8_(kind: *const u32, chunk: *const i64) {
-    // SAFETY: As the caller promises.
+    // SAFETY: both pointers lead to numbers.
     let (kind, chunk) = unsafe { (*kind, *chunk) };
     control::omp_set_schedule(kind, chunk.clamp(0, i32::MAX.into()) as i32);
 }
@@ -223,21 +223,21 @@ pub unsafe extern "C" fn omp_set_schedule_8_(kind: *const u32, chunk: *const i64
 /// Fortran's `omp_get_schedule`.
 ///
 /// # Safety
-/// As of the function for C.
+/// The arguments are those of the C function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_schedule_(kind: *mut u32, chunk: *mut i32) {
-    // SAFETY: As the caller promises.
+    // SAFETY: the arguments are those of the C function.
     unsafe { control::omp_get_schedule(kind, chunk) };
 }
 
-/// The same for long integers.
+/// Fortran's `omp_get_schedule` for long integers.
 ///
 /// # Safety
-/// As of the function for C.
+/// The arguments are those of the C function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_schedule_8_(kind: *mut u32, chunk: *mut i64) {
     let mut short = 0;
-    // SAFETY: As the caller promises.
+    // SAFETY: the arguments are those of the C function.
     unsafe {
         control::omp_get_schedule(kind, &mut short);
         *chunk = short.into();
@@ -253,7 +253,7 @@ macro_rules! number_of_a_number {
         /// `number` points to a number.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(number: *const $of_type) -> c_int {
-            // SAFETY: As the caller promises.
+            // SAFETY: `number` points to a number.
             let number = i64::from(unsafe { *number });
             $module::$function(number.clamp(c_int::MIN.into(), c_int::MAX.into()) as c_int)
         }
@@ -269,30 +269,30 @@ number_of_a_number! {
 /// Fortran's `omp_pause_resource`.
 ///
 /// # Safety
-/// Both point to numbers.
+/// Both pointers lead to numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_pause_resource_(kind: *const i32, device: *const i32) -> c_int {
-    // SAFETY: As the caller promises.
+    // SAFETY: both pointers lead to numbers.
     unsafe { teams::omp_pause_resource(*kind, *device) }
 }
 
 /// Fortran's `omp_get_place_proc_ids`.
 ///
 /// # Safety
-/// As of the function for C; `number` points to a number.
+/// Each pointer leads to an argument of the C function; `number` points to a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_place_proc_ids_(number: *const i32, cpus: *mut c_int) {
-    // SAFETY: As the caller promises.
+    // SAFETY: each pointer leads to an argument of the C function; `number` points to a number.
     unsafe { affinity::omp_get_place_proc_ids(*number, cpus) };
 }
 
 /// Fortran's `omp_get_partition_place_nums`.
 ///
 /// # Safety
-/// As of the function for C.
+/// The arguments are those of the C function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_partition_place_nums_(numbers: *mut c_int) {
-    // SAFETY: As the caller promises.
+    // SAFETY: the arguments are those of the C function.
     unsafe { affinity::omp_get_partition_place_nums(numbers) };
 }
 
@@ -302,7 +302,7 @@ pub unsafe extern "C" fn omp_get_partition_place_nums_(numbers: *mut c_int) {
 /// `handle` points to a handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_set_default_allocator_(handle: *const usize) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `handle` points to a handle.
     allocate::omp_set_default_allocator(unsafe { *handle });
 }
 
@@ -312,17 +312,17 @@ pub unsafe extern "C" fn omp_set_default_allocator_(handle: *const usize) {
 /// `handle` points to a handle, which is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_destroy_allocator_(handle: *const usize) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `handle` points to a handle, which is used no more.
     unsafe { allocate::omp_destroy_allocator(*handle) };
 }
 
 /// Fortran's `omp_get_place_proc_ids` for long integers.
 ///
 /// # Safety
-/// `number` points to a number; at `cpus` is room for as many as the place has.
+/// `number` points to a number; `cpus` has room for the CPUs of that place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_place_proc_ids_8_(number: *const i64, cpus: *mut i64) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `number` points to a number; `cpus` has room for the CPUs of that place.
     unsafe {
         let place = c_int::try_from(*number).map_or(&[][..], place::place);
         for (index, &cpu) in place.iter().enumerate() {
@@ -334,11 +334,11 @@ pub unsafe extern "C" fn omp_get_place_proc_ids_8_(number: *const i64, cpus: *mu
 /// Fortran's `omp_get_partition_place_nums` for long integers.
 ///
 /// # Safety
-/// At `numbers` is room for all.
+/// `numbers` has room for all places of the partition.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_partition_place_nums_8_(numbers: *mut i64) {
     for (index, number) in member().partition.places().enumerate() {
-        // SAFETY: As the caller promises.
+        // SAFETY: `numbers` has room for all places of the partition.
         unsafe { numbers.add(index).write(number.into()) };
     }
 }
@@ -346,22 +346,22 @@ pub unsafe extern "C" fn omp_get_partition_place_nums_8_(numbers: *mut i64) {
 /// Fortran's `omp_init_lock_with_hint`.
 ///
 /// # Safety
-/// As of the function for C.
+/// `lock` points to a lock in the state that the C function needs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_lock_with_hint_(lock: *mut lock::Lock, _hint: *const u32) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `lock` points to a lock in the state that the C function needs.
     unsafe { lock::omp_init_lock(lock) };
 }
 
 /// Fortran's `omp_init_nest_lock_with_hint`.
 ///
 /// # Safety
-/// As of the function for C.
+/// `lock` points to a lock in the state that the C function needs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_nest_lock_with_hint_(
     lock: *mut lock::NestLock,
     _hint: *const u32,
 ) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `lock` points to a lock in the state that the C function needs.
     unsafe { lock::omp_init_nest_lock(lock) };
 }

@@ -40,8 +40,9 @@ core::arch::global_asm!(
 #[inline(always)]
 pub(crate) fn here() -> &'static Here {
     let here: *const Here;
-    // SAFETY: it only reads where the words are (ELF Handling for Thread-Local Storage, 4.3.6).
-    // They are this thread's as long as it lives, and nobody keeps them for longer.
+    // SAFETY: the code only computes the address of the words (ELF Handling for Thread-Local
+    // Storage, 4.3.6), which are this thread's as long as the thread lives; no caller keeps the
+    // reference for longer.
     unsafe {
         core::arch::asm!(
             "mov {here}, qword ptr fs:[0]",
@@ -61,7 +62,7 @@ pub(crate) fn here() -> &'static Here {
         static HERE: Here =
             const { Here { thread: Cell::new(ptr::null()), member: Cell::new(ptr::null()) } };
     }
-    // SAFETY: they have no destructor, are this thread's as long as it lives, and nobody keeps them
-    // for longer.
+    // SAFETY: the words have no destructor and live as long as the thread; no caller keeps the
+    // reference for longer.
     HERE.with(|here| unsafe { &*ptr::from_ref(here) })
 }

@@ -1,7 +1,7 @@
-//! Internal control variables: what the environment and the program have asked for.
+//! Internal control variables, from the environment and the program.
 //!
-//! A data environment points to its variables, which never change: to set one is to point to
-//! others. There are few different ones in a program, and they are kept for ever.
+//! A data environment points to a set of variables, which never changes: to set a variable is to
+//! point to another set. A program has few different sets, and they are never freed.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, OnceLock};
@@ -13,7 +13,7 @@ use crate::environment::{Bind, Schedule, Settings};
 use crate::settings::{settings, stack_bytes};
 use crate::{place, processors};
 
-/// How deep teams can nest; what `omp_get_supported_active_levels` says.
+/// The limit of nested active regions, for `omp_get_supported_active_levels`.
 pub(crate) const ACTIVE_LEVELS_MAX: i32 = i32::MAX;
 
 /// The variables of a data environment.
@@ -74,7 +74,7 @@ impl Icvs {
         Self { num_threads, bind: bind.unwrap_or(outer.bind), ..*outer }.kept()
     }
 
-    /// The same, for ever.
+    /// The one kept set of these variables, which is never freed.
     pub(crate) fn kept(self) -> &'static Self {
         let mut all = all();
         let all = all.get_or_insert_default();
@@ -94,7 +94,7 @@ pub(crate) fn all() -> MutexGuard<'static, Option<HashSet<&'static Icvs>>> {
     lock_std(&ALL)
 }
 
-/// What holds at the begin, where nothing was asked for too: what users want to be shown.
+/// The settings at the begin with all defaults filled in, for `OMP_DISPLAY_ENV`.
 pub(crate) fn effective() -> Settings {
     let (mut settings, initial) = (settings().clone(), Icvs::initial());
     if settings.num_threads.is_empty() {

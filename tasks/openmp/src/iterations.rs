@@ -1,8 +1,8 @@
-//! Which iterations of a loop go to whom?
+//! Which iterations of a loop does each thread run?
 //!
-//! A loop is counted first: its iterations are the numbers from 0. What is computed of it here is
-//! pure, and ends never overflow. Of 2^64 iterations, which only a loop over all numbers of 64 bits
-//! has, the last is not counted.
+//! A loop is counted first: its iterations are the numbers from 0. All functions here are pure, and
+//! ends never overflow. Of 2^64 iterations, which only a loop over all numbers of 64 bits has, the
+//! last is not counted.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ pub(crate) struct Span {
     /// Of which a multiple is added; wraps where it is negative.
     pub step: u64,
     pub trips: u64,
-    /// The bound that it was made of.
+    /// The bound of the program's loop.
     pub end: u64,
 }
 
@@ -51,7 +51,7 @@ fn steps(from: u64, to: u64, step: u64, is_up: bool) -> u64 {
 }
 
 impl Span {
-    /// From `first` to `last`, which is in it if a step leads there.
+    /// From `first` to `last`, which counts if a step leads to that number.
     pub(crate) fn through<T: Index>(first: T, last: T, step: i64) -> Self {
         let is_up = step > 0;
         let is_empty = if is_up { first > last } else { first < last };
@@ -60,7 +60,7 @@ impl Span {
         Self { first: first.bits(), step: step as u64, trips, end: last.bits() }
     }
 
-    /// From `first` to before `end`; `step` wraps where it leads down.
+    /// From `first` to before `end`; a negative `step` wraps.
     pub(crate) fn before<T: Index>(first: T, end: T, step: u64, is_up: bool) -> Self {
         let is_empty = if is_up { first >= end } else { first <= end };
         let one = if is_up { 1 } else { u64::MAX };
@@ -109,7 +109,7 @@ pub(crate) fn guided(left: u64, parts: u32, least: u64) -> u64 {
     left.div_ceil(2 * u64::from(parts.max(1))).max(least.max(1)).min(left)
 }
 
-/// The same in multiples of `least`, but for the last.
+/// The size of [`guided`] as a multiple of `least`, except for the last chunk.
 pub(crate) fn guided_whole(left: u64, parts: u32, least: u64) -> u64 {
     let size = guided(left, parts, least);
     size.checked_next_multiple_of(least.max(1)).unwrap_or(left).min(left)

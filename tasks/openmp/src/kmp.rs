@@ -1,6 +1,6 @@
 //! libomp's functions beside OpenMP's, for programs that call them (`kmp_…` in its `omp.h`).
 //!
-//! What would tune libomp is heard and has no effect here: it changes no result.
+//! Calls that tune libomp are accepted and have no effect: they change no result.
 
 mod affinity;
 mod fortran;
@@ -13,7 +13,7 @@ use crate::settings::settings;
 
 /// `omp_default_mem_alloc`.
 const DEFAULT: usize = 1;
-/// `library_throughput`: threads that wait let others run.
+/// `library_throughput`: waiting threads yield their CPUs.
 const THROUGHPUT: c_int = 2;
 /// libomp's stack of a thread, where nothing else is asked for.
 const STACK_BYTES: usize = 4 << 20;
@@ -36,23 +36,23 @@ pub extern "C" fn kmp_calloc(count: usize, size: usize) -> *mut c_void {
     omp_calloc(count.max(1), size.max(1), DEFAULT)
 }
 
-/// Memory of another size, with what was in the old.
+/// Memory of another size, with the contents of the old.
 ///
 /// # Safety
-/// `old` is of a function of this file, or null, and is used no more.
+/// `old` is null or came from a function of this file, and is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_realloc(old: *mut c_void, size: usize) -> *mut c_void {
-    // SAFETY: As the caller promises.
+    // SAFETY: `old` is null or came from a function of this file, and is used no more.
     unsafe { omp_realloc(old, size, DEFAULT, DEFAULT) }
 }
 
 /// Gives memory back.
 ///
 /// # Safety
-/// As of [`kmp_realloc`].
+/// `old` is null or came from a function of this file, and is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_free(memory: *mut c_void) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `old` is null or came from a function of this file, and is used no more.
     unsafe { omp_free(memory, DEFAULT) };
 }
 
@@ -62,14 +62,13 @@ pub extern "C" fn kmp_get_stacksize_s() -> usize {
     settings().stack_bytes.unwrap_or(STACK_BYTES)
 }
 
-/// The same as an `int`.
+/// Bytes of a thread's stack, as an `int`.
 #[unsafe(no_mangle)]
 pub extern "C" fn kmp_get_stacksize() -> c_int {
     c_int::try_from(kmp_get_stacksize_s()).unwrap_or(c_int::MAX)
 }
 
-/// How long a thread waits before it sleeps, in milliseconds; as good as not at all where nobody
-/// says.
+/// The time for which a thread waits before it sleeps, in milliseconds; almost none by default.
 #[unsafe(no_mangle)]
 pub extern "C" fn kmp_get_blocktime() -> c_int {
     match settings().wait {
@@ -120,13 +119,14 @@ heard_alone! {
     kmp_set_warnings_off;
 }
 
-/// A tool is looked for by this name, behind it; a library that is none has no answer.
+/// Tools are looked for behind this function of their name; the library itself is no tool.
 #[unsafe(no_mangle)]
 pub extern "C" fn ompt_start_tool(_version: u32, _runtime: *const c_char) -> *mut c_void {
     std::ptr::null_mut()
 }
 
-/// libomp's library for devices offers itself to tools when it is loaded. There are none.
+/// libomp's library for devices registers with tools when it is loaded. This library has no
+/// devices.
 #[unsafe(no_mangle)]
 pub extern "C" fn ompt_libomp_connect(_result: *mut c_void) {}
 

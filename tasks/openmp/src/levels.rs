@@ -6,11 +6,12 @@ use std::iter::successors;
 use crate::region::Member;
 use crate::registration::member;
 
-/// The part in the region of a level, of the calling thread or of the one whose region it is in.
+/// The part in the region of a level, of the calling thread or of the thread that began the region
+/// inside.
 fn at(level: c_int) -> Option<&'static Member> {
-    // SAFETY: whoever began a region is in the one around until it ends.
+    // SAFETY: the primary thread stays in the region around until the inner region ends.
     let around = |member: &&'static Member| unsafe { member.region().around.as_ref() };
-    // Levels begin anew in a target region: what is around that has higher ones.
+    // Levels begin anew in a target region: the regions around have higher ones.
     let inside = (level <= member().region().level).then(member);
     successors(inside, around).find(|member| member.region().level == level)
 }
@@ -27,13 +28,13 @@ pub extern "C" fn omp_get_num_threads() -> c_int {
     member().region().size as c_int
 }
 
-/// Whether it is in a region of more than one thread.
+/// Whether the thread is in a region of more than one thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_in_parallel() -> c_int {
     (member().region().active_level > 0).into()
 }
 
-/// Regions that it is in.
+/// The number of `parallel` regions around.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_level() -> c_int {
     member().region().level
@@ -45,13 +46,13 @@ pub extern "C" fn omp_get_active_level() -> c_int {
     member().region().active_level
 }
 
-/// Its number in the region of a level; -1 if there is none.
+/// The thread's number in the region of a level; -1 for a level that no region has.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_ancestor_thread_num(level: c_int) -> c_int {
     at(level).map_or(-1, |member| member.number as c_int)
 }
 
-/// Threads of the region of a level; -1 if there is none.
+/// Threads of the region of a level; -1 for a level that no region has.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_team_size(level: c_int) -> c_int {
     at(level).map_or(-1, |member| member.region().size as c_int)

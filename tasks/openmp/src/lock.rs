@@ -16,7 +16,7 @@ use crate::tool::mutexes::{self, Mutex, Nest};
 
 use word::{FREE, OWNERS, give, take, try_take};
 
-/// In the word of a simple lock that is taken; a nest lock has its owner's number there.
+/// The word of a simple lock that is taken; that of a nest lock is its owner's number.
 const TAKEN: u32 = 1;
 
 /// `omp_lock_t`.
@@ -31,12 +31,12 @@ impl Lock {
         Self { word: AtomicU32::new(FREE) }
     }
 
-    /// Waits for it.
+    /// Takes the lock, and waits until that is possible.
     pub(crate) fn set(&self) {
         take(&self.word, TAKEN);
     }
 
-    /// Lets go of it.
+    /// Releases the lock.
     pub(crate) fn unset(&self) {
         give(&self.word);
     }
@@ -45,9 +45,9 @@ impl Lock {
 /// `omp_nest_lock_t`.
 #[repr(C)]
 pub struct NestLock {
-    /// The task that has it, or nobody.
+    /// The number of the owner, a task; free without one.
     word: AtomicU32,
-    /// How often it took it; only the owner looks.
+    /// How often the owner has taken the lock; only the owner reads this.
     depth: AtomicU32,
 }
 
@@ -68,18 +68,18 @@ fn caller() -> u32 {
 /// `lock` points to the room of an `omp_lock_t`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_lock(lock: *mut Lock) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `lock` points to the room of an `omp_lock_t`.
     unsafe { lock.write(Lock::new()) };
     mutexes::lock_made(Mutex::Lock, 0, lock);
 }
 
-/// The same; what the program expects of it makes no difference.
+/// Makes a lock; the hint changes nothing.
 ///
 /// # Safety
-/// As of [`omp_init_lock`].
+/// `lock` points to the room of an `omp_lock_t`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_lock_with_hint(lock: *mut Lock, hint: u32) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `lock` points to the room of an `omp_lock_t`.
     unsafe { lock.write(Lock::new()) };
     mutexes::lock_made(Mutex::Lock, hint, lock);
 }
@@ -93,20 +93,20 @@ pub extern "C" fn omp_destroy_lock(lock: *mut Lock) {
 /// Waits for a lock.
 ///
 /// # Safety
-/// The lock was made.
+/// The program has initialised the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_set_lock(lock: *const Lock) {
-    // SAFETY: As the caller promises.
+    // SAFETY: the program has initialised the lock.
     mutexes::taken(Mutex::Lock, lock, || unsafe { (*lock).set() });
 }
 
-/// Takes a lock if it is free.
+/// Takes a lock if the lock is free.
 ///
 /// # Safety
-/// The lock was made.
+/// The program has initialised the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_test_lock(lock: *const Lock) -> c_int {
-    // SAFETY: As the caller promises.
+    // SAFETY: the program has initialised the lock.
     let word = unsafe { &(*lock).word };
     let how = || if try_take(word, TAKEN) { Nest::First } else { Nest::Not };
     (mutexes::taken_so(Mutex::Lock, lock, how) == Nest::First).into()
@@ -115,10 +115,10 @@ pub unsafe extern "C" fn omp_test_lock(lock: *const Lock) -> c_int {
 /// Lets go of a lock.
 ///
 /// # Safety
-/// The lock was made.
+/// The program has initialised the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_unset_lock(lock: *const Lock) {
-    // SAFETY: As the caller promises.
+    // SAFETY: the program has initialised the lock.
     mutexes::given(Mutex::Lock, lock, || unsafe { (*lock).unset() });
 }
 
@@ -128,18 +128,18 @@ pub unsafe extern "C" fn omp_unset_lock(lock: *const Lock) {
 /// `lock` points to the room of an `omp_nest_lock_t`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_nest_lock(lock: *mut NestLock) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `lock` points to the room of an `omp_nest_lock_t`.
     unsafe { omp_init_nest_lock_with_hint(lock, 0) };
 }
 
-/// The same; what the program expects of it makes no difference.
+/// Makes a nest lock; the hint changes nothing.
 ///
 /// # Safety
-/// As of [`omp_init_nest_lock`].
+/// `lock` points to the room of an `omp_nest_lock_t`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_nest_lock_with_hint(lock: *mut NestLock, hint: u32) {
     let free = NestLock { word: AtomicU32::new(FREE), depth: AtomicU32::new(0) };
-    // SAFETY: As the caller promises.
+    // SAFETY: `lock` points to the room of an `omp_nest_lock_t`.
     unsafe { lock.write(free) };
     mutexes::lock_made(Mutex::NestLock, hint, lock);
 }
@@ -150,13 +150,13 @@ pub extern "C" fn omp_destroy_nest_lock(lock: *mut NestLock) {
     mutexes::lock_destroyed(Mutex::NestLock, lock);
 }
 
-/// Waits for a nest lock, unless the caller has it already.
+/// Takes a nest lock, and waits for another owner.
 ///
 /// # Safety
-/// The lock was made.
+/// The program has initialised the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_set_nest_lock(lock: *const NestLock) {
-    // SAFETY: As the caller promises.
+    // SAFETY: the program has initialised the lock.
     let lock = unsafe { &*lock };
     mutexes::taken_so(Mutex::NestLock, lock, || {
         let is_had = word::owner(&lock.word) == caller();
@@ -168,13 +168,14 @@ pub unsafe extern "C" fn omp_set_nest_lock(lock: *const NestLock) {
     });
 }
 
-/// Takes a nest lock if nobody else has it, and says how often the caller has it now.
+/// Takes a nest lock without another owner. Returns how often the caller has taken the lock; 0 if
+/// another task owns the lock.
 ///
 /// # Safety
-/// The lock was made.
+/// The program has initialised the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_test_nest_lock(lock: *const NestLock) -> c_int {
-    // SAFETY: As the caller promises.
+    // SAFETY: the program has initialised the lock.
     let lock = unsafe { &*lock };
     let mut depth = 0;
     mutexes::taken_so(Mutex::NestLock, lock, || {
@@ -192,10 +193,10 @@ pub unsafe extern "C" fn omp_test_nest_lock(lock: *const NestLock) -> c_int {
 /// Undoes one taking of a nest lock; the last one lets go.
 ///
 /// # Safety
-/// The lock was made, and the caller has it.
+/// The program has initialised the lock, and the running task owns the lock.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_unset_nest_lock(lock: *const NestLock) {
-    // SAFETY: As the caller promises.
+    // SAFETY: the program has initialised the lock.
     let lock = unsafe { &*lock };
     mutexes::given_so(Mutex::NestLock, lock, || {
         let depth = lock.depth.load(Relaxed).saturating_sub(1);

@@ -26,13 +26,15 @@ fn end() -> ! {
 }
 
 /// # Safety
-/// At `text` are `length` bytes, or a C string where `length` is the largest; or it is null.
+/// `text` is null, or has `length` bytes, or is a C string where `length` is `usize::MAX`.
 unsafe fn message<'a>(text: *const c_char, length: usize) -> &'a [u8] {
     match (text.is_null(), length) {
         (true, _) => &[],
-        // SAFETY: As the caller promises.
+        // SAFETY: `text` is null, or has `length` bytes, or is a C string where `length` is
+        // `usize::MAX`.
         (false, usize::MAX) => unsafe { CStr::from_ptr(text) }.to_bytes(),
-        // SAFETY: As the caller promises.
+        // SAFETY: `text` is null, or has `length` bytes, or is a C string where `length` is
+        // `usize::MAX`.
         (false, length) => unsafe { slice::from_raw_parts(text.cast(), length) },
     }
 }
@@ -40,20 +42,22 @@ unsafe fn message<'a>(text: *const c_char, length: usize) -> &'a [u8] {
 /// gcc: tells something.
 ///
 /// # Safety
-/// At `text` are `length` bytes, or a C string where `length` is the largest; or it is null.
+/// `text` is null, or has `length` bytes, or is a C string where `length` is `usize::MAX`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_warning(text: *const c_char, length: usize) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `text` is null, or has `length` bytes, or is a C string where `length` is
+    // `usize::MAX`.
     tell(unsafe { message(text, length) }, WARNING);
 }
 
 /// gcc: tells something and ends the program.
 ///
 /// # Safety
-/// As of [`GOMP_warning`].
+/// `text` is null, or has `length` bytes, or is a C string where `length` is `usize::MAX`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_error(text: *const c_char, length: usize) -> ! {
-    // SAFETY: As the caller promises.
+    // SAFETY: `text` is null, or has `length` bytes, or is a C string where `length` is
+    // `usize::MAX`.
     tell(unsafe { message(text, length) }, FATAL);
     end()
 }
@@ -64,7 +68,7 @@ pub unsafe extern "C" fn GOMP_error(text: *const c_char, length: usize) -> ! {
 /// `text` is a C string or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_error(_where: *mut Ident, severity: c_int, text: *const c_char) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `text` is a C string or null.
     tell(unsafe { message(text, usize::MAX) }, severity);
     if severity == FATAL {
         end();

@@ -14,36 +14,36 @@ use crate::place;
 use crate::processors;
 use crate::region::Member;
 use crate::region::alone::{enter_serial, leave_serial};
-use crate::region::job::{Filled, Function, Job};
+use crate::region::job::{CombinedLoop, Function, Job};
 use crate::region::thread_pool::ThreadPool;
 use crate::registered::Registered;
 use crate::registration::{current_thread, member, registered};
 use crate::task::header::Group;
 use crate::thread::Thread;
 
-/// What the clauses of a region say.
+/// The clauses of a region.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted {
-    /// 0 if nobody said.
+    /// The number of threads; 0 without a clause.
     threads: u32,
     bind: Option<Bind>,
 }
 
 impl Wanted {
-    /// As gcc says it: the number of the binding is in the flags' lowest bits.
+    /// From gcc's arguments: the lowest bits of the flags are the number of the binding.
     pub(crate) fn of_gomp(threads: u32, flags: u32) -> Self {
         Self { threads, bind: place::clause(flags & 7) }
     }
 
-    /// As clang has said it of the next region.
+    /// From clang's calls before the region.
     fn of_kmp(thread: &Thread) -> Self {
         let threads = thread.num_threads.replace(0);
         Self { threads, bind: thread.proc_bind.replace(None) }
     }
 }
 
-/// How many threads the next region has, where `wanted` were asked for (0: nobody said). Where
-/// there is a limit they are counted until the region ends.
+/// The number of threads of the next region, whose clause asks for `wanted` (0 without a clause).
+/// Under a thread limit these are counted until the region ends.
 fn threads_for(thread: &Thread, wanted: u32) -> u32 {
     let member = Member::of(thread);
     let icvs = member.task().icvs.get();
@@ -59,16 +59,17 @@ fn threads_for(thread: &Thread, wanted: u32) -> u32 {
     member.thread_limit().map_or(asked, |limit| member.region().grant(asked, limit))
 }
 
-/// Begins a region of at least two threads; the others run `job`.
+/// Begins a region of at least two threads, of which the caller is the primary one. The other
+/// threads run `job`.
 ///
 /// # Safety
-/// `job` is as it says, until [`end_region`].
+/// Each thread of the region may run `job` until [`end_region`].
 unsafe fn begin_team(registered: &Registered, size: u32, bind: Option<Bind>, job: Job) -> &Member {
     registered.keep_pools();
     let thread = &registered.thread;
     let around = thread.begun.replace(thread.begun.get() + 1);
     let mut pools = registered.pools.borrow_mut();
-    // A child process has forgotten the pools of the regions that it was forked in, too.
+    // A child process has forgotten the pools of the regions around fork(2), too.
     while pools.len() <= around {
         pools.push(ThreadPool::new(current_thread));
     }
@@ -94,7 +95,7 @@ fn end_region(thread: &Thread) {
         None => leave_serial(member),
     }
     if !tool.is_null() {
-        // SAFETY: it began with this region, which this thread has begun.
+        // SAFETY: the record was made when this thread began the region.
         unsafe { ompt::region_ends(tool) };
     }
 }
@@ -102,17 +103,17 @@ fn end_region(thread: &Thread) {
 /// Runs a region.
 ///
 /// # Safety
-/// `job` can be run by each of its threads.
+/// Each thread of the region may run `job`.
 pub(crate) unsafe fn fork(wanted: Wanted, job: Job) {
     let size = threads_for(current_thread(), wanted.threads);
-    // SAFETY: the caller's promise.
+    // SAFETY: each thread of the region may run `job`.
     unsafe { fork_as(size, wanted.bind, job) };
 }
 
 /// Runs a region of so many threads, which [`threads_for`] has granted.
 ///
 /// # Safety
-/// As of [`fork`].
+/// Each thread of the region may run `job`.
 unsafe fn fork_as(size: u32, bind: Option<Bind>, job: Job) {
     let registered = registered();
     // SAFETY: each thread may run `job` until the region ends below.
@@ -129,7 +130,7 @@ unsafe fn fork_as(size: u32, bind: Option<Bind>, job: Job) {
 /// gcc: runs a region.
 ///
 /// # Safety
-/// `function` takes `data`, in any thread.
+/// `function` may be called with `data` in any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_parallel(
     function: Function,
@@ -138,7 +139,7 @@ pub unsafe extern "C" fn GOMP_parallel(
     flags: c_uint,
 ) {
     let job = Job::of_gomp(function, data, ptr::null(), None);
-    // SAFETY: the caller's promise.
+    // SAFETY: `function` may be called with `data` in any thread.
     unsafe { fork(Wanted::of_gomp(threads, flags), job) };
 }
 
@@ -146,7 +147,7 @@ pub unsafe extern "C" fn GOMP_parallel(
 /// threads. Returns how many.
 ///
 /// # Safety
-/// As of [`GOMP_parallel`].
+/// `function` may be called with `data` in any thread.
 pub(crate) unsafe fn fork_reducing(
     function: Function,
     data: *mut c_void,
@@ -155,7 +156,8 @@ pub(crate) unsafe fn fork_reducing(
 ) -> u32 {
     let size = threads_for(current_thread(), wanted.threads);
     let group = begin(size);
-    // SAFETY: the caller's promise; the group lives until the region has ended.
+    // SAFETY: `function` may be called with `data` in any thread; the group lives until the region
+    // has ended.
     unsafe { fork_as(size, wanted.bind, Job::of_gomp(function, data, &raw const group, None)) };
     size
 }
@@ -163,65 +165,66 @@ pub(crate) unsafe fn fork_reducing(
 /// gcc: runs a region that is a loop.
 ///
 /// # Safety
-/// As of [`GOMP_parallel`].
-pub(crate) unsafe fn fork_filled(
+/// `function` may be called with `data` in any thread.
+pub(crate) unsafe fn fork_combined(
     function: Function,
     data: *mut c_void,
     wanted: Wanted,
-    filled: Filled,
+    combined: CombinedLoop,
 ) {
-    // SAFETY: the caller's promise.
-    unsafe { fork(wanted, Job::of_gomp(function, data, ptr::null(), Some(filled))) };
+    // SAFETY: `function` may be called with `data` in any thread.
+    unsafe { fork(wanted, Job::of_gomp(function, data, ptr::null(), Some(combined))) };
 }
 
 /// gcc, before 4.9: begins a region, whose first part the program runs itself.
 ///
 /// # Safety
-/// As of [`GOMP_parallel`], until [`GOMP_parallel_end`].
+/// `function` may be called with `data` in any thread, until [`GOMP_parallel_end`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_parallel_start(
     function: Function,
     data: *mut c_void,
     threads: c_uint,
 ) {
-    // SAFETY: the caller's promise.
-    unsafe { start_filled(function, data, threads, None) };
+    // SAFETY: `function` may be called with `data` in any thread, until `GOMP_parallel_end`.
+    unsafe { start_combined(function, data, threads, None) };
 }
 
 /// gcc, before 4.9: begins a region that may be a loop.
 ///
 /// # Safety
-/// As of [`GOMP_parallel_start`].
-pub(crate) unsafe fn start_filled(
+/// `function` may be called with `data` in any thread, until [`GOMP_parallel_end`].
+pub(crate) unsafe fn start_combined(
     function: Function,
     data: *mut c_void,
     threads: c_uint,
-    filled: Option<Filled>,
+    combined: Option<CombinedLoop>,
 ) {
     let registered = registered();
     let member = match threads_for(&registered.thread, threads) {
         1 => enter_serial(&registered.thread, None, Style::Gcc),
         size => {
-            let job = Job::of_gomp(function, data, ptr::null(), filled);
-            // SAFETY: the caller's promise.
+            let job = Job::of_gomp(function, data, ptr::null(), combined);
+            // SAFETY: `function` may be called with `data` in any thread, until
+            // `GOMP_parallel_end`.
             unsafe { begin_team(registered, size, None, job) }
         }
     };
     if ompt::is_on() {
         ompt::serial_exit();
     }
-    if let Some(filled) = filled {
-        filled.enter(member);
+    if let Some(combined) = combined {
+        combined.enter(member);
     }
 }
 
-/// It ends.
+/// gcc, before 4.9: the region ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_parallel_end() {
     end_region(current_thread());
 }
 
-/// What `__kmpc_fork_call` becomes.
+/// clang: runs a region, for the assembly of `__kmpc_fork_call`.
 ///
 /// # Safety
 /// `argv` has `argc` arguments, which the microtask takes.
@@ -234,9 +237,9 @@ unsafe extern "C" fn evenkeel_omp_fork_call(
 ) {
     let wanted = Wanted::of_kmp(current_thread());
     let function = microtask as *const () as usize;
-    // SAFETY: the caller's promise.
+    // SAFETY: `argv` has `argc` arguments, which the microtask takes.
     member().worker().calls_function(function, false, || unsafe { called(place) });
-    // SAFETY: the caller's promise.
+    // SAFETY: `argv` has `argc` arguments, which the microtask takes.
     unsafe { fork(wanted, Job::of_kmp(microtask, argc, argv)) };
 }
 
@@ -246,7 +249,7 @@ pub extern "C" fn __kmpc_push_num_threads(_where: *mut Ident, _thread: i32, thre
     current_thread().num_threads.set(u32::try_from(threads).unwrap_or_default());
 }
 
-/// clang: the same; it may not be fewer, which nobody hears of.
+/// clang: the `num_threads` clause with `strict`, which has no effect.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_push_num_threads_strict(
     place: *mut Ident,
@@ -261,7 +264,7 @@ pub extern "C" fn __kmpc_push_num_threads_strict(
 /// clang: the same of regions in each other, of which the first counts.
 ///
 /// # Safety
-/// There are so many numbers.
+/// `threads` has `number` numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_push_num_threads_list(
     place: *mut Ident,
@@ -270,7 +273,7 @@ pub unsafe extern "C" fn __kmpc_push_num_threads_list(
     threads: *const c_int,
 ) {
     if number > 0 {
-        // SAFETY: the caller's promise.
+        // SAFETY: `threads` has `number` numbers.
         __kmpc_push_num_threads(place, thread, unsafe { *threads });
     }
 }
@@ -278,7 +281,7 @@ pub unsafe extern "C" fn __kmpc_push_num_threads_list(
 /// clang: the same.
 ///
 /// # Safety
-/// There are so many numbers.
+/// `threads` has `number` numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_push_num_threads_list_strict(
     place: *mut Ident,
@@ -288,11 +291,11 @@ pub unsafe extern "C" fn __kmpc_push_num_threads_list_strict(
     _severity: c_int,
     _message: *const c_char,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `threads` has `number` numbers.
     unsafe { __kmpc_push_num_threads_list(place, thread, number, threads) };
 }
 
-/// clang: there is no such clause.
+/// clang: forgets the `num_threads` clause.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_pop_num_threads(_where: *mut Ident, _thread: i32) {
     current_thread().num_threads.set(0);
@@ -315,7 +318,7 @@ pub extern "C" fn __kmpc_serialized_parallel(_where: *mut Ident, _thread: i32) {
     }
 }
 
-/// It ends.
+/// clang: the region of one thread ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_serialized_parallel(_where: *mut Ident, _thread: i32) {
     end_region(current_thread());
@@ -324,7 +327,7 @@ pub extern "C" fn __kmpc_end_serialized_parallel(_where: *mut Ident, _thread: i3
 /// clang: runs a region, of one thread unless `is_parallel`; its argument may be none.
 ///
 /// # Safety
-/// The microtask takes the argument.
+/// The microtask takes `argument`, or no argument if that is null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_fork_call_if(
     _where: *mut Ident,
@@ -338,7 +341,7 @@ pub unsafe extern "C" fn __kmpc_fork_call_if(
         wanted.threads = 1;
     }
     let job = Job::of_kmp(microtask, (!argument.is_null()).into(), &raw const argument);
-    // SAFETY: the caller's promise.
+    // SAFETY: the microtask takes `argument`, or no argument if that is null.
     unsafe { fork(wanted, job) };
 }
 
@@ -349,10 +352,10 @@ pub extern "C" fn GOMP_barrier() {
     ompt::waits(|| Wait::Explicit, || member.barrier());
 }
 
-/// The same.
+/// clang: waits for all threads of the region.
 ///
 /// # Safety
-/// The place is null, or clang's.
+/// `place` is null, or points to clang's constant.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_barrier(place: *mut Ident, _thread: i32) {
     let member = member();

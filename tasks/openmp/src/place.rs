@@ -33,7 +33,7 @@ fn places() -> &'static [Vec<u32>] {
     })
 }
 
-/// Where threads are bound, and nobody says to what.
+/// The places of bound threads where the environment names none.
 const EACH_CPU: Places = Places::Each { unit: Unit::Threads, count: None };
 
 /// The places on these CPUs.
@@ -58,7 +58,7 @@ pub(crate) fn number() -> u32 {
     places().len() as u32
 }
 
-/// Whether there are places to bind threads to.
+/// Whether the process has places to bind threads to.
 pub(crate) fn are_there() -> bool {
     !places().is_empty()
 }
@@ -80,7 +80,7 @@ pub(crate) fn cpus(place: u32) -> &'static [u32] {
     &places()[place as usize]
 }
 
-/// A clause's word on binding, by the number that compilers pass; nothing where there is none.
+/// The `proc_bind` clause from the compiler's number; `None` without a clause.
 pub(crate) fn clause(number: u32) -> Option<Bind> {
     match number {
         1 => Some(Bind::True),
@@ -91,7 +91,7 @@ pub(crate) fn clause(number: u32) -> Option<Bind> {
     }
 }
 
-/// The CPUs of a place; none if there is no such place.
+/// The CPUs of a place; empty for a number that no place has.
 pub(crate) fn place(number: c_int) -> &'static [u32] {
     let place = usize::try_from(number).ok().and_then(|number| places().get(number));
     place.map_or(&[], Vec::as_slice)

@@ -17,21 +17,21 @@ pub(crate) fn allowed() -> Vec<u32> {
     CpuList::allowed().iter().map(|cpu| cpu as u32).collect()
 }
 
-/// Lets the first thread run where it could before another library, which begins first, bound it.
+/// Undoes a binding of the first thread by another library, which was initialised first.
 pub(crate) fn unbind() {
     if let Some(mask) = early::mask() {
         mask.allow();
     }
 }
 
-/// Those that it could use at the start, before any thread was bound.
+/// The CPUs that the process could use at the start, before any thread was bound.
 pub(crate) fn available() -> &'static [u32] {
     static AVAILABLE: OnceLock<Vec<u32>> = OnceLock::new();
     AVAILABLE.get_or_init(allowed)
 }
 
-/// How many of them it may use at once: a control group may allow it less time than that. More
-/// threads would all stand still for the rest of each period.
+/// The number of CPUs that the process may use in parallel: a control group may allow less CPU time
+/// than the available CPUs have. More threads would all be throttled for the rest of each period.
 pub(crate) fn at_once() -> u32 {
     static AT_ONCE: OnceLock<u32> = OnceLock::new();
     *AT_ONCE.get_or_init(|| {
@@ -40,10 +40,10 @@ pub(crate) fn at_once() -> u32 {
     })
 }
 
-/// The CPU that the calling thread runs on, counted from 1: a look at memory where the C library
-/// has the kernel keep it there (glibc 2.35).
+/// The CPU that the calling thread runs on, counted from 1: a load where the C library uses
+/// restartable sequences (glibc 2.35).
 pub(crate) fn current() -> u32 {
-    // SAFETY: it has no conditions.
+    // SAFETY: the call has no conditions.
     unsafe { libc::sched_getcpu() }.wrapping_add(1).cast_unsigned()
 }
 
@@ -59,7 +59,7 @@ impl Mask {
         mask
     }
 
-    /// Puts a CPU in, or takes it out. Returns 0, as libomp has it.
+    /// Adds a CPU to the mask or removes it. Returns 0, as libomp does.
     pub(crate) fn put(&mut self, cpu: u32, is_in: bool) -> i32 {
         if let Some(word) = self.0.get_mut(cpu as usize / 64) {
             let bit = 1 << (cpu % 64);
@@ -83,13 +83,13 @@ impl Mask {
     }
 }
 
-/// Lets the calling thread run on these CPUs alone. If the kernel will not, it runs where it did.
+/// Binds the calling thread to these CPUs. If the kernel refuses, the thread runs where it did.
 pub(crate) fn allow(cpus: &[u32]) {
     Mask::of(cpus).allow();
 }
 
-/// Lets a new thread run on these CPUs alone. It was created on those of its creator: where that is
-/// bound it would have to wait for a CPU of its creator's before it can bind itself.
+/// Binds a new thread to these CPUs. The thread inherits the binding of its creator, and would have
+/// to wait for one of those CPUs before it could bind itself.
 pub(crate) fn send(thread: &JoinHandle<()>, cpus: &[u32]) {
     let mask = Mask::of(cpus);
     // SAFETY: the thread was not joined; the mask is ours and as long as said.

@@ -1,7 +1,7 @@
 //! Reductions, as clang's programs do them.
 //!
-//! A program offers three ways to bring the threads' parts together; the runtime chooses. Ours is
-//! that each thread adds its part itself, under a lock, as soon as it has one: no thread waits for
+//! A program offers three ways to combine the threads' private copies; the runtime chooses. Here
+//! each thread adds its copy under a lock, as soon as the copy is complete: no thread waits for
 //! another that still works.
 
 use std::ffi::c_void;
@@ -12,27 +12,28 @@ use crate::ompt::{self, At, Wait};
 use crate::region::Member;
 use crate::registration::member;
 
-/// What tells a thread to add its part itself, and then to say that it has.
+/// The answer by which a thread adds its copy itself, and then calls the end function.
 const ADD_IT: i32 = 1;
 
 /// # Safety
-/// `name` points to the name's 32 bytes.
+/// `name` points to the 32 bytes of the section's name.
 unsafe fn begin(member: &Member, name: *mut [i32; 8]) -> i32 {
     if ompt::is_on() {
         ompt::reduces(At::Begin);
     }
     if member.region().size > 1 {
-        // SAFETY: the caller's promise; zero is a free lock.
+        // SAFETY: `name` points to the 32 bytes of the section's name; zero is a free lock.
         unsafe { (*name.cast::<Lock>()).set() };
     }
     ADD_IT
 }
 
 /// # Safety
-/// As of [`begin`], which this thread has called.
+/// `name` points to the 32 bytes of the section's name, which this thread has called.
 unsafe fn end(member: &Member, name: *mut [i32; 8]) {
     if member.region().size > 1 {
-        // SAFETY: the caller's promise.
+        // SAFETY: `name` points to the 32 bytes of the section's name, which this thread has
+        // called.
         unsafe { (*name.cast::<Lock>()).unset() };
     }
     if ompt::is_on() {
@@ -40,10 +41,10 @@ unsafe fn end(member: &Member, name: *mut [i32; 8]) {
     }
 }
 
-/// How this thread brings its part in, where it does not wait for the others.
+/// A reduction without a barrier begins. Returns how the thread adds its copy.
 ///
 /// # Safety
-/// `name` points to the name's 32 bytes.
+/// `name` points to the 32 bytes of the section's name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_reduce_nowait(
     _where: *mut Ident,
@@ -54,28 +55,28 @@ pub unsafe extern "C" fn __kmpc_reduce_nowait(
     _add: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
     name: *mut [i32; 8],
 ) -> i32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: `name` points to the 32 bytes of the section's name.
     unsafe { begin(member(), name) }
 }
 
-/// It has brought it in.
+/// A reduction without a barrier ends.
 ///
 /// # Safety
-/// As of [`__kmpc_reduce_nowait`].
+/// `name` points to the 32 bytes of the section's name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_end_reduce_nowait(
     _where: *mut Ident,
     _thread: i32,
     name: *mut [i32; 8],
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `name` points to the 32 bytes of the section's name.
     unsafe { end(member(), name) };
 }
 
-/// How this thread brings its part in, where it waits for the others then.
+/// A reduction with a barrier begins. Returns how the thread adds its copy.
 ///
 /// # Safety
-/// As of [`__kmpc_reduce_nowait`].
+/// `name` points to the 32 bytes of the section's name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_reduce(
     _where: *mut Ident,
@@ -86,18 +87,18 @@ pub unsafe extern "C" fn __kmpc_reduce(
     _add: Option<unsafe extern "C" fn(*mut c_void, *mut c_void)>,
     name: *mut [i32; 8],
 ) -> i32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: `name` points to the 32 bytes of the section's name.
     unsafe { begin(member(), name) }
 }
 
-/// It has brought it in, and waits for the others.
+/// A reduction with a barrier ends: the thread waits for the other threads.
 ///
 /// # Safety
-/// As of [`__kmpc_reduce`].
+/// `name` points to the 32 bytes of the section's name.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_end_reduce(_where: *mut Ident, _thread: i32, name: *mut [i32; 8]) {
     let member = member();
-    // SAFETY: the caller's promise.
+    // SAFETY: `name` points to the 32 bytes of the section's name.
     unsafe { end(member, name) };
     ompt::waits(|| Wait::Implementation, || member.barrier());
 }

@@ -1,10 +1,11 @@
 //! A parallel region, and the part that each of its threads has in it.
 //!
-//! Every thread is always in one: outside of all others in its *initial* region, alone.
+//! Every thread is always in a region: outside of all `parallel` constructs in its *initial*
+//! region, alone.
 
-mod across;
 pub(crate) mod alone;
-mod copies;
+mod copyprivate;
+mod doacross;
 pub(crate) mod job;
 pub(crate) mod league;
 pub(crate) mod mailbox;
@@ -27,49 +28,49 @@ use crate::settings::settings;
 use crate::task::header::OmpTask;
 use crate::team::{Barrier, Team};
 use crate::thread::Thread;
-use across::Across;
+use doacross::Doacross;
 use league::League;
 use work::Work;
 
-/// What the threads of a region share.
+/// A region: the state that its threads share.
 pub(crate) struct Region {
     /// Its threads.
     pub size: u32,
-    /// Regions around it, the initial one not counted, itself counted.
+    /// The nesting level: 0 for the initial region, 1 for a region inside, and so on.
     pub level: i32,
-    /// The same of regions with more than one thread.
+    /// The nesting level that counts only regions of several threads.
     pub active_level: i32,
-    /// The part of the thread that began it in the region around; null for the initial one.
+    /// The part of the primary thread in the region around; null for the initial region.
     pub around: *const Member,
-    /// Null where it has one thread.
+    /// The team; null in a region of one thread.
     pub team: *const Team,
     /// `single` constructs that a thread has taken.
     pub singles: AtomicU64,
-    /// What the thread that took a `single` gives the others.
+    /// The data of `copyprivate`, from the thread that took the `single`.
     broadcast: Cell<*mut std::ffi::c_void>,
-    /// How many `single` constructs there were up to that one.
+    /// The number of `single` constructs up to the one that gave that data.
     given: AtomicU64,
     /// The region around whose threads count towards the same limit: the initial one, or that of a
-    /// league's team. Null if it is this one.
+    /// league's team. Null if this region is the one.
     group: *const Region,
-    /// Threads that work for a region of this group beside the first; counted where there is a
-    /// limit.
+    /// Threads that work for a region of this group beside the primary thread; counted only under a
+    /// thread limit.
     pub busy: AtomicU32,
     /// Those of this region, of all of them.
     pub counted: Cell<u32>,
-    /// The league of teams that it is in.
+    /// The league of teams around.
     pub league: Cell<League>,
     /// Whether `cancel parallel` was met.
     pub is_cancelled: AtomicBool,
     /// Whether the loop or the sections were cancelled that its threads are in. Until the next
     /// barrier they are in no other.
     pub is_work_cancelled: AtomicBool,
-    /// What is kept of it for a tool; null if nothing is.
+    /// The record for a tool; null without one.
     pub tool: Cell<*const RegionRecord>,
 }
 
-// SAFETY: what is not atomic is written by one thread between two barriers, or before the region
-// begins.
+// SAFETY: fields that are not atomic are written by one thread between two barriers, or before the
+// region begins.
 unsafe impl Sync for Region {}
 
 impl Region {
@@ -97,7 +98,7 @@ impl Region {
 
     /// Where its threads are counted.
     pub(crate) fn group(&self) -> &Self {
-        // SAFETY: it is around this one.
+        // SAFETY: the group's region is around this one, and ends later.
         unsafe { self.group.as_ref() }.unwrap_or(self)
     }
 
@@ -113,11 +114,11 @@ impl Region {
 
     /// The places that the task around has for its teams.
     fn partition_around(&self) -> Partition {
-        // SAFETY: who began it is in the region around until it ends.
+        // SAFETY: the primary thread stays in the region around until this one ends.
         unsafe { self.around.as_ref() }.map_or_else(Partition::whole, |around| around.partition)
     }
 
-    /// All threads have come to a barrier: the loop before it has ended, cancelled or not.
+    /// All threads have come to a barrier: the loop before the barrier has ended, cancelled or not.
     fn end_work(&self) {
         if self.is_work_cancelled.load(Ordering::Relaxed) {
             self.is_work_cancelled.store(false, Ordering::Relaxed);
@@ -145,7 +146,7 @@ impl Region {
     }
 }
 
-/// The part of one thread in one region. Only that thread uses it, but for what is constant.
+/// The part of one thread in one region. Other threads read only its constant fields.
 pub(crate) struct Member {
     region: *const Region,
     /// Which of the region's threads.
@@ -155,24 +156,24 @@ pub(crate) struct Member {
     pub tree: *const internal::Team,
     /// The part that the thread had before.
     before: *const Member,
-    /// What the worker ran before.
+    /// The task that the worker ran before.
     ran: Cell<*const internal::Task>,
     /// `single` constructs that this thread has met.
     pub singles: Cell<u64>,
-    /// The `single` from which this thread copies in a cancelled region; 0 if it does not.
+    /// The number of the `single` from which this thread copies in a cancelled region; else 0.
     copies: Cell<u64>,
     pub work: Work,
     /// Places that its own teams are spread over.
     pub partition: Partition,
-    across: Across,
+    doacross: Doacross,
     implicit: OmpTask,
     /// Tasks that run inside the one that the worker knows of, like calls, and have no header.
-    pub unmade: Cell<u32>,
+    pub inlined: Cell<u32>,
 }
 
 impl Member {
     /// # Safety
-    /// Both outlive it.
+    /// Region, tree and worker outlive the member.
     unsafe fn new(
         region: *const Region,
         number: u32,
@@ -183,7 +184,7 @@ impl Member {
     ) -> Self {
         let (before, ran) = (here().member.get().cast(), Cell::new(ptr::null()));
         let (implicit, singles, copies) = (OmpTask::implicit(icvs), Cell::new(0), Cell::new(0));
-        let (work, across) = (Work::after(met), Across::default());
+        let (work, doacross) = (Work::after(met), Doacross::default());
         Self {
             region,
             number,
@@ -195,35 +196,37 @@ impl Member {
             copies,
             work,
             partition,
-            across,
+            doacross,
             implicit,
-            unmade: Cell::new(0),
+            inlined: Cell::new(0),
         }
     }
 
     #[inline]
     pub(crate) fn region(&self) -> &Region {
-        // SAFETY: the promise of `new`.
+        // SAFETY: region and worker outlive the member.
         unsafe { &*self.region }
     }
 
-    /// Whose tree the tasks of the region are in; nobody's where they run at once.
+    /// The team, whose tree has the region's tasks; `None` in a region of one thread, which runs
+    /// its tasks inline.
     #[inline]
     pub(crate) fn team(&self) -> Option<&Team> {
-        // SAFETY: a region's team outlives it.
+        // SAFETY: a team outlives its regions.
         unsafe { self.region().team.as_ref() }
     }
 
     #[inline]
     pub(crate) fn worker(&self) -> &Worker {
-        // SAFETY: the promise of `new`.
+        // SAFETY: region and worker outlive the member.
         unsafe { &*self.worker }
     }
 
-    /// The running task, or the innermost task around it that has a header. An inlined task without
-    /// a header has the ICVs and the finality of that task, but not its children and groups.
+    /// The innermost task that has a header: the running task, or one around. An inlined task
+    /// without a header shares the ICVs and the finality of that task, but not its children and
+    /// groups.
     #[inline]
-    pub(crate) fn task_made(&self) -> &OmpTask {
+    pub(crate) fn task_with_header(&self) -> &OmpTask {
         // SAFETY: in a region some task always runs, and all are OpenMP's.
         unsafe { &*self.worker().current_task().cast::<OmpTask>() }
     }
@@ -333,9 +336,9 @@ impl Member {
         &self.implicit
     }
 
-    /// The number of its thread in the region around; -1 if there is none.
+    /// The number of the thread in the region around; -1 in the initial region.
     pub(crate) fn number_around(&self) -> c_int {
-        // SAFETY: whoever began a region is in the one around until it ends.
+        // SAFETY: the primary thread stays in the region around until this one ends.
         unsafe { self.region().around.as_ref() }.map_or(-1, |around| around.number as c_int)
     }
 }

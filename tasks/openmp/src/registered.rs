@@ -2,13 +2,13 @@
 
 use std::cell::{Cell, RefCell};
 
-use evenkeel_runtime::raw::forks;
+use evenkeel_runtime::internal::forks;
 
 use crate::here::here;
 use crate::region::thread_pool::ThreadPool;
 use crate::thread::Thread;
 
-/// What the library keeps of a thread that has called it, from its first call until it ends.
+/// The record of a thread, from its first call until its end.
 #[repr(C)]
 pub(crate) struct Registered {
     /// The part that lower modules know, through [`Thread::known`].
@@ -16,7 +16,7 @@ pub(crate) struct Registered {
     /// The threads that help in the regions that this thread begins: one pool for each region
     /// inside another.
     pub pools: RefCell<Vec<ThreadPool>>,
-    /// [`forks`] when it was asked last: threads of pools from before are not in this process.
+    /// The last result of [`forks`]: threads of pools from before are not in this process.
     forks: Cell<u32>,
 }
 
@@ -34,7 +34,7 @@ impl Registered {
         unsafe { here().thread.get().cast::<Self>().as_ref() }
     }
 
-    /// Ends the threads that help this one. It is in no region that it has begun.
+    /// Ends the threads of the pools. The owner must be in none of their regions.
     pub(crate) fn dismiss(&self) {
         self.keep_pools();
         self.pools.take();

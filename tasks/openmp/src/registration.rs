@@ -22,7 +22,7 @@ thread_local! {
     static OWNED: Cell<Option<Owned>> = const { Cell::new(None) };
 }
 
-/// Ends what belongs to a thread together with it.
+/// Frees the record of a thread when the thread ends.
 struct Owned(NonNull<Registered>);
 
 impl Drop for Owned {

@@ -9,26 +9,26 @@ use evenkeel_runtime::{Placement, Topology, Watch};
 use crate::environment::{self, Settings, Wait};
 use crate::processors;
 use crate::unsupported::say;
-use crate::wait::crowd::crowd;
+use crate::wait::oversubscription::oversubscribed;
 
-/// How long a thread keeps its CPU while it waits, where nobody says: long enough for the gap
-/// between two regions, and not where another thread of a team might have the CPU.
+/// The default time for which a waiting thread keeps its CPU: longer than the gap between two
+/// regions.
 const PATIENCE: Duration = Duration::from_millis(1);
-/// The same where there are more threads than CPUs.
-const PATIENCE_CROWDED: Duration = Duration::from_micros(5);
+/// The default time where more threads want a CPU than the machine has.
+const PATIENCE_OVERSUBSCRIBED: Duration = Duration::from_micros(5);
 /// `OMP_WAIT_POLICY=active`.
 const PATIENCE_ACTIVE: Duration = Duration::from_secs(10);
 /// One step of `GOMP_SPINCOUNT`, about.
 const SPIN: Duration = Duration::from_nanos(10);
 
-/// How long a thread keeps its CPU while it waits.
+/// The time for which a waiting thread keeps its CPU.
 pub(crate) fn patience() -> Patience {
     Patience::asked(match settings().wait {
         Some(Wait::Active) => PATIENCE_ACTIVE,
         Some(Wait::Passive) => Duration::ZERO,
         Some(Wait::Spins(spins)) => SPIN.saturating_mul(u32::try_from(spins).unwrap_or(u32::MAX)),
         Some(Wait::For { us }) => Duration::from_micros(us).min(PATIENCE_ACTIVE),
-        None if crowd().is_some() => return Patience::of(PATIENCE_CROWDED),
+        None if oversubscribed().is_some() => return Patience::of(PATIENCE_OVERSUBSCRIBED),
         None => return Patience::of(PATIENCE),
     })
 }
@@ -48,12 +48,12 @@ pub(crate) fn stack_bytes() -> usize {
     })
 }
 
-/// What the environment said when it was first asked.
+/// The settings from the environment, read by the first call.
 pub(crate) fn settings() -> &'static Settings {
     static SETTINGS: OnceLock<Settings> = OnceLock::new();
     SETTINGS.get_or_init(|| {
         let (settings, mistakes) = environment::read(|name| {
-            // What is no UTF-8 is no value either, and is told.
+            // Text that is no UTF-8 is a mistake, too.
             std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
         });
         for mistake in mistakes {
@@ -64,7 +64,7 @@ pub(crate) fn settings() -> &'static Settings {
     })
 }
 
-/// The machine as this process may use it, or as it was declared.
+/// The machine: that of `EVENKEEL_TOPOLOGY`, or the part that this process may use.
 pub(crate) fn machine() -> &'static Topology {
     static MACHINE: OnceLock<Topology> = OnceLock::new();
     MACHINE.get_or_init(|| {
@@ -73,13 +73,13 @@ pub(crate) fn machine() -> &'static Topology {
     })
 }
 
-/// Who watches, if the environment wants anything to be seen.
+/// The instrumentation that the environment asks for.
 pub(crate) fn watch() -> Option<&'static Watch> {
     static WATCH: OnceLock<Option<Watch>> = OnceLock::new();
     WATCH.get_or_init(Watch::of_environment).as_ref()
 }
 
-/// Where wide tasks run, if the environment says it.
+/// Where wide tasks run, if the environment says so.
 pub(crate) fn placement() -> Option<&'static Placement> {
     static PLACEMENT: OnceLock<Option<Placement>> = OnceLock::new();
     PLACEMENT.get_or_init(Placement::of_environment).as_ref()

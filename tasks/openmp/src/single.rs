@@ -8,12 +8,12 @@ use crate::ompt::{self, At, Wait, Work};
 use crate::region::Member;
 use crate::registration::member;
 
-/// Waits for the others, as a construct needs it. Returns whether the region was cancelled instead.
+/// Waits at the barrier of a construct. Returns whether the region was cancelled instead.
 fn barrier(member: &Member) -> bool {
     ompt::waits(|| Wait::Implementation, || member.barrier())
 }
 
-/// The thread that has run a `single` gives this to the others.
+/// The thread that has run a `single` gives these data to the other threads.
 fn give(member: &Member, data: *mut c_void) {
     member.gives(data);
     if barrier(member) {
@@ -21,8 +21,8 @@ fn give(member: &Member, data: *mut c_void) {
     }
 }
 
-/// Whether this thread runs the next `single`; where the compiler says no end, it ends at once for
-/// a tool.
+/// Whether this thread runs the next `single`; for a tool the construct ends right here where the
+/// compiler marks no end.
 fn takes(member: &Member, has_end: bool) -> bool {
     let takes = member.takes_single();
     let work = || (if takes { Work::SingleExecutor } else { Work::SingleOther }, 1);
@@ -39,7 +39,8 @@ pub extern "C" fn GOMP_single_start() -> bool {
     takes(member(), false)
 }
 
-/// gcc: the same, and if not, what the thread that does gives the others.
+/// gcc: null if this thread runs the next `single` with `copyprivate`, else the data of the thread
+/// that does.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_single_copy_start() -> *mut c_void {
     let member = member();
@@ -49,13 +50,13 @@ pub extern "C" fn GOMP_single_copy_start() -> *mut c_void {
     let is_cancelled = barrier(member);
     let given = member.given(is_cancelled);
     if !is_cancelled {
-        // Nobody gives anything else before all have this.
+        // No thread gives other data before all have copied these.
         barrier(member);
     }
     given
 }
 
-/// gcc: the thread that runs it gives this to the others.
+/// gcc: the thread that has run the `single` gives its data to the other threads.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_single_copy_end(data: *mut c_void) {
     let member = member();
@@ -70,16 +71,16 @@ pub extern "C" fn __kmpc_single(_where: *mut Ident, _thread: i32) -> i32 {
     takes(member(), true).into()
 }
 
-/// It has run it.
+/// clang: the thread has run the `single`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_single(_where: *mut Ident, _thread: i32) {
     ompt::works(At::End, || (Work::SingleExecutor, 1));
 }
 
-/// clang: the thread that ran a `single` (`did_it`) gives its variables to the others.
+/// clang: the thread that ran a `single` (`did_it`) gives its variables to the other threads.
 ///
 /// # Safety
-/// `copy` copies to what the first points to what the second does.
+/// `copy` copies from its second argument's variables to those of its first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_copyprivate(
     _where: *mut Ident,
@@ -94,14 +95,15 @@ pub unsafe extern "C" fn __kmpc_copyprivate(
         give(member, data);
     } else {
         let is_cancelled = barrier(member);
-        // SAFETY: the caller's promise; the other thread waits.
+        // SAFETY: `copy` copies from its second argument's variables to those of its first; the
+        // other thread waits.
         unsafe { copy(data, member.given(is_cancelled)) };
     }
     barrier(member);
 }
 
-/// clang: the same, where the program copies: the thread that ran it gives this, the others
-/// nothing. Returns what was given; the program waits once more.
+/// clang: `copyprivate` where the program copies: the thread that ran the `single` passes data, the
+/// other threads null. Returns the data; the program waits once more.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_copyprivate_light(
     _where: *mut Ident,
@@ -117,8 +119,8 @@ pub extern "C" fn __kmpc_copyprivate_light(
     member.given(is_cancelled)
 }
 
-/// clang: waits for all; then the first thread goes on alone, until it says that its part ends.
-/// Returns whether this is the one.
+/// clang: waits for all threads; then the primary thread goes on alone until
+/// [`__kmpc_end_barrier_master`]. Returns whether this is the primary thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_barrier_master(_where: *mut Ident, _thread: i32) -> i32 {
     let member = member();
@@ -129,13 +131,14 @@ pub extern "C" fn __kmpc_barrier_master(_where: *mut Ident, _thread: i32) -> i32
     (member.number == 0).into()
 }
 
-/// It ends.
+/// clang: the primary thread's part ends, and the other threads go on.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_barrier_master(_where: *mut Ident, _thread: i32) {
     barrier(member());
 }
 
-/// clang: waits for all. Returns whether this is the first thread; the others do not wait for it.
+/// clang: waits for all threads. Returns whether this is the primary thread, for which the other
+/// threads do not wait.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_barrier_master_nowait(_where: *mut Ident, _thread: i32) -> i32 {
     barrier(member());
@@ -148,7 +151,7 @@ pub extern "C" fn __kmpc_scope(_where: *mut Ident, _thread: i32, _reserved: *mut
     ompt::works(At::Begin, || (Work::Scope, 0));
 }
 
-/// It ends.
+/// clang: the `scope` ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_scope(_where: *mut Ident, _thread: i32, _reserved: *mut c_void) {
     ompt::works(At::End, || (Work::Scope, 0));
@@ -160,7 +163,7 @@ pub extern "C" fn __kmpc_master(_where: *mut Ident, _thread: i32) -> i32 {
     ompt::masked(At::Begin, member().number == 0).into()
 }
 
-/// It has run its part.
+/// clang: the primary thread has run its part.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_master(_where: *mut Ident, _thread: i32) {
     ompt::masked(At::End, true);
@@ -172,7 +175,7 @@ pub extern "C" fn __kmpc_masked(_where: *mut Ident, _thread: i32, number: i32) -
     ompt::masked(At::Begin, member().number as i32 == number).into()
 }
 
-/// It has run its part.
+/// clang: the thread has run its part.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_masked(_where: *mut Ident, _thread: i32) {
     ompt::masked(At::End, true);

@@ -1,4 +1,4 @@
-//! What happens when the loader brings the library in.
+//! The work at load time.
 
 use evenkeel_runtime::internal::register_barriers;
 
@@ -8,22 +8,22 @@ use crate::processors;
 use crate::settings::{machine, placement, settings, watch};
 use crate::unsupported::say;
 
-/// Looks at the environment when the library is loaded, as libgomp does: a program may change it
-/// later, and a mistake shows even if no region is parallel.
+/// Reads the environment when the library is loaded, as libgomp does: a program may change
+/// variables later, and a mistake shows even if no region is parallel.
 extern "C" fn begin() {
     register_barriers();
     if settings().proc_bind.first().is_some_and(|&bind| bind != Bind::False) {
         processors::unbind();
     }
     watch();
-    // It names CPUs, of which no thread has been bound to one yet.
+    // The placement names CPUs: no thread must be bound yet.
     placement();
     let show = settings().show;
     if show != Show::Nothing {
         say(display::text(&icv::effective(), show == Show::Verbose).as_bytes());
     }
     if Icvs::initial().bind != Bind::False {
-        // What the machine has is asked before any thread is bound.
+        // The machine is read before any thread is bound.
         machine();
     }
 }

@@ -1,7 +1,8 @@
-//! gcc's `target` regions: there is no device, so the host runs them.
+//! gcc's `target` regions, which the host runs, the only device.
 //!
-//! The host's memory is the device's, so nothing is mapped; only what is `firstprivate` is copied.
-//! A region is the first one of its thread, as on a device: levels and leagues begin in it.
+//! The host's memory is the device's, so nothing is mapped; only `firstprivate` variables are
+//! copied. A region is the first one of its thread, as on a device: levels and leagues begin
+//! inside.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::slice;
@@ -17,7 +18,7 @@ use crate::region::league::League;
 use crate::registration::{current_thread, member};
 use crate::settings::settings;
 use crate::task::header::{Code, OmpTask};
-use crate::task::{Orders, Plan, When, depend};
+use crate::task::{Dependences, Plan, When, depend};
 use crate::unsupported::abort_with;
 
 /// gcc's number of the default device (`GOMP_DEVICE_ICV`).
@@ -29,22 +30,21 @@ const NOWAIT: c_uint = 1;
 /// `GOMP_MAP_FIRSTPRIVATE`, in the low bits of a kind; above is the logarithm of an alignment.
 const FIRSTPRIVATE: u16 = 0b1100;
 
-/// Of the arguments of a region: which devices one is for; whether the next word is its value, or
-/// its own upper half; which argument it is.
+/// In an argument of a region: the devices that use the argument.
 const FOR_DEVICE: usize = 0x7f;
-/// As above.
+/// In an argument of a region: the value is the next word, not the upper half of this one.
 const VALUE_FOLLOWS: usize = 0x80;
-/// As above.
+/// In an argument of a region: the number of the argument.
 const WHICH: usize = 0xff00;
 /// `GOMP_TARGET_ARG_THREAD_LIMIT`.
 const THREAD_LIMIT: usize = 0x200;
 /// Bits below a value in an argument.
 const VALUE_SHIFT: u32 = 16;
 
-/// What gcc makes of a region.
+/// The code of a region, as gcc compiles one.
 type Function = unsafe extern "C" fn(*mut *mut c_void);
 
-/// Ends the program where a device has to be used, and there is none. The host may be asked for.
+/// Ends the program if `OMP_TARGET_OFFLOAD` demands a device, unless the host was named.
 fn check(device: c_int) {
     let device =
         if device == BY_DEFAULT { data_environment::icvs().default_device } else { device };
@@ -53,7 +53,7 @@ fn check(device: c_int) {
     }
 }
 
-/// What a construct maps, as gcc says it.
+/// The mapped variables of a construct, as gcc passes them.
 #[derive(Clone, Copy)]
 struct Maps<'a> {
     bytes: &'a [usize],
@@ -62,19 +62,19 @@ struct Maps<'a> {
 
 impl Maps<'_> {
     /// # Safety
-    /// There are `number` of both.
+    /// `bytes` and `kinds` have `number` entries.
     unsafe fn new(number: usize, bytes: *const usize, kinds: *const u16) -> Self {
         if number == 0 {
             return Self { bytes: &[], kinds: &[] };
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: `bytes` and `kinds` have `number` entries.
         unsafe {
             let (bytes, kinds) = (slice::from_raw_parts(bytes, number), kinds);
             Self { bytes, kinds: slice::from_raw_parts(kinds, number) }
         }
     }
 
-    /// What is copied, of these addresses: which of them, how many bytes, and their alignment.
+    /// The `firstprivate` variables of these addresses: index, bytes and alignment.
     fn copied(self, from: &[*mut c_void]) -> impl Iterator<Item = (usize, usize, usize)> {
         let all = self.bytes.iter().zip(self.kinds).zip(from).enumerate();
         let copied =
@@ -90,11 +90,12 @@ impl Maps<'_> {
     /// Copies, and makes the addresses those of the copies.
     ///
     /// # Safety
-    /// There is [`Maps::room`]; the addresses are as the kinds say.
+    /// `room` has [`Maps::room`] bytes; the addresses lead to variables of these sizes.
     unsafe fn copy(self, addresses: &mut [*mut c_void], mut room: *mut c_void) {
         let copied: Vec<_> = self.copied(addresses).collect();
         for (index, bytes, alignment) in copied {
-            // SAFETY: the caller's promise.
+            // SAFETY: `room` has `Maps::room` bytes; the addresses lead to variables of these
+            // sizes.
             unsafe {
                 let place = room.byte_add(room.align_offset(alignment));
                 place.copy_from_nonoverlapping(addresses[index], bytes);
@@ -108,13 +109,14 @@ impl Maps<'_> {
 /// The words of a region's arguments; a zero ends them.
 ///
 /// # Safety
-/// They are null, or as gcc says them.
+/// `arguments` is null, or gcc's list of arguments.
 unsafe fn words<'a>(arguments: *const usize) -> &'a [usize] {
     if arguments.is_null() {
         return &[];
     }
     let mut number = 0;
-    // SAFETY: the caller's promise. A value behind an argument may be zero.
+    // SAFETY: `arguments` is null, or gcc's list of arguments. A value behind an argument may be
+    // zero.
     unsafe {
         while *arguments.add(number) != 0 {
             number += if *arguments.add(number) & VALUE_FOLLOWS == 0 { 1 } else { 2 };
@@ -154,27 +156,27 @@ impl Target {
     unsafe fn run(self) {
         let thread = current_thread();
         let member = enter_target(thread, Icvs::initial(), self.threads_max);
-        // SAFETY: the caller's promise.
+        // SAFETY: the function takes the addresses.
         unsafe { (self.function)(self.addresses) };
         leave_serial(member);
     }
 
-    /// Adds it as a task, which takes addresses and copies along.
+    /// Adds the region as a task, which takes addresses and copies along.
     ///
     /// # Safety
-    /// As of [`Target::run`]; the maps are those of the addresses.
+    /// The function takes the addresses; the maps are those of the addresses.
     unsafe fn submit(mut self, member: &Member, maps: Maps, dependences: &[Access]) {
         let number = maps.bytes.len();
         let addresses = if number == 0 {
             &[]
         } else {
-            // SAFETY: the caller's promise.
+            // SAFETY: the function takes the addresses; the maps are those of the addresses.
             unsafe { slice::from_raw_parts(self.addresses, number) }
         };
         let fixed = size_of::<Self>() + size_of_val(addresses);
         let plan = Plan { bytes: fixed + maps.room(addresses), is_final: false };
         let task = OmpTask::create(member, &plan);
-        // SAFETY: the block has room for all of it, behind a header aligned to more.
+        // SAFETY: the block has room for all of them, behind a header of stricter alignment.
         unsafe {
             let place = task.add(1).cast::<Self>();
             let taken = place.add(1).cast::<*mut c_void>();
@@ -184,7 +186,7 @@ impl Target {
             self.addresses = taken;
             place.write(self);
             (*task).code.set(Code::Gomp(run_target, place.cast()));
-            OmpTask::submit(task, member, Orders::apart(dependences), When::Any);
+            OmpTask::submit(task, member, Dependences::apart(dependences), When::Any);
         }
     }
 }
@@ -209,15 +211,15 @@ pub unsafe extern "C" fn GOMP_target(
     _kinds: *const u8,
 ) {
     check(device);
-    // SAFETY: the caller's promise.
+    // SAFETY: `function` takes `addresses`.
     unsafe { Target { function, addresses, threads_max: None }.run() };
 }
 
-/// gcc: runs a region, or adds it as a task.
+/// gcc: runs a region, or adds the region as a task.
 ///
 /// # Safety
-/// `function` takes `addresses`, of which there are `number`, as are sizes and kinds; the rest is
-/// as libgomp takes it.
+/// `function` takes `addresses`; that list, the sizes and the kinds have `number` entries; the
+/// other arguments are those that gcc passes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_target_ext(
     device: c_int,
@@ -232,7 +234,7 @@ pub unsafe extern "C" fn GOMP_target_ext(
 ) {
     check(device);
     let member = member();
-    // SAFETY: the caller's promise.
+    // SAFETY: the lists have `number` entries, and `function` takes the addresses.
     unsafe {
         let maps = Maps::new(number, bytes, kinds);
         let threads_max = threads_max(words(arguments));
@@ -241,7 +243,7 @@ pub unsafe extern "C" fn GOMP_target_ext(
         if flags & NOWAIT != 0 && !member.task().is_final.get() && member.team().is_some() {
             return target.submit(member, maps, &dependences);
         }
-        // What others write while this waits is not what was to be copied.
+        // Other tasks may write the variables during the wait: the copies are made before.
         let mut room = Vec::<u8>::new();
         if number > 0 {
             let addresses = slice::from_raw_parts_mut(addresses, number);
@@ -254,22 +256,22 @@ pub unsafe extern "C" fn GOMP_target_ext(
 }
 
 /// # Safety
-/// The list is null, or as `GOMP_task` takes it.
+/// `depend` is null, or gcc's list of dependences.
 unsafe fn dependences(member: &Member, list: *const *mut c_void) -> depend::List {
     if list.is_null() {
         return depend::List::new();
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: `depend` is null, or gcc's list of dependences.
     unsafe { depend::of_gomp(member, list) }
 }
 
-/// A construct that would only move data: what remains of it is its order among tasks.
+/// A construct that would only move data: only its order among tasks remains.
 ///
 /// # Safety
-/// As of [`dependences`].
+/// `depend` is null, or gcc's list of dependences.
 unsafe fn nothing_to_move(device: c_int, flags: c_uint, depend: *const *mut c_void) {
     check(device);
-    // SAFETY: the caller's promise.
+    // SAFETY: `depend` is null, or gcc's list of dependences.
     let dependences = unsafe { dependences(member(), depend) };
     if dependences.is_empty() {
         return;
@@ -306,7 +308,7 @@ pub extern "C" fn GOMP_target_data_ext(
     check(device);
 }
 
-/// It ends.
+/// The `target data` region ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_target_end_data() {}
 
@@ -326,7 +328,7 @@ pub extern "C" fn GOMP_target_update(
 /// gcc: the same.
 ///
 /// # Safety
-/// The list is null, or as `GOMP_task` takes it.
+/// `depend` is null, or gcc's list of dependences.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_target_update_ext(
     device: c_int,
@@ -337,14 +339,14 @@ pub unsafe extern "C" fn GOMP_target_update_ext(
     flags: c_uint,
     depend: *const *mut c_void,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `depend` is null, or gcc's list of dependences.
     unsafe { nothing_to_move(device, flags, depend) };
 }
 
 /// gcc: data is mapped, or is not any more.
 ///
 /// # Safety
-/// As of [`GOMP_target_update_ext`].
+/// `depend` is null, or gcc's list of dependences.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_target_enter_exit_data(
     device: c_int,
@@ -355,7 +357,7 @@ pub unsafe extern "C" fn GOMP_target_enter_exit_data(
     flags: c_uint,
     depend: *const *mut c_void,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `depend` is null, or gcc's list of dependences.
     unsafe { nothing_to_move(device, flags, depend) };
 }
 
@@ -371,7 +373,7 @@ pub extern "C" fn GOMP_teams(_teams: c_uint, threads: c_uint) {
     League::begin(member(), 1, threads);
 }
 
-/// gcc: the next team of a league in a region. Returns whether there is one.
+/// gcc: the next team of a league in a region. Returns whether the league has one.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_teams4(
     least: c_uint,
@@ -386,7 +388,7 @@ pub extern "C" fn GOMP_teams4(
     League::next(member())
 }
 
-/// clang's library for devices asks what the environment says of them.
+/// clang's library for devices asks for `OMP_TARGET_OFFLOAD`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_get_target_offload() -> c_int {
     settings().offload as c_int
@@ -409,7 +411,7 @@ mod tests {
         let kinds = [FIRSTPRIVATE, 3 << 8 | FIRSTPRIVATE, 3 << 8 | 3, FIRSTPRIVATE];
         let maps = Maps { bytes: &[1, 8, 8, 4], kinds: &kinds };
         let mut room = vec![0_u8; maps.room(&addresses)];
-        // SAFETY: there is room; the addresses are those of the variables.
+        // SAFETY: the block has room; the addresses are those of the variables.
         unsafe {
             maps.copy(&mut addresses, room.as_mut_ptr().cast());
             assert_eq!((*addresses[0].cast::<u8>(), *addresses[1].cast::<u64>()), (7, 8));

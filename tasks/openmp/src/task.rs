@@ -1,4 +1,4 @@
-//! Tasks are created, added and run: what OpenMP adds to the tasks of the runtime.
+//! Tasks are created, added and run: OpenMP's part above the tasks of the runtime.
 
 pub(crate) mod depend;
 pub(crate) mod detach;
@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use evenkeel_runtime::internal::{Queued, Task, Until, Worker};
 
-pub(crate) use depend::Orders;
+pub(crate) use depend::Dependences;
 pub(crate) use header::{Code, OmpTask};
 
 use crate::cancel::used::is_used;
@@ -38,18 +38,18 @@ pub(crate) enum When {
     Now,
     /// Now or later, as is better.
     Any,
-    /// Later, where it may: it was asked whether it might run now.
+    /// Later, if the creator may go on: the scheduler has already refused to inline the task.
     Later,
 }
 
 impl When {
-    /// As the program says it.
+    /// From the `if` clause of the program.
     fn deferred(is_deferred: bool) -> Self {
         if is_deferred { Self::Any } else { Self::Now }
     }
 }
 
-/// What is known of a task before it is made.
+/// The size and the finality of a task to be created.
 pub(crate) struct Plan {
     /// Bytes behind the header.
     pub bytes: usize,
@@ -66,7 +66,7 @@ impl OmpTask {
         Self::create_as::<false>(member, plan)
     }
 
-    /// The same, which a tool hears of or not.
+    /// A child of the running task, of which a tool hears with `WITH_OMPT`.
     #[inline(always)]
     pub(crate) fn create_as<const WITH_OMPT: bool>(member: &Member, plan: &Plan) -> *mut Self {
         let (task, bytes) = Self::allocate(member, plan.bytes);
@@ -84,7 +84,7 @@ impl OmpTask {
     /// Writes the header of a child of the running task, which a tool hears of or not.
     ///
     /// # Safety
-    /// The block is of [`OmpTask::allocate`].
+    /// [`OmpTask::allocate`] returned the block.
     unsafe fn begin<const WITH_OMPT: bool>(
         task: *mut Self,
         member: &Member,
@@ -92,7 +92,7 @@ impl OmpTask {
         is_final: bool,
     ) {
         let creator = member.task();
-        // SAFETY: the caller's promise; the creator runs.
+        // SAFETY: `OmpTask::allocate` returned the block; the creator runs.
         unsafe {
             let child = Task::shallow_child(creator.counts(), bytes, run::<WITH_OMPT>);
             let is_final = is_final || creator.is_final.get();
@@ -103,15 +103,15 @@ impl OmpTask {
     /// Sets its priority, as far as the environment allows priorities.
     ///
     /// # Safety
-    /// It is whole, and was not added.
+    /// The task is whole, and was not added yet.
     pub(super) unsafe fn set_priority(this: *mut Self, priority: i64) {
         let highest = i64::from(settings().max_task_priority).min(i64::from(i8::MAX));
         let priority = priority.clamp(0, highest);
-        // SAFETY: the caller's promise.
+        // SAFETY: the task is whole, and was not added yet.
         unsafe { (*this).task.set_priority(i8::try_from(priority).unwrap_or_default()) };
     }
 
-    /// Whether no task is to be created any more where it runs.
+    /// Whether cancellation forbids to create tasks where this one runs.
     fn creates_none(&self) -> bool {
         let is_region_cancelled = || {
             let is_cancelled =
@@ -121,35 +121,41 @@ impl OmpTask {
         is_used() && (self.is_cancelled() || is_region_cancelled())
     }
 
-    /// Whether its code runs though it was cancelled, since that destroys its variables: gcc's.
+    /// Whether the code runs though the task was cancelled: gcc's code destroys the variables.
     fn runs_anyway(&self) -> bool {
         self.destroys.get() && matches!(self.code.get(), Code::Gomp(..))
     }
 
-    /// Adds a task that was created here, or runs it.
+    /// Adds a task that was created here to the queues, or runs the task.
     ///
     /// # Safety
-    /// It is whole and was not added before, and is ordered by these; it may have ended when this
-    /// returns, and has where it is to run now.
-    pub(crate) unsafe fn submit(this: *mut Self, member: &Member, orders: Orders<'_>, when: When) {
-        // SAFETY: the caller's promise.
+    /// The task is whole, was not added before, and has these dependences. It may have ended when
+    /// this call returns, and has ended if it is to run now.
+    pub(crate) unsafe fn submit(
+        this: *mut Self,
+        member: &Member,
+        dependences: Dependences<'_>,
+        when: When,
+    ) {
+        // SAFETY: the task is whole and was not added before.
         unsafe {
             if ompt::is_on() {
-                return with_ompt::submit(this, member, orders, when);
+                return with_ompt::submit(this, member, dependences, when);
             }
-            Self::submit_without_ompt(this, member, orders, when);
+            Self::submit_without_ompt(this, member, dependences, when);
         }
     }
 
-    /// The same, whoever hears of it.
+    /// Adds or runs a task; a tool has heard of the creation.
     ///
     /// # Safety
-    /// As of [`OmpTask::submit`].
+    /// The task is whole, was not added before, and has these dependences. It may have ended when
+    /// this call returns, and has ended if it is to run now.
     #[inline(always)]
     pub(crate) unsafe fn submit_without_ompt(
         this: *mut Self,
         member: &Member,
-        orders: Orders<'_>,
+        dependences: Dependences<'_>,
         when: When,
     ) {
         let (worker, creator) = (member.worker(), member.task());
@@ -158,48 +164,50 @@ impl OmpTask {
         // SAFETY: this worker runs the creator; the task is whole.
         unsafe {
             if !(*this).event.get().is_null() {
-                return Self::submit_with_event(this, member, orders, when != When::Now);
+                return Self::submit_with_event(this, member, dependences, when != When::Now);
             }
             let task = &raw mut (*this).task;
             if when == When::Now || (*this).is_final.get() || member.team().is_none() {
-                depend::wait_without_ompt(member, orders.all);
+                depend::wait_without_ompt(member, dependences.all);
                 worker.run_now(task);
-            } else if when == When::Any && member.may_run_now((*this).code.get().kind(), orders.all)
+            } else if when == When::Any
+                && member.should_inline((*this).code.get().kind(), dependences.all)
             {
                 worker.run_now(task);
-            } else if orders.all.is_empty() {
+            } else if dependences.all.is_empty() {
                 worker.submit_free(task);
             } else {
-                orders.submit(worker, task, creator.raw());
+                dependences.submit(worker, task, creator.raw());
             }
         }
     }
 
-    /// The same of a task that ends when an event was fulfilled, too: it always takes its turn, so
-    /// that others wait for its event and not for its code alone.
+    /// Adds a task that has an event. Such a task is always queued, so that later tasks wait for
+    /// the event and not for the code alone.
     unsafe fn submit_with_event(
         this: *mut Self,
         member: &Member,
-        orders: Orders<'_>,
+        dependences: Dependences<'_>,
         is_deferred: bool,
     ) {
         let has_run = AtomicBool::new(false);
         let waits = !is_deferred || member.team().is_none();
-        // SAFETY: the task is whole; the flag lives until it has run, if anybody sets it.
+        // SAFETY: the task is whole; this call waits until the flag is set, if the event has a
+        // pointer to the flag.
         unsafe {
             if waits {
                 (*(*this).event.get()).tells(&has_run);
             }
             let creator = member.task().raw();
-            orders.submit(member.worker(), &raw mut (*this).task, creator);
+            dependences.submit(member.worker(), &raw mut (*this).task, creator);
             if waits {
                 member.worker().run_descendants_until(creator, || has_run.load(Ordering::Acquire));
             }
         }
     }
 
-    /// Runs the task's other parts, if it is untied and has such: at a scheduling point its code
-    /// returned to be called once more.
+    /// Runs the other parts of an untied task, whose code returns at a scheduling point to be
+    /// called once more.
     ///
     /// # Safety
     /// `variables` are those of this task, of which a part has run.
@@ -210,12 +218,12 @@ impl OmpTask {
         }
     }
 
-    /// Its code has ended; and so has it, unless it has an event.
+    /// The task's code has ended, and so has the task, unless its event was not fulfilled.
     ///
     /// # Safety
-    /// This worker ran it, and it is not used after this call.
+    /// This worker ran the task, which is not used after this call.
     unsafe fn end(this: *const Self, worker: &Worker) {
-        // SAFETY: the caller's promise.
+        // SAFETY: this worker ran the task, which is not used after this call.
         unsafe {
             let event = (*this).event.get();
             if event.is_null() || Event::code_ended(event) {
@@ -224,12 +232,12 @@ impl OmpTask {
         }
     }
 
-    /// It was cancelled, and its code does not run: it has ended.
+    /// The task was cancelled, and ends without running its code.
     ///
     /// # Safety
-    /// As of [`OmpTask::end`].
+    /// This worker ran the task, which is not used after this call.
     unsafe fn end_discarded(this: *const Self, worker: &Worker) {
-        // SAFETY: the caller's promise.
+        // SAFETY: this worker ran the task, which is not used after this call.
         unsafe {
             let event = (*this).event.get();
             if event.is_null() || Event::discarded(event) {
@@ -253,16 +261,16 @@ impl OmpTask {
     }
 }
 
-/// Runs a task that was taken from a queue, or that its creator waits for; a tool hears of it
-/// where it is `WITH_OMPT`.
+/// Runs a task from a queue, or one that its creator waits for; a tool hears of the task with
+/// `WITH_OMPT`.
 unsafe fn run<const WITH_OMPT: bool>(queued: *mut Queued, worker: &Worker) {
     let task = queued.cast_const().cast::<OmpTask>();
-    // SAFETY: whoever queued it promised that it is whole; it is run once.
+    // SAFETY: the task was whole when it was queued, and each task runs once.
     unsafe {
         let worker = Worker::of(runner);
         let around = worker.go_to(&raw const (*task).task);
         let is_cancelled = (*task).creates_none();
-        let is_heard = WITH_OMPT && with_ompt::begins(task, is_cancelled);
+        let is_reported = WITH_OMPT && with_ompt::begins(task, is_cancelled);
         match (*task).code.get() {
             Code::Elsewhere | Code::Blank { .. } => {}
             Code::Kmp(variables) => {
@@ -276,15 +284,15 @@ unsafe fn run<const WITH_OMPT: bool>(queued: *mut Queued, worker: &Worker) {
                 }
             }
             Code::Gomp(..) if is_cancelled && !(*task).runs_anyway() => {}
-            Code::Makes(..) if is_cancelled => {}
-            Code::Makes(make, tasks) => make(tasks),
-            Code::Gomp(function, arguments) if is_heard => {
+            Code::MakesTasks(..) if is_cancelled => {}
+            Code::MakesTasks(make, tasks) => make(tasks),
+            Code::Gomp(function, arguments) if is_reported => {
                 ompt::call(function as *const (), arguments, ptr::null_mut());
             }
             Code::Gomp(function, arguments) => function(arguments),
-            Code::Says(says) => (*says).store(true, Ordering::Release),
+            Code::SetsFlag(says) => (*says).store(true, Ordering::Release),
         }
-        if is_heard {
+        if is_reported {
             with_ompt::ends(task);
         }
         worker.go_to(around);

@@ -1,5 +1,5 @@
-//! The threads of a region as one team: the tree of their tasks, their barriers, and what they
-//! share of loops. A team stays from region to region.
+//! The threads of a region as one team: the tree of their tasks, their barriers, and the shared
+//! state of their loops. A team stays from region to region.
 
 mod barrier;
 pub(crate) mod share;
@@ -7,42 +7,46 @@ pub(crate) mod share;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use evenkeel_runtime::raw;
+use evenkeel_runtime::internal;
 
 pub(crate) use barrier::Barrier;
 
 use crate::processors;
-use crate::settings::{machine, placement, settings, watch};
+use crate::settings::{machine, patience, placement, settings, watch};
 use crate::task::header::OmpTask;
-use crate::wait::crowd::crowd;
+use crate::wait::oversubscription::oversubscribed;
 use share::Ring;
 
-/// What the other threads of a team read of one thread.
+/// The state of one thread that the other threads of the team read.
 #[derive(Default)]
 #[repr(align(128))]
 struct Shown {
-    cpu: LastCpu,
     /// `single` constructs that are behind the thread, where its region is cancelled.
     past: AtomicU64,
 }
 
-/// Where a thread began its last region: [`processors::current`]; 0 before the first. Other threads
-/// read it after each region, and it seldom changes: so it has a cache line of its own.
+/// The CPUs on which threads of a team began their last region: [`processors::current`]; 0 before
+/// the first. All threads read them at each barrier, and changes are rare: so the words lie
+/// together, apart from fields that change.
 #[derive(Default)]
 #[repr(align(128))]
-struct LastCpu(AtomicU32);
+struct LastCpus([AtomicU32; CPUS_A_LINE]);
+
+/// As many words as fit into the two cache lines that CPUs fetch together.
+const CPUS_A_LINE: usize = 32;
 
 /// A number of threads, and the tree of their tasks.
 pub(crate) struct Team {
-    tasks: raw::Team,
+    tasks: internal::Team,
     /// Of barriers inside a region.
     pub(crate) inner: Barrier,
     /// At the end of a region.
     pub(crate) end: Barrier,
-    /// What the threads share of loops.
+    /// The shared state of the threads' loops.
     ring: UnsafeCell<Ring>,
     /// By number in the team.
     shown: Box<[Shown]>,
+    last_cpus: Box<[LastCpus]>,
 }
 
 // SAFETY: `ring` is changed by `forget_cancelled` alone, while no other thread is in a region of
@@ -55,23 +59,26 @@ impl Team {
     /// A team of `size` threads.
     pub(crate) fn new(size: u32) -> Self {
         Self {
-            tasks: raw::Team::new(
+            tasks: internal::Team::new(
                 machine(),
                 size as usize,
                 settings().rules,
                 OmpTask::kind_of,
-                crowd().is_some(),
+                oversubscribed().is_some(),
                 (watch(), placement()),
             ),
             inner: Barrier::default(),
             end: Barrier::default(),
             ring: UnsafeCell::default(),
             shown: (0..size).map(|_| Shown::default()).collect(),
+            last_cpus: (0..(size as usize).div_ceil(CPUS_A_LINE))
+                .map(|_| LastCpus::default())
+                .collect(),
         }
     }
 
     /// The tree of the threads' tasks.
-    pub(crate) fn tasks(&self) -> &raw::Team {
+    pub(crate) fn tasks(&self) -> &internal::Team {
         &self.tasks
     }
 
@@ -80,10 +87,10 @@ impl Team {
         self.shown.len() as u32
     }
 
-    /// What the threads share of loops.
+    /// The shared state of the threads' loops.
     #[inline]
     pub(crate) fn ring(&self) -> &Ring {
-        // SAFETY: it is changed between regions alone.
+        // SAFETY: the ring is changed between regions alone.
         unsafe { &*self.ring.get() }
     }
 
@@ -97,14 +104,16 @@ impl Team {
         self.shown.iter().for_each(|shown| shown.past.store(0, Ordering::Relaxed));
     }
 
-    /// How many `single` constructs are behind a thread, where it says so.
+    /// The number of `single` constructs behind a thread of a cancelled region.
     pub(crate) fn past(&self, number: u32) -> &AtomicU64 {
         &self.shown[number as usize].past
     }
 
-    /// The calling thread, of this number, begins a region: the others see on which CPU.
+    /// The calling thread, of this number, begins a region: publishes its CPU.
     pub(crate) fn show_cpu(&self, number: u32) {
-        let (cpu, shown) = (processors::current(), &self.shown[number as usize].cpu.0);
+        let number = number as usize;
+        let shown = &self.last_cpus[number / CPUS_A_LINE].0[number % CPUS_A_LINE];
+        let cpu = processors::current();
         if shown.load(Ordering::Relaxed) != cpu {
             shown.store(cpu, Ordering::Relaxed);
         }
@@ -118,7 +127,14 @@ impl Team {
     /// other the kernel moves neither: each has run within its `sched_migration_cost_ns`.
     pub(crate) fn shares_cpu(&self, number: u32) -> bool {
         let here = processors::current();
-        let is_beside = |shown: &Shown| shown.cpu.0.load(Ordering::Relaxed) == here;
-        (0..).zip(&self.shown).any(|(other, shown)| other != number && is_beside(shown))
+        let cpus = self.last_cpus.iter().flat_map(|line| &line.0);
+        let is_beside = |cpu: &AtomicU32| here != 0 && cpu.load(Ordering::Relaxed) == here;
+        (0..).zip(cpus).any(|(other, cpu)| other != number && is_beside(cpu))
+    }
+
+    /// Whether a thread that waits yields to the other threads of its team, instead of looking
+    /// for what it waits for: not where the user has chosen how threads wait.
+    pub(crate) fn yields_to_itself(&self, number: u32) -> bool {
+        !patience().is_asked && self.shares_cpu(number)
     }
 }

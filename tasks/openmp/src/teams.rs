@@ -1,4 +1,4 @@
-//! What is asked of leagues of teams, and of resources between regions.
+//! Leagues of teams, and the release of resources between regions.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_uint, c_void};
@@ -16,12 +16,12 @@ use crate::settings::settings;
 
 /// In the place of a number that the program has not set.
 const UNSET: c_int = -1;
-/// What the program has set: it is the device's, and so every thread's.
+/// The number of teams that the program has set, of the device and so of all threads.
 static TEAMS: AtomicI32 = AtomicI32::new(UNSET);
-/// As above.
+/// The limit of threads of a team that the program has set.
 static THREADS: AtomicI32 = AtomicI32::new(UNSET);
 
-/// What the program has set, or else the environment.
+/// The number that the program has set, or else that of the environment.
 fn set_or(number: &AtomicI32, of_environment: u32) -> c_int {
     match number.load(Ordering::Relaxed) {
         UNSET => of_environment as c_int,
@@ -29,7 +29,7 @@ fn set_or(number: &AtomicI32, of_environment: u32) -> c_int {
     }
 }
 
-/// Asks for so many teams; 0 leaves it to us.
+/// Asks for so many teams; 0 leaves the number to the runtime.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_num_teams(teams: c_int) {
     if teams >= 0 {
@@ -43,7 +43,7 @@ pub extern "C" fn omp_get_max_teams() -> c_int {
     set_or(&TEAMS, settings().num_teams)
 }
 
-/// Asks for at most so many threads a team; 0 leaves it to us.
+/// Asks for at most so many threads a team; 0 leaves the number to the runtime.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_teams_thread_limit(threads: c_int) {
     if threads >= 0 {
@@ -57,8 +57,7 @@ pub extern "C" fn omp_get_teams_thread_limit() -> c_int {
     set_or(&THREADS, settings().teams_thread_limit)
 }
 
-/// What the clauses of the next league say, where the program does not pass that: teams and
-/// threads of each; 0 where nothing was said.
+/// The clauses of clang's next league: teams, and threads of each; 0 without a clause.
 struct Clauses {
     teams: u32,
     threads: u32,
@@ -78,12 +77,12 @@ fn league_of(teams: u32, threads: u32) -> (u32, u32) {
     (other(teams, omp_get_max_teams()).max(1), threads_max)
 }
 
-/// The same as the clauses say, which are heard once.
+/// The league that clang's clauses ask for; the clauses count once.
 fn take_asked() -> League {
     let Clauses { teams, threads } = CLAUSES.replace(Clauses { teams: 0, threads: 0 });
     let (teams, threads_max) = league_of(teams, threads);
-    // As with libomp, a team of clang's has no more threads than there are CPUs, but may be told
-    // that it can.
+    // As with libomp, a team of clang's has at most one thread a CPU, but the program may read a
+    // higher limit.
     let cpus = processors::available().len() as u32;
     let limit = Some(threads_max);
     League { teams, threads_max: threads_max.min(cpus), limit, ..League::NONE }
@@ -103,7 +102,7 @@ pub unsafe extern "C" fn GOMP_teams_reg(
 ) {
     let (teams, threads_max) = league_of(teams, threads);
     let league = League { teams, threads_max, ..League::NONE };
-    // SAFETY: the caller's promise.
+    // SAFETY: `function` takes `data`.
     run_league(league, current_thread(), |_| unsafe { function(data) });
 }
 
@@ -136,7 +135,7 @@ pub extern "C" fn __kmpc_push_num_teams(
     CLAUSES.set(Clauses { teams: asked(teams), threads: asked(threads) });
 }
 
-/// clang: the same; there may be fewer teams than `teams`, but not than `least`.
+/// clang: the clauses of the next league, which may have from `least` to `teams` teams.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_push_num_teams_51(
     place: *mut Ident,
@@ -172,14 +171,14 @@ pub extern "C" fn omp_get_num_teams() -> c_int {
 /// other threads, which go with them.
 const PAUSES: [c_int; 2] = [1, 2];
 
-/// Gives back what no region needs: the threads that help the caller. Returns whether it cannot:
-/// for a device that there is not, or in a region.
+/// Ends the threads that help the caller. Fails with -1 in a region, and for a device other than
+/// the host.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_pause_resource(kind: c_int, device: c_int) -> c_int {
     if is_host(device) { omp_pause_resource_all(kind) } else { -1 }
 }
 
-/// The same of all devices.
+/// Ends the threads that help the caller. Fails with -1 in a region.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_pause_resource_all(kind: c_int) -> c_int {
     let registered = registered();

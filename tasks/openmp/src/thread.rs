@@ -1,5 +1,5 @@
-//! What the library keeps of a thread, below regions and pools: its number, its place, and the
-//! clauses of its next region.
+//! The state of a thread, below regions and pools: its number, its place, and the clauses of its
+//! next region.
 
 use std::cell::Cell;
 use std::sync::{Mutex, MutexGuard};
@@ -19,7 +19,7 @@ pub(crate) struct Thread {
     pub num_threads: Cell<u32>,
     /// The `proc_bind` clause of the next region.
     pub proc_bind: Cell<Option<Bind>>,
-    /// The place that the thread is bound to; [`NOWHERE`] while it is bound to none.
+    /// The place that the thread is bound to; [`NOWHERE`] before it is bound.
     pub place: Cell<u32>,
     /// Levels at which `OMP_DISPLAY_AFFINITY` has shown this thread in a region of one thread: bit
     /// `level % 64`.

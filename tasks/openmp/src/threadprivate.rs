@@ -1,6 +1,6 @@
 //! `threadprivate` variables of clang's programs, where these do not leave them to the linker.
 //!
-//! The first thread uses the variable itself; every other one a copy, made when it asks first.
+//! The first thread uses the variable itself; every other thread a copy, made by its first use.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ type MakeLike = unsafe extern "C" fn(*mut c_void, *mut c_void) -> *mut c_void;
 /// Ends one.
 type End = unsafe extern "C" fn(*mut c_void);
 
-/// What makes, copies and ends variables: one by one, or so many at once.
+/// The functions that make, copy and end variables: one by one, or an array.
 #[derive(Clone, Copy)]
 enum Kind {
     Bytes,
@@ -34,7 +34,7 @@ enum Kind {
 /// A variable of the program.
 pub(crate) struct Variable {
     kind: Kind,
-    /// What it was when somebody first asked for it.
+    /// The bytes of the variable at its first use.
     first: Vec<u8>,
 }
 
@@ -59,7 +59,7 @@ struct Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        // SAFETY: the thread ends, and nobody else has it.
+        // SAFETY: the thread ends, which alone used the copy.
         unsafe {
             match self.kind {
                 Kind::One(_, _, Some(end)) => end(self.place),
@@ -73,9 +73,9 @@ impl Drop for Copy {
 
 impl Copy {
     /// # Safety
-    /// The variable has so many bytes, and is of this kind.
+    /// `original` is a variable of `bytes` bytes and of this kind.
     unsafe fn new(original: *mut c_void, bytes: usize, kind: Kind, first: &[u8]) -> Self {
-        // SAFETY: the caller's promise; the bytes are ours.
+        // SAFETY: `original` is a variable of `bytes` bytes and of this kind; the bytes are ours.
         unsafe {
             let place = libc::calloc(bytes.max(1).next_multiple_of(16), 1);
             match kind {
@@ -97,7 +97,7 @@ thread_local! {
 /// The calling thread's copy of a variable of so many bytes.
 ///
 /// # Safety
-/// It is there.
+/// `original` is a variable of `bytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_threadprivate(
     _where: *mut Ident,
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn __kmpc_threadprivate(
         let new = || Variable { kind: Kind::Bytes, first: Vec::new() };
         let variable = all.entry(original.addr()).or_insert_with(new);
         if variable.first.is_empty() {
-            // SAFETY: the caller's promise.
+            // SAFETY: `original` is a variable of `bytes` bytes.
             let now = unsafe { std::slice::from_raw_parts(original.cast::<u8>(), bytes) };
             variable.first = now.to_vec();
         }
@@ -124,17 +124,17 @@ pub unsafe extern "C" fn __kmpc_threadprivate(
     if current_thread().number == 0 {
         return original;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: `original` is a variable of `bytes` bytes.
     let copy = unsafe { Copy::new(original, bytes, kind, &first) };
     let place = copy.place;
     COPIES.with_borrow_mut(|copies| copies.insert(original.addr(), copy));
     place
 }
 
-/// The same; `_cache` could keep what was found.
+/// The calling thread's copy; `_cache` could keep its address.
 ///
 /// # Safety
-/// As of [`__kmpc_threadprivate`].
+/// `original` is a variable of `bytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_threadprivate_cached(
     place: *mut Ident,
@@ -143,11 +143,11 @@ pub unsafe extern "C" fn __kmpc_threadprivate_cached(
     bytes: usize,
     _cache: *mut *mut *mut c_void,
 ) -> *mut c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: `original` is a variable of `bytes` bytes.
     unsafe { __kmpc_threadprivate(place, thread, original, bytes) }
 }
 
-/// Says what makes, copies and ends a variable.
+/// Registers the functions that make, copy and end a variable.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_threadprivate_register(
     _where: *mut Ident,
@@ -159,7 +159,7 @@ pub extern "C" fn __kmpc_threadprivate_register(
     register(original, Kind::One(make, like, end));
 }
 
-/// The same of an array.
+/// Registers the functions that make, copy and end the elements of an array.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_threadprivate_register_vec(
     _where: *mut Ident,

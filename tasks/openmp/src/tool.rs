@@ -1,4 +1,4 @@
-//! What the program says to an OMPT tool.
+//! Calls of the program to an OMPT tool.
 
 mod inquiry;
 pub(crate) mod lookup;
@@ -12,9 +12,9 @@ use crate::ompt::{callbacks, find, is_on};
 use crate::registration::current_thread;
 use lookup::lookup;
 
-/// `omp_control_tool_notool` and `omp_control_tool_nocallback`.
+/// `omp_control_tool_notool`.
 const NO_TOOL: c_int = -2;
-/// As above.
+/// `omp_control_tool_nocallback`.
 const NO_CALLBACK: c_int = -1;
 
 /// Asks the tool for something, as the program does with `omp_control_tool`.

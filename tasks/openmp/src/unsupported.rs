@@ -1,4 +1,4 @@
-//! What happens when a program calls what we do not support.
+//! Messages, and the end of a program that calls an unsupported function.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -8,7 +8,7 @@ use std::ffi::{CStr, CString, c_char};
 /// `name` is a C string.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn evenkeel_omp_unsupported(name: *const c_char) -> ! {
-    // SAFETY: As the caller promises.
+    // SAFETY: `name` is a C string.
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
     abort_with(&[b"evenkeel: ", name, b" is not supported\n"].concat())
 }
@@ -29,6 +29,6 @@ pub(crate) fn say_out(text: &str) {
 
 /// Writes to standard error at once, whatever the program has made of its streams.
 pub(crate) fn say(message: &[u8]) {
-    // SAFETY: The bytes live as long as the call. Nobody is left to hear of a failure.
+    // SAFETY: the bytes live as long as the call, whose failure could not be reported.
     let _ = unsafe { libc::write(libc::STDERR_FILENO, message.as_ptr().cast(), message.len()) };
 }

@@ -1,22 +1,22 @@
 //! How a thread waits for another that is to come soon.
 
-pub(crate) mod crowd;
+pub(crate) mod oversubscription;
 pub(crate) mod turns;
 
 use std::time::Duration;
 
-/// Looks at what it waits for, without a word to the kernel.
+/// Checks without a system call.
 const SPINS: u32 = 200;
-/// Then it leaves the CPU to whoever can run, so often.
+/// Checks between which the thread yields its CPU.
 const YIELDS: u32 = 50;
-/// Then it sleeps, longer each time.
+/// The first sleep; each one is twice as long as the last.
 const SLEEP_MIN: Duration = Duration::from_micros(20);
-/// As above, at most.
+/// The longest of these sleeps.
 const SLEEP_MAX: Duration = Duration::from_micros(500);
 
 /// Waits until something holds that another thread brings about soon.
 ///
-/// Threads may be more than CPUs: whoever is waited for must get one.
+/// Threads may be more than CPUs: the other thread must get one.
 pub(crate) fn until(holds: impl Fn() -> bool) {
     for _ in 0..SPINS {
         if holds() {

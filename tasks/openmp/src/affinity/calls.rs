@@ -1,4 +1,4 @@
-//! OpenMP's functions that say which places there are and where a thread is.
+//! OpenMP's functions that return the places, and the place of a thread.
 
 use std::ffi::c_int;
 
@@ -6,13 +6,13 @@ use super::place_number;
 use crate::place::{self, place};
 use crate::registration::{current_thread, member};
 
-/// How many places there are.
+/// The number of places.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_num_places() -> c_int {
     place::number() as c_int
 }
 
-/// How many CPUs a place has; 0 if there is no such place.
+/// The number of CPUs of a place; 0 for a number that no place has.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_place_num_procs(number: c_int) -> c_int {
     place(number).len() as c_int
@@ -21,11 +21,11 @@ pub extern "C" fn omp_get_place_num_procs(number: c_int) -> c_int {
 /// Which CPUs these are.
 ///
 /// # Safety
-/// At `cpus` is room for as many as [`omp_get_place_num_procs`] says.
+/// `cpus` has room for [`omp_get_place_num_procs`] numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_place_proc_ids(number: c_int, cpus: *mut c_int) {
     for (index, &cpu) in place(number).iter().enumerate() {
-        // SAFETY: As the caller promises.
+        // SAFETY: `cpus` has room for `omp_get_place_num_procs` numbers.
         unsafe { cpus.add(index).write(cpu as c_int) };
     }
 }
@@ -39,16 +39,16 @@ pub extern "C" fn omp_get_partition_num_places() -> c_int {
 /// Their numbers.
 ///
 /// # Safety
-/// At `numbers` is room for as many as [`omp_get_partition_num_places`] says.
+/// `numbers` has room for [`omp_get_partition_num_places`] numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_partition_place_nums(numbers: *mut c_int) {
     for (index, number) in member().partition.places().enumerate() {
-        // SAFETY: As the caller promises.
+        // SAFETY: `numbers` has room for `omp_get_partition_num_places` numbers.
         unsafe { numbers.add(index).write(number as c_int) };
     }
 }
 
-/// The place that the calling thread is bound to; -1 where it is bound to none.
+/// The place that the calling thread is bound to; -1 for a thread that is not bound.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_place_num() -> c_int {
     place_number(current_thread())

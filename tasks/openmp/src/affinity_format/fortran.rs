@@ -8,28 +8,27 @@ use super::{Style, format, set_format, text};
 use crate::registration::member;
 use crate::unsupported::say;
 
-/// A text of Fortran's, without the spaces behind it.
+/// A text of Fortran's, without the spaces at its end.
 ///
 /// # Safety
-/// At `text` are `length` bytes.
+/// `text` has `length` bytes.
 unsafe fn trimmed(text: *const c_char, length: usize) -> String {
     if text.is_null() || length == 0 {
         return String::new();
     }
-    // SAFETY: As the caller promises.
+    // SAFETY: `text` has `length` bytes.
     let bytes = unsafe { slice::from_raw_parts(text.cast(), length) };
     String::from_utf8_lossy(bytes).trim_end_matches([' ', '\0']).to_owned()
 }
 
-/// Puts a text into room of the program's, as much as fits, and spaces behind it; says how long it
-/// is.
+/// Writes a text into `room`, as much as fits, and spaces behind. Returns the text's length.
 ///
 /// # Safety
-/// At `room` are `size` bytes.
+/// `room` has `size` bytes.
 unsafe fn put(text: &str, room: *mut c_char, size: usize) -> c_int {
     if !room.is_null() {
         let fits = text.len().min(size);
-        // SAFETY: As the caller promises.
+        // SAFETY: `room` has `size` bytes.
         unsafe {
             room.cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), fits);
             room.cast::<u8>().add(fits).write_bytes(b' ', size - fits);
@@ -41,30 +40,30 @@ unsafe fn put(text: &str, room: *mut c_char, size: usize) -> c_int {
 /// Fortran's `omp_set_affinity_format`.
 ///
 /// # Safety
-/// At `text` are `length` bytes.
+/// `text` has `length` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_set_affinity_format_(text: *const c_char, length: usize) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `text` has `length` bytes.
     set_format(unsafe { trimmed(text, length) });
 }
 
 /// Fortran's `omp_get_affinity_format`.
 ///
 /// # Safety
-/// At `room` are `size` bytes.
+/// `room` has `size` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_get_affinity_format_(room: *mut c_char, size: usize) -> c_int {
-    // SAFETY: As the caller promises.
+    // SAFETY: `room` has `size` bytes.
     unsafe { put(&format(Style::Gcc), room, size) }
 }
 
 /// Fortran's `omp_display_affinity`.
 ///
 /// # Safety
-/// At `text` are `length` bytes.
+/// `text` has `length` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_display_affinity_(text: *const c_char, length: usize) {
-    // SAFETY: there are `length` bytes at `text`.
+    // SAFETY: `text` has `length` bytes.
     let given = unsafe { trimmed(text, length) };
     let shown = self::text(&given, Style::Gcc, member());
     say(format!("{shown}\n").as_bytes());
@@ -73,7 +72,7 @@ pub unsafe extern "C" fn omp_display_affinity_(text: *const c_char, length: usiz
 /// Fortran's `omp_capture_affinity`.
 ///
 /// # Safety
-/// At `room` are `size` bytes, and `length` at `text`.
+/// `room` has `size` bytes, and `text` has `length`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_capture_affinity_(
     room: *mut c_char,
@@ -81,7 +80,7 @@ pub unsafe extern "C" fn omp_capture_affinity_(
     size: usize,
     length: usize,
 ) -> c_int {
-    // SAFETY: As the caller promises.
+    // SAFETY: `room` has `size` bytes, and `text` has `length`.
     unsafe { put(&self::text(&trimmed(text, length), Style::Gcc, member()), room, size) }
 }
 
@@ -92,7 +91,7 @@ mod tests {
     #[test]
     fn texts_of_fortran_end_in_spaces() {
         let mut room = [b'x'; 5];
-        // SAFETY: there are so many bytes.
+        // SAFETY: both arrays have so many bytes.
         unsafe {
             assert_eq!(put("abc", room.as_mut_ptr().cast(), 5), 3);
             assert_eq!(&room, b"abc  ");

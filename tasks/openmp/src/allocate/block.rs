@@ -1,4 +1,4 @@
-//! One piece of memory that was given, and what has to be known to take it back.
+//! One piece of memory that was given, and the header by which the piece is freed.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -11,7 +11,7 @@ use super::traits::ALIGNMENT;
 pub(super) struct Header {
     /// Of the memory that the C library or the kernel gave.
     base: *mut c_void,
-    /// Bytes of it.
+    /// The bytes of the piece that the program asked for.
     pub bytes: usize,
     /// Bytes that the program asked for.
     pub size: usize,
@@ -27,25 +27,25 @@ pub(super) fn bytes_for(size: usize, alignment: usize) -> Option<usize> {
     size.checked_add(size_of::<Header>())?.checked_add(alignment.checked_sub(ALIGNMENT)?)
 }
 
-/// What is asked of memory.
+/// The properties that are asked of memory.
 #[derive(Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct Request {
     pub size: usize,
     /// A power of two from [`ALIGNMENT`] on.
     pub alignment: usize,
     pub is_zero: bool,
-    /// Whether it has to stay in memory.
+    /// Whether the pages have to stay in physical memory.
     pub is_pinned: bool,
 }
 
-/// Memory that is as asked; null if there is none.
-pub(super) fn get(asked: Asked, handle: usize) -> *mut c_void {
+/// Memory with these properties; null if the system has none.
+pub(super) fn get(asked: Request, handle: usize) -> *mut c_void {
     let Some(bytes) = bytes_for(asked.size, asked.alignment) else { return ptr::null_mut() };
     // SAFETY: any number of bytes may be asked for.
     let base = unsafe {
         match asked {
-            Asked { is_pinned: true, .. } => pinned(bytes),
-            Asked { is_zero: true, .. } => libc::calloc(bytes, 1),
+            Request { is_pinned: true, .. } => pinned(bytes),
+            Request { is_zero: true, .. } => libc::calloc(bytes, 1),
             _ => libc::malloc(bytes),
         }
     };
@@ -53,7 +53,7 @@ pub(super) fn get(asked: Asked, handle: usize) -> *mut c_void {
         return base;
     }
     let handle = handle | if asked.is_pinned { PINNED } else { 0 };
-    // SAFETY: there is room for the header, the alignment and what was asked for.
+    // SAFETY: the block has room for the header, the alignment and the bytes.
     unsafe {
         let memory = base.byte_add(size_of::<Header>());
         let memory = memory.byte_add(memory.align_offset(asked.alignment));
@@ -66,7 +66,7 @@ pub(super) fn get(asked: Asked, handle: usize) -> *mut c_void {
 fn pinned(bytes: usize) -> *mut c_void {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    // SAFETY: it is a new mapping, which is ours.
+    // SAFETY: the mapping is new, and ours.
     unsafe {
         let base = libc::mmap(ptr::null_mut(), bytes, protection, flags, -1, 0);
         if base == libc::MAP_FAILED {
@@ -81,16 +81,16 @@ fn pinned(bytes: usize) -> *mut c_void {
 }
 
 impl Header {
-    /// What is known of memory.
+    /// The header of a piece of memory.
     ///
     /// # Safety
-    /// It is of [`get`].
+    /// The memory came from [`get`].
     pub(super) unsafe fn of(memory: *mut c_void) -> Self {
-        // SAFETY: the caller's promise.
+        // SAFETY: the memory came from `get`.
         unsafe { memory.cast::<Self>().sub(1).read() }
     }
 
-    /// The allocator that it is from.
+    /// The allocator that gave the piece.
     pub(super) fn handle(self) -> usize {
         self.handle & !PINNED
     }
@@ -98,9 +98,9 @@ impl Header {
     /// Gives the memory back.
     ///
     /// # Safety
-    /// It is used no more.
+    /// The memory is used no more.
     pub(super) unsafe fn free(self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the memory is used no more.
         unsafe {
             if self.handle & PINNED == 0 {
                 libc::free(self.base);
@@ -111,14 +111,15 @@ impl Header {
     }
 }
 
-/// Another size of memory that no trait binds to its place, with what fits of what was there; null
-/// if there is none, and then the old memory stays.
+/// Another size of memory that no trait binds to its place, with the old bytes that fit; null if
+/// the system has none, and then the old memory stays.
 ///
 /// # Safety
-/// It is of [`get`], neither aligned nor pinned, and used no more.
+/// The memory came from [`get`], is neither aligned nor pinned, and is used no more.
 pub(super) unsafe fn resize(memory: *mut c_void, size: usize) -> *mut c_void {
     let Some(bytes) = bytes_for(size, ALIGNMENT) else { return ptr::null_mut() };
-    // SAFETY: the caller's promise: header and bytes are all of it.
+    // SAFETY: the memory came from `get`, is neither aligned nor pinned, and is used no more: the
+    // block is header and bytes.
     unsafe {
         let header = Header::of(memory);
         let base = libc::realloc(header.base, bytes);
@@ -137,10 +138,10 @@ mod tests {
     #[test]
     fn memory_is_aligned_and_knows_where_it_is_from() {
         for alignment in [16, 64, 4096] {
-            let asked = Asked { size: 100, alignment, is_zero: true, is_pinned: false };
+            let asked = Request { size: 100, alignment, is_zero: true, is_pinned: false };
             let memory = get(asked, 8192);
             assert!(!memory.is_null() && (memory as usize).is_multiple_of(alignment));
-            // SAFETY: there are a hundred bytes, which are ours until they are given back.
+            // SAFETY: the hundred bytes are ours until they are given back.
             unsafe {
                 assert!((0..100).all(|at| *memory.cast::<u8>().add(at) == 0));
                 let header = Header::of(memory);
@@ -152,9 +153,9 @@ mod tests {
 
     #[test]
     fn another_size_keeps_what_was_there() {
-        let asked = Asked { size: 8, alignment: 16, is_zero: false, is_pinned: false };
+        let asked = Request { size: 8, alignment: 16, is_zero: false, is_pinned: false };
         let memory = get(asked, 1);
-        // SAFETY: there are eight bytes, then many.
+        // SAFETY: the memory has eight bytes, then many.
         unsafe {
             memory.cast::<u64>().write(7);
             let more = resize(memory, 100_000);
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_is_above_all_numbers_is_not_given() {
-        let asked = Asked { size: usize::MAX, alignment: 64, is_zero: false, is_pinned: false };
+        let asked = Request { size: usize::MAX, alignment: 64, is_zero: false, is_pinned: false };
         assert!(get(asked, 1).is_null());
     }
 }

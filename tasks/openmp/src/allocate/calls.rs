@@ -8,7 +8,7 @@ use super::traits::{ALIGNMENT, Trait};
 use super::{free, memory, none_left, resized};
 use crate::data_environment;
 
-/// Makes an allocator; 0 if it cannot be as asked.
+/// Makes an allocator; 0 if no allocator can have these traits.
 ///
 /// # Safety
 /// `traits` points to `count` traits.
@@ -19,7 +19,7 @@ pub unsafe extern "C" fn omp_init_allocator(
     traits: *const Trait,
 ) -> usize {
     match usize::try_from(count) {
-        // SAFETY: As the caller promises.
+        // SAFETY: `traits` points to `count` traits.
         Ok(count) if count > 0 => make(space, unsafe { slice::from_raw_parts(traits, count) }),
         _ => make(space, &[]),
     }
@@ -28,14 +28,15 @@ pub unsafe extern "C" fn omp_init_allocator(
 /// Ends an allocator.
 ///
 /// # Safety
-/// The handle is of [`omp_init_allocator`], or predefined, and is used no more.
+/// [`omp_init_allocator`] made the handle, or the handle is predefined; the program uses the
+/// allocator no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_destroy_allocator(handle: usize) {
-    // SAFETY: As the caller promises.
+    // SAFETY: the handle is an allocator's, which the program uses no more.
     unsafe { end(handle) };
 }
 
-/// The allocator of calls that name none, in this task and those that it will create.
+/// Sets the allocator of calls that name none, for this task and the tasks that it will create.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_default_allocator(handle: usize) {
     data_environment::change_icvs(|icvs| {
@@ -43,7 +44,7 @@ pub extern "C" fn omp_set_default_allocator(handle: usize) {
     });
 }
 
-/// Which it is.
+/// The allocator of calls that name none.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_get_default_allocator() -> usize {
     data_environment::icvs().allocator
@@ -67,7 +68,7 @@ pub extern "C" fn omp_calloc(count: usize, size: usize, handle: usize) -> *mut c
     memory(ALIGNMENT, count.checked_mul(size), handle, true)
 }
 
-/// The same at a multiple of `alignment`.
+/// Memory for `count` things at a multiple of `alignment`, all zero.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_aligned_calloc(
     alignment: usize,
@@ -81,17 +82,17 @@ pub extern "C" fn omp_aligned_calloc(
 /// Gives memory back.
 ///
 /// # Safety
-/// It is of a function of this file, or null, and is used no more.
+/// `memory` is null or came from a function of this file, and is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_free(memory: *mut c_void, _handle: usize) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `memory` is null or came from a function of this file, and is used no more.
     unsafe { free(memory) };
 }
 
-/// Memory of another size, with what was in the old.
+/// Memory of another size, with the contents of the old.
 ///
 /// # Safety
-/// As of [`omp_free`].
+/// `memory` is null or came from a function of this file, and is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_realloc(
     old: *mut c_void,
@@ -99,11 +100,11 @@ pub unsafe extern "C" fn omp_realloc(
     handle: usize,
     _handle_of_old: usize,
 ) -> *mut c_void {
-    // SAFETY: As the caller promises.
+    // SAFETY: `memory` is null or came from a function of this file, and is used no more.
     unsafe { resized(old, size, handle) }
 }
 
-/// What gcc makes of `allocate`: memory, or the end.
+/// The `allocate` directive of gcc: memory, or the end of the program.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_alloc(alignment: usize, size: usize, handle: usize) -> *mut c_void {
     // No bytes need an address of their own, too.
@@ -117,20 +118,20 @@ pub extern "C" fn GOMP_alloc(alignment: usize, size: usize, handle: usize) -> *m
 /// Its counterpart.
 ///
 /// # Safety
-/// As of [`omp_free`].
+/// `memory` is null or came from a function of this file, and is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_free(memory: *mut c_void, handle: usize) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `memory` is null or came from a function of this file, and is used no more.
     unsafe { omp_free(memory, handle) };
 }
 
-/// What clang makes of `allocate`.
+/// The `allocate` directive of clang.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_alloc(_thread: c_int, size: usize, handle: usize) -> *mut c_void {
     memory(ALIGNMENT, Some(size), handle, false)
 }
 
-/// The same with an alignment.
+/// clang's `allocate` at a multiple of `alignment`.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_aligned_alloc(
     _thread: c_int,
@@ -141,7 +142,7 @@ pub extern "C" fn __kmpc_aligned_alloc(
     memory(alignment, Some(size), handle, false)
 }
 
-/// The same for `count` things, all zero.
+/// clang's `allocate` for `count` things, all zero.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_calloc(
     _thread: c_int,
@@ -152,10 +153,10 @@ pub extern "C" fn __kmpc_calloc(
     omp_calloc(count, size, handle)
 }
 
-/// The same with another size.
+/// clang's name of [`omp_realloc`].
 ///
 /// # Safety
-/// As of [`omp_free`].
+/// `memory` is null or came from a function of this file, and is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_realloc(
     _thread: c_int,
@@ -164,24 +165,24 @@ pub unsafe extern "C" fn __kmpc_realloc(
     handle: usize,
     _handle_of_old: usize,
 ) -> *mut c_void {
-    // SAFETY: As the caller promises.
+    // SAFETY: `memory` is null or came from a function of this file, and is used no more.
     unsafe { resized(old, size, handle) }
 }
 
 /// Their counterpart.
 ///
 /// # Safety
-/// As of [`omp_free`].
+/// `memory` is null or came from a function of this file, and is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_free(_thread: c_int, memory: *mut c_void, handle: usize) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `memory` is null or came from a function of this file, and is used no more.
     unsafe { omp_free(memory, handle) };
 }
 
 /// clang's name of [`omp_init_allocator`].
 ///
 /// # Safety
-/// As of that.
+/// `traits` points to `count` traits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_init_allocator(
     _thread: c_int,
@@ -189,17 +190,18 @@ pub unsafe extern "C" fn __kmpc_init_allocator(
     count: c_int,
     traits: *const Trait,
 ) -> usize {
-    // SAFETY: As the caller promises.
+    // SAFETY: `traits` points to `count` traits.
     unsafe { omp_init_allocator(space, count, traits) }
 }
 
 /// clang's name of [`omp_destroy_allocator`].
 ///
 /// # Safety
-/// As of that.
+/// [`omp_init_allocator`] made the handle, or the handle is predefined; the program uses the
+/// allocator no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_destroy_allocator(_thread: c_int, handle: usize) {
-    // SAFETY: As the caller promises.
+    // SAFETY: the handle is an allocator's, and is used no more.
     unsafe { end(handle) };
 }
 
@@ -218,34 +220,34 @@ pub extern "C" fn __kmpc_get_default_allocator(_thread: c_int) -> usize {
 /// Fortran's `omp_init_allocator`.
 ///
 /// # Safety
-/// All are addresses, the last of as many traits as there are said to be.
+/// The pointers lead to numbers, `traits` to as many traits as `count` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_allocator_(
     space: *const usize,
     count: *const i32,
     traits: *const Trait,
 ) -> usize {
-    // SAFETY: As the caller promises.
+    // SAFETY: the pointers lead to numbers, `traits` to as many traits as `count` says.
     unsafe { omp_init_allocator(*space, *count, traits) }
 }
 
-/// The same for long integers.
+/// Fortran's `omp_init_allocator` for long integers.
 ///
 /// # Safety
-/// As of [`omp_init_allocator_`].
+/// The pointers lead to numbers, `traits` to as many traits as `count` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_init_allocator_8_(
     space: *const usize,
     count: *const i64,
     traits: *const Trait,
 ) -> usize {
-    // SAFETY: As the caller promises.
+    // SAFETY: the pointers lead to numbers, `traits` to as many traits as `count` says.
     unsafe { omp_init_allocator(*space, i32::try_from(*count).unwrap_or(0), traits) }
 }
 
 macro_rules! handles {
     ($($name:ident = $value:literal;)*) => {$(
-        /// A handle of OpenMP's, for programs that take it from the library.
+        /// A handle of OpenMP's, for programs that read its value from the library.
         #[unsafe(no_mangle)]
         #[allow(non_upper_case_globals)]
         pub static $name: usize = $value;

@@ -6,10 +6,10 @@ use super::traits::{Allocator, Trait, Words};
 pub(super) const NONE: usize = 0;
 /// `omp_default_mem_alloc`.
 pub(crate) const DEFAULT: usize = 1;
-/// Handles up to here are OpenMP's own; others are of [`make`].
+/// Handles up to this one are OpenMP's own; larger ones are of [`make`].
 const PREDEFINED_MAX: usize = 1 << 12;
 
-/// Makes an allocator for good, or until [`end`]; the handle of none if it cannot be as asked.
+/// Makes an allocator, which lives until [`end`]; [`NONE`] if no allocator can have these traits.
 pub(super) fn make(space: usize, traits: &[Trait]) -> usize {
     let made = Allocator::new(space, traits);
     made.map_or(NONE, |made| Box::into_raw(Box::new(made)) as usize)
@@ -29,7 +29,7 @@ pub(crate) fn of_words(words: &Words) -> usize {
 /// Ends an allocator.
 ///
 /// # Safety
-/// The handle is of [`make`], or predefined, and is used no more.
+/// [`make`] made the handle, or the handle is predefined; the allocator is used no more.
 pub(super) unsafe fn end(handle: usize) {
     if handle > PREDEFINED_MAX {
         // SAFETY: `make` made the box, and the program uses the handle no more.
@@ -37,7 +37,7 @@ pub(super) unsafe fn end(handle: usize) {
     }
 }
 
-/// What a handle stands for; nothing for OpenMP's own.
+/// The allocator of a handle; `None` for OpenMP's own handles.
 pub(super) fn behind<'a>(handle: usize) -> Option<&'a Allocator> {
     // SAFETY: the program promises that its handle is one of `make`.
     (handle > PREDEFINED_MAX).then(|| unsafe { &*(handle as *const Allocator) })

@@ -1,4 +1,4 @@
-//! What an allocator is asked to be.
+//! The traits of allocators, and their words in `OMP_ALLOCATOR`.
 //!
 //! Names and numbers are those of OpenMP 5.2, section 6.2, and of both compilers' headers.
 
@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What is aligned to this needs no more room: the C library gives it without being asked.
+/// The alignment of all memory of the C library.
 pub(super) const ALIGNMENT: usize = 16;
 
 /// `omp_atk_sync_hint` is the first of the keys, `omp_atk_partition` the last.
@@ -18,13 +18,13 @@ const PINNED_KEY: c_int = 7;
 const KEYS_MAX: c_int = 8;
 /// `omp_atv_default`.
 const DEFAULT: usize = usize::MAX;
-/// Values of a fallback.
+/// `omp_atv_default_mem_fb`.
 const DEFAULT_MEM_FB: usize = 11;
-/// As above.
+/// `omp_atv_null_fb`.
 const NULL_FB: usize = 12;
-/// As above.
+/// `omp_atv_abort_fb`.
 const ABORT_FB: usize = 13;
-/// As above.
+/// `omp_atv_allocator_fb`.
 const ALLOCATOR_FB: usize = 14;
 /// The last of the memory spaces that both headers know.
 const SPACES_MAX: usize = 4;
@@ -37,7 +37,7 @@ pub struct Trait {
     value: usize,
 }
 
-/// What happens where an allocator has nothing left.
+/// The `fallback` trait: what an allocator does with nothing left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fallback {
     /// Other memory is taken, without its traits.
@@ -47,20 +47,20 @@ pub(super) enum Fallback {
     Allocator(usize),
 }
 
-/// What a handle of ours points to.
+/// An allocator that the program or the environment made.
 #[derive(Debug)]
 pub(super) struct Allocator {
     pub alignment: usize,
     pub is_pinned: bool,
     pub fallback: Fallback,
-    /// Bytes that it may have given at one time.
+    /// Bytes that the allocator may have given at one time.
     pool: usize,
-    /// Bytes that it has given.
+    /// Bytes that the allocator has given.
     given: AtomicUsize,
 }
 
 impl Allocator {
-    /// One that is as it is asked to be; nothing if that is nonsense.
+    /// An allocator with these traits; `None` if the traits or the space are invalid.
     pub(super) fn new(space: usize, traits: &[Trait]) -> Option<Self> {
         let given = AtomicUsize::new(0);
         let (alignment, is_pinned, pool) = (ALIGNMENT, false, usize::MAX);
@@ -80,7 +80,7 @@ impl Allocator {
                 (FALLBACK_DATA_KEY, _) => fallback_data = value,
                 (PINNED_KEY, 0 | 1) => made.is_pinned = value == 1,
                 (ALIGNMENT_KEY | POOL_SIZE_KEY | FALLBACK_KEY | PINNED_KEY, _) => return None,
-                // Who may use it, and where it lies: all memory is everybody's, and near.
+                // `access` and `partition`: all threads may use all memory, which is near to all.
                 (1..=KEYS_MAX, _) => {}
                 _ => return None,
             }
@@ -91,7 +91,7 @@ impl Allocator {
         (space <= SPACES_MAX).then_some(made)
     }
 
-    /// Takes so many bytes from its pool, where there are as many.
+    /// Takes so many bytes from the pool, if the pool has as many.
     pub(super) fn take(&self, bytes: usize) -> bool {
         if self.pool == usize::MAX {
             return true;
@@ -108,10 +108,10 @@ impl Allocator {
     }
 }
 
-/// An allocator in words, as `OMP_ALLOCATOR` has it.
+/// An allocator in the words of `OMP_ALLOCATOR`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Words {
-    /// One that is there already.
+    /// A predefined allocator.
     Handle(usize),
     /// One that is to be made.
     Traits { space: usize, traits: Vec<Trait> },

@@ -12,10 +12,10 @@ type Change = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_void);
 /// The functions for types that can be changed at once.
 macro_rules! words {
     ($($of_type:ty: $name:ident;)*) => {$(
-        /// Changes what is at a place to what `change` makes of it.
+        /// Changes the value at a place by `change`.
         ///
         /// # Safety
-        /// It is there, and aligned; `change` takes such.
+        /// `place` points to an aligned value, which `change` takes.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
             _where: *mut Ident,
@@ -26,11 +26,11 @@ macro_rules! words {
         ) {
             let changed = |mut old: $of_type| {
                 let mut new = old;
-                // SAFETY: the caller's promise.
+                // SAFETY: `place` points to an aligned value, which `change` takes.
                 unsafe { change((&raw mut new).cast(), (&raw mut old).cast(), operand) };
                 new
             };
-            // SAFETY: the caller's promise.
+            // SAFETY: `place` points to an aligned value, which `change` takes.
             unsafe { Word::update(place, changed) };
         }
     )*};
@@ -46,10 +46,10 @@ words! {
 /// The functions that write where one value is expected.
 macro_rules! swaps {
     ($($of_type:ty: $is:ident $is_kept:ident $was:ident $was_kept:ident;)*) => {$(
-        /// Writes, if a value is there. Returns whether it was.
+        /// Compares and swaps. Returns whether the place had the expected value.
         ///
         /// # Safety
-        /// The place is there, and aligned.
+        /// `place` points to an aligned value of this type.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $is(
             _where: *mut Ident,
@@ -59,14 +59,14 @@ macro_rules! swaps {
             value: $of_type,
         ) -> bool {
             let swapped = |old| if old == expected { value } else { old };
-            // SAFETY: the caller's promise.
+            // SAFETY: `place` points to an aligned value of this type.
             unsafe { Word::update(place, swapped) }.0 == expected
         }
 
-        /// The same; `kept` gets what was there.
+        /// Compares and swaps; `kept` gets the old value.
         ///
         /// # Safety
-        /// The places are there, and aligned.
+        /// The pointers lead to aligned values of this type.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $is_kept(
             place_in_program: *mut Ident,
@@ -76,7 +76,7 @@ macro_rules! swaps {
             value: $of_type,
             kept: *mut $of_type,
         ) -> bool {
-            // SAFETY: the caller's promise.
+            // SAFETY: the pointers lead to aligned values of this type.
             unsafe {
                 let old = $was(place_in_program, thread, place, expected, value);
                 if old != expected {
@@ -86,10 +86,10 @@ macro_rules! swaps {
             }
         }
 
-        /// Writes, if a value is there. Returns what was.
+        /// Compares and swaps. Returns the old value.
         ///
         /// # Safety
-        /// The place is there, and aligned.
+        /// `place` points to an aligned value of this type.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $was(
             _where: *mut Ident,
@@ -99,14 +99,14 @@ macro_rules! swaps {
             value: $of_type,
         ) -> $of_type {
             let swapped = |old| if old == expected { value } else { old };
-            // SAFETY: the caller's promise.
+            // SAFETY: `place` points to an aligned value of this type.
             unsafe { Word::update(place, swapped) }.0
         }
 
-        /// The same; `kept` gets what is there then.
+        /// Compares and swaps; `kept` gets the new value.
         ///
         /// # Safety
-        /// The places are there, and aligned.
+        /// The pointers lead to aligned values of this type.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $was_kept(
             place_in_program: *mut Ident,
@@ -116,7 +116,7 @@ macro_rules! swaps {
             value: $of_type,
             kept: *mut $of_type,
         ) -> $of_type {
-            // SAFETY: the caller's promise.
+            // SAFETY: the pointers lead to aligned values of this type.
             unsafe {
                 let old = $was(place_in_program, thread, place, expected, value);
                 *kept = if old == expected { value } else { old };
@@ -144,10 +144,10 @@ swaps! {
 /// The functions for wider types.
 macro_rules! wide {
     ($($name:ident)*) => {$(
-        /// Changes what is at a place to what `change` makes of it.
+        /// Changes the value at a place by `change`.
         ///
         /// # Safety
-        /// It is there; `change` takes such.
+        /// `place` points to a value that `change` takes.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
             _where: *mut Ident,
@@ -157,7 +157,7 @@ macro_rules! wide {
             change: Change,
         ) {
             GOMP_atomic_start();
-            // SAFETY: the caller's promise.
+            // SAFETY: `place` points to a value that `change` takes.
             unsafe { change(place, place, operand) };
             GOMP_atomic_end();
         }
@@ -172,7 +172,7 @@ pub extern "C" fn __kmpc_atomic_start() {
     GOMP_atomic_start();
 }
 
-/// It ends.
+/// An atomic operation under the lock ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_atomic_end() {
     GOMP_atomic_end();

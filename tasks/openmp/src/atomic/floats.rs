@@ -1,4 +1,4 @@
-//! Atomic operations on numbers with a fraction, and on others with such operands.
+//! Atomic operations on floating-point numbers, and on integers with such operands.
 
 use super::{Word, moves, operations};
 use crate::ident::Ident;
@@ -35,10 +35,10 @@ moves! {
 /// Functions whose operand is wider than the place.
 macro_rules! mixed {
     ($($of_type:ty: $($name:ident = $change:expr),*;)*) => {$($(
-        /// Changes what is at a place.
+        /// Changes the value at a place.
         ///
         /// # Safety
-        /// It is there, and aligned.
+        /// `place` points to an aligned value of this type.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
             _where: *mut Ident,
@@ -47,7 +47,7 @@ macro_rules! mixed {
             operand: f64,
         ) {
             let change: fn(f64, f64) -> f64 = $change;
-            // SAFETY: the caller's promise.
+            // SAFETY: `place` points to an aligned value of this type.
             unsafe { Word::update(place, |value| change(value as f64, operand) as $of_type) };
         }
     )*)*};

@@ -9,13 +9,13 @@ use super::is_host;
 use crate::registration::member;
 use crate::task::depend;
 
-/// Dimensions that [`omp_target_memcpy_rect`] takes: as many as there are.
+/// The highest number of dimensions that [`omp_target_memcpy_rect`] takes: any.
 const DIMENSIONS_MAX: c_int = c_int::MAX;
 
 /// Copies between devices.
 ///
 /// # Safety
-/// Both have the bytes from their offsets on.
+/// Both pieces of memory have `bytes` bytes from their offsets on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_target_memcpy(
     to: *mut c_void,
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn omp_target_memcpy(
     if !is_host(to_device) || !is_host(from_device) {
         return EINVAL;
     }
-    // SAFETY: As the caller promises.
+    // SAFETY: both pieces of memory have `bytes` bytes from their offsets on.
     unsafe {
         let (to, from) = (to.cast::<u8>().add(to_offset), from.cast::<u8>().add(from_offset));
         libc::memmove(to.cast(), from.cast(), length);
@@ -49,7 +49,7 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// What remains in one place of the first dimension.
+    /// The part at one index of the first dimension.
     fn inner(self) -> Self {
         Self {
             volume: &self.volume[1..],
@@ -60,10 +60,10 @@ impl Part<'_> {
         }
     }
 
-    /// Copies it; nothing is returned where some size is above all numbers.
+    /// Copies the part; `None` if a size overflows.
     ///
     /// # Safety
-    /// It is a part of both arrays, of elements of so many bytes.
+    /// The part lies in both arrays, whose elements have so many bytes.
     unsafe fn copy(self, to: *mut u8, from: *const u8, element: usize) -> Option<()> {
         let bytes = |elements: &[usize]| {
             elements.iter().try_fold(element, |bytes, &number| bytes.checked_mul(number))
@@ -73,7 +73,7 @@ impl Part<'_> {
         let to_first = to_slice.checked_mul(self.to_offsets[0])?;
         let from_first = from_slice.checked_mul(self.from_offsets[0])?;
         let length = element.checked_mul(self.volume[0])?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the part lies in both arrays, whose elements have so many bytes.
         unsafe {
             let (to, from) = (to.add(to_first), from.add(from_first));
             if self.volume.len() == 1 {
@@ -89,10 +89,11 @@ impl Part<'_> {
     }
 }
 
-/// Copies a part of an array between devices. Without arrays it says how many dimensions it takes.
+/// Copies a part of an array between devices. Without arrays returns how many dimensions are
+/// allowed.
 ///
 /// # Safety
-/// Each list has a number for each dimension, and the part is one of both arrays.
+/// Each list has a number for each dimension, and the part lies in both arrays.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_target_memcpy_rect(
     to: *mut c_void,
@@ -114,7 +115,7 @@ pub unsafe extern "C" fn omp_target_memcpy_rect(
     if number == 0 || !is_host(to_device) || !is_host(from_device) {
         return EINVAL;
     }
-    // SAFETY: As the caller promises.
+    // SAFETY: each list has a number for each dimension, and the part lies in both arrays.
     unsafe {
         let list = |first| slice::from_raw_parts(first, number);
         let part = Part {
@@ -128,11 +129,10 @@ pub unsafe extern "C" fn omp_target_memcpy_rect(
     }
 }
 
-/// Copies between devices when the tasks have ended that it depends on. It may be put off, and is
-/// not.
+/// Waits for the dependences, then copies between devices. OpenMP would allow to return before.
 ///
 /// # Safety
-/// As of [`omp_target_memcpy`]; `objects` has `number` objects.
+/// Both pieces of memory have `bytes` bytes from their offsets on; `objects` has `number` objects.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_target_memcpy_async(
     to: *mut c_void,
@@ -145,17 +145,19 @@ pub unsafe extern "C" fn omp_target_memcpy_async(
     number: c_int,
     objects: *const *const c_void,
 ) -> c_int {
-    // SAFETY: As the caller promises.
+    // SAFETY: both pieces of memory have `bytes` bytes from their offsets on; `objects` has
+    // `number` objects.
     unsafe {
         depend::wait(member(), &depend::of_objects(member(), objects, number));
         omp_target_memcpy(to, from, length, to_offset, from_offset, to_device, from_device)
     }
 }
 
-/// The same of a part of an array.
+/// Waits for the dependences, then copies a part of an array between devices.
 ///
 /// # Safety
-/// As of [`omp_target_memcpy_rect`]; `objects` has `number` objects.
+/// Each list has a number for each dimension, and the part lies in both arrays; `objects` has
+/// `number` objects.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_target_memcpy_rect_async(
     to: *mut c_void,
@@ -172,7 +174,8 @@ pub unsafe extern "C" fn omp_target_memcpy_rect_async(
     number: c_int,
     objects: *const *const c_void,
 ) -> c_int {
-    // SAFETY: As the caller promises.
+    // SAFETY: each list has a number for each dimension, and the part lies in both arrays;
+    // `objects` has `number` objects.
     unsafe {
         if !to.is_null() || !from.is_null() {
             depend::wait(member(), &depend::of_objects(member(), objects, number));
@@ -221,11 +224,11 @@ mod tests {
             to_dimensions: &[2, 4],
             from_dimensions: &[3, 4],
         };
-        // SAFETY: it is a part of three rows of four, and of two rows of four.
+        // SAFETY: the part lies in three rows of four, and in two rows of four.
         let copied = unsafe { part.copy(to.as_mut_ptr().cast(), from.as_ptr().cast(), 2) };
         assert_eq!((copied, to), (Some(()), [99, 99, 5, 6, 99, 99, 9, 10]));
         let vast = Part { to_dimensions: &[2, usize::MAX], ..part };
-        // SAFETY: it is refused before anything is copied.
+        // SAFETY: the call is refused before anything is copied.
         assert_eq!(unsafe { vast.copy(to.as_mut_ptr().cast(), from.as_ptr().cast(), 2) }, None);
     }
 }

@@ -1,5 +1,5 @@
-//! Objects for working with another runtime (OpenMP 5.1, `interop`): without devices there are
-//! none, and nobody has any but `omp_interop_none`, which has no properties.
+//! Objects for working with another runtime (OpenMP 5.1, `interop`): without devices programs have
+//! only `omp_interop_none`, which has no properties.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
@@ -16,17 +16,17 @@ pub extern "C" fn omp_get_num_interop_properties(_object: *mut c_void) -> c_int 
 /// Functions that give a property.
 macro_rules! properties {
     ($($name:ident $fortran:ident -> $result:ty = $nothing:expr;)*) => {$(
-        /// A property: there is none, and `why` says it.
+        /// A property: always none, with the reason in `why`.
         ///
         /// # Safety
-        /// `why` is null, or one may write there.
+        /// `why` is null, or points to a variable that may be written.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
             _object: *mut c_void,
             _property: c_int,
             why: *mut c_int,
         ) -> $result {
-            // SAFETY: the caller's promise.
+            // SAFETY: `why` is null, or points to a variable that may be written.
             if let Some(why) = unsafe { why.as_mut() } {
                 *why = EMPTY;
             }
@@ -50,7 +50,7 @@ properties! {
 /// Functions that describe something of an object.
 macro_rules! descriptions {
     ($($name:ident $fortran:ident)*) => {$(
-        /// A description: there is none.
+        /// A description: always none.
         #[unsafe(no_mangle)]
         pub extern "C" fn $name(_object: *mut c_void, _number: c_int) -> *const c_char {
             ptr::null()

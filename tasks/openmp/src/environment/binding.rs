@@ -17,8 +17,8 @@ pub(super) fn bind(text: &str) -> Option<Vec<Bind>> {
     alone.or_else(|| list(text, |text| word(text, &each)))
 }
 
-/// The type of affinity and what a place is, among its modifiers: `granularity=fine,compact,1,0`.
-/// A place is a core where nobody says it, as in libomp.
+/// `KMP_AFFINITY`: the type of affinity and the unit of a place, among modifiers:
+/// `granularity=fine,compact,1,0`. A place is a core by default, as in libomp.
 pub(super) fn kmp_affinity(text: &str) -> Option<(Bind, Unit)> {
     let kinds = [
         ("none", Bind::False),

@@ -1,4 +1,4 @@
-//! What `OMP_DISPLAY_ENV` and `omp_display_env` show (OpenMP 5.2, section 21.7).
+//! The text of `OMP_DISPLAY_ENV` and `omp_display_env` (OpenMP 5.2, section 21.7).
 
 use super::{Bind, Kind, Offload, Places, Settings, Unit, Wait};
 

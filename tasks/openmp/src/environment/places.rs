@@ -2,7 +2,7 @@
 //!
 //! The grammar is that of OpenMP 5.2, section 21.1.6.
 
-/// What a machine has several of.
+/// A kind of parts of a machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Threads,
@@ -12,7 +12,7 @@ pub(crate) enum Unit {
     Sockets,
 }
 
-/// What was asked for.
+/// The places that were asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Places {
     /// Parts of the machine, all or so many of them.
@@ -21,8 +21,8 @@ pub(crate) enum Places {
     Listed(Vec<Vec<u32>>),
 }
 
-/// CPUs that a variable may name: far above what Linux can have, so that a slip of the finger does
-/// not take the memory.
+/// The highest number of CPUs that a variable may name: far more than Linux supports, so that a
+/// typing error does not exhaust the memory.
 const CPUS_MAX: u32 = 1 << 16;
 
 /// A name with a number, or places.
@@ -69,7 +69,7 @@ fn named(text: &str) -> Option<Places> {
     Some(Places::Each { unit, count })
 }
 
-/// What commas part, outside braces.
+/// The items between commas outside of braces.
 fn items(text: &str) -> Option<Vec<&str>> {
     let (mut items, mut begin, mut depth) = (Vec::new(), 0, 0);
     for (at, c) in text.char_indices() {
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!((parse("cores(0)"), parse("cores(2"), parse("chips")), (None, None, None));
     }
 
-    /// OpenMP 5.2 says of each of them that it is the same places.
+    /// OpenMP 5.2 has these as different notations of one list of places.
     #[test]
     fn intervals_stand_for_places_and_for_cpus() {
         let four = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 10, 11], [12, 13, 14, 15]];

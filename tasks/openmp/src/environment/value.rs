@@ -1,4 +1,4 @@
-//! The values of single variables; `None` where one is not what it has to be.
+//! The values of single variables; `None` for a value that the variable does not take.
 
 use super::{Kind, Offload, Schedule, Show, Wait};
 
@@ -64,7 +64,7 @@ pub(super) fn schedule(text: &str) -> Option<Schedule> {
         None => (None, text),
     };
     let (kind, chunk) = match rest.split_once(',') {
-        // 0 is no chunk, as libgomp has it.
+        // 0 is no chunk, as in libgomp.
         Some((kind, chunk)) if chunk.trim() != "0" => (kind, Some(positive(chunk.trim())?)),
         Some((kind, _)) => (kind, None),
         None => (rest, None),

@@ -8,9 +8,9 @@ use crate::place::NOWHERE;
 use crate::processors::{self, Mask};
 use crate::registration::current_thread;
 
-/// What libomp answers where a CPU's number is none, or where there is no such CPU here.
+/// libomp's answer for a number that no CPU can have.
 const NO_NUMBER: c_int = -1;
-/// As above.
+/// libomp's answer for a CPU that this process may not use.
 const NOT_HERE: c_int = -2;
 
 /// `kmp_affinity_mask_t`.
@@ -19,56 +19,56 @@ type Handle = *mut Mask;
 /// Makes an empty mask.
 ///
 /// # Safety
-/// One may write to `handle`.
+/// `handle` points to a variable that may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_create_affinity_mask(handle: *mut Handle) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `handle` points to a variable that may be written.
     unsafe { handle.write(Box::into_raw(Box::new(Mask::of(&[])))) };
 }
 
 /// Ends a mask.
 ///
 /// # Safety
-/// It was made, and is used no more.
+/// The program has made the mask, which is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_destroy_affinity_mask(handle: *mut Handle) {
-    // SAFETY: As the caller promises.
+    // SAFETY: the program has made the mask, which is used no more.
     unsafe {
         drop(Box::from_raw(*handle));
         *handle = ptr::null_mut();
     }
 }
 
-/// Binds the calling thread to the CPUs of a mask. Returns 0, or what the kernel says.
+/// Binds the calling thread to the CPUs of a mask. Returns 0, or the kernel's error.
 ///
 /// # Safety
-/// The mask was made.
+/// The program has made the mask with [`kmp_create_affinity_mask`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_set_affinity(handle: *const Handle) -> c_int {
     current_thread().place.set(NOWHERE);
-    // SAFETY: As the caller promises.
+    // SAFETY: the program has made the mask with `kmp_create_affinity_mask`.
     unsafe { (**handle).allow() }
 }
 
 /// Makes a mask that of the calling thread.
 ///
 /// # Safety
-/// The mask was made.
+/// The program has made the mask with [`kmp_create_affinity_mask`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_get_affinity(handle: *const Handle) -> c_int {
     affinity::find(current_thread());
-    // SAFETY: As the caller promises.
+    // SAFETY: the program has made the mask with `kmp_create_affinity_mask`.
     unsafe { **handle = Mask::of(&processors::allowed()) };
     0
 }
 
-/// What CPUs' numbers are below.
+/// One more than the highest number of a CPU.
 #[unsafe(no_mangle)]
 pub extern "C" fn kmp_get_affinity_max_proc() -> c_int {
     processors::available().last().map_or(0, |&last| last as c_int + 1)
 }
 
-/// A CPU of those that the process may use, or what libomp answers.
+/// A CPU that the process may use, or libomp's answer for all other numbers.
 fn here(cpu: c_int) -> Result<u32, c_int> {
     let number = u32::try_from(cpu).map_err(|_| NO_NUMBER)?;
     if cpu >= kmp_get_affinity_max_proc() {
@@ -80,43 +80,43 @@ fn here(cpu: c_int) -> Result<u32, c_int> {
 /// Adds a CPU to a mask.
 ///
 /// # Safety
-/// The mask was made.
+/// The program has made the mask with [`kmp_create_affinity_mask`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_set_affinity_mask_proc(cpu: c_int, handle: *const Handle) -> c_int {
-    // SAFETY: As the caller promises.
+    // SAFETY: the program has made the mask with `kmp_create_affinity_mask`.
     here(cpu).map_or_else(|answer| answer, |cpu| unsafe { (**handle).put(cpu, true) })
 }
 
-/// Takes it out.
+/// Takes a CPU out of a mask.
 ///
 /// # Safety
-/// The mask was made.
+/// The program has made the mask with [`kmp_create_affinity_mask`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_unset_affinity_mask_proc(cpu: c_int, handle: *const Handle) -> c_int {
-    // SAFETY: As the caller promises.
+    // SAFETY: the program has made the mask with `kmp_create_affinity_mask`.
     here(cpu).map_or_else(|answer| answer, |cpu| unsafe { (**handle).put(cpu, false) })
 }
 
-/// Whether it is in.
+/// Whether a CPU is in a mask.
 ///
 /// # Safety
-/// The mask was made.
+/// The program has made the mask with [`kmp_create_affinity_mask`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_get_affinity_mask_proc(cpu: c_int, handle: *const Handle) -> c_int {
-    // SAFETY: As the caller promises.
+    // SAFETY: the program has made the mask with `kmp_create_affinity_mask`.
     here(cpu).map_or_else(|answer| answer, |cpu| unsafe { (**handle).has(cpu).into() })
 }
 
-/// Fortran's names of what takes a mask, whose argument is an address there, too.
+/// Fortran's names of functions that take a mask, by address as in C.
 macro_rules! of_a_mask {
     ($($name:ident = $function:ident -> $result:ty;)*) => {$(
         #[doc = concat!("Fortran's `", stringify!($function), "`.")]
         ///
         /// # Safety
-        /// As of the function for C.
+        /// The program has made the mask.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(handle: *mut Handle) -> $result {
-            // SAFETY: As the caller promises.
+            // SAFETY: the program has made the mask.
             unsafe { $function(handle) }
         }
     )*};
@@ -129,26 +129,26 @@ of_a_mask! {
     kmp_get_affinity_ = kmp_get_affinity -> c_int;
 }
 
-/// Fortran's and flang's names of what takes a CPU, too.
+/// Fortran's and flang's names of functions that take a CPU and a mask.
 macro_rules! of_a_cpu {
     ($($fortran:ident $flang:ident = $function:ident;)*) => {$(
         #[doc = concat!("Fortran's `", stringify!($function), "`.")]
         ///
         /// # Safety
-        /// As of the function for C; `cpu` points to a number.
+        /// The program has made the mask; `cpu` points to a number.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $fortran(cpu: *const c_int, handle: *const Handle) -> c_int {
-            // SAFETY: As the caller promises.
+            // SAFETY: the program has made the mask; `cpu` points to a number.
             unsafe { $function(*cpu, handle) }
         }
 
         #[doc = concat!("flang's `", stringify!($function), "`.")]
         ///
         /// # Safety
-        /// As of the function for C.
+        /// The program has made the mask.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $flang(cpu: c_int, handle: *const Handle) -> c_int {
-            // SAFETY: As the caller promises.
+            // SAFETY: the program has made the mask.
             unsafe { $function(cpu, handle) }
         }
     )*};

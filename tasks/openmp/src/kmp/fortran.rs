@@ -4,56 +4,56 @@ use std::ffi::{c_char, c_int, c_void};
 
 use super::{kmp_aligned_malloc, kmp_calloc, kmp_free, kmp_malloc, kmp_realloc};
 
-/// Fortran's name of `kmp_malloc`, whose argument is an address there.
+/// Fortran's name of `kmp_malloc`, which takes the address of its argument.
 ///
 /// # Safety
 /// `size` points to a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_malloc_(size: *const usize) -> *mut c_void {
-    // SAFETY: As the caller promises.
+    // SAFETY: `size` points to a number.
     kmp_malloc(unsafe { *size })
 }
 
 /// Fortran's name of `kmp_aligned_malloc`.
 ///
 /// # Safety
-/// Both point to numbers.
+/// Both pointers lead to numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_aligned_malloc_(
     size: *const usize,
     alignment: *const usize,
 ) -> *mut c_void {
-    // SAFETY: As the caller promises.
+    // SAFETY: both pointers lead to numbers.
     unsafe { kmp_aligned_malloc(*size, *alignment) }
 }
 
 /// Fortran's name of `kmp_calloc`.
 ///
 /// # Safety
-/// Both point to numbers.
+/// Both pointers lead to numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_calloc_(count: *const usize, size: *const usize) -> *mut c_void {
-    // SAFETY: As the caller promises.
+    // SAFETY: both pointers lead to numbers.
     unsafe { kmp_calloc(*count, *size) }
 }
 
 /// Fortran's name of `kmp_realloc`.
 ///
 /// # Safety
-/// Both are addresses; the memory is as of the function for C.
+/// `size` points to a number, `old` to a pointer: null or of a `kmp_` function, and used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_realloc_(old: *const *mut c_void, size: *const usize) -> *mut c_void {
-    // SAFETY: As the caller promises.
+    // SAFETY: `old` points to memory that is used no more, `size` to a number.
     unsafe { kmp_realloc(*old, *size) }
 }
 
 /// Fortran's name of `kmp_free`.
 ///
 /// # Safety
-/// As of the function for C, behind an address.
+/// `memory` points to a pointer: null or of a `kmp_` function, and used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmp_free_(memory: *const *mut c_void) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `memory` points to memory that is used no more.
     unsafe { kmp_free(*memory) };
 }
 
@@ -78,20 +78,20 @@ pub extern "C" fn kmpc_calloc(count: usize, size: usize) -> *mut c_void {
 /// flang's name of `kmp_realloc`.
 ///
 /// # Safety
-/// As of that.
+/// `old` is null or came from a `kmp_` function, and is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmpc_realloc(old: *mut c_void, size: usize) -> *mut c_void {
-    // SAFETY: As the caller promises.
+    // SAFETY: `old` is null or came from a `kmp_` function, and is used no more.
     unsafe { kmp_realloc(old, size) }
 }
 
 /// flang's name of `kmp_free`.
 ///
 /// # Safety
-/// As of that.
+/// `memory` is null or came from a `kmp_` function, and is used no more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kmpc_free(memory: *mut c_void) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `memory` is null or came from a `kmp_` function, and is used no more.
     unsafe { kmp_free(memory) };
 }
 

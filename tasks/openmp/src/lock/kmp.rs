@@ -8,10 +8,10 @@ use crate::ident::Ident;
 /// Functions of a lock.
 macro_rules! of_a_lock {
     ($($name:ident($of_type:ty) = $function:ident -> $result:ty;)*) => {$(
-        #[doc = concat!("The same as `", stringify!($function), "`.")]
+        #[doc = concat!("clang's name of `", stringify!($function), "`.")]
         ///
         /// # Safety
-        /// As of that.
+        /// `lock` points to a lock in the state that the OpenMP function needs.
         #[unsafe(no_mangle)]
         #[allow(unused_unsafe, reason = "to end a lock is safe")]
         pub unsafe extern "C" fn $name(
@@ -19,7 +19,7 @@ macro_rules! of_a_lock {
             _thread: c_int,
             lock: *mut $of_type,
         ) -> $result {
-            // SAFETY: As the caller promises.
+            // SAFETY: `lock` points to a lock in the state that the OpenMP function needs.
             unsafe { super::$function(lock) }
         }
     )*};
@@ -38,10 +38,10 @@ of_a_lock! {
     __kmpc_test_nest_lock(NestLock) = omp_test_nest_lock -> c_int;
 }
 
-/// The same as `omp_init_lock`, whatever is expected of the lock.
+/// `omp_init_lock` with a hint, which changes nothing.
 ///
 /// # Safety
-/// As of that.
+/// `lock` points to a lock in the state that the OpenMP function needs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_init_lock_with_hint(
     _where: *mut Ident,
@@ -49,14 +49,14 @@ pub unsafe extern "C" fn __kmpc_init_lock_with_hint(
     lock: *mut Lock,
     _hint: c_uint,
 ) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `lock` points to a lock in the state that the OpenMP function needs.
     unsafe { super::omp_init_lock(lock) };
 }
 
-/// The same as `omp_init_nest_lock`, whatever is expected of the lock.
+/// `omp_init_nest_lock` with a hint, which changes nothing.
 ///
 /// # Safety
-/// As of that.
+/// `lock` points to a lock in the state that the OpenMP function needs.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_init_nest_lock_with_hint(
     _where: *mut Ident,
@@ -64,6 +64,6 @@ pub unsafe extern "C" fn __kmpc_init_nest_lock_with_hint(
     lock: *mut NestLock,
     _hint: c_uint,
 ) {
-    // SAFETY: As the caller promises.
+    // SAFETY: `lock` points to a lock in the state that the OpenMP function needs.
     unsafe { super::omp_init_nest_lock(lock) };
 }

@@ -52,13 +52,13 @@ fn one_thread_at_a_time_has_a_nest_lock_however_often() {
     let twice = |lock: &NestLock| {
         // SAFETY: The lock was made.
         unsafe { omp_set_nest_lock(lock) };
-        // SAFETY: As above.
+        // SAFETY: the lock is initialised.
         assert_eq!(unsafe { omp_test_nest_lock(lock) }, 2);
     };
     let both = |lock: &NestLock| {
         // SAFETY: The lock was made, and is had twice.
         unsafe { omp_unset_nest_lock(lock) };
-        // SAFETY: As above.
+        // SAFETY: the lock is initialised.
         unsafe { omp_unset_nest_lock(lock) };
     };
     counted(shared, twice, both);

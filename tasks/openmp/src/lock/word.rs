@@ -1,14 +1,14 @@
-//! The word that a lock is: who has it, and whether somebody sleeps or starves for it.
+//! The word of a lock: the owner, and whether a thread sleeps or starves for the lock.
 //!
-//! Whoever comes first takes a free word: who has just let go of it mostly comes first, and on a
-//! CPU that many threads want that can go on for long. So a thread that has slept for a word, and
-//! after [`PATIENCE_NS`] found it taken once more, says that it starves. Who lets go then does not
-//! leave the word free, but *promised*: only threads that have slept for it may take it, and one is
-//! awake.
+//! The first thread that comes takes a free word. That mostly is the thread that has just released
+//! the word, and on a CPU that many threads want this can repeat for long. So a thread that has
+//! slept for a word, and after [`PATIENCE_NS`] found the word taken once more, marks the word as
+//! starved for. The next release leaves the word *promised* instead of free: only threads that have
+//! slept for the word may take a promised one, and one of them is awake.
 //!
-//! A promise costs what it takes to wake a thread, on a crowded machine milliseconds, while nobody
-//! has the word. So there are pauses between promises, of all words together: [`REST`] times what
-//! the last one took.
+//! A promise costs the time of a wake-up, milliseconds on an oversubscribed machine, in which no
+//! thread has the word. So promises of all words together pause for [`REST`] times the time of the
+//! last one.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -17,26 +17,26 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Instant;
 
-/// Nobody has it.
+/// The word is free.
 pub(super) const FREE: u32 = 0;
-/// What an owner's number may be.
+/// The bits of an owner's number.
 pub(crate) const OWNERS: u32 = (1 << 30) - 1;
-/// Somebody sleeps: who lets go must wake.
+/// A thread sleeps: a release must wake one.
 const WAITED_FOR: u32 = 1 << 31;
-/// Somebody who sleeps, or is about to, has waited for long.
+/// A thread that sleeps, or is about to, has waited for long.
 const STARVED_FOR: u32 = 1 << 30;
-/// Nobody has it, and only who has slept may take it.
+/// The word is free for threads that have slept.
 const PROMISED: u32 = WAITED_FOR | STARVED_FOR;
 /// Looks at a word before its thread sleeps.
 const SPINS: u32 = 100;
-/// What a thread waits before it says that it starves. Our choice.
+/// The wait after which a thread marks the word as starved for. Our choice.
 const PATIENCE_NS: u64 = 1_000_000;
 /// So a thirtieth of the time is lost, where every word is always wanted. Our choice.
 const REST: u64 = 30;
 
-/// When somebody may starve again, in nanoseconds on [`now`]'s clock.
+/// The time from which a thread may starve again, in nanoseconds on [`now`]'s clock.
 static RESTED_AT: AtomicU64 = AtomicU64::new(0);
-/// When somebody starved last.
+/// The time when a thread starved last.
 static STARVED_AT: AtomicU64 = AtomicU64::new(0);
 
 /// Time since this was asked first.
@@ -45,7 +45,7 @@ fn now() -> u64 {
     FIRST.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
-/// Whether a thread that has slept from this time on may say that it starves.
+/// Whether a thread that has slept from this time on starves.
 fn may_starve(since: u64) -> bool {
     let now = now();
     now - since >= PATIENCE_NS && now >= RESTED_AT.load(Relaxed)
@@ -64,7 +64,7 @@ pub(super) fn try_take(word: &AtomicU32, owner: u32) -> bool {
     word.compare_exchange(FREE, owner, Acquire, Relaxed).is_ok()
 }
 
-/// Who has it; 0 if nobody does.
+/// The owner's number; 0 while the word is free.
 pub(super) fn owner(word: &AtomicU32) -> u32 {
     word.load(Relaxed) & OWNERS
 }
@@ -80,15 +80,15 @@ pub(super) fn take(word: &AtomicU32, owner: u32) {
     take_asleep(word, owner);
 }
 
-/// The same, between sleeps.
+/// The number of checks between sleeps.
 #[cold]
 fn take_asleep(word: &AtomicU32, owner: u32) {
     let mut since = None;
     loop {
         let seen = word.load(Relaxed);
         if seen == FREE || seen == PROMISED && since.is_some() {
-            // Whoever slept once cannot know whether it was the only one: the mark stays. Pairs
-            // with the release in `give`.
+            // A thread that has slept cannot know whether it was the only one: the mark stays.
+            // Pairs with the release in `give`.
             if word.compare_exchange(seen, owner | WAITED_FOR, Acquire, Relaxed).is_ok() {
                 if seen == PROMISED {
                     rest();
@@ -111,10 +111,9 @@ fn take_asleep(word: &AtomicU32, owner: u32) {
 
 /// Lets go of a word.
 pub(super) fn give(word: &AtomicU32) {
-    // Who starves waits until it has had the word: so it is there when it is promised, and only
-    // then.
+    // A starving thread waits until it has had the word: a promised word has a thread to take it.
     let left = if word.load(Relaxed) & STARVED_FOR == 0 { FREE } else { PROMISED };
-    // Pairs with the acquire of whoever takes it next.
+    // Pairs with the acquire of the next owner.
     if word.swap(left, Release) & WAITED_FOR != 0 {
         futex(word, libc::FUTEX_WAKE, 1);
     }
@@ -135,7 +134,7 @@ mod tests {
         let word = AtomicU32::new(1 | PROMISED);
         give(&word);
         assert_eq!((word.load(Relaxed), owner(&word), try_take(&word, 5)), (PROMISED, 0, false));
-        // Whoever comes now sleeps first, and there is nobody who would wake it.
+        // A thread that comes now sleeps first, and no other thread would wake it.
         let taker = std::thread::scope(|scope| {
             let taker = scope.spawn(|| take(&word, 7));
             while !taker.is_finished() {

@@ -1,7 +1,7 @@
 //! gcc's calls for loops.
 //!
-//! A loop is begun, which gives the first chunk if there is one, and then asked for the next; the
-//! names say how it is given out. Those with `ull` count with `unsigned long long`.
+//! The `start` functions begin a loop and return the first chunk, the `next` functions each further
+//! one; the names have the schedule. Functions with `ull` count with `unsigned long long`.
 
 use std::ffi::{c_long, c_ulonglong};
 
@@ -10,38 +10,38 @@ use crate::flag::Flag;
 use crate::iterations::{Index, Span};
 use crate::ompt::{self, At, Work};
 use crate::region::Member;
-use crate::region::work::{Asked, How};
+use crate::region::work::{LoopOptions, LoopSchedule};
 use crate::registration::member;
 
-/// What tells that each thread gets its chunks in order, beside the number of a schedule.
+/// The flag `monotonic`, beside the number of a schedule.
 const MONOTONIC: u32 = 1 << 31;
 
-/// What a number of gcc's asks of a loop.
-pub(super) fn asked(schedule: c_long, chunk: u64) -> Asked {
+/// The schedule of gcc's number.
+pub(super) fn asked(schedule: c_long, chunk: u64) -> LoopOptions {
     match schedule as u32 & !MONOTONIC {
         0 => runtime(),
-        2 => of(How::Dynamic, chunk),
-        3 => of(How::Guided, chunk),
-        4 => of(How::Static, 0),
-        _ => of(How::Static, chunk),
+        2 => of(LoopSchedule::Dynamic, chunk),
+        3 => of(LoopSchedule::Guided, chunk),
+        4 => of(LoopSchedule::Static, 0),
+        _ => of(LoopSchedule::Static, chunk),
     }
 }
 
-/// The same of a name.
-fn of(how: How, chunk: u64) -> Asked {
-    Asked { how, chunk, ..Asked::default() }
+/// The clauses of a loop whose schedule is in the function's name.
+fn of(how: LoopSchedule, chunk: u64) -> LoopOptions {
+    LoopOptions { how, chunk, ..LoopOptions::default() }
 }
 
-/// Gives the next chunk. Returns whether there is one.
+/// Writes the next chunk to `from` and `to`. Returns whether the loop had one left.
 ///
 /// # Safety
-/// One may write to both.
+/// Both pointers lead to variables that may be written.
 pub(super) unsafe fn give<T: Index>(member: &Member, from: *mut T, to: *mut T) -> bool {
     let Some(chunk) = member.next_chunk() else { return false };
     let span = member.work.span();
-    // The end of the last is the loop's own, which is a number that there is.
+    // The last chunk ends at the loop's own bound: one more step could overflow.
     let end = if chunk.end == span.trips { span.end } else { span.at(chunk.end) };
-    // SAFETY: the caller's promise.
+    // SAFETY: both pointers lead to variables that may be written.
     unsafe {
         *from = T::of(span.at(chunk.start));
         *to = T::of(end);
@@ -49,24 +49,24 @@ pub(super) unsafe fn give<T: Index>(member: &Member, from: *mut T, to: *mut T) -
     true
 }
 
-/// The thread comes to a loop and gets its first chunk. Returns whether there is one.
+/// The thread comes to a loop and gets its first chunk. Returns whether the loop had one left.
 ///
 /// # Safety
-/// One may write to both.
-unsafe fn start<T: Index>(span: Span, asked: Asked, from: *mut T, to: *mut T) -> bool {
+/// Both pointers lead to variables that may be written.
+unsafe fn start<T: Index>(span: Span, asked: LoopOptions, from: *mut T, to: *mut T) -> bool {
     let member = member();
     member.enter_loop(span, asked);
     ompt::works(At::Begin, || (Work::Loop, span.trips));
-    // SAFETY: the caller's promise.
+    // SAFETY: both pointers lead to variables that may be written.
     unsafe { give(member, from, to) }
 }
 
 /// The next chunk of the loop that the thread is in.
 ///
 /// # Safety
-/// One may write to both.
+/// Both pointers lead to variables that may be written.
 unsafe fn next<T: Index>(from: *mut T, to: *mut T) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: both pointers lead to variables that may be written.
     unsafe { give(member(), from, to) }
 }
 
@@ -80,7 +80,7 @@ macro_rules! starts {
         /// A loop begins.
         ///
         /// # Safety
-        /// One may write to `from` and `to`.
+        /// `from` and `to` point to variables that may be written.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
             start: c_long,
@@ -91,14 +91,14 @@ macro_rules! starts {
             to: *mut c_long,
         ) -> bool {
             let asked = $asked(u64::try_from(chunk).unwrap_or_default());
-            // SAFETY: the caller's promise.
+            // SAFETY: `from` and `to` point to variables that may be written.
             unsafe { self::start(span(start, end, step), asked, from, to) }
         }
 
-        /// The same.
+        /// A loop begins that counts with `unsigned long long`.
         ///
         /// # Safety
-        /// One may write to `from` and `to`.
+        /// `from` and `to` point to variables that may be written.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ull(
             is_up: Flag,
@@ -110,19 +110,19 @@ macro_rules! starts {
             to: *mut c_ulonglong,
         ) -> bool {
             let span = Span::before(start, end, step, is_up.is_set());
-            // SAFETY: the caller's promise.
+            // SAFETY: `from` and `to` point to variables that may be written.
             unsafe { self::start(span, $asked(chunk), from, to) }
         }
     )*};
 }
 
-/// The same, as `schedule(runtime)` says.
+/// Functions that begin loops with `schedule(runtime)`.
 macro_rules! runtime_starts {
     ($($name:ident $ull:ident = $asked:expr;)*) => {$(
         /// A loop begins.
         ///
         /// # Safety
-        /// One may write to `from` and `to`.
+        /// `from` and `to` point to variables that may be written.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
             start: c_long,
@@ -131,14 +131,14 @@ macro_rules! runtime_starts {
             from: *mut c_long,
             to: *mut c_long,
         ) -> bool {
-            // SAFETY: the caller's promise.
+            // SAFETY: `from` and `to` point to variables that may be written.
             unsafe { self::start(span(start, end, step), $asked, from, to) }
         }
 
-        /// The same.
+        /// A loop begins that counts with `unsigned long long`.
         ///
         /// # Safety
-        /// One may write to `from` and `to`.
+        /// `from` and `to` point to variables that may be written.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ull(
             is_up: Flag,
@@ -149,7 +149,7 @@ macro_rules! runtime_starts {
             to: *mut c_ulonglong,
         ) -> bool {
             let span = Span::before(start, end, step, is_up.is_set());
-            // SAFETY: the caller's promise.
+            // SAFETY: `from` and `to` point to variables that may be written.
             unsafe { self::start(span, $asked, from, to) }
         }
     )*};
@@ -158,46 +158,46 @@ macro_rules! runtime_starts {
 /// Functions that give the next chunk: how was said at the start.
 macro_rules! nexts {
     ($($name:ident $ull:ident)*) => {$(
-        /// The next chunk, if there is one.
+        /// The next chunk. Returns whether the loop had one left.
         ///
         /// # Safety
-        /// One may write to both.
+        /// Both pointers lead to variables that may be written.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(from: *mut c_long, to: *mut c_long) -> bool {
-            // SAFETY: the caller's promise.
+            // SAFETY: both pointers lead to variables that may be written.
             unsafe { next(from, to) }
         }
 
-        /// The same.
+        /// The next chunk of a loop that counts with `unsigned long long`.
         ///
         /// # Safety
-        /// One may write to both.
+        /// Both pointers lead to variables that may be written.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ull(from: *mut c_ulonglong, to: *mut c_ulonglong) -> bool {
-            // SAFETY: the caller's promise.
+            // SAFETY: both pointers lead to variables that may be written.
             unsafe { next(from, to) }
         }
     )*};
 }
 
-fn ordered(asked: Asked) -> Asked {
-    Asked { is_ordered: true, ..asked }
+fn ordered(asked: LoopOptions) -> LoopOptions {
+    LoopOptions { is_ordered: true, ..asked }
 }
 
 starts! {
-    GOMP_loop_static_start GOMP_loop_ull_static_start = |chunk| of(How::Static, chunk);
-    GOMP_loop_dynamic_start GOMP_loop_ull_dynamic_start = |chunk| of(How::Dynamic, chunk);
-    GOMP_loop_guided_start GOMP_loop_ull_guided_start = |chunk| of(How::Guided, chunk);
+    GOMP_loop_static_start GOMP_loop_ull_static_start = |chunk| of(LoopSchedule::Static, chunk);
+    GOMP_loop_dynamic_start GOMP_loop_ull_dynamic_start = |chunk| of(LoopSchedule::Dynamic, chunk);
+    GOMP_loop_guided_start GOMP_loop_ull_guided_start = |chunk| of(LoopSchedule::Guided, chunk);
     GOMP_loop_nonmonotonic_dynamic_start GOMP_loop_ull_nonmonotonic_dynamic_start
-        = |chunk| of(How::Dynamic, chunk);
+        = |chunk| of(LoopSchedule::Dynamic, chunk);
     GOMP_loop_nonmonotonic_guided_start GOMP_loop_ull_nonmonotonic_guided_start
-        = |chunk| of(How::Guided, chunk);
+        = |chunk| of(LoopSchedule::Guided, chunk);
     GOMP_loop_ordered_static_start GOMP_loop_ull_ordered_static_start
-        = |chunk| ordered(of(How::Static, chunk));
+        = |chunk| ordered(of(LoopSchedule::Static, chunk));
     GOMP_loop_ordered_dynamic_start GOMP_loop_ull_ordered_dynamic_start
-        = |chunk| ordered(of(How::Dynamic, chunk));
+        = |chunk| ordered(of(LoopSchedule::Dynamic, chunk));
     GOMP_loop_ordered_guided_start GOMP_loop_ull_ordered_guided_start
-        = |chunk| ordered(of(How::Guided, chunk));
+        = |chunk| ordered(of(LoopSchedule::Guided, chunk));
 }
 
 runtime_starts! {

@@ -5,19 +5,19 @@ use std::ffi::{c_long, c_uint, c_void};
 use super::{runtime, sections};
 use crate::iterations::Span;
 use crate::ompt::{self, At, Wait, Work};
-use crate::parallel::{Wanted, fork_filled, start_filled};
+use crate::parallel::{Wanted, fork_combined, start_combined};
 use crate::region::Member;
-use crate::region::job::{Filled, Function};
-use crate::region::work::{Asked, How};
+use crate::region::job::{CombinedLoop, Function};
+use crate::region::work::{LoopOptions, LoopSchedule};
 use crate::registration::member;
 
-fn loop_of(start: c_long, end: c_long, step: c_long, asked: Asked) -> Filled {
+fn loop_of(start: c_long, end: c_long, step: c_long, asked: LoopOptions) -> CombinedLoop {
     let span = Span::before(start, end, step as u64, step > 0);
-    Filled { span, asked, work: Work::Loop }
+    CombinedLoop { span, asked, work: Work::Loop }
 }
 
-fn chunked(how: How, chunk: c_long) -> Asked {
-    Asked { how, chunk: u64::try_from(chunk).unwrap_or_default(), ..Asked::default() }
+fn chunked(how: LoopSchedule, chunk: c_long) -> LoopOptions {
+    LoopOptions { how, chunk: u64::try_from(chunk).unwrap_or_default(), ..LoopOptions::default() }
 }
 
 /// Functions that run a region whose loop's chunk the program says.
@@ -26,7 +26,7 @@ macro_rules! regions {
         /// Runs a region that is a loop.
         ///
         /// # Safety
-        /// `function` takes `data`, in any thread.
+        /// `function` may be called with `data` in any thread.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
             function: Function,
@@ -38,20 +38,20 @@ macro_rules! regions {
             chunk: c_long,
             flags: c_uint,
         ) {
-            let filled = loop_of(start, end, step, chunked($how, chunk));
-            // SAFETY: the caller's promise.
-            unsafe { fork_filled(function, data, Wanted::of_gomp(threads, flags), filled) };
+            let combined = loop_of(start, end, step, chunked($how, chunk));
+            // SAFETY: `function` may be called with `data` in any thread.
+            unsafe { fork_combined(function, data, Wanted::of_gomp(threads, flags), combined) };
         }
     )*};
 }
 
-/// The same, as `schedule(runtime)` says.
+/// Functions that run regions with a loop of `schedule(runtime)`.
 macro_rules! runtime_regions {
     ($($name:ident)*) => {$(
         /// Runs a region that is a loop.
         ///
         /// # Safety
-        /// `function` takes `data`, in any thread.
+        /// `function` may be called with `data` in any thread.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
             function: Function,
@@ -62,9 +62,9 @@ macro_rules! runtime_regions {
             step: c_long,
             flags: c_uint,
         ) {
-            let filled = loop_of(start, end, step, runtime());
-            // SAFETY: the caller's promise.
-            unsafe { fork_filled(function, data, Wanted::of_gomp(threads, flags), filled) };
+            let combined = loop_of(start, end, step, runtime());
+            // SAFETY: `function` may be called with `data` in any thread.
+            unsafe { fork_combined(function, data, Wanted::of_gomp(threads, flags), combined) };
         }
     )*};
 }
@@ -75,7 +75,7 @@ macro_rules! region_starts {
         /// A region that is a loop begins; `GOMP_parallel_end` ends it.
         ///
         /// # Safety
-        /// `function` takes `data`, in any thread.
+        /// `function` may be called with `data` in any thread.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
             function: Function,
@@ -86,19 +86,19 @@ macro_rules! region_starts {
             step: c_long,
             chunk: c_long,
         ) {
-            let filled = loop_of(start, end, step, chunked($how, chunk));
-            // SAFETY: the caller's promise.
-            unsafe { start_filled(function, data, threads, Some(filled)) };
+            let combined = loop_of(start, end, step, chunked($how, chunk));
+            // SAFETY: `function` may be called with `data` in any thread.
+            unsafe { start_combined(function, data, threads, Some(combined)) };
         }
     )*};
 }
 
 regions! {
-    GOMP_parallel_loop_static = How::Static;
-    GOMP_parallel_loop_dynamic = How::Dynamic;
-    GOMP_parallel_loop_guided = How::Guided;
-    GOMP_parallel_loop_nonmonotonic_dynamic = How::Dynamic;
-    GOMP_parallel_loop_nonmonotonic_guided = How::Guided;
+    GOMP_parallel_loop_static = LoopSchedule::Static;
+    GOMP_parallel_loop_dynamic = LoopSchedule::Dynamic;
+    GOMP_parallel_loop_guided = LoopSchedule::Guided;
+    GOMP_parallel_loop_nonmonotonic_dynamic = LoopSchedule::Dynamic;
+    GOMP_parallel_loop_nonmonotonic_guided = LoopSchedule::Guided;
 }
 
 runtime_regions! {
@@ -108,15 +108,15 @@ runtime_regions! {
 }
 
 region_starts! {
-    GOMP_parallel_loop_static_start = How::Static;
-    GOMP_parallel_loop_dynamic_start = How::Dynamic;
-    GOMP_parallel_loop_guided_start = How::Guided;
+    GOMP_parallel_loop_static_start = LoopSchedule::Static;
+    GOMP_parallel_loop_dynamic_start = LoopSchedule::Dynamic;
+    GOMP_parallel_loop_guided_start = LoopSchedule::Guided;
 }
 
-/// As above, as `schedule(runtime)` says.
+/// gcc, before 4.9: begins a region that is a loop with `schedule(runtime)`.
 ///
 /// # Safety
-/// `function` takes `data`, in any thread.
+/// `function` may be called with `data` in any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_parallel_loop_runtime_start(
     function: Function,
@@ -126,15 +126,15 @@ pub unsafe extern "C" fn GOMP_parallel_loop_runtime_start(
     end: c_long,
     step: c_long,
 ) {
-    let filled = loop_of(start, end, step, runtime());
-    // SAFETY: the caller's promise.
-    unsafe { start_filled(function, data, threads, Some(filled)) };
+    let combined = loop_of(start, end, step, runtime());
+    // SAFETY: `function` may be called with `data` in any thread.
+    unsafe { start_combined(function, data, threads, Some(combined)) };
 }
 
 /// Runs a region that is so many sections.
 ///
 /// # Safety
-/// `function` takes `data`, in any thread.
+/// `function` may be called with `data` in any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_parallel_sections(
     function: Function,
@@ -143,16 +143,16 @@ pub unsafe extern "C" fn GOMP_parallel_sections(
     number: c_uint,
     flags: c_uint,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `function` may be called with `data` in any thread.
     unsafe {
-        fork_filled(function, data, Wanted::of_gomp(threads, flags), sections::filled(number))
+        fork_combined(function, data, Wanted::of_gomp(threads, flags), sections::combined(number))
     };
 }
 
-/// Before 4.9: it begins.
+/// gcc, before 4.9: begins a region that is a loop.
 ///
 /// # Safety
-/// `function` takes `data`, in any thread.
+/// `function` may be called with `data` in any thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_parallel_sections_start(
     function: Function,
@@ -160,8 +160,8 @@ pub unsafe extern "C" fn GOMP_parallel_sections_start(
     threads: c_uint,
     number: c_uint,
 ) {
-    // SAFETY: the caller's promise.
-    unsafe { start_filled(function, data, threads, Some(sections::filled(number))) };
+    // SAFETY: `function` may be called with `data` in any thread.
+    unsafe { start_combined(function, data, threads, Some(sections::combined(number))) };
 }
 
 fn leave(member: &Member, work: Work) {
@@ -172,20 +172,21 @@ fn leave(member: &Member, work: Work) {
 /// Functions that end a loop or sections.
 macro_rules! ends {
     ($($end:ident $no_wait:ident $cancel:ident = $work:expr;)*) => {$(
-        /// The thread has left them, and waits for the others.
+        /// The thread has left the construct, and waits for the other threads.
         #[unsafe(no_mangle)]
         pub extern "C" fn $end() {
             leave(member(), $work);
             ompt::waits(|| Wait::Implicit, || member().barrier());
         }
 
-        /// It has left them.
+        /// The thread has left the construct.
         #[unsafe(no_mangle)]
         pub extern "C" fn $no_wait() {
             leave(member(), $work);
         }
 
-        /// It has left them, and waits for the others. Returns whether the region is cancelled.
+        /// The thread has left the construct, and waits for the other threads. Returns whether the
+        /// region is cancelled.
         #[unsafe(no_mangle)]
         pub extern "C" fn $cancel() -> bool {
             leave(member(), $work);

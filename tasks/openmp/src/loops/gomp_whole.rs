@@ -1,4 +1,4 @@
-//! gcc's calls that say all of a loop at once, and what its threads share besides.
+//! gcc's calls that begin a loop with the data that its threads share.
 
 use std::ffi::{c_long, c_ulonglong, c_void};
 
@@ -7,32 +7,32 @@ use crate::flag::Flag;
 use crate::iterations::{Index, Span};
 use crate::ompt::{self, At, Work};
 use crate::region::Member;
-use crate::region::work::Asked;
+use crate::region::work::LoopOptions;
 use crate::registration::member;
 use crate::task::reduction_gomp;
 
-/// What a loop's threads share besides its iterations.
+/// The data that a loop's threads share besides iterations.
 #[derive(Clone, Copy)]
 pub(super) struct Besides {
-    /// Task reductions; null if there are none.
+    /// gcc's lists of task reductions; null without any.
     pub reductions: *mut usize,
     /// How many bytes of zeros are wanted, and then where they are; null if none are.
     pub zeros: *mut *mut c_void,
 }
 
 impl Besides {
-    /// What is asked with that.
-    pub(super) fn asked(&self, asked: Asked) -> Asked {
+    /// The loop's clauses, with these data.
+    pub(super) fn asked(&self, asked: LoopOptions) -> LoopOptions {
         let shares = !self.reductions.is_null() || !self.zeros.is_null();
-        Asked { shares, ..asked }
+        LoopOptions { shares, ..asked }
     }
 
     /// The thread has come to the loop.
     ///
     /// # Safety
-    /// Both are as the compiler makes them.
+    /// Both pointers are those that the compiler passes for the loop.
     pub(super) unsafe fn share(&self, member: &Member) {
-        // SAFETY: the caller's promise.
+        // SAFETY: both pointers are those that the compiler passes for the loop.
         unsafe {
             if !self.reductions.is_null() {
                 reduction_gomp::share(member, member.work.share(), self.reductions);
@@ -45,17 +45,18 @@ impl Besides {
 }
 
 /// # Safety
-/// Everything is as the compiler makes it; `from` is null where the program finds the chunks.
+/// The arguments are those that the compiler passes; `from` is null where the program asks for the
+/// first chunk later.
 unsafe fn start<T: Index>(
     span: Span,
-    asked: Asked,
+    asked: LoopOptions,
     (from, to): (*mut T, *mut T),
     besides: Besides,
 ) -> bool {
     let member = member();
     member.enter_loop(span, besides.asked(asked));
     ompt::works(At::Begin, || (Work::Loop, span.trips));
-    // SAFETY: the caller's promise.
+    // SAFETY: the arguments are those that the compiler passes.
     unsafe {
         besides.share(member);
         from.is_null() || gomp::give(member, from, to)
@@ -68,7 +69,7 @@ macro_rules! starts {
         /// A loop begins.
         ///
         /// # Safety
-        /// Everything is as the compiler makes it.
+        /// The arguments are those that the compiler passes for this construct.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(
             start: c_long,
@@ -83,15 +84,15 @@ macro_rules! starts {
         ) -> bool {
             let span = Span::before(start, end, step as u64, step > 0);
             let asked = gomp::asked(schedule, u64::try_from(chunk).unwrap_or_default());
-            let asked = Asked { is_ordered: $is_ordered, ..asked };
-            // SAFETY: the caller's promise.
+            let asked = LoopOptions { is_ordered: $is_ordered, ..asked };
+            // SAFETY: the arguments are those that the compiler passes.
             unsafe { self::start(span, asked, (from, to), Besides { reductions, zeros }) }
         }
 
-        /// The same.
+        /// The thread comes to such a loop that counts with `unsigned long long`.
         ///
         /// # Safety
-        /// Everything is as the compiler makes it.
+        /// The arguments are those that the compiler passes for this construct.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $ull(
             is_up: Flag,
@@ -106,8 +107,8 @@ macro_rules! starts {
             zeros: *mut *mut c_void,
         ) -> bool {
             let span = Span::before(start, end, step, is_up.is_set());
-            let asked = Asked { is_ordered: $is_ordered, ..gomp::asked(schedule, chunk) };
-            // SAFETY: the caller's promise.
+            let asked = LoopOptions { is_ordered: $is_ordered, ..gomp::asked(schedule, chunk) };
+            // SAFETY: the arguments are those that the compiler passes.
             unsafe { self::start(span, asked, (from, to), Besides { reductions, zeros }) }
         }
     )*};

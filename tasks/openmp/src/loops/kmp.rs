@@ -5,10 +5,10 @@ use crate::ident::Ident;
 use crate::iterations::{self, Index, Span};
 use crate::ompt::{self, At, Work};
 use crate::region::Member;
-use crate::region::work::{Asked, How};
+use crate::region::work::{LoopOptions, LoopSchedule};
 use crate::registration::member;
 
-/// `sched_type`, without what follows.
+/// `sched_type` without the flags.
 const STATIC_CHUNKED: i32 = 33;
 const STATIC: i32 = 34;
 const DYNAMIC: i32 = 35;
@@ -21,19 +21,19 @@ const STATIC_STEAL: i32 = 44;
 const STATIC_BALANCED_CHUNKED: i32 = 45;
 const GUIDED_SIMD: i32 = 46;
 const RUNTIME_SIMD: i32 = 47;
-/// What is added for ordered loops.
+/// The offset of `ordered` loops.
 const ORDERED: i32 = 32;
 /// The numbers of ordered loops.
 const ORDERED_ALL: std::ops::Range<i32> = 64..80;
-/// What is added for those that may be given out in any order.
+/// The offset of loops whose chunks may be given out in any order.
 const UNMERGED: i32 = 128;
 /// From this number on that was added.
 const UNMERGED_FIRST: i32 = 160;
-/// Set for loops whose chunks each thread gets in order, and for others.
+/// The flags `monotonic` and `nonmonotonic`.
 const MODIFIERS: i32 = 1 << 29 | 1 << 30;
 
-/// What a number of clang's asks of a loop.
-pub(super) fn asked(schedule: i32, chunk: u64) -> Asked {
+/// The schedule of clang's number.
+pub(super) fn asked(schedule: i32, chunk: u64) -> LoopOptions {
     let mut kind = schedule & !MODIFIERS;
     if kind >= UNMERGED_FIRST {
         kind -= UNMERGED;
@@ -43,36 +43,38 @@ pub(super) fn asked(schedule: i32, chunk: u64) -> Asked {
         kind -= ORDERED;
     }
     let (how, chunk) = match kind {
-        STATIC_CHUNKED => (How::Static, chunk.max(1)),
-        STATIC_BALANCED_CHUNKED => (How::Balanced, chunk),
-        DYNAMIC | STATIC_STEAL => (How::Dynamic, chunk),
-        GUIDED | TRAPEZOIDAL | GUIDED_ITERATIVE | GUIDED_ANALYTICAL => (How::Guided, chunk),
-        GUIDED_SIMD => (How::GuidedWhole, chunk),
+        STATIC_CHUNKED => (LoopSchedule::Static, chunk.max(1)),
+        STATIC_BALANCED_CHUNKED => (LoopSchedule::Balanced, chunk),
+        DYNAMIC | STATIC_STEAL => (LoopSchedule::Dynamic, chunk),
+        GUIDED | TRAPEZOIDAL | GUIDED_ITERATIVE | GUIDED_ANALYTICAL => {
+            (LoopSchedule::Guided, chunk)
+        }
+        GUIDED_SIMD => (LoopSchedule::GuidedWhole, chunk),
         RUNTIME_SIMD => of_vectors(runtime(), chunk.max(1)),
         RUNTIME => {
-            let Asked { how, chunk, .. } = runtime();
+            let LoopOptions { how, chunk, .. } = runtime();
             (how, chunk)
         }
         // Also `auto`.
-        _ => (How::Static, 0),
+        _ => (LoopSchedule::Static, 0),
     };
     let chunk = if kind == STATIC { 0 } else { chunk };
-    Asked { how, chunk, is_ordered, shares: false }
+    LoopOptions { how, chunk, is_ordered, shares: false }
 }
 
-/// The same where iterations run together, so many at once, which are not to be torn.
-fn of_vectors(asked: Asked, width: u64) -> (How, u64) {
+/// The schedule of a `simd` loop, whose chunks are multiples of the vector width.
+fn of_vectors(asked: LoopOptions, width: u64) -> (LoopSchedule, u64) {
     match asked.how {
-        How::Static | How::Balanced => (How::Balanced, width),
-        How::Dynamic => (How::Dynamic, asked.chunk.max(1).saturating_mul(width)),
-        _ => (How::GuidedWhole, asked.chunk.max(1).saturating_mul(width)),
+        LoopSchedule::Static | LoopSchedule::Balanced => (LoopSchedule::Balanced, width),
+        LoopSchedule::Dynamic => (LoopSchedule::Dynamic, asked.chunk.max(1).saturating_mul(width)),
+        _ => (LoopSchedule::GuidedWhole, asked.chunk.max(1).saturating_mul(width)),
     }
 }
 
 /// The next chunk.
 ///
 /// # Safety
-/// Where pointers are not null one may write there.
+/// Each pointer is null, or leads to a variable that may be written.
 unsafe fn next<T: Index>(
     member: &Member,
     last: *mut i32,
@@ -86,7 +88,7 @@ unsafe fn next<T: Index>(
         return false;
     };
     let (work, span) = (&member.work, member.work.span());
-    // SAFETY: the caller's promise.
+    // SAFETY: each pointer is null, or leads to a variable that may be written.
     unsafe {
         if let Some(last) = last.as_mut() {
             *last = work.has_last().into();
@@ -134,10 +136,10 @@ macro_rules! dispatch {
             ompt::works(At::Begin, || (Work::Loop, span.trips));
         }
 
-        /// The same, of a loop that a league's teams share first.
+        /// The thread comes to a loop that the league's teams divide first.
         ///
         /// # Safety
-        /// `last` is null, or one may write there.
+        /// `last` is null, or points to a variable that may be written.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $dist(
             _where: *mut Ident,
@@ -151,7 +153,7 @@ macro_rules! dispatch {
         ) {
             let member = member();
             let (span, has_last) = of_team(member, lower, upper, step.into());
-            // SAFETY: the caller's promise.
+            // SAFETY: `last` is null, or points to a variable that may be written.
             if let Some(last) = unsafe { last.as_mut() } {
                 *last = has_last.into();
             }
@@ -160,10 +162,10 @@ macro_rules! dispatch {
             ompt::works(At::Begin, || (Work::Loop, span.trips));
         }
 
-        /// Its next chunk, both ends included. Returns whether there is one.
+        /// The thread's next chunk, both ends included. Returns whether the loop had one left.
         ///
         /// # Safety
-        /// Where pointers are not null one may write there.
+        /// Each pointer is null, or leads to a variable that may be written.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $next(
             _where: *mut Ident,
@@ -174,7 +176,7 @@ macro_rules! dispatch {
             stride: *mut $step,
         ) -> i32 {
             let mut wide = 0;
-            // SAFETY: the caller's promise.
+            // SAFETY: each pointer is null, or leads to a variable that may be written.
             unsafe {
                 let is_more = next(member(), last, lower, upper, &raw mut wide);
                 if let (true, Some(stride)) = (is_more, stride.as_mut()) {
@@ -238,15 +240,24 @@ mod tests {
     #[test]
     fn numbers_of_schedules_are_understood() {
         let (ordered, shares) = (false, false);
-        let plain = |how, chunk| Asked { how, chunk, is_ordered: ordered, shares };
-        assert_eq!(asked(33, 4), plain(How::Static, 4));
-        assert_eq!(asked(34, 1), plain(How::Static, 0));
-        assert_eq!(asked(35 | 1 << 30, 2), plain(How::Dynamic, 2));
-        assert_eq!(asked(36 | 1 << 29, 0), plain(How::Guided, 0));
-        assert_eq!(asked(45, 8), plain(How::Balanced, 8));
-        assert_eq!(asked(66, 1), Asked { is_ordered: true, ..plain(How::Static, 0) });
-        assert_eq!(asked(67, 3), Asked { is_ordered: true, ..plain(How::Dynamic, 3) });
-        assert_eq!(asked(163, 3), plain(How::Dynamic, 3));
-        assert_eq!(asked(195, 3), Asked { is_ordered: true, ..plain(How::Dynamic, 3) });
+        let plain = |how, chunk| LoopOptions { how, chunk, is_ordered: ordered, shares };
+        assert_eq!(asked(33, 4), plain(LoopSchedule::Static, 4));
+        assert_eq!(asked(34, 1), plain(LoopSchedule::Static, 0));
+        assert_eq!(asked(35 | 1 << 30, 2), plain(LoopSchedule::Dynamic, 2));
+        assert_eq!(asked(36 | 1 << 29, 0), plain(LoopSchedule::Guided, 0));
+        assert_eq!(asked(45, 8), plain(LoopSchedule::Balanced, 8));
+        assert_eq!(
+            asked(66, 1),
+            LoopOptions { is_ordered: true, ..plain(LoopSchedule::Static, 0) }
+        );
+        assert_eq!(
+            asked(67, 3),
+            LoopOptions { is_ordered: true, ..plain(LoopSchedule::Dynamic, 3) }
+        );
+        assert_eq!(asked(163, 3), plain(LoopSchedule::Dynamic, 3));
+        assert_eq!(
+            asked(195, 3),
+            LoopOptions { is_ordered: true, ..plain(LoopSchedule::Dynamic, 3) }
+        );
     }
 }

@@ -5,15 +5,15 @@ use crate::ident::{Ident, flags};
 use crate::iterations::{self, Index, Span};
 use crate::ompt::{self, At, Work};
 use crate::region::Member;
-use crate::region::work::How;
+use crate::region::work::LoopSchedule;
 use crate::registration::member;
 
-/// `schedule` of what the teams of a league share: of one block each.
+/// The schedule of `distribute`: one block for each team.
 const DISTRIBUTE: i32 = 92;
-/// The same, in chunks.
+/// The schedule of `distribute` with chunks.
 const DISTRIBUTE_CHUNKED: i32 = 91;
 
-/// What a part is computed from, and where it is told.
+/// The bounds of a loop, which become those of the thread's part.
 struct Bounds<T> {
     last: *mut i32,
     lower: *mut T,
@@ -21,7 +21,7 @@ struct Bounds<T> {
     step: i64,
 }
 
-/// Who of how many takes a part.
+/// The number of the thread or team that takes a part, and of how many.
 #[derive(Clone, Copy)]
 struct Who {
     parts: u32,
@@ -43,9 +43,9 @@ impl<T: Index> Bounds<T> {
     /// Tells a part of a loop, or its first chunk.
     ///
     /// # Safety
-    /// `last` is null, or one may write to it; one may write to the others.
+    /// `last` is null, or may be written; the other pointers may be written.
     unsafe fn tell(&self, span: Span, part: std::ops::Range<u64>, has_last: bool) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `last` is null, or may be written; the other pointers may be written.
         unsafe {
             if let Some(last) = self.last.as_mut() {
                 *last = has_last.into();
@@ -70,18 +70,18 @@ impl<T: Index> Bounds<T> {
     /// The whole loop.
     ///
     /// # Safety
-    /// One may read the bounds.
+    /// The pointers of the bounds lead to variables.
     unsafe fn span(&self) -> Span {
-        // SAFETY: the caller's promise.
+        // SAFETY: the pointers of the bounds lead to variables.
         unsafe { Span::through(*self.lower, *self.upper, self.step) }
     }
 
     /// Tells a block. Returns the stride: any that leads behind the loop.
     ///
     /// # Safety
-    /// As of [`Bounds::tell`].
+    /// `last` is null, or may be written; the other pointers may be written.
     unsafe fn block(&self, who: Who, chunk: Option<u64>) -> u64 {
-        // SAFETY: the caller's promise.
+        // SAFETY: `last` is null, or may be written; the other pointers may be written.
         unsafe {
             let span = self.span();
             let part = match chunk {
@@ -94,14 +94,13 @@ impl<T: Index> Bounds<T> {
         }
     }
 
-    /// Tells the first of the chunks that are taken in turn. Returns from where to where it is to
-    /// the next.
+    /// Writes the bounds of the first chunk. Returns the distance to the next one.
     ///
     /// # Safety
-    /// As of [`Bounds::tell`].
+    /// `last` is null, or may be written; the other pointers may be written.
     unsafe fn chunks(&self, who: Who, size: u64) -> u64 {
         let size = size.max(1);
-        // SAFETY: the caller's promise.
+        // SAFETY: `last` is null, or may be written; the other pointers may be written.
         unsafe {
             let span = self.span();
             let first = iterations::chunk(span.trips, size, who.part.into());
@@ -112,18 +111,18 @@ impl<T: Index> Bounds<T> {
         }
     }
 
-    /// Tells what a schedule says. Returns the stride.
+    /// Writes the bounds of the thread's part. Returns the stride.
     ///
     /// # Safety
-    /// As of [`Bounds::tell`].
+    /// `last` is null, or may be written; the other pointers may be written.
     unsafe fn part(&self, member: &Member, schedule: i32, chunk: u64) -> u64 {
         let asked = kmp::asked(schedule, chunk);
-        // SAFETY: the caller's promise.
+        // SAFETY: `last` is null, or may be written; the other pointers may be written.
         unsafe {
             match (schedule, asked.how) {
                 (DISTRIBUTE, _) => self.block(Who::team(member), None),
                 (DISTRIBUTE_CHUNKED, _) => self.chunks(Who::team(member), chunk),
-                (_, How::Balanced) => self.block(Who::thread(member), Some(chunk)),
+                (_, LoopSchedule::Balanced) => self.block(Who::thread(member), Some(chunk)),
                 _ if asked.chunk > 0 => self.chunks(Who::thread(member), asked.chunk),
                 _ => self.block(Who::thread(member), None),
             }
@@ -137,7 +136,7 @@ macro_rules! static_init {
         /// The thread's part of a loop, or its first chunk and the way to the next.
         ///
         /// # Safety
-        /// `last` is null, or one may write there, as to the others.
+        /// `last` is null, or may be written; the other pointers may be written.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $init(
             place: *mut Ident,
@@ -152,18 +151,18 @@ macro_rules! static_init {
         ) {
             let bounds = Bounds { last, lower, upper, step: step.into() };
             let chunk = u64::try_from(chunk).unwrap_or_default();
-            // SAFETY: the caller's promise.
+            // SAFETY: `last` is null, or may be written; the other pointers may be written.
             unsafe {
                 ompt::works(At::Begin, || (Work::of_kmp(flags(place)), bounds.span().trips));
                 *stride = bounds.part(member(), schedule, chunk) as $step;
             }
         }
 
-        /// The same, of a loop that a league's teams share first; `upper_of_team` is where the
-        /// team's part ends.
+        /// The part of a thread of a loop that the league's teams divide first; `upper_of_team`
+        /// gets the last iteration of the team.
         ///
         /// # Safety
-        /// As of the other.
+        /// `last` is null, or may be written; the other pointers may be written.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $dist(
             place: *mut Ident,
@@ -180,7 +179,7 @@ macro_rules! static_init {
             let (member, mut is_last) = (member(), 0);
             let bounds = Bounds { last: &raw mut is_last, lower, upper, step: step.into() };
             let chunk = u64::try_from(chunk).unwrap_or_default();
-            // SAFETY: the caller's promise.
+            // SAFETY: `last` is null, or may be written; the other pointers may be written.
             unsafe {
                 ompt::works(At::Begin, || (Work::of_kmp(flags(place)), bounds.span().trips));
                 bounds.block(Who::team(member), None);
@@ -196,7 +195,7 @@ macro_rules! static_init {
         /// The first chunk of the team, and the way to the next.
         ///
         /// # Safety
-        /// As of the others.
+        /// `last` is null, or may be written; the other pointers may be written.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $team(
             _where: *mut Ident,
@@ -210,7 +209,7 @@ macro_rules! static_init {
         ) {
             let bounds = Bounds { last, lower, upper, step: step.into() };
             let chunk = u64::try_from(chunk).unwrap_or_default();
-            // SAFETY: the caller's promise.
+            // SAFETY: `last` is null, or may be written; the other pointers may be written.
             unsafe { *stride = bounds.chunks(Who::team(member()), chunk) as $step };
         }
     };
@@ -248,10 +247,10 @@ static_init!(
 /// The thread has left the loop.
 ///
 /// # Safety
-/// The place is null, or clang's.
+/// `place` is null, or points to clang's constant.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_for_static_fini(place: *mut Ident, _thread: i32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `place` is null, or points to clang's constant.
     ompt::works(At::End, || (Work::of_kmp(unsafe { flags(place) }), 0));
 }
 

@@ -21,7 +21,7 @@ pub extern "C" fn GOMP_ordered_start() {
     begin(member());
 }
 
-/// It ends.
+/// gcc: an `ordered` region ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_ordered_end() {
     end(member());
@@ -33,7 +33,7 @@ pub extern "C" fn __kmpc_ordered(_where: *mut Ident, _thread: i32) {
     begin(member());
 }
 
-/// It ends.
+/// clang: an `ordered` region ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_ordered(_where: *mut Ident, _thread: i32) {
     end(member());

@@ -7,28 +7,29 @@ use crate::ident::Ident;
 use crate::iterations::Span;
 use crate::ompt::{self, At, Work};
 use crate::region::Member;
-use crate::region::job::Filled;
-use crate::region::work::{Asked, How};
+use crate::region::job::CombinedLoop;
+use crate::region::work::{LoopOptions, LoopSchedule};
 use crate::registration::member;
 
-/// Each goes to whoever comes.
-const ASKED: Asked = Asked { how: How::Dynamic, chunk: 1, is_ordered: false, shares: false };
+/// Each section goes to the next thread that comes.
+const ASKED: LoopOptions =
+    LoopOptions { how: LoopSchedule::Dynamic, chunk: 1, is_ordered: false, shares: false };
 
 fn span(number: u32) -> Span {
     Span { first: 1, step: 1, trips: number.into(), end: 0 }
 }
 
 /// A region that is nothing but sections.
-pub(super) fn filled(number: u32) -> Filled {
-    Filled { span: span(number), asked: ASKED, work: Work::Sections }
+pub(super) fn combined(number: u32) -> CombinedLoop {
+    CombinedLoop { span: span(number), asked: ASKED, work: Work::Sections }
 }
 
-/// The number of the next section of so many, from 1; 0 if there is none.
+/// The number of the next section, from 1; 0 behind the last one.
 fn next(member: &Member) -> u32 {
     member.next_chunk().map_or(0, |chunk| chunk.start as u32 + 1)
 }
 
-/// gcc: the thread comes to so many sections. Returns the number of its first; 0 if it has none.
+/// gcc: the thread comes to so many sections. Returns the number of its first; 0 without one.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_sections_start(number: c_uint) -> c_uint {
     let member = member();
@@ -37,10 +38,10 @@ pub extern "C" fn GOMP_sections_start(number: c_uint) -> c_uint {
     next(member)
 }
 
-/// gcc: the same, with what the threads share besides.
+/// gcc: the thread comes to sections with data that the threads share.
 ///
 /// # Safety
-/// Everything is as the compiler makes it.
+/// The arguments are those that the compiler passes for this construct.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_sections2_start(
     number: c_uint,
@@ -50,12 +51,12 @@ pub unsafe extern "C" fn GOMP_sections2_start(
     let (member, besides) = (member(), Besides { reductions, zeros });
     member.enter_loop(span(number), besides.asked(ASKED));
     ompt::works(At::Begin, || (Work::Sections, number.into()));
-    // SAFETY: the caller's promise.
+    // SAFETY: the arguments are those that the compiler passes.
     unsafe { besides.share(member) };
     next(member)
 }
 
-/// gcc: the number of its next section; 0 if it has none.
+/// gcc: the number of the thread's next section; 0 without one.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_sections_next() -> c_uint {
     next(member())
@@ -69,7 +70,7 @@ pub extern "C" fn __kmpc_sections_init(_where: *mut Ident, _thread: i32) {
     ompt::works(At::Begin, || (Work::Sections, 0));
 }
 
-/// clang: the number of its next section of so many, from 0; another number if it has none.
+/// clang: the number of the thread's next section of so many, from 0; a higher number without one.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_next_section(_where: *mut Ident, _thread: i32, number: i32) -> i32 {
     match next(member()) {

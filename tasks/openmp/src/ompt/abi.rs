@@ -1,16 +1,16 @@
-//! What tools and runtimes share: structures and numbers of OpenMP 5.1, chapter 4.
+//! The interface of tools and runtimes: structures and numbers of OpenMP 5.1, chapter 4.
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-/// `ompt_data_t`: what a tool keeps with a thread, a region or a task.
+/// `ompt_data_t`: a word of the tool with each thread, region and task.
 #[repr(transparent)]
 #[derive(Default)]
 pub(crate) struct Data(Cell<u64>);
 
 impl Data {
-    /// For callbacks, which may write it.
+    /// The address for callbacks, which may write there.
     pub(crate) fn get(&self) -> *mut Self {
         ptr::from_ref(self).cast_mut()
     }
@@ -132,7 +132,7 @@ pub(crate) mod parallel {
     pub const TEAM: i32 = i32::MIN;
 }
 
-/// `ompt_state_t`, what of it is told here.
+/// `ompt_state_t`: the states that this library reports.
 pub(crate) const STATES: [(c_int, &std::ffi::CStr); 15] = [
     (state::UNDEFINED, c"ompt_state_undefined"),
     (state::SERIAL, c"ompt_state_work_serial"),
@@ -151,7 +151,7 @@ pub(crate) const STATES: [(c_int, &std::ffi::CStr); 15] = [
     (state::OVERHEAD, c"ompt_state_overhead"),
 ];
 
-/// As above.
+/// `ompt_state_t`.
 pub(crate) mod state {
     pub const SERIAL: i32 = 0;
     pub const PARALLEL: i32 = 1;
@@ -170,10 +170,10 @@ pub(crate) mod state {
     pub const UNDEFINED: i32 = 0x102;
 }
 
-/// Ways in which mutexes are made; ours is one.
+/// How mutexes are implemented: none, or as here by futexes.
 pub(crate) const MUTEX_IMPLS: [(c_int, &std::ffi::CStr); 2] =
     [(0, c"evenkeel_mutex_none"), (FUTEX, c"evenkeel_mutex_futex")];
-/// As above.
+/// The number of this library's implementation.
 pub(crate) const FUTEX: c_int = 1;
 
 const _: () = assert!(size_of::<Data>() == 8 && size_of::<Frame>() == 24);

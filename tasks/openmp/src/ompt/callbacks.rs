@@ -17,18 +17,18 @@ const NEVER: c_int = 1;
 const SOMETIMES: c_int = 3;
 const ALWAYS: c_int = 5;
 
-/// Sets a function, or none. Returns whether it will be called.
+/// Sets a callback, or none. Returns how often it will be called (`ompt_set_result_t`).
 pub(crate) fn set(event: c_int, function: *mut ()) -> c_int {
     let Some(place) = place(event) else { return ERROR };
-    let says = told(event);
+    let says = answer(event);
     if says != NEVER {
-        // Pairs with the loads of whoever calls it.
+        // Pairs with the load of `get`.
         place.store(function, Ordering::Release);
     }
     says
 }
 
-/// What was set; null if nothing was.
+/// The callback of an event; null before one is set.
 pub(crate) fn get(event: c_int) -> *mut () {
     place(event).map_or(ptr::null_mut(), |place| place.load(Ordering::Acquire))
 }
@@ -44,13 +44,13 @@ fn place(event: c_int) -> Option<&'static AtomicPtr<()>> {
     usize::try_from(event).ok().filter(|&event| event > 0).and_then(|event| SET.get(event))
 }
 
-/// Functions that call what a tool has set, if it has; and which events are told.
+/// Constants that call the tool's callbacks, and which events are reported.
 macro_rules! events {
     ($($name:ident = $event:literal $says:ident ($($of:ty),*) $(-> $answer:ty)?;)*) => {
         $(pub(crate) const $name: Event<unsafe extern "C" fn($($of),*) $(-> $answer)?> =
             Event { number: $event, of: std::marker::PhantomData };)*
 
-        fn told(event: c_int) -> c_int {
+        fn answer(event: c_int) -> c_int {
             match event {
                 $($event => $says,)*
                 _ => NEVER,
@@ -66,14 +66,14 @@ pub(crate) struct Event<F> {
 }
 
 impl<F: Copy> Event<F> {
-    /// Calls `tell` with the tool's function, if it has set one.
+    /// Calls `tell` with the tool's callback, if one is set.
     pub(crate) fn tell(&self, tell: impl FnOnce(F)) {
         if let Some(function) = self.function() {
             tell(function);
         }
     }
 
-    /// What was set.
+    /// The callback, if one is set.
     pub(crate) fn function(&self) -> Option<F> {
         const { assert!(size_of::<F>() == size_of::<*mut ()>()) };
         let function = get(self.number);

@@ -1,7 +1,7 @@
-//! Who called the library: the program's code, and its frame.
+//! The caller of the library: the program's code, and its frame.
 //!
 //! Rust knows no return addresses. So the stack is unwound, from here to the first frame that is
-//! not of this library; that takes a microsecond, and only tools wait for it.
+//! not of this library; that takes a microsecond, and happens only with a tool.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -11,11 +11,11 @@ use std::sync::OnceLock;
 /// The call of the program's that the calling thread is in.
 #[derive(Clone, Copy)]
 pub(crate) struct Caller {
-    /// Where it returns to; null if nobody is found.
+    /// The address to which it returns; null if no frame of the program was found.
     pub code: *const c_void,
     /// The canonical frame address of the library's first frame.
     pub frame: *mut c_void,
-    /// The program's frame, if it keeps a frame pointer; or as above.
+    /// The program's frame, if it keeps a frame pointer; else the same as `frame`.
     pub own_frame: *mut c_void,
 }
 
@@ -25,7 +25,7 @@ struct Context {
     _opaque: [u8; 0],
 }
 
-/// `_URC_NO_REASON`, and what ends a walk.
+/// `_URC_NO_REASON`, and a code that ends a walk.
 const GO_ON: c_int = 0;
 const STOP: c_int = 4;
 
@@ -42,30 +42,30 @@ unsafe extern "C" {
 /// The number of the frame pointer in unwinding tables.
 #[cfg(target_arch = "x86_64")]
 const FRAME_POINTER: c_int = 6;
-/// As above.
+/// The number of the frame pointer in unwinding tables.
 #[cfg(target_arch = "aarch64")]
 const FRAME_POINTER: c_int = 29;
 
-/// A frame is not larger: who has other things in the register keeps no frame pointer.
+/// No frame is larger: code whose register is farther away keeps no frame pointer.
 const FRAME_BYTES_MAX: usize = 1 << 20;
 
 impl Caller {
-    /// Nobody.
+    /// No caller.
     pub(crate) const NONE: Self =
         Self { code: ptr::null(), frame: ptr::null_mut(), own_frame: ptr::null_mut() };
 
-    /// Whoever called.
+    /// Finds the caller of the library.
     #[inline(never)]
     pub(crate) fn find() -> Self {
         let mut found = Self::NONE;
-        // SAFETY: `visit` takes what is passed here.
+        // SAFETY: `visit` takes a pointer to a `Caller`.
         unsafe { _Unwind_Backtrace(visit, (&raw mut found).cast()) };
         found
     }
 }
 
 extern "C" fn visit(context: *mut Context, found: *mut c_void) -> c_int {
-    // SAFETY: the unwinder passes its own context, and what `find` gave it.
+    // SAFETY: the unwinder passes its own context, and the pointer of `find`.
     unsafe {
         let code = _Unwind_GetIP(context);
         // A call may be the last instruction of a function.
@@ -94,7 +94,7 @@ fn own_code() -> &'static Range<usize> {
     static CODE: OnceLock<Range<usize>> = OnceLock::new();
     CODE.get_or_init(|| {
         let mut code = 0..0;
-        // SAFETY: `segments` takes what is passed here.
+        // SAFETY: `segments` takes a pointer to a range.
         unsafe { libc::dl_iterate_phdr(Some(segments), (&raw mut code).cast()) };
         code
     })
@@ -107,7 +107,7 @@ unsafe extern "C" fn segments(
     found: *mut c_void,
 ) -> c_int {
     let here = segments as *const () as usize;
-    // SAFETY: the loader passes a library's headers, of which there are so many.
+    // SAFETY: the loader passes a library's headers and their number.
     unsafe {
         let library = &*library;
         let headers = std::slice::from_raw_parts(library.dlpi_phdr, library.dlpi_phnum.into());
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_first_foreign_frame_is_found() {
-        // All of a test program is one segment: what called it is the C library's thread.
+        // All of a test program is one segment: its caller is the C library's thread.
         let caller = Caller::find();
         assert!(!caller.code.is_null() && !caller.frame.is_null());
         assert!(!own_code().contains(&caller.code.addr()));

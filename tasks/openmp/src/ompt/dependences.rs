@@ -1,4 +1,4 @@
-//! What tasks depend on, and which wait for which.
+//! The dependences of tasks, and which task waits for which.
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ const INOUT: i32 = 3;
 const MUTEXINOUTSET: i32 = 4;
 const INOUTSET: i32 = 7;
 
-/// What a task that has not ended does to an address, of those of one creator.
+/// The access of a task that has not ended to an address, among the tasks of one creator.
 struct Live {
     creator: *const TaskRecord,
     address: usize,
@@ -26,21 +26,20 @@ struct Live {
     task: *const TaskRecord,
 }
 
-// SAFETY: records are compared, and looked into only while they are listed: who ends takes itself
-// off the list first.
+// SAFETY: a record is read only while it is listed: a task that ends leaves the list first.
 unsafe impl Send for Live {}
 
 /// In the order in which they were created. Empty unless the tool wants to hear of pairs.
 static LIVE: Mutex<Vec<Live>> = Mutex::new(Vec::new());
-/// Whether anything was ever listed: by a task before it could end.
+/// Whether any task was ever listed, which happens before the task can end.
 static IS_KEPT: AtomicBool = AtomicBool::new(false);
 
 fn live() -> MutexGuard<'static, Vec<Live>> {
     lock_std(&LIVE)
 }
 
-/// Tells what a new task depends on.
-pub(crate) fn told(creator: &TaskRecord, task: &TaskRecord, dependences: &[Access]) {
+/// Reports the dependences of a new task.
+pub(crate) fn tell(creator: &TaskRecord, task: &TaskRecord, dependences: &[Access]) {
     DEPENDENCES.tell(|function| {
         let all: Vec<Depends> = dependences.iter().map(depends).collect();
         // SAFETY: the tool's function takes this.
@@ -51,7 +50,7 @@ pub(crate) fn told(creator: &TaskRecord, task: &TaskRecord, dependences: &[Acces
         let mut live = live();
         for one in dependences {
             for before in before(&live, creator, one) {
-                // SAFETY: the tool's function takes this; who is listed has not ended.
+                // SAFETY: the tool's function takes this; a listed task has not ended.
                 unsafe { function((*before).data.get(), task.data.get()) };
             }
             let (address, kind) = (one.address(), one.kind());
@@ -70,7 +69,8 @@ fn depends(one: &Access) -> Depends {
     Depends { variable: one.address() as u64, kind }
 }
 
-/// The tasks that one waits for at an address: the last that write it, or all that share it since.
+/// The tasks that an access waits for: the last that wrote the address, or all that have shared the
+/// address since.
 fn before(live: &[Live], creator: &TaskRecord, one: &Access) -> Vec<*const TaskRecord> {
     let is_here = |other: &&Live| ptr::eq(other.creator, creator) && other.address == one.address();
     let shares = |kind: Kind| kind != Kind::Write && kind == one.kind();
@@ -81,7 +81,7 @@ fn before(live: &[Live], creator: &TaskRecord, one: &Access) -> Vec<*const TaskR
     at.take_while(|other| other.kind == kind).take(most).map(|other| other.task).collect()
 }
 
-/// A task has ended: nobody waits for it any more.
+/// A task has ended: no other task waits for this one any more.
 pub(crate) fn ended(task: &TaskRecord) {
     if IS_KEPT.load(Ordering::Relaxed) {
         live().retain(|other| !ptr::eq(other.task, task));

@@ -1,4 +1,4 @@
-//! Which tool is there: one in the program's address space, or of `OMP_TOOL_LIBRARIES`.
+//! Which tool does the process have: one in its address space, or of `OMP_TOOL_LIBRARIES`?
 
 use std::cell::Cell;
 use std::env;
@@ -13,17 +13,17 @@ use super::caller::is_own;
 use super::log::Log;
 use super::{ON, callbacks};
 
-/// What tools are called by.
+/// The function of a tool by which a runtime finds the tool.
 const NAME: &CStr = c"ompt_start_tool";
-/// The version that tools are told: OpenMP 5.0, the first with this interface. What 5.1 has
-/// besides is told too.
+/// The version that tools are told: OpenMP 5.0, the first with this interface. Events of 5.1 are
+/// reported, too.
 const VERSION: u32 = 201_811;
-/// As above.
+/// The name of this runtime that tools are told.
 const RUNTIME: &CStr = c"Evenkeel OpenMP";
 
 /// Whether a tool was looked for.
 static LOOKED: AtomicBool = AtomicBool::new(false);
-/// The one that was found; null if there is none.
+/// The tool that was found; null without one.
 static TOOL: AtomicPtr<Tool> = AtomicPtr::new(ptr::null_mut());
 
 thread_local! {
@@ -31,8 +31,8 @@ thread_local! {
     static LOOKS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Looks for a tool, once, and lets it begin with `lookup`, by which it finds the functions that it
-/// may call.
+/// Looks for a tool, once, and initialises the tool with `lookup`, which returns the functions that
+/// a tool may call.
 pub(crate) fn start(lookup: Lookup) {
     static ONCE: Once = Once::new();
     if LOOKED.load(Ordering::Acquire) || LOOKS.replace(true) {
@@ -67,12 +67,12 @@ fn tool() -> Option<NonNull<Tool>> {
 /// Asks a function for its tool.
 ///
 /// # Safety
-/// It is null, or an `ompt_start_tool`.
+/// `function` is null, or an `ompt_start_tool`.
 unsafe fn ask(function: *mut c_void) -> Option<NonNull<Tool>> {
     if function.is_null() {
         return None;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: `function` is null, or an `ompt_start_tool`.
     unsafe {
         let function = std::mem::transmute::<*mut c_void, StartTool>(function);
         NonNull::new(function(VERSION, RUNTIME.as_ptr()))
@@ -82,7 +82,7 @@ unsafe fn ask(function: *mut c_void) -> Option<NonNull<Tool>> {
 /// A tool that is in the program already. Our own function of this name has none.
 fn here(log: &mut Log) -> Option<NonNull<Tool>> {
     log.tell("Search for OMP tool in current address space... ");
-    // SAFETY: the name is a C string; what has this name is such a function.
+    // SAFETY: the name is a C string, which only functions of this type have as their name.
     let tool = unsafe {
         // Not by default: a library that is linked symbolically finds itself first.
         let program = libc::dlopen(ptr::null(), libc::RTLD_LAZY);
@@ -115,7 +115,7 @@ fn in_libraries(log: &mut Log) -> Option<NonNull<Tool>> {
 fn in_library(name: &CStr, log: &mut Log) -> Option<NonNull<Tool>> {
     let text = name.to_string_lossy();
     log.tell(&format!("Opening {text}... "));
-    // SAFETY: the names are C strings; what a tool's library does at its start is its own business.
+    // SAFETY: the names are C strings; a tool's library answers for its own initialisation.
     unsafe {
         let library = libc::dlopen(name.as_ptr(), libc::RTLD_LAZY);
         if library.is_null() {
@@ -137,9 +137,9 @@ fn in_library(name: &CStr, log: &mut Log) -> Option<NonNull<Tool>> {
     }
 }
 
-/// What the loader says of its last failure.
+/// The loader's message about its last failure.
 fn error() -> String {
-    // SAFETY: it is null or a C string, until the loader is called again.
+    // SAFETY: the message is null or a C string, until the loader is called again.
     unsafe {
         let error: *const c_char = libc::dlerror();
         if error.is_null() {
@@ -151,11 +151,12 @@ fn error() -> String {
 
 /// Lets a tool begin, which may not want to.
 fn begin(tool: NonNull<Tool>, lookup: Lookup) {
-    // SAFETY: a tool keeps what it has given us.
+    // SAFETY: a tool keeps the structure that its `ompt_start_tool` returned.
     let tool = unsafe { tool.as_ref() };
     TOOL.store(ptr::from_ref(tool).cast_mut(), Ordering::Release);
     let Some(initialize) = tool.initialize else { return };
-    // SAFETY: as above; the initial device is the host, whose number is that of all devices: 0.
+    // SAFETY: the tool gave the function; the initial device is the host, whose number is that of
+    // all devices: 0.
     if unsafe { initialize(lookup, 0, tool.data.get()) } == 0 {
         return callbacks::forget();
     }
@@ -164,16 +165,16 @@ fn begin(tool: NonNull<Tool>, lookup: Lookup) {
     ON.0.store(true, Ordering::Release);
 }
 
-/// The tool ends, if it has not.
+/// The tool ends, unless that has happened before.
 pub(crate) extern "C" fn end() {
     if !ON.0.swap(false, Ordering::AcqRel) {
         return;
     }
     callbacks::forget();
-    // SAFETY: a tool keeps what it has given us.
+    // SAFETY: a tool keeps the structure that its `ompt_start_tool` returned.
     let Some(tool) = (unsafe { TOOL.load(Ordering::Acquire).as_ref() }) else { return };
     if let Some(finalize) = tool.finalize {
-        // SAFETY: as above.
+        // SAFETY: the tool gave the function with this argument.
         unsafe { finalize(tool.data.get()) };
     }
 }

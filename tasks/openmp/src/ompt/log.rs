@@ -1,11 +1,11 @@
-//! What `OMP_TOOL_VERBOSE_INIT` wants to read of the search for a tool.
+//! The log of the search for a tool, for `OMP_TOOL_VERBOSE_INIT`.
 
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write;
 use std::ptr;
 
-/// Where the search is told.
+/// The output of the log.
 pub(crate) enum Log {
     Nowhere,
     Out,
@@ -25,10 +25,10 @@ impl Log {
         }
     }
 
-    /// Tells it, between what tools print.
+    /// Writes a text, in order with the output of tools.
     pub(crate) fn tell(&mut self, text: &str) {
         // SAFETY: without a stream all are written out; the bytes live as long as the calls.
-        // Nobody is left to hear of a failure.
+        // A failure could not be reported.
         let write = |to| unsafe {
             libc::fflush(ptr::null_mut());
             let _ = libc::write(to, text.as_ptr().cast(), text.len());

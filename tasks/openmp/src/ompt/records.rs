@@ -1,4 +1,4 @@
-//! What is kept for a tool: of threads, of regions and of tasks.
+//! The records that are kept for a tool: of threads, of regions and of tasks.
 //!
 //! The record of an explicit task lies at the end of its block; that of an implicit one is made
 //! with its part in the region. Records of one thread point to those below.
@@ -16,13 +16,13 @@ pub(crate) struct ThreadRecord {
     pub data: Data,
     /// The task that runs; null outside of all.
     pub current: Cell<*const TaskRecord>,
-    /// Where it waits; nothing while it works.
+    /// The state of a waiting thread; `None` while the thread works.
     pub state: Cell<Option<i32>>,
-    /// What it waits for there.
+    /// The identifier of the lock or region that the thread waits for.
     pub wait_id: Cell<u64>,
-    /// Whether it helps others in their regions.
+    /// Whether the thread belongs to a pool.
     pub is_worker: bool,
-    /// Threads that the next region was asked to have; 0 if nobody said.
+    /// Threads that the program asks for in the next region; 0 without a clause.
     pub asked: Cell<u32>,
 }
 
@@ -31,21 +31,21 @@ pub(crate) struct RegionRecord {
     pub(crate) data: Data,
     pub(crate) size: u32,
     pub(crate) flags: i32,
-    /// Where the program began it.
+    /// The program's code that began the region.
     pub(crate) code: *const c_void,
     /// The task that did; null for an initial region.
     pub(crate) beginner: *const TaskRecord,
 }
 
-// SAFETY: what a tool keeps here it keeps in order itself; the rest never changes.
+// SAFETY: a tool orders its own accesses to `data`; the other fields never change.
 unsafe impl Send for RegionRecord {}
-// SAFETY: as above.
+// SAFETY: the tool orders its accesses to its data; the other fields never change.
 unsafe impl Sync for RegionRecord {}
 
 impl RegionRecord {
-    /// The region around it.
+    /// The region around this one.
     pub(crate) fn outer(&self) -> *const Self {
-        // SAFETY: who began it is there until it ends.
+        // SAFETY: the task that began a region lives until the region ends.
         unsafe { self.beginner.as_ref() }.map_or(ptr::null(), |task| task.region.get())
     }
 }
@@ -56,16 +56,16 @@ pub(crate) struct TaskRecord {
     pub frame: Frame,
     /// `ompt_task_flag_t`.
     pub flags: Cell<u32>,
-    /// Which thread of its region runs it.
+    /// The number of the thread that runs the task.
     pub number: Cell<u32>,
     pub region: Cell<*const RegionRecord>,
-    /// The task below it: which its thread ran before, or which began its region.
+    /// The task below on the stack, or the one that began the region.
     pub below: Cell<*const Self>,
     /// Its block, and how long that is; null and 0 for those without.
     pub block: Cell<(*mut c_void, usize)>,
-    /// Where its thread waited when it began to run this.
+    /// The state of the thread when it began to run the task.
     pub waited: Cell<Option<i32>>,
-    /// The loop that it is in.
+    /// The loop that the task is in.
     pub work: Cell<Option<Work>>,
 }
 
@@ -84,7 +84,7 @@ impl TaskRecord {
         }
     }
 
-    /// What its region's tool data is; null if it has no region.
+    /// The tool's data of the region; null outside of regions.
     pub(crate) fn region_data(&self) -> *mut Data {
         // SAFETY: a region outlives its tasks.
         unsafe { self.region.get().as_ref() }.map_or(ptr::null_mut(), |region| region.data.get())
@@ -95,19 +95,19 @@ impl TaskRecord {
         self.frame.enter.set(caller.frame);
     }
 
-    /// It goes on.
+    /// The program's code goes on.
     pub(crate) fn returns(&self) {
         self.frame.enter.set(ptr::null_mut());
     }
 }
 
-/// The record of an implicit task, and what it keeps.
+/// The record of an implicit task, which keeps that of the region.
 #[repr(C)]
 pub(crate) struct ImplicitRecord {
     pub task: TaskRecord,
-    /// The address of the member that has it, which is only compared.
+    /// The address of the thread's member, which is only compared.
     pub member: *const (),
-    /// What the thread ran before.
+    /// The task that the thread ran before.
     pub before: *const TaskRecord,
     pub region: Arc<RegionRecord>,
     /// Which of so many, as a tool is told.
@@ -120,9 +120,9 @@ thread_local! {
 }
 
 impl ThreadRecord {
-    /// That of the calling thread, if it has one.
+    /// The record of the calling thread; `None` before the thread's first call.
     pub(crate) fn known() -> Option<&'static Self> {
-        // SAFETY: it goes when its thread ends.
+        // SAFETY: the record lives until its thread ends.
         unsafe { CURRENT.get().as_ref() }
     }
 
@@ -144,14 +144,14 @@ impl ThreadRecord {
     pub(crate) fn end() {
         let record = CURRENT.replace(ptr::null());
         if !record.is_null() {
-            // SAFETY: `begin` made it, and only its thread has it.
+            // SAFETY: `begin` made the box, and only this thread has the pointer.
             drop(unsafe { Box::from_raw(record.cast_mut()) });
         }
     }
 
     /// The task that runs.
     pub(crate) fn task(&self) -> Option<&TaskRecord> {
-        // SAFETY: a record is taken away before it goes.
+        // SAFETY: `current` leaves a record before the record is freed.
         unsafe { self.current.get().as_ref() }
     }
 
@@ -161,7 +161,7 @@ impl ThreadRecord {
         thread.task().map(|task| (thread, task))
     }
 
-    /// Says where it waits. Returns what was said before.
+    /// Sets the state in which the thread waits. Returns the state before.
     pub(crate) fn waits(&self, state: Option<i32>, wait_id: u64) -> Option<i32> {
         self.wait_id.set(wait_id);
         self.state.replace(state)

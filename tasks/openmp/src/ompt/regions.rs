@@ -22,8 +22,8 @@ pub(crate) fn asks_for(threads: u32) {
     }
 }
 
-/// The running task begins a region of so many threads. Returns what is kept of it, until
-/// [`region_ends`].
+/// The running task begins a region of so many threads. Returns the region's record, which
+/// [`region_ends`] frees.
 #[cold]
 #[inline(never)]
 pub(crate) fn region_begins(size: u32) -> *const RegionRecord {
@@ -47,17 +47,17 @@ fn begin(task: &TaskRecord, size: u32, asked: u32, flags: i32) -> *const RegionR
     Arc::into_raw(region)
 }
 
-/// It ends, and what is kept goes when the last thread has left it.
+/// The region ends; the record goes when the last thread has left the region.
 ///
 /// # Safety
-/// It is of [`region_begins`], and this is the task that began it.
+/// [`region_begins`] returned the region, in the task that runs now.
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn region_ends(region: *const RegionRecord) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `region_begins` returned the region, in the task that runs now.
     let region = unsafe { Arc::from_raw(region) };
     if !super::is_on() {
-        // The tool has ended meanwhile, and nobody knows what runs.
+        // The tool has ended meanwhile, and with it the records of running tasks.
         return;
     }
     let Some((_, task)) = ThreadRecord::running() else { return };
@@ -68,16 +68,16 @@ pub(crate) unsafe fn region_ends(region: *const RegionRecord) {
     task.returns();
 }
 
-/// The part of a thread in a region, as far as a tool is told of it.
+/// The part of a thread in a region, as far as a tool hears.
 #[derive(Clone, Copy)]
 pub(crate) struct Part {
     /// The address of the thread's state in the region, which is only compared.
     pub member: *const (),
     /// The thread's number in the region.
     pub number: u32,
-    /// What is kept of the region; null if nothing is.
+    /// The region's record; null without one.
     pub region: *const RegionRecord,
-    /// Whether no region is around it.
+    /// Whether the region is outside of all others.
     pub is_outermost: bool,
 }
 
@@ -86,22 +86,22 @@ pub(crate) struct Part {
 #[inline(never)]
 pub(crate) fn implicit_begins(part: Part) {
     let Some(thread) = ThreadRecord::known() else { return };
-    let Part { member, number, region: told, is_outermost } = part;
-    if !told.is_null() {
-        // SAFETY: it lives until the region has ended.
-        let told = unsafe {
-            Arc::increment_strong_count(told);
-            Arc::from_raw(told)
+    let Part { member, number, region: record, is_outermost } = part;
+    if !record.is_null() {
+        // SAFETY: the record lives until the region has ended.
+        let record = unsafe {
+            Arc::increment_strong_count(record);
+            Arc::from_raw(record)
         };
-        let undeferred = if told.size == 1 { task::UNDEFERRED } else { 0 };
-        let size = told.size;
-        enter(thread, member, told, task::IMPLICIT | undeferred, size, number);
+        let undeferred = if record.size == 1 { task::UNDEFERRED } else { 0 };
+        let size = record.size;
+        enter(thread, member, record, task::IMPLICIT | undeferred, size, number);
     } else if is_outermost && !thread.is_worker {
         enter(thread, member, Arc::new(initial()), task::INITIAL, 1, 1);
     }
 }
 
-/// A region that nobody began.
+/// The record of an initial region, which no task began.
 fn initial() -> RegionRecord {
     let (code, beginner) = (ptr::null(), ptr::null());
     RegionRecord { data: Data::default(), size: 1, flags: 0, code, beginner }
@@ -128,14 +128,14 @@ fn enter(
     });
 }
 
-/// It ends.
+/// The implicit task ends.
 #[cold]
 #[inline(never)]
 pub(crate) fn implicit_ends(member: *const ()) {
     leave(member);
 }
 
-/// Ends the implicit task that runs, if it is of this part.
+/// Ends the running task, if that is the implicit task of this member.
 fn leave(member: *const ()) {
     let Some(thread) = ThreadRecord::known() else { return };
     let Some(task) = thread.task() else { return };
@@ -144,7 +144,7 @@ fn leave(member: *const ()) {
         return;
     }
     let record = ptr::from_ref(task).cast::<ImplicitRecord>().cast_mut();
-    // SAFETY: with such flags it is of `enter`, and is left once.
+    // SAFETY: a task with these flags has a record of `enter`, and ends once.
     unsafe {
         if (*record).member != member {
             return;
@@ -164,12 +164,12 @@ fn leave(member: *const ()) {
 /// task, or where `nowhere` is.
 #[inline(always)]
 pub(crate) fn exit_frame(nowhere: &mut *mut c_void) -> *mut *mut c_void {
-    if super::is_on() { told_exit_frame(nowhere) } else { nowhere }
+    if super::is_on() { exit_frame_with_ompt(nowhere) } else { nowhere }
 }
 
 #[cold]
 #[inline(never)]
-fn told_exit_frame(nowhere: &mut *mut c_void) -> *mut *mut c_void {
+fn exit_frame_with_ompt(nowhere: &mut *mut c_void) -> *mut *mut c_void {
     ThreadRecord::known()
         .and_then(ThreadRecord::task)
         .map_or(nowhere, |task| task.frame.exit.as_ptr())
@@ -178,14 +178,15 @@ fn told_exit_frame(nowhere: &mut *mut c_void) -> *mut *mut c_void {
 /// Calls the code of the running task, with two arguments at most, and says where.
 ///
 /// # Safety
-/// The function takes these.
+/// `function` may be called with these arguments.
 pub(crate) unsafe fn call(function: *const (), first: *mut c_void, second: *mut c_void) {
     if function.is_null() {
         return;
     }
     let mut nowhere = ptr::null_mut();
     let exit = exit_frame(&mut nowhere);
-    // SAFETY: the caller's promise: who takes fewer arguments does not look at the rest.
+    // SAFETY: `function` may be called with these arguments, of which a function of fewer ignores
+    // the rest.
     unsafe {
         let function = std::mem::transmute::<*const (), Microtask>(function);
         evenkeel_omp_invoke(function, first.cast(), second.cast(), 0, ptr::null(), exit);
@@ -208,12 +209,12 @@ pub(crate) fn region_barrier(number: u32, wait: impl FnOnce()) {
     let Some((thread, task)) = ThreadRecord::running() else { return wait() };
     // SAFETY: a region outlives its implicit tasks.
     let region = unsafe { task.region.get().as_ref() };
-    // Others than the first thread were called by nobody.
+    // Only the primary thread was called by the program.
     let code = region.filter(|_| number == 0).map_or(ptr::null(), |region| region.code);
     let tell = |endpoint, region: *mut Data| {
-        let told = [&SYNC_REGION, &SYNC_REGION_WAIT];
+        let events = [&SYNC_REGION, &SYNC_REGION_WAIT];
         let order = if endpoint == Endpoint::Begin { [0, 1] } else { [1, 0] };
-        for event in order.map(|at: usize| told[at]) {
+        for event in order.map(|at: usize| events[at]) {
             // SAFETY: the tool's function takes this.
             let tell = |function: unsafe extern "C" fn(_, _, _, _, _)| unsafe {
                 function(sync::IMPLICIT, endpoint, region, task.data.get(), code);
@@ -229,15 +230,15 @@ pub(crate) fn region_barrier(number: u32, wait: impl FnOnce()) {
     wait();
     thread.waits(before, 0);
     if number > 0 {
-        // Whoever began the region may go on, and so what is below may end.
+        // The primary thread may go on, and so the task below may end.
         task.below.set(ptr::null());
         task.region.set(ptr::null());
     }
     tell(Endpoint::End, ptr::null_mut());
 }
 
-/// The running task begins a league of so many teams. Returns what is kept, until
-/// [`league_ends`].
+/// The running task begins a league of so many teams. Returns the league's record, which
+/// [`league_ends`] frees.
 #[cold]
 #[inline(never)]
 pub(crate) fn league_begins(teams: u32) -> *const RegionRecord {
@@ -245,27 +246,27 @@ pub(crate) fn league_begins(teams: u32) -> *const RegionRecord {
     begin(task, teams, teams, parallel::LEAGUE | parallel::BY_RUNTIME)
 }
 
-/// It ends.
+/// The league ends.
 ///
 /// # Safety
-/// As of [`region_ends`].
+/// [`region_begins`] returned the region, in the task that runs now.
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn league_ends(league: *const RegionRecord) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `region_begins` returned the region, in the task that runs now.
     unsafe { region_ends(league) };
 }
 
 /// A team of a league begins: an initial task, in which the runtime begins a region of one thread.
-/// Returns what is kept of that.
+/// Returns that region's record.
 ///
 /// # Safety
-/// The league is of [`league_begins`], and has not ended.
+/// [`league_begins`] returned the league, which has not ended.
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn team_begins(league: *const RegionRecord, number: u32) -> *const RegionRecord {
     let Some((thread, _)) = ThreadRecord::running() else { return ptr::null() };
-    // SAFETY: the caller's promise.
+    // SAFETY: `league_begins` returned the league, which has not ended.
     let league = unsafe {
         Arc::increment_strong_count(league);
         Arc::from_raw(league)
@@ -275,14 +276,14 @@ pub(crate) unsafe fn team_begins(league: *const RegionRecord, number: u32) -> *c
     region_begins(1)
 }
 
-/// It ends.
+/// The team ends.
 ///
 /// # Safety
-/// The region is of [`team_begins`].
+/// [`team_begins`] returned the region.
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn team_ends(region: *const RegionRecord) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `team_begins` returned the region.
     unsafe { region_ends(region) };
     leave(ptr::null());
 }

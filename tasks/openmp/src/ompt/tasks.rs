@@ -1,7 +1,7 @@
 //! Tasks are created, run and end.
 //!
-//! Every task that a tool can hear of has a record; those that the runtime makes for itself, to
-//! make others or to be told when they could run, are not told.
+//! Every task of the program has a record. Tasks that the runtime makes for itself, to create other
+//! tasks or to wait for dependences, are not reported.
 
 use std::ptr;
 
@@ -55,7 +55,7 @@ pub(crate) unsafe fn write_record(task: *mut Task) {
 #[cold]
 #[inline(never)]
 pub(crate) unsafe fn is_untied(task: *const Task) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the task has a record of `write_record`.
     let flags = unsafe { &(*record(task)).flags };
     flags.set(flags.get() | task::UNTIED);
 }
@@ -105,7 +105,7 @@ fn tell_created(around: &TaskRecord, record: &TaskRecord, dependences: &[Access]
         unsafe { function(data, frame, record.data.get(), flags, depends, caller.code) };
     });
     if !dependences.is_empty() {
-        dependences::told(around, record, dependences);
+        dependences::tell(around, record, dependences);
     }
 }
 

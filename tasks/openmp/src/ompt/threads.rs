@@ -5,16 +5,16 @@ use std::cell::Cell;
 use super::callbacks::{THREAD_BEGIN, THREAD_END};
 use super::records::ThreadRecord;
 
-/// `ompt_thread_initial` and `ompt_thread_worker`.
+/// `ompt_thread_initial`.
 const INITIAL: i32 = 1;
-/// As above.
+/// `ompt_thread_worker`.
 const WORKER: i32 = 2;
 
 thread_local! {
     static IS_WORKER: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The calling thread is made to help others, and has not called before.
+/// The calling thread belongs to a pool, and has not called before.
 pub(crate) fn becomes_worker() {
     IS_WORKER.set(true);
 }
@@ -32,7 +32,7 @@ pub(crate) fn thread_begins() {
     THREAD_BEGIN.tell(|function| unsafe { function(kind, thread.data.get()) });
 }
 
-/// It ends.
+/// A thread ends.
 #[cold]
 pub(crate) fn thread_ends() {
     if let Some(thread) = ThreadRecord::known() {

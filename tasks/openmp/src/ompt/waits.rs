@@ -6,7 +6,7 @@ use super::caller::Caller;
 use super::records::{TaskRecord, ThreadRecord};
 use super::work;
 
-/// What is waited for.
+/// The kinds of waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wait {
     /// A barrier without a directive.
@@ -19,9 +19,9 @@ pub(crate) enum Wait {
     Taskgroup,
 }
 
-/// What clang says of a barrier's place: it has a directive.
+/// clang's flag of a `barrier` directive.
 const EXPLICIT: i32 = 0x20;
-/// It is at the end of a construct.
+/// clang's flag of a barrier at the end of a construct.
 const IMPLICIT: i32 = 0x40;
 
 impl Wait {
@@ -58,12 +58,12 @@ impl Wait {
 /// Calls `run`, which waits so.
 #[inline(always)]
 pub(crate) fn waits<R>(wait: impl FnOnce() -> Wait, run: impl FnOnce() -> R) -> R {
-    if super::is_on() { told(wait(), run) } else { run() }
+    if super::is_on() { waits_with_ompt(wait(), run) } else { run() }
 }
 
 #[cold]
 #[inline(never)]
-fn told<R>(wait: Wait, run: impl FnOnce() -> R) -> R {
+fn waits_with_ompt<R>(wait: Wait, run: impl FnOnce() -> R) -> R {
     let Some((thread, task)) = ThreadRecord::running() else { return run() };
     let caller = Caller::find();
     if !matches!(wait, Wait::Taskwait | Wait::Taskgroup) {
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn clang_says_which_barrier_it_is() {
-        // At the end of sections and of `single` there are other bits beside.
+        // At the end of sections and of `single` other bits are set, too.
         let kinds = [0x20, 0x40, 0xc2, 0x142, 0x2].map(Wait::of_kmp);
         let implicit = Wait::Implicit;
         assert_eq!(kinds, [Wait::Explicit, implicit, implicit, implicit, Wait::Implementation]);

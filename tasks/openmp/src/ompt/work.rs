@@ -25,7 +25,7 @@ impl From<At> for Endpoint {
 /// The thread comes to a construct with so many parts, or leaves it.
 #[cold]
 #[inline(never)]
-fn told(work: Work, at: At, count: u64) {
+fn works_with_ompt(work: Work, at: At, count: u64) {
     let Some((_, task)) = ThreadRecord::running() else { return };
     let caller = Caller::find();
     let is_loop = matches!(work, Work::Loop | Work::Sections | Work::Distribute);
@@ -38,7 +38,8 @@ fn told(work: Work, at: At, count: u64) {
             task.work.set(if is_loop { Some(work) } else { task.work.get() });
             tell(task, work, at, count, caller);
         }
-        // It ends as what it began as. What was left otherwise has ended before.
+        // A loop ends as the construct that it began as. A loop that was left in another way has
+        // ended before.
         (At::End, Some(begun)) => tell(task, begun, at, count, caller),
         (At::End, None) if is_loop => {}
         (At::End, None) => tell(task, work, at, count, caller),
@@ -53,31 +54,32 @@ fn tell(task: &TaskRecord, work: Work, at: At, count: u64, caller: Caller) {
     });
 }
 
-/// The loop ends that the task is in, if it was left without a word: cancelled, or with its
-/// region.
+/// Ends the loop that the task is in, if the thread left the loop without a call: cancelled, or
+/// with its region.
 pub(crate) fn leaves(task: &TaskRecord) {
     if let Some(left) = task.work.take() {
         tell(task, left, At::End, 0, Caller::NONE);
     }
 }
 
-/// As above; `what` says which construct it is, and how many parts.
+/// The thread comes to a work-sharing construct or leaves it. `what` returns the construct and the
+/// number of its parts, and is called if a tool hears of them.
 #[inline(always)]
 pub(crate) fn works(at: At, what: impl FnOnce() -> (Work, u64)) {
     if super::is_on() {
         let (work, count) = what();
-        told(work, at, count);
+        works_with_ompt(work, at, count);
     }
 }
 
-/// `ompt_dependence_type_source` and `ompt_dependence_type_sink`.
+/// `ompt_dependence_type_source`.
 const SOURCE: i32 = 5;
-/// As above.
+/// `ompt_dependence_type_sink`.
 const SINK: i32 = 6;
 
-/// What clang says of a place: it is of sections.
+/// clang's flag of `sections`.
 const SECTIONS: i32 = 0x400;
-/// It is of `distribute`.
+/// clang's flag of `distribute`.
 const DISTRIBUTE: i32 = 0x800;
 
 impl Work {
@@ -91,18 +93,18 @@ impl Work {
     }
 }
 
-/// The thread runs the part that one thread of the region runs, if it does.
+/// The thread begins or ends a `masked` part, if `is_it` is the thread that runs the part.
 #[inline(always)]
 pub(crate) fn masked(at: At, is_it: bool) -> bool {
     if is_it && super::is_on() {
-        told_masked(at);
+        masked_with_ompt(at);
     }
     is_it
 }
 
 #[cold]
 #[inline(never)]
-fn told_masked(at: At) {
+fn masked_with_ompt(at: At) {
     let Some((_, task)) = ThreadRecord::running() else { return };
     MASKED.tell(|function| {
         let (region, data) = (task.region_data(), task.data.get());
@@ -134,7 +136,7 @@ pub(crate) fn flushed() {
     FLUSH.tell(|function| unsafe { function(thread.data.get(), Caller::find().code) });
 }
 
-/// A construct was cancelled by the running task, or it sees that it was.
+/// A construct was cancelled by the running task, or the task finds that out.
 #[cold]
 #[inline(never)]
 pub(crate) fn cancelled(flags: i32) {
@@ -150,7 +152,7 @@ pub(crate) fn doacross_posts(at: impl Iterator<Item = u64>) {
     doacross(at, SOURCE);
 }
 
-/// It waits for another.
+/// An iteration waits for another one.
 #[cold]
 pub(crate) fn doacross_waits(at: impl Iterator<Item = u64>) {
     doacross(at, SINK);

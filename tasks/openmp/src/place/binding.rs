@@ -9,12 +9,12 @@ pub(crate) struct Partition {
     pub number: u32,
 }
 
-/// What decides where the threads of a team go.
+/// The data that decide where the threads of a team go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Binding {
     pub how: Bind,
     pub threads: u32,
-    /// The place of the first thread, who stays there.
+    /// The place of the primary thread, which stays.
     pub primary: u32,
     /// Of the task that began the region.
     pub partition: Partition,

@@ -1,5 +1,4 @@
-//! Which CPUs are a core, share a cache, or are in a socket? It is asked where `OMP_PLACES` names
-//! such parts.
+//! Which CPUs are a core, share a cache, or are in a socket? For `OMP_PLACES` with such names.
 
 use evenkeel_runtime::CpuList;
 use evenkeel_runtime::internal::{Part, Sysfs};

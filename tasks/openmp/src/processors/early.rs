@@ -1,15 +1,15 @@
 //! The CPUs of the process before any library has bound its first thread.
 //!
-//! Where this library is preloaded, libgomp, which is idle, begins before it. If the environment
-//! asks for places that binds the first thread, and says nowhere what it could use before. Only
-//! while the loader still resolves names is it not too late: it asks indirect functions then where
-//! they are. No other code of any library may be called there, so this one asks the kernel itself.
+//! Where this library is preloaded, libgomp, which stays idle, is initialised before. If the
+//! environment asks for places, libgomp binds the first thread then, and the CPUs from before are
+//! lost. Only code that runs while the loader still resolves names comes earlier: indirect
+//! functions. Such code may call no library, so the function here asks the kernel itself.
 
 use std::arch::global_asm;
 
 use super::{Mask, WORDS};
 
-/// What the kernel has told; zeros if nothing. Written by the loader's call alone.
+/// The mask from the kernel; zeros without one. Written by the loader's call alone.
 static mut CPUS: [u64; WORDS] = [0; WORDS];
 
 unsafe extern "C" {
@@ -63,7 +63,7 @@ global_asm!(
     cpus = sym CPUS,
 );
 
-/// What the first thread could use, if that is known.
+/// The CPUs that the first thread could use, if known.
 pub(super) fn mask() -> Option<Mask> {
     // SAFETY: the loader is done.
     let cpus = unsafe { CPUS };

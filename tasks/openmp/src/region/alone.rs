@@ -4,8 +4,8 @@
 use std::ptr;
 use std::time::Duration;
 
-use evenkeel_runtime::Rules;
-use evenkeel_runtime::raw::{self, Until, Worker};
+use evenkeel_runtime::Config;
+use evenkeel_runtime::internal::{self, Patience, Until, Worker};
 
 use super::league::League;
 use super::{Member, Region};
@@ -23,34 +23,34 @@ use crate::thread::Thread;
 struct Alone {
     member: Member,
     region: Region,
-    /// In the initial region; in others the worker of the region around serves.
+    /// The worker of an initial region; all other regions use that of the region around.
     own: Option<Own>,
 }
 
 /// A worker of one thread, and the tree of its tasks.
 struct Own {
     worker: Box<Worker>,
-    tree: Box<raw::Team>,
+    tree: Box<internal::Team>,
 }
 
 impl Own {
     fn new() -> Self {
-        let tree = Box::new(raw::Team::new(
+        let tree = Box::new(internal::Team::new(
             machine(),
             1,
-            Rules::default(),
+            Config::default(),
             OmpTask::kind_of,
             false,
             (watch(), None),
         ));
         // SAFETY: the tree has one leaf, which gets no other worker.
         let worker = Box::new(unsafe { tree.worker(0) });
-        // No other worker brings it tasks.
-        worker.set_patience(Duration::ZERO);
+        // No other worker adds tasks here.
+        worker.set_patience(Patience::of(Duration::ZERO));
         Self { worker, tree }
     }
 
-    fn place(&self) -> (*const raw::Team, *const Worker) {
+    fn place(&self) -> (*const internal::Team, *const Worker) {
         (&raw const *self.tree, &raw const *self.worker)
     }
 }

@@ -3,12 +3,12 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 
-use evenkeel_runtime::raw::{Parker, Pause};
+use evenkeel_runtime::internal::{Parker, Pause};
 
 use super::pooled_team::PooledTeam;
 use crate::settings::patience;
 use crate::team::Team;
-use crate::wait::crowd::{Awake, crowd};
+use crate::wait::oversubscription::{Awake, oversubscribed};
 use crate::wait::turns::Turns;
 
 /// A thread that shares its CPU with another of its team sleeps after its first region and then
@@ -73,9 +73,9 @@ impl Mailbox {
         // Pairs with `send`.
         let is_called = || self.begun.load(Ordering::Acquire) != *known;
         let team = || self.team().map(|team| &team.team);
-        let sharing = || team().filter(|team| team.shares_cpu(number)).map(Team::size);
-        if let Some(crowd) = crowd() {
-            self.turns.wait(crowd, is_called, || self.sleep_until(is_called));
+        let sharing = || team().filter(|team| team.yields_to_itself(number)).map(Team::size);
+        if let Some(threads) = oversubscribed() {
+            self.turns.wait(threads, is_called, || self.sleep_until(is_called));
         } else if let Some(size) = sharing() {
             if *known % SHARED == 1 {
                 self.sleep_until(is_called);

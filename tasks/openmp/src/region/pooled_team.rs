@@ -1,10 +1,10 @@
-//! A team of a thread pool: what its primary thread says of a region, and each thread's slot.
+//! A team of a thread pool: the description of its region, and each thread's slot.
 
 use std::cell::{OnceCell, UnsafeCell};
 use std::ptr;
 use std::sync::atomic::Ordering;
 
-use evenkeel_runtime::raw::Worker;
+use evenkeel_runtime::internal::Worker;
 
 use super::job::Job;
 use super::{Member, Region};
@@ -17,8 +17,8 @@ use crate::thread::Thread;
 
 /// A region, written by its primary thread before the other threads come.
 ///
-/// Each of them waits for every cache line of it to come from the primary thread's cache: what all
-/// threads need lies first.
+/// Each of them waits for every cache line to come from the primary thread's cache: the fields that
+/// all threads need lie first.
 #[repr(C, align(128))]
 pub(super) struct RegionDescriptor {
     /// The ICVs of the implicit tasks.
@@ -29,7 +29,7 @@ pub(super) struct RegionDescriptor {
     pub region: Region,
     /// Where the threads are bound; `None` if they may be anywhere.
     pub binding: Option<Binding>,
-    /// Whether each thread prints where it is.
+    /// Whether each thread prints its place (`OMP_DISPLAY_AFFINITY`).
     pub shows: bool,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct RegionDescriptor {
 #[repr(align(128))]
 struct TeamSlot {
     worker: OnceCell<Box<Worker>>,
-    /// The thread's part in the region that it is in.
+    /// The thread's part in its region of this team.
     member: UnsafeCell<Option<Member>>,
 }
 
@@ -80,7 +80,7 @@ impl PooledTeam {
         }
     }
 
-    /// Says which region is next, before the threads are called into it.
+    /// Describes the next region, before the threads are called.
     ///
     /// # Safety
     /// The team's last region has ended.
@@ -90,14 +90,14 @@ impl PooledTeam {
     }
 
     fn descriptor(&self) -> &RegionDescriptor {
-        // SAFETY: `describe` has written it before this thread was called.
+        // SAFETY: `describe` was called before this thread.
         unsafe { (*self.descriptor.get()).as_ref() }.expect("a region was described")
     }
 
     /// A thread takes its part in the region that was described.
     ///
     /// # Safety
-    /// No other thread has this number in the team, and the thread is in no region of it.
+    /// No other thread has this number in the team, and the thread is in no region of the team.
     pub(super) unsafe fn join<'a>(&self, number: u32, thread: &'a Thread) -> &'a Member {
         let slot = &self.slots[number as usize];
         // SAFETY: the leaf of this number is the calling thread's alone.
@@ -129,7 +129,7 @@ impl PooledTeam {
         member
     }
 
-    /// Runs what the region is to run.
+    /// Runs the code of the region.
     pub(super) fn run(&self, member: &Member) {
         // SAFETY: the thread that began the region promised that each of its threads can run this.
         unsafe { self.descriptor().job.run(member) };

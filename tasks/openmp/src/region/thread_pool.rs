@@ -1,4 +1,4 @@
-//! The threads that help another one in the regions that it begins, and the teams that they form.
+//! Thread pools: the threads that help another one in its regions, and the teams that they form.
 //!
 //! They stay between regions, and a team of each size stays with the tree of its tasks: to begin a
 //! region is to hand every thread a pointer.
@@ -22,7 +22,7 @@ use crate::settings::{settings, stack_bytes};
 use crate::thread::Thread;
 use crate::unsupported::say;
 
-/// A thread, and where it waits for regions.
+/// A thread, and the mailbox where it waits for regions.
 struct PooledThread {
     mailbox: Arc<Mailbox>,
     handle: JoinHandle<()>,
@@ -77,7 +77,8 @@ impl ThreadPool {
         &self.teams[place]
     }
 
-    /// Begins a region of so many threads, of which the caller is the first. The others run `job`.
+    /// Begins a region of so many threads, of which the caller is the primary one. The pool's
+    /// threads run `job`.
     ///
     /// # Safety
     /// The last region of this pool has ended; each thread may run `job` until this one ends.
@@ -122,7 +123,7 @@ impl Drop for ThreadPool {
     fn drop(&mut self) {
         call(&self.threads, ptr::null(), self.begun + 1);
         for PooledThread { handle, .. } in self.threads.drain(..) {
-            // A panic was reported when it happened.
+            // A panic of the thread was reported right then.
             let _ = handle.join();
         }
     }
@@ -151,8 +152,8 @@ fn start(number: u32, counts: u32, register: fn() -> &'static Thread) -> PooledT
     PooledThread { mailbox, handle }
 }
 
-/// Ends the program, as libgomp and libomp do: it relies on the number of threads that it was
-/// promised.
+/// Ends the program, as libgomp and libomp do, since a program relies on the number of threads that
+/// it asked for.
 fn end_without(number: u32, error: &io::Error) -> ! {
     say(format!(
         "evenkeel: the system gives a team only {number} threads: {error}; the program ends here, \

@@ -1,4 +1,4 @@
-//! The part of a thread in the loop that it is in.
+//! The part of a thread in its current loop.
 
 use std::cell::{Cell, OnceCell};
 use std::ffi::c_void;
@@ -13,7 +13,7 @@ use crate::wait;
 
 /// How iterations are given out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum LoopSchedule {
     /// A block for each thread, or chunks in turn.
     #[default]
     Static,
@@ -21,14 +21,14 @@ pub(crate) enum How {
     Balanced,
     Dynamic,
     Guided,
-    /// The same in whole chunks.
+    /// `guided`, in multiples of the chunk size.
     GuidedWhole,
 }
 
-/// What is asked of a loop.
+/// The clauses of a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Asked {
-    pub how: How,
+pub(crate) struct LoopOptions {
+    pub how: LoopSchedule,
     /// Iterations; 0 where none was given.
     pub chunk: u64,
     pub is_ordered: bool,
@@ -51,11 +51,11 @@ enum Next {
     TakeWithCare,
     /// From the share, less each time.
     TakeLess,
-    /// The same, in whole chunks.
+    /// From the share, less each time, in multiples of the chunk size.
     TakeLessWhole,
 }
 
-/// The loop that a thread is in, and what it has of it.
+/// The current loop of a thread, and the iterations that the thread has taken.
 #[derive(Default)]
 pub(crate) struct Work {
     /// Constructs with a share that this thread has met.
@@ -83,9 +83,10 @@ impl Work {
         Self { met: Cell::new(met), ..Self::default() }
     }
 
-    /// The loop's share, if it has one.
+    /// The loop's share; `None` where the loop needs none.
     pub(crate) fn share(&self) -> Option<&Share> {
-        // SAFETY: it is the team's or this thread's own, and lives until the thread has left it.
+        // SAFETY: the share is the team's or this thread's own, and lives until the thread has left
+        // it.
         unsafe { self.share.get().as_ref() }
     }
 
@@ -106,7 +107,7 @@ impl Work {
         }
     }
 
-    /// The next chunk; it may be empty, and then there is none.
+    /// The next chunk; an empty one means that none is left.
     #[inline]
     fn find(&self, threads: u32, thread: u32) -> Range<u64> {
         let (trips, chunk) = (self.span.get().trips, self.chunk.get());
@@ -150,7 +151,7 @@ impl Work {
             && let Some(share) = self.share()
         {
             self.wait_for_turn(share, gives_up);
-            // Pairs with whoever waits for its turn.
+            // Pairs with the load of `wait_for_turn`.
             share.turn.store(self.end.get(), Ordering::Release);
         }
     }
@@ -164,7 +165,7 @@ impl Work {
 impl Member {
     /// So many zero bytes, which the threads of the loop share.
     pub(crate) fn zeros(&self, bytes: usize) -> *mut c_void {
-        // Where the region was cancelled nobody else comes.
+        // Where the region was cancelled no other thread comes.
         self.work.share().map_or_else(|| share::zeros(bytes), |share| share.zeros(bytes))
     }
 
@@ -179,29 +180,30 @@ impl Member {
         team.ring().meet(met, || self.gives_up()).map_or(ptr::null(), ptr::from_ref)
     }
 
-    /// Whether the thread waits no longer for what others do in a region.
+    /// Whether the region was cancelled, so that the thread waits for no other one.
     pub(crate) fn gives_up(&self) -> bool {
         self.region().is_cancelled.load(Ordering::Relaxed)
     }
 
-    /// The thread comes to a loop. If the region is cancelled meanwhile nothing is left of it.
-    pub(crate) fn enter_loop(&self, span: Span, asked: Asked) {
+    /// The thread comes to a loop. If the region is cancelled meanwhile the loop has no iterations
+    /// left.
+    pub(crate) fn enter_loop(&self, span: Span, asked: LoopOptions) {
         self.leave_loop();
         let size = self.region().size;
         let work = &self.work;
         let chunk = asked.chunk.clamp(1, span.trips.max(1));
         let next = match asked.how {
-            How::Static if asked.chunk == 0 => Next::Block,
-            How::Static => Next::Chunk(self.number.into()),
+            LoopSchedule::Static if asked.chunk == 0 => Next::Block,
+            LoopSchedule::Static => Next::Chunk(self.number.into()),
             _ if size == 1 => Next::Chunk(0),
-            How::Balanced => Next::BalancedBlock,
+            LoopSchedule::Balanced => Next::BalancedBlock,
             // At the end each thread takes one chunk too many.
-            How::Dynamic => match chunk.checked_mul(u64::from(size) + 1) {
+            LoopSchedule::Dynamic => match chunk.checked_mul(u64::from(size) + 1) {
                 Some(more) if span.trips.checked_add(more).is_some() => Next::Take,
                 _ => Next::TakeWithCare,
             },
-            How::Guided => Next::TakeLess,
-            How::GuidedWhole => Next::TakeLessWhole,
+            LoopSchedule::Guided => Next::TakeLess,
+            LoopSchedule::GuidedWhole => Next::TakeLessWhole,
         };
         let is_own = matches!(next, Next::Block | Next::BalancedBlock | Next::Chunk(_));
         let is_ordered = asked.is_ordered && size > 1;
@@ -236,7 +238,7 @@ impl Member {
         Some(found)
     }
 
-    /// The thread leaves the loop that it is in, if it is in one.
+    /// The thread leaves its current loop, if any.
     pub(crate) fn leave_loop(&self) {
         self.work.next.set(Next::Nothing);
         self.work.is_ordered.set(false);
@@ -246,13 +248,13 @@ impl Member {
         }
     }
 
-    /// The same of loops whose iterations wait for others, too.
+    /// The thread leaves its current loop and its `doacross` loops, if any.
     pub(crate) fn leave_constructs(&self) {
         self.leave_loop();
-        self.leave_across();
+        self.leave_doacross();
     }
 
-    /// What tells the `ordered` regions of its loop from others: what its threads share.
+    /// The identifier of the loop's `ordered` regions: the address that its threads share.
     pub(crate) fn ordered_id(&self) -> *const () {
         let share = self.work.share.get();
         if share.is_null() { self.region.cast() } else { share.cast() }
@@ -265,7 +267,8 @@ impl Member {
         }
     }
 
-    /// It ends. An iteration has one at most: after the last of its chunk, others' can run.
+    /// An `ordered` region ends. An iteration has at most one: after that of the chunk's last
+    /// iteration, the next chunk's can run.
     pub(crate) fn end_ordered(&self) {
         let work = &self.work;
         if work.is_ordered.get() && work.end.get() - work.begin.get() - work.ended.get() == 1 {

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use evenkeel_runtime::raw::lock_std;
+use evenkeel_runtime::internal::lock_std;
 
 /// Whether a thread has been registered, and so all is known that is found out once.
 static STARTED: AtomicBool = AtomicBool::new(false);
@@ -19,7 +19,7 @@ thread_local! {
     static STARTS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// While it lives no other thread is the first to register.
+/// While this guard lives no other thread is the first to register.
 pub(crate) struct Starting(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>);
 
 impl Drop for Starting {

@@ -13,18 +13,18 @@ use super::{Plan, When};
 use crate::ompt;
 use crate::region::Member;
 
-/// What a task says of addresses: mostly of a few.
+/// The accesses of a task, mostly few.
 pub(crate) type List = SmallVec<[Access; 4]>;
 
-/// What orders a task.
+/// The dependences of a task.
 #[derive(Clone, Copy)]
-pub(crate) struct Orders<'a> {
+pub(crate) struct Dependences<'a> {
     pub all: &'a [Access],
-    /// Room for [`Access::bytes_of`] them in the task's block, if there is.
+    /// Room for [`Access::bytes_of`] them in the task's block, if the block has some left.
     pub room: Option<NonNull<u8>>,
 }
 
-impl<'a> Orders<'a> {
+impl<'a> Dependences<'a> {
     /// Nothing does.
     pub(crate) const NONE: Self = Self { all: &[], room: None };
 
@@ -33,13 +33,13 @@ impl<'a> Orders<'a> {
         Self { all, room: None }
     }
 
-    /// Adds a task, which may have to wait for others.
+    /// Adds a task, which waits for its dependences.
     ///
     /// # Safety
-    /// As of [`Worker::submit_ordered`].
+    /// The task is whole and was not added before; this worker runs its creator, `orderer`.
     pub(super) unsafe fn submit(self, worker: &Worker, task: *mut Task, orderer: &Task) {
         let accesses = self.all.iter().copied();
-        // SAFETY: the caller's promise, and of whoever gave the room.
+        // SAFETY: the task is whole, `orderer` runs here, and the room is in the task's block.
         unsafe {
             match self.room {
                 Some(room) => worker.submit_ordered_in(room, task, orderer, accesses),
@@ -49,7 +49,7 @@ impl<'a> Orders<'a> {
     }
 }
 
-/// `kmp_depend_info_t`: what clang's programs say of one address.
+/// `kmp_depend_info_t`: clang's dependence on one address.
 #[repr(C)]
 pub(crate) struct KmpDependence {
     address: usize,
@@ -57,11 +57,11 @@ pub(crate) struct KmpDependence {
     kind: u8,
 }
 
-/// The address of all memory; gcc says it so.
+/// The address by which gcc names all memory.
 const ALL: usize = 0;
 /// clang's.
 const KMP_ALL: usize = usize::MAX;
-/// The same in [`KmpDependence::kind`].
+/// All memory in [`KmpDependence::kind`].
 const KMP_ALL_KIND: u8 = 0x80;
 /// `in` in [`KmpDependence::kind`].
 const KMP_IN: u8 = 1;
@@ -77,17 +77,17 @@ const GOMP_TURN: usize = 4;
 /// `GOMP_DEPEND_INOUTSET`.
 const GOMP_SET: usize = 5;
 
-/// What a child of the running task is ordered by, as clang says it.
+/// The dependences of a child of the running task, from clang's lists.
 ///
 /// # Safety
-/// There are `number` at `first`, and `number_more` at `more`.
+/// `first` has `number` entries, and `more` has `number_more`.
 pub(crate) unsafe fn of_kmp(
     member: &Member,
     (number, first): (i32, *const KmpDependence),
     (number_more, more): (i32, *const KmpDependence),
 ) -> List {
     let mut all = List::new();
-    // SAFETY: the caller's promise.
+    // SAFETY: `first` has `number` entries, and `more` has `number_more`.
     unsafe {
         read_kmp(&mut all, first, number);
         read_kmp(&mut all, more, number_more);
@@ -96,13 +96,13 @@ pub(crate) unsafe fn of_kmp(
 }
 
 /// # Safety
-/// There are `number` at `first`.
+/// `first` has `number` entries.
 unsafe fn read_kmp(all: &mut List, first: *const KmpDependence, number: i32) {
     let number = usize::try_from(number).unwrap_or_default();
     if number == 0 || first.is_null() {
         return;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: `first` has `number` entries.
     let said = unsafe { std::slice::from_raw_parts(first, number) };
     all.extend(said.iter().map(|one| match (one.address, one.kind) {
         (KMP_ALL, _) | (_, KMP_ALL_KIND) => Access::new(ALL, Kind::Write),
@@ -113,21 +113,23 @@ unsafe fn read_kmp(all: &mut List, first: *const KmpDependence, number: i32) {
     }));
 }
 
-/// What a child of the running task is ordered by, as gcc says it.
+/// The dependences of a child of the running task, from gcc's list.
 ///
 /// # Safety
-/// As of [`read_gomp`].
+/// `list` is gcc's list of dependences: the number of addresses and of writers, then the addresses,
+/// the writers first; or a zero, then the numbers of all addresses, of writers, of `mutexinoutset`
+/// and of readers, then the addresses in this order, then `depobj`s.
 pub(crate) unsafe fn of_gomp(member: &Member, list: *const *mut c_void) -> List {
-    // SAFETY: the caller's promise.
+    // SAFETY: `list` is gcc's list of dependences.
     ordered(member, unsafe { read_gomp(list) })
 }
 
 /// # Safety
-/// `list` is as libgomp takes it: first how many there are and how many of them write, then
-/// their addresses, the writers first; or a zero first, then how many there are, write, take
-/// turns and read, then the addresses in this order, then `depobj`s.
+/// `list` is gcc's list of dependences: the number of addresses and of writers, then the addresses,
+/// the writers first; or a zero, then the numbers of all addresses, of writers, of `mutexinoutset`
+/// and of readers, then the addresses in this order, then `depobj`s.
 unsafe fn read_gomp(list: *const *mut c_void) -> List {
-    // SAFETY: the caller's promise.
+    // SAFETY: `list` is gcc's list of dependences.
     let at = |place: usize| unsafe { (*list.add(place)).addr() };
     let new = |(place, kind): (usize, Kind)| Access::new(at(place), kind);
     let (all, writers) = (at(0), at(1));
@@ -144,22 +146,23 @@ unsafe fn read_gomp(list: *const *mut c_void) -> List {
     let kinds = kinds.into_iter().flat_map(|(number, kind)| std::iter::repeat_n(kind, number));
     let mut found: List = (5..).zip(kinds).map(new).collect();
     for object in (found.len()..all).map(|n| at(n + 5)) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `list` is gcc's list of dependences.
         found.push(unsafe { read_object(std::ptr::with_exposed_provenance(object)) });
     }
     found
 }
 
-/// The same of pointers to `depobj`s of gcc's programs, which alone pass some to a function.
+/// The dependences of a child of the running task, from pointers to `depobj`s. Only gcc's programs
+/// pass such to a function.
 ///
 /// # Safety
-/// There are `number` at `first`.
+/// `first` has `number` entries.
 pub(crate) unsafe fn of_objects(member: &Member, first: *const *const c_void, number: i32) -> List {
     let number = usize::try_from(number).unwrap_or_default();
     if number == 0 || first.is_null() {
         return List::new();
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: `first` has `number` entries.
     let all = unsafe {
         let objects = std::slice::from_raw_parts(first, number);
         objects.iter().map(|object| read_object(object.cast())).collect()
@@ -168,9 +171,9 @@ pub(crate) unsafe fn of_objects(member: &Member, first: *const *const c_void, nu
 }
 
 /// # Safety
-/// An object is an address and a kind.
+/// `object` points to an address and a kind.
 unsafe fn read_object(object: *const [usize; 2]) -> Access {
-    // SAFETY: the caller's promise.
+    // SAFETY: `object` points to an address and a kind.
     let [address, kind] = unsafe { *object };
     let kind = match kind {
         GOMP_IN => Kind::Read,
@@ -181,7 +184,7 @@ unsafe fn read_object(object: *const [usize; 2]) -> Access {
     Access::new(address, kind)
 }
 
-/// One for each address: who says two things of one, writes it.
+/// Keeps one access for each address: a task that accesses an address in two ways writes there.
 fn merge(all: &mut List) {
     let mut kept = 0;
     for next in 0..all.len() {
@@ -198,10 +201,10 @@ fn merge(all: &mut List) {
     all.truncate(kept);
 }
 
-/// What the next child of the running task is ordered by, which says this.
+/// The dependences of the next child of the running task, with those on all memory resolved.
 ///
-/// The first that depends on all memory writes whatever others have accessed, and a place that
-/// stands for the rest; each later one reads that.
+/// The first child that depends on all memory writes every address that was accessed before, and a
+/// place that stands for the rest; each later child reads that place.
 fn ordered(member: &Member, mut all: List) -> List {
     if all.is_empty() {
         return all;
@@ -216,7 +219,7 @@ fn ordered(member: &Member, mut all: List) -> List {
             all.extend(others.into_iter().map(|address| Access::new(address, Kind::Write)));
         }
         all.push(Access::new(ALL, Kind::Write));
-    } else if !member.runs_unmade() && member.task_made().orders_all.get() {
+    } else if !member.runs_inlined() && member.task_with_header().orders_all.get() {
         all.push(Access::new(ALL, Kind::Read));
     }
     all
@@ -230,9 +233,10 @@ pub(crate) fn wait(member: &Member, all: &[Access]) {
     wait_without_ompt(member, all);
 }
 
-/// The same for a task that runs then, of which a tool hears itself.
+/// Waits until a task with these dependences could run, without a report to a tool: the task
+/// reports itself.
 pub(super) fn wait_without_ompt(member: &Member, all: &[Access]) {
-    if all.is_empty() || member.runs_unmade() {
+    if all.is_empty() || member.runs_inlined() {
         return;
     }
     let (worker, task) = (member.worker(), member.task());
@@ -242,14 +246,15 @@ pub(super) fn wait_without_ompt(member: &Member, all: &[Access]) {
     }
     let may_go_on = AtomicBool::new(false);
     let says = OmpTask::create(member, &Plan { bytes: 0, is_final: false });
-    // Where others take turns its own would be over before what waits here begins.
+    // A commutative access of this task would end before the waiting code begins: so the task
+    // writes.
     let alone = all.iter().map(|one| match one.kind() {
         Kind::Commutative => Access::new(one.address(), Kind::Write),
         _ => *one,
     });
-    // SAFETY: it is whole, and says so before this returns.
+    // SAFETY: the task is whole, and sets the flag before this function returns.
     unsafe {
-        (*says).code.set(Code::Says(&raw const may_go_on));
+        (*says).code.set(Code::SetsFlag(&raw const may_go_on));
         (*(*says).raw().parent()).creates();
         worker.submit_ordered(says.cast(), task.raw(), alone);
     }
@@ -259,8 +264,8 @@ pub(super) fn wait_without_ompt(member: &Member, all: &[Access]) {
 /// Adds a task that is ordered by these and does nothing.
 pub(crate) fn add_nothing(member: &Member, all: &[Access]) {
     let nothing = OmpTask::create(member, &Plan { bytes: 0, is_final: false });
-    // SAFETY: it is whole.
-    unsafe { OmpTask::submit(nothing, member, Orders::apart(all), When::Any) };
+    // SAFETY: the task is whole.
+    unsafe { OmpTask::submit(nothing, member, Dependences::apart(all), When::Any) };
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ use crate::registration::{current_thread, member};
 /// `event` was given by a `detach` clause, and was not fulfilled.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn omp_fulfill_event(event: *mut Event) {
-    // SAFETY: the caller's promise: task and event are alive until both have happened, and of a
-    // task that was cancelled the event alone.
+    // SAFETY: `event` was given by a `detach` clause, and was not fulfilled: task and event are
+    // alive until both have happened, and of a task that was cancelled the event alone.
     unsafe {
         let before = (*event).state.fetch_or(MET, Ordering::AcqRel);
         if before & DISCARDED != 0 {

@@ -1,21 +1,21 @@
-//! Events: a task with one ends when its code has ended and somebody has fulfilled the event.
+//! Events: a task with one ends when its code has ended and the program has fulfilled the event.
 //!
-//! One that is cancelled before its code begins ends at once: mostly its code would have seen to it
-//! that somebody fulfils the event. Who does so all the same finds the event, and no task.
+//! A task that is cancelled before its code begins ends right then: mostly that code would have had
+//! the event fulfilled. A later call that fulfils the event finds the event, and no task.
 
 use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use evenkeel_runtime::raw::{Task, Team};
+use evenkeel_runtime::internal::{Task, Team};
 
 /// The task's code has ended.
 pub(super) const ENDED: u32 = 1;
 /// The event was fulfilled.
 pub(super) const FULFILLED: u32 = 2;
-/// Somebody begins to fulfil it, and so may look at the task until it is fulfilled.
+/// A thread begins to fulfil the event, and may read the task until the event is fulfilled.
 pub(super) const MET: u32 = 4;
-/// The task has ended without it.
+/// The task has ended without the event.
 pub(super) const DISCARDED: u32 = 8;
 
 /// The event of a task.
@@ -34,23 +34,24 @@ impl Event {
         Self { state: AtomicU32::new(0), waiter: Cell::new(ptr::null()), task, tree }
     }
 
-    /// Whether it was fulfilled.
+    /// Whether the event was fulfilled.
     pub(crate) fn is_fulfilled(&self) -> bool {
         self.state.load(Ordering::Relaxed) & FULFILLED != 0
     }
 
-    /// Says who waits for the task's code; called before it is added.
+    /// Sets the flag of a thread that waits for the task's code, before the task is added.
     pub(crate) fn tells(&self, waiter: &AtomicBool) {
         self.waiter.set(waiter);
     }
 
-    /// The task's code has ended. Returns whether the task has; if not, whoever fulfils the event
-    /// ends it.
+    /// The task's code has ended. Returns whether the task has; if not, the thread that fulfils the
+    /// event ends the task.
     ///
     /// # Safety
-    /// The event is the task's, and is not used after this call.
+    /// The event is that of the task, and is not used after this call.
     pub(crate) unsafe fn code_ended(this: *mut Self) -> bool {
-        // SAFETY: the event goes when both have happened; who waits is there until its flag is set.
+        // SAFETY: the event goes when both have happened; a waiting thread keeps its flag until
+        // that is set.
         unsafe {
             let waiter = (*this).waiter.get();
             let has_ended = (*this).state.fetch_or(ENDED, Ordering::AcqRel) & FULFILLED > 0;
@@ -64,14 +65,14 @@ impl Event {
         }
     }
 
-    /// The task was cancelled, and its code will not run. As of [`Event::code_ended`], but that
-    /// nobody has to fulfil the event.
+    /// The task was cancelled, and its code will not run: the task ends without its event. Returns
+    /// whether the task has ended; if not, the thread that fulfils the event ends the task.
     ///
     /// # Safety
-    /// As of that.
+    /// The event is that of the task, and is not used after this call.
     #[cold]
     pub(crate) unsafe fn discarded(this: *mut Self) -> bool {
-        // SAFETY: the caller's promise; the event goes with who fulfils it, if anybody does.
+        // SAFETY: the event is that of the task; a later call that fulfils it frees it.
         unsafe {
             let waiter = (*this).waiter.get();
             let before = (*this).state.fetch_or(ENDED | DISCARDED, Ordering::AcqRel);

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use evenkeel_runtime::internal::Access;
 
-use super::depend::{List, Orders};
+use super::depend::{Dependences, List};
 use super::event::Event;
 use super::header::{Code, OmpTask};
 use super::{Plan, When, depend};
@@ -16,24 +16,24 @@ use crate::ompt;
 use crate::region::{Member, known_member};
 use crate::registration::member;
 
-/// Flags of [`GOMP_task`].
+/// Flag of [`GOMP_task`]: the task is final.
 pub(super) const FINAL: c_uint = 2;
-/// As above.
+/// Flag of [`GOMP_task`]: the task is untied.
 const UNTIED: c_uint = 1;
-/// As above.
+/// Flag of [`GOMP_task`]: the task has dependences.
 const DEPEND: c_uint = 8;
-/// As above.
+/// Flag of [`GOMP_task`]: the task has a priority.
 const PRIORITY: c_uint = 16;
-/// As above.
+/// Flag of [`GOMP_task`]: the task has an event.
 const DETACH: c_uint = 1 << 13;
 
-/// What a task runs.
+/// The code of a task.
 type Function = unsafe extern "C" fn(*mut c_void);
 
-/// What fills the arguments of a task, where a copy of bytes would not do.
+/// Copies the arguments of a task, where a copy of their bytes would not do.
 pub(super) type Copy = unsafe extern "C" fn(*mut c_void, *mut c_void);
 
-/// A task as gcc's programs say it.
+/// The arguments of [`GOMP_task`].
 struct TaskArgs {
     function: Function,
     data: *mut c_void,
@@ -47,11 +47,11 @@ struct TaskArgs {
     detach: *mut *mut Event,
 }
 
-/// Makes and adds a task, or runs it.
+/// Creates a task and adds it to the queues, or runs the task's code inline.
 ///
 /// # Safety
-/// `function` takes `data`, of which `size` bytes are to be copied, or `copy` copies them; the
-/// rest is as libgomp takes it.
+/// `function` takes a copy of `data`: of `size` bytes, or made by `copy`. The other arguments are
+/// those that gcc passes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_task(
     function: Function,
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn GOMP_task(
         && let Some(member) = known_member()
         && member.worker().should_inline(kind)
     {
-        // SAFETY: the caller's promise; there is room.
+        // SAFETY: `function` takes `data` or the copy that [`fits`].
         return member.run_inlined(kind, move || unsafe { call(function, data, copy) });
     }
     let args = TaskArgs {
@@ -88,11 +88,11 @@ pub unsafe extern "C" fn GOMP_task(
         priority,
         detach,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: `function` takes `data` or a copy that gcc's arguments describe.
     unsafe { args.run_or_submit() };
 }
 
-/// Whether a copy of its arguments, if it needs one, may lie on the stack of a task's creator.
+/// Whether a task needs no copy of its arguments, or one that may lie on the creator's stack.
 #[inline]
 fn fits(copy: Option<Copy>, size: c_long, alignment: c_long) -> bool {
     copy.is_none() || size <= COPIED as c_long && alignment <= align_of::<Copied>() as c_long
@@ -101,10 +101,11 @@ fn fits(copy: Option<Copy>, size: c_long, alignment: c_long) -> bool {
 /// Runs the code of a task on its creator's arguments, or on a copy of them.
 ///
 /// # Safety
-/// As of [`GOMP_task`]; where there is a `copy`, what it makes [`fits`].
+/// `function` takes a copy of `data`: of `size` bytes, or made by `copy`. The other arguments are
+/// those that gcc passes; where there is a `copy`, what it makes [`fits`].
 #[inline]
 unsafe fn call(function: Function, data: *mut c_void, copy: Option<Copy>) {
-    // SAFETY: the caller's promise; the creator's arguments stay meanwhile.
+    // SAFETY: `function` takes `data`, which the creator keeps meanwhile, or a copy that `fits`.
     unsafe {
         match copy {
             Some(copy) => call_on_copy(function, data, copy),
@@ -113,15 +114,16 @@ unsafe fn call(function: Function, data: *mut c_void, copy: Option<Copy>) {
     }
 }
 
-/// The same on a copy.
+/// Runs the code of a task on a copy of its creator's arguments.
 ///
 /// # Safety
-/// As of [`call`].
+/// `function` takes a copy of `data`: of `size` bytes, or made by `copy`. The other arguments are
+/// those that gcc passes; where there is a `copy`, what it makes [`fits`].
 #[inline(never)]
 unsafe fn call_on_copy(function: Function, data: *mut c_void, copy: Copy) {
     let mut room = MaybeUninit::<Copied>::uninit();
     let place = room.as_mut_ptr().cast();
-    // SAFETY: the caller's promise.
+    // SAFETY: `function` takes a copy of `data`, which `fits`.
     unsafe {
         copy(place, data);
         function(place);
@@ -129,62 +131,65 @@ unsafe fn call_on_copy(function: Function, data: *mut c_void, copy: Copy) {
 }
 
 impl TaskArgs {
-    /// Whether its creator may go on before it has run.
+    /// Whether the creator may go on before the task has run.
     fn may_wait(&self, member: &Member) -> bool {
         self.is_deferred && member.defers()
     }
 
-    /// Runs it if it may not wait, or need not; else makes and adds it. If its group is cancelled,
-    /// neither.
+    /// Runs the task inline if the creator has to wait for the task, or the scheduler prefers that;
+    /// else creates and adds it. A task of a cancelled group does neither.
     ///
     /// # Safety
-    /// As of [`GOMP_task`].
+    /// `function` takes a copy of `data`: of `size` bytes, or made by `copy`. The other arguments
+    /// are those that gcc passes.
     #[inline(never)]
     unsafe fn run_or_submit(&self) {
         let member = member();
-        if is_used() && member.task_made().creates_none() {
+        if is_used() && member.task_with_header().creates_none() {
             return;
         }
         let dependences = if self.flags & DEPEND == 0 {
             List::new()
         } else {
-            // SAFETY: the caller's promise.
+            // SAFETY: `function` takes `data` or a copy that gcc's arguments describe.
             unsafe { depend::of_gomp(member, self.depend) }
         };
         let mut when = When::deferred(self.is_deferred);
         let fits = fits(self.copy, self.size, self.alignment);
         if self.flags & (DETACH | FINAL) == 0 && fits && !ompt::is_on() {
             let kind = self.function as usize;
-            if member.runs_now(kind, &dependences, self.may_wait(member)) {
+            if member.inlines(kind, &dependences, self.may_wait(member)) {
                 let Self { function, data, copy, .. } = *self;
-                // SAFETY: the caller's promise; there is room.
+                // SAFETY: `function` takes `data` or the copy that [`fits`].
                 return member.run_inlined(kind, move || unsafe { call(function, data, copy) });
             }
             when = When::Later;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: `function` takes `data` or a copy that gcc's arguments describe.
         unsafe { self.submit(member, &dependences, when) };
     }
 
-    /// Makes and adds it.
+    /// Creates the task and adds it.
     ///
     /// # Safety
-    /// As of [`GOMP_task`].
+    /// `function` takes a copy of `data`: of `size` bytes, or made by `copy`. The other arguments
+    /// are those that gcc passes.
     unsafe fn submit(&self, member: &Member, dependences: &[Access], when: When) {
-        // The block is aligned as its header, and so is what is behind that.
+        // The block and the arguments behind the header have the header's alignment.
         let bytes = usize::try_from(self.size).unwrap_or_default();
         let alignment = usize::try_from(self.alignment).unwrap_or_default();
         let more = if alignment > align_of::<OmpTask>() { alignment } else { 0 };
-        // What the task is ordered by lies behind the arguments if the block has room left; a block
-        // of 256 bytes is slower than two that are shorter.
+        // The dependences lie behind the arguments if the block has room left: one block of 256
+        // bytes is slower than two shorter ones.
         let before = bytes.next_multiple_of(align_of::<usize>());
         let ordered = before + more + Access::bytes_of(dependences.len());
         let has_room = OmpTask::bytes_with(ordered) == OmpTask::bytes_with(bytes + more)
-            // What is kept for a tool lies there.
+            // The record for a tool lies at the end of the block.
             && !ompt::is_on();
         let plan = Plan { bytes: bytes + more, is_final: self.flags & FINAL != 0 };
         let task = OmpTask::create(member, &plan);
-        // SAFETY: the block has room for the arguments; the caller's promise.
+        // SAFETY: the block has room for the arguments, which are `data` or a copy that gcc
+        // describes.
         unsafe {
             if self.flags & UNTIED != 0 && ompt::is_on() {
                 ompt::is_untied((*task).raw());
@@ -203,7 +208,7 @@ impl TaskArgs {
                 OmpTask::set_priority(task, self.priority.into());
             }
             let room = has_room.then(|| NonNull::new_unchecked(place.cast::<u8>().add(before)));
-            OmpTask::submit(task, member, Orders { all: dependences, room }, when);
+            OmpTask::submit(task, member, Dependences { all: dependences, room }, when);
         }
     }
 }
@@ -218,7 +223,8 @@ struct Copied([u8; COPIED]);
 /// Copies the arguments of a task behind its header. Returns where they are.
 ///
 /// # Safety
-/// There is room; `data` is as [`GOMP_task`] takes it.
+/// The task's block has room for the arguments, and `data` has `size` bytes or is what `copy`
+/// takes.
 pub(super) unsafe fn arguments(
     task: *mut OmpTask,
     data: *mut c_void,
@@ -226,7 +232,7 @@ pub(super) unsafe fn arguments(
     size: usize,
     alignment: usize,
 ) -> *mut c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: the block has room for the arguments; `data` has `size` bytes, or `copy` takes them.
     unsafe {
         let place = task.add(1).cast::<c_void>();
         let place = place.byte_add(place.align_offset(alignment.max(1)));
@@ -242,7 +248,7 @@ pub(super) unsafe fn arguments(
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_taskwait() {
     let member = member();
-    if !member.runs_unmade() {
+    if !member.runs_inlined() {
         OmpTask::wait_for_children(member);
     }
 }
@@ -250,25 +256,25 @@ pub extern "C" fn GOMP_taskwait() {
 /// Waits until a task with these dependences could run.
 ///
 /// # Safety
-/// The list is as of [`GOMP_task`].
+/// `list` is a list of dependences as gcc makes it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_taskwait_depend(list: *const *mut c_void) {
     let member = member();
-    // SAFETY: the caller's promise.
+    // SAFETY: `list` is gcc's list of dependences.
     depend::wait(member, &unsafe { depend::of_gomp(member, list) });
 }
 
-/// Adds a task with these dependences that does nothing: others may wait for it.
+/// Adds a task with these dependences and no code, for which later tasks may wait.
 ///
 /// # Safety
-/// The list is as of [`GOMP_task`].
+/// `list` is a list of dependences as gcc makes it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_taskwait_depend_nowait(list: *const *mut c_void) {
     let member = member();
-    // SAFETY: the caller's promise.
+    // SAFETY: `list` is gcc's list of dependences.
     depend::add_nothing(member, &unsafe { depend::of_gomp(member, list) });
 }
 
-/// The running task may be put off. It is not.
+/// `taskyield`: the running task goes on, which OpenMP allows.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_taskyield() {}

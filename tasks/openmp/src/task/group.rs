@@ -19,7 +19,7 @@ impl Group {
         let owner = member.task();
         let group = member.worker().allocate(size_of::<Self>()).cast::<Self>().as_ptr();
         let around = owner.group.get();
-        // SAFETY: the block is large enough and ours; what is around lives longer.
+        // SAFETY: the block is large enough and ours; a group around lives longer.
         unsafe {
             let outer =
                 around.as_ref().map_or(ptr::null_mut(), |outer| outer.gomp_reductions.get());
@@ -40,7 +40,7 @@ impl Group {
         }
     }
 
-    /// It ends the one that it began last, when all tasks in it have ended.
+    /// The running task ends the group that it began last, when all tasks of the group have ended.
     pub(crate) fn end(member: &Member) {
         let Some(group) = member.group() else { return };
         let wait = || member.worker().wait_tied(&group.root, Until::Descendants);
@@ -51,7 +51,7 @@ impl Group {
         }
         reduction::end(member, group);
         member.task().group.set(group.around);
-        // SAFETY: `begin` made it, and no task is in it any more.
+        // SAFETY: `begin` allocated the group, which has no task any more.
         unsafe {
             let block = ptr::NonNull::from(group).cast();
             member.worker().free(block, size_of::<Self>());
@@ -65,7 +65,7 @@ pub extern "C" fn GOMP_taskgroup_start() {
     Group::begin(member(), false);
 }
 
-/// It ends.
+/// gcc: a group ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_taskgroup_end() {
     Group::end(member());
@@ -77,7 +77,7 @@ pub extern "C" fn __kmpc_taskgroup(_where: *mut Ident, _thread: i32) {
     Group::begin(member(), false);
 }
 
-/// It ends.
+/// clang: a group ends.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_end_taskgroup(_where: *mut Ident, _thread: i32) {
     Group::end(member());

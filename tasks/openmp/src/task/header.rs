@@ -1,6 +1,6 @@
 //! The header of a task, and the taskgroup that a task is in: the state that lower layers need.
 //!
-//! What is done with tasks is above: in `task`, which knows regions.
+//! The operations on tasks are above: in `task`, which knows regions.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -8,13 +8,13 @@ use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use evenkeel_runtime::raw::{OWN_KIND, Queued, Task, Team};
+use evenkeel_runtime::internal::{OWN_KIND, Queued, Task, Team};
 
 use super::event::Event;
 use super::kmp_task::KmpTask;
 use crate::icv::Icvs;
 
-/// What a task runs.
+/// The code of a task.
 #[derive(Clone, Copy)]
 pub(crate) enum Code {
     /// Nothing: an implicit task, or one whose code its creator runs.
@@ -27,13 +27,13 @@ pub(crate) enum Code {
     /// Code of gcc's program, with its arguments.
     Gomp(unsafe extern "C" fn(*mut c_void), *mut c_void),
     /// A function of this library with its argument: the task makes some tasks of a loop.
-    Makes(unsafe fn(*const ()), *const ()),
-    /// A flag to set: the task says that it could run.
-    Says(*const AtomicBool),
+    MakesTasks(unsafe fn(*const ()), *const ()),
+    /// A flag to set when the task could run.
+    SetsFlag(*const AtomicBool),
 }
 
 impl Code {
-    /// The same number for tasks that run the same function of the program.
+    /// A number that is equal for tasks that run the same function of the program.
     ///
     /// # Safety
     /// A task of clang's is whole.
@@ -42,7 +42,9 @@ impl Code {
             // SAFETY: the task is whole.
             Self::Kmp(variables) => unsafe { KmpTask::kind(variables) },
             Self::Gomp(function, _) => function as usize,
-            Self::Elsewhere | Self::Blank { .. } | Self::Makes(..) | Self::Says(_) => OWN_KIND,
+            Self::Elsewhere | Self::Blank { .. } | Self::MakesTasks(..) | Self::SetsFlag(_) => {
+                OWN_KIND
+            }
         }
     }
 
@@ -52,7 +54,7 @@ impl Code {
     }
 }
 
-/// A task. The arguments of an explicit one lie behind it in the same block.
+/// A task. The arguments of an explicit task lie behind the header in the same block.
 #[repr(C, align(64))]
 pub(crate) struct OmpTask {
     pub(super) task: Task,
@@ -77,7 +79,7 @@ pub(crate) struct OmpTask {
 
 const _: () = assert!(offset_of!(OmpTask, task) == 0 && size_of::<OmpTask>() == 128);
 
-/// A taskgroup: a task has begun it, and waits at its end for all tasks that were created in it.
+/// A taskgroup: its owner waits at the end for all tasks that were created inside.
 pub(crate) struct Group {
     /// Counts the child tasks that the owner creates in the group.
     pub(super) root: Task,
@@ -89,9 +91,10 @@ pub(crate) struct Group {
     /// Whether a reduction made the group, and no `taskgroup`: to cancel is to cancel the one
     /// around.
     pub(super) is_implicit: bool,
-    /// What clang's programs reduce in the group, of [`super::reduction`]; null if it is nothing.
+    /// The reductions of clang's programs in the group, owned by [`super::reduction`]; null without
+    /// any.
     pub(super) reductions: Cell<*mut ()>,
-    /// What gcc's programs reduce in the group and in those around, in their form.
+    /// gcc's lists of the reductions in the group and in those around.
     pub(super) gomp_reductions: Cell<*mut usize>,
 }
 
@@ -99,7 +102,7 @@ impl OmpTask {
     /// The task of a thread in a region.
     pub(crate) fn implicit(icvs: &'static Icvs) -> Self {
         let mut place = MaybeUninit::uninit();
-        // SAFETY: no task is around it; every field is written before the task is read.
+        // SAFETY: no task is around this one; every field is written before the task is read.
         unsafe {
             let around = Task::around(ptr::null());
             Self::write(place.as_mut_ptr(), around, icvs, ptr::null(), false);
@@ -139,8 +142,8 @@ impl OmpTask {
         (size_of::<Self>() + behind).next_multiple_of(align_of::<Self>())
     }
 
-    /// The same number for tasks that run the same function of the program and so take about as
-    /// long.
+    /// A number that is equal for tasks that run the same function of the program and so take about
+    /// as long.
     ///
     /// # Safety
     /// The queued task is alive, and whole.
@@ -208,7 +211,7 @@ impl Group {
     /// region waits for its tasks.
     pub(crate) fn of_region(gomp_reductions: *mut usize) -> Self {
         Self {
-            // SAFETY: no task is around it.
+            // SAFETY: no task is around the group.
             root: unsafe { Task::around(ptr::null()) },
             owner: ptr::null(),
             around: ptr::null(),

@@ -1,8 +1,9 @@
-//! Tasks that are run while they are created, and are made only if somebody asks for them.
+//! Inlined tasks: their creator runs them like calls, and they get a header only if their code
+//! needs one.
 //!
-//! Where nobody wants a task, its creator runs its code like a call. Only if that code does what
-//! needs the task itself (a child for others, a group, a wait) is it made, and so are those around
-//! it that run like this: until then a number says how many there are.
+//! The creator runs a task's code like a call where no other thread needs work. The task gets a
+//! header only if its code needs one (for a queued child, a group or a wait), together with the
+//! inlined tasks around; until then a number counts them.
 
 use std::ptr;
 
@@ -14,66 +15,67 @@ use crate::region::Member;
 
 impl Member {
     /// Whether the task that runs is not made, and so has no child, group or event.
-    pub(super) fn runs_unmade(&self) -> bool {
-        self.unmade.get() > 0
+    pub(super) fn runs_inlined(&self) -> bool {
+        self.inlined.get() > 0
     }
 
     /// Whether a new task of this kind, which is ordered by these, is to be run now.
     #[inline(always)]
-    pub(super) fn may_run_now(&self, kind: usize, dependences: &[Access]) -> bool {
+    pub(super) fn should_inline(&self, kind: usize, dependences: &[Access]) -> bool {
         self.worker().inlines(kind)
-            && (dependences.is_empty() || self.runs_unmade() || self.is_free(kind, dependences))
+            && (dependences.is_empty() || self.runs_inlined() || self.is_free(kind, dependences))
     }
 
     /// Whether tasks that are created here may run after their creator has gone on.
     #[inline]
     pub(super) fn defers(&self) -> bool {
-        self.team().is_some() && !self.task_made().is_final.get()
+        self.team().is_some() && !self.task_with_header().is_final.get()
     }
 
-    /// Whether a new task is run now: it may, or it may not wait, and then what it depends on is
-    /// waited for.
-    pub(super) fn runs_now(&self, kind: usize, dependences: &[Access], may_wait: bool) -> bool {
+    /// Whether a new task is inlined: because the scheduler prefers that, or because the creator
+    /// has to wait, which then waits for the task's dependences.
+    pub(super) fn inlines(&self, kind: usize, dependences: &[Access], may_wait: bool) -> bool {
         if may_wait {
-            return self.may_run_now(kind, dependences);
+            return self.should_inline(kind, dependences);
         }
         depend::wait_without_ompt(self, dependences);
         true
     }
 
     fn is_free(&self, kind: usize, dependences: &[Access]) -> bool {
-        let creator = self.task_made();
-        // SAFETY: this worker runs the creator's code, and whoever counts its children is alive.
+        let creator = self.task_with_header();
+        // SAFETY: this worker runs the creator's code, and the task that counts the creator's
+        // children is alive.
         unsafe { self.worker().is_free_here(kind, &*creator.counts(), creator.raw(), dependences) }
     }
 
-    /// Runs the code of a new task that [may run now](Self::may_run_now).
+    /// Runs the code of a new task that [may run now](Self::should_inline).
     #[inline(always)]
     pub(super) fn run_inlined(&self, kind: usize, code: impl FnOnce()) {
-        let unmade = &self.unmade;
-        let inside = unmade.get() + 1;
-        unmade.set(inside);
+        let inlined = &self.inlined;
+        let inside = inlined.get() + 1;
+        inlined.set(inside);
         self.worker().run_inside(kind, code);
-        if unmade.get() == inside {
-            return unmade.set(inside - 1);
+        if inlined.get() == inside {
+            return inlined.set(inside - 1);
         }
         self.end_made();
     }
 
-    /// The task that ran like a call was made meanwhile, with all around it.
+    /// Ends an inlined task that got a header meanwhile.
     #[cold]
     #[inline(never)]
     fn end_made(&self) {
         let task = self.task();
         self.worker().go_to(task.creator().raw());
-        // SAFETY: this worker ran it, and nobody has it any more.
+        // SAFETY: this worker ran the task, which no other thread uses.
         unsafe { OmpTask::end(task, self.worker()) };
     }
 
     /// Makes all tasks that run here and are not made.
     #[cold]
-    pub(crate) fn make_inlined(&self) {
-        for _ in 0..self.unmade.replace(0) {
+    pub(crate) fn materialize_inlined(&self) {
+        for _ in 0..self.inlined.replace(0) {
             let task = OmpTask::create(self, &Plan { bytes: 0, is_final: false });
             // SAFETY: the task is whole, and its parent runs here.
             unsafe {
@@ -86,10 +88,10 @@ impl Member {
     /// The running task, with its header.
     #[inline]
     pub(crate) fn task(&self) -> &OmpTask {
-        if self.runs_unmade() {
-            self.make_inlined();
+        if self.runs_inlined() {
+            self.materialize_inlined();
         }
-        self.task_made()
+        self.task_with_header()
     }
 
     /// Whether the thread is outside of all regions and tasks.

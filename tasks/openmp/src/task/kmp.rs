@@ -10,7 +10,7 @@ use super::depend::KmpDependence;
 use super::event::Event;
 use super::header::{Code, OmpTask};
 use super::kmp_task::{KmpTask, Routine, address};
-use super::{Orders, Plan, When, depend, with_ompt};
+use super::{Dependences, Plan, When, depend, with_ompt};
 use crate::cancel::used::is_used;
 use crate::ident::{Ident, called};
 use crate::ompt;
@@ -18,30 +18,31 @@ use crate::region::Member;
 use crate::registration::member;
 use crate::thread::Thread;
 
-/// Flags of [`__kmpc_omp_task_alloc`].
+/// Flag of [`__kmpc_omp_task_alloc`]: the task is tied.
 const TIED: i32 = 1;
-/// As above.
+/// Flag of [`__kmpc_omp_task_alloc`]: the task is final.
 const FINAL: i32 = 2;
-/// As above.
+/// Flag of [`__kmpc_omp_task_alloc`]: the task has a function that destroys its variables.
 const DESTROYS: i32 = 8;
-/// As above: something else says that it has ended.
+/// Flag of [`__kmpc_omp_task_alloc`]: another thread says when the task has ended.
 const PROXY: i32 = 0x10;
-/// As above.
+/// Flag of [`__kmpc_omp_task_alloc`]: the task has an event.
 const DETACHES: i32 = 0x40;
 
-/// The task around clang's part of it.
+/// The task whose header lies before clang's part.
 ///
 /// # Safety
-/// It is of [`__kmpc_omp_task_alloc`].
+/// [`__kmpc_omp_task_alloc`] made the task.
 pub(super) unsafe fn around(task: *mut KmpTask) -> *mut OmpTask {
-    // SAFETY: it lies right behind the header.
+    // SAFETY: clang's part lies right behind the header.
     unsafe { task.cast::<OmpTask>().sub(1) }
 }
 
 /// Makes a task, for the program to fill. Most have no header yet: they may run like calls.
 ///
 /// # Safety
-/// The place is null or clang's; what is returned is as long as was asked for.
+/// `place` is null or points to clang's constant; the program writes only `bytes` and
+/// `shared_bytes` bytes of the task.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_omp_task_alloc(
     place: *mut Ident,
@@ -54,10 +55,10 @@ pub unsafe extern "C" fn __kmpc_omp_task_alloc(
     let bytes = bytes.next_multiple_of(align_of::<usize>());
     let member = member();
     let function = address(routine);
-    // SAFETY: the caller's promise.
+    // SAFETY: `place` is null or points to clang's constant.
     member.worker().calls_function(function, true, || unsafe { called(place) });
     if ompt::is_on() || flags & (TIED | FINAL | PROXY | DETACHES) != TIED {
-        // SAFETY: the caller's promise.
+        // SAFETY: `place` is null or points to clang's constant.
         return unsafe { alloc_made(member, flags, bytes, shared_bytes, routine) };
     }
     let (task, block_bytes) = OmpTask::allocate(member, bytes + shared_bytes);
@@ -72,10 +73,12 @@ pub unsafe extern "C" fn __kmpc_omp_task_alloc(
     }
 }
 
-/// The same with a header from the start: a tool hears of it, or it will not run like a call.
+/// Makes a task with a header from the start: a tool hears of the task, or the task cannot be
+/// inlined.
 ///
 /// # Safety
-/// As of [`__kmpc_omp_task_alloc`].
+/// `place` is null or points to clang's constant; the program writes only `bytes` and
+/// `shared_bytes` bytes of the task.
 #[cold]
 #[inline(never)]
 unsafe fn alloc_made(
@@ -103,21 +106,22 @@ unsafe fn alloc_made(
 /// How long the block of a task is that has no header yet.
 ///
 /// # Safety
-/// It is of [`__kmpc_omp_task_alloc`].
+/// [`__kmpc_omp_task_alloc`] made the task.
 unsafe fn blank(task: *mut KmpTask) -> Option<u32> {
-    // SAFETY: where there is no header, this much of it is written.
+    // SAFETY: this field is written even where the rest of the header is not.
     match unsafe { (&raw const (*around(task)).code).read() }.get() {
         Code::Blank { bytes } => Some(bytes),
         _ => None,
     }
 }
 
-/// Gives a task its header, if it has none: that of a child of the running task, which made it.
+/// Writes the header of a task that has none, as a child of the running task, which created it.
 ///
 /// # Safety
-/// It is of [`__kmpc_omp_task_alloc`], and was not added.
+/// [`__kmpc_omp_task_alloc`] made the task, which was not added yet.
 pub(super) unsafe fn make(member: &Member, variables: *mut KmpTask) {
-    // SAFETY: the caller's promise; the block is of `OmpTask::allocate`.
+    // SAFETY: `__kmpc_omp_task_alloc` made the task, which was not added yet; the block is of
+    // `OmpTask::allocate`.
     unsafe {
         if let Some(bytes) = blank(variables) {
             let task = around(variables);
@@ -129,18 +133,21 @@ pub(super) unsafe fn make(member: &Member, variables: *mut KmpTask) {
     }
 }
 
-/// Runs a new task like a call, if it may be, or must. Returns whether it has.
+/// Inlines a new task, if the scheduler allows or the program demands that. Returns whether the
+/// task has run.
 ///
 /// # Safety
-/// It is of [`__kmpc_omp_task_alloc`], filled, and was not added; it is not used after that.
+/// [`__kmpc_omp_task_alloc`] made the task and the program has filled its part; the task was not
+/// added yet, and is not used after this call.
 unsafe fn run_blank(member: &Member, variables: *mut KmpTask, dependences: &[Access]) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: the program has filled the task, which was not added yet.
     let (Some(bytes), kind) = (unsafe { (blank(variables), KmpTask::kind(variables)) }) else {
         return false;
     };
-    let runs = !is_used() && member.runs_now(kind, dependences, member.defers());
+    let runs = !is_used() && member.inlines(kind, dependences, member.defers());
     if runs {
-        // SAFETY: the caller's promise; the block came from this team.
+        // SAFETY: the program has filled the task, which was not added yet; the block came from
+        // this team.
         unsafe { run_like_call(member, variables, bytes) };
     }
     runs
@@ -149,10 +156,11 @@ unsafe fn run_blank(member: &Member, variables: *mut KmpTask, dependences: &[Acc
 /// Runs a task without a header.
 ///
 /// # Safety
-/// As of [`run_blank`]; its block is so long.
+/// The program has filled a task of [`__kmpc_omp_task_alloc`], whose block has `bytes` bytes; the
+/// task was not added yet, and is not used after this call.
 #[inline(always)]
 unsafe fn run_like_call(member: &Member, variables: *mut KmpTask, bytes: u32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the program has filled the task, which was not added yet; its block is so long.
     unsafe {
         let task = around(variables);
         let destroys = (&raw const (*task).destroys).read().get();
@@ -167,10 +175,11 @@ unsafe fn run_like_call(member: &Member, variables: *mut KmpTask, bytes: u32) {
     }
 }
 
-/// The same for a task that drives a device; there is none, so it is like any other.
+/// Makes a task that drives a device. Without devices the task is like any other.
 ///
 /// # Safety
-/// As of [`__kmpc_omp_task_alloc`].
+/// `place` is null or points to clang's constant; the program writes only `bytes` and
+/// `shared_bytes` bytes of the task.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_omp_target_task_alloc(
     place: *mut Ident,
@@ -181,18 +190,18 @@ pub unsafe extern "C" fn __kmpc_omp_target_task_alloc(
     routine: Option<Routine>,
     _device: i64,
 ) -> *mut KmpTask {
-    // SAFETY: the caller's promise.
+    // SAFETY: `place` is null or points to clang's constant.
     unsafe { __kmpc_omp_task_alloc(place, thread, flags, bytes, shared_bytes, routine) }
 }
 
 /// Adds a task, or lets the running one go on with its next part.
 ///
 /// # Safety
-/// It was made by [`__kmpc_omp_task_alloc`], and filled.
+/// The program has filled a task of [`__kmpc_omp_task_alloc`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_omp_task(_: *mut Ident, _: i32, task: *mut KmpTask) -> i32 {
     let member = member();
-    // SAFETY: the caller's promise.
+    // SAFETY: the program has filled a task of `__kmpc_omp_task_alloc`.
     unsafe {
         if let Some(bytes) = blank(task)
             && !is_used()
@@ -203,7 +212,7 @@ pub unsafe extern "C" fn __kmpc_omp_task(_: *mut Ident, _: i32, task: *mut KmpTa
         }
         let header = around(task);
         if blank(task).is_none() && ptr::eq(member.task(), header) {
-            // The running one itself: it is untied, and its next part is to run.
+            // The running task itself is untied, and its next part is to run.
             (*header).goes_on.set(true);
         } else {
             submit(member, task, &[]);
@@ -212,12 +221,12 @@ pub unsafe extern "C" fn __kmpc_omp_task(_: *mut Ident, _: i32, task: *mut KmpTa
     0
 }
 
-/// Runs a task, or adds it.
+/// Inlines a task, or adds it to the queues.
 ///
 /// # Safety
-/// It is of [`__kmpc_omp_task_alloc`], filled, and was not added.
+/// The program has filled a task of [`__kmpc_omp_task_alloc`], which was not added yet.
 unsafe fn submit(member: &Member, task: *mut KmpTask, dependences: &[Access]) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the program has filled a task of `__kmpc_omp_task_alloc`, which was not added yet.
     unsafe {
         if run_blank(member, task, dependences) {
             return;
@@ -225,28 +234,29 @@ unsafe fn submit(member: &Member, task: *mut KmpTask, dependences: &[Access]) {
         let when = if blank(task).is_some() { When::Later } else { When::Any };
         make(member, task);
         OmpTask::set_priority(around(task), KmpTask::priority(task));
-        OmpTask::submit(around(task), member, Orders::apart(dependences), when);
+        OmpTask::submit(around(task), member, Dependences::apart(dependences), when);
     }
 }
 
-/// The same: a task that had stopped goes on.
+/// A task that returned at a scheduling point goes on.
 ///
 /// # Safety
-/// As of [`__kmpc_omp_task`].
+/// The program has filled a task of [`__kmpc_omp_task_alloc`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_omp_task_parts(
     place: *mut Ident,
     thread: i32,
     task: *mut KmpTask,
 ) -> i32 {
-    // SAFETY: the caller's promise.
+    // SAFETY: the program has filled a task of `__kmpc_omp_task_alloc`.
     unsafe { __kmpc_omp_task(place, thread, task) }
 }
 
-/// Adds a task that waits for others.
+/// Adds a task with dependences.
 ///
 /// # Safety
-/// As of [`__kmpc_omp_task`]; there are as many dependences as is said.
+/// The program has filled a task of [`__kmpc_omp_task_alloc`]; `first` and `more` have `number` and
+/// `number_more` entries.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_omp_task_with_deps(
     _where: *mut Ident,
@@ -258,7 +268,8 @@ pub unsafe extern "C" fn __kmpc_omp_task_with_deps(
     more: *const KmpDependence,
 ) -> i32 {
     let member = member();
-    // SAFETY: the caller's promise.
+    // SAFETY: the program has filled the task; both lists have as many entries as their numbers
+    // say.
     unsafe {
         let all = depend::of_kmp(member, (number, first), (number_more, more));
         submit(member, task, &all);
@@ -269,7 +280,7 @@ pub unsafe extern "C" fn __kmpc_omp_task_with_deps(
 /// Waits until a task with these dependences could run.
 ///
 /// # Safety
-/// There are as many dependences as is said.
+/// `first` and `more` have `number` and `number_more` entries.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_omp_wait_deps(
     _where: *mut Ident,
@@ -280,15 +291,15 @@ pub unsafe extern "C" fn __kmpc_omp_wait_deps(
     more: *const KmpDependence,
 ) {
     let member = member();
-    // SAFETY: the caller's promise.
+    // SAFETY: `first` and `more` have `number` and `number_more` entries.
     let all = unsafe { depend::of_kmp(member, (number, first), (number_more, more)) };
     depend::wait(member, &all);
 }
 
-/// `taskwait` with dependences; if `is_nowait`, others may wait for them instead.
+/// `taskwait` with dependences; with `is_nowait`, an empty task with these dependences instead.
 ///
 /// # Safety
-/// As of [`__kmpc_omp_wait_deps`].
+/// `first` and `more` have `number` and `number_more` entries.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
     place: *mut Ident,
@@ -299,7 +310,7 @@ pub unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
     more: *const KmpDependence,
     is_nowait: i32,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `first` and `more` have `number` and `number_more` entries.
     unsafe {
         if is_nowait != 0 {
             let all = depend::of_kmp(member(), (number, first), (number_more, more));
@@ -313,11 +324,11 @@ pub unsafe extern "C" fn __kmpc_omp_taskwait_deps_51(
 /// The program begins to run a task itself.
 ///
 /// # Safety
-/// As of [`__kmpc_omp_task`].
+/// The program has filled a task of [`__kmpc_omp_task_alloc`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_omp_task_begin_if0(_: *mut Ident, _: i32, task: *mut KmpTask) {
     let member = member();
-    // SAFETY: the caller's promise.
+    // SAFETY: the program has filled a task of `__kmpc_omp_task_alloc`.
     unsafe {
         make(member, task);
         let task = around(task);
@@ -329,17 +340,17 @@ pub unsafe extern "C" fn __kmpc_omp_task_begin_if0(_: *mut Ident, _: i32, task: 
     }
 }
 
-/// It has run it.
+/// The program has run the task.
 ///
 /// # Safety
-/// The task is the one that began last.
+/// The program has called [`__kmpc_omp_task_begin_if0`] for the task.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_omp_task_complete_if0(
     _where: *mut Ident,
     thread: i32,
     task: *mut KmpTask,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the program has called `__kmpc_omp_task_begin_if0` for the task.
     unsafe {
         if ompt::is_on() {
             return complete_with_ompt(thread, task);
@@ -348,18 +359,24 @@ pub unsafe extern "C" fn __kmpc_omp_task_complete_if0(
     }
 }
 
-/// The same, of which a tool hears.
+/// [`complete`] for a task of which a tool hears.
+///
+/// # Safety
+/// The program has run the task, which began last.
 #[cold]
 #[inline(never)]
 unsafe fn complete_with_ompt(thread: i32, task: *mut KmpTask) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the program has run the task, which began last.
     unsafe { complete::<true>(thread, task) };
 }
 
-/// As of [`__kmpc_omp_task_complete_if0`].
+/// Ends a task that the program has run itself.
+///
+/// # Safety
+/// The program has run the task, which began last.
 #[inline(always)]
 unsafe fn complete<const WITH_OMPT: bool>(thread: i32, task: *mut KmpTask) {
-    // SAFETY: the caller's promise; what ran before is what the task's creator is.
+    // SAFETY: the program has run the task, which began last: its creator ran before.
     unsafe {
         let (variables, task, worker) = (task, around(task), member().worker());
         (*task).go_on::<WITH_OMPT>(variables, thread);
@@ -381,13 +398,13 @@ pub extern "C" fn __kmpc_omp_taskwait(_where: *mut Ident, _thread: i32) -> i32 {
     0
 }
 
-/// The running task may be put off. It is not.
+/// `taskyield`: the running task goes on, which OpenMP allows.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_omp_taskyield(_where: *mut Ident, _thread: i32, _part: i32) -> i32 {
     0
 }
 
-/// Says what a task is near to; that is not used.
+/// The `affinity` clause of a task, which is a hint and not used.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_omp_reg_task_with_affinity(
     _where: *mut Ident,
@@ -399,10 +416,10 @@ pub extern "C" fn __kmpc_omp_reg_task_with_affinity(
     0
 }
 
-/// Gives a task an event, before it is added.
+/// Gives a task that was not added yet an event.
 ///
 /// # Safety
-/// As of [`__kmpc_omp_task`].
+/// The program has filled a task of [`__kmpc_omp_task_alloc`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_task_allow_completion_event(
     _where: *mut Ident,
@@ -410,7 +427,7 @@ pub unsafe extern "C" fn __kmpc_task_allow_completion_event(
     task: *mut KmpTask,
 ) -> *mut Event {
     let member = member();
-    // SAFETY: the caller's promise.
+    // SAFETY: the program has filled a task of `__kmpc_omp_task_alloc`.
     unsafe {
         make(member, task);
         (*around(task)).make_event(member.tree)

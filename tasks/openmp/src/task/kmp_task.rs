@@ -73,7 +73,7 @@ impl KmpTask {
         }
     }
 
-    /// The same number for tasks of the same code.
+    /// A number that is equal for tasks of the same code.
     ///
     /// # Safety
     /// The program has made the task.

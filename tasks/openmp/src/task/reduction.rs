@@ -1,8 +1,8 @@
-//! What tasks reduce, as clang's programs say it.
+//! Task reductions of clang's programs.
 //!
-//! Each thread gets a part of its own when a task on it asks first. At the end of the group the
-//! parts are brought together. Where a whole team reduces (the `task` modifier), each thread has a
-//! group, all of them share the parts, and the last to leave brings them together.
+//! Each thread gets a private copy when a task on the thread asks first. The end of the group
+//! combines the copies. Where a whole team reduces (the `task` modifier), each thread has a group,
+//! all groups share the copies, and the last thread to leave combines them.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -38,11 +38,11 @@ pub(super) struct Variable {
     begin: Begin,
     end: Option<Of1>,
     add: Of2,
-    /// One a thread; null until it is asked for.
+    /// One a thread; null until a task asks.
     parts: Box<[AtomicPtr<c_void>]>,
 }
 
-/// A variable, and where whoever begins the group has it.
+/// A variable, and its address in the task that begins the group.
 pub(super) type Reduced = (Variable, *mut c_void);
 
 impl Variable {
@@ -86,14 +86,15 @@ impl Variable {
     /// Brings the parts together.
     ///
     /// # Safety
-    /// No task uses them any more; `shared` is what they are added to.
+    /// No task uses the parts any more; `shared` is the variable that they are added to.
     unsafe fn add_all(&self, shared: *mut c_void) {
         for part in &self.parts {
             let part = part.swap(ptr::null_mut(), Ordering::Acquire);
             if part.is_null() {
                 continue;
             }
-            // SAFETY: the caller's promise; the functions are the program's.
+            // SAFETY: no task uses the parts any more; `shared` is the variable that they are added
+            // to; the functions are the program's.
             unsafe {
                 (self.add)(shared, part);
                 if let Some(end) = self.end {
@@ -116,10 +117,10 @@ struct Variables {
     left: AtomicU32,
 }
 
-/// What a group reduces.
+/// The reductions of a group.
 struct Reductions {
     variables: *const Variables,
-    /// Where whoever has begun the group has them.
+    /// The variables' addresses in the task that has begun the group.
     shared: Vec<*mut c_void>,
     /// The construct of the team whose threads share the parts; null if it is one group's.
     share: *const Share,
@@ -139,13 +140,13 @@ pub(super) fn begin(member: &Member, group: &Group, reduced: Vec<Reduced>, is_te
     group.reductions.set(Box::into_raw(Box::new(reductions)).cast());
 }
 
-/// A group ends, and no task is left in it.
+/// A group without tasks ends.
 pub(super) fn end(member: &Member, group: &Group) {
     let reductions = group.reductions.get().cast::<Reductions>();
     if reductions.is_null() {
         return;
     }
-    // SAFETY: the group had them alone; the variables are there until all have left.
+    // SAFETY: only this group had the pointer; the variables live until all groups have left.
     unsafe {
         let Reductions { variables, shared, share } = *Box::from_raw(reductions);
         let (size, share) = (member.region().size, share.as_ref());
@@ -170,7 +171,7 @@ pub(super) fn find(member: &Member, group: Option<&Group>, place: *mut c_void) -
         else {
             continue;
         };
-        // SAFETY: as above.
+        // SAFETY: the variables stay until the group ends.
         let all = unsafe { &(*reductions.variables).all };
         let mut both = all.iter().zip(&reductions.shared);
         let found = both.find(|(variable, shared)| **shared == place || variable.has(place));

@@ -1,4 +1,4 @@
-//! What tasks reduce, as gcc's programs say it: the runtime gives memory for each thread's part,
+//! Task reductions of gcc's programs: the runtime gives memory for each thread's private copies,
 //! and the programs do the rest.
 //!
 //! A list says how many variables there are, bytes of a thread's parts, their alignment (then where
@@ -24,7 +24,7 @@ const NUMBER: usize = 0;
 const BYTES: usize = 1;
 const PARTS: usize = 2;
 const NEXT: usize = 4;
-/// Whether it is the last that was registered together with others.
+/// Whether the list is the last one of those that were registered together.
 const IS_LAST: usize = 5;
 const PARTS_END: usize = 6;
 /// Where the first variable is, and how many words each has.
@@ -41,34 +41,34 @@ impl List {
     }
 
     /// # Safety
-    /// The list is there.
+    /// The list is one of gcc's lists of task reductions.
     unsafe fn get(self, word: usize) -> usize {
-        // SAFETY: the caller's promise.
+        // SAFETY: the list is one of gcc's lists of task reductions.
         unsafe { *self.0.add(word) }
     }
 
     /// # Safety
-    /// The list is there, and the running thread's.
+    /// The list is one of gcc's lists of task reductions, of the running thread.
     unsafe fn set(self, word: usize, value: usize) {
-        // SAFETY: the caller's promise.
+        // SAFETY: the list is one of gcc's lists of task reductions, of the running thread.
         unsafe { *self.0.add(word) = value };
     }
 
-    /// It and those behind it.
+    /// This list and those behind.
     ///
     /// # Safety
-    /// They are there.
+    /// The lists are gcc's lists of task reductions.
     unsafe fn and_next(self) -> impl Iterator<Item = Self> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the lists are gcc's lists of task reductions.
         iter::successors(Some(self), |list| Self::of(unsafe { list.get(NEXT) }))
     }
 
     /// Address and place of each variable.
     ///
     /// # Safety
-    /// The list is there.
+    /// The list is one of gcc's lists of task reductions.
     unsafe fn variables(self) -> impl Iterator<Item = (usize, usize)> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the list is one of gcc's lists of task reductions.
         unsafe {
             (0..self.get(NUMBER)).map(move |number| {
                 let word = FIRST + number * WORDS;
@@ -93,13 +93,14 @@ fn parts(alignment: usize, bytes: usize) -> *mut c_void {
     }
 }
 
-/// Gives memory to lists for so many threads, or that of others, and puts older ones behind them.
+/// Gives lists memory for so many threads, or that of the lists `others`, and appends the older
+/// lists.
 ///
 /// # Safety
-/// The lists are as the compiler makes them.
+/// The lists are gcc's lists of task reductions.
 unsafe fn give(lists: *mut usize, threads: u32, older: *mut usize, others: Option<*mut usize>) {
     let (mut list, mut other) = (List(lists), others.map(List));
-    // SAFETY: the caller's promise.
+    // SAFETY: the lists are gcc's lists of task reductions.
     unsafe {
         loop {
             let bytes = list.get(BYTES) * threads as usize;
@@ -120,17 +121,17 @@ unsafe fn give(lists: *mut usize, threads: u32, older: *mut usize, others: Optio
     }
 }
 
-/// A group reduces what lists say, with the memory of others' if some are given.
+/// A group reduces the variables of lists, with the memory of `others` if given.
 ///
 /// # Safety
-/// The lists are as the compiler makes them.
+/// The lists are gcc's lists of task reductions.
 pub(super) unsafe fn register(
     member: &Member,
     group: &Group,
     lists: *mut usize,
     others: Option<*mut usize>,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the lists are gcc's lists of task reductions.
     unsafe { give(lists, member.region().size, group.gomp_reductions.get(), others) };
     group.gomp_reductions.set(lists);
 }
@@ -138,10 +139,11 @@ pub(super) unsafe fn register(
 /// Each thread that comes to a construct begins a group, and all reduce the same.
 ///
 /// # Safety
-/// The lists are as the compiler makes them.
+/// The lists are gcc's lists of task reductions.
 pub(crate) unsafe fn share(member: &Member, share: Option<&Share>, lists: *mut usize) {
     let group = Group::begin(member, true);
-    // SAFETY: the caller's promise; who comes first keeps its lists until all have come to the end.
+    // SAFETY: the lists are gcc's lists of task reductions; the first thread keeps its lists until
+    // all threads have come to the end.
     unsafe {
         let first = || {
             register(member, group, lists, None);
@@ -160,12 +162,12 @@ pub(crate) unsafe fn share(member: &Member, share: Option<&Share>, lists: *mut u
 /// The group that was begun last reduces this.
 ///
 /// # Safety
-/// The lists are as the compiler makes them.
+/// The lists are gcc's lists of task reductions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_taskgroup_reduction_register(lists: *mut usize) {
     let member = member();
     let group = member.group().unwrap_or_else(|| Group::begin(member, false));
-    // SAFETY: the caller's promise.
+    // SAFETY: the lists are gcc's lists of task reductions.
     unsafe { register(member, group, lists, None) };
 }
 
@@ -175,7 +177,7 @@ pub unsafe extern "C" fn GOMP_taskgroup_reduction_register(lists: *mut usize) {
 /// The lists were registered.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_taskgroup_reduction_unregister(lists: *mut usize) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the lists were registered.
     unsafe {
         for list in List(lists).and_next() {
             libc::free(ptr::with_exposed_provenance_mut(list.get(PARTS)));
@@ -191,7 +193,7 @@ pub unsafe extern "C" fn GOMP_taskgroup_reduction_unregister(lists: *mut usize) 
 /// # Safety
 /// The lists were registered.
 unsafe fn find(lists: *mut usize, thread: u32, place: usize) -> Option<(usize, Option<usize>)> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the lists were registered.
     unsafe {
         let own = |list: List, at| list.get(PARTS) + list.get(BYTES) * thread as usize + at;
         let all =
@@ -213,7 +215,7 @@ unsafe fn find(lists: *mut usize, thread: u32, place: usize) -> Option<(usize, O
 /// and of the first few, the variables themselves behind all these.
 ///
 /// # Safety
-/// There is room, and the running task is in a group that reduces them.
+/// `places` has room, and the running task is in a group that reduces the variables.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_task_reduction_remap(
     number: usize,
@@ -222,7 +224,7 @@ pub unsafe extern "C" fn GOMP_task_reduction_remap(
 ) {
     let member = member();
     let lists = member.group().map_or(ptr::null_mut(), |group| group.gomp_reductions.get());
-    // SAFETY: the caller's promise.
+    // SAFETY: `places` has room, and the running task is in a group that reduces the variables.
     unsafe {
         for at in 0..number {
             let place = places.add(at);
@@ -240,14 +242,14 @@ pub unsafe extern "C" fn GOMP_task_reduction_remap(
 /// The thread has left a construct that reduces.
 ///
 /// # Safety
-/// It has come to it.
+/// The thread has come to the construct.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_workshare_task_reduction_unregister(is_cancelled: Flag) {
     let member = member();
     let lists = member.group().map_or(ptr::null_mut(), |group| group.gomp_reductions.get());
     Group::end(member);
     if member.number == 0 && !lists.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: the thread has come to the construct.
         unsafe { GOMP_taskgroup_reduction_unregister(lists) };
     }
     if !is_cancelled.is_set() {
@@ -258,11 +260,12 @@ pub unsafe extern "C" fn GOMP_workshare_task_reduction_unregister(is_cancelled: 
 /// The thread comes to a `scope` that reduces.
 ///
 /// # Safety
-/// The lists are as the compiler makes them.
+/// The lists are gcc's lists of task reductions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_scope_start(lists: *mut usize) {
     let member = member();
-    // SAFETY: a share lives until this thread has left it; the caller's promise.
+    // SAFETY: a share lives until this thread has left it; the lists are gcc's lists of task
+    // reductions.
     unsafe {
         let met = member.meet().as_ref();
         share(member, met, lists);
@@ -272,10 +275,11 @@ pub unsafe extern "C" fn GOMP_scope_start(lists: *mut usize) {
     }
 }
 
-/// Runs a region that reduces what tasks do. Returns how many threads it had.
+/// Runs a region with task reductions. Returns the number of its threads.
 ///
 /// # Safety
-/// `function` takes `data`, in any thread; that begins with where the lists are.
+/// `function` may be called with `data` in any thread; `data` begins with a pointer to gcc's lists
+/// of task reductions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_parallel_reductions(
     function: Function,
@@ -283,7 +287,8 @@ pub unsafe extern "C" fn GOMP_parallel_reductions(
     threads: c_uint,
     flags: c_uint,
 ) -> c_uint {
-    // SAFETY: the caller's promise.
+    // SAFETY: `function` may be called with `data` in any thread; `data` begins with a pointer to
+    // gcc's lists of task reductions.
     unsafe {
         let lists = *data.cast::<*mut usize>();
         let begin = |size| {

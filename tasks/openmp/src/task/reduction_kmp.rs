@@ -9,7 +9,7 @@ use crate::ident::Ident;
 use crate::region::Member;
 use crate::registration::member;
 
-/// `kmp_task_red_input_t`: what the program says of one variable, before clang 11.
+/// `kmp_task_red_input_t`: the reduction of one variable, before clang 11.
 #[repr(C)]
 pub struct OldInput {
     shared: *mut c_void,
@@ -44,7 +44,7 @@ fn of_new(input: &Input, threads: u32) -> Reduced {
 }
 
 /// # Safety
-/// There are as many inputs.
+/// `inputs` has `number` entries.
 unsafe fn read<I>(
     member: &Member,
     number: i32,
@@ -52,7 +52,7 @@ unsafe fn read<I>(
     of: fn(&I, u32) -> Reduced,
 ) -> Vec<Reduced> {
     let number = usize::try_from(number).unwrap_or_default();
-    // SAFETY: the caller's promise.
+    // SAFETY: `inputs` has `number` entries.
     let inputs = unsafe { slice::from_raw_parts(inputs, number) };
     inputs.iter().map(|input| of(input, member.region().size)).collect()
 }
@@ -60,12 +60,12 @@ unsafe fn read<I>(
 /// The group that was begun last reduces so many variables. Returns its name.
 ///
 /// # Safety
-/// Everything is as the compiler makes it.
+/// The arguments are those that the compiler passes for this construct.
 unsafe fn init<I>(number: i32, inputs: *const I, of: fn(&I, u32) -> Reduced) -> *const Group {
     let member = member();
     let Some(group) = member.group() else { return ptr::null() };
     if member.region().size > 1 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the arguments are those that the compiler passes.
         begin(member, group, unsafe { read(member, number, inputs, of) }, false);
     }
     group
@@ -74,12 +74,12 @@ unsafe fn init<I>(number: i32, inputs: *const I, of: fn(&I, u32) -> Reduced) -> 
 /// Each thread of the team begins a group, and all reduce the same variables.
 ///
 /// # Safety
-/// Everything is as the compiler makes it.
+/// The arguments are those that the compiler passes for this construct.
 unsafe fn init_team<I>(number: i32, inputs: *const I, of: fn(&I, u32) -> Reduced) -> *const Group {
     let member = member();
     let group = Group::begin(member, true);
     if member.region().size > 1 {
-        // SAFETY: the caller's promise.
+        // SAFETY: the arguments are those that the compiler passes.
         begin(member, group, unsafe { read(member, number, inputs, of) }, true);
     }
     group
@@ -88,35 +88,36 @@ unsafe fn init_team<I>(number: i32, inputs: *const I, of: fn(&I, u32) -> Reduced
 /// The group that was begun last reduces so many variables. Returns its name.
 ///
 /// # Safety
-/// Everything is as the compiler makes it.
+/// The arguments are those that the compiler passes for this construct.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_taskred_init(
     _thread: i32,
     number: i32,
     inputs: *const Input,
 ) -> *const c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: the arguments are those that the compiler passes.
     unsafe { init(number, inputs, of_new).cast() }
 }
 
-/// The same, before clang 11.
+/// The group that was begun last reduces so many variables, before clang 11. Returns its name.
 ///
 /// # Safety
-/// Everything is as the compiler makes it.
+/// The arguments are those that the compiler passes for this construct.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_task_reduction_init(
     _thread: i32,
     number: i32,
     inputs: *const OldInput,
 ) -> *const c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: the arguments are those that the compiler passes.
     unsafe { init(number, inputs, of_old).cast() }
 }
 
-/// The same for a team or the threads of a loop, with a group of its own.
+/// Each thread of a team or a loop begins a group, and all reduce the same variables. Returns the
+/// group's name.
 ///
 /// # Safety
-/// Everything is as the compiler makes it.
+/// The arguments are those that the compiler passes for this construct.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_taskred_modifier_init(
     _where: *mut Ident,
@@ -125,14 +126,14 @@ pub unsafe extern "C" fn __kmpc_taskred_modifier_init(
     number: i32,
     inputs: *const Input,
 ) -> *const c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: the arguments are those that the compiler passes.
     unsafe { init_team(number, inputs, of_new).cast() }
 }
 
-/// The same, before clang 11.
+/// Each thread of the team begins a group, before clang 11. Returns the group's name.
 ///
 /// # Safety
-/// Everything is as the compiler makes it.
+/// The arguments are those that the compiler passes for this construct.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_task_reduction_modifier_init(
     _where: *mut Ident,
@@ -141,7 +142,7 @@ pub unsafe extern "C" fn __kmpc_task_reduction_modifier_init(
     number: i32,
     inputs: *const OldInput,
 ) -> *const c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: the arguments are those that the compiler passes.
     unsafe { init_team(number, inputs, of_old).cast() }
 }
 
@@ -155,10 +156,10 @@ pub extern "C" fn __kmpc_task_reduction_modifier_fini(
     Group::end(member());
 }
 
-/// The running thread's part of a variable that a group reduces, or one around it.
+/// The running thread's private copy of a variable that a group or one around reduces.
 ///
 /// # Safety
-/// `group` is null or has a name that was given.
+/// `group` is null, or was returned by an init function of this file.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_task_reduction_get_th_data(
     _thread: i32,
@@ -166,7 +167,7 @@ pub unsafe extern "C" fn __kmpc_task_reduction_get_th_data(
     place: *mut c_void,
 ) -> *mut c_void {
     let member = member();
-    // SAFETY: the caller's promise.
+    // SAFETY: `group` is null, or was returned by an init function of this file.
     let group = unsafe { group.cast::<Group>().as_ref() }.or_else(|| member.group());
     find(member, group, place)
 }

@@ -6,7 +6,7 @@ mod kmp;
 use std::ops::Range;
 
 use super::header::{Code, OmpTask};
-use super::{Orders, Plan, When};
+use super::{Dependences, Plan, When};
 use crate::iterations;
 use crate::ompt::{self, At, Work};
 use crate::region::{Member, known_member};
@@ -16,13 +16,13 @@ const TASKS_PER_THREAD: u64 = 10;
 /// So many tasks are made by one task; of more, half are left to another.
 const MADE_AT_ONCE: u64 = 16;
 
-/// What the program says of the tasks' number and size.
+/// The clauses `grainsize` and `num_tasks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     Anything,
     /// `grainsize`: at least so many iterations, and less than twice.
     Grain(u64),
-    /// The same, `strict`: exactly so many, but for the last.
+    /// `grainsize` with `strict`: exactly so many iterations, except for the last task.
     StrictGrain(u64),
     /// `num_tasks`.
     Tasks(u64),
@@ -57,7 +57,7 @@ impl Cut {
     }
 }
 
-/// What makes the tasks of a loop.
+/// The function that makes a task of a loop, with its data.
 struct Maker {
     /// Makes and adds the task of this number.
     make: unsafe fn(*const (), &Member, u64),
@@ -75,10 +75,10 @@ impl Part {
     /// Makes them, or leaves some to other tasks.
     ///
     /// # Safety
-    /// The maker is alive, and stays so until the descendants of this task have ended.
+    /// The maker lives until the descendants of this task have ended.
     unsafe fn make(&self, member: &Member) {
         let mut tasks = self.tasks.clone();
-        // SAFETY: the caller's promise.
+        // SAFETY: the maker lives until the descendants of this task have ended.
         unsafe {
             while tasks.end - tasks.start > MADE_AT_ONCE {
                 let middle = tasks.start + (tasks.end - tasks.start) / 2;
@@ -88,8 +88,8 @@ impl Part {
                 let task = OmpTask::create(member, &plan);
                 let place = task.add(1).cast::<Self>();
                 place.write(rest);
-                (*task).code.set(Code::Makes(make_part, place.cast()));
-                OmpTask::submit(task, member, Orders::NONE, When::Any);
+                (*task).code.set(Code::MakesTasks(make_part, place.cast()));
+                OmpTask::submit(task, member, Dependences::NONE, When::Any);
             }
             let Maker { make, data } = *self.maker;
             for task in tasks {
@@ -113,10 +113,11 @@ unsafe fn make_part(part: *const ()) {
 /// be made by other tasks.
 ///
 /// # Safety
-/// `maker` is as it says.
+/// `maker.make` may be called with `maker.data`.
 unsafe fn make_all(member: &Member, maker: &Maker, tasks: u64, may_spread: bool) {
     ompt::works(At::Begin, || (Work::Taskloop, tasks));
-    // SAFETY: the caller's promise; a group's end waits for whoever uses the maker.
+    // SAFETY: `maker.make` may be called with `maker.data`; the end of the group waits for all
+    // tasks that use the maker.
     unsafe {
         if may_spread && !ompt::is_on() && member.team().is_some() && !member.task().is_final.get()
         {

@@ -3,10 +3,10 @@
 //! A tool hears of the program's tasks; those that this library makes for itself, to make other
 //! tasks or to be told when they could run, are hidden from it.
 
-use evenkeel_runtime::raw::Access;
+use evenkeel_runtime::internal::Access;
 
 use super::header::OmpTask;
-use super::{Orders, Plan, When};
+use super::{Dependences, Plan, When};
 use crate::ompt::{self, CodeEnd, RECORD_BYTES};
 use crate::region::{Member, known_member};
 
@@ -16,7 +16,7 @@ use crate::region::{Member, known_member};
 pub(super) fn create(member: &Member, plan: &Plan) -> *mut OmpTask {
     let plan = Plan { bytes: plan.bytes + RECORD_BYTES, is_final: plan.is_final };
     let task = OmpTask::create_as::<true>(member, &plan);
-    // SAFETY: the block has room for the record, behind what the program has asked for.
+    // SAFETY: the block has room for the record, behind the program's bytes.
     unsafe { ompt::write_record(task.cast()) };
     task
 }
@@ -27,16 +27,21 @@ pub(super) fn create(member: &Member, plan: &Plan) -> *mut OmpTask {
 /// The conditions of [`OmpTask::submit`] hold; [`create`] made the task.
 #[cold]
 #[inline(never)]
-pub(super) unsafe fn submit(this: *mut OmpTask, member: &Member, orders: Orders<'_>, when: When) {
+pub(super) unsafe fn submit(
+    this: *mut OmpTask,
+    member: &Member,
+    dependences: Dependences<'_>,
+    when: When,
+) {
     // SAFETY: the task is whole, was not added before, and has a record.
     unsafe {
         let is_undeferred =
             when == When::Now || member.task().is_final.get() || member.team().is_none();
-        let is_heard = (*this).code.get().is_of_program();
-        let (is_final, all): (bool, &[Access]) = ((*this).is_final.get(), orders.all);
+        let is_reported = (*this).code.get().is_of_program();
+        let (is_final, all): (bool, &[Access]) = ((*this).is_final.get(), dependences.all);
         let around =
-            is_heard.then(|| ompt::creates(this.cast(), is_undeferred, is_final, all)).flatten();
-        OmpTask::submit_without_ompt(this, member, orders, when);
+            is_reported.then(|| ompt::creates(this.cast(), is_undeferred, is_final, all)).flatten();
+        OmpTask::submit_without_ompt(this, member, dependences, when);
         if let Some(around) = around {
             around.returns();
         }

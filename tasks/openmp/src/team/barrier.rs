@@ -3,17 +3,17 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use evenkeel_runtime::internal::{Worker, comes_soon};
+use evenkeel_runtime::internal::{Patience, Worker, comes_soon};
 
 use super::Team;
 use crate::settings::patience;
-use crate::wait::crowd::crowd;
+use crate::wait::oversubscription::oversubscribed;
 use crate::wait::turns::Turns;
 
-/// How long one looks whether the others come, before it looks for tasks: to say to all that it
-/// does costs more than a barrier where nobody is late.
+/// The time for which a thread only waits for the other threads, before it looks for tasks: to mark
+/// the barrier for that costs more than a barrier at which no thread is late.
 const SOON: Duration = Duration::from_micros(2);
-/// In the count of barriers that were passed: somebody looks for tasks meanwhile, and may sleep.
+/// A bit in the count of passed barriers: a thread looks for tasks meanwhile, and may sleep.
 const AWAY: u32 = 1;
 /// One more barrier.
 const ONE: u32 = 2;
@@ -47,7 +47,7 @@ impl Barrier {
         // Read before this thread counts: the last one may already be at the next barrier after
         // that.
         let passed = self.passed.load(Ordering::Relaxed) & !AWAY;
-        // Pairs with itself: whoever comes last has seen what all did before they came.
+        // Pairs with itself: the last thread sees all writes of the other threads before they came.
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == size {
             self.arrived.store(0, Ordering::Relaxed);
             end_work();
@@ -60,21 +60,25 @@ impl Barrier {
         let is_over = || self.passed.load(Ordering::Acquire) & !AWAY != passed || gives_up();
         let run_tasks = || {
             let order = (Ordering::Relaxed, Ordering::Relaxed);
-            // If it fails, it is over, or another has said so.
+            // A failure means that the barrier is over, or another thread has set the mark.
             let _ = self.passed.compare_exchange(passed, passed | AWAY, order.0, order.1);
-            let lasts = if crowd().is_some() { Duration::ZERO } else { patience() };
-            worker.set_patience(lasts);
+            let asked = patience();
+            let parks_at_once = oversubscribed().is_some() && !asked.is_asked;
+            let none = Patience::of(Duration::ZERO);
+            worker.set_patience(if parks_at_once { none } else { asked });
             worker.run_tasks_until(is_over);
+            // A later wait in the region, such as a taskwait, is not one for all threads.
+            worker.set_patience(asked);
         };
-        let shares_cpu = || team.shares_cpu(number).then_some(size);
-        if let Some(threads) = crowd().or_else(shares_cpu) {
+        let shares_cpu = || team.yields_to_itself(number).then_some(size);
+        if let Some(threads) = oversubscribed().or_else(shares_cpu) {
             self.turns.wait(threads, is_over, run_tasks);
         } else if !comes_soon(SOON, is_over) {
             run_tasks();
         }
     }
 
-    /// Forgets who has come: the threads went on without the rest.
+    /// Clears the count: the threads went on without the rest.
     pub(crate) fn reset(&self) {
         self.arrived.store(0, Ordering::Relaxed);
     }

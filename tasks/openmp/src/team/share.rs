@@ -1,8 +1,8 @@
-//! What the threads of a team share of a construct that divides work among them.
+//! The state that the threads of a team share of a work-sharing construct.
 //!
-//! Threads may be several constructs apart, where these end without a barrier: there are
-//! [`SHARES`] of them in a ring. A share is as new when all threads have left it; to meet it is to
-//! look whether that has happened, and to leave it is to count.
+//! Threads may be several constructs apart, where these end without a barrier: a ring has
+//! [`SHARES`] of these states. A share can be used again when all threads have left it: a thread
+//! that meets a construct checks for that, and one that leaves is counted.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -15,7 +15,7 @@ use crate::wait;
 /// Constructs that threads can be apart.
 const SHARES: u64 = 8;
 
-/// A pointer that the first who asks for it makes.
+/// A pointer that the first thread which needs it makes.
 #[derive(Default)]
 pub(crate) struct Once(AtomicPtr<c_void>);
 
@@ -23,7 +23,7 @@ pub(crate) struct Once(AtomicPtr<c_void>);
 const BUSY: *mut c_void = ptr::without_provenance_mut(1);
 
 impl Once {
-    /// What was made, by this call if it is the first.
+    /// The pointer, which the first call makes.
     pub(crate) fn get(&self, make: impl FnOnce() -> *mut c_void) -> *mut c_void {
         let made = self.0.load(Ordering::Acquire);
         if !made.is_null() && made != BUSY {
@@ -63,15 +63,15 @@ pub(crate) fn zeros(bytes: usize) -> *mut c_void {
 #[derive(Default)]
 #[repr(align(128))]
 pub(crate) struct Share {
-    /// Iterations that were given out; at the end more than there are.
+    /// Iterations that were given out; in the end more than the loop has.
     pub next: AtomicU64,
     /// Iterations whose `ordered` regions have passed.
     pub turn: AtomicU64,
-    /// How often all threads have left it.
+    /// How often all threads have left this share.
     rounds: AtomicU64,
     left: AtomicU32,
     zeros: Once,
-    /// What the first thread says of its task reductions.
+    /// The task reductions of the first thread.
     pub reductions: Once,
 }
 
@@ -81,13 +81,13 @@ impl Share {
         self.zeros.get(|| zeros(bytes))
     }
 
-    /// A thread leaves. The last of `size` makes it new.
+    /// A thread leaves. The last of `size` threads clears the share.
     pub(crate) fn leave(&self, size: u32) {
-        // Whoever comes last has seen what all did before they left.
+        // Pairs with itself: the last thread sees all writes before the others left.
         if self.left.fetch_add(1, Ordering::AcqRel) + 1 < size {
             return;
         }
-        // SAFETY: it came from `calloc`, and nobody is here any more.
+        // SAFETY: the memory came from `calloc`, and all threads have left.
         unsafe { libc::free(self.zeros.take()) };
         self.reductions.take();
         self.next.store(0, Ordering::Relaxed);
@@ -101,7 +101,7 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        // SAFETY: it came from `calloc`.
+        // SAFETY: the memory came from `calloc`.
         unsafe { libc::free(self.zeros.take()) };
     }
 }
@@ -110,8 +110,8 @@ impl Drop for Share {
 #[derive(Default)]
 pub(crate) struct Ring {
     shares: [Share; SHARES as usize],
-    /// Constructs that each thread had met when the last region ended. Only the first thread
-    /// writes it, between regions.
+    /// Constructs that each thread had met when the last region ended. Only the primary thread
+    /// writes this, between regions.
     pub met: Cell<u64>,
 }
 
@@ -128,7 +128,7 @@ impl Ring {
         is_new().then_some(share)
     }
 
-    /// Forgets who has left what: threads left the last region early.
+    /// Clears all shares: threads left the last region early.
     pub(crate) fn reset(&mut self) {
         *self = Self::default();
     }
@@ -145,7 +145,7 @@ mod tests {
             let first = ring.meet(met, || true).unwrap();
             assert_eq!(first.next.fetch_add(3, Ordering::Relaxed), 0);
             let zeros = first.zeros(8).cast::<u64>();
-            // SAFETY: there are 8 bytes.
+            // SAFETY: the share has 8 such bytes.
             assert_eq!(unsafe { zeros.replace(1) }, 0);
             first.leave(2);
             let second = ring.meet(met, || true).unwrap();

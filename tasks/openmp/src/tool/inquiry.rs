@@ -1,4 +1,4 @@
-//! What a tool can ask of the calling thread, its regions and tasks.
+//! Inquiries of a tool about the calling thread, its regions and tasks.
 
 use std::ffi::{c_int, c_void};
 use std::iter::successors;
@@ -6,12 +6,12 @@ use std::iter::successors;
 use crate::ompt::abi::{Data, Frame, state, task};
 use crate::ompt::records::{RegionRecord, TaskRecord, ThreadRecord};
 
-/// There is what was asked for.
+/// The answer for a level that exists.
 const THERE: c_int = 2;
-/// There is not.
+/// The answer for a level that does not exist.
 const NOT_THERE: c_int = 0;
 
-/// What the thread does, and what it waits for.
+/// The state of the thread, and the lock or region that it waits for.
 pub(super) unsafe extern "C" fn get_state(wait_id: *mut u64) -> c_int {
     let Some(thread) = ThreadRecord::known() else { return state::SERIAL };
     // SAFETY: a tool passes a variable, or null.
@@ -29,17 +29,17 @@ pub(super) unsafe extern "C" fn get_state(wait_id: *mut u64) -> c_int {
 /// The task so many below the one that runs.
 fn task_at(level: c_int) -> Option<&'static TaskRecord> {
     let first = ThreadRecord::known()?.task();
-    // SAFETY: what is below a task lives longer.
+    // SAFETY: a task below another lives longer.
     let all = successors(first, |task| unsafe { task.below.get().as_ref() });
     all.into_iter().nth(usize::try_from(level).ok()?)
 }
 
-/// Writes to a variable of a tool, if it wants to know.
+/// Writes to a variable of a tool, unless the pointer is null.
 ///
 /// # Safety
-/// One may write there, or it is null.
+/// `variable` is null, or may be written.
 unsafe fn tell<T>(variable: *mut T, value: T) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `variable` is null, or may be written.
     if let Some(variable) = unsafe { variable.as_mut() } {
         *variable = value;
     }
@@ -73,7 +73,7 @@ pub(super) unsafe extern "C" fn get_parallel_info(
     let task = ThreadRecord::known().and_then(ThreadRecord::task);
     // SAFETY: a region outlives its tasks, and those in it.
     let first = task.and_then(|task| unsafe { task.region.get().as_ref() });
-    // SAFETY: as above.
+    // SAFETY: a region outlives those in it.
     let outer = |region: &&RegionRecord| unsafe { region.outer().as_ref() };
     let level = usize::try_from(level).ok();
     let Some(region) = level.and_then(|level| successors(first, outer).nth(level)) else {
@@ -87,7 +87,7 @@ pub(super) unsafe extern "C" fn get_parallel_info(
     THERE
 }
 
-/// The block that the task's arguments are in, which is all that it has.
+/// The one block of a task's memory, which has its arguments.
 pub(super) unsafe extern "C" fn get_task_memory(
     place: *mut *mut c_void,
     bytes: *mut usize,

@@ -24,7 +24,7 @@ macro_rules! entries {
     };
 }
 
-/// `ompt_function_lookup_t`: a function of the interface; null if it is not known.
+/// `ompt_function_lookup_t`: a function of the interface; null for an unknown name.
 pub(crate) unsafe extern "C" fn lookup(name: *const c_char) -> Option<unsafe extern "C" fn()> {
     // SAFETY: a tool passes a C string.
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
@@ -67,10 +67,10 @@ unsafe extern "C" fn get_callback(event: c_int, function: *mut *mut ()) -> c_int
     1
 }
 
-/// The next of a list after `current`, if there is one.
+/// The entry of a list after `current`; returns 0 behind the last one.
 ///
 /// # Safety
-/// One may write to both.
+/// Both pointers lead to variables that may be written.
 unsafe fn next(
     list: &'static [(c_int, &CStr)],
     current: c_int,
@@ -79,7 +79,7 @@ unsafe fn next(
 ) -> c_int {
     let at = list.iter().position(|&(number, _)| number == current);
     let Some((next, text)) = at.and_then(|at| list.get(at + 1)) else { return 0 };
-    // SAFETY: the caller's promise.
+    // SAFETY: both pointers lead to variables that may be written.
     unsafe { (*number, *name) = (*next, text.as_ptr()) };
     1
 }
@@ -116,7 +116,7 @@ unsafe extern "C" fn finalize_tool() {
     find::end();
 }
 
-/// Ends all threads that the calling one has, and itself, as far as the tool hears; if it is
+/// Ends the calling thread and the threads of its pools, as far as the tool hears, if the thread is
 /// outside of all regions.
 pub(crate) fn end_all() {
     let Some(thread) = ThreadRecord::known() else { return };
@@ -158,10 +158,10 @@ unsafe extern "C" fn get_partition_place_nums(size: c_int, places: *mut c_int) -
     unsafe { put(own.map(|place| place as c_int), size, places) }
 }
 
-/// Writes what there is room for, if there is for all. Returns how many there are.
+/// Writes the numbers, if `room` has room for all. Returns how many they are.
 ///
 /// # Safety
-/// There is room for `size` at `room`.
+/// `room` has room for `size` numbers.
 unsafe fn put(
     numbers: impl ExactSizeIterator<Item = c_int>,
     size: c_int,
@@ -170,7 +170,7 @@ unsafe fn put(
     let number = numbers.len();
     if usize::try_from(size).is_ok_and(|size| size >= number) {
         for (at, value) in numbers.enumerate() {
-            // SAFETY: the caller's promise.
+            // SAFETY: `room` has room for `size` numbers.
             unsafe { *room.add(at) = value };
         }
     }
@@ -178,7 +178,7 @@ unsafe fn put(
 }
 
 unsafe extern "C" fn get_proc_id() -> c_int {
-    // SAFETY: it takes nothing.
+    // SAFETY: the function has no conditions.
     ThreadRecord::known().map_or(-1, |_| unsafe { libc::sched_getcpu() })
 }
 

@@ -10,8 +10,7 @@ use crate::ompt::records::ThreadRecord;
 use crate::ompt::{find, is_on};
 use crate::registration::current_thread;
 
-/// What is taken: `ompt_mutex_t`. To try is to take, for a tool: as with libomp 14, there is
-/// no event of its own kind.
+/// The kind of a lock: `ompt_mutex_t`. As with libomp 14, an attempt is reported as an acquisition.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mutex {
@@ -36,15 +35,15 @@ impl Mutex {
 /// How a nest lock was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Nest {
-    /// Somebody else has it.
+    /// Not: another task owns the lock.
     Not,
-    /// By a task that had it not, or it is given back to all.
+    /// The owner changes: to the running task, or to none.
     First,
-    /// Once more, or it is still had.
+    /// The owner stays.
     Again,
 }
 
-/// A lock is made. It may be the first that the program asks of the library.
+/// A lock is made, perhaps by the first call of the program.
 pub(crate) fn lock_made<T>(mutex: Mutex, hint: u32, lock: *const T) {
     find::start(lookup);
     if is_on() {
@@ -57,7 +56,7 @@ pub(crate) fn lock_made<T>(mutex: Mutex, hint: u32, lock: *const T) {
     }
 }
 
-/// It ends.
+/// A lock is destroyed.
 pub(crate) fn lock_destroyed<T>(mutex: Mutex, lock: *const T) {
     if is_on() {
         current_thread();
@@ -72,7 +71,7 @@ pub(crate) fn lock_destroyed<T>(mutex: Mutex, lock: *const T) {
 #[inline(always)]
 pub(crate) fn taken<T>(mutex: Mutex, id: *const T, take: impl FnOnce()) {
     if is_on() {
-        told_taken(mutex, id.addr(), || {
+        taken_with_ompt(mutex, id.addr(), || {
             take();
             Nest::First
         });
@@ -81,15 +80,15 @@ pub(crate) fn taken<T>(mutex: Mutex, id: *const T, take: impl FnOnce()) {
     }
 }
 
-/// The same where it may be had already, or not be had. Returns what `take` does.
+/// Calls `take`, which may fail or take a nest lock once more. Returns its result.
 #[inline(always)]
 pub(crate) fn taken_so<T>(mutex: Mutex, id: *const T, take: impl FnOnce() -> Nest) -> Nest {
-    if is_on() { told_taken(mutex, id.addr(), take) } else { take() }
+    if is_on() { taken_with_ompt(mutex, id.addr(), take) } else { take() }
 }
 
 #[cold]
 #[inline(never)]
-fn told_taken(mutex: Mutex, id: usize, take: impl FnOnce() -> Nest) -> Nest {
+fn taken_with_ompt(mutex: Mutex, id: usize, take: impl FnOnce() -> Nest) -> Nest {
     current_thread();
     let (thread, id) = (ThreadRecord::known(), id as u64);
     let code = Caller::find().code;
@@ -104,7 +103,7 @@ fn told_taken(mutex: Mutex, id: usize, take: impl FnOnce() -> Nest) -> Nest {
         Nest::Not => {}
         // SAFETY: the tool's function takes this.
         Nest::First => MUTEX_ACQUIRED.tell(|function| unsafe { function(mutex as i32, id, code) }),
-        // SAFETY: as above.
+        // SAFETY: the tool's function takes this.
         Nest::Again => NEST_LOCK.tell(|function| unsafe { function(Endpoint::Begin, id, code) }),
     }
     how
@@ -114,7 +113,7 @@ fn told_taken(mutex: Mutex, id: usize, take: impl FnOnce() -> Nest) -> Nest {
 #[inline(always)]
 pub(crate) fn given<T>(mutex: Mutex, id: *const T, give: impl FnOnce()) {
     if is_on() {
-        told_given(mutex, id.addr(), || {
+        given_with_ompt(mutex, id.addr(), || {
             give();
             Nest::First
         });
@@ -123,11 +122,11 @@ pub(crate) fn given<T>(mutex: Mutex, id: *const T, give: impl FnOnce()) {
     }
 }
 
-/// The same where it may be had still.
+/// Calls `give`, after which the running task may still own the lock.
 #[inline(always)]
 pub(crate) fn given_so<T>(mutex: Mutex, id: *const T, give: impl FnOnce() -> Nest) {
     if is_on() {
-        told_given(mutex, id.addr(), give);
+        given_with_ompt(mutex, id.addr(), give);
     } else {
         give();
     }
@@ -135,14 +134,14 @@ pub(crate) fn given_so<T>(mutex: Mutex, id: *const T, give: impl FnOnce() -> Nes
 
 #[cold]
 #[inline(never)]
-fn told_given(mutex: Mutex, id: usize, give: impl FnOnce() -> Nest) {
+fn given_with_ompt(mutex: Mutex, id: usize, give: impl FnOnce() -> Nest) {
     current_thread();
     let how = give();
     let (id, code) = (id as u64, Caller::find().code);
     match how {
         // SAFETY: the tool's function takes this.
         Nest::Again => NEST_LOCK.tell(|function| unsafe { function(Endpoint::End, id, code) }),
-        // SAFETY: as above.
+        // SAFETY: the tool's function takes this.
         _ => MUTEX_RELEASED.tell(|function| unsafe { function(mutex as i32, id, code) }),
     }
 }

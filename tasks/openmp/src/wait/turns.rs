@@ -1,22 +1,22 @@
-//! Waiting for others where there are more threads than CPUs: by letting them run, as long as that
+//! Waiting in oversubscribed teams: a thread yields its CPU to the other threads, as long as that
 //! is quick.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often, for each thread, who waits lets others have the CPU: they come when they run, and to
-/// sleep and to be woken takes longer.
+/// How often, for each thread of the team, a waiting thread yields its CPU: the other threads come
+/// when they run, and to sleep and be woken takes longer.
 const TURNS: u32 = 2;
 /// A wait that is longer, for each thread, was for another program or for long work.
 const QUICK: Duration = Duration::from_micros(20);
-/// Another program keeps who has let it have the CPU waiting (the kernel takes a slice from them,
-/// `yield_task_fair` of Linux 6.18), and whoever sleeps is woken before it: so who waits sleeps
-/// once for each of these that a long wait took.
+/// Beside another program a thread that yields waits for long: the kernel takes a slice from the
+/// thread (`yield_task_fair` of Linux 6.18), while a sleeping thread is woken before that program
+/// runs on. So a waiting thread sleeps once for each such time that a long wait took.
 const SLEEP: Duration = Duration::from_micros(2);
 /// At most so often.
 const SLEEPS_MAX: u32 = 1 << 12;
 
-/// Whether it helps to let others have the CPU.
+/// Whether yielding has helped.
 #[derive(Default)]
 pub(crate) struct Turns {
     /// How often the threads sleep at once.

@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_long, c_uint, c_ulong, c_ulonglong, c_void};
 use super::super::gomp::{Copy, FINAL, arguments};
 use super::super::header::{Code, Group, OmpTask};
 use super::super::reduction_gomp::register;
-use super::super::{Orders, Plan, When};
+use super::super::{Dependences, Plan, When};
 use super::{Cut, Maker, Wanted, make_all};
 use crate::iterations::Span;
 use crate::region::Member;
@@ -19,7 +19,7 @@ const NOGROUP: c_uint = 1 << 11;
 const REDUCTION: c_uint = 1 << 12;
 const STRICT: c_uint = 1 << 14;
 
-/// What all tasks of a loop are made of.
+/// The code and the arguments of a loop's tasks.
 struct Loop {
     function: unsafe extern "C" fn(*mut c_void),
     data: *mut c_void,
@@ -33,9 +33,10 @@ struct Loop {
 }
 
 /// # Safety
-/// `data` is a [`Loop`], as the program has it.
+/// `data` points to the [`Loop`] of this construct.
 unsafe fn make(data: *const (), member: &Member, number: u64) {
-    // SAFETY: the caller's promise; the block has room for the arguments, and those for the bounds.
+    // SAFETY: `data` points to the `Loop` of this construct; the block has room for the arguments,
+    // and those for the bounds.
     unsafe {
         let own = &*data.cast::<Loop>();
         if member.task().creates_none() {
@@ -51,16 +52,16 @@ unsafe fn make(data: *const (), member: &Member, number: u64) {
         (*task).code.set(Code::Gomp(own.function, place));
         (*task).destroys.set(own.copy.is_some());
         OmpTask::set_priority(task, own.priority.into());
-        OmpTask::submit(task, member, Orders::NONE, When::deferred(own.flags & IF != 0));
+        OmpTask::submit(task, member, Dependences::NONE, When::deferred(own.flags & IF != 0));
     }
 }
 
-/// Where the arguments say what is reduced.
+/// The lists of reductions in the arguments.
 ///
 /// # Safety
-/// They say so.
+/// The arguments of the loop have reductions.
 unsafe fn reductions(data: *mut c_void) -> *mut usize {
-    // SAFETY: the caller's promise; it comes behind the bounds.
+    // SAFETY: the arguments of the loop have the address of the lists behind the bounds.
     unsafe { *data.cast::<*mut usize>().add(2) }
 }
 
@@ -74,10 +75,10 @@ fn wanted(number: u64, flags: c_uint) -> Wanted {
 }
 
 /// # Safety
-/// Everything is as the compiler makes it.
+/// The arguments are those that the compiler passes for this construct.
 unsafe fn run(member: &Member, own: &Loop) {
     let (is_grouped, reduces) = (own.flags & NOGROUP == 0, own.flags & REDUCTION != 0);
-    // SAFETY: the caller's promise.
+    // SAFETY: the arguments are those that the compiler passes.
     unsafe {
         if own.cut.tasks == 0 {
             if is_grouped && reduces {
@@ -106,7 +107,7 @@ unsafe fn run(member: &Member, own: &Loop) {
 /// Puts the iterations of a loop into tasks.
 ///
 /// # Safety
-/// Everything is as the compiler makes it.
+/// The arguments are those that the compiler passes for this construct.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_taskloop(
     function: unsafe extern "C" fn(*mut c_void),
@@ -125,16 +126,16 @@ pub unsafe extern "C" fn GOMP_taskloop(
     let span = Span::before(start, end, step as u64, step > 0);
     let cut = Cut::new(span.trips, wanted(number, flags), member.region().size);
     let (size, alignment) = (size as usize, alignment as usize);
-    // SAFETY: the caller's promise.
+    // SAFETY: the arguments are those that the compiler passes.
     unsafe {
         run(member, &Loop { function, data, copy, size, alignment, flags, priority, span, cut });
     }
 }
 
-/// The same, of a loop that counts with `unsigned long long`.
+/// Puts the iterations of a loop that counts with `unsigned long long` into tasks.
 ///
 /// # Safety
-/// Everything is as the compiler makes it.
+/// The arguments are those that the compiler passes for this construct.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_taskloop_ull(
     function: unsafe extern "C" fn(*mut c_void),
@@ -153,7 +154,7 @@ pub unsafe extern "C" fn GOMP_taskloop_ull(
     let span = Span::before(start, end, step, flags & UP != 0);
     let cut = Cut::new(span.trips, wanted(number, flags), member.region().size);
     let (size, alignment) = (size as usize, alignment as usize);
-    // SAFETY: the caller's promise.
+    // SAFETY: the arguments are those that the compiler passes.
     unsafe {
         run(member, &Loop { function, data, copy, size, alignment, flags, priority, span, cut });
     }

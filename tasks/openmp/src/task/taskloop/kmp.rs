@@ -1,9 +1,9 @@
-//! clang's calls: the program makes one task, of which all others are copies.
+//! clang's calls: the program makes one task, the pattern of all.
 
 use super::super::header::{Code, Group, OmpTask};
 use super::super::kmp::{around, make};
 use super::super::kmp_task::KmpTask;
-use super::super::{Orders, Plan, When};
+use super::super::{Dependences, Plan, When};
 use super::{Cut, Maker, Wanted, make_all};
 use crate::ident::Ident;
 use crate::iterations::Span;
@@ -11,14 +11,14 @@ use crate::region::Member;
 use crate::registration::member;
 use crate::thread::Thread;
 
-/// What a number of clang's says of the tasks' number and size.
+/// clang's numbers for the clauses `grainsize` and `num_tasks`.
 const GRAIN: i32 = 1;
 const TASKS: i32 = 2;
 
-/// Finishes a copy of a task: what a copy of bytes would not do, and whether it is the last.
+/// Finishes a copy of the pattern: constructs variables, and sets whether the task is the last.
 type Finish = unsafe extern "C" fn(*mut KmpTask, *mut KmpTask, i32);
 
-/// What all tasks of a loop are made of.
+/// The pattern and the bounds of a loop's tasks.
 struct Loop {
     pattern: *mut KmpTask,
     /// Where the bounds of its iterations are in a task, in bytes.
@@ -31,9 +31,9 @@ struct Loop {
 }
 
 /// # Safety
-/// `data` is a [`Loop`], as the program has it.
+/// `data` points to the [`Loop`] of this construct.
 unsafe fn make_one(data: *const (), member: &Member, number: u64) {
-    // SAFETY: the caller's promise; the copy is as large as the pattern.
+    // SAFETY: `data` points to the `Loop` of this construct; the copy is as large as the pattern.
     unsafe {
         let own = &*data.cast::<Loop>();
         let (pattern, part) = (around(own.pattern), own.cut.part(number));
@@ -53,16 +53,16 @@ unsafe fn make_one(data: *const (), member: &Member, number: u64) {
         (*task).destroys.set((*pattern).destroys.get());
         (*task).code.set(Code::Kmp(copy));
         OmpTask::set_priority(task, KmpTask::priority(copy));
-        OmpTask::submit(task, member, Orders::NONE, When::deferred(own.is_deferred));
+        OmpTask::submit(task, member, Dependences::NONE, When::deferred(own.is_deferred));
     }
 }
 
-/// The pattern is not run; but its variables end with it.
+/// The pattern is not run; but its variables are destroyed.
 ///
 /// # Safety
-/// Nobody makes copies of it any more.
+/// No thread copies the pattern any more, which was created here and never added.
 unsafe fn end(member: &Member, variables: *mut KmpTask) {
-    // SAFETY: the caller's promise: the task was created here, and never added.
+    // SAFETY: no thread copies the pattern any more, which was created here and never added.
     unsafe {
         let pattern = around(variables);
         if (*pattern).destroys.replace(false) {
@@ -77,7 +77,7 @@ unsafe fn end(member: &Member, variables: *mut KmpTask) {
 /// Puts the iterations of a loop into copies of a task.
 ///
 /// # Safety
-/// The task was made and filled by the program; `lower` and `upper` lie in it.
+/// The program has made and filled the task, in which `lower` and `upper` lie.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_taskloop_5(
     _where: *mut Ident,
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn __kmpc_taskloop_5(
     finish: Option<Finish>,
 ) {
     let (member, is_grouped) = (member(), is_without_group == 0);
-    // SAFETY: the caller's promise.
+    // SAFETY: the program has made and filled the task, in which `lower` and `upper` lie.
     unsafe { make(member, task) };
     let wanted = match kind {
         GRAIN if is_strict != 0 => Wanted::StrictGrain(number),
@@ -102,8 +102,8 @@ pub unsafe extern "C" fn __kmpc_taskloop_5(
         TASKS => Wanted::Tasks(number),
         _ => Wanted::Anything,
     };
-    // SAFETY: the caller's promise. Where the program has begun a group for what it reduces, that
-    // one is around.
+    // SAFETY: the program has made and filled the task, in which `lower` and `upper` lie. A group
+    // that the program has begun for reductions is around.
     unsafe {
         let span = Span::through(*lower as i64, *upper as i64, step);
         let cut = Cut::new(span.trips, wanted, member.region().size);
@@ -123,10 +123,10 @@ pub unsafe extern "C" fn __kmpc_taskloop_5(
     }
 }
 
-/// The same, not strict.
+/// Puts the iterations of a loop into copies of a task, without `strict`.
 ///
 /// # Safety
-/// As of [`__kmpc_taskloop_5`].
+/// The program has made and filled the task, in which `lower` and `upper` lie.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_taskloop(
     place: *mut Ident,
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn __kmpc_taskloop(
     finish: Option<Finish>,
 ) {
     let (group, strict) = (is_without_group, 0);
-    // SAFETY: the caller's promise.
+    // SAFETY: the program has made and filled the task, in which `lower` and `upper` lie.
     unsafe {
         __kmpc_taskloop_5(
             place,

@@ -1,10 +1,10 @@
-//! How many threads of this process's teams want a CPU now: more than there are CPUs wait in
-//! another way.
+//! The number of threads of this process's teams that want a CPU: if these are more than the CPUs,
+//! they wait by taking turns.
 //!
-//! A thread counts from when it is started or woken until it sleeps at its post, between regions.
-//! The thread that begins regions counts as long as the first of its crew does; if it is of a crew
-//! itself it counts there. So teams that rest do not count, and those of all of the program's own
-//! threads do. The count changes only where a thread sleeps or wakes, which costs more.
+//! A thread of a pool counts from its start or wake-up until it sleeps at its mailbox, between
+//! regions. The thread that owns a pool counts as long as the first of the pool does, unless it is
+//! itself of a pool. So resting teams do not count, and the teams of all threads of the program do.
+//! The count changes only where a thread sleeps or wakes, which costs more.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -13,8 +13,8 @@ use crate::processors;
 static AWAKE: AtomicU32 = AtomicU32::new(0);
 
 /// How many threads want a CPU, if these are more than may run at once.
-pub(crate) fn crowd() -> Option<u32> {
-    // A thread that ends may be subtracted before the one that woke it has added it.
+pub(crate) fn oversubscribed() -> Option<u32> {
+    // A thread that ends may be subtracted before the thread that woke it has added it.
     let awake = AWAKE.load(Ordering::Relaxed).cast_signed().max(0).cast_unsigned();
     (awake > processors::at_once()).then_some(awake)
 }
@@ -24,10 +24,10 @@ pub(crate) fn forget_awake() {
     AWAKE.store(0, Ordering::Relaxed);
 }
 
-/// Whether one thread of a crew is awake, or was woken.
+/// Whether one thread of a pool is awake, or was woken.
 pub(crate) struct Awake {
     is_asleep: AtomicBool,
-    /// How many threads it counts for.
+    /// The number of threads that this one counts for.
     counts: u32,
     /// Where it is counted.
     awake: &'static AtomicU32,
@@ -50,8 +50,8 @@ impl Awake {
         self.is_asleep.store(true, Ordering::Relaxed);
     }
 
-    /// The thread is woken, or goes on by itself; whichever is first counts it. Returns whether
-    /// this is.
+    /// The thread is woken, or goes on by itself; the first of both counts the thread. Returns
+    /// whether this call was the first.
     pub(crate) fn wakes(&self) -> bool {
         let is_first =
             self.is_asleep.load(Ordering::Relaxed) && self.is_asleep.swap(false, Ordering::Relaxed);

@@ -1,8 +1,8 @@
-//! What the thread that ran a `single` gives the others to copy from.
+//! `copyprivate`: the thread that ran a `single` gives the other threads data to copy.
 //!
-//! It lies on that thread's stack, which waits until all have copied. Barriers say so; but where
-//! the region was cancelled nobody waits at one, and threads that left will not come. There every
-//! thread says itself how far it is.
+//! The data lie on that thread's stack, so the thread waits until all have copied: at a barrier.
+//! But in a cancelled region no thread waits at a barrier, and threads that have left do not come.
+//! In such a region every thread publishes how many `single` constructs are behind.
 
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -11,11 +11,11 @@ use super::Member;
 use crate::cancel::used::is_used;
 use crate::wait;
 
-/// As far as no `single` is: it is at the region's end.
+/// The number of a thread at the region's end: above that of any `single`.
 pub(super) const LEFT: u64 = u64::MAX;
 
 impl Member {
-    /// Gives the others what the `single` that this thread has run is to give them.
+    /// Gives the other threads the data of the `single` that this thread has run.
     pub(crate) fn gives(&self, data: *mut c_void) {
         let region = self.region();
         region.broadcast.set(data);
@@ -23,20 +23,20 @@ impl Member {
         region.given.store(self.singles.get(), Ordering::Release);
     }
 
-    /// What was given, when `barrier` has told whether the region is cancelled. The thread copies
-    /// from it until [`Member::has_copied`], or until its next barrier.
+    /// The data that were given, after a barrier that returned `is_cancelled`. The thread copies
+    /// until [`Member::has_copied`], or until its next barrier.
     pub(crate) fn given(&self, is_cancelled: bool) -> *mut c_void {
         let region = self.region();
         if is_cancelled {
             let single = self.singles.get();
-            // Whoever runs it cannot leave the region inside.
+            // The thread that runs the `single` cannot leave the region inside.
             wait::until(|| region.given.load(Ordering::Acquire) == single);
             self.copies.set(single);
         }
         region.broadcast.get()
     }
 
-    /// This thread has copied, if it was about to.
+    /// This thread has copied the data, if any were given.
     #[inline]
     pub(crate) fn has_copied(&self) {
         if self.copies.get() > 0 {
@@ -44,7 +44,7 @@ impl Member {
         }
     }
 
-    /// It is at the end of its region, which may be cancelled.
+    /// The thread is at the end of its region, which may be cancelled.
     pub(super) fn has_left(&self) {
         if is_used() && self.region().is_cancelled.load(Ordering::Relaxed) {
             self.is_past(LEFT);
@@ -58,7 +58,7 @@ impl Member {
         }
     }
 
-    /// Waits until all others have copied what this thread has given in a region that is cancelled.
+    /// Waits in a cancelled region until all other threads have copied the data of this one.
     pub(crate) fn waits_for_copies(&self) {
         let (Some(team), single) = (self.team(), self.singles.get()) else { return };
         for other in (0..self.region().size).filter(|&other| other != self.number) {

@@ -1,5 +1,4 @@
-//! `ordered` with a number of loops, whose iterations wait for others (`depend(sink: …)` and
-//! `doacross`).
+//! `ordered(n)` loops, whose iterations wait for each other (`depend(sink: …)` and `doacross`).
 
 use std::ffi::{c_long, c_uint, c_ulonglong, c_void};
 use std::slice;
@@ -9,42 +8,42 @@ use super::{gomp, runtime};
 use crate::ident::Ident;
 use crate::iterations::{Index, Span};
 use crate::ompt::{self, At, Work};
-use crate::region::work::{Asked, How};
+use crate::region::work::{LoopOptions, LoopSchedule};
 use crate::registration::member;
 
-/// gcc: the thread comes to loops with so many iterations, of which the outermost is shared.
-/// Returns whether there is a chunk.
+/// gcc: the thread comes to nested loops, of which the threads share the outermost. Returns whether
+/// the thread got a chunk.
 ///
 /// # Safety
-/// There are `number` of `counts`; the rest is as the compiler makes it.
+/// `counts` has `number` numbers; the other arguments are those that the compiler passes.
 unsafe fn start<T: Index>(
     (number, counts): (c_uint, *const T),
-    asked: Asked,
+    asked: LoopOptions,
     (from, to): (*mut T, *mut T),
     besides: Besides,
 ) -> bool {
     let member = member();
-    // SAFETY: the caller's promise.
+    // SAFETY: `counts` has `number` numbers; the other arguments are the compiler's.
     let counts = unsafe { slice::from_raw_parts(counts, number as usize) };
     let loops = || counts.iter().map(|&count| Span::before(T::of(0), count, 1, true));
-    member.enter_across(loops());
+    member.enter_doacross(loops());
     let Some(outermost) = loops().next() else { return false };
     member.enter_loop(outermost, besides.asked(asked));
     ompt::works(At::Begin, || (Work::Loop, outermost.trips));
-    // SAFETY: the caller's promise.
+    // SAFETY: `counts` has `number` numbers; the other arguments are the compiler's.
     unsafe {
         besides.share(member);
         from.is_null() || gomp::give(member, from, to)
     }
 }
 
-/// What loops that share nothing but iterations say.
+/// The clauses of loops whose threads share only iterations.
 const NOTHING: Besides = Besides { reductions: std::ptr::null_mut(), zeros: std::ptr::null_mut() };
 
-fn chunked<T: Index>(how: How, chunk: T) -> Asked {
+fn chunked<T: Index>(how: LoopSchedule, chunk: T) -> LoopOptions {
     // A number below 0 is none.
     let chunk = if chunk < T::of(0) { 0 } else { chunk.bits() };
-    Asked { how, chunk, ..Asked::default() }
+    LoopOptions { how, chunk, ..LoopOptions::default() }
 }
 
 /// The functions for one type of numbers.
@@ -54,7 +53,7 @@ macro_rules! starts {
             /// Such a loop begins.
             ///
             /// # Safety
-            /// Everything is as the compiler makes it.
+            /// The arguments are those that the compiler passes for this construct.
             #[unsafe(no_mangle)]
             pub unsafe extern "C" fn $name(
                 number: c_uint,
@@ -63,15 +62,15 @@ macro_rules! starts {
                 from: *mut $of_type,
                 to: *mut $of_type,
             ) -> bool {
-                // SAFETY: the caller's promise.
+                // SAFETY: the arguments are those that the compiler passes.
                 unsafe { start((number, counts), chunked($how, chunk), (from, to), NOTHING) }
             }
         )*
 
-        /// The same, as `schedule(runtime)` says.
+        /// gcc: loops with `schedule(runtime)`.
         ///
         /// # Safety
-        /// Everything is as the compiler makes it.
+        /// The arguments are those that the compiler passes for this construct.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $runtime(
             number: c_uint,
@@ -79,14 +78,14 @@ macro_rules! starts {
             from: *mut $of_type,
             to: *mut $of_type,
         ) -> bool {
-            // SAFETY: the caller's promise.
+            // SAFETY: the arguments are those that the compiler passes.
             unsafe { start((number, counts), runtime(), (from, to), NOTHING) }
         }
 
-        /// The same, where a number says how.
+        /// gcc: loops whose schedule is a number, with data that the threads share.
         ///
         /// # Safety
-        /// Everything is as the compiler makes it.
+        /// The arguments are those that the compiler passes for this construct.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $whole(
             number: c_uint,
@@ -98,9 +97,9 @@ macro_rules! starts {
             reductions: *mut usize,
             zeros: *mut *mut c_void,
         ) -> bool {
-            let asked = gomp::asked(schedule, chunked(How::Static, chunk).chunk);
+            let asked = gomp::asked(schedule, chunked(LoopSchedule::Static, chunk).chunk);
             let besides = Besides { reductions, zeros };
-            // SAFETY: the caller's promise.
+            // SAFETY: the arguments are those that the compiler passes.
             unsafe { start((number, counts), asked, (from, to), besides) }
         }
     };
@@ -108,53 +107,55 @@ macro_rules! starts {
 
 starts! {
     c_long, GOMP_loop_doacross_start, GOMP_loop_doacross_runtime_start;
-    GOMP_loop_doacross_static_start = How::Static;
-    GOMP_loop_doacross_dynamic_start = How::Dynamic;
-    GOMP_loop_doacross_guided_start = How::Guided;
+    GOMP_loop_doacross_static_start = LoopSchedule::Static;
+    GOMP_loop_doacross_dynamic_start = LoopSchedule::Dynamic;
+    GOMP_loop_doacross_guided_start = LoopSchedule::Guided;
 }
 
 starts! {
     c_ulonglong, GOMP_loop_ull_doacross_start, GOMP_loop_ull_doacross_runtime_start;
-    GOMP_loop_ull_doacross_static_start = How::Static;
-    GOMP_loop_ull_doacross_dynamic_start = How::Dynamic;
-    GOMP_loop_ull_doacross_guided_start = How::Guided;
+    GOMP_loop_ull_doacross_static_start = LoopSchedule::Static;
+    GOMP_loop_ull_doacross_dynamic_start = LoopSchedule::Dynamic;
+    GOMP_loop_ull_doacross_guided_start = LoopSchedule::Guided;
 }
 
-/// gcc: this iteration is done, as far as others wait for it.
+/// gcc: `depend(source)`.
 ///
 /// # Safety
-/// There are as many numbers as loops.
+/// The array has one number for each of the nested loops.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_doacross_post(at: *const c_long) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the array has one number for each of the nested loops.
     member().post(|depth| unsafe { *at.add(depth) } as u64);
 }
 
-/// The same.
+/// gcc: `depend(source)` in loops that count with `unsigned long long`.
 ///
 /// # Safety
-/// There are as many numbers as loops.
+/// The array has one number for each of the nested loops.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn GOMP_doacross_ull_post(at: *const c_ulonglong) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the array has one number for each of the nested loops.
     member().post(|depth| unsafe { *at.add(depth) });
 }
 
 /// Arguments that a call has in registers.
 #[cfg(target_arch = "x86_64")]
 const REGISTERS: usize = 6;
-/// As above.
+/// Arguments that a call has in registers.
 #[cfg(target_arch = "aarch64")]
 const REGISTERS: usize = 8;
 
-/// What `GOMP_doacross_wait` becomes: waits for the iteration whose numbers are the arguments.
+/// gcc: `depend(sink)`, for the assembly of `GOMP_doacross_wait`: waits for the iteration whose
+/// numbers are the arguments.
 ///
 /// # Safety
-/// There are as many arguments as loops, first in `registers`, then on the stack.
+/// Each of the nested loops has an argument, first in `registers`, then on the stack.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn evenkeel_omp_doacross_wait(registers: *const u64, stack: *const u64) {
     member().wait_for(|depth| {
-        // SAFETY: the caller's promise.
+        // SAFETY: each of the nested loops has an argument, first in `registers`, then on the
+        // stack.
         unsafe {
             match depth.checked_sub(REGISTERS) {
                 None => *registers.add(depth),
@@ -176,7 +177,7 @@ pub struct KmpLoop {
 /// clang: the thread comes to so many nested loops.
 ///
 /// # Safety
-/// There are as many loops.
+/// `loops` has an entry for each of the nested loops.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_doacross_init(
     _where: *mut Ident,
@@ -184,33 +185,33 @@ pub unsafe extern "C" fn __kmpc_doacross_init(
     number: i32,
     loops: *const KmpLoop,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `loops` has an entry for each of the nested loops.
     let loops = unsafe { slice::from_raw_parts(loops, usize::try_from(number).unwrap_or(0)) };
-    member().enter_across(loops.iter().map(|one| Span::through(one.lower, one.upper, one.step)));
+    member().enter_doacross(loops.iter().map(|one| Span::through(one.lower, one.upper, one.step)));
 }
 
 /// clang: waits for an iteration.
 ///
 /// # Safety
-/// There are as many numbers as loops.
+/// The array has one number for each of the nested loops.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_doacross_wait(_where: *mut Ident, _thread: i32, at: *const i64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the array has one number for each of the nested loops.
     member().wait_for(|depth| unsafe { *at.add(depth) } as u64);
 }
 
-/// clang: this iteration is done, as far as others wait for it.
+/// clang: `depend(source)`.
 ///
 /// # Safety
-/// There are as many numbers as loops.
+/// The array has one number for each of the nested loops.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __kmpc_doacross_post(_where: *mut Ident, _thread: i32, at: *const i64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the array has one number for each of the nested loops.
     member().post(|depth| unsafe { *at.add(depth) } as u64);
 }
 
 /// clang: the thread has left the loops.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_doacross_fini(_where: *mut Ident, _thread: i32) {
-    member().leave_across();
+    member().leave_doacross();
 }

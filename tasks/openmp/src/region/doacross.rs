@@ -1,5 +1,5 @@
-//! Iterations that wait for others of the same loop: each has a bit that says that it may be
-//! waited for no longer.
+//! `ordered(n)` loops with `doacross` dependences: each iteration has a bit, which is set when no
+//! other iteration has to wait for this one.
 
 use std::cell::{Cell, RefCell};
 use std::ptr;
@@ -12,9 +12,9 @@ use crate::team::share::Share;
 use crate::unsupported::abort_with;
 use crate::wait;
 
-/// What a thread knows of a loop with such iterations.
+/// The state of a thread in such a loop.
 #[derive(Default)]
-pub(crate) struct Across {
+pub(crate) struct Doacross {
     /// Null outside of such a loop, and in a region of one thread, which runs all in order.
     share: Cell<*const Share>,
     bits: Cell<*const AtomicU64>,
@@ -22,39 +22,39 @@ pub(crate) struct Across {
     loops: RefCell<Vec<Span>>,
 }
 
-/// Which of all iterations one is, whose loops have the variables that `at` gives; nothing if
-/// there is none.
+/// The number of the iteration whose loops have the variables that `at` returns; `None` outside of
+/// the loops.
 fn number(loops: &[Span], at: impl Fn(usize) -> u64) -> Option<u64> {
     loops.iter().enumerate().try_fold(0, |number, (depth, one)| {
         one.iteration(at(depth)).map(|iteration| number * one.trips + iteration)
     })
 }
 
-impl Across {
+impl Doacross {
     fn bit(&self, at: impl Fn(usize) -> u64) -> Option<(&AtomicU64, u64)> {
         if self.share.get().is_null() {
             return None;
         }
         let number = number(&self.loops.borrow(), at)?;
-        // SAFETY: there is a bit for each iteration until this thread leaves the loop.
+        // SAFETY: the share has a bit for each iteration until this thread leaves the loop.
         let word = unsafe { &*self.bits.get().add((number / 64) as usize) };
         Some((word, 1 << (number % 64)))
     }
 }
 
 impl Member {
-    /// How many loops are nested in each other, of which iterations wait for others.
+    /// The number of nested loops.
     fn depth(&self) -> usize {
-        self.across.loops.borrow().len()
+        self.doacross.loops.borrow().len()
     }
 
-    /// The thread comes to loops whose iterations wait for others.
-    pub(crate) fn enter_across(&self, loops: impl Iterator<Item = Span>) {
-        self.leave_across();
+    /// The thread comes to loops with `doacross` dependences.
+    pub(crate) fn enter_doacross(&self, loops: impl Iterator<Item = Span>) {
+        self.leave_doacross();
         if self.region().size == 1 {
             return;
         }
-        let across = &self.across;
+        let across = &self.doacross;
         let mut own = across.loops.borrow_mut();
         own.clear();
         own.extend(loops);
@@ -64,27 +64,27 @@ impl Member {
             abort_with(b"evenkeel: a loop has too many iterations that others wait for\n")
         };
         let share = self.meet();
-        // SAFETY: a share lives until this thread has left it.
+        // SAFETY: a share lives until this thread has left.
         if let Some(one) = unsafe { share.as_ref() } {
             across.bits.set(one.zeros(bytes).cast_const().cast());
         }
         across.share.set(share);
     }
 
-    /// Others need not wait for this iteration any more.
+    /// `depend(source)`: no iteration has to wait for this one any more.
     pub(crate) fn post(&self, at: impl Fn(usize) -> u64) {
-        if let Some((word, bit)) = self.across.bit(&at) {
+        if let Some((word, bit)) = self.doacross.bit(&at) {
             if ompt::is_on() {
                 ompt::doacross_posts((0..self.depth()).map(&at));
             }
-            // Pairs with whoever waits.
+            // Pairs with the load of `wait_for`.
             word.fetch_or(bit, Ordering::Release);
         }
     }
 
-    /// Waits for an iteration; not for one that there is not.
+    /// `depend(sink)`: waits for an iteration, if the loops have this one.
     pub(crate) fn wait_for(&self, at: impl Fn(usize) -> u64) {
-        if let Some((word, bit)) = self.across.bit(&at) {
+        if let Some((word, bit)) = self.doacross.bit(&at) {
             if ompt::is_on() {
                 ompt::doacross_waits((0..self.depth()).map(&at));
             }
@@ -92,10 +92,10 @@ impl Member {
         }
     }
 
-    /// The thread leaves such loops, if it is in any.
-    pub(crate) fn leave_across(&self) {
-        // SAFETY: a share lives until this thread has left it.
-        if let Some(share) = unsafe { self.across.share.replace(ptr::null()).as_ref() } {
+    /// The thread leaves such loops, if any.
+    pub(crate) fn leave_doacross(&self) {
+        // SAFETY: a share lives until this thread has left.
+        if let Some(share) = unsafe { self.doacross.share.replace(ptr::null()).as_ref() } {
             share.leave(self.region().size);
         }
     }
