@@ -18,7 +18,7 @@ mod with_ompt;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use evenkeel_runtime::internal::{Queued, Task, Until, Worker};
+use evenkeel_runtime::internal::{Queued, Runner, Task, Until, Worker};
 
 pub(crate) use depend::Dependences;
 pub(crate) use header::{Code, OmpTask};
@@ -263,7 +263,7 @@ impl OmpTask {
 
 /// Runs a task from a queue, or one that its creator waits for; a tool hears of the task with
 /// `WITH_OMPT`.
-unsafe fn run<const WITH_OMPT: bool>(queued: *mut Queued, worker: &Worker) {
+unsafe fn run<const WITH_OMPT: bool>(queued: *mut Queued, runner: Runner<'_>) {
     let task = queued.cast_const().cast::<OmpTask>();
     // SAFETY: the task was whole when it was queued, and each task runs once.
     unsafe {

@@ -24,7 +24,6 @@ const LIMITS: &[(&str, usize)] = &[
     ("tasks/bench", 29),
     ("tasks/c", 49),
     ("tasks/conformance", 40),
-    ("tasks/openmp", 35),
     ("tasks/peers", 27),
     ("tasks/runtime", 33),
     ("xtask", 29),

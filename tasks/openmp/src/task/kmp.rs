@@ -205,7 +205,7 @@ pub unsafe extern "C" fn __kmpc_omp_task(_: *mut Ident, _: i32, task: *mut KmpTa
     unsafe {
         if let Some(bytes) = blank(task)
             && !is_used()
-            && member.worker().surely_may_run_at_once(KmpTask::kind(task))
+            && member.worker().should_inline(KmpTask::kind(task))
         {
             run_like_call(member, task, bytes);
             return 0;
