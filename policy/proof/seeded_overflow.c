@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * A canary: the proof must find the wrap of this sum, which fits in 64 bits for
- * all inputs but one in 2^63. Were it silent here, silence elsewhere would mean
- * nothing.
+ * all inputs but one in 2^63. If the proof missed this wrap, its silence on the
+ * headers would prove nothing.
  */
 #include <evenkeel/fixed.h>
 

@@ -1,4 +1,4 @@
-//! What is believed of tasks and cores: against a core watched step by step, and closed forms.
+//! The belief about tasks and cores: against a core watched step by step, and closed forms.
 
 mod examples;
 

@@ -51,7 +51,7 @@ fn a_deficit_halves_in_sleep_and_not_while_its_task_runs() {
     deficit.sleeps(10 * MS);
     deficit.wakes(0, 30 * MS);
     assert_eq!(deficit.deficit_ns, 2 * MS);
-    // It woke already.
+    // The task is awake already, so no time asleep counts.
     deficit.wakes(0, 1000 * MS);
     assert_eq!(deficit.deficit_ns, 2 * MS);
     deficit.sleeps(40 * MS);

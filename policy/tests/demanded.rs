@@ -1,4 +1,4 @@
-//! Who demanded a level is found by who ran without it: against cores whose truth is known.
+//! Tasks that run without a level show which one demanded it: on cores whose truth is known.
 
 use cpu_model::LEVELS_MAX;
 use policy::{Beside, CLEARED_NS, Demanded, LevelTimes, Tests};
@@ -30,7 +30,7 @@ fn alone_on_its_core_a_task_demanded_what_was_not_held_from_before() {
     let judge = |ns, held_ns| levels(Tests::default().judge(&at_2(ns), &HOLD, held_ns, &ALONE, 0));
     assert_eq!(judge(3 * MS, HOLD_NS), (2, 2));
     assert_eq!(judge(3 * MS, 0), (2, 2));
-    // The rest of the slice clears it.
+    // The rest of the slice clears the task.
     assert_eq!(judge(HOLD_NS, HOLD_NS), (0, 0));
     assert_eq!(judge(0, 0), (0, 0));
 }
@@ -39,7 +39,7 @@ fn alone_on_its_core_a_task_demanded_what_was_not_held_from_before() {
 fn what_may_be_of_a_demand_just_before_the_slice_shows_a_level_the_second_time() {
     let mut task = Tests::default();
     assert_eq!(levels(task.judge(&at_2(HOLD_NS), &HOLD, 0, &ALONE, 0)), (2, 0));
-    // A slice without it in between begins the count again.
+    // A slice without the level in between begins the count again.
     assert_eq!(levels(task.judge(&at_2(0), &HOLD, 0, &ALONE, 0)), (0, 0));
     assert_eq!(levels(task.judge(&at_2(HOLD_NS), &HOLD, 0, &ALONE, 0)), (2, 0));
     assert_eq!(levels(task.judge(&at_2(HOLD_NS), &HOLD, 0, &ALONE, 0)), (2, 2));
@@ -51,14 +51,14 @@ fn running_without_a_level_clears_a_task_and_the_other_is_shown() {
     assert_eq!(scalar.possible_level(), 5);
     assert_eq!(levels(scalar.judge(&at_2(0), &HOLD, 0, &UNKNOWN, 0)), (0, 0));
     assert_eq!(scalar.possible_level(), 0);
-    // Beside each other: the one that is cleared lost time, the other did it.
+    // Beside each other: the cleared task lost time, the other one demanded the level.
     assert_eq!(levels(scalar.judge(&at_2(6 * MS), &HOLD, 0, &UNKNOWN, 0)), (0, 0));
     let mut wide = Tests::default();
     assert_eq!(levels(wide.judge(&at_2(6 * MS), &HOLD, 0, &CLEARED, 0)), (2, 2));
     assert_eq!((wide.without_ns[1], wide.without_ns[2]), (0, 0));
 }
 
-/// A task of which registers showed wide code is cleared of it in a phase without.
+/// A task whose registers showed wide code is cleared in a phase without wide code.
 #[test]
 fn beside_one_that_is_believed_to_demand_it_nobody_is_suspected() {
     let beside = Beside { believed: 2, ..CLEARED };
@@ -77,7 +77,7 @@ fn a_gap_as_short_as_the_hold_clears_of_nothing() {
         bursts.judge(&at_2(6 * MS - HOLD_NS), &HOLD, 0, &UNKNOWN, 0);
     }
     assert_eq!(bursts.without_ns[2], 0);
-    // Whoever may be the one must be without it for longer than with it.
+    // A suspected task is cleared only by more time without the level than with the level.
     let mut scalar = Tests::default();
     for ns in [3 * MS, 2 * MS, 4 * MS] {
         scalar.judge(&at_2(ns), &HOLD, 0, &UNKNOWN, 0);

@@ -58,7 +58,7 @@ fn a_task_owes_at_most_a_bound_and_nobody_gets_what_is_not_billed() {
     let back = compensate(Mode::Isolation, &half);
     assert_eq!((back.refund_ns, back.bill_ns), (MS / 2, MS / 2));
     assert_eq!(bill_room_ns(u64::MAX), 0);
-    // Who bills nobody needs no room.
+    // A scheduler that bills no task needs no room.
     assert_eq!(compensate(Mode::Relative, &full).refund_ns, MS);
 }
 
@@ -152,7 +152,7 @@ fn who_waits_goes_first_well_before_the_watchdog() {
     assert_eq!((starvation_timer_ns(watchdog), starvation_timer_ns(0)), (watchdog / 8, MS));
 }
 
-/// Work of a scalar victim beside a culprit on one CPU, over what half of a clean CPU gives.
+/// Work of a scalar victim beside a culprit on one CPU, over the work of half a clean CPU.
 ///
 /// Both always run; each slice is 1 ms; the victim's whole slice is at level 2.
 fn victims_work(mode: Mode, slices: u64) -> f64 {

@@ -26,10 +26,10 @@ fn within_the_limit_an_anchor_stays_and_beyond_it_moves() {
     assert_eq!(anchor.bound_ns(130 * MS, 500 * MS, 30 * MS), 530 * MS);
     assert_eq!(anchor.bound_ns(40 * MS, 500 * MS, 30 * MS), 440 * MS);
     assert_eq!(anchor, before);
-    // Served elsewhere for long: what it is ahead is forgotten but for the limit.
+    // Served elsewhere for long: only the limit remains of the group's lead.
     assert_eq!(anchor.bound_ns(900 * MS, 500 * MS, 30 * MS), 530 * MS);
     assert_eq!(anchor, Anchor { vtime_ns: 900 * MS, clock_ns: 530 * MS });
-    // The CPU went on without it.
+    // The CPU's clock went on while the group was served elsewhere.
     assert_eq!(anchor.bound_ns(910 * MS, 700 * MS, 30 * MS), 640 * MS);
     assert_eq!(anchor.clock_ns(911 * MS), 641 * MS);
 }

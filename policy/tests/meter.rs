@@ -5,7 +5,7 @@ mod examples;
 use examples::xeon_gold_6130;
 use policy::{Meter, Slice, metered_ns};
 
-/// 6 ms in the row of 16 cores (2.8, 2.4 and 1.9 GHz, D Table 3.1), all of it at one level.
+/// 6 ms in the row of 16 cores (2.8, 2.4 and 1.9 GHz, D Table 3.1), all at one level.
 fn slice(level: usize, mhz: u64) -> Slice {
     let mut slice = Slice {
         time_ns: 6_000_000,

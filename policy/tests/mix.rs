@@ -1,4 +1,4 @@
-//! What mixing levels costs, by the published turbo table of the Xeon Gold 6130.
+//! The cost of mixing levels, by the published turbo table of the Xeon Gold 6130.
 
 mod examples;
 
@@ -18,7 +18,7 @@ fn the_lower_level_loses_by_the_table_whichever_is_named_first() {
     assert_eq!((loss(0, 1), loss(1, 0)), (142, 142));
     assert_eq!((loss(0, 2), loss(2, 0)), (321, 321));
     assert_eq!(loss(1, 2), 208);
-    // With one active core there is hardly a difference.
+    // With one active core the levels hardly differ.
     assert_eq!(mix_loss_permille(&turbo, 0, 0, 2), 54);
 }
 

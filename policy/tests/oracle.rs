@@ -1,7 +1,7 @@
 //! Every result against exact rational arithmetic, and promises for any input at all.
 //!
 //! The meaningful domain: slices of 10 µs to 100 ms, 0.8 to 5 GHz, 1 to 6 levels, 1 to 16
-//! rows that are at least 20 MHz apart, frequencies that never rise with row or level. In it
+//! rows that are at least 20 MHz apart, frequencies that never rise with row or level. Here
 //! frequencies are right to 1e-7 and time lost to 1e-4 and 2 ns.
 
 mod examples;

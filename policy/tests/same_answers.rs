@@ -1,6 +1,6 @@
 //! The same vectors through the library, the BPF object and the sanitized program.
 //!
-//! Every bit of every answer must agree: the kernel's scheduler decides what the
+//! Every bit of every answer must agree, so that the kernel's scheduler decides as the
 //! simulator decided.
 
 mod examples;
@@ -46,7 +46,7 @@ struct Vector {
 const SIZE: usize = size_of::<Vector>();
 const _: () = assert!(SIZE == 8 * ANSWERS + 48 + 88 + 24 + 460 + 24 + 4 + 224);
 
-/// Garbage, or, every other time, a slice as the 6130 could have run it.
+/// Garbage, or, every other time, a slice that the 6130 could have run.
 fn vector(random: &mut Random) -> Vector {
     let mut v = Vector {
         answer: [0; ANSWERS],
@@ -239,7 +239,7 @@ fn answer_users(v: &Vector) -> [u64; 7] {
     ]
 }
 
-/// A slice judged twice, so that what the tests came to is read, too.
+/// A slice judged twice, so that the second answer depends on the tests of the first.
 fn answer_demanded(v: &Vector) -> [u64; 6] {
     let mut tests = Tests::default();
     let mut beside = Beside { runs: v.x & 1, possible: v.y & 7, believed: v.z & 7 };
@@ -295,7 +295,7 @@ fn bytes(vectors: &[Vector]) -> Vec<u8> {
     let mut all = Vec::with_capacity(vectors.len() * SIZE);
     for v in vectors {
         // SAFETY: repr(C) without padding (its size is the sum of its fields'), so all is
-        // initialised; the slice lives no longer than the vector it is read from.
+        // initialised; the slice lives no longer than `v`, the vector behind its pointer.
         let one = unsafe { std::slice::from_raw_parts(std::ptr::from_ref(v).cast::<u8>(), SIZE) };
         all.extend_from_slice(one);
     }
@@ -327,7 +327,7 @@ fn out(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
-/// Compiles a file of `tests/vectors`; `None`, and says so, where there is no such compiler.
+/// Compiles a file of `tests/vectors`; `None`, with a message, where that compiler is missing.
 fn compile<S: AsRef<OsStr>>(compiler: &str, flags: &[S], source: &str) -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = out(&format!("{source}.out"));

@@ -2,15 +2,15 @@
 /*
  * Which rows of the turbo table can have held since a time?
  *
- * Active cores decide the row. The host counts them, and tells which row that is;
- * kept is until when a row of fewer cores held than each. A slice ran in rows from
- * the first that held meanwhile on, whatever its clock says (turbo_row.h). Cores
+ * Active cores decide the row. The host counts them and notes the row; for each row
+ * struct ek_active keeps the time until which a row of fewer cores held. A slice ran in rows
+ * from the first that held meanwhile on, whatever its clock says (turbo_row.h). Cores
  * that run nothing may still count as active for the CPU, which then is in a later
  * row and not in an earlier one; so a bound from below by cores that run something
  * holds, but for changes between two counts.
  *
- * Pure and total: no clock, no globals, bounded loops, no failure. Who notes and who
- * asks may meet: then a slice is judged by one count more or less.
+ * Pure and total: no clock, no globals, bounded loops, no failure. One CPU may note a
+ * row while another one reads: then a slice is judged by one count more or less.
  */
 #ifndef EVENKEEL_ACTIVE_H
 #define EVENKEEL_ACTIVE_H
@@ -41,7 +41,7 @@ static inline u32 ek_active_row(const struct ek_turbo *turbo, u32 active_cores)
 	return rows > 0 ? rows - 1 : 0;
 }
 
-/* From now on a row holds; until now it was the one that was noted before. */
+/* From now on a row holds; until now the row that was noted last held. */
 static inline void ek_active_note(struct ek_active *active, u32 row, u64 now_ns)
 {
 	for (u32 later = 1; later < EK_ROWS_MAX; later++) {

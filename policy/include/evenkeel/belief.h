@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Which levels were in force on a core, where no counter says it?
+ * Which levels were in force on a core that has no counter for them?
  *
  * The highest level that any of its running tasks is believed to demand, and
  * after that for as long as the CPU holds it (dissertation 3.2.3). Transitions
- * are left out. The host tells each change of a running task; the time at each
+ * are left out. The host reports each change of a running task; the time at each
  * level above 0 adds up over the life of the core, so that a slice is the
  * difference of two readings, on every hardware thread alike. A reading that
- * was taken while the core was quiet holds until it no longer is.
+ * was taken while only level 0 was in force holds until a higher level is.
  *
  * Pure and total: no clock, no globals, bounded loops, no failure. Hardware
- * threads share one, under the host's lock.
+ * threads of a core share one belief, under the host's lock.
  */
 #ifndef EVENKEEL_BELIEF_H
 #define EVENKEEL_BELIEF_H
@@ -54,7 +54,7 @@ static inline u32 ek_belief_held(const struct ek_belief *belief, u32 floor, u64 
 	return floor;
 }
 
-/* Until when more than level 0 may be in force; EK_U64_MAX while a task demands it. */
+/* Until when more than level 0 may be in force; EK_U64_MAX while a task demands such a level. */
 static inline u64 ek_belief_busy_until_ns(const struct ek_belief *belief)
 {
 	u64 until_ns = 0;
@@ -90,8 +90,8 @@ static inline void ek_belief_book(struct ek_belief *belief, u64 now_ns)
 }
 
 /*
- * From now on a hardware thread demands level `to` instead of `from`; what it
- * demanded until now is held for the time of each level.
+ * From now on a hardware thread demands level `to` instead of `from`; each level up to
+ * `from` is held for its time in `hold`.
  */
 static inline void ek_belief_change(struct ek_belief *belief, const struct ek_level_times *hold,
 				    u32 from, u32 to, u64 now_ns)
@@ -111,7 +111,7 @@ static inline void ek_belief_change(struct ek_belief *belief, const struct ek_le
 	}
 }
 
-/* What was booked since a reading that is so long ago; what is left was level 0. */
+/* The time booked since a reading `passed_ns` ago; the remaining time was at level 0. */
 static inline void ek_belief_since(const struct ek_level_times *booked,
 				   const struct ek_level_times *before, u64 passed_ns,
 				   struct ek_level_times *since)

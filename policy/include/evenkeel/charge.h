@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What is a task's virtual time after a slice?
+ * How does a slice advance its task's virtual time?
  *
- * It advances by the time used, less the refund, plus the bills others sent,
+ * By the time used, less the refund, plus the bills for time that other tasks lost,
  * all scaled by 1024 / weight (CFS: calc_delta_fair in kernel/sched/fair.c).
  * The sum is scaled once and rounded down: at nice 0 the charge is exact, at
  * other weights a task is charged less than 1 ns of virtual time too little a

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Who gets time back, and who pays for it?
+ * Which task gets time back, and which task pays?
  *
  * `relative` refunds the victim and bills nobody (the authors' earlier
  * scheduler, ATC'21). `isolation` also bills the refund to the last task that
  * used wide instructions on the core (dissertation 7.4.3), and refunds only
- * what it can bill: virtual time charged is then CPU time minus the bills
- * still pending, to the nanosecond. Nobody pays itself, and bills that wait for
+ * time that can be billed: virtual time charged is then CPU time minus the bills
+ * still pending, to the nanosecond. No task pays itself, and bills that wait for
  * a task that does not run are bounded.
  *
- * The host adds the bill to the culprit and takes it out at its next charge.
+ * The host adds the bill to the culprit's pending bills, which the culprit's next charge
+ * includes.
  *
  * Pure and total: no clock, no globals, no loops, no failure.
  */
@@ -30,7 +31,7 @@ enum ek_mode {
 /* Bills that a task owes at one time, at most; our choice. */
 #define EK_BILL_MAX_NS 100000000ULL
 
-/* How much more may be billed to a task that owes so much. */
+/* How much more may be billed to a task whose pending bills are `owed_ns`. */
 static inline u64 ek_bill_room_ns(u64 owed_ns)
 {
 	return ek_sub(EK_BILL_MAX_NS, owed_ns);
@@ -43,15 +44,15 @@ struct ek_loss {
 	u32 victim;
 	/* Last user of wide instructions on the victim's core, or EK_NOBODY. */
 	u32 last_user;
-	/* How much more may be billed to it. */
+	/* How much more may be billed to that task. */
 	u64 room_ns;
 };
 
 struct ek_compensation {
-	/* Taken off what the victim is charged for the slice; never exceeds it. */
+	/* Taken off the victim's charge for the slice; at most the time of the slice. */
 	u64 refund_ns;
 	u64 bill_ns;
-	/* Who is billed; EK_NOBODY where the bill is 0. */
+	/* The task that is billed; EK_NOBODY where the bill is 0. */
 	u32 culprit;
 	u32 pad;
 };

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What becomes of time that cannot be given back?
+ * How is time repaid that virtual time cannot repay?
  *
- * A refund moves a task forward in the queue, which helps it as far as it waits
- * there. One that gets a CPU whenever it wants one has nothing of it; in virtual
- * time the debt would only grow, until others starve. So refunds are banked as
- * virtual time up to a bound, waiting uses them up, and the rest is a deficit,
- * as is what a sleeper's placement takes of banked refunds when it wakes. A
- * deficit is repaid in kind, by a sibling that stays quiet rather than run code
- * of a higher level.
+ * A refund moves a task forward in its queue, which helps only as far as the task
+ * waits in that queue. A task that finds a free CPU whenever it is runnable gains
+ * nothing; in virtual time its refunds would only add up, until other tasks starve.
+ * So refunds are banked as virtual time up to a bound, and waiting uses them up. The
+ * rest is a deficit, and so are banked refunds that a sleeper loses by its placement
+ * when it wakes. Idle compensation repays a deficit: a sibling is forced idle rather
+ * than run code of a higher level.
  *
- * A deficit is bounded, and halves while its task sleeps, so that what was lost
- * long ago is not chased: a task that waited for others was not late, and would
- * be repaid where it never was.
+ * A deficit is bounded, and halves for each 10 ms that its task sleeps, so that old
+ * losses are not repaid: a task that slept until other tasks were done was not late.
  *
- * So a quiet CPU costs what was lost, and no more: the time that CPUs are quiet
- * for a task, times the gain at which it was granted, is at most what it lost in
- * kind, if it is counted as repaid at that gain. They are quiet for
- * EK_QUIET_MAX_NS at once, and for one deficit 200 ms at most: 20 ms at the least
- * gain. While its task stays awake and no higher level comes, a deficit stays.
+ * So forced idle costs the loss and no more: the forced idle for a task, times the
+ * gain at which each part was granted, is at most the sum of the task's deficits, if
+ * each part counts as repaid at that gain. One forced idle lasts EK_QUIET_MAX_NS at
+ * most, and all those for one deficit 200 ms: 20 ms at the least gain. While the task
+ * stays awake and no task of a higher level comes, the deficit stays.
  *
  * Pure and total: no clock, no globals, no loops, no failure.
  */
@@ -29,15 +28,15 @@
 
 /* Refunds that are banked at most: a slice and a half, our choice. */
 #define EK_DEFICIT_BANK_NS 9000000ULL
-/* A deficit is half of it when its task has slept for so long; our choice. */
+/* A deficit halves for each such time that its task sleeps; our choice. */
 #define EK_DEFICIT_HALF_NS 10000000ULL
 /* No deficit is larger; our choice. */
 #define EK_DEFICIT_MAX_NS 20000000ULL
-/* For less nobody stays quiet; our choice. */
+/* A smaller deficit forces no sibling idle; our choice. */
 #define EK_DEFICIT_MIN_NS 300000ULL
-/* Nor for one that gains less by it; our choice. */
+/* Nor does the deficit of a task that would gain less; our choice. */
 #define EK_DEFICIT_GAIN_MIN_PERMILLE 100
-/* The shortest and the longest time that a sibling stays quiet at once; our choice. */
+/* The shortest and the longest single forced idle; our choice. */
 #define EK_QUIET_MIN_NS 20000ULL
 #define EK_QUIET_MAX_NS 4000000ULL
 
@@ -45,11 +44,11 @@ struct ek_deficit {
 	u64 owed_ns;
 	/* Refunds that count as virtual time, and were not used. */
 	u64 banked_ns;
-	/* Since when it sleeps; 0: it does not. */
+	/* When the task began to sleep; 0: the task is awake. */
 	u64 asleep_ns;
 };
 
-/* A refund; what of it counts as virtual time. */
+/* Banks a refund; returns the part that counts as virtual time. */
 static inline u64 ek_deficit_bank(struct ek_deficit *deficit, u64 refund_ns)
 {
 	u64 banked_ns = ek_min(refund_ns, ek_sub(EK_DEFICIT_BANK_NS, deficit->banked_ns));
@@ -60,7 +59,7 @@ static inline u64 ek_deficit_bank(struct ek_deficit *deficit, u64 refund_ns)
 	return banked_ns;
 }
 
-/* The task gets a CPU for which it has waited so long. */
+/* The task gets a CPU after a wait of `waited_ns`. */
 static inline void ek_deficit_waited(struct ek_deficit *deficit, u64 waited_ns)
 {
 	deficit->banked_ns = ek_sub(deficit->banked_ns, waited_ns);
@@ -72,8 +71,8 @@ static inline void ek_deficit_sleeps(struct ek_deficit *deficit, u64 now_ns)
 }
 
 /*
- * The task wakes, and is placed so much later than it had been: a sleeper keeps
- * no more than its credit, and so may lose refunds that it has not used.
+ * The task wakes, and is placed `later_ns` after its previous virtual time: a sleeper
+ * keeps no more than its credit, and so may lose banked refunds.
  */
 static inline void ek_deficit_wakes(struct ek_deficit *deficit, u64 later_ns, u64 now_ns)
 {
@@ -85,7 +84,7 @@ static inline void ek_deficit_wakes(struct ek_deficit *deficit, u64 later_ns, u6
 		return;
 	if (halvings < 32)
 		owed_ns = ek_min(deficit->owed_ns, EK_DEFICIT_MAX_NS) >> halvings;
-	/* In between it falls evenly. */
+	/* Between two halvings the deficit falls linearly. */
 	deficit->owed_ns = ek_sub(owed_ns, ek_mul_div(owed_ns / 2,
 						      (u32)(slept_ns % EK_DEFICIT_HALF_NS),
 						      (u32)EK_DEFICIT_HALF_NS));
@@ -97,7 +96,7 @@ static inline void ek_deficit_wakes(struct ek_deficit *deficit, u64 later_ns, u6
 
 /*
  * How much faster a task is alone on its core than beside another, in permille:
- * what it computes goes by the share it has, what it stalls on memory does not.
+ * beside another, computing takes longer by the share, waiting for memory does not.
  */
 static inline u32 ek_deficit_gain_permille(u32 smt_share_permille, u32 stall_q30)
 {
@@ -113,7 +112,7 @@ static inline u32 ek_deficit_gain_permille(u32 smt_share_permille, u32 stall_q30
 	return (u32)ek_min((EK_ONE - slow_q30) * 1000 / slow_q30, EK_U32_MAX);
 }
 
-/* Beside a sibling that stayed quiet for so long. */
+/* Repays the gain by `quiet_ns` of a sibling's forced idle. */
 static inline void ek_deficit_repay(struct ek_deficit *deficit, u64 quiet_ns, u32 gain_permille)
 {
 	u64 gained_ns = ek_mul_div(quiet_ns, gain_permille, 1000);
@@ -121,12 +120,12 @@ static inline void ek_deficit_repay(struct ek_deficit *deficit, u64 quiet_ns, u3
 	deficit->owed_ns = ek_sub(deficit->owed_ns, gained_ns);
 }
 
-/* How long a sibling is to stay quiet for it; 0 is not at all. */
+/* How long a sibling is to be forced idle for this deficit; 0: not at all. */
 static inline u64 ek_deficit_quiet_ns(const struct ek_deficit *deficit, u32 gain_permille)
 {
 	u64 owed_ns = deficit->owed_ns;
 
-	/* One that hardly gains would keep its sibling quiet for ever. */
+	/* A task that hardly gains would keep its sibling idle for ever. */
 	if (owed_ns < EK_DEFICIT_MIN_NS || gain_permille < EK_DEFICIT_GAIN_MIN_PERMILLE)
 		return 0;
 

@@ -2,13 +2,13 @@
 /*
  * Which level did a slice's own task demand, by license counters?
  *
- * The counters tell what the core ran at, not for whom. Time at a level was
- * demanded before the slice and held, or beside it on another hardware thread,
- * or by its task. So it is a test of groups: a task that leaves a level alone
- * for longer than it is held is cleared of it in time, and where all but one
- * are, that one demanded it. Two that are cleared on a core that is not are so
- * no longer. The dissertation's trap on XCR0 (7.4.3) needs a kernel of its own;
- * this does not.
+ * The counters tell the level at which the core ran, and no task. Time at a level was
+ * demanded before the slice and held, or on another hardware thread meanwhile, or by
+ * the slice's own task. So this is a group test: a task that does without a level for
+ * longer than the hold is cleared of that level in time, and where all tasks of a core
+ * but one are cleared, that one demanded the level. If all are cleared and the core
+ * still runs at the level, they no longer are. The dissertation's trap on XCR0 (7.4.3)
+ * needs a kernel of its own; this test does not.
  *
  * Pure and total: no clock, no globals, bounded loops, no failure.
  */
@@ -17,36 +17,36 @@
 
 #include "belief.h"
 
-/* Run without a level for so long, a task is cleared of it; our choice. */
+/* A task that ran without a level for this long is cleared of that level; our choice. */
 #define EK_CLEARED_NS 4000000ULL
 /*
- * So many slices show a level, if each alone might have had it from a demand in
- * the last moment before it; our choice.
+ * Slices that together show a level, where each alone might have run at that level
+ * because of a demand just before the slice; our choice.
  */
 #define EK_HITS 2
 
-/* What the tests of a task came to; entries 0 are not used. */
+/* Results of the tests of a task; entries 0 are not used. */
 struct ek_tests {
-	/* How long it ran without each level since it was last suspected of it. */
+	/* How long the task ran without each level since evidence for that level. */
 	u64 quiet_ns[EK_LEVELS_MAX];
-	/* Slices since then that may have demanded it. */
+	/* Slices since then that may have demanded the level. */
 	u32 hits[EK_LEVELS_MAX];
 };
 
-/* What ran on the other hardware threads of a core during a slice. */
+/* The tasks on the other hardware threads of a core during a slice. */
 struct ek_beside {
-	/* Whether anything did. */
+	/* Whether any task ran on them. */
 	u32 runs;
-	/* The highest level that any of it may demand, not being cleared of it. */
+	/* The highest level of which one of these tasks is not cleared. */
 	u32 possible;
-	/* The highest level that any of it is believed to demand. */
+	/* The highest level that one of these tasks is believed to demand. */
 	u32 believed;
 };
 
 struct ek_demanded {
-	/* What the slice did at its own wish, as far as is known. */
+	/* The level that the slice's own task demanded, as far as is known. */
 	u32 own_level;
-	/* What it proves of its task; 0 is nothing. */
+	/* The level that the slice proves its task to demand; 0: none. */
 	u32 shown_level;
 };
 
@@ -68,18 +68,18 @@ static inline void ek_beside_note(struct ek_beside *beside, const struct ek_besi
 }
 
 /*
- * What time at a level, or above, that was not held from before says of a slice's
- * task. What is believed of a task goes before what it is cleared of: registers
- * show wide code that its present phase does without.
+ * Evidence on a slice's task by time at a level or above that was not held from before.
+ * A belief about a task overrides its clearance: registers showed wide code that the
+ * task's present phase does without.
  */
 enum ek_evidence {
-	/* Nothing: another was seen to demand it. */
+	/* None: a task beside is believed to demand the level. */
 	EK_EVIDENCE_NONE,
-	/* It or another did, and nothing is known of either. */
+	/* The slice's task or one beside demanded the level, and neither is cleared. */
 	EK_EVIDENCE_UNDECIDED,
-	/* It did, or another that is cleared of it: one of them no longer is. */
+	/* One of the tasks demanded the level, though all are cleared. */
 	EK_EVIDENCE_CONTRADICTS,
-	/* Nobody else can have. */
+	/* No other task can have demanded the level. */
 	EK_EVIDENCE_SHOWS,
 };
 
@@ -98,7 +98,7 @@ static inline u32 ek_evidence_of(u32 level, const struct ek_beside *beside, u32 
 
 /*
  * Judges a slice by its time `at` each level, of which `held_ns` may have been
- * held from before; `believed` is its task's level until now. Keeps `tests`.
+ * held from before; `believed` is its task's level until now. Updates `tests`.
  */
 static inline void ek_demanded(const struct ek_level_times *at, const struct ek_level_times *hold,
 			       u64 held_ns, const struct ek_beside *beside, u32 believed,
@@ -127,7 +127,7 @@ static inline void ek_demanded(const struct ek_level_times *at, const struct ek_
 			if (above_ns > ek_add(held_ns, hold->ns[level]))
 				tests->hits[level] = EK_HITS;
 		} else if (without_ns > hold->ns[level]) {
-			/* As long as it may be the one, more without than with it. */
+			/* Undecided time at the level counts against the time without. */
 			u64 with_ns = evidence == EK_EVIDENCE_UNDECIDED ? above_ns : 0;
 
 			tests->quiet_ns[level] = ek_add(tests->quiet_ns[level],
@@ -137,7 +137,7 @@ static inline void ek_demanded(const struct ek_level_times *at, const struct ek_
 		if (evidence == EK_EVIDENCE_SHOWS && tests->hits[level] >= EK_HITS &&
 		    demanded->shown_level == 0)
 			demanded->shown_level = level;
-		/* Nothing is given back to a task that is not cleared: it may be its own doing. */
+		/* No refund for a task that is not cleared: its own code may demand the level. */
 		if (demanded->own_level == 0 && above_ns > 0 &&
 		    (tests->quiet_ns[level] < EK_CLEARED_NS || believed >= level))
 			demanded->own_level = level;

@@ -3,8 +3,8 @@
  * How do we calculate without floats, 128-bit integers and wrapping?
  *
  * A fraction between 0 and 1 is a u32 in Q30: EK_ONE is 1. Products are built
- * from 32-bit halves, so that each partial product fits 64 bits; whatever
- * would not fit saturates. Differences are taken between locals, after a test.
+ * from 32-bit halves, so that each partial product fits 64 bits; larger results
+ * saturate. Differences are taken between locals, after a test.
  *
  * Pure and total: no clock, no globals, bounded loops, no failure.
  */
@@ -14,9 +14,9 @@
 #include <evenkeel/ints.h>
 
 /*
- * BPF's verifier follows every path and remembers what it learned of each
- * value, and gives up where that multiplies. What is stored in a map before
- * this and read after it, it no longer knows anything of.
+ * BPF's verifier follows every path with the range of each value, and gives up where
+ * paths multiply. A value that was stored in a map before EK_FORGET and is read
+ * afterwards has no known range, and adds no paths.
  */
 #ifdef __bpf__
 #define EK_FORGET() asm("" ::: "memory")
@@ -26,7 +26,7 @@
 
 /* The fraction 1. */
 #define EK_ONE (1U << 30)
-/* Below it a u64 can be shifted to Q30. */
+/* A u64 below this can be shifted to Q30. */
 #define EK_WHOLE_END (1ULL << 34)
 
 static inline u64 ek_add(u64 a, u64 b)
@@ -64,8 +64,8 @@ static inline u64 ek_mul_q30(u64 a, u32 q30)
 }
 
 /*
- * part / whole in Q30, rounded down; 1 if the part exceeds the whole, 0 if
- * there is no whole. From 2^34 on both lose their last bits first.
+ * part / whole in Q30, rounded down; 1 if the part exceeds the whole, 0 if the
+ * whole is 0. From 2^34 on both lose their last bits first.
  */
 static inline u32 ek_share_q30(u64 part, u64 whole)
 {

@@ -2,9 +2,9 @@
 /*
  * How fast would a slice have run, had nobody else used wide instructions?
  *
- * The same rows and the same factor between them, at other shares: what ran
- * above the level that the task itself demands moves to that level
- * (dissertation 7.4.2, step 4).
+ * The rows and the factor between them are those of the actual frequency (turbo_row.h),
+ * at other shares: cycles above the level that the task itself demands move to that
+ * level (dissertation 7.4.2, step 4).
  *
  * Pure and total: no clock, no globals, bounded loops, no failure.
  */
@@ -13,7 +13,7 @@
 
 #include "turbo_row.h"
 
-/* The shares without anybody else's licenses. */
+/* The shares without the licenses of other tasks. */
 static inline void ek_ideal_shares(const struct ek_shares *shares, u32 own_level,
 				   struct ek_shares *ideal)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What would the counters of a slice have shown, where there are none?
+ * Which counts would a slice have shown on a CPU that lacks the counters?
  *
- * Cycles at each level from the time believed at it and the frequency that the
- * CPU table gives it, in the row of as many active cores as there are. Where
- * cycles and reference cycles were counted (aperf and mperf), they hold, and
- * the inferred ones only divide them among levels.
+ * Cycles at each level follow from the time believed at that level and its frequency
+ * by the CPU table, in the row of the number of active cores. Where cycles and
+ * reference cycles were counted (aperf and mperf), they hold, and the inferred ones
+ * only divide them among levels.
  *
  * Pure and total: no clock, no globals, bounded loops, no failure.
  */
@@ -15,7 +15,7 @@
 #include "belief.h"
 #include "mean_frequency.h"
 
-/* The time that a slice was not halted, but for what its cycles at level 0 took at least. */
+/* The time that a slice was not halted, less the least time of its cycles at level 0. */
 static inline u64 ek_counted_above_ns(const struct ek_turbo *turbo, const struct ek_slice *slice)
 {
 	u32 khz = ek_frequency_khz(turbo, (u32)ek_min(slice->first_row, EK_ROWS_MAX), 0);
@@ -27,14 +27,15 @@ static inline u64 ek_counted_above_ns(const struct ek_turbo *turbo, const struct
 		return slice->time_ns;
 	for (u32 level = 1; level < EK_LEVELS_MAX; level++)
 		cycles = ek_sub(cycles, slice->level_cycles[level]);
-	/* One of each for what counters and division cut off. */
+	/* One cycle and 1 ns, since counters and divisions round down. */
 	return ek_sub(time_ns, ek_add(ek_mul_div(ek_add(cycles, 1), 1000000, khz), 1));
 }
 
 /*
- * How long the counted cycles above level 0 took in a row; what is left was level 0.
- * Where cycles were counted, no longer than those at level 0 leave: a table that is
- * too slow would show more time at a level than it is held, and so a demand for it.
+ * How long the counted cycles above level 0 took in a row; the remaining time was at
+ * level 0. Where cycles were counted, at most the time that those at level 0 leave:
+ * a table that is too slow would show more time at a level than its hold, and so a
+ * demand for that level.
  */
 static inline void ek_counted_times(const struct ek_turbo *turbo, u32 row,
 				    const struct ek_slice *slice, struct ek_level_times *times)

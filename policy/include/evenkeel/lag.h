@@ -5,8 +5,8 @@
  * A task that runs all the time because no other task may run on its CPU, or
  * because its weight is worth more than one CPU, gains or loses virtual time
  * against the rest without end. Nobody can use that difference while it lasts.
- * When the machine changes, a task that is far ahead would wait for as long as
- * it was ahead. Stock schedulers bound the difference too: EEVDF keeps a lag of
+ * When the machine changes, a task that is far ahead would wait until the rest
+ * catch up. Stock schedulers bound the difference too: EEVDF keeps a lag of
  * at most two slices (update_entity_lag in kernel/sched/fair.c, Linux 6.18).
  *
  * So a task falls behind the tasks with the same affinity by a limit at most,
@@ -16,8 +16,8 @@
  * that is served elsewhere is ahead and is not served here (miDRR does the same
  * with one bit: Yap et al., CoNEXT 2013).
  *
- * The limit is CPU time of the task, and virtual time of it as its weight says:
- * a light task moves in large steps.
+ * The limit is CPU time of the task, converted to virtual time by the task's weight: a
+ * light task moves in large steps.
  *
  * Pure and total: no clock, no globals, no loops, no failure.
  */
@@ -59,9 +59,9 @@ static inline u64 ek_anchor_clock_ns(const struct ek_anchor *anchor, u64 vtime_n
 
 /*
  * The least virtual time of a group on the clock of a CPU, and the anchor moved
- * where that is later than what the clock shows by more than the limit, or sooner
- * by more than twice the limit: the least may be a task that is behind its own
- * group by the limit, and the rest of the group must not be moved with it.
+ * where that time is later than the clock by more than the limit, or sooner by more
+ * than twice the limit: the least may be a task that is behind its own group by the
+ * limit, and the rest of the group must not be moved along.
  */
 static inline u64 ek_anchor_bound_ns(struct ek_anchor *anchor, u64 vtime_ns, u64 now_clock_ns,
 				     u64 limit_ns)
@@ -81,7 +81,7 @@ static inline u64 ek_anchor_bound_ns(struct ek_anchor *anchor, u64 vtime_ns, u64
 /* Virtual time that passed is forgotten within this time, about a second; our choice. */
 #define EK_RATE_WINDOW_NS EK_ONE
 
-/* What is left of virtual time that passed before a while. */
+/* The part of passed virtual time that still counts `while_ns` later. */
 static inline u64 ek_rate_ns(u64 passed_ns, u64 while_ns)
 {
 	if (while_ns >= EK_RATE_WINDOW_NS)

@@ -2,12 +2,12 @@
 /*
  * Which level is a task believed to demand?
  *
- * What shows that a task used wide registers is precise and rare: 2 to 20 % of
- * the times it leaves a CPU, where its code clears them before it sleeps
- * (measured for x265 and nginx on Linux 6.18). So a piece of evidence counts
- * for a while, each level by itself, and silence says nothing. What looks at
- * every slice is believed for a moment only, so that a task whose phases change
- * is known by the last.
+ * Evidence that a task used wide registers is precise and rare: 2 to 20 % of the
+ * times that a task leaves a CPU, where its code clears the registers before a sleep
+ * (measured for x265 and nginx on Linux 6.18). So a piece of evidence counts for a
+ * while, each level by itself, and a slice without evidence says nothing. A sensor
+ * that sees every slice is believed for a moment only, so that a task whose phases
+ * change is judged by its last phase.
  *
  * Pure and total: no clock, no globals, bounded loops, no failure.
  */
@@ -20,11 +20,11 @@
 
 /* How long evidence counts; our choice. */
 #define EK_LEARNED_NS 2000000000ULL
-/* The same where every slice is looked at: some tens of slices, our choice. */
+/* How long evidence of a sensor that sees every slice counts: tens of slices, our choice. */
 #define EK_SHOWN_NS 100000000ULL
 /*
- * Registers are saved, and show, only when a task leaves its CPU. One that goes
- * on and on leaves it for a moment this often: 50 switches a second; our choice.
+ * Registers are saved, and can be read, only when a task leaves its CPU. A task that
+ * keeps its CPU has a forced switch-out this often: 50 times a second; our choice.
  */
 #define EK_AIRING_NS 20000000ULL
 
@@ -47,16 +47,16 @@ static inline void ek_learn(struct ek_learned *learned, u32 level, u64 now_ns)
 }
 
 /*
- * What a sensor that looks at every slice saw the task demand, in this one and in
- * the one before: what both show is believed. One slice alone may be mistaken,
- * and would be believed for tens of them.
+ * Evidence of a sensor that sees every slice: the level of this slice and that of the
+ * slice before, of which the lower one is believed. One slice alone may be mistaken,
+ * and its mistake would be believed for tens of slices.
  */
 static inline void ek_learn_shown(struct ek_learned *learned, u32 level, u32 before, u64 now_ns)
 {
 	ek_learn_for(learned, level < before ? level : before, EK_SHOWN_NS, now_ns);
 }
 
-/* Whether a task that has been on its CPU for so long is to leave it for a moment. */
+/* Whether a task is due for a forced switch-out after `stayed_ns` on its CPU. */
 static inline u32 ek_airs(u64 stayed_ns)
 {
 	return stayed_ns >= EK_AIRING_NS;

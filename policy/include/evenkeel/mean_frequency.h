@@ -4,7 +4,7 @@
  *
  * Cycles take longer at a lower frequency, so shares of cycles weigh periods:
  * the mean period is the sum of r_i / f_i. With three levels this is Eq. 7.7
- * of the dissertation; it holds for any number. The actual frequency is
+ * of the dissertation; the sum holds for any number. The actual frequency is
  * f_ref * cycles / ref_cycles (7.4.2).
  *
  * Frequencies of a table are read as between 1 MHz and 16 GHz; with shares
@@ -23,7 +23,7 @@
 
 /* Cycles of a mean: 2^63 / kHz is a period with 38 or more significant bits. */
 #define EK_PERIOD_CYCLES (1ULL << 63)
-/* Below it cycles times EK_HZ_MAX fit a u64. */
+/* Cycles below this, times EK_HZ_MAX, fit a u64. */
 #define EK_CYCLES_END (1ULL << 30)
 
 static inline u32 ek_frequency_clamp_khz(u32 khz)
@@ -71,7 +71,7 @@ static inline u64 ek_mean_frequency_hz(const struct ek_turbo *turbo, u32 row,
 
 	u64 period_per_hz = period / 1000;
 
-	/* Only shares that do not add up to 1 come near either. */
+	/* Only shares that do not add up to 1 reach either limit. */
 	if (period_per_hz == 0)
 		return EK_HZ_MAX;
 	return ek_min(EK_PERIOD_CYCLES / period_per_hz, EK_HZ_MAX);

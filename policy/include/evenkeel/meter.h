@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What is a slice charged, if not its time?
+ * By which measure other than time could a slice be charged?
  *
  * Two measures that the dissertation discusses and refuses (7.3), to compare
- * with. Cycles: a task is charged what it got of full frequency, as where credit
- * or slices are scaled by frequency; who lowers the clock is charged less, too.
- * Energy: power goes with the cube of the frequency, and the CPU grants each
- * level the frequency at which its code draws what the others' does; so a slice
- * is charged (f_actual / f_ideal)^3 of its time. No sensor measures that by
+ * with. Cycles: a task is charged its share of full frequency, as where credit or
+ * slices are scaled by frequency; a task that lowers the clock is charged less, too.
+ * Energy: power goes with the cube of the frequency, and the CPU grants each level
+ * the frequency at which its code draws as much power as that of the other levels; so
+ * a slice is charged (f_actual / f_ideal)^3 of its time. No sensor measures energy by
  * hardware thread.
  *
  * Pure and total: no clock, no globals, bounded loops, no failure.
@@ -22,7 +22,7 @@ enum ek_meter {
 	EK_METER_ENERGY = 2,
 };
 
-/* What a slice is charged; its whole time where the counters cannot tell, or by another measure. */
+/* The charge of a slice; its whole time where counters are missing or the measure is unknown. */
 static inline u64 ek_meter_ns(u32 meter, const struct ek_turbo *turbo,
 			      const struct ek_slice *slice, u32 own_level, struct ek_lost *lost)
 {

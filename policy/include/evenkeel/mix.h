@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What does it cost to run one level's code where another level is in force?
+ * How much does code of one level cost where another level is in force?
  *
  * All hardware threads of a core run at the highest level that any of them
- * demands, and for the hold after it (dissertation 3.2.3). So of two levels on
- * a core the lower one loses speed, by the CPU table. That loss is a price in
- * virtual time: whoever would mix a core waits so much longer for it than one
- * who would not, and no longer. A price, not a rule: so nobody starves, and
- * where levels hardly differ nothing is preferred.
+ * demands, and do so for the hold afterwards (dissertation 3.2.3). So of two levels
+ * on a core the lower one loses speed, by the CPU table. That loss is a price in
+ * virtual time: a task that would mix levels on a core waits longer by the price than
+ * a task that would not, and no longer. A price, not a rule: so no task starves, and
+ * where levels hardly differ none is preferred.
  *
- * What follows for whoever waits, where each CPU takes the least of virtual time
- * and price. P is the largest price, R = EK_MIX_WHOLE_NS, S the longest slice, C
- * a sleeper's credit; weights w are those of nice 0 = 1, m the CPUs it may use.
+ * Bounds for a task that waits, where each CPU takes the least sum of virtual time
+ * and price. P is the largest price, R = EK_MIX_WHOLE_NS, S the longest slice, C a
+ * sleeper's credit; weights w are those of nice 0 = 1, m the CPUs that the task may use.
  *
- * Order: who begins is ahead of it by P at most. Where a sibling is quiet for
- * higher levels (deficit.h) a lower one goes before by R at most: P + R.
+ * Order: a task that begins is ahead of the waiting one by P at most. Where a CPU is
+ * forced idle for higher levels (deficit.h), a lower one goes first by R at most: P + R.
  *
- * Wait: let it be L ahead of the least when it begins to wait, which is what it
- * owes. Others begin at C before the least at worst, and pass it up to P + R after
- * its own virtual time, and then for a slice; at least half of what they run is
- * charged. So
+ * Wait: let the task be L ahead of the least when its wait begins; L is its debt. Other
+ * tasks begin at C before the least at worst, and go first up to P + R after the waiting
+ * task's virtual time, and then for a slice; at least half of the time that they run is
+ * charged. So, summed over the tasks that ran on these CPUs,
  *
- *	m wait <= sum over who ran there of 2 (L + P + R + C) w + S, and quiet time.
+ *	m wait <= sum of 2 (L + P + R + C) w + S, and forced idle.
  *
  * Lag: let more tasks than m CPUs always run, each on any CPU and none worth more
  * than one. When one begins, fewer than m run besides, so the first that waits is
  * among the m least: only m - 1 tasks are ever more than F = P + R + (S + bills)/w
- * behind the rest. Of these, whoever is behind the next by more than P + R always
- * runs, and so gains on the mean of the rest, but for a slice and what is banked
- * (deficit.h) of refunds. That m - 1 times: nobody is behind the mean by more than
+ * behind the rest. Of these, a task that is behind the next one by more than P + R
+ * always runs, and so gains on the mean of the rest, but for a slice and banked refunds
+ * (deficit.h). That m - 1 times: no task is behind the mean by more than
  *
  *	F + (m - 1) (P + R + (S + bank)/w), for the least w.
  *
- * No bound holds for L: who ran while nobody waited for its CPU, and others had
- * to share theirs, is ahead of them without end, and waits as long when somebody
- * comes. So it is with every virtual time of more CPUs than one (infeasible
- * weights: Chandra et al., OSDI 2000); wait.h ends it.
+ * No bound holds for L: a task that ran while none waited for its CPU, and other tasks
+ * had to share theirs, is ahead of them without end, and waits as long when one of them
+ * comes. Every virtual time of more CPUs than one has this trait (infeasible weights:
+ * Chandra et al., OSDI 2000); wait.h ends such a wait.
  *
  * Pure and total: no clock, no globals, no loops, no failure.
  */
@@ -45,20 +45,20 @@
 #include "mean_frequency.h"
 
 /*
- * The price of all of a core's speed: one slice, so that what levels cost beside
- * each other for a slice is its price; our choice.
+ * The price of all of a core's speed: one slice, so that a price is the time that a
+ * slice loses beside the other level; our choice.
  */
 #define EK_MIX_WHOLE_NS 6000000ULL
 /* A gain of less is not worth a migration; our choice. */
 #define EK_MIX_WORTH_PERMILLE 50
-/* A core whose tasks changed places is left alone for so long; our choice. */
+/* A core whose tasks were swapped is left alone for this long; our choice. */
 #define EK_MIX_SETTLE_NS 2000000ULL
 
-/* What a core is like for one that would begin on an idle hardware thread of it. */
+/* The state of a core, for a task that would begin on an idle hardware thread of that core. */
 struct ek_core_state {
-	/* Whether another hardware thread of it runs something. */
+	/* Whether another hardware thread of the core runs a task. */
 	u32 is_busy;
-	/* The highest level of what runs there. */
+	/* The highest level of the tasks on those hardware threads. */
 	u32 beside;
 	/* The level held on the core. */
 	u32 held;
@@ -75,7 +75,7 @@ static inline u32 ek_mix_loss_permille(const struct ek_turbo *turbo, u32 row, u3
 	return (u32)((u64)(fast_khz - slow_khz) * 1000 / fast_khz);
 }
 
-/* The virtual time that one waits rather than cost another so much; at most EK_MIX_WHOLE_NS. */
+/* The virtual time that a task waits rather than cause this loss; at most EK_MIX_WHOLE_NS. */
 static inline u64 ek_mix_price_ns(u32 loss_permille)
 {
 	if (loss_permille > 1000)
@@ -84,9 +84,9 @@ static inline u64 ek_mix_price_ns(u32 loss_permille)
 }
 
 /*
- * What beginning on an idle hardware thread costs, to compare such threads by:
- * a busy core has less to give, which `smt_share_permille` says; a level beside
- * costs for as long as both run, one that is held for a moment.
+ * The cost of beginning on an idle hardware thread, to compare such threads: on a busy
+ * core a task gets `smt_share_permille` of the speed; a level that runs beside costs for
+ * as long as both tasks run, a level that is only held for a moment.
  */
 static inline u32 ek_mix_idle_cost_permille(const struct ek_turbo *turbo, u32 row, u32 level,
 					    const struct ek_core_state *core,
@@ -102,14 +102,14 @@ static inline u32 ek_mix_idle_cost_permille(const struct ek_turbo *turbo, u32 ro
 	return ek_mix_loss_permille(turbo, row, level, core->held) / 4;
 }
 
-/* Whether two tasks change places so that they cost so much less together. */
+/* Whether the gain of a swap of two tasks is worth their migration. */
 static inline u32 ek_mix_swaps(u32 before_permille, u32 after_permille)
 {
 	return before_permille > after_permille &&
 	       before_permille - after_permille > EK_MIX_WORTH_PERMILLE;
 }
 
-/* Until when a core is left alone whose tasks change places now. */
+/* Until when a core is left alone whose tasks are swapped now. */
 static inline u64 ek_mix_settled_ns(u64 now_ns)
 {
 	return ek_add(now_ns, EK_MIX_SETTLE_NS);

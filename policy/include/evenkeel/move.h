@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What is a task's virtual time in another queue?
+ * Which virtual time does a task have in another queue?
  *
- * Queues of virtual time advance on their own. A task keeps its distance to
- * the minimum, as CFS does when it moves one (migrate_task_rq_fair and
- * enqueue_entity in kernel/sched/fair.c, Linux 5.9); one that is behind the
- * minimum starts at it.
+ * Queues of virtual time advance on their own. A task that is moved keeps its
+ * distance to the minimum, as in CFS (migrate_task_rq_fair and enqueue_entity
+ * in kernel/sched/fair.c, Linux 5.9); a task that is behind the minimum starts
+ * at the minimum.
  *
  * Pure and total: no clock, no globals, no loops, no failure.
  */

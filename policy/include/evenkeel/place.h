@@ -2,7 +2,7 @@
 /*
  * Where does a task start in virtual time?
  *
- * As CFS places it (place_entity in kernel/sched/fair.c, Linux 5.9), against
+ * Where CFS places a task (place_entity in kernel/sched/fair.c, Linux 5.9), against
  * the minimum over all queues: a new task one virtual slice after it
  * (START_DEBIT), a waking one at most a bounded credit before it
  * (GENTLE_FAIR_SLEEPERS: half of the scheduling latency). Neither moves back.

@@ -27,9 +27,9 @@ static inline u32 ek_preempt(u64 limit_ns, u64 running_vtime_ns)
 }
 
 /*
- * Whether a task that has run for so long gives way at once. One that has just
- * begun does so at the next tick: of two that wake each other, one would run for
- * a moment at a time.
+ * Whether a task that has run for `ran_ns` gives way at once. A task that has just
+ * begun gives way at the next tick: of two tasks that wake each other, one would run
+ * for a moment at a time.
  */
 static inline u32 ek_preempt_at_once(u64 ran_ns)
 {

@@ -5,7 +5,7 @@
  * A CPU's table maps a class and its rate to a level (Skylake: heavy 512-bit
  * code demands level 2 from one instruction in two cycles on, else 1; sparse
  * heavy 256-bit code none: dissertation 3.2.1). The counters see floating
- * point alone, so what they show is heavy code; integer code is invisible.
+ * point alone, so they show heavy code only; integer code is invisible.
  *
  * Pure and total: no clock, no globals, bounded loops, no failure.
  */

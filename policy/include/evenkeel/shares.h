@@ -3,7 +3,7 @@
  * At which levels did a slice's cycles run?
  *
  * Shares of cycles, not of time: r_i = c_i / c_total (dissertation 7.4.2).
- * Counters see the levels above the lowest; what is left ran at level 0
+ * Counters see the levels above the lowest; the remaining cycles ran at level 0
  * (Eq. 7.4). Whatever the counters say, the shares add up to 1.
  *
  * Pure and total: no clock, no globals, bounded loops, no failure.
@@ -15,7 +15,7 @@
 
 #include "fixed.h"
 
-/* What a host measured of one task between two switches. */
+/* Counts of one task between two context switches, as the host measured them. */
 struct ek_slice {
 	u64 time_ns;
 	u64 cycles;
@@ -25,7 +25,7 @@ struct ek_slice {
 	u64 level_cycles[EK_LEVELS_MAX];
 	/* Cycles stalled on L2 misses and bound by stores. */
 	u64 stall_cycles;
-	/* The first row of the turbo table that can have held; 0 where nobody counted cores. */
+	/* The first row of the turbo table that can have held; 0 where no host counted cores. */
 	u64 first_row;
 };
 

@@ -4,7 +4,7 @@
  *
  * A base length, longer or shorter by up to a jitter: slices of equal length
  * make tasks that never sleep run in step, gang against gang, and hide every
- * loss. The host draws; we have no dice.
+ * loss. The host draws the random number.
  *
  * Pure and total: no clock, no globals, no loops, no failure.
  */
@@ -31,7 +31,7 @@ static inline u64 ek_slice_ns(u64 base_ns, u32 jitter_permille, u32 draw)
 
 /*
  * A slice in a queue of `waiting` tasks that `cpus` serve: less for light tasks,
- * and less where several wait for each CPU; heavy ones wait less instead.
+ * and less where several wait for each CPU; heavy tasks wait less instead.
  */
 static inline u64 ek_slice_shared_ns(u64 base_ns, u32 weight, u32 waiting, u32 cpus)
 {

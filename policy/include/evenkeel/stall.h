@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What does a change of frequency do to a task's speed?
+ * How does a change of frequency change a task's speed?
  *
  * Cycles spent waiting for memory take the same time at any frequency; only
- * the others speed up (dissertation, Eq. 4.3):
+ * the other cycles speed up (dissertation, Eq. 4.3):
  *
  *	perf(f_now -> f_next) = f_next / (s (f_next - f_now) + f_now)
  *
@@ -34,7 +34,7 @@ static inline u64 ek_stall_perf_q30(u32 stall_q30, u64 now_hz, u64 next_hz)
 	u64 fall_hz = ek_mul_q30(ek_sub(now_hz, next_hz), stall_q30);
 	u64 divisor_hz = ek_sub(now_hz + rise_hz, fall_hz);
 
-	/* It lies between the two frequencies. */
+	/* The divisor lies between the two frequencies. */
 	if (divisor_hz == 0)
 		return EK_ONE;
 	return (next_hz << 30) / divisor_hz;

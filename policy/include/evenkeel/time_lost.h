@@ -23,7 +23,7 @@ struct ek_lost {
 	/* Both 0 where the counters cannot tell. */
 	u64 actual_hz;
 	u64 ideal_hz;
-	/* On the way there; in the caller's memory for the sake of BPF's verifier (EK_FORGET). */
+	/* Intermediate results; in the caller's memory for BPF's verifier (EK_FORGET). */
 	struct ek_shares shares;
 	struct ek_turbo_row at;
 };

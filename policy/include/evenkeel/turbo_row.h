@@ -2,12 +2,12 @@
 /*
  * Which rows of the turbo table did a slice run in?
  *
- * The number of active cores changes during a slice and nobody counts it. The
- * two neighbouring rows whose mean frequencies, at the slice's own shares,
- * enclose the actual one tell it afterwards; how far the actual one lies
+ * The number of active cores changes during a slice, and no counter records the
+ * changes. The two neighbouring rows whose mean frequencies, at the slice's own
+ * shares, enclose the actual one tell the number afterwards; how far the actual one lies
  * between them is the interpolation factor (dissertation 7.4.2, step 3).
- * No row is meant before the first that can have held (active.h; 0 where nobody
- * counts cores): where the table is too slow, the clock alone would find one of
+ * No row is meant before the first that can have held (active.h; 0 where no
+ * host counts cores): where the table is too slow, the clock alone would find one of
  * fewer active cores, and of a higher ideal.
  * Beyond the table's ends the end is meant. Of rows that do not differ at
  * these shares the one with the fewest active cores is meant.
@@ -22,7 +22,7 @@
 struct ek_turbo_row {
 	/* The slower row: more active cores. */
 	u32 slow;
-	/* Way from it to the row before, Q30. */
+	/* Way from the slower row to the row before, Q30. */
 	u32 factor_q30;
 };
 

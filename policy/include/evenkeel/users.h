@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Who used wide instructions last on a core?
+ * Which task used wide instructions last on a core?
  *
- * For each level the task that demanded it, or a higher one, most recently
- * (dissertation 7.4.3). Whoever runs above its own level has the highest level
- * that it saw from that task.
+ * For each level the task that demanded that level, or a higher one, most recently
+ * (dissertation 7.4.3). A slice that ran above its own task's level was slowed by
+ * the last user of the highest level in its counters.
  *
  * Pure and total: no clock, no globals, bounded loops, no failure.
  */
@@ -33,7 +33,7 @@ static inline void ek_users_note(struct ek_users *users, u32 level, u32 task)
 	}
 }
 
-/* Who answers for what a slice ran above the level of its own task. */
+/* The last user of the highest level at which a slice ran above its own task's level. */
 static inline u32 ek_users_above(const struct ek_users *users, const struct ek_slice *slice,
 				 u32 own_level)
 {

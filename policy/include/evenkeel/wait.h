@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Has a task waited so long that it goes first, whatever virtual time says?
+ * Must a task go first because of its wait, whatever virtual time says?
  *
  * The kernel ejects a scheduler that lets a task wait for its watchdog's
  * timeout (check_rq_for_timeouts in kernel/sched/ext.c, Linux 7.0). After a
- * quarter of it a task goes first; queues are looked at so often that the next
- * look comes within an eighth: our choice.
+ * quarter of the timeout a task is starved and goes first; the starvation timer looks
+ * at the queues every eighth of the timeout: our choice.
  *
  * Pure and total: no clock, no globals, no loops, no failure.
  */
@@ -19,7 +19,7 @@ static inline u32 ek_wait_is_long(u64 waited_ns, u64 watchdog_ns)
 	return waited_ns > watchdog_ns / 4;
 }
 
-/* How long until queues are looked at again; at least 1 ms. */
+/* The period of the starvation timer; at least 1 ms. */
 static inline u64 ek_wait_look_ns(u64 watchdog_ns)
 {
 	return ek_max(watchdog_ns / 8, 1000000);

@@ -1,4 +1,4 @@
-//! The CPU of the worked examples, and slices on it.
+//! The CPU of the worked examples, and slices on that CPU.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use cpu_model::{LEVELS_MAX, ROWS_MAX, Turbo};

@@ -157,7 +157,7 @@ static inline void answer_users(struct vector *v)
 	v->answer[50] = v->times[0].ns[1];
 }
 
-/* A slice judged twice, so that what the tests came to is read, too. */
+/* A slice judged twice, so that the second answer depends on the tests of the first. */
 static inline void answer_demanded(struct vector *v)
 {
 	struct ek_tests tests = {};
