@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Which task goes next on a CPU, or does it stay quiet?
+ * Which task does a CPU run next, or is the CPU forced idle?
  *
  * The task that ran, the head of the CPU's own queue and those of the cache's
- * are compared on the CPU's clock, with prices. Of a queue nothing but the first
- * task that may run here is looked at.
+ * are compared on the CPU's clock, with prices. The head of a queue is its first
+ * task that may run here.
  */
 #ifndef EVENKEEL_CHOOSE_BPF_H
 #define EVENKEEL_CHOOSE_BPF_H
@@ -17,13 +17,13 @@ static u32 groups_allowed(const struct ek_cpu *cpu)
 	return cpu->groups | 1U << EK_GROUP_WHOLE | 1U << EK_GROUP_MIXED;
 }
 
-/* Those of them in whose queues of a class tasks may wait. */
+/* Bits of these groups in whose queues of a class tasks may wait. */
 static u32 groups_here(const struct ek_cpu *cpu, const struct ek_cache *cache, u32 class)
 {
 	return groups_allowed(cpu) & groups_of(cache, class);
 }
 
-/* The head of a CPU's own queue, with what its level costs beside others. */
+/* The head of a CPU's own queue, with the price of its level. */
 static u64 head_of_own(u32 index, const struct ek_cpu *cpu, u32 *level)
 {
 	u64 queue = OF_CPU | index, head_ns = ek_head_ns(index, EK_GROUP_OWN, queue);
@@ -38,7 +38,7 @@ static u64 head_of_own(u32 index, const struct ek_cpu *cpu, u32 *level)
 	return ek_add(head_ns, price_ns(cpu, *level));
 }
 
-/* The CPU stays quiet though the head of a queue waits. */
+/* The CPU is forced idle though the head of a queue waits. */
 static void be_quiet_for_head(u32 index, struct ek_cpu *cpu, u64 queue, u64 now_ns)
 {
 	struct task_struct *p;
@@ -95,7 +95,7 @@ __noinline bool ek_has_head(u32 index, u64 queue)
 	return has;
 }
 
-/* Notes the head of a queue if it goes before the least that was noted. */
+/* Notes the head of a queue if that task goes before the least noted so far. */
 static void note_head(u32 index, struct ek_cpu *cpu, u32 class, u32 group)
 {
 	u64 queue = queue_of(cpu->cache, class, group);
@@ -129,9 +129,8 @@ __noinline int ek_note_heads(u32 index, u32 class)
 }
 
 /*
- * The queue of a cache whose head goes first here, of levels below a limit, and
- * that of its head: its virtual time on the CPU's clock, and what its level costs
- * beside others.
+ * The queue of a cache whose head goes first here, of levels below a limit; `least_ns`
+ * is the virtual time of that head on the CPU's clock, with the price of its level.
  */
 static u64 least_of(u32 index, struct ek_cpu *cpu, const struct ek_cache *cache, u32 below,
 		    u64 *least_ns)
@@ -181,8 +180,8 @@ static bool take_any(u32 index)
 }
 
 /*
- * Takes a task that has waited too long. The mark stays while the queue holds any:
- * tasks that may not run here wait there for another CPU.
+ * Takes a starved task. The mark stays while the queue holds any: starved tasks that
+ * may not run here wait for another CPU.
  */
 static bool take_aged(u32 index, struct ek_cache *cache)
 {
@@ -190,13 +189,13 @@ static bool take_aged(u32 index, struct ek_cache *cache)
 		return false;
 	if (take(OF_AGED | index))
 		return true;
-	/* Only the timer adds to it, and sets the mark after that. */
+	/* Only the starvation timer adds to this queue, and sets the mark afterwards. */
 	if (is_empty(OF_AGED | index))
 		cache->has_aged = false;
 	return false;
 }
 
-/* The task that ran goes on if none that waits goes before it. */
+/* The task that ran goes on unless a waiting task goes first. */
 static bool keeps(struct task_struct *prev, u32 index, struct ek_cpu *cpu, struct ek_cache *cache,
 		  u64 least_ns, u64 now_ns)
 {
@@ -234,7 +233,7 @@ static bool take_from_others(u32 own)
 	return false;
 }
 
-/* What a CPU may choose from. */
+/* The tasks that a CPU may choose from. */
 struct choice {
 	/* The queue of the cache that goes first; its head and that of the CPU's own queue. */
 	u64 shared;
@@ -249,7 +248,7 @@ struct choice {
 	bool goes_on;
 };
 
-/* Takes what goes first, of the cache or of the CPU alone, if it is still there. */
+/* Takes the first of the two heads, if that task is still queued. */
 static bool take_least(u32 index, struct ek_cpu *cpu, const struct choice *choice)
 {
 	bool own = choice->own_ns < choice->shared_ns;
@@ -261,7 +260,7 @@ static bool take_least(u32 index, struct ek_cpu *cpu, const struct choice *choic
 	return cpu->is_least;
 }
 
-/* The level of what would come next. */
+/* The level of the task that would run next. */
 static u32 next_level(struct ek_cpu *cpu, const struct choice *choice, u64 now_ns)
 {
 	u64 least_ns = ek_min(choice->shared_ns, choice->own_ns);
@@ -276,10 +275,10 @@ static u32 next_level(struct ek_cpu *cpu, const struct choice *choice, u64 now_n
 }
 
 /*
- * What is left to choose from where levels are refused for what runs beside;
- * whether that is nothing, or so late that who is refused would starve, and the
- * CPU stays quiet. Not inline, for the sake of the stack, of which there are
- * 512 bytes.
+ * Takes refused levels out of the choice, to repay the task beside. Returns whether the
+ * CPU is forced idle: no task of a lower level is left, or only one that goes so late
+ * that the refused task would starve behind such tasks. Not inline, since the stack of
+ * a BPF program has 512 bytes.
  */
 static __noinline bool refuses(struct task_struct *prev, u32 index, struct ek_cpu *cpu,
 			       struct ek_cache *cache, struct choice *choice)
@@ -333,11 +332,11 @@ static bool may_use_idle(const struct task_struct *p)
 }
 
 /*
- * Whether the task that ran moves to another CPU, though it is the least here,
- * since a task waits that may run on fewer CPUs: to an idle CPU; or to one where it
- * is the least, too, and where the task that runs is of a group whose virtual time
- * passes faster than that of the task that waits here, which thus deserves a CPU
- * more. That CPU is interrupted.
+ * Whether the task that ran moves to another CPU, even as the least here, since a task
+ * waits that may run on fewer CPUs. The former moves to an idle CPU; or to a CPU whose
+ * running task is ahead of the moving one, and is of a group whose virtual time passes
+ * faster than that of the task that waits here, which thus deserves a CPU more. That
+ * CPU is interrupted.
  */
 static bool moves_on(struct task_struct *prev, u32 index, struct ek_cpu *cpu,
 		     struct ek_cache *cache, const struct choice *choice, u64 now_ns)
@@ -377,7 +376,7 @@ static bool moves_on(struct task_struct *prev, u32 index, struct ek_cpu *cpu,
 	return true;
 }
 
-/* A choice whose parts were looked at. */
+/* Chooses among the heads and the task that ran; whether the dispatch is done. */
 static bool choose(struct task_struct *prev, u32 index, struct ek_cpu *cpu, struct ek_cache *cache,
 		   struct choice *choice)
 {
@@ -395,7 +394,7 @@ static bool choose(struct task_struct *prev, u32 index, struct ek_cpu *cpu, stru
 	if (choice->goes_on && prev && !moves_on(prev, index, cpu, cache, choice, now_ns) &&
 	    keeps(prev, index, cpu, cache, ek_min(choice->shared_ns, choice->own_ns), now_ns)) {
 		count(EK_KEPT);
-		/* What it lost is known, and repaid, while it goes on. */
+		/* Charged now, so that its loss is known and repaid while the task goes on. */
 		if (config.parts && matters(now_ns)) {
 			charge(prev, index, cpu, true);
 			begin(prev, index, cpu, now_ns);
@@ -407,7 +406,7 @@ static bool choose(struct task_struct *prev, u32 index, struct ek_cpu *cpu, stru
 	return take_least(index, cpu, choice);
 }
 
-/* Whether a task may wait in the queues of a cache, whether or not it may run on a given CPU. */
+/* Whether any task may wait in the queues of a cache, for whichever CPU. */
 static bool may_hold_tasks(u32 index)
 {
 	const struct ek_cache *cache = cache_of(index);

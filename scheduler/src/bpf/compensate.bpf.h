@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * How much did a slice lose, who gets it back and who pays?
+ * How much time did a slice lose, which task gets a refund and which pays?
  *
- * A task that demands nothing on a core where nothing is held costs a look at
- * two numbers, or at two counters where there are any, and no more.
+ * For a task of level 0 on a core that holds no level, this compares two numbers, or
+ * reads two counters where the CPU has license counters, and no more.
  *
- * What is not static here is so for the verifier: it follows such a function
- * once, and not on every path that leads to it.
+ * Functions without `static` are so for the verifier, which follows a global function
+ * once, and not on every path to its calls.
  */
 #ifndef EVENKEEL_COMPENSATE_BPF_H
 #define EVENKEEL_COMPENSATE_BPF_H
@@ -40,8 +40,8 @@ static void tell_siblings(u32 index, u64 busy_until_ns, const struct ek_level_ti
 }
 
 /*
- * From now on what runs on a CPU demands a level; `believed` is what was booked
- * until now, and its reading if it had none.
+ * From now on the running task of a CPU demands `level`. `believed` becomes the time
+ * booked until now, and so does `booked` if the CPU has no reading yet.
  */
 __noinline int ek_demand(u32 index, u32 level, u64 now_ns)
 {
@@ -148,7 +148,7 @@ static void begin_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu)
 
 /* --- The end of a slice --- */
 
-/* Whether the slice cannot have seen anything above level 0, where no counter has to say so. */
+/* Whether level 0 alone was in force during the slice, as is known without counters. */
 static bool is_surely_quiet(const struct ek_cpu *cpu)
 {
 	return !(config.sensors & EK_SENSOR_FP_RETIRED) && !counts_licenses(cpu) &&
@@ -202,7 +202,7 @@ static bool is_quiet(struct task *task, u32 index, struct ek_cpu *cpu, u64 used_
 	return cpu->level == 0 && *own_level == 0 && cpu->busy_until_ns <= cpu->since_ns;
 }
 
-/* Fills in what counters showed of the slice, or would have shown. */
+/* Fills in the counts of the slice, measured or inferred. */
 __noinline int ek_gather(u32 index, u64 used_ns, u64 now_ns)
 {
 	const struct ek_turbo *turbo = configured(turbo);
@@ -237,7 +237,7 @@ __noinline int ek_gather(u32 index, u64 used_ns, u64 now_ns)
 	return 0;
 }
 
-/* What the slice lost, with counters as gathered. */
+/* The time that the slice lost, by the counts of ek_gather. */
 __noinline u64 ek_lost_ns(u32 index, u32 own_level)
 {
 	struct ek_cpu *cpu = cpu_of(index);
@@ -248,7 +248,7 @@ __noinline u64 ek_lost_ns(u32 index, u32 own_level)
 	return cpu->lost.lost_ns;
 }
 
-/* Bills a task, and returns how much it may owe more: 0 if it is gone. */
+/* Bills a task, and returns how much more may be billed: 0 if the task is gone. */
 static u64 bill(u32 pid, u64 bill_ns)
 {
 	struct task_struct *p = pid == EK_NOBODY ? NULL : bpf_task_from_pid(pid);
@@ -270,7 +270,7 @@ static u64 bill(u32 pid, u64 bill_ns)
 	return room_ns;
 }
 
-/* What a slice that lost nothing came to. */
+/* Resets a decision to that of a slice without loss. */
 static void forget(struct ek_decision *decision)
 {
 	struct ek_slice none = {};
@@ -284,7 +284,7 @@ static void forget(struct ek_decision *decision)
 	decision->own_level = 0;
 }
 
-/* Time to give back for a slice that others' licenses slowed; the culprit is billed. */
+/* The refund of a slice that licenses of other tasks slowed; bills the culprit. */
 static u64 compensate(struct task *task, struct core *core, u32 index, struct ek_cpu *cpu, u32 pid,
 		      u32 own_level)
 {
@@ -326,7 +326,7 @@ static u64 compensate(struct task *task, struct core *core, u32 index, struct ek
 	return back.refund_ns;
 }
 
-/* What a task pays of others' bills, and for having waited for a quiet CPU. */
+/* The pending bills of a task, and its charge for waits for a CPU in forced idle. */
 static u64 pay(struct task *task, struct ek_decision *decision)
 {
 	u64 paid_ns = 0;
@@ -340,7 +340,7 @@ static u64 pay(struct task *task, struct ek_decision *decision)
 	return paid_ns;
 }
 
-/* The refund of a slice, and what its task pays with it (`decision.paid_ns`). */
+/* The refund of a slice; sets `decision.paid_ns`, the bills that its task pays. */
 __noinline u64 ek_end_slice(struct task *task, u32 index, u64 used_ns, u32 pid, u32 runnable)
 {
 	struct ek_cpu *cpu = cpu_of(index);
@@ -351,7 +351,7 @@ __noinline u64 ek_end_slice(struct task *task, u32 index, u64 used_ns, u32 pid, 
 
 	if (!task || !core)
 		return 0;
-	/* Whatever comes next says so itself. */
+	/* The next task notes its own levels. */
 	cpu->own = nothing;
 	cpu->decision.paid_ns = pay(task, &cpu->decision);
 
@@ -369,7 +369,7 @@ __noinline u64 ek_end_slice(struct task *task, u32 index, u64 used_ns, u32 pid, 
 	}
 	if (config.parts) {
 		deficit_ends(task, core, index, cpu, used_level, runnable, now_ns);
-		/* From the next slice on: siblings were quiet for what it gained before. */
+		/* For the next slices: this one's forced idle was granted at the gain before. */
 		if (!is_nothing)
 			learn_gain(task, &cpu->decision.slice);
 	}
@@ -382,7 +382,7 @@ __noinline u64 ek_end_slice(struct task *task, u32 index, u64 used_ns, u32 pid, 
 	return refund_ns;
 }
 
-/* The loader wants every slice; what does not fit is counted. */
+/* The loader wants every slice; decisions that do not fit are counted. */
 static void tell(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 used_ns, u64 refund_ns,
 		 bool runnable)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What does the kernel's dump after an ejection say of caches, CPUs and tasks?
+ * Which state of caches, CPUs and tasks is in the kernel's dump after an ejection?
  *
- * The kernel adds what these operations print to its own lines (scx_dump_state in
+ * The kernel adds the lines of these operations to its own (scx_dump_state in
  * kernel/sched/ext.c, Linux 7.0).
  */
 #ifndef EVENKEEL_DUMP_BPF_H
@@ -63,7 +63,7 @@ void BPF_PROG(ek_dump_cpu, struct scx_dump_ctx *context, s32 index, bool is_idle
 	const struct ek_cpu *cpu = cpu_of(index);
 	s32 queued = scx_bpf_dsq_nr_queued(OF_CPU | (u32)index);
 
-	/* The kernel leaves idle CPUs out of which nothing is printed. */
+	/* The kernel leaves an idle CPU out if this operation prints nothing. */
 	if (!cpu || (is_true(is_idle) && queued <= 0))
 		return;
 	dump("cache %llu, clock %llu us, %d queued for this CPU alone, floor %llu us\n",

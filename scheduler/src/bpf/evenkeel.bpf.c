@@ -3,11 +3,11 @@
  * Virtual time over the queues of last-level caches, as a sched_ext scheduler.
  *
  * Each cache has a queue in order of virtual time for each class and each affinity
- * group of tasks, and one for tasks that have waited too long; each CPU has one for
- * tasks that may run nowhere else. A CPU compares the heads and its running task;
- * the least goes on. Time that a slice lost to the licenses of other tasks is given
- * back, and billed. docs/decisions/0014 says what is not exact in this order and
- * why, 0030 how affinity groups are compared, 0016 what is known of licenses.
+ * group of tasks, and one for starved tasks; each CPU has one for tasks that may run
+ * nowhere else. A CPU compares the heads and its running task; the least goes on.
+ * Time that a slice lost to the licenses of other tasks is refunded, and billed.
+ * docs/decisions/0014 says where this order is not exact and why, 0030 how affinity
+ * groups are compared, 0016 how licenses are known.
  *
  * No formula stands here: each operation gathers, asks the headers of
  * policy/, acts and counts.
@@ -28,7 +28,7 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 
 /* --- Waking --- */
 
-/* Where a task that can run again is in the order of its group. */
+/* Places a task that is runnable again in the order of its group. */
 static void place(struct task_struct *p, const struct ek_group *group, u64 now_ns)
 {
 	u64 vtime_ns = p->scx.dsq_vtime, floor_ns = group->floor_ns, placed_ns;
@@ -53,7 +53,7 @@ static void forgive_lag(struct task_struct *p, const struct ek_group *group, u32
 		set_vtime(p, ek_add(vtime_ns, forgiven_ns));
 }
 
-/* Whether a task is to wait on an idle CPU, which stays quiet for what runs beside. */
+/* Whether an idle CPU refuses a task, since forced idle is to repay the task beside. */
 static bool is_refused_on(struct task_struct *p, u32 index, const struct ek_cpu *cpu, u64 now_ns)
 {
 	if (!config.parts)
@@ -102,9 +102,9 @@ s32 BPF_PROG(ek_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 /*
  * Interrupts a CPU of the cache whose task is ahead of one that is queued: the
  * nearest, or one whose task is of a group where virtual time passes faster. A CPU
- * on which no task of ours runs may have looked for one before this was queued and
- * not be known as idle yet, so it looks again; one that runs a task of a higher
- * class does nothing.
+ * on which no task of ours runs may have looked for one before this task was queued
+ * and not be known as idle yet, so a kick makes that CPU look again; the kick does
+ * nothing on a CPU that runs a task of a higher class.
  */
 static void interrupt_one(struct task_struct *p, u32 number, u32 near, u64 now_ns)
 {
@@ -138,8 +138,8 @@ static void interrupt_one(struct task_struct *p, u32 number, u32 near, u64 now_n
 /* --- Queues --- */
 
 /*
- * Tasks wait for the kernel's threads, so these go at once, unless they have
- * used more than their share, or are lighter than nice 0: then they wait in order
+ * Tasks wait for the kernel's threads, so these are dispatched directly, unless they
+ * have used more than their share, or are lighter than nice 0: then they wait in order
  * and interrupt a running task as any task does, by their weight.
  */
 static bool goes_at_once(struct task_struct *p, u32 index, const struct ek_cpu *cpu,
@@ -152,8 +152,8 @@ static bool goes_at_once(struct task_struct *p, u32 index, const struct ek_cpu *
 
 /*
  * Which CPU might run a task that was just queued? A waking task found no idle CPU,
- * but one may have become idle since; else it interrupts one. The CPU of a task
- * that may run nowhere else is woken by the kernel.
+ * but a CPU may have become idle since; if none has, the task interrupts one. The
+ * CPU of a task that may run nowhere else is woken by the kernel.
  */
 static void find_cpu(struct task_struct *p, u32 number, u32 index, u64 now_ns)
 {
@@ -188,7 +188,7 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 		return;
 #endif
 	if (!cache) {
-		/* The CPU is not one that was there. */
+		/* The CPU is not among those that the loader found. */
 		count(EK_NO_MEMORY);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, config.slice_ns, enq_flags);
 		return;
@@ -198,7 +198,7 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 	struct ek_group *group = group_at(cpu, cache, number);
 
 	if ((enq_flags & SCX_ENQ_LAST) && cpu->airs) {
-		/* Nobody else is to take it: the CPU idles, and goes on with it at once. */
+		/* A forced switch-out: no other CPU takes the task, which goes on here at once. */
 		count(EK_AIRED);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight), enq_flags);
 		scx_bpf_kick_cpu(index, 0);
@@ -217,7 +217,7 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	if (number == EK_GROUP_OWN && wakes && has_no_choice(index, cpu, cache) &&
 	    !is_refused_on(p, index, cpu, now_ns)) {
-		/* No order to keep, and no other CPU that might take it. */
+		/* No order to keep, and no other CPU that may run the task. */
 		count(EK_STRAIGHT);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight), enq_flags);
 		interrupt_one(p, number, index, now_ns);
@@ -225,7 +225,7 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	if (config.parts && is_sent(p, index, cpu, enq_flags))
 		return;
-	/* The CPU would idle now; unless it is to, it chooses again. */
+	/* The CPU would idle now; the kick makes the CPU choose again, unless idle is forced. */
 	if ((enq_flags & SCX_ENQ_LAST) && !cpu->quiet_ns)
 		scx_bpf_kick_cpu(index, 0);
 	if (number == EK_GROUP_OWN) {
@@ -252,7 +252,7 @@ static void look_at_own(u32 index, struct ek_cpu *cpu, struct choice *choice)
 		return;
 	choice->own_ns = head_of_own(index, cpu, &choice->own_level);
 	choice->own_vtime_ns = cpu->head_vtime_ns;
-	/* A task that is being queued may not be there yet. */
+	/* A task that is being queued may not be in the queue yet. */
 	if (choice->own_ns == NEVER && ek_sub(scx_bpf_now(), cpu->bound.used_ns) > AWAY_NS)
 		cpu->has_own = false;
 }
@@ -274,7 +274,7 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 			ek_end_quiet(index, now_ns);
 		ek_look_around(index, now_ns);
 	}
-	/* Every other one, so that thousands of them do not keep all others waiting. */
+	/* At every other dispatch, so that thousands of starved tasks do not starve the rest. */
 	cpu->took_aged = cache->has_aged && !cpu->took_aged && take_aged(cpu->cache, cache);
 	if (cpu->took_aged)
 		return;
@@ -297,14 +297,17 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 	}
 	if (take_aged(cpu->cache, cache) || take_from_others(cpu->cache))
 		return;
-	/* What was chosen has gone: the task that ran stays until the next tick. */
+	/* The chosen task is gone: the task that ran stays until the next tick. */
 	if (choice.goes_on && prev)
 		set_slice(prev, EK_SLICE_MIN_NS);
 }
 
 /* --- Running --- */
 
-/* Whoever waits and is behind by enough goes first now, if nobody was interrupted for it. */
+/*
+ * A waiting task that is behind by more than the granularity preempts now, in case that no
+ * CPU was interrupted for that task.
+ */
 SEC("struct_ops/ek_tick")
 void BPF_PROG(ek_tick, struct task_struct *p)
 {
@@ -328,7 +331,7 @@ void BPF_PROG(ek_tick, struct task_struct *p)
 			least_ns = take_lesser(cpu, least_ns, head_of_own(index, cpu, &level));
 		if (least_ns == NEVER)
 			return;
-		/* What runs has a price as well. */
+		/* The running task has a price as well. */
 		least_ns = ek_sub(least_ns, price_ns(cpu, cpu->runs_level));
 		if (!is_ahead(cpu, least_ns, cpu->least_weight, now_ns))
 			return;
@@ -353,7 +356,7 @@ void BPF_PROG(ek_running, struct task_struct *p)
 
 	u32 number = group_on(p, index, cpu, cache);
 
-	/* The kernel gave it the CPU without asking us, as it does with one that exits. */
+	/* The kernel ran the task without an enqueue, as a task that exits. */
 	if (p->scx.dsq_vtime == IS_NEW)
 		set_vtime(p, group_at(cpu, cache, number)->floor_ns + 1);
 	if (cpu->is_least)
@@ -374,7 +377,7 @@ void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 	u32 index = scx_bpf_task_cpu(p);
 	struct ek_cpu *cpu = cpu_of(index);
 
-	/* It did not begin here while we were there. */
+	/* The slice did not begin under this scheduler. */
 	if (!cpu || cpu->weight == 0)
 		return;
 	charge(p, index, cpu, runnable);
@@ -388,14 +391,14 @@ void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 
 /*
  * For kernels before 6.19, which enqueue tasks of a local DSQ again only here, at once.
- * For others the loader leaves this operation out.
+ * For later kernels the loader leaves this operation out.
  */
 SEC("struct_ops/ek_cpu_release")
 void BPF_PROG(ek_cpu_release, s32 index, struct scx_cpu_release_args *args)
 {
 	struct ek_cpu *cpu = cpu_of(index);
 
-	/* So that none of the tasks goes back there at once. */
+	/* So that no task is dispatched directly to this CPU again. */
 	if (cpu)
 		cpu->is_taken = true;
 	count(EK_TAKEN);
@@ -426,7 +429,7 @@ s32 BPF_PROG(ek_init_task, struct task_struct *p, struct scx_init_task_args *arg
 	if (!task)
 		return -ENOMEM;
 	task->ruled = EK_NAME_ASKED;
-	/* As nobody ever has: it was not seen waiting yet. */
+	/* No task has this CPU time: the starvation timer has not seen the task yet. */
 	task->seen_exec_ns = EK_U64_MAX;
 	return 0;
 }
@@ -453,7 +456,8 @@ void BPF_PROG(ek_set_cpumask, struct task_struct *p, const struct cpumask *cpuma
 
 /*
  * A CPU is about to idle. A task that was queued after the CPU looked for one, and
- * before it was known as idle, is found here: no wake-up looks for this CPU again.
+ * before the kernel listed the CPU as idle, is found here: no wake-up looks for this
+ * CPU again.
  */
 SEC("struct_ops/ek_update_idle")
 void BPF_PROG(ek_update_idle, s32 index, bool idle)
@@ -472,7 +476,7 @@ void BPF_PROG(ek_update_idle, s32 index, bool idle)
 		scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
 }
 
-/* Without these two a CPU that comes or goes would end the scheduler. Queues are there for all. */
+/* Without these two, a change of online CPUs would end the scheduler. All CPUs have queues. */
 SEC("struct_ops/ek_cpu_online")
 void BPF_PROG(ek_cpu_online, s32 index)
 {
@@ -491,12 +495,12 @@ void BPF_PROG(ek_cpu_offline, s32 index)
 	if (!cpu || !first)
 		return;
 	cpu->is_going = 1;
-	/* Before the timer is started: its callback starts it after it has looked at this. */
+	/* Before the timer starts: the callback reads this after its own start of the timer. */
 	cpus_going_ns = scx_bpf_now();
 	bpf_timer_start(&first->timer, GOING_LOOK_NS, 0);
 }
 
-/* No task has used anything on a CPU. */
+/* No task has used wide instructions on a CPU's core yet. */
 static void nobody_yet(u32 index)
 {
 	struct ek_cpu *cpu = cpu_of(index);
@@ -568,7 +572,7 @@ void BPF_PROG(ek_exit, struct scx_exit_info *info)
 	bpf_probe_read_kernel_str(end.message, sizeof(end.message), info->msg);
 	bpf_probe_read_kernel_str(end.dump, sizeof(end.dump), info->dump);
 	end.code = info->exit_code;
-	/* Last: the loader waits for it. */
+	/* Last, since the loader waits for `kind`. */
 	barrier();
 	*(volatile s32 *)&end.kind = info->kind;
 }

@@ -3,10 +3,10 @@
  * Which tasks may use the same CPUs, and how does a CPU compare tasks that may not?
  *
  * Tasks of one affinity group share queues, in order of one virtual time. Each
- * CPU has a clock, and an anchor for each group that says where the group's
- * virtual time is on it. Within a limit that leaves the order of virtual time
- * as it is; <evenkeel/lag.h> says why there is a limit. Only a CPU itself moves
- * its anchors, at dispatch and at its ticks.
+ * CPU has a clock, and an anchor for each group that converts the group's virtual
+ * time to that clock. Within a limit the order of virtual time stays as it is;
+ * <evenkeel/lag.h> gives the reason for the limit. Only a CPU itself moves its
+ * anchors, at dispatch and at its ticks.
  */
 #ifndef EVENKEEL_GROUP_BPF_H
 #define EVENKEEL_GROUP_BPF_H
@@ -52,7 +52,7 @@ static bool is_bound(const struct task_struct *p)
  * Whether a task that waits in a queue may run on a CPU. A task may wait for a while
  * in the queue of another set of CPUs than its own, where the number of the set was
  * given to another one meanwhile, and the kernel ends a scheduler that gives a CPU a
- * task which may not run there.
+ * task outside of that task's affinity mask.
  */
 static bool may_run(const struct task_struct *p, u32 index)
 {
@@ -78,7 +78,7 @@ static bool has_none_queued(u32 cache, u32 number)
 	return true;
 }
 
-/* A number of a group as each CPU of a cache that its tasks may use knows it. */
+/* Sets the bit of a group in the CPUs of a cache that `p` may use, and clears the rest. */
 static void tell_cpus(struct task_struct *p, u32 first, u32 number)
 {
 	u32 index = first;
@@ -101,7 +101,7 @@ static void tell_cpus(struct task_struct *p, u32 first, u32 number)
 
 /*
  * Takes a number that has no set of CPUs, or whose set is no longer used. No task
- * finds it before the CPUs of the new set, and no others, look into its queues.
+ * finds the number before exactly the CPUs of the new set look into its queues.
  */
 static bool claim(struct task_struct *p, u32 first, struct ek_group *group, u32 cache, u32 number,
 		  u64 hash, u64 now_ns)
@@ -123,7 +123,7 @@ static bool claim(struct task_struct *p, u32 first, struct ek_group *group, u32 
 
 /*
  * A hash of the CPUs of a cache that a task may use, which does not depend on
- * their order; 0: it may use all of them.
+ * their order; 0: all of them.
  */
 static u64 hash_cpus(struct task_struct *p, u32 first)
 {
@@ -138,7 +138,7 @@ static u64 hash_cpus(struct task_struct *p, u32 first)
 		if (!cpu)
 			break;
 		if (bpf_cpumask_test_cpu(index, &p->cpus_mask)) {
-			/* The finaliser of SplitMix64: sums of it do not collide by chance. */
+			/* The finaliser of SplitMix64: its sums do not collide by chance. */
 			u64 mixed = (index + 1) * 0x9e3779b97f4a7c15ULL;
 
 			mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9ULL;
@@ -174,7 +174,7 @@ static u32 find_group(struct task_struct *p, u32 index, u32 to, struct ek_cache 
 
 /*
  * Puts a task into the group of its CPUs in the cache of a CPU, as far ahead of
- * that group as it was of its own. Not while it is queued.
+ * that group as of the group before. Not for a queued task.
  */
 static __noinline u32 change_group(struct task_struct *p, struct task *task, u32 index, bool anew)
 {
@@ -243,7 +243,7 @@ static u32 group_on(struct task_struct *p, u32 index, const struct ek_cpu *cpu,
 
 /* --- Clocks --- */
 
-/* A task of a group is about to be queued; if none was runnable before, CPUs anchor it anew. */
+/* A task of a group is to be queued; if none was runnable, CPUs anchor the group anew. */
 static void note_queued(u32 index, const struct ek_cpu *cpu, struct ek_group *group, u32 number,
 			u64 now_ns)
 {
@@ -281,7 +281,7 @@ static u64 clock_at(const struct ek_cpu *cpu, const struct ek_group *group, u32 
 
 /*
  * The virtual time of the first task of a queue that may run on a CPU, on that CPU's
- * clock; NEVER: there is none. Notes the weight and the virtual time of that task.
+ * clock; NEVER: no such task. Notes the weight and the virtual time of that task.
  */
 __noinline u64 ek_head_ns(u32 index, u32 number, u64 queue)
 {
@@ -313,7 +313,7 @@ __noinline u64 ek_head_ns(u32 index, u32 number, u64 queue)
 	return ek_anchor_bound_ns(anchor, vtime_ns, cpu->clock_ns, limit_ns);
 }
 
-/* How far the floor of a group rose of late. */
+/* How far the floor of a group rose recently (ek_rate_ns). */
 static u64 rate_at_ns(const struct ek_group *group, u64 now_ns)
 {
 	return ek_rate_ns(group->rate_ns, ek_sub(now_ns, group->rated_ns));
@@ -321,8 +321,8 @@ static u64 rate_at_ns(const struct ek_group *group, u64 now_ns)
 
 /*
  * A task is the least of all that may run on a CPU: the floor of its group and
- * the CPU's clock rise to it. Races with other CPUs of the group: a smaller value
- * may stay until the next one.
+ * the CPU's clock rise to its virtual time. Races with other CPUs of the group: a
+ * smaller value may stay until the next call.
  */
 __noinline int ek_note_least(u32 index, u32 number, u64 vtime_ns, u64 now_ns)
 {
@@ -346,8 +346,8 @@ __noinline int ek_note_least(u32 index, u32 number, u64 vtime_ns, u64 now_ns)
 }
 
 /*
- * How far a task of a group that ran is behind it beyond the limit: it always ran,
- * and what it did not use of its share is forgotten.
+ * How far a task that ran is behind its group beyond the limit: such a task always
+ * ran, and the unused part of its share is forgotten.
  */
 static u64 lag_forgiven_ns(const struct ek_group *group, u64 vtime_ns, u32 weight)
 {

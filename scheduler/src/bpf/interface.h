@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What do the scheduler and its loader tell each other?
+ * Which data do the scheduler and its loader exchange?
  *
- * The loader writes the configuration and the places of CPUs before it loads
- * the program, and reads counters, decisions and the reason of the end.
+ * The loader writes the configuration and the places of CPUs before the program is
+ * loaded, and reads counters, decisions and the reason of the end.
  * src/interface.rs has the same structures.
  */
 #ifndef EVENKEEL_INTERFACE_H
@@ -44,7 +44,7 @@ enum ek_event {
 	EK_EVENTS,
 };
 
-/* What tells the classes of tasks, and the levels in force. */
+/* Sensors of the classes of tasks and of the levels in force. */
 enum ek_sensor {
 	EK_SENSOR_LICENSES = 1,
 	EK_SENSOR_FP_RETIRED = 2,
@@ -52,17 +52,17 @@ enum ek_sensor {
 	EK_SENSOR_RULES = 8,
 };
 
-/* What `even` adds to isolation. */
+/* The additions of `even` to isolation. */
 enum ek_part {
 	/* CPUs prefer the level that runs beside them. */
 	EK_PART_MATCHING = 1,
 	/* Waking tasks take the idle CPU that costs least. */
 	EK_PART_PLACING = 2,
-	/* Tasks change places where nobody waits. */
+	/* Tasks are swapped where no task waits. */
 	EK_PART_SWAPS = 4,
-	/* What time cannot give back, a quiet CPU does. */
+	/* Idle compensation repays deficits that virtual time cannot repay. */
 	EK_PART_REPAYMENT = 8,
-	/* Who goes on and on leaves its CPU for a moment, so that registers show what it is. */
+	/* A task that keeps its CPU has forced switch-outs, so that its registers can be read. */
 	EK_PART_AIRING = 16,
 };
 
@@ -87,7 +87,7 @@ struct ek_config {
 	/* Bits of enum ek_sensor, and 1 << enum ek_event for those that the CPU has. */
 	u32 sensors;
 	u32 events;
-	/* Each slice is told to the ring buffer. */
+	/* Each slice is written to the ring buffer. */
 	u32 tells;
 	/* Level that registers of each width in use are evidence for. */
 	u32 level_of_width[EK_WIDTHS_SHOWN];
@@ -96,33 +96,33 @@ struct ek_config {
 	struct ek_turbo turbo;
 	/* Bits of enum ek_part. */
 	u32 parts;
-	/* Of its speed alone, what a hardware thread has beside another. */
+	/* The speed of a hardware thread beside a busy one, over its speed alone. */
 	u32 smt_share_permille;
 	u32 pad;
 };
 
-/* What a slice came to, for whoever wants to recompute it. */
+/* The result of a slice, and the inputs to recompute that result. */
 struct ek_decision {
 	u64 time_ns;
 	u64 slice_ns;
 	u64 lost_ns;
 	u64 refund_ns;
 	u64 bill_ns;
-	/* Bills of others that the task paid with this slice. */
+	/* Bills for the losses of victims that the task paid with this slice. */
 	u64 paid_ns;
 	u64 vtime_ns;
 	struct ek_slice slice;
 	u32 cpu;
 	u32 victim;
-	/* Who is billed, or EK_NOBODY. */
+	/* The task that is billed, or EK_NOBODY. */
 	u32 culprit;
 	u32 weight;
 	u32 own_level;
-	/* Whether it still wanted to run when it left. */
+	/* Whether the task was still runnable when the slice ended. */
 	u32 is_runnable;
-	/* Lost, and to be repaid in kind: no part of the refund. */
+	/* Lost, and to be repaid by idle compensation: no part of the refund. */
 	u64 in_kind_ns;
-	/* Of `paid_ns`, what it pays for having waited while its CPU was quiet. */
+	/* The part of `paid_ns` for having waited while its CPU was forced idle. */
 	u64 waited_ns;
 	/* Its virtual time when the slice began. */
 	u64 from_vtime_ns;
@@ -131,11 +131,11 @@ struct ek_decision {
 	u32 pad;
 };
 
-/* What runs beside a CPU, and what that is for each level here. All 0 where nothing does. */
+/* The tasks beside a CPU, and their effect on each level here. All 0 where none runs. */
 struct ek_around {
 	/* The virtual time by which each level goes later. */
 	u64 price_ns[EK_LEVELS_MAX];
-	/* Levels from here on stay quiet for what runs beside, and for how long; 0: none. */
+	/* How long idle is forced, for the task beside, on levels from `quiet_from` on; 0: not. */
 	u64 quiet_ns;
 	u32 quiet_from;
 	/* The highest level that runs beside, and whether anything does. */
@@ -145,7 +145,7 @@ struct ek_around {
 };
 
 /*
- * Affinity groups of a cache: tasks that may use the same CPUs of it. A group has
+ * Affinity groups of a cache: tasks that may use the same of its CPUs. A group has
  * queues and a virtual time of its own.
  */
 enum ek_group_number {
@@ -153,7 +153,7 @@ enum ek_group_number {
 	EK_GROUP_WHOLE,
 	/* Each of the numbers between is for one set of CPUs; our choice how many. */
 	EK_GROUP_SETS,
-	/* Tasks whose set of CPUs found no number free: what a CPU may not run is passed over. */
+	/* Tasks whose set of CPUs found no number free: a CPU passes over those of other CPUs. */
 	EK_GROUP_MIXED = 14,
 	EK_GROUPS,
 	/* Tasks that may use one CPU only, in the queue of that CPU. */
@@ -165,7 +165,7 @@ enum ek_group_number {
 struct ek_group {
 	/* The greatest virtual time at which a task of the group was the least; never falls. */
 	u64 floor_ns;
-	/* How far the floor rose of late, and when that was noted (ek_rate_ns). */
+	/* How far the floor rose recently, and when that was noted (ek_rate_ns). */
 	u64 rate_ns;
 	u64 rated_ns;
 	/* When a task of the group was last queued, or seen running. */
@@ -177,12 +177,12 @@ struct ek_group {
 	u32 pad;
 };
 
-/* A CPU's place, and what runs there. */
+/* A CPU's place, and its running task. */
 struct ek_cpu {
 	/* The next CPU of the same cache, in a ring. */
 	u32 next;
 	u32 cache;
-	/* Virtual and CPU time of the running task when it began; weight 0: nothing runs. */
+	/* Virtual and CPU time of the running task at its slice's begin; weight 0: none runs. */
 	u64 vtime_ns;
 	u64 exec_ns;
 	u64 since_ns;
@@ -195,7 +195,7 @@ struct ek_cpu {
 	u32 package;
 	/* The next CPU of the same core, in a ring. */
 	u32 sibling;
-	/* It took one that had waited too long; the next one is the least again. */
+	/* The last dispatch took a starved task; the next one takes the least again. */
 	u32 took_aged;
 	/* Affinity group of the running task. */
 	u32 group;
@@ -207,7 +207,7 @@ struct ek_cpu {
 	u32 has_yielded;
 	/* Level that the running task is believed to demand. */
 	u32 level;
-	/* Whether `booked` is what was booked on the core when the slice began. */
+	/* Whether `booked` was read from the core when the slice began. */
 	u32 is_read;
 	struct ek_level_times booked;
 	/* Counters when the slice began, and whether all were read. */
@@ -216,7 +216,7 @@ struct ek_cpu {
 	/* Row of the turbo table that holds. */
 	u32 turbo_row;
 	struct ek_level_times believed;
-	/* What runs here, and what ran on its siblings since its slice began. */
+	/* The running task, and the tasks on its siblings since its slice began. */
 	struct ek_beside own;
 	struct ek_beside beside;
 	/* How long the slice's beginning may have been held at a level from before. */
@@ -226,28 +226,28 @@ struct ek_cpu {
 	struct ek_decision decision;
 	struct ek_lost lost;
 	struct ek_around around;
-	/* Level of what runs here, and whether it may run everywhere. */
+	/* Level of the running task, and whether that task may run on every CPU. */
 	u32 runs_level;
 	u32 is_free;
-	/* Of what runs here, when it began: what it is owed, and gains alone on its core. */
+	/* The running task's deficit, and its gain alone on the core, when its slice began. */
 	struct ek_deficit deficit;
 	u32 gain_permille;
-	/* The task that was refused for the quiet, and its CPU time then. */
+	/* The task that forced idle refused, and its CPU time then. */
 	u32 refused;
 	u64 refused_exec_ns;
-	/* For how long siblings have been quiet for it. */
+	/* Forced idle of siblings for the running task since its slice began. */
 	u64 was_quiet_ns;
-	/* Since when the CPU is quiet; 0: it is not. */
+	/* When the CPU was forced idle; 0: the CPU is not. */
 	u64 quiet_ns;
-	/* One more than the CPU that what runs here changes to; the task, once it has left. */
+	/* One more than the CPU to which a swap sends the running task; the task, once gone. */
 	u32 sends_to;
 	u32 sent;
 	/* The other task of the two has come already. */
 	u32 is_second;
-	/* What runs here leaves for a moment, and since when it has been here. */
+	/* The running task has a forced switch-out, and when that task came here. */
 	u32 airs;
 	u64 came_ns;
-	/* Its counters of classes could not be read when the slice began. */
+	/* The counters of levels and classes could not be read when the slice began. */
 	u32 is_deaf;
 	/* The task that begins was the least of all that may run here. */
 	u32 is_least;
@@ -273,13 +273,13 @@ struct ek_cpu {
 };
 
 struct ek_cache {
-	/* When those that wait were counted last, and how many they were. */
+	/* When the waiting tasks were counted last, and their number. */
 	u64 counted_ns;
 	u32 waiting;
 	u32 cpus;
 	/* Classes that tasks were queued in so far; queues beyond are empty. */
 	u32 classes;
-	/* Tasks may wait in the queue of those that have waited too long. */
+	/* Tasks may wait in the queue of starved tasks. */
 	u32 has_aged;
 	/* By class, bits of the groups in whose queues tasks may wait. */
 	u32 queues[EK_LEVELS_MAX];
@@ -288,13 +288,13 @@ struct ek_cache {
 };
 
 struct ek_package {
-	/* When the cores that run something were counted, and what that came to. */
+	/* When the active cores were counted, and their number. */
 	u64 counted_ns;
 	u64 cores;
 	struct ek_active active;
 };
 
-/* A task's name and that of its process: what rules look at. */
+/* A task's name and that of its process, which rules compare. */
 struct ek_names {
 	char task[EK_NAME];
 	char process[EK_NAME];
@@ -304,7 +304,7 @@ struct ek_names {
 #define EK_NAME_UNRULED 0xfffffffeU
 #define EK_NAME_ASKED 0xffffffffU
 
-/* What happened how often; each has a sentence in src/interface.rs. */
+/* Counted events; each has a sentence in src/interface.rs. */
 enum ek_counter {
 	EK_WOKE_IDLE,
 	EK_QUEUED,
@@ -342,7 +342,7 @@ struct ek_end {
 	s64 code;
 	char reason[128];
 	char message[1024];
-	/* As long as the kernel makes it (SCX_EXIT_DUMP_DFL_LEN). */
+	/* The kernel's own length of a dump (SCX_EXIT_DUMP_DFL_LEN). */
 	char dump[32768];
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What of the kernel does the scheduler use?
+ * Which parts of the kernel does the scheduler use?
  *
- * The fields and functions that we need and no others, declared here and found
+ * Only the fields and functions that the scheduler needs, declared here and found
  * in the running kernel by BTF: names of fields, functions and constants are
  * the kernel's (kernel/sched/ext.c, ext_idle.c and include/linux/sched/ext.h,
  * Linux 6.18 to 7.3).
@@ -35,7 +35,7 @@ typedef _Bool bool;
 #define true 1
 #define false 0
 
-/* What bpf_helpers.h expects (include/uapi/linux/bpf.h, Linux 7.0). */
+/* Expected by bpf_helpers.h (include/uapi/linux/bpf.h, Linux 7.0). */
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
 	BPF_MAP_TYPE_ARRAY = 2,
@@ -65,7 +65,7 @@ struct bpf_perf_event_value {
 #include <bpf/bpf_tracing.h>
 
 #define CLOCK_MONOTONIC 1
-/* The timer fires on the CPU that started it (include/uapi/linux/bpf.h, from 6.7 on). */
+/* The timer fires on the CPU that starts the timer (include/uapi/linux/bpf.h, from 6.7 on). */
 #define BPF_F_TIMER_CPU_PIN 2
 #define ENOENT 2
 #define ENOMEM 12
@@ -74,7 +74,7 @@ struct bpf_perf_event_value {
 
 /* --- Tasks --- */
 
-/* As large as kernels have it at most (CONFIG_NR_CPUS=8192); only its address is used. */
+/* The largest size of any kernel (CONFIG_NR_CPUS=8192); only its address is used. */
 struct cpumask {
 	unsigned long bits[128];
 } RELOCATED;
@@ -95,14 +95,14 @@ struct task_struct {
 	unsigned int policy;
 	int nr_cpus_allowed;
 	unsigned short migration_disabled;
-	/* The CPUs that a task may use now: one, while it may not migrate and was switched out. */
+	/* The CPUs that a task may use now: one, if switched out while migration is disabled. */
 	const struct cpumask *cpus_ptr;
-	/* Its affinity mask, also while it may not migrate; nr_cpus_allowed counts it. */
+	/* Its affinity mask, also while migration is disabled; nr_cpus_allowed is its size. */
 	struct cpumask cpus_mask;
 	struct sched_entity se;
 	struct sched_ext_entity scx;
 	int pid;
-	/* How often it has left a CPU, of its own will or not. */
+	/* How often the task has left a CPU, of its own will or not. */
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	struct task_struct *group_leader;
@@ -132,9 +132,10 @@ struct fpu {
 } RELOCATED;
 
 /*
- * Where the kernel keeps the registers of a task that runs nowhere: behind its
- * description, saved when it left a CPU (x86_task_fpu in arch/x86/include/asm/processor.h,
- * Linux 6.16 to 7.3). What is there of one that runs is of the time before.
+ * Where the kernel keeps the registers of a task that does not run: behind its
+ * task_struct, saved when the task left a CPU (x86_task_fpu in
+ * arch/x86/include/asm/processor.h, Linux 6.16 to 7.3). Those of a running task are
+ * from its last switch-out.
  */
 #define saved_registers(task)                                                                  \
 	bpf_core_cast((const char *)(task) + bpf_core_type_size(struct task_struct), struct fpu)
@@ -178,7 +179,7 @@ struct scx_dump_ctx {
 enum scx_enq_flags {
 	SCX_ENQ_WAKEUP = 1,
 };
-/* WF_SYNC of kernel/sched/sched.h: who wakes is about to sleep. */
+/* WF_SYNC of kernel/sched/sched.h: the waker is about to sleep. */
 enum scx_wake_flags {
 	SCX_WAKE_SYNC = 16,
 };
@@ -226,7 +227,7 @@ void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_fl
 bool scx_bpf_dsq_move(struct bpf_iter_scx_dsq *it__iter, struct task_struct *p, u64 dsq_id,
 		      u64 enq_flags) __ksym;
 bool scx_bpf_dsq_move_to_local(u64 dsq_id) __ksym;
-/* Kernels keep it beside __scx_bpf_dsq_insert_vtime, for which clang 14 writes no BTF. */
+/* Kept by kernels beside __scx_bpf_dsq_insert_vtime, for which clang 14 writes no BTF. */
 void scx_bpf_dsq_insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice, u64 vtime,
 			      u64 enq_flags) __ksym;
 struct task_struct *bpf_task_from_pid(s32 pid) __ksym;
@@ -248,7 +249,7 @@ void bpf_iter_num_destroy(struct bpf_iter_num *it) __ksym;
 
 /*
  * Functions are matched by their whole prototype, and clang describes a
- * structure that is only pointed to as unknown unless somebody asks for it.
+ * structure that is only pointed to as unknown unless the program asks for its type.
  */
 static inline bool has_masks(void)
 {
@@ -287,9 +288,9 @@ _Static_assert(__builtin_offsetof(struct sched_ext_ops, cpu_release) == 11 * 8,
 	       "src/load.rs writes this");
 
 /*
- * What a function of the kernel answers as bool. On x86 it fills eight bits of the
- * register, and clang 14 looks at 32: bpf_cpumask_intersects of Linux 7.0 seemed to
- * say yes always.
+ * A bool that a function of the kernel returned. On x86 such a function sets eight bits
+ * of the register, and clang 14 tests 32: bpf_cpumask_intersects of Linux 7.0 seemed to
+ * return true always.
  */
 static inline bool is_true(bool answer)
 {
@@ -314,7 +315,7 @@ static inline void reenqueue_local(void)
 		scx_bpf_reenqueue_local___v2___compat();
 }
 
-/* The virtual time of a task is where the kernel has a field for it; not while it is queued. */
+/* Sets the virtual time of a task, a field of the kernel's; not of a queued task. */
 static inline void set_vtime(struct task_struct *p, u64 vtime_ns)
 {
 	if (bpf_ksym_exists(scx_bpf_task_set_dsq_vtime))

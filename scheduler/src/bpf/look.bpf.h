@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Who has waited too long, and which CPUs are being taken away? A timer looks
- * after both.
+ * Which tasks are starved, and which CPUs are going offline? The starvation timer looks
+ * for both.
  */
 #ifndef EVENKEEL_LOOK_BPF_H
 #define EVENKEEL_LOOK_BPF_H
@@ -11,8 +11,8 @@
 #include "group.bpf.h"
 
 /*
- * Whether a task that waits has done so for too long: since the look before the
- * one that found it waiting first with as much CPU time as it has now.
+ * Whether a waiting task is starved. Its wait counts from the look before the one that
+ * first found the task waiting with its present CPU time.
  */
 static bool is_aged(const struct task_struct *p, struct task *task, u64 now_ns)
 {
@@ -25,12 +25,12 @@ static bool is_aged(const struct task_struct *p, struct task *task, u64 now_ns)
 	return ek_wait_is_long(ek_sub(now_ns, task->waits_since_ns), config.watchdog_ns);
 }
 
-/* Of no CPU: only tasks that have waited too long are moved. */
+/* Of no CPU: only starved tasks are moved. */
 #define NO_CPU (~0U)
 
 /*
- * Moves tasks of a queue to where they go first: those that have waited too long, or
- * those that the kernel has on a CPU that is being taken away; whether there were any.
+ * Moves tasks of a queue to where they go first: starved tasks, or those that the
+ * kernel has on a CPU that is going offline; whether any was moved.
  */
 static bool hurry(u64 queue, u64 to, u64 flags, u64 now_ns, u32 leaving)
 {
@@ -96,10 +96,10 @@ static __noinline int send_off_class(u32 index, u32 cache, u32 class, u64 now_ns
 }
 
 /*
- * A CPU that is being taken away asks us for nothing any more, and stays until the
- * kernel has no task on it. So tasks that no other CPU might take, since they are
- * bound to it or it is the last one of their set, are handed to it; it passes them
- * on, and finds out that it is empty only when it schedules (balance_push in
+ * A CPU that is going offline calls dispatch no more, and stays until the kernel has no
+ * task left on that CPU. So tasks that no other CPU might take, since they are bound to
+ * this one or this is the last one of their set, go to its local queue; the CPU passes
+ * them on, and finds itself empty only when it schedules (balance_push in
  * kernel/sched/core.c, Linux 7.0).
  */
 static bool send_off(u32 index, struct ek_cpu *cpu, u64 now_ns)
@@ -119,7 +119,7 @@ static bool send_off(u32 index, struct ek_cpu *cpu, u64 now_ns)
 	return true;
 }
 
-/* The queues of a class of a cache: moves tasks that have waited too long, and marks the queues. */
+/* The queues of a class of a cache: moves starved tasks, and marks the queues. */
 static __noinline int look_at_class(u32 index, u32 class, u64 now_ns)
 {
 	int group;
@@ -131,7 +131,7 @@ static __noinline int look_at_class(u32 index, u32 class, u64 now_ns)
 	return 0;
 }
 
-/* No race can leave a queue that holds tasks without its mark for longer than until this. */
+/* Marks queues that hold tasks, so a mark lost to a race is back at the next look. */
 static void look_at_cache(u32 index, u64 now_ns)
 {
 	struct ek_cache *cache = cache_of(index);
@@ -160,7 +160,7 @@ static int look(void *map, int *key, struct look *look)
 			      NO_CPU);
 	}
 	bpf_timer_start(&look->timer, next_ns, 0);
-	/* A CPU that was told to go meanwhile has started the timer, and was overruled. */
+	/* A CPU that began to go offline meanwhile started the timer; this start replaced that. */
 	if (cpus_going_ns >= now_ns && next_ns != GOING_LOOK_NS)
 		bpf_timer_start(&look->timer, GOING_LOOK_NS, 0);
 	return 0;

@@ -2,7 +2,7 @@
 /*
  * Which levels run beside each other, and where would a task cost less?
  *
- * Nothing here is done while nobody was seen above level 0.
+ * All of this is skipped while no task is believed to demand a level above 0.
  */
 #ifndef EVENKEEL_MIX_BPF_H
 #define EVENKEEL_MIX_BPF_H
@@ -12,7 +12,7 @@
 #include "sense.bpf.h"
 #include "vtime.bpf.h"
 
-/* Whether what `even` adds to isolation can matter now. */
+/* Whether the additions of `even` to isolation can matter now. */
 static bool is_even(u64 now_ns)
 {
 	return config.parts && wide_anywhere_until_ns > now_ns;
@@ -35,8 +35,8 @@ static bool runs_beside(u32 index, const struct ek_cpu *cpu)
 }
 
 /*
- * Whether what would go on here beside others leaves its CPU for a moment:
- * registers are saved only then, and show what it is.
+ * Whether a task that would go on here, beside a busy sibling, has a forced switch-out:
+ * only then are its registers saved, which show its class.
  */
 static bool airs(const struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 now_ns)
 {
@@ -46,7 +46,7 @@ static bool airs(const struct task_struct *p, u32 index, struct ek_cpu *cpu, u64
 	return cpu->airs;
 }
 
-/* For how long what runs on a CPU wants its siblings to be quiet. */
+/* For how long the running task of a CPU is to have its siblings forced idle. */
 static u64 wanted_quiet_ns(const struct ek_cpu *cpu)
 {
 	struct ek_deficit deficit = cpu->deficit;
@@ -57,7 +57,7 @@ static u64 wanted_quiet_ns(const struct ek_cpu *cpu)
 	return ek_deficit_quiet_ns(&deficit, cpu->gain_permille);
 }
 
-/* The highest level that runs beside a CPU and whether anything does, and the quiet it wants. */
+/* The highest level beside a CPU, whether any task runs, and the forced idle for them. */
 static void meet_around(u32 index, struct ek_cpu *cpu, struct ek_around *around)
 {
 	struct ek_around nothing = {};
@@ -91,7 +91,7 @@ static u32 loss_permille(const struct ek_cpu *cpu, u32 level, u32 beside)
 	return ek_mix_loss_permille(configured(turbo), cpu->turbo_row, level, beside);
 }
 
-/* Looks around a CPU, for what it is about to choose. */
+/* Looks around a CPU, before a choice of its next task. */
 __noinline int ek_look_around(u32 index, u64 now_ns)
 {
 	struct ek_cpu *cpu = cpu_of(index);
@@ -117,7 +117,7 @@ __noinline int ek_look_around(u32 index, u64 now_ns)
 	return 0;
 }
 
-/* Whether a level is to stay quiet for what runs beside. */
+/* Whether idle is forced on a level, to repay the task beside. */
 static bool is_refused(const struct ek_around *around, u32 level)
 {
 	return around->quiet_from > 0 && level >= around->quiet_from;
@@ -130,7 +130,7 @@ static u64 price_ns(const struct ek_cpu *cpu, u32 level)
 
 /* --- Idle CPUs --- */
 
-/* What a level costs on an idle CPU, to compare; EK_U32_MAX: it would be refused there. */
+/* The cost of a level on an idle CPU, to compare; EK_U32_MAX: the CPU refuses the level. */
 __noinline u32 ek_idle_cost(u32 index, u32 level, u64 now_ns)
 {
 	struct ek_cpu *cpu = cpu_of(index);
@@ -192,8 +192,8 @@ static s32 idle_for(struct task_struct *p, u32 near, u64 now_ns)
 /* --- Changing places --- */
 
 /*
- * What is gained, in permille of a CPU's speed, if what runs on one CPU goes to
- * another and what runs there comes here; 0: they stay.
+ * The gain, in permille of a CPU's speed, if the running tasks of two CPUs are swapped,
+ * of which the second may have none; 0: they stay.
  */
 __noinline u32 ek_swap_gain(u32 index, u32 to, u64 now_ns)
 {
@@ -207,7 +207,7 @@ __noinline u32 ek_swap_gain(u32 index, u32 to, u64 now_ns)
 
 	bool runs = other->weight > 0;
 
-	/* One that is quiet is so for somebody. */
+	/* A CPU in forced idle repays a task beside, and stays idle. */
 	if (runs ? !other->is_free : other->quiet_ns > 0)
 		return 0;
 	meet_around(to, other, &around);
@@ -224,8 +224,8 @@ __noinline u32 ek_swap_gain(u32 index, u32 to, u64 now_ns)
 }
 
 /*
- * Whether the task of a CPU, for which nobody waits, is sent to another one:
- * it is not kept then, and goes when it is queued.
+ * Whether the task of a CPU for which no task waits is sent to another CPU: such a task
+ * is not kept then, and moves when the kernel enqueues that task.
  */
 static bool swaps(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 now_ns)
 {
@@ -251,7 +251,7 @@ static bool swaps(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 now_
 		}
 		other = theirs->next;
 	}
-	/* With or without a find, it is looked for again after a while. */
+	/* The core's next search is EK_MIX_SETTLE_NS later, even if this one found no CPU. */
 	core->settled_ns = ek_mix_settled_ns(now_ns);
 	if (to == index)
 		return false;
@@ -266,7 +266,7 @@ static bool swaps(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 now_
 	return true;
 }
 
-/* A task leaves its CPU: it is remembered if it is to change places. */
+/* A task leaves its CPU: noted if a swap sends that task elsewhere. */
 static void note_sent(const struct task_struct *p, struct ek_cpu *cpu, bool runnable)
 {
 	if (!cpu->sends_to)
@@ -281,7 +281,7 @@ static void note_sent(const struct task_struct *p, struct ek_cpu *cpu, bool runn
 /*
  * Whether a task that has left its CPU is on its way to another one: the first
  * of a pair to a CPU whose task then comes here, the second to the CPU that the
- * first has left, if nobody else was quicker.
+ * first has left, if no other task was quicker.
  */
 static bool is_sent(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 enq_flags)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What is owed to a task in kind, and which CPU stays quiet for it?
+ * How large is a task's deficit, and which CPU is forced idle to repay that deficit?
  *
- * A CPU that is quiet idles beside a task that lost time, though somebody waits
- * whose level is higher. It ends when that task leaves its CPU, when what is
- * owed is repaid, or with a task of a lower level.
+ * A CPU in forced idle idles beside a task that lost time, though a task of a higher
+ * level waits. Forced idle ends when the task beside leaves its CPU, when its deficit is
+ * repaid, or when a task of a lower level comes.
  */
 #ifndef EVENKEEL_QUIET_BPF_H
 #define EVENKEEL_QUIET_BPF_H
 
 #include "mix.bpf.h"
 
-/* A task that waited while its CPU was quiet is billed as if it had run. */
+/* A task that waited while its CPU was forced idle is billed for that time as if run. */
 static void bill_refused(u32 pid, u32 index, u64 exec_ns, u64 waited_ns)
 {
 	struct task_struct *p = bpf_task_from_pid(pid);
@@ -21,7 +21,7 @@ static void bill_refused(u32 pid, u32 index, u64 exec_ns, u64 waited_ns)
 
 	struct task *task = bpf_task_storage_get(&tasks, p, 0, 0);
 
-	/* It may run elsewhere, have run and wait again, or be billed by another CPU. */
+	/* Not if the task runs elsewhere, ran since, or was refused by another CPU since. */
 	if (task && task->runnable_ns && task->refused_by == index &&
 	    p->se.sum_exec_runtime == exec_ns)
 		__sync_fetch_and_add(&task->waited_ns,
@@ -29,7 +29,7 @@ static void bill_refused(u32 pid, u32 index, u64 exec_ns, u64 waited_ns)
 	bpf_task_release(p);
 }
 
-/* A CPU is quiet no more; whoever runs beside it had its core for itself meanwhile. */
+/* Ends forced idle of a CPU; the task beside had the core for itself meanwhile. */
 __noinline int ek_end_quiet(u32 index, u64 now_ns)
 {
 	struct ek_cpu *cpu = cpu_of(index);
@@ -92,7 +92,7 @@ static void be_quiet(u32 index, struct ek_cpu *cpu, struct task_struct *refused,
 	bpf_timer_start(&quiet->timer, cpu->around.quiet_ns, 0);
 }
 
-/* What runs on a CPU leaves it, and those that were quiet for it choose again. */
+/* A task leaves its CPU, and siblings that were forced idle for that task choose again. */
 __noinline int ek_end_quiet_beside(u32 index, u64 now_ns)
 {
 	struct ek_cpu *cpu = cpu_of(index);
@@ -114,7 +114,7 @@ __noinline int ek_end_quiet_beside(u32 index, u64 now_ns)
 
 /* --- Deficits --- */
 
-/* A task wakes, and is placed so much later than it had been. */
+/* A task wakes, and is placed `later_ns` after its previous virtual time. */
 static void deficit_wakes(struct task_struct *p, u64 later_ns, u64 now_ns)
 {
 	struct task *task = task_of(p);
@@ -145,7 +145,7 @@ static void deficit_begins(struct task_struct *p, struct task *task, u32 index, 
 	cpu->was_quiet_ns = 0;
 }
 
-/* It leaves; `level` is what it was seen to demand. */
+/* The task leaves its CPU; `level` is the level that its slice demanded. */
 static void deficit_ends(struct task *task, struct core *core, u32 index, struct ek_cpu *cpu,
 			 u32 level, bool runnable, u64 now_ns)
 {
@@ -166,7 +166,7 @@ static void learn_gain(struct task *task, const struct ek_slice *slice)
 	task->gain_permille = ek_deficit_gain_permille(config.smt_share_permille, stall_q30);
 }
 
-/* How much of a refund counts as virtual time; the rest is repaid in kind, and not billed. */
+/* The part of a refund that counts as virtual time; the rest is a deficit, and not billed. */
 static u64 bank(struct task *task, u64 refund_ns, u64 *in_kind_ns)
 {
 	if (!(config.parts & EK_PART_REPAYMENT))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What do counters, saved registers and rules tell of a task's class?
+ * Which class does a task have, by counters, saved registers and rules?
  *
- * Evidence is precise and rare, so it is learned and forgotten again
- * (evenkeel/learned.h). What the rules say of a task's name overrides it.
+ * Evidence is precise and rare, so the scheduler learns from each piece and forgets
+ * again (evenkeel/learned.h). A rule for a task's name overrides evidence.
  */
 #ifndef EVENKEEL_SENSE_BPF_H
 #define EVENKEEL_SENSE_BPF_H
@@ -22,7 +22,7 @@ static bool has_event(u32 event)
 	return (config.events & ~events_given_up) >> event & 1;
 }
 
-/* Whether it can be read; 0 where it cannot. */
+/* Whether a counter can be read; `counted` is 0 where not. */
 static bool read_counter(u32 index, u32 event, u64 *counted)
 {
 	struct bpf_perf_event_value value = {};
@@ -43,7 +43,7 @@ static u64 counter(u32 index, u32 event)
 	return counted;
 }
 
-/* What a counter has gained since the slice began; 0 where it did not count then. */
+/* The gain of a counter since the slice began; 0 where the counter did not count then. */
 static u64 gained(const struct ek_cpu *cpu, u32 index, u32 event)
 {
 	u64 before = cpu->counted[event];
@@ -58,8 +58,9 @@ static bool has_licenses(void)
 }
 
 /*
- * The same on a CPU. Perf gives up the counters of one that goes, and they do not
- * come back with it: there it is as with rules, by what was learned elsewhere.
+ * Whether counters tell the levels of a CPU. Perf gives up the counters of a CPU that
+ * goes offline, and they stay closed when the CPU is back: on such a CPU levels are
+ * believed, as with rules, from evidence on other CPUs.
  */
 static bool counts_licenses(const struct ek_cpu *cpu)
 {
@@ -101,15 +102,15 @@ static u32 level_of(const struct task *task, u64 now_ns)
 	return ek_learned_level(&task->learned, now_ns);
 }
 
-/* CPUs may overwrite each other's, which are alike. */
+/* CPUs may overwrite each other's values, which hardly differ. */
 static void is_wide_until(u64 until_ns)
 {
 	wide_anywhere_until_ns = ek_max(wide_anywhere_until_ns, until_ns);
 }
 
 /*
- * Whether the class of a task can matter: while nobody is wide, and no sensor
- * has to be asked who is, nothing is looked at.
+ * Whether the class of a task can matter: while no task is believed wide, and no sensor
+ * has to be read to find one, no task is looked up.
  */
 static bool matters(u64 now_ns)
 {
@@ -184,9 +185,9 @@ static u64 in_use(const struct fpstate *state)
 #endif
 
 /*
- * A task comes to a CPU. What its registers held when it left the last one is
- * evidence from now on. Where it has not left one since they were looked at, or
- * never has (they are its parent's then), they say nothing new.
+ * A task comes to a CPU. Its registers, as saved when the task left its last CPU, are
+ * evidence from now on, unless the task has not left a CPU since the last look at them,
+ * or never has: then they are its parent's.
  */
 static void look_at_registers(struct task_struct *p, u64 now_ns)
 {
@@ -213,8 +214,8 @@ static void look_at_registers(struct task_struct *p, u64 now_ns)
 }
 
 /*
- * What registers showed of any thread of its process is believed of a task:
- * they mostly run the same code, and evidence is rare.
+ * A task is believed to demand the level that registers of any thread of its process
+ * showed: threads mostly run the same code, and evidence is rare.
  */
 static void learn_of_process(struct task_struct *p, struct task *task, u64 now_ns)
 {
@@ -255,7 +256,7 @@ static void meet_siblings(const struct task *task, u32 index, struct ek_cpu *cpu
 	}
 }
 
-/* What a task demanded itself of what the core ran at (`cpu->believed`). */
+/* The level that a task itself demanded, of those in force (`cpu->believed`). */
 static u32 judge(struct task *task, struct ek_cpu *cpu, u64 now_ns)
 {
 	u32 believed = level_of(task, now_ns);
@@ -265,14 +266,14 @@ static u32 judge(struct task *task, struct ek_cpu *cpu, u64 now_ns)
 	ek_demanded(&cpu->believed, configured(hold), cpu->held_ns, &cpu->beside, believed,
 		    &task->tests, &cpu->demanded);
 	EK_FORGET();
-	/* Of many slices each is a guess, and a wrong one is to be forgotten. */
+	/* Each of many slices is a guess, and a wrong guess is to be forgotten soon. */
 	learn(task, cpu->demanded.shown_level, EK_SHOWN_NS, now_ns);
 	return cpu->demanded.own_level;
 }
 
 /* --- Rules --- */
 
-/* Looks the task's names up, or asks the loader for them; until it answers, nothing is ruled. */
+/* Looks the task's names up, or asks the loader; no rule holds until the loader answers. */
 static void look_up_names(struct task_struct *p, struct task *task)
 {
 	struct ek_names key = {};

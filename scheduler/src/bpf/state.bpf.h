@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What does the scheduler remember of tasks, CPUs and caches, and what are
- * its queues called?
+ * Which state of tasks, CPUs and caches does the scheduler keep, and how are its queues
+ * numbered?
  */
 #ifndef EVENKEEL_STATE_BPF_H
 #define EVENKEEL_STATE_BPF_H
@@ -10,7 +10,7 @@
 #include "interface.h"
 
 const volatile struct ek_config config;
-/* A part of it, for functions that take a pointer: without this clang would read it as 0. */
+/* A pointer to a part of the configuration, which clang would else read as 0. */
 #define configured(part)                                                                       \
 	({                                                                                     \
 		const void *at = (const void *)&config.part;                                   \
@@ -18,16 +18,16 @@ const volatile struct ek_config config;
 		at;                                                                            \
 	})
 struct ek_end end;
-/* Counters that the loader gave up, as bits: others want them. */
+/* Counters that the loader gave up for other users of perf, as bits. */
 u32 events_given_up SEC(".data.given_up");
-/* When a CPU was last told to go. */
+/* When a CPU last began to go offline. */
 u64 cpus_going_ns;
-/* Until when any task may be believed to demand more than level 0, or to owe for it. */
+/* Until when any task may be believed to demand more than level 0, or have pending bills. */
 u64 wide_anywhere_until_ns;
 
 /*
- * Names of queues: of a class and an affinity group of a cache, of a CPU, and of
- * the tasks of a cache that have waited too long.
+ * Numbers of queues: of a class and an affinity group of a cache, of a CPU, and of
+ * the starved tasks of a cache.
  */
 #define OF_CLASS(class) ((u64)(class) << 16)
 #define OF_GROUP(group) ((u64)(group) << 24)
@@ -38,22 +38,22 @@ u64 wide_anywhere_until_ns;
 #define IS_NEW 0
 /* CPUs of a cache that are looked at for a task's affinity group; our choice. */
 #define SET_CPUS_MAX 1024
-/* Tasks of the mixed group that a CPU passes over because they may not run there; our choice. */
+/* Tasks of the mixed group that a CPU passes over because of their masks; our choice. */
 #define PASSES_MAX 256
-/* No task of a group was runnable if none was seen so for this long; our choice, > 2 ticks. */
+/* A group had no runnable task if none was noted for this long; our choice, > 2 ticks. */
 #define AWAY_NS 30000000ULL
 /* After this long the number of an unused group may be given to another set; our choice. */
 #define UNUSED_NS 1000000000ULL
-/* How often it is noted that a group is used, and how far its floor may be late; our choice. */
+/* How often the use of a group is noted, and how far its floor may be late; our choice. */
 #define NOTE_NS 1000000ULL
 #define LATE_NS 50000ULL
-/* How often those that wait are counted, which decides the length of slices; our choice. */
+/* How often waiting tasks are counted, for the length of slices; our choice. */
 #define COUNT_NS 1000000ULL
-/* How often the cores that run something are counted, which decides the row of the turbo table. */
+/* How often the active cores are counted, for the row of the turbo table. */
 #define ACTIVE_NS 1000000ULL
 /* CPUs that a wake-up looks at for one to interrupt; our choice. */
 #define WAKE_LOOKS_MAX 8
-/* For how long a bill is looked for at least; our choice. */
+/* How long after a bill the ends of slices look for pending bills at least; our choice. */
 #define OWED_NS 60000000000ULL
 /*
  * Tasks leave the local DSQ of a CPU that a task of a higher class has had for this
@@ -61,65 +61,65 @@ u64 wide_anywhere_until_ns;
  * left at once would migrate at each of their wake-ups. Our choice.
  */
 #define TAKEN_NS 1000000ULL
-/* The hash of a set of CPUs while the CPUs are told of its group. */
+/* The hash of a set of CPUs while the bits of its group are set in the CPUs. */
 #define HASH_CHANGES 1
-/* How often a CPU that is being taken away is looked after; our choice. */
+/* The timer's period while a CPU is going offline; our choice. */
 #define GOING_LOOK_NS 5000000ULL
 
-/* CPUs that are looked at for one to place a task on, or to change places with; our choice. */
+/* CPUs that a search for a place or a swap looks at; our choice. */
 #define MIX_LOOKS_MAX 64
 
 /* Hardware threads of a core; our choice. */
 #define SIBLINGS_MAX 8
 
 /*
- * What is remembered of a task besides its virtual time. The way of a task is
- * spared it where it can be: finding it costs more than all else that is done.
+ * State of a task besides its virtual time. Operations skip the look-up of this state
+ * where they can: the look-up costs more than all their other work.
  */
 struct task {
-	/* CPU time it had when it was seen waiting, and since when it may have waited. */
+	/* CPU time when the timer saw the task waiting, and since when the wait may last. */
 	u64 seen_exec_ns;
 	u64 waits_since_ns;
-	/* Billed by others, and not yet paid; and for waiting while its CPU was quiet. */
+	/* Pending bills: for losses of victims, and for waits while its CPU was forced idle. */
 	u64 owed_ns;
 	u64 waited_ns;
 	struct ek_learned learned;
-	/* What registers showed of any thread of its process; kept by the first thread. */
+	/* Levels that registers showed of any thread of the process; kept by the first thread. */
 	struct ek_learned of_threads;
 	struct ek_tests tests;
 	/* Until when the task may be believed to demand more than level 0. */
 	u64 wide_until_ns;
-	/* How often it had left a CPU when its saved registers were looked at. */
+	/* How often the task had left a CPU when its saved registers were read. */
 	u64 switches;
-	/* What is owed to it in kind, and since when it waits for a CPU. */
+	/* Its deficit, and since when the task waits for a CPU. */
 	struct ek_deficit deficit;
 	u64 runnable_ns;
-	/* How much faster it is alone on its core. */
+	/* How much faster the task is alone on its core. */
 	u32 gain_permille;
-	/* The CPU that is, or was, quiet rather than run it. */
+	/* The CPU that is, or was, forced idle rather than run the task. */
 	u32 refused_by;
-	/* What counted instructions of its last slice showed. */
+	/* The level that counted instructions of its last slice showed. */
 	u32 counted_level;
 	u32 pad;
-	/* Level that the rules give it, or what is known of that (EK_NAME_...). */
+	/* Level by the rules, or the state of the question (EK_NAME_...). */
 	u32 ruled;
 	/* The affinity group that its virtual time is of, and the cache or the CPU of that. */
 	u32 group;
 	u32 cache;
 	u32 cpu;
-	/* Hash of the CPUs of the cache that it may use. */
+	/* Hash of the CPUs of the cache that the task may use. */
 	u64 cpus_hash;
 };
 
-/* A physical core; what it believes is only kept where no counter tells the levels. */
+/* A physical core; `belief` is only kept where no counter tells the levels. */
 struct core {
 	struct bpf_spin_lock lock;
 	u32 pad;
-	/* When it was counted among those that run something. */
+	/* When the core was last counted as active. */
 	u64 counted_ns;
 	struct ek_belief belief;
 	struct ek_users users;
-	/* Until when it is left alone after a change of places. */
+	/* Until when the core is left alone after a swap. */
 	u64 settled_ns;
 	/* Until when each level may be held. */
 	u64 held_until_ns[EK_LEVELS_MAX];
@@ -168,7 +168,7 @@ struct {
 	__type(value, u32);
 } events SEC(".maps");
 
-/* What the rules say of a name, or that they were asked. */
+/* The answer of the rules for a name, or EK_NAME_ASKED. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, EK_NAMES_MAX);
@@ -206,7 +206,7 @@ struct {
 	__type(value, struct look);
 } looks SEC(".maps");
 
-/* By CPU: a task of a higher class has had it for TAKEN_NS. */
+/* By CPU: fires when a task of a higher class has had the CPU for TAKEN_NS. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -214,7 +214,7 @@ struct {
 	__type(value, struct look);
 } taken SEC(".maps");
 
-/* By CPU: ends its quiet. */
+/* By CPU: ends its forced idle. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

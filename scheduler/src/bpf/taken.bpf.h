@@ -2,7 +2,7 @@
 /*
  * Which CPUs has a task of a higher class, and when do tasks leave such a CPU?
  *
- * The kernel keeps the task that ran, and what else is in the local DSQ of the CPU,
+ * The kernel keeps the task that ran, and the rest of the local DSQ of the CPU,
  * until the CPU is free again. After TAKEN_NS a timer of that CPU has these tasks
  * enqueued again, and other CPUs may run them.
  */
@@ -34,8 +34,8 @@ static void note_taken(u32 index, struct ek_cpu *cpu)
 }
 
 /*
- * A task of a higher class has had a CPU for a while: what the kernel keeps in the
- * local DSQ of the CPU until it is free again may run elsewhere.
+ * A task of a higher class has had a CPU for TAKEN_NS: the tasks that the kernel would
+ * keep in the local DSQ until the CPU is free may run elsewhere.
  */
 static int leave_taken(void *map, int *key, struct look *timer)
 {

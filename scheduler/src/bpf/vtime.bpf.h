@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What is the virtual time of what runs on a CPU, and how long is a slice?
+ * Which virtual time does the running task of a CPU have, and how long is a slice?
  */
 #ifndef EVENKEEL_VTIME_BPF_H
 #define EVENKEEL_VTIME_BPF_H
@@ -11,7 +11,7 @@
 
 #include "group.bpf.h"
 
-/* That of what runs on a CPU, if it were accounted now; NEVER if nothing of ours runs. */
+/* The running task's virtual time if charged now; NEVER if no task of ours runs. */
 static u64 running_vtime_ns(const struct ek_cpu *cpu, u64 now_ns)
 {
 	u32 weight = cpu->weight;
@@ -21,7 +21,7 @@ static u64 running_vtime_ns(const struct ek_cpu *cpu, u64 now_ns)
 	return ek_charge_ns(cpu->vtime_ns, ek_sub(now_ns, cpu->since_ns), 0, 0, weight);
 }
 
-/* The same on the CPU's own clock. */
+/* The running task's virtual time on the CPU's own clock. */
 static u64 running_clock_ns(struct ek_cpu *cpu, u64 now_ns)
 {
 	struct ek_cache *cache = cache_of(cpu->cache);
@@ -32,7 +32,7 @@ static u64 running_clock_ns(struct ek_cpu *cpu, u64 now_ns)
 	return clock_at(cpu, group_at(cpu, cache, group), group, running_vtime_ns(cpu, now_ns));
 }
 
-/* Whether what runs on a CPU is ahead of a task that waits by more than the granularity. */
+/* Whether the running task is ahead of a waiting task by more than the granularity. */
 static bool is_ahead(struct ek_cpu *cpu, u64 clock_ns, u32 weight, u64 now_ns)
 {
 	u64 limit_ns = ek_preempt_limit_ns(clock_ns, config.wakeup_granularity_ns, weight);
@@ -73,13 +73,13 @@ static void interrupt(u32 index)
 	scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_PREEMPT));
 }
 
-/* A slice while nobody waits. */
+/* A slice while no task waits. */
 static u64 slice_alone_ns(u32 weight)
 {
 	return ek_slice_shared_ns(config.slice_ns, weight, 0, 0);
 }
 
-/* A slice while others wait in the queues of the cache; they are counted now and then. */
+/* A slice while tasks wait in the queues of the cache, counted every COUNT_NS. */
 static u64 slice_ns(u32 weight, u32 index, struct ek_cache *cache, u64 now_ns)
 {
 	if (ek_sub(now_ns, cache->counted_ns) >= COUNT_NS) {
