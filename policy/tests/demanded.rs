@@ -12,7 +12,7 @@ const ALONE: Beside = Beside { runs: 0, possible: 0, believed: 0 };
 const UNKNOWN: Beside = Beside { runs: 1, possible: 5, believed: 0 };
 const CLEARED: Beside = Beside { runs: 1, possible: 0, believed: 0 };
 
-/// A slice of 6 ms, of which so much was at level 2.
+/// A slice of 6 ms, of which `ns` was at level 2.
 fn at_2(ns: u64) -> LevelTimes {
     LevelTimes { ns: [6 * MS - ns, 0, ns, 0, 0, 0] }
 }
@@ -111,7 +111,7 @@ fn what_runs_beside_is_the_worst_of_it() {
     assert_eq!(beside, Beside { runs: 1, possible: 2, believed: 2 });
 }
 
-/// Two hardware threads with tasks that change places, one of which demands level 2 at times.
+/// Slices of pairs of four tasks on two hardware threads; task `wide` demands level 2.
 fn run_pairs(slices: &[(usize, usize)], wide: usize) -> Vec<(usize, Demanded)> {
     let mut tests = [Tests::default(); 4];
     let mut shown = Vec::new();

@@ -173,7 +173,7 @@ fn victims_work(mode: Mode, slices: u64) -> f64 {
             culprit_ns = charge(culprit_ns, MS, 0, bill_ns, 1024);
             bill_ns = 0;
         }
-        // Charged is CPU time minus pending bills, and minus refunds that nobody paid.
+        // Charged is CPU time minus pending bills, and minus refunds that no task paid.
         assert_eq!(victim_ns + culprit_ns, used_ns - bill_ns - pending_total_ns);
     }
     cycles as f64 / (slices * MS / 2 * 28 / 10) as f64

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * How fast would a slice have run, had nobody else used wide instructions?
+ * How fast would a slice have run, had no other task used wide instructions?
  *
  * The rows and the factor between them are those of the actual frequency (turbo_row.h),
  * at other shares: cycles above the level that the task itself demands move to that

@@ -4,7 +4,7 @@
  *
  * A task that runs all the time because no other task may run on its CPU, or
  * because its weight is worth more than one CPU, gains or loses virtual time
- * against the rest without end. Nobody can use that difference while it lasts.
+ * against the rest without end. No task can use that difference while it lasts.
  * When the machine changes, a task that is far ahead would wait until the rest
  * catch up. Stock schedulers bound the difference too: EEVDF keeps a lag of
  * at most two slices (update_entity_lag in kernel/sched/fair.c, Linux 6.18).
@@ -16,8 +16,8 @@
  * that is served elsewhere is ahead and is not served here (miDRR does the same
  * with one bit: Yap et al., CoNEXT 2013).
  *
- * The limit is CPU time of the task, converted to virtual time by the task's weight: a
- * light task moves in large steps.
+ * The limit is CPU time of the task, converted to virtual time by the task's
+ * weight: a light task moves in large steps.
  *
  * Pure and total: no clock, no globals, no loops, no failure.
  */

@@ -4,10 +4,10 @@
  *
  * The number of active cores changes during a slice, and no counter records the
  * changes. The two neighbouring rows whose mean frequencies, at the slice's own
- * shares, enclose the actual one tell the number afterwards; how far the actual one lies
- * between them is the interpolation factor (dissertation 7.4.2, step 3).
- * No row is meant before the first that can have held (active.h; 0 where no
- * host counts cores): where the table is too slow, the clock alone would find one of
+ * shares, enclose the actual one tell the number afterwards; how far the actual
+ * one lies between them is the interpolation factor (dissertation 7.4.2, step 3).
+ * No row is meant before the first that can have held (active.h; 0 where no host
+ * counts cores): where the table is too slow, the clock alone would find one of
  * fewer active cores, and of a higher ideal.
  * Beyond the table's ends the end is meant. Of rows that do not differ at
  * these shares the one with the fewest active cores is meant.
@@ -36,7 +36,7 @@ static inline void ek_turbo_row(const struct ek_turbo *turbo, const struct ek_sh
 	if (rows == 0)
 		rows = 1;
 
-	/* The first row that is not faster, and the one before, were both looked at. */
+	/* The first row that is not faster, and the one before, were both read. */
 	u32 from = (u32)ek_min(first_row, rows - 1);
 	u32 first = from;
 	u32 slow = rows;

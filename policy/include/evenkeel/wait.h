@@ -4,8 +4,8 @@
  *
  * The kernel ejects a scheduler that lets a task wait for its watchdog's
  * timeout (check_rq_for_timeouts in kernel/sched/ext.c, Linux 7.0). After a
- * quarter of the timeout a task is starved and goes first; the starvation timer looks
- * at the queues every eighth of the timeout: our choice.
+ * quarter of the timeout a task is starved and goes first; the starvation timer
+ * looks at the queues every eighth of the timeout: our choice.
  *
  * Pure and total: no clock, no globals, no loops, no failure.
  */

@@ -3,7 +3,7 @@
  * How much does a task of a nice value weigh?
  *
  * The kernel's own table, sched_prio_to_weight in kernel/sched/core.c (Linux
- * 5.9; the same to this day): each step is about 10 % of CPU time, a factor of
+ * 5.9; unchanged to this day): each step is about 10 % of CPU time, a factor of
  * 1.25, and nice 0 is 1024.
  *
  * Pure and total: no clock, no globals, no loops, no failure.
@@ -41,7 +41,7 @@ static inline u32 ek_weight(s32 nice)
 }
 
 /*
- * 2^32 / weight rounded down, at most EK_U32_MAX: within 1 of the same file's
+ * 2^32 / weight rounded down, at most EK_U32_MAX: within 1 of that file's
  * sched_prio_to_wmult. A weight of 0 is read as that of nice 0.
  */
 static inline u32 ek_weight_inverse(u32 weight)

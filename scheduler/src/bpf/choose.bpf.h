@@ -144,7 +144,7 @@ static u64 least_of(u32 index, struct ek_cpu *cpu, const struct ek_cache *cache,
 	return cpu->least_queue;
 }
 
-/* The lesser of the least of a cache and the head that was just looked at. */
+/* The lesser of the least of a cache and the head that was read last. */
 static u64 take_lesser(struct ek_cpu *cpu, u64 least_ns, u64 head_ns)
 {
 	if (head_ns >= least_ns)

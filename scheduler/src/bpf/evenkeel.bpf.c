@@ -138,7 +138,7 @@ static void interrupt_one(struct task_struct *p, u32 number, u32 near, u64 now_n
 /* --- Queues --- */
 
 /*
- * Tasks wait for the kernel's threads, so these are dispatched directly, unless they
+ * Tasks wait for the kernel's threads, so these go to the local queue at once, unless they
  * have used more than their share, or are lighter than nice 0: then they wait in order
  * and interrupt a running task as any task does, by their weight.
  */
@@ -305,7 +305,7 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 /* --- Running --- */
 
 /*
- * A waiting task that is behind by more than the granularity preempts now, in case that no
+ * A waiting task that is behind by more than the granularity preempts now, in case no
  * CPU was interrupted for that task.
  */
 SEC("struct_ops/ek_tick")

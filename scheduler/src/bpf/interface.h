@@ -138,7 +138,7 @@ struct ek_around {
 	/* How long idle is forced, for the task beside, on levels from `quiet_from` on; 0: not. */
 	u64 quiet_ns;
 	u32 quiet_from;
-	/* The highest level that runs beside, and whether anything does. */
+	/* The highest level of the tasks beside, and whether any runs. */
 	u32 level;
 	u32 runs;
 	u32 pad;
@@ -187,7 +187,7 @@ struct ek_cpu {
 	u64 exec_ns;
 	u64 since_ns;
 	u32 weight;
-	/* The CPU is being taken away. */
+	/* The CPU is going offline. */
 	u32 is_going;
 	/* Tasks may wait in the CPU's own queue. */
 	u32 has_own;
@@ -237,14 +237,14 @@ struct ek_cpu {
 	u64 refused_exec_ns;
 	/* Forced idle of siblings for the running task since its slice began. */
 	u64 was_quiet_ns;
-	/* When the CPU was forced idle; 0: the CPU is not. */
+	/* Since when the CPU is forced idle; 0: not forced. */
 	u64 quiet_ns;
 	/* One more than the CPU to which a swap sends the running task; the task, once gone. */
 	u32 sends_to;
 	u32 sent;
 	/* The other task of the two has come already. */
 	u32 is_second;
-	/* The running task has a forced switch-out, and when that task came here. */
+	/* A forced switch-out of the running task is due; since when that task is here. */
 	u32 airs;
 	u64 came_ns;
 	/* The counters of levels and classes could not be read when the slice began. */

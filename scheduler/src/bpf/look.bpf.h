@@ -96,8 +96,8 @@ static __noinline int send_off_class(u32 index, u32 cache, u32 class, u64 now_ns
 }
 
 /*
- * A CPU that is going offline calls dispatch no more, and stays until the kernel has no
- * task left on that CPU. So tasks that no other CPU might take, since they are bound to
+ * A CPU that is going offline asks the scheduler for no task, and stays until the kernel
+ * has no task left on that CPU. So tasks that no other CPU might take, since they are bound to
  * this one or this is the last one of their set, go to its local queue; the CPU passes
  * them on, and finds itself empty only when it schedules (balance_push in
  * kernel/sched/core.c, Linux 7.0).

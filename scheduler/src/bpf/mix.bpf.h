@@ -189,7 +189,7 @@ static s32 idle_for(struct task_struct *p, u32 near, u64 now_ns)
 	return -1;
 }
 
-/* --- Changing places --- */
+/* --- Swaps --- */
 
 /*
  * The gain, in permille of a CPU's speed, if the running tasks of two CPUs are swapped,

@@ -131,7 +131,7 @@ static u32 class_of(struct task_struct *p, u64 now_ns)
 	return task ? ek_min(level_of(task, now_ns), classes - 1) : 0;
 }
 
-/* A task was seen to demand a level, which is believed for a while. */
+/* Evidence that a task demands a level, which is believed for `for_ns`. */
 static void learn(struct task *task, u32 level, u64 for_ns, u64 now_ns)
 {
 	u64 until_ns = ek_add(now_ns, for_ns);
@@ -236,7 +236,7 @@ static void learn_of_process(struct task_struct *p, struct task *task, u64 now_n
 
 /* --- License counters --- */
 
-/* Tasks on the hardware threads of a core are told of each other. */
+/* Notes the tasks on the hardware threads of a core for each other's slices. */
 static void meet_siblings(const struct task *task, u32 index, struct ek_cpu *cpu)
 {
 	struct ek_beside nothing = {}, own = {.runs = 1, .believed = level_of(task, cpu->since_ns)};
