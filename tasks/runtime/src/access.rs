@@ -1,20 +1,21 @@
 //! Dependences: the order in which siblings use the same data.
 //!
 //! The accesses of siblings to one address form a chain, in the order of creation. Two tokens go
-//! down the chain. An access has `ALLOWED` when everything before it that it conflicts with has
-//! ended: then its task may run. It has `ALONE` when everything before it has ended, whatever
-//! it was. An access that has ended passes both on; one that has not yet passes `ALLOWED` on to a
-//! next one of the same kind, if that kind shares. Every step is one atomic operation on the
-//! state of one access, so that a dependence costs the same however many there are, and no lock.
-//! (Tokens on a chain of accesses: Álvarez, Sala, Marí, Roca, Beltran, PPoPP 2021.)
+//! down the chain. An access has `ALLOWED` when every access before this one that conflicts with it
+//! has ended: then its task may run. An access has `ALONE` when every access before has ended, of
+//! whatever kind. An access that has ended passes both tokens on; one that has not yet passes
+//! `ALLOWED` on to a next one of the same kind, if that kind shares. Every step is one atomic
+//! operation on the state of one access, so the cost of a dependence does not depend on their
+//! number, and no step takes a lock. (Tokens on a chain of accesses: Álvarez, Sala, Marí, Roca,
+//! Beltran, PPoPP 2021.)
 //!
-//! Only the parent's worker adds to chains, and so the [`Table`] of its children's addresses is its
-//! own.
+//! Only the parent's worker adds to chains, so the [`Table`] of the children's addresses belongs to
+//! that worker alone.
 //!
-//! The children of a task that accesses the same address form a chain *inside* that access: it
-//! begins when the access is allowed, and the access ends when its task's code and this chain
-//! have ended (OmpSs-2's nested domains and early release). An access may be *weak*: then the
-//! task itself does not touch the data, and need not wait for it; only its children do.
+//! The children of a task that accesses the same address form a chain *inside* that access: the
+//! chain begins when the access is allowed, and the access ends when its task's code and this chain
+//! have ended (OmpSs-2's nested domains and early release). An access may be *weak*: then the task
+//! itself does not touch the data, and need not wait; only its children do.
 
 mod flow;
 mod link;
@@ -96,7 +97,8 @@ impl Access {
         Self { address, says: bits_of_kind(kind) | PART }
     }
 
-    /// An access to a part of a region that was cut. No task has it: it passes its tokens on.
+    /// An access to a part of a region that was cut. No task has this access, which only passes
+    /// tokens on.
     fn cut(address: usize, kind: Kind) -> Self {
         Self { address, says: bits_of_kind(kind) | PART | WEAK }
     }
@@ -107,7 +109,7 @@ impl Access {
         self.address
     }
 
-    /// How it is used.
+    /// How the task uses the data.
     #[must_use]
     pub fn kind(&self) -> Kind {
         kind_of(self.says)
@@ -143,17 +145,18 @@ pub struct Uses<'a> {
 /// [`Cold`] for each.
 #[repr(C)]
 pub(crate) struct Accesses {
-    /// Null where they belong to no task.
+    /// Null where the accesses belong to no task.
     task: *const Queued,
-    /// Accesses without `ALLOWED` that are not weak, and one while they are being added.
+    /// Accesses that are not weak and not `ALLOWED` yet, plus one until all accesses are added.
     missing: AtomicU32,
-    /// Accesses that another one may still reach, and one for the task until it ends.
+    /// Accesses that another one may still reach, plus one for the task until the task ends.
     held: AtomicU32,
-    /// Accesses, which lie right behind this.
+    /// Number of accesses, which lie right behind this struct.
     number: u32,
-    /// Bytes of the accesses' own block; 0 if they are part of the task's.
+    /// Bytes of the accesses' own block; 0 if they are part of the task's block.
     bytes: u32,
-    /// The task's code, if the task takes turns: its head has the function that takes them.
+    /// The task's code, if the task takes turns; the head of the task then has the function that
+    /// takes the turns.
     pub(crate) in_turn: Cell<Option<Run>>,
 }
 
@@ -161,7 +164,7 @@ pub(crate) struct Accesses {
 #[repr(C)]
 pub(crate) struct Cold {
     address: usize,
-    /// The first of the chain inside it that waits for it.
+    /// The first access of the chain inside this one, if that chain waits for this access.
     child: Cell<*const Link>,
 }
 
@@ -188,12 +191,12 @@ pub(crate) trait Then {
     fn ready(&self, task: *const Queued);
     /// No access refers to the block any more, and its task has ended.
     fn free(&self, task: *const Queued);
-    /// A block of so many bytes, for accesses that belong to no task.
+    /// Allocates a block of `bytes` bytes, for accesses that belong to no task.
     fn block(&self, bytes: usize) -> NonNull<u8>;
-    /// No access refers to such a block any more.
+    /// No access refers to a block of `block` any more.
     ///
     /// # Safety
-    /// `block` allocated it with as many bytes.
+    /// `block` allocated the block, with as many bytes.
     unsafe fn free_block(&self, block: NonNull<u8>, bytes: usize);
 }
 
@@ -211,7 +214,7 @@ impl Accesses {
     /// Writes the `number` accesses of a task. `bytes` is the length of their own block, or 0.
     ///
     /// # Safety
-    /// At `place` is room for them, which lives as long as the task's block.
+    /// The memory at `place` has room for the accesses, and lives as long as the task's block.
     pub(crate) unsafe fn write(
         place: *mut Self,
         task: *const Queued,
@@ -250,7 +253,7 @@ impl Accesses {
         }
     }
 
-    /// Writes accesses without a task: no task becomes ready by them, and none holds them.
+    /// Writes accesses without a task: they make no task ready, and no task holds them.
     ///
     /// # Safety
     /// The block at `place` has `bytes` bytes, room enough for them.
@@ -262,12 +265,12 @@ impl Accesses {
         }
     }
 
-    /// Bytes of their own block; 0 where they are part of the task's.
+    /// Bytes of the accesses' own block; 0 where they are part of the task's block.
     pub(crate) fn bytes(&self) -> u32 {
         self.bytes
     }
 
-    /// Whether the task takes turns with others.
+    /// Whether the task takes turns with other tasks.
     pub(crate) fn take_turns(&self) -> bool {
         self.all().any(Link::takes_turns)
     }
@@ -278,18 +281,18 @@ impl Accesses {
 
     fn link(&self, number: usize) -> &Link {
         let at = self.first() + number * Self::stride(self.number as usize);
-        // SAFETY: `write` wrote as many links behind this, in one block.
+        // SAFETY: `write` wrote `self.number` links behind this struct, in one block.
         unsafe { &*ptr::with_exposed_provenance(at) }
     }
 
     fn cold(&self) -> &[Cold] {
         let number = self.number as usize;
         let first = self.first() + number * Self::stride(number);
-        // SAFETY: `write` wrote as many behind the links, in the same block.
+        // SAFETY: `write` wrote `number` cold parts behind the links, in the same block.
         unsafe { std::slice::from_raw_parts(ptr::with_exposed_provenance(first), number) }
     }
 
-    /// What is cold of one of them.
+    /// The cold part of an access.
     fn cold_of(&self, link: &Link) -> &Cold {
         let before = ptr::from_ref(link).addr() - self.first();
         &self.cold()[before / Self::stride(self.number as usize)]
@@ -300,18 +303,18 @@ impl Accesses {
         (0..self.number as usize).map(|number| self.link(number))
     }
 
-    /// Those and where they are.
+    /// The accesses with their addresses.
     fn places(&self) -> impl DoubleEndedIterator<Item = (&Link, usize)> + ExactSizeIterator {
         self.all().zip(self.cold()).map(|(link, cold)| (link, cold.address))
     }
 
-    /// The access to an address, if there is one.
+    /// The access to an address, if the task has one.
     fn to(&self, address: usize) -> Option<&Link> {
         let is_it = |(link, at): &(&Link, usize)| *at == address && !link.is(PART);
         self.places().find(is_it).map(|(link, _)| link)
     }
 
-    /// Whether the task leaves some of what these access to its children.
+    /// Whether the task leaves some data of these accesses to its children.
     pub(crate) fn leave_any(&self, all: &[Access]) -> bool {
         all.iter().any(|access| self.to(access.address).is_some_and(|outer| outer.is(WEAK)))
     }
@@ -324,8 +327,8 @@ impl Accesses {
         assert!(is_covered, "a task uses data in a way that the task around it did not say");
     }
 
-    /// Whether a child of the task may access data in this way. Where the task itself has its
-    /// turn, a child would wait for that, and perhaps the task for the child.
+    /// Whether a child of the task may access data in this way. Where the task itself has a turn, a
+    /// child would wait for the end of that turn, and perhaps the task for the child.
     pub(crate) fn covers(&self, access: &Access) -> bool {
         let covers = |outer: &Link| {
             let kind = outer.kind();
@@ -334,13 +337,13 @@ impl Accesses {
         self.to(access.address).is_none_or(covers)
     }
 
-    /// Adds them to the chains of the parent's table, of which it has planned the parts of regions,
-    /// which are the last of them. Returns whether the task may run at once; if
-    /// not, it is [`Then::ready`] some time later. `around` are the parent's own, where the chains
+    /// Adds the accesses to the chains of the parent's table. Regions come last: the table has
+    /// planned their parts. Returns whether the task may run at once; otherwise [`Then::ready`]
+    /// reports the task some time later. `around` are the parent's own accesses, where the chains
     /// of its children lie inside them.
     ///
     /// # Safety
-    /// Only the parent's worker may call it, once, when the block is in its place.
+    /// Only the parent's worker may call this, once, when the block is in its place.
     pub(crate) unsafe fn add_to(
         &self,
         table: &mut Table,
@@ -363,21 +366,21 @@ impl Accesses {
             allowed += u32::from(is_allowed || link.is(WEAK));
         }
         for link in self.all().skip(plain).rev() {
-            // SAFETY: this is the parent's worker.
+            // SAFETY: this thread is the parent's worker.
             allowed += u32::from(unsafe { table.add_piece(link, then) });
         }
         if allowed == self.number + 1 {
             return true;
         }
-        // Pairs with `allow`: what tasks before it wrote is seen by the task.
+        // Pairs with `allow`: the task sees the writes of the tasks before.
         self.missing.fetch_sub(allowed, Ordering::AcqRel) == allowed
     }
 
-    /// Whether a task with these accesses could run and end now, so that nobody needs to know of
-    /// it.
+    /// Whether a task with these accesses could run and end now, so that no table needs to record
+    /// the task.
     pub(crate) fn are_free(accesses: &[Access], table: &Table, around: Option<&Self>) -> bool {
         accesses.iter().all(|access| match table.last(access.address) {
-            // Its children come where it would have come.
+            // A weak access is always free: the children take its place in the chain.
             _ if access.is_weak() => true,
             Some(last) => last.lets_run(access.says),
             None => around
@@ -386,16 +389,16 @@ impl Accesses {
         })
     }
 
-    /// Begins to fetch what follows the task, which is with whoever created that: to wait for one
-    /// is to wait for all.
+    /// Begins to fetch the successors of the accesses, whose cache lines their creator has: waiting
+    /// for one line takes as long as waiting for all.
     pub(crate) fn fetch(&self) {
         let words = self.all().map(Link::load);
         words.filter(|word| word & LINKED != 0).for_each(|word| prefetch(next_of(word)));
     }
 
-    /// The task's code has ended; the chains inside that go on have been told. Returns how many
-    /// accesses others cannot reach any more; they are to be let go of, and so is the task, when it
-    /// is complete. What it has of regions ends then too.
+    /// The task's code has ended, and the chains inside that go on are marked. Returns how many
+    /// accesses no other access can reach any more; the caller releases them, and the task too once
+    /// it is complete. If the task is complete, its parts of regions end as well.
     ///
     /// # Safety
     /// The task has run, and this is called once.
@@ -405,10 +408,10 @@ impl Accesses {
         unsafe { self.end_some(ends, then) }
     }
 
-    /// The same when the task's descendants have ended, which had not then.
+    /// Ends the parts of regions when the task's descendants have ended, which had not in `end`.
     ///
     /// # Safety
-    /// It is called once, after `end` was told that they had not.
+    /// Called once, after `end` was called with `is_complete` false.
     pub(crate) unsafe fn end_late(&self, then: &impl Then) -> u32 {
         // SAFETY: the task has run, and its parts of regions end here for the first time.
         unsafe { self.end_some(|link| link.is(PART), then) }
@@ -424,33 +427,33 @@ impl Accesses {
         for link in self.all().filter(ends) {
             if link.ends() {
                 passed += 1;
-                // SAFETY: what it passes on to is held until it has been passed on from in turn.
+                // SAFETY: each successor is held until it has passed its own tokens on.
                 unsafe { flow.take(link.passes(), then) };
             }
         }
         passed
     }
 
-    /// As many accesses as there are.
+    /// The number of accesses.
     pub(crate) fn number(&self) -> u32 {
         self.number
     }
 
-    /// Some accesses cannot be reached any more, or the task is gone. Returns whether that was the
-    /// last that held the block.
+    /// Some accesses cannot be reached any more, or the task is gone. Returns whether these were
+    /// the last that held the block.
     pub(crate) fn let_go(&self, number: u32) -> bool {
         self.held.fetch_sub(number, Ordering::AcqRel) == number
     }
 
-    /// The same of some whose task has ended, or that belong to none.
+    /// Releases accesses whose task has ended, or that belong to no task.
     ///
     /// # Safety
-    /// They were held until now.
+    /// The accesses were held until now.
     unsafe fn let_go_for(&self, number: u32, then: &impl Then) {
         let (task, bytes) = (self.task, self.bytes as usize);
         if self.let_go(number) {
             if task.is_null() {
-                // SAFETY: it is the block of a fork, which these accesses alone held.
+                // SAFETY: `self` is the block of a fork, which these accesses alone held.
                 return unsafe { then.free_block(NonNull::from(self).cast(), bytes) };
             }
             then.free(task);
@@ -459,7 +462,7 @@ impl Accesses {
 
     /// One more access is allowed.
     fn allow(&self, then: &impl Then) {
-        // Pairs with itself: what tasks before it wrote is seen by the task.
+        // Pairs with itself: the task sees the writes of the tasks before.
         if self.missing.fetch_sub(1, Ordering::AcqRel) == 1 {
             then.ready(self.task);
         }

@@ -1,79 +1,81 @@
 //! One access on its chain: a word.
 //!
-//! What is known of it, which of its task's accesses it is and where the next one lies share a
-//! word, so that to follow it is one atomic operation, and four of them lie in one cache line with
-//! what is counted of their task.
+//! The state of an access, its number among its task's accesses and the address of the next access
+//! share a word: following the chain is one atomic operation, and four words lie in one cache line
+//! with the counters of their task.
 
 use std::ptr;
 
 use super::{Access, Accesses, Cold, Kind, Then};
 use crate::sync::{AtomicU64, Ordering};
 
-/// All that it conflicts with has ended. It may be told so twice, before the next one may use its
-/// data and after: so it has two bits, and [`IS_ALLOWED`] looks at both.
+/// Every access before this one that conflicts with it has ended. An access may receive this token
+/// twice, before the next access may use the data and after, so the token has two bits, and
+/// [`IS_ALLOWED`] has both.
 pub(super) const ALLOWED: u64 = 1;
 /// Either bit of [`ALLOWED`].
 pub(super) const IS_ALLOWED: u64 = 3;
-/// All before it has ended.
+/// Every access before this one has ended.
 pub(super) const ALONE: u64 = 1 << 2;
-/// Its task has ended.
+/// The task has ended.
 pub(super) const ENDED: u64 = 1 << 3;
-/// Its successor is known, or that it will have none.
+/// The successor is known, or is known not to exist.
 pub(super) const LINKED: u64 = 1 << 4;
-/// The successor shares with it.
+/// The successor may use the data at the same time.
 pub(super) const SHARES: u64 = 1 << 5;
 /// The successor is not the next of the chain, but the access around it.
 pub(super) const LAST_INSIDE: u64 = 1 << 6;
-/// There is a chain inside it, which waits for it to be allowed.
+/// A chain inside the access waits until the access is allowed.
 pub(super) const CHILD: u64 = 1 << 7;
-/// Whoever allowed it has let the next one know of it. Only then can a weak access pass anything
-/// on; one that is not weak cannot anyway, since its task has not run before.
+/// The thread that allowed the access has passed the token to the next one. A weak access passes
+/// nothing on before that; any other access cannot anyway, since its task has not run before.
 pub(super) const ARRIVED: u64 = 1 << 8;
-/// What follows is two: the next, and its `child`. See [`super::regions`].
+/// Two accesses follow: the next one, and the `child`. See [`super::regions`].
 pub(super) const FORK: u64 = 1 << 9;
 /// Only its task's children touch the data.
 pub(super) const WEAK: u64 = 1 << 10;
-/// It is to a part of a region: that ends when its task's descendants have, and holds no chain.
+/// An access to a part of a region: ends when all descendants of the task have, and holds no chain.
 pub(super) const PART: u64 = 1 << 11;
-/// A chain inside it goes on after its task's code; known when that has ended.
+/// A chain inside the access goes on after the task's code; known when the code has ended.
 pub(super) const GOES_ON_INSIDE: u64 = 1 << 12;
-/// Where its [`Kind`] is, in two bits.
+/// Position of the [`Kind`], which has two bits.
 const KIND_AT: u32 = 13;
-/// Where its number is, in as many bits as [`FAR`] has.
+/// Position of the number, which has as many bits as [`FAR`].
 const NUMBER_AT: u32 = 15;
-/// Where the address of the next is, without its lowest bits, which are 0: 48 bits of it, more
-/// than Linux gives a program that does not ask for more.
+/// Position of the next access's address without its lowest bits, which are 0. The address has 48
+/// bits, more than Linux gives a program that does not ask for more.
 const NEXT_AT: u32 = 19;
 /// Bits of an address that are 0.
 const NEXT_SHIFT: u32 = align_of::<u64>().trailing_zeros();
 
-/// The number of each of more than so many accesses.
+/// The number of each access of a task that has more accesses than this.
 pub(super) const FAR: u32 = (1 << (NEXT_AT - NUMBER_AT)) - 1;
-/// What whoever completes it passes on.
+/// Tokens that a complete access passes on.
 pub(super) const BOTH: u64 = ALLOWED | ALONE;
-/// It has nothing more to wait for.
+/// The access waits for nothing more.
 pub(super) const PASSED: u64 = ALONE | ENDED | ARRIVED;
 
 /// An access on its chain.
 #[repr(transparent)]
 pub(crate) struct Link(AtomicU64);
 
-/// One of very many of a task, which says where they begin.
+/// An access of a task with more than [`FAR`]: the distance to the task's `Accesses` does not fit
+/// in the word.
 #[repr(C)]
 pub(super) struct FarLink {
     pub(super) link: Link,
     pub(super) of: *const Accesses,
 }
 
-/// What is to be done for one access.
+/// The next operation on one access.
 pub(super) enum Step {
-    /// It is given tokens, unless it is null.
+    /// Gives tokens to the access, unless the pointer is null.
     Give(*const Link, u64),
-    /// Both that follow a fork are given tokens.
+    /// Gives tokens to both accesses that follow a fork.
     GiveTwo(*const Link, u64),
-    /// Whoever follows a fork knows that it is allowed.
+    /// Both successors of the fork have the token: the access has arrived.
     Arrive(*const Link),
-    /// The chain inside it has ended after its task's code.
+    /// The chain inside the access has ended after the code of the task.
     End(*const Link),
 }
 
@@ -86,7 +88,7 @@ fn bits_of(next: *const Link) -> u64 {
 
 /// Both bits of a kind.
 const KIND: u64 = 3 << KIND_AT;
-/// Set in kinds that run one after another; those without run beside their like.
+/// Set in kinds whose tasks run one after another; tasks of the other kinds share.
 const IN_TURN: u64 = 1 << KIND_AT;
 
 /// The bits of a kind.
@@ -112,35 +114,36 @@ pub(super) fn kind_of(word: u64) -> Kind {
     }
 }
 
-/// The link that follows in a word; null if there is none.
+/// The next link in a word; null if the word has none.
 pub(super) fn next_of(word: u64) -> *const Link {
     ptr::with_exposed_provenance((word >> NEXT_AT << NEXT_SHIFT) as usize)
 }
 
 impl Link {
-    /// Nothing is known of it but what its task says, and which of its accesses it is.
+    /// Knows only the declared access and its number among the accesses of the task.
     pub(super) fn new(access: &Access, number: u32) -> Self {
         let arrived = if access.is_weak() { 0 } else { ARRIVED };
         Self(AtomicU64::new(access.says | arrived | u64::from(number.min(FAR)) << NUMBER_AT))
     }
 
     pub(super) fn load(&self) -> u64 {
-        // Pairs with whoever took the steps that are seen.
+        // Pairs with the release of the thread that set these bits.
         self.0.load(Ordering::Acquire)
     }
 
-    /// Adds what is not there; returns what was before.
+    /// Adds bits that are not set; returns the word before.
     pub(super) fn add(&self, steps: u64) -> u64 {
-        // Pairs with itself: who completes it sees what all others wrote. (To add is one
-        // instruction; to set bits and be told of those before is a loop.)
+        // Pairs with itself: the thread that completes the access sees the writes of all threads
+        // that added bits. Adding is one instruction; setting bits and returning the earlier ones
+        // is a loop.
         let before = self.0.fetch_add(steps, Ordering::AcqRel);
         debug_assert!(before & steps & !ALLOWED == 0, "a step is taken once");
         debug_assert!(before & IS_ALLOWED < IS_ALLOWED, "it is allowed twice at most");
         before
     }
 
-    /// It is told that it is allowed, as an access is that shares with one before it. Returns
-    /// whether that was news: then nobody else lets it arrive. Nothing follows it yet.
+    /// Sets `ALLOWED`, for an access that shares with the one before. Returns whether the bit is
+    /// new: then no other thread lets the access arrive. The access has no successor yet.
     fn gets_allowed(&self) -> bool {
         let is_first = self.add(ALLOWED) & IS_ALLOWED == 0;
         if is_first && self.is(WEAK) {
@@ -149,27 +152,27 @@ impl Link {
         is_first
     }
 
-    /// Adds what may be there; returns what was before.
+    /// Sets bits that may be set already; returns the word before.
     pub(super) fn gets(&self, steps: u64) -> u64 {
         self.0.fetch_or(steps, Ordering::AcqRel)
     }
 
-    /// The same where nobody else has it yet.
+    /// Sets bits of an access that no other thread can reach yet.
     pub(super) fn begins_with(&self, steps: u64) {
         self.0.store(self.0.load(Ordering::Relaxed) | steps, Ordering::Relaxed);
     }
 
-    /// Links what follows; returns what was known before.
+    /// Links the next access; returns the word before.
     pub(super) fn add_next(&self, next: *const Self, steps: u64) -> u64 {
         self.add(bits_of(next) | steps)
     }
 
-    /// The same of one that nobody else has.
+    /// Links the next access to one that no other thread can reach yet.
     pub(super) fn begins_before(&self, next: *const Self) {
         self.begins_with(bits_of(next));
     }
 
-    /// What never changes, and what this worker has set.
+    /// Whether a bit is set that never changes or that this worker sets.
     pub(super) fn is(&self, property: u64) -> bool {
         self.0.load(Ordering::Relaxed) & property != 0
     }
@@ -178,7 +181,7 @@ impl Link {
         kind_of(self.0.load(Ordering::Relaxed))
     }
 
-    /// What follows it, where that is known.
+    /// The next access; null where no access is linked yet.
     pub(super) fn next(&self) -> *const Self {
         next_of(self.0.load(Ordering::Relaxed))
     }
@@ -187,11 +190,12 @@ impl Link {
         (self.0.load(Ordering::Relaxed) >> NUMBER_AT) as u32 & FAR
     }
 
-    /// All of its task.
+    /// All accesses of the task.
     pub(super) fn of(&self) -> *const Accesses {
         let number = self.number();
         if number == FAR {
-            // SAFETY: it is the first part of such a link, in the same block.
+            // SAFETY: a link with the number `FAR` is the first field of a `FarLink`, in the same
+            // block.
             return unsafe {
                 (*ptr::with_exposed_provenance::<FarLink>(ptr::from_ref(self).addr())).of
             };
@@ -200,28 +204,30 @@ impl Link {
         ptr::with_exposed_provenance(ptr::from_ref(self).addr() - before)
     }
 
-    /// What is rarely needed of it.
+    /// The rarely needed part of the access.
     pub(super) fn cold(&self) -> &Cold {
-        // SAFETY: all of them are in one block.
+        // SAFETY: the counters, links and cold parts of a task's accesses are one live block.
         unsafe { (*self.of()).cold_of(self) }
     }
 
-    /// Takes a step, for the first time; returns whether that was the last that was missing for it
-    /// to pass everything on: whoever is told so does it.
+    /// Sets a bit for the first time; returns whether that was the last one missing before the
+    /// access can pass everything on. The caller that receives `true` must pass the tokens on.
     pub(super) fn reaches(&self, step: u64) -> bool {
         let before = self.add(step);
         let all = PASSED | LINKED;
         before & all != all && (before | step) & all == all
     }
 
-    /// Its task has ended, as [`Link::reaches`].
+    /// The task has ended; returns whether the caller must pass the tokens on, as [`Link::reaches`]
+    /// does.
     pub(super) fn ends(&self) -> bool {
         const LAST: u64 = (PASSED | LINKED) & !ENDED;
-        // Where nothing else is missing, nobody else will look: to write it down is for nobody.
+        // Nothing else is missing, so no other thread will read the word, and the bit need not be
+        // set.
         self.load() & LAST == LAST || self.reaches(ENDED)
     }
 
-    /// What it passes on, when it is complete.
+    /// The step that passes the tokens of a complete access on.
     pub(super) fn passes(&self) -> Step {
         let next = self.next();
         match self.0.load(Ordering::Relaxed) & (LAST_INSIDE | FORK) {
@@ -240,7 +246,7 @@ impl Link {
             && outer.load() & IS_ALLOWED == 0
         {
             outer.cold().child.set(self);
-            // Pairs with `Flow::give`: either it sees the child, or we see that it is allowed.
+            // Pairs with `Flow::give`: either that thread sees the child, or we see the token.
             if outer.gets(CHILD) & IS_ALLOWED == 0 {
                 return false;
             }
@@ -255,54 +261,56 @@ impl Link {
     /// Only the parent's worker may call it; `last` is held, and was the last.
     pub(super) unsafe fn follow(&self, last: &Self, then: &impl Then) -> bool {
         if last.has_passed() {
-            // SAFETY: it was held by the table alone.
+            // SAFETY: only the table held `last`, whose task has ended.
             unsafe { self.begin_after(last, then) };
             return true;
         }
         let kind = self.kind();
         let shares = kind.shares() && kind == last.kind();
-        // Pairs with `reaches` and `give`: either they see the link, or we see their tokens.
+        // Pairs with `reaches` and `give`: either those threads see the link, or we see their
+        // tokens.
         let state = last.add_next(self, LINKED | if shares { SHARES } else { 0 });
         if state & PASSED == PASSED {
-            // SAFETY: it was held by the table alone.
+            // SAFETY: only the table held `last`, whose task has ended.
             unsafe { self.begin_after(last, then) };
             return true;
         }
-        // `ALONE`, and so `ALLOWED`, may come at any time from here on; who sets it first counts
-        // it. Its task has not run, so there is nothing else to do for it.
+        // `ALONE`, and with that token `ALLOWED`, may come at any time from here on; the thread
+        // that sets the first of them counts the access. The task has not run, so nothing else is
+        // left to do.
         shares && state & IS_ALLOWED != 0 && self.gets_allowed()
     }
 
     /// Begins a chain anew after one that passes nothing on any more.
     ///
     /// # Safety
-    /// As of [`Link::die`].
+    /// As of [`Link::die`]: `last` was held until now, and its task has ended.
     unsafe fn begin_after(&self, last: &Self, then: &impl Then) {
         self.begins_with(BOTH | ARRIVED);
-        // SAFETY: the caller's promise.
+        // SAFETY: `last` was held until now, and its task has ended.
         unsafe { last.die(then) };
     }
 
-    /// It has passed everything on, or there is nobody to pass it on to.
+    /// The access has passed everything on, or has no successor.
     ///
     /// # Safety
-    /// It was held until now, and its task has ended.
+    /// The access was held until now, and its task has ended.
     pub(super) unsafe fn die(&self, then: &impl Then) {
         // SAFETY: the block is held by this very access.
         unsafe { (*self.of()).let_go_for(1, then) };
     }
 
-    /// Nothing follows it any more, but the end of the access around it, if there is one.
+    /// No access follows any more, except the end of the access around this one, if one exists.
     ///
     /// # Safety
-    /// Only the parent's worker may call it; it is held, and the last of its chain.
+    /// Only the parent's worker may call this; the access is held, and the last of its chain.
     pub(super) unsafe fn close(&self, outer: Option<&Self>, then: &impl Then) {
         let state = match outer {
             Some(outer) => self.add_next(outer, LINKED | LAST_INSIDE),
             None => self.add(LINKED),
         };
         if state & PASSED == PASSED {
-            // SAFETY: it was held by the table alone.
+            // SAFETY: only the table held this access, whose task has ended.
             unsafe { self.die(then) };
         } else if let Some(outer) = outer {
             outer.gets(GOES_ON_INSIDE);
@@ -313,14 +321,14 @@ impl Link {
         self.load() & PASSED == PASSED
     }
 
-    /// Whether a task that says this of the same data could run beside what it waits for.
+    /// Whether a task with this access to the same data could run now.
     #[inline]
     pub(super) fn lets_run(&self, says: u64) -> bool {
         let word = self.load();
         word & PASSED == PASSED || word & IS_ALLOWED != 0 && overlap(word, says)
     }
 
-    /// Whether its task waits for its turn: where only children touch the data, they do.
+    /// Whether the task needs a turn: a weak access does not, because only children touch the data.
     pub(super) fn takes_turns(&self) -> bool {
         self.kind() == Kind::Commutative && !self.is(WEAK)
     }

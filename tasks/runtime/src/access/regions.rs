@@ -1,11 +1,12 @@
-//! Regions: accesses to data of which others access only a part, or more.
+//! Regions: accesses to data of which other tasks access only a part, or more.
 //!
-//! The [`Table`](super::Table) has, beside its addresses, parts of memory that do not overlap, each
-//! with the last access to it. A region that is a part already is followed as an address is: one
-//! look into a hash table. One that begins or ends inside a part *cuts* it: a [`Fork`] follows the
-//! last access, and passes what it is given on to two accesses, one for each half, which are the
-//! last ones then. A task has an access for each part of its region and each gap between them. What
-//! has ended is forgotten where a region meets it, and its parts are one again.
+//! Beside its addresses, the [`Table`](super::Table) has parts of memory that do not overlap, each
+//! with the last access to the part. A region that is a part already is followed as an address is:
+//! one look into a hash table. A region that begins or ends inside a part *cuts* that part: a
+//! [`Fork`] follows the last access, and passes its tokens on to two accesses, one for each half,
+//! which are the last ones then. A task has an access for each part of its region and each gap
+//! between them. Accesses that have ended are forgotten where a region meets them, and their parts
+//! are one again.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -23,7 +24,8 @@ pub struct Region {
 }
 
 impl Region {
-    /// So many bytes from an address on. Tasks do not take turns with regions: who would, writes.
+    /// `bytes` bytes from an address on. Tasks cannot take turns with regions: commutative ones
+    /// write.
     #[must_use]
     pub fn new(address: usize, bytes: usize, kind: Kind) -> Self {
         let kind = if kind == Kind::Commutative { Kind::Write } else { kind };
@@ -31,7 +33,7 @@ impl Region {
     }
 
     /// # Panics
-    /// Two of them overlap, and conflict: their task would wait for itself.
+    /// Two regions overlap, and conflict: their task would wait for itself.
     #[track_caller]
     pub(crate) fn assert_distinct(all: &[Self]) {
         for (number, one) in all.iter().enumerate() {
@@ -44,7 +46,7 @@ impl Region {
         }
     }
 
-    /// The same memory in parts that do not overlap; who says two things of one writes it.
+    /// The memory of `all` in parts that do not overlap; a part declared in two ways is written.
     pub(crate) fn disjoint(all: &[Self], disjoint: &mut Vec<Self>) {
         let mut borders: Vec<usize> = all.iter().flat_map(|one| [one.start, one.end]).collect();
         borders.sort_unstable();
@@ -68,11 +70,11 @@ struct Part {
     last: *const Link,
 }
 
-/// What a task accesses of one region: a part, or a gap.
+/// An access of a task to one region: to a part, or to a gap.
 #[derive(Clone, Copy)]
 pub(crate) struct Piece {
     pub(crate) region: Region,
-    /// What it follows; null in a gap.
+    /// The access that the piece follows; null in a gap.
     after: *const Link,
 }
 
@@ -81,18 +83,18 @@ pub(crate) struct Piece {
 pub(super) struct Regions {
     /// By their starts.
     parts: HashMap<usize, Part, FxBuildHasher>,
-    /// The same starts in order.
+    /// The keys of `parts` in order.
     starts: BTreeSet<usize>,
-    /// Of the task that is being created.
+    /// Pieces of the task that is being created.
     pub(super) pieces: Vec<Piece>,
-    /// Of a region that is no part.
+    /// Starts of the parts inside a region that is no part.
     inside: Vec<usize>,
     /// Regions of a task that overlapped.
     disjoint: Vec<Region>,
 }
 
 impl Regions {
-    /// Finds what a task with these regions has to follow.
+    /// Finds the accesses that a task with these regions has to follow.
     pub(super) fn plan(&mut self, regions: &[Region], then: &impl Then) {
         self.pieces.clear();
         if self.parts.len() + 2 * regions.len() > self.parts.capacity() {
@@ -126,7 +128,7 @@ impl Regions {
         let mut at = region.start;
         for start in inside.drain(..) {
             let Part { end, last } = self.parts[&start];
-            // SAFETY: what is in the table is held.
+            // SAFETY: the table holds its accesses, so `last` is alive.
             if unsafe { (*last).has_passed() } {
                 self.forget(start, then);
                 continue;
@@ -154,9 +156,10 @@ impl Regions {
         if end <= at {
             return;
         }
-        // SAFETY: what is in the table is held; only this worker links what follows.
+        // SAFETY: the table holds its accesses, so `last` is alive; only this worker adds
+        // successors.
         let Some([low, high]) = (unsafe { fork(&*last, [start, at], then) }) else {
-            // It was let go of.
+            // `fork` has released `last`, which had passed everything on.
             self.parts.remove(&start);
             self.starts.remove(&start);
             return;
@@ -171,11 +174,11 @@ impl Regions {
         }
     }
 
-    /// Lets go of a part that is not waited for any more.
+    /// Releases a part that no task waits for any more.
     fn forget(&mut self, start: usize, then: &impl Then) {
         self.starts.remove(&start);
         if let Some(part) = self.parts.remove(&start) {
-            // SAFETY: what was in the table is held.
+            // SAFETY: the table held the access until now, and its task has ended.
             unsafe { (*part.last).die(then) };
         }
     }
@@ -187,7 +190,7 @@ impl Regions {
     pub(super) unsafe fn add(&mut self, piece: Piece, link: &Link, then: &impl Then) -> bool {
         let Piece { region: Region { start, end, .. }, after } = piece;
         self.put(start, end, link);
-        // SAFETY: what it follows was the last until now, and is held; the caller's promise.
+        // SAFETY: `after` was the last access until now, and is held; this is the parent's worker.
         unsafe {
             match after.as_ref() {
                 Some(last) => link.follow(last, then),
@@ -204,7 +207,7 @@ impl Regions {
         let others = others.map(|start| &self.parts[start]);
         let start = region.start;
         let others = others.filter(move |part| exact.is_none() && part.end > start);
-        // SAFETY: what is in the table is held.
+        // SAFETY: the table holds its accesses, so `last` is alive.
         exact.into_iter().chain(others).map(|part| unsafe { &*part.last })
     }
 
@@ -213,17 +216,17 @@ impl Regions {
         self.across(region).all(|last| last.lets_run(bits_of_kind(region.kind)))
     }
 
-    /// Whether a task has part of this, or will.
+    /// Whether a task uses part of the region, or will.
     pub(super) fn uses(&self, region: &Region) -> bool {
         self.across(region).any(|last| !last.has_passed())
     }
 
-    /// Lets go what has ended; makes room for so many more if that was not much.
+    /// Releases accesses that have ended; makes room for `more` parts if few had.
     #[cold]
     fn sweep(&mut self, more: usize, then: &impl Then) {
         let starts = &mut self.starts;
         self.parts.retain(|start, part| {
-            // SAFETY: what is in the table is held, and after this not in it any more.
+            // SAFETY: the table holds `last` until here, and forgets a passed access after `die`.
             unsafe {
                 let passed = (*part.last).has_passed();
                 if passed {
@@ -238,31 +241,31 @@ impl Regions {
         }
     }
 
-    /// Nothing follows any more.
+    /// No access follows any more.
     pub(super) fn close(&mut self, then: &impl Then) {
         if self.starts.is_empty() {
             return;
         }
         self.starts.clear();
         for (_, part) in self.parts.drain() {
-            // SAFETY: what was in the table is held, and the last of its chain.
+            // SAFETY: the table held the access until now, and each is the last of its chain.
             unsafe { (*part.last).close(None, then) };
         }
     }
 }
 
-/// What cuts a part in two, in a block of its own: it follows the last access as one that is weak
-/// and has ended, and so do two others that it passes everything on to, at once.
+/// Cuts a part in two, in a block of its own: the first access follows the last one of the part, as
+/// a weak access that has ended, and passes everything on to the two other accesses at once.
 type Fork = Room<3>;
 
 /// Lets the two parts that begin at `starts` follow the last access to both. Returns their last
-/// accesses; where nothing is to be waited for any more, lets go of it instead.
+/// accesses; releases `last` instead if no task waits for that access any more.
 ///
 /// # Safety
 /// Only the parent's worker may call it; `last` is held, and was the last.
 unsafe fn fork(last: &Link, starts: [usize; 2], then: &impl Then) -> Option<[*const Link; 2]> {
     if last.has_passed() {
-        // SAFETY: it was held by the table alone.
+        // SAFETY: only the table held `last`, whose task has ended.
         unsafe { last.die(then) };
         return None;
     }
@@ -271,7 +274,8 @@ unsafe fn fork(last: &Link, starts: [usize; 2], then: &impl Then) -> Option<[*co
     let kind = last.kind();
     let shares = if kind.shares() { SHARES } else { 0 };
     let all = [starts[0], starts[0], starts[1]].map(|start| Access::cut(start, kind));
-    // SAFETY: the block is large enough, aligned and ours. Nobody else links what follows `last`.
+    // SAFETY: the block is large enough, aligned and ours. No other worker adds a successor of
+    // `last`.
     unsafe {
         Accesses::write_fork(place.as_ptr(), &all, bytes);
         let fork = place.as_ref();
@@ -280,10 +284,10 @@ unsafe fn fork(last: &Link, starts: [usize; 2], then: &impl Then) -> Option<[*co
         begin.begins_with(LINKED | FORK | shares);
         begin.begins_before(low);
         low.cold().child.set(high);
-        // Pairs with `reaches` and `give`, as of `follow`.
+        // Pairs with `reaches` and `give`, as in `follow`.
         let state = last.add_next(begin, LINKED | shares);
         if state & PASSED == PASSED {
-            // It passed just now, to nobody.
+            // `last` passed everything on just now, to no access.
             last.die(then);
             then.free_block(place.cast(), bytes);
             return None;

@@ -1,8 +1,8 @@
-//! What one thread records: what it does now, and what it did.
+//! The record of one thread: its current slice, and the times of its past.
 //!
-//! The thread alone writes. Whoever wants to read may do so at any time, also while the thread is
-//! in the middle of a task, since a program may end there: numbers are atomic, and what is taken
-//! from one place and put into another is so under the lock of the strip.
+//! Only the thread writes. Any thread may read at any time, also while this thread is in the middle
+//! of a task, since a program may end there: numbers are atomic, and times move from one counter to
+//! another under the lock of the strip.
 
 use std::cell::{Cell, RefCell};
 use std::ptr;
@@ -20,48 +20,50 @@ use crate::class::Why;
 use crate::queued::OWN_KIND;
 use crate::sync::lock_std;
 
-/// Places for functions that were run of late.
+/// Places of the cache of recently run functions.
 const RECENT: usize = 256;
 
 /// One thread's part of a recording.
 pub(crate) struct Lane {
     recorder: *const Recorder,
-    /// Of the thread.
+    /// Name of the thread.
     pub(super) name: String,
     pub(super) thread: u32,
-    /// Whether its thread has ended, and another of that name may go on with it.
+    /// Whether its thread has ended, so that another one of that name may take the lane over.
     is_free: AtomicBool,
-    /// The innermost frame of the stack that runs. Used by the thread alone, as are the next four.
+    /// The innermost frame of the running stack. Used by the thread alone, as are the next four.
     top: Cell<*const Open>,
     /// Workers that the thread is inside of.
     inside: Cell<u32>,
-    /// Whether it is a runtime's own thread, which has nothing to do while nobody uses that.
+    /// Whether the thread is a runtime's own, which has nothing to do while no thread uses that
+    /// runtime.
     serves: AtomicBool,
-    /// [`Recorder::usage`] when what it does now began, where it has nothing to run.
+    /// [`Recorder::usage`] at the start of the current slice, where the thread has nothing to run.
     used: Count,
     /// Whether the next task is run by its creator.
     next_is_inlined: Cell<bool>,
     /// Whether the next task that its creator runs says that it is wide.
     pub(super) next_wide: Cell<bool>,
     recent: Box<[Cell<(usize, *const Tally)>]>,
-    /// When what it does now began.
+    /// The start of the current slice.
     last: Count,
-    /// What it does now: a slot, and above it the function's number.
+    /// The current slice: a slot, and above the slot the function's number.
     doing: Count,
-    /// What it did since the strip was written.
+    /// Ticks of each slot since the strip was last written.
     done: [Count; SLOTS],
     pulsed: Count,
-    /// What it did before.
+    /// Ticks of each slot before that.
     total: [Count; SLOTS],
     strip: Mutex<Strip>,
     tallies: Mutex<Vec<Arc<Tally>>>,
     pub(super) tape: Tape,
 }
 
-// SAFETY: cells are used by the lane's thread alone; the rest is atomic or under a lock. A lane
-// goes to another thread after its own has ended.
+// SAFETY: cells are used by the lane's thread alone; the rest is atomic or under a lock. Another
+// thread takes a lane over only after the lane's own thread has ended.
 unsafe impl Sync for Lane {}
-// SAFETY: as above; the recorder has the lane, and so lives longer.
+// SAFETY: a lane changes its thread only after that has ended, and the recorder, which holds the
+// lane, outlives every use of its pointer.
 unsafe impl Send for Lane {}
 
 /// The lanes of a thread, one for each recorder.
@@ -70,7 +72,7 @@ struct OfThread(Vec<(Weak<Recorder>, Arc<Lane>)>);
 impl Drop for OfThread {
     fn drop(&mut self) {
         for (recorder, lane) in &self.0 {
-            // Without it there is nobody to tell.
+            // The recorder is gone, and nothing reads the lane.
             let Some(_recorder) = recorder.upgrade() else { continue };
             // A program may end in the middle of a task.
             lane.inside.set(0);
@@ -105,7 +107,8 @@ impl Lane {
 
     fn new(recorder: &Arc<Recorder>) -> Self {
         let thread = thread_number();
-        // What comes before is no time of this thread; the program's first has been there always.
+        // Time before this is not this thread's; the program's first thread has existed from the
+        // beginning.
         let since = Count::of(if is_first(thread) { recorder.begin.ticks } else { ticks() });
         let pulsed = Count::of(since.get());
         Self {
@@ -131,11 +134,11 @@ impl Lane {
         }
     }
 
-    /// Whether the calling thread goes on with the lane of one that has ended. One at a time asks.
+    /// Whether the calling thread takes over the lane of one that has ended. Called under a lock.
     fn takes_over(&self) -> bool {
         let may = self.is_free.load(Ordering::Acquire) && self.name == thread_name();
         if may {
-            // The time between is nobody's.
+            // The time between the two threads belongs to neither.
             let now = ticks();
             self.last.set(now);
             self.pulsed.set(now);
@@ -147,7 +150,7 @@ impl Lane {
 
     #[inline]
     fn recorder(&self) -> &Recorder {
-        // SAFETY: the recorder has the lane in its list; whoever uses the lane has the recorder.
+        // SAFETY: the recorder has the lane in its list; every user of the lane holds the recorder.
         unsafe { &*self.recorder }
     }
 
@@ -155,7 +158,7 @@ impl Lane {
         lock_std(&self.strip)
     }
 
-    /// From here on the thread does something else.
+    /// Ends the current slice and begins another one.
     #[inline]
     fn switch(&self, now: u64, doing: u64) {
         let elapsed = now.saturating_sub(self.last.get());
@@ -176,13 +179,13 @@ impl Lane {
         }
     }
 
-    /// Whether it is a runtime's own thread that has nothing to run.
+    /// Whether this is a runtime's own thread that has nothing to run.
     fn looks_or_sleeps(&self) -> bool {
         self.serves.load(Ordering::Relaxed)
             && matches!(slot_of(self.doing.get()), SLOT_LOOKS | SLOT_SLEEPS)
     }
 
-    /// How much of the time that it has done what it does now nobody wanted anything of it.
+    /// The part of the current slice in which no thread used the runtime.
     fn idle(&self, now: u64, elapsed: u64) -> u64 {
         if !self.looks_or_sleeps() {
             return 0;
@@ -191,10 +194,10 @@ impl Lane {
         elapsed.saturating_sub(used)
     }
 
-    /// What the thread does where this frame is the innermost; it may be none.
+    /// The slice of the thread where this frame, which may be null, is the innermost.
     fn doing_in(&self, frame: *const Open) -> u64 {
         let bare = if self.inside.get() > 0 { SLOT_RUNTIME } else { SLOT_OUTSIDE };
-        // SAFETY: as in `switch`.
+        // SAFETY: frames are alive while they are linked.
         unsafe { frame.as_ref() }.map_or(bare as u64, doing)
     }
 
@@ -217,7 +220,7 @@ impl Lane {
         })
     }
 
-    /// What it did until now, in all and over time; for any thread.
+    /// Ticks of each slot until now, in all and over time; any thread may call this.
     pub(super) fn did(&self, now: u64) -> (Slots, Strip) {
         let begin = self.recorder().begin.ticks;
         let strip = self.strip();
@@ -235,7 +238,7 @@ impl Lane {
         (all, whole)
     }
 
-    /// What it is in the middle of, if no tape says that it has begun: since when, and the
+    /// The running function, if no tape has its beginning: the time of the beginning, and the
     /// function's number.
     pub(super) fn is_doing(&self) -> Option<(u64, u32)> {
         let doing = self.doing.get();
@@ -245,12 +248,12 @@ impl Lane {
             .then(|| (self.since_begin(self.last.get()), (doing >> SLOT_BITS) as u32))
     }
 
-    /// The functions that it ran.
+    /// The functions that the thread ran.
     pub(super) fn tallies(&self) -> Vec<Arc<Tally>> {
         lock_std(&self.tallies).clone()
     }
 
-    /// What is known of a function.
+    /// The counters of a function.
     pub(super) fn tally(&self, key: usize, role: Role) -> &Tally {
         let place = &self.recent[(key >> 4 ^ key >> 12 ^ usize::from(role == Role::Code)) % RECENT];
         let marked = key << 1 | usize::from(role == Role::Code);
@@ -258,7 +261,7 @@ impl Lane {
         if found != marked || tally.is_null() {
             place.set((marked, self.find_tally(key, role)));
         }
-        // SAFETY: it is in the list, where it stays.
+        // SAFETY: the tally is in the list of this lane, which keeps its entries.
         unsafe { &*place.get().1 }
     }
 
@@ -274,7 +277,7 @@ impl Lane {
         Arc::as_ptr(&tallies[tallies.len() - 1])
     }
 
-    /// Says what a function is called, unless that is known.
+    /// Names a function, unless the function has a name.
     pub(super) fn name(&self, tally: &Tally, name: impl FnOnce() -> Name) {
         if !tally.is_named.replace(true) {
             self.recorder().kinds.name(tally.kind, name);
@@ -289,24 +292,24 @@ impl Lane {
         now.saturating_sub(self.recorder().begin.ticks)
     }
 
-    /// The thread becomes a worker; or, with -1 as 32 bits, is one less.
+    /// Changes the number of workers that the thread is inside of; -1 as 32 bits is one less.
     pub(super) fn goes_inside(&self, more: u32) {
         self.inside.set(self.inside.get().wrapping_add(more));
         self.switch(ticks(), self.doing_in(self.top.get()));
     }
 
-    /// It is a runtime's own thread.
+    /// The thread is a runtime's own.
     pub(super) fn begins_to_serve(&self) {
         self.serves.store(true, Ordering::Relaxed);
     }
 
-    /// The thread comes from outside to use a runtime, or goes again.
+    /// A thread from outside begins to use a runtime, or stops.
     pub(super) fn uses(&self, begins: bool) {
         let usage = &self.recorder().usage;
         if begins { usage.begins(ticks()) } else { usage.ends(ticks()) }
     }
 
-    /// A frame begins, which stays where it is until it ends.
+    /// A frame begins, which stays at its address until its end.
     pub(super) fn begin(&self, frame: &Open) {
         let now = ticks();
         let is_task = frame.what == What::Task;
@@ -319,7 +322,7 @@ impl Lane {
             What::Code => frame.tally.set(self.tally(frame.key, Role::Code)),
             _ => {}
         }
-        // SAFETY: as in `switch`.
+        // SAFETY: frames are alive while they are linked.
         if let Some(outer) = unsafe { self.top.get().as_ref() } {
             self.write_begin(outer, now);
         }
@@ -340,7 +343,7 @@ impl Lane {
         let now = ticks();
         self.switch(now, self.doing_in(frame.outer.get()));
         self.top.set(frame.outer.get());
-        // SAFETY: a tally stays.
+        // SAFETY: the list of this lane keeps its tallies.
         if let Some(tally) = unsafe { frame.tally.get().as_ref() } {
             tally.ran(frame.own.get(), frame.is_inlined.get());
             if let Some((why, is_there)) = frame.wide.get() {
@@ -361,7 +364,7 @@ impl Lane {
         self.write(Happened::Slice { at, ticks, kind: frame.kind(), task: frame.task as u64 }, now);
     }
 
-    /// The stack that runs is left: what runs on it stops. Returns its innermost frame.
+    /// The worker leaves the running stack: its tasks stop. Returns the innermost frame.
     pub(super) fn leaves_stack(&self) -> *const Open {
         let now = ticks();
         let top = self.top.get();
@@ -377,14 +380,14 @@ impl Lane {
         top
     }
 
-    /// It is gone back to: what ran on it goes on.
+    /// The worker comes back to a stack: its tasks go on.
     pub(super) fn comes_back(&self, top: *const Open) {
         let now = ticks();
         self.switch(now, self.doing_in(top));
         self.top.set(top);
         let mut frames = Vec::new();
         let mut next = top;
-        // SAFETY: as above.
+        // SAFETY: frames of a stack that was left stay at their addresses.
         while let Some(frame) = unsafe { next.as_ref() } {
             frame.begun.set(now);
             frames.push(frame);
@@ -397,7 +400,7 @@ impl Lane {
 
     /// Another stack runs for a while. Returns the innermost frame of this one.
     pub(super) fn changes_stack(&self, top: *const Open) -> *const Open {
-        // SAFETY: as in `switch`.
+        // SAFETY: frames are alive while they are linked.
         if let Some(frame) = unsafe { self.top.get().as_ref() } {
             self.write_begin(frame, ticks());
         }
@@ -405,9 +408,9 @@ impl Lane {
         self.top.replace(top)
     }
 
-    /// The innermost frame turns out to run nothing, and is not counted.
+    /// The innermost frame turns out to run no task, and is not counted.
     pub(super) fn runs_nothing(&self) {
-        // SAFETY: as in `switch`.
+        // SAFETY: frames are alive while they are linked.
         if let Some(top) = unsafe { self.top.get().as_ref() } {
             top.tally.set(ptr::null());
             self.doing.set(doing(top));
@@ -416,13 +419,13 @@ impl Lane {
 
     /// The innermost frame is a wide task.
     pub(super) fn is_wide(&self, why: Why, is_there: bool) {
-        // SAFETY: as in `switch`.
+        // SAFETY: frames are alive while they are linked.
         if let Some(top) = unsafe { self.top.get().as_ref() } {
             top.wide.set(Some((why, is_there)));
         }
     }
 
-    /// A function is called so, if that is known.
+    /// Names a function if `name` knows one.
     #[cold]
     #[inline(never)]
     pub(super) fn calls(&self, key: usize, role: Role, name: impl FnOnce() -> Option<Name>) {
@@ -439,7 +442,7 @@ impl Lane {
         self.next_is_inlined.set(true);
     }
 
-    /// A task was let run by the end of another.
+    /// The end of one task made another one ready.
     pub(super) fn released(&self, task: usize) {
         if self.recorder().traces {
             let now = ticks();
@@ -447,7 +450,7 @@ impl Lane {
         }
     }
 
-    /// What the scheduler holds, if nobody has said so for a while.
+    /// Records the scheduler's threshold and queue length, if no thread has for a while.
     pub(super) fn sample(&self, read: impl FnOnce() -> (usize, usize)) {
         let now = self.last.get();
         if self.recorder().wants_sample(now) {
@@ -469,7 +472,7 @@ fn slot_of(doing: u64) -> usize {
     (doing as usize & ((1 << SLOT_BITS) - 1)).min(SLOTS - 1)
 }
 
-/// Set where a tape says that it has begun.
+/// Set where a tape has the beginning of the slice.
 const IS_WRITTEN: u64 = 1 << 63;
 
 fn doing(frame: &Open) -> u64 {
@@ -482,7 +485,7 @@ fn thread_number() -> u32 {
     u32::try_from(unsafe { libc::syscall(libc::SYS_gettid) }).unwrap_or(0)
 }
 
-/// Whether it is the one that the program began with.
+/// Whether this is the thread that the program began with.
 fn is_first(thread: u32) -> bool {
     thread == std::process::id()
 }

@@ -1,8 +1,8 @@
-//! The queue of a leaf under the LIFO policy: the owner at one end, sets of others at the other.
+//! The queue of a leaf under the LIFO policy: the owner uses one end, other workers the other end.
 //!
 //! After the THE protocol of Cilk-5 (Frigo, Leiserson, Randall: PLDI 1998, section 5), taking sets
-//! instead of single tasks. The owner pushes with plain stores and pops with one fence. Everybody
-//! else, and the owner where it takes the oldest, holds the lock.
+//! instead of single tasks. The owner pushes with plain stores and pops with one fence. Every other
+//! worker, and the owner where it takes the oldest task, holds the lock.
 //!
 //! Why nothing is taken twice: the owner lowers `tail` before it reads `head`, a taker raises
 //! `head` before it reads `tail`, and both have a fence between. So at least one of them sees the
@@ -19,7 +19,7 @@ use crate::sync::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, Ordering, fence, lo
 /// Slots at the start: more than a threshold usually is.
 const CAPACITY_MIN: usize = 256;
 
-/// Up to so many tasks are taken one by one, and the places between them filled again.
+/// Up to this number, tasks are taken one by one, and the places between them are filled again.
 const SHARED_MAX: usize = 16;
 
 /// Slots, addressed by position modulo their number.
@@ -38,14 +38,14 @@ impl Ring {
     }
 }
 
-/// What the owner writes: it shares no line with what others do.
+/// Fields that the owner writes, on a cache line of their own.
 struct Owned {
     /// The next position to fill.
     tail: AtomicUsize,
     /// Tasks that were ever pushed.
     pushes: AtomicUsize,
-    /// Up to this position there is room; checked again, under the lock, only when it is reached.
-    /// Used by the owner only.
+    /// Up to this position the ring has room; checked again, under the lock, only when `tail`
+    /// reaches the position. Used by the owner only.
     room_until: Cell<usize>,
     /// Replaced with the lock held; read by the owner and by the lock's holder.
     ring: AtomicPtr<Ring>,
@@ -53,8 +53,8 @@ struct Owned {
 
 /// A double-ended queue of tasks with one owner.
 ///
-/// Positions only grow and may wrap; `tail - head` is the number of tasks. Each of its three lines
-/// is apart: who only tries the lock takes none of the others from the owner.
+/// Positions only grow and may wrap; `tail - head` is the number of tasks. The three fields are on
+/// different cache lines: a worker that only tries the lock takes no other line from the owner.
 pub(crate) struct Deque {
     owned: CachePadded<Owned>,
     /// The oldest task. Written by the lock's holder only.
@@ -62,7 +62,7 @@ pub(crate) struct Deque {
     lock: CachePadded<Mutex<()>>,
 }
 
-// SAFETY: `room_until` is used by the owner alone, which the callers of `push` and `pop` promise.
+// SAFETY: only the owner uses `room_until`: `push` and `pop` require that the owner calls them.
 unsafe impl Sync for Deque {}
 // SAFETY: a deque owns its ring and nothing that belongs to a thread.
 unsafe impl Send for Deque {}
@@ -86,14 +86,14 @@ impl Deque {
         }
     }
 
-    /// Tasks in it, as far as one who does not hold the lock can tell.
+    /// Number of tasks; without the lock, an estimate.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         let tail = self.owned.tail.load(Ordering::Relaxed);
         distance(self.head.load(Ordering::Relaxed), tail)
     }
 
-    /// Adds the youngest task; returns how many there are.
+    /// Adds the youngest task; returns the number of tasks.
     ///
     /// # Safety
     /// Only the owner may call it.
@@ -103,7 +103,7 @@ impl Deque {
         if tail == self.owned.room_until.get() {
             self.make_room(tail);
         }
-        // SAFETY: only the owner, who runs this, replaces the ring.
+        // SAFETY: only the owner replaces the ring, and the owner runs this.
         let ring = unsafe { &*self.owned.ring.load(Ordering::Relaxed) };
         ring.at(tail).store(task, Ordering::Relaxed);
         // Pairs with the acquiring load of `take_oldest`: the task is whole before it is seen.
@@ -132,16 +132,18 @@ impl Deque {
         self.owned.tail.store(last, Ordering::Relaxed);
         // Pairs with the fence of `take_oldest`.
         fence(Ordering::SeqCst);
-        // Pairs with `take_oldest_if`, where who gave the task back has looked, and `share_locked`.
+        // Pairs with `take_oldest_if`, where the taker has read a task before giving the task back,
+        // and with `share_locked`.
         if behind(last, self.head.load(Ordering::Acquire)) {
             self.settle(tail)?;
         }
-        // SAFETY: only the owner, who runs this, replaces the ring.
+        // SAFETY: only the owner replaces the ring, and the owner runs this.
         let ring = unsafe { &*self.owned.ring.load(Ordering::Relaxed) };
         Some(ring.at(last).load(Ordering::Relaxed))
     }
 
-    /// Somebody is taking, or has taken, the task below `tail`. With the lock nobody is.
+    /// Another worker takes, or has taken, the task below `tail`. While we hold the lock, none
+    /// does.
     #[cold]
     fn settle(&self, tail: usize) -> Option<()> {
         let _taking = lock(&self.lock);
@@ -152,7 +154,7 @@ impl Deque {
         Some(())
     }
 
-    /// Moves up to `wanted` of the oldest tasks, the oldest first, to `out`; returns how many.
+    /// Moves up to `wanted` of the oldest tasks, the oldest first, to `out`; returns their number.
     pub(crate) fn take_oldest(&self, wanted: usize, out: &mut Vec<*mut Queued>) -> usize {
         if wanted == 0 || self.len() == 0 {
             return 0;
@@ -160,9 +162,10 @@ impl Deque {
         self.take_locked(lock(&self.lock), wanted, out)
     }
 
-    /// Moves `wanted` tasks or less to `out`, none if another is taking some: others have more.
-    /// Of few, the queue keeps every second one: each of a recursion is half as large as the one
-    /// before, and who took the oldest half would leave next to nothing.
+    /// Moves at most `wanted` tasks to `out`, none if another worker holds the lock: then another
+    /// leaf is worth a look. If `wanted` is at most `SHARED_MAX`, the queue keeps every second one:
+    /// each task of a recursion is half as large as the one before, and taking the oldest half
+    /// would leave the owner next to nothing.
     pub(crate) fn try_take_some(&self, wanted: usize, out: &mut Vec<*mut Queued>) {
         match try_lock(&self.lock) {
             Some(taking) if wanted > 1 && wanted <= SHARED_MAX => {
@@ -173,13 +176,13 @@ impl Deque {
         }
     }
 
-    /// Takes the oldest, leaves the next, and so on, but never takes the youngest.
+    /// Takes the oldest task, leaves the next, and so on, but never takes the youngest.
     fn share_locked(&self, _taking: MutexGuard<'_, ()>, wanted: usize, out: &mut Vec<*mut Queued>) {
         let head = self.head.load(Ordering::Relaxed);
         let len = distance(head, self.owned.tail.load(Ordering::Relaxed));
         let span = (2 * wanted - 1).min(len.saturating_sub(1));
         self.head.store(head.wrapping_add(span), Ordering::Relaxed);
-        // Pairs with the fence of `pop`: no slot up to there is the owner's.
+        // Pairs with the fence of `pop`: the owner pops no slot before the new `head`.
         fence(Ordering::SeqCst);
         let span = span.min(distance(head, self.owned.tail.load(Ordering::Acquire)));
         // SAFETY: the owner replaces the ring only while it holds the lock.
@@ -187,11 +190,11 @@ impl Deque {
         let at = |offset: usize| ring.at(head.wrapping_add(offset));
         let (taken, left) = (span.div_ceil(2), span / 2);
         out.extend((0..taken).map(|n| at(2 * n).load(Ordering::Relaxed)));
-        // From the youngest on: a place is filled after what was there has been moved.
+        // From the youngest on: each slot is filled after its own task has been moved.
         for n in (0..left).rev() {
             at(taken + n).store(at(2 * n + 1).load(Ordering::Relaxed), Ordering::Relaxed);
         }
-        // Pairs with the load of `pop`: the owner sees what was moved.
+        // Pairs with the load of `pop`: the owner sees the moved tasks.
         self.head.store(head.wrapping_add(taken), Ordering::Release);
     }
 
@@ -241,14 +244,14 @@ impl Deque {
         None
     }
 
-    /// Looks how far it may go on, and doubles the ring if it is full.
+    /// Checks how far `tail` may go on, and doubles the ring if the ring is full.
     #[cold]
     fn make_room(&self, tail: usize) {
-        // Nobody may be reading a slot that is then filled again.
+        // The lock keeps any taker from reading a slot that is then filled again.
         let _taking = lock(&self.lock);
         let head = self.head.load(Ordering::Relaxed);
         let replaced = self.owned.ring.load(Ordering::Relaxed);
-        // SAFETY: only the owner, who runs this, replaces the ring.
+        // SAFETY: only the owner replaces the ring, and the owner runs this.
         let old = unsafe { &*replaced };
         let capacity = old.slots.len();
         let used = distance(head, tail);
@@ -262,14 +265,15 @@ impl Deque {
         }
         self.owned.ring.store(Box::into_raw(grown), Ordering::Relaxed);
         self.owned.room_until.set(head.wrapping_add(capacity * 2));
-        // SAFETY: it came from `Box::into_raw`, and others read it only with the lock held.
+        // SAFETY: the pointer came from `Box::into_raw`, and takers read the ring only with the
+        // lock held.
         drop(unsafe { Box::from_raw(replaced) });
     }
 }
 
 impl Drop for Deque {
     fn drop(&mut self) {
-        // SAFETY: it came from `Box::into_raw`, and nobody else has it.
+        // SAFETY: the pointer came from `Box::into_raw`, and `&mut self` excludes every other user.
         drop(unsafe { Box::from_raw(self.owned.ring.load(Ordering::Relaxed)) });
     }
 }
@@ -280,7 +284,7 @@ fn distance(head: usize, tail: usize) -> usize {
     if steps > usize::MAX / 2 { 0 } else { steps }
 }
 
-/// Whether a position has been taken by one who has got as far as `head`.
+/// Whether a taker that has raised `head` this far has taken a position.
 fn behind(position: usize, head: usize) -> bool {
     distance(position, head) > 0
 }
@@ -348,7 +352,7 @@ mod loom_tests {
         tasks.iter().map(|task| task.addr()).collect()
     }
 
-    /// The owner pushes and pops while others take sets; everything is had once.
+    /// The owner pushes and pops while other threads take sets; each task is taken exactly once.
     fn all_are_had_once(capacity: usize, pushes: usize, takers: usize) {
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
@@ -376,7 +380,7 @@ mod loom_tests {
             for taker in takers {
                 had.extend(taker.join().unwrap());
             }
-            // SAFETY: as above.
+            // SAFETY: this thread is the owner, and the takers have ended.
             while let Some(task) = unsafe { deque.pop() } {
                 had.push(task.addr());
             }
@@ -400,7 +404,7 @@ mod loom_tests {
         all_are_had_once(2, 2, 2);
     }
 
-    /// The owner pops and pushes while another shares what there is.
+    /// The owner pops and pushes while another thread takes every second task.
     fn all_are_had_once_when_shared(pushes: usize, pops: usize) {
         let mut model = loom::model::Builder::new();
         model.preemption_bound = Some(3);
@@ -417,14 +421,14 @@ mod loom_tests {
                 numbers(&taken)
             });
             let mut had = Vec::new();
-            // SAFETY: as above.
+            // SAFETY: this thread is the owner.
             unsafe {
                 had.extend((0..pops).filter_map(|_| deque.pop()).map(|task| task.addr()));
                 deque.push(ptr::without_provenance_mut(pushes + 1));
                 had.extend(deque.pop().map(|task| task.addr()));
             }
             had.extend(taker.join().unwrap());
-            // SAFETY: as above.
+            // SAFETY: this thread is the owner, and the taker has ended.
             while let Some(task) = unsafe { deque.pop() } {
                 had.push(task.addr());
             }

@@ -10,7 +10,7 @@ use crate::sync::{Ordering, fence, lock, spin_loop};
 
 /// Leaves of a level that one search looks at.
 const LOOKED_AT: usize = 32;
-/// A worker wakes one more worker for every so many tasks that it finds, up to two.
+/// A worker wakes one more worker for every two tasks that the search finds, up to two workers.
 const TASKS_TO_WAKE_FOR: usize = 2;
 /// See [`TASKS_TO_WAKE_FOR`].
 const WAKES_MAX: usize = 2;
@@ -37,8 +37,8 @@ impl Tree {
         }
     }
 
-    /// Wakes workers for the tasks that a leaf has beside the one it runs: if each wakes two, the
-    /// largest machine is awake after a few steps.
+    /// Wakes workers for the tasks that a leaf has beside the one that runs: if each worker wakes
+    /// two, the largest machine is awake after a few steps.
     fn wake_for(&self, leaf: usize) {
         let found = self.leaf(leaf).local.len();
         for _ in 0..(found / TASKS_TO_WAKE_FOR).min(WAKES_MAX) {
@@ -79,7 +79,7 @@ impl Tree {
     /// # Safety
     /// Only the leaf's worker may call it.
     pub(crate) unsafe fn seek(&self, leaf: usize) -> Option<*mut Queued> {
-        // SAFETY: only the leaf's worker uses it, and not in two functions at once.
+        // SAFETY: only the leaf's worker uses `moved`, in one function at a time.
         let moved = unsafe { &mut *self.leaf(leaf).moved.get() };
         let steps = &self.leaf(leaf).steps;
         steps.requests.add(1);
@@ -106,8 +106,8 @@ impl Tree {
         }
     }
 
-    /// Takes a task that is wanted: its own youngest, one that lies above, or the oldest of another
-    /// leaf. Moves no others.
+    /// Takes one task that `wanted` accepts: the leaf's youngest, one of a node above, or the
+    /// oldest of another leaf. Moves no other task.
     ///
     /// # Safety
     /// Only the leaf's worker may call it.
@@ -138,8 +138,9 @@ impl Tree {
         let others = (leaf + 1..self.leaves.len()).chain(0..leaf);
         let one = others.into_iter().find_map(|other| self.leaf(other).local.oldest_if(&wanted));
         if one.is_none() {
-            // A queue whose only task we looked at seemed empty meanwhile: its worker may have gone
-            // to sleep. Pairs with `wait`: it sees the task again, or we see that it is hungry.
+            // While we looked at the only task of a queue, the queue seemed empty, and its worker
+            // may have gone to sleep. Pairs with `wait`: the worker sees the task again, or we see
+            // that the tree is hungry.
             self.barrier.light();
             if self.threshold.is_hungry() && self.has_any(leaf) {
                 self.wake_one();
@@ -148,7 +149,7 @@ impl Tree {
         one
     }
 
-    /// Moves a set of a node's queue to `moved`; returns whether there was any.
+    /// Moves a set of a node's queue to `moved`; returns whether the queue had any task.
     fn ask(&self, node: &Node, moved: &mut Vec<*mut Queued>) -> bool {
         let most = self.threshold.level().max(1);
         let take = |queue: &mut Ring| queue.set(self.batch(queue.len()).min(most), moved);
@@ -170,9 +171,9 @@ impl Tree {
         unsafe { leaf.local.one() }
     }
 
-    /// Takes what a leaf has above the threshold, at most half of it; the nearest leaves first, and
-    /// of each level some, the next time others: who looks at a queue takes its line from its
-    /// owner.
+    /// Takes tasks above the threshold from a leaf, at most half of its tasks. The nearest leaves
+    /// come first; of each level at most `LOOKED_AT` leaves, and the next search begins with the
+    /// following ones: a look at a queue takes the cache line from its owner.
     fn pull(&self, leaf: usize, moved: &mut Vec<*mut Queued>) {
         let level = self.threshold.level();
         let mut seen = leaf..leaf + 1;
@@ -200,12 +201,12 @@ impl Tree {
         }
     }
 
-    /// Whether a leaf's only task was there when somebody last looked. A worker that creates a task
-    /// and waits for it would else lose it just before it runs it itself.
+    /// Whether a leaf's only task has been in the queue since a thief last looked. A worker that
+    /// creates a task and waits for its end would otherwise lose the task just before running it.
     fn has_waited(&self, leaf: usize) -> bool {
         let leaf = self.leaf(leaf);
         let pushes = leaf.local.pushes();
-        // Where nothing is new, nothing is written.
+        // Where nothing is new, nothing is written: the cache line stays shared.
         let is_seen = leaf.noticed.load(Ordering::Relaxed) == pushes;
         if !is_seen {
             leaf.noticed.store(pushes, Ordering::Relaxed);
@@ -213,18 +214,18 @@ impl Tree {
         is_seen
     }
 
-    /// Takes what others left for a worker that has not come to it yet.
+    /// Takes tasks that threads left in an inbox whose worker has not looked there yet.
     pub(super) fn empty_inbox(&self, leaf: &Leaf, moved: &mut Vec<*mut Queued>) {
         let mut next = leaf.inbox.take_all();
         while !next.is_null() {
             self.sent.fetch_sub(1, Ordering::Relaxed);
             moved.push(next);
-            // SAFETY: a chain that was taken belongs to whoever took it; its tasks are alive.
+            // SAFETY: a chain that was taken belongs to this worker; its tasks are alive.
             next = unsafe { (*next).next.get() };
         }
     }
 
-    /// Queues over a threshold that fell send the rest up (N 4.2.2).
+    /// Queues above a threshold that fell send the excess up (N 4.2.2).
     fn rebalance(&self, moved: &mut Vec<*mut Queued>) {
         let level = self.threshold.level();
         for leaf in &self.leaves {
@@ -243,7 +244,7 @@ impl Tree {
         }
     }
 
-    /// Whether any queue has a task, as far as one can see; its own first.
+    /// Whether any queue has a task, by counts read without locks; the leaf's own queue first.
     pub(super) fn has_any(&self, leaf: usize) -> bool {
         let holds =
             |leaf: usize| self.leaf(leaf).local.len() > 0 || !self.leaf(leaf).inbox.is_empty();
@@ -253,18 +254,18 @@ impl Tree {
             || (0..self.leaves.len()).any(holds)
     }
 
-    /// Whether a queue that it may ask has a task.
+    /// Whether a queue that this leaf may ask has a task.
     fn has_above(&self, leaf: usize) -> bool {
         self.from(self.leaf(leaf).parent).any(Node::has_queued)
             || !self.leaf(leaf).inbox.is_empty()
             || !self.urgent.is_empty()
     }
 
-    /// Waits to be given tasks, asleep, or until `stop` holds; whoever makes it hold unparks the
-    /// leaf.
+    /// Waits, asleep, for a task to be given, or until `stop` holds; the thread that makes `stop`
+    /// hold unparks the leaf.
     ///
-    /// In either case the worker looks for tasks again when it returns. A task that is given has
-    /// been put into its queue, but for the one returned.
+    /// In either case the worker looks for tasks again after the return. Given tasks have been put
+    /// into the queue of the leaf, except for the one returned.
     ///
     /// # Safety
     /// Only the leaf's worker may call it.
@@ -294,7 +295,8 @@ impl Tree {
                 if self.withdraw(leaf) {
                     return None;
                 }
-                // Somebody is about to give something, and would wake us for nothing later.
+                // Another worker has claimed this leaf and will give a task, and would wake us for
+                // nothing later.
                 at.await_gift();
                 continue;
             }
@@ -308,7 +310,7 @@ impl Tree {
         }
     }
 
-    /// Takes itself out of those that wait; fails where somebody has claimed it.
+    /// Takes the leaf out of the waiting leaves; fails where another worker has claimed it.
     fn withdraw(&self, leaf: usize) -> bool {
         let node = self.leaf(leaf).parent;
         let mut state = lock(&self.nodes[node].state);
@@ -322,12 +324,12 @@ impl Tree {
         true
     }
 
-    /// Sends the tasks of all leaves to the root, where everybody finds the one that it wants.
+    /// Sends the tasks of all leaves to the root, where every worker finds the one that it wants.
     ///
     /// # Safety
     /// Only the leaf's worker may call it.
     pub(crate) unsafe fn expose(&self, leaf: usize) {
-        // SAFETY: only the leaf's worker uses it, and not in two functions at once.
+        // SAFETY: only the leaf's worker uses `moved`, in one function at a time.
         let moved = unsafe { &mut *self.leaf(leaf).moved.get() };
         for other in &self.leaves {
             if other.local.len() > 0 && other.local.set(usize::MAX, moved) > 0 {
@@ -336,21 +338,21 @@ impl Tree {
         }
     }
 
-    /// Wakes every leaf that sleeps, since what it waits for may have happened.
+    /// Wakes every sleeping leaf, since the event that it waits for may have happened.
     pub(crate) fn wake_all(&self) {
-        // Pairs with `wait`: it sees what has happened, or we see that it sleeps.
+        // Pairs with `wait`: the leaf sees the event, or we see that the leaf sleeps.
         fence(Ordering::SeqCst);
         if self.nodes[0].idle.is_some() {
             self.leaves.iter().for_each(|leaf| leaf.parker.unpark());
         }
     }
 
-    /// Sends all its tasks up, as its CPU is taken away (N 4.1.5).
+    /// Sends all tasks of the leaf up, as its CPU is taken away (N 4.1.5).
     ///
     /// # Safety
     /// Only the leaf's worker may call it.
     pub(crate) unsafe fn disable(&self, leaf: usize) {
-        // SAFETY: only the leaf's worker uses it, and not in two functions at once.
+        // SAFETY: only the leaf's worker uses `moved`, in one function at a time.
         let moved = unsafe { &mut *self.leaf(leaf).moved.get() };
         self.leaf(leaf).local.set(usize::MAX, moved);
         self.empty_inbox(self.leaf(leaf), moved);

@@ -1,4 +1,4 @@
-//! Waiting: what runs on which stack of a worker.
+//! Waiting: which task runs on which stack of a worker.
 
 use std::io;
 use std::panic::Location;
@@ -14,14 +14,14 @@ use crate::sync::Ordering;
 use crate::task::Task;
 use crate::wait::{Fibre, Go, Leaver, Left, Reason, Waiting, leave, stack_address};
 
-/// How long one who waits looks whether others end what it waits for, before it leaves its stack
-/// for other tasks: to leave it and to come back takes half as long.
+/// How long a waiting task polls whether other workers end its wait, before the worker leaves the
+/// stack for other tasks: leaving a stack and coming back takes half as long.
 const SOON: Duration = Duration::from_micros(1);
 
-/// What was the next task of a worker.
+/// The next task of a worker.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// A child of the one that waits; it has run.
+    /// A child of the waiting task; the child has run.
     Child,
     Other,
     Nothing,
@@ -35,7 +35,7 @@ impl Worker {
         self.wait_for_children_at(task, until, Location::caller());
     }
 
-    /// The same for a line of the program that is known otherwise.
+    /// Waits for children of a task, at a line of the program that the caller passes.
     pub(crate) fn wait_for_children_at(
         &self,
         task: &Task,
@@ -73,13 +73,14 @@ impl Worker {
         }
     }
 
-    /// The same for a tied task: meanwhile only its descendants run here, on top of it. Others
-    /// might wait for a lock that it holds, and it cannot go on before they end.
+    /// Waits for children of a tied task: meanwhile only descendants of the task run here, on top
+    /// of the task. Any other task might wait for a lock that the tied one holds, which cannot go
+    /// on before the task above ends.
     #[inline(always)]
     pub fn wait_tied(&self, task: &Task, until: Until) {
         self.settle(task);
-        // Mostly its youngest child is the youngest task here. Few calls between one task and the
-        // next inside it keep the CPU's memory of where calls return to from running over.
+        // Mostly the youngest child is the youngest task here. Few calls between one task and the
+        // next inside that task keep the CPU's return stack buffer from overflowing.
         while !task.children.have_reached(until) {
             if self.run_own_child(task) != Next::Child {
                 return self.wait_tied_below(task, until);
@@ -88,13 +89,13 @@ impl Worker {
         }
     }
 
-    /// Whether something that others bring about holds soon.
+    /// Whether a condition that other workers bring about holds soon.
     pub(crate) fn comes_soon(&self, holds: impl Fn() -> bool) -> bool {
         let is_alone = self.shared.present.load(Ordering::Relaxed) == 1;
         if is_alone { holds() } else { comes_soon(SOON, holds) }
     }
 
-    /// Runs the task that is this worker's next, if it is a child of that one.
+    /// Runs this worker's next task, if that is a child of `task`.
     #[inline(always)]
     fn run_own_child(&self, task: &Task) -> Next {
         let Some(next) = self.take() else { return Next::Nothing };
@@ -109,7 +110,7 @@ impl Worker {
         }
     }
 
-    /// The same where its next one is none.
+    /// Waits for children of a tied task, when the next task of this worker is no child.
     #[cold]
     #[inline(never)]
     fn wait_tied_below(&self, task: &Task, until: Until) {
@@ -120,8 +121,8 @@ impl Worker {
         }
     }
 
-    /// Runs descendants of a task until `stop` holds; whoever makes it hold need not wake this
-    /// worker.
+    /// Runs descendants of a task until `stop` holds; the thread that makes `stop` hold need not
+    /// wake this worker.
     pub fn run_descendants_until(&self, task: &Task, stop: impl Fn() -> bool) {
         let slice = OpenSlice::new();
         let _ends = self.instrument.begin(&slice, What::Waits, 0);
@@ -129,12 +130,12 @@ impl Worker {
         while !self.run_below(task, &stop) {
             self.nap(&mut pause);
         }
-        // The last of them may be what another task waits for, and this one go on for long.
+        // The last descendant may end another task's wait, while this task goes on for long.
         self.notify();
     }
 
-    /// Runs descendants of a task until `stop` holds, or until there were none for a while.
-    /// Returns whether it holds.
+    /// Runs descendants of a task until `stop` holds, or until none was found for a while. Returns
+    /// whether `stop` holds.
     fn run_below(&self, task: &Task, stop: &impl Fn() -> bool) -> bool {
         let mut pause = Pause::new(self.patience.get());
         while !stop() {
@@ -148,19 +149,20 @@ impl Worker {
         true
     }
 
-    /// Sleeps for a while, longer each time: whoever creates a descendant does not know that we
-    /// would run it.
+    /// Sleeps for a while, longer each time: the creator of a descendant does not know that this
+    /// worker would run the new task.
     fn nap(&self, pause: &mut Duration) {
         self.asleep(|| self.at().parker.park_for(Some(*pause)));
         if *pause >= PAUSE_MAX {
-            // A descendant may lie below other tasks in the queue of one who waits likewise.
+            // A descendant may lie below other tasks in the queue of a worker that waits likewise.
             // SAFETY: this thread is the leaf's worker.
             unsafe { self.scheduler().expose(self.leaf) };
         }
         *pause = (*pause * 2).min(PAUSE_MAX);
     }
 
-    /// The same once there was nothing to run for a while.
+    /// Waits for children of a tied task, after the patience has passed without a descendant to
+    /// run.
     fn sleep_tied(&self, task: &Task, until: Until) {
         let waiting = Waiting::on(self.leaf, Reason::Tasks);
         waiting.is_of(task);
@@ -170,9 +172,10 @@ impl Worker {
         let mut pause = PAUSE_MIN;
         while !waiting.may_go_on() {
             if let Some(resumed) = self.next_resumed() {
-                // That stack runs nothing else when its task has ended: it would be above this one.
+                // That stack runs nothing else when its task has ended, because `hosts` is null:
+                // anything else would lie above this task.
                 let hosts = self.hosts.replace(ptr::null());
-                // SAFETY: it was in the box.
+                // SAFETY: `resumed` was in the resume box of this leaf.
                 unsafe { self.go_back(resumed) };
                 self.hosts.set(hosts);
             } else if self.run_descendant(task) {
@@ -184,7 +187,7 @@ impl Worker {
         task.children.woke(until);
     }
 
-    /// Runs a descendant of a task, if one is to be had.
+    /// Runs a descendant of a task, if a queue has one.
     fn run_descendant(&self, task: &Task) -> bool {
         // SAFETY: a ready task is alive, and so are the tasks above.
         let is_below =
@@ -196,23 +199,23 @@ impl Worker {
             self.notify();
             return false;
         };
-        // SAFETY: it was taken.
+        // SAFETY: this worker took the task, so no other worker runs `found`.
         unsafe { self.run(found) };
         self.hand_on();
         true
     }
 
-    /// It begins on the stack of another runtime's worker of this thread, inside of its task.
+    /// This worker begins on the stack of another runtime's worker of this thread, inside `border`.
     pub(crate) fn is_inside(&self, around: &Self, border: &Task) {
         self.current.set(border);
         around.current.set(border);
         self.low.set(around.low.get());
     }
 
-    /// Runs other tasks until somebody resumes `waiting`.
+    /// Runs other tasks until another thread resumes `waiting`.
     pub(crate) fn block(&self, waiting: &Waiting) {
         self.shared.begins_to_wait(waiting);
-        // Whoever waits may be inside of another runtime's scope; what runs meanwhile is not.
+        // The waiting task may be inside another runtime's scope; tasks that run meanwhile are not.
         let entered = CURRENT.get();
         let current = self.current.get();
         let leaver = self.leaver.get();
@@ -221,7 +224,8 @@ impl Worker {
             self.host(waiting);
         } else {
             let low = self.low.get();
-            // SAFETY: a leaver is valid on its own fibre, and this is it.
+            // SAFETY: `leaver` belongs to the fibre that runs here, and a leaver is valid on its
+            // own fibre.
             unsafe { leave(&*leaver, Left::Waits(waiting)) };
             self.leaver.set(leaver);
             self.low.set(low);
@@ -232,7 +236,7 @@ impl Worker {
         self.shared.goes_on(waiting);
     }
 
-    /// A fibre with nothing on it.
+    /// A fibre without a task.
     pub(super) fn free_fibre(&self) -> io::Result<Fibre> {
         let free = self.free.borrow_mut().pop();
         free.map_or_else(|| self.new_fibre(), Ok)
@@ -255,12 +259,12 @@ impl Worker {
         stack_address() < self.low.get()
     }
 
-    /// On the thread's own stack, which waits: resumes other stacks until it is its turn.
+    /// Runs on the thread's own stack, which waits: resumes other stacks until `waiting` may go on.
     fn host(&self, waiting: &Waiting) {
         let around = self.hosts.replace(waiting);
         while !waiting.may_go_on() {
             if let Some(resumed) = self.next_resumed() {
-                // SAFETY: it was in the box.
+                // SAFETY: `resumed` was in the resume box of this leaf.
                 unsafe { self.go_back(resumed) };
                 continue;
             }
@@ -270,7 +274,8 @@ impl Worker {
             }
             match self.free_fibre() {
                 Ok(fibre) => self.go(fibre, Go::On),
-                // No memory for another stack: what runs now delays who waits below it.
+                // No memory for another stack: a task that runs now delays the task that waits
+                // below.
                 Err(_) => {
                     self.run_until(|| self.has_resumed() || waiting.may_go_on() || self.rests())
                 }
@@ -294,8 +299,9 @@ impl Worker {
         self.helps.set(helps);
         self.low.set(low);
         match left {
-            // SAFETY: who waits lies on the stack that was just left.
-            // It may be in the resume box already; it is taken from there by this thread, later.
+            // SAFETY: the waiting task lies on the stack that was just left, so `waiting` is alive.
+            // The resume box may have `waiting` already; only this thread takes entries from there,
+            // later.
             Left::Waits(waiting) => unsafe {
                 (*waiting).keep(fibre);
                 self.left.set(self.left.get() + 1);
@@ -307,33 +313,34 @@ impl Worker {
     /// Resumes a stack that was left.
     ///
     /// # Safety
-    /// It was in the resume box of this leaf.
+    /// `resumed` was in the resume box of this leaf.
     unsafe fn go_back(&self, resumed: *const Waiting) {
-        // SAFETY: who is resumed lies on a stack that was left, and is whole.
+        // SAFETY: `resumed` lies on a stack that was left and stays whole until resumed.
         if let Some(fibre) = unsafe { (*resumed).go_on() } {
             self.left.set(self.left.get() - 1);
             self.go(fibre, Go::On);
         }
     }
 
-    /// Resumes all that may be, with nothing waiting below on this stack.
+    /// Resumes all stacks that may go on, with nothing waiting below on this stack.
     pub(super) fn go_on(&self) {
         while let Some(resumed) = self.next_resumed() {
-            // SAFETY: it was in the box.
+            // SAFETY: `resumed` was in the resume box of this leaf.
             unsafe { self.go_back(resumed) };
         }
     }
 
-    /// What a fibre does while nothing on it waits.
+    /// The loop of a fibre while no task on the fibre waits.
     pub(crate) fn on_fibre(&self, leaver: &Leaver) {
         self.leaver.set(leaver);
         self.run_until(|| self.has_resumed() || !self.is_hosted() || self.rests());
     }
 
-    /// Whether somebody waits on the thread's own stack who was not resumed: that may have been
-    /// found by who waits on a fibre.
+    /// Whether a task waits on the thread's own stack and was not resumed: a task that waits on a
+    /// fibre may have found the resumed one first.
     fn is_hosted(&self) -> bool {
-        // SAFETY: who waits there is alive until it goes on, and then somebody else is hosted.
+        // SAFETY: the waiting task on that stack is alive until resumed, and then `hosts` is
+        // replaced.
         unsafe { self.hosts.get().as_ref() }.is_some_and(|host| !host.may_go_on())
     }
 
@@ -346,14 +353,14 @@ impl Worker {
         if first.is_null() {
             first = self.shared.resume_box(self.leaf).take_all();
         }
-        // SAFETY: who is in the box lies on a stack that is not resumed until it is taken from
-        // here.
+        // SAFETY: an entry of the box lies on a stack that is not resumed until this loop takes the
+        // entry.
         self.resumed.set(unsafe { first.as_ref()? }.next().get());
         Some(first)
     }
 
-    /// A thread from outside stops being a worker: what it has goes to the others, but stacks on
-    /// which tasks wait can only be resumed here.
+    /// A thread from outside stops being a worker: its queued tasks go to the other workers, but
+    /// stacks on which tasks wait can only be resumed here.
     pub(crate) fn leaves(&self) {
         loop {
             self.notify();
