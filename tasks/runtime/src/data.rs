@@ -1,4 +1,4 @@
-//! Data whose users are ordered: a task declares how it uses them.
+//! Data whose users are ordered: a task declares how its code uses the data.
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
@@ -14,8 +14,8 @@ use crate::worker::Worker;
 
 /// Data whose users are ordered: the tasks that declare how they use the data.
 ///
-/// A task reaches the data only in the way that it has declared, so that no two tasks use them in
-/// ways that conflict. The owner has the data back when the scope has ended.
+/// A task reaches the data only in the declared way, so that no two tasks use the data in ways that
+/// conflict. The owner has the data back when the scope has ended.
 ///
 /// ```
 /// use evenkeel_runtime::{Data, scope};
@@ -30,7 +30,7 @@ use crate::worker::Worker;
 /// assert_eq!(sum.into_inner(), 20);
 /// ```
 ///
-/// The compiler refuses a task that does more than it has declared:
+/// The compiler refuses a task that does more than its declarations say:
 ///
 /// ```compile_fail,E0594
 /// use evenkeel_runtime::{Data, scope};
@@ -39,7 +39,8 @@ use crate::worker::Worker;
 /// scope(|s| s.task().input(&sum).spawn(|sum| *sum += 1)); // `*sum`: behind a `&` reference
 /// ```
 ///
-/// And it refuses two tasks that use any other value, if one writes: see [`scope`](crate::scope()).
+/// The compiler also refuses two tasks that use any other value, if one writes: see
+/// [`scope`](crate::scope()).
 ///
 /// Tasks use `Data` of an array as a whole; [`Data::from_slice`] gives them ranges of a slice. One
 /// array cannot be both, since no table would order the whole with its ranges:
@@ -52,14 +53,14 @@ use crate::worker::Worker;
 /// ```
 #[repr(transparent)]
 pub struct Data<T: ?Sized> {
-    /// Keeps the compiler from coercing an array to a slice, as it would if only the last field had
-    /// the type.
+    /// Keeps the compiler from coercing an array to a slice, which would be legal if only the last
+    /// field had the type.
     whole: PhantomData<T>,
     pub(crate) value: UnsafeCell<T>,
 }
 
 /// A trait that no type has: so no data are shared with a task that does not declare them, and the
-/// compiler says what to write instead.
+/// compiler's message names the declaration to write instead.
 #[diagnostic::on_unimplemented(
     message = "a task uses `Data<{Self}>`, and does not say so",
     label = "`Data<{Self}>` is had only by tasks that say how they use it",
@@ -88,7 +89,7 @@ impl<T> Data<T> {
     /// Borrows a value as data, for the tasks of a scope that ends before the borrow.
     pub fn from_mut(value: &mut T) -> &Self {
         const { assert!(size_of::<T>() > 0, "data without bytes has no address of its own") };
-        // SAFETY: the layout is the same, and the borrow is as exclusive as it was.
+        // SAFETY: the layout is that of `T`, and the borrow stays exclusive.
         unsafe { &*std::ptr::from_mut(value).cast::<Self>() }
     }
 
@@ -97,7 +98,7 @@ impl<T> Data<T> {
         self.value.get_mut()
     }
 
-    /// The value, after all tasks that used it.
+    /// The value, after all its tasks have ended.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
@@ -152,16 +153,16 @@ pub struct WeakInOut<'scope, T>(&'scope Data<T>);
 unsafe impl<T: Sync> Send for WeakInput<'_, T> {}
 // SAFETY: the task may only create tasks that get a `&mut T`.
 unsafe impl<T: Send> Send for WeakInOut<'_, T> {}
-// SAFETY: it becomes a `&T` of one task.
+// SAFETY: the pointer becomes a `&T` of one task.
 unsafe impl<T: Sync> Send for Input<T> {}
-// SAFETY: it becomes a `&mut T` of one task.
+// SAFETY: the pointer becomes a `&mut T` of one task.
 unsafe impl<T: Send> Send for InOut<T> {}
 
 impl<'task, T> Lends<'task> for Input<T> {
     type Given = &'task T;
 
     unsafe fn give(&self) -> &'task T {
-        // SAFETY: tasks that write it have ended or have not begun.
+        // SAFETY: tasks that write the value have ended or have not begun.
         unsafe { &*(*self.0).value.get() }
     }
 }
@@ -170,7 +171,7 @@ impl<'task, T> Lends<'task> for InOut<T> {
     type Given = &'task mut T;
 
     unsafe fn give(&self) -> &'task mut T {
-        // SAFETY: all other tasks that have it have ended or have not begun.
+        // SAFETY: all other tasks that use the value have ended or have not begun.
         unsafe { &mut *(*self.0).value.get() }
     }
 }
@@ -279,8 +280,8 @@ impl<'a, 'scope, A> TaskBuilder<'a, 'scope, A> {
         self
     }
 
-    /// Makes the task final: tasks that it creates in the scope of [`spawn_with`](Self::spawn_with)
-    /// are inlined, and so are all their descendants. For the small pieces of a recursion.
+    /// Makes the task final: tasks created in the scope of [`spawn_with`](Self::spawn_with) are
+    /// inlined, and so are all their descendants. For the small pieces of a recursion.
     pub fn final_if(mut self, is_final: bool) -> Self {
         self.is_final = is_final;
         self
@@ -434,8 +435,9 @@ macro_rules! spawns {
                 self.create::<_, F>(move |_: &Scope<'scope>, $($a,)*| body($($a,)*), true);
             }
 
-            /// Creates a task that creates tasks. Its children that use the same data take its
-            /// place among its siblings, and the siblings may follow as soon as these have ended.
+            /// Creates a task that creates tasks. Children that use the same data take the task's
+            /// place among its siblings, and the siblings may follow as soon as these children have
+            /// ended.
             ///
             /// # Panics
             /// As [`TaskBuilder::spawn`]; or a child writes data that the task only reads.
@@ -446,7 +448,7 @@ macro_rules! spawns {
                     + Send
                     + 'scope,
             {
-                // The task may have events, and inlined it would not be a task of its own.
+                // The task may have events, and when inlined would not be a task of its own.
                 if self.is_final {
                     return self.create::<_, F>(
                         move |s, $($a,)*| body(&s.as_final(), $($a,)*),

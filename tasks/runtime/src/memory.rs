@@ -1,11 +1,11 @@
 //! Memory of tasks and of their accesses: N ch. 5, and a way back for chunks.
 //!
-//! Sizes are multiples of [`UNIT`] bytes. A worker has two magazines of free chunks a size,
-//! linked through the chunks themselves. Where both are empty it takes a full one from the depot
-//! of its NUMA domain, and where the depot has none, it cuts chunks from a piece of [`REFILL`]
-//! bytes, which comes from the domain's pool of [`POOL`] bytes. Where both are full one goes to
-//! the depot: N's chunks stay with whoever freed them, and grow without end where one worker
-//! creates and others free. (Magazines and depot: Bonwick and Adams, USENIX 2001.)
+//! Sizes are multiples of [`UNIT`] bytes. A worker has two magazines of free chunks a size, linked
+//! through the chunks themselves. Where both are empty, the worker takes a full one from the depot
+//! of its NUMA domain, and where the depot has none, cuts chunks from a piece of [`REFILL`] bytes,
+//! which comes from the domain's pool of [`POOL`] bytes. Where both are full, one goes to the
+//! depot: N's chunks stay with the worker that freed them, and grow without end where one worker
+//! creates and other workers free. (Magazines and depot: Bonwick and Adams, USENIX 2001.)
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::Cell;
@@ -15,25 +15,25 @@ use crossbeam_utils::CachePadded;
 
 use crate::sync::{Mutex, lock};
 
-/// What sizes are multiples of: a cache line. N's are of two; a task with a dependence fits in
-/// three.
+/// All sizes are multiples of a cache line. N's are multiples of two; a task with a dependence fits
+/// in three.
 const UNIT: usize = 64;
-/// What sizes that are a multiple of it are aligned to, as N aligns all.
+/// Alignment of sizes that are a multiple of this number; N aligns all sizes so.
 pub(crate) const ALIGNMENT: usize = 128;
-/// Sizes that are kept; what is larger comes from the system.
+/// Size classes that a worker keeps; larger blocks come from the system.
 const SIZES: usize = 32;
 /// Chunks in a magazine.
 const MAGAZINE: u32 = 64;
-/// What a worker takes from its pool at once (N 5.2).
+/// Bytes that a worker takes from its pool at once (N 5.2).
 const REFILL: usize = 128 << 10;
-/// What a pool takes from the system at once (N 5.2).
+/// Bytes that a pool takes from the system at once (N 5.2).
 const POOL: usize = 8 << 20;
 /// Alignment of a pool: pages.
 const PAGE: usize = 4096;
 
-/// A free chunk. Its first bytes link it to others.
+/// A free chunk. Its first bytes link chunks.
 struct Chunk {
-    /// The next of the same magazine.
+    /// The next chunk of the magazine.
     next: *mut Chunk,
     /// The next magazine, in the first chunk of one that is in the depot.
     magazine: *mut Chunk,
@@ -62,20 +62,21 @@ impl Magazine {
     /// The chunk is free, of this size, and the caller's.
     unsafe fn push(&self, chunk: NonNull<u8>) {
         let chunk: *mut Chunk = chunk.cast().as_ptr();
-        // SAFETY: the caller's promise.
+        // SAFETY: the chunk is free, of this size, and the caller's: its first bytes may hold the
+        // link.
         unsafe { (*chunk).next = self.top.get() };
         self.top.set(chunk);
         self.count.set(self.count.get() + 1);
     }
 }
 
-/// What one worker has of one size.
+/// Free chunks of one size, of one worker.
 struct Size {
     /// Chunks come from here and go here.
     hot: Magazine,
     /// Full or empty.
     spare: Magazine,
-    /// What is left of the last piece: its next chunk, and its end.
+    /// The rest of the last piece: its next chunk, and its end.
     piece: Cell<(*mut u8, *mut u8)>,
 }
 
@@ -95,7 +96,7 @@ pub(crate) struct Chunks {
     sizes_end: usize,
 }
 
-// SAFETY: free chunks belong to whoever has them.
+// SAFETY: free chunks are plain memory, bound to no thread.
 unsafe impl Send for Chunks {}
 
 impl Chunks {
@@ -128,18 +129,18 @@ impl Chunks {
     pub(crate) unsafe fn free(&self, chunk: NonNull<u8>, bytes: usize, depot: &Depot) {
         let class = class_of(bytes);
         let Some(size) = self.sizes[..self.sizes_end].get(class) else {
-            // SAFETY: it came from `from_system`, with the same layout.
+            // SAFETY: the block came from `from_system`, with this layout.
             return unsafe { dealloc(chunk.as_ptr(), system_layout(bytes)) };
         };
         if size.hot.count.get() == MAGAZINE {
             put_away(size, class, depot);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: no thread uses the chunk, and its size is of this class.
         unsafe { size.hot.push(chunk) };
     }
 }
 
-/// The size class of so many bytes; [`SIZES`] or more for what the system keeps.
+/// The size class of `bytes` bytes; [`SIZES`] or more for blocks of the system.
 fn class_of(bytes: usize) -> usize {
     bytes.saturating_sub(1) / UNIT
 }
@@ -202,10 +203,10 @@ pub(crate) struct Depot {
 /// The first chunk of the first magazine.
 struct Link(*mut Chunk);
 
-// SAFETY: a free chunk belongs to whoever holds the list.
+// SAFETY: a free chunk is plain memory, and only the holder of the list's lock uses the link.
 unsafe impl Send for Link {}
 
-/// What was taken from the system, and what is left of the latest.
+/// All memory from the system, and the used bytes of the latest pool.
 struct Pool {
     all: Vec<NonNull<u8>>,
     used: usize,
@@ -263,7 +264,7 @@ impl Depot {
 impl Drop for Depot {
     fn drop(&mut self) {
         for memory in &lock(&self.pool).all {
-            // SAFETY: it came from `alloc` with this layout; no task is left when a depot goes.
+            // SAFETY: the memory came from `alloc` with this layout; no task outlives the depot.
             unsafe { dealloc(memory.as_ptr(), pool_layout()) };
         }
     }

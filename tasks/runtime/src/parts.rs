@@ -23,16 +23,16 @@ impl<T> Data<[T]> {
     /// ```
     pub fn from_slice(slice: &mut [T]) -> &Self {
         const { assert!(size_of::<T>() > 0, "data without bytes has no address of its own") };
-        // SAFETY: the layout is the same, and the borrow is as exclusive as it was.
+        // SAFETY: the layout is that of `[T]`, and the borrow stays exclusive.
         unsafe { &*(ptr::from_mut(slice) as *const Self) }
     }
 
-    /// How many elements there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.value.get().len()
     }
 
-    /// Whether there are none.
+    /// Whether the slice has no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -76,15 +76,15 @@ macro_rules! parts {
         $(#[$doc])*
         pub struct $Name<T>(Part<T>);
 
-        // SAFETY: it stands for what the task is given.
+        // SAFETY: the part becomes the reference that the task gets, which satisfies `$Bound`.
         unsafe impl<T: $Bound> Send for $Name<T> {}
 
         impl<'task, T> Lends<'task> for $Name<T> {
             type Given = $Given;
 
             unsafe fn give(&self) -> Self::Given {
-                // SAFETY: the elements are there; tasks whose ranges overlap this one, and that
-                // conflict, have ended or have not begun.
+                // SAFETY: the range is inside the slice; tasks whose ranges overlap this one, and
+                // that conflict, have ended or have not begun.
                 unsafe { $slice(self.0.first, self.0.elements) }
             }
         }
@@ -108,17 +108,18 @@ parts! {
     InputOf: Sync, Read, &'task [T], std::slice::from_raw_parts;
     /// A range that a task writes, and may read.
     InOutOf: Send, Write, &'task mut [T], std::slice::from_raw_parts_mut;
-    /// A range that a task uses beside other tasks that say so, and sees to it itself.
+    /// A range that a task uses in parallel with other concurrent tasks: the task synchronises its
+    /// own writes.
     ConcurrentOf: Sync, Concurrent, &'task [T], std::slice::from_raw_parts;
 }
 
 macro_rules! adds {
     ($($A:ident $a:ident)*) => {
         impl<'a, 'scope, $($A: Argument,)*> TaskBuilder<'a, 'scope, ($($A,)*)> {
-            /// It reads this range.
+            /// The task reads this range.
             ///
             /// # Panics
-            /// The slice ends before it.
+            /// The slice ends before the range.
             #[track_caller]
             pub fn input_of<T: Sync>(
                 self,
@@ -129,10 +130,10 @@ macro_rules! adds {
                 self.with(|($($a,)*)| ($($a,)* InputOf(part),))
             }
 
-            /// It reads and writes this range.
+            /// The task reads and writes this range.
             ///
             /// # Panics
-            /// The slice ends before it.
+            /// The slice ends before the range.
             #[track_caller]
             pub fn inout_of<T: Send>(
                 self,
@@ -143,11 +144,11 @@ macro_rules! adds {
                 self.with(|($($a,)*)| ($($a,)* InOutOf(part),))
             }
 
-            /// It changes this range beside others that say so. Those that only read it come before
-            /// or after.
+            /// The task changes this range in parallel with other concurrent tasks. Tasks that only
+            /// read the range come before or after.
             ///
             /// # Panics
-            /// The slice ends before it.
+            /// The slice ends before the range.
             #[track_caller]
             pub fn concurrent_of<T: Sync>(
                 self,

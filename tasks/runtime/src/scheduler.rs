@@ -67,7 +67,7 @@ impl Scheduler {
     /// Adds a task that became ready at this leaf.
     ///
     /// # Safety
-    /// The caller is the leaf's worker; the task is alive, in no queue, and any worker may run it.
+    /// The caller is the leaf's worker; the task is alive, in no queue, and may run on any worker.
     #[inline]
     pub(crate) unsafe fn add(&self, leaf: &Leaf, task: *mut Queued) {
         // SAFETY: this thread is the leaf's worker, and the task is in no queue.
@@ -82,7 +82,7 @@ impl Scheduler {
     /// Adds a task that became ready at this leaf, and that may have a priority.
     ///
     /// # Safety
-    /// The caller is the leaf's worker; the task is alive, in no queue, and any worker may run it.
+    /// The caller is the leaf's worker; the task is alive, in no queue, and may run on any worker.
     #[inline]
     pub(crate) unsafe fn add_in_turn(&self, leaf: &Leaf, task: *mut Queued) {
         // SAFETY: this thread is the leaf's worker, and the task is in no queue.
@@ -97,7 +97,7 @@ impl Scheduler {
     /// Adds a task that became ready as another finished at this leaf.
     ///
     /// # Safety
-    /// The caller is the leaf's worker; the task is alive, in no queue, and any worker may run it.
+    /// The caller is the leaf's worker; the task is alive, in no queue, and may run on any worker.
     #[inline]
     pub(crate) unsafe fn add_successor(&self, leaf: &Leaf, task: *mut Queued) {
         // SAFETY: this thread is the leaf's worker, and the task is in no queue.
@@ -175,7 +175,7 @@ impl Scheduler {
     /// Adds a task from a thread that is no worker.
     ///
     /// # Safety
-    /// The task is alive, in no queue, and any worker may run it.
+    /// The task is alive, in no queue, and may run on any worker.
     pub(crate) unsafe fn add_from_outside(&self, task: *mut Queued) {
         // SAFETY: the task is alive and in no queue.
         unsafe {

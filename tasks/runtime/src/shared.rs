@@ -1,4 +1,4 @@
-//! What all workers of a runtime share.
+//! State that all workers of a runtime share.
 
 use std::sync::Arc;
 
@@ -21,17 +21,17 @@ use crate::wait::Waiting;
 
 /// Tasks that make a queue full, for each worker but one: a creator with as many queued tasks
 /// inlines the next while no worker is idle. So one creator keeps all other workers busy, and a
-/// single worker queues no task that it could run.
+/// single worker queues no task that could run at once.
 const CUTOFF: usize = 16;
 
-/// Tasks to steal that a join leaves in its queue before it adds no more: one is stolen while the
+/// Tasks to steal that a join leaves in its queue before adding no more: one is stolen while the
 /// next is created.
 ///
-/// A stolen one is missing in the part of the call tree that its owner runs, and is created anew in
-/// every branch below: k missing ones in depth d cost d^k / k! queued joins.
+/// A stolen task is missing in the part of the call tree that its owner runs, and is created anew
+/// in every branch below: k missing tasks in depth d cost d^k / k! queued joins.
 const ENOUGH: usize = 2;
 
-/// What a worker is to do.
+/// The order to a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Order {
@@ -43,7 +43,7 @@ pub(crate) enum Order {
     Stop,
 }
 
-/// What the creator of a runtime says about its tasks.
+/// Properties of its tasks that the creator of a runtime declares.
 #[derive(Clone, Copy)]
 pub(crate) struct Options {
     /// Returns the kind of a task, where the address of its code is not the kind.
@@ -63,7 +63,7 @@ impl Default for Options {
     }
 }
 
-/// What all workers of a runtime share.
+/// State that all workers of a runtime share.
 pub(crate) struct Shared {
     pub(crate) scheduler: Scheduler,
     pub(crate) config: Config,
@@ -73,7 +73,7 @@ pub(crate) struct Shared {
     domains: Vec<usize>,
     /// Waiting tasks that may go on, by leaf.
     resume: Vec<CachePadded<Inbox<Waiting>>>,
-    /// What each worker is to do, by leaf: an [`Order`].
+    /// The order to each worker, by leaf: an [`Order`].
     pub(crate) orders: Vec<CachePadded<AtomicU32>>,
     /// Workers that may run tasks.
     pub(crate) present: AtomicUsize,
@@ -165,7 +165,7 @@ impl Shared {
     /// # Safety
     /// The task waits, and no other thread resumes it.
     pub(crate) unsafe fn resume(&self, waiting: *const Waiting) {
-        // SAFETY: the task waits until it is pushed; from then on its stack may end.
+        // SAFETY: the task waits until `waiting` is pushed; after that its stack may end.
         let leaf = unsafe { (*waiting).leaf };
         // SAFETY: the task waits, and so its `Waiting` is alive and in no list.
         unsafe { self.resume[leaf].push(waiting.cast_mut()) };
@@ -191,7 +191,7 @@ impl Shared {
         self.waits.iter().any(|waits| !waits.is_empty())
     }
 
-    /// Sets what a worker is to do, and wakes it.
+    /// Gives an order to a worker, and wakes the worker.
     pub(crate) fn set_order(&self, leaf: usize, order: Order) {
         // Ordered before `unpark`, and so seen by the worker that wakes.
         self.orders[leaf].store(order as u32, Ordering::SeqCst);

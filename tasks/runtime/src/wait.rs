@@ -1,9 +1,9 @@
 //! Waiting without keeping the CPU: other stacks.
 //!
-//! A task that waits first runs the tasks that it waits for, on its own stack. If they are on other
-//! workers, the stack is left as it is, and the worker goes on with other tasks on another stack, a
-//! [`Fibre`]. The worker that ends the wait pushes the [`Waiting`] onto the resume list of the
-//! waiter's leaf. Only the thread that left a stack resumes it.
+//! A task that waits first runs the tasks that would end its wait, on its own stack. If they are on
+//! other workers, the stack is left unchanged, and the worker goes on with other tasks on another
+//! stack, a [`Fibre`]. The worker that ends the wait pushes the [`Waiting`] onto the resume list of
+//! the waiter's leaf. Only the thread that left a stack resumes the stack.
 
 mod shadow;
 
@@ -111,13 +111,13 @@ impl Linked for Waiting {
     }
 }
 
-/// The stack on which a creator runs tasks while it has too many.
+/// The stack on which a creator with too many children runs tasks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stack {
     /// The creator's own: the creator goes on when the tasks have ended.
     Own,
-    /// A fibre: if a task on it waits, the creator goes on at once, since the task may wait for a
-    /// later step of its creator.
+    /// A fibre: if a task on the fibre waits, the creator goes on at once, since the task may wait
+    /// for a later step of its creator.
     Other,
 }
 
@@ -155,18 +155,19 @@ pub(crate) fn leave(leaver: &Leaver, left: Left) -> Go {
     leaver.suspend(left)
 }
 
-/// Another stack of a worker, on which it runs tasks.
+/// Another stack of a worker, for tasks.
 pub(crate) struct Fibre {
     coroutine: Coroutine<Go, Left, Infallible>,
     shadow: Shadow,
     /// No address of the stack is lower.
     limit: usize,
-    /// Bytes of it.
+    /// Bytes of the stack.
     bytes: usize,
 }
 
 impl Fibre {
-    /// A new stack, on which `main` runs each time that the fibre is gone to with nothing on it.
+    /// A new stack, on which `main` runs each time that the worker enters the fibre without a task
+    /// on the fibre.
     pub(crate) fn new(main: impl Fn(&Leaver, Go) + 'static) -> io::Result<Self> {
         let stack = DefaultStack::new(STACK)?;
         let (limit, base) = (stack.limit().get(), stack.base().get());
@@ -180,7 +181,7 @@ impl Fibre {
         Ok(Self { coroutine, shadow: Shadow::new(), limit, bytes: base - limit })
     }
 
-    /// Goes to the fibre, and returns when it leaves.
+    /// Enters the fibre, and returns when the fibre gives the thread back.
     pub(crate) fn resume(&mut self, go: Go) -> Left {
         let CoroutineResult::Yield(left) = self.shadow.visit(|| self.coroutine.resume(go));
         left
@@ -194,15 +195,15 @@ impl Fibre {
 
 impl Drop for Fibre {
     fn drop(&mut self) {
-        // SAFETY: a fibre is dropped after it has left without a task, or was never gone to.
+        // SAFETY: a fibre is dropped after leaving without a task, or before the first entry.
         unsafe { self.coroutine.force_reset() };
     }
 }
 
 /// An address on the stack of the calling thread.
 ///
-/// Where the stack pointer can be read, it is not the address of a local variable:
-/// AddressSanitizer moves those to memory of its own.
+/// On x86-64 this is the stack pointer and not the address of a local variable, because
+/// AddressSanitizer moves local variables to memory of its own.
 #[inline(always)]
 pub(crate) fn stack_address() -> usize {
     #[cfg(target_arch = "x86_64")]
@@ -246,15 +247,15 @@ pub(crate) fn thread_low() -> usize {
 #[cfg(not(evenkeel_model))]
 const FIRST_STACK: usize = 128 << 20;
 
-/// The same if an address of the calling thread's stack is in the process's first stack. The C
-/// library reads all of `/proc/self/maps` to answer that, milliseconds in a large program.
+/// The low address if `address` is in the process's first stack. For this question the C library
+/// would read all of `/proc/self/maps`, which takes milliseconds in a large program.
 #[cfg(not(evenkeel_model))]
 fn first_thread_low(address: usize) -> Option<usize> {
-    // SAFETY: a zeroed limit is one; the calls only read what the kernel knows of this process.
+    // SAFETY: a zeroed limit is valid; the calls only read the kernel's data of this process.
     let (top, limit) = unsafe {
         let mut limit: libc::rlimit = std::mem::zeroed();
         libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit);
-        // The program's name is what the kernel puts on the stack first.
+        // The kernel puts the program's name at the top of the first stack.
         (libc::getauxval(libc::AT_EXECFN) as usize, limit.rlim_cur)
     };
     let bytes = usize::try_from(limit).unwrap_or(FIRST_STACK).min(FIRST_STACK);
@@ -284,7 +285,7 @@ mod tests {
 
     #[test]
     fn the_first_stack_is_known_on_any_thread() {
-        // SAFETY: it only reads what the kernel told of this process.
+        // SAFETY: the call only reads data that the kernel passed to this process.
         let asked = |what| unsafe { libc::getauxval(what) } as usize;
         // Random bytes that the kernel puts above the first frame.
         let inside = asked(libc::AT_RANDOM);

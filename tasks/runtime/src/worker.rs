@@ -218,7 +218,7 @@ impl Worker {
     /// Adds a task that is ready.
     ///
     /// # Safety
-    /// The task is alive, in no queue, and any worker may run it.
+    /// The task is alive, in no queue, and may run on any worker.
     #[inline]
     pub(crate) unsafe fn add(&self, task: *mut Queued) {
         #[cfg(evenkeel_model)]
@@ -234,7 +234,7 @@ impl Worker {
     /// Adds a task that is ready, and that may have a priority.
     ///
     /// # Safety
-    /// The task is alive, in no queue, and any worker may run it.
+    /// The task is alive, in no queue, and may run on any worker.
     #[inline]
     pub(crate) unsafe fn add_in_turn(&self, task: *mut Queued) {
         #[cfg(evenkeel_model)]

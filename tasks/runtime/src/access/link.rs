@@ -240,7 +240,7 @@ impl Link {
     /// Begins a chain, which may lie inside an access of the parent. Returns whether it is allowed.
     ///
     /// # Safety
-    /// Only the parent's worker may call it.
+    /// Only the parent's worker may call this.
     pub(super) unsafe fn begin(&self, outer: Option<&Self>) -> bool {
         if let Some(outer) = outer
             && outer.load() & IS_ALLOWED == 0
@@ -258,7 +258,7 @@ impl Link {
     /// Follows the last access of the chain. Returns whether it is allowed.
     ///
     /// # Safety
-    /// Only the parent's worker may call it; `last` is held, and was the last.
+    /// Only the parent's worker may call this; `last` is held, and was the last.
     pub(super) unsafe fn follow(&self, last: &Self, then: &impl Then) -> bool {
         if last.has_passed() {
             // SAFETY: only the table held `last`, whose task has ended.

@@ -14,7 +14,7 @@ struct Plan {
     kind: Kind,
     is_weak: bool,
     inside: &'static [Kind],
-    /// From its start to its end; nothing where it is an address.
+    /// Start and end of a part; `None` for an address.
     part: Option<(usize, usize)>,
 }
 
@@ -29,13 +29,13 @@ const fn part(kind: Kind, start: usize, end: usize) -> Plan {
 /// Accesses that a task of a test has at most.
 const PIECES_MAX: usize = 4;
 
-/// A task of a test: its accesses, and what it creates.
+/// A task of a test: its accesses and its plan.
 #[repr(C)]
 struct Block {
     /// Its accesses.
     room: Room<PIECES_MAX>,
     plan: Plan,
-    /// Where a serial program would run it.
+    /// Position of the task in a serial program.
     rank: usize,
     parent: Option<usize>,
     /// Children that have not ended, and one for its code.
@@ -49,7 +49,7 @@ impl Block {
     }
 }
 
-/// Where tasks go, and what has become of them.
+/// The ready tasks, and the counts of the test.
 struct Seen {
     /// May run: by their number.
     ready: Mutex<Vec<usize>>,
@@ -61,9 +61,9 @@ struct Seen {
     blocks: Mutex<Vec<*mut Block>>,
 }
 
-// SAFETY: a block is used as its tokens say, which is what is tested.
+// SAFETY: a block is used as its tokens allow, which is the property under test.
 unsafe impl Sync for Seen {}
-// SAFETY: as above.
+// SAFETY: any thread may use a block, as its tokens allow.
 unsafe impl Send for Seen {}
 
 fn number(task: *const Queued) -> usize {
@@ -77,7 +77,7 @@ impl Then for Seen {
 
     fn free(&self, task: *const Queued) {
         let block = lock(&self.blocks)[number(task)];
-        // SAFETY: it came from `Box::into_raw`, and is freed once.
+        // SAFETY: the block came from `Box::into_raw`, and is freed once.
         drop(unsafe { Box::from_raw(block) });
         self.freed.fetch_add(1, Ordering::Relaxed);
     }
@@ -90,7 +90,7 @@ impl Then for Seen {
 
     unsafe fn free_block(&self, block: NonNull<u8>, bytes: usize) {
         self.forks.fetch_sub(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
+        // SAFETY: `block` allocated the block with as many bytes.
         unsafe { dealloc(block.as_ptr(), layout(bytes)) };
     }
 }
@@ -123,7 +123,7 @@ impl Seen {
             let block = Block { room: Room::EMPTY, plan, rank, parent, unfinished };
             blocks.push(Box::into_raw(Box::new(block)));
             let block = blocks[blocks.len() - 1];
-            // SAFETY: it has room.
+            // SAFETY: the block has room for `number` accesses.
             unsafe { Accesses::write(block.cast(), name, accesses.into_iter(), number, 0) };
             (block, name)
         };
@@ -136,12 +136,12 @@ impl Seen {
         }
     }
 
-    /// Runs a task that is ready, if there is one.
+    /// Runs a ready task, if any.
     fn run_one(&self) -> bool {
         let next = lock(&self.ready).pop();
         let Some(task) = next else { return false };
         let block = self.block(task);
-        // SAFETY: it is ready, and so its block is alive; it ends once.
+        // SAFETY: the task is ready, so its block is alive; each task ends once.
         unsafe {
             let (Plan { inside, .. }, rank) = ((*block).plan, (*block).rank);
             if inside.is_empty() {
@@ -156,7 +156,7 @@ impl Seen {
             }
             let passed = (*block).accesses().end(self, true);
             if passed > 0 {
-                // The task itself still holds it.
+                // The task itself still holds the block.
                 assert!(!(*block).accesses().let_go(passed));
             }
         }
@@ -167,7 +167,7 @@ impl Seen {
     /// A task's code has ended, or one of its children has.
     fn finish(&self, task: usize) {
         let block = self.block(task);
-        // SAFETY: its block is alive until it has been let go of here.
+        // SAFETY: the block is alive until released here.
         unsafe {
             let parent = (*block).parent;
             if (*block).unfinished.fetch_sub(1, Ordering::AcqRel) > 1 {
@@ -195,8 +195,8 @@ impl Seen {
 /// Ranks between two tasks that are created first; their children's lie between.
 const APART: usize = 10;
 
-/// Creates tasks in this order while two others run them: one all, one some. `conflict` says
-/// whether the task of a rank cannot end after that of another.
+/// Creates tasks in this order while two other threads run them: one runs all, one some. `conflict`
+/// says whether the task of a rank cannot end after that of another.
 fn orders_hold(
     plans: &'static [Plan],
     conflict: impl Fn(usize, usize) -> bool + Copy + Send + Sync + 'static,
@@ -242,7 +242,7 @@ fn orders_hold(
     });
 }
 
-/// The same of tasks without children: those created earlier come first, unless they share.
+/// Checks tasks without children: those created earlier come first, unless they share.
 fn kinds_hold<const N: usize>(kinds: &'static [Kind; N], plans: &'static [Plan; N]) {
     orders_hold(plans, |task, before| {
         let [one, other] = [task, before].map(|rank| kinds[rank / APART]);
@@ -296,7 +296,7 @@ fn a_weak_reader_is_allowed_by_a_reader_that_ends() {
     orders_hold(PLANS, |task, before| before > task && before / APART == 2);
 }
 
-/// The same of tasks that access parts: those that overlap and conflict come in order.
+/// Checks tasks that access parts: those that overlap and conflict come in order.
 fn parts_hold(plans: &'static [Plan]) {
     orders_hold(plans, move |task, before| {
         let [one, other] = [task, before].map(|rank| plans[rank / APART]);

@@ -186,7 +186,7 @@ impl Regions {
     /// Adds the access to a piece that was planned. Returns whether it is allowed.
     ///
     /// # Safety
-    /// Only the parent's worker may call it.
+    /// Only the parent's worker may call this.
     pub(super) unsafe fn add(&mut self, piece: Piece, link: &Link, then: &impl Then) -> bool {
         let Piece { region: Region { start, end, .. }, after } = piece;
         self.put(start, end, link);
@@ -262,7 +262,7 @@ type Fork = Room<3>;
 /// accesses; releases `last` instead if no task waits for that access any more.
 ///
 /// # Safety
-/// Only the parent's worker may call it; `last` is held, and was the last.
+/// Only the parent's worker may call this; `last` is held, and was the last.
 unsafe fn fork(last: &Link, starts: [usize; 2], then: &impl Then) -> Option<[*const Link; 2]> {
     if last.has_passed() {
         // SAFETY: only the table held `last`, whose task has ended.

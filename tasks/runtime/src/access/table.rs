@@ -11,9 +11,9 @@ use crate::sync::prefetch;
 
 /// Addresses, and the last access to each.
 ///
-/// An access stays here after it has ended, and its block with it. They are let go before the
-/// table would grow: so it is never larger than twice what is in use, and an access costs the
-/// same however many there were.
+/// An access stays here after its end, and its block with the access. Accesses that have ended are
+/// released before the table would grow: so the table is never larger than twice the accesses in
+/// use, and the cost of an access does not depend on how many came before.
 pub(crate) struct Table {
     last: HashMap<usize, *const Link, FxBuildHasher>,
     regions: Regions,
@@ -26,19 +26,19 @@ impl Table {
 
     /// The last access to an address.
     pub(super) fn last(&self, address: usize) -> Option<&Link> {
-        // SAFETY: what is in the table is held.
+        // SAFETY: the table holds its accesses, so `access` is alive.
         self.last.get(&address).map(|&access| unsafe { &*access })
     }
 
-    /// Begins to fetch the last access to each of these addresses, which is with whoever ran its
-    /// task.
+    /// Begins to fetch the last access to each of these addresses, whose cache line the worker of
+    /// its task has.
     pub(super) fn fetch(&self, addresses: impl Iterator<Item = usize>) {
         addresses.filter_map(|address| self.last.get(&address)).for_each(|&last| prefetch(last));
     }
 
     /// All that an access may still have to wait for.
     pub(crate) fn addresses(&self) -> Vec<usize> {
-        // SAFETY: what is in the table is held.
+        // SAFETY: the table holds its accesses, so `access` is alive.
         let waits = |access: *const Link| unsafe { !(*access).has_passed() };
         self.last.iter().filter(|(_, last)| waits(**last)).map(|(&address, _)| address).collect()
     }
@@ -50,7 +50,7 @@ impl Table {
             .any(|access| self.last(access.address).is_some_and(|last| !last.has_passed()))
     }
 
-    /// The same of regions.
+    /// Whether a task has part of these regions, or will.
     pub(crate) fn uses_regions(&self, regions: &[Region]) -> bool {
         regions.iter().any(|region| self.regions.uses(region))
     }
@@ -60,8 +60,8 @@ impl Table {
         regions.iter().all(|region| self.regions.is_free(region))
     }
 
-    /// Finds what the next task that is added has to follow, as it has these regions. Returns the
-    /// parts of them that it has to access, which are to follow its other accesses.
+    /// Finds the accesses that the next task has to follow in these regions. Returns the parts of
+    /// regions that the task accesses, which must come after its other accesses.
     pub(crate) fn plan(
         &mut self,
         regions: &[Region],
@@ -77,13 +77,13 @@ impl Table {
         self.regions.pieces.len()
     }
 
-    /// Adds the access to the last of them. Returns whether it is allowed.
+    /// Adds the access to the last of the planned parts. Returns whether the access is allowed.
     ///
     /// # Safety
-    /// Only the parent's worker may call it.
+    /// Only the parent's worker may call this.
     pub(super) unsafe fn add_piece(&mut self, link: &Link, then: &impl Then) -> bool {
         let piece = self.regions.pieces.pop().expect("a part that was planned");
-        // SAFETY: the caller's promise.
+        // SAFETY: this is the parent's worker.
         unsafe { self.regions.add(piece, link, then) }
     }
 
@@ -106,11 +106,11 @@ impl Table {
         }
     }
 
-    /// Lets go what has ended; makes room if that was not much.
+    /// Releases accesses that have ended; makes room if few had.
     #[cold]
     fn sweep(&mut self, then: &impl Then) {
         self.last.retain(|_, access| {
-            // SAFETY: what is in the table is held, and after this not in it any more.
+            // SAFETY: the table holds the access until here, and forgets a passed one after `die`.
             unsafe {
                 let passed = (**access).has_passed();
                 if passed {
@@ -124,12 +124,12 @@ impl Table {
         }
     }
 
-    /// No child will be created any more: nothing follows what is in the table, but the ends of the
-    /// parent's own accesses `around` it.
+    /// The task creates no more children: only the ends of the parent's own accesses `around`
+    /// follow the accesses of the table.
     pub(crate) fn close(&mut self, around: Option<&Accesses>, then: &impl Then) {
         for (address, access) in self.last.drain() {
             let outer = around.and_then(|around| around.to(address));
-            // SAFETY: what was in the table is held, and the last of its chain.
+            // SAFETY: the table held the access until now, and each is the last of its chain.
             unsafe { (*access).close(outer, then) };
         }
         self.regions.close(then);

@@ -96,7 +96,7 @@ impl Places {
     /// Adds a wide task, and wakes a worker for the task.
     ///
     /// # Safety
-    /// The task is alive, in no queue, and any worker may run it.
+    /// The task is alive, in no queue, and may run on any worker.
     pub(crate) unsafe fn add(&self, task: *mut Queued, scheduler: &Scheduler) {
         // SAFETY: the task is alive and in no queue.
         let is_first = unsafe { self.queue.push(task) };
@@ -107,7 +107,7 @@ impl Places {
     /// ready.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// Only the leaf's worker may call this.
     pub(crate) unsafe fn sleep(
         &self,
         leaf: usize,

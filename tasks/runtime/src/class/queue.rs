@@ -33,7 +33,7 @@ impl WideQueue {
     /// Adds a task; returns whether it is the only one.
     ///
     /// # Safety
-    /// The task is alive and in no queue; any worker may run it.
+    /// The task is alive, in no queue, and may run on any worker.
     pub(super) unsafe fn push(&self, task: *mut Queued) -> bool {
         let mut tasks = lock(&self.tasks);
         tasks.push_back(Entry { task, since: Instant::now() });

@@ -1,6 +1,6 @@
-//! What the environment wants to see: where it is written, and when.
+//! The instrumentation that environment variables ask for: where the results are written, and when.
 //!
-//! A program that is watched by its environment knows nothing of it. So everything is written when
+//! A program that its environment instruments is not aware of that. So everything is written when
 //! the process ends: by `exit`, also from inside a task, or by SIGTERM or SIGINT where the program
 //! leaves that signal to the system.
 
@@ -21,7 +21,7 @@ use crate::sync::register_barriers;
 /// Bytes of a trace in memory: some 5 million tasks.
 const TRACE_BYTES: usize = 128 << 20;
 
-/// What to write, and where.
+/// The results to write, and their places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Wanted {
     summary: Option<Place>,
@@ -57,7 +57,7 @@ impl Wanted {
         *self == Self::default()
     }
 
-    /// Before the program has run for an hour.
+    /// Warns now of places that cannot be written, not after the program has run for an hour.
     fn tell_what_cannot_be_written(&self) {
         let places = [&self.summary, &self.trace, &self.page];
         for place in places.into_iter().flatten() {
@@ -70,11 +70,11 @@ impl Wanted {
     }
 }
 
-/// What the environment wanted when it was first asked.
+/// The variables as they were at the first call.
 struct Ordered {
     wanted: Wanted,
     watch: Watch,
-    /// Another process than the one that was asked writes nothing.
+    /// Number of forks then: a forked process has another number, and writes nothing.
     forks: u32,
 }
 
@@ -82,7 +82,7 @@ static ORDERED: OnceLock<Option<Ordered>> = OnceLock::new();
 /// Whether all is written.
 static DONE: AtomicBool = AtomicBool::new(false);
 
-/// Who watches for the environment, if it wants anything.
+/// The recording for the environment, if a variable asks for one.
 pub(super) fn watch() -> Option<Watch> {
     let ordered = ORDERED.get_or_init(|| {
         let wanted = Wanted::read(|name| std::env::var_os(name), std::process::id());
@@ -92,7 +92,8 @@ pub(super) fn watch() -> Option<Watch> {
         wanted.tell_what_cannot_be_written();
         let traces = wanted.trace.is_some();
         let watch = if traces { Watch::with_trace(TRACE_BYTES) } else { Watch::new() };
-        // Before there is a thread of ours: a process of several threads does without.
+        // Registers before this module starts a thread: a process with several threads gets no
+        // barriers.
         register_barriers();
         // SAFETY: the handler may be called at any time after this.
         unsafe { libc::atexit(at_exit) };
@@ -109,7 +110,8 @@ extern "C" fn at_exit() {
 /// Writes everything, once.
 fn write_all() {
     let Some(Some(Ordered { wanted, watch, forks: before })) = ORDERED.get() else { return };
-    // What only starts others, as `timeout` does, has the same environment and no worker.
+    // A program that only starts other programs, as `timeout` does, has the same environment but no
+    // worker, and writes nothing.
     let has_worked = !watch.0.lanes().is_empty();
     if *before != forks() || !has_worked || DONE.swap(true, Ordering::AcqRel) {
         return;
@@ -126,7 +128,7 @@ fn write(place: Option<&Place>, content: impl FnOnce(&mut dyn Write) -> io::Resu
         None => return,
         Some(Place::Terminal) => {
             let mut text = Vec::new();
-            // There is nobody to tell that standard error is closed.
+            // Standard error is closed, so the failure cannot be reported.
             let _ = content(&mut text).and_then(|()| io::stderr().write_all(&text));
             return;
         }
@@ -143,12 +145,12 @@ fn is_there_to_stay(path: &Path) -> bool {
     is_special || ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder))
 }
 
-/// Of a link, what it leads to is replaced.
+/// The target of a link: the target is replaced, not the link.
 fn behind_links(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Whether a file may appear there.
+/// Whether a file may be created at a path.
 fn may_appear(path: &Path) -> io::Result<()> {
     if is_there_to_stay(path) {
         return Ok(());
@@ -165,7 +167,7 @@ fn may_appear(path: &Path) -> io::Result<()> {
     if may == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// A file appears under its name when it is whole.
+/// Writes a file that appears under its name when complete; a device or pipe is appended to.
 fn whole_file(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -188,20 +190,20 @@ fn whole_file(
     moved
 }
 
-/// What ends a process that can be told before.
+/// Signals that end a process, and that a handler may catch.
 const ENDS: [libc::c_int; 2] = [libc::SIGTERM, libc::SIGINT];
 /// Where a signal's handler says which was sent.
 static TOLD: AtomicI32 = AtomicI32::new(-1);
-/// Whose handler it is: a child process has the same, and the same pipe.
+/// The process that set the handler: a child process has the same handler and the same pipe.
 static OWNER: AtomicI32 = AtomicI32::new(0);
 
 extern "C" fn on_end(signal: libc::c_int) {
-    // SAFETY: all of it may be called in a handler; the byte is there.
+    // SAFETY: every call is async-signal-safe; the byte outlives its write.
     unsafe {
         let errno = *libc::__errno_location();
         if libc::getpid() != OWNER.load(Ordering::Relaxed) {
             libc::signal(signal, libc::SIG_DFL);
-            // It is delivered when the handler returns.
+            // The kernel delivers the signal when the handler returns.
             libc::raise(signal);
             return;
         }
@@ -227,7 +229,7 @@ fn watch_for_end() {
     if left.is_empty() {
         return;
     }
-    // SAFETY: all structures are ours; a handler is set where there was none.
+    // SAFETY: all structures are ours; a handler is set only where the program has none.
     unsafe {
         let mut ends = [0; 2];
         if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) != 0 {
@@ -242,7 +244,7 @@ fn watch_for_end() {
         }
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = on_end as *const () as usize;
-        // Who sends it once more does not want to wait until all is written.
+        // A user that sends the signal again does not want to wait until all is written.
         action.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
         for signal in left {
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());
@@ -250,7 +252,7 @@ fn watch_for_end() {
     }
 }
 
-/// Waits for the handler, writes, and lets the signal do what it would have done.
+/// Waits for the handler, writes, and then lets the signal end the process.
 fn ends_when_told(pipe: OwnedFd) {
     let mut told = [0];
     if io::Read::read_exact(&mut File::from(pipe), &mut told).is_err() {

@@ -1,8 +1,8 @@
-//! Which functions there are, and what they are called.
+//! The functions of a recording, and their names.
 //!
-//! A function is told by an address: of the code that runs its tasks. What a way in knows of it
-//! (a type, a line of the source) is kept; else the program's own symbols are asked, once, when
-//! somebody wants to read.
+//! A function is identified by an address: of the code that runs its tasks. The name that the
+//! creating call knows (a type, a line of the source) is kept; else the program's own symbols are
+//! read, once, when a reader asks for the name.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
@@ -18,16 +18,16 @@ const KINDS_MAX: usize = 4000;
 /// The number of that one.
 const OTHERS: u32 = 0;
 
-/// What runs.
+/// The use of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// A task.
     Task,
-    /// What creates tasks and is none: a scope's code, a thread's part of a parallel region.
+    /// Code that creates tasks and is none: a scope's code, a thread's part of a parallel region.
     Code,
 }
 
-/// What a function is called.
+/// The name of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Name {
     pub(crate) text: String,
@@ -47,8 +47,8 @@ impl Name {
         file.rsplit('/').next()
     }
 
-    /// What tells it from others of its file: clang's tasks are called as the function that creates
-    /// them.
+    /// The part that distinguishes a function from the other ones of its file: clang names tasks
+    /// after the function that creates them.
     pub(super) fn short(&self) -> String {
         match &self.place {
             Some((_, line)) => format!("{}, line {line}", self.text),
@@ -56,7 +56,7 @@ impl Name {
         }
     }
 
-    /// All of it in a line.
+    /// The whole name in a line.
     pub(super) fn title(&self) -> String {
         match self.file() {
             Some(file) => format!("{} of {file}", self.short()),
@@ -116,7 +116,7 @@ impl Kinds {
         (number, known.all[number as usize].slot)
     }
 
-    /// Says what a function is called, unless that is known.
+    /// Names a function, unless the function has a name.
     pub(super) fn name(&self, number: u32, name: impl FnOnce() -> Name) {
         let mut known = self.known();
         let kind = &mut known.all[number as usize];
@@ -138,8 +138,8 @@ impl Kinds {
     }
 }
 
-/// A symbol as people write it, where it is one of C++: `_Z3fibi._omp_fn.0` is
-/// `fib(int)._omp_fn.0`. What compilers add at the end they tell tasks apart by.
+/// A symbol as people write the name, where the symbol is one of C++: `_Z3fibi._omp_fn.0` is
+/// `fib(int)._omp_fn.0`. Compilers append the part that distinguishes tasks.
 fn plain(symbol: String) -> String {
     let (mangled, added) = symbol.split_at(symbol.find('.').unwrap_or(symbol.len()));
     if !mangled.starts_with("_Z") {

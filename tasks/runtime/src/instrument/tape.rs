@@ -1,8 +1,8 @@
-//! Everything that happened on one thread, one after the other, as far as there is room.
+//! All events of one thread, one after the other, as far as the memory reaches.
 //!
-//! A tape is written by its thread alone, and may be read by any at any time: words are atomic,
-//! and how many are whole is said after they were written. All tapes of a recording share one
-//! budget. When it is used up a tape ends; what comes later is counted, not kept.
+//! Only its thread writes a tape, and any thread may read at any time: words are atomic, and the
+//! number of whole words is published after they were written. All tapes of a recording share one
+//! budget. When the budget is used up, a tape ends; later events are counted, not kept.
 
 use std::cell::Cell;
 use std::ptr;
@@ -15,27 +15,27 @@ use crate::sync::lock_std;
 /// Words of a piece of tape.
 const WORDS: usize = 8192;
 const BYTES: i64 = (WORDS * size_of::<u64>()) as i64;
-/// Bits of a first word that say what it begins; the rest is when.
+/// Bits of a first word with the kind of event; the rest is the time.
 const TAG_BITS: u32 = 3;
 /// Bits of a second word that are a function's number; the rest is a length.
 const KIND_BITS: u32 = 12;
 /// The numbers above those of functions.
 pub(super) const KIND_WAITS: u32 = 4001;
-/// As above.
+/// The number of a search, above those of functions.
 pub(super) const KIND_LOOKS: u32 = 4002;
-/// As above.
+/// The number of sleep, above those of functions.
 pub(super) const KIND_SLEEPS: u32 = 4003;
 
 /// Something that happened. Times are in ticks since the begin of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Happened {
-    /// Something ran, and nothing inside it.
+    /// A slice, with no other slice inside.
     Slice { at: u64, ticks: u64, kind: u32, task: u64 },
-    /// Something began that others run inside of.
+    /// A slice began inside which other slices run.
     Begin { at: u64, kind: u32, task: u64 },
-    /// The innermost of those ended.
+    /// The innermost of these slices ended.
     End { at: u64 },
-    /// A task was let run by what it had waited for.
+    /// Another task's end made a task ready.
     Released { at: u64, task: u64 },
     /// The threshold, and how many tasks were ready.
     Level { at: u64, level: u32, ready: u32 },
@@ -58,7 +58,7 @@ impl Happened {
         }
     }
 
-    /// What the first words say, and how many they are.
+    /// The event of the first words, and the number of these words.
     fn read(words: &[u64]) -> Option<(Self, usize)> {
         let at = words.first()? >> TAG_BITS;
         let word = |number: usize| words.get(number).copied();
@@ -81,7 +81,7 @@ impl Happened {
 
 struct Piece {
     words: Box<[AtomicU64]>,
-    /// Those that are whole.
+    /// Number of whole words.
     len: AtomicUsize,
 }
 
@@ -102,17 +102,17 @@ impl Budget {
     }
 }
 
-/// What happened on one thread.
+/// The events of one thread.
 pub(super) struct Tape {
     pieces: Mutex<Vec<Arc<Piece>>>,
     /// The piece that is written. Used by the tape's thread alone, as is `used`.
     at: Cell<*const Piece>,
     used: Cell<usize>,
-    /// Whether there was no room for more.
+    /// Whether the memory was used up.
     ended: Cell<bool>,
-    /// When that was; 0 while there is room.
+    /// The time of the end; 0 while the budget lasts.
     pub(super) ended_at: Count,
-    /// What was not kept since.
+    /// Events that were not kept since.
     pub(super) dropped: Count,
 }
 
@@ -128,14 +128,14 @@ impl Tape {
         }
     }
 
-    /// Writes what happened, on the tape's thread.
+    /// Writes an event, on the tape's thread.
     pub(super) fn write(&self, happened: Happened, budget: &Budget, now: u64) {
         let (words, number) = happened.words();
         if self.used.get() + number > WORDS && !self.begin_piece(budget, now) {
             return self.dropped.add(1);
         }
         let used = self.used.get();
-        // SAFETY: the piece is in the list, where it stays.
+        // SAFETY: the piece is in the list of this tape, which keeps its pieces.
         let piece = unsafe { &*self.at.get() };
         for (place, &word) in piece.words[used..].iter().zip(&words[..number]) {
             place.store(word, Ordering::Relaxed);
@@ -163,12 +163,12 @@ impl Tape {
         true
     }
 
-    /// Bytes that it takes.
+    /// Bytes of the tape.
     pub(super) fn bytes(&self) -> usize {
         lock_std(&self.pieces).len() * BYTES as usize
     }
 
-    /// What is on it, in the order of writing.
+    /// All events of the tape, in the order of writing.
     pub(super) fn read(&self, mut each: impl FnMut(Happened)) {
         let pieces = lock_std(&self.pieces).clone();
         for piece in pieces {

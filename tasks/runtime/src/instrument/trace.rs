@@ -94,7 +94,7 @@ struct TrackEvent {
     track_uuid: Option<u64>,
     #[prost(int64, optional, tag = "30")]
     counter_value: Option<i64>,
-    // Declared in proto2: each has a tag of its own, and Perfetto reads no others.
+    // Declared in proto2: each value has a tag of its own, and Perfetto reads no packed ones.
     #[prost(fixed64, repeated, packed = "false", tag = "47")]
     flow_ids: Vec<u64>,
     #[prost(fixed64, repeated, packed = "false", tag = "48")]
@@ -108,7 +108,7 @@ const COUNTER: i32 = 4;
 /// `SEQ_INCREMENTAL_STATE_CLEARED` and `SEQ_NEEDS_INCREMENTAL_STATE`.
 const FIRST: u32 = 1;
 const NEEDS: u32 = 2;
-/// The one sequence of packets that there is.
+/// The only sequence of packets.
 const SEQUENCE: u32 = 1;
 /// Tracks; those of threads are numbered from the last.
 const PROCESS: u64 = 1;
@@ -141,7 +141,7 @@ pub(super) fn write(recorder: &Recorder, out: impl Write) -> io::Result<()> {
                 all.remove(&(lane, number)).unwrap_or_default()
             };
             writer.begin(uuid, slice, flows(&mut leaving), flows(&mut arriving))?;
-            // Ticks of two CPUs may differ a little: what began inside ends inside.
+            // Ticks of two CPUs may differ a little: a slice that began inside another ends inside.
             let outer = open.last().copied().unwrap_or(u64::MAX);
             open.push(slice.end.min(outer));
         }
@@ -257,7 +257,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// What the program was started as.
+/// The name by which the program was started.
 pub(super) fn program_name() -> String {
     let path = std::env::args_os().next().map(std::path::PathBuf::from);
     let name = path.as_ref().and_then(|path| path.file_name());
@@ -315,7 +315,7 @@ mod tests {
         found
     }
 
-    /// The next number, which has as many bytes as it needs.
+    /// The next number, of variable length.
     fn varint(rest: &mut &[u8]) -> u64 {
         let len = rest.iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
         let (own, after) = rest.split_at(len);
@@ -323,7 +323,7 @@ mod tests {
         own.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f))
     }
 
-    /// The fields of a message, as they lie in it: number, wire type, and what is in it.
+    /// The fields of a message, in the order of the bytes: number, wire type, and content.
     fn fields(mut rest: &[u8]) -> Vec<(u64, u64, &[u8])> {
         let mut all = Vec::new();
         while !rest.is_empty() {
@@ -345,8 +345,8 @@ mod tests {
         all
     }
 
-    /// Numbers of fields and their wire types, as `trace_packet.proto` and what it includes declare
-    /// them; those of messages with the number of their own table.
+    /// Numbers of fields and their wire types, as `trace_packet.proto` and its imports declare
+    /// them; fields that are messages also have the number of their own table.
     const DECLARED: [&[(u64, u64, usize)]; 9] = [
         &[(1, 2, 1)],                                                             // Trace
         &[(8, 0, 0), (10, 0, 0), (11, 2, 2), (12, 2, 3), (13, 0, 0), (60, 2, 5)], // TracePacket
@@ -359,8 +359,8 @@ mod tests {
         &[],                                // CounterDescriptor
     ];
 
-    /// Reads a message, and those in it, as a decoder does that knows no wire types but those
-    /// declared. Counts the fields that it found, by table and number.
+    /// Reads a message, and those inside, as a decoder does that knows only the declared wire
+    /// types. Counts the fields, by table and number.
     fn read(bytes: &[u8], table: usize, found: &mut HashMap<(usize, u64), usize>) {
         for (number, wire, content) in fields(bytes) {
             let known = DECLARED[table].iter().find(|(known, ..)| *known == number);
@@ -401,7 +401,7 @@ mod tests {
             runtime.scope(|s| (0..100).for_each(|_| s.task().inout(&data).spawn(|at| *at += 1)));
         });
         assert_eq!(data.into_inner(), 100);
-        // The scope is a slice, too; it may have been left and gone back to.
+        // The scope is a slice, too; the worker may have left its stack and come back.
         assert!(of_this_file(&slices(&packets)) > 100);
         let flows = |of: fn(&TrackEvent) -> &Vec<u64>| {
             let mut ids: Vec<u64> =

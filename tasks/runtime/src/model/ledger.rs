@@ -1,10 +1,10 @@
-//! Where virtual time went: by what it was spent on, and by the line of code that waited.
+//! The uses of virtual time: by kind, and by the line of code that waited.
 
 use std::panic::Location;
 
 use rustc_hash::FxHashMap;
 
-/// What a worker spends time on.
+/// The uses of a worker's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spent {
     /// The bodies of tasks.
@@ -13,26 +13,26 @@ pub enum Spent {
     Code,
     /// Cache lines that were on their way.
     Transfers,
-    /// Lines that others had asked for before.
+    /// Waiting for lines that other workers had asked for before.
     Queues,
-    /// Locks, from wanting one to having it.
+    /// Locks, from wanting a lock to having the lock.
     Locks,
     /// Pauses between looks.
     Spinning,
-    /// Sleep, and what it costs to wake others.
+    /// Sleep, and the cost of waking other workers.
     Sleeping,
     /// membarrier(2), on either side.
     Barriers,
 }
 
-/// How many kinds there are.
+/// The number of kinds.
 pub const KINDS: usize = 8;
 
 /// Names in the order of [`Spent`].
 pub const NAMES: [&str; KINDS] =
     ["body", "code", "transfers", "queues", "locks", "spinning", "sleeping", "barriers"];
 
-/// Time by what it was spent on.
+/// Time by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// In the order of [`Spent`].
@@ -45,7 +45,7 @@ impl Ledger {
         self.spent_ps[on as usize] += time_ps;
     }
 
-    /// What came after an earlier state.
+    /// The time since an earlier state.
     #[must_use]
     pub(super) fn since(&self, earlier: &Self) -> Self {
         let kind = |n: usize| self.spent_ps[n].saturating_sub(earlier.spent_ps[n]);
@@ -67,9 +67,9 @@ pub struct Site {
     pub misses: u64,
     /// How long the lines were on their way.
     pub moved_ps: u64,
-    /// How long others had them first.
+    /// How long other workers had the line first.
     pub queued_ps: u64,
-    /// From wanting a lock there to having it, lines included.
+    /// From wanting a lock at this line to having the lock, cache lines included.
     pub locked_ps: u64,
 }
 

@@ -1,8 +1,8 @@
-//! The virtual machine: workers with clocks, of which always the one that is furthest behind runs.
+//! The virtual machine: workers with clocks, of which always the furthest one behind runs.
 //!
-//! A worker gives way before each step that others may see, unless its clock is the lowest (among
-//! equals the lowest number). So steps happen in the order of virtual time, and a run is a function
-//! of its inputs.
+//! A worker gives way before each step that other workers may see, unless its clock is the lowest
+//! (among equals the lowest number). So steps happen in the order of virtual time, and a run is a
+//! function of its inputs.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -25,7 +25,7 @@ pub(super) const NS: u64 = 1000;
 /// Cycles of the time stamp counter in ten nanoseconds: that of N's machine has 2.1 GHz.
 const CYCLES_IN_10_NS: u64 = 21;
 
-/// Gives the thread back to whoever drives the machine.
+/// Gives the thread back to the loop that drives the machine.
 pub(super) type Way = Yielder<(), ()>;
 
 thread_local! {
@@ -37,28 +37,28 @@ pub(super) struct Virtual {
     pub(super) clock_ps: u64,
     /// When all its stores have reached their lines.
     drained_ps: u64,
-    /// What interrupts have cost it that it has not spent yet.
+    /// Cost of interrupts that the worker has not spent yet.
     owes_ps: u64,
-    /// Changes when it falls asleep or wakes, so that a wake-up that is overtaken is known.
+    /// Changes when the worker falls asleep or wakes, so that a wake-up that is overtaken is known.
     epoch: u32,
     pub(super) is_asleep: bool,
     pub(super) ledger: Ledger,
-    /// Whether it wants a lock: all time is then spent on that.
+    /// Whether the worker wants a lock: all its time then counts as spent on the lock.
     pub(super) wants_lock: bool,
     way: *const Way,
     /// Where its first stack gets low.
     stack_low: usize,
 }
 
-/// All workers and what they share.
+/// All workers and their shared state.
 pub(super) struct Machine {
     pub(super) costs: Costs,
     pub(super) workers: Vec<Virtual>,
-    /// Who runs next: when, who, and in which epoch.
+    /// The next workers to run: time, worker and epoch.
     next: BinaryHeap<Reverse<(u64, usize, u32)>>,
     current: usize,
     lines: Lines,
-    /// Who sleeps at which address.
+    /// The sleeping workers by address.
     sleepers: FxHashMap<usize, VecDeque<usize>>,
     /// When the kernel's lock around membarrier(2) is free.
     barrier_free_ps: u64,
@@ -102,7 +102,7 @@ impl Machine {
         }
     }
 
-    /// Makes it the machine of this thread, or none.
+    /// Makes `machine`, or none, the machine of this thread.
     pub(super) fn enter(machine: *mut Self) {
         MACHINE.set(machine);
     }
@@ -113,7 +113,7 @@ impl Machine {
         (virt.way, virt.stack_low) = (way, stack_low);
     }
 
-    /// Chooses who runs now; nobody where all are asleep or have ended.
+    /// Chooses the worker that runs now; none where all are asleep or have ended.
     pub(super) fn choose(&mut self) -> Option<usize> {
         loop {
             let Reverse((time_ps, worker, epoch)) = self.next.pop()?;
@@ -152,22 +152,22 @@ impl Inside {
     #[inline]
     fn enter() -> Option<Self> {
         let machine = MACHINE.get();
-        // Whoever drives the machine, and what comes before and after, is not on it.
+        // The code that drives the machine, and code before and after a run, is not on the machine.
         (!machine.is_null() && !arena::pause(true)).then(|| Self(machine))
     }
 
     /// For the time of an expression.
     #[expect(clippy::mut_from_ref, reason = "one thread; no caller keeps it past a step")]
     fn machine(&self) -> &mut Machine {
-        // SAFETY: it lives as long as its workers run, and no other reference is in use.
+        // SAFETY: the machine lives as long as its workers run, and no other reference is in use.
         unsafe { &mut *self.0 }
     }
 
-    /// Leaves the thread to others until it is this worker's turn.
+    /// Leaves the thread to other workers until this worker's turn comes.
     fn leave(&self) {
         let way = self.machine().me().way;
         let worker = Worker::replace_current(ptr::null());
-        // SAFETY: it belongs to this worker, which runs.
+        // SAFETY: `way` belongs to this worker, which runs.
         unsafe { (*way).suspend(()) };
         Worker::replace_current(worker);
     }
@@ -187,7 +187,7 @@ impl Inside {
         }
     }
 
-    /// Falls asleep; comes back when it was woken, or at a time.
+    /// Falls asleep; returns after a wake-up, or at a time.
     fn sleep(&self, until_ps: Option<u64>) {
         let machine = self.machine();
         let current = machine.current;
@@ -228,7 +228,7 @@ impl Inside {
         let virt = machine.me();
         virt.spend(Spent::Code, here_ps);
         if how == Use::Store {
-            // It waits in the store buffer, not its worker.
+            // The store waits in the store buffer; the worker goes on.
             let there_ps = now_ps + took.queued_ps + took.moved_ps;
             virt.drained_ps = virt.drained_ps.max(there_ps);
         } else {
@@ -297,7 +297,7 @@ fn wants_lock() -> u64 {
     })
 }
 
-/// It has it.
+/// The worker has the lock.
 fn has_lock(since_ps: u64, at: &'static Location<'static>) {
     if let Some(inside) = Inside::enter() {
         let machine = inside.machine();
@@ -326,7 +326,7 @@ fn wait_at(address: usize, at_most_ps: Option<u64>, is_so: &dyn Fn() -> bool) {
     }
 }
 
-/// Wakes the first who sleeps at an address.
+/// Wakes the first worker that sleeps at an address.
 fn wake_at(address: usize) {
     let Some(inside) = Inside::enter() else { return };
     inside.turn();
@@ -375,7 +375,7 @@ pub(super) fn now_ps() -> u64 {
     Inside::enter().map_or(0, |inside| inside.machine().me().clock_ps)
 }
 
-/// What its time stamp counter shows.
+/// The worker's time stamp counter.
 fn cycles() -> u64 {
     now_ps() / NS * CYCLES_IN_10_NS / 10
 }

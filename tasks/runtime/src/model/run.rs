@@ -1,4 +1,4 @@
-//! One run: a program on virtual workers, and what it cost.
+//! One run: a program on virtual workers, and the cost.
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -18,22 +18,22 @@ use crate::shared::{Options, Order, Shared};
 use crate::topology::Topology;
 use crate::worker::Worker;
 
-/// Bytes of a worker's first stack: what the standard library gives a thread.
+/// Bytes of a worker's first stack: the default of the standard library.
 const STACK: usize = 2 << 20;
 /// Part of a stack that is left for tasks that wait for nothing, as in `wait.rs`.
 const RESERVE: usize = 4;
 /// CPUs of a NUMA domain at most, where no machine is declared.
 const DOMAIN_MAX: usize = 64;
-/// How often it is seen whether all workers sleep, and how many times.
+/// Pause between two checks whether all workers sleep, and number of checks.
 const SETTLE_NS: u64 = 20_000;
 const SETTLES: u32 = 5_000;
 /// Lines of code that are named.
 const SITES: usize = 8;
 
-/// What a run is a function of.
+/// The inputs that determine a run.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// What runs.
+    /// The program.
     pub program: Program,
     /// Virtual workers.
     pub workers: usize,
@@ -45,11 +45,11 @@ pub struct Setting {
     pub config: Config,
     /// The machine.
     pub costs: Costs,
-    /// Times that the program runs before it is measured.
+    /// Times that the program runs before the measured run.
     pub warm: u32,
 }
 
-/// What a run yields.
+/// The results of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Tasks that ran in the measured time.
@@ -58,14 +58,14 @@ pub struct Outcome {
     pub bodies: u64,
     /// From the first task's creation until all had ended.
     pub makespan_ps: u64,
-    /// All workers' time by what it was spent on.
+    /// All workers' time by its use.
     pub ledger: Ledger,
     /// Lines of code that waited longest for cache lines.
     pub sites: Vec<Site>,
 }
 
-/// The machine for so many workers: domains of the same size, of 24 CPUs where there are 48 (N's
-/// machine), else of as many as are no more than [`DOMAIN_MAX`].
+/// The machine for `workers` workers: domains of equal size, of 24 CPUs where the machine has 48
+/// (N's machine), else of at most [`DOMAIN_MAX`].
 fn topology(workers: usize) -> Topology {
     let domains = if workers == 48 { 2 } else { workers.div_ceil(DOMAIN_MAX) };
     let each = workers.div_ceil(domains);
@@ -73,7 +73,7 @@ fn topology(workers: usize) -> Topology {
     machine.resized(workers)
 }
 
-/// What the measuring worker leaves for others.
+/// Results that the measuring worker leaves behind.
 #[derive(Default)]
 struct Measured {
     makespan_ps: u64,
@@ -85,7 +85,8 @@ struct Measured {
 /// Runs a program.
 ///
 /// # Panics
-/// There is no worker. Or a task was lost, or all workers sleep: both are bugs of the scheduler.
+/// The setting has no worker. Or a task was lost, or all workers sleep: both are bugs of the
+/// scheduler.
 #[must_use]
 pub fn run(setting: &Setting) -> Outcome {
     assert!(setting.workers > 0, "a model of no worker");
@@ -125,7 +126,7 @@ fn drive(
     warm: u32,
     measured: &mut Measured,
 ) {
-    // SAFETY: the machine outlives this function; nobody else uses it between two steps.
+    // SAFETY: the machine outlives this function; no other code uses it between two steps.
     let workers = unsafe { (*model).workers.len() };
     let measured: *mut Measured = measured;
     let mut lives: Vec<Coroutine<(), (), ()>> = (0..workers)
@@ -134,8 +135,8 @@ fn drive(
             let low = stack.limit().get() + (stack.base().get() - stack.limit().get()) / RESERVE;
             let shared = shared.clone();
             Coroutine::with_stack(stack, move |way: &Way, ()| {
-                // SAFETY: as above; what is measured outlives the workers, and only the first
-                // writes it.
+                // SAFETY: the machine outlives this function; `measured` outlives the workers, and
+                // only the first worker writes the results.
                 unsafe {
                     (*model).begins(leaf, way, low);
                     arena::pause(false);
@@ -154,7 +155,7 @@ fn drive(
     Machine::enter(model);
     let mut alive = workers;
     while alive > 0 {
-        // SAFETY: as above.
+        // SAFETY: the machine outlives this function, and no worker runs between two steps.
         let next = unsafe { (*model).choose() };
         let next = next.expect("somebody is awake, or a wake-up was lost");
         if let CoroutineResult::Return(()) = lives[next].resume(()) {
@@ -164,10 +165,10 @@ fn drive(
     Machine::enter(std::ptr::null_mut());
 }
 
-/// The first worker: runs the program, and measures it once it is warm.
+/// The first worker: runs the program, and measures the run once the program is warm.
 ///
 /// # Safety
-/// The machine outlives the call, and no other reference to it is in use.
+/// The machine outlives the call, and no other reference to the machine is in use.
 unsafe fn measure(
     model: *mut Machine,
     worker: &Worker,
@@ -189,7 +190,7 @@ unsafe fn measure(
         }
     });
     let begin_ps = machine::now_ps();
-    // SAFETY: the caller's promise; a short look between two steps.
+    // SAFETY: the machine outlives the call, and no other reference is in use between two steps.
     let before = unsafe {
         (*model).sites.clear();
         ledger_at(&*model, begin_ps)
@@ -198,7 +199,7 @@ unsafe fn measure(
     worker.enter(|| scope_on(worker, |s| work.run(s, &tally, &data), Location::caller()));
     let end_ps = machine::now_ps();
     arena::pause(true);
-    // SAFETY: as above.
+    // SAFETY: the machine outlives the call, and no other reference is in use between two steps.
     unsafe {
         measured.ledger = ledger_at(&*model, end_ps).since(&before);
         measured.sites = (*model).sites.worst(SITES);

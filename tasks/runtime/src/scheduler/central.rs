@@ -1,8 +1,8 @@
 //! The scheduler before the thesis: one queue under one lock (N ch. 3).
 //!
 //! The lock holds the queue and the list of leaves that wait. A leaf waits only while the queue is
-//! empty, and whoever adds a task looks at both in one step, so that nobody is forgotten. What the
-//! [forms](Form) differ in is small, and is asked where it matters.
+//! empty, and a thread that adds a task looks at both in one step, so that no leaf is forgotten.
+//! The [forms](Form) differ in small steps, each checked at its place.
 
 mod queue;
 
@@ -19,11 +19,11 @@ use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, lock, spin_loop};
 
 /// One queue of ready tasks for all workers.
 ///
-/// It uses three parts of a leaf: its slot, its parker, and its inbox for the immediate successor.
+/// Of a leaf, the scheduler uses three parts: slot, parker, and inbox for the immediate successor.
 pub(crate) struct Central {
     leaves: Box<[CachePadded<Leaf>]>,
     state: CachePadded<Mutex<State>>,
-    /// Tasks in the queue, for those who do not hold the lock.
+    /// Tasks in the queue, for workers that do not hold the lock.
     queued: CachePadded<AtomicUsize>,
     idle_workers: CachePadded<IdleWorkers>,
     form: Form,
@@ -31,21 +31,21 @@ pub(crate) struct Central {
     full: usize,
 }
 
-/// What the lock protects.
+/// State under the lock.
 struct State {
     queue: Queue,
     /// Leaves that wait, the latest last: those that still poll are taken before those that sleep.
     waiting: Vec<usize>,
 }
 
-// SAFETY: tasks in the queue and in inboxes belong to whoever takes them, and any worker may run
-// them: whoever creates one promises it. All else is atomic or under the lock.
+// SAFETY: a task in the queue or in an inbox belongs to the worker that takes the task, and any
+// worker may run the task: `add` requires this. All else is atomic or under the lock.
 unsafe impl Sync for Central {}
 // SAFETY: queued tasks may be run by any worker, and nothing else is bound to a thread.
 unsafe impl Send for Central {}
 
 impl Central {
-    /// A queue for so many workers, which is full with `full` tasks.
+    /// A queue for `workers` workers, which is full with `full` tasks.
     pub(crate) fn new(workers: usize, form: Form, full: usize) -> Self {
         let leaf = |number| CachePadded::new(Leaf::new(number, 0, Order::Lifo));
         let state = State { queue: Queue::new(form), waiting: Vec::with_capacity(workers) };
@@ -68,10 +68,10 @@ impl Central {
         self.form.has_slots()
     }
 
-    /// Adds a task: to a polling slot, or to the queue and then wakes one who waits (N 3.1.1).
+    /// Adds a task: to a polling slot, or to the queue and then wakes a waiting worker (N 3.1.1).
     ///
     /// # Safety
-    /// The task is alive and in no queue; any worker may run it.
+    /// The task is alive, in no queue, and may run on any worker.
     #[inline(never)]
     pub(crate) unsafe fn add(&self, task: *mut Queued) {
         let mut state = lock(&self.state);
@@ -95,7 +95,7 @@ impl Central {
     /// Adds a task that became ready as another one finished here: the first runs next (N 3.1.2).
     ///
     /// # Safety
-    /// The caller is the leaf's worker; the task is alive, in no queue, and any worker may run it.
+    /// The caller is the leaf's worker; the task is alive, in no queue, and may run on any worker.
     #[inline(never)]
     pub(crate) unsafe fn add_successor(&self, leaf: &Leaf, task: *mut Queued) {
         // SAFETY: this thread is the leaf's worker, and the task is in no queue.
@@ -108,23 +108,23 @@ impl Central {
         }
     }
 
-    /// Other code goes on here: what would have run next is for all.
+    /// Other code goes on here: the immediate successor moves to the queue, for all workers.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// Only the leaf's worker may call this.
     #[inline(never)]
     pub(crate) unsafe fn hand_on(&self, leaf: &Leaf) {
         let successor = leaf.inbox.take_all();
         if !successor.is_null() {
-            // SAFETY: whoever takes a task from an inbox has it.
+            // SAFETY: this worker took the task from the inbox; nothing else has the task.
             unsafe { self.add(successor) };
         }
     }
 
-    /// Takes the immediate successor, or what the queue gives.
+    /// Takes the immediate successor, or else a task of the queue.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// Only the leaf's worker may call this.
     #[inline(never)]
     pub(crate) unsafe fn take(&self, leaf: &Leaf) -> Option<*mut Queued> {
         let successor = leaf.inbox.take_all();
@@ -134,16 +134,17 @@ impl Central {
         self.one(&mut lock(&self.state))
     }
 
-    /// Takes a task that is wanted: its own successor, one of the queue, or another's successor.
+    /// Takes a task that is wanted: the leaf's successor, one of the queue, or another leaf's
+    /// successor.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// Only the leaf's worker may call this.
     pub(crate) unsafe fn take_if(
         &self,
         leaf: usize,
         wanted: impl Fn(*mut Queued) -> bool,
     ) -> Option<*mut Queued> {
-        // SAFETY: whoever takes a task from an inbox has it.
+        // SAFETY: this worker took the task from an inbox; nothing else has the task.
         let successor_of = |leaf: usize| unsafe {
             let one = self.leaf(leaf).inbox.take_all();
             if one.is_null() || wanted(one) {
@@ -172,7 +173,7 @@ impl Central {
         self.queued.load(Ordering::Relaxed)
     }
 
-    /// What its leaves have done until now.
+    /// Steps of all leaves until now.
     pub(crate) fn steps(&self) -> StepsSum {
         self.leaves.iter().fold(StepsSum::default(), |sum, leaf| sum.of(&leaf.steps))
     }
@@ -200,11 +201,11 @@ impl Central {
         }
     }
 
-    /// Waits for a task, in a slot or asleep, or until `stop` holds; whoever makes it hold unparks
-    /// the leaf. The worker looks for tasks again when it is given none.
+    /// Waits for a task, in a slot or asleep, or until `stop` holds; the thread that makes `stop`
+    /// hold unparks the leaf. Given no task, the worker looks for tasks again.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// Only the leaf's worker may call this.
     pub(crate) unsafe fn wait(&self, leaf: usize, stop: impl Fn() -> bool) -> Option<*mut Queued> {
         let mut state = lock(&self.state);
         if let Some(one) = self.one(&mut state) {
@@ -224,7 +225,8 @@ impl Central {
                 if self.withdraw(leaf) {
                     return None;
                 }
-                // Somebody is about to give something, and would wake us for nothing later.
+                // Another worker has claimed this leaf and will give a task, and would wake us for
+                // nothing later.
                 at.await_gift();
             } else if polls > 0 {
                 polls -= 1;
@@ -235,12 +237,12 @@ impl Central {
         }
     }
 
-    /// Wakes all who sleep.
+    /// Wakes all sleeping workers.
     pub(crate) fn wake_all(&self) {
         self.leaves.iter().for_each(|leaf| leaf.parker.unpark());
     }
 
-    /// Takes itself out of those that wait; fails where somebody has claimed it.
+    /// Takes the leaf out of the waiting leaves; fails where another worker has claimed it.
     fn withdraw(&self, leaf: usize) -> bool {
         let mut state = lock(&self.state);
         let place = state.waiting.iter().position(|&waiting| waiting == leaf);
@@ -253,7 +255,7 @@ impl Central {
         Some(one)
     }
 
-    /// Tells those who do not hold the lock what is queued.
+    /// Stores the length of the queue for workers that do not hold the lock.
     fn tell_length(&self, state: &State) {
         self.queued.store(state.queue.len(), Ordering::Relaxed);
     }

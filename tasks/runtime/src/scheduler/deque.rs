@@ -96,7 +96,7 @@ impl Deque {
     /// Adds the youngest task; returns the number of tasks.
     ///
     /// # Safety
-    /// Only the owner may call it.
+    /// Only the owner may call this.
     #[inline]
     pub(crate) unsafe fn push(&self, task: *mut Queued) -> usize {
         let tail = self.owned.tail.load(Ordering::Relaxed);
@@ -121,7 +121,7 @@ impl Deque {
     /// Takes the youngest task.
     ///
     /// # Safety
-    /// Only the owner may call it.
+    /// Only the owner may call this.
     #[inline]
     pub(crate) unsafe fn pop(&self) -> Option<*mut Queued> {
         let tail = self.owned.tail.load(Ordering::Relaxed);

@@ -94,7 +94,7 @@ impl Local {
     /// Adds the youngest task; returns how many there are.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// Only the leaf's worker may call this.
     #[inline]
     pub(crate) unsafe fn push(&self, task: *mut Queued) -> usize {
         match self {
@@ -112,7 +112,7 @@ impl Local {
     /// Takes a single task.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// Only the leaf's worker may call this.
     #[inline]
     pub(crate) unsafe fn one(&self) -> Option<*mut Queued> {
         match self {

@@ -1,4 +1,4 @@
-//! An inner node of the tree: what its children share.
+//! An inner node of the tree: state that its children share.
 
 use std::ops::Range;
 
@@ -11,15 +11,16 @@ use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering, lock, try_lock};
 /// An inner node: a cache, a NUMA domain, or the whole machine.
 pub(crate) struct Node {
     pub(crate) parent: Option<usize>,
-    /// All leaves below it.
+    /// All leaves below the node.
     pub(crate) leaves: Range<usize>,
-    /// Nodes right below it; none where leaves are.
+    /// Nodes right below the node; none where leaves are.
     pub(crate) nodes: Vec<usize>,
-    /// Tasks in its queue, for those who do not hold the lock.
+    /// Tasks in the queue, for workers that do not hold the lock.
     pub(crate) queued: AtomicUsize,
-    /// Leaves right below it that wait to be given something, or nodes below which some do.
+    /// Leaves right below that wait to be given a task, or nodes below which some do.
     pub(crate) idle: Presence,
-    /// The same of workers that look for tasks. Those who have some read none of this line.
+    /// Workers right below that look for tasks, or nodes below which some do. A worker that has
+    /// tasks never reads this line.
     pub(crate) looking: CachePadded<Presence>,
     pub(crate) idle_workers: CachePadded<IdleWorkers>,
     pub(crate) state: Mutex<State>,
@@ -28,7 +29,7 @@ pub(crate) struct Node {
 /// Workers right below a node that have nothing to run.
 #[derive(Default)]
 pub(crate) struct IdleWorkers {
-    /// All of them. Creators read it.
+    /// All of them. Creators read this counter.
     pub(crate) any: AtomicUsize,
     /// Those that have looked for long enough.
     pub(crate) asleep: AtomicUsize,
@@ -42,22 +43,22 @@ impl IdleWorkers {
     }
 }
 
-/// Whether somebody is there, below a node.
+/// Whether any member is present below a node.
 ///
-/// Only who comes first and who leaves last tells the node above: a counter that all workers of a
-/// large machine change would cost each of them a fight for its line. (A non-zero indicator: Ellen,
-/// Lev, Luchangco, Moir, PODC 2007.)
+/// Only the first member that comes and the last that leaves tell the node above: a counter that
+/// all workers of a large machine change would cost each of them a fight for its line. (A non-zero
+/// indicator: Ellen, Lev, Luchangco, Moir, PODC 2007.)
 #[derive(Default)]
 pub(crate) struct Presence(AtomicUsize);
 
 impl Presence {
-    /// Whether somebody is there; or was, and is about to have left.
+    /// Whether a member is present; or was, and is about to have left.
     pub(crate) fn is_some(&self) -> bool {
-        // Pairs with `joins`: who is there is so with all that it did before.
+        // Pairs with `joins`: the reader sees all writes that a member made before it joined.
         self.0.load(Ordering::Acquire) > 0
     }
 
-    /// One more is there, if somebody is: then those above know.
+    /// Adds a member if one is present already: then the nodes above know.
     pub(crate) fn joins(&self) -> bool {
         let mut there = self.0.load(Ordering::Relaxed);
         while there > 0 {
@@ -70,23 +71,23 @@ impl Presence {
         false
     }
 
-    /// One is there, if nobody was: those above have been told.
+    /// Adds a member if none is present: the caller has told the nodes above.
     pub(crate) fn begins(&self) -> bool {
         self.0.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// One more is there. Returns whether it is the first, who is to tell those above.
+    /// Adds a member. Returns whether this one is the first, which must tell the nodes above.
     pub(crate) fn arrives(&self) -> bool {
         self.0.fetch_add(1, Ordering::AcqRel) == 0
     }
 
-    /// One leaves. Returns whether it was the last.
+    /// Removes a member. Returns whether that was the last.
     pub(crate) fn departs(&self) -> bool {
         self.0.fetch_sub(1, Ordering::AcqRel) == 1
     }
 }
 
-/// What the lock of a node protects.
+/// State under the lock of a node.
 pub(crate) struct State {
     pub(crate) queue: Ring,
     /// Its own leaves that wait to be given something, the latest last. Empty where nodes are
@@ -108,12 +109,12 @@ impl Node {
         }
     }
 
-    /// Works on its queue, and tells those who do not hold the lock what is left.
+    /// Works on the queue, and stores the new length for workers that do not hold the lock.
     pub(crate) fn with_queue<R>(&self, work: impl FnOnce(&mut Ring) -> R) -> R {
         self.work_on(lock(&self.state), work)
     }
 
-    /// The same unless somebody else does: for one who can look elsewhere.
+    /// Works on the queue unless another worker does: for a worker that can look elsewhere.
     pub(crate) fn with_free_queue<R>(&self, work: impl FnOnce(&mut Ring) -> R) -> Option<R> {
         try_lock(&self.state).map(|state| self.work_on(state, work))
     }

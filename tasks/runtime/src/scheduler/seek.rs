@@ -57,7 +57,7 @@ impl Tree {
     /// needs to change: all workers of a node would wait for the counters' cache lines.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// Only the leaf's worker may call this.
     pub(crate) unsafe fn try_steal_once(&self, leaf: usize) -> Option<*mut Queued> {
         if self.config.feed != Feed::Pull {
             return None;
@@ -77,7 +77,7 @@ impl Tree {
     /// threshold and takes from leaves that are now above it (N 4.1.2, 4.2).
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// Only the leaf's worker may call this.
     pub(crate) unsafe fn seek(&self, leaf: usize) -> Option<*mut Queued> {
         // SAFETY: only the leaf's worker uses `moved`, in one function at a time.
         let moved = unsafe { &mut *self.leaf(leaf).moved.get() };
@@ -110,7 +110,7 @@ impl Tree {
     /// oldest of another leaf. Moves no other task.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// Only the leaf's worker may call this.
     pub(crate) unsafe fn take_if(
         &self,
         leaf: usize,
@@ -268,7 +268,7 @@ impl Tree {
     /// into the queue of the leaf, except for the one returned.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// Only the leaf's worker may call this.
     pub(crate) unsafe fn wait(&self, leaf: usize, stop: impl Fn() -> bool) -> Option<*mut Queued> {
         let at = self.leaf(leaf);
         self.begins_to_wait(at.parent);
@@ -327,7 +327,7 @@ impl Tree {
     /// Sends the tasks of all leaves to the root, where every worker finds the one that it wants.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// Only the leaf's worker may call this.
     pub(crate) unsafe fn expose(&self, leaf: usize) {
         // SAFETY: only the leaf's worker uses `moved`, in one function at a time.
         let moved = unsafe { &mut *self.leaf(leaf).moved.get() };
@@ -350,7 +350,7 @@ impl Tree {
     /// Sends all tasks of the leaf up, as its CPU is taken away (N 4.1.5).
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// Only the leaf's worker may call this.
     pub(crate) unsafe fn disable(&self, leaf: usize) {
         // SAFETY: only the leaf's worker uses `moved`, in one function at a time.
         let moved = unsafe { &mut *self.leaf(leaf).moved.get() };

@@ -1,4 +1,4 @@
-//! When a queue is too long: the one number that all queues share, and who goes without tasks.
+//! When a queue is too long: the one number that all queues share, and whether workers lack tasks.
 
 use std::cell::Cell;
 
@@ -6,13 +6,14 @@ use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 
 use super::Limit;
 
-/// What a first overflow at the root makes of a threshold of 0 (N 4.2.1).
+/// The threshold that a first overflow at the root turns 0 into (N 4.2.1).
 const FIRST: usize = 2;
 
-/// A queue that was full is not any more when it has fewer tasks, or even fewer make it full.
+/// A queue that was full counts as full until fewer tasks are left, or until still fewer would make
+/// a queue full.
 const LEFT: usize = 2;
 
-/// What the highest level is at least, however soon queues are full.
+/// The least value of the highest level, however soon queues are full.
 const LEVEL_MAX_LEAST: usize = 32;
 
 /// The threshold of all queues of a tree, and the workers that want something to run.
@@ -21,18 +22,18 @@ const LEVEL_MAX_LEAST: usize = 32;
 pub(crate) struct Threshold {
     /// Whether workers sleep and none looks for tasks: the next task wakes one.
     hungry: AtomicBool,
-    /// Tasks that a queue holds before it overflows.
+    /// Tasks that a queue holds before overflowing.
     level: AtomicUsize,
     limit: Limit,
-    /// Tasks that a leaf keeps where others find them, however low the level is.
+    /// Tasks that a leaf keeps where other workers find them, however low the level is.
     kept: usize,
     /// How many tasks make a queue full.
     full: usize,
-    /// With how many it stays so.
+    /// A queue that was full stays so with this many tasks.
     still_full: usize,
-    /// No level is above it.
+    /// The highest level.
     level_max: usize,
-    /// How often the level rose. Written with it, under the root's lock.
+    /// How often the level rose. Written with the level, under the root's lock.
     rises: std::sync::atomic::AtomicU64,
 }
 
@@ -66,16 +67,17 @@ impl Threshold {
         self.hungry.load(Ordering::Relaxed)
     }
 
-    /// How many tasks any queue may hold, whoever sleeps.
+    /// How many tasks any queue may hold, whether workers sleep or not.
     #[inline]
     pub(crate) fn level(&self) -> usize {
         self.level.load(Ordering::Relaxed)
     }
 
-    /// Whether a creator whose queue has `len` tasks may run the next at once: its queue is full,
-    /// and so are all others, or the root would not have overflowed up to here. One that `was`
-    /// full still is until it is nearly empty: the youngest are taken first and mostly have few
-    /// children, and would make place for these alone, while all that has many lies below.
+    /// Whether a creator whose queue has `len` tasks may inline the next one: its queue is full,
+    /// and so are all other queues, or the root would not have overflowed up to here. A queue that
+    /// `was` full counts as full until nearly empty: the youngest tasks are taken first and mostly
+    /// have few children; those would fill the free places, while the tasks with many children lie
+    /// below.
     #[inline]
     pub(crate) fn is_full(&self, len: usize, was: &Cell<bool>) -> bool {
         let least = if was.get() { self.still_full } else { self.full };
@@ -93,7 +95,7 @@ impl Threshold {
         }
     }
 
-    /// How often it did.
+    /// How often the level rose.
     pub(crate) fn rises(&self) -> u64 {
         self.rises.load(std::sync::atomic::Ordering::Relaxed)
     }
@@ -113,14 +115,14 @@ impl Threshold {
         // Every store of `hungry` follows its worker's own step of `looking`, and of those steps
         // the last one decides: see PROTOCOL.md, "Hunger".
         //
-        // Who adds a task reads it: it is not written for nothing. To miss a "hungry" that comes
-        // at this moment costs a wake-up too many.
+        // A thread that adds a task reads `hungry`, so the line is not written without need.
+        // Missing a "hungry" that comes at this moment costs one wake-up too many.
         if self.is_hungry() {
             self.hungry.store(false, Ordering::Relaxed);
         }
     }
 
-    /// The last worker that looked for tasks does not any more, and others sleep.
+    /// The last worker that looked for tasks has stopped, and some workers sleep.
     pub(crate) fn starves(&self) {
         self.hungry.store(true, Ordering::Relaxed);
     }

@@ -19,8 +19,8 @@ use crate::topology::Topology;
 
 /// The most tasks that one reply or one overflow moves.
 const BATCH_MAX: usize = 4096;
-/// Tasks that a leaf keeps while a worker searches, which finds them there: sending each up would
-/// take a lock for each task.
+/// Tasks that a leaf keeps while a worker searches, which finds them in the leaf: sending each up
+/// would take a lock for each task.
 const KEPT: usize = 16;
 
 /// A tree of queues of ready tasks.
@@ -93,12 +93,12 @@ impl Tree {
     /// Adds a task that became ready at this leaf (N 4.1.1).
     ///
     /// # Safety
-    /// The caller is the leaf's worker; the task is alive, in no queue, and any worker may run it.
+    /// The caller is the leaf's worker; the task is alive, in no queue, and may run on any worker.
     #[inline]
     pub(crate) unsafe fn add(&self, leaf: &Leaf, task: *mut Queued) {
         // SAFETY: this thread is the leaf's worker, and the task is in no queue.
         let len = unsafe { leaf.local.push(task) };
-        // Pairs with `sleep`: either the sleeper sees the task, or we see that it is hungry.
+        // Pairs with `sleep`: either the sleeper sees the task, or we see that the tree is hungry.
         self.barrier.light();
         if len > self.threshold.of_leaf() {
             // SAFETY: this thread is the leaf's worker.
@@ -109,7 +109,7 @@ impl Tree {
     /// Adds a task that became ready at this leaf, and that may have a priority.
     ///
     /// # Safety
-    /// The caller is the leaf's worker; the task is alive, in no queue, and any worker may run it.
+    /// The caller is the leaf's worker; the task is alive, in no queue, and may run on any worker.
     #[inline]
     pub(crate) unsafe fn add_in_turn(&self, leaf: &Leaf, task: *mut Queued) {
         // SAFETY: the task is alive and in no queue, and this thread is the leaf's worker.
@@ -122,7 +122,7 @@ impl Tree {
     }
 
     /// # Safety
-    /// The task is alive, in no queue, and any worker may run it.
+    /// The task is alive, in no queue, and may run on any worker.
     #[cold]
     unsafe fn add_urgent(&self, task: *mut Queued) {
         // SAFETY: the task is alive and in no queue.
@@ -191,10 +191,10 @@ impl Tree {
         self.wake_one();
     }
 
-    /// Takes a task that is already here: given, queued, or left by others.
+    /// Takes a task that is already here: given, queued, or left in the inbox.
     ///
     /// # Safety
-    /// Only the leaf's worker may call it.
+    /// Only the leaf's worker may call this.
     #[inline]
     pub(crate) unsafe fn take(&self, leaf: &Leaf) -> Option<*mut Queued> {
         // SAFETY: this thread is the leaf's worker.
@@ -214,7 +214,7 @@ impl Tree {
 
     #[cold]
     unsafe fn take_sent(&self, leaf: &Leaf) -> Option<*mut Queued> {
-        // SAFETY: only the leaf's worker uses it, and not in two functions at once.
+        // SAFETY: only the leaf's worker uses `moved`, in one function at a time.
         let moved = unsafe { &mut *leaf.moved.get() };
         self.empty_inbox(leaf, moved);
         // SAFETY: this thread is the leaf's worker.
@@ -239,7 +239,7 @@ impl Tree {
     /// Sends part of the leaf's queue to its parent.
     #[cold]
     unsafe fn overflow(&self, leaf: &Leaf, len: usize) {
-        // SAFETY: only the leaf's worker uses it, and not in two functions at once.
+        // SAFETY: only the leaf's worker uses `moved`, in one function at a time.
         let moved = unsafe { &mut *leaf.moved.get() };
         leaf.local.set(self.batch(len), moved);
         if !moved.is_empty() {
@@ -253,7 +253,7 @@ impl Tree {
         self.half(len).min(BATCH_MAX)
     }
 
-    /// The same, however many they are.
+    /// Half of `len` tasks, or of the threshold, by the configuration; `BATCH_MAX` is no limit.
     pub(super) fn half(&self, len: usize) -> usize {
         match self.config.batch {
             Batch::HalfQueue => len.div_ceil(2),
@@ -294,14 +294,14 @@ impl Tree {
         }
     }
 
-    /// Wakes a leaf that waits, if there is one, so that it looks for tasks.
+    /// Wakes a waiting leaf, if any, so that its worker looks for tasks.
     pub(super) fn wake_one(&self) {
         if let Some(leaf) = self.claim(&self.nodes[0]) {
             self.hand(leaf, &mut Vec::new());
         }
     }
 
-    /// Takes a leaf below `node` out of those that wait; whoever does, gives it something.
+    /// Takes a leaf below `node` out of those that wait; the caller must then give the leaf a set.
     pub(super) fn claim(&self, node: &Node) -> Option<usize> {
         if !node.idle.is_some() {
             return None;
@@ -312,8 +312,8 @@ impl Tree {
         self.claim_one(&mut lock(&node.state))
     }
 
-    /// The same where nobody else does so; where there is a choice, which depends on the number of
-    /// whoever wants it.
+    /// Claims a waiting leaf below `node` as `claim` does, but skips nodes whose lock is
+    /// held; the choice among several depends on the number of the caller's leaf.
     pub(super) fn claim_free(&self, node: &Node, number: usize) -> Option<usize> {
         if !node.idle.is_some() {
             return None;
@@ -335,8 +335,8 @@ impl Tree {
         Some(leaf)
     }
 
-    /// A leaf right below a node waits. Where one does, all above have been told before: who has
-    /// something for it, or has done what it waits for, looks at the root alone.
+    /// A leaf right below a node waits. Where one does, all nodes above have counted that already:
+    /// a thread that has a task for the leaf, or ends its wait, looks at the root alone.
     pub(super) fn begins_to_wait(&self, node: usize) {
         let here = &self.nodes[node].idle;
         let Some(parent) = self.nodes[node].parent else {
@@ -352,7 +352,7 @@ impl Tree {
         }
     }
 
-    /// Somebody leaves. Returns whether nobody is there any more, anywhere.
+    /// One member leaves. Returns whether none is left below the root.
     pub(super) fn depart(&self, node: usize, of: fn(&Node) -> &Presence) -> bool {
         self.from(node).all(|node| of(node).departs())
     }
@@ -360,14 +360,14 @@ impl Tree {
     /// One more worker right below a node looks for tasks.
     pub(super) fn begins_to_look(&self, node: usize) {
         if self.config.feed == Feed::Pull {
-            // A second one goes on before the first has told those above. If they then think that
-            // nobody looks, somebody is woken who need not be.
+            // A second worker goes on before the first has told the nodes above. If a worker then
+            // reads that none searches, one sleeper too many is woken.
             self.from(node).take_while(|node| node.looking.arrives()).for_each(drop);
             self.threshold.is_looked_for();
         }
     }
 
-    /// It does not any more. Returns whether now nobody looks, and others sleep.
+    /// A worker stops looking. Returns whether now none looks, and some sleep.
     pub(super) fn ends_to_look(&self, node: usize) -> bool {
         let starves = self.depart(node, |node| &node.looking) && self.nodes[0].idle.is_some();
         if starves {
@@ -380,7 +380,7 @@ impl Tree {
     pub(super) fn hand(&self, leaf: usize, set: &mut Vec<*mut Queued>) {
         let mut chain = LOOK;
         for task in set.drain(..).rev() {
-            // SAFETY: the tasks of a set belong to whoever moves it.
+            // SAFETY: the tasks of `set` are alive, and belong to this worker until they are given.
             unsafe { (*task).next.set(if chain == LOOK { ptr::null_mut() } else { chain }) };
             chain = task;
         }

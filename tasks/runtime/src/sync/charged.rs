@@ -1,7 +1,7 @@
 //! The names of `sync.rs` in a model of many workers: each step is charged to a virtual machine.
 //!
-//! The machine stands above the runtime, and gives this module its [`Steps`] before it runs. Where
-//! it has not, the names do what those of the standard library do.
+//! The machine stands above the runtime, and gives this module its [`Steps`] before the run.
+//! Without a machine, the names do the steps of the standard library.
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
@@ -22,7 +22,7 @@ pub(crate) enum Use {
     Change,
 }
 
-/// What a virtual machine does at each step that workers see of each other. Times are in
+/// The operations of a virtual machine at each step that workers see of each other. Times are in
 /// picoseconds.
 pub(crate) struct Steps {
     /// A step on the object at an address, at a line of the runtime.
@@ -43,9 +43,9 @@ pub(crate) struct Steps {
     pub(crate) cycles: fn() -> u64,
     /// Where the first stack of a worker gets low.
     pub(crate) stack_low: fn() -> usize,
-    /// The worker wants a lock; returns when that was.
+    /// The worker wants a lock; returns the time.
     pub(crate) wants_lock: fn() -> u64,
-    /// It has the lock.
+    /// The worker has the lock.
     pub(crate) has_lock: fn(u64, &'static Location<'static>),
 }
 
@@ -53,7 +53,7 @@ static STEPS: OnceLock<Steps> = OnceLock::new();
 
 /// The steps of a virtual machine, from here on.
 pub(crate) fn install(steps: Steps) {
-    // Each run gives the same ones.
+    // Later runs pass equal steps.
     let _ = STEPS.set(steps);
 }
 
@@ -71,7 +71,7 @@ fn now_ps() -> u64 {
     steps().map_or(0, |steps| (steps.now_ps)())
 }
 
-/// What the time stamp counter of a worker shows.
+/// The time stamp counter of a worker.
 pub(crate) fn cycles() -> u64 {
     steps().map_or(0, |steps| (steps.cycles)())
 }
@@ -230,13 +230,14 @@ pub(crate) fn membarrier() -> bool {
     true
 }
 
-/// A plain object is read. Lines come in pairs, and so one stands for all that it has.
+/// Charges a read of a plain object. Lines come in pairs, so one access stands for the whole
+/// object.
 #[track_caller]
 pub(crate) fn reads<T>(object: *const T) {
     access(object.addr(), Use::Load, Location::caller());
 }
 
-/// The same for one that is written.
+/// Charges a write of a plain object.
 #[track_caller]
 pub(crate) fn writes<T>(object: *const T) {
     access(object.addr(), Use::Store, Location::caller());
@@ -279,10 +280,10 @@ impl<T: Default> Default for Mutex<T> {
     }
 }
 
-// SAFETY: whoever holds the lock has the value alone.
+// SAFETY: only the holder of the lock uses the value.
 unsafe impl<T: Send> Sync for Mutex<T> {}
 
-/// Has the lock until it goes.
+/// Holds the lock until dropped.
 pub(crate) struct MutexGuard<'a, T> {
     mutex: &'a Mutex<T>,
     at: &'static Location<'static>,
@@ -315,7 +316,7 @@ impl<T> Mutex<T> {
         Ok(MutexGuard { mutex: self, at })
     }
 
-    /// Of the errors of the standard library's, that somebody holds it is the one there is.
+    /// Of the errors of the standard library, only the one for a held lock occurs.
     #[track_caller]
     pub(crate) fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError<MutexGuard<'_, T>>> {
         let at = Location::caller();
@@ -325,7 +326,7 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// Takes it if it is free; returns what it was.
+    /// Takes the lock if free; returns the state before.
     fn try_take(&self, at: &'static Location<'static>) -> u32 {
         access(self.address(), Use::Change, at);
         let taken = self.state.0.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed);
@@ -364,14 +365,14 @@ impl<T> Deref for MutexGuard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: it holds the lock.
+        // SAFETY: the guard holds the lock.
         unsafe { &*self.mutex.value.get() }
     }
 }
 
 impl<T> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: it holds the lock.
+        // SAFETY: the guard holds the lock.
         unsafe { &mut *self.mutex.value.get() }
     }
 }
@@ -384,7 +385,7 @@ impl<T> Drop for MutexGuard<'_, T> {
     }
 }
 
-/// One that wakes for no reason, again and again: only threads from outside use it.
+/// A condition variable that wakes without reason, again and again: only threads from outside wait.
 pub(crate) struct Condvar(());
 
 impl Condvar {
@@ -392,7 +393,7 @@ impl Condvar {
         Self(())
     }
 
-    /// The time is not looked at.
+    /// The time is ignored.
     pub(crate) fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,

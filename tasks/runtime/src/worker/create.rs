@@ -1,4 +1,4 @@
-//! Creating tasks: which are inlined, which wait for others, and how many a creator may create.
+//! Creating tasks: which are inlined, which wait for other tasks, how many a creator may create.
 
 use std::ptr::{self, NonNull};
 
@@ -13,15 +13,15 @@ use crate::wait::{Help, Stack};
 
 /// Unfinished children beyond which a creator helps to run them.
 const WINDOW: i64 = 4096;
-/// The same while no worker wants more to run.
+/// The limit while no worker wants more tasks to run.
 const WINDOW_BUSY: i64 = 256;
-/// A creator looks at its window once in so many tasks.
+/// A creator looks at its window once in this many tasks.
 const WINDOW_CHECK: u32 = 64;
 /// One inlined task of this many is timed, while a worker is idle: reading the clock twice may take
 /// longer than the task.
 const SAMPLE_INLINED: u32 = 8;
 
-/// Runs a task if it gets all its turns; else the task is queued again when a turn is free.
+/// Runs a task if all its turns are free; else queues the task again when a turn is free.
 pub(super) unsafe fn run_in_turn(queued: *mut Queued, runner: Runner<'_>) {
     let task = queued.cast::<Task>();
     // SAFETY: the task was taken to be run, and `submit` sets this function only where a task has
@@ -58,7 +58,7 @@ impl Worker {
         self.run_sampled(kind, body);
     }
 
-    /// Inlines a new task without recording it.
+    /// Inlines a new task without recording its slice.
     #[inline(always)]
     pub(crate) fn run_sampled(&self, kind: usize, body: impl FnOnce()) {
         self.ran.set(self.ran.get().wrapping_add(1));
@@ -68,7 +68,8 @@ impl Worker {
         self.run_inline_timed(kind, body);
     }
 
-    /// An idle worker could have run the task: measures whether it is still too short for that.
+    /// An idle worker could have run the task: measures whether the task is still too short for
+    /// that.
     #[inline(never)]
     fn run_inline_timed(&self, kind: usize, body: impl FnOnce()) {
         let begin = grain::cycles();
@@ -132,11 +133,12 @@ impl Worker {
         self.is_free(kind, parent, orderer, accesses, Stack::Own)
     }
 
-    /// Adds a new task with accesses, which runs when those that it conflicts with have ended, of
-    /// the same `orderer`: the parent, or the task around it whose code this worker runs.
+    /// Adds a new task with accesses, which runs when all tasks of the same `orderer` that conflict
+    /// have ended. The `orderer` is the parent, or the task around the parent whose code this
+    /// worker runs.
     ///
     /// # Safety
-    /// The task is alive, in no queue, and any worker may run it; its block has room for the
+    /// The task is alive, in no queue, and may run on any worker; its block has room for the
     /// accesses at `place`, and is else whole.
     pub(crate) unsafe fn submit_after(
         &self,
@@ -158,19 +160,18 @@ impl Worker {
     /// Adds a new task whose accesses get a block of their own.
     ///
     /// Tasks are ordered with those of the same `orderer`, which is the parent, or the task around
-    /// it whose code this worker runs. Where there are too many, the creator runs some of its
-    /// children on its own stack, which stands still until they end.
+    /// the parent whose code this worker runs. If the creator has too many children, some of them
+    /// run on its own stack, which stands still until they end.
     ///
     /// # Safety
-    /// The task is alive, in no queue, and any worker may run it.
+    /// The task is alive, in no queue, and may run on any worker.
     pub unsafe fn submit_ordered(
         &self,
         task: *mut Task,
         orderer: &Task,
         accesses: impl ExactSizeIterator<Item = Access>,
     ) {
-        // SAFETY: the task is whole; the parent is alive, though the task may be gone when it is
-        // looked at.
+        // SAFETY: the task is whole; the parent is alive, though the task may be gone afterwards.
         unsafe {
             let parent = (*task).parent();
             if !self.queue_ordered(task, orderer, accesses) {
@@ -182,7 +183,7 @@ impl Worker {
     /// [`Worker::submit_ordered`] with room for the accesses in the task's block.
     ///
     /// # Safety
-    /// The task is alive, in no queue, and any worker may run it. At `room` are
+    /// The task is alive, in no queue, and may run on any worker. At `room` are
     /// [`Access::bytes_of`] as many accesses, aligned to 8, which no thread uses until the block is
     /// freed.
     pub unsafe fn submit_ordered_in(
@@ -193,8 +194,7 @@ impl Worker {
         accesses: impl ExactSizeIterator<Item = Access>,
     ) {
         let place = room.cast::<Accesses>().as_ptr();
-        // SAFETY: the task is whole; the parent is alive, though the task may be gone when it is
-        // looked at.
+        // SAFETY: the task is whole; the parent is alive, though the task may be gone afterwards.
         unsafe {
             let parent = (*task).parent();
             let number = accesses.len();
@@ -206,10 +206,10 @@ impl Worker {
     }
 
     /// [`Worker::submit_ordered`] for a creator that runs none of its children meanwhile, however
-    /// many it has. Returns whether the task is ready.
+    /// many are unfinished. Returns whether the task is ready.
     ///
     /// # Safety
-    /// The task is alive, in no queue, and any worker may run it.
+    /// The task is alive, in no queue, and may run on any worker.
     pub unsafe fn queue_ordered(
         &self,
         task: *mut Task,
@@ -223,7 +223,7 @@ impl Worker {
         }
     }
 
-    /// Writes so many accesses of a task into a block of their own, which is freed with the task's.
+    /// Writes the accesses of a task into a block of their own, which is freed with the task's.
     pub(super) unsafe fn write_accesses(
         &self,
         task: *const Task,
@@ -237,7 +237,7 @@ impl Worker {
         place
     }
 
-    /// Returns whether the task is ready. In either case it may have run when this returns.
+    /// Returns whether the task is ready. In either case the task may have run already.
     pub(super) unsafe fn submit(
         &self,
         task: *mut Task,
@@ -279,8 +279,8 @@ impl Worker {
             || Accesses::are_free(accesses, unsafe { self.table_of(orderer) }, orderer.domain())
     }
 
-    /// Keeps a creator from outrunning the workers: with too many unfinished children it runs some,
-    /// or lets others run them.
+    /// Keeps a creator from outrunning the workers: with too many unfinished children, the creator
+    /// runs some of them, or lets other workers run them.
     #[inline]
     pub(super) fn keep_window(&self, parent: &Task, on: Stack) {
         self.created.set(self.created.get().wrapping_add(1));
@@ -316,10 +316,10 @@ impl Worker {
         }
     }
 
-    /// Where the children of a task that this worker runs are ordered.
+    /// The table that orders the children of a task whose code this worker runs.
     ///
     /// # Safety
-    /// No other reference to it is in use.
+    /// No other reference to the table is in use.
     #[inline]
     #[expect(clippy::mut_from_ref, reason = "the worker alone uses it, as the caller promises")]
     pub(super) unsafe fn table_of<'a>(&self, task: &'a Task) -> &'a mut Table {
@@ -352,7 +352,7 @@ impl Worker {
         self.is_around(parent, uses, leave)
     }
 
-    /// The same where code of other tasks is on this stack.
+    /// `is_used_elsewhere` where code of other tasks is on this stack.
     #[cold]
     #[inline(never)]
     fn is_around(
@@ -377,8 +377,8 @@ impl Worker {
                     return false;
                 }
                 if task.is_border() && !is_out {
-                    // This worker's way out; or another runtime's scope is inside of this one, and
-                    // nobody here knows what it uses.
+                    // The border leads back to this worker; or another runtime's scope lies inside
+                    // this one, and no code here knows which data that scope uses.
                     is_out = ptr::eq(task.inside(), ptr::from_ref(self).cast());
                     if !is_out {
                         return true;

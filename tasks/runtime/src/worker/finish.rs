@@ -21,7 +21,8 @@ impl Worker {
             self.settle(&*task);
             self.close_table(&*task);
             let is_last = (*task).children.have_reached(Until::Descendants);
-            // From when the task releases its block, the last access that is released frees it.
+            // After the task has released its block, the last access to be released frees the
+            // block.
             let parent = (*task).parent();
             let is_let_go = self.end_accesses(&*task, is_last);
             if is_last {
@@ -51,7 +52,7 @@ impl Worker {
     /// the task is complete. Returns whether no access refers to the block any more.
     #[inline]
     unsafe fn end_accesses(&self, task: &Task, is_complete: bool) -> bool {
-        // SAFETY: the task is alive, and its accesses are in its block or hold it.
+        // SAFETY: the task is alive, and its accesses are in its block or hold the block.
         unsafe {
             match task.accesses.get().as_ref() {
                 None => is_complete,
@@ -60,7 +61,7 @@ impl Worker {
         }
     }
 
-    /// The same of a task that has accesses.
+    /// Ends the accesses of a task that has some.
     #[inline(never)]
     unsafe fn end_these(&self, task: &Task, accesses: &Accesses, is_complete: bool) -> bool {
         if is_complete || task.is_shallow() {
@@ -79,17 +80,18 @@ impl Worker {
     /// Tasks that wait for the turns of this one may try again.
     ///
     /// # Safety
-    /// The task has not been completed, and so it and those above it are alive.
+    /// The task has not been completed, so the task and all tasks above are alive.
     #[inline]
     unsafe fn give_turns(&self, task: *const Task, accesses: &Accesses) {
         if accesses.in_turn.get().is_some() {
-            // SAFETY: the task and those above it are alive.
+            // SAFETY: the task and all tasks above are alive, since the task has not been
+            // completed.
             let among = unsafe { (*task).takes_turns_among() };
             self.shared.turns.give_all(accesses, among, |other| Then::ready(self, other));
         }
     }
 
-    /// Does what a step of a task's counter asks for, and then the steps of the tasks above.
+    /// Does the work that a task's counter asks for, and then the steps of the tasks above.
     unsafe fn act(&self, task: *const Task, then: children::Then) {
         let mut step = (task, then);
         // SAFETY: a step of the counter says so to one thread alone; a task is alive until its
@@ -134,7 +136,7 @@ impl Worker {
     #[inline]
     pub(crate) fn close_table(&self, task: &Task) {
         if let Some(table) = NonNull::new(task.table.replace(ptr::null_mut())) {
-            // SAFETY: the task alone had the table, and has it no more.
+            // SAFETY: only the task had the table, and has given up the address.
             unsafe { self.close_table_of(task, table) };
         }
     }
@@ -143,17 +145,18 @@ impl Worker {
     /// The table was the task's, and is nobody's now.
     #[inline(never)]
     unsafe fn close_table_of(&self, task: &Task, table: NonNull<Table>) {
-        // SAFETY: `table_of` made the address with `Box::into_raw`, and no task has it any more.
+        // SAFETY: the address came from `Box::into_raw` in `table_of`, and no task has the table
+        // any more.
         let mut table = unsafe { Box::from_raw(table.as_ptr()) };
         table.close(task.domain(), self);
         self.tables.borrow_mut().push(table);
     }
 
-    /// A task and all its children have ended: its block is freed if no access refers to it, and
-    /// the parent will be notified.
+    /// A task and all its children have ended: its block is freed if no access refers to the block,
+    /// and the parent will be notified.
     unsafe fn complete(&self, task: *const Task, parent: *const Task, is_let_go: bool) {
-        // SAFETY: the block is freed here only if no access refers to it; the parent is alive until
-        // notified.
+        // SAFETY: the block is freed here only if no access refers to the block; the parent is
+        // alive until notified.
         unsafe {
             if is_let_go {
                 Then::free(self, task.cast());
@@ -164,8 +167,8 @@ impl Worker {
         }
     }
 
-    /// One more child of a task has finished. The worker keeps the number while the parent stays
-    /// the same; else the parent before is notified, and its step is returned.
+    /// One more child of a task has finished. The worker keeps the number while the parent does not
+    /// change; else the previous parent is notified, and its step is returned.
     unsafe fn count(&self, parent: *const Task) -> Option<(*const Task, children::Then)> {
         let pending = self.unnotified.get();
         if pending.0 == parent {
@@ -196,7 +199,7 @@ impl Worker {
         }
     }
 
-    /// Counts the children that this worker finished of a task that it runs itself.
+    /// Counts the children that this worker finished of a task whose code this worker runs.
     #[inline]
     pub(super) fn settle(&self, task: &Task) {
         let (parent, number) = self.unnotified.get();
@@ -213,7 +216,7 @@ impl Shared {
     /// # Safety
     /// The task's code has ended, and no code uses the task after this call.
     pub(crate) unsafe fn finish_elsewhere(&self, task: *mut Task) {
-        // SAFETY: no other thread has the task until it is added.
+        // SAFETY: no other thread has the task before `add_from_outside`.
         unsafe {
             (*task).queued.run = finish_queued;
             self.scheduler.add_from_outside(task.cast());
@@ -269,7 +272,7 @@ impl Then for Worker {
     }
 
     unsafe fn free_block(&self, block: NonNull<u8>, bytes: usize) {
-        // SAFETY: `block` allocated it with as many bytes.
+        // SAFETY: `block` allocated the block with as many bytes.
         unsafe { Worker::free(self, block, bytes) };
     }
 }

@@ -11,7 +11,7 @@ impl Worker {
     /// too many.
     ///
     /// # Safety
-    /// The task is alive, in no queue, and any worker may run it.
+    /// The task is alive, in no queue, and may run on any worker.
     pub unsafe fn submit_with_regions(
         &self,
         task: *mut Task,
@@ -33,7 +33,7 @@ impl Worker {
     /// a fibre.
     ///
     /// # Safety
-    /// The task is alive, in no queue, and any worker may run it.
+    /// The task is alive, in no queue, and may run on any worker.
     pub(crate) unsafe fn spawn_with_regions(
         &self,
         task: *mut Task,
@@ -53,7 +53,7 @@ impl Worker {
     /// Returns whether the task is ready.
     ///
     /// # Safety
-    /// The task is alive, in no queue, and any worker may run it.
+    /// The task is alive, in no queue, and may run on any worker.
     pub(crate) unsafe fn queue_with_regions(
         &self,
         task: *mut Task,

@@ -36,7 +36,7 @@ impl Worker {
     /// Adds a task to those of its class.
     ///
     /// # Safety
-    /// The task is alive, in no queue, and any worker may run it.
+    /// The task is alive, in no queue, and may run on any worker.
     #[cold]
     pub(super) unsafe fn add_separated(&self, task: *mut Queued) {
         self.look_where();
