@@ -16,7 +16,7 @@ const ONE: i64 = 1 << FLAGS;
 /// One child that is finished, and has unfinished children.
 const ZOMBIE: i64 = ONE << 32;
 
-/// What the worker that finished a child has to do for the parent.
+/// The duty to the parent of the worker that finished a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     /// Nothing.
@@ -41,9 +41,9 @@ const UNSETTLED_MAX: i32 = 1 << 29;
 
 /// The unfinished children of one task.
 ///
-/// The task itself, on one worker, counts what it creates without an atomic operation; finishers
+/// The task itself, on one worker, counts its new children without an atomic operation; finishers
 /// subtract. So `pending` alone may be negative, and only the sum means anything, until the task
-/// adds what it has not yet added.
+/// adds its unsettled children.
 pub(crate) struct Children {
     /// Flags, unfinished children (32 bits, signed), zombies above them: one step changes all.
     pending: AtomicI64,
@@ -83,12 +83,12 @@ impl Children {
 
     /// For the task's worker: how many children are unfinished.
     pub(crate) fn unfinished(&self) -> i64 {
-        // Pairs with `finished`: what children wrote is seen by who waited for them.
+        // Pairs with `finished`: the waiting task sees the writes of the children.
         let (children, _) = counts(self.pending.load(Ordering::Acquire));
         i64::from(children) + i64::from(self.unsettled.get())
     }
 
-    /// For the task's worker: whether what it waits for has happened.
+    /// For the task's worker: whether the awaited state is reached.
     #[inline]
     pub(crate) fn have_reached(&self, until: Until) -> bool {
         let (children, zombies) = counts(self.pending.load(Ordering::Acquire));
@@ -128,13 +128,13 @@ impl Children {
         self.have_reached(Until::Descendants) || self.settle(0, ENDED) == (0, 0)
     }
 
-    /// Adds what is unsettled but for `keep`, and a flag; returns what is then pending.
+    /// Adds the unsettled children but for `keep`, and a flag; returns the pending counts then.
     fn settle(&self, keep: i32, flag: i64) -> (i32, i64) {
         let more = i64::from(self.unsettled.replace(keep) - keep) * ONE;
         counts(self.pending.fetch_add(more + flag, Ordering::AcqRel) + more)
     }
 
-    /// Some children have finished, on any worker. The caller alone must do what is returned.
+    /// Some children have finished, on any worker. The caller alone must do the returned step.
     pub(crate) fn finished(&self, number: u32) -> Then {
         self.step(-i64::from(number) * ONE)
     }

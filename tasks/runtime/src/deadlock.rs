@@ -1,12 +1,12 @@
-//! Which tasks wait for what, and whether any of them can ever go on.
+//! The waiting tasks of a runtime, and whether any of them can ever go on.
 //!
-//! Accesses are ordered as tasks were created, so that no two wait for each other. Tasks that pause
-//! and that have events may: one waits for what another does later, which waits in turn. When the
-//! last worker falls asleep, nothing is ready and a task waits, only an [`Event`](crate::Event) or
-//! a [`Resume`](crate::Resume) outside could let a task go on; where none is left, or where the
+//! Accesses are ordered as tasks were created, so that no two tasks wait for each other. Tasks that
+//! pause and that have events may: one waits for a later step of another, which waits in turn. When
+//! the last worker falls asleep, no task is ready and a task waits, only an [`Event`](crate::Event)
+//! or a [`Resume`](crate::Resume) outside could let a task go on; where none is left, or where the
 //! builder was told that none ever is outside, the process ends and says which tasks wait.
 //!
-//! The worker that falls asleep last takes a [`Snapshot`]; what follows from it is decided here.
+//! The worker that falls asleep last takes a [`Snapshot`]; this module decides by the snapshot.
 
 use std::fmt::Write;
 use std::panic::Location;
@@ -41,7 +41,7 @@ impl Waits {
         self.all().push(Wait { at: waiting, reason, place });
     }
 
-    /// It goes on.
+    /// The task goes on.
     pub(crate) fn remove(&self, waiting: &Waiting) {
         let mut all = self.all();
         if let Some(place) = all.iter().rposition(|wait| std::ptr::eq(wait.at, waiting)) {
@@ -61,14 +61,14 @@ impl Waits {
     }
 }
 
-/// What the worker that falls asleep last sees of a runtime.
+/// The state of a runtime, as the worker that falls asleep last reads its counters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Snapshot {
     /// Workers that may run tasks.
     pub(crate) present: usize,
     /// Workers that were told to rest.
     pub(crate) resting: usize,
-    /// References to what workers share. Each worker has one, and so has the owner of the runtime,
+    /// References to the shared state. Each worker has one, and so has the owner of the runtime,
     /// each event and each resume.
     pub(crate) references: usize,
     /// Whether only tasks let tasks go on.
@@ -76,7 +76,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Workers there are.
+    /// Number of workers.
     pub(crate) fn workers(&self) -> usize {
         self.present + self.resting
     }
@@ -105,7 +105,7 @@ pub(crate) fn report<'a>(waits: impl Iterator<Item = &'a Waits>, outside: usize)
         "evenkeel: all workers sleep, no task is ready, and nobody will let these go on:\n\
          {lines}{held}"
     );
-    // SAFETY: the bytes are there; whether they arrive does not matter.
+    // SAFETY: the text outlives the call; a failed write does not matter.
     unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
     abort();
 }

@@ -12,8 +12,9 @@
 //! assert_eq!(halves.iter().sum::<u64>(), (0..2000).sum());
 //! ```
 //!
-//! Tasks share [`Data`]. Each task declares the data that it reads and writes, and runs after the
-//! tasks created before it that conflict with it. The declarations alone give the task graph.
+//! Tasks share [`Data`]. Each task declares the data that its code reads and writes, and runs after
+//! all earlier tasks that conflict with these declarations. The declarations alone give the task
+//! graph.
 //!
 //! ```
 //! use evenkeel_runtime::{Data, scope};
@@ -29,7 +30,8 @@
 //! ```
 //!
 //! The body of a task gets its data as arguments, in the order of the declarations, and reaches
-//! them in no other way: the compiler refuses a body that captures `low`, and says what to write.
+//! them in no other way: the compiler refuses a body that captures `low`, and names the declaration
+//! to write.
 //!
 //! ```compile_fail,E0277
 //! # use evenkeel_runtime::{Data, scope};
@@ -39,7 +41,7 @@
 //!
 //! A task declares at most six (a seventh is `no method named inout found`). Values that tasks use
 //! together are one `Data`: a struct, a tuple or an array. Of a slice, each task declares the range
-//! that it uses ([`Data::from_slice`]).
+//! that its code uses ([`Data::from_slice`]).
 //!
 //! ```compile_fail,E0599
 //! # use evenkeel_runtime::{Data, scope};
@@ -113,7 +115,7 @@ mod fork;
 mod grain;
 mod inbox;
 mod instrument;
-/// What the sister crates build on.
+/// Items that the sister crates build on.
 #[doc(hidden)]
 pub mod internal;
 mod join;
@@ -158,7 +160,7 @@ pub use pool::{Builder, Runtime};
 pub use scope::{Scope, scope};
 pub use topology::{CpuList, CpuListError, Topology, TopologyError};
 
-/// What the README shows.
+/// The examples of the README.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

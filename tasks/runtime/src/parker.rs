@@ -18,21 +18,22 @@ pub struct Parker {
 }
 
 impl Parker {
-    /// Nobody sleeps there.
+    /// A parker without a sleeper.
     #[must_use]
     pub fn new() -> Self {
         Self { state: AtomicU32::new(AWAKE) }
     }
 
-    /// Sleeps until it is woken; returns at once if that has happened. May return without reason.
+    /// Sleeps until woken; returns at once after an earlier wake-up. May return without reason.
     pub fn park(&self) {
         self.park_for(None);
     }
 
-    /// The same, at most for a while.
+    /// Sleeps until woken, at most for a while.
     pub(crate) fn park_for(&self, at_most: Option<Duration>) {
-        // Both pair with `unpark`: what was done before the wake-up is seen. Either may be the one
-        // that takes it: somebody may wake us between the two. Who was told is never seen asleep.
+        // Both pair with `unpark`: the sleeper sees the waker's writes. Either may consume the
+        // wake-up, which may come between the two. A thread that was notified never counts as
+        // asleep.
         let order = (Ordering::AcqRel, Ordering::Acquire);
         if self.state.compare_exchange(AWAKE, ASLEEP, order.0, order.1).is_ok() {
             wait(&self.state, at_most);
@@ -40,9 +41,9 @@ impl Parker {
         self.state.swap(AWAKE, Ordering::Acquire);
     }
 
-    /// Whether somebody sleeps there who was not told anything.
+    /// Whether a thread sleeps here that was not notified.
     pub(crate) fn is_asleep(&self) -> bool {
-        // Pairs with `park`: what was done before falling asleep is seen.
+        // Pairs with `park`: the caller sees the sleeper's writes before falling asleep.
         self.state.load(Ordering::SeqCst) == ASLEEP
     }
 
@@ -61,8 +62,7 @@ fn wait(state: &AtomicU32, at_most: Option<Duration>) {
         tv_sec: time.as_secs().try_into().unwrap_or(libc::time_t::MAX),
         tv_nsec: time.subsec_nanos().into(),
     });
-    // SAFETY: the word outlives the call, and so does the time; the kernel compares the word before
-    // it sleeps.
+    // SAFETY: the word and the time outlive the call; the kernel compares the word before sleeping.
     unsafe {
         libc::syscall(
             libc::SYS_futex,
@@ -76,7 +76,7 @@ fn wait(state: &AtomicU32, at_most: Option<Duration>) {
 
 #[cfg(not(any(loom, evenkeel_model)))]
 fn wake(state: &AtomicU32) {
-    // SAFETY: an address of ours; the kernel only looks it up.
+    // SAFETY: the address is ours; the kernel only looks the address up.
     unsafe {
         libc::syscall(
             libc::SYS_futex,

@@ -21,7 +21,7 @@ use crate::topology::Topology;
 use crate::variables::tell_unknown;
 use crate::worker::Worker;
 
-/// More workers than any machine has: a mistyped number fails before it takes all memory.
+/// More workers than any machine has: a mistyped number fails before all memory is taken.
 const WORKERS_MAX: usize = 65_536;
 
 /// A task runtime: workers that run the tasks of [scopes](Runtime::scope).
@@ -55,7 +55,7 @@ impl Builder {
         self
     }
 
-    /// The machine that gives the scheduler's tree its shape. Default: the machine it runs on.
+    /// The machine that gives the scheduler's tree its shape. Default: the machine of the process.
     #[must_use]
     pub fn topology(mut self, topology: Topology) -> Self {
         self.topology = Some(topology);
@@ -78,7 +78,7 @@ impl Builder {
         self
     }
 
-    /// The recording of what happens. Default: none.
+    /// The recording. Default: none.
     #[must_use]
     pub fn watch(mut self, watch: &Watch) -> Self {
         self.watch = Some(watch.clone());
@@ -163,7 +163,7 @@ impl Runtime {
     }
 
     /// # Panics
-    /// The process is the child of the one that made it.
+    /// The process is a child of the one that created the runtime.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         assert!(self.has_threads(), "the threads of a runtime do not live on in a child process");
         &self.shared
@@ -209,8 +209,8 @@ impl Runtime {
     /// That thread always runs tasks, so that 0 means 1; a larger number than [`Runtime::workers`]
     /// means all.
     ///
-    /// A worker that is to rest ends the task that it runs, gives its queued tasks to the other
-    /// workers, and sleeps until it may work again. Tasks that wait on its thread go on there.
+    /// A worker that is to rest ends its running task, gives its queued tasks to the other workers,
+    /// and sleeps until called back to work. Tasks that wait on its thread go on there.
     ///
     /// ```
     /// use evenkeel_runtime::Runtime;

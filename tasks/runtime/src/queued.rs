@@ -9,7 +9,7 @@ use std::ptr::{self, NonNull};
 
 use crate::inbox::Linked;
 
-/// The worker that runs queued work, as an address: `Worker::of` has it back.
+/// The address of the worker that runs queued work; `Worker::of` returns the worker.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub struct Runner<'a>(NonNull<()>, PhantomData<&'a ()>);
@@ -48,9 +48,10 @@ pub struct Queued {
     pub(crate) run: Run,
     /// The next of a chain that is on its way from one worker to another.
     pub(crate) next: Cell<*mut Queued>,
-    /// The task that created this one; null where the work is not a task. No queue follows it.
+    /// The task that created this one; null where the work is not a task. No queue reads this
+    /// field.
     pub(crate) parent: *const (),
-    /// The higher, the sooner it runs, where the scheduler knows priorities.
+    /// The higher, the sooner the task runs, where the scheduler knows priorities.
     pub(crate) priority: i8,
     /// Of a task: see [`crate::task`], as are the next two. No queue reads them; they fill the
     /// head, so that a task's header remains a cache line.

@@ -122,7 +122,7 @@ impl Scheduler {
         }
     }
 
-    /// The threshold, 0 where there is none, and how many tasks lie in queues.
+    /// The threshold, 0 where the scheduler has none, and the number of tasks in queues.
     pub(crate) fn level_and_queued(&self) -> (usize, usize) {
         match self {
             Self::Tree(tree) => tree.level_and_queued(),

@@ -151,7 +151,7 @@ impl<'scope> Scope<'scope> {
         self.task
     }
 
-    /// Where a task creates others, while its code runs.
+    /// The scope in which a task creates tasks, while its code runs.
     ///
     /// # Safety
     /// The task runs on this worker, in a scope that lasts as long as `'scope`.
@@ -244,7 +244,7 @@ impl<'scope> Scope<'scope> {
     /// Whether a new task with these accesses, or with regions, is inlined, if it may be.
     ///
     /// # Panics
-    /// As of `assert_usable`.
+    /// The panics of `assert_usable`.
     #[inline(always)]
     #[track_caller]
     pub(crate) fn runs_now(
@@ -294,11 +294,11 @@ impl<'scope> Scope<'scope> {
     }
 
     pub(crate) fn worker(&self) -> &Worker {
-        // SAFETY: a scope is used on the thread of its worker alone, while that runs it.
+        // SAFETY: only the thread of its worker uses a scope, while that worker runs the task.
         unsafe { &*self.worker }
     }
 
-    /// The counter of events, if it is not the task whose code this is.
+    /// The task that counts events, if that is not the task whose code runs.
     pub(crate) fn part(&self) -> Option<&Task> {
         // SAFETY: null, or a counter on the stack around, which outlives the scope's use.
         unsafe { self.part.as_ref() }

@@ -1,4 +1,4 @@
-//! What the program's own symbols say of an address of its code.
+//! The name that the program's own symbols give an address of its code.
 
 use std::ffi::{CStr, c_void};
 
@@ -13,8 +13,8 @@ pub(crate) struct Symbol {
 /// The symbol that covers an address; else the file around the address; else the number.
 pub(crate) fn at(address: usize) -> Symbol {
     let mut found = Symbol::default();
-    // The library is asked for addresses that calls return to, and looks right before them. A
-    // function that was inlined at the very beginning is told before the one around it.
+    // The library expects return addresses, and looks right before them. A function that was
+    // inlined at the very beginning is reported before the one around.
     let after = std::ptr::without_provenance_mut::<c_void>(address.wrapping_add(1));
     backtrace::resolve(after, |symbol| {
         if let Some(text) = symbol.name() {
@@ -30,18 +30,18 @@ pub(crate) fn at(address: usize) -> Symbol {
     found
 }
 
-/// What is said of an address that no symbol covers, as in a stripped program: the file that it is
-/// in, and how far from its begin, as `addr2line` and `objdump` count.
+/// The text for an address that no symbol covers, as in a stripped program: the file of the code,
+/// and the distance from its begin, as `addr2line` and `objdump` count.
 fn in_file(address: usize) -> Option<String> {
-    // SAFETY: it may be all zeros, and is written if the call says so; names in it are terminated
-    // and stay while the file is loaded, which it is, since its code has run.
+    // SAFETY: `found` may be all zeros, and is written if the call returns so; names inside are
+    // terminated and stay while the file is loaded, which is the case, since its code has run.
     unsafe {
         let mut found: libc::Dl_info = std::mem::zeroed();
         let at = std::ptr::without_provenance(address);
         if libc::dladdr(at, &raw mut found) == 0 || found.dli_fname.is_null() {
             return None;
         }
-        // Libraries that are stripped still say what they export.
+        // Stripped libraries still have the symbols that they export.
         if found.dli_saddr.addr() == address && !found.dli_sname.is_null() {
             return Some(CStr::from_ptr(found.dli_sname).to_string_lossy().into_owned());
         }

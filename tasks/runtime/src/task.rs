@@ -1,4 +1,4 @@
-//! A task: its header, and its arguments right behind it, in one block (N fig. 1.2).
+//! A task: header, and behind the header the arguments, in one block (N fig. 1.2).
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -13,18 +13,18 @@ use crate::queued::{Queued, Run, Runner};
 /// arguments and accesses.
 #[repr(C)]
 pub struct Task {
-    /// The head, which queues see. In it lie
+    /// The head, which queues see. Its fields include
     ///
     /// - the bytes of the block; 0 for the root of a scope, which no worker frees;
     /// - the depth: tasks between this one and the first, as far as the bits reach, and [`WIDE`];
     /// - whether the task is shallow: finished when its code has ended, though its children are
     ///   not.
     ///
-    /// While the task waits, its link is the address of what waits: see [`Task::set_link`].
+    /// While the task waits, its link is the address of its `Waiting`: see [`Task::set_link`].
     pub(crate) queued: Queued,
     /// The count of the task's own children.
     pub(crate) children: Children,
-    /// The task's accesses, in its block or in one of their own; null if it declares none.
+    /// The task's accesses, in its block or in one of their own; null if the task declares none.
     pub(crate) accesses: Cell<*mut Accesses>,
     /// The table of the children's accesses. Used by the task's worker alone; null at first.
     pub(crate) table: Cell<*mut Table>,
@@ -60,8 +60,8 @@ impl Task {
         child
     }
 
-    /// A root: a task around others that is neither queued nor freed. The code that waits for the
-    /// others keeps it.
+    /// A root: a task around other tasks that is neither queued nor freed. The code that waits for
+    /// those tasks keeps the root.
     ///
     /// # Safety
     /// The task around, if any, lives longer.
@@ -145,8 +145,8 @@ impl Task {
         Self::new(Queued::of_task(never, around.cast(), 0, depth))
     }
 
-    /// What stands between the tasks of a thread's worker and those of another runtime, whose
-    /// worker the same thread becomes inside of them: `inside` is the address of that worker.
+    /// The border between the tasks of a thread's worker and those of another runtime whose worker
+    /// the same thread becomes inside of them: `inside` is the address of that inner worker.
     pub(crate) fn border(around: *const Self, inside: *const ()) -> Self {
         let mut border = Self::root(around);
         border.queued.is_shallow = true;
@@ -236,11 +236,11 @@ impl Task {
     /// The task's accesses, if the chains of its children lie inside them: accesses of a shallow
     /// task end with its code.
     pub(crate) fn domain(&self) -> Option<&Accesses> {
-        // SAFETY: the accesses are in the task's block, or hold it.
+        // SAFETY: the accesses are in the task's block, or hold the block.
         unsafe { self.accesses.get().as_ref() }.filter(|_| !self.is_shallow())
     }
 
-    /// Keeps the address of what is to be resumed when enough children are finished.
+    /// Keeps the address of the `Waiting` to resume when enough children are finished.
     pub(crate) fn set_link(&self, waiting: *const ()) {
         self.queued.next.set(waiting.cast_mut().cast());
     }

@@ -167,7 +167,7 @@ impl Worker {
     /// A worker passed the address to the work's function.
     #[inline(always)]
     pub unsafe fn of(runner: Runner<'_>) -> &Self {
-        // SAFETY: it is the address of a worker.
+        // SAFETY: a worker passed its own address to the work's function.
         unsafe { runner.get() }
     }
 
@@ -205,8 +205,8 @@ impl Worker {
     /// Frees a block.
     ///
     /// # Safety
-    /// A worker of the same runtime allocated the block with as many bytes, and no thread uses it
-    /// any more.
+    /// A worker of the same runtime allocated the block with as many bytes, and no thread uses the
+    /// block any more.
     #[inline]
     pub unsafe fn free(&self, block: NonNull<u8>, bytes: usize) {
         #[cfg(evenkeel_model)]

@@ -1,6 +1,7 @@
-//! A runtime has as many workers as a control group leaves its process CPUs, and time on them.
+//! A runtime has as many workers as the control group of its process leaves CPUs, and CPU time.
 //!
-//! Who may not make groups here, or whose machine has one CPU, is told so: nothing is tried then.
+//! Without the right to make groups, or on a machine with one CPU, the tests say so and try
+//! nothing.
 #![cfg(target_os = "linux")]
 
 use std::env;
@@ -15,10 +16,10 @@ use evenkeel_runtime::{CpuList, Runtime};
 /// Where the process that runs a test again is to go first: the group's file of processes.
 const VARIABLE: &str = "EVENKEEL_TEST_GROUP";
 
-/// A group of this test's own, which goes away with it.
+/// A group of this test's own, removed at the end.
 struct Group {
     folder: PathBuf,
-    /// Whether it is of the second version, in which all controllers are one tree.
+    /// Whether the group is of the second version, in which all controllers are one tree.
     is_unified: bool,
 }
 
@@ -49,7 +50,7 @@ impl Group {
         fs::write(self.folder.join(file), text)
     }
 
-    /// What a test of this file says in a process in the group.
+    /// The output of a test of this file in a process in the group.
     fn says(&self, test: &str) -> String {
         let processes = self.folder.join("cgroup.procs");
         let mut command = Command::new(env::current_exe().unwrap());
@@ -62,13 +63,13 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // It is empty: who was in it has ended.
+        // The group is empty: its process has ended.
         let _ = fs::remove_dir(&self.folder);
     }
 }
 
-/// Goes to the group that the environment names, if it does, and says how many workers a runtime
-/// has there.
+/// Joins the group that the environment names, if any, and prints how many workers a runtime has
+/// there.
 fn is_in_group() -> bool {
     let Some(processes) = env::var_os(VARIABLE) else { return false };
     fs::write(processes, "0").unwrap();
@@ -81,7 +82,7 @@ fn is_in_group() -> bool {
     true
 }
 
-/// A group that is ready, unless there is none to be had here.
+/// A group that is ready, unless the machine allows none.
 fn made(controller: &str, prepare: impl Fn(&Group) -> io::Result<()>) -> Option<Group> {
     if available_parallelism().unwrap().get() < 2 {
         eprintln!("not tried: there is one CPU to use");

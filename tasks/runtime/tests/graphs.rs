@@ -1,6 +1,6 @@
-//! Random programs yield what the same programs do without a runtime.
+//! Random programs yield the same results with the runtime as without.
 //!
-//! `EVENKEEL_TEST_GRAPHS` says how many are to be run, `EVENKEEL_TEST_SEED` which is the first.
+//! `EVENKEEL_TEST_GRAPHS` is the number of programs, `EVENKEEL_TEST_SEED` the first one.
 
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -29,7 +29,7 @@ impl Random {
     }
 }
 
-/// What a program does next with its cells.
+/// The next step of a program with its cells.
 enum Step {
     /// Writes one cell, and reads another.
     Mix { to: usize, from: usize, salt: u64 },
@@ -37,11 +37,11 @@ enum Step {
     Turn { cell: usize, salt: u64 },
     /// Reads one.
     Look(usize),
-    /// Adds to two cells, before or after others that do.
+    /// Adds to two cells, before or after other tasks that add.
     Take { one: usize, other: usize, salt: u64 },
-    /// Adds to a cell, beside others that do.
+    /// Adds to a cell, beside other tasks that add.
     Count { cell: usize, salt: u64 },
-    /// Waits for a cell alone, and changes it without a task.
+    /// Waits for a cell alone, and changes the cell without a task.
     Here { cell: usize, salt: u64 },
     /// Does some steps with two cells in a task of their own, which may run its tasks at once.
     Nest { one: usize, other: usize, is_final: bool, steps: Vec<Step> },
@@ -84,7 +84,7 @@ fn mixed(to: u64, from: u64, salt: u64) -> u64 {
     turned(to, salt).wrapping_add(from.wrapping_mul(31))
 }
 
-/// What the program does, without a runtime.
+/// The results of the program without a runtime.
 fn serial(cells: &mut [u64; CELLS], places: &[usize], steps: &[Step], seen: &mut u64) {
     for step in steps {
         match *step {
@@ -112,7 +112,7 @@ fn serial(cells: &mut [u64; CELLS], places: &[usize], steps: &[Step], seen: &mut
     }
 }
 
-/// The same as tasks.
+/// Runs the program as tasks.
 fn parallel<'scope>(
     s: &Scope<'scope>,
     cells: &[&'scope Data<AtomicU64>],

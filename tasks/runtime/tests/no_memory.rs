@@ -1,4 +1,4 @@
-//! Where there is no memory for tasks or threads, the process ends, or says so, in a word.
+//! Without memory for tasks or threads, the process ends or returns an error, with a message.
 #![cfg(all(target_os = "linux", not(evenkeel_model)))]
 
 use std::env;
@@ -27,10 +27,10 @@ fn pages() -> u64 {
     sizes.split(' ').next().unwrap().parse().unwrap()
 }
 
-/// From here on the process gets so many bytes more.
+/// Limits the process to `bytes` more bytes from here on.
 fn leave(bytes: u64) {
     let pages = pages();
-    // SAFETY: the calls ask and set; the limit is there.
+    // SAFETY: the calls read and set; the limit outlives them.
     unsafe {
         let page = u64::try_from(libc::sysconf(libc::_SC_PAGESIZE)).unwrap();
         let most = pages * page + bytes;
@@ -39,7 +39,7 @@ fn leave(bytes: u64) {
     }
 }
 
-/// Whether somebody has taken most addresses: a sanitizer, which would not leave it any.
+/// Whether a sanitizer has taken most addresses: the limit would leave the sanitizer none.
 fn is_sanitized() -> bool {
     let is_so = pages() > 1 << 28;
     if is_so {
@@ -59,13 +59,13 @@ fn tasks_that_find_no_memory_end_the_process_with_a_word() {
         runtime.scope(|s| (0..2).for_each(|_| s.spawn(|_| _ = both.wait())));
         leave(64 << 20);
         runtime.scope(|s| {
-            // None of them runs before all are there.
+            // None of these tasks runs before all are created.
             s.task().inout(&chain).spawn_with(|s, _| *lock_std(&held) = Some(s.event()));
             for _ in 0..100_000 {
                 let large = [0_u8; 4096];
                 s.task().inout(&chain).spawn(move |sum| *sum += usize::from(large[7]));
             }
-            // There was memory for all of them.
+            // The memory sufficed for all of them.
             drop(lock_std(&held).take());
         });
         return;
@@ -86,7 +86,7 @@ fn threads_that_find_no_memory_are_an_error() {
         leave(64 << 20);
         let error = Runtime::builder().workers(500).build().err().unwrap();
         println!("no thread: {error}");
-        // It has given back what it had.
+        // The failed attempt has given back its memory.
         let runtime = Runtime::builder().workers(2).build().unwrap();
         runtime.scope(|s| s.spawn(|_| println!("a task")));
         return;

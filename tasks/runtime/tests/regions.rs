@@ -1,4 +1,4 @@
-//! Tasks that use ranges of a slice: those that overlap are ordered, and no others.
+//! Tasks that use ranges of a slice: those that overlap are ordered, and no other tasks.
 //!
 //! `EVENKEEL_TEST_GRAPHS` is the number of random programs to run, `EVENKEEL_TEST_SEED` the
 //! first.
@@ -44,19 +44,19 @@ impl Random {
     }
 }
 
-/// What a task does.
+/// A step of a task.
 enum Step {
     /// Writes a range.
     Turn(Range<usize>, u64),
     /// Reads one.
     Look(Range<usize>),
-    /// Reads one range and writes another, which does not overlap it.
+    /// Reads one range and writes another one that does not overlap.
     Copy(Range<usize>, Range<usize>),
-    /// Adds to a range, beside others that do.
+    /// Adds to a range, beside other tasks that add.
     Count(Range<usize>, u64),
-    /// Waits for a range alone, and writes it without a task.
+    /// Waits for a range alone, and writes the range without a task.
     Here(Range<usize>, u64),
-    /// Writes a range in a task that has others do it, and does not wait for them.
+    /// Writes a range in a task whose children do the work, and does not wait for them.
     Nest(Range<usize>, u64),
 }
 
@@ -155,15 +155,15 @@ fn parallel<'scope>(
             }),
             Step::Here(..) => s.task().inout_of(data, range).run(|cells| turn_all(cells, salt)),
             Step::Nest(..) => s.task().inout_of(data, range).spawn_with(move |s, cells| {
-                // Whoever comes after this task comes after its children.
+                // Tasks that come after this one come after its children.
                 let (first, rest) = cells.split_at_mut(cells.len() / 2);
                 let first = first.as_mut_ptr_range();
                 let (start, end) = (first.start.expose_provenance(), first.end.addr());
                 s.task().spawn_with(move |_| {
                     let start = std::ptr::with_exposed_provenance_mut::<AtomicU64>(start);
                     let cells = (end - start.addr()) / size_of::<AtomicU64>();
-                    // SAFETY: nobody else has this part until the descendants have ended, which is
-                    // what is tested.
+                    // SAFETY: no other task has this part until the descendants have ended, which
+                    // is the property under test.
                     turn_all(unsafe { std::slice::from_raw_parts_mut(start, cells) }, salt);
                 });
                 turn_all(rest, salt);
@@ -234,7 +234,7 @@ fn halves_of_what_was_one_part_do_not_wait_for_each_other() {
     let data = Data::from_slice(&mut cells);
     let (whole, low) = [(); 2].map(|()| Door(Mutex::new(Some(Vec::new())))).into();
     runtime.scope(|s| {
-        // While it waits, what is created behind it cuts its part.
+        // While the task waits, later tasks cut its part.
         s.task().inout_of(data, ..).spawn_with(|s, all| {
             whole.wait(s);
             all.fill(1);

@@ -21,12 +21,13 @@ impl Flow {
     pub(super) unsafe fn take(&mut self, step: Step, then: &impl Then) {
         let mut next = Some(step);
         while let Some(step) = next {
-            // SAFETY: the caller's promise; what is added is held as well.
+            // SAFETY: the access of the step is held, and so are those of the steps that are added.
             unsafe {
                 match step {
                     Step::Give(access, tokens) => self.give(access, tokens, then),
                     Step::GiveTwo(low, tokens) => {
-                        // Once it has been given them, the first may be gone.
+                        // Once the first access has its tokens, the fork and the access may be
+                        // gone.
                         self.steps.push(Step::Give((*low).cold().child.get(), tokens));
                         self.give(low, tokens, then);
                     }
@@ -42,17 +43,17 @@ impl Flow {
         }
     }
 
-    /// An access is complete: what follows it is to be told.
+    /// An access is complete: passes its tokens on.
     unsafe fn leave(&mut self, access: &Link, then: &impl Then) {
         self.steps.push(access.passes());
-        // SAFETY: it has ended, and passes on now; nobody else does.
+        // SAFETY: the access has ended, and no other thread passes its tokens on.
         unsafe { access.die(then) };
     }
 
     /// Gives tokens to an access, and goes down the chain as far as they reach.
     ///
-    /// An access that was given a token has arrived only after the next one has been given it:
-    /// until then it does not pass on, and so neither of the two can be gone.
+    /// An access that was given a token arrives only after the next one has the token too: until
+    /// then the access does not pass on, and so neither of the two can be gone.
     unsafe fn give(&mut self, first: *const Link, tokens: u64, then: &impl Then) {
         let (mut next, mut tokens) = (first, tokens);
         let mut given: Option<&Link> = None;
@@ -96,9 +97,9 @@ impl Flow {
         }
     }
 
-    /// Whoever follows knows that it is allowed: now its task may know it.
+    /// The next access has the token: now the task of this access may use the data.
     unsafe fn arrive(&mut self, access: &Link, then: &impl Then) {
-        // SAFETY: it is held, and so is its block.
+        // SAFETY: the access is held, and so is its block.
         unsafe {
             if !access.is(WEAK) {
                 (*access.of()).allow(then);

@@ -1,12 +1,12 @@
 //! Turns: of the tasks that share an address as [`super::Kind::Commutative`], one runs at a time,
-//! whichever comes first.
+//! in any order.
 //!
-//! The chain lets all of them come near; whoever is about to run takes its turn at each such
-//! address, or at none: a task that would have to wait gives back what it has, and waits where
-//! nothing is lost. So no two wait for each other.
+//! The chain allows all of them; a task that is about to run takes its turn at each such address,
+//! or at none: a task that would have to wait gives back its turns, and waits without holding any.
+//! So no two tasks wait for each other.
 //!
-//! A task that ends before its children does not leave them its accesses: among these they take
-//! turns by themselves, and not with it, which may wait for them.
+//! A task that ends before its children does not leave them its accesses: these children take turns
+//! among themselves, and not with the task, which may wait for them.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use super::Accesses;
 use crate::queued::Queued;
 use crate::sync::{Mutex, lock};
 
-/// Addresses are spread over so many lists.
+/// Addresses are spread over this many lists.
 const LISTS: usize = 64;
 
 /// Whose child tasks take turns with each other: the address of the parent task; null where all
@@ -26,7 +26,7 @@ pub(crate) type Among = *const ();
 /// Where a task takes turns: an address of data, and among which tasks.
 type Place = (usize, Among);
 
-/// Places at which a task has its turn, and who waits for which.
+/// Places at which a task has its turn, and the waiting tasks with their places.
 #[derive(Default)]
 struct List {
     taken: Vec<Place>,
@@ -34,7 +34,7 @@ struct List {
 }
 
 impl List {
-    /// Who may try next at a place, if that is free.
+    /// The task that may try next at a place, if the place is free.
     fn next(&mut self, place: Place) -> Option<*const Queued> {
         if self.taken.contains(&place) {
             return None;
@@ -51,7 +51,7 @@ pub(crate) struct Turns {
 
 // SAFETY: tasks that wait here may be run by any worker.
 unsafe impl Sync for Turns {}
-// SAFETY: as above.
+// SAFETY: the lists are under locks, and hold addresses of tasks that any worker may run.
 unsafe impl Send for Turns {}
 
 impl Turns {
@@ -64,8 +64,8 @@ impl Turns {
         &self.lists[(spread >> (u64::BITS - LISTS.trailing_zeros())) as usize]
     }
 
-    /// Takes a task's turn at all its places. If it has to wait, `woken` is told of those whom
-    /// that lets go on, and the task is told of later.
+    /// Takes a task's turn at all its places. If the task has to wait, `woken` gets the tasks that
+    /// may go on because of that, and a later `give` returns the waiting task.
     pub(crate) fn take(
         &self,
         accesses: &Accesses,
@@ -78,8 +78,9 @@ impl Turns {
                 list.taken.push(place);
                 continue;
             }
-            // Before anybody can wake it, it has to have given back the rest. What it does not come
-            // to may be free, and it the one who was told: then the next is to know.
+            // Before another thread can wake the task, its other turns must be given back. The task
+            // may have been the one woken for a later place that is free: then the next task of
+            // that place must be woken.
             drop(list);
             for other in places(accesses, among).take(number) {
                 self.give(other).into_iter().for_each(&mut woken);
@@ -98,7 +99,7 @@ impl Turns {
         true
     }
 
-    /// Gives back a task's turns, and tells of those who may try next.
+    /// Gives back a task's turns, and passes the tasks that may try next to `woken`.
     pub(crate) fn give_all(
         &self,
         accesses: &Accesses,
@@ -136,14 +137,14 @@ mod tests {
         let (task, mut room) = (Box::new(Queued::new(never)), Box::new(Room::EMPTY));
         let all = addresses.iter().map(|&address| Access::new(address, Kind::Commutative));
         let place = (&raw mut *room).cast();
-        // SAFETY: there is room for two.
+        // SAFETY: the block has room for two accesses.
         unsafe { Accesses::write(place, &raw const *task, all, addresses.len(), 0) };
         (task, room)
     }
 
     fn take(turns: &Turns, (_, room): &(Box<Queued>, Box<Room<2>>)) -> (bool, Vec<*const Queued>) {
         let mut woken = Vec::new();
-        // SAFETY: they were written there.
+        // SAFETY: the accesses were written to this block.
         let accesses = unsafe { &*(&raw const **room).cast() };
         (turns.take(accesses, std::ptr::null(), |task| woken.push(task)), woken)
     }

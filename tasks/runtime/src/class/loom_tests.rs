@@ -10,7 +10,7 @@ use crate::scheduler::{Form, Order, Scheduler, SchedulerConfig};
 use crate::sync::{AtomicUsize, Barrier, Ordering, yield_now};
 use crate::topology::CpuList;
 
-/// So that only those take a task who prefer such ones, unless nobody does.
+/// So long that only a worker that prefers wide tasks takes one, unless none does.
 const LONG: Duration = Duration::from_secs(3600);
 
 unsafe fn never(_: *mut Queued, _: Runner<'_>) {
@@ -21,7 +21,7 @@ fn task() -> *mut Queued {
     Box::into_raw(Box::new(Queued::new(never)))
 }
 
-/// What workers share; the one of a leaf runs on the CPU with its number.
+/// State that the workers share; the worker of a leaf runs on the CPU with its number.
 struct Shared {
     places: Places,
     scheduler: Scheduler,
@@ -51,7 +51,7 @@ impl Shared {
         unsafe { self.places.add(task(), &self.scheduler) };
     }
 
-    /// Looks for tasks on a leaf as a worker does, until it has had `most`, or all were had.
+    /// Looks for tasks on a leaf as a worker does, until `most` were taken here, or all anywhere.
     fn have(&self, leaf: usize, most: usize) {
         let Self { places, scheduler, .. } = self;
         let any = |_: *mut Queued| true;
@@ -64,7 +64,7 @@ impl Shared {
                 unsafe { scheduler.take(scheduler.leaf(leaf)).or_else(|| scheduler.seek(leaf)) };
             assert!(ordinary.is_none());
             if let Some(task) = places.take_first(leaf, any).or_else(|| places.take_last(any)) {
-                // SAFETY: it came from `task`, and nobody else has it.
+                // SAFETY: the address came from `task`, and no other thread has the task.
                 drop(unsafe { Box::from_raw(task) });
                 had += 1;
                 self.had.fetch_add(1, Ordering::SeqCst);
@@ -82,7 +82,7 @@ impl Shared {
         }
     }
 
-    /// Falls asleep as one whom something else keeps from it.
+    /// Falls asleep as a worker that other work keeps from searching.
     fn go_away(&self, leaf: usize) {
         self.places.refresh(leaf, leaf);
         self.scheduler.looks(leaf);
@@ -94,12 +94,12 @@ impl Shared {
     }
 }
 
-/// What a thread does for a leaf.
+/// The program of a thread for a leaf.
 #[derive(Clone, Copy)]
 enum Does {
     /// Looks until all tasks were had.
     Looks,
-    /// Looks until it has had one; with that it is busy for ever.
+    /// Looks until one task was taken; with that task the worker is busy for ever.
     LooksForOne,
     /// Falls asleep, and has other work.
     GoesAway,
@@ -107,8 +107,8 @@ enum Does {
 
 const CENTRAL: SchedulerConfig = SchedulerConfig::Central(Form::Plain(Order::Lifo));
 
-/// One worker does this and is busy for ever; beside it are others. Where there are more steps,
-/// fewer of them are preempted.
+/// One worker runs `does` and is busy for ever, beside the threads of `others`. A test with more
+/// steps allows fewer preemptions.
 fn explore(
     shared: impl Fn() -> Arc<Shared> + Send + Sync + 'static,
     others: &'static [(usize, Does)],
@@ -147,14 +147,14 @@ fn one_who_may_not_take_it_keeps_a_wide_task_from_nobody() {
     explore(|| Shared::new(3, CENTRAL, "2", 1), &[(1, Looks), (2, Looks)], Shared::add, 2);
 }
 
-/// Neither of them takes both, as whoever has taken one is busy for ever.
+/// Neither worker takes both tasks, since a worker that has taken one is busy for ever.
 #[test]
 fn two_wide_tasks_are_had_by_two_who_prefer_them() {
     let adds = |shared: &Shared| (0..2).for_each(|_| shared.add());
     explore(|| Shared::new(3, CENTRAL, "1-2", 2), &[(1, LooksForOne), (2, LooksForOne)], adds, 1);
 }
 
-/// One who was asleep, and perhaps told of a task, goes to other work.
+/// A worker that was asleep, and perhaps notified of a task, goes to other work.
 #[test]
 fn one_who_was_woken_and_has_other_work_wakes_another() {
     explore(|| Shared::new(3, CENTRAL, "1-2", 1), &[(1, GoesAway), (2, Looks)], Shared::add, 2);
@@ -163,7 +163,7 @@ fn one_who_was_woken_and_has_other_work_wakes_another() {
 #[test]
 fn a_set_of_cpus_that_changes_meanwhile_loses_no_wide_task() {
     let changes = |shared: &Shared| {
-        // Others may be anywhere by now.
+        // Other workers may be anywhere by now.
         yield_now();
         shared.places.are_now(CpuList::from_iter([2]));
         shared.add();

@@ -1,4 +1,4 @@
-//! Wide tasks come to those who prefer them, and none is lost.
+//! Wide tasks come to workers that prefer them, and none is lost.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ fn runtime(workers: usize, prefer: &[usize], wait: Duration) -> Runtime {
     Runtime::builder().workers(workers).config(config).placement(placement).build().unwrap()
 }
 
-/// Waits until so many workers have said that they prefer wide tasks.
+/// Waits until `workers` workers have said that they prefer wide tasks.
 fn are_ready(runtime: &Runtime, workers: usize) {
     let places = runtime.shared().places.as_ref().unwrap();
     while places.sleepers().preferring() < workers {
@@ -28,7 +28,7 @@ fn are_ready(runtime: &Runtime, workers: usize) {
     }
 }
 
-/// The same until so many sleep.
+/// Waits until `workers` such workers sleep.
 fn are_asleep(runtime: &Runtime, workers: usize) {
     let places = runtime.shared().places.as_ref().unwrap();
     while places.sleepers().asleep() < workers {
@@ -84,7 +84,7 @@ fn an_idle_worker_takes_what_has_waited_too_long() {
             }
         };
         runtime.scope(|inner| {
-            // The one who prefers them is busy until another wide task has run.
+            // The worker that prefers them is busy until another wide task has run.
             inner.task().wide().spawn(|| {
                 is_held.store(1, Ordering::Release);
                 wait(&may_end);
@@ -100,7 +100,7 @@ fn an_idle_worker_takes_what_has_waited_too_long() {
     assert_eq!(ran_on.into_inner().unwrap(), Some(0));
 }
 
-/// Wide tasks have always waited long enough here, and the others lie in another worker's queue.
+/// Wide tasks have always waited long enough here; the other tasks lie in another worker's queue.
 #[test]
 fn a_worker_looks_elsewhere_before_it_takes_what_has_waited() {
     let runtime = runtime(2, &[0], Duration::ZERO);
@@ -122,7 +122,7 @@ fn a_worker_looks_elsewhere_before_it_takes_what_has_waited() {
             });
         }
     });
-    // To look into a queue that others look into may fail now and then.
+    // Looking into a queue while other workers do may fail now and then.
     assert!(too_early.into_inner() < 10);
 }
 
@@ -133,7 +133,7 @@ fn a_creator_that_avoids_wide_tasks_runs_some_when_there_are_too_many() {
     are_ready(&runtime, 1);
     let (created, waiting) = (AtomicUsize::new(0), AtomicUsize::new(0));
     runtime.scope(|s| {
-        // The one who prefers them is busy until all are created.
+        // The worker that prefers them is busy until all are created.
         s.task().wide().spawn(|| {
             while created.load(Ordering::Acquire) == 0 {
                 std::thread::yield_now();
@@ -166,7 +166,7 @@ fn one_who_prefers_them_and_rests_keeps_none_from_the_others() {
 }
 
 /// Both are added while both workers that prefer them sleep, and the first runs until the second
-/// has: whoever is told of the first is busy.
+/// has run: the worker that is notified of the first is busy.
 #[test]
 fn each_of_two_is_told_to_another_who_sleeps() {
     let runtime = runtime(3, &[1, 2], LONG);
@@ -215,7 +215,7 @@ fn a_worker_that_the_kernel_moves_knows_it_at_its_next_task() {
             })
         })
     };
-    // On a thread of its own, which nobody uses after it.
+    // On a thread of its own, which runs no other test.
     let seen = std::thread::scope(|threads| threads.spawn(moves).join().unwrap());
     assert_eq!(seen, [0, 1, 0, 1]);
 }
@@ -242,7 +242,7 @@ fn a_function_that_was_learned_is_placed_without_being_declared() {
     spawn(1);
     (0..3).for_each(|_| places.saw(kinds.load(Ordering::Relaxed), true));
     lock_std(&leaves).clear();
-    // They use no wide registers: after some more it would not be believed any longer.
+    // These use no wide registers: after some more, the kind would count as scalar again.
     spawn(8);
     assert_eq!(leaves.into_inner().unwrap(), [2; 8]);
 }

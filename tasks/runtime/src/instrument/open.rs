@@ -1,4 +1,4 @@
-//! A slice that has begun and not ended, on the stack that it runs on.
+//! A slice that has begun and not ended, on its own stack.
 
 use std::cell::{Cell, UnsafeCell};
 use std::mem::MaybeUninit;
@@ -9,7 +9,7 @@ use super::tally::Tally;
 use super::tape::{KIND_LOOKS, KIND_SLEEPS, KIND_WAITS};
 use crate::class::Why;
 
-/// What a thread does during a slice.
+/// The kind of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     /// A task's code.
@@ -33,7 +33,7 @@ pub(crate) struct Open {
     /// The task's address; 0 where the slice is no task's.
     pub(super) task: usize,
     pub(super) is_inlined: Cell<bool>,
-    /// Of a wide task, why it is wide, and whether its CPU is in the set.
+    /// Of a wide task, why the task is wide, and whether its CPU is in the set.
     pub(super) wide: Cell<Option<(Why, bool)>>,
     pub(super) begun: Cell<u64>,
     pub(super) is_written: Cell<bool>,
@@ -82,7 +82,7 @@ impl Open {
     }
 }
 
-/// Room for a slice. A runtime that is not watched writes nothing there.
+/// Room for a slice. A runtime without instrumentation writes nothing to this place.
 pub(crate) struct OpenSlice(UnsafeCell<MaybeUninit<Open>>);
 
 impl OpenSlice {
@@ -94,9 +94,9 @@ impl OpenSlice {
     /// Writes the slice that begins here.
     ///
     /// # Safety
-    /// The frame is begun once, by the thread that has it.
+    /// The frame is begun once, by the thread that owns the stack.
     pub(super) unsafe fn begin(&self, open: Open) -> &Open {
-        // SAFETY: nothing else was written there, and from here on it is only read.
+        // SAFETY: no earlier call wrote the slice, and from here on the slice is only read.
         unsafe { (*self.0.get()).write(open) }
     }
 }

@@ -1,4 +1,4 @@
-//! A recording: the lanes of all threads, and what no thread owns.
+//! A recording: the lanes of all threads, and data of the whole process.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -15,7 +15,7 @@ use crate::sync::lock_std;
 /// How often a lane writes its strip, and the scheduler is looked at, in ticks: some 50 us.
 pub(super) const PULSE: u64 = 1 << 17;
 
-/// What a runtime has done until now.
+/// Counts of a runtime until now.
 pub(crate) struct Snapshot {
     /// Steps of its scheduler.
     pub(crate) steps: StepsSum,
@@ -25,7 +25,7 @@ pub(crate) struct Snapshot {
     pub(crate) wide_places: Option<String>,
 }
 
-/// Says what a runtime has done; nothing once the runtime is gone.
+/// Returns the counts of a runtime; `None` once the runtime is gone.
 type Watched = dyn Fn() -> Option<Snapshot> + Send + Sync;
 
 /// The recording of one or more runtimes.
@@ -93,7 +93,7 @@ impl Recorder {
         tape.write(happened, &self.budget, now.saturating_sub(self.begin.ticks));
     }
 
-    /// Whether a sample of the scheduler is due; the thread that gets `true` takes it.
+    /// Whether a sample of the scheduler is due; the thread that gets `true` takes the sample.
     pub(super) fn wants_sample(&self, now: u64) -> bool {
         let last = self.sampled_at.load(Ordering::Relaxed);
         now.saturating_sub(last) > PULSE
@@ -111,7 +111,7 @@ impl Recorder {
         lock_std(&self.series)
     }
 
-    /// A runtime is watched from now on: `snapshot` says what it has done, until it is gone.
+    /// Instruments a runtime from now on: `snapshot` returns its counts, until the runtime is gone.
     pub(crate) fn watches(&self, snapshot: impl Fn() -> Option<Snapshot> + Send + Sync + 'static) {
         let mut all = lock_std(&self.runtimes);
         all.retain(|runtime| runtime().is_some());
@@ -148,7 +148,7 @@ impl Recorder {
         all
     }
 
-    /// Ends the recording: from here on the process writes it.
+    /// Ends the recording: from here on the process writes the results.
     pub(super) fn ends(&self) {
         *lock_std(&self.end) = Some(Moment::now());
     }

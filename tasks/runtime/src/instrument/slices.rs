@@ -14,7 +14,7 @@ pub(super) struct Slice {
     pub(super) task: u64,
 }
 
-/// Where a slice is in [`Slices`]: its thread, and its number there.
+/// The place of a slice in [`Slices`]: its thread, and its number there.
 type Place = (usize, usize);
 
 /// A task let another run.
@@ -26,7 +26,7 @@ pub(super) struct Flow {
 
 /// All that is on tapes.
 pub(super) struct Slices {
-    /// By thread; on each by their begin, and what is around others before them.
+    /// By thread; of each by their begin, an outer slice before the slices inside.
     pub(super) by_lane: Vec<Vec<Slice>>,
     pub(super) flows: Vec<Flow>,
     /// When, the threshold, and the ready tasks; by time.
@@ -34,7 +34,7 @@ pub(super) struct Slices {
 }
 
 impl Slices {
-    /// What is on the tapes until now. Where one has ended for want of room, all do.
+    /// The slices on the tapes until now. Where one tape has ended for want of room, all do.
     pub(super) fn of(recorder: &Recorder, now: u64) -> Self {
         let lanes = recorder.lanes();
         let ended = lanes.iter().map(|lane| lane.tape.ended_at.get()).filter(|&at| at > 0).min();
@@ -57,7 +57,7 @@ impl Slices {
     }
 }
 
-/// What is read of one tape.
+/// State of reading one tape.
 #[derive(Default)]
 struct OneLane {
     slices: Vec<Slice>,
@@ -84,7 +84,7 @@ impl OneLane {
         }
     }
 
-    /// What is open ends at last.
+    /// Ends all open slices.
     fn finish(mut self, last: u64, doing: Option<(u64, u32)>) -> Vec<Slice> {
         if let Some((begin, kind)) = doing {
             self.slices.push(Slice { begin, end: u64::MAX, kind, task: 0 });
@@ -103,8 +103,8 @@ fn around(slices: &[Slice], at: u64) -> Option<usize> {
     slices[..after].iter().rposition(|slice| slice.end >= at)
 }
 
-/// From each release to the first slice of that task after it: its address is not used again before
-/// it has run.
+/// From each release to the next slice of that task: no other task has its address before that
+/// slice.
 fn flows(by_lane: &[Vec<Slice>], released: &[(u64, usize, u64)]) -> Vec<Flow> {
     let mut begins: HashMap<u64, Vec<(u64, Place)>> = HashMap::new();
     for (lane, slices) in by_lane.iter().enumerate() {

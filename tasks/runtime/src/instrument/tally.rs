@@ -1,4 +1,4 @@
-//! How often a function was run by one thread, and how long it took.
+//! How often one thread ran a function, and how long the runs took.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,13 +21,13 @@ impl Count {
         Self(AtomicU64::new(value))
     }
 
-    /// For the one that writes it.
+    /// For the one thread that writes the count.
     #[inline]
     pub(crate) fn add(&self, more: u64) {
         self.0.store(self.get().wrapping_add(more), Ordering::Relaxed);
     }
 
-    /// For the one that writes it.
+    /// For the one thread that writes the count.
     #[inline]
     pub(crate) fn set(&self, value: u64) {
         self.0.store(value, Ordering::Relaxed);
@@ -39,7 +39,7 @@ impl Count {
     }
 }
 
-/// What one thread knows of one function.
+/// Counts of one function on one thread.
 pub(super) struct Tally {
     /// The number of the function among all: see [`super::kinds`].
     pub(super) kind: u32,
@@ -51,7 +51,7 @@ pub(super) struct Tally {
     pub(super) runs: Count,
     /// Of them, those that their creators ran at once.
     pub(super) inlined: Count,
-    /// Their own time: what ran inside them is not counted.
+    /// Own time of the runs, without slices inside.
     pub(super) ticks: Count,
     pub(super) ticks_max: Count,
     lengths: Box<[Count]>,
@@ -63,7 +63,8 @@ pub(super) struct Tally {
 
 // SAFETY: all but the mark of a name is atomic, and the mark is its thread's alone.
 unsafe impl Sync for Tally {}
-// SAFETY: as above.
+// SAFETY: only the thread of its lane writes a tally, and a lane changes its thread only after that
+// has ended.
 unsafe impl Send for Tally {}
 
 impl Tally {
@@ -99,7 +100,7 @@ impl Tally {
         self.why_wide.set(self.why_wide.get() | why as u64);
     }
 
-    /// Adds its lengths to others'.
+    /// Adds the lengths of this tally to a sum.
     pub(super) fn add_to(&self, lengths: &mut Lengths) {
         let own = self.lengths.iter().map(Count::get);
         lengths.0.iter_mut().zip(own).for_each(|(sum, more)| *sum += more);
@@ -131,7 +132,7 @@ impl Lengths {
         Self(vec![0; BUCKETS])
     }
 
-    /// So many in a thousand took no longer, in ticks.
+    /// The length in ticks that `permille` of a thousand runs did not exceed.
     pub(super) fn at_permille(&self, permille: u64) -> u64 {
         let all: u64 = self.0.iter().sum();
         let wanted = (all * permille).div_ceil(1000).max(1);

@@ -1,4 +1,4 @@
-//! A recording as it is at one moment, in plain numbers.
+//! A recording at one moment, in plain numbers.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::strip::{SLOT_OUTSIDE, SLOTS, Slots, Strip};
 use super::tally::Lengths;
 use crate::scheduler::StepsSum;
 
-/// What one function did.
+/// Times and counts of one function.
 #[derive(Clone, Debug)]
 pub(super) struct Function {
     pub(super) name: Name,
@@ -18,7 +18,7 @@ pub(super) struct Function {
     pub(super) slot: usize,
     pub(super) runs: u64,
     pub(super) inlined: u64,
-    /// Of its own, without what ran inside.
+    /// Own time, without slices inside.
     pub(super) ns: u64,
     pub(super) median_ns: u64,
     /// 99 of 100 are no longer.
@@ -30,17 +30,17 @@ pub(super) struct Function {
     pub(super) why_wide: u64,
 }
 
-/// What one thread did.
+/// Times of one thread.
 pub(super) struct Row {
     pub(super) name: String,
     /// By slot.
     pub(super) ns: Slots,
-    /// Before it was first seen, and after its end.
+    /// Time before the thread was first seen, and after its end.
     pub(super) unseen_ns: u64,
     pub(super) strip: Strip,
 }
 
-/// All of it.
+/// The whole recording.
 pub(super) struct View {
     pub(super) scale: Scale,
     /// How long the recording is.
@@ -56,7 +56,7 @@ pub(super) struct View {
     pub(super) series: Series,
     pub(super) task_bytes: usize,
     pub(super) trace_bytes: usize,
-    /// What no trace has, and since when, in ns from the begin.
+    /// Events missing in the trace, and the time of the first, in ns from the begin.
     pub(super) dropped: Option<(u64, u64)>,
 }
 
@@ -97,7 +97,7 @@ impl View {
         }
     }
 
-    /// What all threads together did, by slot.
+    /// Times of all threads together, by slot.
     pub(super) fn by_slot(&self) -> Slots {
         std::array::from_fn(|slot| self.rows.iter().map(|row| row.ns[slot]).sum())
     }
@@ -128,7 +128,7 @@ impl View {
         self.functions.iter().any(|function| function.role == Role::Code)
     }
 
-    /// What is in a slot, in words; `names` are those of the functions that have slots.
+    /// The use of each slot, in words; `names` are those of the functions that have slots.
     pub(super) fn slot_names(&self) -> [String; SLOTS] {
         let fixed = ["outside", "in the runtime", "looking or waiting", "asleep", "around tasks"];
         std::array::from_fn(|slot| {
@@ -142,14 +142,14 @@ impl View {
     }
 }
 
-/// The number of a thread of ours, behind what those of its kind are called.
+/// The number of a thread of ours, which follows the name of its kind.
 fn number(name: &str) -> Option<(&str, u64)> {
     let (kind, number) = name.rsplit_once(' ')?;
     let number = number.parse().ok()?;
     kind.starts_with("evenkeel").then_some((kind, number))
 }
 
-/// What is known of one function on all threads.
+/// Counts of one function on all threads.
 struct Sum {
     runs: u64,
     inlined: u64,

@@ -1,22 +1,22 @@
 //! Memory whose addresses are the same in every run.
 //!
-//! Which objects share a cache line, which block is used again, and in which order a table of
-//! addresses has them, is part of a run's result; the system's allocator would make it depend on
-//! what the process did before. Every object begins at a
-//! line of its own. The model's own data is the system's.
+//! The result of a run depends on the objects that share a cache line, on the block that is used
+//! again, and on the order of addresses in a table; with the system's allocator, all of that would
+//! depend on the past of the process. Every object begins at a line of its own. The model's own
+//! data is the system's.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Where it begins: nothing else does, so far from what the system chooses.
+/// The first address of the arena, far from all addresses that the system chooses.
 const BEGIN: usize = 1 << 44;
 /// One run at a time has these addresses.
 static ADDRESSES: Mutex<()> = Mutex::new(());
 /// Addresses of one run; pages come to be as they are used.
 const BYTES: usize = 1 << 36;
-/// What objects are aligned to: as `CachePadded` and tasks are.
+/// Alignment of objects: that of `CachePadded` and of tasks.
 const ALIGN: usize = 128;
 /// Sizes are powers of two; lists of free objects, by the power.
 const POWERS: usize = 37;
@@ -32,12 +32,12 @@ thread_local! {
     static IS_PAUSED: Cell<bool> = const { Cell::new(true) };
 }
 
-/// From here on, what this thread allocates is the system's, or is not; returns what was before.
+/// From here on, allocations of this thread are the system's, or are not; returns the value before.
 pub(super) fn pause(is_paused: bool) -> bool {
     IS_PAUSED.replace(is_paused)
 }
 
-/// The memory of one run. Nothing in it is used after it was dropped.
+/// The memory of one run. No object in the arena is used after its drop.
 pub(super) struct Arena {
     state: Box<State>,
     _addresses: MutexGuard<'static, ()>,
@@ -48,7 +48,7 @@ impl Arena {
     pub(super) fn new() -> Self {
         assert!(STATE.get().is_null(), "one run at a time on a thread");
         let addresses = ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: new pages, where there are none.
+        // SAFETY: the call maps new pages, and replaces none.
         let begin = unsafe {
             libc::mmap(
                 ptr::without_provenance_mut(BEGIN),
@@ -89,12 +89,12 @@ fn power_of(layout: Layout) -> usize {
 }
 
 // SAFETY: blocks of the arena are large enough, aligned and given once until they are freed; all
-// others are the system's.
+// other blocks are the system's.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let state = STATE.get();
         if state.is_null() || IS_PAUSED.get() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller of `alloc` passes a layout with a size, which goes on unchanged.
             return unsafe { System.alloc(layout) };
         }
         let power = power_of(layout);

@@ -1,10 +1,10 @@
-//! What steps cost, in picoseconds. All of it is a parameter; results are only as good as these.
+//! The cost of steps, in picoseconds. Every cost is a parameter; results are only as good as these.
 
 /// Costs of one machine. See docs/decisions/0024 for the sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
     /// Instructions of the runtime before each step that is charged. Our choice, such that one
-    /// worker costs about what it does in reality.
+    /// worker costs about as much as in reality.
     pub code_ps: u64,
     /// A load or store of a line that is here: level 1 is 4 to 5 cycles away, partly hidden.
     pub hit_ps: u64,
@@ -23,15 +23,15 @@ pub struct Costs {
     pub pause_ps: u64,
     /// A system call that does nothing. Our choice.
     pub call_ps: u64,
-    /// What waking a sleeper costs its waker. Our choice.
+    /// Cost to the waker of waking a sleeper. Our choice.
     pub wake_ps: u64,
-    /// From there until the sleeper runs. Our choice; deep idle states take longer.
+    /// Time from the wake-up until the sleeper runs. Our choice; deep idle states take longer.
     pub woken_ps: u64,
-    /// membarrier(2) without those it interrupts. Our choice.
+    /// membarrier(2) without the interrupts. Our choice.
     pub barrier_ps: u64,
-    /// For each CPU that it interrupts. Our choice.
+    /// For each CPU that the call interrupts. Our choice.
     pub interrupt_each_ps: u64,
-    /// What the interrupted one loses. Our choice.
+    /// Loss of the interrupted CPU. Our choice.
     pub interrupted_ps: u64,
 }
 

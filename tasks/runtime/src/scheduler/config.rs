@@ -1,4 +1,4 @@
-//! What can be chosen of a scheduler.
+//! The options of a scheduler.
 
 /// Which scheduler a runtime has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,14 +18,14 @@ impl Default for SchedulerConfig {
 /// The forms of the central scheduler (N 3.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A queue. A worker without tasks asks it again and again, and then sleeps.
+    /// A queue. A worker without tasks asks the queue again and again, and then sleeps.
     Plain(Order),
-    /// And polling slots: a worker without tasks waits for one to be put there.
+    /// A queue with polling slots: a worker without tasks waits for one in its slot.
     Polling(Order),
     /// And the immediate successor: the first task that a finished one makes ready runs next on
     /// its CPU.
     Successor(Order),
-    /// The same with a queue by priority, among equals the oldest first.
+    /// Polling slots and a queue by priority, among equals the oldest first.
     Priority,
 }
 
@@ -57,28 +57,29 @@ pub enum Batch {
     HalfThreshold,
 }
 
-/// How many tasks a queue holds before it overflows.
+/// How many tasks a queue holds before overflowing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
-    /// Always the same (N 4.1.3).
+    /// Constant (N 4.1.3).
     Static(usize),
-    /// From 0; doubled by an overflow at the root, halved by a request there (N 4.2.1).
+    /// Begins with 0; doubled by an overflow at the root, halved by a request there (N 4.2.1).
     Dynamic,
 }
 
 /// How tasks get to workers that have none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feed {
-    /// A worker without tasks waits in its polling slot; tasks over the threshold go up and to it.
+    /// A worker without tasks waits in its polling slot; tasks over the threshold go up and to a
+    /// slot.
     Give {
         /// Whether queues over a threshold that fell give the rest away (N 4.2.2).
         rebalance: bool,
     },
-    /// It looks for tasks above and beside it, and is given some only once it sleeps.
+    /// A worker looks for tasks above and beside its leaf, and is given some only when asleep.
     Pull,
 }
 
-/// What can be chosen of a tree.
+/// The options of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TreeConfig {
     /// Which end of a queue is taken first.

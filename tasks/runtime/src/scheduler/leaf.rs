@@ -12,7 +12,7 @@ use crate::parker::Parker;
 use crate::queued::Queued;
 use crate::sync::{AtomicPtr, AtomicUsize, Ordering, spin_loop, yield_now};
 
-/// What a polling slot holds when its worker was woken to look for itself.
+/// Value of a polling slot whose worker was woken to look for tasks.
 pub(super) const LOOK: *mut Queued = ptr::without_provenance_mut(1);
 /// Looks into the polling slot before the CPU becomes idle (N 4.1.2): about 20 us.
 pub(super) const POLLS: u32 = if cfg!(loom) { 0 } else { 1000 };
@@ -25,9 +25,9 @@ pub(crate) struct Leaf {
     pub(super) parent: usize,
     /// Where a worker that waits is given a chain of tasks, or [`LOOK`].
     slot: AtomicPtr<Queued>,
-    /// Tasks of others, for whoever takes them first.
+    /// Tasks of other threads, for the first worker that takes them.
     pub(super) inbox: Inbox<Queued>,
-    /// What [`Local::pushes`] was when somebody saw the queue with one task.
+    /// The value of [`Local::pushes`] when a thief last saw the queue with one task.
     pub(super) noticed: AtomicUsize,
     pub(crate) parker: Parker,
     /// Sets that its worker moves. Used by the worker alone.
@@ -62,20 +62,20 @@ impl Leaf {
         threshold.is_full(self.local.len(), &self.was_full)
     }
 
-    /// Whether it has as many tasks for others as `enough`, and nobody sleeps for want of one.
+    /// Whether `enough` tasks are left for other workers, and none sleeps for want of one.
     #[inline(always)]
     pub(crate) fn has(&self, threshold: &Threshold, enough: usize) -> bool {
         self.local.len() >= enough && threshold.of_leaf() > 0
     }
 
-    /// Gives a chain, or [`LOOK`], to its worker, which waits and was claimed for it.
+    /// Gives a chain, or [`LOOK`], to the leaf's worker, which waits and was claimed for that.
     pub(super) fn give(&self, chain: *mut Queued) {
-        // Pairs with `given`: the chain is whole before it is seen.
+        // Pairs with `given`: the worker sees the whole chain.
         self.slot.store(chain, Ordering::Release);
         self.parker.unpark();
     }
 
-    /// What was put into the polling slot, if anything.
+    /// The chain that was put into the polling slot, if any.
     pub(super) fn given(&self) -> Option<*mut Queued> {
         if self.slot.load(Ordering::Relaxed).is_null() {
             return None;
@@ -85,7 +85,7 @@ impl Leaf {
         (!chain.is_null()).then_some(chain)
     }
 
-    /// Waits for what somebody who claimed it is about to give.
+    /// Waits for the chain that the claiming worker is about to give.
     pub(super) fn await_gift(&self) {
         let mut spins = 0;
         while self.slot.load(Ordering::Relaxed).is_null() {

@@ -45,7 +45,7 @@ impl Ring {
         wanted
     }
 
-    /// Takes a task that is wanted, wherever it is.
+    /// Takes a task that is wanted, at any position.
     pub(crate) fn one_if(&mut self, wanted: impl Fn(*mut Queued) -> bool) -> Option<*mut Queued> {
         let place = self.tasks.iter().position(|&task| wanted(task))?;
         self.tasks.remove(place)
@@ -57,9 +57,9 @@ impl Ring {
 pub(crate) enum Local {
     /// The owner takes the youngest without a lock.
     Lifo(Deque),
-    /// The owner takes the oldest, and so meets the others at the same end.
+    /// The owner takes the oldest task, at the same end as all other workers.
     Fifo {
-        /// As many as the ring has, for those who do not hold the lock.
+        /// Length of the ring, for workers that do not hold the lock.
         len: AtomicUsize,
         ring: Mutex<Ring>,
     },
@@ -83,7 +83,7 @@ impl Local {
         }
     }
 
-    /// Changes when the youngest task does; always the same where the oldest is taken first.
+    /// Changes when the youngest task does; constant where the oldest is taken first.
     pub(crate) fn pushes(&self) -> usize {
         match self {
             Self::Lifo(deque) => deque.pushes(),
@@ -91,7 +91,7 @@ impl Local {
         }
     }
 
-    /// Adds the youngest task; returns how many there are.
+    /// Adds the youngest task; returns the number of tasks.
     ///
     /// # Safety
     /// Only the leaf's worker may call this.
@@ -146,7 +146,8 @@ impl Local {
         }
     }
 
-    /// The same or less for one who would rather look elsewhere than wait for others who do it.
+    /// Moves up to `wanted` of the oldest tasks to `out`, and none where another worker holds the
+    /// lock: for a worker that would rather look elsewhere.
     pub(crate) fn set_unless_taken(&self, wanted: usize, out: &mut Vec<*mut Queued>) {
         match self {
             Self::Lifo(deque) => deque.try_take_some(wanted, out),
@@ -154,7 +155,7 @@ impl Local {
         }
     }
 
-    /// Takes the oldest task if it is wanted.
+    /// Takes the oldest task if that one is wanted.
     pub(crate) fn oldest_if(&self, wanted: impl Fn(*mut Queued) -> bool) -> Option<*mut Queued> {
         match self {
             Self::Lifo(deque) => deque.take_oldest_if(wanted),

@@ -1,15 +1,15 @@
-//! What a scheduler did, counted where it is done seldom.
+//! The rare steps of a scheduler, counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Steps at one leaf. Its worker alone counts; any thread may read.
 #[derive(Default)]
 pub(crate) struct Steps {
-    /// Its queue was over the threshold, and part of it went up.
+    /// The leaf's queue was over the threshold, and part of the queue went up.
     pub(super) overflows: Step,
-    /// It asked the nodes above, and then other leaves.
+    /// The leaf's worker asked the nodes above, and then other leaves.
     pub(super) requests: Step,
-    /// The threshold fell as it asked.
+    /// The threshold fell at this request.
     pub(super) falls: Step,
     /// Sets taken from a node above.
     pub(super) fetches: Step,
@@ -17,9 +17,9 @@ pub(crate) struct Steps {
     pub(super) pulls: Step,
     /// Tasks that were in sets of either kind.
     pub(super) moved: Step,
-    /// It was given tasks, or told to look, while it waited.
+    /// The waiting worker was given tasks, or was notified to look.
     pub(super) gifts: Step,
-    /// It waited to be given some.
+    /// The worker waited to be given tasks.
     pub(super) waits: Step,
 }
 
@@ -69,7 +69,7 @@ impl StepsSum {
         self
     }
 
-    /// Adds others.
+    /// Adds the steps of another sum.
     pub(crate) fn add(&mut self, more: &Self) {
         self.overflows += more.overflows;
         self.requests += more.requests;

@@ -9,8 +9,8 @@ use super::Limit;
 /// The threshold that a first overflow at the root turns 0 into (N 4.2.1).
 const FIRST: usize = 2;
 
-/// A queue that was full counts as full until fewer tasks are left, or until still fewer would make
-/// a queue full.
+/// A queue that was full counts as full while this many tasks are left, or as many as make a queue
+/// full, if those are fewer.
 const LEFT: usize = 2;
 
 /// The least value of the highest level, however soon queues are full.

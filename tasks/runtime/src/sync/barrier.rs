@@ -1,9 +1,9 @@
 //! A fence whose cost is paid by the side that seldom runs.
 //!
 //! `light` on one side and `heavy` on the other order like two sequentially consistent fences.
-//! Linux makes every CPU of the process pass a barrier when `heavy` asks for it (membarrier(2)),
-//! and so `light` costs nothing. Where the kernel refuses, or the process had several threads
-//! before it asked, both are fences.
+//! Linux makes every CPU of the process pass a barrier in `heavy` (membarrier(2)), and so `light`
+//! costs nothing. Where the kernel refuses, or the process had several threads before its
+//! registration, both are fences.
 
 use super::{Ordering, fence};
 
@@ -17,7 +17,7 @@ mod kernel {
     const PRIVATE_EXPEDITED: i32 = 1 << 3;
 
     fn membarrier(command: i32) -> bool {
-        // SAFETY: it reads and writes no memory of ours.
+        // SAFETY: the call reads and writes no memory of ours.
         unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
     }
 
@@ -44,7 +44,7 @@ mod kernel {
     pub(super) fn offers(threads: usize) -> bool {
         static CPUS: OnceLock<usize> = OnceLock::new();
         let cpus = *CPUS.get_or_init(|| available_parallelism().map_or(usize::MAX, usize::from));
-        // A process may have lost the right since it was registered, by a filter of seccomp(2).
+        // A filter of seccomp(2) may have taken the right from the process since its registration.
         threads <= cpus && is_registered() && everywhere()
     }
 
@@ -53,7 +53,7 @@ mod kernel {
     }
 }
 
-/// What the kernel of a virtual machine does.
+/// The kernel of a virtual machine.
 #[cfg(evenkeel_model)]
 mod kernel {
     pub(super) fn offers(_threads: usize) -> bool {
@@ -65,8 +65,8 @@ mod kernel {
     }
 }
 
-/// Registers the process for heavy barriers while it has one thread; later the kernel would make it
-/// wait, and the barriers that are made later are fences instead.
+/// Registers the process for heavy barriers while the process has one thread; later the kernel
+/// would delay the call, and the barriers that are made later are fences instead.
 pub fn register_barriers() {
     #[cfg(not(any(loom, evenkeel_model)))]
     kernel::is_registered();
@@ -79,7 +79,7 @@ pub(crate) struct Barrier {
 }
 
 impl Barrier {
-    /// Between so many threads.
+    /// Between `threads` threads.
     #[cfg(not(loom))]
     pub(crate) fn between(threads: usize) -> Self {
         Self { asymmetric: kernel::offers(threads) }
@@ -91,7 +91,7 @@ impl Barrier {
         Self { asymmetric: false }
     }
 
-    /// What was stored before it is seen by whoever is past a later `heavy`.
+    /// A thread that is past a later `heavy` sees all stores before this.
     pub(crate) fn light(self) {
         if self.asymmetric {
             std::sync::atomic::compiler_fence(Ordering::SeqCst);
@@ -100,7 +100,8 @@ impl Barrier {
         }
     }
 
-    /// Sees what others stored before their `light`, unless they see what was stored before this.
+    /// Sees all stores before the `light` of another thread, unless that thread sees the stores
+    /// before this.
     pub(crate) fn heavy(self) {
         #[cfg(not(loom))]
         if self.asymmetric {

@@ -1,4 +1,4 @@
-//! What holds up tasks whose code has ended: events that have not happened.
+//! Events that have not happened hold up tasks whose code has ended.
 
 use std::ptr;
 
@@ -15,11 +15,12 @@ pub(crate) struct Held {
 
 impl Held {
     /// # Safety
-    /// It came from a box, and is used no more by the caller.
+    /// `this` came from a box, and the caller uses the address no more.
     pub(crate) unsafe fn one_less(this: *const Self) -> Option<*const Task> {
-        // SAFETY: it is alive until the last event has happened.
+        // SAFETY: `this` is alive until the last event has happened.
         unsafe {
-            // Pairs with itself: what was done before any event is seen by who finishes the task.
+            // Pairs with itself: the thread that finishes the task sees all writes before any
+            // event.
             if (*this).left.fetch_sub(1, Ordering::AcqRel) > 1 {
                 return None;
             }
@@ -32,7 +33,7 @@ impl Worker {
     /// One more event of a task whose code runs here.
     pub(crate) fn hold(&self, task: &Task) -> *const Held {
         if task.is_root() {
-            // Whoever waits for the scope waits for it as for a task.
+            // A thread that waits for the scope waits for this as for a task.
             task.children.create();
             return Box::into_raw(Box::new(Held { task, left: AtomicUsize::new(1) }));
         }
@@ -43,13 +44,13 @@ impl Worker {
             held.push((task, new));
             new
         });
-        // SAFETY: it is alive while the task's code runs.
+        // SAFETY: `held` is alive while the task's code runs.
         unsafe { (*held).left.fetch_add(1, Ordering::Relaxed) };
         held
     }
 
-    /// The code of a task has ended. Returns whether an event that has not happened holds it up:
-    /// the last one finishes it.
+    /// The code of a task has ended. Returns whether an event that has not happened holds the task
+    /// up: the last event finishes the task.
     #[inline]
     pub fn is_held(&self, task: *const Task) -> bool {
         if self.held.borrow().is_empty() {

@@ -1,4 +1,4 @@
-//! A creator that has too many tasks runs some of them before it creates more.
+//! A creator with too many tasks runs some of them before creating more.
 
 use std::ptr;
 
@@ -6,11 +6,11 @@ use super::Worker;
 use crate::task::Task;
 use crate::wait::{Go, Help, Leaver, Stack};
 
-/// Stacks that stand still at once, while others run children of what is on them.
+/// Stacks that stand still at the same time, while other stacks run children of their tasks.
 const HELPED_MAX: u32 = 16;
 
 impl Worker {
-    /// Runs children of a task. Returns whether there were any to run.
+    /// Runs children of a task. Returns whether any was found.
     #[cold]
     pub(super) fn help(&self, parent: &Task, how: Help) -> bool {
         let before = self.ran.get();
@@ -29,19 +29,19 @@ impl Worker {
         self.ran.get() != before
     }
 
-    /// The same on a fibre that the creator went to.
+    /// Runs children of a task on a fibre that the creator went to.
     pub(crate) fn help_on_fibre(&self, leaver: &Leaver, parent: *const Task, how: Help) {
         self.leaver.set(leaver);
         self.helps.set(parent);
-        // Whoever goes back to a fibre that was left says that it helps nobody.
+        // The worker that comes back to a fibre that was left sets `helps` to another value.
         let is_around = || ptr::eq(self.helps.get(), parent);
         self.run_children(parent, how, &is_around);
     }
 
-    /// Runs children of a task, as long as it is there and has more than are to be left.
+    /// Runs children of a task, while `is_there` holds and more than `how.keep` are unfinished.
     fn run_children(&self, parent: *const Task, how: Help, is_there: &impl Fn() -> bool) {
-        // SAFETY: its code stands still while it is there; a task that was taken is alive, and any
-        // worker may run it.
+        // SAFETY: the parent's code stands still while `is_there` holds; a task that was taken is
+        // alive, and may run on any worker.
         unsafe {
             let others = || how.seeks.then(|| self.seek()).flatten();
             while is_there() && (*parent).children.unfinished() > how.keep {

@@ -9,12 +9,12 @@ const SPINS_MAX: u32 = 128;
 /// How long a thread that waits keeps its CPU from other threads.
 const ALONE: Duration = Duration::from_micros(5);
 
-/// For how long a thread looks for something before it sleeps.
+/// How long a thread searches or polls before sleeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// The time.
     pub time: Duration,
-    /// The user asked for it: the thread does not sleep sooner, whatever other programs do.
+    /// The user chose the time: the thread does not sleep sooner, whatever other programs do.
     pub is_asked: bool,
 }
 
@@ -68,7 +68,7 @@ impl Pause {
         if !lasts || lasted <= ALONE {
             return lasts;
         }
-        // The thread that does what this one waits for may want this CPU.
+        // The thread that would end this wait may need this CPU.
         match self.patience.is_asked {
             true => yield_now(),
             false => return busy::yields(),
@@ -90,7 +90,7 @@ mod busy {
 
     /// A yield that takes longer let another program run, or a long task: our choice.
     const QUICK: Duration = Duration::from_micros(50);
-    /// A long yield may cost one part in so many of the time: our choice.
+    /// A long yield may cost one part in this many of the time: our choice.
     const TIMES: u32 = 20;
 
     thread_local! {
@@ -129,8 +129,8 @@ mod busy {
 /// Looks between two looks at the clock.
 const LOOKS: u32 = 16;
 
-/// Whether something holds before `patience` is over that mostly comes sooner: who waits does not
-/// leave the CPU meanwhile, nor begins anything else.
+/// Whether a condition that mostly holds soon does so before `patience` is over: meanwhile the
+/// waiting thread does not leave the CPU, nor begins other work.
 pub fn comes_soon(patience: Duration, holds: impl Fn() -> bool) -> bool {
     let mut since = None;
     loop {
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_thread_whose_yield_took_long_sleeps_instead_unless_its_patience_was_asked_for() {
-        // A long time, so that the test does not depend on what else this machine does.
+        // A long time, so that the test does not depend on other programs of this machine.
         busy::yields_by(|| std::thread::sleep(Duration::from_millis(500)));
         assert!(is_sent_to_sleep(Patience::of(LONG)));
         assert!(!is_sent_to_sleep(Patience::asked(LONG)));

@@ -14,7 +14,7 @@ const POLL_EACH: u32 = 64;
 /// inline; of wide tasks, as many wide ones.
 const CROWD: usize = 4096;
 
-/// Where a worker runs, as far as it knows.
+/// The CPU of a worker, as far as the worker knows.
 #[derive(Default)]
 pub(super) struct Place {
     /// Its CPU at the last look, and the number of the set of CPUs at that time.
@@ -81,7 +81,7 @@ impl Worker {
         self.places().is_some_and(Places::has_any)
     }
 
-    /// Sleeps until it is given a task, `stop` holds, or a wide task is ready.
+    /// Sleeps until the worker is given a task, `stop` holds, or a wide task is ready.
     pub(super) fn sleep(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         // SAFETY: this thread is the leaf's worker.
         unsafe {
@@ -130,7 +130,7 @@ impl Worker {
         }
     }
 
-    /// Records why the task that begins is wide, if it is, and whether its CPU is in the set.
+    /// Records why the task that begins is wide, if so, and whether its CPU is in the set.
     #[cold]
     pub(super) fn tells_whether_wide(&self, is_declared: bool, function: usize) {
         let why = |places: &Places| {
@@ -141,7 +141,7 @@ impl Worker {
         }
     }
 
-    /// Whether a creator on this worker should queue a wide task and not inline it.
+    /// Whether a creator on this worker should queue a wide task instead of inlining.
     pub fn avoids_wide(&self) -> bool {
         self.look_where();
         self.places().is_some_and(|places| !places.may_take(self.leaf)) && !self.has_crowd(true)
@@ -161,7 +161,7 @@ impl Worker {
         runs && is_placed() || self.has_crowd(is_wide)
     }
 
-    /// Whether so many tasks are ready that a creator runs its next ones, or its next wide ones,
+    /// Whether enough tasks are ready for a creator to run its next ones, or its next wide ones,
     /// inline on any CPU.
     fn has_crowd(&self, of_wide: bool) -> bool {
         let wide = self.places().map_or(0, Places::len);

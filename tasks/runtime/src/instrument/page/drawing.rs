@@ -13,11 +13,11 @@ const HEIGHT: u64 = 100;
 const COLOURS: [&str; SLOTS] =
     ["outside", "runtime", "looks", "sleeps", "f7", "f0", "f4", "f5", "f2", "f1", "f3", "f6"];
 
-/// What is drawn of one thread.
+/// The drawn data of one thread.
 pub(super) struct Lane<'a> {
     pub(super) bins: &'a [Slots],
     pub(super) columns: usize,
-    /// What fills a column.
+    /// Ticks that fill a column.
     pub(super) full: u64,
 }
 
@@ -37,11 +37,11 @@ pub(super) fn swatch(slot: usize) -> String {
     )
 }
 
-/// What a thread did, stacked over time.
+/// The times of a thread, stacked by slot over time.
 pub(super) fn lane(lane: &Lane) -> String {
     let mut drawn = begin(lane.columns);
     let shown = lane.bins.len().min(lane.columns);
-    // Each is drawn down to the bottom, and those below it over it.
+    // Each slot is drawn down to the bottom, and the slots below are drawn over that.
     for (place, slot) in ORDER.iter().enumerate().rev() {
         if lane.bins.iter().all(|bin| bin[*slot] == 0) {
             continue;
@@ -94,7 +94,7 @@ pub(super) fn area(values: &[u64], columns: usize, most: u64) -> String {
     begin(columns) + &path("f0", &tops) + "</svg>"
 }
 
-/// A drawing beside what its bottom and its top stand for.
+/// A drawing beside the values of its bottom and its top.
 pub(super) fn scaled(drawn: &str, most: u64) -> String {
     format!(
         "<div class=\"scaled\"><p><span>{}</span><span>0</span></p>{drawn}</div>",
@@ -113,15 +113,14 @@ pub(super) fn axis(whole_ns: u64) -> String {
     format!("<div class=\"axis\"><span></span><p>{marks}</p></div>\n")
 }
 
-/// Between two marks: 1, 2 or 5 of a unit or of ten or a hundred of it, so that there are at most
-/// eight.
+/// The time between two marks: 1, 2 or 5 times a power of ten of ns, for at most eight marks.
 fn step_ns(whole_ns: u64) -> u64 {
     let tens = std::iter::successors(Some(1_u64), |ten| ten.checked_mul(10));
     let steps = tens.flat_map(|ten| [1, 2, 5].map(|of| ten.saturating_mul(of)));
     steps.into_iter().find(|step| whole_ns / step < 8).unwrap_or(u64::MAX)
 }
 
-/// A time with as many digits as it needs.
+/// A time, rounded for a label.
 fn round(ns: u64) -> String {
     let text = time(ns);
     match text.split_once(' ') {
