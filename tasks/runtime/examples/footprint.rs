@@ -1,5 +1,5 @@
-//! What the runtime takes beside time: memory of tasks that wait to be run, memory of a creator
-//! that outruns its workers, and processor time of workers that have nothing to do.
+//! The cost of the runtime beside time: memory of tasks that wait to be run, memory of a creator
+//! that outruns its workers, and processor time of idle workers.
 //!
 //! `cargo run --release --package evenkeel-runtime --example footprint` prints CSV: each case runs
 //! five times, in a process of its own.
@@ -25,7 +25,7 @@ const IDLE: Duration = Duration::from_secs(2);
 
 type Case = fn() -> Result<f64, Box<dyn Error>>;
 
-/// Cases, and in what they are measured.
+/// Cases, with the units of their results.
 const CASES: [(&str, &str, Case); 4] = [
     ("queued", "bytes a task", queued),
     ("queued with a dependence", "bytes a task", queued_with_a_dependence),
@@ -108,7 +108,7 @@ fn idle() -> Result<f64, Box<dyn Error>> {
     Ok((processor_time()? - before).as_secs_f64() / IDLE.as_secs_f64() * 100.0)
 }
 
-/// What all threads of this process have run so far.
+/// Processor time of all threads of this process until now.
 fn processor_time() -> Result<Duration, Box<dyn Error>> {
     let mut all = Duration::ZERO;
     for thread in fs::read_dir("/proc/self/task")? {

@@ -18,7 +18,7 @@ mod model {
         text.parse().map_err(|_| format!("`{text}` is no number that fits"))
     }
 
-    /// What the command line asks for; nothing where its rules were only to be checked.
+    /// The run that the command line asks for; `None` where only the text of the rules is checked.
     fn setting() -> Result<Option<Setting>, String> {
         let words: Vec<String> = std::env::args().skip(1).collect();
         let read = |rules: &str| rules.parse::<Config>().map_err(|error| error.to_string());

@@ -8,7 +8,7 @@ use crate::sync::{AtomicI64, Ordering};
 const WAITED: i64 = 1;
 /// The task waits until no descendant is unfinished.
 const WAITED_DEEP: i64 = 2;
-/// The task's own code has ended; its last descendant completes it.
+/// The task's own code has ended; its last descendant completes the task.
 const ENDED: i64 = 4;
 const FLAGS: u32 = 3;
 /// One child that is not finished.
@@ -21,7 +21,7 @@ const ZOMBIE: i64 = ONE << 32;
 pub(crate) enum Then {
     /// Nothing.
     Nothing,
-    /// Resume the parent: it waits.
+    /// Resume the parent, which waits.
     Wake,
     /// Complete the parent: its code has ended.
     Complete,
@@ -36,7 +36,7 @@ pub enum Until {
     Descendants,
 }
 
-/// Children that a task counts in its plain integer before it adds them to the atomic counter.
+/// Children that a task counts in its plain integer before adding them to the atomic counter.
 const UNSETTLED_MAX: i32 = 1 << 29;
 
 /// The unfinished children of one task.

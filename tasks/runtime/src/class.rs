@@ -1,8 +1,8 @@
 //! Which tasks are wide, and which workers prefer them.
 //!
-//! A task that runs 512-bit instructions lowers the clock of its core for the thread that runs
-//! there next. Wide tasks, declared or learned, wait in a queue of their own. Workers on some CPUs
-//! take them before all else; other workers take none, unless no worker prefers them, or a task has
+//! A task that runs 512-bit instructions lowers the clock of its core for the next thread on that
+//! core. Wide tasks, declared or learned, wait in a queue of their own. Workers on some CPUs take
+//! them before all else; other workers take none, unless no worker prefers them, or a task has
 //! waited so long that an idle core is the greater loss.
 
 mod environment;

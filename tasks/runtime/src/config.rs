@@ -1,11 +1,11 @@
-//! What can be chosen of a runtime, and its text: `central-lifo-polling-system-nocutoff`.
+//! The options of a runtime, and their text: `central-lifo-polling-system-nocutoff`.
 
 use std::str::FromStr;
 
 use crate::memory::Memory;
 use crate::scheduler::{Batch, Feed, Form, Limit, Order, SchedulerConfig, TreeConfig};
 
-/// What can be chosen of a runtime.
+/// The options of a runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The scheduler of ready tasks.
@@ -22,7 +22,7 @@ impl Default for Config {
     }
 }
 
-/// What is wrong with a text of rules.
+/// The mistake in a text of rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{}; expected `tree` and any of lifo, fifo, halfqueue, halfthreshold, dynamic, static20 (or \

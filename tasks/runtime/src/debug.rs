@@ -1,4 +1,5 @@
-//! What `{:?}` says of types that hold what tasks may be writing, or what is nobody's business.
+//! `{:?}` prints only the name of these types: tasks may be writing their data, or their fields are
+//! internal.
 
 use std::fmt;
 

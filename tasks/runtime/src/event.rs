@@ -45,7 +45,7 @@ impl Drop for Event {
     }
 }
 
-/// Lets a task that was paused go on; so does dropping it.
+/// Lets a paused task go on, also when dropped.
 #[must_use = "the task goes on when this is dropped"]
 pub struct Resume {
     shared: Arc<Shared>,
@@ -71,7 +71,8 @@ impl Drop for Resume {
     }
 }
 
-/// A task without a body, which holds its accesses from when it gets them until its event happens.
+/// A task without a body, which holds its accesses from the time that it gets them until its event
+/// happens.
 #[repr(C)]
 struct Gate {
     task: Task,
@@ -84,8 +85,8 @@ struct Gate {
 /// Runs a gate: its accesses are allowed.
 unsafe fn open(queued: *mut Queued, runner: Runner<'_>) {
     let gate = queued.cast::<Gate>();
-    // SAFETY: a gate is run once. The task that wants the accesses waits until it is resumed, and
-    // its stack has the place of the event until then. The event may happen before this code ends.
+    // SAFETY: a gate is run once. The task that wants the accesses waits until resumed, and its
+    // stack has the place of the event until then. The event may happen before this code ends.
     unsafe {
         let (worker, task) = (Worker::of(runner), &raw const (*gate).task);
         (*(*gate).event).set(Some(worker.event(&*task)));
@@ -143,7 +144,7 @@ impl Worker {
     fn pause_for(&self, what: Reason, start: impl FnOnce(Resume)) {
         let waiting = Waiting::on(self.leaf, what);
         let resume = Resume { shared: self.shared.clone(), waiting: &raw const waiting };
-        // If `start` panics, the task still waits until it is resumed: another thread may have the
+        // If `start` panics, the task still waits until resumed: another thread may have the
         // `Resume`, or be about to use it.
         let started = catch_unwind(AssertUnwindSafe(|| start(resume)));
         self.notify();

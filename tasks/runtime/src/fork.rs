@@ -1,4 +1,4 @@
-//! After fork(2) a process has the memory of the threads that it had, and none of them but one.
+//! After fork(2) the child has the memory of all threads of its parent, but only one thread.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,7 +15,7 @@ extern "C" fn forked() {
 pub fn forks() -> u32 {
     static WATCH: Once = Once::new();
     WATCH.call_once(|| {
-        // SAFETY: the handler only counts. Without memory for it nobody is told of forks.
+        // SAFETY: the handler only counts. If the call has no memory, forks go uncounted.
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     });
     FORKS.load(Ordering::Relaxed)

@@ -3,7 +3,7 @@
 //! Moving a task to another worker costs both workers some hundred cycles. If all tasks of a kind
 //! are shorter, an idle worker stays idle: the creator alone is done sooner. A kind is a function;
 //! the longest recent task counts, so that one long task in a thousand keeps its kind from counting
-//! as short. But a single long task of a short kind was perhaps interrupted: it counts when
+//! as short. But a single long task of a short kind was perhaps interrupted, and counts only when
 //! another long one follows soon.
 
 use crate::sync::{AtomicU64, Ordering};
@@ -48,7 +48,7 @@ impl Grains {
 
     /// Records the length of a task. Of two records at the same time, one may be lost.
     ///
-    /// Every creator reads the word, so that it is written only if the length changes much.
+    /// Every creator reads the word, which is therefore written only if the length changes much.
     pub(crate) fn took(&self, kind: usize, cycles: u64, forgets: bool) {
         let place = self.place(kind);
         let word = place.load(Ordering::Relaxed);
@@ -79,7 +79,7 @@ fn tag(kind: usize) -> u64 {
 #[cfg(evenkeel_model)]
 pub(crate) use crate::sync::cycles;
 
-/// The time stamp counter; always 0 where there is none, and then no kind is known.
+/// The time stamp counter; always 0 on machines without one, and then no kind is known.
 #[cfg(not(evenkeel_model))]
 #[inline]
 pub(crate) fn cycles() -> u64 {

@@ -1,11 +1,11 @@
-//! What others leave for a worker, taken all at once.
+//! Items that other threads leave for a worker, which takes all of them at once.
 
 use std::cell::Cell;
 use std::ptr;
 
 use crate::sync::{AtomicPtr, Ordering};
 
-/// What can be put in an inbox: it has room for the link.
+/// An item of an inbox, with room for the link.
 pub(crate) trait Linked {
     /// The one below.
     fn next(&self) -> &Cell<*mut Self>;
@@ -27,16 +27,16 @@ impl<T: Linked> Inbox<T> {
         self.top.load(Ordering::Relaxed).is_null()
     }
 
-    /// Adds one.
+    /// Adds an item.
     ///
     /// # Safety
-    /// `one` is alive until it has been taken, and in no other list.
+    /// `one` is alive until taken, and in no other list.
     pub(crate) unsafe fn push(&self, one: *mut T) {
         let mut top = self.top.load(Ordering::Relaxed);
         loop {
-            // SAFETY: the caller has it to itself until it is published below.
+            // SAFETY: only the caller has `one` until the exchange below publishes the item.
             unsafe { (*one).next().set(top) };
-            // Pairs with `take_all`: what is in `one` is whole before it is seen.
+            // Pairs with `take_all`: the taker sees the whole item.
             match self.top.compare_exchange_weak(top, one, Ordering::Release, Ordering::Relaxed) {
                 Ok(_) => return,
                 Err(now) => top = now,

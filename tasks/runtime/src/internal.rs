@@ -1,5 +1,5 @@
-//! What the sister crates build on: `openmp` and the C interface bring threads and tasks of their
-//! own.
+//! Items that the sister crates build on: `openmp` and the C interface bring threads and tasks of
+//! their own.
 //!
 //! - [`Team`], [`Worker`], [`current_worker`]: workers on threads that the runtime did not start.
 //! - [`Task`], [`Queued`], [`Runner`], [`KindOf`], [`OWN_KIND`], [`Until`]: tasks whose blocks the

@@ -60,7 +60,7 @@ where
     unsafe { worker.add(queued) };
     let first = catch_unwind(AssertUnwindSafe(a));
     if worker.take_back(queued) {
-        // SAFETY: no other worker has it any more, and it was not run.
+        // SAFETY: no other worker has `second` any more, and its function was not run.
         let b = unsafe { ManuallyDrop::take(&mut *second.body.get()) };
         return match first {
             Ok(first) => (first, b()),
@@ -75,7 +75,8 @@ where
             worker.block(&waiting);
         }
     }
-    // SAFETY: the worker that ran it has written the result, and does not use it any more.
+    // SAFETY: the worker that ran `second` has written the result, and has stopped using the
+    // struct.
     let result = unsafe { (*second.result.get()).take() };
     match (first, result.expect("a function that was run has a result")) {
         (Ok(first), Ok(second)) => (first, second),
@@ -95,7 +96,7 @@ fn kind<B: FnOnce() -> RB, RB>() -> usize {
 /// Runs the second function on another worker, or here out of order.
 unsafe fn run_second<B: FnOnce() -> RB, RB>(queued: *mut Queued, runner: Runner<'_>) {
     let second = queued.cast::<Second<B, RB>>();
-    // SAFETY: it is run once, and the caller of `join` waits for it.
+    // SAFETY: the function is run once, and the caller of `join` waits for `second`.
     unsafe {
         let worker = Worker::of(runner);
         let body = ManuallyDrop::take(&mut *(*second).body.get());

@@ -6,8 +6,8 @@ use std::io;
 /// Pieces of memory that a thread takes: its stack, that of its signals, and a guard before each.
 const MAPS_OF_THREAD: usize = 4;
 
-/// So many workers would need more pieces of memory than a process may have: the standard library
-/// ends the process where a thread begins and finds none for its signals.
+/// The error if `workers` workers would need more pieces of memory than a process may have: the
+/// standard library ends the process where a new thread finds no memory for its signals.
 pub(crate) fn too_many(workers: usize) -> Option<io::Error> {
     let most = fs::read_to_string("/proc/sys/vm/max_map_count").ok()?;
     let most: usize = most.trim().parse().ok()?;

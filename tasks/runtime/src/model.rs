@@ -2,7 +2,7 @@
 //!
 //! Built with `--cfg evenkeel_model`. Each worker is a coroutine of one thread; each step of
 //! `sync.rs` costs virtual time ([`Costs`]), and the worker that is furthest behind always goes on.
-//! What comes out is predicted, not measured: docs/decisions/0024.
+//! The results are predicted, not measured: docs/decisions/0024.
 
 mod arena;
 mod cost;

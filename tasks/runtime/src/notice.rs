@@ -1,9 +1,9 @@
-//! What whoever runs a program is told, a line each.
+//! Messages to the user of a program, a line each.
 
 use std::io::{self, Write};
 
-/// Tells it on standard error.
+/// Writes the message to standard error.
 pub(crate) fn tell(what: &str) {
-    // There is nobody to tell that standard error is closed.
+    // Standard error is closed, so the failure cannot be reported.
     let _ = io::stderr().write_all(format!("evenkeel: {what}\n").as_bytes());
 }

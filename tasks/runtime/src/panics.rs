@@ -1,4 +1,4 @@
-//! Panics of tasks: the first of a scope is kept for whoever waits for the scope.
+//! Panics of tasks: the first one of a scope is kept for the thread that waits for the scope.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +23,7 @@ impl Panics {
         lock(&self.first).take()
     }
 
-    /// Others than the first are dropped.
+    /// Keeps the first panic, and drops later ones.
     pub(crate) fn keep(&self, panic: Box<dyn Any + Send>) {
         let mut first = lock(&self.first);
         if first.is_none() {
@@ -35,8 +35,8 @@ impl Panics {
     }
 }
 
-/// Drops a panic that nobody is told of, which may panic in turn: nobody is told of that either.
-/// Who panics again and again is left as it is.
+/// Drops a panic that is reported to no caller. Dropping may panic in turn, which is not reported
+/// either; after `DROPS_MAX` panics the last one leaks.
 pub(crate) fn drop_panic(panic: Box<dyn Any + Send>) {
     let mut left = panic;
     for _ in 0..DROPS_MAX {

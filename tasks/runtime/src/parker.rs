@@ -47,7 +47,7 @@ impl Parker {
         self.state.load(Ordering::SeqCst) == ASLEEP
     }
 
-    /// Wakes the sleeper, or keeps it from falling asleep.
+    /// Wakes the sleeper, or keeps the thread from falling asleep.
     pub fn unpark(&self) {
         if self.state.swap(NOTIFIED, Ordering::Release) == ASLEEP {
             wake(&self.state);

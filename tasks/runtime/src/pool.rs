@@ -27,7 +27,7 @@ const WORKERS_MAX: usize = 65_536;
 /// A task runtime: workers that run the tasks of [scopes](Runtime::scope).
 ///
 /// Its workers run tasks in parallel. The thread that calls [`Runtime::scope`] is one of them, so
-/// that a runtime starts a thread less than it has workers.
+/// that a runtime starts one thread less than its number of workers.
 pub struct Runtime {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,

@@ -32,14 +32,14 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// Runs queued work, and frees the memory that it occupied.
+/// Runs queued work, and frees the memory of its head.
 pub type Run = unsafe fn(*mut Queued, Runner<'_>);
 
 /// Returns the kind of work that is queued, or is about to be run: the address of the program's
 /// function, or [`OWN_KIND`].
 pub type KindOf = unsafe fn(*const Queued) -> usize;
 
-/// The kind of work that runs none of the program's code. Instrumentation does not count it.
+/// The kind of work that runs none of the program's code. Instrumentation does not count such work.
 pub const OWN_KIND: usize = 1;
 
 /// The head of queued work.

@@ -243,8 +243,8 @@ impl Scheduler {
         }
     }
 
-    /// The count of idle workers that creators at this leaf read. In a tree it counts the workers
-    /// of the leaf's node, so that not every creator reads the line that every idle worker writes.
+    /// The count of idle workers that creators at this leaf read. A tree counts the workers of the
+    /// leaf's node, so that not every creator reads the line that every idle worker writes.
     pub(crate) fn idle_workers(&self, leaf: &Leaf) -> &IdleWorkers {
         match self {
             Self::Tree(tree) => tree.idle_workers(leaf),

@@ -15,8 +15,7 @@ pub(crate) const SLOTS_MORE: usize = 7;
 /// A thread that has waited this long for a slot may wait for ever, and a message says so.
 const LONG: Duration = Duration::from_secs(1);
 
-/// A leaf, and the free chunks of the last thread that used it, which would be lost with the
-/// thread's worker.
+/// A leaf, and the free chunks of its last thread, which would be lost with that thread's worker.
 pub(crate) struct ExternalSlot {
     pub(crate) leaf: usize,
     pub(crate) chunks: Box<Chunks>,

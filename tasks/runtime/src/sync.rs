@@ -1,7 +1,7 @@
-//! Atomics and locks, of the standard library or of whoever explores or counts them.
+//! Atomics and locks: of the standard library, of loom, or of the model of many workers.
 //!
-//! Everything that several workers touch uses these names, so that loom can run every order of
-//! its steps, and the model of many workers can charge each of them.
+//! All state that several workers touch uses these names, so that loom can run every order of its
+//! steps, and the model can charge each of them.
 
 mod barrier;
 #[cfg(evenkeel_model)]
@@ -41,7 +41,7 @@ use std::time::Duration;
 #[cfg(not(evenkeel_model))]
 pub(crate) use std::{thread::sleep, time::Instant};
 
-/// Begins to bring the cache line of an address here, to be written. It may be any address.
+/// Begins to fetch the cache line of an address, for writing. Any address is valid.
 #[inline]
 pub(crate) fn prefetch<T>(address: *const T) {
     // SAFETY: the instruction changes nothing, and faults nowhere.
@@ -57,7 +57,7 @@ pub(crate) fn prefetch<T>(address: *const T) {
     let _ = address;
 }
 
-/// Locks, if nobody else has the lock: for those who find the same elsewhere.
+/// Locks, unless another thread holds the lock: for callers that can look elsewhere.
 #[cfg_attr(evenkeel_model, track_caller)]
 pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match mutex.try_lock() {
@@ -67,7 +67,7 @@ pub(crate) fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     }
 }
 
-/// Locks; a panic while it was held is a bug of ours that has been told already.
+/// Locks; a panic with the lock held is a bug of ours that was reported already.
 #[cfg_attr(evenkeel_model, track_caller)]
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     // ThreadSanitizer does not see how the standard library waits, which is compiled already.
@@ -82,7 +82,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The same for a lock that is taken too rarely to be explored or charged.
+/// Locks a lock that is taken too rarely to be explored or charged.
 pub fn lock_std<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     #[cfg(evenkeel_tsan)]
     return lock(mutex);
@@ -97,7 +97,7 @@ pub(crate) fn wait_for<'a, T>(
     guard: MutexGuard<'a, T>,
     longest: Duration,
 ) -> MutexGuard<'a, T> {
-    // ThreadSanitizer does not see what the standard library does with the lock meanwhile.
+    // ThreadSanitizer does not see the steps of the standard library on the lock meanwhile.
     if cfg!(evenkeel_tsan) {
         drop(guard);
         yield_now();

@@ -1,4 +1,4 @@
-//! What the machine looks like to a scheduler: CPUs, and what groups of them share.
+//! The machine as a scheduler sees its parts: CPUs, and the caches and domains that they share.
 
 mod cpus;
 mod declared;
@@ -57,7 +57,7 @@ impl Topology {
         Self::from_groups(cpus, Vec::new(), one_group(workers))
     }
 
-    /// The same with leaves that have no CPU of their own, in the last groups.
+    /// A machine with more leaves, which have no CPU of their own and lie in the last groups.
     pub(crate) fn with_more(&self, leaves: usize) -> Self {
         let mut more = self.clone();
         more.cpus.extend(self.cpus.iter().cycle().take(leaves));

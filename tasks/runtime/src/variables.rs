@@ -1,11 +1,11 @@
-//! Which variables of the environment there are, so that one that is misspelt is told.
+//! The known variables of the environment, so that a misspelt one is reported.
 
 use std::env;
 use std::sync::Once;
 
 use crate::notice::tell;
 
-/// What the names of all of them begin with.
+/// The prefix of all of them.
 const PREFIX: &str = "EVENKEEL_";
 
 /// Those of the task runtime, from whichever way in.
@@ -25,8 +25,8 @@ const TEST: &str = "EVENKEEL_TEST_";
 /// A name that differs in more letters is no slip.
 const SLIPS_MAX: usize = 3;
 
-/// Tells, once a process, which variables of the environment look like ours and are none. Whoever
-/// reads the environment for a runtime calls it.
+/// Reports, once a process, the variables of the environment that have our prefix and an unknown
+/// name. Every reader of the environment for a runtime must call this.
 pub fn tell_unknown() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -67,7 +67,7 @@ pub struct Worker {
     pub(crate) current: Cell<*const Task>,
     /// The parent of the tasks that finished last, and how many of them its counter does not have.
     unnotified: Cell<(*const Task, u32)>,
-    /// The fibre that runs, if it is not the thread's own stack.
+    /// The running fibre; null on the thread's own stack.
     leaver: Cell<*const Leaver>,
     /// Empty tables, for tasks whose children have accesses.
     #[expect(clippy::vec_box, reason = "a task keeps the address")]
@@ -78,9 +78,11 @@ pub struct Worker {
     free: RefCell<Vec<Fibre>>,
     /// Tasks that were taken from a queue and run.
     ran: Cell<u32>,
-    /// Tasks that were created and waited for others. Counts the looks at the creator's window.
+    /// Tasks that were created and waited for other tasks. Counts the looks at the creator's
+    /// window.
     created: Cell<u32>,
-    /// The task that waits on the thread's own stack, so that others run on fibres; null if none.
+    /// The task that waits on the thread's own stack, while other tasks run on fibres; null if
+    /// none.
     hosts: Cell<*const Waiting>,
     /// Fibres on which tasks wait.
     left: Cell<usize>,

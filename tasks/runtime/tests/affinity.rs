@@ -8,7 +8,7 @@ use evenkeel_runtime::{Runtime, Topology};
 
 /// The CPUs of the calling thread's mask.
 fn allowed() -> Vec<usize> {
-    // SAFETY: a mask of zeroes is one, and the kernel writes no more than it has.
+    // SAFETY: a mask of zeroes is valid, and the kernel writes no more than its length.
     unsafe {
         let mut mask: libc::cpu_set_t = mem::zeroed();
         assert_eq!(libc::sched_getaffinity(0, size_of_val(&mask), &raw mut mask), 0);
@@ -17,7 +17,7 @@ fn allowed() -> Vec<usize> {
 }
 
 fn keep_to(cpu: usize) {
-    // SAFETY: as above.
+    // SAFETY: a mask of zeroes is valid, and the kernel only reads the mask.
     unsafe {
         let mut mask: libc::cpu_set_t = mem::zeroed();
         libc::CPU_SET(cpu, &mut mask);

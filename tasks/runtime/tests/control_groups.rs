@@ -68,8 +68,8 @@ impl Drop for Group {
     }
 }
 
-/// Joins the group that the environment names, if any, and prints how many workers a runtime has
-/// there.
+/// Joins the group that the environment names, if any, and prints how many workers a runtime has in
+/// that group.
 fn is_in_group() -> bool {
     let Some(processes) = env::var_os(VARIABLE) else { return false };
     fs::write(processes, "0").unwrap();

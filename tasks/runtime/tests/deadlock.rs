@@ -12,7 +12,7 @@ use evenkeel_runtime::{Data, Resume, Runtime, join, over, scope};
 
 const VARIABLE: &str = "EVENKEEL_TEST_STUCK";
 
-/// Runs a test of this file again, alone, in a process that knows that it is to stand still.
+/// Runs a test of this file again, alone, in a process whose environment asks for the deadlock.
 fn again(test: &str) -> Output {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture"]).env(VARIABLE, "1").output().unwrap()
@@ -98,7 +98,7 @@ fn marked(mark: &str) -> String {
     format!("deadlock.rs:{}:", line + 1)
 }
 
-/// A task that never ends is created, and whoever waits for it is named by this file's line.
+/// Creates a task that never ends: the message names the waiting task by the line of this file.
 fn names_who_waits(test: &str, mark: &str, what: &str) {
     let said = String::from_utf8(again(test).stderr).unwrap();
     let line = said.lines().find(|line| line.contains(what)).unwrap_or_else(|| panic!("{said}"));
@@ -211,7 +211,7 @@ fn who_loops_is_named_by_its_line() {
     if is_alone() {
         runtime(2).scope(|_| {
             let meeting = Meeting::new();
-            // The first iteration runs before any is handed to others.
+            // The first iteration runs before any goes to other workers.
             let come = |n| {
                 if n > 0 {
                     meeting.comes()

@@ -1,4 +1,4 @@
-//! Tasks that say what they use run in an order that a serial program could have had.
+//! Tasks that declare their data run in an order that a serial program could have had.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -31,7 +31,7 @@ fn ruled(rules: &str, workers: usize) -> Runtime {
     Runtime::builder().workers(workers).config(rules.parse().unwrap()).build().unwrap()
 }
 
-/// What a task of a random graph does: mixes what it reads into what it writes.
+/// A task of a random graph: mixes the values that are read into the written one.
 #[derive(Clone, Debug)]
 struct Use {
     read: Vec<usize>,
@@ -56,7 +56,7 @@ fn serial(cells: usize, uses: &[Use]) -> Vec<u64> {
     values
 }
 
-/// Runs them as tasks; the sum of what tasks that only read saw is returned too.
+/// Runs the graph as tasks; also returns the sum of the values that reading tasks saw.
 fn parallel(runtime: &Runtime, cells: usize, uses: &[Use]) -> Vec<u64> {
     let values: Vec<Data<u64>> = (0..cells as u64).map(Data::new).collect();
     let seen = AtomicU64::new(0);
@@ -116,7 +116,7 @@ proptest! {
     }
 }
 
-/// A task that adds to two cells in turn with others, or multiplies one that is its own.
+/// A task that adds to two cells in turn with other tasks, or multiplies a cell of its own.
 #[derive(Clone, Copy, Debug)]
 enum Turn {
     Add(usize, usize),
@@ -344,7 +344,8 @@ fn data_of_a_scope_inside_is_refused_around() {
     });
 }
 
-/// Tasks go while those beside them are looked at: who counts where must not be asked of them then.
+/// Tasks end while other threads look at the tasks beside them: by then, no code may ask an ended
+/// task among whose children its turns count.
 #[test]
 fn scopes_of_many_threads_at_once_all_end() {
     let runtime = Runtime::builder().workers(2).build().unwrap();

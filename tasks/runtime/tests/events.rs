@@ -1,4 +1,4 @@
-//! Tasks that wait for what no task does.
+//! Tasks whose wait no task ends.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -149,7 +149,7 @@ fn who_goes_on_after_a_pause_keeps_nobody_waiting_for_what_ran_meanwhile() {
     }
 }
 
-/// More tasks than there are threads.
+/// More tasks than threads.
 const PAUSED: usize = 100;
 
 #[test]
@@ -191,7 +191,7 @@ fn a_task_told_to_go_on_before_it_pauses_does_not_wait() {
     assert!(went_on);
 }
 
-/// A creator with so many children runs some of them before it creates more.
+/// A creator with this many children runs some of them before creating more.
 const MANY: usize = 3_000;
 
 #[test]

@@ -1,4 +1,4 @@
-//! Loops yield what plain ones do, on several workers.
+//! Loops yield the results of plain ones, on several workers.
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,4 @@
-//! Machines that are declared, with many more workers than there are CPUs here.
+//! Declared machines, with many more workers than this machine has CPUs.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

@@ -1,17 +1,17 @@
-//! Tasks that create others in their place: a serial program could have had the same order.
+//! Tasks that create tasks in their place: a serial program could have had the same order.
 
 use evenkeel_runtime::internal::lock_std;
 use evenkeel_runtime::{Config, Data, Memory, Runtime, Scope};
 use proptest::prelude::*;
 
-/// What a program does with the two cells that it has.
+/// A step of a program with its two cells.
 #[derive(Clone, Debug)]
 enum Step {
     /// The first into the second, or the second into the first.
     Mix(bool),
     /// One alone.
     Turn(bool),
-    /// A task that reads the first, and leaves it as it is.
+    /// A task that reads the first cell, and leaves the value unchanged.
     Look,
     /// A task that does all this, with the cells changed for each other or not.
     Nest(bool, Vec<Step>),
@@ -99,7 +99,7 @@ proptest! {
     }
 }
 
-/// What was created earlier holds up only those who need its data.
+/// An earlier task holds up only tasks that need its data.
 #[test]
 fn a_task_whose_children_are_not_done_with_one_cell_has_passed_on_the_other() {
     let rules = Config { cutoff: false, ..Config::default() };
@@ -110,7 +110,7 @@ fn a_task_whose_children_are_not_done_with_one_cell_has_passed_on_the_other() {
     runtime.scope(|s| {
         let told = &told;
         s.task().weak_inout(&slow).weak_inout(&quick).spawn_with(move |s, slow, quick| {
-            // It ends only after a later sibling of its parent has begun.
+            // This task ends only after a later sibling of its parent has begun.
             s.task().inout(slow).spawn(move |_| lock_std(told).recv().unwrap());
             s.task().inout(quick).spawn(|quick| *quick += 1);
         });

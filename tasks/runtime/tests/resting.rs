@@ -1,4 +1,4 @@
-//! Workers that rest and work again while tasks run: nothing is lost, and nobody who waits is left.
+//! Workers that rest and work again while tasks run: no task is lost, and every wait ends.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -69,7 +69,7 @@ fn a_worker_that_has_rested_works_again_when_it_is_told() {
                 for _ in 0..2 {
                     s.task().spawn_with(move |_| {
                         lock_std(seen).insert(thread::current().id());
-                        // Where there are two, both have to come.
+                        // With two workers at work, both have to come.
                         while runtime.working() > lock_std(seen).len() {
                             thread::yield_now();
                         }

@@ -1,4 +1,4 @@
-//! Scopes and joins do what plain calls would, on several workers.
+//! Scopes and joins do the work of plain calls, on several workers.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -192,7 +192,7 @@ fn who_waits_with_a_lock_held_is_not_stopped_by_who_wants_it() {
     }
 }
 
-/// What panics again when it is dropped.
+/// A panic value whose drop panics again.
 struct Bomb;
 
 impl Drop for Bomb {

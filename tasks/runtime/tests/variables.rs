@@ -1,4 +1,4 @@
-//! What is wrong in the environment is told.
+//! Mistakes in the environment are reported.
 #![cfg(not(evenkeel_model))]
 
 use std::env;
@@ -9,8 +9,8 @@ use evenkeel_runtime::{Runtime, scope};
 /// Says that this process is the one that a test watches.
 const VARIABLE: &str = "EVENKEEL_TEST_VARIABLES";
 
-/// What the process of a test says on standard error with such variables; nothing in that process,
-/// which runs a task of the default runtime.
+/// The standard error of a test's process with these variables; `None` in that process, which runs
+/// a task of the default runtime.
 fn said(test: &str, variables: &[(&str, &str)]) -> Option<String> {
     if env::var_os(VARIABLE).is_some() {
         scope(|s| s.spawn(|_| ()));

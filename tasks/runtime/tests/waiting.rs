@@ -1,4 +1,4 @@
-//! Waiting for part of what there is, and tasks that run at once.
+//! Waiting for some of the tasks, and tasks that run in parallel.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -13,7 +13,7 @@ fn runtime(rules: &str, workers: usize) -> Runtime {
     Runtime::builder().workers(workers).config(rules.parse().unwrap()).build().unwrap()
 }
 
-/// Where tasks wait until somebody opens it.
+/// Tasks wait at the door until the test opens the door.
 struct Door(Mutex<Option<Vec<Resume>>>);
 
 impl Door {
@@ -42,7 +42,7 @@ fn who_waits_for_one_piece_of_data_waits_for_no_other() {
         let (x, slow) = (Data::new(1), Data::new(0));
         let door = Door::closed();
         runtime.scope(|s| {
-            // It ends only after what waits for `x` has gone on.
+            // This task ends only after the code that waits for `x` has gone on.
             s.task().inout(&slow).spawn_with(|s, slow| {
                 door.wait(s);
                 *slow = 20;
@@ -87,7 +87,7 @@ fn a_group_waits_for_its_own_tasks_and_all_below_them() {
         let (door, ended) = (Door::closed(), AtomicUsize::new(0));
         runtime.scope(|s| {
             let ended = &ended;
-            // It ends only after the group has.
+            // This task ends only after the group has ended.
             s.task().spawn_with(|s| door.wait(s));
             s.group(|s| {
                 for _ in 0..10 {
@@ -141,7 +141,7 @@ fn concurrent_tasks_run_at_once_and_others_before_or_after() {
             for _ in 0..2 {
                 s.task().concurrent(&x).spawn_with(|_, x| {
                     x.fetch_add(1, Ordering::SeqCst);
-                    // Both are there at once.
+                    // Both tasks run at the same time.
                     while x.load(Ordering::SeqCst) < 12 {
                         std::thread::yield_now();
                     }

@@ -1,4 +1,4 @@
-//! What is recorded is what has happened.
+//! A recording has the tasks that ran.
 #![cfg(not(any(loom, evenkeel_model)))]
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,7 +76,7 @@ fn tasks_that_take_turns_are_counted_once_and_as_what_they_run() {
     runtime.scope(|s| {
         for number in 0..2000 {
             s.task().commutative(&sum).spawn(move |sum| {
-                // Others come to a task meanwhile, whose turn it is not.
+                // Other workers meanwhile reach a task that has no turn yet.
                 std::thread::yield_now();
                 *sum += number;
             });
@@ -173,7 +173,7 @@ fn what_runs_while_a_task_waits_inside_another_runtimes_scope_is_not_inside() {
     let other = &other;
     let left = AtomicBool::new(false);
     one.scope(|s| {
-        // It was created last, and so begins first.
+        // This task was created last, and so begins first.
         s.task().spawn_with(|s| {
             scope(|inner| {
                 (0..10).for_each(|_| inner.spawn(|_| ()));

@@ -57,8 +57,8 @@ impl Flow {
     unsafe fn give(&mut self, first: *const Link, tokens: u64, then: &impl Then) {
         let (mut next, mut tokens) = (first, tokens);
         let mut given: Option<&Link> = None;
-        // SAFETY: an access without `ALONE` is held; so is one that was given `ALLOWED` by this
-        // step, until it has arrived.
+        // SAFETY: an access without `ALONE` is held; an access that got `ALLOWED` in this step is
+        // held until its arrival.
         unsafe {
             while let Some(access) = next.as_ref() {
                 let before = access.add(tokens);

@@ -9,9 +9,9 @@ use std::ptr;
 use super::{Access, Accesses, Cold, Kind, Then};
 use crate::sync::{AtomicU64, Ordering};
 
-/// Every access before this one that conflicts with it has ended. An access may receive this token
-/// twice, before the next access may use the data and after, so the token has two bits, and
-/// [`IS_ALLOWED`] has both.
+/// Every access before this one that conflicts has ended. An access may receive this token twice,
+/// before the next access may use the data and after, so the token has two bits, and [`IS_ALLOWED`]
+/// has both.
 pub(super) const ALLOWED: u64 = 1;
 /// Either bit of [`ALLOWED`].
 pub(super) const IS_ALLOWED: u64 = 3;
@@ -23,7 +23,7 @@ pub(super) const ENDED: u64 = 1 << 3;
 pub(super) const LINKED: u64 = 1 << 4;
 /// The successor may use the data at the same time.
 pub(super) const SHARES: u64 = 1 << 5;
-/// The successor is not the next of the chain, but the access around it.
+/// The successor is not the next access of the chain, but the one around the chain.
 pub(super) const LAST_INSIDE: u64 = 1 << 6;
 /// A chain inside the access waits until the access is allowed.
 pub(super) const CHILD: u64 = 1 << 7;
@@ -237,7 +237,8 @@ impl Link {
         }
     }
 
-    /// Begins a chain, which may lie inside an access of the parent. Returns whether it is allowed.
+    /// Begins a chain, which may lie inside an access of the parent. Returns whether `self` is
+    /// allowed.
     ///
     /// # Safety
     /// Only the parent's worker may call this.
@@ -255,7 +256,7 @@ impl Link {
         true
     }
 
-    /// Follows the last access of the chain. Returns whether it is allowed.
+    /// Follows the last access of the chain. Returns whether `self` is allowed.
     ///
     /// # Safety
     /// Only the parent's worker may call this; `last` is held, and was the last.

@@ -183,7 +183,7 @@ impl Regions {
         }
     }
 
-    /// Adds the access to a piece that was planned. Returns whether it is allowed.
+    /// Adds the access to a piece that was planned. Returns whether the access is allowed.
     ///
     /// # Safety
     /// Only the parent's worker may call this.

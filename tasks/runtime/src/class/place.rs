@@ -26,7 +26,7 @@ pub(crate) struct Places {
     learned: Learned,
     pub(crate) registers: Option<Registers>,
     cpus: RwLock<Cpus>,
-    /// The number of the current set: it grows with each change.
+    /// The number of the current set, which grows with each change.
     changes: AtomicU32,
     polled: Mutex<Option<(SetFile, Option<Instant>)>>,
     sleepers: Sleepers,

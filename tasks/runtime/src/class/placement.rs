@@ -1,4 +1,4 @@
-//! What a program chooses about wide tasks.
+//! A program's choices about wide tasks.
 
 use std::path::PathBuf;
 use std::time::Duration;

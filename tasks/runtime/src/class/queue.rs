@@ -30,7 +30,7 @@ impl WideQueue {
         Self { tasks: CachePadded::new(tasks), len: CachePadded::new(len) }
     }
 
-    /// Adds a task; returns whether it is the only one.
+    /// Adds a task; returns whether the queue has no other one.
     ///
     /// # Safety
     /// The task is alive, in no queue, and may run on any worker.

@@ -1,10 +1,10 @@
 //! Whether the code that just ran used 512-bit registers.
 //!
-//! XGETBV with 1 tells which registers are not in their initial state. The upper halves of zmm0 to
-//! zmm15 (bit 6) leave it with any write, and `vzeroupper` brings them back: so who clears them
-//! before a task knows afterwards whether that has written any and has not cleared them itself.
-//! zmm16 to zmm31 and the mask registers (bits 7 and 5) stay in use for ever once the C library has
-//! used them, and tell nothing.
+//! XGETBV with 1 returns which registers are not in their initial state. The upper halves of zmm0
+//! to zmm15 (bit 6) leave that state with any write, and `vzeroupper` brings them back: so a worker
+//! that clears them before a task knows afterwards whether the task has written any without
+//! clearing them itself. zmm16 to zmm31 and the mask registers (bits 7 and 5) stay in use for ever
+//! once the C library has used them, and show nothing.
 
 /// The registers that are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +20,12 @@ impl Registers {
         (std::is_x86_feature_detected!("avx512f") && can_tell()).then_some(Self { mask: UPPER })
     }
 
-    /// Forgets what was used before.
+    /// Brings the registers back to their initial state.
     #[inline]
     pub(crate) fn clear(self) {
         if self.are_used() {
-            // SAFETY: the machine has AVX where it has these registers; what the instruction
-            // changes is told.
+            // SAFETY: a machine with these registers has AVX; the changed registers are declared as
+            // clobbered.
             unsafe { std::arch::asm!("vzeroupper", clobber_abi("C"), options(nomem, nostack)) };
         }
     }
@@ -34,7 +34,7 @@ impl Registers {
     #[inline]
     pub(crate) fn are_used(self) -> bool {
         let low: u32;
-        // SAFETY: `of_machine` has asked whether there is such an instruction.
+        // SAFETY: `of_machine` has checked that the CPU has this instruction.
         unsafe {
             std::arch::asm!(
                 "xgetbv", in("ecx") 1, out("eax") low, out("edx") _,
@@ -75,7 +75,7 @@ impl Registers {
 mod tests {
     use super::*;
 
-    /// The same instruction tells of the upper halves of ymm registers, which more machines have.
+    /// The instruction also covers the upper halves of ymm registers, which more machines have.
     const YMM: Registers = Registers { mask: 1 << 2 };
 
     #[test]
@@ -89,7 +89,7 @@ mod tests {
         };
         write();
         assert!(YMM.are_used());
-        // Some machines never forget, and then nothing can be learned there.
+        // Some machines never forget, and nothing can be learned on those.
         YMM.clear();
         let forgets = !YMM.are_used();
         write();

@@ -25,8 +25,8 @@ impl SetFile {
         Self { path, read: None }
     }
 
-    /// The set in the file, if it is new. A file that cannot be read, or has no list, leaves the
-    /// set as it was; a message says so once, until the file is right again.
+    /// The set in the file, if new. A file that cannot be read, or has no list, leaves the set
+    /// unchanged; one message says so, until the file is right again.
     pub(super) fn changed(&mut self) -> Option<CpuList> {
         match self.look() {
             Ok(None) => None,

@@ -42,21 +42,21 @@ impl Sleepers {
         }
     }
 
-    /// The worker of a leaf is about to sleep, unless it sees a task after this call.
+    /// The worker of a leaf is about to sleep, unless a search after this call finds a task.
     pub(super) fn sleeps(&self, leaf: usize) {
         let sleeps = &self.leaves[leaf].sleeps;
-        // If another thread clears the mark meanwhile, it is about to unpark this worker.
+        // If another thread clears the mark meanwhile, that thread is about to unpark this worker.
         if !sleeps.load(Ordering::Relaxed) {
-            // Pairs with `claim`, which then sees what the worker prefers.
+            // Pairs with `claim`, which then sees the preference of the worker.
             sleeps.store(true, Ordering::Release);
-            // Pairs with `wake`: either the sleeper sees the task, or we see that it sleeps.
+            // Pairs with `wake`: either the sleeper sees the task, or the waker sees the mark.
             fence(Ordering::SeqCst);
         }
     }
 
     /// The worker of a leaf does not sleep any more.
     pub(super) fn wakes(&self, leaf: usize) {
-        // Pairs with `claim`: a worker that was woken sees the task before it goes on.
+        // Pairs with `claim`: a worker that was woken sees the task before going on.
         self.leaves[leaf].sleeps.swap(false, Ordering::Acquire);
     }
 

@@ -1,4 +1,4 @@
-//! The time of what is recorded: ticks of the time stamp counter, and what they are in ns.
+//! The time of a recording: ticks of the time stamp counter, and their length in ns.
 
 /// A moment, in ticks.
 #[cfg(target_arch = "x86_64")]
@@ -33,7 +33,7 @@ pub(super) struct Moment {
 
 impl Moment {
     pub(super) fn now() -> Self {
-        // Who is interrupted between the two asks again.
+        // A thread that is interrupted between the two reads repeats both.
         let both = || {
             let (before, ns) = (ticks(), monotonic_ns());
             (ticks().wrapping_sub(before), Self { ticks: before, ns })
@@ -57,12 +57,12 @@ impl Scale {
         Self { begin, ns_per_tick: ns as f64 / ticks as f64 }
     }
 
-    /// How long so many ticks are.
+    /// The length of `ticks` ticks.
     pub(super) fn ns(&self, ticks: u64) -> u64 {
         (ticks as f64 * self.ns_per_tick).round() as u64
     }
 
-    /// `CLOCK_MONOTONIC` so many ticks after the begin.
+    /// `CLOCK_MONOTONIC` at `ticks` ticks after the begin.
     pub(super) fn at_ns(&self, ticks: u64) -> u64 {
         self.begin.ns + self.ns(ticks)
     }

@@ -30,7 +30,7 @@ pub(super) fn grouped(number: u64) -> String {
     text
 }
 
-/// So many of something.
+/// A number with the name of the counted objects.
 pub(super) fn counted(number: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
 }

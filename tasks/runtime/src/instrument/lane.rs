@@ -42,7 +42,7 @@ pub(crate) struct Lane {
     used: Count,
     /// Whether the next task is run by its creator.
     next_is_inlined: Cell<bool>,
-    /// Whether the next task that its creator runs says that it is wide.
+    /// Whether the next task that its creator runs is declared wide.
     pub(super) next_wide: Cell<bool>,
     recent: Box<[Cell<(usize, *const Tally)>]>,
     /// The start of the current slice.
@@ -78,7 +78,8 @@ impl Drop for OfThread {
             lane.inside.set(0);
             lane.leaves_stack();
             lane.pulse(ticks());
-            // Pairs with `takes_over`. The program's first thread goes on: it ends the process.
+            // Pairs with `takes_over`. The program's first thread keeps its lane: its end ends the
+            // process.
             lane.is_free.store(!is_first(lane.thread), Ordering::Release);
         }
     }

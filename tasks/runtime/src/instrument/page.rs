@@ -13,15 +13,15 @@ use super::view::View;
 use super::wide;
 use drawing::{Lane, axis, lane, lane_of_one, swatch};
 
-/// What all pages of the project look like.
+/// The style of all pages of the project.
 const LOOK: &str = include_str!("page/look.css");
-/// What this one has beside.
+/// The additional style of this page.
 const OWN: &str = include_str!("page/own.css");
 /// Functions and threads that are shown.
 const FUNCTIONS_MAX: usize = 100;
 /// As above.
 const ROWS_MAX: usize = 256;
-/// In the order in which they are stacked, from below: tasks, what is around them, and the rest.
+/// Slots in the order of their stack, from below: tasks, code around tasks, and the rest.
 const ORDER: [usize; SLOTS] = [5, 6, 7, 8, 9, 10, 11, 4, 1, 2, 3, SLOT_OUTSIDE];
 
 /// Text for HTML.
@@ -125,7 +125,7 @@ fn left_out(all: usize, shown: usize, what: &str) -> String {
     }
 }
 
-/// All threads in one bar, and what its colours mean.
+/// All threads in one bar, and the meaning of its colours.
 fn went(view: &View) -> String {
     let (mut by_slot, inside) = (view.by_slot(), view.inside_ns());
     by_slot[SLOT_OUTSIDE] = 0;
@@ -147,7 +147,7 @@ fn went(view: &View) -> String {
     )
 }
 
-/// What else there is in lanes than in the bar of all.
+/// The colours of the lanes that the bar of all threads lacks.
 fn legend_of_rest(view: &View) -> String {
     let (outside, unseen) = (view.by_slot()[SLOT_OUTSIDE], view.unseen_ns());
     let all = view.inside_ns() + outside + unseen;

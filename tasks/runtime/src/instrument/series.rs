@@ -5,7 +5,7 @@ const BINS: usize = 256;
 /// How wide they are at first, in ticks: some 50 us.
 const WIDTH_FIRST: u64 = 1 << 17;
 
-/// What was seen in a bin.
+/// The samples of a bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Bin {
     pub(super) samples: u64,
@@ -34,7 +34,7 @@ impl Bin {
     }
 }
 
-/// What was seen from the begin on.
+/// The samples from the begin on.
 #[derive(Clone)]
 pub(super) struct Series {
     pub(super) width_ticks: u64,
@@ -46,7 +46,7 @@ impl Series {
         Self { width_ticks: WIDTH_FIRST, bins: Vec::new() }
     }
 
-    /// Adds what was seen at a time since the begin.
+    /// Adds a sample at a time since the begin.
     pub(super) fn add(&mut self, at: u64, level: u64, ready: u64) {
         while at / self.width_ticks >= BINS as u64 {
             self.width_ticks *= 2;
@@ -67,7 +67,7 @@ impl Series {
         self.bins[bin] = self.bins[bin].and(seen);
     }
 
-    /// All of it in one.
+    /// All bins as one.
     pub(super) fn whole(&self) -> Bin {
         self.bins.iter().fold(Bin::default(), |sum, &bin| sum.and(bin))
     }

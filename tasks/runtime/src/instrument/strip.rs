@@ -1,4 +1,4 @@
-//! What a thread did over time: a fixed number of bins, which get wider as time goes on.
+//! The times of a thread: a fixed number of bins, which get wider as time goes on.
 //!
 //! So a strip covers a recording of any length, exactly in the sum, and to a bin in place.
 
@@ -10,7 +10,7 @@ pub(super) const SLOT_RUNTIME: usize = 1;
 pub(super) const SLOT_LOOKS: usize = 2;
 /// Asleep.
 pub(super) const SLOT_SLEEPS: usize = 3;
-/// In code around tasks: scopes, and what parallel regions run themselves.
+/// In code around tasks: scopes, and the threads' parts of parallel regions.
 pub(super) const SLOT_CODE: usize = 4;
 /// In tasks: each of the first functions has a slot, the rest share one.
 pub(super) const SLOT_TASKS: usize = 5;
@@ -23,10 +23,10 @@ const BINS: usize = 384;
 /// How wide they are at first, in ticks: some 20 us.
 const WIDTH_FIRST: u64 = 1 << 16;
 
-/// Ticks by what was done.
+/// Ticks by slot.
 pub(super) type Slots = [u64; SLOTS];
 
-/// What was done from the begin on.
+/// Ticks by slot, from the begin on.
 #[derive(Clone)]
 pub(super) struct Strip {
     pub(super) width_ticks: u64,
@@ -50,7 +50,7 @@ impl Strip {
         }
     }
 
-    /// Adds what was done from `begin` to `end`, in ticks since the begin of all, evenly.
+    /// Adds the ticks from `begin` to `end`, in ticks since the begin of the recording, evenly.
     pub(super) fn add(&mut self, begin: u64, end: u64, done: &Slots) {
         if done.iter().all(|&ticks| ticks == 0) {
             return;

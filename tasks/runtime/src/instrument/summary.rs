@@ -17,7 +17,7 @@ const ROWS_MAX: usize = 64;
 /// Steps that the threshold is shown in.
 const STEPS: usize = 16;
 
-/// Where all threads' time went: how much of it is looked at, and what that was.
+/// The time of all threads: how much of the time is recorded, and its uses.
 fn went(view: &View) -> [String; 2] {
     let (by_slot, inside, unseen) = (view.by_slot(), view.inside_ns(), view.unseen_ns());
     let outside = by_slot[SLOT_OUTSIDE];
@@ -45,7 +45,7 @@ fn went(view: &View) -> [String; 2] {
     [whole + ".", of_inside]
 }
 
-/// What there is to say first.
+/// The first sentences.
 pub(super) fn sentences(view: &View) -> Vec<String> {
     let (tasks, inlined, task_ns) = view.task_sums();
     let wall = time(view.wall_ns);
@@ -84,7 +84,7 @@ pub(super) fn sentences(view: &View) -> Vec<String> {
     all
 }
 
-/// Steps of the scheduler, each with its name, number and what it means.
+/// Steps of the scheduler, each with name, number and meaning.
 pub(super) fn steps(view: &View) -> Vec<(&'static str, u64, &'static str)> {
     let steps = &view.steps;
     vec![
@@ -194,7 +194,7 @@ fn rows(text: &mut String, view: &View) {
     left_out(text, view.rows.len(), ROWS_MAX, "threads");
 }
 
-/// What the threshold is, in words.
+/// The meaning of the threshold, in words.
 pub(super) const THRESHOLD: &str =
     "how many ready tasks a worker's queue holds before part of them go up, where others find them";
 

@@ -38,7 +38,7 @@ impl Usage {
         state.users += 1;
     }
 
-    /// It goes again.
+    /// A thread stops using the runtime.
     pub(super) fn ends(&self, now: u64) {
         let mut state = self.state();
         if state.users == 1 {

@@ -1,4 +1,4 @@
-//! What is said of wide tasks, where somebody has chosen where they run.
+//! The report on wide tasks, where the program or its environment has chosen their CPUs.
 
 use super::format::{counted, grouped, percent};
 use super::view::{Function, View};
@@ -46,7 +46,7 @@ pub(super) fn why(function: &Function) -> String {
     given.map(|(_, word)| *word).collect::<Vec<_>>().join(", ")
 }
 
-/// What the words mean.
+/// The meaning of the words.
 pub(super) const ABOUT: &str = "Declared is what says so when it is created, named what \
      EVENKEEL_WIDE names, learned what left wide registers in use. Counted is a task that was \
      taken for wide when it began, where it began.";

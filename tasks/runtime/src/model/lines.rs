@@ -1,7 +1,7 @@
-//! Cache lines: who has each, and when it may go on to the next.
+//! Cache lines: the holders of each, and when the line may go on to the next one.
 //!
-//! Like MESI without the difference of modified and exclusive: a line is with nobody, with one, or
-//! with several who only read it. A line travels to one CPU at a time.
+//! Like MESI without the difference of modified and exclusive: a line has no holder, one holder, or
+//! several that only read. A line travels to one CPU at a time.
 
 use rustc_hash::FxHashMap;
 
@@ -11,12 +11,12 @@ use crate::sync::charged::Use;
 /// Bytes of a line, as a power of two.
 const LINE_LOG2: u32 = 6;
 
-/// What a step has to wait for.
+/// The waiting times of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Took {
-    /// Until others that asked before have had the line.
+    /// Until earlier requests of other workers have had the line.
     pub(super) queued_ps: u64,
-    /// Until it has come.
+    /// Until the line has come.
     pub(super) moved_ps: u64,
 }
 

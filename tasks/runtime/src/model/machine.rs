@@ -145,7 +145,7 @@ impl Machine {
     }
 }
 
-/// The machine that this code runs on, if it is a virtual one, with the arena paused meanwhile.
+/// The virtual machine that this code runs on, if any, with the arena paused meanwhile.
 struct Inside(*mut Machine);
 
 impl Inside {

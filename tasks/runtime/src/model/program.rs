@@ -8,7 +8,7 @@ use super::machine::{self, NS};
 use crate::data::Data;
 use crate::scope::Scope;
 
-/// A program, without how many tasks it has.
+/// A program, without the number of its tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// Recursive halving without dependences; every node is a task, leaves have a body.
@@ -17,7 +17,7 @@ pub enum Program {
     Independent,
     /// One creator, each task after the one before.
     Chain,
-    /// One creator, as many chains as there are workers.
+    /// One creator, and as many chains as workers.
     Blocks,
     /// The Cholesky factorization of tiles.
     Cholesky,
@@ -62,7 +62,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// The body of a task that only creates others.
+    /// The body of a task that only creates tasks.
     fn node(&self) {
         self.tasks.fetch_add(1, Ordering::Relaxed);
     }
@@ -84,7 +84,7 @@ impl Work {
         }
     }
 
-    /// How many tasks it has.
+    /// The number of tasks.
     pub(super) fn tasks(&self) -> u64 {
         match self.program {
             Program::Multiaxpy => 2 * self.size() - 1,
@@ -98,7 +98,7 @@ impl Work {
         if self.program == Program::Multiaxpy { self.size() } else { self.tasks() }
     }
 
-    /// What its tasks take turns with.
+    /// The data of the program's tasks.
     pub(super) fn data(&self) -> Vec<Data<u8>> {
         let count = match self.program {
             Program::Multiaxpy | Program::Independent => 0,

@@ -20,7 +20,7 @@ fn setting(program: Program, config: &str, workers: usize) -> Setting {
     Setting { program, workers, tasks: 300, body_ns: 400, config, costs, warm: 1 }
 }
 
-/// Of one worker without a machine around it, each step of a nanosecond.
+/// Round costs of moving a cache line, in picoseconds.
 fn costs() -> Costs {
     Costs {
         near_ps: 50_000,
@@ -38,10 +38,10 @@ fn a_line_comes_from_memory_then_is_here_then_goes_on() {
     let mut access = |how, worker, now_ps| lines.access(0x1000, how, worker, now_ps, &costs());
     assert_eq!(access(Use::Store, 0, 0), took(0, 80_000));
     assert_eq!(access(Use::Change, 0, 90_000), took(0, 0));
-    // Two want it at once: the second waits for the first.
+    // Two workers want the line at once: the second waits for the first.
     assert_eq!(access(Use::Change, 1, 100_000), took(0, 50_000));
     assert_eq!(access(Use::Change, 2, 100_000), took(50_000, 130_000));
-    // Readers share it, and the next writer takes it from all of them.
+    // Readers share the line, and the next writer takes the line from all of them.
     assert_eq!(access(Use::Load, 1, 300_000), took(0, 130_000));
     assert_eq!(access(Use::Load, 0, 500_000), took(0, 50_000));
     assert_eq!(access(Use::Load, 1, 500_000), took(0, 0));
@@ -65,7 +65,7 @@ fn equal_inputs_give_equal_results() {
     for config in WORDS {
         let setting = setting(Program::Cholesky, config, 9);
         let first: Outcome = run(&setting);
-        // What else the process allocates must not show.
+        // Other allocations of the process must not show.
         let _between: Vec<Vec<u8>> = (1..100).map(|n| vec![0; n * 7]).collect();
         assert_eq!(run(&setting), first, "{config}");
     }

@@ -1,17 +1,17 @@
-//! What loops run over: it can be divided into what comes first and the rest.
+//! The ranges of loops: each can be divided into a first part and the rest.
 
 use std::ops::Range;
 
 /// Iterations that can be divided.
 #[expect(clippy::len_without_is_empty, reason = "nobody asks")]
 pub trait Divide: Send + Sized {
-    /// What the body of a loop is given.
+    /// The argument of the loop's body.
     type Item;
 
-    /// How many there are.
+    /// The number of items.
     fn len(&self) -> usize;
 
-    /// The first so many, and the rest; there are as many.
+    /// The first `first` items, and the rest; the range has at least as many.
     fn divide(self, first: usize) -> (Self, Self);
 
     /// One after the other.

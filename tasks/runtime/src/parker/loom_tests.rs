@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Parker;
 use crate::sync::{AtomicUsize, Ordering};
 
-/// What is told after a wake-up that came too early is not missed.
+/// A thread sees data written after a wake-up that came too early.
 #[test]
 fn of_two_wake_ups_in_a_row_none_is_lost() {
     loom::model(|| {
@@ -26,7 +26,8 @@ fn of_two_wake_ups_in_a_row_none_is_lost() {
     });
 }
 
-/// Whoever asks after a wake-up sees that the sleeper goes on, though it had not slept yet.
+/// A thread that asks after a wake-up sees that the sleeper goes on, even one that had not slept
+/// yet.
 #[test]
 fn who_was_told_is_not_seen_asleep() {
     loom::model(|| {

@@ -242,7 +242,7 @@ impl Central {
         self.leaves.iter().for_each(|leaf| leaf.parker.unpark());
     }
 
-    /// Takes the leaf out of the waiting leaves; fails where another worker has claimed it.
+    /// Removes the leaf from the waiting leaves; fails if another worker has claimed this one.
     fn withdraw(&self, leaf: usize) -> bool {
         let mut state = lock(&self.state);
         let place = state.waiting.iter().position(|&waiting| waiting == leaf);

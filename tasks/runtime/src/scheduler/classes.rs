@@ -32,7 +32,7 @@ impl Classes {
         self.first(Ring::one)
     }
 
-    /// The same of those that are wanted.
+    /// The first task by priority that is wanted.
     pub(super) fn one_if(&mut self, wanted: impl Fn(*mut Queued) -> bool) -> Option<*mut Queued> {
         self.first(|ring| ring.one_if(&wanted))
     }

@@ -106,7 +106,7 @@ impl Deque {
         // SAFETY: only the owner replaces the ring, and the owner runs this.
         let ring = unsafe { &*self.owned.ring.load(Ordering::Relaxed) };
         ring.at(tail).store(task, Ordering::Relaxed);
-        // Pairs with the acquiring load of `take_oldest`: the task is whole before it is seen.
+        // Pairs with the acquiring load of `take_oldest`: the taker sees the whole task.
         self.owned.tail.store(tail.wrapping_add(1), Ordering::Release);
         let pushes = self.owned.pushes.load(Ordering::Relaxed);
         self.owned.pushes.store(pushes.wrapping_add(1), Ordering::Relaxed);
@@ -185,7 +185,7 @@ impl Deque {
         // Pairs with the fence of `pop`: the owner pops no slot before the new `head`.
         fence(Ordering::SeqCst);
         let span = span.min(distance(head, self.owned.tail.load(Ordering::Acquire)));
-        // SAFETY: the owner replaces the ring only while it holds the lock.
+        // SAFETY: the owner replaces the ring only while holding the lock.
         let ring = unsafe { &*self.owned.ring.load(Ordering::Relaxed) };
         let at = |offset: usize| ring.at(head.wrapping_add(offset));
         let (taken, left) = (span.div_ceil(2), span / 2);
@@ -211,7 +211,7 @@ impl Deque {
         fence(Ordering::SeqCst);
         let taken = wanted.min(distance(head, self.owned.tail.load(Ordering::Acquire)));
         self.head.store(head.wrapping_add(taken), Ordering::Relaxed);
-        // SAFETY: the owner replaces the ring only while it holds the lock.
+        // SAFETY: the owner replaces the ring only while holding the lock.
         let ring = unsafe { &*self.owned.ring.load(Ordering::Relaxed) };
         let slots = (0..taken).map(|n| ring.at(head.wrapping_add(n)).load(Ordering::Relaxed));
         out.extend(slots);
@@ -229,10 +229,10 @@ impl Deque {
         let _taking = lock(&self.lock);
         let head = self.head.load(Ordering::Relaxed);
         self.head.store(head.wrapping_add(1), Ordering::Relaxed);
-        // Pairs with the fence of `pop`: the task is ours until it is given back.
+        // Pairs with the fence of `pop`: the task is ours until given back.
         fence(Ordering::SeqCst);
         if distance(head, self.owned.tail.load(Ordering::Acquire)) > 0 {
-            // SAFETY: the owner replaces the ring only while it holds the lock.
+            // SAFETY: the owner replaces the ring only while holding the lock.
             let ring = unsafe { &*self.owned.ring.load(Ordering::Relaxed) };
             let oldest = ring.at(head).load(Ordering::Relaxed);
             if wanted(oldest) {

@@ -16,7 +16,7 @@ use crate::sync::{AtomicPtr, AtomicUsize, Ordering, spin_loop, yield_now};
 pub(super) const LOOK: *mut Queued = ptr::without_provenance_mut(1);
 /// Looks into the polling slot before the CPU becomes idle (N 4.1.2): about 20 us.
 pub(super) const POLLS: u32 = if cfg!(loom) { 0 } else { 1000 };
-/// Steps of waiting for a chain that is on its way, before the CPU is left to others.
+/// Steps of waiting for a chain that another thread is storing, before the CPU is yielded.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
 
 /// The way in of one CPU.

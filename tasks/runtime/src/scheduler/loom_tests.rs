@@ -28,10 +28,10 @@ fn have(tree: &Scheduler, leaf: usize, had: &AtomicUsize, wanted: usize) {
     loop {
         // SAFETY: this thread is the leaf's worker.
         let found = unsafe { tree.take(tree.leaf(leaf)).or_else(|| tree.seek(leaf)) };
-        // SAFETY: as above.
+        // SAFETY: this thread is the leaf's worker.
         let found = found.or_else(|| unsafe { tree.wait(leaf, done) });
         if let Some(task) = found {
-            // SAFETY: it came from `task`, and nobody else has it.
+            // SAFETY: the address came from `task`, and no other thread has the task.
             drop(unsafe { Box::from_raw(task) });
             had.fetch_add(1, Ordering::SeqCst);
             tree.found(leaf);
@@ -42,7 +42,7 @@ fn have(tree: &Scheduler, leaf: usize, had: &AtomicUsize, wanted: usize) {
         } else if done() {
             return tree.gives_up(leaf);
         } else {
-            // Somebody has the lock of the queue that has it.
+            // Another thread holds the lock of the queue with the task.
             yield_now();
         }
     }
@@ -77,7 +77,8 @@ fn two_tasks_of_a_busy_worker_are_had() {
     nobody_starves(SchedulerConfig::default(), 2);
 }
 
-/// Each is in a domain of its own, so that none sees at once what another tells the root.
+/// Each worker is in a domain of its own, so that none sees at once a change that another one makes
+/// at the root.
 #[test]
 fn a_task_of_a_busy_worker_is_had_by_either_of_two_others() {
     let mut model = loom::model::Builder::new();

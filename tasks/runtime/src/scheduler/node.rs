@@ -54,7 +54,7 @@ pub(crate) struct Presence(AtomicUsize);
 impl Presence {
     /// Whether a member is present; or was, and is about to have left.
     pub(crate) fn is_some(&self) -> bool {
-        // Pairs with `joins`: the reader sees all writes that a member made before it joined.
+        // Pairs with `joins`: the reader sees all writes that a member made before joining.
         self.0.load(Ordering::Acquire) > 0
     }
 

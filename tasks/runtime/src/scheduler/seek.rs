@@ -21,7 +21,7 @@ impl Tree {
         self.begins_to_look(self.leaf(leaf).parent);
     }
 
-    /// The leaf's worker ends its search, and wakes other workers if it leaves tasks behind.
+    /// The leaf's worker ends its search, and wakes other workers if tasks are left behind.
     pub(crate) fn found(&self, leaf: usize) {
         if self.config.feed != Feed::Pull {
             return;
@@ -310,7 +310,7 @@ impl Tree {
         }
     }
 
-    /// Takes the leaf out of the waiting leaves; fails where another worker has claimed it.
+    /// Removes the leaf from the waiting leaves; fails if another worker has claimed this one.
     fn withdraw(&self, leaf: usize) -> bool {
         let node = self.leaf(leaf).parent;
         let mut state = lock(&self.nodes[node].state);
@@ -338,7 +338,7 @@ impl Tree {
         }
     }
 
-    /// Wakes every sleeping leaf, since the event that it waits for may have happened.
+    /// Wakes every sleeping leaf, since the awaited event may have happened.
     pub(crate) fn wake_all(&self) {
         // Pairs with `wait`: the leaf sees the event, or we see that the leaf sleeps.
         fence(Ordering::SeqCst);

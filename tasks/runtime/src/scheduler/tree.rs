@@ -267,7 +267,8 @@ impl Tree {
         std::iter::successors(Some(&*self.nodes[node]), parent)
     }
 
-    /// Gives a set to a leaf below `node` that waits, or else keeps it there, or sends half on.
+    /// Gives a set to a leaf below `node` that waits, or else keeps the set in `node`, or sends
+    /// half on.
     pub(super) fn add_set(&self, node: usize, set: &mut Vec<*mut Queued>) {
         let mut next = Some(node);
         while let Some(node) = next {
@@ -287,7 +288,7 @@ impl Tree {
                 at.parent
             });
         }
-        // A leaf that began to wait meanwhile has not seen these tasks, or we see it now.
+        // A leaf that began to wait meanwhile has not seen these tasks, or we see the leaf now.
         self.barrier.light();
         if self.nodes[0].idle.is_some() {
             self.wake_one();

@@ -1,13 +1,13 @@
-//! Tasks of a tree that have a priority: they come before all others, wherever they became ready.
+//! Tasks of a tree that have a priority: they come before all other tasks of every queue.
 
 use super::classes::Classes;
 use crate::queued::Queued;
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock};
 
-/// One queue for the whole tree: a task of a priority is one that all others wait for, or nearly,
-/// and so there are few.
+/// One queue for the whole tree: nearly every other task waits for a task with a priority, and so
+/// such tasks are few.
 pub(super) struct Urgent {
-    /// As many as are queued, for those who do not hold the lock.
+    /// Length of the queue, for workers that do not hold the lock.
     queued: AtomicUsize,
     classes: Mutex<Classes>,
 }
@@ -35,7 +35,7 @@ impl Urgent {
         self.with(Classes::one)
     }
 
-    /// The same of those that are wanted.
+    /// The first task by priority that is wanted.
     pub(super) fn one_if(&self, wanted: impl Fn(*mut Queued) -> bool) -> Option<*mut Queued> {
         if self.is_empty() {
             return None;

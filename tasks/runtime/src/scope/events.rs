@@ -1,11 +1,11 @@
-//! What a task may wait for that no task does: its events, and its pauses.
+//! Waits of a task that no task ends: its events, and its pauses.
 
 use super::Scope;
 use crate::event::{Event, Resume};
 
 impl Scope<'_> {
-    /// Something that this task waits for after its code has ended. Before it has happened, the
-    /// task is not finished, and those that wait for its data do not begin.
+    /// An event that this task waits for after its code has ended. Until the event has happened,
+    /// the task is not finished, and tasks that wait for its data do not begin.
     ///
     /// ```
     /// use evenkeel_runtime::{Data, scope};
@@ -22,7 +22,7 @@ impl Scope<'_> {
     /// assert_eq!(answer.into_inner(), 42);
     /// ```
     pub fn event(&self) -> Event {
-        // SAFETY: this is its code, or that of a task that runs as part of it.
+        // SAFETY: this is the task's own code, or that of a task that runs as part of the task.
         unsafe { self.worker().event(self.part().unwrap_or(self.task_of())) }
     }
 

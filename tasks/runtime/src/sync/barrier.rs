@@ -32,7 +32,7 @@ mod kernel {
     fn has_one_thread() -> bool {
         // A folder has a link for itself, one in the folder above, and one for each folder inside:
         // here one a thread.
-        // SAFETY: a zeroed status is one; the call writes to it alone.
+        // SAFETY: a zeroed status is valid, and the call writes only to `tasks`.
         unsafe {
             let mut tasks: libc::stat = zeroed();
             libc::stat(c"/proc/self/task".as_ptr(), &raw mut tasks) == 0 && tasks.st_nlink == 3

@@ -1,4 +1,4 @@
-//! A set of CPUs, as the kernel writes it: `0-3,8`.
+//! A set of CPUs, in the text form of the kernel: `0-3,8`.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,7 +22,7 @@ const BITS: usize = u64::BITS as usize;
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CpuList(BTreeSet<usize>);
 
-/// What is wrong with a list.
+/// The mistake in a list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no list of CPUs such as `0-3,8`")]
 pub struct CpuListError {
@@ -37,7 +37,7 @@ impl CpuList {
         // Large machines need a larger mask than `cpu_set_t`; the kernel refuses one too small.
         let mut mask = [0_u64; CPUS_MAX / BITS];
         let size = size_of_val(&mask);
-        // SAFETY: the kernel writes at most as many bytes as it is told the mask has.
+        // SAFETY: the kernel writes at most `size` bytes, the length of the mask.
         let written =
             unsafe { libc::syscall(libc::SYS_sched_getaffinity, 0, size, mask.as_mut_ptr()) };
         let words = usize::try_from(written).unwrap_or(0) / size_of::<u64>();
@@ -46,7 +46,7 @@ impl CpuList {
         if allowed.is_empty() { Self::from_iter([0]) } else { allowed }
     }
 
-    /// Whether a CPU is in it.
+    /// Whether the set has a CPU.
     #[must_use]
     pub fn contains(&self, cpu: usize) -> bool {
         self.0.contains(&cpu)

@@ -4,10 +4,10 @@ use std::str::FromStr;
 
 use super::Topology;
 
-/// More workers than any machine has; a mistyped number is told before it takes all memory.
+/// More workers than any machine has; a mistyped number fails before all memory is taken.
 const CPUS_MAX: usize = 65_536;
 
-/// What is wrong with a declared machine.
+/// The mistake in a declared machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` declares no machine; expected CPUs, as in `8`, or domains x CPUs, as in `2x24`, or \

@@ -7,13 +7,13 @@ use super::{CpuList, Part, Sysfs, Topology};
 impl Topology {
     /// The CPUs that this thread may use (affinity and cpuset) as the kernel groups them.
     ///
-    /// What `/sys` does not tell is one group.
+    /// CPUs that `/sys` does not describe are one group.
     pub fn of_machine() -> Self {
         grouped(&Sysfs::of_machine(), &CpuList::allowed())
     }
 }
 
-/// Groups `allowed` by NUMA domain and, in it, by last-level cache.
+/// Groups `allowed` by NUMA domain and, within a domain, by last-level cache.
 fn grouped(sysfs: &Sysfs, allowed: &CpuList) -> Topology {
     let domains = sysfs.domains();
     let keyed = |cpu: usize| {
@@ -30,7 +30,7 @@ fn grouped(sysfs: &Sysfs, allowed: &CpuList) -> Topology {
     )
 }
 
-/// Positions where the key stays the same.
+/// Ranges of positions with equal keys.
 fn runs<T, K: PartialEq>(sorted: &[T], key: impl Fn(&T) -> K) -> Vec<Range<usize>> {
     let mut runs: Vec<Range<usize>> = Vec::new();
     for (position, one) in sorted.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! What the kernel says below `/sys/devices/system` of which CPUs share what.
+//! The parts that CPUs share, as the kernel lists them below `/sys/devices/system`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::CpuList;
 
-/// What CPUs may share.
+/// A part of the machine that several CPUs may share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// A core: its hardware threads.
@@ -18,8 +18,8 @@ pub enum Part {
     Socket,
 }
 
-/// The kernel's folder. A file that is not there, or is no list of CPUs, tells nothing: as on
-/// kernels without it.
+/// The kernel's folder. A missing file, or one without a list of CPUs, counts as empty: older
+/// kernels have fewer files.
 #[derive(Debug)]
 pub struct Sysfs {
     folder: PathBuf,
@@ -38,7 +38,8 @@ impl Sysfs {
         Self { folder: folder.into() }
     }
 
-    /// The CPUs that share this with a CPU, and itself; none where it is not told.
+    /// The CPUs that share a part with a CPU, including this CPU; none where the files do not list
+    /// them.
     #[must_use]
     pub fn beside(&self, cpu: usize, part: Part) -> CpuList {
         let folder = self.folder.join(format!("cpu/cpu{cpu}"));

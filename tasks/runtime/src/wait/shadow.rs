@@ -1,4 +1,4 @@
-//! What `ThreadSanitizer` knows of a stack, and has to be told when a thread changes stacks.
+//! The stacks of fibres for `ThreadSanitizer`, which needs a call when a thread changes stacks.
 
 #[cfg(not(evenkeel_tsan))]
 pub(super) use plain::{Shadow, leave};
@@ -52,15 +52,15 @@ mod tsan {
 
     impl Shadow {
         pub(in crate::wait) fn new() -> Self {
-            // SAFETY: it has no conditions.
+            // SAFETY: the call has no conditions.
             Self(unsafe { __tsan_create_fiber(0) })
         }
 
         /// Goes to the stack, and comes back.
         pub(in crate::wait) fn visit<R>(&self, go: impl FnOnce() -> R) -> R {
-            // SAFETY: it has no conditions.
+            // SAFETY: the call has no conditions.
             let before = FROM.replace(unsafe { __tsan_get_current_fiber() });
-            // SAFETY: it lives, and no thread is on it.
+            // SAFETY: the stack is alive, and no thread runs on this stack.
             unsafe { __tsan_switch_to_fiber(self.0, 0) };
             let came = go();
             FROM.set(before);
@@ -77,7 +77,7 @@ mod tsan {
 
     /// The stack is about to be left.
     pub(in crate::wait) fn leave() {
-        // SAFETY: the thread came here by `visit`, from a stack that is there still.
+        // SAFETY: the thread came here by `visit`, from a stack that is still alive.
         unsafe { __tsan_switch_to_fiber(FROM.get(), 0) };
     }
 }

@@ -1,4 +1,4 @@
-//! The end of a task: it releases its accesses, notifies its parent, and frees its block.
+//! The end of a task: the release of its accesses and its block, and the notice to its parent.
 
 use std::ptr::{self, NonNull};
 
@@ -111,8 +111,8 @@ impl Worker {
         }
     }
 
-    /// The last descendant of a task has ended, after its code: only its accesses refer to it.
-    /// Returns the step that follows for its parent.
+    /// The last descendant of a task has ended, after its code: only the task's accesses refer to
+    /// the block. Returns the step that follows for its parent.
     unsafe fn bury(&self, task: *const Task) -> Option<(*const Task, children::Then)> {
         // SAFETY: the task's block is held until `let_go`, and its parent is alive until notified.
         unsafe {

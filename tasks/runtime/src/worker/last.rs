@@ -1,4 +1,4 @@
-//! What the worker that falls asleep last looks at: see [`crate::deadlock`].
+//! The checks of the worker that falls asleep last: see [`crate::deadlock`].
 
 use std::sync::Arc;
 
@@ -8,9 +8,10 @@ use crate::queued::Queued;
 use crate::sync::{Ordering, yield_now};
 
 impl Worker {
-    /// The worker is about to sleep, and may be the last. Returns a task if there is one after all.
+    /// The worker is about to sleep, and may be the last. Returns a task if a queue has one after
+    /// all.
     ///
-    /// Of several that are about to sleep at once one looks, and the others sleep.
+    /// Of several workers that are about to sleep at once, one checks, and the other ones sleep.
     #[cold]
     pub(super) fn is_last(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         let shared = &*self.shared;

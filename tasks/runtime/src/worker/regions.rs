@@ -6,9 +6,8 @@ use crate::task::Task;
 use crate::wait::Stack;
 
 impl Worker {
-    /// Adds a new task, ordered with those of the same `orderer`: see
-    /// [`Worker::submit_ordered`]. A creator that `helps` runs some of its children where there are
-    /// too many.
+    /// Adds a new task, ordered with those of the same `orderer`: see [`Worker::submit_ordered`]. A
+    /// creator that `helps` runs some of its children if more than the window are unfinished.
     ///
     /// # Safety
     /// The task is alive, in no queue, and may run on any worker.
@@ -19,8 +18,7 @@ impl Worker {
         uses: Uses<'_>,
         helps: bool,
     ) {
-        // SAFETY: the task is whole; the parent is alive, though the task may be gone when it is
-        // looked at.
+        // SAFETY: the task is whole; the parent is alive, though the task may be gone afterwards.
         unsafe {
             let parent = (*task).parent();
             if !self.queue_with_regions(task, orderer, uses) && helps {

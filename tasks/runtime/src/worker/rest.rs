@@ -5,7 +5,7 @@ use crate::shared::Order;
 use crate::sync::Ordering;
 
 impl Worker {
-    /// Whether it was told to work.
+    /// Whether the worker's order is to work.
     #[inline]
     pub(super) fn works(&self) -> bool {
         self.order() == Order::Work as u32
@@ -15,7 +15,7 @@ impl Worker {
         self.order() == Order::Stop as u32
     }
 
-    /// Whether it was told to rest.
+    /// Whether the worker's order is to rest.
     #[inline]
     pub(super) fn rests(&self) -> bool {
         self.order() == Order::Rest as u32
@@ -26,7 +26,7 @@ impl Worker {
         self.shared.orders[self.leaf].load(Ordering::Relaxed)
     }
 
-    /// Sleeps while it is told to rest, and nobody on its stacks is resumed.
+    /// Sleeps while the worker's order is to rest, and no task on its stacks is resumed.
     #[cold]
     pub(super) fn rest(&self) {
         let shared = &*self.shared;

@@ -99,7 +99,7 @@ impl Worker {
     #[inline(always)]
     fn run_own_child(&self, task: &Task) -> Next {
         let Some(next) = self.take() else { return Next::Nothing };
-        // SAFETY: a task that was taken is alive, and any worker may run it.
+        // SAFETY: a task that was taken is alive, and may run on any worker.
         unsafe {
             if ptr::eq(Task::parent_of(&*next), task) {
                 self.run(next);
@@ -284,7 +284,7 @@ impl Worker {
         self.hosts.set(around);
     }
 
-    /// Goes to a fibre until it leaves.
+    /// Goes to a fibre until the fibre gives the thread back.
     pub(super) fn go(&self, mut fibre: Fibre, go: Go) {
         let (leaver, current) = (self.leaver.get(), self.current.get());
         let helps = self.helps.replace(ptr::null());

@@ -57,10 +57,11 @@ impl Worker {
         }
     }
 
-    /// Runs a task that is in no queue before its creator goes on. Returns when its code has ended.
+    /// Runs a task that is in no queue before its creator goes on. Returns when the task's code has
+    /// ended.
     ///
     /// # Safety
-    /// The task is alive, any worker may run it, and no code uses the task after this call.
+    /// The task is alive, may run on any worker, and no code uses the task after this call.
     pub unsafe fn run_now(&self, task: *mut Task) {
         self.instrument.inlines_next();
         // SAFETY: the task is alive, in no queue, and is run once.
@@ -82,7 +83,7 @@ impl Worker {
     /// Adds a new child of the task that runs.
     ///
     /// # Safety
-    /// The task is whole, in no queue, and any worker may run it.
+    /// The task is whole, in no queue, and may run on any worker.
     #[inline]
     pub unsafe fn submit_free(&self, task: *mut Task) {
         // SAFETY: the task is whole, and in no queue.

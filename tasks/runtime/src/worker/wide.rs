@@ -67,8 +67,7 @@ impl Worker {
         places.take_first(self.leaf, wanted)
     }
 
-    /// Takes a wide task that has waited too long, on whichever CPU this worker runs: it has found
-    /// no other task.
+    /// Takes a wide task that has waited too long, on any CPU: the worker has found no other task.
     pub(super) fn take_waited_if(
         &self,
         wanted: impl Fn(*mut Queued) -> bool,

@@ -18,7 +18,7 @@ pub(crate) enum Why {
 }
 
 impl Places {
-    /// Why a task of a function counts as wide, if it does.
+    /// Why a task of a function counts as wide, if so.
     pub(crate) fn why_wide(&self, is_declared: bool, function: usize) -> Option<Why> {
         if is_declared {
             return Some(Why::Declared);

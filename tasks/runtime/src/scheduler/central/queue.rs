@@ -14,7 +14,7 @@ pub(super) enum Queue {
 }
 
 impl Queue {
-    /// What this form has.
+    /// The queue of a form.
     pub(super) fn new(form: Form) -> Self {
         match form {
             Form::Plain(order) | Form::Polling(order) | Form::Successor(order) => {
@@ -52,7 +52,7 @@ impl Queue {
         }
     }
 
-    /// Takes a task that is wanted, wherever it is.
+    /// Takes a task that is wanted, at any position.
     pub(super) fn one_if(&mut self, wanted: impl Fn(*mut Queued) -> bool) -> Option<*mut Queued> {
         match self {
             Self::Ring(ring) => ring.one_if(wanted),
