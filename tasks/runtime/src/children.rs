@@ -16,7 +16,7 @@ const ONE: i64 = 1 << FLAGS;
 /// One child that is finished, and has unfinished children.
 const ZOMBIE: i64 = ONE << 32;
 
-/// The duty to the parent of the worker that finished a child.
+/// The step that the worker which finished a child must do next for the parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
     /// Nothing.
@@ -65,7 +65,7 @@ impl Children {
         Self { pending: AtomicI64::new(0), unsettled: Cell::new(0), _whole: 0 }
     }
 
-    /// The task's worker creates one.
+    /// The task's worker creates a child.
     #[inline]
     pub(crate) fn create(&self) {
         self.unsettled.set(self.unsettled.get() + 1);
@@ -74,7 +74,7 @@ impl Children {
         }
     }
 
-    /// The task's worker has itself finished some.
+    /// The task's worker has itself finished some children.
     #[inline]
     pub(crate) fn finish_here(&self, number: u32) {
         let number = i32::try_from(number).expect("fewer finish at once than are unsettled");

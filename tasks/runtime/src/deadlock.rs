@@ -66,7 +66,7 @@ impl Waits {
 pub(crate) struct Snapshot {
     /// Workers that may run tasks.
     pub(crate) present: usize,
-    /// Workers that were told to rest.
+    /// Workers whose order is to rest.
     pub(crate) resting: usize,
     /// References to the shared state. Each worker has one, and so has the owner of the runtime,
     /// each event and each resume.
@@ -81,7 +81,8 @@ impl Snapshot {
         self.present + self.resting
     }
 
-    /// Events and resumes that have not been used.
+    /// Events and resumes that have not been used: the references that are neither a worker's nor
+    /// the owner's.
     pub(crate) fn outside(&self) -> usize {
         self.references.saturating_sub(self.workers() + 1)
     }

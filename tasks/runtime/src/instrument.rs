@@ -1,8 +1,8 @@
-//! Instrumentation: what a runtime did, as a summary, a trace or a page.
+//! Instrumentation: times and counts of a runtime, as a summary, a trace or a page.
 //!
-//! Each thread has a lane of its own, which the thread alone writes ([`lane`]): how long it did
-//! which work, how often each function ran, and, if asked, every slice with its times. A worker of
-//! a runtime that is not watched has no lane, and its tasks cost nothing more. A recording may be
+//! Each thread has a lane of its own, which the thread alone writes ([`lane`]): its times by kind
+//! of work, how often each function ran, and, if asked, every slice with its times. A worker of a
+//! runtime without instrumentation has no lane, and its tasks cost nothing more. A recording may be
 //! read at any time, and written as text, trace or page to any writer.
 
 mod clock;
@@ -34,7 +34,7 @@ pub(crate) use open::{OpenSlice, What};
 pub(crate) use recorder::{Recorder, Snapshot};
 pub(crate) use thread::ThreadInstrument;
 
-/// Records what one or more runtimes do.
+/// Records the work of one or more runtimes.
 ///
 /// ```
 /// use evenkeel_runtime::{Runtime, Watch};
@@ -64,7 +64,8 @@ impl Watch {
     }
 
     /// The recording that the environment asks for (`EVENKEEL_SUMMARY`, `EVENKEEL_TRACE`,
-    /// `EVENKEEL_PAGE`), if any. The end of the process writes it. [`Runtime::global`] uses it.
+    /// `EVENKEEL_PAGE`), if any, which the end of the process writes. [`Runtime::global`] records
+    /// here.
     ///
     /// [`Runtime::global`]: crate::Runtime::global
     #[must_use]

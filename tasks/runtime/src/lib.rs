@@ -81,24 +81,25 @@
 //!
 //! # Layers
 //!
-//! A module uses modules of its own line and of the lines above it, never of those below; `cargo
-//! xtask tidy` refuses a cycle of more than two files.
+//! A module uses modules of its own line and of earlier lines, never of later ones; `cargo xtask
+//! tidy` refuses a cycle of more than two files.
 //!
 //! 1. `sync`, `notice`, `fork`, `limits`, `symbols`, `topology`, `variables`: the machine, the
 //!    system and the program's environment.
 //! 2. `memory`, `inbox`, `parker`, `queued`: blocks, lists and sleep, and the head of queued work,
 //!    which knows neither task nor worker.
-//! 3. `scheduler`: the scheduler. It keeps queued work, and runs none.
-//! 4. `class`, `grain`: what is known of kinds of tasks.
+//! 3. `scheduler`: the scheduler, which keeps queued work, and runs none.
+//! 4. `class`, `grain`: properties of kinds of tasks.
 //! 5. `instrument`: instrumentation.
 //! 6. `children`, `access`, `task`: counts of children, dependences, and the task with both.
-//! 7. `wait`, `panics`, `deadlock`: what waits, on which stack, and whether it waits for ever.
-//! 8. `config`, `slots`, `shared`: what all workers of a runtime share.
+//! 7. `wait`, `panics`, `deadlock`: the waiting tasks, their stacks, and whether they wait for
+//!    ever.
+//! 8. `config`, `slots`, `shared`: state that all workers of a runtime share.
 //! 9. `worker`: creates, takes, runs and finishes tasks on one thread.
-//! 10. `pool`, `external`: a runtime of workers, and how other threads enter it.
-//! 11. `event`, `join`, `over`, `scope`, `data`, `parts`: what programs call.
-//! 12. `internal`, `debug`: what the sister crates build on. `model` runs the
-//!     whole runtime on virtual workers.
+//! 10. `pool`, `external`: a runtime of workers, and how external threads enter one.
+//! 11. `event`, `join`, `over`, `scope`, `data`, `parts`: the interface of programs.
+//! 12. `internal`, `debug`: the interface of the sister crates. `model` runs the whole runtime on
+//!     virtual workers.
 
 #![warn(missing_debug_implementations)]
 
@@ -121,7 +122,7 @@ pub mod internal;
 mod join;
 mod limits;
 mod memory;
-/// The same code on many virtual workers.
+/// The code of this crate on many virtual workers.
 #[cfg(evenkeel_model)]
 pub mod model;
 mod notice;

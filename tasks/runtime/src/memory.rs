@@ -124,7 +124,7 @@ impl Chunks {
     /// Takes back a chunk that was allocated with as many bytes, by any worker.
     ///
     /// # Safety
-    /// Nobody uses the chunk any more.
+    /// No thread uses the chunk any more.
     #[inline]
     pub(crate) unsafe fn free(&self, chunk: NonNull<u8>, bytes: usize, depot: &Depot) {
         let class = class_of(bytes);

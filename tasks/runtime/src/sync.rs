@@ -90,7 +90,7 @@ pub fn lock_std<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> 
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits to be told, but not longer than this, with the lock let go meanwhile.
+/// Waits to be notified, but not longer than this, with the lock released meanwhile.
 pub(crate) fn wait_for<'a, T>(
     condvar: &Condvar,
     mutex: &'a Mutex<T>,

@@ -245,7 +245,7 @@ impl Task {
         self.queued.next.set(waiting.cast_mut().cast());
     }
 
-    /// The address that was kept.
+    /// The address that `set_link` kept.
     pub(crate) fn link(&self) -> *const () {
         self.queued.next.get().cast_const().cast()
     }

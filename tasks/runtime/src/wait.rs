@@ -73,7 +73,7 @@ impl Waiting {
         Self { next, leaf, fibre, goes_on: Cell::new(false), reason, place }
     }
 
-    /// Has the task point here, so that the last of its children finds this.
+    /// Makes the task's link point here, so that the last of its children finds this `Waiting`.
     pub(crate) fn is_of(&self, task: &Task) {
         task.set_link(std::ptr::from_ref(self).cast());
     }
@@ -287,7 +287,7 @@ mod tests {
     fn the_first_stack_is_known_on_any_thread() {
         // SAFETY: the call only reads data that the kernel passed to this process.
         let asked = |what| unsafe { libc::getauxval(what) } as usize;
-        // Random bytes that the kernel puts above the first frame.
+        // The kernel puts random bytes above the first frame.
         let inside = asked(libc::AT_RANDOM);
         assert!(first_thread_low(inside).is_some_and(|low| low < inside));
         assert_eq!(first_thread_low(asked(libc::AT_EXECFN)), None);

@@ -74,7 +74,7 @@ pub struct Worker {
     tables: RefCell<Vec<Box<Table>>>,
     /// Tasks whose code runs here, and that have events.
     pub(crate) held: RefCell<Vec<(*const Task, *const Held)>>,
-    /// Fibres with nothing on them.
+    /// Fibres without a task.
     free: RefCell<Vec<Fibre>>,
     /// Tasks that were taken from a queue and run.
     ran: Cell<u32>,
@@ -102,7 +102,7 @@ pub struct Worker {
     /// Whether wide tasks have a queue of their own.
     separates_wide: bool,
     place: wide::Place,
-    /// Records what the worker does, where the runtime is watched.
+    /// Records the worker's times, where the runtime has instrumentation.
     pub(crate) instrument: ThreadInstrument,
 }
 
@@ -366,7 +366,7 @@ impl Worker {
                 unsafe { self.run(task) };
             }
         }
-        // The code that goes on here may run for long.
+        // The caller's code goes on now, and may run for long.
         self.notify();
     }
 

@@ -1,4 +1,4 @@
-//! Tasks that wait for each other are told, in a process of their own, which ends.
+//! Tasks that wait for each other are reported, in a process of their own, which ends.
 
 use std::env;
 use std::process::{Command, Output};

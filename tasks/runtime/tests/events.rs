@@ -160,7 +160,7 @@ fn tasks_that_pause_go_on_when_they_are_told_wherever_that_is() {
         let done = AtomicUsize::new(0);
         thread::scope(|threads| {
             let resumes = threads.spawn(|| {
-                // All of them wait before one is told.
+                // All of them wait before the first is resumed.
                 while lock_std(&paused).len() < PAUSED {
                     thread::yield_now();
                 }
@@ -254,7 +254,7 @@ fn who_pauses_stays_until_it_was_resumed_though_what_it_starts_panics() {
     }
 }
 
-/// Waits until somebody has said so.
+/// Waits until another thread sets the flag.
 fn until(said: &AtomicBool) {
     while !said.load(Ordering::Acquire) {
         thread::yield_now();

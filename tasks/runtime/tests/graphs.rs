@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use evenkeel_runtime::{Data, Runtime, Scope};
 
-/// Run where nobody says how many.
+/// The number of programs where the environment names none.
 const GRAPHS: u64 = 4_000;
 /// Data that programs use.
 const CELLS: usize = 6;

@@ -11,7 +11,7 @@ use evenkeel_runtime::internal::lock_std;
 use evenkeel_runtime::{Divide, Runtime, over};
 use proptest::prelude::*;
 
-/// Divided wherever that is allowed, or where somebody wants work.
+/// Configurations that divide loops wherever allowed, or only where a worker wants tasks.
 const RULES: [&str; 4] = ["tree-nocutoff", "tree", "central-fifo-nocutoff", "tree-fifo-give"];
 
 fn ruled(rules: &str, workers: usize) -> Runtime {

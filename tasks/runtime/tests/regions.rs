@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use evenkeel_runtime::internal::lock_std;
 use evenkeel_runtime::{Data, Resume, Runtime, Scope};
 
-/// Programs that are run where nobody says how many.
+/// The number of programs where the environment names none.
 const GRAPHS: u64 = 4_000;
 /// Elements of the slice.
 const ELEMENTS: usize = 24;
@@ -209,7 +209,7 @@ fn random_programs_on_ranges_yield_what_serial_ones_do() {
     }
 }
 
-/// Tasks that wait until somebody lets them go on, or do not where that has happened.
+/// Tasks wait at the door until the test opens the door; an open door keeps no task.
 struct Door(Mutex<Option<Vec<Resume>>>);
 
 impl Door {

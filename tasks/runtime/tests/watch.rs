@@ -218,7 +218,7 @@ fn wide_tasks_are_counted_by_where_they_ran_however_they_came_to_run() {
 #[test]
 fn what_runs_where_no_wide_task_should_is_said_to() {
     let watch = Watch::new();
-    // Nobody is the worker that is chosen, and so all take them.
+    // No worker has the chosen number, and so all workers take wide tasks.
     let chosen = Placement::on(WideCpus::Workers(vec![9]));
     let runtime = Runtime::builder().workers(2).watch(&watch).placement(chosen).build().unwrap();
     assert!(summary(&watch).contains("No task was wide; such were to run on worker 9."));

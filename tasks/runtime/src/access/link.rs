@@ -59,8 +59,8 @@ pub(super) const PASSED: u64 = ALONE | ENDED | ARRIVED;
 #[repr(transparent)]
 pub(crate) struct Link(AtomicU64);
 
-/// An access of a task with more than [`FAR`]: the distance to the task's `Accesses` does not fit
-/// in the word.
+/// An access of a task with more than [`FAR`], with the address of the task's `Accesses`: the
+/// number of the access does not fit in the word.
 #[repr(C)]
 pub(super) struct FarLink {
     pub(super) link: Link,
@@ -297,7 +297,7 @@ impl Link {
     /// # Safety
     /// The access was held until now, and its task has ended.
     pub(super) unsafe fn die(&self, then: &impl Then) {
-        // SAFETY: the block is held by this very access.
+        // SAFETY: this access holds the block.
         unsafe { (*self.of()).let_go_for(1, then) };
     }
 

@@ -36,14 +36,14 @@ impl Table {
         addresses.filter_map(|address| self.last.get(&address)).for_each(|&last| prefetch(last));
     }
 
-    /// All that an access may still have to wait for.
+    /// The addresses whose last access has not passed everything on.
     pub(crate) fn addresses(&self) -> Vec<usize> {
         // SAFETY: the table holds its accesses, so `access` is alive.
         let waits = |access: *const Link| unsafe { !(*access).has_passed() };
         self.last.iter().filter(|(_, last)| waits(**last)).map(|(&address, _)| address).collect()
     }
 
-    /// Whether a task has any of these, or will.
+    /// Whether a task uses the data of any of these accesses, or will.
     pub(crate) fn uses(&self, accesses: &[Access]) -> bool {
         accesses
             .iter()

@@ -49,7 +49,7 @@ pub(crate) struct Turns {
     lists: Box<[CachePadded<Mutex<List>>]>,
 }
 
-// SAFETY: tasks that wait here may be run by any worker.
+// SAFETY: the lists are under locks, and any worker may run the tasks that wait here.
 unsafe impl Sync for Turns {}
 // SAFETY: the lists are under locks, and hold addresses of tasks that any worker may run.
 unsafe impl Send for Turns {}

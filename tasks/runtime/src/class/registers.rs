@@ -30,7 +30,7 @@ impl Registers {
         }
     }
 
-    /// Whether they were used since.
+    /// Whether code has used the registers since.
     #[inline]
     pub(crate) fn are_used(self) -> bool {
         let low: u32;
@@ -83,7 +83,7 @@ mod tests {
         if !std::is_x86_feature_detected!("avx2") || !can_tell() {
             return;
         }
-        // SAFETY: the machine has the instruction; the register is told.
+        // SAFETY: the machine has the instruction; the register is declared as an output.
         let write = || unsafe {
             std::arch::asm!("vpcmpeqd ymm0, ymm0, ymm0", out("ymm0") _, options(nomem, nostack));
         };

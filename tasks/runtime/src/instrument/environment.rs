@@ -122,7 +122,7 @@ fn write_all() {
     write(wanted.page.as_ref(), |out| watch.page(out));
 }
 
-/// Writes one thing. A failure is told, and changes nothing else.
+/// Writes one result. A failure prints a message, and changes nothing else.
 fn write(place: Option<&Place>, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
     let failed = match place {
         None => return,

@@ -13,9 +13,9 @@ use super::strip::{SLOT_OTHERS, SLOT_TASKS};
 use crate::symbols;
 use crate::sync::lock_std;
 
-/// Functions that are told apart; the rest counts as one.
+/// Functions with a number of their own; all later ones share a number.
 const KINDS_MAX: usize = 4000;
-/// The number of that one.
+/// The shared number.
 const OTHERS: u32 = 0;
 
 /// The use of a function.

@@ -17,9 +17,9 @@ use drawing::{Lane, axis, lane, lane_of_one, swatch};
 const LOOK: &str = include_str!("page/look.css");
 /// The additional style of this page.
 const OWN: &str = include_str!("page/own.css");
-/// Functions and threads that are shown.
+/// Functions that are shown.
 const FUNCTIONS_MAX: usize = 100;
-/// As above.
+/// Threads that are shown.
 const ROWS_MAX: usize = 256;
 /// Slots in the order of their stack, from below: tasks, code around tasks, and the rest.
 const ORDER: [usize; SLOTS] = [5, 6, 7, 8, 9, 10, 11, 4, 1, 2, 3, SLOT_OUTSIDE];

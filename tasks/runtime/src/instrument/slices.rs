@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::recorder::Recorder;
 use super::tape::Happened;
 
-/// Something that ran on a thread. Times are in ticks since the begin.
+/// A slice of a thread. Times are in ticks since the begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slice {
     pub(super) begin: u64,
@@ -24,7 +24,7 @@ pub(super) struct Flow {
     pub(super) to: Place,
 }
 
-/// All that is on tapes.
+/// All events of the tapes.
 pub(super) struct Slices {
     /// By thread; of each by their begin, an outer slice before the slices inside.
     pub(super) by_lane: Vec<Vec<Slice>>,
@@ -61,7 +61,7 @@ impl Slices {
 #[derive(Default)]
 struct OneLane {
     slices: Vec<Slice>,
-    /// Places of those that have not ended.
+    /// Places of the slices that have not ended.
     open: Vec<usize>,
 }
 

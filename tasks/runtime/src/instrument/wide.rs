@@ -9,7 +9,7 @@ pub(super) fn functions(view: &View) -> impl Iterator<Item = &Function> {
     view.tasks().filter(|function| function.wide != [0; 2])
 }
 
-/// All in a sentence, if somebody has chosen.
+/// The report in a sentence, if the program or its environment has chosen CPUs.
 pub(super) fn sentence(view: &View) -> Option<String> {
     if view.places.is_empty() {
         return None;

@@ -73,7 +73,7 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         STATE.set(ptr::null_mut());
-        // SAFETY: the pages that `new` got; nobody uses them any more.
+        // SAFETY: `new` mapped these pages, and no code uses them any more.
         unsafe { libc::munmap(self.state.begin.cast(), BYTES) };
     }
 }

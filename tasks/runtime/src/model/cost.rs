@@ -17,7 +17,7 @@ pub struct Costs {
     pub far_ps: u64,
     /// How soon the next CPU may read a line that several have. Our choice.
     pub share_ps: u64,
-    /// A line that nobody has: the 81 ns of local memory on Cascade Lake.
+    /// A line that no CPU has: the 81 ns of local memory on Cascade Lake.
     pub memory_ps: u64,
     /// `PAUSE`: about 140 cycles since Skylake (Intel's optimization manual), at 3 GHz.
     pub pause_ps: u64,

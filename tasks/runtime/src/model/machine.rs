@@ -172,7 +172,7 @@ impl Inside {
         Worker::replace_current(worker);
     }
 
-    /// Waits until nobody is further behind.
+    /// Waits until no worker is further behind.
     fn turn(&self) {
         let machine = self.machine();
         let current = machine.current;

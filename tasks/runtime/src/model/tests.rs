@@ -83,7 +83,7 @@ fn workers_time_is_all_accounted_for() {
     }
 }
 
-/// One worker that runs each task at once: nothing moves, and nobody is told.
+/// One worker that inlines each task: no line moves, and no worker is notified.
 #[test]
 fn one_worker_alone_costs_its_bodies_and_its_own_steps() {
     let free = Costs { code_ps: 0, hit_ps: 0, atomic_ps: 0, memory_ps: 0, ..Costs::default() };

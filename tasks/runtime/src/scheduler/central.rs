@@ -183,12 +183,12 @@ impl Central {
         self.queued.load(Ordering::Relaxed) >= self.full
     }
 
-    /// Whether the queue has as many tasks as `enough`; then nobody waits for one.
+    /// Whether the queue has as many tasks as `enough`; then no worker waits for one.
     pub(crate) fn has(&self, enough: usize) -> bool {
         self.queued.load(Ordering::Relaxed) >= enough
     }
 
-    /// A worker that was told of a task has something else to do, and tells another.
+    /// A worker that was notified of a task has other work, and notifies another worker.
     pub(crate) fn gives_up(&self) {
         let mut state = lock(&self.state);
         if state.queue.is_empty() {

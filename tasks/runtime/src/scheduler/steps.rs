@@ -28,7 +28,7 @@ pub(crate) struct Steps {
 pub(super) struct Step(AtomicU64);
 
 impl Step {
-    /// For the one that counts.
+    /// For the one thread that counts.
     pub(super) fn add(&self, more: usize) {
         self.0.store(self.get().wrapping_add(more as u64), Ordering::Relaxed);
     }
@@ -53,7 +53,7 @@ pub(crate) struct StepsSum {
 }
 
 impl StepsSum {
-    /// Adds those of one leaf.
+    /// Adds the steps of one leaf.
     pub(super) fn of(mut self, steps: &Steps) -> Self {
         self.add(&Self {
             overflows: steps.overflows.get(),

@@ -110,7 +110,7 @@ impl Threshold {
         true
     }
 
-    /// A worker has begun to look for tasks: nobody needs to be woken.
+    /// A worker has begun to look for tasks: no sleeper needs to be woken.
     pub(crate) fn is_looked_for(&self) {
         // Every store of `hungry` follows its worker's own step of `looking`, and of those steps
         // the last one decides: see PROTOCOL.md, "Hunger".

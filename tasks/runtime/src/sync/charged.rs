@@ -263,7 +263,7 @@ impl Instant {
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
-/// Somebody may sleep.
+/// The lock is held, and a thread may sleep until its release.
 const WANTED: u32 = 2;
 /// Looks at a lock that is held before falling asleep: as the standard library does.
 const LOOKS: u32 = 100;

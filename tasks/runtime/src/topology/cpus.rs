@@ -52,7 +52,7 @@ impl CpuList {
         self.0.contains(&cpu)
     }
 
-    /// Whether none is.
+    /// Whether the set has no CPU.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -64,7 +64,7 @@ impl CpuList {
         self.0.first().copied()
     }
 
-    /// All of them, ascending.
+    /// All CPUs, ascending.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         self.0.iter().copied()
     }

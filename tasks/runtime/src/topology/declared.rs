@@ -1,4 +1,4 @@
-//! Machines that somebody declares: `2x24`, two NUMA domains of 24 CPUs.
+//! Machines that a user declares: `2x24`, two NUMA domains of 24 CPUs.
 
 use std::str::FromStr;
 

@@ -32,7 +32,7 @@ impl Sysfs {
         Self::in_folder("/sys/devices/system")
     }
 
-    /// Of another folder of that form.
+    /// The files of another folder of that form.
     #[must_use]
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }

@@ -5,7 +5,7 @@ pub(super) use plain::{Shadow, leave};
 #[cfg(evenkeel_tsan)]
 pub(super) use tsan::{Shadow, leave};
 
-/// Where nobody watches.
+/// Without `ThreadSanitizer`.
 #[cfg(not(evenkeel_tsan))]
 mod plain {
     /// Nothing.
@@ -70,7 +70,7 @@ mod tsan {
 
     impl Drop for Shadow {
         fn drop(&mut self) {
-            // SAFETY: nobody is on the stack any more.
+            // SAFETY: no thread runs on the stack any more.
             unsafe { __tsan_destroy_fiber(self.0) };
         }
     }

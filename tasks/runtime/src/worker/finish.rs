@@ -65,7 +65,7 @@ impl Worker {
     #[inline(never)]
     unsafe fn end_these(&self, task: &Task, accesses: &Accesses, is_complete: bool) -> bool {
         if is_complete || task.is_shallow() {
-            // SAFETY: its code has ended just now, and its parent was not told.
+            // SAFETY: the task's code has ended just now, and its parent has not been notified.
             unsafe { self.give_turns(task, accesses) };
         }
         // SAFETY: the task's code has ended just now.
@@ -142,7 +142,7 @@ impl Worker {
     }
 
     /// # Safety
-    /// The table was the task's, and is nobody's now.
+    /// The table was the task's, and no code uses the table now.
     #[inline(never)]
     unsafe fn close_table_of(&self, task: &Task, table: NonNull<Table>) {
         // SAFETY: the address came from `Box::into_raw` in `table_of`, and no task has the table

@@ -30,8 +30,8 @@ impl Worker {
             if shared.scheduler.count_asleep() < present || stop() || !shared.has_waits() {
                 return None;
             }
-            // References are counted before the queues are looked at: a thread that uses the last
-            // event adds its task first, and lets go of the runtime afterwards.
+            // References are counted before the queues are read: a thread that uses the last event
+            // adds its task first, and drops its reference afterwards.
             let snapshot = Snapshot {
                 present,
                 resting: shared.resting.load(Ordering::SeqCst),
@@ -50,7 +50,7 @@ impl Worker {
                 return found;
             }
             if !others_sleep {
-                // They are about to, or have been told something.
+                // The remaining workers are about to sleep, or have been notified.
                 yield_now();
                 continue;
             }

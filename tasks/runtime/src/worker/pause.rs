@@ -1,4 +1,4 @@
-//! How to wait for something that may come soon.
+//! How to wait for a condition that may hold soon.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ impl Patience {
 pub struct Pause {
     spins: u32,
     patience: Patience,
-    /// When they became as long as they get.
+    /// When the pauses became as long as they get.
     since: Option<Instant>,
 }
 

@@ -1,4 +1,4 @@
-//! Workers that are told to rest, as their CPUs are wanted elsewhere, and to work again (N 4.1.5).
+//! Workers that rest, as their CPUs are wanted elsewhere, and work again later (N 4.1.5).
 
 use super::Worker;
 use crate::shared::Order;

@@ -336,8 +336,8 @@ impl Worker {
         self.run_until(|| self.has_resumed() || !self.is_hosted() || self.rests());
     }
 
-    /// Whether a task waits on the thread's own stack and was not resumed: a task that waits on a
-    /// fibre may have found the resumed one first.
+    /// Whether a task waits on the thread's own stack and was not resumed: code that waits on a
+    /// fibre may have taken that task from the resume box.
     fn is_hosted(&self) -> bool {
         // SAFETY: the waiting task on that stack is alive until resumed, and then `hosts` is
         // replaced.
