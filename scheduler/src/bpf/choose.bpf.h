@@ -432,4 +432,12 @@ static bool others_may_hold_tasks(u32 own)
 	return may;
 }
 
+/* Whether no task waits in the queues of a CPU and of its cache. */
+static bool has_no_choice(u32 index, const struct ek_cpu *cpu, const struct ek_cache *cache)
+{
+	return !cpu->has_own && !cache->has_aged && has_one_queue(cache) &&
+	       is_empty(queue_of(cpu->cache, 0, EK_GROUP_WHOLE)) &&
+	       is_empty(SCX_DSQ_LOCAL_ON | index);
+}
+
 #endif

@@ -165,14 +165,6 @@ static void find_cpu(struct task_struct *p, u32 number, u32 index, u64 now_ns)
 		interrupt_one(p, number, index, now_ns);
 }
 
-/* Whether no task waits in the queues of a CPU and of its cache. */
-static bool has_no_choice(u32 index, const struct ek_cpu *cpu, const struct ek_cache *cache)
-{
-	return !cpu->has_own && !cache->has_aged && has_one_queue(cache) &&
-	       is_empty(queue_of(cpu->cache, 0, EK_GROUP_WHOLE)) &&
-	       is_empty(SCX_DSQ_LOCAL_ON | index);
-}
-
 SEC("struct_ops/ek_enqueue")
 void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 {

@@ -18,14 +18,12 @@ const AIM_PERCENT: usize = 15;
 
 /// Rooms above the aim, and the percentage that each had when it was measured last.
 const LIMITS: &[(&str, usize)] = &[
-    ("policy", 24),
-    ("scheduler", 39),
+    ("scheduler", 22),
     ("scx-host", 32),
     ("tasks/bench", 29),
     ("tasks/c", 49),
     ("tasks/conformance", 40),
     ("tasks/peers", 27),
-    ("tasks/runtime", 33),
     ("xtask", 29),
 ];
 
