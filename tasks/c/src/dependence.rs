@@ -1,4 +1,4 @@
-//! What a task depends on, from its creation until it is submitted.
+//! The dependences of a task, from its creation until it is submitted.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -21,11 +21,11 @@ pub struct CDependence {
     kind: c_int,
 }
 
-/// What a task says of one address, or of a region.
+/// A task's declaration of one address, or of one region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dependence {
     address: usize,
-    /// Of a region; 0 where it is an address.
+    /// Length of a region; 0 for an address.
     bytes: usize,
     kind: Kind,
     pub is_weak: bool,
@@ -51,12 +51,13 @@ impl Dependence {
         Ok(Self { bytes, ..Self::read(address, kind)? })
     }
 
-    /// What it says of a region, if it does.
+    /// The access to a region; none if the dependence declares an address.
     pub(crate) fn region(&self) -> Option<Region> {
         (self.bytes > 0).then(|| Region::new(self.address, self.bytes, self.kind))
     }
 
-    /// What says both of the same address.
+    /// One dependence in place of two on one address: different kinds become a write, and the
+    /// result is weak only if both are.
     fn and(self, other: Self) -> Self {
         let kind = if self.kind == other.kind { self.kind } else { Kind::Write };
         Self { kind, is_weak: self.is_weak && other.is_weak, ..self }
@@ -70,9 +71,9 @@ impl Dependence {
         }
     }
 
-    /// An error unless a child of the running task may say this.
+    /// An error unless a child of the running task may declare this.
     pub(crate) fn check(&self, here: &Here) -> Result<()> {
-        // What the task around says of regions it has until its children have ended.
+        // Regions need no check: the parent keeps its own until its children have ended.
         let is_covered = self.bytes > 0 || here.task().raw().covers(&self.access());
         if is_covered { Ok(()) } else { Err(Error::Access(self.address)) }
     }
@@ -81,28 +82,28 @@ impl Dependence {
 /// Dependences of an array.
 ///
 /// # Safety
-/// There are `number` at `first`.
+/// `first` points to `number` dependences.
 pub(crate) unsafe fn read_all(first: *const CDependence, number: usize) -> Result<Vec<Dependence>> {
     if number > 0 && first.is_null() {
         return Err(Error::Null("`dependences`"));
     }
     let one = |n| {
-        // SAFETY: the caller's promise.
+        // SAFETY: `first` points to `number` dependences, and `n` is less.
         let CDependence { address, kind } = unsafe { *first.add(n) };
         Dependence::read(address, kind)
     };
     (0..number).map(one).collect()
 }
 
-/// The dependences of a task that is not submitted: this, and the list behind it, in a block of the
-/// worker's.
+/// The dependences of a task that is not submitted: this header and the list behind, in one block
+/// of the worker's memory.
 #[repr(C)]
 pub(crate) struct Plan {
     number: usize,
     room: usize,
 }
 
-/// In a block of 192 bytes.
+/// Dependences that fit with the header into the first block, of 192 bytes.
 const ROOM_FIRST: usize = 7;
 
 const _: () = assert!(Plan::bytes(ROOM_FIRST) <= 192);
@@ -112,23 +113,23 @@ impl Plan {
         size_of::<Self>() + room * size_of::<Dependence>()
     }
 
-    /// That of a task that is not yet submitted; null where nothing was said.
+    /// The plan of a task that is not submitted; null if the task has no dependence.
     pub(crate) fn of(task: &CTask) -> &Cell<*mut Self> {
-        // SAFETY: until the task is submitted, the address that is attached is null or a plan's.
+        // SAFETY: until the task is submitted, `attached` is null or points to a plan.
         unsafe { &*ptr::from_ref(task.attached()).cast() }
     }
 
     fn new(worker: &Worker, room: usize) -> *mut Self {
         let plan = worker.allocate(Self::bytes(room)).cast::<Self>().as_ptr();
-        // SAFETY: the block is large enough, aligned and ours.
+        // SAFETY: the block was just allocated, with `Self::bytes(room)` bytes, aligned.
         unsafe { plan.write(Self { number: 0, room }) };
         plan
     }
 
     /// # Safety
-    /// It is null, or a whole plan.
+    /// `this` is null, or an initialised plan that no other reference reaches.
     pub(crate) unsafe fn all<'a>(this: *mut Self) -> &'a mut [Dependence] {
-        // SAFETY: as many have been written behind it; the caller's promise.
+        // SAFETY: the plan is null or initialised, and `number` dependences were written behind.
         unsafe {
             match this.as_ref() {
                 None => &mut [],
@@ -137,21 +138,22 @@ impl Plan {
         }
     }
 
-    /// Gives back its block.
+    /// Gives the plan's block back.
     ///
     /// # Safety
-    /// It is null, or whole and not used any more.
+    /// `this` is null, or an initialised plan that nothing uses any more.
     pub(crate) unsafe fn free(this: *mut Self, worker: &Worker) {
         if let Some(plan) = NonNull::new(this) {
-            // SAFETY: the caller's promise.
+            // SAFETY: nothing uses the plan; `new` allocated its block with this size.
             unsafe { worker.free(plan.cast(), Self::bytes(plan.as_ref().room)) };
         }
     }
 
-    /// One more; who says two things of one address, writes it.
+    /// Adds a dependence; two on one address become one, see [`Dependence::and`].
     pub(crate) fn add(task: &CTask, worker: &Worker, new: Dependence) {
         let mut plan = Self::of(task).get();
-        // SAFETY: a task's plan is null or whole; nobody else uses it, nor the new one.
+        // SAFETY: a task's plan is null or initialised; only the creator's worker uses the plan and
+        // its successor.
         unsafe {
             let is_same = |known: &&mut Dependence| {
                 known.address == new.address && known.bytes == 0 && new.bytes == 0
@@ -184,13 +186,13 @@ pub extern "C" fn ekrt_depend(task: *mut CTask, address: *const c_void, kind: c_
         let task = here.task().created(task)?;
         let dependence = Dependence::read(address, kind)?;
         dependence.check(&here)?;
-        // SAFETY: it is alive, and the running task's alone.
+        // SAFETY: an unsubmitted task is alive, and only its creator uses the task.
         Plan::add(unsafe { &*task }, here.worker(), dependence);
         Ok(())
     }))
 }
 
-/// Says how a task uses so many bytes from an address on.
+/// Says how a task uses the `bytes` bytes that begin at an address.
 #[unsafe(no_mangle)]
 pub extern "C" fn ekrt_depend_region(
     task: *mut CTask,
@@ -202,7 +204,7 @@ pub extern "C" fn ekrt_depend_region(
         let task = here.task().created(task)?;
         let dependence = Dependence::read_region(address, bytes, kind)?;
         if bytes > 0 {
-            // SAFETY: it is alive, and the running task's alone.
+            // SAFETY: an unsubmitted task is alive, and only its creator uses the task.
             Plan::add(unsafe { &*task }, here.worker(), dependence);
         }
         Ok(())

@@ -1,11 +1,11 @@
-//! What calls return, and what they say of it.
+//! Return codes of the calls, and the text of `ekrt_error`.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
 
 use evenkeel_runtime::{ConfigError, TopologyError};
 
-/// Why a call did nothing. Its code is in the header.
+/// The reason why a call had no effect. The header has its code.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("{0}: {1}")]
@@ -64,19 +64,19 @@ impl Error {
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 thread_local! {
-    /// What the last call on this thread that failed has to say.
+    /// The text of the last failure on this thread.
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// Keeps what an error says.
+/// Keeps the text of an error for `ekrt_error`.
 pub(crate) fn keep(error: &Error) {
-    // Texts of the caller come from C strings, and have no zero inside.
+    // Texts from the caller come from C strings, and so have no zero byte inside.
     let text = CString::new(error.to_string()).unwrap_or_default();
-    // A thread that ends has no use for it any more.
+    // An ending thread has destroyed `LAST` already, and its program asks for no error.
     let _ = LAST.try_with(|last| last.replace(text));
 }
 
-/// What a call returns to C.
+/// The return value for C; keeps the text of an error.
 pub(crate) fn code(result: Result<()>) -> c_int {
     match result {
         Ok(()) => 0,
@@ -87,7 +87,7 @@ pub(crate) fn code(result: Result<()>) -> c_int {
     }
 }
 
-/// What the last call on this thread that failed has to say; empty if none has.
+/// The text of the last failure on this thread; empty if no call has failed.
 #[unsafe(no_mangle)]
 pub extern "C" fn ekrt_error() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())

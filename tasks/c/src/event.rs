@@ -1,4 +1,4 @@
-//! The event counter of a task: it is not finished before its events have happened.
+//! The event counter of a task, which is not finished before its events have happened.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -12,24 +12,23 @@ use crate::task::{CTask, Here};
 
 /// One event.
 const ONE: u64 = 2;
-/// The task's code has not ended: the counter is alive.
+/// Set while the task's code has not ended, which keeps the counter alive.
 const RUNS: u64 = 1;
-/// `EKRT_EVENTS_MAX`: more of them at once are a mistake.
+/// The most events that a task may have at one time.
 const EVENTS_MAX: u64 = u32::MAX as u64;
 
 /// The events of one task that have not happened: `struct ekrt_events`.
 pub struct Events {
     /// Their number times [`ONE`], and [`RUNS`].
     left: AtomicU64,
-    /// What the runtime waits for. It happens when this is dropped.
+    /// The runtime's event, which dropping the counter fulfils.
     _event: Event,
 }
 
 impl Events {
-    /// That of a task that was submitted; null where it has none.
+    /// The counter of a submitted task; null if the task has no events.
     pub(crate) fn of_task(task: &CTask) -> &Cell<*mut Self> {
-        // SAFETY: from when the task is submitted, the address that is attached is null or that of
-        // its events.
+        // SAFETY: once the task is submitted, `attached` is null or points to its counter.
         unsafe { &*ptr::from_ref(task.attached()).cast() }
     }
 
@@ -37,7 +36,8 @@ impl Events {
     fn of(here: &Here) -> *mut Self {
         let place = Self::of_task(here.task());
         if place.get().is_null() {
-            // SAFETY: its code calls this; `run` asks whether it is held.
+            // SAFETY: the task's own code runs here, and `run` ends the task only if `is_held` says
+            // that no event is left.
             let event = unsafe { here.worker().event(here.task().raw()) };
             let events = Self { left: AtomicU64::new(RUNS), _event: event };
             place.set(Box::into_raw(Box::new(events)));
@@ -45,24 +45,26 @@ impl Events {
         place.get()
     }
 
-    /// The task's code has ended.
+    /// Notes that the task's code has ended, and frees the counter if all events have happened.
     ///
     /// # Safety
-    /// It is the task's, or null, and not used by it after this call.
+    /// `this` is null or the task's counter, which the task does not use after this call.
     pub(crate) unsafe fn code_ended(this: *mut Self) {
         if !this.is_null() {
-            // SAFETY: alive until then.
+            // SAFETY: the counter is alive as long as `RUNS` is set.
             let before = unsafe { (*this).left.fetch_sub(RUNS, Ordering::AcqRel) };
-            // SAFETY: as above.
+            // SAFETY: this call subtracted `RUNS` and got the value that remains.
             unsafe { Self::free_if(this, before - RUNS) };
         }
     }
 
+    /// Frees the counter if `left` is 0.
+    ///
     /// # Safety
-    /// The caller has brought it to this.
+    /// The caller's own subtraction changed the counter to `left`, and the caller uses it no more.
     unsafe fn free_if(this: *mut Self, left: u64) {
         if left == 0 {
-            // SAFETY: it came from a box, and nobody else has reached 0.
+            // SAFETY: `of` made the counter from a box, and only one subtraction reaches 0.
             drop(unsafe { Box::from_raw(this) });
         }
     }
@@ -79,13 +81,13 @@ impl Events {
     }
 }
 
-/// So many more events of the running task; returns their counter.
+/// Adds events to the running task; returns their counter.
 #[unsafe(no_mangle)]
 pub extern "C" fn ekrt_event_increase(number: u32) -> *mut Events {
     let increased = || {
         let here = Here::get()?;
         let events = Events::of(&here);
-        // SAFETY: it is alive while the task's code runs.
+        // SAFETY: the counter is alive while the task's code runs.
         unsafe { (*events).increase(number) }.map(|()| events)
     };
     increased().unwrap_or_else(|error| {
@@ -94,21 +96,22 @@ pub extern "C" fn ekrt_event_increase(number: u32) -> *mut Events {
     })
 }
 
-/// So many events have happened. From any thread.
+/// Notes that `number` events have happened. Any thread may call this.
 ///
 /// # Safety
-/// It was returned by `ekrt_event_increase`, and as many have not happened.
+/// `events` is null, or came from `ekrt_event_increase` and is not yet freed: the task's code runs,
+/// or an event of the task has not happened.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ekrt_event_decrease(events: *mut Events, number: u32) -> c_int {
     if events.is_null() {
         return code(Err(Error::Null("`events`")));
     }
     let fewer = |left: u64| left.checked_sub(u64::from(number) * ONE);
-    // Pairs with itself: what was done before any event is seen by who finishes the task.
-    // SAFETY: the caller's promise: it is alive until all have happened.
+    // Pairs with itself: the thread that finishes the task sees all writes made before any event.
+    // SAFETY: the counter is alive until all events have happened and the task's code has ended.
     match unsafe { (*events).left.fetch_update(Ordering::AcqRel, Ordering::Relaxed, fewer) } {
         Ok(before) => {
-            // SAFETY: as above.
+            // SAFETY: this call subtracted `number` events and got the value that remains.
             unsafe { Events::free_if(events, before - u64::from(number) * ONE) };
             code(Ok(()))
         }

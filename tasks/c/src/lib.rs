@@ -1,9 +1,9 @@
-//! The task runtime for C and C++: what `include/evenkeel_rt.h` declares and explains.
+//! The task runtime for C and C++, which `include/evenkeel_rt.h` declares and explains.
 //!
-//! A call checks what it is given as far as that can be told, and returns 0 or one of the codes of
-//! `error.rs`; it never panics for a caller's mistake. Handles are looked up before they are
-//! followed: a runtime's is a number that is never used again, a task's must be among those that
-//! the running task has created and not submitted.
+//! A call checks its arguments as far as possible, and returns 0 or one of the codes of
+//! `error.rs`; a mistake of the caller never causes a panic. Handles are looked up before they are
+//! dereferenced: the handle of a runtime is a number that is never used again, and the handle of a
+//! task must be in the running task's list of tasks that it has created and not submitted.
 
 mod dependence;
 mod error;

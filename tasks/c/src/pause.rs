@@ -1,4 +1,4 @@
-//! A task that stops until somebody lets it go on.
+//! A task that stops until a thread resumes it.
 
 use std::ffi::{c_int, c_void};
 
@@ -8,12 +8,12 @@ use crate::error::{Error, code};
 use crate::run::call;
 use crate::task::Here;
 
-/// `struct ekrt_paused`: the right to let a task go on, once.
+/// `struct ekrt_paused`: the right to resume a task, once.
 pub struct Paused {
     resume: Resume,
 }
 
-/// Is told how the task is resumed, before it stops.
+/// Receives, before the task stops, the handle that resumes the task.
 pub type Start = unsafe extern "C-unwind" fn(*mut Paused, *mut c_void);
 
 /// Stops the running task until `ekrt_resume`.
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn ekrt_pause(start: Option<Start>, data: *mut c_void) -> 
         }
         here.worker().pause(|resume| {
             let paused = Box::into_raw(Box::new(Paused { resume }));
-            // SAFETY: the caller's promise.
+            // SAFETY: `start` may be called with this data, and `paused` is a new handle.
             call(|| unsafe { start(paused, data) });
         });
         Ok(())
@@ -38,16 +38,16 @@ pub unsafe extern "C" fn ekrt_pause(start: Option<Start>, data: *mut c_void) -> 
     code(paused())
 }
 
-/// Lets a task go on. From any thread.
+/// Resumes a task. Any thread may call this.
 ///
 /// # Safety
-/// `ekrt_pause` gave it, and it was not used before.
+/// `paused` is null, or came from `ekrt_pause` and was not used before.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ekrt_resume(paused: *mut Paused) -> c_int {
     if paused.is_null() {
         return code(Err(Error::Null("`paused`")));
     }
-    // SAFETY: the caller's promise: it came from a box.
+    // SAFETY: `ekrt_pause` made the handle from a box, and this is its only use.
     unsafe { Box::from_raw(paused) }.resume.resume();
     code(Ok(()))
 }

@@ -1,4 +1,4 @@
-//! From created to ended: the block of a task, and what a worker does with it.
+//! A task from its creation to its end: how its block is allocated, run and freed.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
@@ -14,7 +14,7 @@ use crate::task::{CTask, Code, DEFERRED, Here, WIDE};
 /// `EKRT_ARGUMENTS_MAX`.
 const ARGUMENTS_MAX: usize = 1 << 24;
 
-/// A child of a task, with room behind it, in no list.
+/// Creates a child of a task, with `bytes` bytes for arguments behind, in no list.
 ///
 /// # Safety
 /// The parent is alive.
@@ -27,7 +27,7 @@ unsafe fn child(
 ) -> *mut CTask {
     let bytes = size_of::<CTask>() + bytes;
     let place = worker.allocate(bytes).cast::<CTask>().as_ptr();
-    // SAFETY: the block is large enough, aligned and ours; the caller's promise.
+    // SAFETY: the block was just allocated, large enough and aligned; the parent is alive.
     unsafe {
         let mut task = Task::child(parent, bytes, run);
         task.set_wide(flags & WIDE > 0);
@@ -36,13 +36,13 @@ unsafe fn child(
     place
 }
 
-/// What tells tasks of one function from others.
+/// The kind of a task, which is the address of the function that it runs.
 ///
 /// # Safety
-/// It is the head of one, whose code has not ended.
+/// `queued` is the head of a task of this library, whose code has not ended.
 pub(crate) unsafe fn kind_of(queued: *const Queued) -> usize {
     let task = queued.cast::<CTask>();
-    // SAFETY: the caller's promise; the first one's arguments are there.
+    // SAFETY: the task is alive, and a task that runs `first` has a `First` as arguments.
     unsafe {
         let is_run_by = |code: Code| ptr::fn_addr_eq((*task).code, code);
         if is_run_by(resume) {
@@ -56,11 +56,11 @@ pub(crate) unsafe fn kind_of(queued: *const Queued) -> usize {
     }
 }
 
-/// Frees what was created and never submitted.
+/// Frees the tasks that a task created and never submitted.
 fn forget_created(task: &CTask, worker: &Worker) {
     let mut next = task.take_all_created();
     while let Some(task) = NonNull::new(next) {
-        // SAFETY: it is in the list of this task alone.
+        // SAFETY: the list of the ended task held the only reference to this one.
         unsafe {
             next = task.as_ref().created_before();
             Plan::free(Plan::of(task.as_ref()).get(), worker);
@@ -69,13 +69,13 @@ fn forget_created(task: &CTask, worker: &Worker) {
     }
 }
 
-/// Calls the program. Nothing may be thrown through the runtime's frames.
+/// Calls the program. An exception that leaves the call ends the process.
 pub(crate) fn call(code: impl FnOnce()) {
     struct Boundary;
     impl Drop for Boundary {
         fn drop(&mut self) {
             const LINE: &[u8] = b"evenkeel: an exception has left a task\n";
-            // SAFETY: the bytes are there; whether they arrive does not matter.
+            // SAFETY: `LINE` has `LINE.len()` bytes; a failed write loses only the message.
             unsafe { libc::write(2, LINE.as_ptr().cast(), LINE.len()) };
             std::process::abort();
         }
@@ -88,8 +88,8 @@ pub(crate) fn call(code: impl FnOnce()) {
 /// Runs a task that was taken from a queue, or that its creator runs.
 pub(crate) unsafe fn run(queued: *mut Queued, runner: Runner<'_>) {
     let task = queued.cast::<CTask>();
-    // SAFETY: it was submitted once, and so is run once; what it runs and with what is the
-    // program's business.
+    // SAFETY: the task was submitted once, and so runs once, by this worker. The program answers
+    // for the function and its arguments.
     unsafe {
         let worker = Worker::of(runner);
         let around = worker.go_to((*task).raw());
@@ -103,26 +103,26 @@ pub(crate) unsafe fn run(queued: *mut Queued, runner: Runner<'_>) {
     }
 }
 
-/// What the first task of a scope has for arguments.
+/// Arguments of the first task of a scope: the program's function and its arguments.
 #[repr(C)]
 struct First(Code, *mut c_void);
 
-/// What it runs.
+/// The function of the first task of a scope.
 unsafe extern "C-unwind" fn first(place: *mut c_void) {
-    // SAFETY: `run_first` wrote it; its caller's promise.
+// SAFETY: `run_first` wrote a `First` there, whose code may be called with its arguments.
     unsafe {
         let First(code, arguments) = place.cast::<First>().read();
         code(arguments);
     }
 }
 
-/// Runs the first task of a scope. Its arguments are somewhere else.
+/// Runs the first task of a scope, whose arguments the caller of `ekrt_run` keeps.
 ///
 /// # Safety
 /// The code may be called with the arguments; the caller is a scope's code.
 pub(crate) unsafe fn run_first(here: &Here, code: Code, arguments: *mut c_void) {
     let (worker, root) = (here.worker(), here.worker().current_task());
-    // SAFETY: the scope's task is alive; nobody else has the new one.
+    // SAFETY: the scope's task is alive; only this function has the new one.
     unsafe {
         let task = child(worker, root, first, size_of::<First>(), DEFERRED);
         CTask::arguments(task).cast::<First>().write(First(code, arguments));
@@ -131,9 +131,9 @@ pub(crate) unsafe fn run_first(here: &Here, code: Code, arguments: *mut c_void) 
     }
 }
 
-/// What a task runs that others wait for.
+/// The function of the task that `ekrt_wait_on` submits: resumes the waiting task.
 pub(crate) unsafe extern "C-unwind" fn resume(place: *mut c_void) {
-    // SAFETY: `wait_on` wrote it, and this is run once.
+    // SAFETY: `wait_on` wrote a `Resume` there, and the task runs once.
     drop(unsafe { place.cast::<Resume>().read() });
 }
 
@@ -149,12 +149,12 @@ pub(crate) fn create(here: &Here, code: Code, bytes: usize, flags: u32) -> Resul
     let creator = here.task();
     // SAFETY: the creator runs.
     let task = unsafe { child(here.worker(), creator.raw(), code, bytes, flags) };
-    // SAFETY: it was just written.
+    // SAFETY: `child` has just initialised the task.
     creator.adds(unsafe { &*task });
     Ok(task)
 }
 
-/// Creates a task; null if it does not.
+/// Creates a task; null on failure.
 ///
 /// # Safety
 /// `arguments` is null, or has room for a pointer.
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn ekrt_create(
         keep(&error);
         ptr::null_mut()
     });
-    // SAFETY: the caller's promise.
+    // SAFETY: `arguments` is null, or has room for a pointer.
     if let Some(place) = unsafe { arguments.as_mut() } {
         *place = if task.is_null() { ptr::null_mut() } else { CTask::arguments(task) };
     }
@@ -185,7 +185,7 @@ pub extern "C" fn ekrt_priority(task: *mut CTask, priority: c_int) -> c_int {
         let wrong = |_| Error::Range("`priority`", priority as u64, "-128 to 127");
         let priority = i8::try_from(priority).map_err(wrong)?;
         let task = here.task().created(task)?;
-        // SAFETY: it is alive, and nobody else's.
+        // SAFETY: an unsubmitted task is alive, and only its creator uses the task.
         unsafe { (*task).set_priority(priority) };
         Ok(())
     }))

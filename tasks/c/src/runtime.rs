@@ -13,7 +13,7 @@ use crate::error::{Error, Result, code};
 use crate::run::{kind_of, run_first};
 use crate::task::{Code, Here};
 
-/// More workers than any machine has: `ekrt_open` refuses what would take all memory.
+/// More workers than any machine has: `ekrt_open` refuses a number that would take all memory.
 const WORKERS_MAX: u32 = 65_536;
 
 /// `struct ekrt_options`.
@@ -26,13 +26,13 @@ pub struct Options {
     closed: c_int,
 }
 
-/// `struct ekrt_runtime`: its address is a number, and nothing is there.
+/// `struct ekrt_runtime`: its address is a number and points to no memory.
 #[repr(C)]
 pub struct Handle {
     _nothing: [u8; 0],
 }
 
-/// The runtimes that are open.
+/// Runtimes that are open.
 struct Open {
     /// The number of the last that was opened; numbers are not used again.
     last: usize,
@@ -46,14 +46,14 @@ fn open() -> MutexGuard<'static, Open> {
 }
 
 impl Open {
-    /// The runtime of a handle. Its threads are none of a child process's.
+    /// The runtime of a handle; an error in a forked child, which lacks the runtime's threads.
     fn find(&self, handle: *const Handle) -> Result<&Arc<Runtime>> {
         let found = self.all.get(&handle.addr()).ok_or(Error::Closed)?;
         if has_threads(found) { Ok(found) } else { Err(Error::Child) }
     }
 }
 
-/// A text, from the caller or else from the environment, and which of both.
+/// A text, from the caller or else from the environment, with the name of its source.
 fn text(
     given: *const c_char,
     member: &'static str,
@@ -64,15 +64,17 @@ fn text(
         let found = found.transpose().map_err(|_| Error::Text(variable))?;
         return Ok(found.map(|value| (variable, value.trim().to_owned())));
     }
-    // SAFETY: the caller's promise, in the header: it is a string.
+    // SAFETY: the member points to a C string, as the header demands.
     let given = unsafe { CStr::from_ptr(given) }.to_str().map_err(|_| Error::Text(member))?;
     Ok(Some((member, given.to_owned())))
 }
 
+/// The options, if their size is the one that this library knows.
+///
 /// # Safety
-/// It is null, or points to as many bytes as it says.
+/// `options` is null, or points to as many bytes as its first member says.
 unsafe fn whole<'a>(options: *const Options) -> Result<Option<&'a Options>> {
-    // SAFETY: the caller's promise: of what is too short only the first member is read.
+    // SAFETY: `bytes` is read first, and the other members only if all of them are present.
     unsafe {
         match options.is_null() {
             false if (*options).bytes != size_of::<Options>() => {
@@ -108,7 +110,7 @@ fn build(options: Option<&Options>) -> Result<Runtime> {
     if let Some(watch) = Watch::of_environment() {
         builder = builder.watch(&watch);
     }
-    // SAFETY: the runtime is behind a handle of ours: all its tasks are created here.
+    // SAFETY: only this library creates tasks of this runtime, and `kind_of` knows them all.
     let builder = unsafe { telling_kinds(builder, kind_of) };
     builder.build().map_err(Error::System)
 }
@@ -116,13 +118,13 @@ fn build(options: Option<&Options>) -> Result<Runtime> {
 /// Starts the workers of a runtime.
 ///
 /// # Safety
-/// Both are null, or point to what the header says.
+/// `options` is null or points to a `struct ekrt_options`, `runtime` is null or to a handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ekrt_open(options: *const Options, runtime: *mut *mut Handle) -> c_int {
     if runtime.is_null() {
         return code(Err(Error::Null("`runtime`")));
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: `options` is null or valid, and `runtime` is valid and not null.
     let (options, place) = unsafe { (whole(options), &mut *runtime) };
     *place = ptr::null_mut();
     code(options.and_then(build).map(|built| {
@@ -134,7 +136,7 @@ pub unsafe extern "C" fn ekrt_open(options: *const Options, runtime: *mut *mut H
     }))
 }
 
-/// Stops the workers of a runtime, which have nothing to do any more.
+/// Stops the workers of a runtime that runs no function any more.
 #[unsafe(no_mangle)]
 pub extern "C" fn ekrt_close(runtime: *mut Handle) -> c_int {
     let closed = || {
@@ -145,21 +147,22 @@ pub extern "C" fn ekrt_close(runtime: *mut Handle) -> c_int {
         }
         open.all.remove(&runtime.addr()).ok_or(Error::Closed)
     };
-    // The workers are waited for when the list is free again.
+    // Dropping waits for the workers, so the list is unlocked first.
     code(closed().map(drop))
 }
 
-/// How many tasks run at once.
+/// How many tasks run in parallel.
 #[unsafe(no_mangle)]
 pub extern "C" fn ekrt_workers(runtime: *const Handle) -> c_int {
-    // Whoever holds a runtime keeps it from being closed: it is asked while the list is locked.
+    // Asks while the list is locked: a clone of the `Arc` would make `ekrt_close` fail.
     match open().find(runtime).map(|found| found.workers()) {
         Ok(workers) => c_int::try_from(workers).unwrap_or(c_int::MAX),
         Err(error) => code(Err(error)),
     }
 }
 
-/// Runs a function as a task on this thread, and returns when that and all tasks below have ended.
+/// Runs a function as a task on this thread, and returns when the task and all its descendants
+/// have ended.
 ///
 /// # Safety
 /// The function may be called with these arguments.
@@ -173,7 +176,7 @@ pub unsafe extern "C" fn ekrt_run(
         let function = function.ok_or(Error::Null("`function`"))?;
         let runtime = open().find(runtime)?.clone();
         scope_called(&runtime, "ekrt_run", |_| {
-            // SAFETY: the caller's promise; a scope's code runs on a worker.
+            // SAFETY: the function may be called with these arguments, and this is a scope's code.
             unsafe { run_first(&Here::of_scope(), function, arguments) };
         });
         Ok(())

@@ -1,4 +1,4 @@
-//! Create, copy arguments, say dependences and submit, in one call.
+//! Create, copy arguments, declare dependences and submit, in one call.
 
 use std::ffi::{c_int, c_void};
 
@@ -8,10 +8,10 @@ use crate::run::create;
 use crate::submit::submit;
 use crate::task::{CTask, Code, Here};
 
-/// The same for who has read the dependences.
+/// Creates and submits a task whose dependences were read.
 ///
 /// # Safety
-/// There are so many bytes to copy.
+/// The pointer to the arguments has the given number of readable bytes.
 unsafe fn spawn(
     here: &Here,
     function: Code,
@@ -19,10 +19,10 @@ unsafe fn spawn(
     dependences: &[Dependence],
     flags: u32,
 ) -> Result<()> {
-    // Before there is a task that would have to be forgotten.
+    // Checks before the creation, since a refused task would have to be freed.
     dependences.iter().try_for_each(|dependence| dependence.check(here))?;
     let task = create(here, function, bytes, flags)?;
-    // SAFETY: the task has room for them; the caller's promise.
+    // SAFETY: the task has room for `bytes` bytes, and `arguments` has as many to read.
     unsafe {
         if bytes > 0 {
             CTask::arguments(task).cast::<u8>().copy_from(arguments.cast(), bytes);
@@ -37,7 +37,7 @@ unsafe fn spawn(
 /// Creates and submits a task with a copy of its arguments.
 ///
 /// # Safety
-/// There are `bytes` bytes at `arguments`, and `number` dependences at `dependences`.
+/// `arguments` points to `bytes` bytes, and `dependences` to `number` dependences.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ekrt_spawn(
     function: Option<Code>,
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn ekrt_spawn(
         if arguments.is_null() && bytes > 0 {
             return Err(Error::Null("`arguments`"));
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: `dependences` has `number` elements, and `arguments` has `bytes` bytes.
         unsafe {
             let dependences = read_all(dependences, number)?;
             spawn(&here, function, (arguments, bytes), &dependences, flags)

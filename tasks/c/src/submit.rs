@@ -1,4 +1,4 @@
-//! From created to submitted.
+//! Submits a created task to the scheduler.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -13,9 +13,9 @@ use crate::task::{CTask, Here};
 /// Submits a task that the running one has created.
 pub(crate) fn submit(here: &Here, handle: *const CTask) -> Result<()> {
     let (worker, creator) = (here.worker(), here.task());
-    // A merged dependence may say more than each that was checked.
+    // Checked again: merging two dependences on one address may turn both into a write.
     let task = creator.created(handle)?;
-    // SAFETY: the task is alive, and the running one's alone; its plan is null or whole.
+    // SAFETY: the task is alive, only its creator uses it, and its plan is null or initialised.
     let (plan, dependences) = unsafe {
         let plan = Plan::of(&*task).get();
         (plan, &*Plan::all(plan))
@@ -23,7 +23,8 @@ pub(crate) fn submit(here: &Here, handle: *const CTask) -> Result<()> {
     dependences.iter().try_for_each(|dependence| dependence.check(here))?;
     creator.take_created(handle)?;
     creator.raw().creates();
-    // SAFETY: it was created, and is now submitted, once; this worker runs its creator.
+    // SAFETY: the task left the list of unsubmitted ones, so this is its only submission; this
+    // worker runs its creator.
     unsafe {
         Plan::of(&*task).set(ptr::null_mut());
         if (*task).is_deferred() {
@@ -56,23 +57,23 @@ pub(crate) fn submit(here: &Here, handle: *const CTask) -> Result<()> {
     Ok(())
 }
 
-/// The same of a task that uses regions, and perhaps addresses.
+/// Submits a task that uses regions, and perhaps addresses.
 ///
 /// # Safety
-/// It was created by the running task, and is submitted once.
+/// The running task created `task`, and this is its only submission.
 unsafe fn submit_with_regions(here: &Here, task: *mut CTask, dependences: &[Dependence]) {
     let regions: Vec<Region> = dependences.iter().filter_map(Dependence::region).collect();
     let plain = dependences.iter().filter(|dependence| dependence.region().is_none());
     let accesses: Vec<Access> = plain.map(Dependence::access).collect();
     let uses = Uses { accesses: &accesses, regions: &regions };
     let creator = here.task();
-    // SAFETY: the caller's promise; this worker runs the creator.
+    // SAFETY: the task is submitted once, by the worker that runs its creator.
     unsafe {
         here.worker().submit_with_regions(task.cast(), creator.raw(), uses, creator.may_help());
     }
 }
 
-/// Submits a task: it runs when its dependences allow it.
+/// Submits a task, which runs when its dependences allow.
 #[unsafe(no_mangle)]
 pub extern "C" fn ekrt_submit(task: *mut CTask) -> c_int {
     code(Here::get().and_then(|here| submit(&here, task)))

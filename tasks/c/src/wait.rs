@@ -11,7 +11,7 @@ use crate::run::{create, resume};
 use crate::submit::submit;
 use crate::task::{CTask, Here};
 
-/// Waits for all children of the running task, and those below.
+/// Waits for all descendants of the running task.
 #[unsafe(no_mangle)]
 pub extern "C" fn ekrt_wait() -> c_int {
     code(Here::get().map(|here| {
@@ -19,7 +19,7 @@ pub extern "C" fn ekrt_wait() -> c_int {
     }))
 }
 
-/// A task with these dependences is submitted, and lets the running one go on.
+/// Submits a task with these dependences, which resumes the running one, and pauses meanwhile.
 fn wait_on(here: &Here, dependences: &[Dependence]) -> Result<()> {
     dependences.iter().try_for_each(|dependence| dependence.check(here))?;
     if dependences.iter().any(|dependence| dependence.is_weak) {
@@ -32,12 +32,12 @@ fn wait_on(here: &Here, dependences: &[Dependence]) -> Result<()> {
         return Ok(());
     }
     let task = create(here, resume, size_of::<Resume>(), 0)?;
-    // SAFETY: it was just created; nobody else has it.
+    // SAFETY: the task was just created, and only this function has it.
     let task = unsafe { &mut *task };
     dependences.iter().for_each(|&dependence| Plan::add(task, worker, dependence));
     let mut submitted = Ok(());
     worker.pause(|resume| {
-        // SAFETY: the block has room for it.
+        // SAFETY: the task was created with room for a `Resume`.
         unsafe { CTask::arguments(task).cast::<Resume>().write(resume) };
         submitted = submit(here, task);
     });
@@ -47,12 +47,12 @@ fn wait_on(here: &Here, dependences: &[Dependence]) -> Result<()> {
 /// Waits until a child with these dependences could run.
 ///
 /// # Safety
-/// There are `number` dependences.
+/// `dependences` points to `number` dependences.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ekrt_wait_on(dependences: *const CDependence, number: usize) -> c_int {
     let waited = || {
         let here = Here::get()?;
-        // SAFETY: the caller's promise.
+        // SAFETY: `dependences` points to `number` dependences.
         wait_on(&here, &unsafe { read_all(dependences, number) }?)
     };
     code(waited())

@@ -51,7 +51,7 @@ void create(void *arguments)
 	CHECK(ekrt_wait() == EKRT_OK);
 }
 
-/* A callable is copied to the task: what it captures must need no destructor. */
+/* A callable is copied to the task without its destructor: its captures must need none. */
 template <typename F> void spawn(F function)
 {
 	static_assert(std::is_trivially_copyable<F>::value, "its bytes are copied");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What must hold; a program that gets to its end prints `ok`. */
+/* A condition that must hold; a program whose conditions all hold prints `ok`. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -16,7 +16,7 @@
 		} \
 	} while (0)
 
-/* A runtime of so many workers. */
+/* Opens a runtime with this number of workers. */
 static inline struct ekrt_runtime *open_with(uint32_t workers)
 {
 	struct ekrt_options options = EKRT_OPTIONS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Mistakes are told, and change nothing. */
+/* A call with a mistake returns its code and has no effect. */
 #include "check.h"
 
 #include <string.h>
@@ -29,7 +29,7 @@ static void says(const char *word)
 
 static void foreign(void *task)
 {
-	/* Another task's, and one that is not there at all. */
+	/* The handle of another task's child, and a handle of no task. */
 	CHECK(ekrt_submit(*(struct ekrt_task **)task) == EKRT_ETASK);
 	CHECK(ekrt_submit((struct ekrt_task *)&data) == EKRT_ETASK);
 }

@@ -29,7 +29,7 @@ static void ask(void *arguments)
 
 	(void)arguments;
 	CHECK(events && ekrt_event_increase(2) == events);
-	/* One of them happens here, and no more than are left can happen. */
+	/* One event happens here; more than are left cannot. */
 	CHECK(ekrt_event_decrease(events, EVENTS + 2) == EKRT_ERANGE);
 	CHECK(ekrt_event_decrease(events, 1) == EKRT_OK);
 	sent++;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Random task graphs do what the same calls in their order would have done.
+ * Random task graphs have the result of the same functions called in order of submission.
  *
- * A task reads some cells and writes others, each time with another factor, so that the result
- * tells the order. Some tasks create tasks on the cells that they use, weakly or not.
+ * A task reads some cells and writes some, with a factor of its own, so that the result shows
+ * the order. Some tasks create tasks on the cells that they declare, weakly or not.
  */
 #include "check.h"
 
@@ -11,7 +11,7 @@
 
 enum { CELLS = 12, USES = 4, TASKS = 400, INNER = 3, GRAPHS = 30 };
 
-/* What a step does with a cell, in the order of `enum ekrt_kind`. */
+/* The kind, of `enum ekrt_kind`, of the access to a cell. */
 struct use {
 	int cell;
 	int kind;
@@ -22,9 +22,9 @@ struct step {
 	uint64_t factor;
 	int uses;
 	struct use use[USES];
-	/* Seeds its children; 0 where it has none. */
+	/* Seed for the children; 0 if the step has none. */
 	uint64_t inner;
-	/* Whether it leaves its cells to its children. */
+	/* Whether only the children use the cells. */
 	int weak;
 };
 
@@ -36,7 +36,7 @@ static uint64_t next(uint64_t *state)
 	return *state >> 11;
 }
 
-/* A step on some of the cells; on those of `around` if that is given, and as that uses them. */
+/* A step on some of the cells; if `around` is given, on its cells, with kinds that it allows. */
 static struct step random_step(uint64_t *state, uint64_t *cells, const struct step *around)
 {
 	struct step step;
@@ -56,7 +56,7 @@ static struct step random_step(uint64_t *state, uint64_t *cells, const struct st
 		int kind = 1 + (int)(next(state) % 5), outer;
 
 		step.use[i].cell = around ? around->use[at].cell : at;
-		/* Who writes may be divided in any way. */
+		/* Children of a step that writes a cell may declare any kind. */
 		outer = around ? around->use[at].kind : EKRT_INOUT;
 		if (outer != EKRT_OUT && outer != EKRT_INOUT)
 			kind = outer;
@@ -65,13 +65,16 @@ static struct step random_step(uint64_t *state, uint64_t *cells, const struct st
 	}
 	if (!around && next(state) % 4 == 0) {
 		step.inner = next(state) | 1;
-		/* Who has its turn at a cell itself cannot leave it to its children. */
+		/* A step with a turn at a cell cannot pass the turn on: its access must be weak. */
 		step.weak = takes_turns || next(state) % 2;
 	}
 	return step;
 }
 
-/* The cells that it uses, so that their order shows unless they say that there is none. */
+/*
+ * Uses the cells as declared, so that their values show the order of the steps; commutative and
+ * concurrent steps only add, since they have no order.
+ */
 static void work(const struct step *step)
 {
 	uint64_t sum = step->factor;

@@ -36,7 +36,7 @@ static void create(void *arguments)
 	}
 	for (i = 0; i < KEPT / 2; i++)
 		CHECK(ekrt_submit(kept[i]) == EKRT_OK);
-	/* The others are forgotten with this task. */
+	/* Tasks that were not submitted are freed with this one. */
 }
 
 int main(void)

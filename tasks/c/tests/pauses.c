@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tasks that stop until another task, another thread or they themselves let them go on. */
+/* Tasks that pause until another task, another thread or their own start function resumes them. */
 #include "check.h"
 
 #include <pthread.h>
@@ -63,7 +63,7 @@ static void create(void *arguments)
 	for (i = 0; i < TASKS; i++)
 		CHECK(ekrt_spawn(stop, &i, sizeof(i), NULL, 0, EKRT_DEFERRED) == EKRT_OK);
 	CHECK(ekrt_spawn(refused, NULL, 0, NULL, 0, 0) == EKRT_OK);
-	/* All of them stop, however few workers there are, and let others run. */
+	/* All tasks pause, more than there are workers, and the workers run other tasks. */
 	CHECK(pthread_create(&thread, NULL, resume, &own) == 0);
 	CHECK(ekrt_pause(keep, &own) == EKRT_OK);
 	CHECK(pthread_join(thread, NULL) == 0);
@@ -80,7 +80,10 @@ static void stop_in_chain(void *arguments)
 	done++;
 }
 
-/* So many are unfinished that a creator would help, and stop with the first that it runs. */
+/*
+ * Creates more unfinished tasks than a creator may have before it runs queued ones: if it ran
+ * one of these, it would stop with that task.
+ */
 static void create_chain(void *arguments)
 {
 	const struct ekrt_dependence on = { &done, EKRT_INOUT };
@@ -92,7 +95,7 @@ static void create_chain(void *arguments)
 	for (i = 0; i < LONG; i++) {
 		struct ekrt_paused *token;
 
-		/* Where threads take turns, as under valgrind, a turn is long. */
+		/* Under valgrind, threads run in long turns: yields for the other threads. */
 		while (!(token = __atomic_exchange_n(&paused[0], NULL, __ATOMIC_ACQUIRE)))
 			sched_yield();
 		CHECK(ekrt_resume(token) == EKRT_OK);

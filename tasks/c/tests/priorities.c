@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Where the rules know priorities, tasks that are ready run by them. */
+/* Schedulers with priorities run ready tasks in their order. */
 #include "check.h"
 
 enum { TASKS = 20 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A child process has none of its parent's runtimes, and may open its own. */
+/* A forked child cannot use its parent's runtimes, and may open its own. */
 #include "check.h"
 
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Where another thread has the lock of AddressSanitizer's memory, a child waits for it for ever. */
+/* Under AddressSanitizer no other thread: one that holds its lock at a fork hangs the child. */
 #if defined(__SANITIZE_ADDRESS__)
 enum { WORKERS = 1 };
 #elif defined(__has_feature)

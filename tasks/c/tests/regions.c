@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tasks whose regions overlap do what the same calls in their order would have done. */
+/* Tasks with overlapping regions have the result of the same functions called in order. */
 #include "check.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ enum { CELLS = 64, TASKS = 300, GRAPHS = 40 };
 struct step {
 	uint64_t *cells;
 	uint64_t factor;
-	/* It reads from one cell to before another, and writes so too. */
+	/* The step reads the cells from `in` to before `in_end`, and writes from `out` likewise. */
 	int in, in_end, out, out_end;
 };
 
@@ -38,7 +38,7 @@ static struct step random_step(uint64_t *state, uint64_t *cells)
 	return step;
 }
 
-/* What it reads and writes may overlap. */
+/* The cells read and the cells written may overlap. */
 static void work(void *arguments)
 {
 	const struct step *step = arguments;

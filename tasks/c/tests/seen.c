@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tasks are counted and named by what they run, however they come to run. */
+/* Tasks are counted and named by their function, however they come to run. */
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>

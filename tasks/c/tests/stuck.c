@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tasks that wait for each other are told, and end the process, where no thread outside helps. */
+/* In a closed runtime, a deadlock is reported and ends the process. */
 #include "check.h"
 
 #include <signal.h>
@@ -15,7 +15,7 @@ static void keep(struct ekrt_paused *paused, void *place)
 	*(struct ekrt_paused **)place = paused;
 }
 
-/* Each is to be resumed by the other, after it was resumed itself. */
+/* Each task is to be resumed by the other one, which itself waits first. */
 static void waits(void *argument)
 {
 	int mine = *(int *)argument;
@@ -43,7 +43,7 @@ static int times(const char *text, const char *word)
 	return count;
 }
 
-/* In a process of its own, which says to `out` that it stands still. */
+/* Runs in a child process, whose report of the deadlock goes to `out`. */
 static void stand_still(int out)
 {
 	const struct rlimit none = { 0, 0 };

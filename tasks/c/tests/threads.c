@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Many threads of the program use one runtime, more than it has room for at once. */
+/* More threads of the program use one runtime than may enter in parallel. */
 #include "check.h"
 
 #include <pthread.h>
@@ -39,7 +39,7 @@ static void create(void *arguments)
 	}
 }
 
-/* A function of a library that does not know that it is called from a task. */
+/* Acts as a function of a library that opens a scope although a task calls. */
 static void nested(void *arguments)
 {
 	CHECK(ekrt_run(runtime, create, arguments) == EKRT_OK);
@@ -62,7 +62,7 @@ static void *submits(void *arguments)
 	return NULL;
 }
 
-/* Who asks about a runtime does not keep it open. */
+/* A thread that asks for the number of workers does not keep a runtime from being closed. */
 static void *asks(void *arguments)
 {
 	struct ekrt_runtime *asked = arguments;

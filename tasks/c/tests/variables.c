@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A variable of the environment that is misspelt is told once, however many runtimes there are. */
+/* A misspelt environment variable is reported once, however many runtimes are opened. */
 #include "check.h"
 
 #include <string.h>
