@@ -1,5 +1,5 @@
-//! `cargo c-interface`: the task runtime for C and C++, as other libraries are installed: a
-//! header, a shared and a static library, and what pkg-config says of them.
+//! `cargo c-interface`: the task runtime for C and C++, installed like other libraries: a header,
+//! a shared and a static library, and a file for pkg-config.
 
 mod trial;
 
@@ -13,17 +13,17 @@ use anyhow::{Context, Result, ensure};
 use crate::openmp;
 use commands::{cargo, root, run as run_program, target};
 
-/// What is installed as it is.
+/// The header, which is installed unchanged.
 const HEADER: &str = "c/include/evenkeel_rt.h";
-/// The shared library, by the name that programs look for; `c/build.rs` gives it to it.
+/// The shared library, by the name that programs look for; `c/build.rs` sets this soname.
 const SHARED: &str = "libevenkeel_rt.so.0";
-/// What begins every name.
+/// Prefix of every exported name.
 const PREFIX: &str = "ekrt_";
 
 /// Build the task runtime's library and header for C.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The folder that gets `include` and `lib`; target/c-interface if it is not said.
+    /// The folder that gets `include` and `lib`; default: target/c-interface.
     #[arg(long, value_name = "FOLDER")]
     prefix: Option<PathBuf>,
     /// Then compare the library's names with the header, and run programs of gcc and clang.
@@ -31,7 +31,7 @@ pub struct Args {
     test: bool,
 }
 
-/// Builds and installs, and tries it if asked.
+/// Builds and installs the library, and tests the installation if asked.
 pub fn run(args: &Args) -> Result<()> {
     let folder = args.prefix.clone().unwrap_or_else(|| target().join("c-interface"));
     // Relative to where the command was given.
@@ -52,7 +52,7 @@ fn test(folder: &Path) -> Result<u32> {
     Ok(runs)
 }
 
-/// Builds the libraries, and puts them and what belongs to them into a folder.
+/// Builds the libraries, and installs them, the header and the pkg-config file into a folder.
 fn install(folder: &Path) -> Result<()> {
     let build = ["build", "--release", "--locked", "--quiet", "--package", "evenkeel-runtime-c"];
     run_program(cargo().args(build))?;
@@ -81,7 +81,8 @@ fn put(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether the library exports what the header declares, and nothing else; returns how many.
+/// An error unless the library exports exactly the names that the header declares; returns how
+/// many.
 fn compare(folder: &Path) -> Result<usize> {
     let header = fs::read_to_string(root().join(HEADER)).context("reading the header")?;
     let declared = declared(&header);
@@ -94,7 +95,7 @@ fn compare(folder: &Path) -> Result<usize> {
     Ok(declared.len())
 }
 
-/// The functions that a header declares and does not define, each in a line that it begins.
+/// The functions that a header declares and does not define, each at the beginning of a line.
 fn declared(header: &str) -> BTreeSet<String> {
     let name = |line: &str| {
         let is_outside = line.starts_with(|c: char| c.is_ascii_lowercase());

@@ -14,7 +14,7 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo", bin_name = "cargo")]
 enum Trial {
-    /// Build the OpenMP library, and try it with programs of gcc and clang.
+    /// Build the OpenMP library, and test the library with programs of gcc and clang.
     Openmp(openmp::Args),
     /// Build the task runtime's library and header for C, and try them with programs.
     CInterface(c_interface::Args),

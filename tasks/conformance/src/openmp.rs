@@ -29,15 +29,15 @@ const TABLES: &str = "openmp/symbols";
 /// Build the OpenMP library.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Build nothing; print what a library exports, as the tables of `openmp/symbols` have it.
+    /// Build nothing; print the names that a library exports, in the format of `openmp/symbols`.
     #[arg(long, value_name = "LIBRARY")]
     list: Option<PathBuf>,
-    /// Then compare its names with the tables, and run programs of gcc and clang with it.
+    /// Then compare the library's names with the tables, and run programs of gcc and clang.
     #[arg(long)]
     test: bool,
 }
 
-/// Builds the library, and tries it if asked.
+/// Builds the library, and tests the build if asked.
 pub fn run(args: &Args) -> Result<()> {
     if let Some(library) = &args.list {
         for symbol in symbols::exported(library)? {
@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Builds the library, compares its names, and runs programs with it.
+/// Builds the library, compares its names with the tables, and runs the test programs.
 pub fn test() -> Result<()> {
     let library = build()?;
     println!("{}", library.display());
@@ -60,7 +60,7 @@ pub fn test() -> Result<()> {
     trial::run(&library)
 }
 
-/// Builds the library and says where it is.
+/// Builds the library and returns its path.
 pub fn build() -> Result<PathBuf> {
     let tables = symbols::tables(&root().join(TABLES))?;
     let folder = target().join("openmp");
@@ -75,7 +75,7 @@ pub fn unsupported() -> Result<BTreeSet<String>> {
     Ok(names.filter(|name| !supported.contains(name)).collect())
 }
 
-/// Whether a library exports what the tables name, with their versions, and nothing else.
+/// An error unless a library exports exactly the names of the tables, with their versions.
 fn compare(library: &Path) -> Result<()> {
     let tables = symbols::tables(&root().join(TABLES))?;
     let found = symbols::exported(library)?;

@@ -1,4 +1,4 @@
-//! ThreadSanitizer: what is built for it, and how it is told what to leave out.
+//! ThreadSanitizer: how cargo builds and runs for the sanitizer, with our suppressions.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,16 +9,16 @@ use commands::cargo;
 use commands::root;
 use commands::{program, target};
 
-/// Said, so that the flags are not those of build scripts.
+/// Given explicitly, so that the flags do not apply to build scripts.
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
-/// Makes rustc watch, and the runtime tell what cannot be seen.
+/// Instruments the code, and makes the runtime report synchronisation that the sanitizer misses.
 const FLAGS: &str = "-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer --cfg evenkeel_tsan";
-/// What is left out.
+/// The list of suppressed reports.
 const SUPPRESSIONS: &str = "runtime/tests/threads.supp";
 
 /// Makes a cargo command build, and run, for the sanitizer.
 pub fn threads(cargo: &mut Command) -> &mut Command {
-    // Another flag builds everything anew: apart, so that other steps keep what they have built.
+    // A changed flag rebuilds everything, so the builds have a folder of their own.
     watched(cargo)
         .args(["--locked", "--quiet", "--target", TRIPLE])
         .env("RUSTC_BOOTSTRAP", "1")
@@ -33,12 +33,12 @@ pub fn run_tests() -> Result<()> {
     commands::run(threads(cargo().args(tests)))
 }
 
-/// Where release builds of it are.
+/// The folder of release builds for the sanitizer.
 pub fn folder() -> PathBuf {
     target().join("threads").join(TRIPLE).join("release")
 }
 
-/// Makes a program that was built for the sanitizer end with an error where it finds one.
+/// Makes a program that was built for the sanitizer end with an error after a report.
 pub fn watched(program: &mut Command) -> &mut Command {
     let suppressions = root().join(SUPPRESSIONS);
     // Tests have child processes with threads.

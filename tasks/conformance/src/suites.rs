@@ -1,7 +1,8 @@
-//! `cargo suites`: the OpenMP validation suites of others, run and counted.
+//! `cargo suites`: runs and counts published OpenMP validation suites.
 //!
-//! A test is compiled once, for its own library, and run with that first: what fails there, on this
-//! machine, says nothing of another library. What passes runs with the library that is tried.
+//! A test is compiled once, for its own library, and run with that library first: a test that fails
+//! there, on this machine, shows nothing about another library. A test that passes runs with the
+//! tried library.
 
 mod bots;
 mod build;
@@ -33,7 +34,7 @@ use commands::{find, is_strict, program as command, target};
 use program::{Compiler, Test};
 use trial::{Bench, Library};
 
-/// What the command does and how it is used, below its options.
+/// Text of the help, below the options.
 const NOTES: &str = "\
 Everything is unpacked and compiled below cargo's target folder, where the next run finds it;
 nothing is installed. A test passes, fails, does not end in time, or calls what the library does
@@ -105,16 +106,16 @@ pub struct Args {
     /// The library to try.
     #[arg(long, default_value = "ours")]
     library: Which,
-    /// The checkout of the suite, where no package holds it.
+    /// The checkout of the suite, if no package has the suite.
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
-    /// Write tests.csv, summary.txt and passed.txt there.
+    /// Write tests.csv, summary.txt and passed.txt to this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Tests at a time. Those that need several CPUs slow each other down.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
-    /// What a program may take, in seconds.
+    /// Time limit of a program, in seconds.
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     timeout: u64,
     /// A list of tests, one a line, that have to pass.
@@ -134,7 +135,7 @@ impl Args {
     }
 }
 
-/// Gets the suites, runs them, prints and writes what was found.
+/// Gets the suites, runs them, and prints and writes the results.
 pub fn run(args: &Args) -> Result<()> {
     let expected = args.expect.as_deref().map(read_list).transpose()?;
     let folder = target().join("suites");
@@ -283,7 +284,7 @@ fn version(compiler: &str) -> Result<u32> {
 }
 
 fn full_version(compiler: &str) -> Result<String> {
-    // gcc says only the first number where it is asked as clang is.
+    // gcc answers `-dumpversion` with the first number only.
     let option = if compiler == "gcc" { "-dumpfullversion" } else { "-dumpversion" };
     asked(compiler, option)
 }

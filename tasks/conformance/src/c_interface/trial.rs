@@ -10,9 +10,9 @@ use anyhow::{Context, Result, bail, ensure};
 use commands::root;
 use commands::{find, program, run as run_program};
 
-/// The programs; each ends with status 0, after `ok`, or says what is wrong.
+/// The programs; each prints `ok` and ends with status 0, or reports its error.
 const PROGRAMS: &str = "c/tests";
-/// A compiler, the ending of what it compiles, and its standard.
+/// A compiler, the extension of its sources, and its language standard.
 const COMPILERS: [(&str, &str, &str); 4] = [
     ("gcc", "c", "-std=c99"),
     ("clang", "c", "-std=c99"),
@@ -58,7 +58,7 @@ pub fn run(folder: &Path) -> Result<u32> {
     Ok(runs + first(folder, &trial)?)
 }
 
-/// The lines of the documentation, with what pkg-config says.
+/// Compiles the documentation's example with the options of pkg-config, and runs the program.
 fn first(folder: &Path, trial: &Path) -> Result<u32> {
     let Some(compiler) = find(&["cc"]).filter(|_| find(&["pkg-config"]).is_some()) else {
         return Ok(0);
@@ -76,7 +76,7 @@ fn first(folder: &Path, trial: &Path) -> Result<u32> {
     Ok(1)
 }
 
-/// Whether a compiler has what AddressSanitizer needs.
+/// Whether a compiler can link AddressSanitizer.
 fn sanitizes(compiler: &str, trial: &Path) -> bool {
     let (source, built) = (trial.join("empty.c"), trial.join("empty"));
     let written = fs::write(&source, "int main(void)\n{\n\treturn 0;\n}\n").is_ok();

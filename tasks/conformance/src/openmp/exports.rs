@@ -1,8 +1,8 @@
-//! From the tables and what our code defines: the version script, and the assembly of everything
-//! that is not written in Rust.
+//! The version script, and the assembly of all names that Rust does not define, from the tables
+//! and the names that our code defines.
 //!
-//! A name has one default version, which the script gives it; each further version is a jump to
-//! the default. A function that nobody defines is a stub that says its name and aborts.
+//! Each name has one default version, from the script; each further version is a jump to the
+//! default. A function without a definition is a stub that prints its name and aborts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 
 use super::symbols::{Kind, Symbol};
 
-/// libomp's node for what is its own, and its default for everything; gcc's nodes go first.
+/// libomp's node for its own names, and its default for all names; gcc's nodes take precedence.
 const OF_LIBOMP: &str = "VERSION";
 /// A node of our own, with no name in it.
 const OURS: &str = "EVENKEEL";
@@ -41,7 +41,7 @@ pub fn of(symbols: &BTreeSet<Symbol>) -> Vec<Export> {
     by_name.into_iter().map(export).collect()
 }
 
-/// How much of it is there, in a sentence, by the beginnings of the names.
+/// How many of the names are defined, by prefix of the names, in a sentence.
 pub fn summary(exports: &[Export], defined: &BTreeSet<String>) -> String {
     let groups = ["omp_", "GOMP_", "__kmpc_", "kmp", "acc_", ""];
     let group_of = |export: &Export| groups.iter().position(|group| export.name.starts_with(group));
@@ -55,7 +55,7 @@ pub fn summary(exports: &[Export], defined: &BTreeSet<String>) -> String {
     format!("supported: {}", counts.join(", "))
 }
 
-/// The linker's version script: every node with the names that it is the default of.
+/// The linker's version script: every node, with the names whose default version is the node.
 pub fn version_script(exports: &[Export]) -> String {
     let mut nodes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for export in exports {
@@ -72,15 +72,15 @@ pub fn version_script(exports: &[Export]) -> String {
         let global = if names.is_empty() { names } else { format!(" global:{names}") };
         let _ = writeln!(text, "{node} {{{global} }};");
     }
-    // What is left, of Rust and of others, is hidden. In a node of gcc's or clang's this would hide
-    // the names whose default is another node, too.
+    // All other names, of Rust and of libraries, are hidden. In a node of gcc's or clang's, `*`
+    // would also hide the names whose default is another node.
     let _ = writeln!(text, "{OURS} {{ local: *; }};");
     text
 }
 
 /// The instructions of a machine that the assembly needs.
 pub struct Machine {
-    /// How `as` calls what a symbol is: `@function` or `%function`.
+    /// How `as` marks the type of a symbol: `@function` or `%function`.
     mark: char,
     jump: &'static str,
     /// Loads the address of `.Lname_N` as first argument.
@@ -104,7 +104,7 @@ pub fn machine(architecture: &str) -> Result<Machine> {
     })
 }
 
-/// The assembly: stubs for what is not defined, and the other versions of every name.
+/// The assembly: stubs for undefined names, and the further versions of every name.
 pub fn assembly(exports: &[Export], defined: &BTreeSet<String>, machine: &Machine) -> String {
     let mut text = String::new();
     for (n, export) in exports.iter().enumerate() {

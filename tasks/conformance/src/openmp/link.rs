@@ -10,8 +10,8 @@ use super::exports;
 use super::symbols::{self, Symbol};
 use commands::{cargo, program, run, target};
 
-/// Its own name. Programs find it under the names of the libraries whose place it takes, too: those
-/// are other names of the file, so that a program that needs both loads one.
+/// The library's own name. Programs also find the file under the names of the libraries that the
+/// file replaces, so a program that needs both loads only one library.
 const NAME: &str = "libevenkeel_omp.so";
 
 /// Builds the library in a folder; of a static library that a sanitizer watches, if one is told,
@@ -38,8 +38,8 @@ pub fn library(
     cc.args(["-shared", "-o"]).arg(&library);
     cc.arg(format!("-Wl,-soname,{NAME}"));
     cc.arg(format!("-Wl,--version-script={}", script.display()));
-    // Nothing undefined; calls among our functions stay ours, whoever else is loaded; and what is
-    // once in memory stays, for its threads run in it.
+    // No undefined names; calls among our functions never go to another loaded library; and the
+    // library is never unloaded, because its threads run its code.
     if !is_watched {
         cc.arg("-Wl,-z,defs");
     }
@@ -63,7 +63,7 @@ fn archive() -> Result<PathBuf> {
     Ok(target().join("release/libevenkeel_openmp.a"))
 }
 
-/// The names that the static library defines for others. Not by nm, whose plugins try to read the
+/// The global names that the static library defines. Not by nm, whose plugins try to read the
 /// bitcode in Rust's objects.
 fn defined(archive: &Path) -> Result<BTreeSet<String>> {
     let listed = symbols::readelf("--syms", archive)?;

@@ -1,4 +1,4 @@
-//! What OpenMP libraries export: our tables of it, and what a library says itself.
+//! Names that OpenMP libraries export: from our tables, and from a library file.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use commands::program;
 
-/// What a name stands for.
+/// The type of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Something to call.
@@ -21,11 +21,11 @@ pub enum Kind {
 /// A name that a library exports, with the version node it is in.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Symbol {
-    /// As programs call it.
+    /// The name that programs use.
     pub name: String,
     /// The node.
     pub version: String,
-    /// What it is.
+    /// The symbol's type.
     pub kind: Kind,
 }
 
@@ -75,7 +75,7 @@ pub fn exported(library: &Path) -> Result<BTreeSet<Symbol>> {
     readelf("--dyn-syms", library)
 }
 
-/// What binutils' readelf lists as defined, and visible to others.
+/// Symbols that binutils' readelf lists as defined and visible outside the file.
 pub fn readelf(list: &str, file: &Path) -> Result<BTreeSet<Symbol>> {
     Ok(listed(&read(list, file)?))
 }
@@ -159,7 +159,7 @@ mod tests {
         assert!(table("f V func\n").is_err());
     }
 
-    /// The libraries of this machine, where it has them, are as the tables say.
+    /// The installed libraries, if any, export the names of the tables.
     #[test]
     fn the_tables_name_what_installed_libraries_export() {
         let installed = [

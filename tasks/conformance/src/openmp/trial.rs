@@ -1,4 +1,4 @@
-//! The library under programs of gcc and clang that know nothing of it.
+//! The library under programs that gcc and clang compiled for their own libraries.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail, ensure};
 use commands::root;
 use commands::{find, program, run as run_program, target};
 
-/// The programs; each ends with status 0, after `ok`, or says what is wrong.
+/// The programs; each prints `ok` and ends with status 0, or reports its error.
 const PROGRAMS: &str = "openmp/tests/c";
 /// The names under which gcc's and clang's programs look for their libraries.
 pub const PLACES: [&str; 2] = ["libgomp.so.1", "libomp.so.5"];
@@ -111,7 +111,7 @@ fn compile(compiler: &str, source: &Path, folder: &Path, with: Option<&Path>) ->
         // With their own library linked, `-fopenmp` would find that.
         Some(library) => cc.args(["-fopenmp", "-Wl,--as-needed"]).arg(library),
     };
-    // Where the compiler's library comes after ours, nothing is left for it to give.
+    // `--as-needed` drops the compiler's library, which comes after ours and resolves no name.
     run_program(cc.arg("-ldl"))?;
     Ok(output)
 }

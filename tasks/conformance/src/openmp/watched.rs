@@ -1,4 +1,4 @@
-//! clang's programs on a library that ThreadSanitizer watches, as it watches them.
+//! clang's programs and the library, all under ThreadSanitizer.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use super::{TABLES, link, symbols, trial};
 use crate::sanitizer;
 use commands::{cargo, program, root, run as run_program, target};
 
-/// Those that the sanitizer cannot run: it stops where a thread ends the process while others
-/// begin, and needs more memory than is given to a program that is to have too little.
+/// Programs that the sanitizer cannot run: `exits.c` ends the process while threads begin, where
+/// the sanitizer stops, and `no_memory.c` limits the memory to less than the sanitizer needs.
 const LEFT_OUT: [&str; 2] = ["exits.c", "no_memory.c"];
 /// Threads; the machine may have fewer.
 const THREADS: &str = "4";
@@ -44,7 +44,7 @@ pub fn run() -> Result<()> {
     Ok(())
 }
 
-/// One program, with rustc's sanitizer whole, for the library needs all of it.
+/// Compiles one program with all of rustc's sanitizer runtime, which the library needs.
 fn compile(source: &Path, folder: &Path) -> Result<PathBuf> {
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
     let output = folder.join(format!("{stem}.watched"));

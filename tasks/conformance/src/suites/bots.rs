@@ -8,7 +8,7 @@ use super::checkouts::Program;
 pub struct App {
     /// Below `omp-tasks`.
     pub folder: &'static str,
-    /// Definitions of its versions: who stops making tasks.
+    /// Macro definitions of its versions, which differ in the cutoff of task creation.
     cutoffs: &'static [&'static str],
     /// Small enough for seconds; a word with a slash is below `inputs`.
     arguments: &'static [&'static str],
@@ -44,9 +44,9 @@ pub const APPS: [App; 14] = [
     app("uts", NONE, &["-f", "uts/test.input"]),
 ];
 
-/// What every application prints of how it was built; nobody reads it.
+/// Macros of the build's description, which every application prints and nothing reads.
 const MESSAGES: [&str; 6] = ["CDATE", "CC", "LD", "CMESSAGE", "LDFLAGS", "CFLAGS"];
-/// What it says of a right result.
+/// The line that an application prints for a right result.
 const SUCCESS: &str = "Verification        = successful";
 
 /// The versions of an application.

@@ -10,12 +10,12 @@ use anyhow::{Context, Result};
 use super::process::{self, End};
 use super::program::Build;
 
-/// What one call of a compiler may take.
+/// Time limit of one call of a compiler.
 const LIMIT: Duration = Duration::from_secs(60);
-/// In the folder of a test that was built: what from.
+/// The file in a built test's folder that records the commands and sources of the build.
 const RECORD: &str = "built";
 
-/// Builds what a test needs in its folder. The inner error is why a compiler refused it.
+/// Builds a test's programs in its folder. The inner error is a compiler's reason to refuse.
 pub fn all(folder: &Path, builds: &[Build], compilers: &str) -> Result<Result<(), String>> {
     let key = key(builds, compilers)?;
     let record = folder.join(RECORD);
@@ -28,7 +28,7 @@ pub fn all(folder: &Path, builds: &[Build], compilers: &str) -> Result<Result<()
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     for build in builds {
         let output = folder.join("compiler.txt");
-        // A refusal is not kept: a header or a tool may be what changes.
+        // A refusal is not kept: a header or a tool may change that is not in the record.
         match process::run(&build.command, &[], folder, &output, LIMIT)? {
             End::Status(0) => {}
             End::TimeUp => return Ok(Err("compiling took too long".to_owned())),
@@ -78,7 +78,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (folder, source) = (place.path().join("a/b"), place.path().join("source"));
         fs::write(&source, "1").unwrap();
-        // Emptying the folder would remove what an earlier build left, so it writes beside it.
+        // The count is outside the folder, which a build empties.
         let count = || fs::read_to_string(place.path().join("count")).unwrap_or_default();
         let build = [bash("echo -n x >> ../../count", &source)];
         for _ in 0..2 {

@@ -8,12 +8,12 @@ use anyhow::{Context, Result, ensure};
 use super::bots;
 use super::program::{Build, Compiler, Plan, Run, Test, files};
 
-/// What is compiled by whom is a test of its own.
+/// Each program is one test for each compiler.
 const COMPILERS: [(Compiler, &str); 2] = [(Compiler::Gcc, "gcc"), (Compiler::Clang, "clang")];
-/// What sources that map data to devices have; without a device they run on the host.
+/// Text in sources that map data to devices; without a device they run on the host.
 const OFFLOADS: [&str; 2] = ["omp target", "declare target"];
 
-/// A program of such a suite, whoever compiles it.
+/// A program of such a suite, for either compiler.
 pub struct Program {
     /// From the suite's own folder on.
     pub name: String,
@@ -22,7 +22,7 @@ pub struct Program {
     /// Of the compiler: folders, definitions.
     pub options: Vec<String>,
     pub arguments: Vec<String>,
-    /// What the output has to contain.
+    /// Texts that the output has to contain.
     pub output: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ pub fn epcc(checkout: &Path) -> Result<Vec<Test>> {
     tests("epcc", programs.into(), &folder)
 }
 
-/// The Barcelona OpenMP Tasks Suite, on small inputs, which it checks itself.
+/// The Barcelona OpenMP Tasks Suite, on small inputs; the programs check their own results.
 pub fn bots(checkout: &Path) -> Result<Vec<Test>> {
     let folder = checkout.join("omp-tasks");
     let mut programs = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::selector::{Target, holds, words};
 
-/// What a test asks for.
+/// The directives of a test.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Directives {
     pub options: Vec<String>,
@@ -16,9 +16,9 @@ pub struct Directives {
 
 /// Where a test says nothing (`c.exp`).
 const DEFAULT_OPTIONS: &str = "-O2";
-/// Said of what only compiles or links, and of nothing else.
+/// The reason to skip a test that only compiles or links.
 const NOT_RUN: &str = "only compiles";
-/// What the patterns of outputs have for the end of a line.
+/// End of a line in the patterns of outputs.
 const LINE_ENDS: [&str; 2] = ["(\n|\r|\r\n)", "(\n|\r\n|\r)"];
 
 /// The directives of a source; an error says why the test is skipped.
@@ -71,7 +71,7 @@ pub fn read(source: &str, target: &Target) -> Result<Directives, String> {
     Ok(found)
 }
 
-/// What is in the braces of a line.
+/// The directive in the braces of a line.
 fn directive(line: &str) -> Option<&str> {
     let begin = line.find("{ dg-").or_else(|| line.find("{dg-"))?;
     let end = line.rfind('}')?;
@@ -92,7 +92,7 @@ fn is_meant(rest: &[&str], target: &Target) -> Result<bool, String> {
     let selector = words(selector).ok_or_else(|| format!("unreadable: {selector}"))?;
     match selector.split_first() {
         Some((first, rest)) if first == "target" => holds(rest, target).map_err(unknown),
-        // What is expected to fail is run as anything else.
+        // A test that is expected to fail runs like any other.
         _ => Ok(true),
     }
 }

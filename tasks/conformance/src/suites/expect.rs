@@ -9,16 +9,16 @@ pub fn names(text: &str) -> Vec<String> {
     lines.filter(|line| !line.is_empty()).map(str::to_owned).collect()
 }
 
-/// What of a list did not pass.
+/// Tests of a list that did not pass.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Misses {
     /// Why, with names.
     pub failed: Vec<String>,
-    /// Not judged here: its own library fails, or it is skipped.
+    /// Tests not judged on this machine: their own library fails, or they are skipped.
     pub not_judged: Vec<String>,
 }
 
-/// Compares a list, as far as it was to be run, with what was run.
+/// Compares the chosen tests of a list with the trials.
 pub fn misses(expected: &[String], trials: &[Trial], is_chosen: impl Fn(&str) -> bool) -> Misses {
     let mut misses = Misses::default();
     for name in expected.iter().filter(|name| is_chosen(name)) {

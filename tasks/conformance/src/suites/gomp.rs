@@ -18,9 +18,9 @@ const FOLDERS: [(&str, Language, &[&str]); 5] = [
     (SHARED, Language::Cxx, &["c"]),
     ("libgomp.fortran", Language::Fortran, &["f", "F", "f90", "F90", "f95", "f03", "f08"]),
 ];
-/// The folder of what is C as well as C++.
+/// The folder of tests that are C as well as C++.
 const SHARED: &str = "libgomp.c-c++-common";
-/// Headers that libgomp's configuration writes; what of them tests need, on Linux.
+/// Headers that libgomp's configuration writes, with the lines that tests need on Linux.
 const CONFIGURED: [(&str, &str); 2] =
     [("gstdint.h", "#include <stdint.h>\n"), ("config.h", "#define HAVE_PTHREAD_AFFINITY_NP 1\n")];
 
@@ -31,7 +31,7 @@ pub struct Fortran {
     pub options: Vec<String>,
 }
 
-/// Where tests are, and what compiles those in Fortran, or why nothing does.
+/// The folder of the tests, and the Fortran compiler or the reason that none is found.
 struct Suite<'a> {
     source: &'a Path,
     fortran: &'a Result<Fortran, String>,

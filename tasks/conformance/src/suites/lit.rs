@@ -1,11 +1,11 @@
-//! The lines of lit in LLVM's tests: `RUN:`, and who they are for.
+//! The lines of lit in LLVM's tests: `RUN:`, and the conditions under which the test applies.
 
-/// What a test asks for.
+/// The commands of a test, and their expected end.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Lines {
     /// Commands of the shell, with lit's names in them; all have to succeed.
     pub commands: Vec<String>,
-    /// Whether it should fail here.
+    /// Whether the test should fail on this machine.
     pub should_fail: bool,
 }
 
@@ -18,7 +18,7 @@ pub enum Step {
     Run(String),
 }
 
-/// What lit's names for several commands stand for, longest first.
+/// lit's names for several commands, with the commands; longest first.
 const SHORT: [(&str, &str); 3] = [
     ("%libomp-cxx-compile-and-run", "%libomp-cxx-compile && %libomp-run"),
     ("%libomp-c99-compile-and-run", "%libomp-c99-compile && %libomp-run"),
@@ -55,7 +55,7 @@ pub fn read(source: &str, features: &[&str]) -> Result<Option<Lines>, String> {
     Ok((!lines.commands.is_empty()).then_some(lines))
 }
 
-/// What follows a keyword of a line.
+/// The text after a keyword of a line.
 fn after<'a>(line: &'a str, keyword: &str) -> Option<&'a str> {
     let (before, rest) = line.split_once(keyword)?;
     let is_comment = !before.contains(|c: char| c.is_alphanumeric() || "-_".contains(c));

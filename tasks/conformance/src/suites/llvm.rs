@@ -9,7 +9,7 @@ use super::lit::{self, Step};
 use super::process::SHELL;
 use super::program::{Build, Compiler, Plan, Run, Test, files};
 
-/// What commands of tests are made of on this machine.
+/// The tools of this machine that the tests' commands use.
 pub struct Tools {
     /// The first number of clang's version.
     pub version: u32,
@@ -26,7 +26,7 @@ impl Tools {
         Self { version, file_check: tool("FileCheck"), not: tool("not") }
     }
 
-    /// What tests may ask for (`lit.cfg`). Debian's libomp knows no hwloc.
+    /// Features that tests may require (`lit.cfg`). Debian's libomp is built without hwloc.
     fn features(&self) -> Vec<String> {
         let clang = format!("clang-{}", self.version);
         let names = ["clang", &clang, "linux", "affinity", "ompt", "multicpu"];
@@ -92,7 +92,7 @@ fn plan(folder: &Path, path: &Path, lines: &lit::Lines, tools: &Tools) -> Result
     })
 }
 
-/// A command with what lit's names stand for (`lit.cfg`); longer names come first.
+/// A command with lit's names replaced (`lit.cfg`); longer names come first.
 fn expanded(
     command: &str,
     folder: &Path,

@@ -3,13 +3,13 @@
 use super::process::End;
 use super::program::Run;
 
-/// What is counted of a test.
+/// The result of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Passed,
     Failed(String),
     TimedOut,
-    /// The library said that it lacks this function.
+    /// The library reported that the function is not supported.
     Unsupported(String),
     /// Not even its own library passes it here.
     NotApplicable(String),
@@ -48,13 +48,13 @@ impl Outcome {
         }
     }
 
-    /// Whether it counts against the library.
+    /// Whether the result counts against the library.
     pub fn is_miss(&self) -> bool {
         matches!(self, Self::Failed(_) | Self::TimedOut | Self::Unsupported(_))
     }
 }
 
-/// Judges the end of a command by what it should do.
+/// Compares the end of a command with the expected one.
 pub fn judge(end: End, output: &str, run: &Run) -> Outcome {
     if let Some(name) = unsupported(output) {
         return Outcome::Unsupported(name.to_owned());

@@ -10,9 +10,9 @@ use anyhow::{Context, Result, bail, ensure};
 
 use super::program::files;
 
-/// What is taken from gcc's source.
+/// Folders and files taken from gcc's source.
 const OF_GCC: [&str; 3] = ["*/libgomp/testsuite", "*/libgomp/*.h", "*/include"];
-/// What is taken from LLVM's: tests, and headers that some of them include.
+/// Files taken from LLVM's source: tests, and headers that some of them include.
 const OF_LLVM: [&str; 2] = ["*/openmp/runtime/test", "*/openmp/runtime/src/*.h"];
 /// Keys that Debian signs with.
 const KEYS: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
@@ -27,7 +27,7 @@ pub fn gcc(folder: &Path, version: u32) -> Result<PathBuf> {
     })
 }
 
-/// The root of a tree with gfortran in it, which finds the rest of the installed gcc there, too.
+/// The root of a tree that has gfortran and links to the rest of the installed gcc.
 pub fn gfortran(folder: &Path, version: u32, of_gcc: &Path) -> Result<PathBuf> {
     let package = format!("gfortran-{version}");
     let library = format!("libgfortran-{version}-dev");
@@ -39,7 +39,7 @@ pub fn gfortran(folder: &Path, version: u32, of_gcc: &Path) -> Result<PathBuf> {
     })
 }
 
-/// Links everything of one folder into another that has some of it.
+/// Links the entries of one folder into another one that lacks them.
 fn link_missing(from: &Path, into: &Path) -> Result<()> {
     for entry in fs::read_dir(from).with_context(|| format!("listing {}", from.display()))? {
         let entry = entry?;
@@ -53,7 +53,7 @@ fn link_missing(from: &Path, into: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Downloads a package and unpacks it.
+/// Downloads and unpacks a package.
 fn package_files(work: &Path, package: &str, into: &Path) -> Result<()> {
     finish(apt(work).args(["download", package]))?;
     let archive = one(work, &["deb"], &format!("{package}_"))?;
@@ -99,7 +99,7 @@ pub fn llvm(folder: &Path, version: u32) -> Result<PathBuf> {
     Ok(root.join("openmp/runtime/test"))
 }
 
-/// The folder of a package's files, which is there whole or not at all.
+/// The folder of a package's files, which exists completely or not at all.
 fn unpacked(
     folder: &Path,
     package: &str,
@@ -119,7 +119,7 @@ fn unpacked(
     Ok(place)
 }
 
-/// apt-get in a folder, where it writes what it downloads.
+/// apt-get, which downloads into this folder.
 fn apt(work: &Path) -> Command {
     let mut apt = Command::new("apt-get");
     // Its own user may not write below ours.
@@ -127,7 +127,7 @@ fn apt(work: &Path) -> Command {
     apt
 }
 
-/// The same, which knows the sources of the folder, and keeps its lists there.
+/// apt-get with the package sources of the folder, which also keeps the package lists.
 fn apt_of_sources(work: &Path) -> Command {
     let mut apt = apt(work);
     for (option, path) in [
@@ -168,7 +168,7 @@ fn one(folder: &Path, extensions: &[&str], begin: &str) -> Result<PathBuf> {
     found.with_context(|| format!("no file {begin}* came"))
 }
 
-/// What a program printed; its complaint where it fails.
+/// The standard output of a program; an error with its standard error if the program fails.
 fn finish(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().with_context(|| format!("starting {name}"))?;

@@ -13,13 +13,13 @@ use nix::unistd::Pid;
 
 /// Writable memory of one program, stacks included.
 const MEMORY_BYTES: u64 = 4 << 30;
-/// What a program may write to one file, its output too.
+/// The most that a program may write to one file, or to its output.
 const FILE_BYTES: u64 = 64 << 20;
 /// Runs commands that are more than a program and its arguments.
 pub const SHELL: &str = "bash";
 /// How much later `timeout` ends a program than we do.
 const GRACE: Duration = Duration::from_secs(10);
-/// How often we look whether it has ended.
+/// Time between two looks at whether the program has ended.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// How a command ended.
@@ -30,8 +30,8 @@ pub enum End {
     TimeUp,
 }
 
-/// Runs a command in a folder, where its temporary files go, too, with nothing else in its
-/// environment but what is given and a path. Its output, errors among it, goes to a file.
+/// Runs a command in a folder, which also gets its temporary files, with only the given variables
+/// and a path as environment. Its output and its errors go to one file.
 pub fn run(
     command: &[String],
     environment: &[(String, String)],
@@ -40,8 +40,8 @@ pub fn run(
     limit: Duration,
 ) -> Result<End> {
     let file = File::create(output).with_context(|| format!("creating {}", output.display()))?;
-    // Limits are of the system's own programs, so that ours needs nothing unsafe. The time is kept
-    // by us; `timeout` ends what would go on if we were interrupted.
+    // The system's own programs set the limits, so that ours needs nothing unsafe. We keep the
+    // time; `timeout` ends a program that would outlive an interrupted run.
     let mut limited = Command::new("timeout");
     limited.args([
         "--signal=KILL".to_owned(),
@@ -61,7 +61,7 @@ pub fn run(
     limited.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file).process_group(0);
     let mut child = limited.spawn().context("starting timeout, of coreutils")?;
     let status = wait(&mut child, limit);
-    // What the program has left behind ends too; mostly there is nothing.
+    // Processes that the program left running end too; most programs leave none.
     kill_group(&child);
     Ok(match status? {
         None => {
@@ -92,7 +92,7 @@ fn kill_group(child: &Child) {
     }
 }
 
-/// A shell tells the signals of what it ran by statuses above 128.
+/// A shell reports the signal that ended a command as a status above 128.
 fn end(status: ExitStatus, of_shell: bool) -> End {
     match (status.code(), status.signal()) {
         (Some(code @ 129..=192), _) if of_shell => End::Signal(code - 128),
@@ -101,7 +101,7 @@ fn end(status: ExitStatus, of_shell: bool) -> End {
     }
 }
 
-/// What a command wrote, as far as it is text.
+/// A command's output, with bytes replaced that are not UTF-8.
 pub fn written(output: &Path) -> Result<String> {
     let bytes = fs::read(output).with_context(|| format!("reading {}", output.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())

@@ -1,4 +1,4 @@
-//! What a test is: programs to compile, one command to run, and how that should end.
+//! A test: programs to compile, one command to run, and the end that is expected.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ impl Compiler {
     }
 }
 
-/// What a test is written in.
+/// The language of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     C,
@@ -34,10 +34,10 @@ pub enum Language {
 pub struct Test {
     /// `SUITE/PATH`, and `:VARIANT` where a file is more than one test.
     pub name: String,
-    /// The row of the table that it is counted in.
+    /// The row of the table that counts the test.
     pub group: String,
     pub compiler: Compiler,
-    /// What to do, or why nothing is done.
+    /// The plan of the test, or the reason to skip.
     pub plan: Result<Plan, String>,
 }
 
@@ -49,7 +49,7 @@ pub struct Plan {
     pub run: Run,
 }
 
-/// One call of a compiler. It and the run take place in the test's own folder.
+/// One call of a compiler, in the test's own folder as is the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
     pub command: Vec<String>,
@@ -57,14 +57,14 @@ pub struct Build {
     pub sources: Vec<PathBuf>,
 }
 
-/// The command of a test and what it should do.
+/// The command of a test and its expected result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     pub command: Vec<String>,
     pub environment: Vec<(String, String)>,
-    /// Whether it has to end with an error.
+    /// Whether the command has to end with an error.
     pub should_fail: bool,
-    /// What its output has to contain.
+    /// Texts that the output has to contain.
     pub output: Vec<String>,
     /// Whether the tried library has to be preloaded: wheels of Python bring a libgomp under a name
     /// of their own.

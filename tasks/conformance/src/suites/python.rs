@@ -9,7 +9,7 @@ use super::program::{Compiler, Plan, Run, Test};
 use commands::root;
 use commands::{program, run};
 
-/// The jobs, and what they need.
+/// The folder of the jobs and their requirements.
 const FOLDER: &str = "openmp/tests/python";
 /// Names of jobs in `programs.py`.
 const JOBS: [&str; 6] = ["boosting", "faiss", "kmeans", "lightgbm", "pairwise", "xgboost"];

@@ -1,4 +1,4 @@
-//! Writes what was found: each file whole, or not at all.
+//! Writes the results: each file completely, or not at all.
 
 use std::fs;
 use std::path::Path;

@@ -2,7 +2,7 @@
 
 use super::program::Language;
 
-/// The items of a list of Tcl: words, `"strings"` and `{groups}`; none where it is not one.
+/// The items of a list of Tcl: words, `"strings"` and `{groups}`; none if the text is no list.
 pub fn words(text: &str) -> Option<Vec<String>> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
@@ -21,7 +21,7 @@ pub fn words(text: &str) -> Option<Vec<String>> {
     Some(found)
 }
 
-/// What is in braces, and what follows.
+/// The text in braces, and the rest.
 fn group(text: &str) -> Option<(String, &str)> {
     let mut depth = 0_u32;
     for (at, c) in text.char_indices() {
@@ -37,7 +37,7 @@ fn group(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// What is in quotes, with its escapes resolved, and what follows.
+/// The text in quotes, with its escapes resolved, and the rest.
 fn string(text: &str) -> Option<(String, &str)> {
     let mut content = String::new();
     let mut chars = text.char_indices();
@@ -55,7 +55,7 @@ fn string(text: &str) -> Option<(String, &str)> {
     None
 }
 
-/// What directives are asked about.
+/// The machine and language by which directives are judged.
 pub struct Target<'a> {
     /// As in `x86_64-pc-linux-gnu`.
     pub triple: &'a str,

@@ -1,5 +1,5 @@
-//! What all tests together say: counts by group, failures by reason, and functions by how many
-//! tests need them.
+//! Summary of all tests: counts by group, failures by reason, and unsupported functions by how
+//! many tests need them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use super::trial::Trial;
 /// How wide lists of names are.
 const WIDTH: usize = 100;
 
-/// The table, and what is behind its numbers.
+/// The table, and the lists behind its numbers.
 pub fn text(trials: &[Trial]) -> String {
     let mut text = table(trials);
     text += &unsupported(trials);

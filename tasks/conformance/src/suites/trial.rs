@@ -26,7 +26,7 @@ pub struct Library {
     /// Its name in the summary.
     pub name: String,
     pub file: PathBuf,
-    /// Whose own it is.
+    /// The compiler whose own library this is, if any.
     pub own_of: Option<Compiler>,
 }
 
@@ -34,7 +34,7 @@ pub struct Library {
 pub struct Bench {
     /// The folder of all tests.
     pub built: PathBuf,
-    /// What is in `LD_LIBRARY_PATH` for the tried library.
+    /// `LD_LIBRARY_PATH` for the tried library.
     pub places: PathBuf,
     pub own_of: Option<Compiler>,
     /// Names that the tried library has, and does not support.
@@ -52,7 +52,7 @@ pub struct Trial {
     pub outcome: Outcome,
     /// The last line of a program that did not pass.
     pub said: String,
-    /// Of a test that called what is not supported: all such names that its programs use.
+    /// Unsupported names that the test's programs use, if the test called one.
     pub lacks: BTreeSet<String>,
 }
 
@@ -109,13 +109,13 @@ fn try_one(test: &Test, bench: &Bench) -> Result<Trial> {
     Ok(Trial { name: test.name.clone(), group: test.group.clone(), outcome, said, lacks })
 }
 
-/// What the programs of a test use and the library does not support.
+/// Names that the programs of a test use and the library does not support.
 fn lacks(name: &str, bench: &Bench) -> Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir(folder_of(name, bench)).context("listing a test's programs")? {
         let entry = entry?;
         let name = entry.file_name();
-        // What a compiler tells of a program is beside it, with a dot in its name.
+        // Compilers' output is in files beside the programs, with a dot in their names.
         let name = name.to_string_lossy();
         if name.starts_with(PROGRAM) && !name.contains('.') {
             let taken = openmp::taken(&entry.path())?;
@@ -130,7 +130,8 @@ fn folder_of(name: &str, bench: &Bench) -> PathBuf {
     bench.built.join(name.replace(':', "."))
 }
 
-/// With its own library first: what that does not pass says nothing of another one.
+/// Runs a test with its own library first: if that fails, the test shows nothing about another
+/// library.
 fn compare(
     compiler: Compiler,
     run: &Run,
@@ -198,7 +199,7 @@ mod tests {
     use super::super::program::{Build, Plan};
     use super::*;
 
-    /// A test of the shell, which sees what library it would be given.
+    /// A test whose shell script sees which library a program would load.
     fn test(name: &str, script: &str) -> Test {
         let command = ["bash", "-c", script].map(str::to_owned).to_vec();
         let build = Build { command: vec!["true".to_owned()], sources: Vec::new() };
