@@ -15,7 +15,7 @@ enum Measurement {
     Peers(peers::Args),
     /// Run the thesis's steps from a central queue to a tree, each on the same programs.
     Steps(peers::steps::Args),
-    /// Predict what the task runtime costs on more workers than this machine has.
+    /// Predict the cost of the task runtime on more workers than this machine has.
     Model(model::Args),
 }
 

@@ -1,7 +1,7 @@
-//! `cargo model`: what the task runtime would cost on more workers than this machine has.
+//! `cargo model`: the predicted cost of the task runtime on more workers than this machine has.
 //!
-//! The runtime's own code, on virtual workers in virtual time; decision 0024 says what that is
-//! worth. Each run is a process of its own, and is the same each time.
+//! The runtime's own code, on virtual workers in virtual time; decision 0024 gives the limits of
+//! this model. Each run is a process of its own, and has the same result each time.
 
 mod point;
 mod table;
@@ -25,8 +25,8 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', default_value = "1,2,48,256,1024",
         value_parser = value_parser!(u64).range(1..=WORKERS_MAX))]
     workers: Vec<u64>,
-    /// How long the body of a task takes that has one; of multiaxpy-noop every second has, and the
-    /// others create.
+    /// Time of a task's body. In multiaxpy-noop every second task has a body, and the rest create
+    /// tasks.
     #[arg(long, value_name = "NS", default_value_t = 500,
         value_parser = value_parser!(u64).range(..=1_000_000_000))]
     task_ns: u64,
@@ -49,10 +49,11 @@ pub struct Args {
 /// No machine that can be declared has more.
 const WORKERS_MAX: u64 = 65_536;
 
-/// What can run: the names that the example knows.
+/// Programs that the example knows, by name.
 const PROGRAMS: [&str; 5] = ["multiaxpy-noop", "independent", "chain", "blocks", "cholesky"];
 
-/// Ours, without its cutoff, the thesis's three forms of the tree, and what it began with.
+/// Our scheduler, ours without its cutoff, the thesis's three forms of the tree, and the central
+/// queues that the thesis began with.
 const RULES: [&str; 7] = [
     "tree",
     "tree-nocutoff",
@@ -63,7 +64,7 @@ const RULES: [&str; 7] = [
     "central-lifo-nocutoff",
 ];
 
-/// Builds, runs, and writes what came out.
+/// Builds and runs the model, and writes the results.
 pub fn run(args: &Args) -> Result<()> {
     check_programs(&args.programs)?;
     let rules: Vec<&str> = match &args.rules[..] {
@@ -100,12 +101,12 @@ fn check_programs(names: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Where cargo puts what it builds with the model's flag: apart, so that others keep theirs.
+/// Folder of builds with the model's flag, separate so that other builds stay up to date.
 pub fn folder() -> PathBuf {
     target().join("model")
 }
 
-/// What turns the model on.
+/// Compiler flags that turn the model on.
 pub const FLAGS: &str = "--cfg evenkeel_model";
 
 fn build() -> Result<PathBuf> {

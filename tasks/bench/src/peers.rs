@@ -54,7 +54,7 @@ pub struct Args {
 const QUICK: &str =
     " The sizes were small ones, which tell whether programs work, and little of time.";
 
-/// Builds, runs, and writes what was found.
+/// Builds and runs the programs, and writes the results.
 pub fn run(args: &Args) -> Result<()> {
     args.settings.check()?;
     let folder = target().join("peers");
@@ -98,7 +98,7 @@ fn all_are_ok(samples: &[sample::Sample]) -> Result<()> {
     Ok(())
 }
 
-/// How a library under test stands, in a sentence, if there is a work to compare it by.
+/// In how many works a library under test is ahead, in a sentence; none without a work to compare.
 fn standing(groups: &[summary::Group], name: &str) -> Option<String> {
     let summary::Standing { works, ahead, ahead_in_cpu } = summary::standing(groups, name);
     (works > 0).then(|| {
@@ -119,7 +119,7 @@ fn chosen_runtimes(
             bail!("no runtime `{name}` here; there are {}", known.join(", "));
         }
     }
-    // Whoever names a library wants it to run.
+    // A library given by `--library` runs in any case.
     let is_chosen = |one: &runtimes::Runtime| {
         names.is_empty() || names.contains(&one.name) || one.called.is_some()
     };

@@ -27,7 +27,7 @@ pub fn msrv() -> Result<Done> {
     if !is_here.status.success() {
         let install = ["toolchain", "install", OLDEST, "--profile", "minimal", "--no-self-update"];
         if let Err(error) = run(program("rustup").args(install)) {
-            // A machine without a network must not fail a change for it.
+            // A machine without a network must not fail a change because of a missing toolchain.
             println!("msrv: not checked, since Rust {OLDEST} cannot be installed: {error:#}");
             return Ok(Done::Passed);
         }

@@ -1,5 +1,5 @@
-//! What the commands of developers share: other programs, checks in steps, progress on a terminal,
-//! and files that are written whole. No shipped crate depends on this one.
+//! Code shared by the commands of developers: starting programs, checks in steps, progress on a
+//! terminal, and files that are written whole. No shipped crate depends on this one.
 
 pub mod progress;
 pub mod steps;

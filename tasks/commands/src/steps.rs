@@ -28,7 +28,7 @@ pub struct Args {
     /// Run this step only; may be repeated.
     #[arg(long, value_name = "STEP")]
     only: Vec<String>,
-    /// List the steps and what each of them claims.
+    /// List the steps and the claim of each.
     #[arg(long)]
     list: bool,
 }

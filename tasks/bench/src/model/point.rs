@@ -1,14 +1,14 @@
-//! One run of the model, and what it tells.
+//! One run of the model, and its result.
 
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// A central queue has one of so many tasks.
+/// A central queue runs one task of this many.
 const CENTRAL_PART: u64 = 20;
 
-/// What runs.
+/// The program, scheduler and sizes of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub program: String,
@@ -29,19 +29,19 @@ pub struct Site {
     pub locked_ps: u64,
 }
 
-/// What came out.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Point {
     pub plan: Plan,
     pub tasks: u64,
     pub makespan_ps: u64,
     pub bodies: u64,
-    /// Workers' time by what it was spent on.
+    /// Workers' time by activity.
     pub spent: Vec<(String, u64)>,
     pub sites: Vec<Site>,
 }
 
-/// An error where the model knows no such rules: what it says of them.
+/// An error, with the model's message, if the model does not know these rules.
 pub fn check_rules(example: &Path, rules: &str) -> Result<()> {
     let output =
         Command::new(example).args(["--check", rules]).output().context("starting the model")?;
@@ -57,7 +57,7 @@ impl Plan {
         Self { program: program.into(), rules: rules.into(), workers, tasks, task_ns }
     }
 
-    /// Runs it once warm.
+    /// Runs the program once, warmed up.
     pub fn run(&self, example: &Path) -> Result<Point> {
         let numbers = [self.workers, self.tasks, self.task_ns, 1].map(|number| number.to_string());
         let output = Command::new(example)

@@ -10,7 +10,8 @@ use crate::peers::table::grouped;
 /// Lines of code that are named in the summary.
 const SITES: usize = 4;
 
-/// For each program: what a task costs by scheduler and workers, where it went, which lines waited.
+/// For each program: the cost of a task by scheduler and workers, the activities that make up this
+/// cost, and the lines of code that waited.
 pub fn text(points: &[Point], programs: &[String], rules: &[&str], task_ns: u64) -> String {
     let mut text = String::from(
         "Predicted by the model of many workers, not measured: docs/decisions/0024.\n",
@@ -51,7 +52,7 @@ fn costs(points: &[&Point], rules: &[&str]) -> String {
     text + "\n"
 }
 
-/// How long bodies are in the mean of all tasks, where some only create others.
+/// Mean length of a body over all tasks, if some tasks only create tasks.
 fn mean(points: &[&Point]) -> String {
     let Some(point) = points.iter().max_by_key(|point| point.tasks) else { return String::new() };
     if point.bodies == point.tasks {

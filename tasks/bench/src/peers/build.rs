@@ -27,7 +27,7 @@ fn programs(jobs: &[Job]) -> BTreeMap<&'static str, BTreeSet<String>> {
     programs
 }
 
-/// What make is told to build these programs of a target, in a folder.
+/// Arguments of make to build these programs of a target, in a folder.
 fn words(folder: &Path, target: &str, programs: &BTreeSet<String>) -> Vec<String> {
     let in_folder = |program: &String| folder.join(program).display().to_string();
     let bins: Option<Vec<&str>> = programs.iter().map(|one| one.strip_prefix(RUST)).collect();
@@ -37,13 +37,13 @@ fn words(folder: &Path, target: &str, programs: &BTreeSet<String>) -> Vec<String
     }
 }
 
-/// Builds what these jobs run, and nothing else.
+/// Builds only the programs of these jobs.
 pub fn all(folder: &Path, jobs: &[Job]) -> Result<()> {
     for (target, programs) in programs(jobs) {
         let first = if target == "rust" { ", which takes minutes the first time" } else { "" };
         eprintln!("peers: building {target}{first}");
         let out = format!("OUT={}", folder.display());
-        // What this process was told by its cargo is not for the cargo that make runs.
+        // Variables from the cargo around this process must not reach the cargo that make runs.
         let mut make = program("make");
         for (name, _) in std::env::vars_os() {
             if name.to_str().is_some_and(|name| name.starts_with("CARGO_")) && name != "CARGO_HOME"

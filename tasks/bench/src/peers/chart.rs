@@ -10,7 +10,7 @@ use super::table::{failures, grouped};
 
 /// Colours of the project's charts, light and dark.
 pub const CHART_CSS: &str = include_str!("../look/chart.css");
-/// What those lack: the library under test stands out, and names have the colour of their line.
+/// Added styles: the library under test stands out, and names have the colour of their line.
 pub const OWN_CSS: &str = ".chart .ours { stroke: var(--ink); stroke-width: 3.5; fill: none; }\n\
     .chart .fours { fill: var(--ink); }\n.chart .curve { stroke-width: 2; }\n\
     .chart .lead { stroke: var(--soft); stroke-width: .7; }\n\
@@ -24,9 +24,9 @@ const HEIGHT: f64 = 460.0;
 const LEFT: f64 = 62.0;
 /// Room for the names at the ends of the lines.
 const RIGHT: f64 = WIDTH - 110.0;
-/// Where names begin, and what a letter takes.
+/// Left edge of the names.
 const NAMES: f64 = RIGHT + 31.0;
-/// See [`NAMES`].
+/// Width of a letter of a name.
 const LETTER: f64 = 7.0;
 const TOP: f64 = 48.0;
 const BOTTOM: f64 = HEIGHT - 52.0;
@@ -41,11 +41,11 @@ struct Curve {
     look: Look,
     /// By the size of a block.
     points: Vec<Point>,
-    /// Block size, and how runs failed there.
+    /// Block size, and how the runs of this size failed.
     failed: Vec<(f64, String)>,
 }
 
-/// What is drawn at one size, and what is said of it.
+/// The value drawn at one block size, and its text.
 struct Point {
     block: f64,
     drawn: f64,
@@ -90,7 +90,7 @@ impl Curve {
     }
 }
 
-/// What a drawing shows: the same problem in blocks of several sizes.
+/// The subject of a drawing: one problem in blocks of several sizes.
 pub struct Sweep {
     pub name: &'static str,
     pub title: &'static str,
@@ -175,7 +175,7 @@ pub fn drawings(groups: &[Group], runtimes: &[Runtime]) -> Vec<(&'static str, St
     inline(&SWEEPS, groups, runtimes, &style())
 }
 
-/// What a file of its own begins with: its colours, and paper.
+/// The beginning of a separate file: its colours, and a background.
 fn style() -> String {
     format!(
         "<style>{CHART_CSS}{OWN_CSS}</style><rect class=\"paper\" x=\"-{MARGIN}\" y=\"-{MARGIN}\" \
@@ -201,7 +201,7 @@ pub fn predicted(sweep: &Sweep, lines: &[Line]) -> Option<String> {
     curves.iter().any(|curve| !curve.points.is_empty()).then(|| draw(sweep, &curves, &style()))
 }
 
-/// One whole file, with a drawing below the other; nothing where there are no points.
+/// One whole file, with the drawings below each other; none without points.
 pub fn sheet(sweeps: &[Sweep], groups: &[Group], runtimes: &[Runtime]) -> Option<String> {
     let drawings = inline(sweeps, groups, runtimes, "");
     let step = HEIGHT + 2.0 * MARGIN;

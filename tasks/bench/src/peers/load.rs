@@ -1,5 +1,5 @@
-//! How much of the machine did others take while we measured? Runtimes that wait by spinning lose
-//! to them by far more than they took.
+//! How much CPU time did other processes and the host take while we measured? Runtimes that wait by
+//! spinning lose far more time to other processes than these took.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ pub struct Ticks {
     all: u64,
     idle: u64,
     stolen: u64,
-    /// Of this process and those that it has waited for.
+    /// Of this process and the children that have ended.
     ours: u64,
 }
 
@@ -24,7 +24,7 @@ pub fn now() -> Result<Ticks> {
 
 /// From `/proc/stat` and `/proc/self/stat` (proc(5)).
 fn ticks(machine: &str, process: &str) -> Option<Ticks> {
-    // user nice system idle iowait irq softirq steal; what follows is counted in user and nice.
+    // user nice system idle iowait irq softirq steal; later columns are counted in user and nice.
     let of_machine: Vec<u64> =
         machine.lines().next()?.split_whitespace().skip(1).map_while(|w| w.parse().ok()).collect();
     // The name may hold spaces and ends at the last parenthesis; then state, and ten more, before
@@ -44,7 +44,7 @@ fn ticks(machine: &str, process: &str) -> Option<Ticks> {
 }
 
 impl Ticks {
-    /// What others took between two readings, in a sentence.
+    /// The CPU time that other processes and the host took between two readings, in a sentence.
     pub fn until(&self, end: &Ticks) -> String {
         let all = end.all.saturating_sub(self.all).max(1);
         let stolen = end.stolen.saturating_sub(self.stolen);

@@ -1,4 +1,4 @@
-//! Where, with what, and how was it measured?
+//! The machine, the versions and the command of a measurement.
 
 use std::fs;
 use std::path::Path;
@@ -40,13 +40,13 @@ fn processor() -> String {
     name.map_or("unknown".to_string(), |(_, name)| name.trim().to_string())
 }
 
-/// As it can be typed again.
+/// The command line, for a repetition.
 fn command() -> String {
     let words = std::env::args().skip(1).collect::<Vec<_>>();
     from_checkout(&format!("cargo {}", words.join(" ")))
 }
 
-/// What was measured, as git calls it.
+/// The measured commit, as git names it.
 fn commit() -> String {
     let git = |words: &[&str]| stdout(Command::new("git").arg("-C").arg(root()).args(words));
     let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) else {
@@ -56,7 +56,7 @@ fn commit() -> String {
     format!("commit {commit}{}", if is_changed { ", with changes" } else { "" })
 }
 
-/// A library's version as its package, its header or a lock file tells it.
+/// A library's version from its package, its header or a lock file.
 fn version(packages: &Path, runtime: &Runtime) -> String {
     let package = |name: &str| {
         let version = installed(name).or_else(|| unpacked(packages, name));

@@ -10,7 +10,7 @@ use super::sample::{Sample, judge};
 use super::shuffle;
 use commands::progress::Progress;
 
-/// What one run may take; beyond it is no result anybody waits for.
+/// Time limit of one run.
 const LIMIT_S: &str = "60";
 
 /// How often, and on how many threads.
@@ -25,12 +25,12 @@ pub struct Settings {
     /// Of the order within each round.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Before everything else on this machine (SCHED_RR), where others use it too; as root.
+    /// Run with real-time priority (SCHED_RR), for machines with other load; needs root.
     #[arg(long)]
     pub realtime: bool,
 }
 
-/// What a program that is to come before others is started by.
+/// The command that starts a program with real-time priority.
 const REALTIME: [&str; 3] = ["chrt", "--rr", "1"];
 
 impl Settings {

@@ -18,7 +18,7 @@ pub struct Grain {
     pub metg: Metg,
 }
 
-/// A granularity in ns, as far as the runs tell it.
+/// A granularity in ns, or the bound that the runs give.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Metg {
     At(f64),

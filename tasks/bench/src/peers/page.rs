@@ -91,7 +91,7 @@ fn overview(
         let class = if ratio.is_some_and(|ratio| ratio <= 1.0) { "hit" } else { "" };
         Cell { text, class, behind: ratio.map(|ratio| format!("×{}", short(ratio))) }
     };
-    // Ours first: a table may be wider than what is seen of it.
+    // Our libraries come first, because a wide table may show only its first columns.
     let did = |runtime: &&Runtime| {
         shown.iter().any(|group| group.rows.iter().any(|row| row.runtime == runtime.name))
     };

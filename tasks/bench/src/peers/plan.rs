@@ -1,14 +1,14 @@
-//! What is run: programs, their parameters, and on which runtimes.
+//! The jobs: programs, their parameters, and the runtimes that run them.
 
 use super::build::sources;
 use super::runtimes::Runtime;
 
-/// How much of it.
+/// Sizes of the works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// Do all programs work? Most take some milliseconds.
     Quick,
-    /// What two cores do in some tenths of a second.
+    /// Work for two cores for some tenths of a second.
     Full,
 }
 
@@ -17,7 +17,7 @@ pub enum Size {
 pub struct Work {
     pub program: &'static str,
     pub parameters: Vec<(&'static str, i64)>,
-    /// Only runtimes that know dependences between tasks can do it.
+    /// Whether the work needs a runtime with dependences between tasks.
     needs_dependences: bool,
 }
 
@@ -39,7 +39,7 @@ const DEPENDENCES: (&str, i64) = ("dependences", 1);
 /// Patterns of `taskbench`, by their number in `grid.h`.
 pub const PATTERNS: [&str; 5] = ["trivial", "stencil", "fft", "tree", "random"];
 
-/// All of it, in the order of the tables.
+/// All works, in the order of the tables.
 pub fn works(size: Size) -> Vec<Work> {
     let pick = |full: i64, quick: i64| if size == Size::Full { full } else { quick };
     let mut works = vec![
@@ -124,7 +124,7 @@ pub struct Job<'a> {
     pub runtime: &'a Runtime,
 }
 
-/// Everything that can be run: a runtime has the programs that it has a source of.
+/// All pairs of a work and a runtime with a source of the work's program.
 pub fn jobs<'a>(works: &'a [Work], runtimes: &'a [Runtime]) -> Vec<Job<'a>> {
     let sources = sources();
     let has = |job: &Job| {

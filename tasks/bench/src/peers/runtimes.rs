@@ -1,4 +1,4 @@
-//! Which task runtimes does this machine have, and how are those got that it lacks?
+//! Which task runtimes does this machine have, and how can the missing ones be got?
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use commands::find as find_program;
 use commands::root;
 
-/// In which language, with which interface, and built by whom.
+/// The language, interface and compiler of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Model {
     OpenmpGcc,
@@ -54,7 +54,7 @@ impl Model {
         }
     }
 
-    /// The program itself, from the folder that it was built in.
+    /// Path of the program below the folder of the build.
     pub fn executable(self, program: &str) -> String {
         match self {
             Self::Rayon => format!("rust/release/rayon-{program}"),
@@ -67,7 +67,7 @@ impl Model {
         }
     }
 
-    /// Whether a task can wait for what others do to the same data.
+    /// Whether tasks can have dependences through data.
     pub fn has_dependences(self) -> bool {
         matches!(
             self,
@@ -83,11 +83,11 @@ pub struct Runtime {
     pub model: Model,
     /// The OpenMP library to load: a folder to look in first, or a file to load first.
     pub library: Option<PathBuf>,
-    /// How that is called in what is published.
+    /// The name of the library in published tables.
     pub called: Option<String>,
-    /// Which of our schedulers, where it is not the default.
+    /// One of our schedulers other than the default.
     pub rules: Option<&'static str>,
-    /// Given by whoever runs this, and so no peer.
+    /// Whether the user gave this library, to be compared with the peers.
     pub is_ours: bool,
 }
 
@@ -126,12 +126,12 @@ impl FromStr for Library {
     }
 }
 
-/// Paths in a text as they were given, but those inside of the checkout as they are from there.
+/// A text in which paths inside the checkout are relative to its root.
 pub fn from_checkout(text: &str) -> String {
     text.replace(&format!("{}/", root().display()), "")
 }
 
-/// What is here, and a sentence about each that is not.
+/// Runtimes of this machine, and a sentence about each missing one.
 pub struct Offer {
     pub runtimes: Vec<Runtime>,
     pub missing: Vec<String>,

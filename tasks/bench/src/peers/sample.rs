@@ -1,4 +1,4 @@
-//! One run of one program: what its line says, or how it failed.
+//! One run of one program: the numbers of the line that it prints, or how the run failed.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::Output;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::plan::Work;
 
-/// What a run was worth.
+/// The result of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
     pub round: u32,
@@ -24,7 +24,7 @@ pub enum Outcome {
     Failed(String),
 }
 
-/// What a run took.
+/// The time and CPU time of a run, with its counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Numbers {
     pub tasks: u64,
@@ -43,7 +43,7 @@ impl Sample {
 /// Exit status of `timeout` where time was up, and where even then the program did not end.
 const TIME_UP: [i32; 2] = [124, 137];
 
-/// Judges what a program left.
+/// Judges a program by its status and its output.
 pub fn judge(output: &Output) -> Outcome {
     let line = String::from_utf8_lossy(&output.stdout);
     match (output.status.code(), numbers(&line)) {

@@ -1,8 +1,8 @@
 //! `cargo steps`: from a central queue to the tree, one step after the other as the thesis
 //! went, all on this machine and with the same programs.
 //!
-//! The steps are those of its chapters 3 to 5 and then ours. In 3 and 4 memory is the system's, as
-//! it was then.
+//! The steps are those of the thesis's chapters 3 to 5, and then ours. In 3 and 4 tasks use the
+//! system's allocator, as in the thesis.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ pub struct Args {
     quick: bool,
 }
 
-/// What each step is called, and its rules. All but the last are without our cutoff.
+/// Name of each step, and its rules. All but the last are without our cutoff.
 const STEPS: [(&str, &str); 14] = [
     ("plain", "central-lifo-system-nocutoff"),
     ("polling", "central-lifo-polling-system-nocutoff"),
@@ -49,7 +49,7 @@ const STEPS: [(&str, &str); 14] = [
     ("evenkeel", "tree"),
 ];
 
-/// What the thesis compares with: the default of its time.
+/// The baseline of the thesis: the default scheduler of its time.
 const BASE: &str = "priority";
 
 /// Rows of the thesis's matrix.
@@ -77,7 +77,7 @@ const SWEEPS: [Sweep; 2] = [
     },
 ];
 
-/// Builds, runs, and writes what was found.
+/// Builds and runs the steps, and writes the results.
 pub fn run(args: &Args) -> Result<()> {
     args.settings.check()?;
     let folder = target().join("peers");
@@ -120,8 +120,8 @@ fn works(size: Size) -> Vec<Work> {
     plan::multiaxpy_noop(size).into_iter().chain(cholesky).collect()
 }
 
-/// A line for each step, and for each size its seconds, their spread, and how many times as fast as
-/// [`BASE`] it is.
+/// A line for each step: for each size the seconds, their spread, and the speed relative to
+/// [`BASE`].
 fn series(sweep: &Sweep, groups: &[Group]) -> String {
     let columns: Vec<(i64, &Group)> =
         groups.iter().filter_map(|group| Some((sweep.block(group)?, group))).collect();

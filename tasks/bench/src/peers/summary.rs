@@ -1,4 +1,4 @@
-//! From samples to what is compared: best, median and spread, and the ratio to the best peer.
+//! Figures from samples: best, median and spread, and the ratio to the best peer.
 
 use super::plan::Work;
 use super::runtimes::Runtime;
@@ -24,7 +24,7 @@ pub struct Row {
     pub cpu_ratio: Option<f64>,
 }
 
-/// What the runs that went well say.
+/// Figures of the runs that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figures {
     pub tasks: u64,
@@ -46,15 +46,15 @@ impl Figures {
 /// How often a library under test is ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Works that it and a peer did.
+    /// Works that the library and a peer did.
     pub works: usize,
     /// Those where its best time is less than any peer's.
     pub ahead: usize,
-    /// The same of CPU time.
+    /// Works where its least CPU time is less than any peer's.
     pub ahead_in_cpu: usize,
 }
 
-/// How a library under test stands; a work where a run of it failed is no lead.
+/// In how many works a library under test leads; a work with a failed run of it is no lead.
 pub fn standing(groups: &[Group], runtime: &str) -> Standing {
     let rows = || groups.iter().flat_map(|group| &group.rows).filter(|row| row.runtime == runtime);
     let ahead = |ratio: fn(&Row) -> Option<f64>| {

@@ -7,7 +7,7 @@ use super::metg::{Grain, Metg};
 use super::plan::PATTERNS;
 use super::summary::{Figures, Group, Row, Spread};
 
-/// Everything: a table for each work, one for each series of works, METG, and what failed in a
+/// All tables: one for each work, one for each series of works, METG, and the failures in a
 /// series.
 pub fn text(groups: &[Group], grains: &[Grain]) -> String {
     let mut text = String::new();
@@ -38,7 +38,7 @@ fn failed_in_series(groups: &[Group]) -> String {
     ways.into_iter().map(|(way, count)| format!("{way} ({count} runs)\n")).collect()
 }
 
-/// Whether a work has a table of its own: it is no point of a drawing and none of METG.
+/// Whether a work has a table of its own, as no point of a drawing and no run of METG.
 pub fn is_alone(group: &Group) -> bool {
     group.work.program != "taskbench" && sweeps().iter().all(|sweep| sweep.block(group).is_none())
 }
@@ -62,7 +62,7 @@ pub fn title(group: &Group) -> String {
     format!("{}{}", group.work.program, parameters(group))
 }
 
-/// What follows the program's name in a title.
+/// The text after the program's name in a title.
 pub fn parameters(group: &Group) -> String {
     let mut text = String::new();
     for &(name, value) in &group.work.parameters {
@@ -210,7 +210,7 @@ pub fn short(ratio: f64) -> String {
         0.995.. => format!("{ratio:.1}"),
         0.0.. if ratio > 0.0 => {
             let zeros = (-ratio.log10()).floor() as usize;
-            // What is rounded up has a digit more to the left.
+            // Rounding up may add a digit on the left.
             let text = format!("{ratio:.*}", zeros + 2);
             let digits = text.trim_start_matches(['0', '.']).len();
             if digits > 2 { format!("{ratio:.*}", zeros + 1) } else { text }
