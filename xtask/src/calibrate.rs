@@ -1,10 +1,10 @@
-//! Fits what no source gives of x265 to the two published baselines, and to nothing else.
+//! Fits the parameters of x265 that no source gives to the two published baselines alone.
 //!
-//! Only runs of the claims that the scenario calls calibrated are looked at, which a scenario may
-//! do for schedulers without any policy alone (`fair`, D 7.6.2: 7.3 and 23.5 %). What is unknown
-//! is drawn from ranges, and a set is kept when all of these figures come out within
-//! [`CLOSE_PCT`]. The sets that remain say how far the predictions depend on what nobody
-//! knows. How the ranges came about is in `docs/measurements/reproduction.md`.
+//! Only claims that the scenario calls calibrated are run, which a scenario may do only for
+//! schedulers without any policy (`fair`, D 7.6.2: 7.3 and 23.5 %). Unknown parameters are drawn
+//! from ranges, and a set is kept when all of these figures come out within [`CLOSE_PCT`]. The
+//! sets that remain show how far the predictions depend on unknown parameters. The origin of the
+//! ranges is in `docs/measurements/reproduction.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -20,14 +20,15 @@ use crate::repo;
 
 /// How close a kept set is: half the tolerance of 2 points.
 const CLOSE_PCT: f64 = 1.0;
-/// Scenario the baselines belong to; those based on it inherit the sets.
+/// Scenario of the baselines; scenarios based on this one inherit the sets.
 const CALIBRATED: &str = "parsec-x265";
 /// Sets to draw for one that is kept, at most.
 const DRAWS_MAX: usize = 100;
 const MARK: &str = "# Fitted parameter sets, written by `cargo xtask calibrate`: do not edit.";
 
-/// What is unknown, and from where to where it may be. The spreads surround what keeps the
-/// published numbers of CPUs busy (24.6 and 20.8 of 32, D 7.2); the rest is our choice.
+/// Unknown parameters, each with its least and greatest value. The ranges of the spreads surround
+/// values that keep the published numbers of CPUs busy (24.6 and 20.8 of 32, D 7.2); the rest is
+/// our choice.
 const UNKNOWN: [(&str, f64, f64); 7] = [
     ("x265_frame_us", 200.0, 800.0),
     ("x265_spread_sse4", 33.0, 43.0),
@@ -112,7 +113,7 @@ fn scenario() -> PathBuf {
     repo::root().join(format!("scenarios/files/{CALIBRATED}.toml"))
 }
 
-/// What comes out instead of the baselines with a set; nothing else is run.
+/// The figures that a parameter set gives for the baselines; runs only their schedulers.
 fn found(evenkeel: &str, baselines: &[Baseline], set: &Set) -> Result<Vec<f64>> {
     let schedulers: BTreeSet<&str> = baselines.iter().map(|one| one.scheduler.as_str()).collect();
     let schedulers: Vec<&str> = schedulers.into_iter().collect();
@@ -137,7 +138,7 @@ fn found(evenkeel: &str, baselines: &[Baseline], set: &Set) -> Result<Vec<f64>> 
     baselines.iter().map(of).collect()
 }
 
-/// Puts the sets at the end of the scenario file, in place of those that were there.
+/// Replaces the sets at the end of the scenario file.
 fn write_fits(sets: &[Set]) -> Result<()> {
     let path = scenario();
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;

@@ -43,7 +43,7 @@ pub fn target() -> PathBuf {
     workspace().target()
 }
 
-/// Builds the command as it is shipped and says where it is.
+/// Builds the command as shipped and returns its path.
 pub fn evenkeel() -> Result<PathBuf> {
     built("evenkeel", "evenkeel")
 }
@@ -65,7 +65,7 @@ fn built(package: &str, program: &str) -> Result<PathBuf> {
     Ok(target().join("release").join(program))
 }
 
-/// Builds a program that is not shipped and says where it is.
+/// Builds a program that is not shipped and returns its path.
 pub fn example(package: &str, name: &str) -> Result<PathBuf> {
     let build = ["build", "--release", "--locked", "--quiet", "--package", package];
     run(cargo().args(build).args(["--example", name]))?;

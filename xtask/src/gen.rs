@@ -32,7 +32,7 @@ const LOOKS: [(&str, &[&str]); 3] = [
 /// Write generated files again.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Write nothing; fail if a file is not what would be written.
+    /// Write nothing; fail if a generated file is out of date.
     #[arg(long)]
     pub check: bool,
 }

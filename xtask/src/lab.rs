@@ -1,7 +1,7 @@
 //! `cargo xtask lab`: the kernel scheduler under a stock kernel, in a virtual machine.
 //!
-//! One boot for all tests. A test is a script of `scheduler/tests/lab`; it holds if it ends with 0
-//! and the kernel complained of nothing meanwhile that it does not expect.
+//! One boot for all tests. A test is a script of `scheduler/tests/lab`, and passes if the script
+//! ends with 0 and the kernel makes no complaint that the script does not expect.
 
 mod cost;
 mod test;
@@ -30,7 +30,7 @@ pub struct Args {
     /// PACKAGE/SUITE.
     #[arg(long)]
     kernel: Option<String>,
-    /// Folder to keep what the tests printed.
+    /// Folder for the output of the tests.
     #[arg(long)]
     results: Option<PathBuf>,
     /// Keeps the figures of `verifier` and `cost` in docs/measurements instead of comparing them.
@@ -40,7 +40,7 @@ pub struct Args {
 
 /// Kernels with sched_ext, best first.
 const KERNELS: [&str; 4] = ["7.0", "6.19", "6.18", "sid"];
-/// What every change must pass.
+/// Tests that every change must pass.
 const SMOKE: [&str; 6] = ["loads", "verifier", "refuses", "killed", "shares", "stress"];
 /// A CPU table that tests change.
 const TABLE: &str = "xeon-gold-6130.toml";
@@ -84,7 +84,7 @@ pub fn run(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Runs the tests and prints what became of them.
+/// Runs the tests and prints their results.
 fn boot(machine: &Machine, kernel: &Kernel, tests: &[Test], results: &Path) -> Result<()> {
     let begin = Instant::now();
     let jobs: Vec<Job> = tests.iter().map(|test| test.job.clone()).collect();
@@ -114,7 +114,7 @@ fn machine(accelerator: Accelerator, tests: &[Test]) -> Machine {
     }
 }
 
-/// Puts into a folder what the tests call by name; says where the loader is.
+/// Puts the programs that the tests call into a folder; returns the path of the loader.
 fn provide(tests: &[Test], programs: &Path) -> Result<PathBuf> {
     let named = |program: &str| tests.iter().any(|test| test.job.script.contains(program));
     for (program, define) in VARIANTS.iter().filter(|(program, _)| named(program)) {

@@ -1,8 +1,8 @@
 //! May we use every crate that we build with? The rules are those of `deny.toml`.
 //!
 //! Building cargo-deny itself takes longer than half of our tests, so this reads
-//! the same file and asks the same three questions: licence, source, ban. It
-//! asks nothing about known vulnerabilities; that needs a database and a network.
+//! the same file and checks the same three rules: licence, source, ban. Known
+//! vulnerabilities are not checked; that needs a database and a network.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use crate::{command, repo};
 
-/// What `deny.toml` says.
+/// The rules of `deny.toml`.
 struct Rules {
     target: String,
     allowed: BTreeSet<String>,
     banned: BTreeSet<String>,
 }
 
-/// Prints what is refused; an error if there is any.
+/// Prints refused packages; an error if any is refused.
 pub fn run() -> Result<()> {
     let path = repo::root().join("deny.toml");
     let rules = read(&fs::read_to_string(path).context("reading deny.toml")?)?;
@@ -66,7 +66,7 @@ fn packages(manifest: &str, target: &str) -> Result<Vec<Value>> {
     Ok(packages.clone())
 }
 
-/// Why a package may not be used; `None`: it may.
+/// The reason to refuse a package; `None` if the package may be used.
 fn refuse(package: &Value, rules: &Rules) -> Option<String> {
     let name = package["name"].as_str().unwrap_or_default();
     let source = package["source"].as_str();

@@ -22,7 +22,7 @@ use clap::Parser;
 enum Task {
     /// Run every check a change must pass, and count them.
     Ci(ci::Args),
-    /// Look for what a reader should not have to: arrows, lengths, words, links.
+    /// Check the rules of the source text: arrows, lengths, words, links.
     Tidy(tidy::Args),
     /// Write the generated files again, or check that they are up to date.
     Gen(r#gen::Args),

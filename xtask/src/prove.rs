@@ -15,7 +15,7 @@ use crate::{r#gen, repo};
 /// The program with the planted overflow.
 const SEEDED: &str = "policy/proof/seeded_overflow.c";
 
-/// What the proof came to.
+/// Result of the proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     /// All functions, no alarm.
@@ -55,11 +55,11 @@ pub fn run(_args: &Args) -> Result<Proof> {
     Ok(Proof::Holds { functions })
 }
 
-/// Runs Frama-C on a file; `None` where there is none.
+/// Runs Frama-C on a file; `None` if Frama-C is not installed.
 fn frama_c(file: &str) -> Result<Option<String>> {
     let run = Command::new("frama-c")
         .current_dir(repo::root())
-        // It takes the working directory from here.
+        // Frama-C takes the working directory from this variable.
         .env("PWD", repo::root())
         .args(["-c11", "-eva", "-eva-precision", "5"])
         .args(["-warn-unsigned-overflow", "-warn-unsigned-downcast"])

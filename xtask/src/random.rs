@@ -9,7 +9,7 @@ impl Random {
         Self(seed)
     }
 
-    /// The next one, of all there are.
+    /// The next number, of all 64-bit numbers.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

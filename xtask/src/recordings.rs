@@ -1,6 +1,6 @@
 //! `cargo xtask recordings`: makes the recordings that scheduler models are judged by.
 //!
-//! The seen ones are there to find mistakes in the models. The unseen ones are made and judged
+//! The seen ones serve to find mistakes in the models. The unseen ones are made and judged
 //! once, in the end (docs/decisions/0010). Needs root, perf and the recorded programs; another
 //! kernel than that of this machine runs in a virtual one (docs/decisions/0012).
 
@@ -23,7 +23,7 @@ pub struct Args {
     /// Which half.
     #[arg(value_enum)]
     half: Half,
-    /// Folder to write NAME.ektrace to; it must not be in the way of anything.
+    /// Folder to write NAME.ektrace to; no other program should use the folder meanwhile.
     folder: PathBuf,
     /// Makes only the recording of this name.
     #[arg(long)]

@@ -20,8 +20,8 @@ pub struct TextFile {
 }
 
 impl TextFile {
-    /// The folder at the root that the file is in, and below `tasks/` that with the folder in it;
-    /// empty for files at the root.
+    /// The file's folder at the root, below `tasks/` with the next folder; empty for files at the
+    /// root.
     pub fn room(&self) -> &str {
         let end_of = |begin: usize| self.path[begin..].find('/').map(|end| begin + end);
         let end = match self.path.strip_prefix(TASKS) {
@@ -31,7 +31,7 @@ impl TextFile {
         end.map_or("", |end| &self.path[..end])
     }
 
-    /// What follows the last dot; empty where there is none.
+    /// The text after the last dot; empty without a dot.
     pub fn extension(&self) -> &str {
         let name = self.path.rsplit('/').next().unwrap_or_default();
         name.rsplit_once('.').map_or("", |(_, extension)| extension)

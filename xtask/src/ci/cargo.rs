@@ -28,8 +28,8 @@ pub fn build() -> Result<Done> {
     Ok(Done::Passed)
 }
 
-/// Seed of the property tests: one of them fails for a change, not for bad luck. Run by hand
-/// without it they try new inputs each time.
+/// Seed of the property tests: a test fails for a change, not for bad luck. Run by hand without
+/// a seed, the tests try new inputs each time.
 const SEED: &str = "20261121";
 
 /// Every test passes.
@@ -47,7 +47,7 @@ pub fn tasks() -> Result<Done> {
     if is_strict() {
         make.env("CI", "true");
     }
-    // The task runtime reports variables with its prefix that it does not know.
+    // The task runtime reports unknown variables with its prefix, of which `STRICT` is one.
     run(make.env_remove(STRICT))?;
     Ok(Done::Passed)
 }

@@ -1,4 +1,4 @@
-//! Does the independent checker pass its own tests, and does it agree with the simulator?
+//! Does the independent checker pass its own tests and agree with the simulator?
 
 use std::fs;
 use std::path::Path;
@@ -55,7 +55,7 @@ const RUNS: &[Run] = &[
     by_package("eevdf", "d7"),
 ];
 
-/// The checker's own tests hold, and it agrees with every run of the table.
+/// The checker passes its own tests, and agrees with every run of the table.
 pub fn check() -> Result<Done> {
     let Some(python) = find(&["python3"]) else {
         return Ok(Done::Skipped("no python3 here".to_string()));
@@ -78,7 +78,7 @@ pub fn check() -> Result<Done> {
     Ok(Done::Passed)
 }
 
-/// Simulates and checks one run; whether it had turbo on.
+/// Simulates and checks one run; returns whether turbo was on.
 fn check_run(entry: &Run, python: &str, evenkeel: &Path, folder: &Path) -> Result<bool> {
     let Run { scenario, scheduler, sensors, cpu } = *entry;
     let name = Path::new(scenario).file_stem().context("a scenario has a name")?;

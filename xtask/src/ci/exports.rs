@@ -1,4 +1,4 @@
-//! Do programs that we did not write read in our exports what the histories say?
+//! Do programs of other projects read our exports as the histories say?
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ const RUNS: &[(&str, &str, &str)] = &[
     ("half-load", "eevdf", "d7"),
 ];
 
-/// Exports some runs and lets `checker/exports.py` compare what others read in them.
+/// Exports some runs; `checker/exports.py` compares how other projects' programs read them.
 pub fn check() -> Result<Done> {
     for tool in ["python3", "zstd", "trace-cmd"] {
         if find(&[tool]).is_none() {
@@ -53,7 +53,7 @@ pub fn check() -> Result<Done> {
     Ok(Done::Passed)
 }
 
-/// A Python that has the package: the environment made for it, which is made where it lacks.
+/// A Python that has the package, in an environment that is made if missing.
 fn python_with_perfetto() -> Option<PathBuf> {
     let folder = target().join(format!("perfetto-{PERFETTO}"));
     let python = folder.join("bin/python");

@@ -1,4 +1,4 @@
-//! Can it be installed, read about, completed, packaged and taken away again?
+//! Can the programs be installed, with manual pages and completions, packaged and uninstalled?
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,13 +10,13 @@ use super::Done;
 use crate::command::{self, find, program, run};
 use crate::repo;
 
-/// Programs that a look at what was installed needs.
+/// Programs that this step needs to check an installation.
 const TOOLS: &[&str] = &["groff", "bash", "dpkg-deb", "dpkg-shlibdeps"];
 
 /// The programs, and the sections of the manual that have their pages.
 const PROGRAMS: [(&str, &str); 2] = [("evenkeel", "man1"), ("scx_evenkeel", "man8")];
 
-/// What `make install` puts there works, `make uninstall` leaves nothing, `make deb` packs it.
+/// `make install` installs working files, `make uninstall` leaves none, `make deb` packs them.
 pub fn check() -> Result<Done> {
     if let Some(missing) = TOOLS.iter().find(|tool| find(&[tool]).is_none()) {
         return Ok(Done::Skipped(format!("no {missing} here")));
@@ -49,7 +49,7 @@ fn is_installed(root: &Path, name: &str, section: &str) -> Result<()> {
     ensure!(pages.iter().any(|path| path.ends_with(&page)), "no {page} was installed");
     pages.iter().try_for_each(|page| reads_well(page))?;
     run(program("bash").arg("-n").arg(share.join("bash-completion/completions").join(name)))?;
-    // zsh and fish are not among the tools of this step, so it looks at the content alone.
+    // zsh and fish are not among the tools of this step, which therefore only reads their files.
     let zsh = share.join(format!("zsh/site-functions/_{name}"));
     let fish = share.join(format!("fish/vendor_completions.d/{name}.fish"));
     for path in [zsh, fish] {
@@ -60,7 +60,7 @@ fn is_installed(root: &Path, name: &str, section: &str) -> Result<()> {
     Ok(())
 }
 
-/// Makes the package and says where it is: the last line of what `make deb` prints.
+/// Makes the package and returns its path, the last line that `make deb` prints.
 fn package() -> Result<PathBuf> {
     let printed = printed(&mut make("deb"))?;
     let name = printed.lines().last().context("make deb names no package")?;
@@ -78,7 +78,7 @@ fn is_packed(package: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What a command prints on standard output; its complaints go to the terminal.
+/// Standard output of a command; its standard error goes to the terminal.
 fn printed(command: &mut Command) -> Result<String> {
     let output = command.stderr(Stdio::inherit()).output();
     let output = output.with_context(|| format!("starting {command:?}"))?;

@@ -18,7 +18,7 @@ use crate::command::is_strict;
 use crate::prove::{self, Proof};
 use crate::{r#gen, licences, tidy};
 
-/// In order: what fails fastest comes first.
+/// Steps in order: those that fail fastest come first.
 const STEPS: &[Step] = &[
     Step { name: "tidy", claim: "arrows, lengths, words and links hold", run: check_tidy },
     Step { name: "gen", claim: "generated files are up to date", run: check_generated },

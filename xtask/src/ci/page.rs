@@ -1,7 +1,7 @@
 //! Does a browser show the pages of `evenkeel compare` as they should be?
 //!
 //! A copy of the page, with a probe at its end, is shown in a frame of each
-//! width and colour scheme; the probe says what the reader would see. The
+//! width and colour scheme; the probe reports how the page appears. The
 //! pictures stay beside the page for a person to look at, and so does the page
 //! on paper.
 
@@ -32,7 +32,7 @@ const CHARTS_MIN: u32 = 3;
 const LETTERS_MIN: u32 = 500;
 /// Contrast of text that WCAG 2.2 asks for (1.4.3), in tenths.
 const CONTRAST_MIN: u32 = 45;
-/// What a page may weigh.
+/// The largest size of a page.
 const BYTES_MAX: usize = 5_000_000;
 
 /// Runs at the end of the page, inside the frame.
@@ -96,7 +96,7 @@ fn without_policy(html: &str) -> String {
     format!("{before}{after}")
 }
 
-/// What a reader sees.
+/// The page as a reader sees it, in numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Seen {
     width: u32,
@@ -147,7 +147,7 @@ fn crowd() -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// What is wrong with the page of a comparison.
+/// Faults of the page of a comparison.
 fn check_page(browser: &str, folder: &Path, options: &[&str]) -> Result<Vec<String>> {
     let page = folder.join("page.html");
     run(program(&evenkeel()?.to_string_lossy())
@@ -182,7 +182,7 @@ fn check_page(browser: &str, folder: &Path, options: &[&str]) -> Result<Vec<Stri
     Ok(faults)
 }
 
-/// Links of the page to files beside it.
+/// Links of the page to files beside the page.
 fn links(html: &str) -> Vec<&str> {
     let addresses = html.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
     addresses.filter(|link| !link.starts_with('#') && !link.starts_with("https:")).collect()
@@ -211,7 +211,7 @@ fn headless(browser: &str, folder: &Path) -> Command {
     command
 }
 
-/// What the probe saw, and what the page wrote to the console.
+/// The probe's report, and the page's lines on the console.
 fn show(
     browser: &str,
     folder: &Path,
@@ -258,7 +258,7 @@ fn console(log: &str) -> Vec<String> {
     log.lines().filter_map(|line| Some(line.split_once(":CONSOLE")?.1.to_string())).collect()
 }
 
-/// What is wrong with what was seen.
+/// Faults in the probe's report.
 fn judge(seen: Seen, width: u32, dark: bool) -> Vec<String> {
     let mut faults = Vec::new();
     if seen.width != width {
@@ -288,7 +288,7 @@ fn judge(seen: Seen, width: u32, dark: bool) -> Vec<String> {
     faults
 }
 
-/// What the page would fetch, if anything.
+/// A fault if the page would fetch a file.
 fn loads(html: &str) -> Option<String> {
     let fetches = ["src=\"http", "src=\"//", "url(http", "url(\"http", "@import", "<link "];
     let found = fetches.iter().find(|&&fetch| html.contains(fetch))?;

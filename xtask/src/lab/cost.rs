@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::repo;
 
-/// The test that counts, and the files that it leaves in its folder.
+/// The test that measures the cost, and the files that the test leaves in its folder.
 pub const TEST: &str = "cost";
 const FILES: [&str; 2] = ["cost.csv", "callbacks.csv"];
 /// Works, and how far above another a scheduler may be, in parts of a thousand.
@@ -18,7 +18,7 @@ const GOALS: [(&str, &str, u64); 2] = [("fair", "scx_simple", 50), ("fair-isolat
 /// Medians by scheduler and work.
 type Medians = BTreeMap<(String, String), u64>;
 
-/// Prints what was found and says whether it reaches the goals; `is_written`: keeps the samples.
+/// Prints the costs and whether they reach the goals; `is_written`: keeps the samples.
 pub fn judge(results: &Path, is_written: bool) -> Result<()> {
     let folder = results.join(TEST);
     if is_written {

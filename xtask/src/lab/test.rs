@@ -1,4 +1,4 @@
-//! A test: a script of `scheduler/tests/lab`, and what the kernel may say while it runs.
+//! A test: a script of `scheduler/tests/lab`, and the kernel messages allowed meanwhile.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,24 +9,24 @@ use anyhow::{Context, Result, bail};
 
 use crate::repo;
 
-/// How the tests that are shell scripts load the scheduler and end it.
+/// Shell functions by which test scripts load and end the scheduler.
 pub const LOADER: &str = "loader.sh";
-/// Virtual CPUs of a test, siblings on a core. No more than machines have here: what the host takes
-/// from one of them looks like work of the task that runs there.
+/// Virtual CPUs of a test, siblings on a core. No more than the host has CPUs: time that the host
+/// takes from a virtual CPU looks like work of the task that runs on that CPU.
 pub const CPUS: u32 = 2;
-/// Time of the machine that a test may take, unless it says another.
+/// Time limit of a test, in time of the machine, unless the script has its own.
 const LIMIT: Duration = Duration::from_secs(300);
-/// What the kernel says of a scheduler that comes and goes as it should.
+/// Kernel messages about a scheduler that is loaded and unloaded without error.
 const NO_COMPLAINT: [&str; 2] =
     ["\"evenkeel\" enabled", "\"evenkeel\" disabled (unregistered from user space)"];
-/// A line of a script that begins so names words of the kernel that are no complaint.
+/// Begins a line of a script that gives words of allowed kernel messages.
 const MAY_SAY: &str = "# The kernel may say: ";
-/// A line of a script that begins so gives its limit in seconds.
+/// Begins a line of a script that gives its time limit in seconds.
 const LIMIT_IS: &str = "# Limit in seconds: ";
-/// A line of a script that begins so gives the virtual CPUs that it needs, each a core.
+/// Begins a line of a script that gives the number of virtual CPUs, each a core.
 const CPUS_ARE: &str = "# Virtual CPUs: ";
-/// A script with this line changes the kernel's code so often that QEMU's interpreter breaks it,
-/// unless virtual CPUs run in turns.
+/// A script with this line changes the kernel's code so often that QEMU's interpreter breaks the
+/// kernel unless virtual CPUs run in turns.
 const IN_TURNS: &str = "# Virtual CPUs in turns.";
 /// A script with this line is for kernels that cannot take the scheduler, too.
 const ANY_KERNEL: &str = "# Any kernel.";
@@ -35,13 +35,13 @@ const ANY_KERNEL: &str = "# Any kernel.";
 pub struct Test {
     /// The script.
     pub job: Job,
-    /// Time of the machine that it may take.
+    /// Time limit, in time of the machine.
     pub limit: Duration,
     /// Whether the kernel need not be able to take the scheduler.
     pub takes_any_kernel: bool,
     /// Whether virtual CPUs run in turns where QEMU interprets.
     pub is_in_turns: bool,
-    /// Virtual CPUs that it needs.
+    /// Virtual CPUs that the test needs.
     pub cpus: u32,
     may_say: Vec<String>,
 }
@@ -80,13 +80,13 @@ impl Test {
         Ok(Self { job, limit, takes_any_kernel, is_in_turns, cpus, may_say })
     }
 
-    /// What the kernel complained of that this test does not expect.
+    /// Kernel complaints that this test does not expect.
     fn complaints<'a>(&self, log: &'a str) -> Vec<&'a str> {
         let is_expected = |line: &&str| self.may_say.iter().any(|words| line.contains(words));
         ::lab::complaints(log).into_iter().filter(|line| !is_expected(line)).collect()
     }
 
-    /// Prints what became of it.
+    /// Prints the result of the test, and returns whether the test passed.
     pub fn holds(&self, done: &Done, results: &Path) -> bool {
         let complaints = self.complaints(&done.kernel_log);
         let holds = done.status == Some(0) && complaints.is_empty();

@@ -9,10 +9,10 @@ use anyhow::{Context, Result, ensure};
 
 use crate::command;
 
-/// What is compiled, and what comes out.
+/// The compiled scheduler, and its object file.
 const NAME: &str = "scx_simple";
 pub const OBJECT: &str = "scx_simple.bpf.o";
-/// Our program that loads it.
+/// Our program that loads the object.
 pub const LOADER: &str = "load_object";
 
 /// clang before 16 does not describe functions whose names begin with two underscores, and then

@@ -1,4 +1,4 @@
-//! What the kernel's verifier did with each operation, against docs/measurements.
+//! Costs of the kernel's verifier for each operation, compared with docs/measurements.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::{command, repo};
 
-/// The test that asks the verifier, and what it leaves in its folder.
+/// The test that asks the verifier, and the file that the test leaves in its folder.
 pub const TEST: &str = "verifier";
 const SAID: &str = "said";
 /// Loaded into the loader to ask.
@@ -18,7 +18,7 @@ const TOLERANCE_PCT: u64 = 10;
 const TOLERANCE: u64 = 5;
 const HEAD: &str = "kernel,clang,mode,program,instructions,states,peak_states";
 
-/// What it took to verify a program.
+/// The verifier's counts for a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Row {
     kernel: String,
@@ -38,7 +38,7 @@ pub fn build(into: &Path) -> Result<()> {
     command::run(compiler.arg(super::test::folder().join("verifier.c")).arg("-ldl"))
 }
 
-/// Compares what the test found under a kernel, or writes it to the file.
+/// Compares the test's rows for a kernel with the file, or writes them to the file.
 pub fn judge(kernel: &str, results: &Path, is_written: bool) -> Result<()> {
     let said = results.join(TEST).join(SAID);
     let text = fs::read_to_string(&said).with_context(|| said.display().to_string())?;
@@ -143,13 +143,13 @@ fn written(known: Vec<Row>, found: Vec<Row>) -> String {
 }
 
 impl Row {
-    /// Whether it is of the same kernel and compiler.
+    /// Whether both rows have one kernel and one compiler.
     fn is_of(&self, other: &Self) -> bool {
         (&self.kernel, &self.clang) == (&other.kernel, &other.clang)
     }
 }
 
-/// What is beyond the tolerance, a sentence each.
+/// Changes beyond the tolerance, a sentence each.
 fn changes(known: &[Row], found: &[Row]) -> Vec<String> {
     let same = |rows: &[Row], row: &Row| {
         let name = |row: &Row| (row.mode.clone(), row.program.clone());

@@ -62,7 +62,7 @@ pub fn record(
     Ok(())
 }
 
-/// Works in the machine's memory. What the recorded programs print and return does not matter.
+/// Runs the work in the machine's memory; ignores the output and status of recorded programs.
 fn script(work: &Work, evenkeel: &Path) -> String {
     let Work { prepare, run, .. } = work;
     let prepare = if prepare.is_empty() { ":" } else { prepare };

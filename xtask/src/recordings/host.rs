@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use super::works::Work;
 use crate::command;
 
-/// Interrupts, so that it is known who woke whom.
+/// Interrupts, so that the importer knows whether a task or a device caused a wake-up.
 const EVENTS: &str = "irq:*_entry,irq:*_exit,irq_vectors:local_timer_*,sched:sched_process_exec";
 const FIELDS: &str = "comm,pid,tid,cpu,time,event,trace";
 /// Whether each session is a group of its own, which the models do not know.
@@ -29,12 +29,12 @@ pub fn record(work: &Work, folder: &Path, evenkeel: &Path) -> Result<()> {
     let _flat = FlatScheduling::begin();
     let mut perf = Command::new("perf");
     perf.args(["sched", "record", "-k", "CLOCK_MONOTONIC", "-m", "8M", "-e", EVENTS]);
-    // perf 6.1 cannot read what it notes about BPF programs that come and go.
+    // perf 6.1 cannot read its own records about loaded and unloaded BPF programs.
     perf.args(["--no-bpf-event", "-o"]);
     perf.arg(&data).args(["--", "sh", "-c", work.run]).current_dir(room.path());
     // A compile job is to build in its own folder.
     perf.env_remove("CARGO_TARGET_DIR");
-    // What the recorded programs return does not matter.
+    // The status of the recorded programs does not matter.
     perf.stdout(Stdio::null()).stderr(Stdio::null()).status().context("starting perf")?;
     let text = room.path().join("rec.txt");
     let mut script = Command::new("perf");
@@ -46,7 +46,7 @@ pub fn record(work: &Work, folder: &Path, evenkeel: &Path) -> Result<()> {
     command::run(Command::new(evenkeel).args(["trace", "import"]).arg(&text).arg("-o").arg(output))
 }
 
-/// Without groups of sessions while it lives, where the kernel has them.
+/// Turns the kernel's autogroups off, if it has them, until this value is dropped.
 struct FlatScheduling {
     before: Option<String>,
 }
@@ -54,7 +54,7 @@ struct FlatScheduling {
 impl FlatScheduling {
     fn begin() -> Self {
         let before = fs::read_to_string(AUTOGROUP).ok();
-        // Without root the recording is as the machine schedules; perf says what it needs.
+        // Without root the autogroups stay on; perf reports its own missing permissions.
         let _ = fs::write(AUTOGROUP, "0");
         Self { before }
     }

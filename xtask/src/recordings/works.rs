@@ -1,8 +1,8 @@
-//! What is recorded: programs of the shell, each with a character of its own.
+//! The recorded works: shell programs, each with its own mix of computing, waiting and waking.
 //!
 //! A machine that is slower than its clock sets `FILES` and `BYTES` to smaller amounts.
 
-/// What runs during a recording, as a shell's program in a folder of its own.
+/// Work to record: a shell program that runs in a folder of its own.
 pub struct Work {
     pub name: &'static str,
     /// Before the recording.

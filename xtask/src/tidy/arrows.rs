@@ -7,10 +7,10 @@ use crate::repo::TextFile;
 
 const TABLE_FILE: &str = "docs/architecture.md";
 const TABLE_HEAD: &str = "| Room | Uses |";
-/// Said instead of a list by a room that may use whatever it needs.
+/// Stands instead of a list for a room that may use every room.
 const ANY: &str = "any room";
 
-/// What each room may use, by room.
+/// Rooms that each room may use, by room.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Arrows {
     allowed: BTreeMap<String, Allowed>,
@@ -58,7 +58,7 @@ fn names(cell: &str) -> BTreeSet<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_string).collect()
 }
 
-/// Crates that use what the table does not allow, and rows that nothing uses any more.
+/// Crates that use a room against the table, and rows of the table that no crate uses.
 pub fn check(files: &[TextFile]) -> Vec<Finding> {
     let arrows = Arrows::read(files);
     let manifests: Vec<(&TextFile, toml::Table)> = files

@@ -15,7 +15,7 @@ use crate::repo::TextFile;
 
 const FILES_MAX: usize = 2;
 
-/// Crates with larger cycles, and how many files the largest may have. It only falls.
+/// Crates with larger cycles, and how many files the largest may have. Limits only fall.
 const LIMITS: &[(&str, usize)] = &[];
 
 /// Cycles of more than two files, each reported at its first file.

@@ -1,5 +1,5 @@
-//! The C of `policy` and `cpu-model` includes its own headers, those of the rooms
-//! it has an arrow to, and nothing else: no libc, no kernel headers.
+//! The C of `policy` and `cpu-model` includes only its own headers and those of the
+//! rooms that its room may use: no libc, no kernel headers.
 
 use std::collections::BTreeSet;
 

@@ -15,9 +15,9 @@ const REFUSED: [(&str, &str); 9] = [
     ("process::exit", "return an error; the command decides how it ends"),
 ];
 
-/// The task runtime is loaded into programs that have no command of ours: these files are its edge,
-/// where it looks at the machine, and writes what the environment asks for. So are those that the
-/// commands of developers share, which print for them.
+/// The task runtime is loaded into programs without a command of ours: these files are its edge,
+/// where the runtime reads the machine and the environment, and writes reports. The files that
+/// print for the commands of developers are an edge too.
 const EDGES: [&str; 12] = [
     "tasks/commands/src/progress.rs",
     "tasks/commands/src/steps.rs",

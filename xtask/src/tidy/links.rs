@@ -1,4 +1,4 @@
-//! Links of Markdown files lead somewhere: to a file, and to a heading in it.
+//! Links of Markdown files lead to an existing file, and to an existing heading of the file.
 
 use std::collections::BTreeSet;
 
@@ -39,7 +39,7 @@ fn paths_and_folders(files: &[TextFile]) -> BTreeSet<String> {
     paths
 }
 
-/// What the links and pictures of a line lead to.
+/// Targets of the links and pictures of a line.
 fn targets(line: &str) -> Vec<&str> {
     let mut targets = Vec::new();
     for (open, close) in [("](", ')'), ("src=\"", '"'), ("href=\"", '"')] {

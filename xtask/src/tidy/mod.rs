@@ -1,6 +1,6 @@
-//! `cargo xtask tidy`: what a reader should not have to look for.
+//! `cargo xtask tidy`: rules of the source text that no compiler checks.
 //!
-//! Each rule is a pure function from the files to findings; it runs as a
+//! Each rule is a pure function from the files to findings. All rules run as a
 //! command, as a step of `cargo xtask ci` and as a unit test.
 
 mod arrows;
@@ -60,7 +60,7 @@ fn findings(files: &[TextFile]) -> Vec<Finding> {
     found
 }
 
-/// What `cargo xtask tidy` shows.
+/// Choice of what `cargo xtask tidy` shows.
 #[derive(Default, clap::Args)]
 pub struct Args {
     /// Show which files of a crate use each other in a cycle, instead of judging.
@@ -71,7 +71,7 @@ pub struct Args {
     prose: Option<String>,
 }
 
-/// Prints the findings; an error if there are any.
+/// Prints the findings; an error if the rules found any.
 pub fn run(args: &Args) -> Result<()> {
     if let Some(folder) = &args.cycles_of {
         return show_cycles(folder);

@@ -27,9 +27,9 @@ type Name = Vec<String>;
 #[derive(Default)]
 struct Module {
     file: String,
-    /// What `use` and `pub use` bring in, by the name that it has here.
+    /// Paths that `use` and `pub use` import, by the name in this module.
     brought: BTreeMap<String, Name>,
-    /// Modules all of whose items are brought in.
+    /// Modules whose items a glob imports.
     globs: Vec<Name>,
     /// Every path that the module mentions, from the root of the crate.
     mentioned: BTreeSet<Name>,
@@ -52,7 +52,8 @@ struct Crate<'a> {
 }
 
 impl Crate<'_> {
-    /// Reads a file and the files of its child modules. What is not Rust, the compiler tells.
+    /// Reads a file and the files of its child modules. Skips files that do not parse, which the
+    /// compiler reports.
     fn read(&mut self, name: Name, path: &str) {
         let Some(parsed) = self.texts.get(path).and_then(|text| syn::parse_file(text).ok()) else {
             return;
@@ -107,7 +108,7 @@ impl Crate<'_> {
         arrows
     }
 
-    /// The file that defines what a path names, if it is of this crate.
+    /// The file that defines the item of a path, if the item is of this crate.
     fn file_of(&self, user: &Name, path: &Name, depth: u32) -> Option<String> {
         const RE_EXPORTS_MAX: u32 = 16;
         if depth > RE_EXPORTS_MAX {
@@ -149,7 +150,7 @@ fn attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Whether only tests compile it: `#[cfg(test)]`, `#[cfg(all(test, …))]`, `#[test]`.
+/// Whether only tests compile an item: `#[cfg(test)]`, `#[cfg(all(test, …))]`, `#[test]`.
 fn is_for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let syn::Meta::List(list) = &attribute.meta else { return false };
@@ -159,14 +160,14 @@ fn is_for_tests(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Collects what one module mentions.
+/// Collects the paths that one module mentions.
 struct Reader<'a> {
     name: &'a Name,
     module: Module,
 }
 
 impl Reader<'_> {
-    /// A path from the root of the crate; nothing where it leads to another crate.
+    /// A path from the root of the crate; none if the path leads to another crate.
     fn absolute(&self, segments: &[String]) -> Option<Name> {
         let mut base: Name = match segments.first()?.as_str() {
             "crate" => Vec::new(),
@@ -254,7 +255,7 @@ impl Reader<'_> {
 
 impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_item_mod(&mut self, _: &'ast syn::ItemMod) {
-        // It is a module of its own.
+        // `Crate::items` reads an inner module as a module of its own.
     }
 
     fn visit_item(&mut self, item: &'ast Item) {
@@ -270,7 +271,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 
     fn visit_visibility(&mut self, _: &'ast syn::Visibility) {
-        // `pub(in path)` names a module and uses nothing of it.
+        // `pub(in path)` names a module without using an item.
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {

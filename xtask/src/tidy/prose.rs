@@ -1,8 +1,8 @@
 //! Comments name their subject: how many lines lean on a pronoun instead, by room.
 //!
-//! A line leans on a pronoun if one of [`PRONOUNS`] is a word of it. Some do so rightly, as English
-//! does: published concurrency libraries have 6 to 13 % of such lines. A room has a limit, which
-//! only falls: a room that came to be better has its limit lowered in the same change.
+//! A line leans on a pronoun if one of [`PRONOUNS`] is among its words. English needs some such
+//! lines: published concurrency libraries have 6 to 13 %. A room has a limit, which only falls: a
+//! change that makes a room better also lowers the room's limit.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ const PRONOUNS: [&str; 7] = ["what", "who", "whoever", "whom", "others", "there"
 /// The aim for every room.
 const AIM_PERCENT: usize = 15;
 
-/// Rooms above the aim, and the percentage that each had when it was measured last.
+/// Rooms above the aim, each with the percentage of the last measurement.
 const LIMITS: &[(&str, usize)] = &[
     ("scheduler", 22),
     ("scx-host", 32),
@@ -43,7 +43,7 @@ impl Count {
     }
 }
 
-/// Rooms over their limit, and rooms whose limit is higher than it needs to be.
+/// Rooms over their limit, and rooms with a limit above their percentage.
 pub fn check(files: &[TextFile]) -> Vec<Finding> {
     let mut found = Vec::new();
     for (room, count) in by_room(files) {

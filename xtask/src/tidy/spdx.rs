@@ -1,4 +1,4 @@
-//! Every C file names its licence; what the kernel's host shares names both.
+//! Every C file names its licence; files that the kernel and the host share name both licences.
 
 use super::Finding;
 use crate::repo::TextFile;

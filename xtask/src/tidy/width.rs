@@ -7,8 +7,8 @@ const COLUMNS_MAX: usize = 100;
 /// As in the kernel, whose style the C files follow.
 const TAB: usize = 8;
 
-/// Lines that are too wide. An address cannot be broken, and a row of a table in a
-/// test is read as one line, however long the text is that it tries.
+/// Lines that are too wide. A line with an address may be wider, since an address cannot be
+/// broken. In tests, text in double quotes does not count, so that a row of a table is one line.
 pub fn check(file: &TextFile) -> Vec<Finding> {
     if !matches!(file.extension(), "rs" | "c" | "h" | "py" | "sh") {
         return Vec::new();

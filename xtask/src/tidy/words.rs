@@ -1,4 +1,4 @@
-//! Words that do not belong, each with what to write instead.
+//! Banned words, each with a replacement.
 
 use super::{Finding, shipped_lines};
 use crate::repo::TextFile;
@@ -123,7 +123,7 @@ fn shared_headers(file: &TextFile, word: &str) -> Vec<usize> {
         .collect()
 }
 
-/// Names that others prescribe: what BPF programs include.
+/// Names that other projects prescribe: headers that BPF programs include.
 const PRESCRIBED: [&str; 1] = ["bpf_helpers.h"];
 
 fn file_names(file: &TextFile, word: &str) -> Vec<usize> {
