@@ -8,9 +8,9 @@
 
 /* A whole number: the result is exact. */
 #define A 3.0
-/* x repeats, so that it stays exact for any size. */
+/* x repeats, so that its values stay exact for any size. */
 #define PERIOD 1024
-/* Not 0: compilers turn memory that is filled with zeros into memory that nobody has touched. */
+/* Not 0: compilers replace memory filled with zeros by calloc, whose pages are untouched. */
 #define BEGIN 1.0
 
 struct vectors axpy_vectors(long size)

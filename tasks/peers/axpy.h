@@ -18,7 +18,7 @@ struct vectors axpy_vectors(long size);
 /* One block; counts as a task. */
 void axpy(struct vectors vectors, long begin, long length);
 
-/* NULL, or what is wrong after so many times. */
+/* The fault of the result after this many iterations, or NULL. */
 const char *axpy_failure(struct vectors vectors, long times);
 
 #ifdef __cplusplus

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * A row of blocks, swept step by step: the task of a step and a block changes the block
- * and reads the one before it, as this step left it.
+ * and reads the block to the left, as this step left it.
  *
- * So task (s, j) comes after (s, j - 1), whose block it reads, and after (s - 1, j + 1),
- * which reads what it changes; where there is no j + 1, after (s - 1, j), which is
- * before (s - 1, j + 1) everywhere else. Who draws edges needs no others.
+ * So task (s, j) comes after (s, j - 1), whose block the task reads, and after (s - 1, j + 1),
+ * which reads block j before the change. The last block has no j + 1: its task comes after
+ * (s - 1, j), which for all other blocks is already before (s - 1, j + 1). A program with
+ * explicit edges needs only these.
  */
 #ifndef PEERS_BLOCKS_H
 #define PEERS_BLOCKS_H
@@ -18,14 +19,14 @@ struct block {
 	char apart[64 - sizeof(long)];
 };
 
-/* The task; out of its turn it leaves the block behind. */
+/* The task, which leaves the block unchanged if run out of turn. */
 static inline void block_step(struct block *blocks, long step, long j)
 {
 	if (blocks[j].steps == step && (j == 0 || blocks[j - 1].steps == step + 1))
 		blocks[j].steps = step + 1;
 }
 
-/* NULL, or what is wrong after so many steps. */
+/* The fault of the blocks after this many steps, or NULL. */
 static inline const char *blocks_failure(const struct block *blocks, long count, long steps)
 {
 	uint64_t behind = 0;

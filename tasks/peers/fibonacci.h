@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Fibonacci numbers, added up one after the other: what the tree of calls must find. */
+/* Fibonacci numbers, added up one after the other: the right result of the tree of calls. */
 #ifndef PEERS_FIBONACCI_H
 #define PEERS_FIBONACCI_H
 
@@ -18,7 +18,7 @@ static inline uint64_t fibonacci(long n)
 	return number;
 }
 
-/* Two for every call with n > 1, of which there are fibonacci(n + 1) - 1. */
+/* Two for every call with n > 1; the number of such calls is fibonacci(n + 1) - 1. */
 static inline uint64_t fibonacci_tasks(long n)
 {
 	return 2 * (fibonacci(n + 1) - 1);

@@ -25,7 +25,7 @@ struct grid grid_new(int keep_all_rows)
 	return grid;
 }
 
-/* Adds a point that is on the grid and not yet there. */
+/* Adds a point that is on the grid and not yet in the list. */
 static void add(struct needs *needs, struct grid grid, long point)
 {
 	if (point < 0 || point >= grid.width)

@@ -3,8 +3,8 @@
  * A grid of tasks, steps by points, each of which needs a few points of the step before.
  *
  * The shapes are those of Task Bench (Slaughter et al., SC 2020, table 2), and are
- * defined by grid_needs() alone. A task checks that what it needs has run, works, and
- * counts; one too early does not count.
+ * defined by grid_needs() alone. A task checks that the points that it needs have run,
+ * works, and counts itself; a task that runs too early does not count.
  */
 #ifndef PEERS_GRID_H
 #define PEERS_GRID_H
@@ -56,7 +56,7 @@ static inline struct cell *grid_cell(struct grid grid, long step, long point)
 	return &grid.cells[step % grid.rows * grid.width + point];
 }
 
-/* NULL, or what is wrong. */
+/* The fault of the result, or NULL. */
 const char *grid_failure(struct grid grid);
 
 #ifdef __cplusplus

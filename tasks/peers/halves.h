@@ -32,7 +32,7 @@ static inline uint64_t halves_leaves(struct halves halves)
 	return (uint64_t)(halves.size / halves.block * halves.iterations);
 }
 
-/* Leaves and what is above them. */
+/* Leaves and inner nodes. */
 static inline uint64_t halves_nodes(struct halves halves)
 {
 	return 2 * halves_leaves(halves) - (uint64_t)halves.iterations;

@@ -15,7 +15,7 @@ static struct {
 	const char *program, *runtime;
 	int argc;
 	char **argv;
-	/* Bit i: somebody asked for argument i. */
+	/* Bit i: the program asked for argument i. */
 	uint64_t asked;
 	int parameters;
 	const char *name[PARAMETERS_MAX];
@@ -29,7 +29,7 @@ static void refuse(const char *argument, const char *why)
 	exit(2);
 }
 
-/* What follows `name=` in the arguments; NULL where it is not there. */
+/* The text after `name=` in the arguments; NULL if no argument begins so. */
 static const char *argument(const char *name)
 {
 	size_t length = strlen(name);

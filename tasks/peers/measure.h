@@ -20,23 +20,23 @@ void measure_open(const char *program, const char *model, int argc, char **argv)
 /* A parameter, as given or else; one outside least..most ends the process with status 2. */
 long measure_parameter(const char *name, long otherwise, long least, long most);
 
-/* What was given as `name=`, or NULL. */
+/* The text given as `name=`, or NULL. */
 const char *measure_text(const char *name);
 
 /* The parameter `threads`. */
 int measure_threads(void);
 
-/* Begin and end of the timed part. An argument that nobody asked for ends the process. */
+/* Begin and end of the timed part. An argument that the program did not ask for ends it. */
 void measure_start(void);
 void measure_stop(void);
 
 /*
- * Prints the line and returns the status to exit with. `failure` says what is wrong
- * with the result, or is NULL.
+ * Prints the line and returns the status to exit with. `failure` describes the fault of
+ * the result, or is NULL.
  */
 int measure_close(uint64_t tasks, const char *failure);
 
-/* NULL if both are the same, else a sentence; good until the next call. */
+/* NULL if both are equal, else a sentence that is valid until the next call. */
 const char *measure_differ(const char *what, uint64_t is, uint64_t should_be);
 
 #ifdef __cplusplus

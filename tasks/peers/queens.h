@@ -44,13 +44,13 @@ static inline struct position queens_put(struct position position, uint32_t colu
 	return position;
 }
 
-/* Counts the position as a task, and as a solution if it is one. */
+/* Counts the position as a task, and a full board also as a solution. */
 void queens_count(struct position position);
 
-/* How many positions there are. */
+/* The number of positions, from a table. */
 uint64_t queens_positions(long size);
 
-/* NULL, or what is wrong with what was counted. */
+/* The fault of the counted positions and solutions, or NULL. */
 const char *queens_failure(long size);
 
 #ifdef __cplusplus

@@ -9,7 +9,7 @@
 
 /* Of the norm: far above rounding, far below any mistake. */
 #define RESIDUAL_MAX 1e-10
-/* Off the three diagonals, one block of so many is there from the beginning. */
+/* Off the three diagonals, one block of this many exists from the beginning. */
 #define ONE_OF 8
 
 static uint64_t mixed(uint64_t a, uint64_t b)
@@ -19,7 +19,7 @@ static uint64_t mixed(uint64_t a, uint64_t b)
 	return (mix ^ mix >> 29) * 0x94d049bb133111ebu >> 32;
 }
 
-/* Whether a block is there from the beginning. */
+/* Whether a block exists from the beginning. */
 static int is_given(long i, long j)
 {
 	return labs(i - j) <= 1 || mixed((uint64_t)i, (uint64_t)j) % ONE_OF == 0;
@@ -58,7 +58,7 @@ static void make(struct sparse *matrix, long i, long j)
 		*block = block_new(*matrix, i, j);
 }
 
-/* Step k of the factorization on paper: its tasks, and the blocks that it fills. */
+/* Plans step k of the factorization: counts its tasks, and makes the blocks that the step fills. */
 static void foresee(struct sparse *matrix, long k)
 {
 	matrix->tasks++;
@@ -162,7 +162,7 @@ void sparse_bmod(struct sparse matrix, long i, long j, long k)
 	}
 }
 
-/* Where both factors are kept: on and above the diagonal U, below it L. */
+/* An element of the factored matrix: of U on and above the diagonal, of L below. */
 static double factored(struct sparse matrix, long row, long column)
 {
 	long n = matrix.size;

@@ -40,7 +40,7 @@ void sparse_fwd(struct sparse matrix, long k, long j);
 void sparse_bdiv(struct sparse matrix, long i, long k);
 void sparse_bmod(struct sparse matrix, long i, long j, long k);
 
-/* NULL, or what is wrong: a task too few, or L U v far from A v. */
+/* The fault of the result, a task too few or L U v far from A v, or NULL. */
 const char *sparse_failure(struct sparse matrix);
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
  * How many tasks ran, and how much did they find?
  *
  * Each thread counts in a cache line of its own, so that counting costs the same
- * nanosecond in every runtime and no two threads meet over it.
+ * nanosecond in every runtime and no two threads write one cache line.
  */
 #ifndef PEERS_TALLY_H
 #define PEERS_TALLY_H
@@ -24,7 +24,7 @@ struct tally {
 	char apart[128 - 2 * sizeof(uint64_t) - sizeof(void *)];
 };
 
-/* This thread's tally; NULL until it first counts. */
+/* This thread's tally; NULL until the thread first counts. */
 extern __thread struct tally *tally_mine;
 
 /* Gives this thread its tally. */

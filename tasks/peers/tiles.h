@@ -3,9 +3,9 @@
  * The Cholesky factorization of a symmetric matrix, tile by tile: A = L L'.
  *
  * The functions below are the bodies of the tasks, the same machine code in every
- * model. Each counts as a task, and does nothing unless the tiles that it needs are
- * in the state that the sequential program would find them in; a task too early
- * therefore shows at the end. For k: potrf(k, k); trsm(i, k) for i > k; then
+ * model. Each counts as a task, and does nothing unless the tiles that the task needs are
+ * in the state that the sequential program would find them in; a task that runs too early
+ * therefore shows in the result. For k: potrf(k, k); trsm(i, k) for i > k; then
  * syrk(i, k) and gemm(i, j, k) for i > j > k.
  */
 #ifndef PEERS_TILES_H
@@ -50,7 +50,7 @@ void tiles_trsm(struct tiles tiles, long i, long k);
 void tiles_syrk(struct tiles tiles, long i, long k);
 void tiles_gemm(struct tiles tiles, long i, long j, long k);
 
-/* NULL, or what is wrong: a task too few or too early, or L L' v far from A v. */
+/* The fault of the result, a task too few or too early or L L' v far from A v, or NULL. */
 const char *tiles_failure(struct tiles tiles);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Both summands of a Fibonacci number are tasks, and it waits for them. */
+/* Both summands of a Fibonacci number are tasks; their creator waits for both. */
 #include "fibonacci.h"
 #include "measure.h"
 #include "tally.h"

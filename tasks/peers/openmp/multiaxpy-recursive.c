@@ -2,9 +2,9 @@
 /*
  * y += a x by recursive halving, several times over.
  *
- * Without dependences an iteration ends before the next begins. With them there are only
- * leaves, created by one: OpenMP has dependences between siblings alone, and a halving
- * node would have to wait for its children, which is an end of the iteration again.
+ * Without dependences an iteration ends before the next begins. With dependences, one task
+ * creates all leaves: OpenMP orders only siblings by dependences, and an inner node of the
+ * tree would have to wait for its children, which again ends the iteration.
  */
 #include "axpy.h"
 #include "halves.h"

@@ -4,7 +4,7 @@
 #include "measure.h"
 #include "tally.h"
 
-/* A pragma has as many dependences as are written there. */
+/* One pragma for each number of needs, since a pragma's dependences are fixed. */
 static void create_point(struct grid grid, long step, long point)
 {
 	struct needs needs = grid_needs(grid, step, point);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The factorization of tiles.h. A tile that was read is final, so a task needs edges only from
- * who last wrote its tiles.
+ * the tasks that last wrote its tiles.
  */
 #include <vector>
 

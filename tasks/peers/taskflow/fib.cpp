@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * One summand of a Fibonacci number is a task, the other is computed meanwhile: so Taskflow's own
- * example does it, which is faster than two tasks.
+ * One summand of a Fibonacci number is a task, and the creator computes the other one, as in
+ * Taskflow's own example. This is faster than two tasks.
  */
 #include "fibonacci.h"
 #include "measure.h"

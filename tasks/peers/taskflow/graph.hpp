@@ -2,7 +2,7 @@
 /*
  * Tasks with explicit edges: a static task graph, Taskflow's own model.
  *
- * The timed part builds and runs the graph; its end is left out, to Taskflow's favour.
+ * The timed part builds and runs the graph; its destruction is left out, to Taskflow's favour.
  */
 #ifndef PEERS_TASKFLOW_GRAPH_HPP
 #define PEERS_TASKFLOW_GRAPH_HPP

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Every task creates one child and waits for it, down to a depth, again and again. */
+/* Every task creates one child and waits for its end, down to a depth, again and again. */
 #include "measure.h"
 #include "workers.hpp"
 

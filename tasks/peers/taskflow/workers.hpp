@@ -30,7 +30,7 @@ public:
 
 	/*
 	 * Runs a body on a worker, which creates tasks cheaper than a thread outside, and waits
-	 * for it and for all tasks of its runtime.
+	 * for the body and for all tasks of its runtime.
 	 */
 	template <class Body> void execute(Body body)
 	{

@@ -2,8 +2,8 @@
 /*
  * Tasks with explicit edges: TBB's flow graph of nodes that continue.
  *
- * Nodes without a predecessor are begun by run(), when all edges are there. The timed part
- * builds and runs the graph; its end is left out, to TBB's favour.
+ * run() begins the nodes without a predecessor, when all edges exist. The timed part builds
+ * and runs the graph; its destruction is left out, to TBB's favour.
  */
 #ifndef PEERS_TBB_GRAPH_HPP
 #define PEERS_TBB_GRAPH_HPP

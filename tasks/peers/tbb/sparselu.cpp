@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The factorization of sparse.h. A block that was read is final, so a task needs edges only from
- * who last wrote its blocks.
+ * the tasks that last wrote its blocks.
  */
 #include <vector>
 

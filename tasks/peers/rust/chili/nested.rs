@@ -8,7 +8,7 @@ use peers::{measure, pool, tally};
 fn nest(scope: &mut Scope, depth: i64) {
     tally::task();
     if depth > 1 {
-        // The first side is the one that others may take.
+        // Other threads may steal the first side only.
         scope.join(|scope| nest(scope, depth - 1), |_| ());
     }
 }

@@ -7,7 +7,7 @@ use peers::{measure, pool, tally};
 fn nest(depth: i64) {
     tally::task();
     if depth > 1 {
-        // The second side is the one that others may take.
+        // Other workers may steal the second side only.
         evenkeel_runtime::join(|| (), || nest(depth - 1));
     }
 }

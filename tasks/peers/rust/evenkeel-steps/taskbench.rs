@@ -1,5 +1,5 @@
-//! A grid of tasks, step by step, as the program for rayon does it: a step ends before the next
-//! begins, unless nothing is needed from it.
+//! A grid of tasks, step by step, like the program for rayon: a step ends before the next begins,
+//! unless the next one needs nothing.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use peers::{measure, pool};
 fn create<'scope>(scope: &Scope<'scope>, grid: Grid) {
     for step in 0..grid.steps() {
         for point in 0..grid.width() {
-            // SAFETY: the steps before are done, unless nothing is needed from them.
+            // SAFETY: all earlier steps have ended, unless the point needs none.
             scope.spawn(move |_| unsafe { grid.run(step, point) });
         }
         if !grid.is_trivial() {

@@ -28,7 +28,7 @@ fn main() -> ExitCode {
                 });
                 for pair in blocks.windows(2) {
                     scope.task().input(&pair[0]).inout(&pair[1]).spawn(move |before, block| {
-                        // Out of its turn it leaves the block behind.
+                        // A task out of turn leaves the block unchanged.
                         if block.steps == step && before.steps == step + 1 {
                             block.steps = step + 1;
                         }

@@ -8,7 +8,7 @@ use peers::{measure, pool};
 
 fn create<'scope>(scope: &Scope<'scope>, tiles: Tiles, stands_for: &'scope [Data<u8>]) {
     let tile = |i, j| &stands_for[Tiles::at(i, j)];
-    // SAFETY: its tiles are what the task says it uses.
+    // SAFETY: each task declares all tiles that its step uses.
     let run = move |step| unsafe { tiles.run(step) };
     for k in 0..tiles.count() {
         scope.task().inout(tile(k, k)).spawn(move |_| run(Step::Potrf { k }));

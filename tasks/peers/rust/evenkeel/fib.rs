@@ -1,4 +1,4 @@
-//! Both summands of a Fibonacci number are tasks, and it waits for them.
+//! Both summands of a Fibonacci number are tasks; their creator waits for both.
 
 use std::process::ExitCode;
 

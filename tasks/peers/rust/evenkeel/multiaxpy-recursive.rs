@@ -1,7 +1,7 @@
 //! y += a x by recursive halving, several times over.
 //!
-//! Without dependences an iteration ends before the next begins. With them there are only leaves,
-//! created by one, as in OpenMP.
+//! Without dependences an iteration ends before the next begins. With dependences, one task
+//! creates all leaves, as in the OpenMP program.
 
 use std::process::ExitCode;
 
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
             runtime.scope(|scope| {
                 for _ in 0..iterations {
                     for (leaf, own) in (0..).zip(&stands_for) {
-                        // SAFETY: The task uses the block that it says.
+                        // SAFETY: The task declares the block that it uses.
                         let add = move || unsafe { vectors.add(leaf * block, block) };
                         scope.task().inout(own).spawn(move |_| add());
                     }

@@ -9,7 +9,7 @@ use peers::{measure, pool};
 fn create<'scope>(scope: &Scope<'scope>, matrix: Sparse, stands_for: &'scope [Data<u8>]) {
     let count = matrix.count();
     let block = |i: i64, j: i64| &stands_for[(i * count + j) as usize];
-    // SAFETY: its blocks are what the task says it uses.
+    // SAFETY: each task declares all blocks that its step uses.
     let run = move |step| unsafe { matrix.run(step) };
     for k in 0..count {
         scope.task().inout(block(k, k)).spawn(move |_| run(Step::Lu0 { k }));

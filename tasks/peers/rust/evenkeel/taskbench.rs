@@ -7,7 +7,7 @@ use peers::grid::Grid;
 use peers::{measure, pool};
 
 fn create<'scope>(scope: &Scope<'scope>, grid: Grid, rows: [&'scope [Data<u8>]; 2]) {
-    // SAFETY: what a point needs is what its task says it uses.
+    // SAFETY: each task declares its cell and the cells of the points that it needs.
     let run = move |step, point| unsafe { grid.run(step, point) };
     for step in 0..grid.steps() {
         let (here, before) = (rows[step as usize % 2], rows[(step + 1) as usize % 2]);

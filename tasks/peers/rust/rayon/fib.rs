@@ -1,4 +1,4 @@
-//! Both summands of a Fibonacci number are tasks, and it waits for them.
+//! Both summands of a Fibonacci number are tasks; their creator waits for both.
 
 use std::process::ExitCode;
 
@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     let n = measure::parameter("n", 24, 0..=90);
     pool::rayon(measure::threads());
 
-    // Begun inside the pool: a scope opened outside would send every call there and wait.
+    // Begun inside the pool: a scope opened outside would send every call to the pool and wait.
     let number = measure::time(|| rayon::scope(|_| fib(n)));
 
     measure::close(fibonacci::tasks(n), measure::differ("number", number, fibonacci(n)))

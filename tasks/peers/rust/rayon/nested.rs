@@ -1,4 +1,4 @@
-//! Every task creates one child and waits for it, down to a depth, again and again.
+//! Every task creates one child and waits for its end, down to a depth, again and again.
 
 use std::process::ExitCode;
 

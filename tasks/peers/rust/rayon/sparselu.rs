@@ -17,14 +17,14 @@ fn panels<'scope>(scope: &Scope<'scope>, matrix: Sparse, k: i64) {
             scope.spawn(move |_| run());
         }
         if matrix.has(j, k) {
-            // SAFETY: As above.
+            // SAFETY: lu0(k) has run, and no other task of the phase uses the block.
             let run = move || unsafe { matrix.run(Step::Bdiv { i: j, k }) };
             scope.spawn(move |_| run());
         }
     }
 }
 
-/// The tasks of all blocks that both panels meet in.
+/// The tasks of all blocks with a block in both panels.
 fn products<'scope>(scope: &Scope<'scope>, matrix: Sparse, k: i64) {
     for i in (k + 1..matrix.count()).filter(|&i| matrix.has(i, k)) {
         for j in (k + 1..matrix.count()).filter(|&j| matrix.has(k, j)) {

@@ -1,5 +1,5 @@
 //! A grid of tasks, step by step: without dependences between tasks, a step ends before the next
-//! begins, unless nothing is needed from it.
+//! begins, unless the next one needs nothing.
 
 use std::process::ExitCode;
 

@@ -23,14 +23,14 @@ pub struct Vectors {
     y: *mut f64,
 }
 
-// SAFETY: It is only reached through `add`, whose callers see to it that blocks do not meet.
+// SAFETY: The memory is reached only through `add`, whose callers use disjoint blocks.
 unsafe impl Send for Vectors {}
-// SAFETY: As above.
+// SAFETY: The memory is reached only through `add`, whose callers use disjoint blocks.
 unsafe impl Sync for Vectors {}
 
 impl Vectors {
     pub fn new(size: i64) -> Self {
-        // SAFETY: It ends the process where memory is short.
+        // SAFETY: The function takes any size, and ends the process if memory is short.
         unsafe { c::axpy_vectors(size) }
     }
 
@@ -38,14 +38,14 @@ impl Vectors {
     ///
     /// # Safety
     ///
-    /// The block is inside the vectors, and nobody else uses it meanwhile.
+    /// The block is inside the vectors, and no other thread uses its elements meanwhile.
     #[inline]
     pub unsafe fn add(self, begin: i64, length: i64) {
-        // SAFETY: The caller sees to it.
+        // SAFETY: The block is inside the vectors, and no other thread uses its elements.
         unsafe { c::axpy(self, begin, length) };
     }
 
-    /// What is wrong after so many times.
+    /// The fault of the result after this many iterations, if any.
     pub fn verdict(self, times: i64) -> Verdict {
         // SAFETY: No task runs any more; the text is static.
         unsafe { Verdict::new(c::axpy_failure(self, times)) }

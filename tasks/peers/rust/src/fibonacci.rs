@@ -1,6 +1,6 @@
 //! Fibonacci numbers, added up one after the other. `fibonacci.h`.
 
-/// What the tree of calls must find.
+/// The right result of the tree of calls.
 pub fn fibonacci(n: i64) -> u64 {
     (0..n).fold((1, 0), |(before, number), _| (number, before + number)).1
 }

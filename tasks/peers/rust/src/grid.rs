@@ -34,7 +34,7 @@ impl std::ops::Deref for Needs {
 /// A point needs no more than this.
 const NEEDS_MAX: usize = 3;
 
-/// What the grid looks like, and its cells.
+/// The shape of the grid, and its cells.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Grid {
@@ -49,13 +49,13 @@ pub struct Grid {
 
 // SAFETY: Cells are only reached through `run`, whose callers order the tasks.
 unsafe impl Send for Grid {}
-// SAFETY: As above.
+// SAFETY: Cells are only reached through `run`, whose callers order the tasks.
 unsafe impl Sync for Grid {}
 
 impl Grid {
     /// Reads the parameters. Keeps two rows.
     pub fn parameters() -> Self {
-        // SAFETY: It ends the process where memory is short.
+        // SAFETY: The function ends the process if memory is short.
         unsafe { c::grid_new(0) }
     }
 
@@ -74,7 +74,7 @@ impl Grid {
     /// The points of the step before that a point needs.
     #[inline]
     pub fn needs(&self, step: i64, point: i64) -> Needs {
-        // SAFETY: It only computes.
+        // SAFETY: The function only computes from its arguments.
         unsafe { c::grid_needs(*self, step, point) }
     }
 
@@ -82,14 +82,14 @@ impl Grid {
     ///
     /// # Safety
     ///
-    /// The point is on the grid, and what it needs has run.
+    /// The point is on the grid, and all points that the task needs have run.
     #[inline]
     pub unsafe fn run(self, step: i64, point: i64) {
-        // SAFETY: The caller sees to it.
+        // SAFETY: The point is on the grid, and all points that the task needs have run.
         unsafe { c::grid_run(self, step, point) };
     }
 
-    /// What is wrong.
+    /// The fault of the result, if any.
     pub fn verdict(self) -> Verdict {
         // SAFETY: No task runs any more; the text is static.
         unsafe { Verdict::new(c::grid_failure(self)) }

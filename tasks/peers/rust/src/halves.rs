@@ -2,7 +2,7 @@
 
 use crate::measure;
 
-/// What is halved how often.
+/// The sizes of a vector and of a block, and the number of iterations.
 #[derive(Clone, Copy)]
 pub struct Halves {
     pub size: i64,
@@ -19,7 +19,7 @@ impl Halves {
         Self { size, block: size.min(block), iterations }
     }
 
-    /// Leaves and what is above them.
+    /// Leaves and inner nodes.
     pub fn nodes(self) -> u64 {
         (self.iterations * (2 * (self.size / self.block) - 1)) as u64
     }

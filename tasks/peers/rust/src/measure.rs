@@ -26,7 +26,7 @@ unsafe extern "C" {
     fn measure_differ(what: *const c_char, is: u64, should_be: u64) -> *const c_char;
 }
 
-/// Why a result is wrong; nothing where it is right.
+/// The fault of a result; null if the result is right.
 pub struct Verdict(*const c_char);
 
 impl Verdict {
@@ -37,7 +37,7 @@ impl Verdict {
         Self(failure)
     }
 
-    /// This one's failure, or else the other's.
+    /// This verdict if it is a fault, or else the other one.
     pub fn or(self, other: impl FnOnce() -> Self) -> Self {
         if self.0.is_null() { other() } else { self }
     }
@@ -72,7 +72,7 @@ pub fn parameter(name: &str, otherwise: i64, range: RangeInclusive<i64>) -> i64 
     unsafe { measure_parameter(forever(name).as_ptr(), otherwise, *range.start(), *range.end()) }
 }
 
-/// A text, if it was given.
+/// The text of an argument, if given.
 pub fn text(name: &str) -> Option<String> {
     // SAFETY: The name lives as long as the process, and so do the arguments.
     unsafe {
@@ -83,21 +83,21 @@ pub fn text(name: &str) -> Option<String> {
 
 /// The parameter `threads`.
 pub fn threads() -> usize {
-    // SAFETY: It takes nothing.
+    // SAFETY: The function has no arguments and no precondition.
     unsafe { measure_threads() as usize }
 }
 
 /// Runs the timed part.
 pub fn time<R>(timed: impl FnOnce() -> R) -> R {
-    // SAFETY: It takes nothing.
+    // SAFETY: The function has no arguments and no precondition.
     unsafe { measure_start() };
     let result = timed();
-    // SAFETY: It takes nothing.
+    // SAFETY: The function has no arguments and no precondition.
     unsafe { measure_stop() };
     result
 }
 
-/// Whether both are the same.
+/// A fault if the two numbers differ.
 pub fn differ(what: &str, is: u64, should_be: u64) -> Verdict {
     // SAFETY: The text that comes back is static.
     unsafe { Verdict::new(measure_differ(forever(what).as_ptr(), is, should_be)) }

@@ -26,7 +26,7 @@ impl Position {
         Self { board: (1 << size) - 1, taken: 0, left: 0, right: 0 }
     }
 
-    /// Counts it as a task, and as a solution if it is one.
+    /// Counts the position as a task, and a full board also as a solution.
     #[inline]
     pub fn count(self) {
         tally::task();
@@ -54,14 +54,14 @@ impl Position {
     }
 }
 
-/// How many positions there are.
+/// The number of positions, from a table.
 pub fn positions(size: i64) -> u64 {
     assert!((0..=SIZE_MAX).contains(&size));
     // SAFETY: The table has a row for this size.
     unsafe { queens_positions(size) }
 }
 
-/// What is wrong with what was counted.
+/// The fault of the counted positions and solutions, if any.
 pub fn verdict(size: i64) -> Verdict {
     assert!((0..=SIZE_MAX).contains(&size));
     // SAFETY: The table has a row for this size; the text is static.

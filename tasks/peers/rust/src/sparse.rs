@@ -29,7 +29,7 @@ pub struct Sparse {
 
 // SAFETY: Blocks are only reached through the tasks below, whose callers order them.
 unsafe impl Send for Sparse {}
-// SAFETY: As above.
+// SAFETY: Blocks are only reached through the tasks below, whose callers order them.
 unsafe impl Sync for Sparse {}
 
 /// A task of the factorization.
@@ -43,7 +43,7 @@ pub enum Step {
 
 impl Sparse {
     pub fn new(count: i64, size: i64) -> Self {
-        // SAFETY: It ends the process where memory is short.
+        // SAFETY: The function ends the process if memory is short.
         unsafe { c::sparse_new(count, size) }
     }
 
@@ -66,9 +66,9 @@ impl Sparse {
     ///
     /// # Safety
     ///
-    /// Its blocks exist, and those before it in the factorization's order have run.
+    /// The step's blocks exist, and all steps that the factorization runs before have ended.
     pub unsafe fn run(self, step: Step) {
-        // SAFETY: The caller sees to it.
+        // SAFETY: The step's blocks exist, and all steps that must run before have ended.
         unsafe {
             match step {
                 Step::Lu0 { k } => c::sparse_lu0(self, k),
@@ -79,7 +79,7 @@ impl Sparse {
         }
     }
 
-    /// What is wrong with the factors.
+    /// The fault of the factors, if any.
     pub fn verdict(self) -> Verdict {
         // SAFETY: No task runs any more; the text is static.
         unsafe { Verdict::new(c::sparse_failure(self)) }

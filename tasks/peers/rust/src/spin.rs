@@ -9,6 +9,6 @@ mod c {
 /// Counts down.
 #[inline]
 pub fn spin(iterations: i64) {
-    // SAFETY: It takes any number.
+    // SAFETY: The function takes any number.
     unsafe { c::spin(iterations as u64) };
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ptr;
 
-/// What one thread counted; the rest of it is C's.
+/// The counters of one thread; the C structure has more fields behind.
 #[repr(C)]
 struct Tally {
     tasks: u64,
@@ -23,7 +23,7 @@ thread_local! {
 fn mine() -> *mut Tally {
     MINE.with(|mine| {
         if mine.get().is_null() {
-            // SAFETY: It takes nothing, and what it gives lives as long as the process.
+            // SAFETY: The function has no precondition, and tallies live as long as the process.
             mine.set(unsafe { tally_join() });
         }
         mine.get()
@@ -33,14 +33,14 @@ fn mine() -> *mut Tally {
 /// Counts a task.
 #[inline]
 pub fn task() {
-    // SAFETY: No other thread writes this one's tally, nor reads it while tasks run.
+    // SAFETY: No other thread writes this thread's tally, or reads one while tasks run.
     unsafe { (*mine()).tasks += 1 };
 }
 
-/// Counts something that was looked for.
+/// Counts a solution.
 #[inline]
 pub fn found() {
-    // SAFETY: As above.
+    // SAFETY: No other thread writes this thread's tally, or reads one while tasks run.
     unsafe { (*mine()).found += 1 };
 }
 
@@ -49,8 +49,8 @@ pub fn join() {
     mine();
 }
 
-/// All tasks; ask when none runs any more.
+/// The tasks of all threads; to be called when no task runs any more.
 pub fn tasks() -> u64 {
-    // SAFETY: It takes nothing.
+    // SAFETY: The function has no arguments and no precondition.
     unsafe { tally_tasks() }
 }

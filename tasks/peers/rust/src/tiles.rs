@@ -30,7 +30,7 @@ pub struct Tiles {
 
 // SAFETY: Tiles are only reached through the tasks below, whose callers order them.
 unsafe impl Send for Tiles {}
-// SAFETY: As above.
+// SAFETY: Tiles are only reached through the tasks below, whose callers order them.
 unsafe impl Sync for Tiles {}
 
 /// A task of the factorization.
@@ -44,7 +44,7 @@ pub enum Step {
 
 impl Tiles {
     pub fn new(count: i64, size: i64) -> Self {
-        // SAFETY: It ends the process where memory is short.
+        // SAFETY: The function ends the process if memory is short.
         unsafe { c::tiles_new(count, size) }
     }
 
@@ -58,7 +58,7 @@ impl Tiles {
     }
 
     pub fn tasks(count: i64) -> u64 {
-        // SAFETY: It only computes.
+        // SAFETY: The function only computes from its argument.
         unsafe { c::tiles_tasks(count) }
     }
 
@@ -66,9 +66,9 @@ impl Tiles {
     ///
     /// # Safety
     ///
-    /// Its tiles are on the matrix, and nobody else writes them meanwhile.
+    /// The step's tiles are on the matrix, and no other thread writes them meanwhile.
     pub unsafe fn run(self, step: Step) {
-        // SAFETY: The caller sees to it.
+        // SAFETY: The step's tiles are on the matrix, and no other thread writes them.
         unsafe {
             match step {
                 Step::Potrf { k } => c::tiles_potrf(self, k),
@@ -79,7 +79,7 @@ impl Tiles {
         }
     }
 
-    /// What is wrong with the factor.
+    /// The fault of the factor, if any.
     pub fn verdict(self) -> Verdict {
         // SAFETY: No task runs any more; the text is static.
         unsafe { Verdict::new(c::tiles_failure(self)) }
