@@ -3,6 +3,6 @@
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libevenkeel_rt.so.0");
-    // What is once in memory stays: workers run in it, and threads have variables of it.
+    // Never unloaded: workers run the library's code, and threads have its thread-local variables.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }

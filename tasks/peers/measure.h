@@ -17,7 +17,7 @@ extern "C" {
 /* Names the program, and the runtime unless an argument does. */
 void measure_open(const char *program, const char *model, int argc, char **argv);
 
-/* A parameter, as given or else; one outside least..most ends the process with status 2. */
+/* A given parameter, or the default; one outside least..most ends the process with status 2. */
 long measure_parameter(const char *name, long otherwise, long least, long most);
 
 /* The text given as `name=`, or NULL. */

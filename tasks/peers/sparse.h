@@ -6,7 +6,7 @@
  * The functions below are the bodies of the tasks, the same machine code in every
  * model; each counts as a task. For k: lu0(k); fwd(k, j) and bdiv(i, k) for the blocks
  * right of and below block (k, k); then bmod(i, j, k) for i, j > k where both exist.
- * Which blocks fill up meanwhile is known beforehand; they exist and hold zeros.
+ * Blocks that the factorization fills are known before; they exist and hold zeros.
  */
 #ifndef PEERS_SPARSE_H
 #define PEERS_SPARSE_H

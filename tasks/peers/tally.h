@@ -30,7 +30,7 @@ extern __thread struct tally *tally_mine;
 /* Gives this thread its tally. */
 struct tally *tally_join(void);
 
-/* Sums over all threads; ask when no task runs any more. */
+/* Sums over all threads; to be called when no task runs any more. */
 uint64_t tally_tasks(void);
 uint64_t tally_found(void);
 

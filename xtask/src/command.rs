@@ -48,12 +48,12 @@ pub fn evenkeel() -> Result<PathBuf> {
     built("evenkeel", "evenkeel")
 }
 
-/// The same of the kernel scheduler's loader.
+/// Builds the kernel scheduler's loader as shipped and returns its path.
 pub fn scx_evenkeel() -> Result<PathBuf> {
     built("scheduler", "scx_evenkeel")
 }
 
-/// The same, built for tests with this name defined. The next build takes its place.
+/// Builds the loader for tests, with this name defined. The next build overwrites the file.
 pub fn scx_evenkeel_with(define: &str) -> Result<PathBuf> {
     let build = ["build", "--release", "--locked", "--quiet", "--package", "scheduler"];
     run(cargo().args(build).env("EVENKEEL_TEST_BUILD", define))?;

@@ -138,7 +138,7 @@ fn provide(tests: &[Test], programs: &Path) -> Result<PathBuf> {
     Ok(loader)
 }
 
-/// The kernel that was asked for, or the first that can take the scheduler.
+/// The kernel of this name, or without a name the first that can load the scheduler.
 fn kernel(name: Option<&str>, loader: &Path, tests: &[Test]) -> Result<Kernel> {
     let names = name.map_or(KERNELS.to_vec(), |name| vec![name]);
     let can_take = |kernel: &Kernel| {

@@ -36,7 +36,7 @@ enum Task {
     Recordings(recordings::Args),
 }
 
-/// Commands that are those of `tasks/` now.
+/// Commands that have moved to `tasks/`.
 const MOVED: [&str; 6] = ["c-interface", "model", "openmp", "peers", "steps", "suites"];
 
 fn main() -> ExitCode {

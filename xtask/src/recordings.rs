@@ -20,7 +20,7 @@ use works::{SEEN, UNSEEN, Work};
 /// Arguments of the task.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Which half.
+    /// Which half of the recordings.
     #[arg(value_enum)]
     half: Half,
     /// Folder to write NAME.ektrace to; no other program should use the folder meanwhile.
@@ -40,9 +40,9 @@ pub struct Args {
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq)]
 enum Half {
-    /// For mending the models.
+    /// Recordings for finding mistakes in the models.
     Seen,
-    /// To be opened once.
+    /// Recordings to be judged once, in the end.
     Unseen,
 }
 

@@ -38,8 +38,8 @@ pub struct Args {
     runtimes: Vec<String>,
     #[command(flatten)]
     settings: measure::Settings,
-    /// Another OpenMP library, put before that of the programs that clang built; gcc:PATH, before
-    /// that of gcc's. May be repeated.
+    /// Another OpenMP library, loaded by clang's programs instead of their own; with gcc:PATH, by
+    /// gcc's programs. May be repeated.
     #[arg(long = "library", value_name = "NAME=PATH")]
     libraries: Vec<Library>,
     /// Where the results go.
@@ -50,7 +50,7 @@ pub struct Args {
     quick: bool,
 }
 
-/// Said of small sizes.
+/// Note in the results of `--quick`.
 const QUICK: &str =
     " The sizes were small ones, which tell whether programs work, and little of time.";
 

@@ -179,7 +179,7 @@ impl Plan {
     }
 }
 
-/// Says how a task uses the data at an address.
+/// Declares how a task uses the data at an address.
 #[unsafe(no_mangle)]
 pub extern "C" fn ekrt_depend(task: *mut CTask, address: *const c_void, kind: c_int) -> c_int {
     code(Here::get().and_then(|here| {
@@ -192,7 +192,7 @@ pub extern "C" fn ekrt_depend(task: *mut CTask, address: *const c_void, kind: c_
     }))
 }
 
-/// Says how a task uses the `bytes` bytes that begin at an address.
+/// Declares how a task uses the `bytes` bytes that begin at an address.
 #[unsafe(no_mangle)]
 pub extern "C" fn ekrt_depend_region(
     task: *mut CTask,

@@ -178,7 +178,7 @@ pub unsafe extern "C" fn ekrt_create(
     task
 }
 
-/// Says how soon a task is to run.
+/// Sets the priority of a task that is not submitted.
 #[unsafe(no_mangle)]
 pub extern "C" fn ekrt_priority(task: *mut CTask, priority: c_int) -> c_int {
     code(Here::get().and_then(|here| {

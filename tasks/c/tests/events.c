@@ -64,7 +64,7 @@ static void create(void *arguments)
 		CHECK(ekrt_spawn(take, &i, sizeof(i), &reads, 1, 0) == EKRT_OK);
 		CHECK(ekrt_spawn(soon, NULL, 0, NULL, 0, 0) == EKRT_OK);
 	}
-	/* This task's own event: ekrt_run returns after it. */
+	/* An event of the first task: ekrt_run returns after the event. */
 	CHECK(ekrt_wait() == EKRT_OK);
 	ask(NULL);
 }

@@ -34,7 +34,7 @@ pub struct Args {
 /// Builds and installs the library, and tests the installation if asked.
 pub fn run(args: &Args) -> Result<()> {
     let folder = args.prefix.clone().unwrap_or_else(|| target().join("c-interface"));
-    // Relative to where the command was given.
+    // Relative to the user's working directory.
     let folder = std::path::absolute(&folder).context("finding the folder")?;
     install(&folder)?;
     println!("{}", folder.display());

@@ -62,7 +62,7 @@ enum Suite {
     Bots,
     /// DataRaceBench, from a checkout.
     Drb,
-    /// EPCC's microbenchmarks, from a checkout: do they come to their end?
+    /// EPCC's microbenchmarks, from a checkout: do they end?
     Epcc,
     /// Python packages that compute with OpenMP, from PyPI: are their answers the same?
     Python,
@@ -97,7 +97,7 @@ enum Which {
 #[derive(clap::Args)]
 #[command(after_help = NOTES)]
 pub struct Args {
-    /// Only this suite; may be repeated. gomp and llvm if none is given.
+    /// Only this suite; may be repeated. Default: gomp and llvm.
     #[arg(long = "suite", value_name = "NAME")]
     suites: Vec<Suite>,
     /// Only tests with this in their names; may be repeated.
@@ -112,7 +112,7 @@ pub struct Args {
     /// Write tests.csv, summary.txt and passed.txt to this folder.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Tests at a time. Those that need several CPUs slow each other down.
+    /// Tests that run in parallel. Tests that need several CPUs slow each other down.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: u16,
     /// Time limit of a program, in seconds.
@@ -185,7 +185,8 @@ pub fn run(args: &Args) -> Result<()> {
     }
 }
 
-/// Held as long as a run uses the folder: tests of another would be built in the same places.
+/// A lock that a run holds while the run uses the folder: a second run would build its tests in
+/// the same places.
 fn lock(folder: &Path) -> Result<File> {
     fs::create_dir_all(folder).with_context(|| format!("making {}", folder.display()))?;
     let lock = File::create(folder.join("lock")).context("making a lock")?;
@@ -271,7 +272,7 @@ fn library(which: Which) -> Result<Library> {
 /// The library that a compiler links by this name.
 fn library_of(compiler: &str, name: &str) -> Result<PathBuf> {
     let path = PathBuf::from(asked(compiler, &format!("-print-file-name={name}"))?);
-    // A compiler that knows no such file says its name again.
+    // A compiler without such a file prints the bare name.
     ensure!(path.is_absolute(), "{compiler} finds no {name}");
     fs::canonicalize(&path).with_context(|| format!("looking for {}", path.display()))
 }

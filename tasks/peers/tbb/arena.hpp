@@ -16,7 +16,7 @@ class Arena {
 	tbb::global_control limit;
 	tbb::task_arena arena;
 
-	/* TBB promises no thread; after this time we go on with those that came. */
+	/* TBB guarantees no thread; after this time we continue with those that have begun. */
 	static constexpr std::chrono::milliseconds PATIENCE{100};
 
 public:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The grid of grid.h with an edge for each need. All rows of cells are kept, so that none has to
- * wait until the one before was read; where nothing is needed, a group of tasks does.
+ * The grid of grid.h with an edge for each need. All rows of cells are kept, so that no task has
+ * to wait until its row was read; a grid without needs is a group of tasks instead.
  */
 #include <vector>
 

@@ -69,7 +69,7 @@ pub fn inputs() -> Result<Done> {
     Ok(Done::Passed)
 }
 
-/// An optimised simulator gives the same bytes as the one that was tested.
+/// An optimised simulator gives the same bytes as an unoptimised one.
 pub fn release() -> Result<Done> {
     run(cargo()
         .args(["test", "--release", "--locked", "--quiet", "--package", "simulator"])

@@ -88,7 +88,7 @@ addEventListener("load", () => {
 </script>
 "#;
 
-/// The page lets no script run; the probe must.
+/// The page without its policy against scripts, so that the probe can run.
 fn without_policy(html: &str) -> String {
     const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\"";
     let Some((before, rest)) = html.split_once(POLICY) else { return html.to_string() };

@@ -11,7 +11,7 @@ use crate::repo;
 /// The test that measures the cost, and the files that the test leaves in its folder.
 pub const TEST: &str = "cost";
 const FILES: [&str; 2] = ["cost.csv", "callbacks.csv"];
-/// Works, and how far above another a scheduler may be, in parts of a thousand.
+/// Works, and the goals: how far a scheduler's cost may exceed that of another one, per mille.
 const WORKS: [&str; 2] = ["pipe", "messaging"];
 const GOALS: [(&str, &str, u64); 2] = [("fair", "scx_simple", 50), ("fair-isolation", "fair", 10)];
 

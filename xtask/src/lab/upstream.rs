@@ -16,8 +16,8 @@ pub const OBJECT: &str = "scx_simple.bpf.o";
 pub const LOADER: &str = "load_object";
 
 /// clang before 16 does not describe functions whose names begin with two underscores, and then
-/// libbpf refuses the object. Under names that no kernel knows, upstream's own way for older
-/// kernels is taken: the same function with its arguments one by one.
+/// libbpf refuses the object. Under names that no kernel has, the object takes upstream's path for
+/// older kernels, which passes the function's arguments one by one.
 const WITHOUT_RESERVED_NAMES: [&str; 2] = [
     "-D__scx_bpf_dsq_insert_vtime=scx_bpf_dsq_insert_vtime___with_struct",
     "-Dscx_bpf_dsq_insert_vtime_args=scx_bpf_dsq_insert_vtime_args_of_none",

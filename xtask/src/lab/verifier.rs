@@ -11,9 +11,9 @@ use crate::{command, repo};
 /// The test that asks the verifier, and the file that the test leaves in its folder.
 pub const TEST: &str = "verifier";
 const SAID: &str = "said";
-/// Loaded into the loader to ask.
+/// A library that is preloaded into the loader to read the verifier's statistics.
 pub const LIBRARY: &str = "verifier.so";
-/// A number may differ by this many in a hundred, or by so many.
+/// A number may differ by this percentage, or by `TOLERANCE`.
 const TOLERANCE_PCT: u64 = 10;
 const TOLERANCE: u64 = 5;
 const HEAD: &str = "kernel,clang,mode,program,instructions,states,peak_states";
@@ -130,7 +130,7 @@ fn rows_of(text: &str) -> Result<Vec<Row>> {
     lines.map(row).collect()
 }
 
-/// All rows, with new ones in the place of those of the same kernel and compiler.
+/// All rows, where the found rows replace the known ones of their kernel and compiler.
 fn written(known: Vec<Row>, found: Vec<Row>) -> String {
     let mut rows: Vec<_> = known.into_iter().filter(|row| !row.is_of(&found[0])).collect();
     rows.extend(found);

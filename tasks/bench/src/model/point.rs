@@ -117,7 +117,7 @@ impl Point {
         (self.bodies * self.plan.task_ns) as f64
     }
 
-    /// All workers' time without that of bodies, for each task.
+    /// All workers' time outside bodies, per task.
     pub fn cost_ns(&self) -> f64 {
         (self.all_ns() - self.body_ns()) / self.tasks as f64
     }

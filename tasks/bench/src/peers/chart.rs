@@ -56,7 +56,7 @@ struct Point {
 #[derive(Clone, Copy)]
 enum Look {
     Ours,
-    /// One of the colours; those beyond the last have them again, thinner, with hollow points.
+    /// One of the colours; numbers beyond the last repeat them, thinner, with hollow points.
     Other(usize),
 }
 
@@ -186,7 +186,7 @@ fn style() -> String {
 /// A name, and values by size.
 pub type Line = (String, Vec<(f64, f64)>);
 
-/// One whole file of such lines, the first of them ours.
+/// One whole file with these lines, of which the first is ours.
 pub fn predicted(sweep: &Sweep, lines: &[Line]) -> Option<String> {
     let curve = |(index, (name, values)): (usize, &Line)| Curve {
         name: name.clone(),

@@ -5,7 +5,7 @@ use std::fs;
 
 use anyhow::{Context, Result};
 
-/// Ticks of the kernel's clock since the machine began, and of ours.
+/// Ticks of the kernel's clock, of all CPUs since the start of the machine, and of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticks {
     all: u64,
@@ -15,7 +15,7 @@ pub struct Ticks {
     ours: u64,
 }
 
-/// Reads them.
+/// Reads the counters.
 pub fn now() -> Result<Ticks> {
     let read = |path: &str| fs::read_to_string(path).with_context(|| format!("reading {path}"));
     let (machine, process) = (read("/proc/stat")?, read("/proc/self/stat")?);

@@ -1,9 +1,9 @@
 //! How short may tasks be before half of the machine is lost? METG(50 %), the metric of Task Bench
 //! (Slaughter et al., SC 2020).
 //!
-//! A run's efficiency is its work per second in that of the best run of any runtime, on the same
-//! threads; its granularity is the time that a task has on one thread. METG is the granularity at
-//! which efficiency falls to one half.
+//! A run's efficiency is its work per second, divided by that of the best run of any runtime with
+//! as many threads; its granularity is the time that a task has on one thread. METG is the
+//! granularity at which efficiency falls to one half.
 
 use super::plan::PATTERNS;
 use super::runtimes::Runtime;
@@ -22,9 +22,9 @@ pub struct Grain {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Metg {
     At(f64),
-    /// The shortest tasks that were tried were still efficient.
+    /// Even the shortest tasks that were tried were efficient.
     Below(f64),
-    /// Not even the longest were.
+    /// Not even the longest tasks were efficient.
     Above(f64),
     /// A run of the pattern failed.
     Failed,

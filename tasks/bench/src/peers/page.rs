@@ -195,7 +195,7 @@ impl Cell {
     }
 }
 
-/// A table; heads that begin with `#` are those of numbers.
+/// A table; a head that begins with `#` stands above a column of numbers.
 fn table(caption: &str, heads: &[String], rows: &[Vec<Cell>]) -> String {
     let caption = escape(caption);
     let class = |head: &str| if head.starts_with('#') { " class=\"n\"" } else { "" };

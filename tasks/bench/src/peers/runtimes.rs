@@ -92,7 +92,7 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// One that needs nothing to be said.
+    /// A runtime with its own library and its default scheduler.
     pub fn new(name: &str, model: Model, is_ours: bool) -> Self {
         Self { name: name.to_string(), model, library: None, called: None, rules: None, is_ours }
     }

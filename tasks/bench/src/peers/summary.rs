@@ -7,7 +7,7 @@ use super::sample::{Numbers, Outcome, Sample};
 /// All runtimes on the same work.
 pub struct Group {
     pub work: Work,
-    /// By the best time a task; those without one come last.
+    /// Sorted by the best time a task; runtimes without a time come last.
     pub rows: Vec<Row>,
 }
 
@@ -19,7 +19,7 @@ pub struct Row {
     pub figures: Option<Figures>,
     /// Each way in which runs failed, and how many did.
     pub failures: Vec<(String, usize)>,
-    /// Best time, and best CPU time, in those of the best peer.
+    /// Best time, and best CPU time, relative to those of the best peer.
     pub wall_ratio: Option<f64>,
     pub cpu_ratio: Option<f64>,
 }
@@ -37,7 +37,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Of the whole run, of a time a task.
+    /// Seconds of the whole run, from a time per task in ns.
     pub fn seconds(&self, ns_a_task: f64) -> f64 {
         ns_a_task * self.tasks as f64 / 1e9
     }
@@ -48,13 +48,13 @@ impl Figures {
 pub struct Standing {
     /// Works that the library and a peer did.
     pub works: usize,
-    /// Those where its best time is less than any peer's.
+    /// Works where the library's best time is less than any peer's.
     pub ahead: usize,
-    /// Works where its least CPU time is less than any peer's.
+    /// Works where the library's best CPU time is less than any peer's.
     pub ahead_in_cpu: usize,
 }
 
-/// In how many works a library under test leads; a work with a failed run of it is no lead.
+/// In how many works a library under test leads; a work where one of its runs failed is no lead.
 pub fn standing(groups: &[Group], runtime: &str) -> Standing {
     let rows = || groups.iter().flat_map(|group| &group.rows).filter(|row| row.runtime == runtime);
     let ahead = |ratio: fn(&Row) -> Option<f64>| {
@@ -78,7 +78,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of at least one number, none of them below 0.
+    /// Needs at least one number, and none below 0.
     fn of(mut numbers: Vec<f64>) -> Option<Self> {
         numbers.sort_by(f64::total_cmp);
         let (best, worst) = (*numbers.first()?, *numbers.last()?);

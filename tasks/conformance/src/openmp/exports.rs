@@ -143,7 +143,7 @@ fn write_function(
     writeln!(text, "{name}:\n\t{body}\n\t.size {name}, . - {name}")
 }
 
-/// A variable that nobody has given a value: debuggers and tools look for some of libomp's.
+/// A variable without a value: debuggers and tools look for some of libomp's variables.
 fn write_object(text: &mut String, name: &str, machine: &Machine) -> std::fmt::Result {
     writeln!(
         text,

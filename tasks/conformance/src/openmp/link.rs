@@ -14,8 +14,8 @@ use commands::{cargo, program, run, target};
 /// file replaces, so a program that needs both loads only one library.
 const NAME: &str = "libevenkeel_omp.so";
 
-/// Builds the library in a folder; of a static library that a sanitizer watches, if one is told,
-/// whose own functions come with the program.
+/// Builds the library in a folder, from the static library `watched` if given. That one was built
+/// for a sanitizer, whose functions the program provides.
 pub fn library(
     symbols: &BTreeSet<Symbol>,
     folder: &Path,

@@ -61,7 +61,7 @@ pub fn link_places(folder: &Path, library: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A program of gcc with a part of clang's needs both libraries, and gets ours once.
+/// A program of gcc with a part from clang needs both libraries, and loads ours once.
 fn run_two(library: &Path, folder: &Path, places: &Path) -> Result<u32> {
     let source = |name| root().join(PROGRAMS).join("two").join(name);
     let (main, part) = (source("main.c"), source("part.c"));

@@ -1,4 +1,4 @@
-//! Suites that no package holds, from a checkout that somebody has made.
+//! Suites that no package has, from a checkout of the user.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ pub fn drb(checkout: &Path) -> Result<Vec<Test>> {
     tests("drb", programs, &folder)
 }
 
-/// EPCC's microbenchmarks, on the shortest times: do they come to their end?
+/// EPCC's microbenchmarks, on the shortest times: do they end?
 pub fn epcc(checkout: &Path) -> Result<Vec<Test>> {
     let folder = checkout.join("openmpbench_C_v40");
     let arguments = ["--outer-repetitions", "1", "--test-time", "100"].map(str::to_owned);

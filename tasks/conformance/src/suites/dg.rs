@@ -14,7 +14,7 @@ pub struct Directives {
     pub output: Vec<String>,
 }
 
-/// Where a test says nothing (`c.exp`).
+/// Options of a test without `dg-options` (`c.exp`).
 const DEFAULT_OPTIONS: &str = "-O2";
 /// The reason to skip a test that only compiles or links.
 const NOT_RUN: &str = "only compiles";

@@ -27,7 +27,7 @@ const CONFIGURED: [(&str, &str); 2] =
 /// The compiler of Fortran.
 pub struct Fortran {
     pub program: String,
-    /// Where its library is.
+    /// Compiler options that give the folder of its library.
     pub options: Vec<String>,
 }
 

@@ -75,7 +75,7 @@ fn first_that_holds<'a>(words: &'a str, features: &[&str]) -> Result<Option<&'a 
     Ok(None)
 }
 
-/// Whether features are as a condition says: names with `!`, `&&` and `||`.
+/// Whether features fulfil a condition: names with `!`, `&&` and `||`.
 fn holds(condition: &str, features: &[&str]) -> Result<bool, String> {
     if condition.contains(['(', '{']) {
         return Err(format!("asks for {condition}, which is not understood"));

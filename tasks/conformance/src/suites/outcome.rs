@@ -11,7 +11,7 @@ pub enum Outcome {
     TimedOut,
     /// The library reported that the function is not supported.
     Unsupported(String),
-    /// Not even its own library passes it here.
+    /// The test fails with its own library, too, on this machine.
     NotApplicable(String),
     Skipped(String),
 }

@@ -61,7 +61,7 @@ fn package_files(work: &Path, package: &str, into: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Unpacks some members, without the folder at the top, whose name nobody needs.
+/// Unpacks some members, without the name of the folder at the top.
 fn untar(archive: &Path, root: &Path, members: &[&str]) -> Result<()> {
     let mut tar = Command::new("tar");
     tar.arg("-xf").arg(archive).arg("-C").arg(root);
@@ -122,7 +122,7 @@ fn unpacked(
 /// apt-get, which downloads into this folder.
 fn apt(work: &Path) -> Command {
     let mut apt = Command::new("apt-get");
-    // Its own user may not write below ours.
+    // apt's sandbox user may not write into our folder.
     apt.current_dir(work).args(["-q", "-q", "-o", "APT::Sandbox::User="]);
     apt
 }

@@ -49,7 +49,7 @@ pub struct Plan {
     pub run: Run,
 }
 
-/// One call of a compiler, in the test's own folder as is the run.
+/// One call of a compiler. The call and the run take place in the test's own folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Build {
     pub command: Vec<String>,
@@ -69,7 +69,7 @@ pub struct Run {
     /// Whether the tried library has to be preloaded: wheels of Python bring a libgomp under a name
     /// of their own.
     pub preloads: bool,
-    /// Whether the first line of its output has to be that of the run with its own library.
+    /// Whether the first line of output must equal that of the run with the test's own library.
     pub keeps_answer: bool,
 }
 

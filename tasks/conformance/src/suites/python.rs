@@ -13,7 +13,7 @@ use commands::{program, run};
 const FOLDER: &str = "openmp/tests/python";
 /// Names of jobs in `programs.py`.
 const JOBS: [&str; 6] = ["boosting", "faiss", "kmeans", "lightgbm", "pairwise", "xgboost"];
-/// In a folder with packages: which they are.
+/// The file, in a folder with packages, that lists them.
 const RECORD: &str = "installed";
 
 /// One test a job.

@@ -64,7 +64,7 @@ pub struct Target<'a> {
     pub cpu_flags: &'a [&'a str],
 }
 
-/// Whether a selector, without its `target`, holds; an error is a word nobody knows.
+/// Whether a selector, without its `target`, holds; an error is an unknown word.
 pub fn holds(selector: &[String], target: &Target) -> Result<bool, String> {
     for (operator, stops_at) in [("||", true), ("&&", false)] {
         if let Some(at) = selector.iter().position(|word| word == operator) {

@@ -93,7 +93,7 @@ fn by_reason(title: &str, trials: &[Trial], reason: impl Fn(&Outcome) -> Option<
     headed(title, lines.collect())
 }
 
-/// Reasons alone: these tests say nothing of anybody.
+/// Skipped tests by reason, without names: such tests show nothing about a library.
 fn skipped(trials: &[Trial]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for trial in trials {

@@ -23,7 +23,7 @@ fn node(scope: &mut Scope, vectors: Vectors, begin: i64, length: i64, block: i64
 fn main() -> ExitCode {
     measure::open("multiaxpy-recursive", "chili");
     let Halves { size, block, iterations } = Halves::parameters(22, 10);
-    // The tasks are not ordered by data here; the runner asks for nothing else.
+    // This program has no dependences; `cargo peers` passes 0.
     measure::parameter("dependences", 0, 0..=0);
     let pool = pool::chili(measure::threads());
     let vectors = Vectors::new(size);

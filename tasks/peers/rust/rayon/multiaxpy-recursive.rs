@@ -21,7 +21,7 @@ fn node<'scope>(scope: &Scope<'scope>, vectors: Vectors, begin: i64, length: i64
 fn main() -> ExitCode {
     measure::open("multiaxpy-recursive", "rayon");
     let Halves { size, block, iterations } = Halves::parameters(22, 10);
-    // The tasks are not ordered by data here; the runner asks for nothing else.
+    // This program has no dependences; `cargo peers` passes 0.
     measure::parameter("dependences", 0, 0..=0);
     pool::rayon(measure::threads());
     let vectors = Vectors::new(size);

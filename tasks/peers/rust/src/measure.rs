@@ -66,7 +66,7 @@ pub fn open(program: &str, model: &str) {
     }
 }
 
-/// A parameter, as given or else.
+/// A given parameter, or the default.
 pub fn parameter(name: &str, otherwise: i64, range: RangeInclusive<i64>) -> i64 {
     // SAFETY: The name lives as long as the process.
     unsafe { measure_parameter(forever(name).as_ptr(), otherwise, *range.start(), *range.end()) }

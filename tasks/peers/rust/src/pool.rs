@@ -19,7 +19,7 @@ pub fn chili(threads: usize) -> chili::ThreadPool {
     chili::ThreadPool::with_config(config)
 }
 
-/// Ours, by the rules that were given; the caller is one of the threads.
+/// Ours, with the scheduler of the argument `rules`; the caller is one of the threads.
 pub fn evenkeel(threads: usize) -> Runtime {
     let rules = measure::text("rules").map_or(Ok(Config::default()), |text| text.parse());
     let rules = rules.unwrap_or_else(|error| {
