@@ -168,15 +168,16 @@ enum ekrt_kind {
 
 /*
  * Declares how a task uses the data at an address. Children of one task that declare the same
- * address are ordered, in the order in which they are submitted. An address stands for all data
- * that begin at the address: overlapping data must be declared by the same address. The library
- * does not read the memory, and NULL is an address like any other. A task that declares two
- * different kinds for one address is taken to read and write.
+ * address are ordered by their kinds, in the order in which they are submitted: a task that writes
+ * comes after all earlier ones and before all later ones, while tasks that only read run in
+ * parallel. An address stands for all data that begin at the address: overlapping data must be
+ * declared by the same address. The library does not read the memory, and NULL is an address like
+ * any other. A task that declares two different kinds for one address is taken to read and write.
  *
  * A child may declare an address that its parent declared: with the parent's kind, or with any
  * kind if the parent's is EKRT_OUT or EKRT_INOUT. Among the siblings of the parent, such children
- * take the parent's place: the next sibling begins when the parent's code and these children have
- * ended. If the parent's kind is EKRT_COMMUTATIVE, its declaration must be weak, because a parent
+ * take the parent's place: siblings that follow begin when the parent's code and these children
+ * have ended. If the parent's kind is EKRT_COMMUTATIVE, its declaration must be weak: a parent
  * that has its turn at the address does not pass the turn to a child. An address that the parent
  * did not declare orders only the parent's children among each other.
  */
