@@ -17,15 +17,7 @@ const PRONOUNS: [&str; 7] = ["what", "who", "whoever", "whom", "others", "there"
 const AIM_PERCENT: usize = 15;
 
 /// Rooms above the aim, each with the percentage of the last measurement.
-const LIMITS: &[(&str, usize)] = &[
-    ("scheduler", 22),
-    ("scx-host", 32),
-    ("tasks/bench", 29),
-    ("tasks/c", 49),
-    ("tasks/conformance", 40),
-    ("tasks/peers", 27),
-    ("xtask", 29),
-];
+const LIMITS: &[(&str, usize)] = &[("scheduler", 22), ("scx-host", 32)];
 
 /// Comment lines of a room, and how many of them lean on a pronoun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
