@@ -116,7 +116,6 @@ mod fork;
 mod grain;
 mod inbox;
 mod instrument;
-/// Items that the sister crates build on.
 #[doc(hidden)]
 pub mod internal;
 mod join;

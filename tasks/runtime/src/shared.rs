@@ -51,7 +51,7 @@ pub(crate) struct Options {
     /// Whether only an [`Event`](crate::Event) or a [`Resume`](crate::Resume) lets tasks go on that
     /// wait for no other task. Else deadlocks are not looked for.
     pub(crate) knows_events: bool,
-    /// Whether only tasks let tasks go on: see [`Builder::closed`].
+    /// Whether only tasks let tasks go on: see [`crate::Builder::closed`].
     pub(crate) is_closed: bool,
     /// Whether the process has more runnable threads than CPUs.
     pub(crate) is_crowded: bool,

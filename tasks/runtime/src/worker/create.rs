@@ -119,7 +119,7 @@ impl Worker {
         Accesses::are_free(accesses, table, orderer.domain())
     }
 
-    /// [`Worker::is_free`] for a creator that runs tasks on its own stack.
+    /// `Worker::is_free` for a creator that runs tasks on its own stack.
     ///
     /// # Safety
     /// This worker runs the code of `orderer`, of which `parent` counts the children.

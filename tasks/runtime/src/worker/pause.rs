@@ -33,7 +33,7 @@ impl Patience {
 }
 
 /// The pauses of a thread that looks for something again and again: each twice as long as the last
-/// one up to a limit; after [`ALONE`] the thread yields its CPU in each.
+/// one up to a limit; after 5 us the thread yields its CPU in each.
 pub struct Pause {
     spins: u32,
     patience: Patience,
