@@ -1,5 +1,5 @@
-//! What control groups say about CPU time, which this scheduler does not honour: it shares by nice
-//! values alone.
+//! Which control groups have settings of CPU time? This scheduler does not honour them: tasks
+//! share by nice values alone.
 //!
 //! Files and their defaults are those of the kernel's `Documentation/admin-guide/cgroup-v2.rst` and
 //! `Documentation/scheduler/sched-bwc.rst` (Linux 6.18).
@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 
 use nix::errno::Errno;
 
-/// Where the kernel lists what is mounted.
+/// The kernel's list of mounts.
 const MOUNTS: &str = "/proc/self/mounts";
-/// As many settings as a message lists.
+/// Most settings in one message.
 const LISTED_MAX: usize = 5;
 
-/// Whether a value of a file differs from what a group has by default.
+/// Whether a value of a file differs from the default of a group.
 type Differs = fn(&str) -> bool;
 
 /// Files of version 2.
@@ -41,7 +41,7 @@ const FILES_V1: [(&str, Differs); 3] = [
 pub struct Setting {
     /// The file of the group.
     pub file: PathBuf,
-    /// What it holds.
+    /// Its content.
     pub value: String,
 }
 
@@ -51,7 +51,7 @@ impl fmt::Display for Setting {
     }
 }
 
-/// Settings for people: one a line, the first few.
+/// Settings as text of a message: one a line, at most the first five.
 pub struct Listed<'a>(pub &'a [Setting]);
 
 impl fmt::Display for Listed<'_> {
@@ -66,11 +66,11 @@ impl fmt::Display for Listed<'_> {
     }
 }
 
-/// All settings of this machine that are not the default, in order of their paths. In a container
-/// these are of its own groups.
+/// All settings of this machine that are not the default, in order of their paths. A container
+/// sees those of its own groups only.
 ///
 /// # Errors
-/// A group that is there cannot be read.
+/// If a group exists and cannot be read.
 pub fn settings() -> Result<Vec<Setting>, Unreadable> {
     let mounts = fs::read(MOUNTS).map_err(|error| Unreadable { path: MOUNTS.into(), error })?;
     settings_below(&hierarchies(&mounts))
@@ -149,7 +149,7 @@ fn settings_below(hierarchies: &[Hierarchy]) -> Result<Vec<Setting>, Unreadable>
                 continue;
             };
             for entry in entries {
-                // A group may go while its parent is listed.
+                // A group may be removed while its parent is listed.
                 let Some(entry) = unless_gone(entry).map_err(unreadable)? else { continue };
                 if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     groups.push(entry.path());
@@ -161,7 +161,7 @@ fn settings_below(hierarchies: &[Hierarchy]) -> Result<Vec<Setting>, Unreadable>
     Ok(found)
 }
 
-/// What a file holds, without the end of its line; nothing where the group has no such file.
+/// The content of a file, without the end of the line; `None` where the group has no such file.
 fn read(file: &Path) -> Result<Option<String>, Unreadable> {
     let text = unless_gone(fs::read_to_string(file))
         .map_err(|error| Unreadable { path: file.to_owned(), error })?;

@@ -1,8 +1,8 @@
-//! What does the program count, and what does each count mean?
+//! The counters of the BPF program: their numbers, names and descriptions.
 
 macro_rules! counters {
     ($($variant:ident, $name:literal, $sentence:literal;)*) => {
-        /// What happened how often; `enum ek_counter`.
+        /// An event that the BPF program counts; `enum ek_counter`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Counter {
             $(#[doc = $sentence] $variant,)*
@@ -18,7 +18,7 @@ macro_rules! counters {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// What it counts.
+            /// The description of the counted event.
             #[must_use]
             pub fn sentence(self) -> &'static str {
                 match self { $(Self::$variant => $sentence,)* }

@@ -2,7 +2,7 @@
 
 use cpu_model::{Class, CpuModel, embedded};
 
-/// The model name in what `/proc/cpuinfo` says.
+/// The model name in the text of `/proc/cpuinfo`.
 #[must_use]
 pub fn model_name(cpuinfo: &str) -> Option<&str> {
     cpuinfo.lines().find_map(|line| {
@@ -11,8 +11,8 @@ pub fn model_name(cpuinfo: &str) -> Option<&str> {
     })
 }
 
-/// The embedded table of a CPU: the one all words of whose name stand in the model name, in order;
-/// of several the one with most words.
+/// The embedded table of a CPU: the table with a name whose words all stand in the model name, in
+/// order; of several such tables, the one with most words.
 #[must_use]
 pub fn table_of(model_name: &str) -> Option<&'static str> {
     let said = words(model_name);
@@ -31,10 +31,10 @@ fn words(name: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// One instruction of the class every cycle.
+/// One instruction of the class in every cycle.
 const FULL_RATE_PERMILLE: u32 = 1000;
 
-/// Whether instructions of some class make a core of that CPU slower than others do.
+/// Whether the instructions of any class lower the clock of a core of that CPU.
 #[must_use]
 pub fn is_affected(model: &CpuModel) -> bool {
     let rows = 0..model.turbo.rows as usize;

@@ -1,4 +1,4 @@
-//! `--decisions`: the file of what each slice came to, and who the tasks are.
+//! `--decisions`: writes a file with a record of each slice, and the names of the tasks.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,28 +11,28 @@ use scheduler::topology::Topology;
 use tempfile::{Builder, TempPath};
 use trace::decisions::{self, Head, NAME_BYTES, SCHEMA, Task};
 
-/// How often decisions are taken out of the kernel's buffer; our choice.
+/// How often the loader empties the ring buffer of decisions; our choice.
 pub const EVERY: Duration = Duration::from_millis(100);
-/// Where the kernel names tasks.
+/// The folder in which the kernel names tasks.
 const PROC: &str = "/proc";
 
-/// A file that is there when it is whole. Until then it has another name, by which what a killed
-/// loader wrote can be found.
+/// A file that gets its name when it is complete. Until then the temporary file is beside that
+/// path, where the part that a killed loader wrote can be found.
 pub struct File {
     path: PathBuf,
-    /// Open file and path are apart: the errors of a `NamedTempFile` name the temporary file.
+    /// Apart from its path: the errors of a `NamedTempFile` name the temporary file.
     file: BufWriter<fs::File>,
     part: TempPath,
-    /// By thread id what was written of a task, and its slices.
+    /// By thread id: the last record of the task's names, and the number of its slices.
     known: HashMap<u32, (Task, u64)>,
     slices: u64,
 }
 
 impl File {
-    /// Begins one.
+    /// Creates the temporary file and writes the head.
     pub fn create(path: &Path, head: &Head) -> Result<Self> {
         let writing = || format!("writing {}", path.display());
-        // The whole file takes the place of what is there, and that would be gone.
+        // The complete file replaces the one at `path`, which would delete a device or pipe.
         let is_special = fs::metadata(path).is_ok_and(|found| !found.is_file());
         ensure!(!is_special, "{}: it is a folder or a device, expected a file", path.display());
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
@@ -48,7 +48,7 @@ impl File {
         Ok(Self { path: path.to_owned(), file, part, known: HashMap::new(), slices: 0 })
     }
 
-    /// Writes slices as the program told them, each behind what is known of its task.
+    /// Writes the records of slices from the BPF program, each after the names of its task.
     pub fn take(&mut self, told: &[Vec<u8>]) -> Result<()> {
         for bytes in told {
             let Some(record) = decisions::slice(bytes) else { continue };
@@ -61,8 +61,8 @@ impl File {
         self.file.flush().with_context(|| format!("writing {path}"))
     }
 
-    /// Writes who a task is, if that is new: looked at with its first slice, its second, fourth,
-    /// eighth and so on, since an exec gives it another name, early as a rule.
+    /// Writes the names of a task, if they are new. They are read at the task's first, second,
+    /// fourth, eighth slice and so on, since an exec changes the name, and mostly comes early.
     fn name(&mut self, tid: u32, weight: u32) -> Result<()> {
         let (known, slices) = self.known.entry(tid).or_default();
         *slices += 1;
@@ -82,7 +82,8 @@ impl File {
         self.file.write_all(bytes).with_context(|| format!("writing {path}"))
     }
 
-    /// Ends it, with so many slices for which there was no room.
+    /// Ends the file, with the number of slices that the ring buffer had no room for, and gives the
+    /// file its name.
     pub fn finish(mut self, untold: u64) -> Result<u64> {
         self.write(&decisions::end(self.slices, untold))?;
         let writing = || format!("writing {}", self.path.display());
@@ -92,7 +93,7 @@ impl File {
     }
 }
 
-/// What holds for all slices.
+/// The facts that hold for all slices.
 pub fn head(topology: &Topology, mode: &str, cpu: Option<&str>, sensors: &str) -> Head {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     Head {
@@ -107,14 +108,15 @@ pub fn head(topology: &Topology, mode: &str, cpu: Option<&str>, sensors: &str) -
     }
 }
 
-/// What the kernel still says of a task that ran a moment ago.
+/// Process, nice value and names of a task that ran up to [`EVERY`] ago, as far as the kernel still
+/// has the task.
 fn task(proc: &Path, tid: u32, weight: u32) -> Task {
-    // It holds the name, which may be any bytes.
+    // The status contains the name, which may be any bytes.
     let status = fs::read(proc.join(format!("{tid}/status"))).unwrap_or_default();
     let status = String::from_utf8_lossy(&status);
     let pid = value(&status, "Tgid").unwrap_or(0);
     let nice = (-20..=19).find(|&nice| policy::weight(nice) == weight).unwrap_or(0);
-    // The field is there from 6.8 on (commit 0ee44885fe9c).
+    // Kernels have this field since 6.8 (commit 0ee44885fe9c).
     let is_kernel = value(&status, "Kthread") == Some(1);
     let (name, process) = (name(proc, tid), name(proc, pid));
     Task { tid, pid, nice: nice.into(), is_kernel, name, process }
@@ -125,7 +127,7 @@ fn value(status: &str, field: &str) -> Option<u32> {
     line.trim().parse().ok()
 }
 
-/// The name of a task, which may be any bytes; empty if it is gone.
+/// The name of a task, which may be any bytes; empty if the task has ended.
 fn name(proc: &Path, tid: u32) -> [u8; NAME_BYTES] {
     let mut name = [0; NAME_BYTES];
     let said = fs::read(proc.join(format!("{tid}/comm"))).unwrap_or_default();
@@ -178,7 +180,7 @@ mod tests {
         let own = std::process::id();
         file.take(&[slice(own), slice(own), vec![1, 2, 3]]).unwrap();
         assert!(!path.exists());
-        // What a loader leaves that is killed now.
+        // The file that a loader leaves which is killed now.
         let entries: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
         let (found, is_ended) = records(&entries[0].as_ref().unwrap().path());
         assert_eq!((found.len(), is_ended), (3, false));

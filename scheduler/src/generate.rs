@@ -16,7 +16,7 @@ use crate::{Args, EXAMPLES};
 const NAME: &str = "scx_evenkeel";
 /// Programs for administrators are in section 8 of the manual.
 const SECTION: &str = "8";
-/// The four things that the program does. What clap would print is a list of all flags.
+/// The four uses of the program; clap's own synopsis would list all flags.
 const SYNOPSIS: &str = "\
 scx_evenkeel [OPTIONS]
 scx_evenkeel --check [OPTIONS]
@@ -58,7 +58,7 @@ pub enum What {
     Fish,
 }
 
-/// Writes it to standard output.
+/// Writes the page or the completions to standard output.
 pub fn run(what: What) -> Result<ExitCode> {
     let text = match what {
         What::Man => page()?,
@@ -71,7 +71,7 @@ pub fn run(what: What) -> Result<ExitCode> {
 }
 
 fn completions(shell: Shell) -> Vec<u8> {
-    // clap_complete offers hidden flags too, and so it gets a command without them.
+    // clap_complete offers hidden flags too, and so gets a command without them.
     let args = Args::command();
     let shown = args.get_arguments().filter(|arg| !arg.is_hide_set()).cloned();
     let mut command = Command::new(NAME).version(env!("CARGO_PKG_VERSION")).args(shown);
@@ -84,7 +84,7 @@ fn page() -> Result<Vec<u8>> {
     let page = Man::new(Args::command().override_usage(SYNOPSIS)).section(SECTION);
     let mut text = Vec::new();
     page.render_title(&mut text)?;
-    // A name such as CONFIG_SCHED_CLASS_EXT or evenkeel-cpu stays whole, for those who copy it.
+    // No hyphenation, so that a name such as CONFIG_SCHED_CLASS_EXT can be copied from the page.
     Roff::new().control("nh", []).control("ad", ["l"]).to_writer(&mut text)?;
     page.render_name_section(&mut text)?;
     page.render_synopsis_section(&mut text)?;
@@ -97,7 +97,7 @@ fn page() -> Result<Vec<u8>> {
     }
     rest.control("SH", ["FILES"]).control("TP", []).text([bold(PATH)]);
     rest.text([roman("Socket of the statistics while the scheduler runs: what --monitor reads.")]);
-    // Lines of commands are not to be filled.
+    // Command lines keep their line breaks.
     rest.control("SH", ["EXAMPLES"]).control("nf", []);
     rest.text([roman(EXAMPLES)]).control("fi", []);
     rest.control("SH", ["SEE ALSO"]).text([roman(RELATED)]);

@@ -5,28 +5,29 @@ use policy::{LevelTimes, Mode, Rates, WIDTHS};
 
 use crate::topology::Topology;
 
-/// How to schedule: `struct ek_config` but for what the topology says.
+/// Configuration of the scheduler: `struct ek_config` without the fields of the topology.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Slice of a task of nice 0 for which nobody waits, in ns.
+    /// Slice of a task of nice 0 that has its CPU for itself, in ns.
     pub slice_ns: u64,
-    /// A waking task is placed this far behind the least virtual time at most, in ns.
+    /// How far below the minimum virtual runtime a waking task is placed at most, in ns.
     pub sleeper_credit_ns: u64,
-    /// A running task this far ahead of a waking one gives way, in ns.
+    /// By how much a waking task must be behind the running one to preempt it, in ns of virtual
+    /// runtime.
     pub wakeup_granularity_ns: u64,
-    /// The kernel ejects a scheduler that lets a task wait for so long, in ms.
+    /// Time of the watchdog: the kernel ejects the scheduler if a task waits for longer, in ms.
     pub watchdog_ms: u32,
-    /// What is done about time lost; nothing is `fair`.
+    /// Compensation of time lost; `None` is the mode `fair`.
     pub compensation: Option<Compensation>,
-    /// Whether each slice goes to the ring buffer of decisions.
+    /// Whether a record of each slice goes to the ring buffer of decisions.
     pub tells: bool,
 }
 
 impl Default for Config {
-    /// Slice and granularity of the simulator's `fair`; the kernel's own watchdog. A waking task
-    /// has less credit than there: with the 12 ms of CFS, receivers of messages go before the
-    /// senders and find one message at a time (docs/measurements/kernel-scheduler.md); EEVDF gives
-    /// none.
+    /// Slice and granularity are those of the simulator's `fair`, the watchdog is the kernel's
+    /// default. The sleeper credit is less than the simulator's: with the 12 ms of CFS, receivers
+    /// of messages run before the senders and find one message at a time
+    /// (docs/measurements/kernel-scheduler.md); EEVDF gives none.
     fn default() -> Self {
         Self {
             slice_ns: 6 << 20,
@@ -39,7 +40,7 @@ impl Default for Config {
     }
 }
 
-/// What tells the classes of tasks and the levels in force: `enum ek_sensor`.
+/// A sensor of the classes of tasks and of the levels in force: `enum ek_sensor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Sensor {
@@ -47,9 +48,9 @@ pub enum Sensor {
     Licenses = 1,
     /// Wide floating-point instructions, counted by hardware thread.
     FpRetired = 2,
-    /// Registers in use when a task leaves its CPU.
+    /// Registers in use that are saved when a task leaves its CPU.
     Registers = 4,
-    /// Names.
+    /// Names of tasks, by rules.
     Rules = 8,
 }
 
@@ -89,19 +90,20 @@ impl HardwareEvent {
     ];
 }
 
-/// What `even` adds to isolation: `enum ek_part`.
+/// A part of `even` beyond isolation: `enum ek_part`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Part {
-    /// CPUs prefer the level that runs beside them.
+    /// CPUs prefer tasks of the level that runs on their siblings.
     Matching = 1,
-    /// Waking tasks take the idle CPU that costs least.
+    /// Waking tasks take the idle CPU whose core suits their level.
     Placing = 2,
-    /// Tasks change places where nobody waits.
+    /// Running tasks exchange their CPUs where no task waits.
     Swaps = 4,
-    /// What time cannot give back, a quiet CPU does.
+    /// Idle compensation: forced idle of siblings repays the deficit that virtual runtime cannot.
     Repayment = 8,
-    /// Who goes on and on leaves its CPU for a moment, so that registers show what it is.
+    /// Forced switch-out: a task that runs without a pause leaves its CPU for a moment, so that its
+    /// saved registers show its class.
     Airing = 16,
 }
 
@@ -111,41 +113,42 @@ impl Part {
         [Self::Matching, Self::Placing, Self::Swaps, Self::Repayment, Self::Airing];
 }
 
-/// Of its speed alone, what a hardware thread has beside another, where nobody measured it: about
-/// what the dissertation's two-thread figures give.
+/// Speed of a hardware thread beside a busy one, in permille of its speed alone, where no
+/// measurement is given: about the value of the two-thread figures in D.
 pub const SMT_SHARE_PERMILLE: u32 = 625;
 
-/// How many hardware counters there are.
+/// Number of hardware counters.
 pub const EVENTS: u32 = HardwareEvent::ALL.len() as u32;
 
-/// What is done about time lost, and from what it is known.
+/// Compensation, and the sensors and CPU model that the scheduler estimates time lost from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compensation {
-    /// Who gets time back, and who pays.
+    /// Whether victims get refunds, and whether culprits get bills.
     pub mode: Mode,
-    /// What is done beyond that; with isolation alone.
+    /// Parts of `even`; used with isolation only.
     pub parts: Vec<Part>,
-    /// Of its speed alone, what a hardware thread has beside another.
+    /// Speed of a hardware thread beside a busy one, in permille of its speed alone.
     pub smt_share_permille: u32,
-    /// What tells classes and levels.
+    /// Sensors of classes and levels.
     pub sensors: Vec<Sensor>,
-    /// Counters that every CPU has.
+    /// Counters that are open on every CPU.
     pub events: Vec<HardwareEvent>,
-    /// Level that registers in use of 256 bits, of 512 bits and of tiles are evidence for.
+    /// License levels for which registers in use of 256 bits, of 512 bits and of tiles are
+    /// evidence.
     pub level_of_width: [u32; 3],
-    /// How long each level is held.
+    /// The hold of each level.
     pub hold: LevelTimes,
-    /// From which rate on wide floating-point instructions demand each level.
+    /// Lowest rate of wide floating-point instructions that demands each level.
     pub rates: Rates,
-    /// The frequencies.
+    /// The turbo table.
     pub turbo: Turbo,
 }
 
-/// Rate of code that is nothing else.
+/// Rate of code with one instruction of the class in every cycle.
 const FULL_RATE_PERMILLE: u32 = 1000;
 
 impl Compensation {
-    /// On a CPU of that model.
+    /// The compensation for a CPU of that model.
     #[must_use]
     pub fn on(model: &CpuModel, mode: Mode, sensors: &[Sensor], events: &[HardwareEvent]) -> Self {
         let level = |classes: &[Class]| {
@@ -178,7 +181,7 @@ impl Compensation {
     }
 }
 
-/// Numbers as the program reads them, one after the other.
+/// The bytes of a structure of the BPF program, appended number by number.
 #[derive(Default)]
 struct Words(Vec<u8>);
 
@@ -235,7 +238,7 @@ const CONFIG_BYTES: usize = 640;
 const CPU_BYTES: usize = 1144;
 const CACHE_BYTES: usize = 816;
 
-/// How many entries a map of the program has that the topology decides; nothing for others.
+/// Number of entries of a map whose size depends on the topology; `None` for other maps.
 #[must_use]
 pub fn entries(map: &str, topology: &Topology) -> Option<u32> {
     let cpus = topology.cpus() as u32;
@@ -249,7 +252,7 @@ pub fn entries(map: &str, topology: &Topology) -> Option<u32> {
     }
 }
 
-/// Bytes of each CPU's `struct ek_cpu`; none runs anything.
+/// Bytes of each CPU's `struct ek_cpu`, while no task runs.
 #[must_use]
 pub fn cpus(topology: &Topology) -> Vec<Vec<u8>> {
     let Topology { cores, caches, packages } = topology;
@@ -266,13 +269,13 @@ pub fn cpus(topology: &Topology) -> Vec<Vec<u8>> {
     (0..topology.cpus()).map(cpu).collect()
 }
 
-/// Bytes of each cache's `struct ek_cache`, before anything ran.
+/// Bytes of each cache domain's `struct ek_cache`, before any task ran.
 #[must_use]
 pub fn caches(topology: &Topology) -> Vec<Vec<u8>> {
     let cache = |&cpus: &u32| {
         let mut words = Words::default();
         words.u64s(&[0]);
-        // One class; its tasks may wait in the queue of the first group.
+        // One class; its tasks may wait in the queue of the first affinity group.
         words.u32s(&[0, cpus, 1, 0, 1]);
         words.0.resize(CACHE_BYTES, 0);
         words.0
@@ -285,23 +288,24 @@ pub fn caches(topology: &Topology) -> Vec<Vec<u8>> {
 pub struct End {
     /// `enum scx_exit_kind` (kernel/sched/ext_internal.h, Linux 7.0).
     pub kind: i32,
-    /// What the scheduler or the kernel gave as a code.
+    /// The code that the scheduler or the kernel gave.
     pub code: i64,
     /// The kernel's reason.
     pub reason: String,
-    /// More about it.
+    /// Details of the reason.
     pub message: String,
-    /// What the kernel and the scheduler knew of tasks and CPUs then; empty unless it is an error.
+    /// State of tasks and CPUs at that time, by the kernel and the scheduler; empty unless the end
+    /// is an error.
     pub dump: String,
 }
 
-/// Longest dump that the kernel makes (`SCX_EXIT_DUMP_DFL_LEN`).
+/// Longest dump that a kernel makes (`SCX_EXIT_DUMP_DFL_LEN`).
 const DUMP_BYTES: usize = 32 << 10;
 /// Kinds from here on are errors of the scheduler (`SCX_EXIT_ERROR`).
 const FIRST_ERROR: i32 = 1024;
 
 impl End {
-    /// From the bytes of `struct ek_end`; nothing while the scheduler runs.
+    /// From the bytes of `struct ek_end`; `None` while the scheduler runs.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let kind = i32::from_ne_bytes(*bytes.first_chunk()?);
@@ -315,7 +319,7 @@ impl End {
         (kind != 0).then_some(Self { kind, code, reason, message, dump })
     }
 
-    /// Whether the kernel took the scheduler away because of a mistake of it.
+    /// Whether the kernel ended the scheduler because of an error of the scheduler.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.kind >= FIRST_ERROR

@@ -1,4 +1,4 @@
-//! Can a kernel take the scheduler, and if not, what helps?
+//! Can a kernel run the scheduler, and if not, which kernel can?
 
 use std::fmt;
 use std::path::Path;
@@ -7,7 +7,7 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{Func, FuncProto, Struct, Typedef};
 use libbpf_rs::{Error, ReferencesType};
 
-/// What a kernel says about itself (BTF).
+/// The types and functions of a kernel, by its BTF.
 pub struct Kernel(Btf<'static>);
 
 /// Why a kernel cannot take the scheduler.
@@ -15,20 +15,20 @@ pub struct Kernel(Btf<'static>);
 pub enum Defect {
     /// Built without sched_ext, or too old for it.
     NoSchedExt,
-    /// A function that we call is not there.
+    /// The kernel lacks a function that the scheduler calls.
     NoFunction(&'static str),
-    /// A function is described with another number of arguments than it has.
+    /// The BTF gives a function another number of arguments than the scheduler passes.
     WrongPrototype {
         /// Its name.
         function: &'static str,
-        /// Arguments that we know.
+        /// Arguments that the scheduler passes.
         expected: usize,
-        /// Arguments that the kernel describes.
+        /// Arguments by the BTF.
         found: usize,
     },
 }
 
-/// What we call that every kernel must have, and how many arguments it takes
+/// The functions that the scheduler calls on every kernel, with their numbers of arguments
 /// (kernel/sched/ext.c, ext_idle.c, kernel/bpf/cpumask.c and helpers.c, Linux 6.18 to 7.3).
 const FUNCTIONS: [(&str, usize); 26] = [
     ("scx_bpf_create_dsq", 2),
@@ -60,30 +60,30 @@ const FUNCTIONS: [(&str, usize); 26] = [
 ];
 
 impl Kernel {
-    /// The one that runs.
+    /// The running kernel.
     ///
     /// # Errors
-    /// If it does not describe itself.
+    /// If the kernel has no BTF.
     pub fn running() -> Result<Self, Error> {
         Btf::from_vmlinux().map(Self)
     }
 
-    /// The one of an uncompressed image, or of what it says about itself.
+    /// The kernel of an uncompressed image, or of a file with its BTF.
     ///
     /// # Errors
-    /// If it does not describe itself.
+    /// If the kernel has no BTF.
     pub fn of_file(file: &Path) -> Result<Self, Error> {
         Btf::from_path(file).map(Self)
     }
 
-    /// Whether it has a tracepoint that programs can attach to.
+    /// Whether BPF programs can attach to a tracepoint.
     #[must_use]
     pub fn has_tracepoint(&self, name: &str) -> bool {
         self.0.type_by_name::<Typedef>(&format!("btf_trace_{name}")).is_some()
     }
 
-    /// Whether the registers of a task are behind its description (x86, Linux 6.16 on) and not in
-    /// it.
+    /// Whether `struct fpu` follows `struct task_struct` in memory (x86, Linux 6.16 on), where the
+    /// scheduler reads saved registers, and is not a member of `thread_struct`.
     #[must_use]
     pub fn keeps_registers(&self) -> bool {
         let has_fpu = |thread: Struct<'_>| {
@@ -100,7 +100,7 @@ impl Kernel {
         self.0.type_by_name::<Func>("scx_bpf_reenqueue_local___v2").is_some()
     }
 
-    /// Everything that keeps it from taking the scheduler.
+    /// All defects that keep this kernel from running the scheduler.
     #[must_use]
     pub fn defects(&self) -> Vec<Defect> {
         if self.0.type_by_name::<Struct>("sched_ext_ops").is_none() {

@@ -1,4 +1,5 @@
-//! What loads the scheduler into a kernel (feature `load`), and what whoever runs it must tell it.
+//! Loads the scheduler into a kernel (feature `load`), and encodes the configuration that the BPF
+//! source expects from any loader or host.
 
 #[cfg(feature = "load")]
 pub mod cgroups;

@@ -1,4 +1,4 @@
-//! Loads the scheduler, and tells what became of it.
+//! Loads the scheduler, exchanges data with the BPF program, and reads why the scheduler ended.
 
 use std::cell::RefCell;
 use std::fs;
@@ -19,73 +19,75 @@ use crate::rules::Names;
 use crate::sensors::counters::Counters;
 use crate::topology::Topology;
 
-/// The program that `build.rs` compiled.
+/// The BPF object that `build.rs` compiled.
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/evenkeel.bpf.o"));
 
-/// Where `timeout_ms` is in `struct sched_ext_ops` of `bpf/kernel.h`.
+/// Offset of `timeout_ms` in `struct sched_ext_ops` of `bpf/kernel.h`, in bytes.
 const TIMEOUT: usize = 20 * 8;
-/// Where `cpu_release` is there, a pointer.
+/// Offset of the pointer `cpu_release` in that structure, in bytes.
 const CPU_RELEASE: usize = 11 * 8;
 
 /// Why the scheduler does not run.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// Neither root nor the capabilities.
+    /// The process is not root and lacks the capabilities.
     #[error("no right to load a scheduler: run it as root (CAP_SYS_ADMIN)")]
     NoRights(#[source] libbpf_rs::Error),
-    /// Only one at a time.
+    /// Another sched_ext scheduler is loaded; a kernel runs one at a time.
     #[error("sched_ext runs another scheduler, {0}: end it first")]
     Busy(String),
-    /// A kernel that does not tell what is wanted.
+    /// The kernel lacks a tracepoint that the observer attaches to.
     #[error("this kernel has no tracepoint {0}; it needs one for x86 with CONFIG_TRACEPOINTS=y")]
     NoTracepoint(&'static str),
     /// Any other refusal.
     #[error("{doing} (-v says more)")]
     Refused {
-        /// What was tried.
+        /// The step that failed.
         doing: &'static str,
-        /// What the kernel or libbpf said.
+        /// The error of the kernel or libbpf.
         source: libbpf_rs::Error,
     },
 }
 
 fn is_root() -> bool {
-    // SAFETY: it cannot fail.
+    // SAFETY: `geteuid` has no arguments and cannot fail.
     unsafe { libc::geteuid() == 0 }
 }
 
 pub(crate) fn refused(doing: &'static str) -> impl Fn(libbpf_rs::Error) -> LoadError {
     move |source| match source.kind() {
-        // The verifier refuses a program with the same number.
+        // The verifier refuses a program with this error too, so only a user other than root
+        // is taken to lack rights.
         ErrorKind::PermissionDenied if !is_root() => LoadError::NoRights(source),
         _ => LoadError::Refused { doing, source },
     }
 }
 
-/// Programs of tracepoints, and the sensor that needs each.
+/// BPF programs of tracepoints, and the sensor that needs each.
 const TRACEPOINTS: [(&str, Sensor); 1] = [("ek_renamed", Sensor::Rules)];
 
-/// Room for decisions: half a second of a machine that does nothing but switch; our choice. A
-/// power of two, as the kernel asks.
+/// Room for decisions: half a second of a machine that only switches tasks; our choice. The kernel
+/// requires a power of two.
 const DECISIONS_BYTES: u32 = 8 << 20;
 
-/// What a ring buffer held, one piece a record.
+/// The records that were taken from a ring buffer.
 type Records = Rc<RefCell<Vec<Vec<u8>>>>;
 
-/// The loaded scheduler. It goes with this value, and with the process, however that ends.
+/// The loaded scheduler. The kernel unloads the scheduler when this value is dropped or the process
+/// ends, even by a signal.
 pub struct Running {
-    // In this order they are dropped: what is attached before what it writes to.
+    // The order of dropping: the attached programs before the maps that they write to.
     _links: Vec<Link>,
     asked: (RingBuffer<'static>, Records),
     decisions: (RingBuffer<'static>, Records),
-    /// Maps that are read again and again.
+    /// Handles of the maps that are read at every interval.
     counters: MapHandle,
     end: MapHandle,
     object: Object,
 }
 
 impl Running {
-    /// Loads it into a kernel and hands all tasks over.
+    /// Loads the scheduler into the kernel, which then passes all tasks to it.
     ///
     /// # Errors
     /// [`LoadError`].
@@ -116,17 +118,18 @@ impl Running {
         Ok(Self { _links: links, asked, decisions, counters, end, object })
     }
 
-    /// Can be read when names are asked for.
+    /// A file that is readable when the BPF program has requested the level of a name.
     ///
     /// # Panics
-    /// Never: the buffer has a file.
+    /// Never: an open ring buffer has a file.
     #[must_use]
     pub fn asks(&self) -> BorrowedFd<'_> {
-        // SAFETY: the file is the buffer's, which lives as long as this.
+        // SAFETY: the ring buffer owns the file and lives as long as `self`, which the result
+        // borrows.
         unsafe { BorrowedFd::borrow_raw(self.asked.0.epoll_fd()) }
     }
 
-    /// Names that are asked for since the last time.
+    /// The names whose level was requested since the last call.
     ///
     /// # Errors
     /// [`LoadError`].
@@ -136,7 +139,7 @@ impl Running {
         Ok(records.take().iter().filter_map(|bytes| Names::parse(bytes)).collect())
     }
 
-    /// Answers for a name.
+    /// Passes the level of a name to the BPF program.
     ///
     /// # Errors
     /// [`LoadError`].
@@ -146,7 +149,7 @@ impl Running {
         answered.map_err(refused("answering for a name"))
     }
 
-    /// Decisions since the last time, as the program wrote them.
+    /// The decisions since the last call, in the bytes of the BPF program.
     ///
     /// # Errors
     /// [`LoadError`].
@@ -156,7 +159,7 @@ impl Running {
         Ok(records.take())
     }
 
-    /// Tells which counters are given up, as bits of their numbers.
+    /// Passes the counters that are given up to the BPF program, as bits of their numbers.
     ///
     /// # Errors
     /// [`LoadError`].
@@ -169,7 +172,7 @@ impl Running {
         written.map_err(refused("telling which counters are given up"))
     }
 
-    /// How often each thing happened so far, by the numbers of [`Counter`].
+    /// The values of all counters, summed over the CPUs, in the order of [`Counter`].
     ///
     /// # Errors
     /// [`LoadError`].
@@ -184,7 +187,7 @@ impl Running {
         Counter::ALL.into_iter().map(count).collect()
     }
 
-    /// Why the kernel ended it; nothing while it runs.
+    /// Why the kernel ended the scheduler; `None` while the scheduler runs.
     ///
     /// # Errors
     /// [`LoadError`].
@@ -195,7 +198,7 @@ impl Running {
     }
 }
 
-/// The name of the scheduler that is loaded, from what the kernel shows of sched_ext.
+/// The name of the scheduler that is loaded, from the kernel's files of sched_ext.
 fn other_scheduler() -> Option<String> {
     let folder = Path::new("/sys/kernel/sched_ext");
     let state = fs::read_to_string(folder.join("state")).ok()?;
@@ -203,7 +206,8 @@ fn other_scheduler() -> Option<String> {
     (state.trim() != "disabled").then(|| name().trim().to_owned())
 }
 
-/// What must be known before the program is loaded.
+/// Sets the constants, the sizes of maps and the operations, which are fixed once the BPF program
+/// is loaded.
 fn configure(
     object: &mut OpenObject,
     kernel: &Kernel,
@@ -230,7 +234,7 @@ fn configure(
             let ops = map.initial_value_mut().expect("operations have values");
             ops[TIMEOUT..][..4].copy_from_slice(&config.watchdog_ms.to_ne_bytes());
             if kernel.reenqueues_anywhere() {
-                // Newer kernels warn of this operation, and a timer does its work.
+                // Newer kernels warn of this operation; a timer of the BPF program does its work.
                 ops[CPU_RELEASE..][..8].fill(0);
             }
         } else if name.ends_with(".rodata") {
@@ -242,7 +246,7 @@ fn configure(
     Ok(())
 }
 
-/// Tells the program where CPUs are.
+/// Writes the topology of the CPUs into the maps of the BPF program.
 fn place(object: &Object, topology: &Topology) -> Result<(), LoadError> {
     let write = |name: &str, index: usize, value: &[u8]| {
         let key = (index as u32).to_ne_bytes();
@@ -258,7 +262,7 @@ fn place(object: &Object, topology: &Topology) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Hands the files of counters to the program.
+/// Writes the files of the counters into the map of events.
 fn place_counters(events: &impl MapCore, counters: &Counters) -> Result<(), LoadError> {
     for (cpu, event, file) in counters.files() {
         let key = (cpu * EVENTS + event as u32).to_ne_bytes();
@@ -283,7 +287,8 @@ fn ring(object: &Object, name: &str) -> Result<(RingBuffer<'static>, Records), L
     Ok((builder.build().map_err(refused)?, records))
 }
 
-/// The tracepoints first, so that no task is scheduled unseen.
+/// Attaches the tracepoints before the operations, so that no task is renamed unnoticed while the
+/// scheduler runs.
 fn attach(object: &mut Object) -> Result<Vec<Link>, LoadError> {
     let mut links = Vec::new();
     for program in object.progs_mut() {
@@ -318,8 +323,8 @@ mod tests {
     use crate::interface::HardwareEvent;
     use crate::sensors::{Choice, Code, Frequency, Source};
 
-    /// Perf's software clock stands for cycles; the kernel refuses files of anything but perf, and
-    /// places that the map does not have.
+    /// Perf's software clock stands for cycles. The kernel refuses files that are not of perf, and
+    /// indices beyond the map's size.
     #[test]
     fn counters_go_where_the_program_reads_them() {
         let clock = Code { device: 1, config: 0 };

@@ -1,4 +1,4 @@
-//! `scx_evenkeel`: loads the scheduler and waits until it is told to go, or is made to.
+//! `scx_evenkeel`: loads the scheduler, and waits for a signal or until the kernel ends it.
 
 mod decisions;
 mod generate;
@@ -213,7 +213,7 @@ fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// The same, and not so short that printing would take all of it.
+/// A time as in [`time`], of at least 10 ms: printing takes a part of each interval.
 fn interval(text: &str) -> Result<Duration, String> {
     let time = time(text)?;
     let least = Duration::from_millis(10);
@@ -221,8 +221,7 @@ fn interval(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads the arguments. clap takes a value that begins with a minus, as in `--for -1`, for an
-/// argument that it does not know; joined to its option by `=` it is a value, and the error says
-/// what the option expects.
+/// unknown argument; with `=` between option and value, clap's error names the expected values.
 fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
     let words: Vec<OsString> = words.into_iter().collect();
     let error = match Args::try_parse_from(&words) {
@@ -233,7 +232,7 @@ fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error>
     Err(joined.filter(|joined| joined.kind() != UnknownArgument).unwrap_or(error))
 }
 
-/// The words, where `--option -1s` is one: `--option=-1s`.
+/// The words, with `--option -1s` joined to `--option=-1s`.
 fn with_values_joined(words: Vec<OsString>) -> Vec<OsString> {
     let mut joined: Vec<OsString> = Vec::new();
     for word in words {
@@ -277,7 +276,7 @@ fn run(args: &Args) -> Result<ExitCode> {
     if args.observe {
         return observing::run(args, &kernel);
     }
-    // What is wrong with the arguments does not depend on the kernel.
+    // Errors in the arguments come first, since they do not depend on the kernel.
     let topology = Topology::read().context("the CPUs of this machine")?;
     let plan = setup::plan(args)?;
     if let Some(defect) = kernel.defects().first() {
@@ -293,7 +292,7 @@ fn run(args: &Args) -> Result<ExitCode> {
     let head = decisions::head(&topology, about.mode, setup.cpu.as_deref(), &about.sensors);
     let file = args.decisions.as_deref().map(|path| decisions::File::create(path, &head));
     let file = file.transpose()?;
-    // From here on a signal is read, so that it ends the wait and not the process.
+    // From here on signals are read from a file: a signal ends the wait and not the process.
     let signals = signals()?;
     let running = Running::start(&kernel, &setup.config, &topology, &setup.counters)?;
     eprintln!(
@@ -319,14 +318,14 @@ fn run(args: &Args) -> Result<ExitCode> {
     }
 }
 
-/// Signals are read from here on, and end nothing by themselves.
+/// Blocks the signals that end the program, and returns the file that they are read from.
 fn signals() -> Result<SignalFd> {
     let set: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().collect();
     set.thread_block().context("blocking signals")?;
     SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC).context("waiting for signals")
 }
 
-/// Says why the kernel ended it.
+/// Prints why the kernel ended the scheduler.
 fn report(end: &End) -> ExitCode {
     let End { kind, code, reason, message, dump } = end;
     eprintln!("scx_evenkeel: the kernel ended it: {reason} ({kind}, code {code})");

@@ -1,4 +1,4 @@
-//! `--monitor`: what the scheduler that runs does, every second.
+//! `--monitor`: shows the statistics of the running scheduler, every second.
 
 use std::io::{ErrorKind, IsTerminal, Write, stdout};
 use std::path::Path;
@@ -10,19 +10,19 @@ use anyhow::{Context, Result, bail};
 use scheduler::stats::socket::{Asker, PATH};
 use scheduler::stats::table;
 
-/// How often.
+/// Interval between reports.
 const EVERY: Duration = Duration::from_secs(1);
-/// Columns and rows where nobody says how many there are.
+/// Columns and rows where standard output is no terminal.
 const SIZE: (u16, u16) = (120, u16::MAX);
-/// The whole screen is cleared, the cursor goes to the upper left, and what is below it is cleared
-/// (ECMA-48: ED, CUP).
+/// Clear the whole screen, move the cursor to the upper left, clear all below the cursor (ECMA-48:
+/// ED, CUP).
 const CLEAR: &str = "\x1b[2J";
 const HOME: &str = "\x1b[H";
 const CLEAR_BELOW: &str = "\x1b[J";
 /// Clears each line to its end before the next begins (ECMA-48: EL).
 const LINE_END: &str = "\x1b[K\n";
 
-/// Shows it until the scheduler ends, or this is ended.
+/// Shows the table until the scheduler ends, or this process is ended.
 pub fn run() -> Result<ExitCode> {
     let mut asker = match Asker::connect(Path::new(PATH)) {
         Ok(asker) => asker,
@@ -39,10 +39,11 @@ pub fn run() -> Result<ExitCode> {
         let Some(table) = table(&report, columns.into()) else {
             bail!("{PATH}: another scheduler answers there");
         };
-        // A line below the last row would move all others up.
+        // A line below the last row would scroll the screen.
         let rows = usize::from(rows.saturating_sub(1));
         let table: String = table.split_inclusive('\n').take(rows).collect();
-        // The first report tells of all the time before, the next of a second.
+        // The rates of the first report are means since the start of the scheduler, those of each
+        // later one are of the last second.
         let shown = if terminal {
             let clear = if is_first { CLEAR } else { "" };
             format!("{clear}{HOME}{}{CLEAR_BELOW}", table.replace('\n', LINE_END))

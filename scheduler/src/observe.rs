@@ -1,5 +1,5 @@
-//! Which tasks show wide registers, at what rate, and who ran after them? Schedules nothing, and
-//! needs no sched_ext.
+//! Which tasks leave their CPU with wide registers in use, at which rate, and which tasks run after
+//! them? Schedules nothing, and needs no sched_ext.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
@@ -12,19 +12,19 @@ use crate::load::{LoadError, map, refused};
 
 /// The program that `build.rs` compiled.
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/observe.bpf.o"));
-/// The tracepoint that shows registers.
+/// The tracepoint at which the kernel has saved a task's registers.
 const REGISTERS: &str = "x86_fpu_regs_deactivated";
-/// What the table shows at most, of each kind; our choice.
+/// Most rows in each table; our choice.
 const ROWS_MAX: usize = 20;
 
 /// How often a task left its CPU with which registers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
-    /// Its name when it last did.
+    /// Its name when wide registers were last in use.
     pub name: String,
-    /// How often it left, since it was first seen.
+    /// Times that the task left its CPU, since the first time with wide registers.
     pub leaves: u64,
-    /// How often with registers in use of 256 bits, of 512 bits, and with tiles.
+    /// Times with registers in use of 256 bits, of 512 bits, and with tiles.
     pub with: [u64; 3],
 }
 
@@ -33,32 +33,32 @@ pub struct User {
 pub struct After {
     /// Its name.
     pub name: String,
-    /// How often.
+    /// Number of times.
     pub times: u64,
-    /// For how long within the hold.
+    /// Time within the hold, in ns.
     pub ns: u64,
 }
 
-/// What was seen.
+/// All observations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
     /// By thread id.
     pub users: HashMap<u32, User>,
-    /// By the id of the user and of who ran after it.
+    /// By the thread ids of the user and of the task that ran after the user.
     pub afters: HashMap<(u32, u32), After>,
-    /// What there was no room for.
+    /// Tasks and pairs that the maps had no room for.
     pub lost: u64,
 }
 
-/// Watches; the probes go with it.
+/// The attached observer; dropping this value detaches its programs.
 pub struct Observer {
     _links: Vec<Link>,
     object: Object,
 }
 
 impl Observer {
-    /// Begins to watch. Who runs on a CPU within `hold` after a user of wide registers counts as
-    /// one who ran after it.
+    /// Attaches the observer. A task that runs on a CPU within `hold` after a user of wide
+    /// registers counts as one that ran after the user.
     ///
     /// # Errors
     /// [`LoadError`].
@@ -83,7 +83,7 @@ impl Observer {
         Ok(Self { _links: links, object })
     }
 
-    /// What was seen so far.
+    /// The observations so far.
     #[must_use]
     pub fn observed(&self) -> Observed {
         let users = entries(&self.object, "users")
@@ -97,7 +97,7 @@ impl Observer {
     }
 }
 
-/// Keys and values of a map; what goes meanwhile is left out.
+/// Keys and values of a map; entries that are deleted meanwhile are left out.
 fn entries(object: &Object, name: &str) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
     let map = map(object, name);
     let keys: Vec<_> = map.keys().collect();
@@ -121,18 +121,19 @@ fn name(bytes: &[u8]) -> String {
     trace::clean(&bytes[..end])
 }
 
-/// `struct user` of the program.
+/// `struct user` of the BPF program.
 fn user(bytes: &[u8]) -> Option<User> {
     let with = [long(bytes, 8)?, long(bytes, 16)?, long(bytes, 24)?];
     Some(User { leaves: long(bytes, 0)?, with, name: name(bytes.get(32..48)?) })
 }
 
-/// `struct after` of the program.
+/// `struct after` of the BPF program.
 fn after(bytes: &[u8]) -> Option<After> {
     Some(After { times: long(bytes, 0)?, ns: long(bytes, 8)?, name: name(bytes.get(16..32)?) })
 }
 
-/// What was seen in a time, by names: the tasks that show most first, and who ran after them.
+/// The observations of a time as tables by names: users of wide registers, most times first, and
+/// the tasks that ran after them, longest time first.
 #[must_use]
 pub fn text(observed: &Observed, time: Duration, hold: Duration) -> String {
     let seconds = time.as_secs_f64();
@@ -243,7 +244,7 @@ mod tests {
                 ((1, 9), after("nginx", 3, 500_000)),
                 ((2, 9), after("nginx", 1, 1_000_000)),
                 ((3, 9), after("bash", 1, 5_000)),
-                // Its user went before it was read.
+                // A pair without its user, as when the map of users was full.
                 ((8, 9), after("lost", 1, 9_000_000)),
             ]),
             lost: 0,

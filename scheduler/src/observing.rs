@@ -1,4 +1,4 @@
-//! `--observe`: shows what is seen, every so often and at the end.
+//! `--observe`: prints the observations at each interval of `--stats`, and at the end.
 
 use std::os::fd::AsFd;
 use std::process::ExitCode;
@@ -12,12 +12,12 @@ use scheduler::observe::{Observer, text};
 
 use crate::{Args, setup, signals};
 
-/// For how long a level is held where no CPU table says it: that of Skylake (D 3.2.3).
+/// The hold of a level where no CPU table has one: that of Skylake (D 3.2.3).
 const HOLD: Duration = Duration::from_micros(670);
-/// Longest time to wait for a signal at once.
+/// Longest wait in one call of `poll`.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Watches until told to end, or for the time given.
+/// Observes until a signal comes, or for the time of `--for`.
 pub fn run(args: &Args, kernel: &Kernel) -> Result<ExitCode> {
     let hold = setup::hold(args)?.unwrap_or(HOLD);
     let signals = signals()?;

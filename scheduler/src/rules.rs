@@ -1,4 +1,4 @@
-//! Which level do the rules give to a name that the program asks for?
+//! Which license level do the rules give to a name that the BPF program asks for?
 
 use cpu_model::CpuModel;
 use trace::classes::Rules;
@@ -6,7 +6,7 @@ use trace::classes::Rules;
 /// Bytes of a name, `EK_NAME`.
 const NAME_BYTES: usize = 16;
 
-/// The name of a task and that of its process as the program has them: `struct ek_names`.
+/// The name of a task and that of its process, as in `struct ek_names` of the BPF program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Names(pub [u8; 2 * NAME_BYTES]);
 
@@ -20,7 +20,7 @@ impl Names {
         bytes.first_chunk().copied().map(Self)
     }
 
-    /// Both as text; what is not UTF-8 is replaced.
+    /// Both names as text; bytes that are not UTF-8 are replaced.
     fn text(&self) -> [String; 2] {
         let (task, process) = self.0.split_at(NAME_BYTES);
         [task, process].map(|name| {
@@ -63,7 +63,8 @@ mod tests {
         // Sparse heavy 256-bit code demands nothing on a Xeon Gold 6130 (D 4.5.1).
         assert_eq!(answer(b"web", b""), 0);
         assert_eq!(answer(b"bash", b"bash"), UNRULED);
-        // No UTF-8, and no zero at the end: it fits, and this CPU has no tiles.
+        // A name that is no UTF-8, which the rule `?\u{fffd}` fits (this CPU has no tiles), and one
+        // without a zero at its end.
         assert_eq!(answer(b"a\xff", b""), 0);
         assert_eq!(answer(b"x265-0123456789a", b""), 2);
         assert_eq!(Names::parse(&[0; 31]), None);

@@ -1,10 +1,10 @@
-//! What tells the classes of tasks and the frequencies of cores on this machine?
+//! From which sensors are classes of tasks and frequencies of cores known on this machine?
 //!
 //! | Question | Where |
 //! |---|---|
-//! | Which source is the best of those there are? | here |
+//! | Which of the available sources is the best? | here |
 //! | Which event has which code? | `codes.rs` |
-//! | Does it open, and what does it count? | `counters.rs` |
+//! | Do the counters open, and do they count? | `counters.rs` |
 //! | When are counters given up, and taken back? | `given_up.rs` |
 
 mod codes;
@@ -18,16 +18,16 @@ use crate::interface::{HardwareEvent, Sensor};
 
 pub use codes::{Code, codes};
 
-/// What tells the classes of tasks, best first; the names are the simulator's.
+/// Sources of the classes of tasks, best first; the names are the simulator's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// Cycles at each license level (D 7.4).
     D7,
     /// Wide floating-point instructions.
     FpRetired,
-    /// Register state when a task leaves its CPU.
+    /// Register state that is saved when a task leaves its CPU.
     Xinuse,
-    /// Names.
+    /// Names of tasks, by rules.
     Rules,
 }
 
@@ -55,7 +55,7 @@ impl Source {
         }
     }
 
-    /// Counters without which it tells nothing, but for cycles.
+    /// Counters that the source needs, besides those of cycles.
     fn needs(self) -> &'static [HardwareEvent] {
         match self {
             Self::D7 => &[HardwareEvent::License1, HardwareEvent::License2],
@@ -65,14 +65,14 @@ impl Source {
     }
 }
 
-/// Where the frequency of a core comes from.
+/// Source of the frequency of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frequency {
     /// Aperf and mperf, by perf's device `msr`.
     Msr,
     /// The cycle counters of the PMU.
     Pmu,
-    /// What the CPU table says of the levels believed in force.
+    /// The CPU table, by the license levels that are estimated to be in force.
     Table,
 }
 
@@ -83,7 +83,7 @@ pub enum Refusal {
     NotInTable,
     /// The codes of the CPU table are another CPU's.
     OtherCpu,
-    /// There is no such device of perf.
+    /// Perf has no such device.
     NoDevice,
     /// The kernel's answer.
     Errno(i32),
@@ -107,16 +107,16 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// What was found on a machine.
+/// The sensors that a machine has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Of each event whether it opens, and under which code.
+    /// By event: the code with which the event opens, or why not.
     pub events: BTreeMap<HardwareEvent, Result<Code, Refusal>>,
     /// The codes of aperf and mperf, if both open.
     pub msr: Option<[Code; 2]>,
-    /// Whether the kernel keeps saved registers where the scheduler looks for them.
+    /// Whether the kernel keeps saved registers where the scheduler reads them.
     pub tells_registers: bool,
-    /// Whether there are rules.
+    /// Whether rules are given.
     pub has_rules: bool,
 }
 
@@ -144,7 +144,7 @@ impl Found {
         }
     }
 
-    /// Why a source tells nothing here.
+    /// Why a source cannot be used here; `None` if it can.
     fn lacks(&self, source: Source) -> Option<String> {
         match source {
             Source::Rules => (!self.has_rules).then(|| "no --rule is given".to_owned()),
@@ -166,25 +166,25 @@ impl Found {
     }
 }
 
-/// What the scheduler is to see by.
+/// The chosen sensors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Of classes.
+    /// Source of classes.
     pub source: Source,
-    /// Of frequencies.
+    /// Source of frequencies.
     pub frequency: Frequency,
-    /// The same for the program.
+    /// The sensors that the BPF program is configured with.
     pub sensors: Vec<Sensor>,
     /// Counters to open on every CPU.
     pub counters: Vec<(HardwareEvent, Code)>,
-    /// What would be better, and why it is not.
+    /// Better sources, and why each cannot be used.
     pub passed_over: Vec<(Source, String)>,
 }
 
-/// Takes the best source, or the one that is wanted.
+/// Chooses the best source that can be used, or the wanted one.
 ///
 /// # Errors
-/// Why the wanted one, or any, tells nothing here.
+/// Why the wanted source, or every source, cannot be used here.
 pub fn choose(found: &Found, wanted: Option<Source>) -> Result<Choice, String> {
     let mut passed_over = Vec::new();
     for source in wanted.map_or_else(|| Source::ALL.to_vec(), |source| vec![source]) {

@@ -1,4 +1,4 @@
-//! From the arguments and what this machine has to how the scheduler is loaded.
+//! From the arguments and the sensors of this machine to the configuration of the scheduler.
 
 use std::fs;
 use std::path::Path;
@@ -20,8 +20,8 @@ use scheduler::topology;
 
 use crate::{Args, Mode};
 
-/// What to say about control groups before it schedules; an error where they have settings that
-/// would have no effect, and the arguments do not allow that.
+/// The message about control groups at the start; an error where they have settings, which would
+/// have no effect, and the arguments do not allow that.
 pub fn cgroups(args: &Args) -> Result<String> {
     let settings = match cgroups::settings() {
         Ok(settings) => settings,
@@ -54,41 +54,41 @@ pub fn cgroups(args: &Args) -> Result<String> {
     Ok(format!("these settings of control groups have no effect:{}", Listed(&settings)))
 }
 
-/// The CPU that tasks are compensated by.
+/// The CPU whose table compensation uses.
 struct Cpu {
     table: CpuTable,
     model: CpuModel,
-    /// Whether the table is this machine's, so that its event codes mean what they say.
+    /// Whether the table is this machine's, so that its event codes count the right events.
     is_this: bool,
 }
 
-/// What the arguments ask for.
+/// The configuration that the arguments select, before the sensors are chosen.
 pub struct Plan {
     config: Config,
     mode: Mode,
     cpu: Option<Cpu>,
     rules: Rules,
-    /// Why the mode is what it is, where nobody chose it.
+    /// Why the mode is `fair`, where no argument selects a mode.
     why: Option<String>,
 }
 
-/// How the scheduler is loaded.
+/// Everything that the scheduler is loaded with.
 pub struct Setup {
-    /// For the program.
+    /// Constants of the BPF program.
     pub config: Config,
     /// Open counters.
     pub counters: Counters,
-    /// What names say, and of which CPU.
+    /// Rules for names, and the CPU that turns their classes into levels.
     pub rules: Option<(Rules, CpuModel)>,
     /// Name of the CPU table.
     pub cpu: Option<String>,
     /// For statistics.
     pub about: About,
-    /// What whoever started it should know.
+    /// Messages for standard error at the start.
     pub said: Vec<String>,
 }
 
-/// Reads the arguments, and what they name.
+/// Reads the arguments, and the CPU table that they name.
 pub fn plan(args: &Args) -> Result<Plan> {
     let rules = Rules::parse(&args.rules)?;
     let (mode, cpu, why) = mode(args)?;
@@ -120,7 +120,7 @@ fn config(args: &Args) -> Result<Config> {
     Ok(Config { slice_ns, watchdog_ms, tells, ..Config::default() })
 }
 
-/// The mode, the CPU, and why the mode is that one where nobody chose it.
+/// The mode, the CPU, and why the mode is `fair` where no argument selects a mode.
 fn mode(args: &Args) -> Result<(Mode, Option<Cpu>, Option<String>)> {
     if args.mode == Some(Mode::Fair) {
         return Ok((Mode::Fair, None, None));
@@ -162,8 +162,8 @@ fn this_cpu() -> Option<String> {
     cpu::model_name(&cpuinfo).map(str::to_owned)
 }
 
-/// The table of that name, or in that file, and whether it is this machine's. A file was written
-/// for the machine that it is used on.
+/// The table of that name, or in that file, and whether the table is this machine's. A file is
+/// taken to describe this machine.
 fn named(name: &str) -> Result<(CpuTable, bool)> {
     if name.ends_with(".toml") || name.contains('/') {
         let path = Path::new(name);
@@ -178,7 +178,7 @@ fn named(name: &str) -> Result<(CpuTable, bool)> {
     Ok((CpuTable::by_name(name)?, is_this))
 }
 
-/// The table of this machine, or why there is none.
+/// The table of this machine, or why none is known.
 fn of_this_machine() -> Result<(CpuTable, bool), String> {
     let Some(said) = this_cpu() else {
         return Err("this machine does not name its CPU".to_owned());
@@ -189,7 +189,7 @@ fn of_this_machine() -> Result<(CpuTable, bool), String> {
     CpuTable::by_name(name).map(|table| (table, true)).map_err(|error| error.to_string())
 }
 
-/// How long the CPU that is named, or this machine's, holds its levels; nothing if nobody knows.
+/// The longest hold of the named CPU, or of this machine's; `None` if no table has one.
 pub fn hold(args: &Args) -> Result<Option<Duration>> {
     let found = match &args.cpu {
         Some(name) => Some(named(name)?),
@@ -200,7 +200,7 @@ pub fn hold(args: &Args) -> Result<Option<Duration>> {
     Ok(holds.max().map(|&hold_ns| Duration::from_nanos(hold_ns.into())))
 }
 
-/// Looks what this machine has, and opens it.
+/// Chooses among the sensors of this machine, and opens the counters.
 pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
     let Plan { mut config, mode, cpu, rules, why } = plan;
     let mut said: Vec<_> = why.map(|why| format!("fair, since {why}")).into_iter().collect();
@@ -244,7 +244,7 @@ pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
 }
 
 fn open(choice: &Choice, cpus: &[u32]) -> Result<Counters> {
-    // Each counter of each CPU is an open file, and as a rule a process may have 1024.
+    // Each counter of each CPU is an open file, and the usual limit of a process is 1024 files.
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
         && soft < hard
     {

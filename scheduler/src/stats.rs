@@ -1,10 +1,10 @@
-//! What happened so far and lately, in the words of sched_ext's statistics.
+//! Statistics of the scheduler, in the format of sched_ext's tools.
 //!
 //! | Question | Where |
 //! |---|---|
-//! | What is reported, and as which text? | here |
-//! | What does a request get? | `protocol.rs` |
-//! | Who asks, and how does a program ask? | `socket.rs` |
+//! | Which figures are reported, and as which text? | here |
+//! | How are requests and answers written? | `protocol.rs` |
+//! | How do programs connect, and how are they answered? | `socket.rs` |
 
 pub mod protocol;
 pub mod socket;
@@ -16,14 +16,14 @@ use serde_json::{Map, Value, json};
 
 use crate::counters::Counter;
 
-/// What is known at one time.
+/// The counters at one time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// Since the scheduler was loaded.
     pub since_start: Duration,
-    /// How often each thing happened, by the numbers of the counters.
+    /// The value of each counter, indexed by [`Counter`].
     pub counts: Vec<u64>,
-    /// Hardware counters that are left to others, by name.
+    /// Names of the hardware counters that are disabled, so that other programs can use them.
     pub given_up: Vec<&'static str>,
 }
 
@@ -36,14 +36,14 @@ impl Snapshot {
         self.since_start.saturating_sub(before.since_start).as_secs_f64()
     }
 
-    /// How often something happened in a second since `before`; 0 if no time passed.
+    /// Increase of a counter per second since `before`; 0 if no time passed.
     #[must_use]
     pub fn rate(&self, before: &Self, counter: Counter) -> f64 {
         let more = self.count(counter).saturating_sub(before.count(counter));
         per(more as f64, self.seconds_after(before))
     }
 
-    /// Of the time of all CPUs since `before`, which part was given back, in percent.
+    /// Refunds since `before`, in percent of the time of all CPUs.
     #[must_use]
     pub fn refunded_percent(&self, before: &Self, cpus: usize) -> f64 {
         per(self.rate(before, Counter::RefundedNs) / 1e7, cpus as f64)
@@ -54,18 +54,18 @@ fn per(what: f64, of: f64) -> f64 {
     if of > 0.0 { what / of } else { 0.0 }
 }
 
-/// What does not change.
+/// Facts that stay the same while the scheduler runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
     /// Name of the mode.
     pub mode: &'static str,
-    /// What tells classes and frequencies, or nothing.
+    /// The sources of classes and frequencies; empty in mode `fair`.
     pub sensors: String,
-    /// CPUs.
+    /// Number of online CPUs at the start.
     pub cpus: usize,
 }
 
-/// Fields beside the counters: name, form and sentence.
+/// Fields besides the counters: name, type and description.
 const FIELDS: [(&str, &str, &str); 5] = [
     ("seconds", "float", "Time since the scheduler was loaded."),
     ("mode", "string", "What is done about time lost."),
@@ -78,7 +78,8 @@ const FIELDS: [(&str, &str, &str); 5] = [
     ),
 ];
 
-/// What is reported to a program that asks, and that asked before or not.
+/// The report for a program whose last report was made from `before`; the default [`Snapshot`]
+/// stands for a program that has had none.
 #[must_use]
 pub fn report(about: &About, now: &Snapshot, before: &Snapshot) -> Value {
     let rates: Map<String, Value> = Counter::ALL
@@ -100,7 +101,7 @@ pub fn report(about: &About, now: &Snapshot, before: &Snapshot) -> Value {
     fields.into()
 }
 
-/// What the fields of a report mean.
+/// The types and descriptions of all fields of a report.
 #[must_use]
 pub fn meta() -> Value {
     let mut fields: Map<String, Value> = FIELDS
@@ -126,7 +127,7 @@ pub fn meta() -> Value {
     })
 }
 
-/// One line: what happened since `before`, and in brackets since the start.
+/// One line: the rate of each counter since `before`, and in brackets its value since the start.
 #[must_use]
 pub fn line(now: &Snapshot, before: &Snapshot, cpus: usize) -> String {
     let mut line = format!("{:.1} s", now.since_start.as_secs_f64());
@@ -147,7 +148,7 @@ pub fn line(now: &Snapshot, before: &Snapshot, cpus: usize) -> String {
     line
 }
 
-/// A report as a table of so many columns; nothing if it is none.
+/// A report as a table, cut at `width` columns; `None` if the value is no report of ours.
 #[must_use]
 pub fn table(report: &Value, width: usize) -> Option<String> {
     let text = |name: &str| report.get(name)?.as_str();

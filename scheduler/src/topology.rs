@@ -12,13 +12,12 @@ use thiserror::Error;
 pub struct Groups {
     /// By CPU number: its group.
     pub of: Vec<u32>,
-    /// How many groups there are.
+    /// Number of groups.
     pub count: u32,
 }
 
 impl Groups {
-    /// CPUs of which the same is said are together; those of which nothing is said are in the
-    /// first group.
+    /// CPUs with equal values of `said` form a group; CPUs without a value are in the first group.
     fn by<T: Eq + std::hash::Hash>(cpus: usize, said: impl Fn(usize) -> Option<T>) -> Self {
         let mut numbers = HashMap::new();
         let mut of = vec![0; cpus];
@@ -45,7 +44,7 @@ impl Groups {
         next
     }
 
-    /// How many CPUs each group has, where these are CPUs in a row.
+    /// CPUs per group, if every group has the same number of consecutive CPUs.
     #[must_use]
     pub fn in_rows(&self) -> Option<u32> {
         let size = self.of.len() as u32 / self.count;
@@ -75,15 +74,15 @@ pub struct Topology {
     pub packages: Groups,
 }
 
-/// Why the CPUs are not known.
+/// Why the topology cannot be read.
 #[derive(Debug, Error)]
 pub enum TopologyError {
-    /// A file of the kernel.
+    /// A file of the kernel cannot be read.
     #[error("{}: {source}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The error of reading.
         source: io::Error,
     },
     /// A list of CPUs in no known form.
@@ -91,7 +90,7 @@ pub enum TopologyError {
     List {
         /// The file.
         path: PathBuf,
-        /// What it holds.
+        /// Its content.
         text: String,
     },
 }
@@ -100,8 +99,8 @@ pub enum TopologyError {
 const FOLDER: &str = "/sys/devices/system/cpu";
 
 impl Topology {
-    /// Of this machine. A CPU that is off says nothing of itself: it counts as a core of its own,
-    /// and to the first cache and package.
+    /// The topology of this machine. The kernel does not describe a CPU that is offline: such a CPU
+    /// counts as a core of its own, and belongs to the first cache and package.
     ///
     /// # Errors
     /// [`TopologyError`].
@@ -123,14 +122,14 @@ impl Topology {
         })
     }
 
-    /// How many CPU numbers there are.
+    /// The number of possible CPUs.
     #[must_use]
     pub fn cpus(&self) -> usize {
         self.cores.of.len()
     }
 }
 
-/// CPUs that are on.
+/// CPUs that are online.
 ///
 /// # Errors
 /// [`TopologyError`].
@@ -138,7 +137,8 @@ pub fn online() -> Result<Vec<u32>, TopologyError> {
     list(&Path::new(FOLDER).join("online"))
 }
 
-/// The list of CPUs that share the cache of the highest level; nothing where none is told.
+/// The list of CPUs that share the cache of the highest level; `None` where the kernel describes no
+/// cache.
 fn last_level(folder: &Path) -> Option<String> {
     let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
     let caches = entries.filter_map(|entry| {
@@ -206,7 +206,7 @@ mod tests {
             fs::write(place.join("physical_package_id"), package.to_string()).unwrap();
         }
         let topology = Topology::of(folder.path()).unwrap();
-        // CPU 3 is off.
+        // CPU 3 is offline.
         assert_eq!(topology.cores, groups(&[0, 1, 0, 2], 3));
         assert_eq!(topology.cores.ring(), [2, 1, 0, 3]);
         assert_eq!(topology.packages, groups(&[0, 1, 0, 0], 2));

@@ -1,5 +1,5 @@
-//! What the loader does while the scheduler runs: a loop that waits for signals, names and
-//! programs that ask, and looks around now and then.
+//! The loader's loop while the scheduler runs: waits for signals, for requests of names and of
+//! statistics, and checks the end, the counters and the control groups at intervals.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -21,32 +21,33 @@ use scheduler::stats::{Snapshot, line, report};
 use crate::setup::Setup;
 use crate::{Args, decisions};
 
-/// How often the loader looks whether the kernel ended the scheduler; our choice.
+/// How often the loader checks whether the kernel ended the scheduler; our choice.
 const LOOK: Duration = Duration::from_millis(500);
-/// How often it looks after the counters.
+/// How often the loader checks whether other programs took counters.
 const COUNTERS: Duration = Duration::from_secs(1);
-/// How often it looks whether control groups were given limits; less often where that takes more
-/// than a hundredth of this time, as with thousands of groups.
+/// How often the loader checks whether control groups have settings of CPU time; less often where a
+/// check takes more than a hundredth of this time, as with thousands of groups.
 const CGROUPS: Duration = Duration::from_secs(1);
-/// So many times as long as a look took, it does not look again.
+/// The pause after a check, in units of the time that the check took.
 const CGROUPS_REST: u32 = 100;
-/// As many looks in a row may fail, as where the system has no open file left for a moment.
+/// Checks in a row that may fail, as while the system has no open file left.
 const CGROUPS_FAILURES: u32 = 10;
 
-/// What goes on beside the scheduler.
+/// The state of the loop.
 struct Watch<'a> {
     setup: &'a Setup,
     running: &'a Running,
     start: Instant,
     server: Option<Server>,
     given_up: GivenUp,
-    /// Groups of which it was said that they are given up.
+    /// Groups that a message has named as given up.
     said: Vec<Group>,
     printed: Snapshot,
     decisions: Option<decisions::File>,
 }
 
-/// Waits for the end; nothing if it was asked for.
+/// Runs the loop until the end; `None` if a signal or `--for` ended the scheduler, and not the
+/// kernel.
 pub fn watch(
     args: &Args,
     setup: &Setup,
@@ -108,7 +109,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Waits, answers who asks, and says whether a signal came.
+    /// Waits, answers requests, and returns whether a signal came.
     fn wait(&mut self, signals: &SignalFd, time: Duration) -> Result<bool> {
         let timeout = PollTimeout::try_from(time).unwrap_or(PollTimeout::ZERO);
         let mut files = vec![signals.as_fd(), self.running.asks()];
@@ -116,7 +117,7 @@ impl Watch<'_> {
         let mut polled: Vec<_> =
             files.into_iter().map(|file| PollFd::new(file, PollFlags::POLLIN)).collect();
         match poll(&mut polled, timeout) {
-            // Stopped by somebody, and continued.
+            // This process was stopped and continued.
             Err(Errno::EINTR) => return Ok(false),
             result => result.context("waiting for signals")?,
         };
@@ -192,7 +193,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// Gives counters up that others took, and takes them back.
+    /// Gives up the counters that other programs took, and takes them back.
     fn look_after_counters(&mut self, now: Duration) -> Result<()> {
         let counters = &self.setup.counters;
         let taken = counters.taken(&self.given_up.held());
@@ -201,7 +202,8 @@ impl Watch<'_> {
             Some(Step::TakeBack(group)) => counters.take_back(group),
             Some(Step::GiveUp(group, seconds)) => {
                 counters.give_up(group);
-                // What is left may have been in error for want of these.
+                // The remaining counters may have been in error state for lack of the ones that are
+                // disabled now: enabling ends that state.
                 self.given_up.held().into_iter().for_each(|group| counters.take_back(group));
                 if !self.said.contains(&group) {
                     self.said.push(group);
@@ -217,8 +219,8 @@ impl Watch<'_> {
     }
 }
 
-/// An error once a control group has a setting that has no effect, or when as many looks as may
-/// fail have failed in a row.
+/// An error if a control group has a setting, which has no effect under this scheduler, or if one
+/// more check in a row failed than [`CGROUPS_FAILURES`].
 fn look_at_cgroups(unreadable: &mut u32) -> Result<()> {
     let settings = match cgroups::settings() {
         Err(_) if *unreadable < CGROUPS_FAILURES => {

@@ -5,7 +5,7 @@ use cpu_model::CpuTable;
 use super::Refusal;
 use crate::interface::HardwareEvent;
 
-/// An event as perf knows it: `type` and `config` of `struct perf_event_attr`.
+/// An event of perf: `type` and `config` of `struct perf_event_attr`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
     /// Device.
@@ -22,7 +22,7 @@ const CPU_CYCLES: u64 = 0;
 const REF_CPU_CYCLES: u64 = 9;
 
 impl HardwareEvent {
-    /// Its name in CPU tables, or what it is called where perf itself knows it.
+    /// Its name in CPU tables, or a name of ours for an event that perf itself defines.
     #[must_use]
     pub fn signal(self) -> &'static str {
         match self {
@@ -38,7 +38,8 @@ impl HardwareEvent {
     }
 }
 
-/// The code of each event. Those of a CPU table mean something else on another CPU.
+/// The code of each event. The codes of a CPU table count other events on other CPUs, and are
+/// refused there.
 #[must_use]
 pub fn codes(table: &CpuTable, is_this_cpu: bool) -> Vec<(HardwareEvent, Result<Code, Refusal>)> {
     let code = |event: HardwareEvent| match event {

@@ -1,4 +1,4 @@
-//! Hardware counters of every CPU: opened, looked after, given up and taken back.
+//! Hardware counters of every CPU: opening, checking, giving up and taking back.
 
 use std::fs;
 use std::io;
@@ -11,8 +11,8 @@ use super::given_up::Group;
 use super::{Choice, Code, Found, Refusal};
 use crate::interface::HardwareEvent;
 
-/// The head of `struct perf_event_attr`, include/uapi/linux/perf_event.h; the kernel takes what
-/// it lacks for zeros.
+/// The head of `struct perf_event_attr`, include/uapi/linux/perf_event.h; the kernel takes the
+/// missing members as zeros.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -40,7 +40,7 @@ const CLOSES_ON_EXEC: c_ulong = 8;
 /// `PERF_EVENT_IOC_ENABLE` and `_DISABLE`.
 const ENABLE: c_ulong = 0x2400;
 const DISABLE: c_ulong = 0x2401;
-/// `ENODEV`: the CPU is off.
+/// `ENODEV`: the CPU is offline.
 const NO_CPU: i32 = 19;
 
 fn open(code: Code, cpu: u32) -> io::Result<OwnedFd> {
@@ -54,7 +54,8 @@ fn open(code: Code, cpu: u32) -> io::Result<OwnedFd> {
     };
     const EVERY_TASK: libc::pid_t = -1;
     const NO_GROUP: c_int = -1;
-    // SAFETY: the structure is as large as it says, and lives during the call.
+    // SAFETY: the structure has the `SIZE` bytes that its member `size` declares, and lives during
+    // the call.
     let opened = unsafe {
         libc::syscall(
             libc::SYS_perf_event_open,
@@ -66,13 +67,13 @@ fn open(code: Code, cpu: u32) -> io::Result<OwnedFd> {
         )
     };
     match c_int::try_from(opened) {
-        // SAFETY: just opened, and nobody else's.
+        // SAFETY: `perf_event_open` has just returned this file descriptor; nothing else closes it.
         Ok(file) if file >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(file) }),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// What opens on a CPU, of events with the codes that they would have.
+/// Tries to open each event that has a code on a CPU, and the two events of aperf and mperf.
 #[must_use]
 pub fn probe(codes: Vec<(HardwareEvent, Result<Code, Refusal>)>, cpu: u32) -> Found {
     let try_one = |code: Code| match open(code, cpu) {
@@ -108,37 +109,37 @@ struct Counter {
 }
 
 impl Counter {
-    /// Whether it does not count, or not all the time.
+    /// Whether other programs took the counter, for a part of the time at least.
     fn is_taken(&self) -> bool {
         let mut value = [0u64; 3];
         let bytes = size_of_val(&value);
-        // SAFETY: the kernel writes at most that many bytes into it.
+        // SAFETY: `value` has room for the `bytes` bytes that the kernel writes at most.
         let read = unsafe { libc::read(self.file.as_raw_fd(), value.as_mut_ptr().cast(), bytes) };
         is_taken(usize::try_from(read).unwrap_or(0), value)
     }
 
     fn tell(&self, request: c_ulong) {
-        // A counter that does not come back shows that at the next look.
-        // SAFETY: the requests have no argument that is a pointer.
+        // The result is ignored: the next check finds a counter that was not enabled.
+        // SAFETY: the file descriptor is open, and these requests take no pointer.
         unsafe { libc::ioctl(self.file.as_raw_fd(), request as _, 0) };
     }
 }
 
-/// Of what reading a pinned counter gave: it has an end of file in error (perf_event_open(2)), and
-/// less time running than enabled where it was shared.
+/// Interprets the result of reading a pinned counter: a counter in error state reads as end of
+/// file (perf_event_open(2)), and a shared one ran for less time than it was enabled.
 fn is_taken(bytes: usize, [_, enabled_ns, running_ns]: [u64; 3]) -> bool {
     bytes < size_of::<[u64; 3]>() || running_ns < enabled_ns
 }
 
-/// The open counters of all CPUs; they close with it.
+/// The open counters of all CPUs; dropping this value closes them.
 #[derive(Default)]
 pub struct Counters(Vec<Counter>);
 
 impl Counters {
-    /// Opens what was chosen on each CPU; one that is off is left out.
+    /// Opens the chosen counters on each CPU; CPUs that are offline are left out.
     ///
     /// # Errors
-    /// Of the first that does not open: the event, the CPU and the kernel's answer.
+    /// Event, CPU and error of the first counter that does not open.
     pub fn open(choice: &Choice, cpus: &[u32]) -> Result<Self, (HardwareEvent, u32, io::Error)> {
         let mut counters = Vec::new();
         for &cpu in cpus {
@@ -165,19 +166,19 @@ impl Counters {
         Group::ALL.into_iter().filter(has).collect()
     }
 
-    /// Of these groups, those of which a counter does not count.
+    /// The groups of these with a counter that does not count.
     #[must_use]
     pub fn taken(&self, groups: &[Group]) -> Vec<Group> {
         let is_taken = |&&group: &&Group| self.of(group).any(Counter::is_taken);
         groups.iter().filter(is_taken).copied().collect()
     }
 
-    /// Leaves the counters of a group to others.
+    /// Disables the counters of a group, so that other programs can use them.
     pub fn give_up(&self, group: Group) {
         self.of(group).for_each(|counter| counter.tell(DISABLE));
     }
 
-    /// Counts again, also what was in error.
+    /// Enables the counters of a group, which also ends an error state.
     pub fn take_back(&self, group: Group) {
         self.of(group).for_each(|counter| counter.tell(ENABLE));
     }
@@ -215,7 +216,7 @@ mod tests {
         };
         let counters = match Counters::open(&choice, &[0]) {
             Ok(counters) => counters,
-            // In a container, where nobody may count what others do.
+            // In a container, which may not count events of all tasks.
             Err((_, cpu, error)) => {
                 assert_eq!(cpu, 0);
                 assert!([libc::EPERM, libc::EACCES].contains(&error.raw_os_error().unwrap()));

@@ -1,20 +1,23 @@
-//! When are hardware counters left to others, and when taken back (D 7.7.3)?
+//! When does the loader disable hardware counters that other programs use too, and when does
+//! the loader enable them again (D 7.7.3)?
 //!
-//! Knows no perf: it is told once a second which groups do not count, and answers with one step.
+//! Pure decisions without perf: the caller passes once a second which groups do not count, and
+//! gets one step.
 
 use crate::interface::HardwareEvent;
 
-/// Counters that are of use only together, in the order of giving up.
+/// Counters that are of use only together, in the order in which they are given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// Those of the stall model: without them speed is taken to follow the frequency.
+    /// Counters of the stall-cycle model; without them, speed is taken to be proportional to the
+    /// frequency.
     Stalls,
-    /// Those that tell classes.
+    /// Counters from which classes are learned.
     Classes,
 }
 
 impl Group {
-    /// All, in the order of giving up.
+    /// All, in the order in which they are given up.
     pub const ALL: [Self; 2] = [Self::Stalls, Self::Classes];
 
     /// Its counters.
@@ -27,7 +30,7 @@ impl Group {
         }
     }
 
-    /// What holds without it.
+    /// The counters of the group, and the model that replaces them, as a message has it.
     #[must_use]
     pub fn without(self) -> &'static str {
         match self {
@@ -37,12 +40,12 @@ impl Group {
     }
 }
 
-/// What to do now.
+/// A change to make now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Leave a group to others, for so many seconds at least.
+    /// Disable the counters of a group, for at least this many seconds.
     GiveUp(Group, u64),
-    /// Count it again.
+    /// Enable the counters of a group again.
     TakeBack(Group),
 }
 
@@ -53,19 +56,19 @@ const WAIT_MAX_S: u64 = 600;
 #[derive(Clone, Debug)]
 struct State {
     group: Group,
-    /// Since when it counts, or from when on it may again.
+    /// When the group began to count; while given up, when the group may count again.
     time_s: u64,
     is_given_up: bool,
-    /// How long it was given up last; 0: never.
+    /// For how long the group was given up last; 0: never.
     waited_s: u64,
 }
 
-/// What is given up, and until when.
+/// The groups of counters that are given up, and until when.
 #[derive(Clone, Debug)]
 pub struct GivenUp(Vec<State>);
 
 impl GivenUp {
-    /// Nothing of these groups is.
+    /// The state at the start: all these groups count.
     #[must_use]
     pub fn nothing_of(groups: &[Group]) -> Self {
         let counts = |&group: &Group| State { group, time_s: 0, is_given_up: false, waited_s: 0 };
@@ -78,7 +81,7 @@ impl GivenUp {
         self.0.iter().filter(|state| !state.is_given_up).map(|state| state.group).collect()
     }
 
-    /// Bits of the events that are given up, for the program.
+    /// Bits of the events that are given up, for the BPF program.
     #[must_use]
     pub fn bits(&self) -> u32 {
         let given_up = self.0.iter().filter(|state| state.is_given_up);
@@ -86,12 +89,14 @@ impl GivenUp {
         events.fold(0, |bits, &event| bits | 1 << event as u32)
     }
 
-    /// What to do at a time, when these of the held groups do not count. Whichever it is, the
-    /// first in order gives way, so that the others may count again.
+    /// The step at a time, when the groups `taken` of the held ones do not count. Whichever group
+    /// is taken, the first held one in the order is given up: its counters may be enough room for
+    /// the remaining group.
     pub fn step(&mut self, now_s: u64, taken: &[Group]) -> Option<Step> {
         if !taken.is_empty() {
             let state = self.0.iter_mut().find(|state| !state.is_given_up)?;
-            // One that counted for longer than it had waited starts afresh.
+            // The wait doubles up to its bound, unless the group counted for longer than the last
+            // wait was.
             let counted_s = now_s.saturating_sub(state.time_s);
             state.waited_s = match state.waited_s {
                 0 => WAIT_FIRST_S,
@@ -102,7 +107,7 @@ impl GivenUp {
             state.time_s = now_s + state.waited_s;
             return Some(Step::GiveUp(state.group, state.waited_s));
         }
-        // What was given up last comes first.
+        // The group that was given up last is taken back first.
         let state = self.0.iter_mut().rev().find(|state| state.is_given_up)?;
         if now_s < state.time_s {
             return None;
@@ -119,13 +124,13 @@ mod tests {
 
     const BOTH: [Group; 2] = Group::ALL;
 
-    /// Seconds in which something is done, when `free` tells how many pairs others leave.
+    /// The steps by second, when other programs leave room for `free` groups.
     fn steps(seconds: u64, free: impl Fn(u64) -> usize) -> Vec<(u64, Step)> {
         let mut given_up = GivenUp::nothing_of(&BOTH);
         let mut steps = Vec::new();
         for now_s in 0..seconds {
             let held = given_up.held();
-            // Perf serves whoever was enabled first.
+            // Perf gives counters to the group that was enabled first.
             let taken: Vec<_> = held.iter().rev().skip(free(now_s)).copied().collect();
             steps.extend(given_up.step(now_s, &taken).map(|step| (now_s, step)));
         }
@@ -178,10 +183,10 @@ mod tests {
             });
             waits.collect()
         };
-        // One pair is free for good.
+        // Room for one group, for ever.
         let found = waits(steps(5000, |_| 1));
         assert_eq!(found[..8], [10, 20, 40, 80, 160, 320, 600, 600]);
-        // For 100 s, then again after a time.
+        // Room for one group in the first 30 s of every 1000 s.
         let found = waits(steps(1200, |now_s| if now_s % 1000 < 30 { 1 } else { 2 }));
         assert_eq!(found, [10, 20, 10, 20]);
     }

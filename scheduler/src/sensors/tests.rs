@@ -1,4 +1,4 @@
-//! What is chosen on machines as they were found.
+//! The choice of sensors on machines that exist.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn found(events: &[(HardwareEvent, Result<Code, Refusal>)]) -> Found {
     Found { events: events.iter().copied().collect(), tells_registers: true, ..Found::default() }
 }
 
-/// A Xeon Gold 6130 whose PMU is all ours.
+/// A Xeon Gold 6130 whose PMU no other program uses.
 fn skylake() -> Found {
     found(&[
         (HardwareEvent::License1, raw(0x1828)),

@@ -19,7 +19,7 @@ pub fn request() -> String {
     json!({ "req": "stats", "args": { "target": "top" } }).to_string() + "\n"
 }
 
-/// The line that answers a request; `report` is called if it asks for one.
+/// The line that answers a request; `report` is called if the request is for a report.
 pub fn answer(line: &[u8], report: impl FnOnce() -> Value) -> String {
     let (errno, response) = match read(line) {
         Ok(Request::Stats) => (0, report()),
@@ -43,10 +43,10 @@ fn read(line: &[u8]) -> Result<Request, String> {
     }
 }
 
-/// What an answer holds.
+/// The content of an answer.
 ///
 /// # Errors
-/// What the other side says is wrong.
+/// The reason that the server gave, or that the line is no JSON.
 pub fn response(line: &[u8]) -> Result<Value, String> {
     let value: Value =
         serde_json::from_slice(line).map_err(|error| format!("the answer is no JSON: {error}"))?;

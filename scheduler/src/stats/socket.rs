@@ -1,4 +1,4 @@
-//! The socket of statistics: who listens, and who asks.
+//! The socket of statistics: the server in the loader, and the client of `--monitor`.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -17,18 +17,19 @@ pub const PATH: &str = concat!("/var/run/scx/", "root", "/stats");
 /// Programs that may be connected at one time, and the longest request; our choice.
 const CLIENTS_MAX: usize = 16;
 const LINE_MAX: usize = 4096;
-/// How long a program waits for its answer.
+/// How long the client waits for its answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A program that is connected.
 struct Client {
     stream: UnixStream,
     read: Vec<u8>,
-    /// What it was told last.
+    /// The snapshot of its last report, from which the next rates are computed.
     before: Snapshot,
 }
 
-/// The side that answers. It waits for nobody; the socket goes with it.
+/// The server. No call of it blocks, so a slow client cannot delay the loader. The file of the
+/// socket is removed when the server is dropped.
 pub struct Server {
     path: PathBuf,
     listener: UnixListener,
@@ -36,10 +37,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens; what a killed scheduler left there is replaced.
+    /// Listens; the socket that a killed scheduler left is replaced.
     ///
     /// # Errors
-    /// If there can be no socket of that name.
+    /// If a socket of that name cannot be made.
     pub fn listen(path: &Path) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -53,13 +54,14 @@ impl Server {
         Ok(Self { path: path.to_owned(), listener, clients: Vec::new() })
     }
 
-    /// Files that can be read when there is something to do.
+    /// Files that become readable when [`Server::serve`] has work.
     pub fn files(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         let clients = self.clients.iter().map(|client| client.stream.as_fd());
         std::iter::once(self.listener.as_fd()).chain(clients)
     }
 
-    /// Answers whoever has asked. `report` makes a report from now and from what was told before.
+    /// Answers all requests that have arrived. `report` makes a report from the snapshot of now and
+    /// the one of the client's last report.
     pub fn serve(&mut self, now: &Snapshot, report: impl Fn(&Snapshot, &Snapshot) -> Value) {
         while let Ok((stream, _)) = self.listener.accept() {
             if self.clients.len() < CLIENTS_MAX && stream.set_nonblocking(true).is_ok() {
@@ -73,14 +75,15 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // If somebody else took it away, it is gone.
+        // An error means that another process has removed the file already.
         let _ = fs::remove_file(&self.path);
     }
 }
 
 impl Client {
     /// # Errors
-    /// If it went, wrote too much, or does not read its answers.
+    /// If the client closed the connection, sent a line above the limit, or does not read its
+    /// answers.
     fn serve(
         &mut self,
         now: &Snapshot,
@@ -108,7 +111,7 @@ impl Client {
     }
 }
 
-/// The side that asks.
+/// The client.
 pub struct Asker(BufReader<UnixStream>);
 
 impl Asker {
@@ -123,10 +126,10 @@ impl Asker {
         Ok(Self(BufReader::new(stream)))
     }
 
-    /// Asks for a report; nothing if the scheduler has ended.
+    /// Requests a report; `None` if the scheduler has ended.
     ///
     /// # Errors
-    /// If it does not answer, or something else does.
+    /// If no answer comes within the time limit, or the answer is no report.
     pub fn ask(&mut self) -> io::Result<Option<Value>> {
         let mut line = Vec::new();
         let asked = self.0.get_mut().write_all(protocol::request().as_bytes());
@@ -192,7 +195,7 @@ mod tests {
     fn who_writes_without_end_or_goes_is_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("stats");
-        // What a killed scheduler left.
+        // The socket that a killed scheduler left.
         drop(UnixListener::bind(&path).unwrap());
         let mut server = Server::listen(&path).unwrap();
         let mut long = UnixStream::connect(&path).unwrap();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What did the kernel's verifier do with each operation of sched_ext?
+ * How much did the kernel's verifier process for each operation of sched_ext?
  *
- * Loaded before the C library (LD_PRELOAD) of a program that loads a scheduler:
- * asks the kernel for its statistics and appends them to the file VERIFIER_SAYS,
- * a line a program. The loader itself is the one that is shipped, so programs
+ * A library that is loaded before the C library (LD_PRELOAD) of the loader:
+ * requests the verifier's statistics and appends them to the file VERIFIER_SAYS,
+ * one line per BPF program. The loader is the shipped one, so the BPF programs
  * are those of its configuration.
  */
 #define _GNU_SOURCE
@@ -21,7 +21,7 @@
 
 typedef long call_fn(long number, ...);
 
-/* The first line that begins so; later kernels say the words within others, too. */
+/* The first line that begins so; in later kernels, other lines contain the words too. */
 static const char *line_of(const char *text, const char *begin)
 {
 	while (*text && strncmp(text, begin, strlen(begin))) {
