@@ -213,7 +213,7 @@ fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A time as in [`time`], of at least 10 ms: printing takes a part of each interval.
+/// A time as in [`time`], of at least 10 ms, so that printing does not take the whole interval.
 fn interval(text: &str) -> Result<Duration, String> {
     let time = time(text)?;
     let least = Duration::from_millis(10);
@@ -221,7 +221,8 @@ fn interval(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads the arguments. clap takes a value that begins with a minus, as in `--for -1`, for an
-/// unknown argument; with `=` between option and value, clap's error names the expected values.
+/// unknown argument. Parsed again with `=` between option and value, the error names the values
+/// that the option expects.
 fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
     let words: Vec<OsString> = words.into_iter().collect();
     let error = match Args::try_parse_from(&words) {

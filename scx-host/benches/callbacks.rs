@@ -22,7 +22,7 @@ fn cpu_time_ns() -> u64 {
     stat.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// What the scheduler does about licenses; where it does, every third task is wide by its name.
+/// Whether the scheduler compensates; if so, every third task is wide by its name.
 fn compensation(mode: &str) -> Option<Compensation> {
     let model = CpuTable::by_name("xeon-gold-6130").unwrap().model(TurboMode::On).unwrap();
     let isolation = Compensation::on(&model, Mode::Isolation, &[Sensor::Rules], &[]);

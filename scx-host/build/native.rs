@@ -15,12 +15,12 @@ pub struct Source<'a> {
     pub arguments: &'a [String],
     /// The folder of this room.
     pub room: &'a Path,
-    /// Where the results go, and what they are called.
+    /// Folder and name of the results.
     pub output: &'a Path,
     pub name: &'a str,
 }
 
-/// Writes `NAME.so` and `NAME.bpf.o`, or says what clang did not like.
+/// Writes `NAME.so` and `NAME.bpf.o`; the error is clang's message.
 pub fn compile(source: &Source) -> Result<(), String> {
     let Source { file, arguments, room, output, name } = source;
     let at = |end: &str| output.join(format!("{name}{end}"));
@@ -48,7 +48,7 @@ pub fn compile(source: &Source) -> Result<(), String> {
     functions.arg("-c").arg(room.join("native/functions.c")).arg("-o").arg(at(".functions.o"));
     run(functions)?;
     let mut link = clang();
-    // What the host does not have must fail here, not in a run.
+    // A function that the host lacks must be an error of this link, and not of a run.
     link.args(["-shared", "-Wl,-z,defs", "-Wl,--build-id=none"]);
     link.args(aliases(&at(".o"), &at(".functions.o"))?);
     link.arg(at(".o")).arg(at(".functions.o")).arg("-o").arg(at(".so"));

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The functions of a kernel that a scheduler calls, in the shared object that it
- * becomes.
+ * The functions of a kernel that a scheduler calls, linked into the scheduler's
+ * shared object.
  *
- * Each of native/calls.h passes its arguments on to the instance that loaded this
- * copy, which writes the pointers when it does. What needs no instance is here.
+ * Each function of native/calls.h passes its arguments on to the instance that
+ * loaded this copy, by a pointer that the instance writes when it loads the copy.
+ * Functions that need no instance are defined here.
  */
 typedef unsigned char u8;
 typedef unsigned int u32;
@@ -15,7 +16,7 @@ typedef _Bool bool;
 
 #define EFAULT 14
 
-/* The instance; and a symbol whose address tells where this copy is. */
+/* The instance; and a symbol by whose address the host finds the base of this copy. */
 void *scx_host_instance;
 __attribute__((visibility("default"))) u8 scx_host_anchor;
 
@@ -28,7 +29,7 @@ __attribute__((visibility("default"))) u8 scx_host_anchor;
 #include "calls.h"
 #undef CALL
 
-/* --- Names that later kernels gave to the same --- */
+/* --- Later names of functions of calls.h --- */
 
 struct insert_vtime_arguments {
 	u64 dsq, slice, vtime, flags;
@@ -161,7 +162,7 @@ s64 bpf_probe_read_kernel_str(char *to, u32 size, const char *from)
 	return length + 1;
 }
 
-/* An instance runs on one thread. */
+/* An instance runs on one thread, so locks have no work. */
 void bpf_rcu_read_lock(void)
 {
 }

@@ -70,7 +70,7 @@ pub(crate) const EXIT_ERROR: i32 = 1024;
 pub(crate) const EXIT_ERROR_BPF: i32 = 1025;
 pub(crate) const EXIT_ERROR_STALL: i32 = 1026;
 
-/// What an object may hold of them, by name.
+/// The constants that an object may declare, by name.
 pub(crate) const CONSTANTS: [(&str, u64); 30] = [
     ("SCX_SLICE_DFL", SLICE_DFL),
     ("SCX_SLICE_INF", SLICE_INF),

@@ -7,11 +7,12 @@ use crate::ops::{Op, program_at};
 use crate::state::{Context, Life, State};
 
 type Task = *const u8;
-/// A map's declaration, in whose first word the host has put its number.
+/// A map's declaration, in whose first word the host has written the map's number.
 type Map = *const u64;
 
 fn number(map: Map) -> usize {
-    // SAFETY: schedulers pass maps of theirs.
+    // SAFETY: the scheduler passes the address of a map's declaration, whose first word
+    // `Host::load` wrote.
     unsafe { map.read() as usize }
 }
 
@@ -98,7 +99,8 @@ pub(crate) extern "C" fn bpf_task_storage_get(
             && !state.chance.has_no_memory();
         let place = state.maps.storage(map, task, make);
         if make && !value.is_null() {
-            // SAFETY: both have the size of the map's values.
+            // SAFETY: `value` is not null and, as `place`, has the size of the map's values; the
+            // map is one of task storage, so `place` is the storage that was just made.
             unsafe { value.copy_to_nonoverlapping(place, state.maps.value_size(map)) };
         }
         place
@@ -137,8 +139,8 @@ fn go_beside_timer(instance: Instance) {
     let Some((program, cpu)) = goes else { return };
     let context = [cpu as u64];
     with(instance, |state| state.enter(Context::new(Op::CpuOffline, cpu, None)));
-    // SAFETY: the program is an operation of the instance and takes an array of values; nobody
-    // borrows the state now.
+    // SAFETY: the program is an operation of the instance and takes an array of values; each `with`
+    // has returned its borrow of the state.
     unsafe { program(context.as_ptr()) };
     with(instance, State::leave);
 }

@@ -1,4 +1,4 @@
-//! The types of a BPF object: what its maps, structures and enumerations are.
+//! The types of a BPF object: its maps, structures and enumerations.
 //!
 //! The format is that of Documentation/bpf/btf.rst (Linux 7.0).
 
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
 }
 
 impl Btf {
-    /// Reads the section `.BTF`; nothing if it is in no known form.
+    /// Reads the section `.BTF`; `None` if the section has no known form.
     #[must_use]
     pub fn parse(section: &[u8]) -> Option<Self> {
         let magic = u16::from_le_bytes(*section.first_chunk()?);
@@ -191,7 +191,7 @@ impl Btf {
             .map(|(name, value)| (name.as_str(), *value))
     }
 
-    /// Whether it is the prototype of a function.
+    /// Whether a type is the prototype of a function.
     #[must_use]
     pub fn is_function(&self, id: Id) -> bool {
         self.get(self.plain(id)).kind == Kind::Function
@@ -223,7 +223,7 @@ fn one(rest: &mut Reader, names: &[u8]) -> Option<Type> {
             rest.u32()?;
             Kind::Int
         }
-        // What a pointer points to stands where others have their size.
+        // For a pointer, the word that is the size of other kinds is the type pointed to.
         2 => Kind::Pointer(size as Id),
         3 => {
             let of = rest.u32()?;
@@ -282,7 +282,7 @@ fn members(rest: &mut Reader, names: &[u8], count: usize, bits: bool) -> Option<
         .map(|_| {
             let name = name(names, rest.usize()?);
             let (of, at) = (rest.u32()?, rest.usize()?);
-            // With fields of bits, the upper byte says how wide.
+            // In a structure with bit fields, the upper byte is the width of the field.
             let offset = if bits { at & 0xff_ffff } else { at } / 8;
             Some(Member { name, of, offset })
         })

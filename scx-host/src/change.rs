@@ -1,6 +1,7 @@
-//! Properties of tasks change, CPUs go and come, tasks yield.
+//! Changes of tasks' properties, CPUs going offline and online, and yields.
 //!
-//! A change takes the task out and puts it back (`sched_change`, kernel/sched/core.c, Linux 7.0).
+//! A change dequeues the task and enqueues the task again (`sched_change`, kernel/sched/core.c,
+//! Linux 7.0).
 
 use crate::abi;
 use crate::cpus::CpuMask;
@@ -11,7 +12,7 @@ use crate::ops::Op;
 use crate::state::Life;
 
 impl Host {
-    /// Takes a task out, changes it, and puts it back where it was.
+    /// Dequeues a queued task, changes a property, and enqueues the task again.
     fn change(&self, task: usize, at: usize, change: impl FnOnce(&Self)) {
         if self.state().tasks[task].life == Life::Gone {
             return;
@@ -34,7 +35,7 @@ impl Host {
         }
     }
 
-    /// Gives a task another nice value; `at` is the CPU on which somebody does.
+    /// Gives a task another nice value; `at` is the CPU that the change runs on.
     pub fn set_nice(&mut self, task: usize, nice: i8, at: usize) {
         self.change(task, at, |host| {
             let prio = abi::DEFAULT_PRIO + i64::from(nice);
@@ -48,8 +49,9 @@ impl Host {
         self.settle();
     }
 
-    /// Binds a task to CPUs, at least one of which is there. A task that runs on another is taken
-    /// off it, and that CPU is to choose; one that may not migrate stays there until it may.
+    /// Sets the affinity mask of a task; a mask without a CPU of the machine changes nothing. A
+    /// task that runs on a CPU outside of the mask is preempted, and that CPU has to choose; a task
+    /// with migration disabled stays on its CPU until migration is enabled.
     pub fn set_cpus(&mut self, task: usize, cpus: &[usize], at: usize) {
         let mask = CpuMask::of(cpus.iter().copied().filter(|&cpu| cpu < self.state().cpus.len()));
         if mask.count() == 0 {
@@ -81,7 +83,7 @@ impl Host {
         }
     }
 
-    /// The stopper takes a task off a CPU that it may no longer use (`migration_cpu_stop`).
+    /// The stopper moves a task off a CPU outside of its mask (`migration_cpu_stop`).
     fn leave(&self, task: usize, cpu: usize) {
         if self.current(cpu) == Some(task) {
             self.put_back(cpu, task);
@@ -89,15 +91,15 @@ impl Host {
         self.move_to_allowed(task, cpu);
     }
 
-    /// A task may not leave its CPU, or may again (`migrate_disable`).
+    /// Disables or enables the migration of a task (`migrate_disable`).
     pub fn set_migration_disabled(&mut self, task: usize, disabled: bool) {
         self.state().set(task, Field::MigrationDisabled, disabled.into());
         self.obey_affinity(task);
         self.settle();
     }
 
-    /// A task of a higher class, as a real-time task, takes a CPU from its running task. The
-    /// machine does not let the CPU choose before that class gives it back.
+    /// A task of a higher class, as a real-time task, preempts the running task of a CPU. The
+    /// caller must not let the CPU choose before that class gives the CPU back.
     pub fn take_cpu(&mut self, cpu: usize, runtime_ns: u64) {
         let Some(task) = self.current(cpu) else { return };
         self.state().account(cpu, runtime_ns);
@@ -105,7 +107,7 @@ impl Host {
         self.settle();
     }
 
-    /// The running task of a CPU gives up the rest of its turn (`sched_yield`).
+    /// The running task of a CPU gives up the rest of its slice (`sched_yield`).
     pub fn yield_now(&mut self, cpu: usize, runtime_ns: u64) {
         let Some(task) = self.current(cpu) else { return };
         self.state().account(cpu, runtime_ns);
@@ -116,7 +118,7 @@ impl Host {
         self.state().cpus[cpu].needs_reschedule = true;
     }
 
-    /// A CPU begins to go: it gets no tasks any more, and hands on what it has.
+    /// A CPU begins to go offline: the CPU gets no more tasks, and moves its tasks to other CPUs.
     pub fn take_offline(&mut self, cpu: usize) {
         {
             let mut state = self.state();
@@ -130,7 +132,7 @@ impl Host {
         self.state().cpus[cpu].needs_reschedule = true;
     }
 
-    /// Whether a CPU that goes has nothing left to hand on.
+    /// Whether a CPU that is going offline has no runnable task left.
     #[must_use]
     pub fn is_drained(&self, cpu: usize) -> bool {
         let state = self.state();
@@ -139,13 +141,13 @@ impl Host {
         !state.cpus[cpu].is_active && !is_there
     }
 
-    /// A drained CPU is gone. The masks of idle CPUs go on to show it until somebody picks it, as
-    /// in the kernel.
+    /// A drained CPU is offline. As in the kernel, the masks of idle CPUs contain the CPU until a
+    /// search claims it.
     pub fn finish_offline(&mut self, cpu: usize) {
         self.state().online.remove(cpu);
     }
 
-    /// A CPU comes.
+    /// A CPU comes online.
     pub fn take_online(&mut self, cpu: usize) {
         {
             let mut state = self.state();
@@ -163,8 +165,9 @@ impl Host {
         self.settle();
     }
 
-    /// The scheduler is told that a CPU goes while the callback of its next timer runs on another
-    /// CPU, just before the callback starts the timer again. The CPU itself stays.
+    /// Makes the host call `cpu_offline` for a CPU while the callback of the scheduler's next timer
+    /// runs on another CPU, just before the callback starts the timer again. The CPU itself stays
+    /// online.
     pub fn announce_offline_beside_timer(&mut self, cpu: usize) {
         let program = self.ops.get(Op::CpuOffline);
         self.state().goes_beside_timer = program.map(|program| (program, cpu));

@@ -1,13 +1,13 @@
-//! Dispatch queues: in order of arrival, or of virtual time.
+//! Dispatch queues: in order of arrival, or of virtual runtime.
 
 use std::collections::VecDeque;
 
-/// What is wrong with an insertion; the kernel says the same (`dispatch_enqueue`, Linux 7.0).
+/// Why an insertion is an error, as in the kernel (`dispatch_enqueue`, Linux 7.0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mixed {
-    /// Virtual time into a queue that holds tasks in order of arrival.
+    /// By virtual runtime into a queue that holds tasks in order of arrival.
     HadFifo,
-    /// Order of arrival into a queue that holds tasks by virtual time.
+    /// In order of arrival into a queue that holds tasks by virtual runtime.
     HadPriq,
 }
 
@@ -19,11 +19,11 @@ struct Entry {
     vtime: u64,
 }
 
-/// Where an iterator stands.
+/// The position of an iterator.
 #[derive(Clone, Copy, Debug)]
 struct Cursor {
     number: u64,
-    /// Of the entry that is looked at next.
+    /// Index of the next entry; one more than that index if backwards.
     next: usize,
     /// Entries that came later are not shown.
     seq: u32,
@@ -65,7 +65,7 @@ impl Dsq {
         self.entries.iter().map(|entry| entry.task)
     }
 
-    /// Inserts, and says if kinds of order were mixed; the kernel inserts then too.
+    /// Inserts a task, and returns whether the two orders were mixed; the kernel inserts then too.
     pub(crate) fn insert(&mut self, task: usize, at: At) -> Option<Mixed> {
         let was_empty = self.entries.is_empty();
         let is_priq = matches!(at, At::Vtime(_));
@@ -80,7 +80,7 @@ impl Dsq {
         let (index, vtime) = match at {
             At::Head => (0, 0),
             At::Tail => (self.entries.len(), 0),
-            // Behind those of the same time; times wrap (`time_before64`).
+            // Behind tasks of an equal time; times wrap (`time_before64`).
             At::Vtime(vtime) => {
                 let before = |entry: &Entry| vtime.wrapping_sub(entry.vtime).cast_signed() >= 0;
                 (self.entries.partition_point(before), vtime)
@@ -96,7 +96,7 @@ impl Dsq {
         mixed
     }
 
-    /// Takes a task out; false if it is not there.
+    /// Takes a task out; false if the queue does not contain the task.
     pub(crate) fn remove(&mut self, task: usize) -> bool {
         let Some(index) = self.entries.iter().position(|entry| entry.task == task) else {
             return false;
@@ -110,7 +110,7 @@ impl Dsq {
         true
     }
 
-    /// Begins to look at the tasks that are here now.
+    /// Begins an iteration over the tasks that the queue contains now.
     pub(crate) fn begin(&mut self, number: u64, backwards: bool) {
         let next = if backwards { self.entries.len() } else { 0 };
         self.cursors.push(Cursor { number, next, seq: self.seq, backwards });
@@ -128,7 +128,8 @@ impl Dsq {
         }
     }
 
-    /// Whether an iterator may still move a task: it is here and was when the iterator began.
+    /// Whether an iterator may still move a task: the queue contains the task, and did when the
+    /// iterator began.
     pub(crate) fn holds_for(&self, number: u64, task: usize) -> bool {
         let Some(cursor) = self.cursors.iter().find(|cursor| cursor.number == number) else {
             return false;

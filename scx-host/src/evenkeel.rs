@@ -1,4 +1,4 @@
-//! Our own scheduler, as its loader would load it (`scheduler/src/load.rs`).
+//! Loads our own scheduler, as its loader does (`scheduler/src/load.rs`).
 
 use scheduler::interface::{self, Config};
 use scheduler::topology::{Groups, Topology as Placed};
@@ -11,13 +11,13 @@ use crate::topology::Topology;
 const NATIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/evenkeel.so"));
 const BPF: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/evenkeel.bpf.o"));
 
-/// Maps that have room for what the topology says.
+/// Maps whose size depends on the topology.
 const SIZED: [&str; 7] = ["cpus", "caches", "cores", "packages", "events", "quiets", "taken"];
 
 /// The scheduler for a machine, with its constants set and room for its CPUs.
 ///
 /// # Panics
-/// If the source no longer has what its loader sets, which is a mistake of ours.
+/// If the source lacks a constant or map that its loader sets, which is a mistake of ours.
 #[must_use]
 pub fn evenkeel(config: &Config, topology: &Topology) -> Object {
     let placed = placed(topology);

@@ -4,20 +4,20 @@ use std::fmt;
 
 use crate::abi;
 
-/// Who or what ended it (`enum scx_exit_kind`, Linux 7.0).
+/// The cause of the end (`enum scx_exit_kind`, Linux 7.0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitKind {
-    /// Its loader.
+    /// The loader unloaded the scheduler.
     Unregistered,
-    /// It did itself.
+    /// The scheduler ended itself, without an error.
     ByScheduler,
-    /// The kernel, without a fault of anybody.
+    /// The kernel ended the scheduler without an error, as for a CPU that goes offline.
     ByKernel,
-    /// It called something wrongly, or with wrong arguments.
+    /// The scheduler called a function in a place or with arguments that the kernel forbids.
     Error,
-    /// It found a mistake of its own.
+    /// The scheduler reported an error of its own.
     ErrorByScheduler,
-    /// It let a task wait too long.
+    /// A task waited for longer than the time of the watchdog.
     Stall,
 }
 
@@ -33,13 +33,13 @@ impl ExitKind {
         }
     }
 
-    /// Whether it is a mistake of the scheduler (from `SCX_EXIT_ERROR` on).
+    /// Whether the cause is an error of the scheduler (from `SCX_EXIT_ERROR` on).
     #[must_use]
     pub fn is_error(self) -> bool {
         self.number() >= abi::EXIT_ERROR
     }
 
-    /// As the kernel says it (`scx_exit_reason`).
+    /// The kernel's words for the cause (`scx_exit_reason`).
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
@@ -56,13 +56,13 @@ impl ExitKind {
 /// The end of a scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exit {
-    /// Who or what ended it.
+    /// The cause.
     pub kind: ExitKind,
-    /// What it gave as a code, if it ended itself.
+    /// The code of a scheduler that ended itself; else 0.
     pub code: i64,
-    /// More about it.
+    /// Details of the cause.
     pub message: String,
-    /// When.
+    /// Time of the end.
     pub at_ns: u64,
 }
 
@@ -104,14 +104,15 @@ pub(crate) fn format(format: &str, values: &[u64]) -> String {
     out
 }
 
-/// A text of the scheduler, up to its zero.
+/// A text of the scheduler, up to its zero byte.
 fn text(address: u64) -> String {
     const LONGEST: usize = 4096;
     let start: *const u8 = std::ptr::with_exposed_provenance(address as usize);
     if start.is_null() {
         return "(null)".to_owned();
     }
-    // SAFETY: the scheduler passes texts that end with zero; the bound is for those that do not.
+    // SAFETY: the scheduler passes the address of a text that ends with a zero byte, and the lazy
+    // iterator reads no byte after that one.
     let bytes = (0..LONGEST).map(|at| unsafe { start.add(at).read() });
     let bytes: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()

@@ -1,17 +1,17 @@
 //! Faults that a machine may have, from a seed.
 
-/// How often things go wrong; by default nothing does.
+/// Rates of faults; by default none occurs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Repeats a run exactly.
+    /// Seed of all random values; with an equal seed, a run repeats exactly.
     pub seed: u64,
-    /// Memory for a task cannot be had, in permille of the requests.
+    /// Requests of task storage that fail, in permille.
     pub no_memory_permille: u32,
-    /// A timer fires so much late at most, in ns.
+    /// Longest delay of a timer, in ns.
     pub timer_late_ns_max: u64,
 }
 
-/// The faults of an instance, drawn as they are asked for.
+/// The generator of an instance's faults and random numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Chance {
     faults: Faults,

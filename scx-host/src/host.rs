@@ -1,4 +1,4 @@
-//! An instance: a scheduler, loaded, with its tasks and CPUs.
+//! An instance: a loaded scheduler with its tasks and CPUs.
 
 use std::cell::{RefCell, RefMut};
 use std::io;
@@ -18,30 +18,30 @@ use crate::ops::{Op, Ops, Program};
 use crate::state::{Context, Custody, Life, Parts, State, Task};
 use crate::topology::Topology;
 
-/// Why a scheduler does not run.
+/// Why a scheduler cannot be loaded or attached.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// It is none.
+    /// The object is no scheduler that the host can run.
     #[error(transparent)]
     Object(#[from] ObjectError),
-    /// Its maps.
+    /// A map cannot be made, or has no such entry.
     #[error(transparent)]
     Map(#[from] MapError),
-    /// This process could not load a copy of it.
+    /// The process cannot load a copy of the code.
     #[error("loading the scheduler's code: {0}")]
     Image(#[from] io::Error),
-    /// A machine that no kernel supports.
+    /// A number of CPUs that no kernel supports.
     #[error("{0} CPUs: expected 1 to {CPUS_MAX}")]
     Cpus(usize),
-    /// It refused.
+    /// The scheduler's `init` failed.
     #[error("the scheduler's init returned {0}")]
     Init(i32),
-    /// It ended at once.
+    /// The scheduler ended during `init`.
     #[error("{0}")]
     Ended(Exit),
 }
 
-/// A task as it comes into being.
+/// The properties of a new task.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskSpec {
     /// Its name (`comm`).
@@ -50,13 +50,14 @@ pub struct TaskSpec {
     pub nice: i8,
     /// Of the policy `SCHED_IDLE`.
     pub is_idle_policy: bool,
-    /// CPUs that it may use; all if empty.
+    /// CPUs that the task may use; all if empty.
     pub cpus: Vec<usize>,
     /// A thread of the kernel.
     pub is_kernel: bool,
-    /// Where it is before it first runs.
+    /// The CPU of the task before its first run.
     pub cpu: usize,
-    /// A task of the process that it is a thread of, if it is not the first.
+    /// A task of the process of which the new task is a further thread; `None` for the first task
+    /// of a process.
     pub process: Option<usize>,
 }
 
@@ -68,11 +69,12 @@ pub struct Host {
     map_addresses: Vec<u64>,
     exit_layout: ExitLayout,
     is_attached: bool,
-    // Last, since the others point into it.
+    // Last, and so dropped last: the fields above point into the image.
     _image: Image,
 }
 
-// SAFETY: all that an instance points to is its own; it is used by one thread at a time.
+// SAFETY: the pointers of an instance lead to memory that the instance owns, and `Host` is not
+// `Sync`, so one thread at a time uses that memory.
 unsafe impl Send for Host {}
 
 /// `scx.weight` of a nice value (`sched_weight_to_cgroup`): 100 is nice 0.
@@ -80,7 +82,7 @@ pub(crate) fn weight(nice: i8) -> u64 {
     ((u64::from(policy::weight(nice)) * 100 + 512) / 1024).clamp(1, 10_000)
 }
 
-/// Where the members of `struct scx_exit_info` are, and its size.
+/// Offsets of the members of `struct scx_exit_info`, and its size, in bytes.
 struct ExitLayout {
     kind: Option<usize>,
     code: Option<usize>,
@@ -106,7 +108,7 @@ impl ExitLayout {
 }
 
 impl Host {
-    /// Loads a copy of a scheduler; it runs after [`Host::attach`].
+    /// Loads a copy of a scheduler, which runs after [`Host::attach`].
     ///
     /// # Errors
     /// [`LoadError`].
@@ -122,14 +124,16 @@ impl Host {
         let image = Image::load(object.native(), symbol("scx_host_anchor")?)?;
         for (name, function) in kfuncs::all() {
             let pointer = image.at(symbol(&format!("scx_host_call_{name}"))?);
-            // SAFETY: native/functions.c has a pointer to a function of this type there.
+            // SAFETY: native/functions.c defines this symbol as a pointer to a function of this
+            // type.
             unsafe { pointer.cast::<*const ()>().write(function) };
         }
         let maps = Maps::new(&object.btf, &object.max_entries, cpus)?;
         let mut map_addresses = Vec::new();
         for (index, name) in maps.names().enumerate() {
             let at = image.at(symbol(name)?);
-            // SAFETY: a map's declaration is a structure of pointers; its first word is ours.
+            // SAFETY: the symbol is a map's declaration, a structure of pointers that no code
+            // dereferences: its first word can hold the map's number.
             unsafe { at.cast::<u64>().write(index as u64) };
             map_addresses.push(at as u64);
         }
@@ -155,7 +159,7 @@ impl Host {
         })
     }
 
-    /// Hands the machine over to the scheduler.
+    /// Calls the scheduler's `init`; from then on the scheduler schedules all tasks.
     ///
     /// # Errors
     /// [`LoadError`].
@@ -174,7 +178,7 @@ impl Host {
 
     // --- Calling the scheduler ---
 
-    /// Calls an operation, if the scheduler has it and was not ended.
+    /// Calls an operation, if the scheduler defines the operation and has not ended.
     pub(crate) fn call(
         &self,
         op: Op,
@@ -200,10 +204,12 @@ impl Host {
         let mut context = [0; 8];
         context[..arguments.len()].copy_from_slice(arguments);
         self.state().enter(Context::new(op, cpu, subject));
-        // SAFETY: the image has a pointer to the instance there.
+        // SAFETY: `instance` is the address of the variable `scx_host_instance` of the loaded
+        // image.
         unsafe { self.instance.write(&raw const self.state) };
-        // SAFETY: the program takes an array of values; it calls back only through the pointers
-        // set at loading, which borrow the state for the length of a call, and nobody has it now.
+        // SAFETY: the program is an operation of the image and takes an array of values. Its calls
+        // into the host, by the pointers that `load` set, each borrow the state, and no borrow is
+        // held while the program runs.
         let returned = unsafe { program(context.as_ptr()) };
         self.state().leave();
         returned
@@ -217,7 +223,7 @@ impl Host {
         self.state().tasks[task].memory.pointer()
     }
 
-    /// What is done when interrupts may come again.
+    /// Carries out the work that the kernel defers until interrupts are enabled again.
     pub(crate) fn settle(&self) {
         self.reenqueue_local();
         let mut state = self.state();
@@ -225,7 +231,7 @@ impl Host {
         state.finish_kicks();
     }
 
-    /// `reenq_local`: tasks that a scheduler does not want in a local queue are queued again.
+    /// `reenq_local`: enqueues the tasks of a local queue again, as the scheduler requested.
     fn reenqueue_local(&self) {
         let emptied = std::mem::take(&mut self.state().emptied);
         for cpu in emptied {
@@ -239,8 +245,8 @@ impl Host {
 
     // --- Tasks come and go ---
 
-    /// A task that the scheduler does not know yet: forked, or there before it. Nothing if the
-    /// scheduler refuses it, which makes the fork fail.
+    /// Adds a task, which was forked or existed before the scheduler. `None` if the scheduler's
+    /// `init_task` refuses the task, which makes a fork fail.
     pub fn add_task(&mut self, spec: &TaskSpec, is_forked: bool) -> Option<usize> {
         let task = self.enter(spec);
         let pointer = self.pointer(task);
@@ -310,7 +316,7 @@ impl Host {
         number
     }
 
-    /// A task that sleeps for ever has gone.
+    /// Takes a task from the scheduler: a sleeping one that ends, or any one at unloading.
     pub fn remove_task(&mut self, task: usize) {
         if self.state().tasks[task].life == Life::Gone {
             return;
@@ -326,7 +332,7 @@ impl Host {
 
     // --- Time ---
 
-    /// The clock goes on; it never goes back.
+    /// Sets the clock, which never goes back.
     pub fn set_now(&mut self, now_ns: u64) {
         let mut state = self.state();
         state.now_ns = state.now_ns.max(now_ns);
@@ -357,9 +363,12 @@ impl Host {
         // SAFETY: `bpf_timer_set_callback` was given a function of this type.
         let callback = unsafe { std::mem::transmute::<Program, Callback>(callback) };
         self.state().enter(Context::new(Op::Timer, cpu, None));
-        // SAFETY: as in `run`.
+        // SAFETY: `instance` is the address of the variable `scx_host_instance` of the loaded
+        // image.
         unsafe { self.instance.write(&raw const self.state) };
-        // SAFETY: as in `run`; the value is in the map that the timer was made for.
+        // SAFETY: the callback takes a map, a key and a value, which is in the map of the timer.
+        // Its calls into the host each borrow the state, and no borrow is held while the callback
+        // runs.
         unsafe { callback(map, &raw const key, value) };
         self.state().leave();
     }
@@ -424,11 +433,11 @@ impl Host {
         if place.is_null() {
             return Err(MapError::NoEntry { name: name.to_owned(), key });
         }
-        // SAFETY: a value of the map is there.
+        // SAFETY: `place` is the address of a value of the map, which has `value_size` bytes.
         Ok(unsafe { std::slice::from_raw_parts(place, state.maps.value_size(map)) }.to_vec())
     }
 
-    /// What a counter of a CPU shows, in an entry of a map of events.
+    /// Sets the values of a CPU's counter, in an entry of a map of events.
     ///
     /// # Errors
     /// [`MapError::NoEntry`].
@@ -438,7 +447,7 @@ impl Host {
         is_set.then_some(()).ok_or_else(|| MapError::NoEntry { name: name.to_owned(), key })
     }
 
-    /// The oldest record of a ring buffer, taken out of it.
+    /// Takes the oldest record out of a ring buffer.
     ///
     /// # Errors
     /// [`MapError::NoEntry`].
@@ -469,13 +478,13 @@ impl Host {
 
     // --- The end ---
 
-    /// Why the scheduler ended; nothing while it runs.
+    /// Why the scheduler ended; `None` while the scheduler runs.
     #[must_use]
     pub fn exit(&self) -> Option<Exit> {
         self.state().exit.clone()
     }
 
-    /// Takes all tasks from the scheduler and lets it end (`scx_disable_workfn`).
+    /// Takes all tasks from the scheduler and calls its `exit` (`scx_disable_workfn`).
     pub fn unload(&mut self) -> Exit {
         self.state().fail(ExitKind::Unregistered, String::new());
         let exit = self.exit().expect("just set");
@@ -510,15 +519,14 @@ impl Host {
         exit
     }
 
-    /// What the scheduler added to the kernel's dump when an error ended it; the kernel's own lines
-    /// are not in it.
+    /// The scheduler's part of the dump after an error, without the kernel's own lines.
     #[must_use]
     pub fn dump(&self) -> String {
         self.state().dump.clone()
     }
 
-    /// Lets the scheduler print what it knows (`scx_dump_state`): of itself, of each CPU, and of
-    /// each task that runs or waits.
+    /// Calls the scheduler's operations that dump its state (`scx_dump_state`): of the scheduler,
+    /// of each CPU, and of each task that runs or waits.
     fn fill_dump(&self) {
         // Larger than `struct scx_dump_ctx`.
         let context = [0u64; 8];

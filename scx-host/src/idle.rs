@@ -1,4 +1,4 @@
-//! Which CPUs idle, and which of them a waking task gets: the kernel's built-in choice.
+//! Which CPUs idle, and which idle CPU does a waking task get? The kernel's built-in choice.
 //!
 //! kernel/sched/ext_idle.c, Linux 7.0, on a machine of one NUMA node.
 
@@ -10,25 +10,26 @@ use crate::topology::Topology;
 pub(crate) struct Idle {
     pub cpus: CpuMask,
     pub cores: CpuMask,
-    /// By CPU that asks: where the next search begins (`cpumask_any_and_distribute`).
+    /// By CPU that searches: where its next search begins (`cpumask_any_and_distribute`).
     from: Vec<usize>,
-    /// By CPU: its last-level cache; empty where there is one for all.
+    /// By CPU: its cache domain; empty on a machine with one.
     caches: Vec<CpuMask>,
 }
 
-/// Who looks for a CPU, and for which task.
+/// A search for an idle CPU for a waking task.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     /// CPUs that the task may use.
     pub allowed: &'a [u64],
-    /// Whether that is all of them.
+    /// Whether the task may use all CPUs.
     pub anywhere: bool,
-    /// Where it ran.
+    /// The CPU that the task ran on last.
     pub prev: usize,
-    /// Where the search runs.
+    /// The CPU that the search runs on.
     pub this_cpu: usize,
     pub wake_flags: u64,
-    /// With `SCX_WAKE_SYNC`: nothing waits on the waker's CPU, and the waker does not end.
+    /// For `SCX_WAKE_SYNC`: no task waits in the local queue of the waker's CPU, and the waker is
+    /// not exiting.
     pub waker_is_free: bool,
 }
 
@@ -60,7 +61,7 @@ impl Idle {
         }
     }
 
-    /// Claims a CPU; false if it is not idle.
+    /// Claims a CPU; false if the CPU is not idle.
     pub(crate) fn claim(&mut self, topology: &Topology, cpu: usize) -> bool {
         topology.siblings(cpu).for_each(|sibling| self.cores.remove(sibling));
         let was_idle = self.cpus.contains(cpu);
@@ -68,7 +69,7 @@ impl Idle {
         was_idle
     }
 
-    /// Any idle CPU of a set, whole cores first; it is claimed.
+    /// Claims any idle CPU of a set, whole cores first.
     pub(crate) fn pick(
         &mut self,
         topology: &Topology,
@@ -92,7 +93,7 @@ impl Idle {
         }
     }
 
-    /// `scx_select_cpu_dfl`: an idle CPU for a waking task, claimed; nothing if there is none.
+    /// `scx_select_cpu_dfl`: claims an idle CPU for a waking task; `None` if no allowed CPU idles.
     pub(crate) fn select(&mut self, topology: &Topology, wanted: Wanted) -> Option<usize> {
         let Wanted { allowed, prev, this_cpu, .. } = wanted;
         let may = |cpu: usize| allowed[cpu / 64] >> (cpu % 64) & 1 == 1;
@@ -131,7 +132,8 @@ impl Idle {
         found.or_else(|| self.pick(topology, allowed, this_cpu, 0))
     }
 
-    /// Those of the allowed CPUs that share a cache with the last one, where there are several.
+    /// The allowed CPUs in the cache domain of the task's last CPU; `None` on a machine with one
+    /// cache domain, and where the task may use none of these CPUs.
     fn near(&self, wanted: &Wanted) -> Option<Vec<u64>> {
         let cache = self.caches.get(wanted.prev)?.words();
         let near: Vec<u64> =

@@ -1,7 +1,7 @@
 //! The functions of sched_ext that a scheduler calls (kernel/sched/ext.c, ext_idle.c, Linux 7.0).
 //!
-//! They borrow the state for the length of one call; the host holds no borrow while the scheduler
-//! runs.
+//! Each function borrows the state for the length of its call; the host holds no borrow while the
+//! scheduler runs.
 
 use std::cell::RefCell;
 
@@ -16,16 +16,17 @@ use crate::state::{Custody, Pending, State};
 pub(crate) type Instance = *const RefCell<State>;
 type Task = *const u8;
 
-/// Borrows the state of the instance that calls.
+/// Borrows the state of the instance whose scheduler calls.
 pub(crate) fn with<R>(instance: Instance, work: impl FnOnce(&mut State) -> R) -> R {
-    // SAFETY: the host set the pointer to its own state before it called the scheduler, and waits.
+    // SAFETY: `Host::run` and `Host::fire` set this pointer to the host's state before they call
+    // the scheduler, and borrow the host until the scheduler returns.
     let state = unsafe { &*instance };
     work(&mut state.borrow_mut())
 }
 
-/// The number of a task that the scheduler names.
+/// The number of the task that a scheduler's pointer leads to.
 pub(crate) fn task_at(pointer: Task) -> Option<usize> {
-    // SAFETY: schedulers have tasks from the host alone.
+    // SAFETY: a scheduler gets pointers to tasks only from the host, by `TaskMemory::pointer`.
     unsafe { number_of(pointer) }.filter(|&number| number != abi::NOBODY)
 }
 
@@ -63,7 +64,7 @@ pub(crate) fn all() -> Vec<(&'static str, *const ())> {
 }
 
 impl State {
-    /// Whether the running operation may call a function; it ends the scheduler if not.
+    /// Whether the running operation may call a function; ends the scheduler if not.
     fn allows(&mut self, function: &str, ops: &[Op]) -> bool {
         match self.context().map(|context| context.op) {
             Some(op) if ops.contains(&op) => true,
@@ -244,10 +245,10 @@ extern "C" fn scx_bpf_dispatch_cancel(instance: Instance) {
 
 // --- Iterators ---
 
-/// What the host keeps in `struct bpf_iter_scx_dsq`, which has six words.
+/// The host's content of `struct bpf_iter_scx_dsq`, which has six words.
 #[repr(C)]
 struct Iterator {
-    /// 0: not begun, or of a queue that is not there.
+    /// Index of the queue plus 1; 0 if the iteration has not begun, or no such queue exists.
     dsq: u64,
     number: u64,
     slice: u64,
@@ -260,7 +261,7 @@ struct Iterator {
 const BACKWARDS: u64 = 1 << 16;
 
 /// # Safety
-/// `it` is an iterator of the scheduler's stack.
+/// The pointer leads to six words on the scheduler's stack that nothing else uses during the call.
 unsafe extern "C" fn bpf_iter_scx_dsq_new(
     instance: Instance,
     it: *mut Iterator,
@@ -268,7 +269,8 @@ unsafe extern "C" fn bpf_iter_scx_dsq_new(
     flags: u64,
 ) -> i32 {
     let it_ref = Iterator { dsq: 0, number: 0, slice: 0, vtime: 0, has_slice: 0, has_vtime: 0 };
-    // SAFETY: the caller's promise; the structure fits six words.
+    // SAFETY: the pointer leads to six words that nothing else uses, and an `Iterator` fits into
+    // six words.
     let it = unsafe {
         it.write(it_ref);
         &mut *it
@@ -288,7 +290,7 @@ unsafe extern "C" fn bpf_iter_scx_dsq_new(
 }
 
 /// # Safety
-/// `it` was begun.
+/// `bpf_iter_scx_dsq_new` has initialized the iterator, which nothing else uses during the call.
 unsafe extern "C" fn bpf_iter_scx_dsq_next(instance: Instance, it: *mut Iterator) -> u64 {
     // SAFETY: the caller's promise.
     let it = unsafe { &mut *it };
@@ -300,7 +302,7 @@ unsafe extern "C" fn bpf_iter_scx_dsq_next(instance: Instance, it: *mut Iterator
 }
 
 /// # Safety
-/// `it` was begun.
+/// `bpf_iter_scx_dsq_new` has initialized the iterator, which nothing else uses during the call.
 unsafe extern "C" fn bpf_iter_scx_dsq_destroy(instance: Instance, it: *mut Iterator) {
     // SAFETY: the caller's promise.
     let it = unsafe { &mut *it };
@@ -313,7 +315,8 @@ unsafe extern "C" fn bpf_iter_scx_dsq_destroy(instance: Instance, it: *mut Itera
 
 fn move_from(instance: Instance, it: &mut Iterator, task: Task, dsq: u64, flags: u64) -> bool {
     with(instance, |state| {
-        // Where no run queue is locked, or that of the dispatching CPU.
+        // The operations in which a kernel holds no lock of a run queue, or only the lock of the
+        // dispatching CPU's.
         let where_allowed = [Op::Dispatch, Op::Timer, Op::Init];
         if !state.allows("scx_bpf_dsq_move", &where_allowed) {
             return false;
@@ -339,7 +342,7 @@ fn move_from(instance: Instance, it: &mut Iterator, task: Task, dsq: u64, flags:
 }
 
 /// # Safety
-/// `it` was begun.
+/// `bpf_iter_scx_dsq_new` has initialized the iterator, which nothing else uses during the call.
 unsafe extern "C" fn scx_bpf_dsq_move(
     instance: Instance,
     it: *mut Iterator,
@@ -352,7 +355,7 @@ unsafe extern "C" fn scx_bpf_dsq_move(
 }
 
 /// # Safety
-/// `it` was begun.
+/// `bpf_iter_scx_dsq_new` has initialized the iterator, which nothing else uses during the call.
 unsafe extern "C" fn scx_bpf_dsq_move_vtime(
     instance: Instance,
     it: *mut Iterator,
@@ -365,7 +368,7 @@ unsafe extern "C" fn scx_bpf_dsq_move_vtime(
 }
 
 /// # Safety
-/// `it` was begun.
+/// `bpf_iter_scx_dsq_new` has initialized the iterator, which nothing else uses during the call.
 unsafe extern "C" fn scx_bpf_dsq_move_set_slice(_: Instance, it: *mut Iterator, slice: u64) {
     // SAFETY: the caller's promise.
     let it = unsafe { &mut *it };
@@ -373,7 +376,7 @@ unsafe extern "C" fn scx_bpf_dsq_move_set_slice(_: Instance, it: *mut Iterator, 
 }
 
 /// # Safety
-/// `it` was begun.
+/// `bpf_iter_scx_dsq_new` has initialized the iterator, which nothing else uses during the call.
 unsafe extern "C" fn scx_bpf_dsq_move_set_vtime(_: Instance, it: *mut Iterator, vtime: u64) {
     // SAFETY: the caller's promise.
     let it = unsafe { &mut *it };
@@ -383,7 +386,7 @@ unsafe extern "C" fn scx_bpf_dsq_move_set_vtime(_: Instance, it: *mut Iterator, 
 // --- CPUs ---
 
 /// # Safety
-/// `is_idle` points to a flag.
+/// `is_idle` leads to a flag of the scheduler that can be written.
 unsafe extern "C" fn scx_bpf_select_cpu_dfl(
     instance: Instance,
     task: Task,
@@ -408,7 +411,7 @@ unsafe extern "C" fn scx_bpf_select_cpu_dfl(
     found.map_or(prev, |cpu| cpu as i32)
 }
 
-/// A set of CPUs that the scheduler names.
+/// The set of CPUs that a scheduler's pointer leads to.
 fn mask_at<'a>(mask: *const u64) -> &'a [u64] {
     const WORDS: usize = crate::cpus::CPUS_MAX / 64;
     // SAFETY: masks come from the host, which gives each that many words, or are the scheduler's
@@ -532,7 +535,8 @@ extern "C" fn scx_bpf_now(instance: Instance) -> u64 {
 /// A message of the scheduler.
 fn message(text: *const u8, values: *const u64, bytes: u32) -> String {
     const LONGEST: usize = 4096;
-    // SAFETY: formats are texts of the scheduler that end with zero.
+    // SAFETY: the scheduler passes the address of a text that ends with a zero byte, and the lazy
+    // iterator reads no byte after that one.
     let letters = (0..LONGEST).map(|at| unsafe { text.add(at).read() });
     let letters: Vec<u8> = letters.take_while(|&letter| letter != 0).collect();
     // SAFETY: the scheduler passes that many bytes of values.

@@ -1,12 +1,12 @@
-//! Where fields of the kernel's structures are in the memory that a scheduler sees.
+//! Offsets of the fields of the kernel's structures in the memory that a scheduler reads.
 //!
-//! The object's BTF says which fields it declares and where. What it does not declare it cannot
-//! read; the host then keeps the value beside.
+//! The object's BTF has the fields that the scheduler declares, and their offsets. The scheduler
+//! cannot read other fields, whose values the host keeps before the structure.
 
 use crate::btf::Btf;
 use crate::memory::Block;
 
-/// Fields of `struct task_struct` that the host keeps.
+/// The fields of `struct task_struct` that the host maintains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
     Flags,
@@ -47,7 +47,7 @@ const PATHS: [&str; 15] = [
 /// Words before a task: its number, then a place for each field that is not declared.
 const HEAD: usize = 16;
 
-/// Where the fields of a task are.
+/// The offsets of the fields of a task.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     /// By field: offset from the start of the block, and size, in bytes.
@@ -60,15 +60,15 @@ pub(crate) struct Layout {
     registers: Option<Registers>,
 }
 
-/// Where the saved registers of a task are, if the scheduler looks at them: behind the task is
-/// `struct fpu`, which points to `struct fpstate`. Places are in bytes.
+/// The place of a task's saved registers, if the scheduler declares them: `struct fpu` is behind
+/// the task and points to `struct fpstate`. Offsets and sizes are in bytes.
 #[derive(Clone, Debug)]
 struct Registers {
-    /// Of the pointer, from the start of the block.
+    /// Offset of the pointer from the start of the block.
     pointer: usize,
-    /// Of the features in use, in the state.
+    /// Offset of the features in use, in `struct fpstate`.
     xfeatures: usize,
-    /// Of the state.
+    /// Size of `struct fpstate`.
     bytes: usize,
 }
 
@@ -100,7 +100,7 @@ impl Layout {
     }
 }
 
-/// A task as the scheduler sees it.
+/// The memory of a task that the scheduler reads and writes.
 pub(crate) struct TaskMemory {
     block: Block,
     registers: Option<Block>,
@@ -140,7 +140,7 @@ impl TaskMemory {
         place.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
     }
 
-    /// What the scheduler knows the task by.
+    /// The address that the scheduler identifies the task by.
     pub(crate) fn pointer(&self) -> u64 {
         self.block.address() as u64 + 8 * HEAD as u64
     }
@@ -161,12 +161,14 @@ impl TaskMemory {
 /// The number of the task that a scheduler's pointer leads to.
 ///
 /// # Safety
-/// The pointer is one of [`TaskMemory::pointer`], or null: a verifier would have seen to it.
+/// `pointer` is null, or comes from [`TaskMemory::pointer`] of a task that is not dropped. In a
+/// kernel, the verifier ensures that.
 pub(crate) unsafe fn number_of(pointer: *const u8) -> Option<usize> {
     if pointer.is_null() {
         return None;
     }
-    // SAFETY: the caller's promise; the number stands that many words before.
+    // SAFETY: `pointer` comes from `TaskMemory::pointer` and lies `HEAD` words after the start of
+    // the task's block, whose first word is the number.
     let number = unsafe { pointer.cast::<u64>().sub(HEAD).read() };
     Some(number as usize)
 }

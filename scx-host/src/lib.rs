@@ -1,9 +1,9 @@
 //! sched_ext without a kernel: runs the BPF source of a scheduler natively and deterministically.
 //!
-//! An [`Object`] is a scheduler as it was compiled, once for this machine and once for BPF, whose
-//! types tell what its maps and structures are. A [`Host`] is a loaded copy with tasks and CPUs of
-//! its own. Whoever drives it says what happens (a task wakes, a CPU chooses, time goes on); the
-//! host calls the scheduler in the order in which a kernel does. It knows nothing of what tasks do.
+//! An [`Object`] is a scheduler that was compiled twice: for this machine, and for BPF, whose BTF
+//! describes the maps and structures. A [`Host`] is a loaded copy with tasks and CPUs of its own.
+//! The caller passes each event (a task wakes, a CPU chooses, time goes on), and the host calls the
+//! scheduler's operations in the order in which a kernel does. The work of tasks is the caller's.
 
 mod abi;
 mod bpf;

@@ -1,4 +1,4 @@
-//! Maps of a scheduler: their geometry from BTF, their memory here.
+//! Maps of a scheduler: geometry from BTF, and memory.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,10 +16,10 @@ const PERCPU_ARRAY: usize = 6;
 const RINGBUF: usize = 27;
 const TASK_STORAGE: usize = 29;
 
-/// Why a map cannot be had.
+/// Why a map or an entry cannot be used.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum MapError {
-    /// The host has no such kind.
+    /// The host does not implement this kind of map.
     #[error("map {name} is of kind {kind}, which the host does not have")]
     Kind {
         /// Its name.
@@ -27,7 +27,7 @@ pub enum MapError {
         /// The number of its kind.
         kind: usize,
     },
-    /// No map of that name, or an entry that it has no room for.
+    /// No map of that name, or an entry beyond the size of the map.
     #[error("no entry {key} of map {name}")]
     NoEntry {
         /// The map.
@@ -37,16 +37,16 @@ pub enum MapError {
     },
 }
 
-/// What a counter of a CPU shows; as `struct bpf_perf_event_value`.
+/// The values of a hardware counter of a CPU, as in `struct bpf_perf_event_value`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Whose it is: no other CPU can read it.
+    /// The CPU of the counter; no other CPU can read the counter.
     pub cpu: usize,
-    /// What it counted.
+    /// Its count.
     pub counter: u64,
-    /// How long it was asked to, in ns.
+    /// For how long the counter was enabled, in ns.
     pub enabled_ns: u64,
-    /// How long it really did, in ns.
+    /// For how long the counter counted, in ns.
     pub running_ns: u64,
 }
 
@@ -59,7 +59,7 @@ enum Values {
     Hash(BTreeMap<Vec<u8>, Block>),
     /// By task.
     Storage(Vec<Option<Block>>),
-    /// By entry; nothing where no event was opened.
+    /// By entry; `None` where no event was opened.
     Events(Vec<Option<Counted>>),
     Ring {
         records: VecDeque<Vec<u8>>,
@@ -84,7 +84,8 @@ pub(crate) struct Maps {
     cpus: usize,
 }
 
-/// What a map's declaration says: by member name, the count or the type behind its pointer.
+/// Kind, key size, value size and entries by a map's declaration: each member points to an array,
+/// whose count is the number, or to a type.
 fn geometry(btf: &Btf, declared: Id) -> (usize, usize, usize, usize) {
     let member = |name: &str| btf.members(declared).iter().find(|one| one.name == name);
     let number = |name| member(name).and_then(|one| btf.count(btf.pointed(one.of)));
@@ -97,7 +98,7 @@ fn geometry(btf: &Btf, declared: Id) -> (usize, usize, usize, usize) {
 }
 
 impl Maps {
-    /// In the order of the section `.maps`.
+    /// Makes the maps in the order of the section `.maps`.
     pub(crate) fn new(
         btf: &Btf,
         sizes: &BTreeMap<String, usize>,
@@ -143,7 +144,7 @@ impl Maps {
         self.maps.iter().position(|map| map.name == name)
     }
 
-    /// Where the value of a key is; null if there is none.
+    /// Address of the value of a key; null if the map has no such entry.
     pub(crate) fn lookup(&self, map: usize, key: &[u8], cpu: usize) -> *mut u8 {
         let map = &self.maps[map];
         match &map.values {
@@ -201,7 +202,7 @@ impl Maps {
         }
     }
 
-    /// Memory of a task; `make` where there is none yet.
+    /// Storage of a task; `make` creates missing storage.
     pub(crate) fn storage(&mut self, map: usize, task: usize, make: bool) -> *mut u8 {
         let map = &mut self.maps[map];
         let Values::Storage(values) = &mut map.values else { return std::ptr::null_mut() };
@@ -230,7 +231,7 @@ impl Maps {
         values.get_mut(task).and_then(Option::take).is_some()
     }
 
-    /// A task has gone, and all memory of it.
+    /// Frees all storage of a task that has ended.
     pub(crate) fn forget_task(&mut self, task: usize) {
         for map in 0..self.maps.len() {
             self.forget_storage(map, task);
@@ -249,7 +250,7 @@ impl Maps {
         events.get(key).ok_or(E2BIG)?.ok_or(ENOENT)
     }
 
-    /// Room for a record in a ring; null if it is full.
+    /// Room for a record in a ring buffer; null if the buffer is full.
     pub(crate) fn reserve(&mut self, map: usize, bytes: usize) -> *mut u8 {
         let Values::Ring { reserved, free, .. } = &mut self.maps[map].values else {
             return std::ptr::null_mut();
@@ -268,7 +269,7 @@ impl Maps {
         address
     }
 
-    /// Ends a reservation, and keeps what was written.
+    /// Ends a reservation, and keeps the record if `keep` is set.
     pub(crate) fn submit(&mut self, record: *const u8, keep: bool) {
         for map in &mut self.maps {
             let Values::Ring { records, reserved, free } = &mut map.values else { continue };
@@ -285,7 +286,7 @@ impl Maps {
         }
     }
 
-    /// Writes a whole record into a ring.
+    /// Writes a whole record into a ring buffer.
     pub(crate) fn output(&mut self, map: usize, record: &[u8]) -> i64 {
         if !matches!(self.maps[map].values, Values::Ring { .. }) {
             return EINVAL;
@@ -301,7 +302,7 @@ impl Maps {
         0
     }
 
-    /// The oldest record of a ring, taken out of it.
+    /// Takes the oldest record out of a ring buffer.
     pub(crate) fn take_record(&mut self, map: usize) -> Option<Vec<u8>> {
         let Values::Ring { records, free, .. } = &mut self.maps[map].values else { return None };
         let record = records.pop_front()?;
@@ -309,7 +310,7 @@ impl Maps {
         Some(record)
     }
 
-    /// The map and key of memory within an array.
+    /// The key of the array entry that contains an address; `None` outside of the array.
     pub(crate) fn place_of(&self, map: usize, address: *const u8) -> Option<u32> {
         let map = &self.maps[map];
         let Values::Array { block, is_percpu: false } = &map.values else { return None };

@@ -1,17 +1,18 @@
 //! Memory that a scheduler and its host both read and write.
 //!
-//! It is reached through raw pointers on both sides, never through references that outlive a
-//! call, because native code may change it between any two calls.
+//! Both sides use raw pointers, and no reference outlives a call, because native code may change
+//! the memory between any two calls.
 
 use std::ptr::NonNull;
 
-/// A zeroed block that stays where it is until it is dropped.
+/// A zeroed block with a fixed address.
 pub(crate) struct Block {
     start: NonNull<u64>,
     words: usize,
 }
 
-// SAFETY: the block is owned; whoever has the instance that holds it has it alone.
+// SAFETY: a block owns its memory, and other pointers to that memory are only in the instance that
+// owns the block. `Host` is not `Sync`, so one thread at a time uses both.
 unsafe impl Send for Block {}
 
 impl Block {
@@ -27,23 +28,26 @@ impl Block {
     }
 
     pub(crate) fn words(&self) -> &[u64] {
-        // SAFETY: the block has that many words, and nothing native runs while the caller holds
-        // the reference.
+        // SAFETY: `start` leads to `words` initialized words, and native code, which may write
+        // them, does not run while the reference lives.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.words) }
     }
 
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
-        // SAFETY: as in `words`; the caller has the block alone.
+        // SAFETY: `start` leads to `words` initialized words, `&mut self` excludes other
+        // references, and native code does not run while the reference lives.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.words) }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: as in `words`; every byte of it is initialized.
+        // SAFETY: `start` leads to `8 * words` initialized bytes, and native code, which may write
+        // them, does not run while the reference lives.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().cast(), self.words * 8) }
     }
 
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `words_mut`.
+        // SAFETY: `start` leads to `8 * words` initialized bytes, `&mut self` excludes other
+        // references, and native code does not run while the reference lives.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().cast(), self.words * 8) }
     }
 }
@@ -51,19 +55,21 @@ impl Block {
 impl Drop for Block {
     fn drop(&mut self) {
         let slice = std::ptr::slice_from_raw_parts_mut(self.start.as_ptr(), self.words);
-        // SAFETY: it came from a box of that many words, and goes once.
+        // SAFETY: `start` came from a box of `words` words in `zeroed`, and is freed only here.
         drop(unsafe { Box::from_raw(slice) });
     }
 }
 
-/// Bytes that a scheduler hands over for the length of a call.
+/// Bytes that a scheduler passes for the length of a call.
 ///
 /// # Safety
-/// The scheduler says that so many bytes are there.
+/// `from` is null, or points to `bytes` initialized bytes that nothing writes while the slice is in
+/// use.
 pub(crate) unsafe fn given<'a>(from: *const u8, bytes: usize) -> &'a [u8] {
     if from.is_null() || bytes == 0 {
         return &[];
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: `from` is not null, so by this function's contract `bytes` initialized bytes are
+    // readable and stay unchanged.
     unsafe { std::slice::from_raw_parts(from, bytes) }
 }

@@ -1,4 +1,4 @@
-//! A scheduler as it was compiled: its code for this machine, and the types of its BPF build.
+//! A compiled scheduler: its code for this machine, and the types of its BPF build.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,29 +12,29 @@ use crate::btf::Btf;
 
 type Elf<'a> = ElfFile<'a, FileHeader64<Endianness>>;
 
-/// Why an object is no scheduler that the host can run.
+/// Why the host cannot run an object.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ObjectError {
     /// Not an ELF file.
     #[error("the {0} build is no ELF file")]
     NotElf(&'static str),
-    /// The BPF build has no types, or in an unknown form.
+    /// The BPF build has no BTF, or BTF in an unknown form.
     #[error("the BPF build has no BTF that can be read")]
     NoBtf,
-    /// No operations.
+    /// The object has no operations.
     #[error("no `struct sched_ext_ops` in section .struct_ops.link")]
     NoOperations,
-    /// Something that the loader wants to set is not there.
+    /// The object lacks a symbol or field that its loader or the host needs.
     #[error("the object has no {0}")]
     Missing(String),
-    /// The object was compiled for a kernel that counts otherwise.
+    /// The object was compiled with another value of a constant of the kernel.
     #[error("{name} is {theirs:#x} in the object and {ours:#x} in the host")]
     Constant {
         /// Its name.
         name: String,
-        /// As the object was compiled.
+        /// Its value in the object.
         theirs: u64,
-        /// As the host has it.
+        /// Its value in the host.
         ours: u64,
     },
 }
@@ -44,18 +44,18 @@ pub enum ObjectError {
 pub(crate) struct Symbol {
     /// From the start of the image.
     pub address: u64,
-    /// In the file; nothing for what is only in memory.
+    /// Offset in the file; `None` for a symbol that is only in memory, as in `.bss`.
     file_offset: Option<usize>,
 }
 
-/// A scheduler, and what its loader has set so far.
+/// A scheduler, with the constants and sizes that its loader has set so far.
 #[derive(Clone, Debug)]
 pub struct Object {
     native: Vec<u8>,
     pub(crate) btf: Btf,
     pub(crate) symbols: BTreeMap<String, Symbol>,
     pub(crate) max_entries: BTreeMap<String, usize>,
-    /// Operations that are taken as not there.
+    /// Operations that the host takes as not defined.
     pub(crate) without: BTreeSet<String>,
 }
 
@@ -90,7 +90,8 @@ impl Object {
         Ok(object)
     }
 
-    /// Constants must be ours; those that a loader sets (`__SCX_…` of upstream) become so.
+    /// Refuses constants that differ from the host's, and sets those that a loader sets (`__SCX_…`
+    /// of upstream).
     fn agree_on_constants(&mut self) -> Result<(), ObjectError> {
         let known: BTreeMap<&str, u64> = abi::CONSTANTS.into_iter().collect();
         for (name, theirs) in self.btf.constants() {
@@ -128,7 +129,7 @@ impl Object {
         Ok(())
     }
 
-    /// Sets a constant or variable before any instance has it.
+    /// Sets a constant or variable of all instances that are loaded later.
     ///
     /// # Errors
     /// [`ObjectError::Missing`].
@@ -158,12 +159,12 @@ impl Object {
         found.map(|(offset, _)| offset).ok_or_else(missing)
     }
 
-    /// Takes an operation out.
+    /// Removes an operation, as if the scheduler did not define the operation.
     pub fn remove_operation(&mut self, name: &str) {
         self.without.insert(name.to_owned());
     }
 
-    /// Gives a map room for so many entries.
+    /// Sets the number of entries that a map has room for.
     pub fn set_max_entries(&mut self, map: &str, entries: usize) {
         self.max_entries.insert(map.to_owned(), entries);
     }

@@ -4,7 +4,7 @@ use crate::btf::Btf;
 use crate::image::Image;
 use crate::object::{Object, ObjectError};
 
-/// An operation, or where else a scheduler's code runs.
+/// An operation, or another place where a scheduler's code runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Op {
     SelectCpu,
@@ -36,7 +36,7 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// Whether it is called after the scheduler was ended.
+    /// Whether the host calls the operation after the scheduler has ended.
     pub(crate) fn is_of_the_end(self) -> bool {
         use Op::{Disable, Dump, DumpCpu, DumpTask, Exit, ExitTask};
         matches!(self, Dump | DumpCpu | DumpTask | ExitTask | Disable | Exit)
@@ -93,7 +93,8 @@ impl Ops {
             let at = image.at(symbol.address + offset as u64);
             let mut bytes = [0; 8];
             let size = object.btf.size(of).min(8);
-            // SAFETY: BTF puts the field into the variable that the image has there.
+            // SAFETY: `at` is the address of the operations in the image plus the field's offset by
+            // BTF, where at least `size` bytes are.
             unsafe { at.copy_to_nonoverlapping(bytes.as_mut_ptr(), size) };
             Some(u64::from_le_bytes(bytes))
         };
@@ -134,8 +135,9 @@ fn is_function(btf: &Btf, id: crate::btf::Id) -> bool {
 
 /// A function of the image.
 pub(crate) fn program_at(address: u64) -> Program {
-    // SAFETY: the address is that of a program of the image, by its relocated operations or its
-    // symbols; all of them take one pointer and return in the first register.
+    // SAFETY: `address` comes from the relocated operations of the image, or from the scheduler's
+    // call of `bpf_timer_set_callback`, so a function is there; `fire` gives callbacks of timers
+    // their own type again before the call.
     unsafe {
         std::mem::transmute::<*const (), Program>(std::ptr::with_exposed_provenance(
             address as usize,

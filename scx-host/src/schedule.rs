@@ -1,4 +1,4 @@
-//! Who runs where: wake-ups, choices, and the order of callbacks in them.
+//! Wake-ups, the choice of the next task of a CPU, and the order of the callbacks in both.
 //!
 //! kernel/sched/core.c and kernel/sched/ext.c, Linux 7.0.
 
@@ -9,27 +9,27 @@ use crate::layout::Field;
 use crate::ops::Op;
 use crate::state::{Custody, State};
 
-/// What wakes a task.
+/// The circumstances of a wake-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waker {
-    /// The CPU it happens on.
+    /// The CPU that the wake-up runs on.
     pub cpu: usize,
-    /// A task that promises to wait soon.
+    /// The waker will sleep soon (`SCX_WAKE_SYNC`).
     pub is_sync: bool,
     /// The task was forked and wakes for the first time.
     pub is_fork: bool,
 }
 
-/// What a CPU runs after it has chosen.
+/// The choice of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// Nothing: it idles.
+    /// `None`: the CPU idles.
     pub task: Option<usize>,
-    /// Whether that was already running there, and goes on.
+    /// Whether the task was already running on the CPU, and goes on.
     pub is_kept: bool,
 }
 
-/// What `balance_one` found.
+/// The result of `balance_one`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Nothing,
@@ -38,7 +38,7 @@ enum Verdict {
 }
 
 impl Host {
-    /// A task becomes runnable; says on which CPU's run queue it is then.
+    /// A task becomes runnable; returns the CPU on whose run queue the task is then.
     pub fn wake(&mut self, task: usize, waker: Waker) -> usize {
         let cpu = self.select(task, waker);
         self.state().tasks[task].cpu = cpu;
@@ -47,7 +47,7 @@ impl Host {
         self.enqueue_task(task, flags, waker.cpu, false);
         self.settle();
         let mut state = self.state();
-        // `wakeup_preempt`: anything is more than nothing.
+        // `wakeup_preempt`: any task preempts the idle task.
         let cpu = state.tasks[task].cpu;
         if state.cpus[cpu].current.is_none() {
             state.cpus[cpu].needs_reschedule = true;
@@ -63,7 +63,7 @@ impl Host {
             (state.tasks[task].cpu, count, state.may_not_migrate(task))
         };
         if is_bound {
-            // Its `cpus_ptr` has this CPU alone since it was switched out
+            // Its `cpus_ptr` has this CPU alone since the task was switched out
             // (`migrate_disable_switch`).
             return prev;
         }
@@ -79,7 +79,7 @@ impl Host {
         if fits { chosen } else { self.fallback(task, waker.cpu) }
     }
 
-    /// `select_fallback_rq`: a task all of whose CPUs have gone may use every one.
+    /// `select_fallback_rq`: a task whose CPUs are all offline may use every CPU.
     fn fallback(&self, task: usize, at: usize) -> usize {
         if self.state().break_affinity(task) {
             let given = {
@@ -140,7 +140,7 @@ impl Host {
         }
         let goes_on = self.current(self.cpu_of(task)) == Some(task);
         if flags & abi::ENQ_RESTORE != 0 && goes_on {
-            // It is taken off the queue again at once and runs on.
+            // The kernel sets the running task as current again, so `enqueue` is not called.
             return;
         }
         self.offer(task, flags, at);
@@ -181,7 +181,7 @@ impl Host {
         }
     }
 
-    /// `dequeue_task_scx`: a task that no longer is runnable, or whose properties change.
+    /// `dequeue_task_scx`: a task is no longer runnable, or its properties change.
     pub(crate) fn dequeue_task(&self, task: usize, flags: u64, at: usize, is_moving: bool) {
         let (pointer, was_theirs, runs) = {
             let mut state = self.state();
@@ -208,8 +208,8 @@ impl Host {
         state.tasks[task].direct = None;
     }
 
-    /// The running task of a CPU will sleep; it has had `runtime_ns` of CPU time in all. The CPU is
-    /// to choose next.
+    /// The running task of a CPU, whose total CPU time is `runtime_ns`, will sleep. The caller must
+    /// let the CPU choose next.
     pub fn block(&mut self, cpu: usize, runtime_ns: u64) {
         let Some(task) = self.current(cpu) else { return };
         self.state().account(cpu, runtime_ns);
@@ -228,13 +228,13 @@ impl Host {
         }
     }
 
-    /// A CPU chooses (`__schedule`); its running task has had `runtime_ns` of CPU time in all.
+    /// A CPU chooses (`__schedule`); the total CPU time of its running task is `runtime_ns`.
     pub fn schedule(&mut self, cpu: usize, runtime_ns: u64) -> Choice {
         self.schedule_beside(cpu, runtime_ns, |_| ())
     }
 
-    /// The same, where other CPUs do something after this CPU has chosen and before it is known
-    /// whether it idles.
+    /// As [`Host::schedule`]; `beside` lets other CPUs act after this CPU has chosen, and before
+    /// the masks of idle CPUs show whether this CPU idles.
     pub fn schedule_beside(
         &mut self,
         cpu: usize,
@@ -253,7 +253,7 @@ impl Host {
         if !is_kept {
             self.switch(cpu, prev, next);
         }
-        // A CPU that goes runs its tasks only to hand them on (`balance_push`).
+        // A CPU that is going offline moves each chosen task to another CPU (`balance_push`).
         while let Some(task) = next
             && !self.stays_on(task, cpu)
         {
@@ -309,7 +309,7 @@ impl Host {
                     break;
                 }
                 if round == abi::DISPATCH_LOOPS_MAX {
-                    // The loop ends once in a while; another scheduling cycle follows.
+                    // The number of rounds is limited; the kick makes this CPU choose again.
                     state.kicks.push((cpu, 0));
                 }
             }
@@ -388,18 +388,18 @@ impl Host {
         self.state().stays_on(task, cpu)
     }
 
-    /// On whose run queue a task is, or was.
+    /// The CPU on whose run queue a task is, or was last.
     pub(crate) fn cpu_of(&self, task: usize) -> usize {
         self.state().tasks[task].cpu
     }
 
-    /// The stopper takes a task off a CPU and to another (`__balance_push_cpu_stop`).
+    /// The stopper moves the running task of a CPU to another CPU (`__balance_push_cpu_stop`).
     fn push_away(&self, cpu: usize, task: usize) {
         self.put_back(cpu, task);
         self.move_to_allowed(task, cpu);
     }
 
-    /// The stopper interrupts the task of a CPU, which then is to choose again.
+    /// The stopper preempts the task of a CPU, which has to choose again.
     pub(crate) fn put_back(&self, cpu: usize, task: usize) {
         self.put(cpu, task, false);
         let mut state = self.state();
@@ -407,7 +407,7 @@ impl Host {
         state.cpus[cpu].needs_reschedule = true;
     }
 
-    /// `move_queued_task`: a runnable task that may not stay where it is.
+    /// `move_queued_task`: moves a runnable task off a CPU on which the task may not stay.
     pub(crate) fn move_to_allowed(&self, task: usize, at: usize) {
         self.dequeue_task(task, abi::DEQ_SAVE, at, true);
         let to = self.fallback(task, at);
@@ -432,12 +432,12 @@ impl State {
         self.insert(task, dsq, flags);
     }
 
-    /// `direct_dispatch`: the scheduler has said where to on the way.
+    /// `direct_dispatch`: carries out an insertion by `select_cpu` or `enqueue`.
     fn insert_directly(&mut self, task: usize, id: u64, flags: u64) {
         let cpu = self.tasks[task].cpu;
         let dsq = self.find_dsq(cpu, id);
         if dsq < self.cpus.len() && dsq != cpu {
-            // The other run queue cannot be locked now.
+            // The kernel cannot lock the run queue of another CPU here, and defers the insertion.
             self.tasks[task].custody = Custody::None;
             self.tasks[task].direct = Some((id, flags));
             self.deferred.push_back(task);
@@ -459,7 +459,7 @@ impl State {
         self.tasks[task].allowed.iter(self.cpus.len()).next().unwrap_or(0)
     }
 
-    /// Where a task was, else any CPU that it may use.
+    /// The last CPU of a task if allowed, else any CPU that the task may use.
     fn fallback(&mut self, task: usize) -> usize {
         let one = &self.tasks[task];
         let fits = |&cpu: &usize| one.allowed.contains(cpu) && self.cpus[cpu].is_active;
@@ -468,7 +468,8 @@ impl State {
         own.or_else(|| (0..self.cpus.len()).find(fits)).or(active).unwrap_or(one.cpu)
     }
 
-    /// A task all of whose CPUs have gone may use every CPU (`cpuset_cpus_allowed_fallback`).
+    /// Lets a task whose CPUs are all offline use every CPU (`cpuset_cpus_allowed_fallback`);
+    /// returns whether the mask changed.
     fn break_affinity(&mut self, task: usize) -> bool {
         let cpus = self.cpus.len();
         let active = |cpu: usize| self.cpus[cpu].is_active;
@@ -480,7 +481,7 @@ impl State {
         true
     }
 
-    /// Whether a CPU may go on with a task.
+    /// Whether a CPU, which may be going offline, may run a task.
     fn stays_on(&self, task: usize, cpu: usize) -> bool {
         let one = &self.tasks[task];
         let is_bound = one.allowed.count() == 1 && one.allowed.contains(cpu);

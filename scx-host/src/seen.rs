@@ -1,17 +1,17 @@
-//! What can be seen of an instance, by whoever drives it and by tests.
+//! Queries of an instance, for callers and tests.
 
 use crate::host::Host;
 use crate::layout::Field;
 use crate::state::Counts;
 
 impl Host {
-    /// What runs on a CPU.
+    /// The running task of a CPU; `None` while the CPU idles.
     #[must_use]
     pub fn current(&self, cpu: usize) -> Option<usize> {
         self.state().cpus[cpu].current
     }
 
-    /// The CPUs that must choose again, in ascending order; asked once.
+    /// Takes the list of CPUs that have to choose again, in ascending order.
     pub fn take_reschedules(&mut self) -> Vec<usize> {
         let mut state = self.state();
         let cpus = state.cpus.iter_mut().enumerate();
@@ -19,30 +19,30 @@ impl Host {
             .collect()
     }
 
-    /// How often things happened.
+    /// Numbers of events so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.state().counts
     }
 
-    /// What the scheduler printed since the last time.
+    /// Takes the messages that the scheduler printed since the last call.
     pub fn take_printed(&mut self) -> Vec<String> {
         std::mem::take(&mut self.state().printed)
     }
 
-    /// A task's place in the scheduler's order (`scx.dsq_vtime`).
+    /// The virtual runtime of a task (`scx.dsq_vtime`).
     #[must_use]
     pub fn vtime(&self, task: usize) -> u64 {
         self.state().get(task, Field::Vtime)
     }
 
-    /// What is left of a task's slice, in ns.
+    /// The remaining slice of a task, in ns.
     #[must_use]
     pub fn slice_ns(&self, task: usize) -> u64 {
         self.state().get(task, Field::Slice)
     }
 
-    /// In how many queues a task is, a CPU being one.
+    /// In how many queues a task is; a CPU that runs the task counts as one.
     #[must_use]
     pub fn places_of(&self, task: usize) -> usize {
         let state = self.state();
@@ -60,7 +60,8 @@ impl Host {
         one.is_queued && state.cpus[one.cpu].current != Some(task)
     }
 
-    /// Whether a task that waits may run on a CPU at once; one that another CPU was given may not.
+    /// Whether a waiting task could run on a CPU now. A task in the local queue of another CPU
+    /// could not.
     #[must_use]
     pub fn may_run_on(&self, task: usize, cpu: usize) -> bool {
         let state = self.state();
@@ -71,7 +72,7 @@ impl Host {
         is_there && may_come && one.allowed.contains(cpu)
     }
 
-    /// Where a task is, for messages.
+    /// CPU, queue and affinity mask of a task, for messages.
     #[must_use]
     pub fn describe(&self, task: usize) -> String {
         let state = self.state();
@@ -84,13 +85,13 @@ impl Host {
         format!("{name} of CPU {cpu} in {queue}, allowed on {}", cpus.join(","))
     }
 
-    /// Whether a CPU gets tasks.
+    /// Whether a CPU may get tasks.
     #[must_use]
     pub fn is_active(&self, cpu: usize) -> bool {
         self.state().cpus[cpu].is_active
     }
 
-    /// What the scheduler remembers of a task, in a map of task storage; nothing if it does not.
+    /// The value of a task in a map of task storage, if the map has one.
     #[must_use]
     pub fn storage(&self, map: &str, task: usize) -> Option<Vec<u8>> {
         let state = self.state();

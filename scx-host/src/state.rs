@@ -1,4 +1,4 @@
-//! What the kernel knows of tasks, CPUs and queues, while a scheduler runs them.
+//! The state that a kernel keeps of tasks, CPUs and queues while a scheduler is loaded.
 //!
 //! kernel/sched/ext.c, Linux 7.0. Nothing here calls the scheduler.
 
@@ -16,18 +16,18 @@ use crate::ops::{Op, Program};
 use crate::timers::Timer;
 use crate::topology::Topology;
 
-/// Whose a runnable task is (`enum scx_ops_state`).
+/// The owner of a task (`enum scx_ops_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Custody {
-    /// The kernel's: it runs, sleeps, or is in a queue.
+    /// The kernel: the task runs, sleeps, or is in a queue.
     None,
-    /// On its way to the scheduler.
+    /// The kernel, which is passing the task to the scheduler's `enqueue`.
     Queueing,
-    /// The scheduler's, which has put it into no queue yet.
+    /// The scheduler, which has inserted the task into no queue yet.
     Queued,
 }
 
-/// What has been called for a task so far.
+/// Whether a task exists for the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Life {
     Enabled,
@@ -37,20 +37,20 @@ pub(crate) enum Life {
 pub(crate) struct Task {
     pub memory: TaskMemory,
     pub name: String,
-    /// The first task of its process, which may be itself.
+    /// The first task of its process, which may be the task itself.
     pub process: usize,
     pub allowed: CpuMask,
     pub cpu: usize,
     /// On the run queue (`SCX_TASK_QUEUED`).
     pub is_queued: bool,
     pub custody: Custody,
-    /// Counts enqueues, so that a late insertion is known.
+    /// Number of enqueues: an insertion with an older number is too late and dropped.
     pub enqueues: u64,
-    /// The queue that it is in.
+    /// The queue that contains the task.
     pub dsq: Option<usize>,
-    /// Queue and flags that it was inserted with on its way.
+    /// Queue and flags of an insertion by `select_cpu` or `enqueue`, until carried out.
     pub direct: Option<(u64, u64)>,
-    /// Since when it waits (`runnable_at`); counted from its last time on a CPU.
+    /// Since when the task waits (`runnable_at`); set anew only after the task has run.
     pub runnable_since_ns: u64,
     pub has_run: bool,
     pub life: Life,
@@ -59,18 +59,18 @@ pub(crate) struct Task {
 pub(crate) struct Cpu {
     pub current: Option<usize>,
     pub idle_task: TaskMemory,
-    /// `cpu_active`: it may get tasks.
+    /// `cpu_active`: the CPU may get tasks.
     pub is_active: bool,
     pub is_dispatching: bool,
     pub needs_reschedule: bool,
 }
 
-/// The operation that runs, and where.
+/// A running operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context {
     pub op: Op,
     pub cpu: usize,
-    /// The task that may be inserted, of `select_cpu` and `enqueue`; nothing once it was.
+    /// The task that `select_cpu` or `enqueue` may insert, once.
     pub subject: Option<usize>,
     pub was_inserted: bool,
 }
@@ -81,7 +81,7 @@ impl Context {
     }
 }
 
-/// An insertion during `dispatch`, carried out after it.
+/// An insertion by `dispatch`, carried out when `dispatch` returns or moves a task from a queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
     pub task: usize,
@@ -90,14 +90,14 @@ pub(crate) struct Pending {
     pub flags: u64,
 }
 
-/// How often things happened that no callback tells.
+/// Numbers of events, most of which no callback shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Callbacks of the scheduler.
+    /// Calls of the scheduler's operations and timer callbacks.
     pub callbacks: u64,
-    /// A task went on since nothing else was there.
+    /// A task kept its CPU since no other task was available.
     pub kept_last: u64,
-    /// A task got the kernel's slice since it had none.
+    /// A task got the kernel's default slice.
     pub refilled: u64,
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct State {
     pub layout: Layout,
     pub tasks: Vec<Task>,
     pub cpus: Vec<Cpu>,
-    /// Those of the CPUs first, then the global one, then the scheduler's.
+    /// The local queues by CPU, then the global one, then those that the scheduler created.
     pub dsqs: Vec<Option<Dsq>>,
     by_id: BTreeMap<u64, usize>,
     pub idle: Idle,
@@ -117,12 +117,12 @@ pub(crate) struct State {
     pub timers: Vec<Timer>,
     pub contexts: Vec<Context>,
     pub pending: VecDeque<Pending>,
-    /// Tasks that the current `dispatch` brought.
+    /// Tasks that the current `dispatch` has inserted or moved.
     pub dispatched: usize,
-    /// Insertions into the queue of another CPU, carried out after the enqueue.
+    /// Tasks to insert into the local queue of another CPU, after the enqueue.
     pub deferred: VecDeque<usize>,
     pub kicks: Vec<(usize, u64)>,
-    /// CPUs whose local queues are emptied when the operation is over.
+    /// CPUs whose local queues are enqueued again when the operation has returned.
     pub emptied: Vec<usize>,
     pub ops_flags: u64,
     pub has_own_idle: bool,
@@ -130,14 +130,14 @@ pub(crate) struct State {
     pub counts: Counts,
     pub printed: Vec<String>,
     pub chance: Chance,
-    /// A CPU that goes while the callback of a timer runs, and the operation that says so.
+    /// `cpu_offline` and its CPU, to be called while the next callback of a timer runs.
     pub goes_beside_timer: Option<(Program, usize)>,
     pub exit: Option<Exit>,
-    /// What the scheduler printed for the dump.
+    /// The scheduler's part of the dump.
     pub dump: String,
 }
 
-/// Why a task cannot go to another CPU.
+/// Why a task cannot migrate to a CPU.
 enum Refusal {
     MigrationDisabled,
     NotAllowed,
@@ -149,7 +149,8 @@ impl State {
         self.cpus.len()
     }
 
-    /// Memory of a task that has gone; that of a process's first one stays while others live.
+    /// Frees the storage of a task that has ended; that of a process's first task stays while any
+    /// task of the process lives.
     pub(crate) fn forget_gone(&mut self, task: usize) {
         let first = self.tasks[task].process;
         let lives = |other: &Task| other.process == first && other.life != Life::Gone;
@@ -165,7 +166,7 @@ impl State {
         self.contexts.last()
     }
 
-    /// The scheduler's code begins to run: whoever is interrupted may not migrate meanwhile
+    /// The scheduler's code begins to run on a CPU, whose current task may not migrate meanwhile
     /// (`__bpf_prog_enter`).
     pub(crate) fn enter(&mut self, context: Context) {
         self.bind_current(context.cpu, 1);
@@ -186,7 +187,7 @@ impl State {
         }
     }
 
-    /// Where the running code is (`smp_processor_id`).
+    /// The CPU that runs the scheduler's code (`smp_processor_id`).
     pub(crate) fn this_cpu(&self) -> usize {
         self.context().map_or(0, |context| context.cpu)
     }
@@ -276,7 +277,7 @@ impl State {
         self.dsqs[index].as_mut().expect("queues that tasks know are there")
     }
 
-    /// `find_dsq_for_dispatch`: the queue of that name, seen from a CPU.
+    /// `find_dsq_for_dispatch`: the queue with an id, which may mean the local queue of `cpu`.
     pub(crate) fn find_dsq(&mut self, cpu: usize, id: u64) -> usize {
         if id == abi::DSQ_LOCAL {
             return cpu;
@@ -333,7 +334,7 @@ impl State {
         }
     }
 
-    /// `local_dsq_post_enq`: a task is in the queue of a CPU.
+    /// `local_dsq_post_enq`: a task was inserted into the local queue of a CPU.
     fn came_to(&mut self, cpu: usize, task: usize, flags: u64) {
         if self.cpus[cpu].is_dispatching {
             return;
@@ -348,7 +349,7 @@ impl State {
         }
     }
 
-    /// Takes a task out of its queue, if it is in one.
+    /// Takes a task out of its queue, if any.
     pub(crate) fn unlink(&mut self, task: usize) {
         if let Some(dsq) = self.tasks[task].dsq.take() {
             self.dsq_mut(dsq).remove(task);
@@ -371,7 +372,8 @@ impl State {
         }
     }
 
-    /// Whether the scheduler may bring a task to that CPU; it must not try otherwise.
+    /// Whether the scheduler may move a task to a CPU; a move that the affinity mask or disabled
+    /// migration forbids ends the scheduler.
     fn insists_on(&mut self, task: usize, cpu: usize) -> bool {
         if self.tasks[task].cpu == cpu {
             return true;
@@ -394,12 +396,12 @@ impl State {
         }
     }
 
-    /// A task as messages name it.
+    /// The name and id of a task, for messages.
     pub(crate) fn label(&self, task: usize) -> String {
         format!("{}[{}]", self.tasks[task].name, self.get(task, Field::Pid))
     }
 
-    /// Brings a task that is in no queue into one, on the CPU of that queue if it has one
+    /// Inserts a task that is in no queue into one, and moves the task to the CPU of a local queue
     /// (`dispatch_to_local_dsq`, `move_task_between_dsqs`).
     pub(crate) fn bring(&mut self, task: usize, mut dsq: usize, flags: u64) {
         if dsq < self.cpus.len() {
@@ -412,7 +414,7 @@ impl State {
         self.insert(task, dsq, flags);
     }
 
-    /// `consume_dispatch_q`: the first task of a queue that may run on a CPU, to that CPU.
+    /// `consume_dispatch_q`: moves the first task of a queue that may run on a CPU to that CPU.
     pub(crate) fn consume(&mut self, cpu: usize, dsq: usize) -> bool {
         let may = |&task: &usize| self.tasks[task].cpu == cpu || self.refusal(task, cpu).is_none();
         let Some(task) = self.dsq(dsq).tasks().find(may) else { return false };
@@ -422,7 +424,7 @@ impl State {
         true
     }
 
-    /// `flush_dispatch_buf`: carries out what `dispatch` has inserted.
+    /// `flush_dispatch_buf`: carries out the insertions of `dispatch`.
     pub(crate) fn flush(&mut self, cpu: usize) {
         while let Some(Pending { task, enqueues, dsq, flags }) = self.pending.pop_front() {
             self.dispatched += 1;
@@ -445,7 +447,7 @@ impl State {
         }
     }
 
-    /// What `kick_cpus_irq_workfn` does once the callback that kicked is over.
+    /// Carries out the kicks of a callback that has returned (`kick_cpus_irq_workfn`).
     pub(crate) fn finish_kicks(&mut self) {
         for (cpu, flags) in std::mem::take(&mut self.kicks) {
             let current = self.cpus[cpu].current;
@@ -461,7 +463,7 @@ impl State {
         }
     }
 
-    /// `update_curr_scx`: the running task has had so much CPU time in all.
+    /// `update_curr_scx`: `runtime_ns` is the total CPU time of the running task.
     pub(crate) fn account(&mut self, cpu: usize, runtime_ns: u64) {
         let Some(task) = self.cpus[cpu].current else { return };
         let used_ns = runtime_ns.saturating_sub(self.get(task, Field::Runtime));
@@ -476,7 +478,7 @@ impl State {
     }
 }
 
-/// What is needed to build one.
+/// The arguments of [`State::new`].
 pub(crate) struct Parts {
     pub topology: Topology,
     pub layout: Layout,

@@ -6,13 +6,13 @@ use crate::state::State;
 
 /// A timer in a map's value.
 pub(crate) struct Timer {
-    /// Where the scheduler has it.
+    /// Address of its `struct bpf_timer` in the map's value.
     address: u64,
     map: usize,
     pub key: u32,
     pub callback: Option<Program>,
     pub due_ns: Option<u64>,
-    /// The CPU that started it, where it fires.
+    /// The CPU that started the timer, on which the timer fires.
     pub cpu: usize,
     number: u64,
 }
@@ -63,7 +63,7 @@ impl State {
         self.timers.iter().filter_map(|timer| timer.due_ns).min()
     }
 
-    /// Takes a timer that is due: what to call, where, with which map, key and value.
+    /// Takes the first timer that is due: its callback, CPU, map, key and value.
     pub(crate) fn take_due(&mut self) -> Option<(Program, usize, usize, u32, *mut u8)> {
         let now_ns = self.now_ns;
         let is_due = |timer: &&mut Timer| timer.due_ns.is_some_and(|due_ns| due_ns <= now_ns);

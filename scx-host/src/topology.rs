@@ -12,7 +12,8 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Packages of one cache each, with so many cores of so many threads; siblings are neighbours.
+    /// `caches` packages of one cache each, with `cores` cores of `threads` hardware threads each;
+    /// siblings have consecutive numbers.
     #[must_use]
     pub fn regular(caches: usize, cores: usize, threads: usize) -> Self {
         let cpus = caches * cores * threads;
@@ -23,7 +24,7 @@ impl Topology {
         }
     }
 
-    /// How many CPUs there are.
+    /// Number of CPUs.
     #[must_use]
     pub fn cpus(&self) -> usize {
         self.core_of.len()

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What does a BPF program expect of <bpf/bpf_core_read.h>, where fields are where
- * its own declarations put them?
+ * Which macros of <bpf/bpf_core_read.h> do BPF programs use, when every field is
+ * at the offset of the program's own declaration?
  *
- * What a program declares exists; values of enumerations are those it was
- * compiled with, and the host checks when it loads them that they are its own.
+ * Each declared field and type exists. Values of enumerations are those that the
+ * program was compiled with; the host refuses a program with other values.
  */
 #ifndef SCX_HOST_BPF_CORE_READ_H
 #define SCX_HOST_BPF_CORE_READ_H

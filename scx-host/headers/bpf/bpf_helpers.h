@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What does a BPF program expect of <bpf/bpf_helpers.h>, where the host is no
- * kernel?
+ * Which macros and helpers of <bpf/bpf_helpers.h> do BPF programs use, when the
+ * host runs them?
  *
- * Sections and descriptions of maps are as libbpf reads them, so that the same
- * source compiles for the BPF target too, where its BTF tells the geometry of
- * its maps. Helpers are functions here, and native/functions.c has them.
+ * Sections and declarations of maps are as libbpf reads them, so that one source
+ * compiles for the BPF target too, whose BTF describes the geometry of the maps.
+ * Helpers are functions here; native/functions.c defines them.
  */
 #ifndef SCX_HOST_BPF_HELPERS_H
 #define SCX_HOST_BPF_HELPERS_H
@@ -80,7 +80,7 @@
 #define ___bpf_fill(array, arguments...) \
 	___bpf_apply(___bpf_fill, ___bpf_narg(arguments))(array, 0, ##arguments)
 
-/* Loops over iterators; the end of the scope ends the iterator, however it is left. */
+/* Loops over iterators; every way out of the scope destroys the iterator. */
 #define SCX_HOST_ITERATOR(type, arguments...)							\
 	struct bpf_iter_##type ___it								\
 		__attribute__((aligned(8), cleanup(bpf_iter_##type##_destroy))),		\
@@ -96,7 +96,7 @@
 #define bpf_repeat(times)									\
 	for (SCX_HOST_ITERATOR(num, 0, (times)); bpf_iter_num_next(&___it);)
 
-/* Kept for whoever drives the host. */
+/* The host keeps the messages for its caller. */
 #define bpf_printk(format, arguments...) ({							\
 	unsigned long long ___values[___bpf_narg(arguments) + 1] = {};				\
 	_Pragma("GCC diagnostic push")								\

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What does a BPF program expect of <bpf/bpf_tracing.h>?
+ * Which macros of <bpf/bpf_tracing.h> do BPF programs use?
  *
  * Programs take their arguments from an array of 64-bit values, as in a kernel.
  */

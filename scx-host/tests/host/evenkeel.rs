@@ -63,7 +63,8 @@ fn a_task_of_sched_idle_gets_what_its_weight_of_3_is_worth() {
     machine.start(&TaskSpec { is_idle_policy: true, ..spec("idle", -20, &[]) }, SPINS);
     machine.run(20_000_000_000);
     let share = machine.tasks[1].runtime_ns as f64 / 20e9;
-    // By weight 3 of 1027; and a slice of a tick whenever it has waited for a quarter of 30 s.
+    // By weight 3 of 1027; and a slice of a tick whenever the task has starved for a quarter of 30
+    // s.
     assert!((0.001..0.006).contains(&share), "{share}");
 }
 
@@ -81,7 +82,7 @@ fn a_sleeper_interrupts_whoever_is_ahead() {
     assert!(at_once * 10 > waits_ns.len() * 9, "{at_once} of {}", waits_ns.len());
 }
 
-/// Tasks wait for threads of the kernel, which go at once; but not for those that are lighter.
+/// A thread of the kernel preempts tasks when it wakes, unless its weight is less than theirs.
 #[test]
 fn a_kernel_thread_of_nice_19_interrupts_no_task_of_nice_0() {
     let topology = Topology::regular(1, 1, 1);
@@ -99,7 +100,7 @@ fn a_kernel_thread_of_nice_19_interrupts_no_task_of_nice_0() {
     assert!(waits_at_once[0] > 0.9 && waits_at_once[1] < 0.1, "{waits_at_once:?}");
 }
 
-/// A real-time task that takes a CPU leaves nothing waiting there that may run elsewhere.
+/// When a real-time task takes a CPU, tasks that may run on another CPU do not wait for that CPU.
 #[test]
 fn a_task_whose_cpu_is_taken_by_a_real_time_task_goes_on_elsewhere() {
     let topology = Topology::regular(1, 2, 1);
@@ -190,8 +191,9 @@ fn a_seed_repeats_the_order_in_which_cpus_choose() {
     assert_ne!(run(1), run(2));
 }
 
-/// A CPU that is being taken away is looked after every 5 ms. It is announced while the timer's
-/// callback, which has not seen it, is about to start the timer for the next regular look.
+/// While a CPU goes offline, the starvation timer fires every 5 ms. Here `cpu_offline` is called
+/// while the timer's callback, which does not know of that CPU yet, is about to start the timer
+/// with the regular interval.
 #[test]
 fn a_cpu_that_goes_beside_the_timer_is_looked_after_soon() {
     let mut machine = machine(&Topology::regular(1, 2, 1));
@@ -256,7 +258,7 @@ fn every_task_of_the_local_queue_leaves_a_cpu_that_a_real_time_task_has_for_long
     assert!(machine.tasks[2].runtime_ns > 0, "it waits for the real-time task");
 }
 
-/// Each CPU orders the tasks that are bound to it by a virtual time of their own.
+/// Each CPU orders the tasks that are bound to that CPU by a virtual runtime of their own.
 #[test]
 fn a_task_that_is_bound_to_another_cpu_is_ordered_as_those_there() {
     let mut machine = machine(&Topology::regular(1, 2, 1));
@@ -276,8 +278,9 @@ fn a_task_that_is_bound_to_another_cpu_is_ordered_as_those_there() {
     }
 }
 
-/// The kernel changes the mask at once, and the task stays where it is until it may migrate; then
-/// it waits in the queue of its set of CPUs, and no other CPU takes it.
+/// The kernel changes the mask immediately, and the task stays on its CPU until migration is
+/// enabled. Then the task waits in the queue of its set of CPUs, from which no other CPU takes
+/// tasks.
 #[test]
 fn an_affinity_that_changes_while_a_task_may_not_migrate_is_obeyed_afterwards() {
     let mut machine = machine(&Topology::regular(1, 4, 1));

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use scx_host::{Choice, Host, TaskSpec, Waker};
 
-/// What a task does for ever: computes, then sleeps.
+/// The endless behaviour of a task: computes, then sleeps.
 #[derive(Clone, Copy, Debug)]
 pub struct Habit {
     pub computes_ns: u64,
@@ -20,9 +20,9 @@ pub struct Task {
     pub habit: Habit,
     pub runtime_ns: u64,
     pub left_ns: u64,
-    /// When it wakes; nothing while it is runnable.
+    /// When the task wakes; `None` while runnable.
     pub wakes_ns: Option<u64>,
-    /// When it woke, until it runs; and how long it waited each time.
+    /// When the task woke, `None` once the task has run; and the length of each wait.
     pub woke_ns: Option<u64>,
     pub waits_ns: Vec<u64>,
 }
@@ -32,14 +32,14 @@ pub struct Machine {
     pub cpus: usize,
     pub now_ns: u64,
     pub tasks: Vec<Task>,
-    /// What each CPU ran and from when on: the history.
+    /// The history: times, CPUs, and the tasks that they switched to.
     pub history: Vec<(u64, usize, Option<usize>)>,
     pub switches: u64,
-    /// In which order CPUs choose that could at the same instant.
+    /// The order of CPUs that choose at the same instant.
     pub order: Order,
-    /// A CPU that a real-time task has.
+    /// A CPU that a real-time task runs on.
     pub taken: Option<usize>,
-    /// How far time goes on in a step.
+    /// Length of a step.
     pub step_ns: u64,
     watched_ns: u64,
 }
@@ -69,7 +69,7 @@ impl Machine {
         }
     }
 
-    /// A task that is there from now on; false if the scheduler refused it.
+    /// Adds a task; false if the scheduler refuses the task.
     pub fn start(&mut self, spec: &TaskSpec, habit: Habit) -> bool {
         let Some(number) = self.host.add_task(spec, true) else { return false };
         let left_ns = habit.computes_ns;
@@ -87,7 +87,7 @@ impl Machine {
         true
     }
 
-    /// A real-time task takes a CPU, which has one of ours.
+    /// A real-time task preempts a task of the scheduler.
     pub fn take_cpu(&mut self, cpu: usize) {
         let runtime_ns = self.runtime_ns(cpu);
         self.taken = Some(cpu);
@@ -95,7 +95,7 @@ impl Machine {
         self.choose();
     }
 
-    /// It gives the CPU back.
+    /// The real-time task gives the CPU back.
     pub fn give_back_cpu(&mut self) {
         if let Some(cpu) = self.taken.take() {
             self.schedule(cpu);
@@ -107,7 +107,7 @@ impl Machine {
         self.tasks.iter_mut().find(|task| task.number == number).unwrap()
     }
 
-    /// How long the running task of a CPU has run in all.
+    /// Total CPU time of the running task of a CPU.
     pub fn runtime_ns(&self, cpu: usize) -> u64 {
         let current = self.host.current(cpu);
         let task = current.and_then(|n| self.tasks.iter().find(|task| task.number == n));
@@ -125,7 +125,7 @@ impl Machine {
         waiting.pop_front()
     }
 
-    /// All CPUs that are asked to choose do, until none is.
+    /// Lets CPUs choose until none has to.
     pub fn choose(&mut self) {
         for _ in 0..10_000 {
             let mut waiting: VecDeque<usize> = self.host.take_reschedules().into();

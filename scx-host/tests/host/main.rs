@@ -1,4 +1,4 @@
-//! What schedulers do in the host.
+//! Schedulers in the host: our own, upstream's, and one that makes mistakes.
 
 #[path = "../shares/configuration.rs"]
 mod configuration;

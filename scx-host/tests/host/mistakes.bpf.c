@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Which mistake is it? A scheduler with one queue that makes the one that its
- * loader asks for, or none.
+ * A scheduler with one queue, which makes the mistake that the test selects, or
+ * none.
  */
 #include "kernel.h"
 

@@ -1,4 +1,4 @@
-//! A mistake of a scheduler ends it, with the kernel's words.
+//! A scheduler with a mistake is ended, with the kernel's message.
 
 use std::path::Path;
 

@@ -1,7 +1,8 @@
-//! What holds on random machines, whatever happens there.
+//! Invariants on random machines under random events.
 //!
-//! Tasks come, sleep, yield, end, change their weight and their CPUs; CPUs go and come; timers are
-//! late, memory cannot be had, CPUs choose for nothing and in any order. The seed decides all.
+//! Tasks start, sleep, yield, change their weight and their CPUs; CPUs go offline and online;
+//! timers are late, allocations fail, CPUs choose without a reason and in any order. The seed
+//! decides all.
 
 use cpu_model::{CpuTable, TurboMode};
 use policy::Mode;
@@ -11,12 +12,12 @@ use scx_host::{Compensation, Config, Faults, Host, Part, Sensor, TaskSpec, Topol
 use crate::evenkeel::fair;
 use crate::machine::{Habit, Machine, Order, STEP_NS};
 
-/// Short, so that a task that is forgotten is found.
+/// Short, so that a forgotten task ends the scheduler within the run.
 const WATCHDOG_MS: u32 = 400;
 const STEPS: u32 = 3000;
 /// About three slices of a task that has its CPU for itself.
 const BESIDE_NS: u64 = 20_000_000;
-/// As long as a CPU may stay quiet for what is owed to one sibling, and three slices.
+/// The longest forced idle of a CPU for the deficit of one sibling, and three slices.
 const BESIDE_QUIET_NS: u64 = 54_000_000;
 
 struct Dice(u64);
@@ -48,21 +49,22 @@ impl Dice {
 struct Storm {
     machine: Machine,
     dice: Dice,
-    /// The CPU that is away.
+    /// The CPU that is offline.
     away: Option<usize>,
-    /// CPUs go and come. One that has gone is shown as idle once more, as in the kernel, and the
-    /// kick that it gets is lost: then a CPU may idle beside a task.
+    /// CPUs go offline and online. As in the kernel, the masks of idle CPUs show an offline CPU
+    /// until a search claims it, and the kick of that CPU is lost: then a CPU may idle beside a
+    /// task.
     has_faults: bool,
     bound: Option<usize>,
-    /// By task: for how many steps it has waited while a CPU idles that may run it.
+    /// By task: steps for which the task has waited while a CPU of its mask idles.
     beside: Vec<u32>,
-    /// A third of the tasks uses wide instructions, by their names.
+    /// A third of the tasks use wide instructions, by their names.
     is_even: bool,
     /// A task whose affinity changed in this step: its virtual time is that of another group now.
     regrouped: Option<usize>,
 }
 
-/// `even`, told by names who is wide.
+/// `even`, with wide tasks known by name.
 fn even() -> Compensation {
     let model = CpuTable::by_name("xeon-gold-6130").unwrap().model(TurboMode::On).unwrap();
     let isolation = Compensation::on(&model, Mode::Isolation, &[Sensor::Rules], &[]);
@@ -123,7 +125,7 @@ impl Storm {
         self.machine.start(&spec, Habit { computes_ns, sleeps_ns });
     }
 
-    /// Something that nobody foresaw.
+    /// A random event.
     fn happen(&mut self) {
         let cpus = self.machine.cpus;
         let (cpu, at) = (self.dice.below(cpus), self.dice.below(cpus));
@@ -139,7 +141,7 @@ impl Storm {
             }
             (1, Some(task)) => host.set_nice(task, self.dice.below(40) as i8 - 20, at),
             (2, _) => host.yield_now(cpu, runtime_ns),
-            // A kick for nothing.
+            // A kick without a reason.
             (3, _) => {
                 host.schedule(cpu, runtime_ns);
             }
@@ -150,7 +152,7 @@ impl Storm {
         self.machine.choose();
     }
 
-    /// Only a task itself forbids its migration, and allows it again while it runs.
+    /// Only a running task itself disables its migration, and enables its migration again.
     fn bind_current(&mut self, cpu: usize) {
         let host = &mut self.machine.host;
         let current = host.current(cpu);
@@ -160,7 +162,7 @@ impl Storm {
                 self.bound = Some(task);
             }
             (Some(task), Some(running)) if task == running => {
-                // A change of affinity that came meanwhile is made now.
+                // A change of affinity that was requested meanwhile takes effect now.
                 host.set_migration_disabled(task, false);
                 self.regrouped = Some(task);
                 self.bound = None;
@@ -172,7 +174,7 @@ impl Storm {
     fn hotplug(&mut self, cpu: usize) {
         let host = &mut self.machine.host;
         match self.away {
-            // A task that is bound to it would have to let go first.
+            // A task with migration disabled on that CPU would have to enable migration first.
             None if self.bound.is_none() && self.machine.cpus > 1 => {
                 host.take_offline(cpu);
                 self.away = Some(cpu);
@@ -240,14 +242,14 @@ impl Storm {
         Ok(())
     }
 
-    /// Whether virtual times change only by what a task runs: there is one cache, and no CPU goes,
-    /// which changes affinities as well.
+    /// Whether virtual runtimes change by running only: on machines with one cache domain, and
+    /// without CPUs that go offline, which changes affinities as well.
     fn has_one_coordinate(&self) -> bool {
         self.machine.cpus <= 4 && !self.has_faults
     }
 }
 
-/// A runnable task is in one queue or runs; one that sleeps is nowhere.
+/// A runnable task is in one queue or runs; a sleeping task is in no queue.
 fn each_task_is_in_one_place(storm: &Storm) -> Result<(), String> {
     let host = &storm.machine.host;
     for task in &storm.machine.tasks {
@@ -260,8 +262,8 @@ fn each_task_is_in_one_place(storm: &Storm) -> Result<(), String> {
     Ok(())
 }
 
-/// No CPU idles for long while a task waits that may run there. For a moment it may: a CPU that was
-/// woken for one task can take another, which no other idle CPU may run.
+/// No CPU idles for long while a task waits that may run on that CPU. A short time is allowed: a
+/// CPU that was woken for one task can take another one, which no other idle CPU may run.
 fn no_cpu_idles_for_nothing(storm: &Storm) -> Result<(), String> {
     let host = &storm.machine.host;
     let tasks = storm.machine.tasks.iter().zip(&storm.beside);

@@ -1,4 +1,4 @@
-//! What our scheduler learns from registers and counters of the host.
+//! Our scheduler learns classes and levels from registers and counters of the host.
 
 use cpu_model::{CpuTable, TurboMode};
 use policy::Mode;
@@ -63,7 +63,7 @@ fn registers_that_show_when_a_task_has_left_are_evidence_about_that_task() {
     assert_eq!(host.schedule(0, 20 * MS).task, Some(0));
     assert!(until_ns(&host, 0) > 40 * MS, "{}", until_ns(&host, 0));
     assert_eq!(until_ns(&host, 1), 0, "the other has shown nothing");
-    // It has not left since: what is there is what was looked at.
+    // The task has not left its CPU since, so the saved registers are those that were read.
     host.set_now(60 * MS);
     let before = until_ns(&host, 0);
     assert_eq!(host.schedule(0, 40 * MS).task, Some(1));
@@ -83,12 +83,13 @@ fn what_registers_of_a_thread_show_is_evidence_about_all_threads_of_its_process(
     assert_eq!(turn(&mut host, 40, 20), 0);
     host.save_registers(1, ZMM_HI256);
     assert_eq!(wide_until_ns(&host, &object, 0), 0);
-    // The second shows it when it begins again, and the first knows it from then on.
+    // The scheduler reads the registers when the second task begins again, and then knows the
+    // class of the first task too.
     assert_eq!(turn(&mut host, 60, 40), 1);
     assert_eq!(turn(&mut host, 80, 40), 0);
     let until_ns = wide_until_ns(&host, &object, 0);
     assert!(until_ns > 80 * MS, "{until_ns}");
-    // The first may end before the process does: what is known of that stays.
+    // When the first task ends before its process, the evidence of the process stays.
     host.block(0, 60 * MS);
     assert_eq!(turn(&mut host, 100, 60), 1);
     host.remove_task(0);
@@ -101,8 +102,8 @@ fn what_registers_of_a_thread_show_is_evidence_about_all_threads_of_its_process(
     assert_eq!(host.exit(), None);
 }
 
-/// Who got how much back, by the counters of a CPU: slices of 20 ms by turns, the first task's at
-/// level 2 throughout, the second's for as long as that is held.
+/// The refunds by task, with the counters of a CPU: slices of 20 ms by turns, those of the first
+/// task at level 2 throughout, those of the second for the hold of level 2.
 fn refunds(cpu: usize) -> Vec<(u64, u64)> {
     let events = [
         HardwareEvent::License1,
@@ -140,7 +141,8 @@ fn refunds(cpu: usize) -> Vec<(u64, u64)> {
 #[test]
 fn what_a_slice_lost_while_the_level_of_another_was_held_is_refunded() {
     let refunds = refunds(0);
-    // 2.8 GHz would have been its own: a third of 0.67 ms, from the slice on that knows.
+    // The ideal frequency is 2.8 GHz: the refund is a third of 0.67 ms, from the slice on in which
+    // the scheduler knows the task's level.
     let full = refunds.iter().filter(|&&(task, ns)| task == 1 && ns / 1000 == 215).count();
     assert!(full >= 2, "{refunds:?}");
     assert_eq!(refunds.iter().find(|&&(task, ns)| task == 0 && ns > 0), None, "{refunds:?}");

@@ -1,4 +1,4 @@
-//! Busy tasks get the weighted max-min fair shares of what their affinity allows, and none starves.
+//! Busy tasks get the weighted max-min fair shares of the CPUs that they may use, and none starves.
 
 use crate::configuration::{Arrival, Configuration, MODES, Share};
 
@@ -10,7 +10,7 @@ const WAIT_MAX_MS: u64 = 2_500;
 /// Equal tasks: how many, of which nice value, and on which CPUs as bits.
 type Group = (usize, i8, u32);
 
-/// Groups under `fair`: the first is there at the start, each other one a quarter of a second
+/// Groups under `fair`: the first arrives at the start, each further one a quarter of a second
 /// later.
 fn of(cpus: usize, groups: &[Group]) -> Configuration {
     let tasks = groups.iter().zip(0..).flat_map(|(&(count, nice, cpus), group)| {
@@ -56,7 +56,8 @@ fn sets_of_cpus_leave_weights_as_they_are() {
     }
 }
 
-/// `docs/measurements/affinity.md` has 20,000 of them, and says which are further off and why.
+/// `docs/measurements/affinity.md` has 20,000 such configurations, with those that are further off
+/// and the reasons.
 #[test]
 fn random_affinities_and_weights_come_near_to_the_ideal_shares() {
     let furthest_of = |seed| {

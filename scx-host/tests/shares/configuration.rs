@@ -1,4 +1,4 @@
-//! Random machines and busy tasks, and what each task got beside what it should get.
+//! Random machines with busy tasks: the share of each task, and its ideal share.
 
 use cpu_model::{CpuTable, TurboMode};
 use policy::Mode;
@@ -35,14 +35,14 @@ pub struct Configuration {
     pub tasks: Vec<Arrival>,
 }
 
-/// What a task got.
+/// The share of a task.
 #[derive(Clone, Debug)]
 pub struct Share {
     pub task: Arrival,
     /// Of one CPU.
     pub found: f64,
     pub ideal: f64,
-    /// The longest time that it was runnable and did not run.
+    /// The longest time for which the task was runnable and did not run.
     pub wait_max_ms: u64,
 }
 
@@ -93,7 +93,10 @@ impl Configuration {
         Self { seed, cpus, mode, tasks }
     }
 
-    /// Runs it; what the kernel says if it ejects the scheduler.
+    /// Runs the configuration.
+    ///
+    /// # Errors
+    /// The kernel's message if the scheduler is ejected.
     pub fn run(&self) -> Result<Vec<Share>, String> {
         let topology = Topology::regular(1, self.cpus, 1);
         let compensation = compensation(self.mode);

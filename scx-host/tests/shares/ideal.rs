@@ -10,9 +10,9 @@ pub struct Demand {
 /// The share of one CPU that each task gets if all shares rise in proportion to the weights, and
 /// each stops where its task has a whole CPU, or where a set of CPUs has nothing left.
 ///
-/// Shares are possible if no set of CPUs has to give more than it has to the tasks that may run
-/// nowhere else (Hall's condition), and no task has more than one CPU (Gonzalez and Sahni, 1976:
-/// such shares can be scheduled with preemption so that no task runs on two CPUs at once).
+/// Shares are possible if no set of CPUs has to give more than its own time to the tasks that may
+/// run nowhere else (Hall's condition), and no task has more than one CPU (Gonzalez and Sahni,
+/// 1976: such shares can be scheduled with preemption so that no task runs on two CPUs at once).
 pub fn shares(cpus: usize, demands: &[Demand]) -> Vec<f64> {
     let mut fixed: Vec<Option<f64>> = vec![None; demands.len()];
     while fixed.contains(&None) {
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn bound_tasks_leave_the_rest_to_those_that_may_go_elsewhere() {
-        // Two tasks bound to CPU 0, one that may use both: it has CPU 1 for itself.
+        // Two tasks bound to CPU 0, and one that may use both, which has CPU 1 for itself.
         assert_near(&of(2, &[(1.0, 1), (1.0, 1), (1.0, 3)]), &[0.5, 0.5, 1.0]);
         // One bound to each, one free: all three have two thirds.
         assert_near(&of(2, &[(1.0, 1), (1.0, 2), (1.0, 3)]), &[2.0 / 3.0; 3]);
