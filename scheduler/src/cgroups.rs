@@ -168,7 +168,7 @@ fn read(file: &Path) -> Result<Option<String>, Unreadable> {
     Ok(text.map(|text| text.trim_end().to_owned()))
 }
 
-/// Nothing where the error is that a group has gone, or never had such a file.
+/// `Ok(None)` if the error is that a group was removed, or never had such a file.
 fn unless_gone<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     let is_gone = |error: &io::Error| {
         error.kind() == io::ErrorKind::NotFound

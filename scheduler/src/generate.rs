@@ -41,7 +41,7 @@ const STATUSES: [(&str, &str); 3] = [
          wrong.",
     ),
 ];
-/// Pages that this one refers to.
+/// Related manual pages.
 const RELATED: &str =
     "evenkeel(1), evenkeel-characterize(1), evenkeel-cpu(1), evenkeel-trace-import(1)";
 

@@ -1,5 +1,5 @@
 //! Compiles a scheduler's source twice: for this machine, linked with the host's helpers, and for
-//! BPF, whose types tell the geometry of its maps.
+//! BPF, whose BTF describes the geometry of its maps.
 
 use std::env::var_os;
 use std::path::{Path, PathBuf};

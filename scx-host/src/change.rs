@@ -12,7 +12,7 @@ use crate::ops::Op;
 use crate::state::Life;
 
 impl Host {
-    /// Dequeues a queued task, changes a property, and enqueues the task again.
+    /// Changes a property of a task; a queued task is dequeued before and enqueued again after.
     fn change(&self, task: usize, at: usize, change: impl FnOnce(&Self)) {
         if self.state().tasks[task].life == Life::Gone {
             return;

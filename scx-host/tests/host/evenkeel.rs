@@ -63,8 +63,7 @@ fn a_task_of_sched_idle_gets_what_its_weight_of_3_is_worth() {
     machine.start(&TaskSpec { is_idle_policy: true, ..spec("idle", -20, &[]) }, SPINS);
     machine.run(20_000_000_000);
     let share = machine.tasks[1].runtime_ns as f64 / 20e9;
-    // By weight 3 of 1027; and a slice of a tick whenever the task has starved for a quarter of 30
-    // s.
+    // By weight 3 of 1027; and a slice of a tick whenever the task starves, after 7.5 s.
     assert!((0.001..0.006).contains(&share), "{share}");
 }
 
@@ -157,7 +156,7 @@ fn a_dump_tells_of_caches_cpus_and_tasks() {
     machine.start(&spec("c", 5, &[1]), SPINS);
     machine.run(50_000_000);
     assert_eq!(machine.host.dump(), "");
-    // Nothing runs for as long as the watchdog waits.
+    // No task runs for twice the time of the watchdog.
     let late_ns = machine.now_ns + 2 * machine.host.watchdog_ns();
     machine.host.set_now(late_ns);
     machine.host.check_watchdog();
@@ -300,7 +299,8 @@ fn an_affinity_that_changes_while_a_task_may_not_migrate_is_obeyed_afterwards() 
     }
 }
 
-/// Tasks of a set of CPUs wait in a queue that a CPU which is being taken away is not asked for.
+/// Tasks of an affinity group wait in its queue, but the kernel calls no `dispatch` on a CPU that
+/// is going offline: the scheduler has to move the tasks when the last CPU of the group goes.
 #[test]
 fn the_last_cpu_of_a_set_hands_its_tasks_on_when_it_is_taken_away() {
     let mut machine = machine(&Topology::regular(1, 4, 1));
