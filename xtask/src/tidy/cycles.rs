@@ -15,16 +15,11 @@ use crate::repo::TextFile;
 
 const FILES_MAX: usize = 2;
 
-/// Crates with larger cycles, and how many files the largest may have. Limits only fall.
-const LIMITS: &[(&str, usize)] = &[];
-
 /// Cycles of more than two files, each reported at its first file.
 pub fn check(files: &[TextFile]) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (root, folder) in roots(files) {
-        let limit = LIMITS.iter().find(|(of, _)| *of == folder).map_or(FILES_MAX, |(_, max)| *max);
-        let modules = Modules::read(files, &root);
-        for cycle in cycles(&modules).into_iter().filter(|cycle| cycle.len() > limit) {
+    for (root, _) in roots(files) {
+        for cycle in cycles(&Modules::read(files, &root)) {
             let first = files.iter().find(|file| file.path == cycle[0]);
             let message = format!("{} files use each other: {}", cycle.len(), cycle.join(", "));
             found.extend(first.map(|file| Finding::new(file, 1, message)));

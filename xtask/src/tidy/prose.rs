@@ -1,8 +1,7 @@
 //! Comments name their subject: how many lines lean on a pronoun instead, by room.
 //!
 //! A line leans on a pronoun if one of [`PRONOUNS`] is among its words. English needs some such
-//! lines: published concurrency libraries have 6 to 13 %. A room has a limit, which only falls: a
-//! change that makes a room better also lowers the room's limit.
+//! lines: published concurrency libraries have 6 to 13 %.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +12,8 @@ use crate::repo::TextFile;
 /// Words that stand for a thread, a task or a value that the reader has to find.
 const PRONOUNS: [&str; 7] = ["what", "who", "whoever", "whom", "others", "there", "it"];
 
-/// The aim for every room.
-const AIM_PERCENT: usize = 15;
-
-/// Rooms above the aim, each with the percentage of the last measurement.
-const LIMITS: &[(&str, usize)] = &[("scheduler", 22), ("scx-host", 32)];
+/// The largest share of such lines in a room.
+const PERCENT_MAX: usize = 15;
 
 /// Comment lines of a room, and how many of them lean on a pronoun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,23 +31,18 @@ impl Count {
     }
 }
 
-/// Rooms over their limit, and rooms with a limit above their percentage.
+/// Rooms with too many lines that lean on a pronoun.
 pub fn check(files: &[TextFile]) -> Vec<Finding> {
     let mut found = Vec::new();
     for (room, count) in by_room(files) {
-        let named = LIMITS.iter().find(|(of, _)| *of == room);
-        let limit = named.map_or(AIM_PERCENT, |(_, limit)| *limit);
         let percent = count.percent();
-        let message = if percent > limit {
-            format!(
-                "{percent} % of the comment lines of `{room}` lean on a pronoun, at most {limit}: \
-                 name the subject (`cargo xtask tidy --prose {room}` shows the lines)"
-            )
-        } else if limit > AIM_PERCENT && percent < limit {
-            format!("`{room}` has {percent} % lines with pronouns: lower its limit from {limit}")
-        } else {
+        if percent <= PERCENT_MAX {
             continue;
-        };
+        }
+        let message = format!(
+            "{percent} % of the comment lines of `{room}` lean on a pronoun, at most \
+             {PERCENT_MAX}: name the subject (`cargo xtask tidy --prose {room}` shows the lines)"
+        );
         let first = files.iter().find(|file| file.room() == room);
         found.extend(first.map(|file| Finding::new(file, 1, message)));
     }
@@ -122,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_room_above_the_aim_is_found() {
+    fn a_room_with_too_many_is_found() {
         let leaning = file("new/src/a.rs", "// It runs.\n");
         assert_eq!(check(&[leaning]).len(), 1);
         let plain = file("new/src/a.rs", "// The task runs.\n");
