@@ -24,7 +24,7 @@ pub use simulation::{Kernel, QueueGroups, SMT_SHARE_PERMILLE, Sharing, Simulatio
 
 use faults::FaultOptions;
 
-/// The option that prints [`list`].
+/// The option that prints [`list()`].
 pub const HELP: &str = "--help-experiments";
 /// The option that takes settings, without its dashes.
 pub const SET: &str = "set";

@@ -109,7 +109,7 @@ struct First(Code, *mut c_void);
 
 /// The function of the first task of a scope.
 unsafe extern "C-unwind" fn first(place: *mut c_void) {
-// SAFETY: `run_first` wrote a `First` there, whose code may be called with its arguments.
+    // SAFETY: `run_first` wrote a `First` there, whose code may be called with its arguments.
     unsafe {
         let First(code, arguments) = place.cast::<First>().read();
         code(arguments);
