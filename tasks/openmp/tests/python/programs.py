@@ -5,6 +5,7 @@ threads add up, and then its times in milliseconds: the first job of the process
 the jobs after it. Each package is imported, and the data made, before the clock starts.
 """
 
+import contextlib
 import hashlib
 import os
 import pathlib
@@ -133,8 +134,12 @@ def digest(answer):
 
 
 def thread_names():
-    tasks = pathlib.Path("/proc/self/task").iterdir()
-    return {(task / "comm").read_text().strip() for task in tasks}
+    names = set()
+    for task in pathlib.Path("/proc/self/task").iterdir():
+        # A thread may end meanwhile.
+        with contextlib.suppress(OSError):
+            names.add((task / "comm").read_text().strip())
+    return names
 
 
 def main():
