@@ -153,7 +153,7 @@ mod tests {
     fn memory_grows_in_its_own_pool() {
         let pool = with("pool_size=1000,fallback=null_fb");
         let few = memory(1, Some(600), pool, true).cast::<u8>();
-        // SAFETY: the memory has so many bytes.
+        // SAFETY: `few` has 600 bytes, and `more` 900.
         unsafe {
             few.add(599).write(7);
             let more = resized(few.cast(), 900, pool).cast::<u8>();

@@ -13,7 +13,7 @@ use crate::unsupported::say;
 /// `omp_sched_monotonic`, beside the kind.
 const MONOTONIC: u32 = 0x8000_0000;
 
-/// Asks for so many threads in the next teams; less than one counts as one.
+/// Asks for `threads` threads in the next teams; less than one counts as one.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_num_threads(threads: c_int) {
     data_environment::change_icvs(|icvs| icvs.num_threads = threads.max(1) as u32);

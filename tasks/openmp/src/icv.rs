@@ -59,8 +59,8 @@ impl Icvs {
         }
     }
 
-    /// Of the implicit tasks of a region so many levels deep, begun where these hold, with a clause
-    /// on binding or without.
+    /// The ICVs of the implicit tasks of a region of nesting level `level`. The task that begins
+    /// the region has `outer`; `clause` is that of `proc_bind`, if the region has one.
     pub(crate) fn inside(outer: &'static Self, level: i32, clause: Option<Bind>) -> &'static Self {
         let level = usize::try_from(level).unwrap_or(usize::MAX);
         let Settings { num_threads, proc_bind, .. } = settings();

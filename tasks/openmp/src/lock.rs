@@ -51,8 +51,8 @@ pub struct NestLock {
     depth: AtomicU32,
 }
 
-/// The number of the running task as an owner of nest locks: from 1 to [`OWNERS`]. After so many
-/// tasks the numbers begin again, when the tasks with low ones have long ended.
+/// The number of the running task as an owner of nest locks: from 1 to [`OWNERS`]. After
+/// [`OWNERS`] tasks the numbers begin again; by then the tasks with low numbers have ended.
 fn caller() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let owner = &member().task().owner;

@@ -110,7 +110,7 @@ pub(crate) unsafe fn fork(wanted: Wanted, job: Job) {
     unsafe { fork_as(size, wanted.bind, job) };
 }
 
-/// Runs a region of so many threads, which [`threads_for`] has granted.
+/// Runs a region of `size` threads, which [`threads_for`] has granted.
 ///
 /// # Safety
 /// Each thread of the region may run `job`.

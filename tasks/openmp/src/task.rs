@@ -75,7 +75,7 @@ impl OmpTask {
         task
     }
 
-    /// A block with so many bytes behind a header that is not written, and its length.
+    /// A block with `behind` bytes after a header that is not written yet, and its length.
     fn allocate(member: &Member, behind: usize) -> (*mut Self, usize) {
         let bytes = Self::bytes_with(behind);
         (member.worker().allocate(bytes).cast().as_ptr(), bytes)

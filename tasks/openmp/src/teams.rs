@@ -29,7 +29,7 @@ fn set_or(number: &AtomicI32, of_environment: u32) -> c_int {
     }
 }
 
-/// Asks for so many teams; 0 leaves the number to the runtime.
+/// Asks for `teams` teams; 0 leaves the number to the runtime.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_num_teams(teams: c_int) {
     if teams >= 0 {
@@ -43,7 +43,7 @@ pub extern "C" fn omp_get_max_teams() -> c_int {
     set_or(&TEAMS, settings().num_teams)
 }
 
-/// Asks for at most so many threads a team; 0 leaves the number to the runtime.
+/// Asks for at most `threads` threads a team; 0 leaves the number to the runtime.
 #[unsafe(no_mangle)]
 pub extern "C" fn omp_set_teams_thread_limit(threads: c_int) {
     if threads >= 0 {

@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn texts_of_fortran_end_in_spaces() {
         let mut room = [b'x'; 5];
-        // SAFETY: both arrays have so many bytes.
+        // SAFETY: each call gets the length of its array.
         unsafe {
             assert_eq!(put("abc", room.as_mut_ptr().cast(), 5), 3);
             assert_eq!(&room, b"abc  ");

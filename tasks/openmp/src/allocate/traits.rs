@@ -91,7 +91,7 @@ impl Allocator {
         (space <= SPACES_MAX).then_some(made)
     }
 
-    /// Takes so many bytes from the pool, if the pool has as many.
+    /// Takes `bytes` from the pool, unless fewer are left.
     pub(super) fn take(&self, bytes: usize) -> bool {
         if self.pool == usize::MAX {
             return true;

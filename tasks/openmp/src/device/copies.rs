@@ -63,7 +63,7 @@ impl Part<'_> {
     /// Copies the part; `None` if a size overflows.
     ///
     /// # Safety
-    /// The part lies in both arrays, whose elements have so many bytes.
+    /// The part lies in both arrays, whose elements have `element` bytes.
     unsafe fn copy(self, to: *mut u8, from: *const u8, element: usize) -> Option<()> {
         let bytes = |elements: &[usize]| {
             elements.iter().try_fold(element, |bytes, &number| bytes.checked_mul(number))
@@ -73,7 +73,7 @@ impl Part<'_> {
         let to_first = to_slice.checked_mul(self.to_offsets[0])?;
         let from_first = from_slice.checked_mul(self.from_offsets[0])?;
         let length = element.checked_mul(self.volume[0])?;
-        // SAFETY: the part lies in both arrays, whose elements have so many bytes.
+        // SAFETY: the part lies in both arrays, whose elements have `element` bytes.
         unsafe {
             let (to, from) = (to.add(to_first), from.add(from_first));
             if self.volume.len() == 1 {

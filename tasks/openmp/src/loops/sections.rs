@@ -29,7 +29,7 @@ fn next(member: &Member) -> u32 {
     member.next_chunk().map_or(0, |chunk| chunk.start as u32 + 1)
 }
 
-/// gcc: the thread comes to so many sections. Returns the number of its first; 0 without one.
+/// gcc: the thread comes to `number` sections. Returns which it runs first, from 1; 0: none.
 #[unsafe(no_mangle)]
 pub extern "C" fn GOMP_sections_start(number: c_uint) -> c_uint {
     let member = member();
@@ -70,7 +70,7 @@ pub extern "C" fn __kmpc_sections_init(_where: *mut Ident, _thread: i32) {
     ompt::works(At::Begin, || (Work::Sections, 0));
 }
 
-/// clang: the number of the thread's next section of so many, from 0; a higher number without one.
+/// clang: the thread's next section, from 0; `number` where none is left.
 #[unsafe(no_mangle)]
 pub extern "C" fn __kmpc_next_section(_where: *mut Ident, _thread: i32, number: i32) -> i32 {
     match next(member()) {

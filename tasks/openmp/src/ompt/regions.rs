@@ -22,7 +22,7 @@ pub(crate) fn asks_for(threads: u32) {
     }
 }
 
-/// The running task begins a region of so many threads. Returns the region's record, which
+/// The running task begins a region of `size` threads. Returns the region's record, which
 /// [`region_ends`] frees.
 #[cold]
 #[inline(never)]
@@ -237,7 +237,7 @@ pub(crate) fn region_barrier(number: u32, wait: impl FnOnce()) {
     tell(Endpoint::End, ptr::null_mut());
 }
 
-/// The running task begins a league of so many teams. Returns the league's record, which
+/// The running task begins a league of `teams` teams. Returns the league's record, which
 /// [`league_ends`] frees.
 #[cold]
 #[inline(never)]

@@ -57,7 +57,7 @@ impl ThreadPool {
         Self { register, threads, teams, begun: 0, shown: Cell::new(None) }
     }
 
-    /// A team of so many threads, of which the caller is the first, in a region of level `around`.
+    /// A team of `size` threads, of which the caller is the first, in a region of level `around`.
     fn team(&mut self, size: u32, around: i32, binding: Option<Binding>) -> &PooledTeam {
         while self.threads.len() + 1 < size as usize {
             let number = self.threads.len() as u32 + 1;
@@ -77,7 +77,7 @@ impl ThreadPool {
         &self.teams[place]
     }
 
-    /// Begins a region of so many threads, of which the caller is the primary one. The pool's
+    /// Begins a region of `size` threads, of which the caller is the primary one. The pool's
     /// threads run `job`.
     ///
     /// # Safety

@@ -137,7 +137,7 @@ impl OmpTask {
         }
     }
 
-    /// Bytes of a block with so many behind the header.
+    /// Bytes of a block with `behind` bytes after the header.
     pub(crate) fn bytes_with(behind: usize) -> usize {
         (size_of::<Self>() + behind).next_multiple_of(align_of::<Self>())
     }

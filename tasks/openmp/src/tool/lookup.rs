@@ -135,7 +135,7 @@ unsafe extern "C" fn get_num_procs() -> c_int {
 }
 
 unsafe extern "C" fn get_place_proc_ids(place: c_int, size: c_int, ids: *mut c_int) -> c_int {
-    // SAFETY: a tool passes room for so many.
+    // SAFETY: a tool passes room for `size` numbers.
     unsafe { put(place::place(place).iter().map(|&cpu| cpu as c_int), size, ids) }
 }
 
@@ -154,7 +154,7 @@ unsafe extern "C" fn get_partition_place_nums(size: c_int, places: *mut c_int) -
     }
     let Some(member) = known_member() else { return 0 };
     let own = member.partition.places();
-    // SAFETY: a tool passes room for so many.
+    // SAFETY: a tool passes room for `size` numbers.
     unsafe { put(own.map(|place| place as c_int), size, places) }
 }
 
