@@ -55,7 +55,7 @@ class Slice:
     weight: int
     own_level: int
     is_runnable: int
-    in_kind_ns: int
+    idle_compensation_ns: int
     waited_ns: int
     from_vtime_ns: int
     group: int
@@ -66,7 +66,7 @@ class File:
     head: dict
     slices: list
     names: dict
-    untold: int
+    lost: int
     is_whole: bool
 
 
@@ -113,7 +113,7 @@ def take(found, kind, body, path):
         tid, _, _, _, name, _ = TASK.unpack(body)
         found.names[tid] = name.split(b"\0")[0].decode(errors="replace")
     elif kind == 3 and len(body) == END.size:
-        slices, found.untold = END.unpack(body)
+        slices, found.lost = END.unpack(body)
         found.is_whole = True
         if slices != len(found.slices):
             raise BadInput(f"{path}: {len(found.slices)} slices, and the end says {slices}")
@@ -147,9 +147,9 @@ class Check:
         mode = self.file.head["mode"]
         if one.refund_ns > one.slice_ns:
             self.say("refund", one, f"{one.refund_ns} ns of a slice of {one.slice_ns} ns")
-        if one.refund_ns + one.in_kind_ns > one.lost_ns:
+        if one.refund_ns + one.idle_compensation_ns > one.lost_ns:
             self.say("refund", one, f"{one.refund_ns} ns of {one.lost_ns} ns lost")
-        if mode != "even" and (one.in_kind_ns or one.waited_ns):
+        if mode != "even" and (one.idle_compensation_ns or one.waited_ns):
             self.say("mode", one, "only even repays in kind")
         if one.waited_ns > one.paid_ns:
             self.say("paid", one, f"{one.waited_ns} ns of {one.paid_ns} ns paid")
@@ -161,7 +161,7 @@ class Check:
             self.say("refund", one, f"{one.refund_ns} ns for {one.lost_ns} ns lost")
         if mode in ("fair-isolation", "even") and one.bill_ns != one.refund_ns:
             self.say("bill", one, f"{one.bill_ns} ns billed for {one.refund_ns} ns given back")
-        if (one.bill_ns + one.in_kind_ns > 0) != (one.culprit not in NOT_TASKS):
+        if (one.bill_ns + one.idle_compensation_ns > 0) != (one.culprit not in NOT_TASKS):
             self.say("bill", one, f"{one.bill_ns} ns billed to {one.culprit}")
         if one.culprit == one.victim:
             self.say("bill", one, f"task {one.victim} pays itself")
@@ -220,7 +220,7 @@ class Check:
 
     def has_same_time(self, before, one):
         """Whether virtual times of two slices of a task are of the same group."""
-        if self.file.head.get("caches", 1) > 1 or self.file.untold > 0:
+        if self.file.head.get("caches", 1) > 1 or self.file.lost > 0:
             return False
         return before.group == one.group and (one.group != OWN_GROUP or before.cpu == one.cpu)
 
@@ -230,7 +230,7 @@ class Check:
         for one in self.file.slices:
             billed[one.culprit] += one.bill_ns
             paid[one.victim] += one.paid_ns - one.waited_ns
-        if self.file.untold > 0:
+        if self.file.lost > 0:
             return
         for task, paid_ns in paid.items():
             if paid_ns > billed[task]:
@@ -267,7 +267,7 @@ def print_result(found, check):
     print(
         f"{len(slices)} slices, {sum(one.slice_ns for one in slices) / 1e9:.6f} s, "
         f"{refund_ns / 1e9:.6f} s given back in {sum(one.refund_ns > 0 for one in slices)}, "
-        f"{paid_ns / 1e9:.6f} s paid, {found.untold} lost"
+        f"{paid_ns / 1e9:.6f} s paid, {found.lost} lost"
         + ("" if found.is_whole else "; the file was cut")
     )
     print("judged: " + ", ".join(f"{count} {what}" for what, count in check.judged.items()))

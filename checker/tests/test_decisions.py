@@ -21,7 +21,7 @@ def slice_of(task, time_ns, **change):
         "paid_ns": 0, "vtime_ns": 3 * MS, "counted_ns": 0, "cycles": 0, "ref_cycles": 0,
         "level_cycles": (0,) * decisions.LEVELS, "stall_cycles": 0, "first_row": 0, "cpu": 0, "victim": task,
         "culprit": NOBODY, "weight": 1024, "own_level": 0, "is_runnable": 1,
-        "in_kind_ns": 0, "waited_ns": 0, "from_vtime_ns": 0, "group": 0,
+        "idle_compensation_ns": 0, "waited_ns": 0, "from_vtime_ns": 0, "group": 0,
     }
     assert change.keys() <= values.keys()
     return {**values, **change}
@@ -55,7 +55,7 @@ REF_GHZ = CPU.ref_khz / 1e6
 LOST_NS = round(3 * MS * 0.3 / 3.6)
 
 
-def run(*, first=None, second=None, payer=None, mode="fair-isolation", untold=0):
+def run(*, first=None, second=None, payer=None, mode="fair-isolation", lost=0):
     """Task 7 runs twice, losing time the second time; task 9, who is to blame, pays for it."""
     payer = {"paid_ns": LOST_NS, **(payer or {})}
     slices = [
@@ -67,7 +67,7 @@ def run(*, first=None, second=None, payer=None, mode="fair-isolation", untold=0)
     data = json.dumps({"ekdecisions": head}).encode() + b"\n"
     data += framed(2, decisions.TASK.pack(7, 7, 0, 0, b"victim", b"victim"))
     data += b"".join(framed(1, packed(one)) for one in slices)
-    return data + framed(3, decisions.END.pack(len(slices), untold))
+    return data + framed(3, decisions.END.pack(len(slices), lost))
 
 
 def kinds(data, cpu=CPU):
@@ -97,7 +97,7 @@ class Agrees(unittest.TestCase):
     def test_slices_that_are_missing_are_not_held_against_the_others(self):
         second = {"from_vtime_ns": 50 * MS, "vtime_ns": 53 * MS - LOST_NS}
         self.assertEqual(kinds(run(second=second)), ["placement"])
-        self.assertEqual(kinds(run(second=second, untold=1)), [])
+        self.assertEqual(kinds(run(second=second, lost=1)), [])
 
     def test_another_affinity_group_has_another_virtual_time(self):
         second = {"group": 1, "from_vtime_ns": 50 * MS, "vtime_ns": 53 * MS - LOST_NS}
@@ -111,11 +111,11 @@ class Agrees(unittest.TestCase):
 
 
 class InKind(unittest.TestCase):
-    """`even`: a part of what was lost is no refund, and who waited for a quiet CPU pays for it."""
+    """`even`: a part of the time lost is no refund, and a task that waited for a CPU in forced idle pays."""
 
     LESS = LOST_NS - 5000
     SECOND = {
-        "refund_ns": LESS, "bill_ns": LESS, "in_kind_ns": 5000, "vtime_ns": 103 * MS - LESS,
+        "refund_ns": LESS, "bill_ns": LESS, "idle_compensation_ns": 5000, "vtime_ns": 103 * MS - LESS,
     }
 
     def test_a_right_file(self):
@@ -124,7 +124,7 @@ class InKind(unittest.TestCase):
 
     def test_each_error_is_found(self):
         for kind, second, payer in [
-            (["refund"], {"in_kind_ns": 5001}, {}),
+            (["refund"], {"idle_compensation_ns": 5001}, {}),
             (["bill"], {"culprit": NOBODY, "bill_ns": 0, "refund_ns": 0}, {"paid_ns": 0}),
             (["paid"], {}, {"paid_ns": self.LESS + 700, "waited_ns": 699}),
             (["paid"], {}, {"paid_ns": 0, "waited_ns": 1}),
@@ -135,7 +135,7 @@ class InKind(unittest.TestCase):
             data = run(second=second, payer={"paid_ns": self.LESS, **payer}, mode="even")
             self.assertEqual(kinds(data), kind, (second, payer))
 
-    def test_other_modes_repay_nothing_in_kind(self):
+    def test_other_modes_have_no_idle_compensation(self):
         payer = {"paid_ns": self.LESS}
         self.assertEqual(kinds(run(second=self.SECOND, payer=payer)), ["mode"])
 

@@ -27,17 +27,16 @@
 #include <evenkeel/shares.h>
 #include <evenkeel/slice.h>
 #include <evenkeel/stall.h>
+#include <evenkeel/starved.h>
 #include <evenkeel/time_lost.h>
 #include <evenkeel/turbo_row.h>
 #include <evenkeel/users.h>
-#include <evenkeel/wait.h>
 #include <evenkeel/weight.h>
 
 static volatile s32 any_s32;
 static volatile struct ek_active any_ek_active;
 static volatile struct ek_anchor any_ek_anchor;
 static volatile struct ek_belief any_ek_belief;
-static volatile struct ek_beside any_ek_beside;
 static volatile struct ek_compensation any_ek_compensation;
 static volatile struct ek_core_state any_ek_core_state;
 static volatile struct ek_deficit any_ek_deficit;
@@ -52,6 +51,7 @@ static volatile struct ek_lost any_ek_lost;
 static volatile struct ek_rates any_ek_rates;
 static volatile struct ek_retired any_ek_retired;
 static volatile struct ek_shares any_ek_shares;
+static volatile struct ek_sibling_levels any_ek_sibling_levels;
 static volatile struct ek_slice any_ek_slice;
 static volatile struct ek_stage any_ek_stage;
 static volatile struct ek_tests any_ek_tests;
@@ -103,11 +103,11 @@ static void prove_ek_belief_held(void)
 	ek_belief_held(&belief, floor, now_ns);
 }
 
-static void prove_ek_belief_busy_until_ns(void)
+static void prove_ek_belief_wide_until_ns(void)
 {
 	struct ek_belief belief = any_ek_belief;
 
-	ek_belief_busy_until_ns(&belief);
+	ek_belief_wide_until_ns(&belief);
 }
 
 static void prove_ek_belief_book(void)
@@ -160,9 +160,9 @@ static void prove_ek_charge_ns(void)
 
 static void prove_ek_bill_room_ns(void)
 {
-	u64 owed_ns = any_u64;
+	u64 bill_ns = any_u64;
 
-	ek_bill_room_ns(owed_ns);
+	ek_bill_room_ns(bill_ns);
 }
 
 static void prove_ek_compensate(void)
@@ -218,18 +218,18 @@ static void prove_ek_deficit_gain_permille(void)
 static void prove_ek_deficit_repay(void)
 {
 	struct ek_deficit deficit = any_ek_deficit;
-	u64 quiet_ns = any_u64;
+	u64 forced_idle_ns = any_u64;
 	u32 gain_permille = any_u32;
 
-	ek_deficit_repay(&deficit, quiet_ns, gain_permille);
+	ek_deficit_repay(&deficit, forced_idle_ns, gain_permille);
 }
 
-static void prove_ek_deficit_quiet_ns(void)
+static void prove_ek_deficit_forced_idle_ns(void)
 {
 	struct ek_deficit deficit = any_ek_deficit;
 	u32 gain_permille = any_u32;
 
-	ek_deficit_quiet_ns(&deficit, gain_permille);
+	ek_deficit_forced_idle_ns(&deficit, gain_permille);
 }
 
 static void prove_ek_possible_level(void)
@@ -239,21 +239,21 @@ static void prove_ek_possible_level(void)
 	ek_possible_level(&tests);
 }
 
-static void prove_ek_beside_note(void)
+static void prove_ek_sibling_levels_note(void)
 {
-	struct ek_beside beside = any_ek_beside;
-	struct ek_beside other = any_ek_beside;
+	struct ek_sibling_levels siblings = any_ek_sibling_levels;
+	struct ek_sibling_levels other = any_ek_sibling_levels;
 
-	ek_beside_note(&beside, &other);
+	ek_sibling_levels_note(&siblings, &other);
 }
 
 static void prove_ek_evidence_of(void)
 {
 	u32 level = any_u32;
-	struct ek_beside beside = any_ek_beside;
+	struct ek_sibling_levels siblings = any_ek_sibling_levels;
 	u32 is_cleared = any_u32;
 
-	ek_evidence_of(level, &beside, is_cleared);
+	ek_evidence_of(level, &siblings, is_cleared);
 }
 
 static void prove_ek_demanded(void)
@@ -261,12 +261,12 @@ static void prove_ek_demanded(void)
 	struct ek_level_times at = any_ek_level_times;
 	struct ek_level_times hold = any_ek_level_times;
 	u64 held_ns = any_u64;
-	struct ek_beside beside = any_ek_beside;
+	struct ek_sibling_levels siblings = any_ek_sibling_levels;
 	u32 believed = any_u32;
 	struct ek_tests tests = any_ek_tests;
 	struct ek_demanded demanded = any_ek_demanded;
 
-	ek_demanded(&at, &hold, held_ns, &beside, believed, &tests, &demanded);
+	ek_demanded(&at, &hold, held_ns, &siblings, believed, &tests, &demanded);
 }
 
 static void prove_ek_add(void)
@@ -384,10 +384,10 @@ static void prove_ek_lag_limit_ns(void)
 static void prove_ek_lag_bound_ns(void)
 {
 	u64 vtime_ns = any_u64;
-	u64 floor_ns = any_u64;
+	u64 min_vtime_ns = any_u64;
 	u64 limit_ns = any_u64;
 
-	ek_lag_bound_ns(vtime_ns, floor_ns, limit_ns);
+	ek_lag_bound_ns(vtime_ns, min_vtime_ns, limit_ns);
 }
 
 static void prove_ek_anchor_clock_ns(void)
@@ -416,11 +416,11 @@ static void prove_ek_rate_ns(void)
 	ek_rate_ns(passed_ns, while_ns);
 }
 
-static void prove_ek_rate_of_more_ns(void)
+static void prove_ek_rate_above_ns(void)
 {
 	u64 rate_ns = any_u64;
 
-	ek_rate_of_more_ns(rate_ns);
+	ek_rate_above_ns(rate_ns);
 }
 
 static void prove_ek_learn_for(void)
@@ -452,11 +452,11 @@ static void prove_ek_learn_shown(void)
 	ek_learn_shown(&learned, level, before, now_ns);
 }
 
-static void prove_ek_airs(void)
+static void prove_ek_forces_switch_out(void)
 {
 	u64 stayed_ns = any_u64;
 
-	ek_airs(stayed_ns);
+	ek_forces_switch_out(stayed_ns);
 }
 
 static void prove_ek_learned_level(void)
@@ -669,11 +669,11 @@ static void prove_ek_mix_swaps(void)
 	ek_mix_swaps(before_permille, after_permille);
 }
 
-static void prove_ek_mix_settled_ns(void)
+static void prove_ek_mix_no_swap_until_ns(void)
 {
 	u64 now_ns = any_u64;
 
-	ek_mix_settled_ns(now_ns);
+	ek_mix_no_swap_until_ns(now_ns);
 }
 
 static void prove_ek_move_ns(void)
@@ -720,11 +720,11 @@ static void prove_ek_preempt(void)
 	ek_preempt(limit_ns, running_vtime_ns);
 }
 
-static void prove_ek_preempt_at_once(void)
+static void prove_ek_preempt_immediate(void)
 {
 	u64 ran_ns = any_u64;
 
-	ek_preempt_at_once(ran_ns);
+	ek_preempt_immediate(ran_ns);
 }
 
 static void prove_ek_retired_level(void)
@@ -788,6 +788,21 @@ static void prove_ek_stall_perf_q30(void)
 	ek_stall_perf_q30(stall_q30, now_hz, next_hz);
 }
 
+static void prove_ek_starved(void)
+{
+	u64 waited_ns = any_u64;
+	u64 watchdog_ns = any_u64;
+
+	ek_starved(waited_ns, watchdog_ns);
+}
+
+static void prove_ek_starved_period_ns(void)
+{
+	u64 watchdog_ns = any_u64;
+
+	ek_starved_period_ns(watchdog_ns);
+}
+
 static void prove_ek_time_lost_ns(void)
 {
 	u64 time_ns = any_u64;
@@ -844,21 +859,6 @@ static void prove_ek_users_above(void)
 	ek_users_above(&users, &slice, own_level);
 }
 
-static void prove_ek_wait_is_long(void)
-{
-	u64 waited_ns = any_u64;
-	u64 watchdog_ns = any_u64;
-
-	ek_wait_is_long(waited_ns, watchdog_ns);
-}
-
-static void prove_ek_wait_look_ns(void)
-{
-	u64 watchdog_ns = any_u64;
-
-	ek_wait_look_ns(watchdog_ns);
-}
-
 static void prove_ek_weight(void)
 {
 	s32 nice = any_s32;
@@ -880,7 +880,7 @@ int main(void)
 	prove_ek_active_since();
 	prove_ek_belief_demanded();
 	prove_ek_belief_held();
-	prove_ek_belief_busy_until_ns();
+	prove_ek_belief_wide_until_ns();
 	prove_ek_belief_book();
 	prove_ek_belief_change();
 	prove_ek_belief_since();
@@ -894,9 +894,9 @@ int main(void)
 	prove_ek_deficit_wakes();
 	prove_ek_deficit_gain_permille();
 	prove_ek_deficit_repay();
-	prove_ek_deficit_quiet_ns();
+	prove_ek_deficit_forced_idle_ns();
 	prove_ek_possible_level();
-	prove_ek_beside_note();
+	prove_ek_sibling_levels_note();
 	prove_ek_evidence_of();
 	prove_ek_demanded();
 	prove_ek_add();
@@ -916,11 +916,11 @@ int main(void)
 	prove_ek_anchor_clock_ns();
 	prove_ek_anchor_bound_ns();
 	prove_ek_rate_ns();
-	prove_ek_rate_of_more_ns();
+	prove_ek_rate_above_ns();
 	prove_ek_learn_for();
 	prove_ek_learn();
 	prove_ek_learn_shown();
-	prove_ek_airs();
+	prove_ek_forces_switch_out();
 	prove_ek_learned_level();
 	prove_ek_license_clamp_level();
 	prove_ek_license_later();
@@ -945,13 +945,13 @@ int main(void)
 	prove_ek_mix_price_ns();
 	prove_ek_mix_idle_cost_permille();
 	prove_ek_mix_swaps();
-	prove_ek_mix_settled_ns();
+	prove_ek_mix_no_swap_until_ns();
 	prove_ek_move_ns();
 	prove_ek_place_new_ns();
 	prove_ek_place_waking_ns();
 	prove_ek_preempt_limit_ns();
 	prove_ek_preempt();
-	prove_ek_preempt_at_once();
+	prove_ek_preempt_immediate();
 	prove_ek_retired_level();
 	prove_ek_shares();
 	prove_ek_shares_above();
@@ -959,14 +959,14 @@ int main(void)
 	prove_ek_slice_shared_ns();
 	prove_ek_stall_share_q30();
 	prove_ek_stall_perf_q30();
+	prove_ek_starved();
+	prove_ek_starved_period_ns();
 	prove_ek_time_lost_ns();
 	prove_ek_time_lost();
 	prove_ek_turbo_row();
 	prove_ek_users_none();
 	prove_ek_users_note();
 	prove_ek_users_above();
-	prove_ek_wait_is_long();
-	prove_ek_wait_look_ns();
 	prove_ek_weight();
 	prove_ek_weight_inverse();
 	return 0;

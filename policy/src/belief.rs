@@ -36,7 +36,7 @@ impl Learned {
 /// its saved registers can be read.
 #[must_use]
 pub fn forces_switch_out(stayed_ns: u64) -> bool {
-    ekp_airs(stayed_ns) != 0
+    ekp_forces_switch_out(stayed_ns) != 0
 }
 
 /// A time for each level: `struct ek_level_times`.
@@ -69,8 +69,8 @@ impl Belief {
 
     /// Until when a level above 0 may be in force, in ns; `u64::MAX` while a task demands one.
     #[must_use]
-    pub fn busy_until_ns(&self) -> u64 {
-        ekp_belief_busy_until_ns(self)
+    pub fn wide_until_ns(&self) -> u64 {
+        ekp_belief_wide_until_ns(self)
     }
 
     /// Booked times since the reading `before`, `passed_ns` ago; level 0 gets the rest.
@@ -151,7 +151,7 @@ const _: () = assert!(size_of::<Users>() == 4 * LEVELS_MAX);
 
 unsafe extern "C" {
     // Plain integers: the C functions accept every value.
-    safe fn ekp_airs(stayed_ns: u64) -> u32;
+    safe fn ekp_forces_switch_out(stayed_ns: u64) -> u32;
 
     // References: valid for the call; C keeps none of them, and every bit pattern of the
     // structs is a value.
@@ -164,7 +164,7 @@ unsafe extern "C" {
         to: u32,
         now_ns: u64,
     );
-    safe fn ekp_belief_busy_until_ns(belief: &Belief) -> u64;
+    safe fn ekp_belief_wide_until_ns(belief: &Belief) -> u64;
     safe fn ekp_belief_since(
         booked: &LevelTimes,
         before: &LevelTimes,

@@ -17,7 +17,7 @@
 #include <evenkeel/slice.h>
 #include <evenkeel/time_lost.h>
 #include <evenkeel/users.h>
-#include <evenkeel/wait.h>
+#include <evenkeel/starved.h>
 #include <evenkeel/weight.h>
 
 u64 ekp_mul_div(u64 a, u32 num, u32 den);
@@ -170,10 +170,10 @@ u32 ekp_preempt(u64 limit_ns, u64 running_vtime_ns)
 	return ek_preempt(limit_ns, running_vtime_ns);
 }
 
-u32 ekp_preempt_at_once(u64 ran_ns);
-u32 ekp_preempt_at_once(u64 ran_ns)
+u32 ekp_preempt_immediate(u64 ran_ns);
+u32 ekp_preempt_immediate(u64 ran_ns)
 {
-	return ek_preempt_at_once(ran_ns);
+	return ek_preempt_immediate(ran_ns);
 }
 
 u64 ekp_lag_limit_ns(u64 slice_ns, u32 weight);
@@ -182,10 +182,10 @@ u64 ekp_lag_limit_ns(u64 slice_ns, u32 weight)
 	return ek_lag_limit_ns(slice_ns, weight);
 }
 
-u64 ekp_lag_bound_ns(u64 vtime_ns, u64 floor_ns, u64 limit_ns);
-u64 ekp_lag_bound_ns(u64 vtime_ns, u64 floor_ns, u64 limit_ns)
+u64 ekp_lag_bound_ns(u64 vtime_ns, u64 min_vtime_ns, u64 limit_ns);
+u64 ekp_lag_bound_ns(u64 vtime_ns, u64 min_vtime_ns, u64 limit_ns)
 {
-	return ek_lag_bound_ns(vtime_ns, floor_ns, limit_ns);
+	return ek_lag_bound_ns(vtime_ns, min_vtime_ns, limit_ns);
 }
 
 u64 ekp_anchor_clock_ns(const struct ek_anchor *anchor, u64 vtime_ns);
@@ -206,28 +206,28 @@ u64 ekp_rate_ns(u64 passed_ns, u64 while_ns)
 	return ek_rate_ns(passed_ns, while_ns);
 }
 
-u64 ekp_rate_of_more_ns(u64 rate_ns);
-u64 ekp_rate_of_more_ns(u64 rate_ns)
+u64 ekp_rate_above_ns(u64 rate_ns);
+u64 ekp_rate_above_ns(u64 rate_ns)
 {
-	return ek_rate_of_more_ns(rate_ns);
+	return ek_rate_above_ns(rate_ns);
 }
 
-u32 ekp_wait_is_long(u64 waited_ns, u64 watchdog_ns);
-u32 ekp_wait_is_long(u64 waited_ns, u64 watchdog_ns)
+u32 ekp_starved(u64 waited_ns, u64 watchdog_ns);
+u32 ekp_starved(u64 waited_ns, u64 watchdog_ns)
 {
-	return ek_wait_is_long(waited_ns, watchdog_ns);
+	return ek_starved(waited_ns, watchdog_ns);
 }
 
-u64 ekp_wait_look_ns(u64 watchdog_ns);
-u64 ekp_wait_look_ns(u64 watchdog_ns)
+u64 ekp_starved_period_ns(u64 watchdog_ns);
+u64 ekp_starved_period_ns(u64 watchdog_ns)
 {
-	return ek_wait_look_ns(watchdog_ns);
+	return ek_starved_period_ns(watchdog_ns);
 }
 
-u64 ekp_bill_room_ns(u64 owed_ns);
-u64 ekp_bill_room_ns(u64 owed_ns)
+u64 ekp_bill_room_ns(u64 bill_ns);
+u64 ekp_bill_room_ns(u64 bill_ns)
 {
-	return ek_bill_room_ns(owed_ns);
+	return ek_bill_room_ns(bill_ns);
 }
 
 void ekp_learn(struct ek_learned *learned, u32 level, u64 now_ns);
@@ -236,10 +236,10 @@ void ekp_learn(struct ek_learned *learned, u32 level, u64 now_ns)
 	ek_learn(learned, level, now_ns);
 }
 
-u32 ekp_airs(u64 stayed_ns);
-u32 ekp_airs(u64 stayed_ns)
+u32 ekp_forces_switch_out(u64 stayed_ns);
+u32 ekp_forces_switch_out(u64 stayed_ns)
 {
-	return ek_airs(stayed_ns);
+	return ek_forces_switch_out(stayed_ns);
 }
 
 u32 ekp_learned_level(const struct ek_learned *learned, u64 now_ns);
@@ -256,10 +256,10 @@ void ekp_belief_change(struct ek_belief *belief, const struct ek_level_times *ho
 	ek_belief_change(belief, hold, from, to, now_ns);
 }
 
-u64 ekp_belief_busy_until_ns(const struct ek_belief *belief);
-u64 ekp_belief_busy_until_ns(const struct ek_belief *belief)
+u64 ekp_belief_wide_until_ns(const struct ek_belief *belief);
+u64 ekp_belief_wide_until_ns(const struct ek_belief *belief)
 {
-	return ek_belief_busy_until_ns(belief);
+	return ek_belief_wide_until_ns(belief);
 }
 
 void ekp_belief_since(const struct ek_level_times *booked, const struct ek_level_times *before,
@@ -310,20 +310,22 @@ u32 ekp_possible_level(const struct ek_tests *tests)
 	return ek_possible_level(tests);
 }
 
-void ekp_beside_note(struct ek_beside *beside, const struct ek_beside *other);
-void ekp_beside_note(struct ek_beside *beside, const struct ek_beside *other)
+void ekp_sibling_levels_note(struct ek_sibling_levels *siblings,
+			     const struct ek_sibling_levels *other);
+void ekp_sibling_levels_note(struct ek_sibling_levels *siblings,
+			     const struct ek_sibling_levels *other)
 {
-	ek_beside_note(beside, other);
+	ek_sibling_levels_note(siblings, other);
 }
 
 void ekp_demanded(const struct ek_level_times *at, const struct ek_level_times *hold, u64 held_ns,
-		  const struct ek_beside *beside, u32 believed, struct ek_tests *tests,
+		  const struct ek_sibling_levels *siblings, u32 believed, struct ek_tests *tests,
 		  struct ek_demanded *demanded);
 void ekp_demanded(const struct ek_level_times *at, const struct ek_level_times *hold, u64 held_ns,
-		  const struct ek_beside *beside, u32 believed, struct ek_tests *tests,
+		  const struct ek_sibling_levels *siblings, u32 believed, struct ek_tests *tests,
 		  struct ek_demanded *demanded)
 {
-	ek_demanded(at, hold, held_ns, beside, believed, tests, demanded);
+	ek_demanded(at, hold, held_ns, siblings, believed, tests, demanded);
 }
 
 void ekp_learn_shown(struct ek_learned *learned, u32 level, u32 before, u64 now_ns);
@@ -358,10 +360,10 @@ u32 ekp_mix_swaps(u32 before_permille, u32 after_permille)
 	return ek_mix_swaps(before_permille, after_permille);
 }
 
-u64 ekp_mix_settled_ns(u64 now_ns);
-u64 ekp_mix_settled_ns(u64 now_ns)
+u64 ekp_mix_no_swap_until_ns(u64 now_ns);
+u64 ekp_mix_no_swap_until_ns(u64 now_ns)
 {
-	return ek_mix_settled_ns(now_ns);
+	return ek_mix_no_swap_until_ns(now_ns);
 }
 
 u64 ekp_deficit_bank(struct ek_deficit *deficit, u64 refund_ns);
@@ -394,16 +396,16 @@ u32 ekp_deficit_gain_permille(u32 smt_share_permille, u32 stall_q30)
 	return ek_deficit_gain_permille(smt_share_permille, stall_q30);
 }
 
-void ekp_deficit_repay(struct ek_deficit *deficit, u64 quiet_ns, u32 gain_permille);
-void ekp_deficit_repay(struct ek_deficit *deficit, u64 quiet_ns, u32 gain_permille)
+void ekp_deficit_repay(struct ek_deficit *deficit, u64 forced_idle_ns, u32 gain_permille);
+void ekp_deficit_repay(struct ek_deficit *deficit, u64 forced_idle_ns, u32 gain_permille)
 {
-	ek_deficit_repay(deficit, quiet_ns, gain_permille);
+	ek_deficit_repay(deficit, forced_idle_ns, gain_permille);
 }
 
-u64 ekp_deficit_quiet_ns(const struct ek_deficit *deficit, u32 gain_permille);
-u64 ekp_deficit_quiet_ns(const struct ek_deficit *deficit, u32 gain_permille)
+u64 ekp_deficit_forced_idle_ns(const struct ek_deficit *deficit, u32 gain_permille);
+u64 ekp_deficit_forced_idle_ns(const struct ek_deficit *deficit, u32 gain_permille)
 {
-	return ek_deficit_quiet_ns(deficit, gain_permille);
+	return ek_deficit_forced_idle_ns(deficit, gain_permille);
 }
 
 u64 ekp_meter_ns(u32 meter, const struct ek_turbo *turbo, const struct ek_slice *slice,

@@ -37,7 +37,7 @@ impl Deficit {
         ekp_deficit_wakes(self, later_ns, now_ns);
     }
 
-    /// The task ran beside a forced idle of that length, and was faster by the gain.
+    /// A sibling was forced idle for that time, and the task was faster by the gain.
     pub fn repay(&mut self, forced_idle_ns: u64, gain_permille: u32) {
         ekp_deficit_repay(self, forced_idle_ns, gain_permille);
     }
@@ -45,7 +45,7 @@ impl Deficit {
     /// Length of a sibling's forced idle for this deficit, if the task then gains so much; 0: none.
     #[must_use]
     pub fn forced_idle_ns(&self, gain_permille: u32) -> u64 {
-        ekp_deficit_quiet_ns(self, gain_permille)
+        ekp_deficit_forced_idle_ns(self, gain_permille)
     }
 }
 
@@ -67,5 +67,5 @@ unsafe extern "C" {
     safe fn ekp_deficit_sleeps(deficit: &mut Deficit, now_ns: u64);
     safe fn ekp_deficit_wakes(deficit: &mut Deficit, later_ns: u64, now_ns: u64);
     safe fn ekp_deficit_repay(deficit: &mut Deficit, forced_idle_ns: u64, gain_permille: u32);
-    safe fn ekp_deficit_quiet_ns(deficit: &Deficit, gain_permille: u32) -> u64;
+    safe fn ekp_deficit_forced_idle_ns(deficit: &Deficit, gain_permille: u32) -> u64;
 }

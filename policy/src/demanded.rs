@@ -17,10 +17,10 @@ pub struct Tests {
     pub hits: [u32; LEVELS_MAX],
 }
 
-/// The tasks on the other hardware threads of a core during a slice: `struct ek_beside`.
+/// The tasks on the other hardware threads of a core during a slice: `struct ek_sibling_levels`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Beside {
+pub struct SiblingLevels {
     /// Whether any task ran; not 0 is yes.
     pub runs: u32,
     /// The highest level that some of these tasks is not cleared of.
@@ -29,10 +29,10 @@ pub struct Beside {
     pub believed: u32,
 }
 
-impl Beside {
+impl SiblingLevels {
     /// Adds the tasks of another hardware thread.
     pub fn note(&mut self, other: &Self) {
-        ekp_beside_note(self, other);
+        ekp_sibling_levels_note(self, other);
     }
 }
 
@@ -60,28 +60,28 @@ impl Tests {
         at: &LevelTimes,
         hold: &LevelTimes,
         held_ns: u64,
-        beside: &Beside,
+        siblings: &SiblingLevels,
         believed: u8,
     ) -> Demanded {
         let mut demanded = Demanded::default();
-        ekp_demanded(at, hold, held_ns, beside, believed.into(), self, &mut demanded);
+        ekp_demanded(at, hold, held_ns, siblings, believed.into(), self, &mut demanded);
         demanded
     }
 }
 
-const _: () = assert!(size_of::<Demanded>() == 8 && size_of::<Beside>() == 12);
+const _: () = assert!(size_of::<Demanded>() == 8 && size_of::<SiblingLevels>() == 12);
 const _: () = assert!(size_of::<Tests>() == 12 * LEVELS_MAX);
 
 unsafe extern "C" {
     // References: valid for the call; C keeps none of them, and every bit pattern of the
     // structs is a value.
     safe fn ekp_possible_level(tests: &Tests) -> u32;
-    safe fn ekp_beside_note(beside: &mut Beside, other: &Beside);
+    safe fn ekp_sibling_levels_note(siblings: &mut SiblingLevels, other: &SiblingLevels);
     safe fn ekp_demanded(
         at: &LevelTimes,
         hold: &LevelTimes,
         held_ns: u64,
-        beside: &Beside,
+        siblings: &SiblingLevels,
         believed: u32,
         tests: &mut Tests,
         demanded: &mut Demanded,

@@ -34,8 +34,8 @@ pub fn lag_limit_ns(slice_ns: u64, weight: u32) -> u64 {
 
 /// The virtual time of a task that is not further behind its group than the limit.
 #[must_use]
-pub fn lag_bound_ns(vtime_ns: u64, floor_ns: u64, limit_ns: u64) -> u64 {
-    ekp_lag_bound_ns(vtime_ns, floor_ns, limit_ns)
+pub fn lag_bound_ns(vtime_ns: u64, min_vtime_ns: u64, limit_ns: u64) -> u64 {
+    ekp_lag_bound_ns(vtime_ns, min_vtime_ns, limit_ns)
 }
 
 /// Virtual time that passed, decayed over `while_ns`: from all of that time at 0 to none after
@@ -47,16 +47,16 @@ pub fn rate_ns(passed_ns: u64, while_ns: u64) -> u64 {
 
 /// A rate that is higher by more than chance: by an eighth.
 #[must_use]
-pub fn rate_of_more_ns(rate_ns: u64) -> u64 {
-    ekp_rate_of_more_ns(rate_ns)
+pub fn rate_above_ns(rate_ns: u64) -> u64 {
+    ekp_rate_above_ns(rate_ns)
 }
 
 unsafe extern "C" {
     // Plain integers: the C functions accept every value.
     safe fn ekp_lag_limit_ns(slice_ns: u64, weight: u32) -> u64;
-    safe fn ekp_lag_bound_ns(vtime_ns: u64, floor_ns: u64, limit_ns: u64) -> u64;
+    safe fn ekp_lag_bound_ns(vtime_ns: u64, min_vtime_ns: u64, limit_ns: u64) -> u64;
     safe fn ekp_rate_ns(passed_ns: u64, while_ns: u64) -> u64;
-    safe fn ekp_rate_of_more_ns(rate_ns: u64) -> u64;
+    safe fn ekp_rate_above_ns(rate_ns: u64) -> u64;
 
     // References: valid for the call; C keeps none of them, and every bit pattern of the
     // structs is a value.

@@ -22,19 +22,20 @@ pub use belief::{
 };
 pub use compensate::{BILL_MAX_NS, Compensation, Loss, Mode, NOBODY, bill_room_ns, compensate};
 pub use deficit::{Deficit, alone_gain_permille};
-pub use demanded::{Beside, CLEARED_NS, Demanded, Tests};
+pub use demanded::{CLEARED_NS, Demanded, SiblingLevels, Tests};
 pub use fixed::{ONE, mul_div, mul_q30, share_q30};
 pub use frequency::{
     Active, Shares, TurboRow, active_row, actual_frequency_hz, ideal_frequency_hz,
     mean_frequency_hz, turbo_row,
 };
-pub use lag::{Anchor, lag_bound_ns, lag_limit_ns, rate_ns, rate_of_more_ns};
+pub use lag::{Anchor, lag_bound_ns, lag_limit_ns, rate_above_ns, rate_ns};
 pub use lost::{Lost, Meter, metered_ns, stall_perf_q30, time_lost};
 pub use mix::{
-    CoreState, mix_idle_cost_permille, mix_loss_permille, mix_price_ns, mix_settled_ns, mix_swaps,
+    CoreState, mix_idle_cost_permille, mix_loss_permille, mix_no_swap_until_ns, mix_price_ns,
+    mix_swaps,
 };
 pub use slice::Slice;
 pub use vtime::{
     charge, is_starved, move_between, place_new, place_waking, preempt_limit, preempts,
-    preempts_at_once, slice_ns, slice_shared_ns, starvation_timer_ns, weight, weight_inverse,
+    preempts_immediately, slice_ns, slice_shared_ns, starvation_timer_ns, weight, weight_inverse,
 };

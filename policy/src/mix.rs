@@ -10,7 +10,7 @@ pub struct CoreState {
     /// Whether another hardware thread of the core runs a task; not 0 is yes.
     pub is_busy: u32,
     /// The highest level of the tasks on the other hardware threads.
-    pub beside: u32,
+    pub sibling_level: u32,
     /// The level held on the core.
     pub held: u32,
 }
@@ -23,7 +23,7 @@ pub fn mix_loss_permille(turbo: &Turbo, row: usize, a: u8, b: u8) -> u32 {
     ekp_mix_loss_permille(turbo, row as u32, a.into(), b.into())
 }
 
-/// The virtual time that one waits rather than cost another so much; 6 ms at most.
+/// Virtual time that a task waits longer, so as not to cause such a loss; 6 ms at most.
 #[must_use]
 pub fn mix_price_ns(loss_permille: u32) -> u64 {
     ekp_mix_price_ns(loss_permille)
@@ -41,13 +41,13 @@ pub fn mix_idle_cost_permille(
     ekp_mix_idle_cost_permille(turbo, row as u32, level.into(), core, smt_share_permille)
 }
 
-/// Until when a core is left alone whose tasks change places now.
+/// Until when no task of a core is swapped whose tasks are swapped now.
 #[must_use]
-pub fn mix_settled_ns(now_ns: u64) -> u64 {
-    ekp_mix_settled_ns(now_ns)
+pub fn mix_no_swap_until_ns(now_ns: u64) -> u64 {
+    ekp_mix_no_swap_until_ns(now_ns)
 }
 
-/// Whether two tasks change places so that they cost so much less together.
+/// Whether a swap of two tasks is worth their migration, by their losses before and after.
 #[must_use]
 pub fn mix_swaps(before_permille: u32, after_permille: u32) -> bool {
     ekp_mix_swaps(before_permille, after_permille) != 0
@@ -57,7 +57,7 @@ unsafe extern "C" {
     // Plain integers: the C functions accept every value.
     safe fn ekp_mix_price_ns(loss_permille: u32) -> u64;
     safe fn ekp_mix_swaps(before_permille: u32, after_permille: u32) -> u32;
-    safe fn ekp_mix_settled_ns(now_ns: u64) -> u64;
+    safe fn ekp_mix_no_swap_until_ns(now_ns: u64) -> u64;
 
     // References: valid for the call; C keeps none of them, and every bit pattern of the
     // structs is a value.

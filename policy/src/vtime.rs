@@ -1,5 +1,5 @@
 //! Virtual time: `evenkeel/weight.h`, `charge.h`, `place.h`, `slice.h`, `move.h`, `preempt.h`,
-//! `wait.h`.
+//! `starved.h`.
 
 /// Weight of a nice value, 1024 at 0; values outside -20..=19 are read as the nearest inside.
 #[must_use]
@@ -52,34 +52,34 @@ pub fn move_between(vtime_ns: u64, min_from_ns: u64, min_to_ns: u64) -> u64 {
     ekp_move_ns(vtime_ns, min_from_ns, min_to_ns)
 }
 
-/// The virtual time beyond which a running task gives way to a waking one.
+/// The virtual time beyond which a waking task preempts a running one.
 #[must_use]
 pub fn preempt_limit(vtime_ns: u64, granularity_ns: u64, weight: u32) -> u64 {
     ekp_preempt_limit_ns(vtime_ns, granularity_ns, weight)
 }
 
-/// Whether a running task gives way.
+/// Whether a running task is preempted.
 #[must_use]
 pub fn preempts(limit_ns: u64, running_vtime_ns: u64) -> bool {
     ekp_preempt(limit_ns, running_vtime_ns) != 0
 }
 
-/// Whether a task that has run for so long gives way at once, and not at the next tick.
+/// Whether a task that has run for so long is preempted immediately, and not at the next tick.
 #[must_use]
-pub fn preempts_at_once(ran_ns: u64) -> bool {
-    ekp_preempt_at_once(ran_ns) != 0
+pub fn preempts_immediately(ran_ns: u64) -> bool {
+    ekp_preempt_immediate(ran_ns) != 0
 }
 
 /// Whether a task is starved: runnable for more than a quarter of the watchdog's time.
 #[must_use]
 pub fn is_starved(waited_ns: u64, watchdog_ns: u64) -> bool {
-    ekp_wait_is_long(waited_ns, watchdog_ns) != 0
+    ekp_starved(waited_ns, watchdog_ns) != 0
 }
 
 /// Period of the starvation timer: an eighth of the watchdog's time, at least 1 ms.
 #[must_use]
 pub fn starvation_timer_ns(watchdog_ns: u64) -> u64 {
-    ekp_wait_look_ns(watchdog_ns)
+    ekp_starved_period_ns(watchdog_ns)
 }
 
 unsafe extern "C" {
@@ -100,7 +100,7 @@ unsafe extern "C" {
     safe fn ekp_move_ns(vtime_ns: u64, min_from_ns: u64, min_to_ns: u64) -> u64;
     safe fn ekp_preempt_limit_ns(vtime_ns: u64, granularity_ns: u64, weight: u32) -> u64;
     safe fn ekp_preempt(limit_ns: u64, running_vtime_ns: u64) -> u32;
-    safe fn ekp_preempt_at_once(ran_ns: u64) -> u32;
-    safe fn ekp_wait_is_long(waited_ns: u64, watchdog_ns: u64) -> u32;
-    safe fn ekp_wait_look_ns(watchdog_ns: u64) -> u64;
+    safe fn ekp_preempt_immediate(ran_ns: u64) -> u32;
+    safe fn ekp_starved(waited_ns: u64, watchdog_ns: u64) -> u32;
+    safe fn ekp_starved_period_ns(watchdog_ns: u64) -> u64;
 }

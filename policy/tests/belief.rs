@@ -83,13 +83,13 @@ proptest! {
 #[test]
 fn a_core_is_busy_while_somebody_demands_a_level_and_until_its_hold_ends() {
     let mut belief = Belief::default();
-    assert_eq!(belief.busy_until_ns(), 0);
+    assert_eq!(belief.wide_until_ns(), 0);
     belief.change(&skylake(), 0, 2, US);
-    assert_eq!(belief.busy_until_ns(), u64::MAX);
+    assert_eq!(belief.wide_until_ns(), u64::MAX);
     belief.change(&skylake(), 2, 0, 2 * US);
-    assert_eq!(belief.busy_until_ns(), 2 * US + HOLD_NS);
+    assert_eq!(belief.wide_until_ns(), 2 * US + HOLD_NS);
     belief.change(&skylake(), 0, 0, 9 * US + HOLD_NS);
-    assert_eq!(belief.busy_until_ns(), 2 * US + HOLD_NS);
+    assert_eq!(belief.wide_until_ns(), 2 * US + HOLD_NS);
     assert_eq!(belief.booked.ns, [0, 0, US + HOLD_NS, 0, 0, 0]);
 }
 

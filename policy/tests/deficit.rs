@@ -4,14 +4,14 @@ use policy::{Deficit, alone_gain_permille};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
-/// `EK_DEFICIT_MAX_NS`, `EK_DEFICIT_BANK_NS`, `EK_QUIET_MAX_NS`.
+/// `EK_DEFICIT_MAX_NS`, `EK_DEFICIT_BANK_NS`, `EK_FORCED_IDLE_MAX_NS`.
 const MAX_NS: u64 = 20 * MS;
 const BANK_NS: u64 = 9 * MS;
-const QUIET_MAX_NS: u64 = 4 * MS;
+const FORCED_IDLE_MAX_NS: u64 = 4 * MS;
 /// Share 0.625: alone 1.6 times as fast.
 const GAIN: u32 = 600;
 
-fn owed(ms: u64) -> Deficit {
+fn deficit(ms: u64) -> Deficit {
     Deficit { deficit_ns: ms * MS, ..Deficit::default() }
 }
 
@@ -29,7 +29,7 @@ fn refunds_are_banked_up_to_a_bound_and_waiting_uses_them_up() {
 }
 
 #[test]
-fn what_is_owed_is_repaid_by_the_gain_of_being_alone() {
+fn forced_idle_repays_a_deficit_by_the_gain_of_being_alone() {
     let mut deficit = Deficit { deficit_ns: 1_500_000, ..Deficit::default() };
     let forced_idle_ns = deficit.forced_idle_ns(GAIN);
     assert_eq!(forced_idle_ns, 2_500_000);
@@ -38,16 +38,16 @@ fn what_is_owed_is_repaid_by_the_gain_of_being_alone() {
 }
 
 #[test]
-fn nobody_stays_quiet_for_little_or_for_one_that_gains_little() {
+fn a_small_deficit_or_gain_forces_no_cpu_idle() {
     let little = Deficit { deficit_ns: 299_999, ..Deficit::default() };
     assert_eq!(little.forced_idle_ns(GAIN), 0);
-    assert_eq!(owed(20).forced_idle_ns(99), 0);
-    assert_eq!(owed(20).forced_idle_ns(100), QUIET_MAX_NS);
+    assert_eq!(deficit(20).forced_idle_ns(99), 0);
+    assert_eq!(deficit(20).forced_idle_ns(100), FORCED_IDLE_MAX_NS);
 }
 
 #[test]
 fn a_deficit_halves_in_sleep_and_not_while_its_task_runs() {
-    let mut deficit = owed(8);
+    let mut deficit = deficit(8);
     deficit.sleeps(10 * MS);
     deficit.wakes(0, 30 * MS);
     assert_eq!(deficit.deficit_ns, 2 * MS);
@@ -63,7 +63,7 @@ fn a_deficit_halves_in_sleep_and_not_while_its_task_runs() {
 }
 
 #[test]
-fn what_waking_takes_of_refunds_is_owed_once() {
+fn banked_refunds_lost_at_a_wakeup_become_a_deficit_once() {
     let mut deficit = Deficit { banked_ns: 3 * MS, ..Deficit::default() };
     deficit.sleeps(MS);
     deficit.wakes(2 * MS, 11 * MS);
@@ -86,7 +86,7 @@ fn who_stalls_on_memory_gains_less_alone() {
 
 proptest! {
     #[test]
-    fn whatever_happens_a_deficit_is_bounded_and_asks_for_bounded_quiet(
+    fn a_deficit_and_its_forced_idle_are_always_bounded(
         steps in prop::collection::vec((0_u8..5, any::<u64>(), any::<u64>()), 1..50),
         gain in any::<u32>(),
     ) {
@@ -100,7 +100,7 @@ proptest! {
                 _ => deficit.repay(a, gain),
             }
             prop_assert!(deficit.deficit_ns <= MAX_NS && deficit.banked_ns <= BANK_NS);
-            prop_assert!(deficit.forced_idle_ns(gain) <= QUIET_MAX_NS);
+            prop_assert!(deficit.forced_idle_ns(gain) <= FORCED_IDLE_MAX_NS);
         }
     }
 }

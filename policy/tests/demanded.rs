@@ -1,16 +1,16 @@
 //! Tasks that run without a level show which one demanded it: on cores whose truth is known.
 
 use cpu_model::LEVELS_MAX;
-use policy::{Beside, CLEARED_NS, Demanded, LevelTimes, Tests};
+use policy::{CLEARED_NS, Demanded, LevelTimes, SiblingLevels, Tests};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 const HOLD_NS: u64 = 670_000;
 const HOLD: LevelTimes = LevelTimes { ns: [0, HOLD_NS, HOLD_NS, 0, 0, 0] };
-const ALONE: Beside = Beside { runs: 0, possible: 0, believed: 0 };
+const ALONE: SiblingLevels = SiblingLevels { runs: 0, possible: 0, believed: 0 };
 /// A sibling of which nothing is known, and one that is cleared of everything.
-const UNKNOWN: Beside = Beside { runs: 1, possible: 5, believed: 0 };
-const CLEARED: Beside = Beside { runs: 1, possible: 0, believed: 0 };
+const UNKNOWN: SiblingLevels = SiblingLevels { runs: 1, possible: 5, believed: 0 };
+const CLEARED: SiblingLevels = SiblingLevels { runs: 1, possible: 0, believed: 0 };
 
 /// A slice of 6 ms, of which `ns` was at level 2.
 fn at_2(ns: u64) -> LevelTimes {
@@ -51,7 +51,7 @@ fn running_without_a_level_clears_a_task_and_the_other_is_shown() {
     assert_eq!(scalar.possible_level(), 5);
     assert_eq!(levels(scalar.judge(&at_2(0), &HOLD, 0, &UNKNOWN, 0)), (0, 0));
     assert_eq!(scalar.possible_level(), 0);
-    // Beside each other: the cleared task lost time, the other one demanded the level.
+    // On siblings: the cleared task lost time, the other one demanded the level.
     assert_eq!(levels(scalar.judge(&at_2(6 * MS), &HOLD, 0, &UNKNOWN, 0)), (0, 0));
     let mut wide = Tests::default();
     assert_eq!(levels(wide.judge(&at_2(6 * MS), &HOLD, 0, &CLEARED, 0)), (2, 2));
@@ -61,12 +61,12 @@ fn running_without_a_level_clears_a_task_and_the_other_is_shown() {
 /// A task whose registers showed wide code is cleared in a phase without wide code.
 #[test]
 fn beside_one_that_is_believed_to_demand_it_nobody_is_suspected() {
-    let beside = Beside { believed: 2, ..CLEARED };
+    let siblings = SiblingLevels { believed: 2, ..CLEARED };
     let mut new = Tests::default();
-    new.judge(&at_2(6 * MS), &HOLD, 0, &beside, 0);
-    assert_eq!(levels(new.judge(&at_2(6 * MS), &HOLD, 0, &beside, 0)).1, 0);
+    new.judge(&at_2(6 * MS), &HOLD, 0, &siblings, 0);
+    assert_eq!(levels(new.judge(&at_2(6 * MS), &HOLD, 0, &siblings, 0)).1, 0);
     let mut scalar = cleared();
-    assert_eq!(levels(scalar.judge(&at_2(6 * MS), &HOLD, 0, &beside, 0)), (0, 0));
+    assert_eq!(levels(scalar.judge(&at_2(6 * MS), &HOLD, 0, &siblings, 0)), (0, 0));
     assert_eq!(scalar.possible_level(), 0);
 }
 
@@ -91,7 +91,7 @@ fn nothing_is_given_back_to_who_is_not_cleared() {
     assert_eq!(levels(task.judge(&at_2(6 * MS), &HOLD, 0, &UNKNOWN, 0)), (2, 0));
     // Held from before.
     assert_eq!(levels(task.judge(&at_2(6 * MS), &HOLD, 6 * MS, &UNKNOWN, 0)), (2, 0));
-    let (wide, mut task) = (Beside { believed: 2, ..UNKNOWN }, cleared());
+    let (wide, mut task) = (SiblingLevels { believed: 2, ..UNKNOWN }, cleared());
     assert_eq!(levels(task.judge(&at_2(6 * MS), &HOLD, 0, &wide, 0)), (0, 0));
     assert_eq!(levels(task.judge(&at_2(6 * MS), &HOLD, 0, &wide, 1)), (1, 0));
 }
@@ -106,9 +106,9 @@ fn two_that_are_cleared_contradict_each_other_and_then_no_longer_are() {
 
 #[test]
 fn what_runs_beside_is_the_worst_of_it() {
-    let mut beside = Beside { runs: 0, possible: 2, believed: 1 };
-    beside.note(&Beside { runs: 1, possible: 1, believed: 2 });
-    assert_eq!(beside, Beside { runs: 1, possible: 2, believed: 2 });
+    let mut siblings = SiblingLevels { runs: 0, possible: 2, believed: 1 };
+    siblings.note(&SiblingLevels { runs: 1, possible: 1, believed: 2 });
+    assert_eq!(siblings, SiblingLevels { runs: 1, possible: 2, believed: 2 });
 }
 
 /// Slices of pairs of four tasks on two hardware threads; task `wide` demands level 2.
@@ -122,12 +122,12 @@ fn run_pairs(slices: &[(usize, usize)], wide: usize) -> Vec<(usize, Demanded)> {
         let at = at_2(if demands { 5 * MS } else { held_ns });
         let before = tests;
         for (task, sibling) in [(one, other), (other, one)] {
-            let beside = Beside {
+            let siblings = SiblingLevels {
                 runs: 1,
                 possible: before[sibling].possible_level().into(),
                 believed: believed[sibling].into(),
             };
-            let demanded = tests[task].judge(&at, &HOLD, held_ns, &beside, believed[task]);
+            let demanded = tests[task].judge(&at, &HOLD, held_ns, &siblings, believed[task]);
             believed[task] = believed[task].max(demanded.shown_level as u8);
             shown.push((task, demanded));
         }
@@ -152,16 +152,17 @@ proptest! {
         at: [u64; LEVELS_MAX],
         hold: [u64; LEVELS_MAX],
         held_ns: u64,
-        beside: [u32; 3],
+        siblings: [u32; 3],
         believed: u8,
         without_ns: [u64; LEVELS_MAX],
         hits: [u32; LEVELS_MAX],
     ) {
-        let beside = Beside { runs: beside[0], possible: beside[1], believed: beside[2] };
+        let [runs, possible, siblings_believed] = siblings;
+        let siblings = SiblingLevels { runs, possible, believed: siblings_believed };
         let (at, hold) = (LevelTimes { ns: at }, LevelTimes { ns: hold });
         let before = Tests { without_ns, hits };
         let mut tests = before;
-        let demanded = tests.judge(&at, &hold, held_ns, &beside, believed);
+        let demanded = tests.judge(&at, &hold, held_ns, &siblings, believed);
         let highest = (1..LEVELS_MAX).rev().find(|&level| at.ns[level] > 0).unwrap_or(0) as u32;
         prop_assert!(demanded.own_level <= highest && demanded.shown_level <= highest);
         prop_assert!(demanded.shown_level <= demanded.own_level);

@@ -13,7 +13,7 @@ const MS: u64 = 1_000_000;
 const VICTIM: u32 = 7;
 const CULPRIT: u32 = 9;
 
-/// A slice of the victim; nothing is owed yet.
+/// A slice of the victim; its culprit has no pending bills.
 fn loss(time_ns: u64, lost_ns: u64, last_user: u32) -> Loss {
     Loss { time_ns, lost_ns, victim: VICTIM, last_user, room_ns: bill_room_ns(0) }
 }

@@ -1,6 +1,6 @@
 //! How far apart virtual times may be: claims and properties.
 
-use policy::{Anchor, lag_bound_ns, lag_limit_ns, rate_ns, rate_of_more_ns};
+use policy::{Anchor, lag_bound_ns, lag_limit_ns, rate_above_ns, rate_ns};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
@@ -39,7 +39,7 @@ fn what_passed_is_forgotten_within_about_a_second() {
     assert_eq!(rate_ns(800 * MS, 0), 800 * MS);
     assert_eq!(rate_ns(800 * MS, 1 << 29), 400 * MS);
     assert_eq!(rate_ns(800 * MS, 1 << 30), 0);
-    assert_eq!(rate_of_more_ns(800), 900);
+    assert_eq!(rate_above_ns(800), 900);
 }
 
 proptest! {

@@ -36,10 +36,10 @@ fn an_idle_core_is_best_and_an_equal_sibling_better_than_another() {
     let cost = |level, core| mix_idle_cost_permille(&turbo, FULL_ROW, level, &core, SHARE);
     let idle = CoreState::default();
     let held = CoreState { held: 2, ..idle };
-    let beside = |beside| CoreState { is_busy: 1, beside, held: beside };
-    let scalar = [cost(0, idle), cost(0, held), cost(0, beside(0)), cost(0, beside(2))];
+    let busy = |sibling_level| CoreState { is_busy: 1, sibling_level, held: sibling_level };
+    let scalar = [cost(0, idle), cost(0, held), cost(0, busy(0)), cost(0, busy(2))];
     assert_eq!(scalar, [0, 80, 375, 375 + 642]);
-    let wide = [cost(2, idle), cost(2, held), cost(2, beside(2)), cost(2, beside(0))];
+    let wide = [cost(2, idle), cost(2, held), cost(2, busy(2)), cost(2, busy(0))];
     assert_eq!(wide, [0, 0, 375, 375 + 642]);
 }
 

@@ -14,8 +14,8 @@ use cpu_model::{LEVELS_MAX, Turbo};
 use examples::{Random, xeon_gold_6130};
 use object::{Object, ObjectSection};
 use policy::{
-    Active, Anchor, Belief, Beside, CoreState, Deficit, Learned, LevelTimes, Loss, Meter, Mode,
-    Rates, Shares, Slice, Tests, TurboRow, Users,
+    Active, Anchor, Belief, CoreState, Deficit, Learned, LevelTimes, Loss, Meter, Mode, Rates,
+    Shares, SiblingLevels, Slice, Tests, TurboRow, Users,
 };
 
 const ANSWERS: usize = 79;
@@ -182,7 +182,7 @@ fn answer_lag(v: &Vector) -> [u64; 5] {
         policy::lag_bound_ns(v.a, v.b, v.c),
         anchor.bound_ns(v.c, v.d, v.x.into()),
         anchor.clock_ns(v.d),
-        policy::rate_of_more_ns(policy::rate_ns(v.a, v.x.into())),
+        policy::rate_above_ns(policy::rate_ns(v.a, v.x.into())),
     ]
 }
 
@@ -206,7 +206,7 @@ fn answer_belief(v: &Vector) -> [u64; 11] {
     let (from, to) = (level(v.z), level(v.w));
     belief.change(&hold, from, to, v.a);
     let mut answer = [0; 11];
-    answer[0] = belief.busy_until_ns();
+    answer[0] = belief.wide_until_ns();
     belief.change(&hold, to, 0, v.a.saturating_add(v.b));
     let believed = belief.since(&LevelTimes::default(), v.c);
     answer[1..7].copy_from_slice(&believed.ns);
@@ -242,11 +242,11 @@ fn answer_users(v: &Vector) -> [u64; 7] {
 /// A slice judged twice, so that the second answer depends on the tests of the first.
 fn answer_demanded(v: &Vector) -> [u64; 6] {
     let mut tests = Tests::default();
-    let mut beside = Beside { runs: v.x & 1, possible: v.y & 7, believed: v.z & 7 };
-    beside.note(&Beside { runs: v.w & 1, possible: v.z & 7, believed: v.w & 7 });
+    let mut siblings = SiblingLevels { runs: v.x & 1, possible: v.y & 7, believed: v.z & 7 };
+    siblings.note(&SiblingLevels { runs: v.w & 1, possible: v.z & 7, believed: v.w & 7 });
     let (at, hold) =
         (LevelTimes { ns: v.slice.level_cycles }, LevelTimes { ns: [v.c; LEVELS_MAX] });
-    let mut judge = || tests.judge(&at, &hold, v.d, &beside, (v.w & 3) as u8);
+    let mut judge = || tests.judge(&at, &hold, v.d, &siblings, (v.w & 3) as u8);
     judge();
     let demanded = judge();
     [
@@ -255,13 +255,13 @@ fn answer_demanded(v: &Vector) -> [u64; 6] {
         tests.possible_level().into(),
         tests.without_ns[1],
         tests.hits[2].into(),
-        policy::preempts_at_once(v.a).into(),
+        policy::preempts_immediately(v.a).into(),
     ]
 }
 
 fn answer_even(v: &Vector) -> [u64; 13] {
     let row = v.x as usize;
-    let core = CoreState { is_busy: v.x & 1, beside: v.y, held: v.z };
+    let core = CoreState { is_busy: v.x & 1, sibling_level: v.y, held: v.z };
     let gain_permille = policy::alone_gain_permille(v.x, v.y);
     let mut deficit = Deficit { deficit_ns: v.a, banked_ns: v.b, asleep_ns: v.c };
     let forced_idle_ns = deficit.forced_idle_ns(gain_permille);
@@ -285,7 +285,7 @@ fn answer_even(v: &Vector) -> [u64; 13] {
         deficit.deficit_ns,
         deficit.banked_ns,
         learned.level(v.b).into(),
-        policy::mix_settled_ns(v.d),
+        policy::mix_no_swap_until_ns(v.d),
         policy::forces_switch_out(v.a).into(),
     ]
 }

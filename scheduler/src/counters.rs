@@ -28,53 +28,77 @@ macro_rules! counters {
 }
 
 counters! {
-    WokeIdle, "woke_idle", "A waking task found an idle CPU.";
-    Queued, "queued", "A task went into the queue of a cache.";
-    Pinned, "pinned", "A task went into the queue of the one CPU that it may use.";
-    Straight, "straight", "A task went straight to the one CPU that it may use; none waited there.";
-    KernelThread, "kernel_thread", "A thread of the kernel went to the front.";
-    Preempted, "preempted", "A task that was ahead gave way to one that woke or waited.";
-    Kept, "kept", "A task went on after its slice, since nobody had less virtual time.";
-    Took, "took", "A CPU took the task with the least virtual time.";
-    TookOtherCache, "took_other_cache", "A CPU with nothing to do took a task of another cache.";
-    PassedOver, "passed_over",
-        "The least could not be taken: another CPU was quicker, or it may not run there.";
-    Aged, "aged", "A task had waited too long and went first.";
-    Yielded, "yielded", "A task gave its CPU up.";
-    NoMemory, "no_memory", "A task came to a CPU that was not there at the start.";
+    WokeIdle, "woke_idle", "A waking task was dispatched directly to an idle CPU.";
+    Enqueued, "queued", "A task was enqueued in a queue of its cache domain.";
+    EnqueuedPinned, "pinned", "A pinned task was enqueued in the queue of its CPU.";
+    DirectDispatch, "straight",
+        "A pinned task was dispatched directly to its CPU, since no task waited there.";
+    KernelThread, "kernel_thread", "A kernel thread was dispatched directly.";
+    Preempted, "preempted", "A running task was preempted by a task with less virtual runtime.";
+    Kept, "kept", "A task went on after its slice: no waiting task had less virtual runtime.";
+    Dispatched, "took", "A CPU dispatched the task with the least virtual runtime.";
+    DispatchedOtherCache, "took_other_cache",
+        "A CPU without tasks dispatched a task of another cache domain.";
+    HeadGone, "passed_over",
+        "The task with the least virtual runtime had been dispatched by another CPU meanwhile.";
+    Starved, "aged", "A starved task was moved to the queue that is served first.";
+    Yielded, "yielded", "A task yielded.";
+    NoMemory, "no_memory", "A task came to a CPU that was not present at the start.";
     Evidence, "evidence", "A slice showed wide instructions.";
-    Lost, "lost", "A slice lost time to others' licenses.";
-    Refunded, "refunded", "A slice got time back.";
-    RefundedNs, "refunded_ns", "Time given back, in ns.";
-    BilledNs, "billed_ns", "Of time given back what others were billed, in ns.";
-    NobodyToBill, "nobody_to_bill", "A slice lost time, and there was nobody to bill.";
-    Untold, "untold", "A slice did not fit into the ring buffer of decisions.";
-    Placed, "placed", "A waking task took another idle CPU, whose core suits its level.";
-    Swapped, "swapped", "A task changed its CPU for one where its level runs.";
-    InKindNs, "in_kind_ns", "Time lost that is owed in kind, in ns.";
-    Quiet, "quiet", "A CPU stayed quiet for a sibling that is owed time.";
-    QuietNs, "quiet_ns", "For how long CPUs stayed quiet, in ns.";
-    Aired, "aired", "A task left its CPU for a moment, so that its registers show.";
-    Taken, "taken",
-        "A task gave its CPU to one of a higher class, as a real-time task, and was queued again.";
+    Lost, "lost", "A slice lost time to the licenses of other tasks.";
+    Refunded, "refunded", "A slice got a refund.";
+    RefundedNs, "refunded_ns", "Sum of the refunds, in ns.";
+    BilledNs, "billed_ns", "Part of the refunds that was billed to culprits, in ns.";
+    NobodyToBill, "nobody_to_bill", "A slice lost time and got no refund: no task could be billed.";
+    DecisionsLost, "untold", "A decision did not fit into the ring buffer.";
+    Placed, "placed", "A waking task was dispatched to an idle CPU whose core suits its level.";
+    Swapped, "swapped", "A task was swapped to a CPU of a core with its level.";
+    IdleCompensationNs, "in_kind_ns", "Time lost that idle compensation is to repay, in ns.";
+    ForcedIdles, "quiet", "A CPU was forced idle, to repay the deficit of a task on its sibling.";
+    ForcedIdleNs, "quiet_ns", "Time for which CPUs were forced idle, in ns.";
+    ForcedSwitchOuts, "aired", "A task had a forced switch-out, so that its registers were saved.";
+    Reenqueued, "taken",
+        "Tasks were enqueued again, since a task of a higher class, as a real-time one, has a CPU.";
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The counters of the C header, in order: `EK_WOKE_IDLE` is `woke_idle`.
+    /// The constants of the C header, in order: `EK_WOKE_IDLE` is `WokeIdle`.
     #[test]
     fn the_program_has_the_same_counters() {
         let header = include_str!("bpf/interface.h");
         let list = header.split_once("enum ek_counter {").unwrap().1.split_once('}').unwrap().0;
-        let names: Vec<_> = list
-            .split([',', '\n'])
-            .filter_map(|line| line.trim().strip_prefix("EK_"))
-            .map(str::to_lowercase)
-            .collect();
-        let (last, counted) = names.split_last().unwrap();
-        assert_eq!(last, "counters");
-        assert_eq!(counted, Counter::ALL.map(Counter::name));
+        let constants: Vec<_> =
+            list.split([',', '\n']).map(str::trim).filter(|line| line.starts_with("EK_")).collect();
+        let (last, counted) = constants.split_last().unwrap();
+        assert_eq!(*last, "EK_COUNTERS");
+        assert_eq!(counted, Counter::ALL.map(constant));
+    }
+
+    /// `EK_WOKE_IDLE` of `WokeIdle`.
+    fn constant(counter: Counter) -> String {
+        let mut name = String::from("EK");
+        for letter in format!("{counter:?}").chars() {
+            if letter.is_uppercase() {
+                name.push('_');
+            }
+            name.push(letter.to_ascii_uppercase());
+        }
+        name
+    }
+
+    /// Users have these names in files and scripts: renaming a counter does not change its name in
+    /// statistics.
+    #[test]
+    fn statistics_keep_their_names() {
+        let names = Counter::ALL.map(Counter::name).join(" ");
+        assert_eq!(
+            names,
+            "woke_idle queued pinned straight kernel_thread preempted kept took took_other_cache \
+             passed_over aged yielded no_memory evidence lost refunded refunded_ns billed_ns \
+             nobody_to_bill untold placed swapped in_kind_ns quiet quiet_ns aired taken"
+        );
     }
 }

@@ -49,8 +49,8 @@ impl File {
     }
 
     /// Writes the records of slices from the BPF program, each after the names of its task.
-    pub fn take(&mut self, told: &[Vec<u8>]) -> Result<()> {
-        for bytes in told {
+    pub fn take(&mut self, records: &[Vec<u8>]) -> Result<()> {
+        for bytes in records {
             let Some(record) = decisions::slice(bytes) else { continue };
             let (tid, weight) = decisions::task_and_weight(&record);
             self.name(tid, weight)?;
@@ -84,8 +84,8 @@ impl File {
 
     /// Ends the file, with the number of slices that the ring buffer had no room for, and gives the
     /// file its name.
-    pub fn finish(mut self, untold: u64) -> Result<u64> {
-        self.write(&decisions::end(self.slices, untold))?;
+    pub fn finish(mut self, lost: u64) -> Result<u64> {
+        self.write(&decisions::end(self.slices, lost))?;
         let writing = || format!("writing {}", self.path.display());
         self.file.flush().with_context(writing)?;
         self.part.persist(&self.path).map_err(|error| error.error).with_context(writing)?;
@@ -191,7 +191,7 @@ mod tests {
         let Record::Slice(slice) = &found[1] else { panic!("no slice") };
         assert_eq!((slice.victim, slice.weight), (own, 526));
         assert_eq!((task.tid, task.pid, task.nice, task.is_kernel), (own, own, 3, false));
-        assert_eq!(found[3], Record::End { slices: 2, untold: 4 });
+        assert_eq!(found[3], Record::End { slices: 2, lost: 4 });
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 

@@ -19,8 +19,8 @@ pub struct Config {
     pub watchdog_ms: u32,
     /// Compensation of time lost; `None` is the mode `fair`.
     pub compensation: Option<Compensation>,
-    /// Whether a record of each slice goes to the ring buffer of decisions.
-    pub tells: bool,
+    /// Whether a decision for each slice goes to the ring buffer.
+    pub emits_decisions: bool,
 }
 
 impl Default for Config {
@@ -35,7 +35,7 @@ impl Default for Config {
             wakeup_granularity_ns: 4_000_000,
             watchdog_ms: 30_000,
             compensation: None,
-            tells: false,
+            emits_decisions: false,
         }
     }
 }
@@ -102,18 +102,18 @@ pub enum Part {
     Swaps = 4,
     /// Idle compensation: forced idle of siblings repays the deficit that virtual runtime cannot.
     Repayment = 8,
-    /// Forced switch-out: a task that runs without a pause leaves its CPU for a moment, so that its
-    /// saved registers show its class.
-    Airing = 16,
+    /// A task that runs without a pause has forced switch-outs, so that its saved registers show
+    /// its class.
+    ForcedSwitchOut = 16,
 }
 
 impl Part {
     /// All, in the order of their numbers.
     pub const ALL: [Self; 5] =
-        [Self::Matching, Self::Placing, Self::Swaps, Self::Repayment, Self::Airing];
+        [Self::Matching, Self::Placing, Self::Swaps, Self::Repayment, Self::ForcedSwitchOut];
 }
 
-/// Speed of a hardware thread beside a busy one, in permille of its speed alone, where no
+/// Speed of a hardware thread with a busy sibling, in permille of its speed alone, where no
 /// measurement is given: about the value of the two-thread figures in D.
 pub const SMT_SHARE_PERMILLE: u32 = 625;
 
@@ -127,7 +127,7 @@ pub struct Compensation {
     pub mode: Mode,
     /// Parts of `even`; used with isolation only.
     pub parts: Vec<Part>,
-    /// Speed of a hardware thread beside a busy one, in permille of its speed alone.
+    /// Speed of a hardware thread with a busy sibling, in permille of its speed alone.
     pub smt_share_permille: u32,
     /// Sensors of classes and levels.
     pub sensors: Vec<Sensor>,
@@ -208,7 +208,7 @@ impl Config {
         ]);
         words.u32s(&[topology.cpus() as u32, topology.caches.count]);
         let Some(compensation) = &self.compensation else {
-            words.u32s(&[Mode::None as u32, 1, 0, 0, self.tells.into()]);
+            words.u32s(&[Mode::None as u32, 1, 0, 0, self.emits_decisions.into()]);
             words.0.resize(CONFIG_BYTES, 0);
             return words.0;
         };
@@ -219,7 +219,7 @@ impl Config {
             turbo.levels,
             sensors.iter().fold(0, |bits, &sensor| bits | sensor as u32),
             events.iter().fold(0, |bits, &event| bits | 1 << event as u32),
-            self.tells.into(),
+            self.emits_decisions.into(),
         ]);
         words.u32s(level_of_width);
         words.u64s(&hold.ns);
@@ -243,7 +243,7 @@ const CACHE_BYTES: usize = 816;
 pub fn entries(map: &str, topology: &Topology) -> Option<u32> {
     let cpus = topology.cpus() as u32;
     match map {
-        "cpus" | "quiets" | "taken" => Some(cpus),
+        "cpus" | "idle_timers" | "release_timers" => Some(cpus),
         "caches" => Some(topology.caches.count),
         "cores" => Some(topology.cores.count),
         "packages" => Some(topology.packages.count),

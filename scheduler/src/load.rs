@@ -227,7 +227,7 @@ fn configure(
         if let Some(entries) = interface::entries(&name, topology) {
             map.set_max_entries(entries).map_err(refused("making room for CPUs"))?;
         }
-        if name == "decisions" && config.tells {
+        if name == "decisions" && config.emits_decisions {
             map.set_max_entries(DECISIONS_BYTES).map_err(refused("making room for decisions"))?;
         }
         if name == "evenkeel_ops" {

@@ -152,17 +152,18 @@ impl Mode {
 /// What `even` adds to fair-isolation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum EvenPart {
-    /// CPUs prefer tasks of the level that runs beside them.
+    /// CPUs prefer tasks of the level that runs on their siblings.
     Matching,
     /// Waking tasks take the idle CPU whose core suits their level.
     Placing,
-    /// Running tasks change places where no task waits.
+    /// Running tasks exchange their CPUs where no task waits.
     Swaps,
-    /// A CPU idles beside a task that is owed time, though another task waits.
+    /// A CPU is forced idle though a task waits, to repay the deficit of the task on its sibling.
     Repayment,
-    /// A task that runs without a pause leaves its CPU for a moment, so that its saved registers
-    /// show its class.
-    Airing,
+    /// A task that runs without a pause has forced switch-outs, so that its saved registers show
+    /// its class.
+    #[value(name = "airing")]
+    ForcedSwitchOut,
 }
 
 impl EvenPart {
@@ -172,12 +173,12 @@ impl EvenPart {
             Self::Placing => Part::Placing,
             Self::Swaps => Part::Swaps,
             Self::Repayment => Part::Repayment,
-            Self::Airing => Part::Airing,
+            Self::ForcedSwitchOut => Part::ForcedSwitchOut,
         }
     }
 }
 
-/// What tells classes, by the names of the simulator.
+/// Sources of the tasks' classes, by the names of the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Sensors {
     /// The best one that this machine has.

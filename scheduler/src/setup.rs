@@ -116,8 +116,8 @@ fn config(args: &Args) -> Result<Config> {
     if !(200_000..=100_000_000).contains(&slice_ns) {
         bail!("--slice {:?}: expected 200us to 100ms", args.slice);
     }
-    let (watchdog_ms, tells) = (watchdog_ms as u32, args.decisions.is_some());
-    Ok(Config { slice_ns, watchdog_ms, tells, ..Config::default() })
+    let (watchdog_ms, emits_decisions) = (watchdog_ms as u32, args.decisions.is_some());
+    Ok(Config { slice_ns, watchdog_ms, emits_decisions, ..Config::default() })
 }
 
 /// The mode, the CPU, and why the mode is `fair` where no argument selects a mode.

@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn a_line_leaves_out_what_never_happened() {
         let mut now = snapshot(12, 0);
-        now.counts[Counter::Took as usize] = 30;
+        now.counts[Counter::Dispatched as usize] = 30;
         let before = Snapshot { since_start: Duration::from_secs(10), ..Snapshot::default() };
         assert_eq!(line(&now, &before, 2), "12.0 s  took 15/s (30)");
     }

@@ -22,7 +22,7 @@ use crate::setup::Setup;
 use crate::{Args, decisions};
 
 /// How often the loader checks whether the kernel ended the scheduler; our choice.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_PERIOD: Duration = Duration::from_millis(500);
 /// How often the loader checks whether other programs took counters.
 const COUNTERS: Duration = Duration::from_secs(1);
 /// How often the loader checks whether control groups have settings of CPU time; less often where a
@@ -74,7 +74,7 @@ pub fn watch(
 
 impl Watch<'_> {
     fn until_end(&mut self, args: &Args, signals: &SignalFd) -> Result<Option<End>> {
-        let look = if args.decisions.is_some() { decisions::EVERY } else { LOOK };
+        let period = if args.decisions.is_some() { decisions::EVERY } else { POLL_PERIOD };
         let mut next_stats = args.stats;
         let mut next_counters = COUNTERS;
         let mut unreadable = 0;
@@ -90,11 +90,11 @@ impl Watch<'_> {
             }
             self.take_decisions()?;
             if next_counters <= now {
-                self.look_after_counters(now)?;
+                self.update_counters(now)?;
                 next_counters = now + COUNTERS;
             }
             if next_cgroups.is_some_and(|time| time <= now) {
-                look_at_cgroups(&mut unreadable)?;
+                check_cgroups(&mut unreadable)?;
                 let took = self.start.elapsed().saturating_sub(now);
                 next_cgroups = Some(now + CGROUPS.max(took * CGROUPS_REST));
             }
@@ -102,8 +102,8 @@ impl Watch<'_> {
             if left == Some(Duration::ZERO) {
                 return Ok(None);
             }
-            let until_stats = next_stats.map_or(look, |time| time.saturating_sub(now));
-            if self.wait(signals, left.unwrap_or(look).min(look).min(until_stats))? {
+            let until_stats = next_stats.map_or(period, |time| time.saturating_sub(now));
+            if self.wait(signals, left.unwrap_or(period).min(period).min(until_stats))? {
                 return Ok(None);
             }
         }
@@ -144,9 +144,9 @@ impl Watch<'_> {
     fn end_decisions(&mut self) -> Result<()> {
         self.take_decisions()?;
         if let Some(file) = self.decisions.take() {
-            let untold = self.running.counts()?[Counter::Untold as usize];
-            let slices = file.finish(untold)?;
-            eprintln!("scx_evenkeel: {slices} decisions written, {untold} lost");
+            let lost = self.running.counts()?[Counter::DecisionsLost as usize];
+            let slices = file.finish(lost)?;
+            eprintln!("scx_evenkeel: {slices} decisions written, {lost} lost");
         }
         Ok(())
     }
@@ -194,7 +194,7 @@ impl Watch<'_> {
     }
 
     /// Gives up the counters that other programs took, and takes them back.
-    fn look_after_counters(&mut self, now: Duration) -> Result<()> {
+    fn update_counters(&mut self, now: Duration) -> Result<()> {
         let counters = &self.setup.counters;
         let taken = counters.taken(&self.given_up.held());
         match self.given_up.step(now.as_secs(), &taken) {
@@ -221,7 +221,7 @@ impl Watch<'_> {
 
 /// An error if a control group has a setting, which has no effect under this scheduler, or if one
 /// more check in a row failed than [`CGROUPS_FAILURES`].
-fn look_at_cgroups(unreadable: &mut u32) -> Result<()> {
+fn check_cgroups(unreadable: &mut u32) -> Result<()> {
     let settings = match cgroups::settings() {
         Err(_) if *unreadable < CGROUPS_FAILURES => {
             *unreadable += 1;

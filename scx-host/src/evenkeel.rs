@@ -12,7 +12,8 @@ const NATIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/evenkeel.so"));
 const BPF: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/evenkeel.bpf.o"));
 
 /// Maps whose size depends on the topology.
-const SIZED: [&str; 7] = ["cpus", "caches", "cores", "packages", "events", "quiets", "taken"];
+const SIZED: [&str; 7] =
+    ["cpus", "caches", "cores", "packages", "events", "idle_timers", "release_timers"];
 
 /// The scheduler for a machine, with its constants set and room for its CPUs.
 ///

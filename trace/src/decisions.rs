@@ -108,8 +108,8 @@ pub struct Slice {
     pub own_level: u32,
     /// Whether the task was still runnable.
     pub is_runnable: bool,
-    /// Lost, and to be repaid in kind: no part of the refund.
-    pub in_kind_ns: u64,
+    /// The part of the time lost that became a deficit: no part of the refund.
+    pub idle_compensation_ns: u64,
     /// Part of `paid_ns` for waits during the forced idle of its CPU.
     pub waited_ns: u64,
     /// Its virtual time when the slice began; 0 before version 4.
@@ -144,7 +144,7 @@ impl Slice {
             weight: short(WEIGHT),
             own_level: short(160),
             is_runnable: short(164) != 0,
-            in_kind_ns: long(168),
+            idle_compensation_ns: long(168),
             waited_ns: long(176),
             from_vtime_ns: long(184),
             group: short(192),
@@ -212,7 +212,7 @@ pub enum Record {
         /// Slices in the file.
         slices: u64,
         /// Slices dropped because the kernel's buffer was full.
-        untold: u64,
+        lost: u64,
     },
 }
 
@@ -251,8 +251,8 @@ pub fn task(task: &Task) -> Vec<u8> {
 
 /// The last record.
 #[must_use]
-pub fn end(slices: u64, untold: u64) -> Vec<u8> {
-    framed(KIND_END, &[slices.to_le_bytes(), untold.to_le_bytes()].concat())
+pub fn end(slices: u64, lost: u64) -> Vec<u8> {
+    framed(KIND_END, &[slices.to_le_bytes(), lost.to_le_bytes()].concat())
 }
 
 fn framed(kind: u32, bytes: &[u8]) -> Vec<u8> {
@@ -353,8 +353,8 @@ impl<R: BufRead> Reader<R> {
             }
             (KIND_END, END_BYTES) => {
                 self.is_ended = self.fill(&mut end)?;
-                let (slices, untold) = (long(&end, 0), long(&end, 8));
-                self.is_ended.then_some(Record::End { slices, untold })
+                let (slices, lost) = (long(&end, 0), long(&end, 8));
+                self.is_ended.then_some(Record::End { slices, lost })
             }
             _ => return Err(DecisionsError::Kind { kind, bytes }),
         })

@@ -178,7 +178,7 @@ fn a_record_is_read_as_it_was_written() {
     );
     assert_eq!((slice.cpu, slice.victim, slice.culprit), (3, 7, Some(9)));
     assert!(slice.is_runnable);
-    assert_eq!(reader.next_record().unwrap(), Some(Record::End { slices: 1, untold: 2 }));
+    assert_eq!(reader.next_record().unwrap(), Some(Record::End { slices: 1, lost: 2 }));
     assert_eq!(reader.next_record().unwrap(), None);
     assert!(reader.is_ended());
 }

@@ -55,7 +55,7 @@ static inline u32 ek_belief_held(const struct ek_belief *belief, u32 floor, u64 
 }
 
 /* Until when more than level 0 may be in force; EK_U64_MAX while a task demands such a level. */
-static inline u64 ek_belief_busy_until_ns(const struct ek_belief *belief)
+static inline u64 ek_belief_wide_until_ns(const struct ek_belief *belief)
 {
 	u64 until_ns = 0;
 

@@ -19,7 +19,7 @@
 
 #include "fixed.h"
 
-/* Not a task. */
+/* No task. */
 #define EK_NOBODY 0xffffffffU
 
 enum ek_mode {
@@ -28,13 +28,13 @@ enum ek_mode {
 	EK_MODE_ISOLATION = 2,
 };
 
-/* Bills that a task owes at one time, at most; our choice. */
+/* Pending bills of a task at one time, at most; our choice. */
 #define EK_BILL_MAX_NS 100000000ULL
 
-/* How much more may be billed to a task whose pending bills are `owed_ns`. */
-static inline u64 ek_bill_room_ns(u64 owed_ns)
+/* How much more may be billed to a task whose pending bills are `bill_ns`. */
+static inline u64 ek_bill_room_ns(u64 bill_ns)
 {
-	return ek_sub(EK_BILL_MAX_NS, owed_ns);
+	return ek_sub(EK_BILL_MAX_NS, bill_ns);
 }
 
 /* A slice that lost time. */

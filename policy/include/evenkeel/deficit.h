@@ -15,7 +15,7 @@
  *
  * So forced idle costs the loss and no more: the forced idle for a task, times the
  * gain at which each part was granted, is at most the sum of the task's deficits, if
- * each part counts as repaid at that gain. One forced idle lasts EK_QUIET_MAX_NS at
+ * each part counts as repaid at that gain. One forced idle lasts EK_FORCED_IDLE_MAX_NS at
  * most, and all those for one deficit 200 ms: 20 ms at the least gain. While the task
  * stays awake and no task of a higher level comes, the deficit stays.
  *
@@ -37,11 +37,12 @@
 /* Nor does the deficit of a task that would gain less; our choice. */
 #define EK_DEFICIT_GAIN_MIN_PERMILLE 100
 /* The shortest and the longest single forced idle; our choice. */
-#define EK_QUIET_MIN_NS 20000ULL
-#define EK_QUIET_MAX_NS 4000000ULL
+#define EK_FORCED_IDLE_MIN_NS 20000ULL
+#define EK_FORCED_IDLE_MAX_NS 4000000ULL
 
 struct ek_deficit {
-	u64 owed_ns;
+	/* Lost, and still to be repaid. */
+	u64 deficit_ns;
 	/* Refunds that count as virtual time, and were not used. */
 	u64 banked_ns;
 	/* When the task began to sleep; 0: the task is awake. */
@@ -52,10 +53,10 @@ struct ek_deficit {
 static inline u64 ek_deficit_bank(struct ek_deficit *deficit, u64 refund_ns)
 {
 	u64 banked_ns = ek_min(refund_ns, ek_sub(EK_DEFICIT_BANK_NS, deficit->banked_ns));
-	u64 owed_ns = ek_add(deficit->owed_ns, ek_sub(refund_ns, banked_ns));
+	u64 deficit_ns = ek_add(deficit->deficit_ns, ek_sub(refund_ns, banked_ns));
 
 	deficit->banked_ns = ek_add(deficit->banked_ns, banked_ns);
-	deficit->owed_ns = ek_min(owed_ns, EK_DEFICIT_MAX_NS);
+	deficit->deficit_ns = ek_min(deficit_ns, EK_DEFICIT_MAX_NS);
 	return banked_ns;
 }
 
@@ -78,19 +79,19 @@ static inline void ek_deficit_wakes(struct ek_deficit *deficit, u64 later_ns, u6
 {
 	u64 slept_ns = ek_sub(now_ns, deficit->asleep_ns);
 	u64 halvings = slept_ns / EK_DEFICIT_HALF_NS;
-	u64 owed_ns = 0;
+	u64 deficit_ns = 0;
 
 	if (deficit->asleep_ns == 0)
 		return;
 	if (halvings < 32)
-		owed_ns = ek_min(deficit->owed_ns, EK_DEFICIT_MAX_NS) >> halvings;
+		deficit_ns = ek_min(deficit->deficit_ns, EK_DEFICIT_MAX_NS) >> halvings;
 	/* Between two halvings the deficit falls linearly. */
-	deficit->owed_ns = ek_sub(owed_ns, ek_mul_div(owed_ns / 2,
-						      (u32)(slept_ns % EK_DEFICIT_HALF_NS),
-						      (u32)EK_DEFICIT_HALF_NS));
+	deficit->deficit_ns =
+		ek_sub(deficit_ns, ek_mul_div(deficit_ns / 2, (u32)(slept_ns % EK_DEFICIT_HALF_NS),
+					      (u32)EK_DEFICIT_HALF_NS));
 	deficit->asleep_ns = 0;
 	later_ns = ek_min(later_ns, deficit->banked_ns);
-	deficit->owed_ns = ek_min(ek_add(deficit->owed_ns, later_ns), EK_DEFICIT_MAX_NS);
+	deficit->deficit_ns = ek_min(ek_add(deficit->deficit_ns, later_ns), EK_DEFICIT_MAX_NS);
 	deficit->banked_ns = ek_sub(deficit->banked_ns, later_ns);
 }
 
@@ -112,26 +113,27 @@ static inline u32 ek_deficit_gain_permille(u32 smt_share_permille, u32 stall_q30
 	return (u32)ek_min((EK_ONE - slow_q30) * 1000 / slow_q30, EK_U32_MAX);
 }
 
-/* Repays the gain by `quiet_ns` of a sibling's forced idle. */
-static inline void ek_deficit_repay(struct ek_deficit *deficit, u64 quiet_ns, u32 gain_permille)
+/* Repays the gain by `forced_idle_ns` of a sibling. */
+static inline void ek_deficit_repay(struct ek_deficit *deficit, u64 forced_idle_ns,
+				    u32 gain_permille)
 {
-	u64 gained_ns = ek_mul_div(quiet_ns, gain_permille, 1000);
+	u64 gained_ns = ek_mul_div(forced_idle_ns, gain_permille, 1000);
 
-	deficit->owed_ns = ek_sub(deficit->owed_ns, gained_ns);
+	deficit->deficit_ns = ek_sub(deficit->deficit_ns, gained_ns);
 }
 
 /* How long a sibling is to be forced idle for this deficit; 0: not at all. */
-static inline u64 ek_deficit_quiet_ns(const struct ek_deficit *deficit, u32 gain_permille)
+static inline u64 ek_deficit_forced_idle_ns(const struct ek_deficit *deficit, u32 gain_permille)
 {
-	u64 owed_ns = deficit->owed_ns;
+	u64 deficit_ns = deficit->deficit_ns;
 
 	/* A task that hardly gains would keep its sibling idle for ever. */
-	if (owed_ns < EK_DEFICIT_MIN_NS || gain_permille < EK_DEFICIT_GAIN_MIN_PERMILLE)
+	if (deficit_ns < EK_DEFICIT_MIN_NS || gain_permille < EK_DEFICIT_GAIN_MIN_PERMILLE)
 		return 0;
 
-	u64 quiet_ns = ek_mul_div(owed_ns, 1000, gain_permille);
+	u64 forced_idle_ns = ek_mul_div(deficit_ns, 1000, gain_permille);
 
-	return ek_min(ek_max(quiet_ns, EK_QUIET_MIN_NS), EK_QUIET_MAX_NS);
+	return ek_min(ek_max(forced_idle_ns, EK_FORCED_IDLE_MIN_NS), EK_FORCED_IDLE_MAX_NS);
 }
 
 _Static_assert(sizeof(struct ek_deficit) == 24, "Rust reads this struct");

@@ -2,7 +2,7 @@
 /*
  * Which level did a slice's own task demand, by license counters?
  *
- * The counters tell the level at which the core ran, and no task. Time at a level was
+ * The counters show the level at which the core ran, and no task. Time at a level was
  * demanded before the slice and held, or on another hardware thread meanwhile, or by
  * the slice's own task. So this is a group test: a task that does without a level for
  * longer than the hold is cleared of that level in time, and where all tasks of a core
@@ -27,14 +27,14 @@
 
 /* Results of the tests of a task; entries 0 are not used. */
 struct ek_tests {
-	/* How long the task ran without each level since evidence for that level. */
-	u64 quiet_ns[EK_LEVELS_MAX];
+	/* How long the task ran without each level since the last evidence for that level. */
+	u64 without_ns[EK_LEVELS_MAX];
 	/* Slices since then that may have demanded the level. */
 	u32 hits[EK_LEVELS_MAX];
 };
 
 /* The tasks on the other hardware threads of a core during a slice. */
-struct ek_beside {
+struct ek_sibling_levels {
 	/* Whether any task ran on them. */
 	u32 runs;
 	/* The highest level of which one of these tasks is not cleared. */
@@ -54,17 +54,20 @@ struct ek_demanded {
 static inline u32 ek_possible_level(const struct ek_tests *tests)
 {
 	for (u32 level = EK_LEVELS_MAX - 1; level > 0; level--) {
-		if (tests->quiet_ns[level] < EK_CLEARED_NS)
+		if (tests->without_ns[level] < EK_CLEARED_NS)
 			return level;
 	}
 	return 0;
 }
 
-static inline void ek_beside_note(struct ek_beside *beside, const struct ek_beside *other)
+static inline void ek_sibling_levels_note(struct ek_sibling_levels *siblings,
+					  const struct ek_sibling_levels *other)
 {
-	beside->runs |= other->runs;
-	beside->possible = beside->possible > other->possible ? beside->possible : other->possible;
-	beside->believed = beside->believed > other->believed ? beside->believed : other->believed;
+	siblings->runs |= other->runs;
+	siblings->possible = siblings->possible > other->possible ? siblings->possible :
+								    other->possible;
+	siblings->believed = siblings->believed > other->believed ? siblings->believed :
+								    other->believed;
 }
 
 /*
@@ -73,9 +76,9 @@ static inline void ek_beside_note(struct ek_beside *beside, const struct ek_besi
  * task's present phase does without.
  */
 enum ek_evidence {
-	/* None: a task beside is believed to demand the level. */
+	/* None: a task on a sibling is believed to demand the level. */
 	EK_EVIDENCE_NONE,
-	/* The slice's task or one beside demanded the level, and neither is cleared. */
+	/* The slice's task or one on a sibling demanded the level, and neither is cleared. */
 	EK_EVIDENCE_UNDECIDED,
 	/* One of the tasks demanded the level, though all are cleared. */
 	EK_EVIDENCE_CONTRADICTS,
@@ -83,13 +86,14 @@ enum ek_evidence {
 	EK_EVIDENCE_SHOWS,
 };
 
-static inline u32 ek_evidence_of(u32 level, const struct ek_beside *beside, u32 is_cleared)
+static inline u32 ek_evidence_of(u32 level, const struct ek_sibling_levels *siblings,
+				 u32 is_cleared)
 {
-	if (!beside->runs)
+	if (!siblings->runs)
 		return EK_EVIDENCE_SHOWS;
-	if (beside->believed >= level)
+	if (siblings->believed >= level)
 		return EK_EVIDENCE_NONE;
-	if (beside->possible < level)
+	if (siblings->possible < level)
 		return is_cleared ? EK_EVIDENCE_CONTRADICTS : EK_EVIDENCE_SHOWS;
 	if (is_cleared)
 		return EK_EVIDENCE_NONE;
@@ -101,7 +105,7 @@ static inline u32 ek_evidence_of(u32 level, const struct ek_beside *beside, u32 
  * held from before; `believed` is its task's level until now. Updates `tests`.
  */
 static inline void ek_demanded(const struct ek_level_times *at, const struct ek_level_times *hold,
-			       u64 held_ns, const struct ek_beside *beside, u32 believed,
+			       u64 held_ns, const struct ek_sibling_levels *siblings, u32 believed,
 			       struct ek_tests *tests, struct ek_demanded *demanded)
 {
 	u64 time_ns = 0, above_ns = 0;
@@ -111,7 +115,7 @@ static inline void ek_demanded(const struct ek_level_times *at, const struct ek_
 	demanded->own_level = 0;
 	demanded->shown_level = 0;
 	for (u32 level = EK_LEVELS_MAX - 1; level > 0; level--) {
-		u32 is_cleared = tests->quiet_ns[level] >= EK_CLEARED_NS;
+		u32 is_cleared = tests->without_ns[level] >= EK_CLEARED_NS;
 		u32 evidence = EK_EVIDENCE_NONE;
 
 		above_ns = ek_add(above_ns, at->ns[level]);
@@ -119,9 +123,9 @@ static inline void ek_demanded(const struct ek_level_times *at, const struct ek_
 		u64 without_ns = ek_sub(time_ns, above_ns);
 
 		if (above_ns > held_ns)
-			evidence = ek_evidence_of(level, beside, is_cleared);
+			evidence = ek_evidence_of(level, siblings, is_cleared);
 		if (evidence >= EK_EVIDENCE_CONTRADICTS) {
-			tests->quiet_ns[level] = 0;
+			tests->without_ns[level] = 0;
 			if (tests->hits[level] < EK_HITS)
 				tests->hits[level]++;
 			if (above_ns > ek_add(held_ns, hold->ns[level]))
@@ -130,8 +134,8 @@ static inline void ek_demanded(const struct ek_level_times *at, const struct ek_
 			/* Undecided time at the level counts against the time without. */
 			u64 with_ns = evidence == EK_EVIDENCE_UNDECIDED ? above_ns : 0;
 
-			tests->quiet_ns[level] = ek_add(tests->quiet_ns[level],
-							ek_sub(without_ns, with_ns));
+			tests->without_ns[level] =
+				ek_add(tests->without_ns[level], ek_sub(without_ns, with_ns));
 			tests->hits[level] = 0;
 		}
 		if (evidence == EK_EVIDENCE_SHOWS && tests->hits[level] >= EK_HITS &&
@@ -139,13 +143,13 @@ static inline void ek_demanded(const struct ek_level_times *at, const struct ek_
 			demanded->shown_level = level;
 		/* No refund for a task that is not cleared: its own code may demand the level. */
 		if (demanded->own_level == 0 && above_ns > 0 &&
-		    (tests->quiet_ns[level] < EK_CLEARED_NS || believed >= level))
+		    (tests->without_ns[level] < EK_CLEARED_NS || believed >= level))
 			demanded->own_level = level;
 	}
 }
 
 _Static_assert(sizeof(struct ek_tests) == 12 * EK_LEVELS_MAX, "Rust reads this struct");
 _Static_assert(sizeof(struct ek_demanded) == 8, "Rust reads this struct");
-_Static_assert(sizeof(struct ek_beside) == 12, "Rust reads this struct");
+_Static_assert(sizeof(struct ek_sibling_levels) == 12, "Rust reads this struct");
 
 #endif

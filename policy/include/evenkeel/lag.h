@@ -36,9 +36,9 @@ static inline u64 ek_lag_limit_ns(u64 slice_ns, u32 weight)
 }
 
 /* The virtual time of a task that is not further behind its group than the limit. */
-static inline u64 ek_lag_bound_ns(u64 vtime_ns, u64 floor_ns, u64 limit_ns)
+static inline u64 ek_lag_bound_ns(u64 vtime_ns, u64 min_vtime_ns, u64 limit_ns)
 {
-	return ek_max(vtime_ns, ek_sub(floor_ns, limit_ns));
+	return ek_max(vtime_ns, ek_sub(min_vtime_ns, limit_ns));
 }
 
 /* Virtual time `vtime_ns` of a group is `clock_ns` on the clock of a CPU. */
@@ -90,7 +90,7 @@ static inline u64 ek_rate_ns(u64 passed_ns, u64 while_ns)
 }
 
 /* A rate that is higher by more than chance: by an eighth, our choice. */
-static inline u64 ek_rate_of_more_ns(u64 rate_ns)
+static inline u64 ek_rate_above_ns(u64 rate_ns)
 {
 	return ek_add(rate_ns, rate_ns / 8);
 }

@@ -26,7 +26,7 @@
  * Registers are saved, and can be read, only when a task leaves its CPU. A task that
  * keeps its CPU has a forced switch-out this often: 50 times a second; our choice.
  */
-#define EK_AIRING_NS 20000000ULL
+#define EK_FORCED_SWITCH_OUT_NS 20000000ULL
 
 struct ek_learned {
 	/* Until when the task is believed to demand each level; entry 0 is not read. */
@@ -57,9 +57,9 @@ static inline void ek_learn_shown(struct ek_learned *learned, u32 level, u32 bef
 }
 
 /* Whether a task is due for a forced switch-out after `stayed_ns` on its CPU. */
-static inline u32 ek_airs(u64 stayed_ns)
+static inline u32 ek_forces_switch_out(u64 stayed_ns)
 {
-	return stayed_ns >= EK_AIRING_NS;
+	return stayed_ns >= EK_FORCED_SWITCH_OUT_NS;
 }
 
 static inline u32 ek_learned_level(const struct ek_learned *learned, u64 now_ns)

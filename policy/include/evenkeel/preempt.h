@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Does a waking task interrupt a running one?
+ * Does a waking task preempt a running one?
  *
  * As CFS decides (wakeup_preempt_entity in kernel/sched/fair.c, Linux 5.9):
  * only if the running one is further ahead in virtual time than a granularity,
@@ -15,7 +15,7 @@
 #include "charge.h"
 #include "slice.h"
 
-/* The virtual time beyond which a running task gives way. */
+/* The virtual time beyond which a running task is preempted. */
 static inline u64 ek_preempt_limit_ns(u64 vtime_ns, u64 granularity_ns, u32 weight)
 {
 	return ek_charge_ns(vtime_ns, granularity_ns, 0, 0, weight);
@@ -27,11 +27,11 @@ static inline u32 ek_preempt(u64 limit_ns, u64 running_vtime_ns)
 }
 
 /*
- * Whether a task that has run for `ran_ns` gives way at once. A task that has just
- * begun gives way at the next tick: of two tasks that wake each other, one would run
+ * Whether a task that has run for `ran_ns` is preempted immediately. A task that has just
+ * begun is preempted at the next tick: of two tasks that wake each other, one would run
  * for a moment at a time.
  */
-static inline u32 ek_preempt_at_once(u64 ran_ns)
+static inline u32 ek_preempt_immediate(u64 ran_ns)
 {
 	return ran_ns >= EK_SLICE_MIN_NS;
 }

@@ -25,7 +25,7 @@
 #include <evenkeel/slice.h>
 #include <evenkeel/time_lost.h>
 #include <evenkeel/users.h>
-#include <evenkeel/wait.h>
+#include <evenkeel/starved.h>
 #include <evenkeel/weight.h>
 
 #define ANSWERS 79
@@ -107,8 +107,8 @@ static inline void answer_queues(struct vector *v)
 	v->answer[28] = ek_move_ns(v->a, v->b, v->c);
 	v->answer[29] = ek_preempt_limit_ns(v->a, v->b, v->x);
 	v->answer[30] = ek_preempt(v->a, v->b);
-	v->answer[31] = ek_wait_is_long(v->b, v->a);
-	v->answer[32] = ek_wait_look_ns(v->a);
+	v->answer[31] = ek_starved(v->b, v->a);
+	v->answer[32] = ek_starved_period_ns(v->a);
 }
 
 /* A core whose hardware thread changes its demand twice, the second time `b` later. */
@@ -122,7 +122,7 @@ static inline void answer_belief(struct vector *v)
 		hold->ns[level] = v->slice.level_cycles[level];
 	belief->since_ns = v->d;
 	ek_belief_change(belief, hold, v->z, v->w, v->a);
-	v->answer[33] = ek_belief_busy_until_ns(belief);
+	v->answer[33] = ek_belief_wide_until_ns(belief);
 	ek_belief_change(belief, hold, v->w, 0, ek_add(v->a, v->b));
 	ek_belief_since(&belief->booked, believed, v->c, believed);
 	for (u32 level = 0; level < EK_LEVELS_MAX; level++)
@@ -161,8 +161,10 @@ static inline void answer_users(struct vector *v)
 static inline void answer_demanded(struct vector *v)
 {
 	struct ek_tests tests = {};
-	struct ek_beside beside = {.runs = v->x & 1, .possible = v->y & 7, .believed = v->z & 7};
-	struct ek_beside other = {.runs = v->w & 1, .possible = v->z & 7, .believed = v->w & 7};
+	struct ek_sibling_levels siblings = {
+		.runs = v->x & 1, .possible = v->y & 7, .believed = v->z & 7};
+	struct ek_sibling_levels other = {
+		.runs = v->w & 1, .possible = v->z & 7, .believed = v->w & 7};
 	struct ek_level_times *at = &v->times[0], *hold = &v->times[1];
 	struct ek_demanded demanded;
 
@@ -170,21 +172,21 @@ static inline void answer_demanded(struct vector *v)
 		at->ns[level] = v->slice.level_cycles[level];
 		hold->ns[level] = v->c;
 	}
-	ek_beside_note(&beside, &other);
+	ek_sibling_levels_note(&siblings, &other);
 	for (u32 i = 0; i < 2; i++)
-		ek_demanded(at, hold, v->d, &beside, v->w & 3, &tests, &demanded);
+		ek_demanded(at, hold, v->d, &siblings, v->w & 3, &tests, &demanded);
 	v->answer[51] = demanded.own_level;
 	v->answer[52] = demanded.shown_level;
 	v->answer[53] = ek_possible_level(&tests);
-	v->answer[54] = tests.quiet_ns[1];
+	v->answer[54] = tests.without_ns[1];
 	v->answer[55] = tests.hits[2];
-	v->answer[56] = ek_preempt_at_once(v->a);
+	v->answer[56] = ek_preempt_immediate(v->a);
 }
 
 static inline void answer_even(struct vector *v)
 {
-	struct ek_core_state core = {.is_busy = v->x & 1, .beside = v->y, .held = v->z};
-	struct ek_deficit deficit = {.owed_ns = v->a, .banked_ns = v->b, .asleep_ns = v->c};
+	struct ek_core_state core = {.is_busy = v->x & 1, .sibling_level = v->y, .held = v->z};
+	struct ek_deficit deficit = {.deficit_ns = v->a, .banked_ns = v->b, .asleep_ns = v->c};
 	struct ek_learned learned = {};
 	u32 gain_permille = ek_deficit_gain_permille(v->x, v->y);
 
@@ -193,19 +195,19 @@ static inline void answer_even(struct vector *v)
 	v->answer[59] = ek_mix_idle_cost_permille(&v->turbo, v->x, v->w, &core, v->w);
 	v->answer[60] = ek_mix_swaps(v->x, v->y);
 	v->answer[61] = gain_permille;
-	v->answer[63] = ek_deficit_quiet_ns(&deficit, gain_permille);
+	v->answer[63] = ek_deficit_forced_idle_ns(&deficit, gain_permille);
 	ek_deficit_wakes(&deficit, v->a, v->d);
-	v->answer[64] = deficit.owed_ns;
+	v->answer[64] = deficit.deficit_ns;
 	ek_deficit_waited(&deficit, v->b);
 	v->answer[62] = ek_deficit_bank(&deficit, v->a);
 	ek_deficit_sleeps(&deficit, v->a);
 	ek_deficit_repay(&deficit, v->c, gain_permille);
-	v->answer[65] = deficit.owed_ns;
+	v->answer[65] = deficit.deficit_ns;
 	v->answer[66] = deficit.banked_ns;
 	ek_learn_shown(&learned, v->w, v->x, v->a);
 	v->answer[67] = ek_learned_level(&learned, v->b);
-	v->answer[68] = ek_mix_settled_ns(v->d);
-	v->answer[69] = ek_airs(v->a);
+	v->answer[68] = ek_mix_no_swap_until_ns(v->d);
+	v->answer[69] = ek_forces_switch_out(v->a);
 }
 
 static inline void answer_meter(struct vector *v)
@@ -234,7 +236,7 @@ static inline void answer_lag(struct vector *v)
 	v->answer[75] = ek_lag_bound_ns(v->a, v->b, v->c);
 	v->answer[76] = ek_anchor_bound_ns(&anchor, v->c, v->d, v->x);
 	v->answer[77] = ek_anchor_clock_ns(&anchor, v->d);
-	v->answer[78] = ek_rate_of_more_ns(ek_rate_ns(v->a, v->x));
+	v->answer[78] = ek_rate_above_ns(ek_rate_ns(v->a, v->x));
 }
 
 static inline void answer(struct vector *v)

@@ -2,8 +2,8 @@
 /*
  * How much time did a slice lose, which task gets a refund and which pays?
  *
- * For a task of level 0 on a core that holds no level, this compares two numbers, or
- * reads two counters where the CPU has license counters, and no more.
+ * For a task of level 0 on a core that holds no level, this costs a comparison of two
+ * numbers, or two counter reads where the CPU has license counters.
  *
  * Functions without `static` are so for the verifier, which follows a global function
  * once, and not on every path to its calls.
@@ -14,12 +14,13 @@
 #include <evenkeel/infer.h>
 #include <evenkeel/time_lost.h>
 
-#include "quiet.bpf.h"
+#include "forced_idle.bpf.h"
 
 /* --- Cores --- */
 
-/* A core becomes busy, or stays so: its hardware threads take a reading if they have none. */
-static void tell_siblings(u32 index, u64 busy_until_ns, const struct ek_level_times *booked)
+/* A level above 0 is in force on a core: its CPUs copy `booked` unless they have a copy. */
+static void set_siblings_wide(u32 index, u64 core_wide_until_ns,
+			      const struct ek_level_times *booked)
 {
 	u32 sibling = index;
 
@@ -28,12 +29,12 @@ static void tell_siblings(u32 index, u64 busy_until_ns, const struct ek_level_ti
 
 		if (!cpu)
 			return;
-		if (!cpu->is_read) {
+		if (!cpu->has_booked) {
 			cpu->booked = *booked;
-			cpu->is_read = true;
+			cpu->has_booked = true;
 		}
-		cpu->busy_until_ns = busy_until_ns;
-		sibling = cpu->sibling;
+		cpu->core_wide_until_ns = core_wide_until_ns;
+		sibling = cpu->next_sibling;
 		if (sibling == index)
 			return;
 	}
@@ -41,7 +42,7 @@ static void tell_siblings(u32 index, u64 busy_until_ns, const struct ek_level_ti
 
 /*
  * From now on the running task of a CPU demands `level`. `believed` becomes the time
- * booked until now, and so does `booked` if the CPU has no reading yet.
+ * booked until now, and so does `booked` if the CPU has no copy yet.
  */
 __noinline int ek_demand(u32 index, u32 level, u64 now_ns)
 {
@@ -53,14 +54,14 @@ __noinline int ek_demand(u32 index, u32 level, u64 now_ns)
 	bpf_spin_lock(&core->lock);
 	ek_belief_change(&core->belief, configured(hold), cpu->level, level, now_ns);
 	cpu->believed = core->belief.booked;
-	u64 busy_until_ns = ek_belief_busy_until_ns(&core->belief);
+	u64 core_wide_until_ns = ek_belief_wide_until_ns(&core->belief);
 	bpf_spin_unlock(&core->lock);
 	cpu->level = level;
-	tell_siblings(index, busy_until_ns, &cpu->believed);
+	set_siblings_wide(index, core_wide_until_ns, &cpu->believed);
 	return 0;
 }
 
-/* Counts the cores of a package that run something, now and then. */
+/* Counts the cores of a package that run a task. */
 __noinline int ek_count_active(u32 index, u64 now_ns)
 {
 	struct ek_package *package = bpf_map_lookup_elem(&packages, &index);
@@ -80,7 +81,7 @@ __noinline int ek_count_active(u32 index, u64 now_ns)
 		core->counted_ns = now_ns;
 		cores++;
 	}
-	/* By way of memory: the verifier would follow the loop for each number of cores. */
+	/* Through memory: the verifier would follow the loop for each number of cores. */
 	package->cores = cores;
 	EK_FORGET();
 	u32 row = ek_active_row(configured(turbo), (u32)package->cores);
@@ -89,8 +90,8 @@ __noinline int ek_count_active(u32 index, u64 now_ns)
 	return 0;
 }
 
-/* The row of the turbo table that holds, and the first one that held during the slice. */
-static void look_up_rows(struct ek_cpu *cpu, u64 now_ns)
+/* Updates the turbo row that holds, and the first row that held during the slice. */
+static void update_turbo_row(struct ek_cpu *cpu, u64 now_ns)
 {
 	u32 index = cpu->package;
 	struct ek_package *package = bpf_map_lookup_elem(&packages, &index);
@@ -100,7 +101,7 @@ static void look_up_rows(struct ek_cpu *cpu, u64 now_ns)
 	if (ek_sub(now_ns, package->counted_ns) >= ACTIVE_NS)
 		ek_count_active(index, now_ns);
 	cpu->turbo_row = package->active.row;
-	cpu->decision.slice.first_row = ek_active_since(&package->active, cpu->since_ns);
+	cpu->decision.slice.first_row = ek_active_since(&package->active, cpu->slice_start_ns);
 	EK_FORGET();
 }
 
@@ -108,21 +109,21 @@ static void look_up_rows(struct ek_cpu *cpu, u64 now_ns)
 
 static void begin_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu)
 {
-	u64 now_ns = cpu->since_ns;
+	u64 now_ns = cpu->slice_start_ns;
 	u32 level = 0;
 
-	cpu->runs_level = 0;
+	cpu->running_level = 0;
 	if (config.sensors & EK_SENSOR_REGISTERS)
-		look_at_registers(p, now_ns);
-	if (!matters(now_ns))
+		read_saved_registers(p, now_ns);
+	if (!class_matters(now_ns))
 		return;
 
 	struct task *task = task_of(p);
 	struct core *core = core_of(cpu);
 
 	if (task) {
-		if ((config.sensors & EK_SENSOR_RULES) && task->ruled == EK_NAME_ASKED)
-			look_up_names(p, task);
+		if ((config.sensors & EK_SENSOR_RULES) && task->rule_level == EK_NAME_ASKED)
+			look_up_rule(p, task);
 		if (config.sensors & EK_SENSOR_REGISTERS)
 			learn_of_process(p, task, now_ns);
 		level = level_of(task, now_ns);
@@ -130,32 +131,32 @@ static void begin_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu)
 			deficit_begins(p, task, index, cpu, level);
 	}
 
-	bool is_busy = level > 0 || cpu->busy_until_ns > now_ns;
+	bool is_busy = level > 0 || cpu->core_wide_until_ns > now_ns;
 
 	if (config.events)
 		read_counters(cpu, index, is_busy);
-	cpu->is_read = false;
+	cpu->has_booked = false;
 	if (counts_licenses(cpu))
-		cpu->held_ns = ek_sub(cpu->busy_until_ns, now_ns);
+		cpu->held_ns = ek_sub(cpu->core_wide_until_ns, now_ns);
 	else if (is_busy)
-		/* Takes the reading. */
+		/* Copies `booked` as well. */
 		ek_demand(index, level, now_ns);
 	if (task && has_licenses())
-		meet_siblings(task, index, cpu);
+		exchange_levels(task, index, cpu);
 	if (core)
 		ek_users_note(&core->users, level, p->pid);
 }
 
 /* --- The end of a slice --- */
 
-/* Whether level 0 alone was in force during the slice, as is known without counters. */
-static bool is_surely_quiet(const struct ek_cpu *cpu)
+/* Whether only level 0 was in force during the slice, without a read of counters. */
+static bool is_surely_level_0(const struct ek_cpu *cpu)
 {
 	return !(config.sensors & EK_SENSOR_FP_RETIRED) && !counts_licenses(cpu) &&
-	       cpu->level == 0 && cpu->busy_until_ns <= cpu->since_ns;
+	       cpu->level == 0 && cpu->core_wide_until_ns <= cpu->slice_start_ns;
 }
 
-/* Cycles of the slice: counted, or those of full frequency. */
+/* Cycles of the slice: counted, or those of the highest frequency. */
 static u64 slice_cycles(const struct ek_cpu *cpu, u32 index, u64 used_ns)
 {
 	u64 cycles = gained(cpu, index, EK_EVENT_CYCLES);
@@ -163,12 +164,12 @@ static u64 slice_cycles(const struct ek_cpu *cpu, u32 index, u64 used_ns)
 	return cycles ? cycles : ek_mul_div(used_ns, config.turbo.khz[0][0], 1000000);
 }
 
-/* Whether nothing above level 0 was in force; notes evidence of this slice. */
-static bool is_quiet(struct task *task, u32 index, struct ek_cpu *cpu, u64 used_ns, u64 now_ns,
-		     u32 *own_level)
+/* Whether only level 0 was in force during the slice; learns from its counters. */
+static bool is_level_0(struct task *task, u32 index, struct ek_cpu *cpu, u64 used_ns, u64 now_ns,
+		       u32 *own_level)
 {
 	*own_level = level_of(task, now_ns);
-	if ((config.sensors & EK_SENSOR_FP_RETIRED) && !cpu->is_deaf) {
+	if ((config.sensors & EK_SENSOR_FP_RETIRED) && !cpu->no_pmu) {
 		struct ek_retired retired = {.wide = {gained(cpu, index, EK_EVENT_FP_256),
 						      gained(cpu, index, EK_EVENT_FP_512)}};
 
@@ -188,18 +189,18 @@ static bool is_quiet(struct task *task, u32 index, struct ek_cpu *cpu, u64 used_
 		cpu->decision.slice.level_cycles[1] = level_1;
 		cpu->decision.slice.level_cycles[2] = level_2;
 		if (level_1 | level_2) {
-			tell_siblings(index, now_ns + config.hold.ns[1], &cpu->booked);
+			set_siblings_wide(index, now_ns + config.hold.ns[1], &cpu->booked);
 			return false;
 		}
 		if (ek_possible_level(&task->tests) > 0) {
 			struct ek_level_times none = {.ns = {used_ns}};
 
 			cpu->believed = none;
-			judge(task, cpu, now_ns);
+			learn_own_level(task, cpu, now_ns);
 		}
 		return true;
 	}
-	return cpu->level == 0 && *own_level == 0 && cpu->busy_until_ns <= cpu->since_ns;
+	return cpu->level == 0 && *own_level == 0 && cpu->core_wide_until_ns <= cpu->slice_start_ns;
 }
 
 /* Fills in the counts of the slice, measured or inferred. */
@@ -223,21 +224,21 @@ __noinline int ek_gather(u32 index, u64 used_ns, u64 now_ns)
 		slice->stall_cycles = ek_add(gained(cpu, index, EK_EVENT_STALL_L2_MISS),
 					     gained(cpu, index, EK_EVENT_STALL_STORES));
 	}
-	look_up_rows(cpu, now_ns);
+	update_turbo_row(cpu, now_ns);
 	if (counts_licenses(cpu)) {
 		ek_counted_times(turbo, cpu->turbo_row, slice, &cpu->believed);
 		if (slice->cycles > 0 && slice->ref_cycles > 0)
 			return 0;
 	} else {
 		ek_demand(index, 0, now_ns);
-		ek_belief_since(&cpu->believed, &cpu->booked, ek_sub(now_ns, cpu->since_ns),
+		ek_belief_since(&cpu->believed, &cpu->booked, ek_sub(now_ns, cpu->slice_start_ns),
 				&cpu->believed);
 	}
 	ek_infer(turbo, cpu->turbo_row, &cpu->believed, slice);
 	return 0;
 }
 
-/* The time that the slice lost, by the counts of ek_gather. */
+/* The time that the slice lost, from the counts of ek_gather. */
 __noinline u64 ek_lost_ns(u32 index, u32 own_level)
 {
 	struct ek_cpu *cpu = cpu_of(index);
@@ -261,30 +262,30 @@ static u64 bill(u32 pid, u64 bill_ns)
 
 	if (culprit) {
 		if (bill_ns > 0) {
-			__sync_fetch_and_add(&culprit->owed_ns, bill_ns);
-			is_wide_until(ek_add(scx_bpf_now(), OWED_NS));
+			__sync_fetch_and_add(&culprit->bill_ns, bill_ns);
+			extend_wide_until(ek_add(scx_bpf_now(), BILLS_PENDING_NS));
 		}
-		room_ns = ek_bill_room_ns(culprit->owed_ns);
+		room_ns = ek_bill_room_ns(culprit->bill_ns);
 	}
 	bpf_task_release(p);
 	return room_ns;
 }
 
 /* Resets a decision to that of a slice without loss. */
-static void forget(struct ek_decision *decision)
+static void reset_decision(struct ek_decision *decision)
 {
 	struct ek_slice none = {};
 
 	decision->slice = none;
 	decision->lost_ns = 0;
 	decision->bill_ns = 0;
-	decision->in_kind_ns = 0;
+	decision->idle_compensation_ns = 0;
 	decision->waited_ns = 0;
 	decision->culprit = EK_NOBODY;
 	decision->own_level = 0;
 }
 
-/* The refund of a slice that licenses of other tasks slowed; bills the culprit. */
+/* Refunds a slice that licenses of other tasks slowed, and bills the culprit. */
 static u64 compensate(struct task *task, struct core *core, u32 index, struct ek_cpu *cpu, u32 pid,
 		      u32 own_level)
 {
@@ -312,7 +313,7 @@ static u64 compensate(struct task *task, struct core *core, u32 index, struct ek
 		return 0;
 	}
 	if (config.parts) {
-		back.refund_ns = bank(task, back.refund_ns, &decision->in_kind_ns);
+		back.refund_ns = bank_refund(task, back.refund_ns, &decision->idle_compensation_ns);
 		back.bill_ns = ek_min(back.bill_ns, back.refund_ns);
 	}
 	count(EK_REFUNDED);
@@ -326,13 +327,13 @@ static u64 compensate(struct task *task, struct core *core, u32 index, struct ek
 	return back.refund_ns;
 }
 
-/* The pending bills of a task, and its charge for waits for a CPU in forced idle. */
-static u64 pay(struct task *task, struct ek_decision *decision)
+/* Takes the pending bills of a task, and its charge for waits for a CPU in forced idle. */
+static u64 take_bills(struct task *task, struct ek_decision *decision)
 {
 	u64 paid_ns = 0;
 
-	if (task->owed_ns)
-		paid_ns = __sync_lock_test_and_set(&task->owed_ns, 0);
+	if (task->bill_ns)
+		paid_ns = __sync_lock_test_and_set(&task->bill_ns, 0);
 	if (config.parts && task->waited_ns) {
 		decision->waited_ns = __sync_lock_test_and_set(&task->waited_ns, 0);
 		paid_ns = ek_add(paid_ns, decision->waited_ns);
@@ -340,40 +341,40 @@ static u64 pay(struct task *task, struct ek_decision *decision)
 	return paid_ns;
 }
 
-/* The refund of a slice; sets `decision.paid_ns`, the bills that its task pays. */
+/* Ends a slice: returns its refund, and sets `decision.paid_ns`, the bills that its task pays. */
 __noinline u64 ek_end_slice(struct task *task, u32 index, u64 used_ns, u32 pid, u32 runnable)
 {
 	struct ek_cpu *cpu = cpu_of(index);
 	struct core *core = cpu ? core_of(cpu) : NULL;
-	struct ek_beside nothing = {};
+	struct ek_sibling_levels nothing = {};
 	u64 now_ns = scx_bpf_now();
 	u32 own_level = 0;
 
 	if (!task || !core)
 		return 0;
-	/* The next task notes its own levels. */
-	cpu->own = nothing;
-	cpu->decision.paid_ns = pay(task, &cpu->decision);
+	/* Until the next task sets its own levels. */
+	cpu->own_levels = nothing;
+	cpu->decision.paid_ns = take_bills(task, &cpu->decision);
 
-	bool is_nothing = is_surely_quiet(cpu) ||
-			  is_quiet(task, index, cpu, used_ns, now_ns, &own_level);
+	bool is_without_loss = is_surely_level_0(cpu) ||
+			       is_level_0(task, index, cpu, used_ns, now_ns, &own_level);
 	u32 used_level = own_level;
 
-	if (!is_nothing) {
+	if (!is_without_loss) {
 		ek_gather(index, used_ns, now_ns);
 		used_level = level_of(task, now_ns);
 		if (counts_licenses(cpu)) {
-			own_level = judge(task, cpu, now_ns);
+			own_level = learn_own_level(task, cpu, now_ns);
 			used_level = ek_min(used_level, own_level);
 		}
 	}
 	if (config.parts) {
 		deficit_ends(task, core, index, cpu, used_level, runnable, now_ns);
-		/* For the next slices: this one's forced idle was granted at the gain before. */
-		if (!is_nothing)
+		/* For the next slices: forced idle of this slice counts at the gain before. */
+		if (!is_without_loss)
 			learn_gain(task, &cpu->decision.slice);
 	}
-	if (is_nothing)
+	if (is_without_loss)
 		return 0;
 
 	u64 refund_ns = compensate(task, core, index, cpu, pid, own_level);
@@ -382,9 +383,9 @@ __noinline u64 ek_end_slice(struct task *task, u32 index, u64 used_ns, u32 pid, 
 	return refund_ns;
 }
 
-/* The loader wants every slice; decisions that do not fit are counted. */
-static void tell(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 used_ns, u64 refund_ns,
-		 bool runnable)
+/* Writes the decision of a slice to the ring buffer; decisions that do not fit are counted. */
+static void emit_decision(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 used_ns,
+			  u64 refund_ns, bool runnable)
 {
 	struct ek_decision *decision = &cpu->decision;
 
@@ -399,8 +400,8 @@ static void tell(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 used_
 	decision->victim = p->pid;
 	decision->weight = cpu->weight;
 	if (bpf_ringbuf_output(&decisions, decision, sizeof(*decision), 0))
-		count(EK_UNTOLD);
-	forget(decision);
+		count(EK_DECISIONS_LOST);
+	reset_decision(decision);
 }
 
 /* A slice ends: its task is charged. */
@@ -409,7 +410,7 @@ static void charge(struct task_struct *p, u32 index, struct ek_cpu *cpu, bool ru
 	u64 used_ns = ek_sub(p->se.sum_exec_runtime, cpu->exec_ns), refund_ns = 0;
 
 	cpu->decision.paid_ns = 0;
-	if (config.mode != EK_MODE_NONE && matters(cpu->since_ns)) {
+	if (config.mode != EK_MODE_NONE && class_matters(cpu->slice_start_ns)) {
 		struct task *task = task_of(p);
 
 		if (task)
@@ -417,8 +418,8 @@ static void charge(struct task_struct *p, u32 index, struct ek_cpu *cpu, bool ru
 	}
 	set_vtime(p, ek_charge_ns(cpu->vtime_ns, used_ns, refund_ns, cpu->decision.paid_ns,
 				  cpu->weight));
-	if (config.tells)
-		tell(p, index, cpu, used_ns, refund_ns, runnable);
+	if (config.emits_decisions)
+		emit_decision(p, index, cpu, used_ns, refund_ns, runnable);
 }
 
 /* A slice begins. */
@@ -426,7 +427,7 @@ static void begin(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 now_
 {
 	cpu->exec_ns = p->se.sum_exec_runtime;
 	cpu->vtime_ns = p->scx.dsq_vtime;
-	cpu->since_ns = now_ns;
+	cpu->slice_start_ns = now_ns;
 	cpu->weight = weight_of(p);
 	if (config.mode != EK_MODE_NONE)
 		begin_slice(p, index, cpu);

@@ -8,7 +8,7 @@
 #ifndef EVENKEEL_DUMP_BPF_H
 #define EVENKEEL_DUMP_BPF_H
 
-#include "group.bpf.h"
+#include "affinity_group.bpf.h"
 
 #define US_NS 1000
 
@@ -32,12 +32,12 @@ static void dump_group(u32 cache, u32 number, const struct ek_group *group)
 	if (!group->used_ns)
 		return;
 	for (u32 class = 0; class < EK_LEVELS_MAX && class < config.classes; class++) {
-		s32 tasks = scx_bpf_dsq_nr_queued(queue_of(cache, class, number));
+		s32 tasks = scx_bpf_dsq_nr_queued(dsq_of(cache, class, number));
 
 		queued += tasks > 0 ? tasks : 0;
 	}
 	dump("cache %llu, group %llu: %llu queued, floor %llu us, used %llu us ago\n", cache,
-	     number, queued, group->floor_ns / US_NS, ago_us(group->used_ns));
+	     number, queued, group->min_vtime_ns / US_NS, ago_us(group->used_ns));
 }
 
 SEC("struct_ops/ek_dump")
@@ -51,7 +51,7 @@ void BPF_PROG(ek_dump, struct scx_dump_ctx *context)
 		if (!cache)
 			return;
 		dump("cache %llu: %llu CPUs, %d aged tasks queued, classes %llu\n", (u64)i,
-		     cache->cpus, scx_bpf_dsq_nr_queued(OF_AGED | (u32)i), cache->classes);
+		     cache->cpus, scx_bpf_dsq_nr_queued(DSQ_STARVED | (u32)i), cache->classes);
 		bpf_for(number, 0, EK_GROUPS)
 			dump_group(i, number, &cache->groups[index_of(number)]);
 	}
@@ -61,16 +61,16 @@ SEC("struct_ops/ek_dump_cpu")
 void BPF_PROG(ek_dump_cpu, struct scx_dump_ctx *context, s32 index, bool is_idle)
 {
 	const struct ek_cpu *cpu = cpu_of(index);
-	s32 queued = scx_bpf_dsq_nr_queued(OF_CPU | (u32)index);
+	s32 queued = scx_bpf_dsq_nr_queued(DSQ_CPU | (u32)index);
 
 	/* The kernel leaves an idle CPU out if this operation prints nothing. */
 	if (!cpu || (is_true(is_idle) && queued <= 0))
 		return;
-	dump("cache %llu, clock %llu us, %d queued for this CPU alone, floor %llu us\n",
-	     cpu->cache, cpu->clock_ns / US_NS, queued, cpu->bound.floor_ns / US_NS);
+	dump("cache %llu, clock %llu us, %d queued for this CPU alone, floor %llu us\n", cpu->cache,
+	     cpu->clock_ns / US_NS, queued, cpu->pinned.min_vtime_ns / US_NS);
 	dump("runs weight %llu of group %llu since %llu us; taken %llu, going %llu, quiet %llu\n",
-	     cpu->weight, cpu->group, cpu->weight ? ago_us(cpu->since_ns) : 0, cpu->is_taken,
-	     cpu->is_going, !!cpu->quiet_ns);
+	     cpu->weight, cpu->group, cpu->weight ? ago_us(cpu->slice_start_ns) : 0,
+	     cpu->is_released, cpu->going_offline, !!cpu->forced_idle_since_ns);
 }
 
 SEC("struct_ops/ek_dump_task")
@@ -83,7 +83,7 @@ void BPF_PROG(ek_dump_task, struct scx_dump_ctx *context, struct task_struct *p)
 	dump("group %llu of cache %llu, virtual time %llu us, weight %llu, nice %d\n", task->group,
 	     task->cache, p->scx.dsq_vtime / US_NS, weight_of(p),
 	     (u64)(s64)(p->static_prio - DEFAULT_PRIO));
-	dump("owes %llu us to tasks that it slowed down\n", task->owed_ns / US_NS);
+	dump("owes %llu us to tasks that it slowed down\n", task->bill_ns / US_NS);
 }
 
 #endif

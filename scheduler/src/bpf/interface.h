@@ -54,7 +54,7 @@ enum ek_sensor {
 
 /* The additions of `even` to isolation. */
 enum ek_part {
-	/* CPUs prefer the level that runs beside them. */
+	/* CPUs prefer tasks of the level that runs on their siblings. */
 	EK_PART_MATCHING = 1,
 	/* Waking tasks take the idle CPU that costs least. */
 	EK_PART_PLACING = 2,
@@ -63,7 +63,7 @@ enum ek_part {
 	/* Idle compensation repays deficits that virtual time cannot repay. */
 	EK_PART_REPAYMENT = 8,
 	/* A task that keeps its CPU has forced switch-outs, so that its registers can be read. */
-	EK_PART_AIRING = 16,
+	EK_PART_FORCED_SWITCH_OUT = 16,
 };
 
 /* Registers that a saved state shows in use. */
@@ -73,7 +73,7 @@ struct ek_config {
 	u64 slice_ns;
 	/* A waking task is placed this far behind the minimum at most. */
 	u64 sleeper_credit_ns;
-	/* A running task this far ahead of a waking one gives way. */
+	/* A waking task preempts a running task that is this far ahead. */
 	u64 wakeup_granularity_ns;
 	u64 watchdog_ns;
 	/* CPU numbers are below. */
@@ -82,13 +82,13 @@ struct ek_config {
 	u32 caches;
 	/* enum ek_mode; without compensation no sensor is read. */
 	u32 mode;
-	/* Queues of a cache: one for each level that tasks may demand. */
+	/* Classes of tasks, which have DSQs: one for each level that tasks may demand. */
 	u32 classes;
 	/* Bits of enum ek_sensor, and 1 << enum ek_event for those that the CPU has. */
 	u32 sensors;
 	u32 events;
-	/* Each slice is written to the ring buffer. */
-	u32 tells;
+	/* A decision for each slice goes to the ring buffer. */
+	u32 emits_decisions;
 	/* Level that registers of each width in use are evidence for. */
 	u32 level_of_width[EK_WIDTHS_SHOWN];
 	struct ek_level_times hold;
@@ -96,7 +96,7 @@ struct ek_config {
 	struct ek_turbo turbo;
 	/* Bits of enum ek_part. */
 	u32 parts;
-	/* The speed of a hardware thread beside a busy one, over its speed alone. */
+	/* The speed of a hardware thread with a busy sibling, over its speed alone. */
 	u32 smt_share_permille;
 	u32 pad;
 };
@@ -120,9 +120,9 @@ struct ek_decision {
 	u32 own_level;
 	/* Whether the task was still runnable when the slice ended. */
 	u32 is_runnable;
-	/* Lost, and to be repaid by idle compensation: no part of the refund. */
-	u64 in_kind_ns;
-	/* The part of `paid_ns` for having waited while its CPU was forced idle. */
+	/* The part of the time lost that became a deficit: no part of the refund. */
+	u64 idle_compensation_ns;
+	/* The part of `paid_ns` for waits while its CPU was forced idle. */
 	u64 waited_ns;
 	/* Its virtual time when the slice began. */
 	u64 from_vtime_ns;
@@ -131,44 +131,47 @@ struct ek_decision {
 	u32 pad;
 };
 
-/* The tasks beside a CPU, and their effect on each level here. All 0 where none runs. */
-struct ek_around {
-	/* The virtual time by which each level goes later. */
+/* The tasks on the siblings of a CPU, and their effect on each level here; all 0 if none runs. */
+struct ek_siblings {
+	/* The price of each level: virtual time that a task of the level waits longer. */
 	u64 price_ns[EK_LEVELS_MAX];
-	/* How long idle is forced, for the task beside, on levels from `quiet_from` on; 0: not. */
-	u64 quiet_ns;
-	u32 quiet_from;
-	/* The highest level of the tasks beside, and whether any runs. */
+	/*
+	 * How long the CPU is forced idle for tasks of `idle_from_level` and above, to repay
+	 * the deficit of the task on a sibling; 0: not at all.
+	 */
+	u64 forced_idle_ns;
+	u32 idle_from_level;
+	/* The highest level of the tasks on the siblings, and whether any runs. */
 	u32 level;
 	u32 runs;
 	u32 pad;
 };
 
 /*
- * Affinity groups of a cache: tasks that may use the same of its CPUs. A group has
- * queues and a virtual time of its own.
+ * Affinity groups of a cache: tasks that may use the same of its CPUs. A group has DSQs
+ * and a virtual time of its own.
  */
 enum ek_group_number {
 	/* Tasks that may use every CPU of the cache. */
 	EK_GROUP_WHOLE,
-	/* Each of the numbers between is for one set of CPUs; our choice how many. */
+	/* Each number from here to EK_GROUP_MIXED is for one set of CPUs; our choice how many. */
 	EK_GROUP_SETS,
-	/* Tasks whose set of CPUs found no number free: a CPU passes over those of other CPUs. */
+	/* Tasks whose set of CPUs found no free number: a CPU skips those that it may not run. */
 	EK_GROUP_MIXED = 14,
 	EK_GROUPS,
-	/* Tasks that may use one CPU only, in the queue of that CPU. */
-	EK_GROUP_OWN = EK_GROUPS,
+	/* Pinned tasks, that is, which may use one CPU only: in the DSQ of that CPU. */
+	EK_GROUP_PINNED = EK_GROUPS,
 	/* Numbers of groups, a power of two. */
 	EK_GROUP_NUMBERS,
 };
 
 struct ek_group {
-	/* The greatest virtual time at which a task of the group was the least; never falls. */
-	u64 floor_ns;
-	/* How far the floor rose recently, and when that was noted (ek_rate_ns). */
+	/* The minimum virtual runtime of the group; never falls. */
+	u64 min_vtime_ns;
+	/* How far `min_vtime_ns` rose recently, and when that was noted (ek_rate_ns). */
 	u64 rate_ns;
 	u64 rated_ns;
-	/* When a task of the group was last queued, or seen running. */
+	/* When a task of the group was last enqueued, or running. */
 	u64 used_ns;
 	/* A hash of the set of CPUs; 0: no set yet. */
 	u64 cpus_hash;
@@ -180,35 +183,35 @@ struct ek_group {
 /* A CPU's place, and its running task. */
 struct ek_cpu {
 	/* The next CPU of the same cache, in a ring. */
-	u32 next;
+	u32 next_in_cache;
 	u32 cache;
-	/* Virtual and CPU time of the running task at its slice's begin; weight 0: none runs. */
+	/* Virtual and CPU time of the running task when its slice began; weight 0: no task runs. */
 	u64 vtime_ns;
 	u64 exec_ns;
-	u64 since_ns;
+	u64 slice_start_ns;
 	u32 weight;
-	/* The CPU is going offline. */
-	u32 is_going;
-	/* Tasks may wait in the CPU's own queue. */
-	u32 has_own;
+	/* Set from the CPU's `cpu_offline` until it is offline. */
+	u32 going_offline;
+	/* Pinned tasks may wait in the DSQ of the CPU. */
+	u32 has_pinned;
 	u32 core;
 	u32 package;
 	/* The next CPU of the same core, in a ring. */
-	u32 sibling;
-	/* The last dispatch took a starved task; the next one takes the least again. */
-	u32 took_aged;
+	u32 next_sibling;
+	/* The last dispatch served a starved task; the next one serves the least head. */
+	u32 took_starved;
 	/* Affinity group of the running task. */
 	u32 group;
 	/* Until when more than level 0 may be in force on its core. */
-	u64 busy_until_ns;
-	/* A waking task has interrupted the running one. */
-	u32 gives_way;
+	u64 core_wide_until_ns;
+	/* A waking task preempts the running task: the CPU is kicked. */
+	u32 preempt_requested;
 	/* The running task has yielded. */
 	u32 has_yielded;
 	/* Level that the running task is believed to demand. */
 	u32 level;
-	/* Whether `booked` was read from the core when the slice began. */
-	u32 is_read;
+	/* Whether `booked` was copied from the core when the slice began. */
+	u32 has_booked;
 	struct ek_level_times booked;
 	/* Counters when the slice began, and whether all were read. */
 	u64 counted[EK_EVENTS];
@@ -216,72 +219,72 @@ struct ek_cpu {
 	/* Row of the turbo table that holds. */
 	u32 turbo_row;
 	struct ek_level_times believed;
-	/* The running task, and the tasks on its siblings since its slice began. */
-	struct ek_beside own;
-	struct ek_beside beside;
+	/* Levels of the running task, and of the tasks on the siblings since its slice began. */
+	struct ek_sibling_levels own_levels;
+	struct ek_sibling_levels sibling_levels;
 	/* How long the slice's beginning may have been held at a level from before. */
 	u64 held_ns;
 	struct ek_demanded demanded;
 	/* The slice that ends. */
 	struct ek_decision decision;
 	struct ek_lost lost;
-	struct ek_around around;
+	struct ek_siblings siblings;
 	/* Level of the running task, and whether that task may run on every CPU. */
-	u32 runs_level;
-	u32 is_free;
-	/* The running task's deficit, and its gain alone on the core, when its slice began. */
+	u32 running_level;
+	u32 has_full_affinity;
+	/* When its slice began: the running task's deficit, and its speed-up alone on the core. */
 	struct ek_deficit deficit;
 	u32 gain_permille;
 	/* The task that forced idle refused, and its CPU time then. */
 	u32 refused;
 	u64 refused_exec_ns;
 	/* Forced idle of siblings for the running task since its slice began. */
-	u64 was_quiet_ns;
+	u64 siblings_idle_ns;
 	/* Since when the CPU is forced idle; 0: not forced. */
-	u64 quiet_ns;
-	/* One more than the CPU to which a swap sends the running task; the task, once gone. */
-	u32 sends_to;
-	u32 sent;
-	/* The other task of the two has come already. */
-	u32 is_second;
-	/* A forced switch-out of the running task is due; since when that task is here. */
-	u32 airs;
-	u64 came_ns;
-	/* The counters of levels and classes could not be read when the slice began. */
-	u32 is_deaf;
-	/* The task that begins was the least of all that may run here. */
+	u64 forced_idle_since_ns;
+	/* One more than the CPU to which a swap sends the running task; its pid, once it left. */
+	u32 swap_to;
+	u32 swap_pid;
+	/* The other task of the swap has been enqueued already. */
+	u32 swap_is_second;
+	/* A forced switch-out of the running task is due; since when that task has the CPU. */
+	u32 forced_switch_out;
+	u64 on_cpu_since_ns;
+	/* The counters of levels or classes could not be read when the slice began. */
+	u32 no_pmu;
+	/* The dispatched task had the least virtual time of all that may run here. */
 	u32 is_least;
-	/* The greatest virtual time at which a task was the least here, on this CPU's own clock. */
+	/* The CPU clock: never falls. */
 	u64 clock_ns;
-	/* Where virtual times of the groups are on that clock, and of which epoch that is. */
+	/* Converts each group's virtual time to that clock, since an epoch of the group. */
 	struct ek_anchor anchors[EK_GROUP_NUMBERS];
 	u32 epochs[EK_GROUP_NUMBERS];
-	/* Bits of the groups of sets of CPUs whose tasks may run here. */
+	/* Bits of the numbers from EK_GROUP_SETS on whose tasks may run here. */
 	u32 groups;
-	/* Weight and virtual time of the head of a queue that was looked at last. */
+	/* Weight of the head that ek_head_ns read last; `head_vtime_ns` below. */
 	u32 head_weight;
-	/* The least of the heads of a cache's queues that were looked at, on this CPU's clock. */
+	/* The least of the heads of a cache's DSQs, on the CPU clock. */
 	u32 least_weight;
-	/* A task of a higher class, as a real-time one, has the CPU. */
-	u32 is_taken;
-	u64 least_queue;
+	/* A task of a higher scheduling class has the CPU, as a real-time task. */
+	u32 is_released;
+	u64 least_dsq;
 	u64 least_ns;
 	u64 least_vtime_ns;
 	u64 head_vtime_ns;
-	/* Tasks that may run here only. */
-	struct ek_group bound;
+	/* The group of the tasks that are pinned to the CPU. */
+	struct ek_group pinned;
 };
 
 struct ek_cache {
-	/* When the waiting tasks were counted last, and their number. */
+	/* When the waiting tasks of the cache were counted last, and their number. */
 	u64 counted_ns;
 	u32 waiting;
 	u32 cpus;
-	/* Classes that tasks were queued in so far; queues beyond are empty. */
+	/* Tasks of so many classes have been enqueued so far; the DSQs of higher ones are empty. */
 	u32 classes;
-	/* Tasks may wait in the queue of starved tasks. */
-	u32 has_aged;
-	/* By class, bits of the groups in whose queues tasks may wait. */
+	/* Tasks may wait in DSQ_STARVED. */
+	u32 has_starved;
+	/* By class, bits of the groups in whose DSQs tasks may wait. */
 	u32 queues[EK_LEVELS_MAX];
 	/* By number; the last is no group of a cache. */
 	struct ek_group groups[EK_GROUP_NUMBERS];
@@ -300,23 +303,23 @@ struct ek_names {
 	char process[EK_NAME];
 };
 
-/* Answers of the rules: a level, or one of these. */
+/* The level of a rule, or: no rule fits; the loader has not answered yet. */
 #define EK_NAME_UNRULED 0xfffffffeU
 #define EK_NAME_ASKED 0xffffffffU
 
 /* Counted events; each has a sentence in src/interface.rs. */
 enum ek_counter {
 	EK_WOKE_IDLE,
-	EK_QUEUED,
-	EK_PINNED,
-	EK_STRAIGHT,
+	EK_ENQUEUED,
+	EK_ENQUEUED_PINNED,
+	EK_DIRECT_DISPATCH,
 	EK_KERNEL_THREAD,
 	EK_PREEMPTED,
 	EK_KEPT,
-	EK_TOOK,
-	EK_TOOK_OTHER_CACHE,
-	EK_PASSED_OVER,
-	EK_AGED,
+	EK_DISPATCHED,
+	EK_DISPATCHED_OTHER_CACHE,
+	EK_HEAD_GONE,
+	EK_STARVED,
 	EK_YIELDED,
 	EK_NO_MEMORY,
 	EK_EVIDENCE,
@@ -325,14 +328,14 @@ enum ek_counter {
 	EK_REFUNDED_NS,
 	EK_BILLED_NS,
 	EK_NOBODY_TO_BILL,
-	EK_UNTOLD,
+	EK_DECISIONS_LOST,
 	EK_PLACED,
 	EK_SWAPPED,
-	EK_IN_KIND_NS,
-	EK_QUIET,
-	EK_QUIET_NS,
-	EK_AIRED,
-	EK_TAKEN,
+	EK_IDLE_COMPENSATION_NS,
+	EK_FORCED_IDLES,
+	EK_FORCED_IDLE_NS,
+	EK_FORCED_SWITCH_OUTS,
+	EK_REENQUEUED,
 	EK_COUNTERS,
 };
 

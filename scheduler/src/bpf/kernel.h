@@ -315,7 +315,7 @@ static inline void reenqueue_local(void)
 		scx_bpf_reenqueue_local___v2___compat();
 }
 
-/* Sets the virtual time of a task, a field of the kernel's; not of a queued task. */
+/* Sets the virtual time of a task, a field of the kernel's; not of a task in a DSQ. */
 static inline void set_vtime(struct task_struct *p, u64 vtime_ns)
 {
 	if (bpf_ksym_exists(scx_bpf_task_set_dsq_vtime))

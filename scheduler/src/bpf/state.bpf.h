@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Which state of tasks, CPUs and caches does the scheduler keep, and how are its queues
+ * Which state of tasks, CPUs and caches does the scheduler keep, and how are its DSQs
  * numbered?
  */
 #ifndef EVENKEEL_STATE_BPF_H
@@ -10,7 +10,7 @@
 #include "interface.h"
 
 const volatile struct ek_config config;
-/* A pointer to a part of the configuration, which clang would else read as 0. */
+/* A pointer to a field of the configuration; clang would read a constant 0 without the barrier. */
 #define configured(part)                                                                       \
 	({                                                                                     \
 		const void *at = (const void *)&config.part;                                   \
@@ -20,54 +20,57 @@ const volatile struct ek_config config;
 struct ek_end end;
 /* Counters that the loader gave up for other users of perf, as bits. */
 u32 events_given_up SEC(".data.given_up");
-/* When a CPU last began to go offline. */
-u64 cpus_going_ns;
+/* When `cpu_offline` was called last. */
+u64 last_cpu_offline_ns;
 /* Until when any task may be believed to demand more than level 0, or have pending bills. */
 u64 wide_anywhere_until_ns;
 
 /*
- * Numbers of queues: of a class and an affinity group of a cache, of a CPU, and of
- * the starved tasks of a cache.
+ * Numbers of DSQs. One of a class and an affinity group of a cache is the cache with
+ * DSQ_CLASS and DSQ_GROUP; DSQ_CPU with a CPU has its pinned tasks, and DSQ_STARVED with
+ * a cache its starved tasks.
  */
-#define OF_CLASS(class) ((u64)(class) << 16)
-#define OF_GROUP(group) ((u64)(group) << 24)
-#define OF_CPU (1ULL << 32)
-#define OF_AGED (1ULL << 33)
-#define NEVER (~0ULL)
-/* The virtual time of a task that has none yet. */
-#define IS_NEW 0
-/* CPUs of a cache that are looked at for a task's affinity group; our choice. */
+#define DSQ_CLASS(class) ((u64)(class) << 16)
+#define DSQ_GROUP(group) ((u64)(group) << 24)
+#define DSQ_CPU (1ULL << 32)
+#define DSQ_STARVED (1ULL << 33)
+/* Later than every task: no task waits. */
+#define VTIME_MAX (~0ULL)
+/* `dsq_vtime` of a task that has not been placed yet. */
+#define VTIME_UNSET 0
+/* CPUs of a cache that are compared with the affinity mask of a task; our choice. */
 #define SET_CPUS_MAX 1024
-/* Tasks of the mixed group that a CPU passes over because of their masks; our choice. */
-#define PASSES_MAX 256
-/* A group had no runnable task if none was noted for this long; our choice, > 2 ticks. */
-#define AWAY_NS 30000000ULL
+/* Tasks of the mixed group that a CPU skips because of their affinity masks; our choice. */
+#define SKIPS_MAX 256
+/* A group is inactive if none of its tasks was runnable for this long; our choice, > 2 ticks. */
+#define GROUP_INACTIVE_NS 30000000ULL
 /* After this long the number of an unused group may be given to another set; our choice. */
-#define UNUSED_NS 1000000000ULL
-/* How often the use of a group is noted, and how far its floor may be late; our choice. */
-#define NOTE_NS 1000000ULL
-#define LATE_NS 50000ULL
+#define GROUP_REUSE_NS 1000000000ULL
+/* How often `used_ns` of a group is updated; our choice. */
+#define USED_UPDATE_NS 1000000ULL
+/* `min_vtime_ns` of a group is updated when it is late by more; our choice. */
+#define MIN_VTIME_SLACK_NS 50000ULL
 /* How often waiting tasks are counted, for the length of slices; our choice. */
 #define COUNT_NS 1000000ULL
 /* How often the active cores are counted, for the row of the turbo table. */
 #define ACTIVE_NS 1000000ULL
-/* CPUs that a wake-up looks at for one to interrupt; our choice. */
-#define WAKE_LOOKS_MAX 8
-/* How long after a bill the ends of slices look for pending bills at least; our choice. */
-#define OWED_NS 60000000000ULL
+/* CPUs that a wake-up examines for one to preempt; our choice. */
+#define WAKE_SCAN_MAX 8
+/* Ends of slices look bills up for at least this long after the last bill; our choice. */
+#define BILLS_PENDING_NS 60000000000ULL
 /*
  * Tasks leave the local DSQ of a CPU that a task of a higher class has had for this
  * long. Most real-time tasks and interrupt threads are done sooner, and a task that
- * left at once would migrate at each of their wake-ups. Our choice.
+ * left sooner would migrate at each of their wake-ups. Our choice.
  */
-#define TAKEN_NS 1000000ULL
-/* The hash of a set of CPUs while the bits of its group are set in the CPUs. */
-#define HASH_CHANGES 1
-/* The timer's period while a CPU is going offline; our choice. */
-#define GOING_LOOK_NS 5000000ULL
+#define RELEASED_NS 1000000ULL
+/* The hash of a group's set of CPUs while the CPUs' `groups` are updated. */
+#define HASH_UPDATING 1
+/* The starvation timer's period while a CPU goes offline; our choice. */
+#define OFFLINE_PERIOD_NS 5000000ULL
 
-/* CPUs that a search for a place or a swap looks at; our choice. */
-#define MIX_LOOKS_MAX 64
+/* CPUs that a search for an idle CPU or a swap examines; our choice. */
+#define CPU_SCAN_MAX 64
 
 /* Hardware threads of a core; our choice. */
 #define SIBLINGS_MAX 8
@@ -77,33 +80,33 @@ u64 wide_anywhere_until_ns;
  * where they can: the look-up costs more than all their other work.
  */
 struct task {
-	/* CPU time when the timer saw the task waiting, and since when the wait may last. */
+	/* CPU time when the starvation timer found the task waiting, and when the wait began. */
 	u64 seen_exec_ns;
 	u64 waits_since_ns;
 	/* Pending bills: for losses of victims, and for waits while its CPU was forced idle. */
-	u64 owed_ns;
+	u64 bill_ns;
 	u64 waited_ns;
 	struct ek_learned learned;
 	/* Levels that registers showed of any thread of the process; kept by the first thread. */
-	struct ek_learned of_threads;
+	struct ek_learned process_learned;
 	struct ek_tests tests;
 	/* Until when the task may be believed to demand more than level 0. */
 	u64 wide_until_ns;
 	/* How often the task had left a CPU when its saved registers were read. */
 	u64 switches;
-	/* Its deficit, and since when the task waits for a CPU. */
+	/* Its deficit, and since when the task is runnable and waits for a CPU. */
 	struct ek_deficit deficit;
-	u64 runnable_ns;
+	u64 runnable_since_ns;
 	/* How much faster the task is alone on its core. */
 	u32 gain_permille;
-	/* The CPU that is, or was, forced idle rather than run the task. */
+	/* The CPU that was last forced idle rather than run the task. */
 	u32 refused_by;
 	/* The level that counted instructions of its last slice showed. */
 	u32 counted_level;
 	u32 pad;
-	/* Level by the rules, or the state of the question (EK_NAME_...). */
-	u32 ruled;
-	/* The affinity group that its virtual time is of, and the cache or the CPU of that. */
+	/* Level of the rule for its name, or EK_NAME_UNRULED or EK_NAME_ASKED. */
+	u32 rule_level;
+	/* The affinity group of its virtual time, and the cache or the CPU of the group. */
 	u32 group;
 	u32 cache;
 	u32 cpu;
@@ -111,7 +114,7 @@ struct task {
 	u64 cpus_hash;
 };
 
-/* A physical core; `belief` is only kept where no counter tells the levels. */
+/* A physical core; `belief` is only kept where no counter shows the levels. */
 struct core {
 	struct bpf_spin_lock lock;
 	u32 pad;
@@ -119,8 +122,8 @@ struct core {
 	u64 counted_ns;
 	struct ek_belief belief;
 	struct ek_users users;
-	/* Until when the core is left alone after a swap. */
-	u64 settled_ns;
+	/* No task of the core is swapped until then. */
+	u64 no_swap_until_ns;
 	/* Until when each level may be held. */
 	u64 held_until_ns[EK_LEVELS_MAX];
 };
@@ -176,13 +179,13 @@ struct {
 	__type(value, u32);
 } names SEC(".maps");
 
-/* Names that the rules are asked for. */
+/* Names that the loader applies the rules to. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 16);
-} asked SEC(".maps");
+} names_asked SEC(".maps");
 
-/* Slices, where the loader wants them. */
+/* A decision for each slice, where the loader wants them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 12);
@@ -195,7 +198,8 @@ struct {
 	__type(value, u64);
 } counters SEC(".maps");
 
-struct look {
+/* A timer as the value of a map. */
+struct timer {
 	struct bpf_timer timer;
 };
 
@@ -203,24 +207,24 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct look);
-} looks SEC(".maps");
+	__type(value, struct timer);
+} starve_timer SEC(".maps");
 
-/* By CPU: fires when a task of a higher class has had the CPU for TAKEN_NS. */
+/* By CPU: fires when a task of a higher scheduling class has had the CPU for RELEASED_NS. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct look);
-} taken SEC(".maps");
+	__type(value, struct timer);
+} release_timers SEC(".maps");
 
 /* By CPU: ends its forced idle. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, u32);
-	__type(value, struct look);
-} quiets SEC(".maps");
+	__type(value, struct timer);
+} idle_timers SEC(".maps");
 
 static void count_by(u32 counter, u64 by)
 {
@@ -257,34 +261,34 @@ static struct core *core_of(const struct ek_cpu *cpu)
 	return bpf_map_lookup_elem(&cores, &core);
 }
 
-static u64 queue_of(u32 cache, u32 class, u32 group)
+static u64 dsq_of(u32 cache, u32 class, u32 group)
 {
-	return cache | OF_CLASS(class) | OF_GROUP(group);
+	return cache | DSQ_CLASS(class) | DSQ_GROUP(group);
 }
 
-static u32 class_of_queue(u64 queue)
+static u32 class_of_dsq(u64 dsq)
 {
-	return queue >> 16 & 0xff;
+	return dsq >> 16 & 0xff;
 }
 
-static u32 group_of_queue(u64 queue)
+static u32 group_of_dsq(u64 dsq)
 {
-	return queue >> 24 & 0xff;
+	return dsq >> 24 & 0xff;
 }
 
-static bool is_empty(u64 queue)
+static bool dsq_is_empty(u64 dsq)
 {
-	return scx_bpf_dsq_nr_queued(queue) <= 0;
+	return scx_bpf_dsq_nr_queued(dsq) <= 0;
 }
 
-/* Bits of the groups of a class in whose queues tasks may wait. */
+/* Bits of the groups of a class in whose DSQs tasks may wait. */
 static u32 groups_of(const struct ek_cache *cache, u32 class)
 {
 	return class < EK_LEVELS_MAX ? cache->queues[class] : 0;
 }
 
-/* A task is about to be queued. */
-static void mark_queue(struct ek_cache *cache, u32 class, u32 group)
+/* Marks the DSQ that a task is about to be enqueued in. */
+static void mark_dsq(struct ek_cache *cache, u32 class, u32 group)
 {
 	if (class >= cache->classes)
 		cache->classes = class + 1;
@@ -292,13 +296,13 @@ static void mark_queue(struct ek_cache *cache, u32 class, u32 group)
 		__sync_fetch_and_or(&cache->queues[class], 1U << group);
 }
 
-/* Whether tasks of a cache wait in one queue only, but for those bound to a CPU. */
-static bool has_one_queue(const struct ek_cache *cache)
+/* Whether only one DSQ of a cache may hold tasks, besides those of pinned and starved tasks. */
+static bool has_one_dsq(const struct ek_cache *cache)
 {
 	return cache->classes == 1 && cache->queues[0] == 1U << EK_GROUP_WHOLE;
 }
 
-/* Tasks that wait in the queues of a class of a cache. */
+/* Tasks that wait in the DSQs of a class of a cache. */
 __noinline u32 ek_waiting(u32 index, u32 class)
 {
 	const struct ek_cache *cache = cache_of(index);
@@ -307,7 +311,7 @@ __noinline u32 ek_waiting(u32 index, u32 class)
 
 	bpf_for(group, 0, EK_GROUPS) {
 		if (groups >> group & 1) {
-			s32 queued = scx_bpf_dsq_nr_queued(queue_of(index, class, group));
+			s32 queued = scx_bpf_dsq_nr_queued(dsq_of(index, class, group));
 
 			tasks += queued > 0 ? queued : 0;
 		}
@@ -315,7 +319,7 @@ __noinline u32 ek_waiting(u32 index, u32 class)
 	return tasks;
 }
 
-/* Tasks that wait in the queues of a cache. */
+/* Tasks that wait in the DSQs of a cache. */
 static u32 waiting(u32 index, const struct ek_cache *cache)
 {
 	u32 tasks = 0;

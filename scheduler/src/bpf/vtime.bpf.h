@@ -9,26 +9,26 @@
 #include <evenkeel/preempt.h>
 #include <evenkeel/slice.h>
 
-#include "group.bpf.h"
+#include "affinity_group.bpf.h"
 
-/* The running task's virtual time if charged now; NEVER if no task of ours runs. */
+/* The running task's virtual time if charged now; VTIME_MAX if no task of ours runs. */
 static u64 running_vtime_ns(const struct ek_cpu *cpu, u64 now_ns)
 {
 	u32 weight = cpu->weight;
 
 	if (weight == 0)
-		return NEVER;
-	return ek_charge_ns(cpu->vtime_ns, ek_sub(now_ns, cpu->since_ns), 0, 0, weight);
+		return VTIME_MAX;
+	return ek_charge_ns(cpu->vtime_ns, ek_sub(now_ns, cpu->slice_start_ns), 0, 0, weight);
 }
 
-/* The running task's virtual time on the CPU's own clock. */
+/* The running task's virtual time on the CPU clock. */
 static u64 running_clock_ns(struct ek_cpu *cpu, u64 now_ns)
 {
 	struct ek_cache *cache = cache_of(cpu->cache);
 	u32 group = cpu->group;
 
 	if (!cache || cpu->weight == 0)
-		return NEVER;
+		return VTIME_MAX;
 	return clock_at(cpu, group_at(cpu, cache, group), group, running_vtime_ns(cpu, now_ns));
 }
 
@@ -41,17 +41,17 @@ static bool is_ahead(struct ek_cpu *cpu, u64 clock_ns, u32 weight, u64 now_ns)
 }
 
 /*
- * Whether the task that runs on a CPU gives way to one of a group that is queued,
- * and has not been asked to yet: one more than the rate of the running task's group,
- * or 0.
+ * Whether a task that is being enqueued in a group may preempt the running task of a CPU,
+ * and no preemption has been requested yet: one more than the rate of the running task's
+ * group (rate_at_ns), or 0.
  */
-__noinline u64 ek_gives_way(u32 index, u32 number, u64 vtime_ns, u32 weight, u64 now_ns)
+__noinline u64 ek_preempt_rate_ns(u32 index, u32 number, u64 vtime_ns, u32 weight, u64 now_ns)
 {
 	struct ek_cpu *cpu = cpu_of(index);
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 
-	if (!cache || cpu->weight == 0 || cpu->gives_way ||
-	    !ek_preempt_at_once(ek_sub(now_ns, cpu->came_ns)))
+	if (!cache || cpu->weight == 0 || cpu->preempt_requested ||
+	    !ek_preempt_immediate(ek_sub(now_ns, cpu->on_cpu_since_ns)))
 		return 0;
 
 	u64 clock_ns = clock_at(cpu, group_at(cpu, cache, number), number, vtime_ns);
@@ -61,15 +61,15 @@ __noinline u64 ek_gives_way(u32 index, u32 number, u64 vtime_ns, u32 weight, u64
 	return ek_add(rate_at_ns(group_at(cpu, cache, cpu->group), now_ns), 1);
 }
 
-/* Asks the task that runs on a CPU to give way. */
-static void interrupt(u32 index)
+/* Preempts the running task of a CPU. */
+static void preempt_cpu(u32 index)
 {
 	struct ek_cpu *cpu = cpu_of(index);
 
 	if (!cpu)
 		return;
 	count(EK_PREEMPTED);
-	cpu->gives_way = true;
+	cpu->preempt_requested = true;
 	scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_PREEMPT));
 }
 
@@ -79,7 +79,7 @@ static u64 slice_alone_ns(u32 weight)
 	return ek_slice_shared_ns(config.slice_ns, weight, 0, 0);
 }
 
-/* A slice while tasks wait in the queues of the cache, counted every COUNT_NS. */
+/* A slice while tasks wait in the DSQs of the cache, counted every COUNT_NS. */
 static u64 slice_ns(u32 weight, u32 index, struct ek_cache *cache, u64 now_ns)
 {
 	if (ek_sub(now_ns, cache->counted_ns) >= COUNT_NS) {

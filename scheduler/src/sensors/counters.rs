@@ -118,7 +118,7 @@ impl Counter {
         is_taken(usize::try_from(read).unwrap_or(0), value)
     }
 
-    fn tell(&self, request: c_ulong) {
+    fn ioctl(&self, request: c_ulong) {
         // The result is ignored: the next check finds a counter that was not enabled.
         // SAFETY: the file descriptor is open, and these requests take no pointer.
         unsafe { libc::ioctl(self.file.as_raw_fd(), request as _, 0) };
@@ -175,12 +175,12 @@ impl Counters {
 
     /// Disables the counters of a group, so that other programs can use them.
     pub fn give_up(&self, group: Group) {
-        self.of(group).for_each(|counter| counter.tell(DISABLE));
+        self.of(group).for_each(|counter| counter.ioctl(DISABLE));
     }
 
     /// Enables the counters of a group, which also ends an error state.
     pub fn take_back(&self, group: Group) {
-        self.of(group).for_each(|counter| counter.tell(ENABLE));
+        self.of(group).for_each(|counter| counter.ioctl(ENABLE));
     }
 
     fn of(&self, group: Group) -> impl Iterator<Item = &Counter> {

@@ -164,12 +164,12 @@ mod tests {
         let path = folder.path().join("scx/one/stats");
         let mut server = Server::listen(&path).unwrap();
         let mut client = BufReader::new(UnixStream::connect(&path).unwrap());
-        for (now, told) in [(5, json!([5, 5])), (7, json!([7, 2]))] {
+        for (now, expected) in [(5, json!([5, 5])), (7, json!([7, 2]))] {
             client.get_mut().write_all(protocol::request().as_bytes()).unwrap();
             server.serve(&at(now), seconds);
             let mut line = String::new();
             client.read_line(&mut line).unwrap();
-            assert_eq!(protocol::response(line.as_bytes()).unwrap(), told);
+            assert_eq!(protocol::response(line.as_bytes()).unwrap(), expected);
         }
     }
 
@@ -183,8 +183,8 @@ mod tests {
         while !asks.is_finished() {
             server.serve(&at(5), seconds);
         }
-        let (told, mut asker) = asks.join().unwrap();
-        assert_eq!(told, Some(json!([5, 5])));
+        let (answer, mut asker) = asks.join().unwrap();
+        assert_eq!(answer, Some(json!([5, 5])));
         drop(server);
         assert_eq!(asker.ask().unwrap(), None);
         assert!(!path.exists());

@@ -25,7 +25,7 @@ fn host_of(
     let model = CpuTable::by_name("xeon-gold-6130").unwrap().model(TurboMode::On).unwrap();
     let compensation = Some(Compensation::on(&model, Mode::Relative, sensors, events));
     let topology = Topology::regular(1, 1, 1);
-    let config = Config { compensation, tells: true, ..Config::default() };
+    let config = Config { compensation, emits_decisions: true, ..Config::default() };
     let object = evenkeel(&config, &topology);
     let mut host = load_evenkeel(&object, topology, Faults::default()).unwrap();
     for (name, process) in ["first", "second"].into_iter().zip(process) {

@@ -23,7 +23,7 @@ use crate::task::Stop;
 use crate::timers::{NEVER, WinnerTree};
 use crate::world::World;
 use even::Even;
-use kernel::{Kernel, WAKE_LOOKS_MAX};
+use kernel::{Kernel, WAKE_SCAN_MAX};
 
 /// Slice: `rr_interval` 6 in MuQSS's binary milliseconds (`kernel/sched/MuQSS.c` of
 /// 5.9-ck1), which the prototype inherits.
@@ -378,13 +378,13 @@ impl Fair {
             .find_map(|package| {
                 let cpus = world.topology.cpus_of_package(package);
                 let first = if package == home { near - cpus.start } else { 0 };
-                let looks = self.kernel.as_ref().map_or(cpus.len(), |_| WAKE_LOOKS_MAX);
+                let scanned = self.kernel.as_ref().map_or(cpus.len(), |_| WAKE_SCAN_MAX);
                 let nearest_first = (0..cpus.len()).map(|i| cpus.start + (first + i) % cpus.len());
-                let may_ask =
-                    |cpu| self.kernel.as_ref().is_none_or(|kernel| kernel.may_ask(world, cpu));
-                nearest_first.take(looks).filter(|&cpu| mask.contains(cpu)).find(|&cpu| {
+                let may_preempt =
+                    |cpu| self.kernel.as_ref().is_none_or(|kernel| kernel.may_preempt(world, cpu));
+                nearest_first.take(scanned).filter(|&cpu| mask.contains(cpu)).find(|&cpu| {
                     world.cpus[cpu].running.is_some_and(|running| {
-                        may_ask(cpu) && self.is_ahead(world, cpu, running, limit)
+                        may_preempt(cpu) && self.is_ahead(world, cpu, running, limit)
                     })
                 })
             })
@@ -484,7 +484,7 @@ impl Scheduler for Fair {
         self.enqueue(world, task, group);
         let interrupted = if idle.is_some() { None } else { self.preemptable(world, task, cpu) };
         if let (Some(kernel), Some(cpu)) = (&mut self.kernel, interrupted) {
-            kernel.ask(cpu);
+            kernel.request_preemption(cpu);
         }
         Placed { cpu, reschedule: idle.or(interrupted) }
     }
@@ -512,7 +512,7 @@ impl Scheduler for Fair {
         self.record_account(task, bill_ns, charged.idle_compensation_ns);
         match stop {
             Stop::Preempted => {
-                if self.even.as_mut().is_some_and(|even| even.is_sent(task)) {
+                if self.even.as_mut().is_some_and(|even| even.dispatch_swapped(task)) {
                     self.runnable[group].set(task, self.vtime[task]);
                 } else {
                     self.enqueue(world, task, group);
@@ -565,7 +565,7 @@ impl Scheduler for Fair {
 
     fn reschedules(&mut self, cpus: &mut Vec<usize>) {
         if let Some(even) = &mut self.even {
-            even.take_asked(cpus);
+            even.take_reschedules(cpus);
         }
     }
 

@@ -52,9 +52,9 @@ impl Scx {
             world.topology.cores_per_package,
             world.topology.threads_per_core,
         );
-        let tells = compensation.is_some();
-        let has_rules = tells && world.config.sensors == SensorSet::Rules;
-        let config = Config { compensation, tells, ..Config::default() };
+        let emits_decisions = compensation.is_some();
+        let has_rules = emits_decisions && world.config.sensors == SensorSet::Rules;
+        let config = Config { compensation, emits_decisions, ..Config::default() };
         let object = evenkeel(&config, &topology);
         let sense = Sense::new(world, &object, config.compensation.as_ref())
             .map_err(|error| SimError::Machine(error.to_string()))?;

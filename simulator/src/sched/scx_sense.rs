@@ -100,7 +100,7 @@ fn parts_of(even: EvenParts) -> Vec<Part> {
         Part::Placing => !even.without_placing,
         Part::Swaps => !even.without_swaps,
         Part::Repayment => !even.without_repayment,
-        Part::Airing => !even.without_forced_switch_out,
+        Part::ForcedSwitchOut => !even.without_forced_switch_out,
     };
     Part::ALL.into_iter().filter(is_there).collect()
 }
@@ -119,7 +119,7 @@ impl Sense {
             fields: Fields {
                 slice_ns: place("slice_ns")?,
                 refund_ns: place("refund_ns")?,
-                idle_compensation_ns: place("in_kind_ns")?,
+                idle_compensation_ns: place("idle_compensation_ns")?,
                 bill_ns: place("bill_ns")?,
                 cpu: place("cpu")?,
                 victim: place("victim")?,

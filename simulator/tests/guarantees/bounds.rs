@@ -10,7 +10,7 @@ use crate::genome::{Genome, MS};
 pub const SLICE_NS: u64 = 6 << 20;
 /// `SLEEPER_CREDIT_NS` of `fair`.
 pub const CREDIT_NS: u64 = 12 * MS;
-/// `EK_MIX_WHOLE_NS`.
+/// `EK_MIX_PRICE_MAX_NS`.
 pub const WHOLE_NS: u64 = 6 * MS;
 /// `EK_BILL_MAX_NS`.
 pub const BILL_NS: u64 = 100 * MS;
@@ -19,7 +19,7 @@ pub const BANK_NS: u64 = 9 * MS;
 pub const DEFICIT_NS: u64 = 20 * MS;
 pub const HALF_NS: u64 = 10 * MS;
 pub const DEFICIT_MIN_NS: u64 = 300_000;
-/// `EK_QUIET_MAX_NS`.
+/// `EK_FORCED_IDLE_MAX_NS`.
 pub const FORCED_IDLE_NS: u64 = 4 * MS;
 
 /// Bounds that differ between runs.

@@ -43,7 +43,7 @@ pub fn decisions(input: impl BufRead, sink: &mut impl Sink) -> Result<ImportRepo
             Some(Read::Task(task)) => {
                 tasks.insert(task.tid, task);
             }
-            Some(Read::End { untold, .. }) => report.lost_events = untold,
+            Some(Read::End { lost, .. }) => report.lost_events = lost,
         }
         report.lines += 1;
         if tasks.len() as u64 > TASKS_MAX {

@@ -37,7 +37,7 @@ pub(super) struct Even {
     /// By task: speed-up alone on its core, in permille.
     gain_permille: Vec<u32>,
     /// By task: target CPU of a swap, taken when the task leaves its own CPU.
-    sent_to: Vec<Option<usize>>,
+    swap_to: Vec<Option<usize>>,
     /// By CPU: the level of the running task.
     runs: Vec<Option<u8>>,
     forced_idle: Vec<Option<ForcedIdle>>,
@@ -47,13 +47,13 @@ pub(super) struct Even {
     arriving: Vec<Option<usize>>,
     /// By core: until when each level is held.
     held_until_ns: Vec<[u64; LEVELS_MAX]>,
-    settled_ns: Vec<u64>,
+    no_swap_until_ns: Vec<u64>,
     /// By CPU: the running task, and since when the task has not left the CPU.
     stays: Vec<Option<(usize, u64)>>,
     /// Whether levels are read from saved registers, which show only at switch-out.
     reads_registers: bool,
     /// CPUs that must choose again.
-    asked: Vec<usize>,
+    reschedules: Vec<usize>,
     /// Tasks that waited for a CPU in forced idle, and for how long.
     paid: Vec<(usize, u64)>,
     /// Whether some task has waited at every moment since a CPU last refused a task.
@@ -74,16 +74,16 @@ impl Even {
             ruled: by_rules.then(|| world.tasks.iter().map(|task| task.ruled_level).collect()),
             deficits: vec![Deficit::default(); tasks],
             gain_permille: vec![0; tasks],
-            sent_to: vec![None; tasks],
+            swap_to: vec![None; tasks],
             runs: vec![None; cpus],
             forced_idle: vec![None; cpus],
             forced_idle_until: WinnerTree::new(cpus),
             arriving: vec![None; cpus],
             held_until_ns: vec![[0; LEVELS_MAX]; world.topology.cores],
-            settled_ns: vec![0; world.topology.cores],
+            no_swap_until_ns: vec![0; world.topology.cores],
             stays: vec![None; cpus],
             reads_registers: world.config.sensors.reads_registers(),
-            asked: Vec::new(),
+            reschedules: Vec::new(),
             paid: Vec::new(),
             has_refused: false,
             policy_events: world.config.history.then(Vec::new),
@@ -163,7 +163,7 @@ impl Even {
         {
             self.paid.push((forced_idle.refused, now_ns - forced_idle.from_ns));
         }
-        self.asked.push(cpu);
+        self.reschedules.push(cpu);
     }
 
     /// A task that waited for a CPU in forced idle, and for how long: charged as if the task had
@@ -225,13 +225,13 @@ impl Even {
         let idle = (0..world.topology.cpus).filter(|&other| {
             other != cpu && world.idle.contains(other) && self.forced_idle[other].is_none()
         });
-        self.asked.extend(idle);
+        self.reschedules.extend(idle);
     }
 
     /// The CPU runs the scheduler again, so its forced idle ends.
     pub(super) fn wakes_up(&mut self, world: &World, cpu: usize) {
         self.end_forced_idle(world, cpu, None);
-        self.asked.retain(|&asked| asked != cpu);
+        self.reschedules.retain(|&other| other != cpu);
     }
 
     /// The earliest end of a forced idle.
@@ -250,10 +250,10 @@ impl Even {
         }
     }
 
-    // --- Levels beside each other ---
+    // --- Levels of siblings ---
 
-    /// The highest level that runs beside a CPU.
-    fn beside(&self, world: &World, cpu: usize) -> Option<u8> {
+    /// The highest level that runs on the siblings of a CPU.
+    fn sibling_level(&self, world: &World, cpu: usize) -> Option<u8> {
         siblings(world, cpu).filter_map(|sibling| self.runs[sibling]).max()
     }
 
@@ -262,19 +262,19 @@ impl Even {
         (1..LEVELS_MAX).rev().find(held).map_or(0, |level| level as u8)
     }
 
-    fn loss_permille(world: &World, cpu: usize, level: u8, beside: Option<u8>) -> u32 {
-        beside.map_or(0, |beside| {
-            policy::mix_loss_permille(&world.believed_turbo, world.row_of(cpu), level, beside)
+    fn loss_permille(world: &World, cpu: usize, level: u8, sibling_level: Option<u8>) -> u32 {
+        sibling_level.map_or(0, |sibling| {
+            policy::mix_loss_permille(&world.believed_turbo, world.row_of(cpu), level, sibling)
         })
     }
 
-    /// The virtual time by which a level goes later on this CPU.
+    /// The price of a level on this CPU: virtual time that its tasks wait longer.
     pub(super) fn price_ns(&self, world: &World, cpu: usize, level: u8) -> u64 {
         if self.parts.without_matching {
             return 0;
         }
-        let beside = self.beside(world, cpu);
-        policy::mix_price_ns(Self::loss_permille(world, cpu, level, beside))
+        let sibling_level = self.sibling_level(world, cpu);
+        policy::mix_price_ns(Self::loss_permille(world, cpu, level, sibling_level))
     }
 
     /// The idle CPU that suits a waking task: the one that `fair` takes, unless another costs less.
@@ -299,7 +299,7 @@ impl Even {
         let state = CoreState {
             is_busy: (!world.idle_cores.contains(core)).into(),
             // A claimed sibling does not run its task yet: assume the level of this task.
-            beside: self.beside(world, cpu).unwrap_or(level).into(),
+            sibling_level: self.sibling_level(world, cpu).unwrap_or(level).into(),
             held: self.held(core, world.now_ns).into(),
         };
         let (turbo, row) = (&world.believed_turbo, world.row_of(cpu));
@@ -315,8 +315,8 @@ impl Even {
             return false;
         }
         let level = self.level(task, world.now_ns);
-        let beside = self.beside(world, cpu);
-        if beside.is_none_or(|beside| beside == level) || self.is_settling(world, cpu) {
+        let sibling_level = self.sibling_level(world, cpu);
+        if sibling_level.is_none_or(|sibling| sibling == level) || self.is_swap_paused(world, cpu) {
             return false;
         }
         let package = world.topology.cpus_of_package(world.topology.package_of(cpu));
@@ -326,12 +326,13 @@ impl Even {
             .max_by_key(|&(gain, other)| (gain, std::cmp::Reverse(other)));
         let Some((_, other)) = best else { return false };
         for changed in [cpu, other] {
-            self.settled_ns[world.topology.core_of(changed)] = policy::mix_settled_ns(world.now_ns);
+            self.no_swap_until_ns[world.topology.core_of(changed)] =
+                policy::mix_no_swap_until_ns(world.now_ns);
         }
         self.arriving[other] = Some(task);
-        self.asked.push(other);
+        self.reschedules.push(other);
         if let Some(theirs) = world.cpus[other].running {
-            self.sent_to[theirs] = Some(cpu);
+            self.swap_to[theirs] = Some(cpu);
         }
         true
     }
@@ -343,31 +344,33 @@ impl Even {
         let Some((_, since_ns)) = stays else { return false };
         let is_due = self.reads_registers
             && !self.parts.without_forced_switch_out
-            && self.beside(world, cpu).is_some()
+            && self.sibling_level(world, cpu).is_some()
             && policy::forces_switch_out(world.now_ns - since_ns);
         if is_due {
             self.stays[cpu] = None;
             self.arriving[cpu] = Some(task);
-            self.asked.push(cpu);
+            self.reschedules.push(cpu);
         }
         is_due
     }
 
-    fn is_settling(&self, world: &World, cpu: usize) -> bool {
-        self.settled_ns[world.topology.core_of(cpu)] > world.now_ns
+    fn is_swap_paused(&self, world: &World, cpu: usize) -> bool {
+        self.no_swap_until_ns[world.topology.core_of(cpu)] > world.now_ns
     }
 
     /// The gain of swapping a task with that of another CPU, in permille of a CPU's speed.
     fn gain(&self, world: &World, cpu: usize, task: usize, other: usize) -> Option<u32> {
         let allows =
             |task: usize, cpu: usize| world.affinities.masks[world.tasks[task].mask].contains(cpu);
-        if !allows(task, other) || self.arriving[other].is_some() || self.is_settling(world, other)
+        if !allows(task, other)
+            || self.arriving[other].is_some()
+            || self.is_swap_paused(world, other)
         {
             return None;
         }
         let level = self.level(task, world.now_ns);
-        let (here, there) = (self.beside(world, cpu), self.beside(world, other));
-        let loss = |level, beside| Self::loss_permille(world, cpu, level, beside);
+        let (here, there) = (self.sibling_level(world, cpu), self.sibling_level(world, other));
+        let loss = |level, sibling| Self::loss_permille(world, cpu, level, sibling);
         let mut before = loss(level, here);
         let mut after = loss(level, there);
         match world.cpus[other].running {
@@ -388,18 +391,18 @@ impl Even {
     }
 
     /// Whether a preempted task goes to another CPU by a swap, and must not be enqueued.
-    pub(super) fn is_sent(&mut self, task: usize) -> bool {
-        let Some(to) = self.sent_to[task].take() else { return false };
+    pub(super) fn dispatch_swapped(&mut self, task: usize) -> bool {
+        let Some(to) = self.swap_to[task].take() else { return false };
         if self.arriving[to].is_some() {
             return false;
         }
         self.arriving[to] = Some(task);
-        self.asked.push(to);
+        self.reschedules.push(to);
         true
     }
 
     pub(super) fn sleeps(&mut self, world: &World, cpu: usize, task: usize) {
-        self.sent_to[task] = None;
+        self.swap_to[task] = None;
         self.stays[cpu] = None;
         self.deficits[task].sleeps(world.now_ns);
     }
@@ -413,8 +416,8 @@ impl Even {
         self.arriving[cpu].take()
     }
 
-    pub(super) fn take_asked(&mut self, cpus: &mut Vec<usize>) {
-        cpus.append(&mut self.asked);
+    pub(super) fn take_reschedules(&mut self, cpus: &mut Vec<usize>) {
+        cpus.append(&mut self.reschedules);
     }
 }
 

@@ -1,14 +1,14 @@
 //! Differences of the kernel scheduler from D's prototype, for queues by last-level cache.
 //!
-//! Slices end at ticks, and are shorter where many tasks wait; a tick interrupts a task that is
-//! ahead of a waiting one. A wake-up looks at a few CPUs and interrupts a slice once at most,
-//! and no slice that has just begun (`scheduler/src/bpf/evenkeel.bpf.c`).
+//! Slices end at ticks, and are shorter where many tasks wait; a tick preempts a task that is ahead
+//! of a waiting one. A wake-up examines a few CPUs and preempts a slice once at most, and no slice
+//! that has just begun (`scheduler/src/bpf/evenkeel.bpf.c`).
 
 use super::SLICE_NS;
 use crate::world::World;
 
-/// CPUs that a wake-up looks at: `WAKE_LOOKS_MAX` of the source.
-pub(super) const WAKE_LOOKS_MAX: usize = 8;
+/// CPUs that a wake-up examines: `WAKE_SCAN_MAX` of the source.
+pub(super) const WAKE_SCAN_MAX: usize = 8;
 /// How often those that wait are counted: `COUNT_NS` of the source.
 const COUNT_NS: u64 = 1_000_000;
 
@@ -18,8 +18,8 @@ const NS_PER_S: u64 = 1_000_000_000;
 #[derive(Clone, Debug)]
 pub(super) struct Kernel {
     pub(super) tick_ns: u64,
-    /// By CPU: a waking task has interrupted the running slice.
-    asked: Vec<bool>,
+    /// By CPU: a waking task preempts the running slice.
+    preempt_requested: Vec<bool>,
     /// By CPU: length of the running slice.
     slice_ns: Vec<u64>,
     /// By group: when those that wait were counted last, and how many they were.
@@ -30,7 +30,7 @@ impl Kernel {
     pub(super) fn new(world: &World, groups: usize) -> Self {
         Self {
             tick_ns: NS_PER_S / u64::from(world.config.hz),
-            asked: vec![false; world.topology.cpus],
+            preempt_requested: vec![false; world.topology.cpus],
             slice_ns: vec![0; world.topology.cpus],
             counted: vec![(0, 0); groups],
         }
@@ -53,19 +53,20 @@ impl Kernel {
         let cpus = world.topology.cpus_of_package(world.topology.package_of(cpu)).len();
         let weight = world.tasks[task].weight;
         self.slice_ns[cpu] = policy::slice_shared_ns(SLICE_NS, weight, *count, cpus as u32);
-        self.asked[cpu] = false;
+        self.preempt_requested[cpu] = false;
     }
 
     pub(super) fn is_over(&self, world: &World, cpu: usize) -> bool {
         world.now_ns - world.cpus[cpu].since_ns >= self.slice_ns[cpu]
     }
 
-    /// Whether a waking task may interrupt the running slice of a CPU.
-    pub(super) fn may_ask(&self, world: &World, cpu: usize) -> bool {
-        !self.asked[cpu] && policy::preempts_at_once(world.now_ns - world.cpus[cpu].since_ns)
+    /// Whether a waking task may preempt the running slice of a CPU.
+    pub(super) fn may_preempt(&self, world: &World, cpu: usize) -> bool {
+        !self.preempt_requested[cpu]
+            && policy::preempts_immediately(world.now_ns - world.cpus[cpu].since_ns)
     }
 
-    pub(super) fn ask(&mut self, cpu: usize) {
-        self.asked[cpu] = true;
+    pub(super) fn request_preemption(&mut self, cpu: usize) {
+        self.preempt_requested[cpu] = true;
     }
 }

@@ -5,8 +5,8 @@
  * Evidence is precise and rare, so the scheduler learns from each piece and forgets
  * again (evenkeel/learned.h). A rule for a task's name overrides evidence.
  */
-#ifndef EVENKEEL_SENSE_BPF_H
-#define EVENKEEL_SENSE_BPF_H
+#ifndef EVENKEEL_TASK_CLASS_BPF_H
+#define EVENKEEL_TASK_CLASS_BPF_H
 
 #include "state.bpf.h"
 
@@ -51,36 +51,35 @@ static u64 gained(const struct ek_cpu *cpu, u32 index, u32 event)
 	return before ? ek_sub(counter(index, event), before) : 0;
 }
 
-/* Whether counters tell the levels in force, unless they cannot be read on a CPU. */
+/* Whether the machine has counters of the levels in force; counts_licenses asks one CPU. */
 static bool has_licenses(void)
 {
 	return (config.sensors & EK_SENSOR_LICENSES) && has_event(EK_EVENT_LICENSE_1);
 }
 
 /*
- * Whether counters tell the levels of a CPU. Perf gives up the counters of a CPU that
- * goes offline, and they stay closed when the CPU is back: on such a CPU levels are
- * believed, as with rules, from evidence on other CPUs.
+ * Whether counters show the levels of a CPU. Perf closes the counters of a CPU that goes
+ * offline, and they stay closed when the CPU is back: on such a CPU levels are inferred,
+ * as with rules, from evidence on other CPUs.
  */
 static bool counts_licenses(const struct ek_cpu *cpu)
 {
-	return has_licenses() && !cpu->is_deaf;
+	return has_licenses() && !cpu->no_pmu;
 }
 
-/* Reads the counters of a sensor, or those that only a busy core needs, at the beginning. */
+/* At a slice's beginning: the counters of classes, and on a wide core those of its speed. */
 static void read_counters(struct ek_cpu *cpu, u32 index, bool is_busy)
 {
 	if (has_licenses()) {
-		cpu->is_deaf = !read_counter(index, EK_EVENT_LICENSE_1,
-					     &cpu->counted[EK_EVENT_LICENSE_1]);
+		cpu->no_pmu =
+			!read_counter(index, EK_EVENT_LICENSE_1, &cpu->counted[EK_EVENT_LICENSE_1]);
 		cpu->counted[EK_EVENT_LICENSE_2] = counter(index, EK_EVENT_LICENSE_2);
 	}
 	if (config.sensors & EK_SENSOR_FP_RETIRED) {
-		cpu->is_deaf = !read_counter(index, EK_EVENT_FP_256,
-					     &cpu->counted[EK_EVENT_FP_256]);
+		cpu->no_pmu = !read_counter(index, EK_EVENT_FP_256, &cpu->counted[EK_EVENT_FP_256]);
 		cpu->counted[EK_EVENT_FP_512] = counter(index, EK_EVENT_FP_512);
 	}
-	/* The rate of wide instructions wants cycles of every slice. */
+	/* The rate of wide instructions needs the cycles of every slice. */
 	if (is_busy || (config.sensors & EK_SENSOR_FP_RETIRED))
 		cpu->counted[EK_EVENT_CYCLES] = counter(index, EK_EVENT_CYCLES);
 	cpu->is_counted = is_busy && has_event(EK_EVENT_CYCLES);
@@ -97,33 +96,33 @@ static u32 level_of(const struct task *task, u64 now_ns)
 {
 	if (task->wide_until_ns <= now_ns)
 		return 0;
-	if (task->ruled < EK_LEVELS_MAX)
-		return task->ruled;
+	if (task->rule_level < EK_LEVELS_MAX)
+		return task->rule_level;
 	return ek_learned_level(&task->learned, now_ns);
 }
 
-/* CPUs may overwrite each other's values, which hardly differ. */
-static void is_wide_until(u64 until_ns)
+/* Races with other CPUs: one value is lost, and both hardly differ. */
+static void extend_wide_until(u64 until_ns)
 {
 	wide_anywhere_until_ns = ek_max(wide_anywhere_until_ns, until_ns);
 }
 
 /*
- * Whether the class of a task can matter: while no task is believed wide, and no sensor
- * has to be read to find one, no task is looked up.
+ * Whether the class of a task can matter. If no task is believed to demand a level above
+ * 0, and no sensor is read in every slice, operations skip the look-up of the task's state.
  */
-static bool matters(u64 now_ns)
+static bool class_matters(u64 now_ns)
 {
-	const u32 asked = EK_SENSOR_RULES | EK_SENSOR_LICENSES | EK_SENSOR_FP_RETIRED;
+	const u32 reading = EK_SENSOR_RULES | EK_SENSOR_LICENSES | EK_SENSOR_FP_RETIRED;
 
-	return (config.sensors & asked) || wide_anywhere_until_ns > now_ns;
+	return (config.sensors & reading) || wide_anywhere_until_ns > now_ns;
 }
 
 static u32 class_of(struct task_struct *p, u64 now_ns)
 {
 	u32 classes = config.classes;
 
-	if (classes <= 1 || !matters(now_ns))
+	if (classes <= 1 || !class_matters(now_ns))
 		return 0;
 
 	struct task *task = task_of(p);
@@ -131,7 +130,7 @@ static u32 class_of(struct task_struct *p, u64 now_ns)
 	return task ? ek_min(level_of(task, now_ns), classes - 1) : 0;
 }
 
-/* Evidence that a task demands a level, which is believed for `for_ns`. */
+/* A task showed that it demands a level: believed for `for_ns`. */
 static void learn(struct task *task, u32 level, u64 for_ns, u64 now_ns)
 {
 	u64 until_ns = ek_add(now_ns, for_ns);
@@ -140,8 +139,8 @@ static void learn(struct task *task, u32 level, u64 for_ns, u64 now_ns)
 		return;
 	count(EK_EVIDENCE);
 	ek_learn_for(&task->learned, level, for_ns, now_ns);
-	is_wide_until(until_ns);
-	if (task->ruled >= EK_LEVELS_MAX)
+	extend_wide_until(until_ns);
+	if (task->rule_level >= EK_LEVELS_MAX)
 		task->wide_until_ns = ek_max(task->wide_until_ns, until_ns);
 }
 
@@ -163,7 +162,7 @@ static u32 shown_level(u64 xfeatures)
  * which has no AVX-512: upper halves of YMM that are not 0 stand for ZMM. They
  * are at 576 in the standard format of XSAVE (SDM 13.4).
  */
-static u64 in_use(const struct fpstate *state)
+static u64 saved_xfeatures(const struct fpstate *state)
 {
 	const char *upper = (const char *)&state->regs + 576;
 
@@ -178,24 +177,24 @@ static u64 in_use(const struct fpstate *state)
 	return 0;
 }
 #else
-static u64 in_use(const struct fpstate *state)
+static u64 saved_xfeatures(const struct fpstate *state)
 {
 	return state->regs.xsave.header.xfeatures;
 }
 #endif
 
 /*
- * A task comes to a CPU. Its registers, as saved when the task left its last CPU, are
- * evidence from now on, unless the task has not left a CPU since the last look at them,
- * or never has: then they are its parent's.
+ * A task begins to run. Its registers, as saved at its last switch-out, are evidence,
+ * unless they have been read since that switch, or the task has never left a CPU: then
+ * they are its parent's.
  */
-static void look_at_registers(struct task_struct *p, u64 now_ns)
+static void read_saved_registers(struct task_struct *p, u64 now_ns)
 {
 	u32 level;
 
 	if (p->flags & PF_KTHREAD)
 		return;
-	level = shown_level(in_use(saved_registers(p)->fpstate));
+	level = shown_level(saved_xfeatures(saved_registers(p)->fpstate));
 	if (level == 0)
 		return;
 
@@ -210,7 +209,7 @@ static void look_at_registers(struct task_struct *p, u64 now_ns)
 	struct task *process = task_of(p->group_leader);
 
 	if (process)
-		ek_learn(&process->of_threads, level, now_ns);
+		ek_learn(&process->process_learned, level, now_ns);
 }
 
 /*
@@ -224,57 +223,59 @@ static void learn_of_process(struct task_struct *p, struct task *task, u64 now_n
 	if (!process)
 		return;
 	for (u32 level = 1; level < EK_LEVELS_MAX; level++) {
-		u64 until_ns = process->of_threads.until_ns[level];
+		u64 until_ns = process->process_learned.until_ns[level];
 
 		if (until_ns <= now_ns)
 			continue;
 		task->learned.until_ns[level] = ek_max(task->learned.until_ns[level], until_ns);
-		if (task->ruled >= EK_LEVELS_MAX)
+		if (task->rule_level >= EK_LEVELS_MAX)
 			task->wide_until_ns = ek_max(task->wide_until_ns, until_ns);
 	}
 }
 
 /* --- License counters --- */
 
-/* Notes the tasks on the hardware threads of a core for each other's slices. */
-static void meet_siblings(const struct task *task, u32 index, struct ek_cpu *cpu)
+/* A task begins: its levels are noted for its siblings' slices, and theirs for its slice. */
+static void exchange_levels(const struct task *task, u32 index, struct ek_cpu *cpu)
 {
-	struct ek_beside nothing = {}, own = {.runs = 1, .believed = level_of(task, cpu->since_ns)};
-	u32 sibling = cpu->sibling;
+	struct ek_sibling_levels nothing = {},
+				 own = {.runs = 1, .believed = level_of(task, cpu->slice_start_ns)};
+	u32 sibling = cpu->next_sibling;
 
-	own.possible = task->ruled < EK_LEVELS_MAX ? task->ruled : ek_possible_level(&task->tests);
-	cpu->own = own;
-	cpu->beside = nothing;
+	own.possible = task->rule_level < EK_LEVELS_MAX ? task->rule_level :
+							  ek_possible_level(&task->tests);
+	cpu->own_levels = own;
+	cpu->sibling_levels = nothing;
 	for (u32 i = 1; i < SIBLINGS_MAX && sibling != index; i++) {
 		struct ek_cpu *other = cpu_of(sibling);
 
 		if (!other)
 			return;
-		ek_beside_note(&cpu->beside, &other->own);
-		ek_beside_note(&other->beside, &own);
-		sibling = other->sibling;
+		ek_sibling_levels_note(&cpu->sibling_levels, &other->own_levels);
+		ek_sibling_levels_note(&other->sibling_levels, &own);
+		sibling = other->next_sibling;
 	}
 }
 
-/* The level that a task itself demanded, of those in force (`cpu->believed`). */
-static u32 judge(struct task *task, struct ek_cpu *cpu, u64 now_ns)
+/* The level that a task itself demanded, by the levels in force (`cpu->believed`). */
+static u32 learn_own_level(struct task *task, struct ek_cpu *cpu, u64 now_ns)
 {
 	u32 believed = level_of(task, now_ns);
 
-	if (task->ruled < EK_LEVELS_MAX)
+	if (task->rule_level < EK_LEVELS_MAX)
 		return believed;
-	ek_demanded(&cpu->believed, configured(hold), cpu->held_ns, &cpu->beside, believed,
+	ek_demanded(&cpu->believed, configured(hold), cpu->held_ns, &cpu->sibling_levels, believed,
 		    &task->tests, &cpu->demanded);
 	EK_FORGET();
-	/* Each of many slices is a guess, and a wrong guess is to be forgotten soon. */
+	/* The evidence of one slice may be wrong, so it counts for a short time. */
 	learn(task, cpu->demanded.shown_level, EK_SHOWN_NS, now_ns);
 	return cpu->demanded.own_level;
 }
 
 /* --- Rules --- */
 
-/* Looks the task's names up, or asks the loader; no rule holds until the loader answers. */
-static void look_up_names(struct task_struct *p, struct task *task)
+/* Looks the rule for the task's names up, or asks the loader: no rule until it answers. */
+static void look_up_rule(struct task_struct *p, struct task *task)
 {
 	struct ek_names key = {};
 	u32 asks = EK_NAME_ASKED;
@@ -286,24 +287,24 @@ static void look_up_names(struct task_struct *p, struct task *task)
 
 	if (!level) {
 		if (!bpf_map_update_elem(&names, &key, &asks, BPF_NOEXIST))
-			bpf_ringbuf_output(&asked, &key, sizeof(key), 0);
+			bpf_ringbuf_output(&names_asked, &key, sizeof(key), 0);
 		return;
 	}
 	if (*level == EK_NAME_ASKED)
 		return;
-	task->ruled = *level;
-	if (task->ruled < EK_LEVELS_MAX)
-		task->wide_until_ns = task->ruled > 0 ? EK_U64_MAX : 0;
+	task->rule_level = *level;
+	if (task->rule_level < EK_LEVELS_MAX)
+		task->wide_until_ns = task->rule_level > 0 ? EK_U64_MAX : 0;
 }
 
-/* The name changes, by exec or by the task itself. */
+/* The name of a task changes, by exec or prctl(2): the rule is looked up again. */
 SEC("tp_btf/task_rename")
 int ek_renamed(u64 *ctx)
 {
 	struct task *task = bpf_task_storage_get(&tasks, (struct task_struct *)ctx[0], 0, 0);
 
 	if (task)
-		task->ruled = EK_NAME_ASKED;
+		task->rule_level = EK_NAME_ASKED;
 	return 0;
 }
 
