@@ -54,7 +54,7 @@ pub(crate) const DEFAULT_PRIO: i64 = 120;
 pub(crate) const SCHED_IDLE: u64 = 5;
 /// `WEIGHT_IDLEPRIO` as `scx.weight`: at least 1.
 pub(crate) const WEIGHT_IDLE: u64 = 1;
-pub(crate) const NOBODY: usize = usize::MAX;
+pub(crate) const NO_TASK: usize = usize::MAX;
 
 pub(crate) const ENOENT: i64 = -2;
 pub(crate) const EBUSY: i64 = -16;

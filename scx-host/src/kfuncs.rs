@@ -27,7 +27,7 @@ pub(crate) fn with<R>(instance: Instance, work: impl FnOnce(&mut State) -> R) ->
 /// The number of the task that a scheduler's pointer leads to.
 pub(crate) fn task_at(pointer: Task) -> Option<usize> {
     // SAFETY: a scheduler gets pointers to tasks only from the host, by `TaskMemory::pointer`.
-    unsafe { number_of(pointer) }.filter(|&number| number != abi::NOBODY)
+    unsafe { number_of(pointer) }.filter(|&number| number != abi::NO_TASK)
 }
 
 /// Names and addresses of all functions that `native/calls.h` forwards.

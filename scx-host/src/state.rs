@@ -494,7 +494,7 @@ impl State {
         let cpus = topology.cpus();
         let cpu = |cpu: usize| Cpu {
             current: None,
-            idle_task: TaskMemory::new(&layout, abi::NOBODY, &format!("swapper/{cpu}")),
+            idle_task: TaskMemory::new(&layout, abi::NO_TASK, &format!("swapper/{cpu}")),
             is_active: true,
             is_dispatching: false,
             needs_reschedule: false,

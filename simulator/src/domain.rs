@@ -11,7 +11,7 @@ pub(crate) struct Domain {
     /// Whether nothing lowers its clock.
     is_steady: bool,
     pub license: License,
-    /// Last demand told to the license.
+    /// The demand that the license was last updated with.
     pub demand: Demand,
     /// Level and rate that the license allows now.
     pub effect: Effect,
@@ -102,17 +102,17 @@ impl Domain {
         if demand != self.demand {
             self.demand = demand;
             self.license.demand(&cpu.license, demand, active, now_ns);
-            self.look(cpu);
+            self.refresh(cpu);
         }
     }
 
     /// Ends the stage, transition or hold that is due.
     pub(crate) fn advance(&mut self, cpu: &CpuModel, active: u32, now_ns: u64) {
         self.license.advance(&cpu.license, active, now_ns);
-        self.look(cpu);
+        self.refresh(cpu);
     }
 
-    fn look(&mut self, cpu: &CpuModel) {
+    fn refresh(&mut self, cpu: &CpuModel) {
         let license = &self.license;
         self.effect = license.effect(&cpu.license);
         self.level_in_question =

@@ -32,8 +32,8 @@ struct Engine<'a, S> {
     workload: &'a Workload,
     /// CPUs that must choose again at this instant.
     reschedule: Vec<usize>,
-    /// CPUs that a tick asked to choose again; empty between ticks.
-    asked: Vec<usize>,
+    /// CPUs that a callback of the scheduler reschedules; empty between callbacks.
+    rescheduled: Vec<usize>,
     /// By barrier: tasks that have arrived.
     barriers: Vec<Vec<usize>>,
     /// By lock: owner and queue.
@@ -73,7 +73,7 @@ pub(crate) fn run<S: Scheduler>(
         sensors,
         workload,
         reschedule: Vec::new(),
-        asked: Vec::new(),
+        rescheduled: Vec::new(),
         barriers: vec![Vec::new(); workload.barriers.len()],
         locks: vec![(None, VecDeque::new()); workload.locks as usize],
         semaphores: vec![(0, VecDeque::new()); workload.semaphores as usize],
@@ -183,13 +183,13 @@ impl<S: Scheduler> Engine<'_, S> {
             return;
         }
         self.world.close(cpu);
-        let mut asked = std::mem::take(&mut self.asked);
-        self.scheduler.tick(&self.world, cpu, &mut asked);
-        for &other in &asked {
+        let mut cpus = std::mem::take(&mut self.rescheduled);
+        self.scheduler.tick(&self.world, cpu, &mut cpus);
+        for &other in &cpus {
             self.request(other);
         }
-        asked.clear();
-        self.asked = asked;
+        cpus.clear();
+        self.rescheduled = cpus;
         self.follow_scheduler();
         self.arm_tick(cpu, period_ns);
     }

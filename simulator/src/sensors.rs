@@ -70,8 +70,8 @@ pub(crate) struct Place {
 pub(crate) struct Sensors {
     set: SensorSet,
     faults: SensorFaults,
-    /// Whether the scheduler asks at all.
-    asked: bool,
+    /// Whether the scheduler uses sensors.
+    is_used: bool,
     /// Whether the scheduler keeps beliefs of its own, and takes the readings of a kernel.
     has_own_beliefs: bool,
     /// By core.
@@ -116,7 +116,7 @@ impl Sensors {
         Self {
             set: config.sensors,
             faults: config.sensor_faults,
-            asked: config.scheduler.compensates(),
+            is_used: config.scheduler.compensates(),
             has_own_beliefs: matches!(config.scheduler, Scheduler::Scx(_)),
             users: vec![Users::default(); topology.cores],
             learned: vec![Learned::default(); ruled.len()],
@@ -139,7 +139,10 @@ impl Sensors {
 
     /// Whether first use of wide registers traps on a CPU.
     pub(crate) fn traps(&self, cpu: usize) -> bool {
-        self.asked && self.set == SensorSet::D7 && !self.has_own_beliefs && !self.lacks_sensors(cpu)
+        self.is_used
+            && self.set == SensorSet::D7
+            && !self.has_own_beliefs
+            && !self.lacks_sensors(cpu)
     }
 
     /// The width of registers whose use shows while a task runs code of a class on a CPU.
@@ -154,12 +157,12 @@ impl Sensors {
     /// A running task used registers of this width for the first time in its slice. Only a trap
     /// reports the use immediately.
     pub(crate) fn first_use(&mut self, cpu: usize, task: usize, width: u8) {
-        let tells = match self.set {
+        let is_immediate = match self.set {
             SensorSet::D7 => self.faults.false_detections_permille == 0,
             SensorSet::Truth => true,
             SensorSet::Xinuse | SensorSet::FpRetired | SensorSet::Rules => false,
         };
-        if tells && !self.lacks_sensors(cpu) {
+        if is_immediate && !self.lacks_sensors(cpu) {
             self.note_use(cpu, task, self.level_of_width[usize::from(width)]);
         }
     }
@@ -262,7 +265,7 @@ impl Sensors {
 
     fn kernel_readings(&mut self, slice: &Slice, stop: Stop) -> KernelReadings {
         const E9: u64 = 1_000_000_000;
-        if !self.asked || !self.has_own_beliefs {
+        if !self.is_used || !self.has_own_beliefs {
             return KernelReadings::default();
         }
         let registers = self.width_in_use(slice, stop);

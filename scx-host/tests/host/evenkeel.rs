@@ -101,7 +101,7 @@ fn a_kernel_thread_of_nice_19_interrupts_no_task_of_nice_0() {
 
 /// When a real-time task takes a CPU, tasks that may run on another CPU do not wait for that CPU.
 #[test]
-fn a_task_whose_cpu_is_taken_by_a_real_time_task_goes_on_elsewhere() {
+fn a_task_whose_cpu_a_real_time_task_takes_goes_on_elsewhere() {
     let topology = Topology::regular(1, 2, 1);
     let mut machine = machine(&topology);
     for name in ["a", "b"] {
@@ -248,7 +248,7 @@ fn every_task_of_the_local_queue_leaves_a_cpu_that_a_real_time_task_has_for_long
     machine.start(&spec("a", 0, &[0]), SPINS);
     machine.start(&spec("b", 0, &[]), SPINS);
     machine.run(100_000_000);
-    machine.taken = Some(0);
+    machine.released = Some(0);
     let habit = Habit { computes_ns: 200_000, sleeps_ns: 50_000_000 };
     let thread = TaskSpec { is_kernel: true, cpu: 0, ..spec("kworker", 0, &[]) };
     assert!(machine.start(&thread, habit));
@@ -302,7 +302,7 @@ fn an_affinity_that_changes_while_a_task_may_not_migrate_is_obeyed_afterwards() 
 /// Tasks of an affinity group wait in its queue, but the kernel calls no `dispatch` on a CPU that
 /// is going offline: the scheduler has to move the tasks when the last CPU of the group goes.
 #[test]
-fn the_last_cpu_of_a_set_hands_its_tasks_on_when_it_is_taken_away() {
+fn the_last_cpu_of_a_set_hands_its_tasks_on_when_it_goes_offline() {
     let mut machine = machine(&Topology::regular(1, 4, 1));
     for name in ["a", "b", "c", "d", "e"] {
         machine.start(&spec(name, 0, &[2, 3]), SPINS);

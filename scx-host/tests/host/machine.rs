@@ -38,7 +38,7 @@ pub struct Machine {
     /// The order of CPUs that choose at the same instant.
     pub order: Order,
     /// A CPU that a real-time task runs on.
-    pub taken: Option<usize>,
+    pub released: Option<usize>,
     /// Length of a step.
     pub step_ns: u64,
     watched_ns: u64,
@@ -63,7 +63,7 @@ impl Machine {
             history: Vec::new(),
             switches: 0,
             order: Order::Ascending,
-            taken: None,
+            released: None,
             step_ns: STEP_NS,
             watched_ns: 0,
         }
@@ -90,14 +90,14 @@ impl Machine {
     /// A real-time task preempts a task of the scheduler.
     pub fn take_cpu(&mut self, cpu: usize) {
         let runtime_ns = self.runtime_ns(cpu);
-        self.taken = Some(cpu);
+        self.released = Some(cpu);
         self.host.take_cpu(cpu, runtime_ns);
         self.choose();
     }
 
     /// The real-time task gives the CPU back.
     pub fn give_back_cpu(&mut self) {
-        if let Some(cpu) = self.taken.take() {
+        if let Some(cpu) = self.released.take() {
             self.schedule(cpu);
             self.choose();
         }
@@ -132,7 +132,7 @@ impl Machine {
             if waiting.is_empty() || self.host.exit().is_some() {
                 return;
             }
-            waiting.retain(|&cpu| self.taken != Some(cpu));
+            waiting.retain(|&cpu| self.released != Some(cpu));
             if waiting.is_empty() {
                 return;
             }

@@ -16,9 +16,9 @@ use crate::machine::{Habit, Machine, Order, STEP_NS};
 const WATCHDOG_MS: u32 = 400;
 const STEPS: u32 = 3000;
 /// About three slices of a task that has its CPU for itself.
-const BESIDE_NS: u64 = 20_000_000;
+const WAIT_NS: u64 = 20_000_000;
 /// The longest forced idle of a CPU for the deficit of one sibling, and three slices.
-const BESIDE_QUIET_NS: u64 = 54_000_000;
+const WAIT_FORCED_IDLE_NS: u64 = 54_000_000;
 
 struct Dice(u64);
 
@@ -267,7 +267,7 @@ fn each_task_is_in_one_place(storm: &Storm) -> Result<(), String> {
 fn no_cpu_idles_for_nothing(storm: &Storm) -> Result<(), String> {
     let host = &storm.machine.host;
     let tasks = storm.machine.tasks.iter().zip(&storm.beside);
-    let limit_ns = if storm.is_even { BESIDE_QUIET_NS } else { BESIDE_NS };
+    let limit_ns = if storm.is_even { WAIT_FORCED_IDLE_NS } else { WAIT_NS };
     match tasks.max_by_key(|&(_, &steps)| steps) {
         Some((task, &steps)) if u64::from(steps) * STEP_NS > limit_ns => {
             Err(format!("CPUs idle beside {}", host.describe(task.number)))

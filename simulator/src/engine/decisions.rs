@@ -6,15 +6,15 @@ use crate::recorder::tid;
 use crate::sched::{Charged, Decided, Scheduler};
 
 impl<S: Scheduler> Engine<'_, S> {
-    /// CPUs that the scheduler interrupts of its own accord.
+    /// Reschedules the CPUs that the scheduler preempts between its callbacks.
     pub(super) fn follow_scheduler(&mut self) {
-        let mut asked = std::mem::take(&mut self.asked);
-        self.scheduler.reschedules(&mut asked);
-        for &cpu in &asked {
+        let mut cpus = std::mem::take(&mut self.rescheduled);
+        self.scheduler.reschedules(&mut cpus);
+        for &cpu in &cpus {
             self.request(cpu);
         }
-        asked.clear();
-        self.asked = asked;
+        cpus.clear();
+        self.rescheduled = cpus;
         self.keep_policy_events();
     }
 

@@ -40,7 +40,7 @@ pub(crate) const ERA_5_9: Era = Era {
     halves_by_failure: false,
     careful: false,
     sleepers_apart: false,
-    owed_first: false,
+    eligible_first: false,
 };
 
 /// Balancing in 6.1.

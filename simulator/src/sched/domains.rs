@@ -36,7 +36,7 @@ pub(crate) struct Era {
     pub sleepers_apart: bool,
     /// An ineligible task moves to a CPU with other tasks only after a failure
     /// (`task_is_ineligible_on_dst_cpu`, in 6.18 and not in 6.12).
-    pub owed_first: bool,
+    pub eligible_first: bool,
 }
 
 /// One level of domains.

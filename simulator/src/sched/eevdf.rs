@@ -30,14 +30,14 @@ const ERA_6_12: Era = Era {
     halves_by_failure: true,
     careful: true,
     sleepers_apart: false,
-    owed_first: false,
+    eligible_first: false,
 };
 
 /// The balancing rules of a kernel.
 pub(crate) fn era(kernel: EevdfKernel) -> Era {
     match kernel {
         EevdfKernel::V6_12 => ERA_6_12,
-        EevdfKernel::V6_18 => Era { sleepers_apart: true, owed_first: true, ..ERA_6_12 },
+        EevdfKernel::V6_18 => Era { sleepers_apart: true, eligible_first: true, ..ERA_6_12 },
     }
 }
 
@@ -339,7 +339,7 @@ impl Discipline for Eevdf {
         self.queues[cpu].must_choose
     }
 
-    fn is_owed(&self, cpu: usize, task: usize) -> bool {
+    fn is_eligible_to_move(&self, cpu: usize, task: usize) -> bool {
         self.is_eligible(cpu, task)
     }
 }

@@ -77,7 +77,7 @@ pub(crate) trait Discipline {
     fn tick(&mut self, cpu: usize) -> bool;
 
     /// Whether the task is eligible; every task is in a queue without eligibility.
-    fn is_owed(&self, _cpu: usize, _task: usize) -> bool {
+    fn is_eligible_to_move(&self, _cpu: usize, _task: usize) -> bool {
         true
     }
 

@@ -25,10 +25,10 @@ impl<D: Discipline> PerCpu<D> {
         if self.era.sleepers_apart && self.entities[task].sleeping && !with_load {
             return true;
         }
-        self.era.owed_first
+        self.era.eligible_first
             && self.paces[level][cpu].failed == 0
             && self.queues[cpu].nr > 0
-            && !self.discipline.is_owed(from, task)
+            && !self.discipline.is_eligible_to_move(from, task)
     }
 
     /// `can_migrate_task` for a task that may run on the CPU.
