@@ -59,6 +59,8 @@ counters! {
     ForcedSwitchOuts, "aired", "A task had a forced switch-out, so that its registers were saved.";
     Reenqueued, "taken",
         "Tasks were enqueued again, since a task of a higher class, as a real-time one, has a CPU.";
+    Pushed, "pushed",
+        "A task worth more than one CPU migrated, so that a task that waits gets its CPU.";
 }
 
 #[cfg(test)]

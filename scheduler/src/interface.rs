@@ -235,7 +235,7 @@ impl Config {
 }
 
 const CONFIG_BYTES: usize = 640;
-const CPU_BYTES: usize = 1144;
+const CPU_BYTES: usize = 1256;
 const CACHE_BYTES: usize = 816;
 
 /// Number of entries of a map whose size depends on the topology; `None` for other maps.

@@ -107,7 +107,7 @@ impl Running {
         let mut object = object.load().map_err(refused("loading the scheduler"))?;
         place(&object, topology)?;
         place_counters(&map(&object, "events"), counters)?;
-        let asked = ring(&object, "asked")?;
+        let asked = ring(&object, "names_asked")?;
         let decisions = ring(&object, "decisions")?;
         let handle = |name: &str| {
             let handle = MapHandle::try_from(&map(&object, name));
@@ -307,7 +307,7 @@ pub(crate) fn map<'a>(object: &'a Object, name: &str) -> libbpf_rs::Map<'a> {
         let found = map.name().to_string_lossy();
         found == name || (name.starts_with('.') && found.ends_with(name))
     };
-    object.maps().find(is_it).expect("the object has this map")
+    object.maps().find(is_it).unwrap_or_else(|| panic!("the object has the map {name}"))
 }
 
 fn map_mut<'a>(object: &'a mut Object, name: &str) -> MapMut<'a> {

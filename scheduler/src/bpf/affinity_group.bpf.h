@@ -58,6 +58,12 @@ static bool may_run(const struct task_struct *p, u32 index)
 	return has_full_affinity(p) || bpf_cpumask_test_cpu(index, p->cpus_ptr);
 }
 
+/* Bits of the groups whose tasks may run on a CPU. */
+static u32 groups_allowed(const struct ek_cpu *cpu)
+{
+	return cpu->groups | 1U << EK_GROUP_WHOLE | 1U << EK_GROUP_MIXED;
+}
+
 /* --- Numbers of groups --- */
 
 /* A task of a group runs. */

@@ -10,12 +10,7 @@
 #define EVENKEEL_DISPATCH_BPF_H
 
 #include "compensate.bpf.h"
-
-/* Bits of the groups whose tasks may run on a CPU. */
-static u32 groups_allowed(const struct ek_cpu *cpu)
-{
-	return cpu->groups | 1U << EK_GROUP_WHOLE | 1U << EK_GROUP_MIXED;
-}
+#include "push_chain.bpf.h"
 
 /* Bits of these groups in whose DSQs of a class tasks may wait. */
 static u32 groups_here(const struct ek_cpu *cpu, const struct ek_cache *cache, u32 class)
@@ -242,8 +237,9 @@ struct heads {
 	/* Virtual times of these heads in their groups. */
 	u64 shared_vtime_ns;
 	u64 pinned_vtime_ns;
-	/* Level of the head of the pinned tasks. */
+	/* Level and weight of the head of the pinned tasks. */
 	u32 pinned_level;
+	u32 pinned_weight;
 	/* Whether the previous task is still runnable. */
 	bool prev_runnable;
 };
@@ -334,23 +330,33 @@ static bool may_use_idle_cpu(const struct task_struct *p)
 
 /*
  * Whether the previous task migrates, even with the least virtual time, since a task
- * waits that may run on fewer CPUs. The previous task goes to an idle CPU; or it preempts
- * a running task that is ahead of it, and whose group's virtual time passes faster than
- * that of the waiting task's group, which thus gets less CPU time.
+ * waits that may run on fewer CPUs. The previous task goes to an idle CPU; or, if it is
+ * worth more than one CPU, begins a chain of migrations; or else it preempts a running task
+ * that is ahead of it, and whose group's virtual time passes faster than that of the
+ * waiting task's group, which thus gets less CPU time.
  */
 static bool migrates_prev(struct task_struct *prev, u32 index, struct ek_cpu *cpu,
 			  struct ek_cache *cache, const struct heads *heads, u64 now_ns)
 {
 	u32 other = cpu->next_in_cache, number = cpu->group, best = index;
+	u64 waiting_ns = ek_min(heads->pinned_ns, heads->shared_ns);
 
 	/* A waiting task that may use every CPU of the cache finds the other CPU by itself. */
-	if (ek_min(heads->pinned_ns, heads->shared_ns) == VTIME_MAX || number >= EK_GROUPS ||
+	if (waiting_ns == VTIME_MAX || number >= EK_GROUPS ||
 	    !ek_preempt_immediate(ek_sub(now_ns, cpu->on_cpu_since_ns)) ||
 	    (heads->pinned_ns == VTIME_MAX && has_one_dsq(cache)))
 		return false;
 
 	if (may_use_idle_cpu(prev))
 		return true;
+	/* A chain takes dispatches from starved tasks. */
+	if (is_capped(cpu, now_ns))
+		return !cache->has_starved &&
+		       ek_start_push_chain(index, waiting_ns,
+					   heads->pinned_ns < heads->shared_ns ?
+						   heads->pinned_weight :
+						   cpu->least_weight,
+					   now_ns);
 
 	u64 vtime_ns = running_vtime_ns(cpu, now_ns);
 	u64 least_ns = ek_rate_above_ns(rate_at_ns(waiting_group(cpu, cache, heads), now_ns));

@@ -104,9 +104,10 @@ s32 BPF_PROG(ek_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
  * one, or one of a group whose virtual time passes faster. A CPU that runs no task of ours
  * may have dispatched before `p` was in a DSQ, and not be in the kernel's idle mask yet: a
  * kick makes that CPU dispatch again, and does nothing on a CPU with a task of a higher
- * scheduling class.
+ * scheduling class. `at_once`: even a task that has just begun to run, if
+ * it was dispatched as the least, and not since it was starved.
  */
-static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, u64 now_ns)
+static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at_once, u64 now_ns)
 {
 	u32 index = near, best = near, weight = weight_of(p);
 	u64 vtime_ns = p->scx.dsq_vtime, least_ns = 0;
@@ -120,8 +121,11 @@ static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, u64 now
 			if (cpu->weight == 0)
 				scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
 
-			u64 rate_ns = ek_preempt_rate_ns(index, number, vtime_ns, weight, now_ns);
+			u64 ran_ns = ek_sub(now_ns, cpu->on_cpu_since_ns), rate_ns = 0;
 
+			if ((at_once && cpu->runs_least) || ek_preempt_immediate(ran_ns))
+				rate_ns = ek_preempt_rate_ns(index, number, vtime_ns, weight,
+							     now_ns);
 			if (rate_ns > least_ns) {
 				best = index;
 				least_ns = ek_rate_above_ns(rate_ns);
@@ -155,14 +159,14 @@ static bool is_urgent_kthread(struct task_struct *p, u32 index, const struct ek_
  * CPU may have become idle since; if none has, the task preempts one. The kernel itself
  * wakes the CPU of a pinned task.
  */
-static void kick_or_preempt(struct task_struct *p, u32 number, u32 index, u64 now_ns)
+static void kick_or_preempt(struct task_struct *p, u32 number, u32 index, bool at_once, u64 now_ns)
 {
 	s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 
 	if (idle >= 0)
 		scx_bpf_kick_cpu(idle, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
 	else
-		preempt_one_cpu(p, number, index, now_ns);
+		preempt_one_cpu(p, number, index, at_once, now_ns);
 }
 
 SEC("struct_ops/ek_enqueue")
@@ -212,9 +216,11 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 		/* No task waits before it, and no other CPU may run it. */
 		count(EK_DIRECT_DISPATCH);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight), enq_flags);
-		preempt_one_cpu(p, number, index, now_ns);
+		preempt_one_cpu(p, number, index, false, now_ns);
 		return;
 	}
+	if (push(p, cpu, slice_ns(weight, cpu->cache, cache, now_ns), enq_flags))
+		return;
 	if (config.parts && dispatch_swapped(p, index, cpu, enq_flags))
 		return;
 	/* The CPU would idle now: the kick makes it dispatch again, unless idle is forced. */
@@ -233,7 +239,11 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	scx_bpf_dsq_insert_vtime(p, dsq, slice_ns(weight, cpu->cache, cache, now_ns),
 				 p->scx.dsq_vtime, enq_flags);
-	kick_or_preempt(p, number, index, now_ns);
+	/*
+	 * Ticks come at one time on all CPUs: where a task that another one preempted may go,
+	 * a lighter one may have begun to run at the same tick.
+	 */
+	kick_or_preempt(p, number, index, !wakes && !has_one_dsq(cache), now_ns);
 }
 
 /* Reads the head of a CPU's pinned tasks, if any may wait. */
@@ -244,6 +254,7 @@ static void read_pinned_head(u32 index, struct ek_cpu *cpu, struct heads *heads)
 		return;
 	heads->pinned_ns = head_of_pinned(index, cpu, &heads->pinned_level);
 	heads->pinned_vtime_ns = cpu->head_vtime_ns;
+	heads->pinned_weight = cpu->head_weight;
 	/* A task that is being enqueued may not be in the DSQ yet. */
 	if (heads->pinned_ns == VTIME_MAX &&
 	    ek_sub(scx_bpf_now(), cpu->pinned.used_ns) > GROUP_INACTIVE_NS)
@@ -267,12 +278,18 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 			ek_end_forced_idle(index, now_ns);
 		ek_update_siblings(index, now_ns);
 	}
+	heads.prev_runnable = prev && (prev->scx.flags & SCX_TASK_QUEUED);
+	/* A preemption requested before the last dispatch does not end a starved task's slice. */
+	if (heads.prev_runnable && prev && cpu->took_starved &&
+	    !ek_preempt_immediate(ek_sub(scx_bpf_now(), cpu->on_cpu_since_ns))) {
+		set_slice(prev, EK_SLICE_MIN_NS);
+		return;
+	}
 	/* At every other dispatch, so that thousands of starved tasks do not starve the rest. */
 	cpu->took_starved = cache->has_starved && !cpu->took_starved &&
 			    dispatch_starved(cpu->cache, cache);
 	if (cpu->took_starved)
 		return;
-	heads.prev_runnable = prev && (prev->scx.flags & SCX_TASK_QUEUED);
 	cpu->preempt_requested = false;
 	if (!heads.prev_runnable && !cpu->has_pinned && has_one_dsq(cache)) {
 		/* No second task to compare the head with. */
@@ -357,9 +374,11 @@ void BPF_PROG(ek_running, struct task_struct *p)
 		set_vtime(p, group_at(cpu, cache, number)->min_vtime_ns + 1);
 	if (cpu->is_least)
 		ek_note_least(index, number, p->scx.dsq_vtime, now_ns);
+	cpu->runs_least = cpu->is_least;
 	cpu->is_least = false;
 	cpu->group = number;
 	cpu->preempt_requested = false;
+	cpu->push_to = 0;
 	cpu->has_yielded = false;
 	cpu->is_released = false;
 	cpu->forced_switch_out = false;

@@ -180,6 +180,27 @@ struct ek_group {
 	u32 pad;
 };
 
+/* CPUs that a chain of migrations is looked for among, a power of two; our choice. */
+#define EK_CHAIN_CPUS 8
+
+/*
+ * A search for a chain of migrations, by numbers of CPUs in the ring of their cache; number 0
+ * is the first. It is in a map, since the verifier follows each value of a local variable.
+ */
+struct ek_chain {
+	u32 cpus[EK_CHAIN_CPUS];
+	/* The running tasks' groups; EK_GROUP_PINNED for a task that must not migrate. */
+	u32 groups[EK_CHAIN_CPUS];
+	/* Four bits for each CPU: the number of the CPU whose task would migrate there. */
+	u32 from;
+	u32 length;
+	/* Bits of the numbers that were reached so far, by the last migration, and by the next. */
+	u32 reached;
+	u32 last;
+	u32 next;
+	u32 pad;
+};
+
 /* A CPU's place, and its running task. */
 struct ek_cpu {
 	/* The next CPU of the same cache, in a ring. */
@@ -273,6 +294,13 @@ struct ek_cpu {
 	u64 head_vtime_ns;
 	/* The group of the tasks that are pinned to the CPU. */
 	struct ek_group pinned;
+	/* Converts the CPU clock to that of the cache, by which chains of migrations are chosen. */
+	struct ek_anchor cache_anchor;
+	/* One more than the CPU to which a chain sends the running task. */
+	u32 push_to;
+	/* The running task was dispatched as the least, and not since it was starved. */
+	u32 runs_least;
+	struct ek_chain chain;
 };
 
 struct ek_cache {
@@ -336,6 +364,7 @@ enum ek_counter {
 	EK_FORCED_IDLE_NS,
 	EK_FORCED_SWITCH_OUTS,
 	EK_REENQUEUED,
+	EK_PUSHED,
 	EK_COUNTERS,
 };
 
@@ -350,7 +379,7 @@ struct ek_end {
 };
 
 _Static_assert(sizeof(struct ek_config) == 640, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 1144, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 1256, "the loader writes this");
 _Static_assert(sizeof(struct ek_cache) == 816, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 200, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 33936, "the loader reads this");

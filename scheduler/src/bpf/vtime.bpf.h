@@ -50,8 +50,7 @@ __noinline u64 ek_preempt_rate_ns(u32 index, u32 number, u64 vtime_ns, u32 weigh
 	struct ek_cpu *cpu = cpu_of(index);
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 
-	if (!cache || cpu->weight == 0 || cpu->preempt_requested ||
-	    !ek_preempt_immediate(ek_sub(now_ns, cpu->on_cpu_since_ns)))
+	if (!cache || cpu->weight == 0 || cpu->preempt_requested)
 		return 0;
 
 	u64 clock_ns = clock_at(cpu, group_at(cpu, cache, number), number, vtime_ns);

@@ -56,6 +56,32 @@ fn sets_of_cpus_leave_weights_as_they_are() {
     }
 }
 
+/// Tasks that are worth more than one CPU migrate, so that a task that waits gets the CPU of one
+/// that it shares no CPU with.
+#[test]
+fn chains_of_migrations_give_a_waiting_task_its_share() {
+    let cases: [(&str, usize, &[Group]); 3] = [
+        ("one migration", 2, &[(1, -18, 0b11), (1, 0, 0b10), (2, 0, 0b01)]),
+        ("two migrations", 3, &[(1, -20, 0b011), (1, -20, 0b110), (1, 0, 0b001), (1, 0, 0b100)]),
+        (
+            "three tasks worth a CPU among five",
+            5,
+            &[
+                (1, -16, 0b11110),
+                (1, -15, 0b10001),
+                (1, 0, 0b00110),
+                (1, -5, 0b00111),
+                (2, 0, 0b00100),
+                (1, 0, 0b00101),
+            ],
+        ),
+    ];
+    for (name, cpus, groups) in cases {
+        let share = furthest(name, &of(cpus, groups));
+        assert!(distance(&share) < TOLERANCE, "{name}: {share:?}");
+    }
+}
+
 /// `docs/measurements/affinity.md` has 20,000 such configurations, with those that are further off
 /// and the reasons.
 #[test]
@@ -67,5 +93,5 @@ fn random_affinities_and_weights_come_near_to_the_ideal_shares() {
     };
     let mut off: Vec<(f64, String)> = (0..300).map(furthest_of).collect();
     off.sort_by(|a, b| a.0.total_cmp(&b.0));
-    assert!(off[off.len() * 98 / 100].0 < TOLERANCE, "{:?}", &off[off.len() - 20..]);
+    assert!(off[off.len() * 99 / 100].0 < TOLERANCE, "{:?}", &off[off.len() - 20..]);
 }
