@@ -31,7 +31,7 @@ demo:
 evidence:
 	@scripts/setup.sh demo
 	@cargo build --release --no-default-features --locked -p evenkeel
-	@$(EVENKEEL) evaluate docs/measurements/even/study.toml \
+	@$(EVENKEEL) evaluate data/measurements/even/study.toml \
 		--page out/evidence.html --csv out/evidence.csv
 
 KERNEL = out/kernel

@@ -32,7 +32,7 @@ A study is a TOML file with these keys:
                culprits_at_least_of, throughput_at_least_of. Variants are judged by the first three
 
 Examples:
-  evenkeel evaluate docs/measurements/even/study.toml --page out/evidence.html
+  evenkeel evaluate data/measurements/even/study.toml --page out/evidence.html
       all that is known of `even`: experiments, mixes, recordings, its parts left out, mistakes
   evenkeel evaluate mine.toml --mixes 20 --replicates 4
       a quick look at a study of your own";

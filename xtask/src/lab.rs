@@ -33,7 +33,7 @@ pub struct Args {
     /// Folder for the output of the tests.
     #[arg(long)]
     results: Option<PathBuf>,
-    /// Keeps the figures of `verifier` and `cost` in docs/measurements instead of comparing them.
+    /// Keeps the figures of `verifier` and `cost` in data/measurements instead of comparing them.
     #[arg(long)]
     write: bool,
 }

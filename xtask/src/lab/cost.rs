@@ -22,7 +22,7 @@ type Medians = BTreeMap<(String, String), u64>;
 pub fn judge(results: &Path, is_written: bool) -> Result<()> {
     let folder = results.join(TEST);
     if is_written {
-        let kept = repo::root().join("docs/measurements/kernel-scheduler");
+        let kept = repo::root().join("data/measurements/kernel-scheduler");
         for file in FILES {
             fs::copy(folder.join(file), kept.join(file)).with_context(|| file.to_owned())?;
         }

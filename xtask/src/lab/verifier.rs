@@ -1,4 +1,4 @@
-//! Costs of the kernel's verifier for each operation, compared with docs/measurements.
+//! Costs of the kernel's verifier for each operation, compared with data/measurements.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ pub fn judge(kernel: &str, results: &Path, is_written: bool) -> Result<()> {
 const HOW: &str = "`cargo xtask lab --kernel NAME --write verifier` writes them anew";
 
 fn file() -> PathBuf {
-    repo::root().join("docs/measurements/kernel-scheduler/verifier.csv")
+    repo::root().join("data/measurements/kernel-scheduler/verifier.csv")
 }
 
 /// Major version of the compiler that the scheduler is built by.
