@@ -271,6 +271,7 @@ test)
     get_optional perf linux-perf "xtask lab cost"
     get_optional bpftool bpftool "xtask lab cost"
     get_optional dpkg-shlibdeps dpkg-dev install
+    get_optional clang-format-14 clang-format-14 c-format
     ;;
 *)
     echo "usage: scripts/setup.sh demo|build|test" >&2

@@ -31,7 +31,7 @@ static int64_t to_ns(struct timespec time)
 
 static struct timespec from_ns(int64_t ns)
 {
-	return (struct timespec){ .tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S };
+	return (struct timespec){.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
 }
 
 __attribute__((constructor)) static void begin(void)

@@ -10,8 +10,8 @@ CALL(void, scx_bpf_destroy_dsq, (u64 dsq), dsq)
 CALL(s32, scx_bpf_dsq_nr_queued, (u64 dsq), dsq)
 CALL(void *, scx_bpf_dsq_peek, (u64 dsq), dsq)
 CALL(bool, scx_bpf_dsq_insert, (void *p, u64 dsq, u64 slice, u64 flags), p, dsq, slice, flags)
-CALL(bool, scx_bpf_dsq_insert_vtime, (void *p, u64 dsq, u64 slice, u64 vtime, u64 flags),
-     p, dsq, slice, vtime, flags)
+CALL(bool, scx_bpf_dsq_insert_vtime, (void *p, u64 dsq, u64 slice, u64 vtime, u64 flags), p, dsq,
+     slice, vtime, flags)
 CALL(bool, scx_bpf_dsq_move, (void *it, void *p, u64 dsq, u64 flags), it, p, dsq, flags)
 CALL(bool, scx_bpf_dsq_move_vtime, (void *it, void *p, u64 dsq, u64 flags), it, p, dsq, flags)
 CALL(void, scx_bpf_dsq_move_set_slice, (void *it, u64 slice), it, slice)
@@ -38,8 +38,8 @@ CALL(u64, scx_bpf_now, (void))
 CALL(bool, scx_bpf_task_set_slice, (void *p, u64 slice), p, slice)
 CALL(bool, scx_bpf_task_set_dsq_vtime, (void *p, u64 vtime), p, vtime)
 CALL(void, scx_bpf_error_bstr, (const char *format, u64 *values, u32 size), format, values, size)
-CALL(void, scx_bpf_exit_bstr, (s64 code, const char *format, u64 *values, u32 size),
-     code, format, values, size)
+CALL(void, scx_bpf_exit_bstr, (s64 code, const char *format, u64 *values, u32 size), code, format,
+     values, size)
 CALL(void, scx_bpf_dump_bstr, (const char *format, u64 *values, u32 size), format, values, size)
 CALL(int, bpf_iter_scx_dsq_new, (void *it, u64 dsq, u64 flags), it, dsq, flags)
 CALL(void *, bpf_iter_scx_dsq_next, (void *it), it)
@@ -48,11 +48,11 @@ CALL(void, bpf_iter_scx_dsq_destroy, (void *it), it)
 /* --- Maps, timers, tasks --- */
 CALL(void *, bpf_map_lookup_elem, (void *map, const void *key), map, key)
 CALL(void *, bpf_map_lookup_percpu_elem, (void *map, const void *key, u32 cpu), map, key, cpu)
-CALL(s64, bpf_map_update_elem, (void *map, const void *key, const void *value, u64 flags),
-     map, key, value, flags)
+CALL(s64, bpf_map_update_elem, (void *map, const void *key, const void *value, u64 flags), map, key,
+     value, flags)
 CALL(s64, bpf_map_delete_elem, (void *map, const void *key), map, key)
-CALL(void *, bpf_task_storage_get, (void *map, void *p, void *value, u64 flags),
-     map, p, value, flags)
+CALL(void *, bpf_task_storage_get, (void *map, void *p, void *value, u64 flags), map, p, value,
+     flags)
 CALL(s64, bpf_task_storage_delete, (void *map, void *p), map, p)
 CALL(s64, bpf_timer_init, (void *timer, void *map, u64 flags), timer, map, flags)
 CALL(s64, bpf_timer_set_callback, (void *timer, void *callback), timer, callback)
@@ -62,10 +62,10 @@ CALL(void *, bpf_get_current_task_btf, (void))
 CALL(void *, bpf_task_from_pid, (s32 pid), pid)
 CALL(u32, bpf_get_smp_processor_id, (void))
 CALL(u32, bpf_get_prandom_u32, (void))
-CALL(s64, bpf_perf_event_read_value, (void *map, u64 flags, void *value, u32 size),
-     map, flags, value, size)
-CALL(s64, bpf_ringbuf_output, (void *map, const void *record, u64 size, u64 flags),
-     map, record, size, flags)
+CALL(s64, bpf_perf_event_read_value, (void *map, u64 flags, void *value, u32 size), map, flags,
+     value, size)
+CALL(s64, bpf_ringbuf_output, (void *map, const void *record, u64 size, u64 flags), map, record,
+     size, flags)
 CALL(void *, bpf_ringbuf_reserve, (void *map, u64 size, u64 flags), map, size, flags)
 CALL(void, bpf_ringbuf_submit, (void *record, u64 flags), record, flags)
 CALL(void, bpf_ringbuf_discard, (void *record, u64 flags), record, flags)

@@ -20,10 +20,10 @@ typedef _Bool bool;
 void *scx_host_instance;
 __attribute__((visibility("default"))) u8 scx_host_anchor;
 
-#define CALL(type, name, parameters, ...)			\
-	type (*scx_host_call_##name)();				\
-	type name parameters					\
-	{							\
+#define CALL(type, name, parameters, ...) \
+	type (*scx_host_call_##name)(); \
+	type name parameters \
+	{ \
 		return scx_host_call_##name(scx_host_instance, ##__VA_ARGS__); \
 	}
 #include "calls.h"

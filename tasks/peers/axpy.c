@@ -16,7 +16,7 @@
 struct vectors axpy_vectors(long size)
 {
 	size_t bytes = (size_t)size * sizeof(double);
-	struct vectors vectors = { size, (double *)malloc(bytes), (double *)malloc(bytes) };
+	struct vectors vectors = {size, (double *)malloc(bytes), (double *)malloc(bytes)};
 
 	if (!vectors.x || !vectors.y)
 		abort();

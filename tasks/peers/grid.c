@@ -73,7 +73,7 @@ static void add_random(struct needs *needs, struct grid grid, long step, long po
 
 struct needs grid_needs(struct grid grid, long step, long point)
 {
-	struct needs needs = { 0, { 0 } };
+	struct needs needs = {0, {0}};
 
 	if (step == 0)
 		return needs;

@@ -24,7 +24,7 @@ struct position {
 
 static inline struct position queens_empty(long size)
 {
-	struct position empty = { (UINT32_C(1) << size) - 1, 0, 0, 0 };
+	struct position empty = {(UINT32_C(1) << size) - 1, 0, 0, 0};
 
 	return empty;
 }

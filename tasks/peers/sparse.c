@@ -78,7 +78,7 @@ static void foresee(struct sparse *matrix, long k)
 
 struct sparse sparse_new(long count, long size)
 {
-	struct sparse matrix = { count, size, NULL, 0 };
+	struct sparse matrix = {count, size, NULL, 0};
 
 	matrix.block = (double **)calloc((size_t)(count * count), sizeof(*matrix.block));
 	if (!matrix.block)

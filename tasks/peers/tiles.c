@@ -27,7 +27,7 @@ static double *tile(struct tiles tiles, long i, long j)
 struct tiles tiles_new(long count, long size)
 {
 	long all = tiles_at(count, 0);
-	struct tiles tiles = { count, size, NULL, NULL };
+	struct tiles tiles = {count, size, NULL, NULL};
 
 	tiles.written = (struct written *)calloc((size_t)all, sizeof(*tiles.written));
 	tiles.elements = (double *)malloc((size_t)(all * size * size + 1) * sizeof(double));

@@ -12,7 +12,8 @@ use crate::repo;
 /// Set to 1 for programs that have to run every check.
 pub const STRICT: &str = "EVENKEEL_CI";
 
-fn workspace() -> Workspace {
+/// The workspace of the scheduling project.
+pub fn workspace() -> Workspace {
     Workspace::new(repo::root())
 }
 

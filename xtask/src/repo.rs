@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 const SKIPPED: [&str; 4] = [".git", "target", "out", "__pycache__"];
 
 /// The workspace of the task runtime, which has rooms of its own.
-const TASKS: &str = "tasks/";
+pub const TASKS: &str = "tasks/";
 
 /// A text file of the project.
 pub struct TextFile {

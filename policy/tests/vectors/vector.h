@@ -50,7 +50,8 @@ struct vector {
 	struct ek_level_times times[2];
 };
 
-_Static_assert(sizeof(struct vector) == 8 * ANSWERS + 48 + 88 + 24 + 460 + 24 + 4 + 224, "Rust fills it");
+_Static_assert(sizeof(struct vector) == 8 * ANSWERS + 48 + 88 + 24 + 460 + 24 + 4 + 224,
+	       "Rust fills it");
 
 static inline void answer_integers(struct vector *v)
 {
@@ -90,9 +91,11 @@ static inline void answer_frequencies(struct vector *v)
 
 static inline void answer_compensation(struct vector *v)
 {
-	struct ek_loss loss = {
-		.time_ns = v->a, .lost_ns = v->b, .victim = v->x, .last_user = v->y,
-		.room_ns = ek_bill_room_ns(v->c)};
+	struct ek_loss loss = {.time_ns = v->a,
+			       .lost_ns = v->b,
+			       .victim = v->x,
+			       .last_user = v->y,
+			       .room_ns = ek_bill_room_ns(v->c)};
 	struct ek_compensation compensation;
 
 	ek_compensate(v->z, &loss, &compensation);

@@ -22,8 +22,7 @@ static void say(unsigned int leaf, unsigned int subleaf, unsigned int a, unsigne
 		unsigned int c, unsigned int d)
 {
 	char line[80];
-	int length = snprintf(line, sizeof(line), "%x %x %x %x %x %x\n", leaf, subleaf,
-			      a, b, c, d);
+	int length = snprintf(line, sizeof(line), "%x %x %x %x %x %x\n", leaf, subleaf, a, b, c, d);
 
 	/* One call a line, so that threads and processes do not mix theirs. */
 	if (write(1, line, length) != length)
@@ -56,7 +55,7 @@ static void *asking_thread(void *unused)
 static void ask_everywhere(const char *self)
 {
 	pthread_t threads[4];
-	char *words[] = { (char *)self, "ask", "7", "0", NULL };
+	char *words[] = {(char *)self, "ask", "7", "0", NULL};
 	pid_t child;
 
 	ask(7, 0);

@@ -91,7 +91,9 @@ struct ekrt_options {
 };
 
 /* Default options, to be changed member by member: `struct ekrt_options o = EKRT_OPTIONS;`. */
+/* clang-format off */
 #define EKRT_OPTIONS { sizeof(struct ekrt_options), 0, NULL, NULL, 0 }
+/* clang-format on */
 
 /* Starts a runtime; options may be NULL. On failure, *runtime is NULL. */
 int ekrt_open(const struct ekrt_options *options, struct ekrt_runtime **runtime);

@@ -40,10 +40,10 @@ void create(void *arguments)
 
 	for (int i = 0; i < blocks * blocks * blocks; i++) {
 		const int row = i / blocks / blocks, column = i / blocks % blocks, k = i % blocks;
-		const product one = { &all.a[row * blocks + k], &all.b[k * blocks + column],
-				      &all.c[row * blocks + column] };
-		const std::array<ekrt_dependence, 3> dependences = { {
-			{ one.a, EKRT_IN }, { one.b, EKRT_IN }, { one.c, EKRT_INOUT } } };
+		const product one = {&all.a[row * blocks + k], &all.b[k * blocks + column],
+				     &all.c[row * blocks + column]};
+		const std::array<ekrt_dependence, 3> dependences = {
+			{{one.a, EKRT_IN}, {one.b, EKRT_IN}, {one.c, EKRT_INOUT}}};
 
 		CHECK(ekrt_spawn(multiply, &one, sizeof(one), dependences.data(),
 				 dependences.size(), 0) == EKRT_OK);
@@ -64,8 +64,8 @@ template <typename F> void spawn(F function)
 int main()
 {
 	ekrt_runtime *const runtime = open_with(3);
-	product_of_all all = { matrix(blocks * blocks), matrix(blocks * blocks),
-			       matrix(blocks * blocks) };
+	product_of_all all = {matrix(blocks * blocks), matrix(blocks * blocks),
+			      matrix(blocks * blocks)};
 	matrix expected(blocks * blocks);
 
 	for (int i = 0; i < blocks * blocks * edge * edge; i++) {
@@ -74,20 +74,23 @@ int main()
 	}
 	CHECK(ekrt_run(runtime, create, &all) == EKRT_OK);
 	for (int i = 0; i < blocks * blocks * blocks; i++) {
-		product one = { &all.a[i / blocks / blocks * blocks + i % blocks],
-				&all.b[i % blocks * blocks + i / blocks % blocks],
-				&expected[i / blocks / blocks * blocks + i / blocks % blocks] };
+		product one = {&all.a[i / blocks / blocks * blocks + i % blocks],
+			       &all.b[i % blocks * blocks + i / blocks % blocks],
+			       &expected[i / blocks / blocks * blocks + i / blocks % blocks]};
 		multiply(&one);
 	}
 	CHECK(all.c == expected);
 
-	long sums[2] = { 0, 0 };
-	CHECK(ekrt_run(runtime, [](void *place) {
+	long sums[2] = {0, 0};
+	CHECK(ekrt_run(
+		      runtime,
+		      [](void *place) {
 		auto *const both = static_cast<long *>(place);
 
 		spawn([both] { both[0] = 1; });
 		spawn([both] { both[1] = 2; });
-	}, sums) == EKRT_OK);
+		      },
+		      sums) == EKRT_OK);
 	CHECK(sums[0] == 1 && sums[1] == 2);
 	CHECK(ekrt_close(runtime) == EKRT_OK);
 	puts("ok");

@@ -36,7 +36,7 @@ static void foreign(void *task)
 
 static void reads(void *arguments)
 {
-	const struct ekrt_dependence writes = { &data[0], EKRT_INOUT };
+	const struct ekrt_dependence writes = {&data[0], EKRT_INOUT};
 	struct ekrt_task *task = ekrt_create(nothing, 0, NULL, 0);
 
 	(void)arguments;
@@ -49,8 +49,8 @@ static void reads(void *arguments)
 
 static void mistakes(void *arguments)
 {
-	const struct ekrt_dependence weak = { &data[0], EKRT_IN | EKRT_WEAK };
-	const struct ekrt_dependence in = { &data[0], EKRT_IN };
+	const struct ekrt_dependence weak = {&data[0], EKRT_IN | EKRT_WEAK};
+	const struct ekrt_dependence in = {&data[0], EKRT_IN};
 	void *block = &block;
 	struct ekrt_task *task;
 
@@ -111,7 +111,7 @@ static void outside(void)
 
 static void options(void)
 {
-	static const char *const wrong[] = { "", "0", "2x", "2x24x1x1", "\xff", "99999x99999" };
+	static const char *const wrong[] = {"", "0", "2x", "2x24x1x1", "\xff", "99999x99999"};
 	struct ekrt_options options = EKRT_OPTIONS;
 	size_t i;
 

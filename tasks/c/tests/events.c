@@ -54,8 +54,8 @@ static void soon(void *arguments)
 
 static void create(void *arguments)
 {
-	const struct ekrt_dependence writes[] = { { &answer, EKRT_OUT }, { &sent, EKRT_INOUT } };
-	const struct ekrt_dependence reads = { &answer, EKRT_IN };
+	const struct ekrt_dependence writes[] = {{&answer, EKRT_OUT}, {&sent, EKRT_INOUT}};
+	const struct ekrt_dependence reads = {&answer, EKRT_IN};
 	int i;
 
 	(void)arguments;

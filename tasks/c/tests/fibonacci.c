@@ -10,7 +10,7 @@ struct call {
 static void fibonacci(void *arguments)
 {
 	const struct call *call = arguments;
-	long results[2] = { 0, 0 };
+	long results[2] = {0, 0};
 	int i;
 
 	if (call->n < 2) {
@@ -19,8 +19,8 @@ static void fibonacci(void *arguments)
 	}
 	for (i = 0; i < 2; i++) {
 		void *block;
-		struct ekrt_task *task = ekrt_create(fibonacci, sizeof(struct call), &block,
-						     i ? EKRT_DEFERRED : 0);
+		struct ekrt_task *task =
+			ekrt_create(fibonacci, sizeof(struct call), &block, i ? EKRT_DEFERRED : 0);
 
 		CHECK(task && (uintptr_t)block % 32 == 0);
 		((struct call *)block)->n = call->n - 1 - i;
@@ -33,13 +33,13 @@ static void fibonacci(void *arguments)
 
 int main(void)
 {
-	static const uint32_t workers[] = { 0, 1, 2, 5 };
+	static const uint32_t workers[] = {0, 1, 2, 5};
 	size_t i;
 
 	for (i = 0; i < sizeof(workers) / sizeof(*workers); i++) {
 		struct ekrt_runtime *runtime = open_with(workers[i]);
 		long result = 0;
-		struct call call = { 20, &result };
+		struct call call = {20, &result};
 
 		CHECK(ekrt_run(runtime, fibonacci, &call) == EKRT_OK);
 		CHECK(result == 6765);

@@ -181,7 +181,7 @@ static void create(void *arguments)
 		step.cells = expected;
 		in_order(&step);
 		if (next(&state) % 64 == 0) {
-			struct ekrt_dependence on = { NULL, EKRT_IN };
+			struct ekrt_dependence on = {NULL, EKRT_IN};
 			int cell = (int)(next(&state) % CELLS);
 
 			on.address = &graph->cells[cell];
@@ -195,7 +195,7 @@ static void create(void *arguments)
 
 int main(void)
 {
-	static const char *const rules[] = { NULL, "central-lifo", "tree-fifo-static20-give" };
+	static const char *const rules[] = {NULL, "central-lifo", "tree-fifo-static20-give"};
 	size_t i;
 	uint64_t seed;
 

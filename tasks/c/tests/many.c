@@ -22,7 +22,7 @@ static void link_up(void *arguments)
 static void create(void *arguments)
 {
 	static struct ekrt_task *kept[KEPT];
-	const struct ekrt_dependence on_chain = { &chain, EKRT_INOUT };
+	const struct ekrt_dependence on_chain = {&chain, EKRT_INOUT};
 	long i;
 
 	(void)arguments;

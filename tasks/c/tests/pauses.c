@@ -86,7 +86,7 @@ static void stop_in_chain(void *arguments)
  */
 static void create_chain(void *arguments)
 {
-	const struct ekrt_dependence on = { &done, EKRT_INOUT };
+	const struct ekrt_dependence on = {&done, EKRT_INOUT};
 	int i;
 
 	(void)arguments;

@@ -85,8 +85,8 @@ int main(void)
 	int number, i;
 
 	for (number = 1; number <= GRAPHS; number++) {
-		uint64_t cells[CELLS] = { 0 }, expected[CELLS] = { 0 };
-		struct graph graph = { cells, (uint64_t)number * 7919 };
+		uint64_t cells[CELLS] = {0}, expected[CELLS] = {0};
+		struct graph graph = {cells, (uint64_t)number * 7919};
 		uint64_t state = graph.seed;
 
 		for (i = 0; i < TASKS; i++) {

@@ -23,8 +23,8 @@ static void takes_turns(void *arguments)
 
 static void begins_all(void *arguments)
 {
-	const struct ekrt_dependence in_turn = { &turns, EKRT_COMMUTATIVE };
-	const struct ekrt_dependence after = { &turns, EKRT_IN };
+	const struct ekrt_dependence in_turn = {&turns, EKRT_COMMUTATIVE};
+	const struct ekrt_dependence after = {&turns, EKRT_IN};
 	int i;
 
 	(void)arguments;

@@ -46,7 +46,7 @@ static int times(const char *text, const char *word)
 /* Runs in a child process, whose report of the deadlock goes to `out`. */
 static void stand_still(int out)
 {
-	const struct rlimit none = { 0, 0 };
+	const struct rlimit none = {0, 0};
 	struct ekrt_options options = EKRT_OPTIONS;
 	struct ekrt_runtime *runtime;
 

@@ -30,7 +30,7 @@ static void add_ordered(void *arguments)
 static void create(void *arguments)
 {
 	struct sums *sums = arguments;
-	const struct ekrt_dependence turns = { &sums->ordered, EKRT_COMMUTATIVE };
+	const struct ekrt_dependence turns = {&sums->ordered, EKRT_COMMUTATIVE};
 	int i;
 
 	for (i = 0; i < TASKS; i++) {
@@ -52,7 +52,7 @@ static void *submits(void *arguments)
 
 	(void)arguments;
 	for (i = 0; i < RUNS; i++) {
-		struct sums sums = { 0, 0 };
+		struct sums sums = {0, 0};
 		int is_nested = i % 5 == 0;
 
 		CHECK(ekrt_run(runtime, is_nested ? nested : create, &sums) == EKRT_OK);

@@ -19,6 +19,7 @@ const STEPS: &[Step] = &[
         run: sources::check,
     },
     Step { name: "fmt", claim: "the code is formatted", run: tools::fmt },
+    Step { name: "c-format", claim: "C and C++ are formatted", run: sources::c_format },
     Step { name: "msrv", claim: "the oldest promised compiler builds them", run: tools::msrv },
     Step { name: "package", claim: "the crates can be published", run: tools::package },
     Step { name: "clippy", claim: "the compiler and clippy have no warning", run: tools::clippy },

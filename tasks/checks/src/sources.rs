@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use commands::root;
 use commands::steps::Done;
+use commands::{Workspace, c_format, root};
 
 /// Folders that no person wrote.
 const SKIPPED: [&str; 4] = [".git", "target", "out", "__pycache__"];
@@ -22,10 +22,17 @@ struct Source {
     text: String,
 }
 
+/// C and C++ are formatted.
+pub fn c_format() -> Result<Done> {
+    let sources = read()?;
+    let paths: Vec<&str> = sources.iter().map(|source| source.path.as_str()).collect();
+    let files: Vec<&str> = paths.into_iter().filter(|path| c_format::is_c(path)).collect();
+    c_format::check(&Workspace::new(root()), &files)
+}
+
 /// Reads every text file and applies the rules.
 pub fn check() -> Result<Done> {
-    let mut sources = Vec::new();
-    collect(&root(), "", &mut sources)?;
+    let sources = read()?;
     let mut found: Vec<String> = sources.iter().flat_map(places_outside).collect();
     found.extend(variables(&sources)?);
     for line in &found {
@@ -34,6 +41,13 @@ pub fn check() -> Result<Done> {
     ensure!(found.is_empty(), "{} to mend", found.len());
     println!("{} files", sources.len());
     Ok(Done::Passed)
+}
+
+fn read() -> Result<Vec<Source>> {
+    let mut sources = Vec::new();
+    collect(&root(), "", &mut sources)?;
+    sources.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(sources)
 }
 
 fn collect(folder: &Path, path: &str, sources: &mut Vec<Source>) -> Result<()> {

@@ -1,6 +1,7 @@
-//! Code shared by the commands of developers: starting programs, checks in steps, progress on a
-//! terminal, and files that are written whole. No shipped crate depends on this one.
+//! Code shared by the commands of developers: starting programs, checks in steps, the format of C,
+//! progress on a terminal, and files that are written whole. No shipped crate depends on this one.
 
+pub mod c_format;
 pub mod progress;
 pub mod steps;
 pub mod whole_file;

@@ -18,8 +18,10 @@ static void create(struct tiles tiles)
 		}
 		for (long i = k + 1; i < tiles.count; i++) {
 			for (long j = k + 1; j < i; j++) {
+/* clang-format off */
 #pragma omp task depend(in : tile[tiles_at(i, k)], tile[tiles_at(j, k)]) \
 	depend(inout : tile[tiles_at(i, j)])
+				/* clang-format on */
 				tiles_gemm(tiles, i, j, k);
 			}
 #pragma omp task depend(in : tile[tiles_at(i, k)]) depend(inout : tile[tiles_at(i, i)])

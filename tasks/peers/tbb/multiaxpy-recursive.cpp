@@ -28,9 +28,8 @@ static void run_recursively(vectors vectors, halves halves)
 	for (long i = 0; i < halves.iterations; i++) {
 		tbb::task_group group;
 
-		group.run_and_wait([=, &group] {
-			node(group, vectors, 0, halves.size, halves.block);
-		});
+		group.run_and_wait(
+			[=, &group] { node(group, vectors, 0, halves.size, halves.block); });
 	}
 }
 

@@ -58,8 +58,8 @@ public:
 	void create()
 	{
 		for (long k = 0; k < matrix.count; k++) {
-			writer(k, k) = graph.after({writer(k, k)},
-						   [m = matrix, k] { sparse_lu0(m, k); });
+			writer(k, k) =
+				graph.after({writer(k, k)}, [m = matrix, k] { sparse_lu0(m, k); });
 			create_panels(k);
 			for (long i = k + 1; i < matrix.count; i++) {
 				if (sparse_at(matrix, i, k))

@@ -21,9 +21,8 @@ static void create(Graph &graph, grid grid)
 
 			for (int i = 0; i < needs.count; i++)
 				need[i] = before[(size_t)needs.point[i]];
-			row[(size_t)point] = graph.after(need, needs.count, [=] {
-				grid_run(grid, step, point);
-			});
+			row[(size_t)point] = graph.after(need, needs.count,
+							 [=] { grid_run(grid, step, point); });
 		}
 		before.swap(row);
 	}

@@ -4,6 +4,7 @@
 //! A step whose tool this machine lacks is skipped; with `CI=true` or
 //! `EVENKEEL_CI=1` a skip is a failure.
 
+mod c_format;
 mod cargo;
 mod checker;
 mod exports;
@@ -23,6 +24,7 @@ const STEPS: &[Step] = &[
     Step { name: "tidy", claim: "arrows, lengths, words and links hold", run: check_tidy },
     Step { name: "gen", claim: "generated files are up to date", run: check_generated },
     Step { name: "fmt", claim: "the code is formatted", run: cargo::fmt },
+    Step { name: "c-format", claim: "C is formatted", run: c_format::check },
     Step { name: "licences", claim: "every dependency may be used", run: check_licences },
     Step { name: "clippy", claim: "the compiler and clippy have no warning", run: cargo::clippy },
     Step { name: "build", claim: "the commands build as they are shipped", run: cargo::build },
