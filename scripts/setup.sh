@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # What does this machine lack to run `make demo`, `make install` or `make test`, and how does it
-# get it?
+# get it? `aarch64`, `audit` and `interfaces` are for the scripts of these names in .ci/.
 #
 # Known: Debian 12, Debian 13, Ubuntu 24.04. Packages come from apt where this is
 # root's shell or sudo asks for no password; otherwise the exact command is printed
@@ -148,6 +148,18 @@ find_missing_for_test() {
     clang_openmp_works || lack libomp-dev
 }
 
+find_missing_for_aarch64() {
+    find_missing_for_demo
+    has aarch64-linux-gnu-gcc || lack gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+    [ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ] || lack qemu-user-static
+}
+
+find_missing_for_interfaces() {
+    find_missing_for_demo
+    has git || lack git
+    has abidiff || lack abigail-tools
+}
+
 # --- Getting it --------------------------------------------------------------
 
 get_packages() {
@@ -249,6 +261,18 @@ get_rust_lints() {
     stop "cargo fmt and cargo clippy are needed; add them to the Rust that is installed"
 }
 
+# The standard library of another machine, for cross compilers.
+get_rust_target() {
+    has rustup || stop "no rustup here, which has Rust's library for $1"
+    rustup target add "$1" || stop "rustup could not add $1" "rustup target add $1"
+}
+
+# A command that is a crate, in a fixed version.
+get_cargo_command() {
+    [ "$("$1" --version 2>/dev/null)" = "$1 $2" ] || cargo install --locked --version "$2" "$1" ||
+        stop "cargo could not install $1" "cargo install --locked --version $2 $1"
+}
+
 case "${1-}" in
 demo)
     find_missing_for_demo
@@ -273,8 +297,26 @@ test)
     get_optional dpkg-shlibdeps dpkg-dev install
     get_optional clang-format-14 clang-format-14 c-format
     ;;
+aarch64)
+    find_missing_for_aarch64
+    get_packages
+    get_rust
+    get_rust_target aarch64-unknown-linux-gnu
+    ;;
+audit)
+    find_missing_for_demo
+    get_packages
+    get_rust
+    get_cargo_command cargo-deny 0.20.2
+    ;;
+interfaces)
+    find_missing_for_interfaces
+    get_packages
+    get_rust
+    get_cargo_command cargo-semver-checks 0.51.0
+    ;;
 *)
-    echo "usage: scripts/setup.sh demo|build|test" >&2
+    echo "usage: scripts/setup.sh demo|build|test|aarch64|audit|interfaces" >&2
     exit 2
     ;;
 esac
