@@ -5,6 +5,7 @@
 
 mod arrows;
 mod cycles;
+mod decisions;
 mod includes;
 mod length;
 mod libraries;
@@ -52,6 +53,7 @@ fn findings(files: &[TextFile]) -> Vec<Finding> {
         .collect();
     found.extend(arrows::check(files));
     found.extend(cycles::check(files));
+    found.extend(decisions::check(files));
     found.extend(includes::check(files));
     found.extend(libraries::check(files));
     found.extend(links::check(files));

@@ -1,15 +1,19 @@
-//! No line of code is wider than 100 columns.
+//! No line of code is wider than 100 columns, and none of Markdown wider than 120.
 
 use super::Finding;
 use crate::repo::TextFile;
 
 const COLUMNS_MAX: usize = 100;
+const PROSE_COLUMNS_MAX: usize = 120;
 /// As in the kernel, whose style the C files follow.
 const TAB: usize = 8;
 
 /// Lines that are too wide. A line with an address may be wider, since an address cannot be
 /// broken. In tests, text in double quotes does not count, so that a row of a table is one line.
 pub fn check(file: &TextFile) -> Vec<Finding> {
+    if file.extension() == "md" {
+        return check_prose(file);
+    }
     if !matches!(file.extension(), "rs" | "c" | "h" | "py" | "sh") {
         return Vec::new();
     }
@@ -22,6 +26,36 @@ pub fn check(file: &TextFile) -> Vec<Finding> {
             Finding::new(file, number, format!("{columns} columns; break it at {COLUMNS_MAX}"))
         })
         .collect()
+}
+
+/// Lines of Markdown that are too wide. Rows of tables, lines of code and lines with an address may
+/// be wider, since they cannot be broken; the target of a link does not count.
+fn check_prose(file: &TextFile) -> Vec<Finding> {
+    let mut in_code = false;
+    let mut is_prose = |line: &str| {
+        let is_fence = line.trim_start().starts_with("```");
+        in_code ^= is_fence;
+        !in_code && !is_fence && !line.starts_with('|') && !line.contains("://")
+    };
+    file.lines()
+        .filter(|(_, line)| is_prose(line))
+        .map(|(number, line)| (number, without_targets(line).chars().count()))
+        .filter(|&(_, columns)| columns > PROSE_COLUMNS_MAX)
+        .map(|(number, columns)| {
+            let message = format!("{columns} columns; break it at {PROSE_COLUMNS_MAX}");
+            Finding::new(file, number, message)
+        })
+        .collect()
+}
+
+/// A line of Markdown as it is read: without the targets of its links.
+fn without_targets(line: &str) -> String {
+    let mut parts = line.split("](");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text += part.split_once(')').map_or(part, |(_, after)| after);
+    }
+    text
 }
 
 fn columns(line: &str) -> usize {
@@ -63,7 +97,15 @@ mod tests {
     }
 
     #[test]
-    fn prose_may_be_wide() {
-        assert!(check(&file("a.md", &"x".repeat(300))).is_empty());
+    fn prose_ends_at_a_column_of_its_own_and_what_cannot_be_broken_does_not() {
+        let found = |text: &str| check(&file("a.md", text)).len();
+        let (fits, wide) = ("x".repeat(120), "x".repeat(121));
+        assert_eq!(found(&fits), 0);
+        assert_eq!(found(&wide), 1);
+        assert_eq!(found(&format!("| {wide} |")), 0);
+        assert_eq!(found(&format!("```\n{wide}\n```\n")), 0);
+        assert_eq!(found(&format!("```\n```\n{wide}\n")), 1);
+        assert_eq!(found(&format!("[a]({wide}) b [c]({wide})")), 0);
+        assert_eq!(found(&format!("<https://example.org/{wide}>")), 0);
     }
 }
