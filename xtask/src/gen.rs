@@ -24,7 +24,7 @@ pub const DRIVERS: &str = "policy/proof/drivers.c";
 const LOOK_PARTS: [&str; 2] = ["report/src/svg/chart.css", "report/src/page/page.css"];
 /// Copies of them, each with the parts that the copy has.
 const LOOKS: [(&str, &[&str]); 3] = [
-    ("tasks/runtime/src/instrument/page/look.css", &LOOK_PARTS),
+    ("tasks/observe/src/page/look.css", &LOOK_PARTS),
     ("tasks/bench/src/look/chart.css", &[LOOK_PARTS[0]]),
     ("tasks/bench/src/look/page.css", &[LOOK_PARTS[1]]),
 ];

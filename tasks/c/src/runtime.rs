@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use evenkeel_runtime::internal::{has_threads, scope_called, tell_unknown, telling_kinds};
-use evenkeel_runtime::{Config, Placement, Runtime, Topology, Watch};
+use evenkeel_runtime::{Config, Placement, Runtime, Topology};
 
 use crate::error::{Error, Result, code};
 use crate::run::{kind_of, run_first};
@@ -107,7 +107,7 @@ fn build(options: Option<&Options>) -> Result<Runtime> {
     if let Some(placement) = Placement::of_environment() {
         builder = builder.placement(placement);
     }
-    if let Some(watch) = Watch::of_environment() {
+    if let Some(watch) = evenkeel_observe::of_environment() {
         builder = builder.watch(&watch);
     }
     // SAFETY: only this library creates tasks of this runtime, and `kind_of` knows them all.

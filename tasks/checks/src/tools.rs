@@ -5,7 +5,8 @@ use commands::steps::Done;
 use commands::{cargo, find, program, run, target};
 
 /// The crates that users depend on.
-const PUBLISHED: [&str; 3] = ["evenkeel-runtime", "evenkeel-runtime-c", "evenkeel-openmp"];
+const PUBLISHED: [&str; 4] =
+    ["evenkeel-runtime", "evenkeel-observe", "evenkeel-runtime-c", "evenkeel-openmp"];
 
 /// Seed of the property tests: a failure comes from the change and not from chance. Run by hand
 /// without this seed, the tests try new inputs each time.
@@ -85,13 +86,14 @@ pub fn explored() -> Result<Done> {
     Ok(Done::Passed)
 }
 
-/// AddressSanitizer watches the tests of the task runtime.
+/// AddressSanitizer watches the tests of the task runtime and of its recordings.
 pub fn addresses() -> Result<Done> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
         return Ok(Done::Skipped("no sanitizer for this target".into()));
     }
     run(cargo()
-        .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib", "--tests"])
+        .args(["test", "--locked", "--quiet", "--lib", "--tests"])
+        .args(["--package", "evenkeel-runtime", "--package", "evenkeel-observe"])
         // corosensei reports each change of stacks to the sanitizer.
         .args(["--features", "corosensei/sanitizer"])
         // With a target, cargo does not pass the flags to build scripts.

@@ -26,11 +26,12 @@ pub fn threads(cargo: &mut Command) -> &mut Command {
         .env("CARGO_TARGET_DIR", target().join("threads"))
 }
 
-/// Runs the tests of the task runtime, built as the library is shipped: inlining keeps the
-/// sanitizer's count of calls right where a worker changes stacks.
+/// Runs the tests of the task runtime and of its recordings, built as the library is shipped:
+/// inlining keeps the sanitizer's count of calls right where a worker changes stacks.
 pub fn run_tests() -> Result<()> {
-    let tests = ["test", "--release", "--package", "evenkeel-runtime", "--lib", "--tests"];
-    commands::run(threads(cargo().args(tests)))
+    let tests = ["test", "--release", "--lib", "--tests"];
+    let packages = ["--package", "evenkeel-runtime", "--package", "evenkeel-observe"];
+    commands::run(threads(cargo().args(tests).args(packages)))
 }
 
 /// The folder of release builds for the sanitizer.

@@ -76,7 +76,7 @@ pub(crate) fn machine() -> &'static Topology {
 /// The instrumentation that the environment asks for.
 pub(crate) fn watch() -> Option<&'static Watch> {
     static WATCH: OnceLock<Option<Watch>> = OnceLock::new();
-    WATCH.get_or_init(Watch::of_environment).as_ref()
+    WATCH.get_or_init(evenkeel_observe::of_environment).as_ref()
 }
 
 /// Where wide tasks run, if the environment says so.

@@ -18,6 +18,7 @@ mod sleepers;
 #[cfg(all(test, not(any(loom, evenkeel_model))))]
 mod tests;
 
-pub(crate) use place::{Places, Why};
+pub(crate) use place::Places;
+pub use place::Why;
 pub use placement::{Placement, WideCpus};
 pub(crate) use registers::Registers;

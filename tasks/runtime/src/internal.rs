@@ -1,5 +1,5 @@
 //! Items that the sister crates build on: `openmp` and the C interface bring threads and tasks of
-//! their own.
+//! their own, and `observe` writes recordings.
 //!
 //! - [`Team`], [`Worker`], [`current_worker`]: workers on threads that the runtime did not start.
 //! - [`Task`], [`Queued`], [`Runner`], [`KindOf`], [`OWN_KIND`], [`Until`]: tasks whose blocks the
@@ -8,11 +8,15 @@
 //! - [`Parker`], [`Pause`], [`comes_soon`]: waiting, awake and asleep.
 //! - [`telling_kinds`], [`has_threads`], [`scope_called`], [`Called`]: runtimes whose tasks are all
 //!   the sister crate's.
-//! - [`forks`], [`lock_std`], [`register_barriers`], [`tell_unknown`], [`Part`], [`Sysfs`]: the
-//!   process and the machine.
+//! - [`forks`], [`lock_std`], [`register_barriers`], [`tell`], [`tell_unknown`], [`Part`],
+//!   [`Sysfs`]: the process and the machine.
+//! - [`recording`], [`asks_for_recording`]: the content of a [`Watch`], and the wish for one.
+//! - [`resolve_symbols_by`], [`name_in_file`]: names of functions.
 //!
 //! Most of these functions are unsafe, since the runtime trusts the sister crates with its own
 //! invariants. The module is no part of the public interface, and changes without notice.
+
+pub mod recording;
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -23,16 +27,18 @@ use crate::class::Placement;
 use crate::config::Config;
 pub use crate::fork::forks;
 use crate::instrument::Watch;
+pub use crate::notice::tell;
 pub use crate::parker::Parker;
 use crate::pool::{Builder, Runtime};
 pub use crate::queued::{KindOf, OWN_KIND, Queued, Runner};
 use crate::scope::Scope;
 use crate::shared::{Options, Shared};
+pub use crate::symbols::{name_in_file, resolve_symbols_by};
 pub use crate::sync::{lock_std, register_barriers};
 pub use crate::task::Task;
 use crate::topology::Topology;
 pub use crate::topology::{Part, Sysfs};
-pub use crate::variables::tell_unknown;
+pub use crate::variables::{asks_for_recording, tell_unknown};
 pub use crate::worker::{Called, Patience, Pause, Worker, comes_soon};
 
 /// The worker of this thread, if the thread is one. The worker lives until the current task ends.

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 /// Writes the message to standard error.
-pub(crate) fn tell(what: &str) {
+pub fn tell(what: &str) {
     // Standard error is closed, so the failure cannot be reported.
     let _ = io::stderr().write_all(format!("evenkeel: {what}\n").as_bytes());
 }

@@ -18,7 +18,7 @@ use crate::slots::SLOTS_MORE;
 use crate::sync::lock_std;
 use crate::sync::{AtomicU32, Ordering};
 use crate::topology::Topology;
-use crate::variables::tell_unknown;
+use crate::variables::{tell_unknown, tell_unwritten};
 use crate::worker::Worker;
 
 /// More workers than any machine has: a mistyped number fails before all memory is taken.
@@ -189,11 +189,12 @@ impl Runtime {
             let _making = lock_std(&MAKING);
             of_process().unwrap_or_else(|| {
                 tell_unknown();
-                let builder = Builder {
-                    watch: Watch::of_environment(),
-                    placement: Placement::of_environment(),
-                    ..Builder::default()
-                };
+                let watch = Watch::global();
+                if watch.is_none() {
+                    tell_unwritten();
+                }
+                let builder =
+                    Builder { watch, placement: Placement::of_environment(), ..Builder::default() };
                 let made =
                     builder.build().unwrap_or_else(|error| panic!("no task runtime: {error}"));
                 let made = Box::leak(Box::new(made));

@@ -24,7 +24,8 @@ use central::Central;
 pub use config::{Batch, Feed, Form, Limit, Order, SchedulerConfig, TreeConfig};
 pub(crate) use leaf::Leaf;
 pub(crate) use node::IdleWorkers;
-pub(crate) use steps::StepsSum;
+#[doc(hidden)]
+pub use steps::StepsSum;
 pub(crate) use threshold::Threshold;
 use tree::Tree;
 

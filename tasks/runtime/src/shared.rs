@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::deadlock::Waits;
 use crate::grain::{FORGET, Grains};
 use crate::inbox::Inbox;
-use crate::instrument::{Recorder, Snapshot, Watch};
+use crate::instrument::{Counts, Recorder, Watch};
 use crate::memory::Depot;
 use crate::queued::KindOf;
 use crate::scheduler::Scheduler;
@@ -133,13 +133,13 @@ impl Shared {
         });
         if let Some(recorder) = &shared.watch {
             let watched = Arc::downgrade(&shared);
-            recorder.watches(move || watched.upgrade().map(|shared| shared.snapshot()));
+            recorder.watches(move || watched.upgrade().map(|shared| shared.counts()));
         }
         shared
     }
 
-    fn snapshot(&self) -> Snapshot {
-        Snapshot {
+    fn counts(&self) -> Counts {
+        Counts {
             steps: self.scheduler.steps(),
             task_bytes: self.task_memory_bytes(),
             wide_places: self.places.as_ref().map(Places::in_words),
@@ -202,7 +202,7 @@ impl Shared {
 impl Drop for Shared {
     fn drop(&mut self) {
         if let Some(recorder) = &self.watch {
-            recorder.forgets(self.snapshot());
+            recorder.forgets(self.counts());
         }
     }
 }

@@ -1,33 +1,32 @@
-//! The name that the program's own symbols give an address of its code.
+//! The names of functions by the addresses of their code.
+//!
+//! The system's loader knows the names that a program exports. All others are in the program's
+//! tables of symbols, and the crate that reads those registers its function here.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::CStr;
+use std::sync::OnceLock;
 
-/// A function, as `nm` shows it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Symbol {
-    pub(crate) text: String,
-    /// File and line.
-    pub(crate) place: Option<(String, u32)>,
+/// Returns the name that the program's symbols give an address.
+pub type Resolve = fn(usize) -> String;
+
+static RESOLVE: OnceLock<Resolve> = OnceLock::new();
+
+/// Has a function read the program's symbols from here on. The first call of a process decides.
+pub fn resolve_symbols_by(resolve: Resolve) {
+    // A later call changes nothing.
+    let _ = RESOLVE.set(resolve);
 }
 
-/// The symbol that covers an address; else the file around the address; else the number.
-pub(crate) fn at(address: usize) -> Symbol {
-    let mut found = Symbol::default();
-    // The library expects return addresses, and looks right before them. A function that was
-    // inlined at the very beginning is reported before the one around.
-    let after = std::ptr::without_provenance_mut::<c_void>(address.wrapping_add(1));
-    backtrace::resolve(after, |symbol| {
-        if let Some(text) = symbol.name() {
-            found.text = format!("{text:#}");
-        }
-        if let (Some(file), Some(line)) = (symbol.filename(), symbol.lineno()) {
-            found.place = Some((file.display().to_string(), line));
-        }
-    });
-    if found.text.is_empty() {
-        found.text = in_file(address).unwrap_or_else(|| format!("{address:#x}"));
-    }
-    found
+/// The name of the function at an address.
+pub(crate) fn name(address: usize) -> String {
+    RESOLVE.get().map_or_else(|| name_in_file(address), |resolve| resolve(address))
+}
+
+/// The exported name at an address, as the system's loader knows exports; else the file around the
+/// address; else the number.
+#[must_use]
+pub fn name_in_file(address: usize) -> String {
+    in_file(address).unwrap_or_else(|| format!("{address:#x}"))
 }
 
 /// The text for an address that no symbol covers, as in a stripped program: the file of the code,
@@ -68,6 +67,6 @@ mod tests {
         assert!(!file.is_empty() && !file.contains('/'), "{told}");
         let begin = key - usize::from_str_radix(place, 16).unwrap();
         assert_eq!(in_file(begin + 16), Some(format!("{file}+0x10")));
-        assert_eq!(at(8).text, "0x8");
+        assert_eq!(name_in_file(8), "0x8");
     }
 }

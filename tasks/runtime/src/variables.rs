@@ -1,6 +1,7 @@
 //! The known variables of the environment, so that a misspelt one is reported.
 
 use std::env;
+use std::ffi::OsStr;
 use std::sync::Once;
 
 use crate::notice::tell;
@@ -36,6 +37,31 @@ pub fn tell_unknown() {
             }
         }
     });
+}
+
+/// Those that ask for a recording: a sister crate reads them, and writes the recording.
+const RECORDINGS: [&str; 3] = ["EVENKEEL_SUMMARY", "EVENKEEL_TRACE", "EVENKEEL_PAGE"];
+
+/// Reports, once a process, the variables that ask for a recording, where none is written.
+pub(crate) fn tell_unwritten() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for name in RECORDINGS {
+            if !env::var_os(name).is_some_and(|value| asks_for_recording(&value)) {
+                continue;
+            }
+            tell(&format!(
+                "{name} is ignored: the program has not called \
+                 `evenkeel_observe::of_environment()` before its first task"
+            ));
+        }
+    });
+}
+
+/// Whether the value of such a variable asks for a recording.
+#[must_use]
+pub fn asks_for_recording(value: &OsStr) -> bool {
+    !value.is_empty() && value != "0"
 }
 
 /// A line about a name that looks like one of ours, and is none.

@@ -36,6 +36,15 @@ fn a_misspelt_variable_is_told_once_and_others_are_not() {
 }
 
 #[test]
+fn a_recording_that_nothing_writes_is_told_once() {
+    let test = "a_recording_that_nothing_writes_is_told_once";
+    let variables = [("EVENKEEL_SUMMARY", "1"), ("EVENKEEL_TRACE", "0"), ("EVENKEEL_PAGE", "")];
+    let Some(said) = said(test, &variables) else { return };
+    assert_eq!(said.matches("evenkeel: ").count(), 1, "{said}");
+    assert!(said.contains("EVENKEEL_SUMMARY is ignored: the program has not called"), "{said}");
+}
+
+#[test]
 fn a_function_that_no_task_had_is_told_at_the_end() {
     let test = "a_function_that_no_task_had_is_told_at_the_end";
     let variables = [("EVENKEEL_WIDE_CPUS", "0-1023"), ("EVENKEEL_WIDE", "nosuch")];

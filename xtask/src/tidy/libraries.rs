@@ -26,7 +26,7 @@ const EDGES: [&str; 12] = [
     "tasks/runtime/src/topology/sysfs.rs",
     "tasks/openmp/src/place/machine.rs",
     "tasks/openmp/src/ompt/log.rs",
-    "tasks/runtime/src/instrument/environment.rs",
+    "tasks/observe/src/environment.rs",
     "tasks/runtime/src/class/environment.rs",
     "tasks/runtime/src/class/set_file.rs",
     "tasks/runtime/src/variables.rs",

@@ -15,7 +15,7 @@ use crate::queued::Queued;
 use crate::scheduler::Scheduler;
 use crate::sync::{AtomicU32, Instant, Ordering};
 use crate::topology::CpuList;
-pub(crate) use why::Why;
+pub use why::Why;
 
 /// The time between two looks at the file.
 const POLL: Duration = Duration::from_millis(10);
@@ -81,7 +81,7 @@ impl Places {
             return is_wide;
         }
         drop(known);
-        let name = crate::symbols::at(function).text;
+        let name = crate::symbols::name(function);
         super::environment::sees(&name);
         let is_wide = self.names.contains(&name);
         let mut known = self.named.write().unwrap_or_else(PoisonError::into_inner);

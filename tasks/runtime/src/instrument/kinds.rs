@@ -1,16 +1,13 @@
-//! The functions of a recording, and their names.
+//! The functions of a recording.
 //!
 //! A function is identified by an address: of the code that runs its tasks. The name that the
-//! creating call knows (a type, a line of the source) is kept; else the program's own symbols are
-//! read, once, when a reader asks for the name.
+//! creating call knows (a type, a line of the source) is kept; other functions have no name here,
+//! and a crate that writes recordings reads the program's symbols.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard};
 
-use cpp_demangle::{DemangleOptions, Symbol};
-
-use super::strip::{SLOT_OTHERS, SLOT_TASKS};
-use crate::symbols;
+use super::strip::{SLOT_CODE, SLOT_OTHERS, SLOT_TASKS};
 use crate::sync::lock_std;
 
 /// Functions with a number of their own; all later ones share a number.
@@ -20,7 +17,7 @@ const OTHERS: u32 = 0;
 
 /// The use of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
+pub enum Role {
     /// A task.
     Task,
     /// Code that creates tasks and is none: a scope's code, a thread's part of a parallel region.
@@ -29,54 +26,29 @@ pub(crate) enum Role {
 
 /// The name of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Name {
-    pub(crate) text: String,
+pub struct Name {
+    /// The type of a closure, or a function of the source.
+    pub text: String,
     /// File and line.
-    pub(crate) place: Option<(String, u32)>,
-}
-
-impl Name {
-    fn of_symbol(address: usize) -> Self {
-        let symbols::Symbol { text, place } = symbols::at(address);
-        Self { text, place }
-    }
-
-    /// The file, without its folders.
-    pub(super) fn file(&self) -> Option<&str> {
-        let (file, _) = self.place.as_ref()?;
-        file.rsplit('/').next()
-    }
-
-    /// The part that distinguishes a function from the other ones of its file: clang names tasks
-    /// after the function that creates them.
-    pub(super) fn short(&self) -> String {
-        match &self.place {
-            Some((_, line)) => format!("{}, line {line}", self.text),
-            None => self.text.clone(),
-        }
-    }
-
-    /// The whole name in a line.
-    pub(super) fn title(&self) -> String {
-        match self.file() {
-            Some(file) => format!("{} of {file}", self.short()),
-            None => self.short(),
-        }
-    }
+    pub place: Option<(String, u32)>,
 }
 
 /// A function.
 #[derive(Clone, Debug)]
-pub(super) struct Kind {
-    key: usize,
-    pub(super) role: Role,
-    name: Option<Name>,
-    pub(super) slot: usize,
+pub struct Function {
+    /// The address of its code.
+    pub address: usize,
+    /// Its use.
+    pub role: Role,
+    /// The name that the creating call gave.
+    pub name: Option<Name>,
+    /// Where its time goes in a [`Strip`](super::Strip).
+    pub slot: usize,
 }
 
 #[derive(Default)]
 struct Known {
-    all: Vec<Kind>,
+    all: Vec<Function>,
     by_key: HashMap<(usize, bool), u32>,
     tasks: usize,
 }
@@ -87,7 +59,7 @@ pub(super) struct Kinds(Mutex<Known>);
 impl Kinds {
     pub(super) fn new() -> Self {
         let name = Some(Name { text: "others".to_owned(), place: None });
-        let others = Kind { key: 0, role: Role::Task, name, slot: SLOT_OTHERS };
+        let others = Function { address: 0, role: Role::Task, name, slot: SLOT_OTHERS };
         Self(Mutex::new(Known { all: vec![others], ..Known::default() }))
     }
 
@@ -104,11 +76,11 @@ impl Kinds {
                 return OTHERS;
             }
             let slot = match role {
-                Role::Code => super::strip::SLOT_CODE,
+                Role::Code => SLOT_CODE,
                 Role::Task => (SLOT_TASKS + known.tasks).min(SLOT_OTHERS),
             };
             known.tasks += usize::from(role == Role::Task);
-            known.all.push(Kind { key, role, name: None, slot });
+            known.all.push(Function { address: key, role, name: None, slot });
             let number = known.all.len() as u32 - 1;
             known.by_key.insert((key, role == Role::Task), number);
             number
@@ -125,81 +97,26 @@ impl Kinds {
         }
     }
 
-    /// All of them, with names.
-    pub(super) fn named(&self) -> Vec<(Kind, Name)> {
-        let all = self.known().all.clone();
-        all.into_iter()
-            .map(|kind| {
-                let mut name = kind.name.clone().unwrap_or_else(|| Name::of_symbol(kind.key));
-                name.text = plain(name.text);
-                (kind, name)
-            })
-            .collect()
+    /// All of them, by number.
+    pub(super) fn all(&self) -> Vec<Function> {
+        self.known().all.clone()
     }
-}
-
-/// A symbol as people write the name, where the symbol is one of C++: `_Z3fibi._omp_fn.0` is
-/// `fib(int)._omp_fn.0`. Compilers append the part that distinguishes tasks.
-fn plain(symbol: String) -> String {
-    let (mangled, added) = symbol.split_at(symbol.find('.').unwrap_or(symbol.len()));
-    if !mangled.starts_with("_Z") {
-        return symbol;
-    }
-    let options = DemangleOptions::new().no_return_type();
-    let name = Symbol::new(mangled).ok().and_then(|name| name.demangle_with_options(&options).ok());
-    name.map(|name| name + added).unwrap_or(symbol)
 }
 
 #[cfg(all(test, not(any(loom, evenkeel_model))))]
 mod tests {
     use super::*;
 
-    #[inline(never)]
-    fn somebody_knows_me() -> u32 {
-        std::hint::black_box(7)
-    }
-
     #[test]
-    fn a_function_is_called_what_its_way_in_says_and_else_what_its_symbol_is() {
+    fn a_function_is_called_what_the_first_creating_call_says() {
         let kinds = Kinds::new();
-        let key = somebody_knows_me as *const () as usize;
         let (said, _) = kinds.number(1, Role::Task);
         kinds.name(said, || Name { text: "said".to_owned(), place: None });
         kinds.name(said, || unreachable!("it has a name"));
-        kinds.number(key, Role::Task);
-        let named = kinds.named();
-        assert_eq!(named[1].1.text, "said");
-        assert!(named[2].1.text.ends_with("somebody_knows_me"), "{}", named[2].1.text);
-    }
-
-    #[test]
-    fn names_of_cpp_are_as_they_are_written_and_others_as_they_are() {
-        for (symbol, name) in [
-            ("_Z3fibi._omp_fn.0", "fib(int)._omp_fn.0"),
-            (
-                "_ZN4heat5SolveIdE4stepEPKdPd._omp_fn.12",
-                "heat::Solve<double>::step(double const*, double*)._omp_fn.12",
-            ),
-            (
-                "_ZN12_GLOBAL__N_14sortIiEEvPT_l.omp_outlined",
-                "(anonymous namespace)::sort<int>(int*, long).omp_outlined",
-            ),
-            ("_Z3fibi", "fib(int)"),
-            ("fib._omp_fn.0", "fib._omp_fn.0"),
-            ("_Znonsense.part.0", "_Znonsense.part.0"),
-            (".omp_task_entry..3", ".omp_task_entry..3"),
-        ] {
-            assert_eq!(plain(symbol.to_owned()), name);
-        }
-    }
-
-    #[test]
-    fn tasks_of_one_function_are_told_apart_by_their_lines() {
-        let name = |place| Name { text: "main".to_owned(), place };
-        let known = name(Some(("/src/a/fib.c".to_owned(), 12)));
-        assert_eq!(known.short(), "main, line 12");
-        assert_eq!(known.title(), "main, line 12 of fib.c");
-        assert_eq!(name(None).title(), "main");
+        kinds.number(2, Role::Task);
+        let all = kinds.all();
+        assert_eq!(all[1].name.as_ref().map(|name| name.text.as_str()), Some("said"));
+        assert_eq!((all[2].address, &all[2].name), (2, &None));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::sync::lock_std;
 pub(super) const PULSE: u64 = 1 << 17;
 
 /// Counts of a runtime until now.
-pub(crate) struct Snapshot {
+pub(crate) struct Counts {
     /// Steps of its scheduler.
     pub(crate) steps: StepsSum,
     /// Bytes that were taken from the system for its tasks.
@@ -26,7 +26,7 @@ pub(crate) struct Snapshot {
 }
 
 /// Returns the counts of a runtime; `None` once the runtime is gone.
-type Watched = dyn Fn() -> Option<Snapshot> + Send + Sync;
+type Watched = dyn Fn() -> Option<Counts> + Send + Sync;
 
 /// The recording of one or more runtimes.
 pub(crate) struct Recorder {
@@ -85,7 +85,7 @@ impl Recorder {
         all[all.len() - 1].clone()
     }
 
-    pub(super) fn lanes(&self) -> Vec<Arc<Lane>> {
+    pub(crate) fn lanes(&self) -> Vec<Arc<Lane>> {
         self.all_lanes().clone()
     }
 
@@ -111,15 +111,15 @@ impl Recorder {
         lock_std(&self.series)
     }
 
-    /// Instruments a runtime from now on: `snapshot` returns its counts, until the runtime is gone.
-    pub(crate) fn watches(&self, snapshot: impl Fn() -> Option<Snapshot> + Send + Sync + 'static) {
+    /// Instruments a runtime from now on: `counts` returns its counts, until the runtime is gone.
+    pub(crate) fn watches(&self, counts: impl Fn() -> Option<Counts> + Send + Sync + 'static) {
         let mut all = lock_std(&self.runtimes);
         all.retain(|runtime| runtime().is_some());
-        all.push(Arc::new(snapshot));
+        all.push(Arc::new(counts));
     }
 
     /// A runtime is about to go.
-    pub(crate) fn forgets(&self, last: Snapshot) {
+    pub(crate) fn forgets(&self, last: Counts) {
         let mut gone = lock_std(&self.gone);
         gone.0.add(&last.steps);
         gone.1 += last.task_bytes;
@@ -132,7 +132,7 @@ impl Recorder {
     }
 
     /// All runtimes that are watched now.
-    fn snapshots(&self) -> Vec<Snapshot> {
+    fn counts(&self) -> Vec<Counts> {
         // The list is unlocked before the first is asked: the last reference to a runtime may end
         // here.
         let runtimes = lock_std(&self.runtimes).clone();
@@ -142,14 +142,14 @@ impl Recorder {
     /// Where wide tasks are to run, in words, where that was chosen.
     pub(super) fn places(&self) -> Vec<String> {
         let mut all = lock_std(&self.gone_places).clone();
-        all.extend(self.snapshots().into_iter().filter_map(|runtime| runtime.wide_places));
+        all.extend(self.counts().into_iter().filter_map(|runtime| runtime.wide_places));
         all.sort_unstable();
         all.dedup();
         all
     }
 
     /// Ends the recording: from here on the process writes the results.
-    pub(super) fn ends(&self) {
+    pub(crate) fn ends(&self) {
         *lock_std(&self.end) = Some(Moment::now());
     }
 
@@ -161,7 +161,7 @@ impl Recorder {
     /// Steps of all schedulers, and bytes that tasks have.
     pub(super) fn steps(&self) -> (StepsSum, usize) {
         let (mut sum, mut bytes) = *lock_std(&self.gone);
-        for runtime in self.snapshots() {
+        for runtime in self.counts() {
             sum.add(&runtime.steps);
             bytes += runtime.task_bytes;
         }

@@ -7,12 +7,15 @@ const WIDTH_FIRST: u64 = 1 << 17;
 
 /// The samples of a bin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Bin {
-    pub(super) samples: u64,
+pub struct Bin {
+    /// Their number.
+    pub samples: u64,
     level_sum: u64,
     ready_sum: u64,
-    pub(super) level_max: u64,
-    pub(super) ready_max: u64,
+    /// The highest threshold.
+    pub level_max: u64,
+    /// The most ready tasks.
+    pub ready_max: u64,
 }
 
 impl Bin {
@@ -27,7 +30,8 @@ impl Bin {
     }
 
     /// Means of the threshold and of the ready tasks.
-    pub(super) fn means(&self) -> Option<(f64, f64)> {
+    #[must_use]
+    pub fn means(&self) -> Option<(f64, f64)> {
         let samples = self.samples as f64;
         (self.samples > 0)
             .then(|| (self.level_sum as f64 / samples, self.ready_sum as f64 / samples))
@@ -35,10 +39,12 @@ impl Bin {
 }
 
 /// The samples from the begin on.
-#[derive(Clone)]
-pub(super) struct Series {
-    pub(super) width_ticks: u64,
-    pub(super) bins: Vec<Bin>,
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// How wide a bin is.
+    pub width_ticks: u64,
+    /// The bins, from the begin of the recording on.
+    pub bins: Vec<Bin>,
 }
 
 impl Series {
@@ -68,7 +74,8 @@ impl Series {
     }
 
     /// All bins as one.
-    pub(super) fn whole(&self) -> Bin {
+    #[must_use]
+    pub fn whole(&self) -> Bin {
         self.bins.iter().fold(Bin::default(), |sum, &bin| sum.and(bin))
     }
 }

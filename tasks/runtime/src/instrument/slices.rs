@@ -1,41 +1,73 @@
 //! The tapes of all threads as slices, and which task let which run.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use super::clock::Moment;
+use super::kinds::Function;
+use super::lane::Lane;
 use super::recorder::Recorder;
 use super::tape::Happened;
 
 /// A slice of a thread. Times are in ticks since the begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slice {
-    pub(super) begin: u64,
-    pub(super) end: u64,
-    pub(super) kind: u32,
-    pub(super) task: u64,
+pub struct Slice {
+    /// When the slice began.
+    pub begin: u64,
+    /// When the slice ended.
+    pub end: u64,
+    /// The number of its function, or one of the numbers above those, such as
+    /// [`KIND_LOOKS`](super::KIND_LOOKS).
+    pub kind: u32,
+    /// The address of the task; 0 where the slice is no task's.
+    pub task: u64,
 }
 
 /// The place of a slice in [`Slices`]: its thread, and its number there.
-type Place = (usize, usize);
+pub type Place = (usize, usize);
 
 /// A task let another run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Flow {
-    pub(super) from: Place,
-    pub(super) to: Place,
+pub struct Flow {
+    /// The slice that ended.
+    pub from: Place,
+    /// The slice that could begin.
+    pub to: Place,
+}
+
+/// The slices of one thread.
+#[derive(Clone, Debug)]
+pub struct LaneSlices {
+    /// Name of the thread.
+    pub name: String,
+    /// The kernel's number of the thread.
+    pub thread: u32,
+    /// By their begin, an outer slice before the slices inside.
+    pub slices: Vec<Slice>,
 }
 
 /// All events of the tapes.
-pub(super) struct Slices {
-    /// By thread; of each by their begin, an outer slice before the slices inside.
-    pub(super) by_lane: Vec<Vec<Slice>>,
-    pub(super) flows: Vec<Flow>,
+#[derive(Clone, Debug)]
+pub struct Slices {
+    /// When the recording began.
+    pub begin: Moment,
+    /// When these were read, or when the recording ended.
+    pub end: Moment,
+    /// By thread.
+    pub lanes: Vec<LaneSlices>,
+    /// Which task let which run.
+    pub flows: Vec<Flow>,
     /// When, the threshold, and the ready tasks; by time.
-    pub(super) levels: Vec<(u64, u32, u32)>,
+    pub levels: Vec<(u64, u32, u32)>,
+    /// Functions by their numbers, those of all slices among them.
+    pub functions: Vec<Function>,
 }
 
 impl Slices {
     /// The slices on the tapes until now. Where one tape has ended for want of room, all do.
-    pub(super) fn of(recorder: &Recorder, now: u64) -> Self {
+    pub(crate) fn of(recorder: &Recorder) -> Self {
+        let (begin, end) = (recorder.begin, recorder.now());
+        let now = end.ticks.saturating_sub(begin.ticks);
         let lanes = recorder.lanes();
         let ended = lanes.iter().map(|lane| lane.tape.ended_at.get()).filter(|&at| at > 0).min();
         let last = ended.unwrap_or(u64::MAX).min(now);
@@ -53,7 +85,14 @@ impl Slices {
         }
         levels.sort_unstable();
         let flows = flows(&by_lane, &released);
-        Self { by_lane, flows, levels }
+        let lane = |(lane, slices): (&Arc<Lane>, _)| {
+            let (name, thread) = (lane.name.clone(), lane.thread);
+            LaneSlices { name, thread, slices }
+        };
+        let lanes = lanes.iter().zip(by_lane).map(lane).collect();
+        // Read after the tapes: a function has its number before the first of its slices.
+        let functions = recorder.kinds.all();
+        Self { begin, end, lanes, flows, levels, functions }
     }
 }
 

@@ -3,20 +3,21 @@
 //! So a strip covers a recording of any length, exactly in the sum, and to a bin in place.
 
 /// Outside of any runtime: in the program's own code, or waiting for its next region.
-pub(super) const SLOT_OUTSIDE: usize = 0;
+pub const SLOT_OUTSIDE: usize = 0;
 /// In the runtime itself, between two tasks.
-pub(super) const SLOT_RUNTIME: usize = 1;
+pub const SLOT_RUNTIME: usize = 1;
 /// Looking for a task, or waiting for children with none to run.
-pub(super) const SLOT_LOOKS: usize = 2;
+pub const SLOT_LOOKS: usize = 2;
 /// Asleep.
-pub(super) const SLOT_SLEEPS: usize = 3;
+pub const SLOT_SLEEPS: usize = 3;
 /// In code around tasks: scopes, and the threads' parts of parallel regions.
-pub(super) const SLOT_CODE: usize = 4;
+pub const SLOT_CODE: usize = 4;
 /// In tasks: each of the first functions has a slot, the rest share one.
-pub(super) const SLOT_TASKS: usize = 5;
+pub const SLOT_TASKS: usize = 5;
 /// The one that they share.
-pub(super) const SLOT_OTHERS: usize = 11;
-pub(super) const SLOTS: usize = SLOT_OTHERS + 1;
+pub const SLOT_OTHERS: usize = 11;
+/// The number of slots.
+pub const SLOTS: usize = SLOT_OTHERS + 1;
 
 /// Bins; between half of them and all are in use.
 const BINS: usize = 384;
@@ -24,13 +25,15 @@ const BINS: usize = 384;
 const WIDTH_FIRST: u64 = 1 << 16;
 
 /// Ticks by slot.
-pub(super) type Slots = [u64; SLOTS];
+pub type Slots = [u64; SLOTS];
 
 /// Ticks by slot, from the begin on.
-#[derive(Clone)]
-pub(super) struct Strip {
-    pub(super) width_ticks: u64,
-    pub(super) bins: Vec<Slots>,
+#[derive(Clone, Debug)]
+pub struct Strip {
+    /// How wide a bin is.
+    pub width_ticks: u64,
+    /// Ticks by slot of each bin, from the begin of the recording on.
+    pub bins: Vec<Slots>,
 }
 
 impl Strip {
@@ -39,7 +42,7 @@ impl Strip {
     }
 
     /// Makes bins as wide as that, if they are not.
-    pub(super) fn widen(&mut self, width_ticks: u64) {
+    pub fn widen(&mut self, width_ticks: u64) {
         while self.width_ticks < width_ticks {
             self.width_ticks *= 2;
             self.bins = self

@@ -125,7 +125,8 @@ fn middle(bucket: usize) -> u64 {
 }
 
 /// How many took how long; a bucket is an eighth of its length wide.
-pub(super) struct Lengths(Vec<u64>);
+#[derive(Clone, Debug)]
+pub struct Lengths(Vec<u64>);
 
 impl Lengths {
     pub(super) fn none() -> Self {
@@ -133,7 +134,8 @@ impl Lengths {
     }
 
     /// The length in ticks that `permille` of a thousand runs did not exceed.
-    pub(super) fn at_permille(&self, permille: u64) -> u64 {
+    #[must_use]
+    pub fn at_permille(&self, permille: u64) -> u64 {
         let all: u64 = self.0.iter().sum();
         let wanted = (all * permille).div_ceil(1000).max(1);
         let mut passed = 0;

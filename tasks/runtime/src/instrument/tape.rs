@@ -20,11 +20,11 @@ const TAG_BITS: u32 = 3;
 /// Bits of a second word that are a function's number; the rest is a length.
 const KIND_BITS: u32 = 12;
 /// The numbers above those of functions.
-pub(super) const KIND_WAITS: u32 = 4001;
+pub const KIND_WAITS: u32 = 4001;
 /// The number of a search, above those of functions.
-pub(super) const KIND_LOOKS: u32 = 4002;
+pub const KIND_LOOKS: u32 = 4002;
 /// The number of sleep, above those of functions.
-pub(super) const KIND_SLEEPS: u32 = 4003;
+pub const KIND_SLEEPS: u32 = 4003;
 
 /// Something that happened. Times are in ticks since the begin of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

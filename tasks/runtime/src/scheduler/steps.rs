@@ -40,16 +40,25 @@ impl Step {
 
 /// Steps of all leaves of a scheduler, or of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct StepsSum {
-    pub(crate) overflows: u64,
-    pub(crate) requests: u64,
-    pub(crate) falls: u64,
-    pub(crate) rises: u64,
-    pub(crate) fetches: u64,
-    pub(crate) pulls: u64,
-    pub(crate) moved: u64,
-    pub(crate) gifts: u64,
-    pub(crate) waits: u64,
+pub struct StepsSum {
+    /// A leaf's queue was over the threshold, and part of the queue went up.
+    pub overflows: u64,
+    /// A worker asked the nodes above, and then other leaves.
+    pub requests: u64,
+    /// The threshold halved.
+    pub falls: u64,
+    /// The threshold doubled.
+    pub rises: u64,
+    /// Sets taken from a node above.
+    pub fetches: u64,
+    /// Sets taken from another leaf.
+    pub pulls: u64,
+    /// Tasks that were in sets of either kind.
+    pub moved: u64,
+    /// A waiting worker was given tasks, or was notified to look.
+    pub gifts: u64,
+    /// A worker waited to be given tasks.
+    pub waits: u64,
 }
 
 impl StepsSum {

@@ -8,7 +8,7 @@ use crate::sync::lock_std;
 
 /// Why a task counts as wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
+pub enum Why {
     /// The program declared the task.
     Declared = 1,
     /// The environment or the program named its function.

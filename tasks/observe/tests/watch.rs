@@ -1,9 +1,9 @@
 //! A recording has the tasks that ran.
-#![cfg(not(any(loom, evenkeel_model)))]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use evenkeel_observe::WatchExt;
 use evenkeel_runtime::{Config, Data, Placement, Resume, Runtime, Watch, WideCpus, scope};
 
 const TREES: usize = 100;

@@ -4,12 +4,11 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use evenkeel_runtime::internal::recording::{KIND_LOOKS, KIND_SLEEPS, KIND_WAITS, Slice, Slices};
 use prost::Message;
 
-use super::clock::Scale;
-use super::recorder::Recorder;
-use super::slices::{Slice, Slices};
-use super::tape::{KIND_LOOKS, KIND_SLEEPS, KIND_WAITS};
+use crate::names::Name;
+use crate::scale::Scale;
 
 #[derive(Clone, PartialEq, Message)]
 struct Trace {
@@ -117,23 +116,21 @@ const READY: u64 = 3;
 const THREADS: u64 = 16;
 
 /// Writes all that is on tapes until now.
-pub(super) fn write(recorder: &Recorder, out: impl Write) -> io::Result<()> {
-    let now = recorder.now();
-    let scale = Scale::between(recorder.begin, now);
-    let slices = Slices::of(recorder, now.ticks.saturating_sub(recorder.begin.ticks));
+pub(crate) fn write(slices: &Slices, out: impl Write) -> io::Result<()> {
+    let scale = Scale::between(slices.begin, slices.end);
     let mut writer = Writer { out, scale };
-    writer.names(recorder)?;
-    writer.tracks(recorder, &slices)?;
-    writer.levels(&slices)?;
+    writer.names(slices)?;
+    writer.tracks(slices)?;
+    writer.levels(slices)?;
     let (mut leaving, mut arriving) = (BTreeMap::new(), BTreeMap::new());
     for (id, flow) in (1..).zip(&slices.flows) {
         leaving.entry(flow.from).or_insert_with(Vec::new).push(id);
         arriving.entry(flow.to).or_insert_with(Vec::new).push(id);
     }
-    for (lane, all) in slices.by_lane.iter().enumerate() {
+    for (lane, all) in slices.lanes.iter().enumerate() {
         let mut open: Vec<u64> = Vec::new();
         let uuid = THREADS + lane as u64;
-        for (number, slice) in all.iter().enumerate() {
+        for (number, slice) in all.slices.iter().enumerate() {
             while open.last().is_some_and(|&end| end <= slice.begin) {
                 writer.end(uuid, open.pop().unwrap_or_default())?;
             }
@@ -163,14 +160,14 @@ impl<W: Write> Writer<W> {
         self.out.write_all(&Trace { packet: vec![packet] }.encode_to_vec())
     }
 
-    fn names(&mut self, recorder: &Recorder) -> io::Result<()> {
+    fn names(&mut self, slices: &Slices) -> io::Result<()> {
         let fixed = [
             (KIND_WAITS, "waits for children"),
             (KIND_LOOKS, "looks for tasks"),
             (KIND_SLEEPS, "sleeps"),
         ];
         let fixed = fixed.map(|(kind, name)| (kind, name.to_owned()));
-        let functions = recorder.kinds.named().into_iter().map(|(_, name)| name.title());
+        let functions = slices.functions.iter().map(|function| Name::of(function).title());
         let all = (0..).zip(functions).chain(fixed);
         let event_names = all.map(|(kind, name): (u32, String)| EventName {
             iid: Some(u64::from(kind) + 1),
@@ -180,7 +177,7 @@ impl<W: Write> Writer<W> {
         self.packet(Packet { interned_data, sequence_flags: Some(FIRST), ..Packet::default() })
     }
 
-    fn tracks(&mut self, recorder: &Recorder, slices: &Slices) -> io::Result<()> {
+    fn tracks(&mut self, slices: &Slices) -> io::Result<()> {
         let pid = i32::try_from(std::process::id()).ok();
         let name = program_name();
         let process = Some(Process { pid, process_name: Some(name) });
@@ -194,8 +191,7 @@ impl<W: Write> Writer<W> {
                 ..Default::default()
             })?;
         }
-        let lanes = recorder.lanes();
-        for (number, lane) in lanes.iter().enumerate().take(slices.by_lane.len()) {
+        for (number, lane) in slices.lanes.iter().enumerate() {
             let thread_name = Some(lane.name.clone());
             let thread = Some(Thread { pid, tid: i32::try_from(lane.thread).ok(), thread_name });
             let uuid = Some(THREADS + number as u64);
@@ -258,18 +254,20 @@ impl<W: Write> Writer<W> {
 }
 
 /// The name by which the program was started.
-pub(super) fn program_name() -> String {
+pub(crate) fn program_name() -> String {
     let path = std::env::args_os().next().map(std::path::PathBuf::from);
     let name = path.as_ref().and_then(|path| path.file_name());
     name.map_or_else(|| "program".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-#[cfg(all(test, not(any(loom, evenkeel_model))))]
+#[cfg(test)]
 mod tests {
     use std::collections::HashMap;
 
+    use evenkeel_runtime::{Config, Data, Runtime, Watch};
+
     use super::*;
-    use crate::{Config, Data, Runtime, Watch};
+    use crate::WatchExt;
 
     fn traced(workers: usize, run: impl FnOnce(&Runtime)) -> Vec<Packet> {
         Trace::decode(&bytes_of(workers, run)[..]).unwrap().packet

@@ -4,13 +4,13 @@
 
 mod drawing;
 
-use super::format::{counted, decimal, grouped, percent, time};
-use super::kinds::Role;
-use super::strip::{SLOT_OUTSIDE, SLOTS};
-use super::summary;
-use super::trace::program_name;
-use super::view::View;
-use super::wide;
+use evenkeel_runtime::internal::recording::{Bin, Role, SLOT_OUTSIDE, SLOTS};
+
+use crate::format::{counted, decimal, grouped, percent, time};
+use crate::summary;
+use crate::trace::program_name;
+use crate::view::View;
+use crate::wide;
 use drawing::{Lane, axis, lane, lane_of_one, swatch};
 
 /// The style of all pages of the project.
@@ -41,7 +41,7 @@ fn escape(text: &str) -> String {
 }
 
 /// The page.
-pub(super) fn html(view: &View) -> String {
+pub(crate) fn html(view: &View) -> String {
     let program = escape(&program_name());
     let mut main = format!("<p class=\"soft\">{program}</p>\n");
     for (number, sentence) in summary::sentences(view).iter().enumerate() {
@@ -278,7 +278,7 @@ fn levels(view: &View) -> String {
         return "<p>It was over before anybody looked.</p>\n".to_owned();
     };
     let columns = view.wall_ticks.div_ceil(view.series.width_ticks).max(1) as usize;
-    let curve = |name: &str, mean: f64, most: u64, each: fn(&super::series::Bin) -> u64| {
+    let curve = |name: &str, mean: f64, most: u64, each: fn(&Bin) -> u64| {
         let seen = view.series.bins.iter().scan(0, |last, bin| {
             *last = if bin.samples > 0 { each(bin) } else { *last };
             Some(*last)
@@ -320,7 +320,7 @@ fn steps(view: &View) -> String {
     table("Steps of the scheduler", &["step", "#times", "*what it is"], &rows) + &memory
 }
 
-#[cfg(all(test, not(any(loom, evenkeel_model))))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -1,16 +1,17 @@
 //! The report on wide tasks, where the program or its environment has chosen their CPUs.
 
-use super::format::{counted, grouped, percent};
-use super::view::{Function, View};
-use crate::class::Why;
+use evenkeel_runtime::internal::recording::Why;
+
+use crate::format::{counted, grouped, percent};
+use crate::view::{Function, View};
 
 /// Functions with wide tasks.
-pub(super) fn functions(view: &View) -> impl Iterator<Item = &Function> {
+pub(crate) fn functions(view: &View) -> impl Iterator<Item = &Function> {
     view.tasks().filter(|function| function.wide != [0; 2])
 }
 
 /// The report in a sentence, if the program or its environment has chosen CPUs.
-pub(super) fn sentence(view: &View) -> Option<String> {
+pub(crate) fn sentence(view: &View) -> Option<String> {
     if view.places.is_empty() {
         return None;
     }
@@ -40,13 +41,13 @@ pub(super) fn sentence(view: &View) -> Option<String> {
 }
 
 /// Why a function's tasks were taken for wide.
-pub(super) fn why(function: &Function) -> String {
+pub(crate) fn why(function: &Function) -> String {
     let all = [(Why::Declared, "declared"), (Why::Named, "named"), (Why::Learned, "learned")];
     let given = all.iter().filter(|(why, _)| function.why_wide & *why as u64 != 0);
     given.map(|(_, word)| *word).collect::<Vec<_>>().join(", ")
 }
 
 /// The meaning of the words.
-pub(super) const ABOUT: &str = "Declared is what says so when it is created, named what \
+pub(crate) const ABOUT: &str = "Declared is what says so when it is created, named what \
      EVENKEEL_WIDE names, learned what left wide registers in use. Counted is a task that was \
      taken for wide when it began, where it began.";

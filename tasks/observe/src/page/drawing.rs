@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use super::super::format::{grouped, time};
-use super::super::strip::{SLOTS, Slots};
+use evenkeel_runtime::internal::recording::{SLOTS, Slots};
+
 use super::ORDER;
+use crate::format::{grouped, time};
 
 /// Height of a lane in its own units; its width is one unit a column.
 const HEIGHT: u64 = 100;
@@ -132,7 +133,7 @@ fn round(ns: u64) -> String {
     }
 }
 
-#[cfg(all(test, not(any(loom, evenkeel_model))))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

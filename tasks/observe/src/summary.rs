@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
-use super::format::{counted, decimal, grouped, percent, time};
-use super::kinds::Role;
-use super::strip::{
-    SLOT_CODE, SLOT_LOOKS, SLOT_OUTSIDE, SLOT_RUNTIME, SLOT_SLEEPS, SLOT_TASKS, SLOTS,
+use evenkeel_runtime::internal::recording::{
+    Role, SLOT_CODE, SLOT_LOOKS, SLOT_OUTSIDE, SLOT_RUNTIME, SLOT_SLEEPS, SLOT_TASKS, SLOTS,
 };
-use super::view::{Function, Row, View};
-use super::wide;
+
+use crate::format::{counted, decimal, grouped, percent, time};
+use crate::view::{Function, Row, View};
+use crate::wide;
 
 /// Functions that are listed.
 const FUNCTIONS_MAX: usize = 20;
@@ -46,7 +46,7 @@ fn went(view: &View) -> [String; 2] {
 }
 
 /// The first sentences.
-pub(super) fn sentences(view: &View) -> Vec<String> {
+pub(crate) fn sentences(view: &View) -> Vec<String> {
     let (tasks, inlined, task_ns) = view.task_sums();
     let wall = time(view.wall_ns);
     let threads = counted(view.rows.len() as u64, "thread");
@@ -85,7 +85,7 @@ pub(super) fn sentences(view: &View) -> Vec<String> {
 }
 
 /// Steps of the scheduler, each with name, number and meaning.
-pub(super) fn steps(view: &View) -> Vec<(&'static str, u64, &'static str)> {
+pub(crate) fn steps(view: &View) -> Vec<(&'static str, u64, &'static str)> {
     let steps = &view.steps;
     vec![
         ("overflows", steps.overflows, "a leaf's queue was over the threshold; part of it went up"),
@@ -101,7 +101,7 @@ pub(super) fn steps(view: &View) -> Vec<(&'static str, u64, &'static str)> {
 }
 
 /// The whole text.
-pub(super) fn text(view: &View) -> String {
+pub(crate) fn text(view: &View) -> String {
     let mut text = sentences(view).join("\n") + "\n";
     functions(&mut text, view);
     wide_ones(&mut text, view);
@@ -195,7 +195,7 @@ fn rows(text: &mut String, view: &View) {
 }
 
 /// The meaning of the threshold, in words.
-pub(super) const THRESHOLD: &str =
+pub(crate) const THRESHOLD: &str =
     "how many ready tasks a worker's queue holds before part of them go up, where others find them";
 
 fn threshold(text: &mut String, view: &View) {

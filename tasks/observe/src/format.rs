@@ -1,7 +1,7 @@
 //! Numbers as people read them.
 
 /// A length of time, with three digits.
-pub(super) fn time(ns: u64) -> String {
+pub(crate) fn time(ns: u64) -> String {
     let ns = ns as f64;
     let (value, unit) = match ns {
         ..1e3 => (ns, "ns"),
@@ -18,7 +18,7 @@ pub(super) fn time(ns: u64) -> String {
 }
 
 /// A number with commas.
-pub(super) fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -31,12 +31,12 @@ pub(super) fn grouped(number: u64) -> String {
 }
 
 /// A number with the name of the counted objects.
-pub(super) fn counted(number: u64, what: &str) -> String {
+pub(crate) fn counted(number: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 /// A part of a whole.
-pub(super) fn percent(part: u64, whole: u64) -> String {
+pub(crate) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "0 %".to_owned();
     }
@@ -44,12 +44,12 @@ pub(super) fn percent(part: u64, whole: u64) -> String {
 }
 
 /// A mean, with commas.
-pub(super) fn decimal(mean: f64) -> String {
+pub(crate) fn decimal(mean: f64) -> String {
     let tenths = (mean * 10.0).round() as u64;
     format!("{}.{}", grouped(tenths / 10), tenths % 10)
 }
 
-#[cfg(all(test, not(any(loom, evenkeel_model))))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

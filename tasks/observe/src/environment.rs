@@ -13,10 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-use super::Watch;
-use crate::fork::forks;
-use crate::notice::tell;
-use crate::sync::register_barriers;
+use evenkeel_runtime::Watch;
+use evenkeel_runtime::internal::{asks_for_recording, forks, register_barriers, tell};
+use evenkeel_runtime::internal::{recording, resolve_symbols_by};
+
+use crate::WatchExt;
+use crate::symbols;
 
 /// Bytes of a trace in memory: some 5 million tasks.
 const TRACE_BYTES: usize = 128 << 20;
@@ -44,7 +46,7 @@ impl Wanted {
             let text = value.to_str().map(|text| text.replace("%p", &process.to_string()));
             Place::File(text.map_or_else(|| value.into(), PathBuf::from))
         };
-        let given = |name: &str| lookup(name).filter(|value| !value.is_empty() && value != "0");
+        let given = |name: &str| lookup(name).filter(|value| asks_for_recording(value));
         let summary = given("EVENKEEL_SUMMARY").map(|value| match value.to_str() {
             Some("1" | "true" | "-") => Place::Terminal,
             _ => file(value),
@@ -82,9 +84,23 @@ static ORDERED: OnceLock<Option<Ordered>> = OnceLock::new();
 /// Whether all is written.
 static DONE: AtomicBool = AtomicBool::new(false);
 
-/// The recording for the environment, if a variable asks for one.
-pub(super) fn watch() -> Option<Watch> {
+/// The recording that the environment asks for (`EVENKEEL_SUMMARY`, `EVENKEEL_TRACE`,
+/// `EVENKEEL_PAGE`), if any, which the end of the process writes.
+///
+/// A program calls this before its first task: the runtime that [`Runtime::global`] creates from
+/// here on records here, and functions that `EVENKEEL_WIDE` names are found by their symbols. Other
+/// runtimes record here if the program passes the recording to [`Builder::watch`].
+///
+/// ```
+/// evenkeel_observe::of_environment();
+/// evenkeel_runtime::scope(|s| s.spawn(|_| println!("a task")));
+/// ```
+///
+/// [`Builder::watch`]: evenkeel_runtime::Builder::watch
+/// [`Runtime::global`]: evenkeel_runtime::Runtime::global
+pub fn of_environment() -> Option<Watch> {
     let ordered = ORDERED.get_or_init(|| {
+        resolve_symbols_by(|address| symbols::at(address).text);
         let wanted = Wanted::read(|name| std::env::var_os(name), std::process::id());
         if wanted.is_nothing() {
             return None;
@@ -98,6 +114,7 @@ pub(super) fn watch() -> Option<Watch> {
         // SAFETY: the handler may be called at any time after this.
         unsafe { libc::atexit(at_exit) };
         watch_for_end();
+        recording::record_global(&watch);
         Some(Ordered { wanted, watch, forks: forks() })
     });
     ordered.as_ref().map(|ordered| ordered.watch.clone())
@@ -112,11 +129,11 @@ fn write_all() {
     let Some(Some(Ordered { wanted, watch, forks: before })) = ORDERED.get() else { return };
     // A program that only starts other programs, as `timeout` does, has the same environment but no
     // worker, and writes nothing.
-    let has_worked = !watch.0.lanes().is_empty();
+    let has_worked = recording::has_lanes(watch);
     if *before != forks() || !has_worked || DONE.swap(true, Ordering::AcqRel) {
         return;
     }
-    watch.0.ends();
+    recording::end(watch);
     write(wanted.summary.as_ref(), |out| watch.summary(out));
     write(wanted.trace.as_ref(), |out| watch.trace(out));
     write(wanted.page.as_ref(), |out| watch.page(out));
@@ -267,7 +284,7 @@ fn ends_when_told(pipe: OwnedFd) {
     }
 }
 
-#[cfg(all(test, not(any(loom, evenkeel_model))))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -1,0 +1,48 @@
+//! The content of a recording, for the crate that writes recordings.
+//!
+//! - [`snapshot`]: times and counts until now, by thread and by function.
+//! - [`slices`]: what each thread ran, and when.
+//! - [`has_lanes`], [`end`], [`record_global`]: the recording that the environment asks for.
+//!
+//! Times are in ticks of the time stamp counter. A function is an address and, where the creating
+//! call knew one, a name.
+
+pub use crate::class::Why;
+pub use crate::instrument::{
+    Bin, Flow, Function, FunctionCounts, KIND_LOOKS, KIND_SLEEPS, KIND_WAITS, LaneSlices,
+    LaneTimes, Lengths, Moment, Name, Place, Role, SLOT_CODE, SLOT_LOOKS, SLOT_OTHERS,
+    SLOT_OUTSIDE, SLOT_RUNTIME, SLOT_SLEEPS, SLOT_TASKS, SLOTS, Series, Slice, Slices, Slots,
+    Snapshot, Strip,
+};
+pub use crate::scheduler::StepsSum;
+
+use crate::instrument::Watch;
+
+/// Times and counts of a recording until now.
+#[must_use]
+pub fn snapshot(watch: &Watch) -> Snapshot {
+    Snapshot::of(&watch.recorder())
+}
+
+/// The slices of a recording until now; none unless the recording is one
+/// [with a trace](Watch::with_trace).
+#[must_use]
+pub fn slices(watch: &Watch) -> Slices {
+    Slices::of(&watch.recorder())
+}
+
+/// Whether any thread has been a worker of a runtime that records here.
+#[must_use]
+pub fn has_lanes(watch: &Watch) -> bool {
+    !watch.recorder().lanes().is_empty()
+}
+
+/// Ends a recording: from here on snapshots and slices are those of this moment.
+pub fn end(watch: &Watch) {
+    watch.recorder().ends();
+}
+
+/// Has the global runtime record here, if no runtime has become the global one yet.
+pub fn record_global(watch: &Watch) {
+    watch.record_global();
+}
