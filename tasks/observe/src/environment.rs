@@ -1,8 +1,8 @@
 //! The instrumentation that environment variables ask for: where the results are written, and when.
 //!
-//! A program that its environment instruments is not aware of that. So everything is written when
-//! the process ends: by `exit`, also from inside a task, or by SIGTERM or SIGINT where the program
-//! leaves that signal to the system.
+//! A program that its environment instruments does not ask for the results. So everything is
+//! written when the process ends: by `exit`, also from inside a task, or by SIGTERM or SIGINT where
+//! the program leaves that signal to the system.
 
 use std::ffi::{CString, OsString};
 use std::fs::File;
@@ -14,8 +14,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use evenkeel_runtime::Watch;
-use evenkeel_runtime::internal::{asks_for_recording, forks, register_barriers, tell};
-use evenkeel_runtime::internal::{recording, resolve_symbols_by};
+use evenkeel_runtime::internal::{
+    asks_for_recording, forks, recording, register_barriers, resolve_symbols_by, tell,
+};
 
 use crate::WatchExt;
 use crate::symbols;
@@ -100,6 +101,7 @@ static DONE: AtomicBool = AtomicBool::new(false);
 /// [`Runtime::global`]: evenkeel_runtime::Runtime::global
 pub fn of_environment() -> Option<Watch> {
     let ordered = ORDERED.get_or_init(|| {
+        // Also without a recording: the runtime compares the names of wide functions.
         resolve_symbols_by(|address| symbols::at(address).text);
         let wanted = Wanted::read(|name| std::env::var_os(name), std::process::id());
         if wanted.is_nothing() {

@@ -64,8 +64,8 @@ impl Watch {
         Self(Arc::new(Recorder::new(0)))
     }
 
-    /// Counts, measures, and keeps each task for a trace, 24 bytes each, until
-    /// `bytes` bytes are full. Later tasks are counted, but are in no trace.
+    /// Counts, measures, and keeps each task for a trace, 24 bytes each, until `bytes` bytes are
+    /// full. Later tasks are counted, but are in no trace.
     #[must_use]
     pub fn with_trace(bytes: usize) -> Self {
         Self(Arc::new(Recorder::new(bytes.max(1))))
