@@ -318,7 +318,7 @@ fn compare(vectors: &[Vector], all: &[u8]) {
 }
 
 fn vectors() -> Vec<Vector> {
-    let mut random = Random(1);
+    let mut random = Random::new(1);
     (0..VECTORS).map(|_| vector(&mut random)).collect()
 }
 

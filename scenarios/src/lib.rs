@@ -22,7 +22,6 @@ pub use claim::{Claim, Figure, METRICS};
 pub use embedded::{by_name, names};
 pub use error::{SCHEMA, ScenarioError};
 pub use mix::{development_seed, held_out_seed, mix};
-pub use random::SplitMix64;
 pub use replay::{Repetition, ReplayError, ReplayOptions, ReplayReport, from_recording, repeat};
 pub use scenario::{CPUS_MAX, Case, ForegroundMode, MachineDefaults, Run, Scenario, THREADS_MAX};
 pub use workload::{

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use cpu_model::Class;
+use random::SplitMix64;
 
 use crate::error::{ScenarioError, printable};
 use crate::fields::Place;
@@ -306,7 +307,7 @@ impl<'s> Program<'_, 's> {
     fn draw_total(&mut self, draw: Draw) -> f64 {
         self.drawn += 1;
         let seed = self.stream ^ scramble(self.drawn ^ scramble(self.amounts.draw));
-        let unit = (scramble(seed) >> 11) as f64 / (1u64 << 53) as f64;
+        let unit = SplitMix64::new(seed).unit();
         let mean = draw.mean as f64;
         let factor = match draw.spread {
             Spread::Fixed => 1.0,

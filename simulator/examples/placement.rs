@@ -7,9 +7,8 @@
 //! these cores are closed to all other tasks.
 
 use cpu_model::{Class, CpuModel, CpuTable, TurboMode};
-use scenarios::{
-    Application, CpuSet, Draw, Machine, Role, SplitMix64, Spread, Step, Thread, Work, Workload,
-};
+use random::SplitMix64;
+use scenarios::{Application, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload};
 use simulator::{Config, Costs, Scheduler, SensorFaults, SensorSet};
 
 const CPU: &str = "xeon-gold-6130";
@@ -51,7 +50,7 @@ struct Graph {
 
 /// Uniform in `0..end`.
 fn below(random: &mut SplitMix64, end: u32) -> u32 {
-    (random.next_u64() % u64::from(end)) as u32
+    random.remainder(u64::from(end)) as u32
 }
 
 fn workload(cpu: &CpuModel, graph: Graph, placement: Placement) -> Workload {

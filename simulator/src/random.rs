@@ -1,6 +1,6 @@
 //! Seeded random streams, one for each purpose and subject.
 
-use scenarios::SplitMix64;
+use random::{GOLDEN, SplitMix64};
 
 /// Purpose of a stream. Streams of different purposes never share draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(crate) struct Stream {
 impl Stream {
     pub(crate) fn new(seed: u64, purpose: Purpose, subject: u64) -> Self {
         let of_seed = |seed| SplitMix64::new(seed).next_u64();
-        let of_purpose = (purpose as u64).wrapping_mul(SplitMix64::GAMMA);
+        let of_purpose = (purpose as u64).wrapping_mul(GOLDEN);
         let state = of_seed(seed) ^ SplitMix64::mix(of_purpose ^ of_seed(subject));
         Self { generator: SplitMix64::new(state) }
     }
@@ -40,7 +40,7 @@ impl Stream {
 
     /// Uniform in 0..bound; bound > 0.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(bound)) >> 64) as u64
+        self.generator.below(bound)
     }
 
     /// True with probability permille / 1000.

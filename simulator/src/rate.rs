@@ -55,9 +55,8 @@ impl Known {
 
     /// [`rate_q20`], from memory where possible.
     pub(crate) fn rate_q20(&mut self, conditions: &Conditions) -> u64 {
-        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
         let key = conditions.key();
-        let place = key.wrapping_mul(SPREAD) >> (u64::BITS - Self::ENTRIES_LOG2);
+        let place = key.wrapping_mul(random::GOLDEN) >> (u64::BITS - Self::ENTRIES_LOG2);
         let entry = &mut self.entries[place as usize];
         if entry.0 != key {
             *entry = (key, rate_q20(self.machine, conditions));

@@ -12,10 +12,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
+use random::SplitMix64;
 use serde_json::Value;
 
 use crate::command::{evenkeel, program};
-use crate::random::Random;
 use crate::repo;
 
 /// How close a kept set is: half the tolerance of 2 points.
@@ -57,7 +57,7 @@ pub fn run(args: &Args) -> Result<()> {
     let built = evenkeel()?;
     let evenkeel = built.to_string_lossy();
     let baselines = baselines()?;
-    let mut draws = Random::new(args.seed);
+    let mut draws = SplitMix64::new(args.seed);
     let mut kept = Vec::new();
     let mut drawn = 0;
     while kept.len() < args.sets {
@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Result<()> {
         drawn += 1;
         let set: Set = UNKNOWN
             .iter()
-            .map(|&(name, low, high)| (name, round(low + (high - low) * draws.share())))
+            .map(|&(name, low, high)| (name, round(low + (high - low) * draws.unit())))
             .collect();
         let found = found(&evenkeel, &baselines, &set)?;
         let is_close = |(found, claim): (&f64, &Baseline)| (found - claim.value).abs() <= CLOSE_PCT;

@@ -7,7 +7,6 @@ mod r#gen;
 mod lab;
 mod licences;
 mod prove;
-mod random;
 mod recordings;
 mod repo;
 mod tidy;

@@ -3,6 +3,7 @@
 
 use cpu_model::{LEVELS_MAX, ROWS_MAX, Turbo};
 use policy::Slice;
+use random::SplitMix64;
 
 /// Turbo table of the Xeon Gold 6130 (D Table 3.1), 2.1 GHz reference clock.
 pub fn xeon_gold_6130() -> Turbo {
@@ -49,21 +50,17 @@ pub fn slice(turbo: &Turbo, time_ns: u64, khz: u64, level_permille: [u64; 3]) ->
     slice
 }
 
-/// SplitMix64: the same numbers on every machine.
-pub struct Random(pub u64);
+/// Random numbers of any size.
+pub struct Random(SplitMix64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    pub fn new(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
     }
 
     /// Uniform enough below a limit.
     pub fn below(&mut self, limit: u64) -> u64 {
-        self.next() % limit
+        self.0.remainder(limit)
     }
 
     /// Of any magnitude: small, large and extreme numbers are equally likely.
@@ -72,7 +69,7 @@ impl Random {
         match bits {
             0 => 0,
             65 => u64::MAX,
-            _ => self.next() >> (64 - bits),
+            _ => self.0.next_u64() >> (64 - bits),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Which mixes are looked at while a scheduler is developed, and which are not.
 
+use random::fnv1a;
+
 /// Seeds of the held-out half begin here; those of development are far below. All are below 2^53,
 /// so that every reader of JSON has them exactly.
 const HELD_OUT_FROM: u64 = 1 << 52;
@@ -17,23 +19,4 @@ pub fn development_seed(index: u32) -> u64 {
 pub fn held_out_seed(tag: &str, index: u32) -> u64 {
     let bytes = tag.bytes().chain(index.to_le_bytes());
     HELD_OUT_FROM | (fnv1a(bytes) >> 12)
-}
-
-/// FNV-1a of 64 bits (Fowler, Noll and Vo).
-fn fnv1a(bytes: impl Iterator<Item = u8>) -> u64 {
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hash_is_fnv1a() {
-        // Test vectors of the authors.
-        assert_eq!(fnv1a("".bytes()), 0xcbf2_9ce4_8422_2325);
-        assert_eq!(fnv1a("foobar".bytes()), 0x8594_4171_f739_67e8);
-    }
 }

@@ -2,6 +2,7 @@
 
 use cpu_model::{CpuTable, TurboMode};
 use policy::Mode;
+use random::SplitMix64;
 use scx_host::{Compensation, Config, Faults, Part, Sensor, TaskSpec, Topology};
 use scx_host::{evenkeel, load_evenkeel};
 
@@ -46,47 +47,31 @@ pub struct Share {
     pub wait_max_ms: u64,
 }
 
-/// SplitMix64 (Steele, Lea and Flood, 2014).
-struct Dice(u64);
-
-impl Dice {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    fn below(&mut self, bound: u64) -> u64 {
-        self.next() % bound
-    }
-}
-
 impl Configuration {
     /// The configuration of a seed: 1 to 6 CPUs, up to five tasks for each, of any nice value;
     /// a third of the tasks each may run everywhere, on one CPU, and on a random set of CPUs.
     pub fn random(seed: u64) -> Self {
-        let mut dice = Dice(seed);
-        let cpus = 1 + dice.below(6) as usize;
+        let mut dice = SplitMix64::new(seed);
+        let cpus = 1 + dice.remainder(6) as usize;
         let every = (1u32 << cpus) - 1;
-        let mode = MODES[dice.below(MODES.len() as u64) as usize];
+        let mode = MODES[dice.remainder(MODES.len() as u64) as usize];
         // Containers: few sets of CPUs, each of several tasks; or a set for each task.
-        let has_containers = dice.below(2) == 0;
-        let sets: Vec<u32> = (0..3).map(|_| 1 + dice.below(u64::from(every)) as u32).collect();
-        let tasks = 1 + dice.below(5 * cpus as u64);
+        let has_containers = dice.remainder(2) == 0;
+        let sets: Vec<u32> = (0..3).map(|_| 1 + dice.remainder(u64::from(every)) as u32).collect();
+        let tasks = 1 + dice.remainder(5 * cpus as u64);
         let mut tasks: Vec<Arrival> = (0..tasks)
             .map(|_| {
-                let cpus = match dice.below(3) {
+                let cpus = match dice.remainder(3) {
                     0 => every,
-                    1 => 1 << dice.below(cpus as u64),
-                    _ if has_containers => sets[dice.below(3) as usize],
-                    _ => 1 + dice.below(u64::from(every)) as u32,
+                    1 => 1 << dice.remainder(cpus as u64),
+                    _ if has_containers => sets[dice.remainder(3) as usize],
+                    _ => 1 + dice.remainder(u64::from(every)) as u32,
                 };
-                let nice = match dice.below(2) {
+                let nice = match dice.remainder(2) {
                     0 => 0,
-                    _ => dice.below(40) as i8 - 20,
+                    _ => dice.remainder(40) as i8 - 20,
                 };
-                Arrival { nice, cpus, at_ms: dice.below(ARRIVALS_MS) }
+                Arrival { nice, cpus, at_ms: dice.remainder(ARRIVALS_MS) }
             })
             .collect();
         tasks.sort_by_key(|task| task.at_ms);

@@ -1,5 +1,7 @@
 //! Disturbances of a modelled machine, drawn from a seed.
 
+use random::SplitMix64;
+
 /// How a modelled machine is disturbed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
@@ -52,26 +54,22 @@ impl Noise {
     pub const BUSY: Self = Self { turn_ns: 2_800_000.0, ..Self::SHARED };
 }
 
-/// A stream of random numbers: SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+/// A stream of random numbers.
 #[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(SplitMix64::new(seed))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     /// Evenly from [0, 1).
     pub(crate) fn share(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+        self.0.unit()
     }
 
     /// About a standard normal deviate: four even ones of 16 bits, whose sum has a variance of a

@@ -1,29 +1,11 @@
 //! One number for a whole outcome, to compare runs.
 
-use std::hash::{Hash, Hasher};
-
 use simulator::Outcome;
 use trace::{Event, Record};
 
-/// FNV-1a, 64 bits: the same on every machine.
-struct Fnv(u64);
-
-impl Hasher for Fnv {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-}
-
+/// FNV-1a of a text and a last byte, as the committed fingerprints were computed.
 fn fnv(text: &str) -> u64 {
-    let mut hasher = Fnv(0xcbf2_9ce4_8422_2325);
-    text.hash(&mut hasher);
-    hasher.finish()
+    random::fnv1a(text.bytes().chain([0xff]))
 }
 
 /// A loss under the field names that the committed fingerprints were computed with, so that

@@ -1,6 +1,6 @@
 //! Random numbers of the generator: its own stream, apart from the simulator's.
 
-use scenarios::SplitMix64;
+use random::SplitMix64;
 
 pub struct Rng(SplitMix64);
 
@@ -15,7 +15,7 @@ impl Rng {
 
     /// Uniform in `low..=high`.
     pub fn within(&mut self, low: u64, high: u64) -> u64 {
-        low + self.next() % (high - low + 1)
+        low + self.0.remainder(high - low + 1)
     }
 
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {

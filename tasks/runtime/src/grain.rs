@@ -6,6 +6,7 @@
 //! as short. But a single long task of a short kind was perhaps interrupted, and counts only when
 //! another long one follows soon.
 
+use crate::hash;
 use crate::sync::{AtomicU64, Ordering};
 
 /// Places for kinds; of two kinds with the same place, each forgets the other.
@@ -35,8 +36,7 @@ impl Grains {
     }
 
     fn place(&self, kind: usize) -> &AtomicU64 {
-        let spread = (kind as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        &self.kinds[(spread >> (u64::BITS - KINDS.trailing_zeros())) as usize]
+        &self.kinds[hash::place::<KINDS>(kind)]
     }
 
     /// Whether tasks of this kind are too short to be moved.

@@ -84,8 +84,8 @@
 //! A module uses modules of its own line and of earlier lines, never of later ones; `cargo xtask
 //! tidy` refuses a cycle of more than two files.
 //!
-//! 1. `sync`, `notice`, `fork`, `limits`, `symbols`, `topology`, `variables`: the machine, the
-//!    system and the program's environment.
+//! 1. `sync`, `notice`, `fork`, `hash`, `limits`, `symbols`, `topology`, `variables`: the machine,
+//!    the system and the program's environment.
 //! 2. `memory`, `inbox`, `parker`, `queued`: blocks, lists and sleep, and the head of queued work,
 //!    which knows neither task nor worker.
 //! 3. `scheduler`: the scheduler, which keeps queued work, and runs none.
@@ -114,6 +114,7 @@ mod event;
 mod external;
 mod fork;
 mod grain;
+mod hash;
 mod inbox;
 mod instrument;
 #[doc(hidden)]

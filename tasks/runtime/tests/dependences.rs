@@ -39,9 +39,7 @@ struct Use {
 }
 
 fn mix(read: &[u64], write: u64, salt: u64) -> u64 {
-    let mixed = read.iter().fold(salt, |mixed, value| {
-        (mixed ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17)
-    });
+    let mixed = read.iter().fold(salt, |mixed, &value| seeded::turned(mixed, value));
     write.wrapping_mul(31).wrapping_add(mixed)
 }
 

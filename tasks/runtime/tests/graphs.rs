@@ -7,27 +7,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use evenkeel_runtime::{Data, Runtime, Scope};
+use seeded::{SplitMix64, turned};
 
 /// The number of programs where the environment names none.
 const GRAPHS: u64 = 4_000;
 /// Data that programs use.
 const CELLS: usize = 6;
-
-/// A stream of numbers that follows from its seed (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-}
 
 /// The next step of a program with its cells.
 enum Step {
@@ -51,12 +36,12 @@ enum Step {
     Wait,
 }
 
-fn steps(random: &mut Random, cells: usize, depth: u32, length: usize) -> Vec<Step> {
+fn steps(random: &mut SplitMix64, cells: usize, depth: u32, length: usize) -> Vec<Step> {
     (0..random.below(length + 1)).map(|_| step(random, cells, depth)).collect()
 }
 
-fn step(random: &mut Random, cells: usize, depth: u32) -> Step {
-    let (one, salt) = (random.below(cells), random.next() >> 8);
+fn step(random: &mut SplitMix64, cells: usize, depth: u32) -> Step {
+    let (one, salt) = (random.below(cells), random.next_u64() >> 8);
     let other = (one + 1 + random.below(cells - 1)) % cells;
     match random.below(if depth > 0 { 20 } else { 15 }) {
         0..5 => Step::Mix { to: one, from: other, salt },
@@ -74,10 +59,6 @@ fn step(random: &mut Random, cells: usize, depth: u32) -> Step {
         }
         _ => Step::Group(steps(random, cells, depth - 1, 8)),
     }
-}
-
-fn turned(cell: u64, salt: u64) -> u64 {
-    (cell ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17)
 }
 
 fn mixed(to: u64, from: u64, salt: u64) -> u64 {
@@ -179,7 +160,7 @@ fn runtimes() -> Vec<Runtime> {
 }
 
 fn yields_the_same(runtime: &Runtime, seed: u64) {
-    let mut random = Random(seed);
+    let mut random = SplitMix64::new(seed);
     let steps = steps(&mut random, CELLS, 3, 40);
     let mut expected = [0; CELLS];
     let mut expected_seen = 0;

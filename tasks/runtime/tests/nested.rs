@@ -22,7 +22,7 @@ fn mixed(from: u64, to: u64) -> u64 {
 }
 
 fn turned(cell: u64) -> u64 {
-    (cell ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(3)
+    (cell ^ seeded::GOLDEN).wrapping_mul(3)
 }
 
 fn serial(one: &mut u64, other: &mut u64, steps: &[Step]) {

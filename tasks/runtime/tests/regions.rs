@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use evenkeel_runtime::internal::lock_std;
 use evenkeel_runtime::{Data, Resume, Runtime, Scope};
+use seeded::{SplitMix64, turned};
 
 /// The number of programs where the environment names none.
 const GRAPHS: u64 = 4_000;
@@ -21,27 +22,11 @@ fn ruled(rules: &str, workers: usize) -> Runtime {
     Runtime::builder().config(rules.parse().unwrap()).workers(workers).build().unwrap()
 }
 
-/// A stream of numbers that follows from its seed (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-
-    /// Some ranges are met again and again, some overlap, some are empty.
-    fn range(&mut self, grid: usize) -> Range<usize> {
-        let (one, other) = (self.below(ELEMENTS + 1), self.below(ELEMENTS + 1));
-        let (start, end) = (one.min(other), one.max(other));
-        start / grid * grid..end / grid * grid
-    }
+/// Some ranges are met again and again, some overlap, some are empty.
+fn range(random: &mut SplitMix64, grid: usize) -> Range<usize> {
+    let (one, other) = (random.below(ELEMENTS + 1), random.below(ELEMENTS + 1));
+    let (start, end) = (one.min(other), one.max(other));
+    start / grid * grid..end / grid * grid
 }
 
 /// A step of a task.
@@ -60,15 +45,15 @@ enum Step {
     Nest(Range<usize>, u64),
 }
 
-fn steps(random: &mut Random) -> Vec<Step> {
+fn steps(random: &mut SplitMix64) -> Vec<Step> {
     let grid = [1, 3, 8][random.below(3)];
-    let step = |random: &mut Random| {
-        let (range, salt) = (random.range(grid), random.next() >> 8);
+    let step = |random: &mut SplitMix64| {
+        let (range, salt) = (range(random, grid), random.next_u64() >> 8);
         match random.below(12) {
             0..4 => Step::Turn(range, salt),
             4..6 => Step::Look(range),
             6..8 => {
-                let to = random.range(grid);
+                let to = range(random, grid);
                 let apart = to.start >= range.end || to.end <= range.start;
                 if apart { Step::Copy(range, to) } else { Step::Look(to) }
             }
@@ -78,10 +63,6 @@ fn steps(random: &mut Random) -> Vec<Step> {
         }
     };
     (0..random.below(40)).map(|_| step(random)).collect()
-}
-
-fn turned(cell: u64, salt: u64) -> u64 {
-    (cell ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(17)
 }
 
 fn sum(cells: impl Iterator<Item = u64>) -> u64 {
@@ -173,7 +154,7 @@ fn parallel<'scope>(
 }
 
 fn yields_the_same(runtime: &Runtime, seed: u64) {
-    let steps = steps(&mut Random(seed));
+    let steps = steps(&mut SplitMix64::new(seed));
     let mut expected = [0; ELEMENTS];
     let expected_seen = serial(&mut expected, &steps);
     let mut cells: [AtomicU64; ELEMENTS] = Default::default();

@@ -13,6 +13,7 @@ use std::collections::VecDeque;
 use crossbeam_utils::CachePadded;
 
 use super::Accesses;
+use crate::hash;
 use crate::queued::Queued;
 use crate::sync::{Mutex, lock};
 
@@ -60,8 +61,7 @@ impl Turns {
     }
 
     fn list(&self, (address, _): Place) -> &Mutex<List> {
-        let spread = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        &self.lists[(spread >> (u64::BITS - LISTS.trailing_zeros())) as usize]
+        &self.lists[hash::place::<LISTS>(address)]
     }
 
     /// Takes a task's turn at all its places. If the task has to wait, `woken` gets the tasks that

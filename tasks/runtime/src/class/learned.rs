@@ -4,6 +4,7 @@
 //! that did not. Wide tasks clear the registers now and then, and scalar tasks may call a wide
 //! routine once: so several tasks of the same sort are needed to change the verdict.
 
+use crate::hash;
 use crate::sync::{AtomicU64, Ordering};
 
 /// Places for functions; of two functions with the same place, each forgets the other.
@@ -29,8 +30,7 @@ impl Learned {
     }
 
     fn place(&self, kind: usize) -> &AtomicU64 {
-        let spread = (kind as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        &self.kinds[(spread >> (u64::BITS - KINDS.trailing_zeros())) as usize]
+        &self.kinds[hash::place::<KINDS>(kind)]
     }
 
     /// Whether tasks of this function count as wide.
