@@ -164,6 +164,18 @@ impl Svg {
         self.finish(height, label, &style)
     }
 
+    /// The drawing for a line of text, stretched to the width of its surroundings; the words beside
+    /// the drawing say the same.
+    pub(crate) fn stretched(self, class: &str, height: f64) -> String {
+        format!(
+            "<svg class=\"chart {class}\" viewBox=\"0 0 {} {}\" preserveAspectRatio=\"none\" \
+             aria-hidden=\"true\">{}</svg>",
+            number(self.width),
+            number(height),
+            self.body,
+        )
+    }
+
     fn finish(self, height: f64, label: &str, before: &str) -> String {
         let (width, height) = (number(self.width), number(height));
         format!(
@@ -174,6 +186,15 @@ impl Svg {
             self.body,
         )
     }
+}
+
+/// The colour of a series, to stand beside its name.
+pub(crate) fn swatch(series: usize) -> String {
+    format!(
+        "<svg class=\"chart\" width=\"14\" height=\"12\" aria-hidden=\"true\">\
+         <rect class=\"f{}\" width=\"14\" height=\"12\"/></svg>",
+        series % SERIES
+    )
 }
 
 /// A coordinate to a tenth of a pixel.

@@ -1,6 +1,6 @@
 //! Building blocks of a page: parts with a title, tables, legends.
 
-use crate::drawing::{SERIES, escape};
+use crate::drawing::{escape, swatch};
 use crate::format::grouped;
 
 /// A part of the page.
@@ -133,12 +133,7 @@ pub(super) fn details(summary: &str, html: &str) -> String {
 pub(super) fn legend(names: &[String], colors: &[usize]) -> String {
     let mut html = "<ul class=\"legend\">\n".to_owned();
     for (name, color) in names.iter().zip(colors) {
-        html += &format!(
-            "<li><svg class=\"chart\" width=\"14\" height=\"12\" aria-hidden=\"true\">\
-             <rect class=\"f{}\" width=\"14\" height=\"12\"/></svg>{}</li>\n",
-            color % SERIES,
-            escape(name)
-        );
+        html += &format!("<li>{}{}</li>\n", swatch(*color), escape(name));
     }
     html + "</ul>\n"
 }

@@ -191,8 +191,11 @@ fn row_columns(axis: &Axis, &(_, y, stretches): &Row, count: usize) -> String {
         }
         begin += run.len();
     }
-    let drawn = lines.iter().enumerate().filter(|(_, line)| !line.is_empty());
-    drawn.map(|(level, line)| format!("<path class=\"s{level}\" d=\"{line}\"/>")).collect()
+    let mut piece = Svg::new(0.0);
+    for (level, line) in lines.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
+        piece.path(&format!("s{level}"), line, "");
+    }
+    piece.into_body()
 }
 
 /// The frequency of a core as a stepped line, as fine as there is room for.

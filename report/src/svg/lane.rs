@@ -1,5 +1,6 @@
 //! How much ran when: levels stacked over time, small enough to stand in a line of text.
 
+use crate::drawing::Svg;
 use crate::window::{IDLE, KINDS};
 
 /// Height of a lane in its own units; its width is one unit a column.
@@ -13,7 +14,7 @@ pub(crate) fn lane(columns: &[[u64; KINDS]], full: u64) -> String {
         let ns = u128::from(column[..=level].iter().sum::<u64>());
         HEIGHT - (ns * u128::from(HEIGHT) / u128::from(full.max(1))).min(HEIGHT.into()) as u64
     };
-    let mut drawn = String::new();
+    let mut svg = Svg::new(columns.len() as f64);
     for level in (0..IDLE).rev() {
         if columns.iter().all(|column| column[level] == 0) {
             continue;
@@ -23,13 +24,9 @@ pub(crate) fn lane(columns: &[[u64; KINDS]], full: u64) -> String {
         for run in tops.chunk_by(|a, b| a == b) {
             path += &format!("V{}h{}", run[0], run.len());
         }
-        drawn += &format!("<path class=\"l{level}\" d=\"{path}V{HEIGHT}z\"/>");
+        svg.path(&format!("l{level}"), &format!("{path}V{HEIGHT}z"), "");
     }
-    format!(
-        "<svg class=\"chart lane\" viewBox=\"0 0 {} {HEIGHT}\" preserveAspectRatio=\"none\" \
-         aria-hidden=\"true\">{drawn}</svg>",
-        columns.len()
-    )
+    svg.stretched("lane", HEIGHT as f64)
 }
 
 #[cfg(test)]
