@@ -24,7 +24,7 @@ use scheduler::interface::{End, Part, SMT_SHARE_PERMILLE};
 use scheduler::kernel::Kernel;
 use scheduler::load::Running;
 use scheduler::sensors::Source;
-use scheduler::topology::Topology;
+use scheduler::topology;
 
 /// Commands that the help and the manual page show, in 80 columns.
 const EXAMPLES: &str = "\
@@ -279,7 +279,7 @@ fn run(args: &Args) -> Result<ExitCode> {
         return observing::run(args, &kernel);
     }
     // Errors in the arguments come first, since they do not depend on the kernel.
-    let topology = Topology::read().context("the CPUs of this machine")?;
+    let topology = topology::read().context("the CPUs of this machine")?;
     let plan = setup::plan(args)?;
     if let Some(defect) = kernel.defects().first() {
         bail!("{defect}");

@@ -6,11 +6,11 @@ use std::process::{Command, Stdio};
 
 use cpu_model::Class;
 use sensors::facts::{Access, CpuidFaulting, Facts, SchedExt, Scheduler};
+use sensors::topology::{FOLDER as CPUS, Topology, cpu_list};
 use silicon::trial::hide::{Faulting, faulting};
 
 use super::system;
 
-const CPUS: &str = "/sys/devices/system/cpu";
 const PERF_DEVICES: &str = "/sys/bus/event_source/devices";
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// Tracepoints that matter here, by subsystem.
@@ -148,23 +148,18 @@ fn hypervisor() -> String {
 }
 
 fn topology(facts: &mut Facts) {
-    let online = line(&format!("{CPUS}/online")).unwrap_or_default();
-    facts.online = list(&online);
-    let mut packages = Vec::new();
+    let read = |name: &str| fs::read_to_string(Path::new(CPUS).join(name)).ok();
+    facts.online = read("online").and_then(|list| cpu_list(&list)).unwrap_or_default();
+    let cpus = facts.online.last().map_or(0, |&last| last as usize + 1);
+    let topology = Topology::new(cpus, read);
+    let mut cores = vec![Vec::new(); topology.cores.count as usize];
     for &cpu in &facts.online {
-        let topology = format!("{CPUS}/cpu{cpu}/topology");
-        let siblings = line(&format!("{topology}/thread_siblings_list"));
-        let mut core = siblings.as_deref().map(list).unwrap_or_default();
-        core.retain(|sibling| facts.online.contains(sibling));
-        let core = if core.is_empty() { vec![cpu] } else { core };
-        if core[0] == cpu {
-            facts.cores.push(core);
-        }
-        packages.extend(line(&format!("{topology}/physical_package_id")));
+        cores[topology.cores.of[cpu as usize] as usize].push(cpu);
     }
-    packages.sort();
-    packages.dedup();
-    facts.packages = u32::try_from(packages.len()).unwrap_or(0).max(1);
+    // A core without a CPU that is online is of a CPU that is not.
+    cores.retain(|core| !core.is_empty());
+    facts.cores = cores;
+    facts.packages = topology.packages.count;
 }
 
 fn counters(facts: &mut Facts) {
@@ -236,15 +231,6 @@ fn version(text: &str) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.split('.').next()?.parse().ok()?))
 }
 
-/// The numbers of `0-3,8`.
-fn list(text: &str) -> Vec<u32> {
-    let range = |part: &str| -> Option<std::ops::RangeInclusive<u32>> {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
-    };
-    text.split(',').filter_map(range).flatten().collect()
-}
-
 fn is_tracefs(mount: &str, place: &str) -> bool {
     let mut words = mount.split(' ').skip(1);
     words.next() == Some(place) && words.next() == Some("tracefs")
@@ -260,8 +246,6 @@ mod tests {
 
     #[test]
     fn what_the_kernel_writes_is_read() {
-        assert_eq!(list("0-2,8"), [0, 1, 2, 8]);
-        assert_eq!(list(""), Vec::<u32>::new());
         assert_eq!(chosen("none [integrity] confidentiality", "[]").as_deref(), Some("integrity"));
         assert_eq!(chosen("none (voluntary) full", "()").as_deref(), Some("voluntary"));
         assert_eq!(version("glibc 2.36"), Some((2, 36)));
