@@ -279,8 +279,8 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 		ek_update_siblings(index, now_ns);
 	}
 	heads.prev_runnable = prev && (prev->scx.flags & SCX_TASK_QUEUED);
-	/* A preemption requested before the last dispatch does not end a starved task's slice. */
-	if (heads.prev_runnable && prev && cpu->took_starved &&
+	/* A preemption that was requested before a starved task began does not end its slice. */
+	if (heads.prev_runnable && prev && !cpu->runs_least &&
 	    !ek_preempt_immediate(ek_sub(scx_bpf_now(), cpu->on_cpu_since_ns))) {
 		set_slice(prev, EK_SLICE_MIN_NS);
 		return;
