@@ -19,6 +19,7 @@
 #include "cpu_released.bpf.h"
 #include "dispatch.bpf.h"
 #include "dump.bpf.h"
+#include "preempt.bpf.h"
 #include "starvation_timer.bpf.h"
 #include "state.bpf.h"
 #include "task_class.bpf.h"
@@ -51,6 +52,16 @@ static void forgive_lag(struct task_struct *p, const struct ek_group *group, u32
 
 	if (forgiven_ns)
 		set_vtime(p, ek_add(vtime_ns, forgiven_ns));
+}
+
+/* Gives a task that is being enqueued its place in the order of its group. */
+static void place_enqueued(struct task_struct *p, const struct ek_group *group, bool wakes,
+			   u64 now_ns)
+{
+	if (wakes || p->scx.dsq_vtime == VTIME_UNSET)
+		place(p, group, now_ns);
+	else
+		forgive_lag(p, group, weight_of(p));
 }
 
 /* Whether a CPU would be forced idle rather than run a task, to repay a task on a sibling. */
@@ -99,46 +110,6 @@ s32 BPF_PROG(ek_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 	return index;
 }
 
-/*
- * Preempts a task of the cache that is ahead of `p`, which is being enqueued: the nearest
- * one, or one of a group whose virtual time passes faster. A CPU that runs no task of ours
- * may have dispatched before `p` was in a DSQ, and not be in the kernel's idle mask yet: a
- * kick makes that CPU dispatch again, and does nothing on a CPU with a task of a higher
- * scheduling class. `at_once`: even a task that has just begun to run, if
- * it was dispatched as the least, and not since it was starved.
- */
-static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at_once, u64 now_ns)
-{
-	u32 index = near, best = near, weight = weight_of(p);
-	u64 vtime_ns = p->scx.dsq_vtime, least_ns = 0;
-
-	for (u32 i = 0; i < WAKE_SCAN_MAX; i++) {
-		const struct ek_cpu *cpu = cpu_of(index);
-
-		if (!cpu)
-			break;
-		if (bpf_cpumask_test_cpu(index, p->cpus_ptr)) {
-			if (cpu->weight == 0)
-				scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
-
-			u64 ran_ns = ek_sub(now_ns, cpu->on_cpu_since_ns), rate_ns = 0;
-
-			if ((at_once && cpu->runs_least) || ek_preempt_immediate(ran_ns))
-				rate_ns = ek_preempt_rate_ns(index, number, vtime_ns, weight,
-							     now_ns);
-			if (rate_ns > least_ns) {
-				best = index;
-				least_ns = ek_rate_above_ns(rate_ns);
-			}
-		}
-		index = cpu->next_in_cache;
-		if (index == near)
-			break;
-	}
-	if (least_ns > 0)
-		preempt_cpu(best);
-}
-
 /* --- Enqueue and dispatch --- */
 
 /*
@@ -152,21 +123,6 @@ static bool is_urgent_kthread(struct task_struct *p, u32 index, const struct ek_
 	return (p->flags & PF_KTHREAD) && weight >= EK_WEIGHT_ONE &&
 	       clock_at(cpu, group, number, p->scx.dsq_vtime) <= cpu->clock_ns &&
 	       !is_released(index, cpu);
-}
-
-/*
- * Kicks a CPU for a task that was just enqueued. A waking task found no idle CPU, but a
- * CPU may have become idle since; if none has, the task preempts one. The kernel itself
- * wakes the CPU of a pinned task.
- */
-static void kick_or_preempt(struct task_struct *p, u32 number, u32 index, bool at_once, u64 now_ns)
-{
-	s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
-
-	if (idle >= 0)
-		scx_bpf_kick_cpu(idle, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
-	else
-		preempt_one_cpu(p, number, index, at_once, now_ns);
 }
 
 SEC("struct_ops/ek_enqueue")
@@ -201,10 +157,7 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 		return;
 	}
 	note_group_queued(index, cpu, group, number, now_ns);
-	if (wakes || p->scx.dsq_vtime == VTIME_UNSET)
-		place(p, group, now_ns);
-	else
-		forgive_lag(p, group, weight);
+	place_enqueued(p, group, wakes, now_ns);
 	if (is_urgent_kthread(p, index, cpu, group, number, weight)) {
 		count(EK_KERNEL_THREAD);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight),
@@ -239,10 +192,6 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	scx_bpf_dsq_insert_vtime(p, dsq, slice_ns(weight, cpu->cache, cache, now_ns),
 				 p->scx.dsq_vtime, enq_flags);
-	/*
-	 * Ticks come at one time on all CPUs: where a task that another one preempted may go,
-	 * a lighter one may have begun to run at the same tick.
-	 */
 	kick_or_preempt(p, number, index, !wakes && !has_one_dsq(cache), now_ns);
 }
 

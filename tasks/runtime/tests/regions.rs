@@ -23,7 +23,7 @@ fn ruled(rules: &str, workers: usize) -> Runtime {
 }
 
 /// Some ranges are met again and again, some overlap, some are empty.
-fn range(random: &mut SplitMix64, grid: usize) -> Range<usize> {
+fn random_range(random: &mut SplitMix64, grid: usize) -> Range<usize> {
     let (one, other) = (random.below(ELEMENTS + 1), random.below(ELEMENTS + 1));
     let (start, end) = (one.min(other), one.max(other));
     start / grid * grid..end / grid * grid
@@ -48,12 +48,12 @@ enum Step {
 fn steps(random: &mut SplitMix64) -> Vec<Step> {
     let grid = [1, 3, 8][random.below(3)];
     let step = |random: &mut SplitMix64| {
-        let (range, salt) = (range(random, grid), random.next_u64() >> 8);
+        let (range, salt) = (random_range(random, grid), random.next_u64() >> 8);
         match random.below(12) {
             0..4 => Step::Turn(range, salt),
             4..6 => Step::Look(range),
             6..8 => {
-                let to = range(random, grid);
+                let to = random_range(random, grid);
                 let apart = to.start >= range.end || to.end <= range.start;
                 if apart { Step::Copy(range, to) } else { Step::Look(to) }
             }

@@ -149,7 +149,7 @@ def main():
     answers = {digest(other) for other, _ in later} | {digest(answer)}
     print(" ".join(sorted(answers)))
     # A package that brings its libgomp under another name might not have used the library.
-    if "LD_PRELOAD" in os.environ and not any(
+    if os.environ.get("LD_PRELOAD") and not any(
         name.startswith("evenkeel omp") for name in thread_names()
     ):
         sys.exit("the library in LD_PRELOAD has no thread: the job did not use it")

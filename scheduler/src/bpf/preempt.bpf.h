@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Which CPU does a task that is enqueued kick, or which running task does it preempt?
+ */
+#ifndef EVENKEEL_PREEMPT_BPF_H
+#define EVENKEEL_PREEMPT_BPF_H
+
+#include "vtime.bpf.h"
+
+/*
+ * Preempts a task of the cache that is ahead of `p`, which is being enqueued: the nearest
+ * one, or one of a group whose virtual time passes faster. A CPU that runs no task of ours
+ * may have dispatched before `p` was in a DSQ, and not be in the kernel's idle mask yet: a
+ * kick makes that CPU dispatch again, and does nothing on a CPU with a task of a higher
+ * scheduling class.
+ *
+ * `at_once`: even a task that has just begun to run, if it was dispatched as the least.
+ * Ticks come at one time on all CPUs: where a task that another one preempted may go, a
+ * lighter one may have begun to run at the same tick.
+ */
+static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at_once, u64 now_ns)
+{
+	u32 index = near, best = near, weight = weight_of(p);
+	u64 vtime_ns = p->scx.dsq_vtime, least_ns = 0;
+
+	for (u32 i = 0; i < WAKE_SCAN_MAX; i++) {
+		const struct ek_cpu *cpu = cpu_of(index);
+
+		if (!cpu)
+			break;
+		if (bpf_cpumask_test_cpu(index, p->cpus_ptr)) {
+			if (cpu->weight == 0)
+				scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
+
+			u64 ran_ns = ek_sub(now_ns, cpu->on_cpu_since_ns), rate_ns = 0;
+
+			if ((at_once && cpu->runs_least) || ek_preempt_immediate(ran_ns))
+				rate_ns = ek_preempt_rate_ns(index, number, vtime_ns, weight,
+							     now_ns);
+			if (rate_ns > least_ns) {
+				best = index;
+				least_ns = ek_rate_above_ns(rate_ns);
+			}
+		}
+		index = cpu->next_in_cache;
+		if (index == near)
+			break;
+	}
+	if (least_ns > 0)
+		preempt_cpu(best);
+}
+
+/*
+ * Kicks a CPU for a task that was just enqueued. A waking task found no idle CPU, but a
+ * CPU may have become idle since; if none has, the task preempts one. The kernel itself
+ * wakes the CPU of a pinned task.
+ */
+static void kick_or_preempt(struct task_struct *p, u32 number, u32 index, bool at_once, u64 now_ns)
+{
+	s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+
+	if (idle >= 0)
+		scx_bpf_kick_cpu(idle, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
+	else
+		preempt_one_cpu(p, number, index, at_once, now_ns);
+}
+
+#endif
