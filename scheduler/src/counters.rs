@@ -100,7 +100,8 @@ mod tests {
             names,
             "woke_idle queued pinned straight kernel_thread preempted kept took took_other_cache \
              passed_over aged yielded no_memory evidence lost refunded refunded_ns billed_ns \
-             nobody_to_bill untold placed swapped in_kind_ns quiet quiet_ns aired taken"
+             nobody_to_bill untold placed swapped in_kind_ns quiet quiet_ns aired taken \
+             pushed"
         );
     }
 }

@@ -228,7 +228,7 @@ mod tests {
         let now = Snapshot { given_up: vec!["bound-on-stores"], ..snapshot(12, 70) };
         let table = table(&report(&about(), &now, &snapshot(10, 50)), 60).unwrap();
         assert!(table.starts_with("scx_evenkeel: fair-isolation for 12 s on 4 CPUs\n"), "{table}");
-        let took = "\ntook                       10.0                70  A CPU too\n";
+        let took = "\ntook                       10.0                70  A CPU dis\n";
         assert!(table.contains(took), "{table:?}");
         assert!(table.contains("given up for now: bound-on-stores\n"));
         assert!(table.lines().all(|line| line.len() <= 60));

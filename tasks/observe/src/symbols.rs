@@ -36,9 +36,10 @@ pub(crate) fn at(address: usize) -> Symbol {
 mod tests {
     use super::*;
 
+    /// Calls no function: in a release build the first line could be one of an inlined function.
     #[inline(never)]
     fn somebody_knows_me() -> u32 {
-        std::hint::black_box(7)
+        7
     }
 
     #[test]
