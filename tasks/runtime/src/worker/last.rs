@@ -41,6 +41,10 @@ impl Worker {
             if snapshot.may_be_helped() {
                 return None;
             }
+            // A task may go from a worker that is awake to one that was seen asleep, and the former
+            // fall asleep before it is looked at. If no worker began to sleep meanwhile, all that
+            // were seen asleep had been so at once.
+            let sleeps = shared.scheduler.steps().waits;
             let asleep = (0..shared.waits.len()).filter(|&leaf| shared.scheduler.is_asleep(leaf));
             let others_sleep = asleep.count() + 1 >= snapshot.workers();
             // A thread that added a task meanwhile found no sleeper to wake.
@@ -51,6 +55,10 @@ impl Worker {
             }
             if !others_sleep {
                 // The remaining workers are about to sleep, or have been notified.
+                yield_now();
+                continue;
+            }
+            if shared.scheduler.steps().waits != sleeps {
                 yield_now();
                 continue;
             }
