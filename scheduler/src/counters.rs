@@ -50,7 +50,7 @@ counters! {
     RefundedNs, "refunded_ns", "Sum of the refunds, in ns.";
     BilledNs, "billed_ns", "Part of the refunds that was billed to culprits, in ns.";
     NobodyToBill, "nobody_to_bill", "A slice lost time and got no refund: no task could be billed.";
-    DecisionsLost, "untold", "A decision did not fit into the ring buffer.";
+    DecisionsLost, "untold", "A decision was not recorded, since the ring buffer was full.";
     Placed, "placed", "A waking task was dispatched to an idle CPU whose core suits its level.";
     Swapped, "swapped", "A task was swapped to a CPU of a core with its level.";
     IdleCompensationNs, "in_kind_ns", "Time lost that idle compensation is to repay, in ns.";

@@ -228,7 +228,10 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 		ek_update_siblings(index, now_ns);
 	}
 	heads.prev_runnable = prev && (prev->scx.flags & SCX_TASK_QUEUED);
-	/* A preemption that was requested before a starved task began does not end its slice. */
+	/*
+	 * A preemption that was requested before this task began does not end its slice: it is
+	 * starved, or pushed, and goes before its place in the order.
+	 */
 	if (heads.prev_runnable && prev && !cpu->runs_least &&
 	    !ek_preempt_immediate(ek_sub(scx_bpf_now(), cpu->on_cpu_since_ns))) {
 		set_slice(prev, EK_SLICE_MIN_NS);

@@ -308,7 +308,7 @@ struct ek_cache {
 	u64 counted_ns;
 	u32 waiting;
 	u32 cpus;
-	/* Tasks of so many classes have been enqueued so far; the DSQs of higher ones are empty. */
+	/* One more than the highest class that a task was enqueued with: higher DSQs are empty. */
 	u32 classes;
 	/* Tasks may wait in DSQ_STARVED. */
 	u32 has_starved;
