@@ -56,12 +56,12 @@ static void forgive_lag(struct task_struct *p, const struct ek_group *group, u32
 
 /* Gives a task that is being enqueued its place in the order of its group. */
 static void place_enqueued(struct task_struct *p, const struct ek_group *group, bool wakes,
-			   u64 now_ns)
+			   u32 weight, u64 now_ns)
 {
 	if (wakes || p->scx.dsq_vtime == VTIME_UNSET)
 		place(p, group, now_ns);
 	else
-		forgive_lag(p, group, weight_of(p));
+		forgive_lag(p, group, weight);
 }
 
 /* Whether a CPU would be forced idle rather than run a task, to repay a task on a sibling. */
@@ -157,7 +157,7 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 		return;
 	}
 	note_group_queued(index, cpu, group, number, now_ns);
-	place_enqueued(p, group, wakes, now_ns);
+	place_enqueued(p, group, wakes, weight, now_ns);
 	if (is_urgent_kthread(p, index, cpu, group, number, weight)) {
 		count(EK_KERNEL_THREAD);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight),
@@ -172,7 +172,7 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 		preempt_one_cpu(p, number, index, false, now_ns);
 		return;
 	}
-	if (push(p, cpu, slice_ns(weight, cpu->cache, cache, now_ns), enq_flags))
+	if (push(p, cpu, weight, enq_flags, now_ns))
 		return;
 	if (config.parts && dispatch_swapped(p, index, cpu, enq_flags))
 		return;

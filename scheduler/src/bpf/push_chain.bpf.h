@@ -165,18 +165,21 @@ __noinline bool ek_start_push_chain(u32 index, u64 wanted_ns, u32 weight, u64 no
 }
 
 /* Sends a task that is part of a chain to the local DSQ of the next CPU; whether it is one. */
-static bool push(struct task_struct *p, struct ek_cpu *cpu, u64 slice_ns, u64 enq_flags)
+static bool push(struct task_struct *p, struct ek_cpu *cpu, u32 weight, u64 enq_flags,
+		 u64 now_ns)
 {
+	struct ek_cache *cache = cache_of(cpu->cache);
 	u32 to = cpu->push_to - 1;
 
-	if (!cpu->push_to)
+	if (!cpu->push_to || !cache)
 		return false;
 	cpu->push_to = 0;
 	if ((enq_flags & kernel_enum(scx_enq_flags, SCX_ENQ_WAKEUP)) || !may_run(p, to) ||
 	    may_not_migrate(p))
 		return false;
 	count(EK_PUSHED);
-	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL_ON | to, slice_ns, enq_flags | SCX_ENQ_PREEMPT);
+	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL_ON | to, slice_ns(weight, cpu->cache, cache, now_ns),
+			   enq_flags | SCX_ENQ_PREEMPT);
 	return true;
 }
 
