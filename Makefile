@@ -2,6 +2,10 @@
 
 # A Rust that its installer has just put there is not in this shell's PATH.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
+# A machine that builds once gains nothing from cargo's notes for the next build.
+ifdef CI
+export CARGO_INCREMENTAL := 0
+endif
 
 CARGO_TARGET_DIR ?= target
 EVENKEEL = $(CARGO_TARGET_DIR)/release/evenkeel
@@ -13,7 +17,8 @@ help:
 	@echo 'make demo    who loses how much to whom: x265 beside AVX-512, under every scheduler'
 	@echo 'make kernel-demo   the kernel scheduler in a virtual machine, beside x265: a page'
 	@echo 'make evidence   what `even` is worth: all experiments, mixes, recordings, mistakes: a page (20 min)'
-	@echo 'make test    everything that must hold before a change goes in'
+	@echo 'make test    the checks of a change'
+	@echo 'make test-long   those that take minutes each: sanitizers, damaged input, release builds'
 	@echo 'make setup   what `make test` needs, without running it'
 	@echo 'make build   evenkeel with its recorder, and the kernel scheduler scx_evenkeel'
 	@echo 'make install / uninstall   both, their manuals and completions (PREFIX=/usr/local)'
@@ -49,6 +54,10 @@ setup:
 .PHONY: test
 test: setup
 	@cargo xtask ci
+
+.PHONY: test-long
+test-long: setup
+	@cargo xtask ci --long
 
 PREFIX ?= /usr/local
 SHARE = $(DESTDIR)$(PREFIX)/share

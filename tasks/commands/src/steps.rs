@@ -28,9 +28,20 @@ pub struct Args {
     /// Run this step only; may be repeated.
     #[arg(long, value_name = "STEP")]
     only: Vec<String>,
+    /// Run the long steps, which take minutes each, instead of the others.
+    #[arg(long)]
+    long: bool,
     /// List the steps and the claim of each.
     #[arg(long)]
     list: bool,
+}
+
+/// The checks of a workspace.
+pub struct Steps {
+    /// What every change must pass before it is offered, those that fail fastest first.
+    pub short: &'static [Step],
+    /// What every change must pass before it is taken, and takes minutes for each step.
+    pub long: &'static [Step],
 }
 
 /// How a step ended.
@@ -47,15 +58,13 @@ enum Verdict {
 /// # Errors
 ///
 /// A step failed, or no step has a name that was given.
-pub fn run(steps: &[Step], args: &Args, command: &str, is_strict: bool) -> Result<()> {
+pub fn run(steps: &Steps, args: &Args, command: &str, is_strict: bool) -> Result<()> {
     if args.list {
-        for step in steps {
-            println!("{:<10} {}", step.name, step.claim);
-        }
+        print_list(steps);
         return Ok(());
     }
     let mut results = Vec::new();
-    for step in chosen(steps, &args.only, command)? {
+    for step in chosen(steps, args, command)? {
         println!("\n== {}: {}", step.name, step.claim);
         let begin = Instant::now();
         let verdict = judge((step.run)(), is_strict);
@@ -71,12 +80,24 @@ pub fn run(steps: &[Step], args: &Args, command: &str, is_strict: bool) -> Resul
     Ok(())
 }
 
-fn chosen<'a>(steps: &'a [Step], only: &[String], command: &str) -> Result<Vec<&'a Step>> {
-    if let Some(unknown) = only.iter().find(|name| !steps.iter().any(|step| step.name == **name)) {
+fn print_list(steps: &Steps) {
+    let print = |step: &Step| println!("{:<10} {}", step.name, step.claim);
+    steps.short.iter().for_each(print);
+    println!("\nWith --long:");
+    steps.long.iter().for_each(print);
+}
+
+/// The steps that `--only` names, of either list; without names, one whole list.
+fn chosen<'a>(steps: &'a Steps, args: &Args, command: &str) -> Result<Vec<&'a Step>> {
+    if args.only.is_empty() {
+        let list = if args.long { steps.long } else { steps.short };
+        return Ok(list.iter().collect());
+    }
+    let both = || steps.short.iter().chain(steps.long);
+    if let Some(unknown) = args.only.iter().find(|name| !both().any(|step| step.name == **name)) {
         bail!("no step `{unknown}`; `{command} --list` names them");
     }
-    let wanted = |step: &&Step| only.is_empty() || only.iter().any(|name| name == step.name);
-    Ok(steps.iter().filter(wanted).collect())
+    Ok(both().filter(|step| args.only.iter().any(|name| name == step.name)).collect())
 }
 
 fn judge(done: Result<Done>, is_strict: bool) -> Verdict {
@@ -139,15 +160,24 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_step_is_refused() {
-        let steps = ["page", "test"].map(|name| Step { name, claim: "", run: || Ok(Done::Passed) });
-        let chosen = |only: &[&str]| {
-            let only: Vec<String> = only.iter().map(|&name| name.to_owned()).collect();
-            super::chosen(&steps, &only, "cargo checks").map(|steps| steps.len())
+    fn a_list_or_the_named_steps_are_chosen() {
+        const fn step(name: &'static str) -> Step {
+            Step { name, claim: "", run: || Ok(Done::Passed) }
+        }
+        let steps = Steps {
+            short: &const { [step("page"), step("test")] },
+            long: &[const { step("inputs") }],
         };
-        assert_eq!(chosen(&["page"]).unwrap(), 1);
-        assert_eq!(chosen(&[]).unwrap(), 2);
-        let refused = chosen(&["pages"]).unwrap_err().to_string();
+        let chosen = |only: &[&str], long| {
+            let only = only.iter().map(|&name| name.to_owned()).collect();
+            let args = Args { only, long, list: false };
+            let names = |steps: Vec<&Step>| steps.iter().map(|step| step.name).collect::<Vec<_>>();
+            super::chosen(&steps, &args, "cargo checks").map(names)
+        };
+        assert_eq!(chosen(&[], false).unwrap(), ["page", "test"]);
+        assert_eq!(chosen(&[], true).unwrap(), ["inputs"]);
+        assert_eq!(chosen(&["inputs", "page"], false).unwrap(), ["page", "inputs"]);
+        let refused = chosen(&["pages"], false).unwrap_err().to_string();
         assert_eq!(refused, "no step `pages`; `cargo checks --list` names them");
     }
 }

@@ -42,8 +42,17 @@ pub fn test() -> Result<Done> {
 
 /// The checks of the workspace below `tasks/`, by its own command.
 pub fn tasks() -> Result<Done> {
+    make_tasks("test")
+}
+
+/// The long checks of the workspace below `tasks/`, by its own command.
+pub fn tasks_long() -> Result<Done> {
+    make_tasks("test-long")
+}
+
+fn make_tasks(target: &str) -> Result<Done> {
     let mut make = program("make");
-    make.args(["--no-print-directory", "-C", "tasks", "test"]);
+    make.args(["--no-print-directory", "-C", "tasks", target]);
     if is_strict() {
         make.env("CI", "true");
     }
@@ -52,17 +61,20 @@ pub fn tasks() -> Result<Done> {
     Ok(Done::Passed)
 }
 
-/// Readers of foreign text, and the tests that damage it.
-const READERS: &[(&str, &str)] =
-    &[("trace", "mangled"), ("scenarios", "refused"), ("cpu-model", "reader_properties")];
+/// Readers of foreign text: package, test program, and the tests in it that damage the text.
+const READERS: &[(&str, &str, &str)] = &[
+    ("trace", "formats", "mangled::"),
+    ("scenarios", "refused", ""),
+    ("cpu-model", "reader_properties", ""),
+];
 /// Damaged texts for each property of each reader: together about a minute.
 const INPUTS: &str = "25000";
 
 /// Readers survive a minute of damaged input.
 pub fn inputs() -> Result<Done> {
-    for (package, test) in READERS {
+    for (package, program, tests) in READERS {
         run(cargo()
-            .args(["test", "--locked", "--quiet", "--package", package, "--test", test])
+            .args(["test", "--locked", "--quiet", "--package", package, "--test", program, tests])
             .env("PROPTEST_CASES", INPUTS)
             .env("PROPTEST_RNG_SEED", SEED))?;
     }

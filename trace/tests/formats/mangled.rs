@@ -1,7 +1,5 @@
 //! A recording that was damaged in any way is read or refused in one plain sentence.
 
-mod perf_file;
-
 use std::io::Cursor;
 
 use proptest::prelude::*;
@@ -9,12 +7,14 @@ use trace::import::{recording_history, stream_history};
 use trace::marks::Marks;
 use trace::{History, validate};
 
+use super::perf_file;
+
 /// Lines of the recording that are damaged.
 const LINES: usize = 300;
 
 /// The beginning of a recording of two programs, in the style of `perf script --ns`.
 fn recording() -> Vec<Vec<u8>> {
-    let packed = include_bytes!("../fixtures/x265_avx512_xz.perf-script.zst");
+    let packed = include_bytes!("../../fixtures/x265_avx512_xz.perf-script.zst");
     let text = zstd::decode_all(&packed[..]).expect("the fixture unpacks");
     text.split(|&byte| byte == b'\n').take(LINES).map(<[u8]>::to_vec).collect()
 }
@@ -22,10 +22,10 @@ fn recording() -> Vec<Vec<u8>> {
 /// Recordings in the other styles of text, of the same length.
 fn other_style(style: usize) -> Vec<Vec<u8>> {
     let packed: [&[u8]; 4] = [
-        include_bytes!("../fixtures/forms/report-t-l.zst"),
-        include_bytes!("../fixtures/forms/report-t-R.zst"),
-        include_bytes!("../fixtures/forms/ftrace.zst"),
-        include_bytes!("../fixtures/forms/ftrace-latency.zst"),
+        include_bytes!("../../fixtures/forms/report-t-l.zst"),
+        include_bytes!("../../fixtures/forms/report-t-R.zst"),
+        include_bytes!("../../fixtures/forms/ftrace.zst"),
+        include_bytes!("../../fixtures/forms/ftrace-latency.zst"),
     ];
     let text = zstd::decode_all(packed[style % packed.len()]).expect("the fixture unpacks");
     text.split(|&byte| byte == b'\n').take(LINES).map(<[u8]>::to_vec).collect()

@@ -1,8 +1,5 @@
 //! Perfetto's protobuf, read by a decoder that shares nothing with the writer.
 
-#[expect(dead_code, reason = "another test uses the rest")]
-mod random;
-
 use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::Path;
@@ -11,6 +8,8 @@ use std::sync::LazyLock;
 use cpu_model::Class;
 use proptest::prelude::*;
 use trace::{Event, History, Record, export, import, info, validate};
+
+use super::random;
 
 /// A field: its number, and its number or bytes.
 enum Value<'t> {

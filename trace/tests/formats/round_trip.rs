@@ -1,7 +1,5 @@
 //! Every exported history is imported unchanged.
 
-mod random;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Cursor;
 
@@ -9,6 +7,8 @@ use proptest::prelude::*;
 use trace::{
     Event, History, Record, Source, SwitchState, TaskInfo, export, import, info, validate,
 };
+
+use super::random;
 
 /// Per task: id, run time, slices, waits; and all switches of the history.
 fn sums(history: &History) -> (Vec<(u32, u64, u64, u64)>, u64) {

@@ -1,10 +1,8 @@
 //! Files of perf: variants of other kernels and recorders, and refused files.
 
-mod perf_file;
-
 use std::io::Cursor;
 
-use perf_file::{At, FORMATS, event, file, packed, round, sample, switch, turns};
+use super::perf_file::{At, FORMATS, event, file, packed, round, sample, switch, turns};
 use trace::import::{ImportError, ImportReport, recording_history};
 use trace::{Event, History, Record, SwitchState, validate};
 use zstd::stream::raw::{Encoder, Operation, OutBuffer};
@@ -65,7 +63,7 @@ fn compressed_records_give_the_same_history() {
         let mut rest = OutBuffer::around(&mut room[made..]);
         encoder.flush(&mut rest).unwrap();
         let made = made + rest.pos();
-        parts.extend(perf_file::record(81, &room[..made]));
+        parts.extend(super::perf_file::record(81, &room[..made]));
     }
     assert_eq!(import(file(&FORMATS, &parts)), whole);
 }
