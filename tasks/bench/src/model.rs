@@ -49,7 +49,7 @@ pub struct Args {
 /// No machine that can be declared has more.
 const WORKERS_MAX: u64 = 65_536;
 
-/// Programs that the example knows, by name.
+/// Programs that the model knows, by name.
 const PROGRAMS: [&str; 5] = ["multiaxpy-noop", "independent", "chain", "blocks", "cholesky"];
 
 /// Our scheduler, ours without its cutoff, the thesis's three forms of the tree, and the central
@@ -71,8 +71,8 @@ pub fn run(args: &Args) -> Result<()> {
         [] => RULES.to_vec(),
         chosen => chosen.iter().map(String::as_str).collect(),
     };
-    let example = build()?;
-    rules.iter().try_for_each(|rules| point::check_rules(&example, rules))?;
+    let model = build()?;
+    rules.iter().try_for_each(|rules| point::check_rules(&model, rules))?;
     let mut plans = Vec::new();
     for program in &args.programs {
         for rules in &rules {
@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> Result<()> {
     let mut points = Vec::new();
     for plan in &plans {
         progress.say(&format!("{} {} on {}", plan.program, plan.rules, plan.workers));
-        points.push(plan.run(&example)?);
+        points.push(plan.run(&model)?);
     }
     progress.end();
     write(args, &rules, &points)
@@ -113,12 +113,11 @@ fn build() -> Result<PathBuf> {
     eprintln!("model: building, which takes minutes the first time");
     call(
         cargo()
-            .args(["build", "--release", "--locked", "--quiet", "--package", "evenkeel-runtime"])
-            .args(["--example", "model"])
+            .args(["build", "--release", "--locked", "--quiet", "--package", "model"])
             .env("RUSTFLAGS", FLAGS)
             .env("CARGO_TARGET_DIR", folder()),
     )?;
-    Ok(folder().join("release/examples/model"))
+    Ok(folder().join("release/model"))
 }
 
 fn write(args: &Args, rules: &[&str], points: &[Point]) -> Result<()> {
@@ -190,7 +189,7 @@ mod tests {
 
     #[test]
     fn the_programs_are_those_of_the_runtime_and_of_the_help() {
-        let source = include_str!("../../runtime/src/model/program.rs");
+        let source = include_str!("../../model/src/program.rs");
         let table = source.split_once("pub const PROGRAMS").expect("a table").1;
         let table = table.split_once("];").expect("an end of it").0;
         let names: Vec<&str> = table.split('"').skip(1).step_by(2).collect();

@@ -128,7 +128,7 @@ pub fn openmp() -> Result<Done> {
 /// The model of many workers runs every task once, and the same way each time.
 pub fn model() -> Result<Done> {
     run(cargo()
-        .args(["test", "--locked", "--quiet", "--package", "evenkeel-runtime", "--lib", "model::"])
+        .args(["test", "--locked", "--quiet", "--package", "model"])
         .env("RUSTFLAGS", "--cfg evenkeel_model")
         .env("CARGO_TARGET_DIR", target().join("model")))?;
     Ok(Done::Passed)

@@ -43,6 +43,11 @@ say_their_name! {
     [] Worker, "Worker";
 }
 
+#[cfg(evenkeel_model)]
+say_their_name! {
+    [] crate::internal::virtual_workers::Workers, "Workers";
+}
+
 impl fmt::Debug for Runtime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Runtime").field("workers", &self.workers()).finish_non_exhaustive()

@@ -11,12 +11,15 @@
 //! - [`forks`], [`lock_std`], [`register_barriers`], [`tell`], [`tell_unknown`], [`Part`],
 //!   [`Sysfs`]: the process and the machine.
 //! - [`recording`], [`asks_for_recording`]: the content of a [`Watch`], and the wish for one.
+//! - `virtual_workers`, in builds with `--cfg evenkeel_model`: workers of the crate `model`.
 //! - [`resolve_symbols_by`], [`name_in_file`]: names of functions.
 //!
 //! Most of these functions are unsafe, since the runtime trusts the sister crates with its own
 //! invariants. The module is no part of the public interface, and changes without notice.
 
 pub mod recording;
+#[cfg(evenkeel_model)]
+pub mod virtual_workers;
 
 use std::ptr::NonNull;
 use std::sync::Arc;

@@ -98,8 +98,7 @@
 //! 9. `worker`: creates, takes, runs and finishes tasks on one thread.
 //! 10. `pool`, `external`: a runtime of workers, and how external threads enter one.
 //! 11. `event`, `join`, `over`, `scope`, `data`, `parts`: the interface of programs.
-//! 12. `internal`, `debug`: the interface of the sister crates. `model` runs the whole runtime on
-//!     virtual workers.
+//! 12. `internal`, `debug`: the interface of the sister crates.
 
 #![warn(missing_debug_implementations)]
 
@@ -122,9 +121,6 @@ pub mod internal;
 mod join;
 mod limits;
 mod memory;
-/// The code of this crate on many virtual workers.
-#[cfg(evenkeel_model)]
-pub mod model;
 mod notice;
 mod over;
 mod panics;

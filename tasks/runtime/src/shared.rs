@@ -151,6 +151,12 @@ impl Shared {
         self.depots.iter().map(Depot::bytes).sum()
     }
 
+    /// The NUMA domain of each leaf.
+    #[cfg(evenkeel_model)]
+    pub(crate) fn domains(&self) -> &[usize] {
+        &self.domains
+    }
+
     /// The memory of the NUMA domain of a leaf.
     pub(crate) fn depot_of(&self, leaf: usize) -> &Depot {
         &self.depots[self.domains[leaf]]

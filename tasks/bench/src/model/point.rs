@@ -42,9 +42,9 @@ pub struct Point {
 }
 
 /// An error, with the model's message, if the model does not know these rules.
-pub fn check_rules(example: &Path, rules: &str) -> Result<()> {
+pub fn check_rules(model: &Path, rules: &str) -> Result<()> {
     let output =
-        Command::new(example).args(["--check", rules]).output().context("starting the model")?;
+        Command::new(model).args(["--check", rules]).output().context("starting the model")?;
     let told = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "--rules: {}", told.trim_end());
     Ok(())
@@ -58,9 +58,9 @@ impl Plan {
     }
 
     /// Runs the program once, warmed up.
-    pub fn run(&self, example: &Path) -> Result<Point> {
+    pub fn run(&self, model: &Path) -> Result<Point> {
         let numbers = [self.workers, self.tasks, self.task_ns, 1].map(|number| number.to_string());
-        let output = Command::new(example)
+        let output = Command::new(model)
             .args([&self.program, &self.rules])
             .args(numbers)
             .output()

@@ -15,8 +15,10 @@ const NS: u64 = 1000;
 
 /// How a step uses a cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Use {
+pub enum Use {
+    /// A read.
     Load,
+    /// A write.
     Store,
     /// An atomic read-modify-write.
     Change,
@@ -24,35 +26,40 @@ pub(crate) enum Use {
 
 /// The operations of a virtual machine at each step that workers see of each other. Times are in
 /// picoseconds.
-pub(crate) struct Steps {
+#[derive(Debug)]
+pub struct Steps {
     /// A step on the object at an address, at a line of the runtime.
-    pub(crate) access: fn(usize, Use, &'static Location<'static>),
+    pub access: fn(usize, Use, &'static Location<'static>),
     /// Waits for the worker's own stores.
-    pub(crate) fence: fn(),
-    pub(crate) spin_loop: fn(),
-    pub(crate) yield_now: fn(),
-    pub(crate) sleep_for: fn(u64),
+    pub fence: fn(),
+    /// `PAUSE`.
+    pub spin_loop: fn(),
+    /// sched_yield(2).
+    pub yield_now: fn(),
+    /// Sleeps for a while.
+    pub sleep_for: fn(u64),
     /// Sleeps at an address while a condition holds, at most for a while.
-    pub(crate) wait_at: fn(usize, Option<u64>, &dyn Fn() -> bool),
+    pub wait_at: fn(usize, Option<u64>, &dyn Fn() -> bool),
     /// Wakes the first worker that sleeps at an address.
-    pub(crate) wake_at: fn(usize),
+    pub wake_at: fn(usize),
     /// membarrier(2).
-    pub(crate) barrier_everywhere: fn(),
-    pub(crate) now_ps: fn() -> u64,
+    pub barrier_everywhere: fn(),
+    /// The worker's clock.
+    pub now_ps: fn() -> u64,
     /// The time stamp counter.
-    pub(crate) cycles: fn() -> u64,
+    pub cycles: fn() -> u64,
     /// Where the first stack of a worker gets low.
-    pub(crate) stack_low: fn() -> usize,
+    pub stack_low: fn() -> usize,
     /// The worker wants a lock; returns the time.
-    pub(crate) wants_lock: fn() -> u64,
+    pub wants_lock: fn() -> u64,
     /// The worker has the lock.
-    pub(crate) has_lock: fn(u64, &'static Location<'static>),
+    pub has_lock: fn(u64, &'static Location<'static>),
 }
 
 static STEPS: OnceLock<Steps> = OnceLock::new();
 
 /// The steps of a virtual machine, from here on.
-pub(crate) fn install(steps: Steps) {
+pub fn install(steps: Steps) {
     // Later runs pass equal steps.
     let _ = STEPS.set(steps);
 }

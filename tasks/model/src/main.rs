@@ -2,15 +2,15 @@
 
 fn main() {
     #[cfg(evenkeel_model)]
-    model::main();
+    command::main();
 }
 
 #[cfg(evenkeel_model)]
-mod model {
+mod command {
     use std::str::FromStr;
 
     use evenkeel_runtime::Config;
-    use evenkeel_runtime::model::{Costs, NAMES, Setting, run};
+    use model::{Costs, NAMES, Setting, run};
 
     const USAGE: &str = "model PROGRAM RULES WORKERS TASKS BODY_NS WARM, or model --check RULES";
 

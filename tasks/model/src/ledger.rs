@@ -41,19 +41,19 @@ pub struct Ledger {
 
 impl Ledger {
     /// Adds to one kind.
-    pub(super) fn spend(&mut self, on: Spent, time_ps: u64) {
+    pub(crate) fn spend(&mut self, on: Spent, time_ps: u64) {
         self.spent_ps[on as usize] += time_ps;
     }
 
     /// The time since an earlier state.
     #[must_use]
-    pub(super) fn since(&self, earlier: &Self) -> Self {
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
         let kind = |n: usize| self.spent_ps[n].saturating_sub(earlier.spent_ps[n]);
         Self { spent_ps: std::array::from_fn(kind) }
     }
 
     /// Both together.
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.spent_ps.iter_mut().zip(other.spent_ps).for_each(|(sum, more)| *sum += more);
     }
 }
@@ -81,12 +81,12 @@ impl Site {
 
 /// All of them.
 #[derive(Default)]
-pub(super) struct Sites {
+pub(crate) struct Sites {
     found: FxHashMap<(&'static str, u32), Site>,
 }
 
 impl Sites {
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.found.clear();
     }
 
@@ -100,7 +100,7 @@ impl Sites {
     }
 
     /// A step had to wait for a line.
-    pub(super) fn waited(&mut self, at: &'static Location<'static>, moved_ps: u64, queued_ps: u64) {
+    pub(crate) fn waited(&mut self, at: &'static Location<'static>, moved_ps: u64, queued_ps: u64) {
         let site = self.at(at);
         site.misses += 1;
         site.moved_ps += moved_ps;
@@ -108,12 +108,12 @@ impl Sites {
     }
 
     /// A lock was had after a while.
-    pub(super) fn locked(&mut self, at: &'static Location<'static>, locked_ps: u64) {
+    pub(crate) fn locked(&mut self, at: &'static Location<'static>, locked_ps: u64) {
         self.at(at).locked_ps += locked_ps;
     }
 
     /// Those that waited longest, the worst first.
-    pub(super) fn worst(&self, most: usize) -> Vec<Site> {
+    pub(crate) fn worst(&self, most: usize) -> Vec<Site> {
         let mut all: Vec<Site> = self.found.values().cloned().collect();
         all.sort_by(|a, b| b.waited_ps().cmp(&a.waited_ps()).then_with(|| a.place.cmp(&b.place)));
         all.truncate(most);

@@ -1,22 +1,18 @@
 //! One run: a program on virtual workers, and the cost.
 
-use std::panic::Location;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult};
+use evenkeel_runtime::internal::Worker;
+use evenkeel_runtime::internal::virtual_workers::{self, Workers};
+use evenkeel_runtime::{Config, Topology};
 
-use super::arena::{self, Arena};
-use super::cost::Costs;
-use super::ledger::{Ledger, Site};
-use super::machine::{self, Machine, NS, Way};
-use super::program::{Program, Tally, Work};
-use crate::config::Config;
-use crate::scope::scope_on;
-use crate::shared::{Options, Order, Shared};
-use crate::topology::Topology;
-use crate::worker::Worker;
+use crate::arena::{self, Arena};
+use crate::cost::Costs;
+use crate::ledger::{Ledger, Site, Spent};
+use crate::machine::{self, Machine, NS, Way};
+use crate::program::{Program, Tally, Work};
 
 /// Bytes of a worker's first stack: the default of the standard library.
 const STACK: usize = 2 << 20;
@@ -69,8 +65,7 @@ pub struct Outcome {
 fn topology(workers: usize) -> Topology {
     let domains = if workers == 48 { 2 } else { workers.div_ceil(DOMAIN_MAX) };
     let each = workers.div_ceil(domains);
-    let machine: Topology = format!("{domains}x{each}").parse().expect("a machine that size");
-    machine.resized(workers)
+    format!("{domains}x{each}").parse().expect("a machine that size")
 }
 
 /// Results that the measuring worker leaves behind.
@@ -98,18 +93,16 @@ pub fn run(setting: &Setting) -> Outcome {
         workers: setting.workers as u64,
     };
     let machine = topology(setting.workers);
-    let domain = |worker| u32::try_from(machine.domain_of(worker)).expect("few domains");
-    let domains = (0..setting.workers).map(domain).collect();
-    let mut model = Machine::new(setting.costs, domains);
-    let model: *mut Machine = &raw mut model;
     let memory = Arena::new();
     let was_paused = arena::pause(false);
-    let slots = (setting.workers, 0);
-    let shared = Shared::new(&machine, setting.config, slots, Options::default(), (None, None));
+    let all = Workers::new(&machine, setting.workers, setting.config);
     arena::pause(was_paused);
+    let domain = |&domain: &usize| u32::try_from(domain).expect("few domains");
+    let mut model = Machine::new(setting.costs, all.domains().iter().map(domain).collect());
+    let model: *mut Machine = &raw mut model;
     let mut measured = Measured::default();
-    drive(model, &shared, work, setting.warm, &mut measured);
-    drop(shared);
+    drive(model, &all, work, setting.warm, &mut measured);
+    drop(all);
     drop(memory);
     let (tasks, bodies) = (&measured.tally.tasks, &measured.tally.bodies);
     let (tasks, bodies) = (tasks.load(Ordering::Relaxed), bodies.load(Ordering::Relaxed));
@@ -119,13 +112,7 @@ pub fn run(setting: &Setting) -> Outcome {
 }
 
 /// Lets the workers live until all have ended.
-fn drive(
-    model: *mut Machine,
-    shared: &Arc<Shared>,
-    work: Work,
-    warm: u32,
-    measured: &mut Measured,
-) {
+fn drive(model: *mut Machine, all: &Workers, work: Work, warm: u32, measured: &mut Measured) {
     // SAFETY: the machine outlives this function; no other code uses it between two steps.
     let workers = unsafe { (*model).workers.len() };
     let measured: *mut Measured = measured;
@@ -133,18 +120,18 @@ fn drive(
         .map(|leaf| {
             let stack = DefaultStack::new(STACK).expect("memory for a virtual worker's stack");
             let low = stack.limit().get() + (stack.base().get() - stack.limit().get()) / RESERVE;
-            let shared = shared.clone();
+            let all = all.clone();
             Coroutine::with_stack(stack, move |way: &Way, ()| {
                 // SAFETY: the machine outlives this function; `measured` outlives the workers, and
                 // only the first worker writes the results.
                 unsafe {
                     (*model).begins(leaf, way, low);
                     arena::pause(false);
-                    let worker = Worker::new(shared, leaf);
+                    let worker = all.worker(leaf);
                     if leaf == 0 {
-                        measure(model, &worker, work, warm, &mut *measured);
+                        measure(model, (&all, &worker), work, warm, &mut *measured);
                     } else {
-                        worker.enter(|| worker.work());
+                        virtual_workers::work(&worker);
                     }
                     drop(worker);
                     arena::pause(true);
@@ -171,24 +158,21 @@ fn drive(
 /// The machine outlives the call, and no other reference to the machine is in use.
 unsafe fn measure(
     model: *mut Machine,
-    worker: &Worker,
+    (all, worker): (&Workers, &Worker),
     work: Work,
     warm: u32,
     measured: &mut Measured,
 ) {
-    let shared = &worker.shared;
     for _ in 0..SETTLES {
         if machine::asleep() + 1 == work.workers as usize {
             break;
         }
         machine::sleep_for(SETTLE_NS * NS);
     }
-    worker.enter(|| {
-        for _ in 0..warm {
-            let (tally, data) = (Tally::default(), work.data());
-            scope_on(worker, |s| work.run(s, &tally, &data), Location::caller());
-        }
-    });
+    for _ in 0..warm {
+        let (tally, data) = (Tally::default(), work.data());
+        virtual_workers::scope(worker, &mut |s| work.run(s, &tally, &data));
+    }
     let begin_ps = machine::now_ps();
     // SAFETY: the machine outlives the call, and no other reference is in use between two steps.
     let before = unsafe {
@@ -196,7 +180,7 @@ unsafe fn measure(
         ledger_at(&*model, begin_ps)
     };
     let (tally, data) = (Tally::default(), work.data());
-    worker.enter(|| scope_on(worker, |s| work.run(s, &tally, &data), Location::caller()));
+    virtual_workers::scope(worker, &mut |s| work.run(s, &tally, &data));
     let end_ps = machine::now_ps();
     arena::pause(true);
     // SAFETY: the machine outlives the call, and no other reference is in use between two steps.
@@ -207,10 +191,7 @@ unsafe fn measure(
     arena::pause(false);
     measured.makespan_ps = end_ps - begin_ps;
     measured.tally = tally;
-    for order in &shared.orders {
-        order.store(Order::Stop as u32, crate::sync::Ordering::SeqCst);
-    }
-    (0..work.workers as usize).for_each(|leaf| shared.scheduler.leaf(leaf).parker.unpark());
+    all.stop();
 }
 
 /// All workers' time up to now; those that sleep have slept until now.
@@ -220,7 +201,7 @@ fn ledger_at(model: &Machine, now_ps: u64) -> Ledger {
         let mut ledger = worker.ledger;
         if worker.is_asleep {
             let since_ps = now_ps.saturating_sub(worker.clock_ps);
-            let on = if worker.wants_lock { super::Spent::Locks } else { super::Spent::Sleeping };
+            let on = if worker.wants_lock { Spent::Locks } else { Spent::Sleeping };
             ledger.spend(on, since_ps);
         }
         sum.add(&ledger);

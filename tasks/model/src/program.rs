@@ -3,10 +3,10 @@
 use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::ledger::Spent;
-use super::machine::{self, NS};
-use crate::data::Data;
-use crate::scope::Scope;
+use evenkeel_runtime::{Data, Scope};
+
+use crate::ledger::Spent;
+use crate::machine::{self, NS};
 
 /// A program, without the number of its tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,19 +46,19 @@ impl FromStr for Program {
 
 /// A program of some size.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Work {
-    pub(super) program: Program,
+pub(crate) struct Work {
+    pub(crate) program: Program,
     /// Tasks, at least.
-    pub(super) tasks: u64,
-    pub(super) body_ns: u64,
-    pub(super) workers: u64,
+    pub(crate) tasks: u64,
+    pub(crate) body_ns: u64,
+    pub(crate) workers: u64,
 }
 
 /// Tasks that ran, and those of them that have a body.
 #[derive(Default)]
-pub(super) struct Tally {
-    pub(super) tasks: AtomicU64,
-    pub(super) bodies: AtomicU64,
+pub(crate) struct Tally {
+    pub(crate) tasks: AtomicU64,
+    pub(crate) bodies: AtomicU64,
 }
 
 impl Tally {
@@ -85,7 +85,7 @@ impl Work {
     }
 
     /// The number of tasks.
-    pub(super) fn tasks(&self) -> u64 {
+    pub(crate) fn tasks(&self) -> u64 {
         match self.program {
             Program::Multiaxpy => 2 * self.size() - 1,
             Program::Cholesky => tiles_tasks(self.size()),
@@ -94,12 +94,12 @@ impl Work {
     }
 
     /// Those of them that have a body.
-    pub(super) fn bodies(&self) -> u64 {
+    pub(crate) fn bodies(&self) -> u64 {
         if self.program == Program::Multiaxpy { self.size() } else { self.tasks() }
     }
 
     /// The data of the program's tasks.
-    pub(super) fn data(&self) -> Vec<Data<u8>> {
+    pub(crate) fn data(&self) -> Vec<Data<u8>> {
         let count = match self.program {
             Program::Multiaxpy | Program::Independent => 0,
             Program::Chain => 1,
@@ -110,7 +110,7 @@ impl Work {
     }
 
     /// Creates its tasks and waits for them.
-    pub(super) fn run<'scope>(
+    pub(crate) fn run<'scope>(
         &self,
         s: &Scope<'scope>,
         tally: &'scope Tally,

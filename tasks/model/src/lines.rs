@@ -3,21 +3,21 @@
 //! Like MESI without the difference of modified and exclusive: a line has no holder, one holder, or
 //! several that only read. A line travels to one CPU at a time.
 
+use evenkeel_runtime::internal::virtual_workers::Use;
 use rustc_hash::FxHashMap;
 
-use super::cost::Costs;
-use crate::sync::charged::Use;
+use crate::cost::Costs;
 
 /// Bytes of a line, as a power of two.
 const LINE_LOG2: u32 = 6;
 
 /// The waiting times of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Took {
+pub(crate) struct Took {
     /// Until earlier requests of other workers have had the line.
-    pub(super) queued_ps: u64,
+    pub(crate) queued_ps: u64,
     /// Until the line has come.
-    pub(super) moved_ps: u64,
+    pub(crate) moved_ps: u64,
 }
 
 enum Holders {
@@ -38,7 +38,7 @@ struct Line {
 }
 
 /// All lines that were used.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     lines: FxHashMap<usize, Line>,
     /// Of each worker, below 64.
     domains: Vec<u32>,
@@ -57,13 +57,13 @@ impl Readers {
 
 impl Lines {
     /// For workers of these NUMA domains.
-    pub(super) fn new(domains: Vec<u32>) -> Self {
+    pub(crate) fn new(domains: Vec<u32>) -> Self {
         debug_assert!(domains.iter().all(|&domain| domain < 64));
         Self { lines: FxHashMap::default(), domains }
     }
 
     /// A worker uses the line of an address at some time, not before any earlier use.
-    pub(super) fn access(
+    pub(crate) fn access(
         &mut self,
         address: usize,
         how: Use,

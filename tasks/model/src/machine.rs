@@ -11,49 +11,48 @@ use std::panic::Location;
 use std::ptr;
 
 use corosensei::Yielder;
+use evenkeel_runtime::internal::virtual_workers::{self, Steps, Use, replace_current};
 use rustc_hash::FxHashMap;
 
-use super::arena;
-use super::cost::Costs;
-use super::ledger::{Ledger, Sites, Spent};
-use super::lines::Lines;
-use crate::sync::charged::{self, Steps, Use};
-use crate::worker::Worker;
+use crate::arena;
+use crate::cost::Costs;
+use crate::ledger::{Ledger, Sites, Spent};
+use crate::lines::Lines;
 
 /// Picoseconds of a nanosecond.
-pub(super) const NS: u64 = 1000;
+pub(crate) const NS: u64 = 1000;
 /// Cycles of the time stamp counter in ten nanoseconds: that of N's machine has 2.1 GHz.
 const CYCLES_IN_10_NS: u64 = 21;
 
 /// Gives the thread back to the loop that drives the machine.
-pub(super) type Way = Yielder<(), ()>;
+pub(crate) type Way = Yielder<(), ()>;
 
 thread_local! {
     static MACHINE: Cell<*mut Machine> = const { Cell::new(ptr::null_mut()) };
 }
 
 /// One worker.
-pub(super) struct Virtual {
-    pub(super) clock_ps: u64,
+pub(crate) struct Virtual {
+    pub(crate) clock_ps: u64,
     /// When all its stores have reached their lines.
     drained_ps: u64,
     /// Cost of interrupts that the worker has not spent yet.
     owes_ps: u64,
     /// Changes when the worker falls asleep or wakes, so that a wake-up that is overtaken is known.
     epoch: u32,
-    pub(super) is_asleep: bool,
-    pub(super) ledger: Ledger,
+    pub(crate) is_asleep: bool,
+    pub(crate) ledger: Ledger,
     /// Whether the worker wants a lock: all its time then counts as spent on the lock.
-    pub(super) wants_lock: bool,
+    pub(crate) wants_lock: bool,
     way: *const Way,
     /// Where its first stack gets low.
     stack_low: usize,
 }
 
 /// All workers and their shared state.
-pub(super) struct Machine {
-    pub(super) costs: Costs,
-    pub(super) workers: Vec<Virtual>,
+pub(crate) struct Machine {
+    pub(crate) costs: Costs,
+    pub(crate) workers: Vec<Virtual>,
     /// The next workers to run: time, worker and epoch.
     next: BinaryHeap<Reverse<(u64, usize, u32)>>,
     current: usize,
@@ -62,11 +61,11 @@ pub(super) struct Machine {
     sleepers: FxHashMap<usize, VecDeque<usize>>,
     /// When the kernel's lock around membarrier(2) is free.
     barrier_free_ps: u64,
-    pub(super) sites: Sites,
+    pub(crate) sites: Sites,
 }
 
 impl Virtual {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             clock_ps: 0,
             drained_ps: 0,
@@ -80,7 +79,7 @@ impl Virtual {
         }
     }
 
-    pub(super) fn spend(&mut self, on: Spent, time_ps: u64) {
+    pub(crate) fn spend(&mut self, on: Spent, time_ps: u64) {
         self.clock_ps += time_ps;
         self.ledger.spend(if self.wants_lock { Spent::Locks } else { on }, time_ps);
     }
@@ -88,7 +87,7 @@ impl Virtual {
 
 impl Machine {
     /// Workers in these NUMA domains, all at time 0.
-    pub(super) fn new(costs: Costs, domains: Vec<u32>) -> Self {
+    pub(crate) fn new(costs: Costs, domains: Vec<u32>) -> Self {
         let workers = domains.len();
         Self {
             costs,
@@ -103,18 +102,18 @@ impl Machine {
     }
 
     /// Makes `machine`, or none, the machine of this thread.
-    pub(super) fn enter(machine: *mut Self) {
+    pub(crate) fn enter(machine: *mut Self) {
         MACHINE.set(machine);
     }
 
     /// A worker begins, on a stack of its own.
-    pub(super) fn begins(&mut self, worker: usize, way: *const Way, stack_low: usize) {
+    pub(crate) fn begins(&mut self, worker: usize, way: *const Way, stack_low: usize) {
         let virt = &mut self.workers[worker];
         (virt.way, virt.stack_low) = (way, stack_low);
     }
 
     /// Chooses the worker that runs now; none where all are asleep or have ended.
-    pub(super) fn choose(&mut self) -> Option<usize> {
+    pub(crate) fn choose(&mut self) -> Option<usize> {
         loop {
             let Reverse((time_ps, worker, epoch)) = self.next.pop()?;
             let virt = &mut self.workers[worker];
@@ -166,10 +165,10 @@ impl Inside {
     /// Leaves the thread to other workers until this worker's turn comes.
     fn leave(&self) {
         let way = self.machine().me().way;
-        let worker = Worker::replace_current(ptr::null());
+        let worker = replace_current(None);
         // SAFETY: `way` belongs to this worker, which runs.
         unsafe { (*way).suspend(()) };
-        Worker::replace_current(worker);
+        replace_current(worker);
     }
 
     /// Waits until no worker is further behind.
@@ -245,8 +244,8 @@ impl Drop for Inside {
 }
 
 /// Has the runtime charge its steps to the machine of the thread that takes them.
-pub(super) fn install() {
-    charged::install(Steps {
+pub(crate) fn install() {
+    virtual_workers::install(Steps {
         access,
         fence,
         spin_loop: || spend(Spent::Spinning, |costs| costs.pause_ps),
@@ -282,7 +281,7 @@ fn fence() {
 }
 
 /// Spends time.
-pub(super) fn spend(on: Spent, cost: impl FnOnce(&Costs) -> u64) {
+pub(crate) fn spend(on: Spent, cost: impl FnOnce(&Costs) -> u64) {
     if let Some(inside) = Inside::enter() {
         let cost_ps = cost(&inside.machine().costs);
         inside.machine().me().spend(on, cost_ps);
@@ -342,7 +341,7 @@ fn wake_at(address: usize) {
 }
 
 /// Sleeps for a while.
-pub(super) fn sleep_for(time_ps: u64) {
+pub(crate) fn sleep_for(time_ps: u64) {
     let Some(inside) = Inside::enter() else { return };
     inside.turn();
     let until_ps = inside.machine().me().clock_ps + time_ps;
@@ -371,7 +370,7 @@ fn barrier_everywhere() {
 }
 
 /// The worker's clock; 0 outside.
-pub(super) fn now_ps() -> u64 {
+pub(crate) fn now_ps() -> u64 {
     Inside::enter().map_or(0, |inside| inside.machine().me().clock_ps)
 }
 
@@ -386,7 +385,7 @@ fn stack_low() -> usize {
 }
 
 /// How many workers are asleep.
-pub(super) fn asleep() -> usize {
+pub(crate) fn asleep() -> usize {
     Inside::enter().map_or(0, |inside| {
         inside.machine().workers.iter().filter(|worker| worker.is_asleep).count()
     })

@@ -1,9 +1,10 @@
 //! The model itself: small cases by hand, and that a run is a function of its inputs.
 
-use super::lines::{Lines, Took};
-use super::{Costs, Outcome, Program, Setting, Spent, run};
-use crate::config::Config;
-use crate::sync::charged::Use;
+use evenkeel_runtime::Config;
+use evenkeel_runtime::internal::virtual_workers::Use;
+
+use crate::lines::{Lines, Took};
+use crate::{Costs, Outcome, PROGRAMS, Program, Setting, Spent, run};
 
 const WORDS: [&str; 6] = [
     "tree",
@@ -50,7 +51,7 @@ fn a_line_comes_from_memory_then_is_here_then_goes_on() {
 
 #[test]
 fn every_task_runs_once_under_every_scheduler() {
-    for (name, program) in super::PROGRAMS {
+    for (name, program) in PROGRAMS {
         for config in WORDS {
             for workers in [1, 2, 7] {
                 let outcome = run(&setting(program, config, workers));

@@ -33,19 +33,19 @@ thread_local! {
 }
 
 /// From here on, allocations of this thread are the system's, or are not; returns the value before.
-pub(super) fn pause(is_paused: bool) -> bool {
+pub(crate) fn pause(is_paused: bool) -> bool {
     IS_PAUSED.replace(is_paused)
 }
 
 /// The memory of one run. No object in the arena is used after its drop.
-pub(super) struct Arena {
+pub(crate) struct Arena {
     state: Box<State>,
     _addresses: MutexGuard<'static, ()>,
 }
 
 impl Arena {
     /// For this thread, which has no other.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         assert!(STATE.get().is_null(), "one run at a time on a thread");
         let addresses = ADDRESSES.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the call maps new pages, and replaces none.
