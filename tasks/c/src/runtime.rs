@@ -6,7 +6,8 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use evenkeel_runtime::internal::{has_threads, scope_called, tell_unknown, telling_kinds};
+use evenkeel_runtime::internal::own_tasks::{has_threads, scope_called, telling_kinds};
+use evenkeel_runtime::internal::tell_unknown;
 use evenkeel_runtime::{Config, Placement, Runtime, Topology};
 
 use crate::error::{Error, Result, code};

@@ -14,9 +14,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use evenkeel_runtime::Watch;
-use evenkeel_runtime::internal::{
-    asks_for_recording, forks, recording, register_barriers, resolve_symbols_by, tell,
-};
+use evenkeel_runtime::internal::recording::{self, asks_for_recording, resolve_symbols_by};
+use evenkeel_runtime::internal::{forks, register_barriers, tell};
 
 use crate::WatchExt;
 use crate::symbols;

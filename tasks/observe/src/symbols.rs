@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use evenkeel_runtime::internal::name_in_file;
+use evenkeel_runtime::internal::recording::name_in_file;
 
 /// A function, as `nm` shows it.
 #[derive(Clone, Debug, Default)]

@@ -1,22 +1,30 @@
-//! Items that the sister crates build on: `openmp` and the C interface bring threads and tasks of
-//! their own, and `observe` writes recordings.
+//! The interface of the runtime for its sister crates: `openmp` and `c` bring threads and tasks of
+//! their own, `observe` writes recordings, and `model` runs workers on a virtual machine.
 //!
-//! - [`Team`], [`Worker`], [`current_worker`]: workers on threads that the runtime did not start.
-//! - [`Task`], [`Queued`], [`Runner`], [`KindOf`], [`OWN_KIND`], [`Until`]: tasks whose blocks the
-//!   sister crate lays out.
-//! - [`Access`], [`Region`], [`Uses`]: the dependences of these tasks.
-//! - [`Parker`], [`Pause`], [`comes_soon`]: waiting, awake and asleep.
-//! - [`telling_kinds`], [`has_threads`], [`scope_called`], [`Called`]: runtimes whose tasks are all
-//!   the sister crate's.
-//! - [`forks`], [`lock_std`], [`register_barriers`], [`tell`], [`tell_unknown`], [`Part`],
-//!   [`Sysfs`]: the process and the machine.
-//! - [`recording`], [`asks_for_recording`]: the content of a [`Watch`], and the wish for one.
-//! - `virtual_workers`, in builds with `--cfg evenkeel_model`: workers of the crate `model`.
-//! - [`resolve_symbols_by`], [`name_in_file`]: names of functions.
+//! **The contract.** The runtime trusts the sister crates with its own invariants, so that most of
+//! these functions are unsafe, and each states its condition. The module is no part of the public
+//! interface: the crates have one version, and the module changes without notice.
 //!
-//! Most of these functions are unsafe, since the runtime trusts the sister crates with its own
-//! invariants. The module is no part of the public interface, and changes without notice.
+//! - *On which thread does a task run?* [`Team`] is the state of workers on threads that the
+//!   runtime did not start; [`Worker`] is one of them, used by its thread alone;
+//!   [`current_worker`] is that of the calling thread. [`Called`] is the name of code for the
+//!   instrumentation.
+//! - *What is a task?* A block that the sister crate lays out and that begins with a [`Task`]. Its
+//!   head, [`Queued`], names the function that a worker calls with a [`Runner`]. A [`KindOf`]
+//!   returns the kind of a task: the address of the program's function, or [`OWN_KIND`].
+//! - *In which order do tasks run?* Each declares [`Uses`]: an [`Access`] for an address, a
+//!   [`Region`] for a part of memory. [`Until`] is the condition that a task waits for.
+//! - *How does a thread wait?* With a [`Pause`] between two looks at a condition, for as long as
+//!   [`Patience`] says, and then asleep in a [`Parker`]. [`comes_soon`] keeps the CPU meanwhile.
+//! - *What is the process, and the machine?* [`forks`] counts the calls of `fork(2)` that led here,
+//!   [`register_barriers`] prepares membarrier(2), [`tell`] and [`tell_unknown`] report to the
+//!   user, [`Sysfs`] reads the [`Part`]s of the machine, and [`lock_std`] locks a mutex such that
+//!   ThreadSanitizer sees the order.
+//! - [`own_tasks`]: runtimes whose tasks are all the sister crate's, for `c`.
+//! - [`recording`]: the content of a [`Watch`], and names of functions, for `observe`.
+//! - `virtual_workers`, in builds with `--cfg evenkeel_model`: workers on virtual CPUs, for `model`.
 
+pub mod own_tasks;
 pub mod recording;
 #[cfg(evenkeel_model)]
 pub mod virtual_workers;
@@ -32,49 +40,19 @@ pub use crate::fork::forks;
 use crate::instrument::Watch;
 pub use crate::notice::tell;
 pub use crate::parker::Parker;
-use crate::pool::{Builder, Runtime};
 pub use crate::queued::{KindOf, OWN_KIND, Queued, Runner};
-use crate::scope::Scope;
 use crate::shared::{Options, Shared};
-pub use crate::symbols::{name_in_file, resolve_symbols_by};
 pub use crate::sync::{lock_std, register_barriers};
 pub use crate::task::Task;
 use crate::topology::Topology;
 pub use crate::topology::{Part, Sysfs};
-pub use crate::variables::{asks_for_recording, tell_unknown};
+pub use crate::variables::tell_unknown;
 pub use crate::worker::{Called, Patience, Pause, Worker, comes_soon};
 
 /// The worker of this thread, if the thread is one. The worker lives until the current task ends.
 #[must_use]
 pub fn current_worker() -> Option<NonNull<Worker>> {
     Worker::current()
-}
-
-/// A builder of a runtime whose tasks' kinds `kind_of` returns.
-///
-/// # Safety
-/// The caller creates all tasks of the runtime, and `kind_of` may be called for each that is whole
-/// and whose code has not ended.
-#[must_use]
-pub unsafe fn telling_kinds(mut builder: Builder, kind_of: KindOf) -> Builder {
-    builder.kind_of = Some(kind_of);
-    builder
-}
-
-/// Whether the runtime's threads are of this process: `fork(2)` leaves a child without them.
-#[must_use]
-pub fn has_threads(runtime: &Runtime) -> bool {
-    runtime.has_threads()
-}
-
-/// [`Runtime::scope`] with a name for the instrumentation.
-#[track_caller]
-pub fn scope_called<'scope, R>(
-    runtime: &Runtime,
-    name: &'static str,
-    body: impl FnOnce(&Scope<'scope>) -> R,
-) -> R {
-    crate::scope::scope_called(runtime, name, body)
 }
 
 /// The shared state of workers on threads that the sister crate starts.

@@ -2,7 +2,9 @@
 //!
 //! - [`snapshot`]: times and counts until now, by thread and by function.
 //! - [`slices`]: what each thread ran, and when.
-//! - [`has_lanes`], [`end`], [`record_global`]: the recording that the environment asks for.
+//! - [`asks_for_recording`], [`has_lanes`], [`end`], [`record_global`]: the recording that the
+//!   environment asks for.
+//! - [`resolve_symbols_by`], [`name_in_file`]: names of functions.
 //!
 //! Times are in ticks of the time stamp counter. A function is an address and, where the creating
 //! call knew one, a name.
@@ -15,6 +17,8 @@ pub use crate::instrument::{
     Snapshot, Strip,
 };
 pub use crate::scheduler::StepsSum;
+pub use crate::symbols::{name_in_file, resolve_symbols_by};
+pub use crate::variables::asks_for_recording;
 
 use crate::instrument::Watch;
 
