@@ -22,7 +22,7 @@
 //!   ThreadSanitizer sees the order.
 //! - [`own_tasks`]: runtimes whose tasks are all the sister crate's, for `c`.
 //! - [`recording`]: the content of a [`Watch`], and names of functions, for `observe`.
-//! - `virtual_workers`, in builds with `--cfg evenkeel_model`: workers on virtual CPUs, for `model`.
+//! - `virtual_workers`, only with `--cfg evenkeel_model`: workers on virtual CPUs, for `model`.
 
 pub mod own_tasks;
 pub mod recording;
