@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use std::thread::JoinHandle;
 
 use evenkeel_runtime::CpuList;
+use evenkeel_runtime::internal::parallelism;
 
 /// Of a mask with as many bits as any kernel has; the call refuses fewer than its own.
 const WORDS: usize = 1024;
@@ -35,8 +36,8 @@ pub(crate) fn available() -> &'static [u32] {
 pub(crate) fn at_once() -> u32 {
     static AT_ONCE: OnceLock<u32> = OnceLock::new();
     *AT_ONCE.get_or_init(|| {
-        let all = available().len() as u32;
-        std::thread::available_parallelism().map_or(all, |usable| all.min(usable.get() as u32))
+        let all = available().len();
+        all.min(parallelism()) as u32
     })
 }
 

@@ -17,7 +17,7 @@
 //! - *How does a thread wait?* With a [`Pause`] between two looks at a condition, for as long as
 //!   [`Patience`] says, and then asleep in a [`Parker`]. [`comes_soon`] keeps the CPU meanwhile.
 //! - *What is the process, and the machine?* [`forks`] counts the calls of `fork(2)` that led here,
-//!   [`register_barriers`] prepares membarrier(2), [`tell`] and [`tell_unknown`] report to the
+//!   [`parallelism`] is the number of CPUs, [`register_barriers`] prepares membarrier(2), [`tell`] and [`tell_unknown`] report to the
 //!   user, [`Sysfs`] reads the [`Part`]s of the machine, and [`lock_std`] locks a mutex such that
 //!   ThreadSanitizer sees the order.
 //! - [`own_tasks`]: runtimes whose tasks are all the sister crate's, for `c`.
@@ -38,6 +38,7 @@ use crate::class::Placement;
 use crate::config::Config;
 pub use crate::fork::forks;
 use crate::instrument::Watch;
+pub use crate::limits::parallelism;
 pub use crate::notice::tell;
 pub use crate::parker::Parker;
 pub use crate::queued::{KindOf, OWN_KIND, Queued, Runner};

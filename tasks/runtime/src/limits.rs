@@ -2,9 +2,19 @@
 
 use std::fs;
 use std::io;
+use std::sync::OnceLock;
+use std::thread::available_parallelism;
 
 /// Pieces of memory that a thread takes: its stack, that of its signals, and a guard before each.
 const MAPS_OF_THREAD: usize = 4;
+
+/// The number of CPUs whose time the process may use, as at the first call; `usize::MAX` where the
+/// system does not say. A control group may allow less than the affinity mask. The answer is kept,
+/// since the files of the control group take 50 us to read.
+pub fn parallelism() -> usize {
+    static PARALLELISM: OnceLock<usize> = OnceLock::new();
+    *PARALLELISM.get_or_init(|| available_parallelism().map_or(usize::MAX, usize::from))
+}
 
 /// The error if `workers` workers would need more pieces of memory than a process may have: the
 /// standard library ends the process where a new thread finds no memory for its signals.

@@ -11,7 +11,8 @@ use super::{Ordering, fence};
 mod kernel {
     use std::mem::zeroed;
     use std::sync::OnceLock;
-    use std::thread::available_parallelism;
+
+    use crate::limits::parallelism;
 
     const REGISTER_PRIVATE_EXPEDITED: i32 = 1 << 4;
     const PRIVATE_EXPEDITED: i32 = 1 << 3;
@@ -42,10 +43,8 @@ mod kernel {
     /// Whether `threads` threads gain by membarrier(2), and may use it. If there are more threads
     /// than CPUs they sleep often, and each sleep would disturb all of them.
     pub(super) fn offers(threads: usize) -> bool {
-        static CPUS: OnceLock<usize> = OnceLock::new();
-        let cpus = *CPUS.get_or_init(|| available_parallelism().map_or(usize::MAX, usize::from));
         // A filter of seccomp(2) may have taken the right from the process since its registration.
-        threads <= cpus && is_registered() && everywhere()
+        threads <= parallelism() && is_registered() && everywhere()
     }
 
     pub(super) fn everywhere() -> bool {

@@ -60,14 +60,11 @@ impl Sysfs {
 
     /// The NUMA domains that have CPUs, by number; none where the kernel has none.
     pub(super) fn domains(&self) -> Vec<CpuList> {
-        let numbered = |entry: fs::DirEntry| {
-            let number: usize = entry.file_name().to_str()?.strip_prefix("node")?.parse().ok()?;
-            Some((number, list(&entry.path().join("cpulist"))))
-        };
-        let entries = fs::read_dir(self.folder.join("node")).into_iter().flatten();
-        let mut found: Vec<_> = entries.filter_map(|entry| numbered(entry.ok()?)).collect();
-        found.sort();
-        found.into_iter().map(|(_, cpus)| cpus).filter(|cpus| !cpus.is_empty()).collect()
+        let nodes = self.folder.join("node");
+        // A list of nodes has the form of a list of CPUs.
+        let numbers = list(&nodes.join("has_cpu"));
+        let cpus_of = |node| list(&nodes.join(format!("node{node}/cpulist")));
+        numbers.iter().map(cpus_of).filter(|cpus| !cpus.is_empty()).collect()
     }
 }
 
@@ -109,6 +106,7 @@ mod tests {
         write("node/node10/cpulist", "8\n");
         write("node/node2/cpulist", "1-2\n");
         write("node/node3/cpulist", "\n");
+        write("node/has_cpu", "0,2-3,10\n");
         let sysfs = Sysfs::in_folder(&folder);
         let parts = [Part::Core, Part::LastLevelCache, Part::NumaDomain, Part::Socket];
         let found = parts.map(|part| sysfs.beside(1, part));
