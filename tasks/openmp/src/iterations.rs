@@ -82,7 +82,7 @@ impl Span {
     }
 }
 
-/// The part of one of so many, where all get as much, or one more.
+/// The iterations of part `part`, where `parts` parts get the same number of them, or one more.
 pub(crate) fn block(trips: u64, parts: impl Into<u64>, part: impl Into<u64>) -> Range<u64> {
     let (parts, part) = (parts.into().max(1), part.into());
     let (each, more) = (trips / parts, trips % parts);
@@ -90,7 +90,7 @@ pub(crate) fn block(trips: u64, parts: impl Into<u64>, part: impl Into<u64>) -> 
     begin..begin + each + u64::from(part < more)
 }
 
-/// The chunk of so many iterations at a number; empty behind the end.
+/// The iterations of chunk `number`, where each has `size` of them; empty behind the end.
 pub(crate) fn chunk(trips: u64, size: u64, number: u64) -> Range<u64> {
     let begin = number.saturating_mul(size).min(trips);
     begin..begin.saturating_add(size).min(trips)

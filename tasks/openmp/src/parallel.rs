@@ -143,8 +143,8 @@ pub unsafe extern "C" fn GOMP_parallel(
     unsafe { fork(Wanted::of_gomp(threads, flags), job) };
 }
 
-/// gcc: runs a region whose implicit tasks are in a group, which `begin` makes for so many
-/// threads. Returns how many.
+/// gcc: runs a region whose implicit tasks are in a group, which `begin` makes for the number of
+/// threads that it is passed. Returns that number.
 ///
 /// # Safety
 /// `function` may be called with `data` in any thread.

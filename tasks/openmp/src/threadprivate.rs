@@ -94,7 +94,7 @@ thread_local! {
     static COPIES: RefCell<HashMap<usize, Copy>> = RefCell::default();
 }
 
-/// The calling thread's copy of a variable of so many bytes.
+/// The calling thread's copy of a variable of `bytes` bytes.
 ///
 /// # Safety
 /// `original` is a variable of `bytes` bytes.

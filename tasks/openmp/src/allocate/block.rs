@@ -22,7 +22,7 @@ pub(super) struct Header {
 /// The memory is of the kernel, not of the C library. No handle is that large.
 const PINNED: usize = 1 << (usize::BITS - 1);
 
-/// Bytes that are needed for so many at this alignment; nothing if that is above all numbers.
+/// Bytes of a block with `size` bytes for the program at this alignment; `None` if that overflows.
 pub(super) fn bytes_for(size: usize, alignment: usize) -> Option<usize> {
     size.checked_add(size_of::<Header>())?.checked_add(alignment.checked_sub(ALIGNMENT)?)
 }

@@ -15,7 +15,7 @@ pub(crate) enum Unit {
 /// The places that were asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Places {
-    /// Parts of the machine, all or so many of them.
+    /// Parts of the machine: the first `count`, or all of them.
     Each { unit: Unit, count: Option<u32> },
     /// CPUs of each place.
     Listed(Vec<Vec<u32>>),

@@ -174,7 +174,7 @@ pub struct KmpLoop {
     step: i64,
 }
 
-/// clang: the thread comes to so many nested loops.
+/// clang: the thread comes to a nest of `number` loops.
 ///
 /// # Safety
 /// `loops` has an entry for each of the nested loops.

@@ -131,7 +131,7 @@ pub unsafe extern "C" fn GOMP_parallel_loop_runtime_start(
     unsafe { start_combined(function, data, threads, Some(combined)) };
 }
 
-/// Runs a region that is so many sections.
+/// Runs a region that is a `sections` construct.
 ///
 /// # Safety
 /// `function` may be called with `data` in any thread.

@@ -96,7 +96,7 @@ evenkeel_omp_invoke:
     mov x1, x2
     mov x10, x3
     mov x11, x4
-    // Six arguments go into registers; at least so many are on the stack, where argv may end early.
+    // Six arguments go into registers; the stack has room for at least six, since argv may end early.
     cmp x10, #6
     mov x12, #6
     csel x12, x10, x12, gt

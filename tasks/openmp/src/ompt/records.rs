@@ -110,8 +110,9 @@ pub(crate) struct ImplicitRecord {
     /// The task that the thread ran before.
     pub before: *const TaskRecord,
     pub region: Arc<RegionRecord>,
-    /// Which of so many, as a tool is told.
+    /// The number of threads or tasks that a tool is told.
     pub size: u32,
+    /// Which of them this is, as a tool is told.
     pub index: u32,
 }
 

@@ -22,7 +22,7 @@ impl From<At> for Endpoint {
     }
 }
 
-/// The thread comes to a construct with so many parts, or leaves it.
+/// The thread comes to a construct with `count` parts, or leaves it.
 #[cold]
 #[inline(never)]
 fn works_with_ompt(work: Work, at: At, count: u64) {

@@ -11,8 +11,9 @@ use crate::team::Team;
 use crate::wait::oversubscription::{Awake, oversubscribed};
 use crate::wait::turns::Turns;
 
-/// A thread that shares its CPU with another of its team sleeps after its first region and then
-/// after one of so many: the kernel gives a woken thread an idle CPU, and moves none that yields.
+/// A thread that shares its CPU with another of its team sleeps after its first region, and again
+/// after this many regions: the kernel gives a woken thread an idle CPU, and moves no thread that
+/// yields.
 const SHARED: u64 = 8;
 
 /// The mailbox of one thread.

@@ -46,7 +46,7 @@ impl KmpTask {
     /// Makes a copy of `bytes` bytes point into itself where the original does.
     ///
     /// # Safety
-    /// Both tasks have so many bytes, the header's fields first.
+    /// Both tasks have `bytes` bytes, the header's fields first.
     pub(super) unsafe fn follow(copy: *mut Self, original: *const Self, bytes: usize) {
         // SAFETY: both have the header's fields.
         unsafe {

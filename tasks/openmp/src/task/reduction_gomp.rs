@@ -78,7 +78,7 @@ impl List {
     }
 }
 
-/// Zeros for the parts of so many threads.
+/// Allocates zeroed memory for the parts of all threads: `bytes` bytes.
 fn parts(alignment: usize, bytes: usize) -> *mut c_void {
     let alignment = alignment.max(size_of::<usize>()).next_power_of_two();
     let bytes = bytes.max(1).next_multiple_of(alignment);
@@ -93,7 +93,7 @@ fn parts(alignment: usize, bytes: usize) -> *mut c_void {
     }
 }
 
-/// Gives lists memory for so many threads, or that of the lists `others`, and appends the older
+/// Gives lists memory for `threads` threads, or that of the lists `others`, and appends the older
 /// lists.
 ///
 /// # Safety
@@ -211,8 +211,9 @@ unsafe fn find(lists: *mut usize, thread: u32, place: usize) -> Option<(usize, O
     }
 }
 
-/// Puts the running thread's parts in the place of so many variables, or of others' parts of them;
-/// and of the first few, the variables themselves behind all these.
+/// Replaces the addresses of `number` variables, or of other threads' parts of them, by those of the
+/// running thread's parts. Behind all of them it writes the addresses of the first `originals`
+/// variables themselves.
 ///
 /// # Safety
 /// `places` has room, and the running task is in a group that reduces the variables.

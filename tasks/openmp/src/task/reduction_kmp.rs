@@ -57,7 +57,7 @@ unsafe fn read<I>(
     inputs.iter().map(|input| of(input, member.region().size)).collect()
 }
 
-/// The group that was begun last reduces so many variables. Returns its name.
+/// The group that was begun last reduces `number` variables. Returns its name.
 ///
 /// # Safety
 /// The arguments are those that the compiler passes for this construct.
@@ -85,7 +85,7 @@ unsafe fn init_team<I>(number: i32, inputs: *const I, of: fn(&I, u32) -> Reduced
     group
 }
 
-/// The group that was begun last reduces so many variables. Returns its name.
+/// The group that was begun last reduces `number` variables. Returns its name.
 ///
 /// # Safety
 /// The arguments are those that the compiler passes for this construct.
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn __kmpc_taskred_init(
     unsafe { init(number, inputs, of_new).cast() }
 }
 
-/// The group that was begun last reduces so many variables, before clang 11. Returns its name.
+/// The group that was begun last reduces `number` variables, before clang 11. Returns its name.
 ///
 /// # Safety
 /// The arguments are those that the compiler passes for this construct.

@@ -20,9 +20,9 @@ const MADE_AT_ONCE: u64 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
     Anything,
-    /// `grainsize`: at least so many iterations, and less than twice.
+    /// `grainsize`: each task has at least this number of iterations, and less than twice.
     Grain(u64),
-    /// `grainsize` with `strict`: exactly so many iterations, except for the last task.
+    /// `grainsize` with `strict`: each task but the last has exactly this number of iterations.
     StrictGrain(u64),
     /// `num_tasks`.
     Tasks(u64),

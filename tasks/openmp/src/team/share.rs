@@ -116,8 +116,8 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// The share of a construct, where so many were met before; nothing if the thread gives up
-    /// first.
+    /// The share of a construct before which the thread has met `met` others; `None` if the thread
+    /// gives up first.
     pub(crate) fn meet(&self, met: u64, gives_up: impl Fn() -> bool) -> Option<&Share> {
         let share = &self.shares[(met % SHARES) as usize];
         let round = met / SHARES;

@@ -26,7 +26,7 @@ pub(super) unsafe extern "C" fn get_state(wait_id: *mut u64) -> c_int {
     thread.state.get().unwrap_or(works)
 }
 
-/// The task so many below the one that runs.
+/// The task `level` levels below the one that runs.
 fn task_at(level: c_int) -> Option<&'static TaskRecord> {
     let first = ThreadRecord::known()?.task();
     // SAFETY: a task below another lives longer.

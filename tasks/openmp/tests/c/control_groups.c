@@ -76,7 +76,7 @@ static int make(const char *controller, char *folder, size_t bytes)
 	return mkdir(folder, 0755) ? 0 : version;
 }
 
-/* Whether a process that goes to the group finds so many CPUs, and begins as large a team. */
+/* Whether a process that goes to the group finds `cpus` CPUs and begins a team of `threads`. */
 static int is_seen(const char *folder, int cpus, int threads)
 {
 	char self[4096] = "", numbers[2][16];

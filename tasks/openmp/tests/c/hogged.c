@@ -19,7 +19,7 @@ static int inside, had;
 		} \
 	} while (0)
 
-/* Has it for so many microseconds. Returns how many of the others have had it. */
+/* Holds the lock for `us` microseconds. Returns how many of the other threads have held it. */
 static int hold(int us)
 {
 	double end = omp_get_wtime() + us * 1e-6;
