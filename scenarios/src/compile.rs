@@ -8,9 +8,9 @@ use crate::deadlock;
 use crate::error::ScenarioError;
 use crate::fields::Place;
 use crate::number::Parameters;
-use crate::program::{Amounts, Names, Program, Scope, Sync};
+use crate::program::{Amounts, Names, Placebo, Program, Scope, Sync};
 use crate::scenario::{
-    ApplicationSpec, CPUS_MAX, Case, MachineDefaults, MachineSpec, Scenario, THREADS_MAX,
+    ApplicationSpec, CPUS_MAX, Case, MachineDefaults, MachineSpec, Scenario, THREADS_MAX, Variant,
 };
 use crate::workload::{Application, Barrier, CpuSet, Machine, Role, Step, Thread, Workload};
 
@@ -22,8 +22,8 @@ const BACKGROUND_STREAM: u64 = 1 << 63;
 impl Scenario {
     /// The workload of a case.
     ///
-    /// `fit` selects a parameter set of [`Scenario::fits`] (modulo their number), and with it
-    /// the totals that are drawn on reading; `overrides` win over both.
+    /// `fit` selects a parameter set of [`Scenario::fits`] (modulo their number); `overrides` win
+    /// over it.
     ///
     /// # Errors
     /// A parameter that does not exist or leads to a value out of range, threads that deadlock,
@@ -39,20 +39,63 @@ impl Scenario {
         machine: &MachineDefaults,
     ) -> Result<Workload, ScenarioError> {
         let parameters = self.parameters_with(fit, overrides)?;
-        self.compile(case, &parameters, fit.unwrap_or(0) as u64, machine)?.finish()
+        self.compile(case, &parameters, machine, false)?.finish()
+    }
+
+    /// The placebo of a case: the same workload, but each class that differs from the control's
+    /// is the control's, and so is the speed of the build. Bursts stay apart as if their classes
+    /// differed. Beside a background with applications of its own all work is scalar.
+    ///
+    /// # Errors
+    /// As [`Scenario::workload`].
+    ///
+    /// # Panics
+    /// When the case is none of [`Scenario::cases`].
+    pub fn placebo(
+        &self,
+        case: Case,
+        fit: Option<usize>,
+        overrides: &BTreeMap<String, f64>,
+        machine: &MachineDefaults,
+    ) -> Result<Workload, ScenarioError> {
+        let parameters = self.parameters_with(fit, overrides)?;
+        self.compile(case, &parameters, machine, true)?.finish()
+    }
+
+    /// Backgrounds whose applications are not those of the control by construction: they may
+    /// differ from it in more than classes.
+    pub fn unlike_control(&self) -> impl Iterator<Item = &str> {
+        let control = &self.background[self.control()];
+        let differs = |variant: &&Variant| {
+            let has_own = !variant.is_like && !variant.applications.is_empty();
+            !variant.control
+                && (has_own || variant.applications.len() != control.applications.len())
+        };
+        self.background.iter().filter(differs).map(|variant| variant.name.as_str())
     }
 
     fn compile<'s>(
         &'s self,
         case: Case,
         parameters: &'s Parameters,
-        draw: u64,
         machine: &MachineDefaults,
+        is_placebo: bool,
     ) -> Result<Compiler<'s>, ScenarioError> {
         let resolved = resolve_machine(&self.machine, machine)?;
         let variant = &self.background[case.background];
+        let control = &self.background[self.control()];
+        let build = if is_placebo { control } else { variant };
+        let time_scale = build.time_scale.get(parameters, 0.01, 100.0)?;
+        let own = !variant.control && !variant.is_like;
+        let placebo = is_placebo.then_some(Placebo { classes: &control.classes, strips: own });
         let mut compiler = Compiler {
-            amounts: Amounts { parameters, classes: &variant.classes, khz: machine.ref_khz, draw },
+            amounts: Amounts {
+                parameters,
+                classes: &variant.classes,
+                khz: machine.ref_khz,
+                time_scale: 1.0,
+                placebo: placebo.map(|placebo| Placebo { strips: false, ..placebo }),
+            },
             cpus: resolved.cpus(),
             steps: 0,
             names: Names::default(),
@@ -71,6 +114,8 @@ impl Scenario {
                 compiler.add(application, Role::Foreground, (i as u64) << 32)?;
             }
         }
+        compiler.amounts.time_scale = time_scale;
+        compiler.amounts.placebo = placebo;
         for (i, application) in variant.applications.iter().enumerate() {
             let stream = BACKGROUND_STREAM | (i as u64) << 32;
             compiler.add(application, Role::Background, stream)?;
@@ -122,7 +167,7 @@ impl Scenario {
             self.workload(case, None, &BTreeMap::new(), &machine)?;
             for fit in 0..self.fits.len() {
                 let parameters = self.parameters_with(Some(fit), &BTreeMap::new())?;
-                self.compile(case, &parameters, fit as u64, &machine)?;
+                self.compile(case, &parameters, &machine, false)?;
             }
         }
         Ok(())
@@ -195,13 +240,11 @@ impl<'s> Compiler<'s> {
                 instance: number / threads,
                 threads,
                 thread: number % threads,
-                stream: stream | u64::from(number),
                 names: &mut self.names,
                 steps_left: STEPS_MAX - self.steps,
                 steps: Vec::new(),
                 places: Vec::new(),
                 class: Class::Scalar,
-                drawn: 0,
             };
             let (steps, places, class) = program.build(&spec.phases)?;
             self.steps += steps.len();

@@ -105,7 +105,11 @@ impl Run<'_> {
             }
             cursor.steps_left -= 1;
             match step {
-                Step::Compute(_) | Step::Sleep(_) | Step::Interrupt { .. } | Step::Timer { .. } => {
+                Step::Compute(_)
+                | Step::Burst { .. }
+                | Step::Sleep(_)
+                | Step::Interrupt { .. }
+                | Step::Timer { .. } => {
                     cursor.at += 1;
                     self.ready.push_back(thread);
                     return true;
@@ -175,6 +179,9 @@ impl Run<'_> {
                 true
             }
             Step::Compute(_)
+            | Step::Amount { .. }
+            | Step::Burst { .. }
+            | Step::NextRound { .. }
             | Step::Sleep(_)
             | Step::Interrupt { .. }
             | Step::Timer { .. }

@@ -2,8 +2,8 @@
 //!
 //! [`mix`] draws the text of a scenario file from a seed, with integers alone. The distribution is
 //! our choice throughout; `docs/decisions/0019-random-mixes.md` has its table. The three
-//! backgrounds of a mix have the same applications and differ only in the classes that the names
-//! `@kernel` and `@lighter` are bound to, so that nothing but licenses differs.
+//! backgrounds of a mix are one list of applications, with the names `@kernel` and `@lighter` bound
+//! to different classes, so that nothing but licenses differs.
 
 mod background;
 mod foreground;
@@ -54,6 +54,10 @@ pub fn mix(seed: u64) -> String {
             "\n[[background]]\nname = \"{name}\"\n{control}\
              classes = {{ kernel = \"{kernel}\", lighter = \"{lighter}\" }}\n"
         );
+        if kernel != "scalar" {
+            text += "like = \"sse4\"\n";
+            continue;
+        }
         for application in &background.applications {
             text += "[[background.application]]\n";
             text += &application.text();

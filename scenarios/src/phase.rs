@@ -40,8 +40,6 @@ pub(crate) enum Kind {
     Repeat {
         /// `None`: for ever.
         times: Option<Number>,
-        /// How often the body is written out, so that totals drawn on reading differ.
-        variants: u32,
         phases: Vec<Phase>,
     },
     /// Only the first thread of each instance.
@@ -86,7 +84,8 @@ pub(crate) struct Compute {
     pub(crate) bursts: Option<Bursts>,
 }
 
-/// Work that alternates between classes; `Compute::class` takes the rest of the shares.
+/// Work that alternates between classes. Without a list the classes are those that a background
+/// binds to `Compute::class`; with one, that class takes the rest of the shares.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bursts {
     /// Length of a burst of the first class of the mix, in us at the reference frequency.
@@ -153,18 +152,19 @@ fn read_repeat(mut fields: Fields, own: &Defaults) -> Result<Kind, ScenarioError
     let times = Some(Number::read(&fields.need("times", "how often")?)?);
     let phases = read_phases(&fields.need("phases", "a list of phases")?, own)?;
     fields.finish()?;
-    Ok(Kind::Repeat { times, variants: 1, phases })
+    Ok(Kind::Repeat { times, phases })
 }
 
 fn read_forever(body: &Value, own: &Defaults) -> Result<Kind, ScenarioError> {
     if body.is_list() {
-        return Ok(Kind::Repeat { times: None, variants: 1, phases: read_phases(body, own)? });
+        return Ok(Kind::Repeat { times: None, phases: read_phases(body, own)? });
     }
     let mut fields = body.fields()?;
-    let variants = fields.take("variants").map_or(Ok(1), |value| value.count(1, 256))?;
+    // Totals of a mix were once drawn when a file was read, one for each copy of the body.
+    fields.take("variants").map_or(Ok(1), |value| value.count(1, 256))?;
     let phases = read_phases(&fields.need("phases", "a list of phases")?, own)?;
     fields.finish()?;
-    Ok(Kind::Repeat { times: None, variants, phases })
+    Ok(Kind::Repeat { times: None, phases })
 }
 
 fn read_compute(mut fields: Fields, own: &Defaults) -> Result<Compute, ScenarioError> {
@@ -187,16 +187,19 @@ fn read_compute(mut fields: Fields, own: &Defaults) -> Result<Compute, ScenarioE
     let stall = or(fields.take("stall"), &own.stall)?;
     let integer = fields.take("integer").map_or(Ok(false), |value| value.boolean())?;
     let working_set_kib = or(fields.take("working_set_kib"), &own.working_set_kib)?;
-    let bursts = read_bursts(&mut fields)?;
+    let bursts = read_bursts(&mut fields, &class)?;
     fields.finish()?;
     Ok(Compute { work, spread, class, rate, stall, integer, working_set_kib, bursts })
 }
 
-fn read_bursts(fields: &mut Fields) -> Result<Option<Bursts>, ScenarioError> {
+fn read_bursts(fields: &mut Fields, class: &ClassOf) -> Result<Option<Bursts>, ScenarioError> {
     let burst_us = fields.take("burst_us");
     let mix = list_or_empty(fields.take("mix"))?;
     match (burst_us, mix.is_empty()) {
         (None, true) => Ok(None),
+        (Some(burst_us), true) if matches!(class, ClassOf::Bound(..)) => {
+            Ok(Some(Bursts { burst_us: Number::read(&burst_us)?, mix: Vec::new() }))
+        }
         (Some(burst_us), false) => {
             let burst_us = Number::read(&burst_us)?;
             let mix = mix.iter().map(read_share).collect::<Result<_, _>>()?;
@@ -207,7 +210,7 @@ fn read_bursts(fields: &mut Fields) -> Result<Option<Bursts>, ScenarioError> {
     }
 }
 
-fn read_share(value: &Value) -> Result<Share, ScenarioError> {
+pub(crate) fn read_share(value: &Value) -> Result<Share, ScenarioError> {
     let mut fields = value.fields()?;
     let class = read_class(&fields.need("class", "an instruction class")?)?;
     let share = Number::read(&fields.need("share", "a share of the work")?)?;

@@ -3,21 +3,20 @@
 use std::collections::BTreeMap;
 
 use cpu_model::Class;
-use random::SplitMix64;
 
 use crate::error::{ScenarioError, printable};
 use crate::fields::Place;
 use crate::number::Parameters;
-use crate::phase::{Amount, Bursts, ClassOf, Compute, Kind, Phase, Spread as SpreadOf};
-use crate::random::scramble;
+use crate::phase::{Amount, Bursts, ClassOf, Compute, Kind, Phase, Share, Spread as SpreadOf};
+use crate::scenario::Demand;
 use crate::workload::{Draw, Spread, Step, Work};
 
 /// Longest work or sleep of one phase, in us: 100 s.
 const AMOUNT_US_MAX: f64 = 1e8;
 /// How often a loop may run in all.
 const TIMES_MAX: u32 = 1_000_000_000;
-/// Spread of single bursts around their share: our choice, so that threads do not run in step.
-const BURST_SPREAD_PERMILLE: u32 = 200;
+/// Shares of a round are counted in this.
+const PPM: f64 = 1e6;
 
 /// The kind of a synchronisation object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,21 +58,66 @@ impl<'s> Names<'s> {
 /// The values of a scenario's numbers and classes in one case.
 pub(crate) struct Amounts<'s> {
     pub(crate) parameters: &'s Parameters,
-    pub(crate) classes: &'s BTreeMap<String, Class>,
+    pub(crate) classes: &'s BTreeMap<String, Demand>,
     pub(crate) khz: u32,
-    /// Distinguishes the totals drawn on reading between parameter sets.
-    pub(crate) draw: u64,
+    /// How many times as long as written all work takes.
+    pub(crate) time_scale: f64,
+    pub(crate) placebo: Option<Placebo<'s>>,
+}
+
+/// What takes the place of classes in a placebo.
+#[derive(Clone, Copy)]
+pub(crate) struct Placebo<'s> {
+    /// The control's bindings.
+    pub(crate) classes: &'s BTreeMap<String, Demand>,
+    /// Whether classes that are not bound are scalar instead.
+    pub(crate) strips: bool,
+}
+
+fn bound<'d>(
+    classes: &'d BTreeMap<String, Demand>,
+    name: &str,
+    place: &Place,
+) -> Result<&'d Demand, ScenarioError> {
+    classes.get(name).ok_or_else(|| {
+        let name = printable(name);
+        place.error(format!("a class that every background's `classes` binds to `{name}`"))
+    })
+}
+
+fn one_class(demand: &Demand, place: &Place) -> Result<Class, ScenarioError> {
+    match demand {
+        Demand::Always(class) => Ok(*class),
+        Demand::InTurn(_) => Err(place.error(
+            "a class that is bound to one class: classes in turn need `burst_us`, and no `mix`",
+        )),
+    }
 }
 
 impl Amounts<'_> {
     fn class(&self, class: &ClassOf) -> Result<Class, ScenarioError> {
-        match class {
-            ClassOf::Fixed(class) => Ok(*class),
-            ClassOf::Bound(name, place) => self.classes.get(name).copied().ok_or_else(|| {
-                let name = printable(name);
-                place.error(format!("a class that every background's `classes` binds to `{name}`"))
-            }),
+        match (class, &self.placebo) {
+            (ClassOf::Fixed(_), Some(placebo)) if placebo.strips => Ok(Class::Scalar),
+            (ClassOf::Fixed(class), _) => Ok(*class),
+            (ClassOf::Bound(name, place), placebo) => {
+                let classes = placebo.as_ref().map_or(self.classes, |placebo| placebo.classes);
+                one_class(bound(classes, name, place)?, place)
+            }
         }
+    }
+
+    /// The classes in turn that a name is bound to, with the class that takes their place in a
+    /// placebo; `None`: the name is bound to one class.
+    fn in_turn(&self, class: &ClassOf) -> Result<Option<InTurn<'_>>, ScenarioError> {
+        let ClassOf::Bound(name, place) = class else { return Ok(None) };
+        let Demand::InTurn(shares) = bound(self.classes, name, place)? else { return Ok(None) };
+        let Some(placebo) = &self.placebo else {
+            return Ok(Some(InTurn { shares, placebo: None }));
+        };
+        Ok(Some(match bound(placebo.classes, name, place)? {
+            Demand::Always(class) => InTurn { shares, placebo: Some(*class) },
+            Demand::InTurn(shares) => InTurn { shares, placebo: None },
+        }))
     }
 
     fn spread(&self, spread: &SpreadOf) -> Result<Spread, ScenarioError> {
@@ -93,17 +137,17 @@ impl Amounts<'_> {
             Amount::Micros(us) => us.get(self.parameters, 0.001, AMOUNT_US_MAX)? * cycles_per_us,
             Amount::Megacycles(amount) => amount.get(self.parameters, 1e-6, 1e6)? * 1e6,
         };
-        Ok(cycles.max(1.0))
+        Ok((cycles * self.time_scale).max(1.0))
     }
 
-    fn work(&self, compute: &Compute, class: &ClassOf) -> Result<Work, ScenarioError> {
+    fn work(&self, compute: &Compute, class: Class) -> Result<Work, ScenarioError> {
         let permille = |value: f64| (value * 1000.0).round() as u32;
         Ok(Work {
             ref_cycles: Draw {
                 mean: self.cycles(&compute.work)?.round() as u64,
                 spread: self.spread(&compute.spread)?,
             },
-            class: self.class(class)?,
+            class,
             rate_permille: permille(compute.rate.get(self.parameters, 0.0, 8.0)?),
             stall_permille: permille(compute.stall.get(self.parameters, 0.0, 1.0)?),
             integer: compute.integer,
@@ -122,15 +166,18 @@ pub(crate) struct Program<'a, 's> {
     pub(crate) threads: u32,
     /// Number within the instance.
     pub(crate) thread: u32,
-    pub(crate) stream: u64,
     pub(crate) names: &'a mut Names<'s>,
     pub(crate) steps_left: usize,
     pub(crate) steps: Vec<Step>,
     pub(crate) places: Vec<&'s Place>,
     /// Most demanding class so far.
     pub(crate) class: Class,
-    /// Totals drawn so far.
-    pub(crate) drawn: u64,
+}
+
+/// Classes that take turns.
+struct InTurn<'d> {
+    shares: &'d [Share],
+    placebo: Option<Class>,
 }
 
 type Built<'s> = (Vec<Step>, Vec<&'s Place>, Class);
@@ -166,13 +213,11 @@ impl<'s> Program<'_, 's> {
                         self.sync(Sync::Semaphore, name, Step::Wake, place)?;
                     }
                 }
-                Kind::Repeat { times: Some(times), phases, .. } => {
+                Kind::Repeat { times: Some(times), phases } => {
                     let times = times.get_count(self.amounts.parameters, 1, TIMES_MAX)?;
                     self.repeat(times, phases, place)?;
                 }
-                Kind::Repeat { times: None, variants, phases } => {
-                    self.forever(*variants, phases, place)?;
-                }
+                Kind::Repeat { times: None, phases } => self.forever(phases, place)?,
                 Kind::First(phases) if self.thread == 0 => self.emit(phases)?,
                 Kind::Others(phases) if self.thread != 0 => self.emit(phases)?,
                 Kind::First(_) | Kind::Others(_) => {}
@@ -226,24 +271,18 @@ impl<'s> Program<'_, 's> {
         self.push(Step::Loop { to: to as u32, times: Some(times.into()) }, place)
     }
 
-    fn forever(
-        &mut self,
-        variants: u32,
-        phases: &'s [Phase],
-        place: &'s Place,
-    ) -> Result<(), ScenarioError> {
+    fn forever(&mut self, phases: &'s [Phase], place: &'s Place) -> Result<(), ScenarioError> {
         if !self.endless_allowed {
             return Err(place.error("a foreground that ends: `repeat` instead of `forever`"));
         }
         let to = self.steps.len();
-        for _ in 0..variants {
-            self.emit(phases)?;
-        }
+        self.emit(phases)?;
         if self.steps.len() == to {
             return Ok(());
         }
-        let takes_time =
-            |step: &Step| matches!(step, Step::Compute(_) | Step::Sleep(_) | Step::Timer { .. });
+        let takes_time = |step: &Step| {
+            step.work().is_some() || matches!(step, Step::Sleep(_) | Step::Timer { .. })
+        };
         if !self.steps[to..].iter().any(takes_time) {
             return Err(place.error("a compute or sleep phase in an endless loop"));
         }
@@ -251,10 +290,13 @@ impl<'s> Program<'_, 's> {
     }
 
     fn compute(&mut self, compute: &'s Compute, place: &'s Place) -> Result<(), ScenarioError> {
-        let work = self.amounts.work(compute, &compute.class)?;
         match &compute.bursts {
-            None => self.push_work(work, place),
-            Some(bursts) => self.bursts(compute, bursts, work, place),
+            None => {
+                let class = self.amounts.class(&compute.class)?;
+                let work = self.amounts.work(compute, class)?;
+                self.push_work(work, place)
+            }
+            Some(bursts) => self.bursts(compute, bursts, place),
         }
     }
 
@@ -263,57 +305,74 @@ impl<'s> Program<'_, 's> {
         self.push(Step::Compute(work), place)
     }
 
-    /// Draws the total now, from the thread's stream, and divides the total into rounds of one
-    /// burst of each class, so that the shares of the work are exact.
+    /// An amount that is drawn at each visit, as that of any work, and its division into rounds of
+    /// one burst of each class. Where bursts begin follows from the amount, so that classes change
+    /// no draw.
     fn bursts(
         &mut self,
         compute: &'s Compute,
         bursts: &'s Bursts,
-        rest: Work,
         place: &'s Place,
     ) -> Result<(), ScenarioError> {
-        let parameters = self.amounts.parameters;
-        let mut left = 1.0;
+        let amounts = self.amounts;
+        let in_turn = amounts.in_turn(&compute.class)?.filter(|_| bursts.mix.is_empty());
+        let placebo = in_turn.as_ref().and_then(|in_turn| in_turn.placebo);
+        let (shares, rest) = match &in_turn {
+            Some(in_turn) => (in_turn.shares, placebo.unwrap_or(Class::Scalar)),
+            None => (&bursts.mix[..], amounts.class(&compute.class)?),
+        };
+        let burst_us = bursts.burst_us.get(amounts.parameters, 0.001, AMOUNT_US_MAX)?;
+        let mut until = 0.0;
         let mut parts = Vec::new();
-        for part in &bursts.mix {
-            let share = part.share.get(parameters, 0.0, 1.0)?;
-            left -= share;
-            if left < -1e-9 {
+        for part in shares {
+            let share = part.share.get(amounts.parameters, 0.0, 1.0)?;
+            until += share;
+            if until > 1.0 + 1e-9 {
                 return Err(part.share.place.error("shares that add up to at most 1"));
             }
-            parts.push((self.amounts.work(compute, &part.class)?, share));
+            let class = placebo.map_or_else(|| amounts.class(&part.class), Ok)?;
+            parts.push((class, (until * PPM).round().min(PPM) as u32));
         }
-        parts.push((rest, left));
-        let burst_us = bursts.burst_us.get(parameters, 0.001, AMOUNT_US_MAX)?;
-        let burst = burst_us * f64::from(self.amounts.khz) / 1000.0;
-        let total = self.draw_total(rest.ref_cycles);
-        let first = if parts[0].1 > 0.0 { parts[0].1 } else { 1.0 };
-        let rounds = (total * first / burst).round().clamp(1.0, TIMES_MAX.into());
-        let to = self.steps.len() as u32;
-        for (work, share) in parts {
-            let mean = (total * share / rounds).round() as u64;
-            if mean > 0 {
-                let spread = Spread::Uniform(BURST_SPREAD_PERMILLE);
-                self.push_work(Work { ref_cycles: Draw { mean, spread }, ..work }, place)?;
-            }
-        }
-        if rounds > 1.0 {
-            self.push(Step::Loop { to, times: Some(rounds as u64) }, place)?;
-        }
-        Ok(())
+        parts.push((rest, PPM as u32));
+        let first_ppm = if parts[0].1 > 0 { f64::from(parts[0].1) } else { PPM };
+        self.push_parts(compute, &parts, burst_us * PPM / first_ppm, place)
     }
 
-    /// A total of the given distribution, the same for the same thread, place and draw.
-    fn draw_total(&mut self, draw: Draw) -> f64 {
-        self.drawn += 1;
-        let seed = self.stream ^ scramble(self.drawn ^ scramble(self.amounts.draw));
-        let unit = SplitMix64::new(seed).unit();
-        let mean = draw.mean as f64;
-        let factor = match draw.spread {
-            Spread::Fixed => 1.0,
-            Spread::Uniform(permille) => 1.0 + f64::from(permille) / 1000.0 * (2.0 * unit - 1.0),
-            Spread::Exponential => (-(1.0 - unit).ln()).min(20.0),
-        };
-        (mean * factor).max(1.0)
+    /// Bursts of a round, each up to a share of it.
+    fn push_parts(
+        &mut self,
+        compute: &'s Compute,
+        parts: &[(Class, u32)],
+        round_us: f64,
+        place: &'s Place,
+    ) -> Result<(), ScenarioError> {
+        let keeps_apart = self.amounts.placebo.is_some();
+        let mut merged: Vec<(Class, u32)> = Vec::new();
+        for &(class, until) in parts {
+            match merged.last_mut() {
+                Some((_, before)) if *before >= until => {}
+                Some((before, end)) if *before == class && !keeps_apart => *end = until,
+                _ if until > 0 => merged.push((class, until)),
+                _ => {}
+            }
+        }
+        let whole = self.amounts.work(compute, merged[0].0)?;
+        if merged.len() == 1 {
+            return self.push_work(whole, place);
+        }
+        let cycles = round_us * f64::from(self.amounts.khz) / 1000.0 * self.amounts.time_scale;
+        let total = whole.ref_cycles;
+        self.push(Step::Amount { total, round_cycles: cycles.round().max(1.0) as u64 }, place)?;
+        let to = self.steps.len() as u32;
+        let mut from = 0;
+        for (class, until_ppm) in merged {
+            let mean = (total.mean as f64 * f64::from(until_ppm - from) / PPM).round() as u64;
+            let ref_cycles = Draw { mean, spread: Spread::Fixed };
+            let work = Work { ref_cycles, class, ..whole };
+            from = until_ppm;
+            self.class = self.class.max(class);
+            self.push(Step::Burst { work, until_ppm }, place)?;
+        }
+        self.push(Step::NextRound { to }, place)
     }
 }

@@ -2,11 +2,6 @@
 
 use random::SplitMix64;
 
-/// A hash of a number: the first number of the generator with this seed.
-pub(crate) fn scramble(value: u64) -> u64 {
-    SplitMix64::new(value).next_u64()
-}
-
 /// A stream of random integers for a mix, a function of its seed.
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {

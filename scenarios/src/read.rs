@@ -10,9 +10,9 @@ use crate::embedded::by_name;
 use crate::error::{SCHEMA, ScenarioError, printable};
 use crate::fields::{Fields, Place, Source, Value, list_or_empty};
 use crate::number::{Number, Parameters};
-use crate::phase::{ClassOf, Defaults, read_class, read_phases};
+use crate::phase::{ClassOf, Defaults, Share, read_class, read_phases, read_share};
 use crate::scenario::{
-    ApplicationSpec, CPUS_MAX, ForegroundMode, MachineSpec, Run, Scenario, Variant,
+    ApplicationSpec, CPUS_MAX, Demand, ForegroundMode, MachineSpec, Run, Scenario, Variant,
 };
 use crate::workload::CpuSet;
 
@@ -68,8 +68,11 @@ fn read_scenario(mut fields: Fields) -> Result<Scenario, ScenarioError> {
             scenario.fits.clear();
             scenario.calibrated_on.clear();
         }
-        let read = |value: &Value| read_variant(value.fields()?);
-        scenario.background = list.list()?.iter().map(read).collect::<Result<_, _>>()?;
+        scenario.background = Vec::new();
+        for value in list.list()? {
+            let variant = read_variant(value.fields()?, &scenario.background)?;
+            scenario.background.push(variant);
+        }
     }
     let claims = list_or_empty(fields.take("claim"))?;
     check_whole(&scenario, &fields)?;
@@ -207,7 +210,7 @@ fn read_parameters(value: &Value, known: Option<&Parameters>) -> Result<Paramete
     Ok(parameters)
 }
 
-fn read_variant(mut fields: Fields) -> Result<Variant, ScenarioError> {
+fn read_variant(mut fields: Fields, earlier: &[Variant]) -> Result<Variant, ScenarioError> {
     let name = fields.need("name", "a name")?;
     let place = name.place.clone();
     let name = name.name()?;
@@ -215,16 +218,49 @@ fn read_variant(mut fields: Fields) -> Result<Variant, ScenarioError> {
     let mut classes = BTreeMap::new();
     if let Some(bound) = fields.take("classes") {
         for (name, value) in bound.fields()?.take_all() {
-            classes.insert(name.to_owned(), read_fixed_class(&value)?);
+            classes.insert(name.to_owned(), read_demand(&value)?);
         }
     }
-    let applications = list_or_empty(fields.take("application"))?;
+    let time_scale = match fields.take("time_scale") {
+        Some(value) => Number::read(&value)?,
+        None => Number::fixed(1.0, place.clone()),
+    };
+    let like = fields.take("like");
+    let applications = fields.take("application");
     fields.finish()?;
-    let applications = applications
-        .iter()
-        .map(|application| read_application(application.fields()?))
-        .collect::<Result<_, _>>()?;
-    Ok(Variant { name, control, classes, applications, place })
+    let is_like = like.is_some();
+    let applications = match (like, applications) {
+        (Some(_), Some(extra)) => {
+            return Err(extra.error("no applications of its own beside `like`"));
+        }
+        (Some(like), None) => {
+            let found = earlier.iter().find(|one| like.as_str() == Some(one.name.as_str()));
+            let found = found.ok_or_else(|| like.error("the name of an earlier background"))?;
+            found.applications.clone()
+        }
+        (None, applications) => list_or_empty(applications)?
+            .iter()
+            .map(|application| read_application(application.fields()?))
+            .collect::<Result<_, _>>()?,
+    };
+    Ok(Variant { name, control, classes, time_scale, applications, is_like, place })
+}
+
+/// A class, or a list of classes with their shares of the work.
+fn read_demand(value: &Value) -> Result<Demand, ScenarioError> {
+    if !value.is_list() {
+        return Ok(Demand::Always(read_fixed_class(value)?));
+    }
+    let shares: Vec<Share> = value.list()?.iter().map(read_share).collect::<Result<_, _>>()?;
+    if let Some(ClassOf::Bound(_, place)) =
+        shares.iter().map(|share| &share.class).find(|class| matches!(class, ClassOf::Bound(..)))
+    {
+        return Err(place.error("the name of a class, not of a binding"));
+    }
+    if shares.is_empty() {
+        return Err(value.error("at least one class with its share"));
+    }
+    Ok(Demand::InTurn(shares))
 }
 
 fn read_fixed_class(value: &Value) -> Result<Class, ScenarioError> {

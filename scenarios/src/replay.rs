@@ -106,7 +106,7 @@ impl Workload {
         for thread in &mut control.threads {
             thread.ruled_class = None;
             for step in &mut thread.program {
-                if let Step::Compute(work) = step {
+                if let Some(work) = step.work_mut() {
                     work.class = Class::Scalar;
                 }
             }

@@ -17,7 +17,9 @@ use self::task::{Task, read_task};
 use crate::error::{ScenarioError, printable};
 use crate::fields::{Place, Source};
 use crate::number::Number;
-use crate::scenario::{ApplicationSpec, ForegroundMode, MachineSpec, Run, Scenario, Variant};
+use crate::scenario::{
+    ApplicationSpec, Demand, ForegroundMode, MachineSpec, Run, Scenario, Variant,
+};
 
 /// CPU table of files that name none; our choice.
 const CPU: &str = "xeon-gold-6130";
@@ -116,20 +118,22 @@ fn refuse_shared_timers(tasks: &[Task]) -> Result<(), ScenarioError> {
 
 /// The tasks as they are, and for comparison with every class scalar.
 fn variants(foreground: &[Task], background: &[Task], place: &Place) -> Vec<Variant> {
-    let classes: BTreeMap<String, Class> = foreground
+    let classes: BTreeMap<String, Demand> = foreground
         .iter()
         .chain(background)
         .flat_map(|task| &task.classes)
-        .map(|class| (class.name().to_owned(), *class))
+        .map(|class| (class.name().to_owned(), Demand::Always(*class)))
         .collect();
-    let variant = |name: &str, control, classes| Variant {
+    let variant = |name: &str, control: bool, classes| Variant {
         name: name.to_owned(),
         control,
         classes,
+        time_scale: Number::fixed(1.0, place.clone()),
+        is_like: !control,
         applications: background.iter().cloned().map(Task::into_application).collect(),
         place: place.clone(),
     };
-    let scalar = classes.keys().map(|name| (name.clone(), Class::Scalar)).collect();
+    let scalar = classes.keys().map(|name| (name.clone(), Demand::Always(Class::Scalar))).collect();
     vec![variant("scalar", true, scalar), variant("described", false, classes)]
 }
 

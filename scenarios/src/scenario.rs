@@ -7,7 +7,7 @@ use cpu_model::{Class, CpuModel};
 use crate::claim::Claim;
 use crate::fields::Place;
 use crate::number::Number;
-use crate::phase::Phase;
+use crate::phase::{Phase, Share};
 use crate::workload::CpuSet;
 
 /// Most logical CPUs of a machine.
@@ -91,13 +91,26 @@ pub(crate) struct ApplicationSpec {
     pub(crate) place: Place,
 }
 
+/// The classes of the work that a name of `classes` is bound to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Demand {
+    /// One class.
+    Always(Class),
+    /// Classes in turn, each for a share of the work; the rest is scalar.
+    InTurn(Vec<Share>),
+}
+
 /// A variant of the background: the control, or one to compare with the control.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Variant {
     pub(crate) name: String,
     pub(crate) control: bool,
-    pub(crate) classes: BTreeMap<String, Class>,
+    pub(crate) classes: BTreeMap<String, Demand>,
+    /// How many times as long as written the work of the applications takes: the speed of a build.
+    pub(crate) time_scale: Number,
     pub(crate) applications: Vec<ApplicationSpec>,
+    /// Whether the applications are those of an earlier variant, so that only classes differ.
+    pub(crate) is_like: bool,
     pub(crate) place: Place,
 }
 

@@ -97,6 +97,27 @@ pub struct Work {
 pub enum Step {
     /// Run.
     Compute(Work),
+    /// Draw an amount of work, which the bursts up to the next [`Step::NextRound`] divide.
+    Amount {
+        /// The amount, in reference cycles.
+        total: Draw,
+        /// Length of a round of bursts, in reference cycles; the amount has a whole number of
+        /// rounds, at least one.
+        round_cycles: u64,
+    },
+    /// Run the current round of the amount up to a share of it. The work's own amount is the mean
+    /// of the whole burst, and is not drawn.
+    Burst {
+        /// The work.
+        work: Work,
+        /// Share of the round that is done after the burst, in 10^-6.
+        until_ppm: u32,
+    },
+    /// Go back to the first burst until all rounds of the amount are done.
+    NextRound {
+        /// Index of the first burst.
+        to: u32,
+    },
     /// Sleep for a time in ns, however fast the CPU is.
     Sleep(Draw),
     /// Sleep until an interrupt comes on another CPU than the thread's.
@@ -139,6 +160,57 @@ pub enum Step {
         /// How often the loop runs in all; `None` = for ever.
         times: Option<u64>,
     },
+}
+
+impl Step {
+    /// The work that the step runs, if any.
+    #[must_use]
+    pub fn work(&self) -> Option<&Work> {
+        match self {
+            Self::Compute(work) | Self::Burst { work, .. } => Some(work),
+            _ => None,
+        }
+    }
+
+    /// The same, to change.
+    pub fn work_mut(&mut self) -> Option<&mut Work> {
+        match self {
+            Self::Compute(work) | Self::Burst { work, .. } => Some(work),
+            _ => None,
+        }
+    }
+}
+
+/// What a program does without its classes: every piece of work is scalar, and an amount that
+/// bursts of several classes divide is one piece. Two programs that differ in classes alone are
+/// equal after this.
+#[must_use]
+pub fn without_classes(program: &[Step]) -> Vec<Step> {
+    let mut stripped = Vec::new();
+    let mut position = Vec::with_capacity(program.len());
+    let mut amount = None;
+    for step in program {
+        position.push(stripped.len() as u32);
+        match *step {
+            Step::Amount { total, .. } => amount = Some(total),
+            Step::Burst { work, .. } => {
+                if let Some(ref_cycles) = amount.take() {
+                    let work = Work { ref_cycles, ..work };
+                    stripped.push(Step::Compute(Work { class: Class::Scalar, ..work }));
+                }
+            }
+            Step::NextRound { .. } => {}
+            Step::Loop { to, times } => {
+                let to = position[to as usize];
+                stripped.push(Step::Loop { to, times });
+            }
+            Step::Compute(work) => {
+                stripped.push(Step::Compute(Work { class: Class::Scalar, ..work }));
+            }
+            other => stripped.push(other),
+        }
+    }
+    stripped
 }
 
 impl Workload {

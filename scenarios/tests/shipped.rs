@@ -30,7 +30,7 @@ fn work_by_class(program: &[Step]) -> BTreeMap<Class, f64> {
     }
     let mut work = BTreeMap::new();
     for (step, weight) in program.iter().zip(weight) {
-        if let Step::Compute(done) = step {
+        if let Some(done) = step.work() {
             *work.entry(done.class).or_insert(0.0) += done.ref_cycles.mean as f64 * weight;
         }
     }
@@ -66,39 +66,8 @@ fn x265_classes_get_the_shares_of_the_parameters() {
     assert!((share(Class::Scalar) - 0.1).abs() < 1e-3);
 }
 
-/// Share of a frame that the threads of an instance are busy: mean over largest of their work.
-fn busy_share(workload: &Workload, instance: &str) -> f64 {
-    let threads = workload.threads.iter().filter(|thread| thread.name.starts_with(instance));
-    let frames: Vec<Vec<f64>> = threads
-        .map(|thread| {
-            let frames = thread.program.split(|step| matches!(step, Step::Barrier(_)));
-            let mut start = 0;
-            let mut work = Vec::new();
-            for frame in frames.take_while(|frame| frame.len() > 1) {
-                let local: Vec<Step> = frame.iter().map(|step| shifted(*step, start)).collect();
-                work.push(work_by_class(&local).values().sum());
-                start += frame.len() as u32 + 1;
-            }
-            work
-        })
-        .collect();
-    let share = |frame: usize| {
-        let work: Vec<f64> = frames.iter().map(|frames| frames[frame]).collect();
-        work.iter().sum::<f64>() / work.len() as f64 / work.iter().copied().fold(0.0, f64::max)
-    };
-    (0..frames[0].len()).map(share).sum::<f64>() / frames[0].len() as f64
-}
-
-fn shifted(step: Step, start: u32) -> Step {
-    match step {
-        Step::Loop { to, times } => Step::Loop { to: to.saturating_sub(start), times },
-        other => other,
-    }
-}
-
-/// D 7.2 has the CPUs that x265 alone keeps busy for SSE4 and AVX2; for AVX-512 nobody has.
+/// D 7.2 has the CPUs that x265 alone keeps busy, here for SSE4.
 const BUSY_SSE4: f64 = 24.6 / 32.0;
-const BUSY_AVX2: f64 = 20.8 / 32.0;
 
 /// Shares of fitted sets surround the published one.
 #[track_caller]
@@ -114,25 +83,8 @@ fn x265_built_for_sse4_waits_as_published() {
     // Its frames are drawn as they run: the largest of n uniform amounts within ± s is
     // 1 + s (n - 1) / (n + 1) on average.
     let fits = shipped("parsec-x265").fits;
-    let share =
-        |fit: &BTreeMap<String, f64>| 1.0 / (1.0 + fit["x265_spread_sse4"] / 100.0 * 7.0 / 9.0);
+    let share = |fit: &BTreeMap<String, f64>| 1.0 / (1.0 + fit["x265_spread"] / 100.0 * 7.0 / 9.0);
     surround(&fits.iter().map(share).collect::<Vec<_>>(), BUSY_SSE4);
-}
-
-#[test]
-fn x265_built_for_avx2_waits_as_published() {
-    let scenario = shipped("parsec-x265");
-    let background = scenario.background_names().position(|name| name == "avx2").unwrap();
-    let case = Case { foreground: Some(0), background };
-    let shares: Vec<f64> = (0..scenario.fits.len())
-        .map(|fit| {
-            let none = BTreeMap::new();
-            let workload = scenario.workload(case, Some(fit), &none, &GOLD_6130).unwrap();
-            let instances = ["x265.0/", "x265.1/", "x265.2/", "x265.3/"];
-            instances.iter().map(|name| busy_share(&workload, name)).sum::<f64>() / 4.0
-        })
-        .collect();
-    surround(&shares, BUSY_AVX2);
 }
 
 #[test]
@@ -265,8 +217,39 @@ fn muqss_is_claimed_about_with_the_run_queues_of_its_source() {
     assert_eq!(claim.figure.rq_sharing, "smt");
 }
 
+/// The same work, all of it scalar.
+fn without_classes(mut workload: Workload) -> Workload {
+    for thread in &mut workload.threads {
+        thread.program = scenarios::without_classes(&thread.program);
+    }
+    workload.applications.iter_mut().for_each(|one| one.class = Class::Scalar);
+    workload
+}
+
 #[test]
-fn fits_change_the_drawn_totals_and_overrides_win() {
+fn a_control_differs_from_its_cases_in_classes_alone() {
+    let none = BTreeMap::new();
+    let machine = MachineDefaults { cores_per_package: 64, ..GOLD_6130 };
+    for name in scenarios::names() {
+        let scenario = shipped(name);
+        assert_eq!(scenario.unlike_control().count(), 0, "{name}");
+        let control = scenario.control();
+        for case in scenario.cases().into_iter().filter(|case| case.background != control) {
+            let beside = Case { background: control, ..case };
+            for fit in 0..scenario.fits.len().max(1) {
+                let build = |case| scenario.workload(case, Some(fit), &none, &machine).unwrap();
+                let placebo = scenario.placebo(case, Some(fit), &none, &machine).unwrap();
+                let expected = without_classes(build(beside));
+                assert_ne!(build(case), build(beside), "{name}: nothing differs");
+                assert_eq!(without_classes(build(case)), expected, "{name}");
+                assert_eq!(without_classes(placebo), expected, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn fits_change_amounts_and_overrides_win() {
     let scenario = shipped("parsec-x265");
     let case = Case { foreground: Some(0), background: 2 };
     let build = |fit, overrides: &BTreeMap<String, f64>| {

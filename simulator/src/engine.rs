@@ -62,7 +62,8 @@ pub(crate) fn run<S: Scheduler>(
     let ruled = world.tasks.iter().map(|task| task.ruled_level).collect();
     let of_thread = |thread: &scenarios::Thread| thread.application as usize;
     let application = workload.threads.iter().map(of_thread).collect();
-    let sensors = Sensors::new(config, model, world.topology, application, ruled);
+    let sensors =
+        Sensors::new(config, model, world.topology, application, ruled, &world.stream_numbers());
     let applications = workload.applications.len();
     let latency = Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3)
         .map_err(|error| SimError::Machine(error.to_string()))?;

@@ -1,4 +1,7 @@
 //! Seeded random streams, one for each purpose and subject.
+//!
+//! Whatever concerns a thread is drawn from a stream of that thread, so that no draw depends on the
+//! order of events: runs of equal workloads draw equal numbers however they interleave.
 
 use random::{GOLDEN, SplitMix64};
 
@@ -19,6 +22,11 @@ pub(crate) enum Purpose {
 #[derive(Clone, Debug)]
 pub(crate) struct Stream {
     generator: SplitMix64,
+}
+
+/// One stream for each task.
+pub(crate) fn of_tasks(seed: u64, purpose: Purpose, numbers: &[u64]) -> Vec<Stream> {
+    numbers.iter().map(|&number| Stream::new(seed, purpose, number)).collect()
 }
 
 impl Stream {

@@ -1,17 +1,15 @@
 //! Machines and workloads that a run refuses.
 
 use cpu_model::{CpuModel, LicenseDomain};
-use scenarios::{Step, Thread};
+use scenarios::Thread;
 
 use crate::config::Config;
 use crate::error::SimError;
 
 /// A CPU can run only the classes that its table knows.
 pub(crate) fn refuse_unknown_class(model: &CpuModel, thread: &Thread) -> Result<(), SimError> {
-    let unknown = thread.program.iter().find_map(|step| match step {
-        Step::Compute(work) if !model.supports(work.class) => Some(work.class),
-        _ => None,
-    });
+    let mut classes = thread.program.iter().filter_map(|step| Some(step.work()?.class));
+    let unknown = classes.find(|&class| !model.supports(class));
     match unknown {
         None => Ok(()),
         Some(class) => Err(SimError::Machine(format!(

@@ -9,7 +9,7 @@ use cpu_model::{Class, CpuModel, Turbo};
 use policy::{Belief, Learned, LevelTimes, NOBODY, Users};
 
 use crate::config::{Config, Scheduler, SensorFaults, SensorSet};
-use crate::random::{Purpose, Stream};
+use crate::random::{Purpose, Stream, of_tasks};
 use crate::task::{Slice, Stop};
 use crate::topology::{Topology, is_in_share};
 
@@ -100,7 +100,8 @@ pub(crate) struct Sensors {
     /// By task: the level of its last detection, where detections are late.
     detected: Vec<u8>,
     topology: Topology,
-    chance: Stream,
+    /// By task: chance in what its sensors read.
+    chance: Vec<Stream>,
 }
 
 impl Sensors {
@@ -110,6 +111,7 @@ impl Sensors {
         topology: Topology,
         application: Vec<usize>,
         ruled: Vec<u8>,
+        stream_numbers: &[u64],
     ) -> Self {
         let detected = vec![0; ruled.len()];
         let applications = application.iter().max().map_or(0, |last| last + 1);
@@ -133,7 +135,7 @@ impl Sensors {
             levels: model.turbo.levels,
             detected,
             topology,
-            chance: Stream::new(config.seed, Purpose::Sensor, 0),
+            chance: of_tasks(config.seed, Purpose::Sensor, stream_numbers),
         }
     }
 
@@ -194,7 +196,7 @@ impl Sensors {
         if self.lacks_sensors(cpu) {
             return self.believed(place, task, slice, turbo, now_ns);
         }
-        let readings = self.kernel_readings(slice, stop);
+        let readings = self.kernel_readings(task, slice, stop);
         let observed = match self.set {
             SensorSet::D7 => self.counted(place, task, slice, turbo),
             SensorSet::Truth => Observed {
@@ -214,7 +216,7 @@ impl Sensors {
             }
         };
         if self.set.reads_registers() {
-            self.in_use[cpu] = self.width_in_use(slice, stop);
+            self.in_use[cpu] = self.width_in_use(task, slice, stop);
         }
         self.note_user(cpu, task, observed.own_level, now_ns);
         self.remember(task, &observed, now_ns);
@@ -263,24 +265,24 @@ impl Sensors {
         }
     }
 
-    fn kernel_readings(&mut self, slice: &Slice, stop: Stop) -> KernelReadings {
+    fn kernel_readings(&mut self, task: usize, slice: &Slice, stop: Stop) -> KernelReadings {
         const E9: u64 = 1_000_000_000;
         if !self.is_used || !self.has_own_beliefs {
             return KernelReadings::default();
         }
-        let registers = self.width_in_use(slice, stop);
+        let registers = self.width_in_use(task, slice, stop);
         KernelReadings { registers, retired: slice.retired_e9.map(|retired| retired / E9) }
     }
 
     /// Width in use at switch-out: compiled code clears wide registers before a system call, so
     /// sleeping tasks show none, and preempted tasks show them rarely.
-    fn width_in_use(&mut self, slice: &Slice, stop: Stop) -> u8 {
+    fn width_in_use(&mut self, task: usize, slice: &Slice, stop: Stop) -> u8 {
         if stop != Stop::Preempted {
             0
-        } else if slice.width >= 2 && self.chance.chance(XINUSE_512_PERMILLE) {
+        } else if slice.width >= 2 && self.chance[task].chance(XINUSE_512_PERMILLE) {
             2
         } else {
-            u8::from(slice.width >= 1 && self.chance.chance(XINUSE_256_PERMILLE))
+            u8::from(slice.width >= 1 && self.chance[task].chance(XINUSE_256_PERMILLE))
         }
     }
 
@@ -293,10 +295,10 @@ impl Sensors {
         let own_level = self.detect(task, self.level_of_width[usize::from(slice.width)]);
         let slice = policy::Slice {
             time_ns: slice.time_ns,
-            cycles: self.count(slice.cycles_e6),
+            cycles: self.count(task, slice.cycles_e6),
             ref_cycles: slice.counted_ns * u64::from(turbo.ref_khz) / 1_000_000,
-            level_cycles: slice.level_cycles_e6.map(|cycles| self.count(cycles)),
-            stall_cycles: self.count_stalls(slice.stall_cycles_e6),
+            level_cycles: slice.level_cycles_e6.map(|cycles| self.count(task, cycles)),
+            stall_cycles: self.count_stalls(task, slice.stall_cycles_e6),
             first_row: place.first_row as u64,
         };
         self.observed(place.cpu, slice, own_level)
@@ -315,17 +317,17 @@ impl Sensors {
     }
 
     /// A counter's reading for that many millionths of a cycle.
-    fn count(&mut self, cycles_e6: u64) -> u64 {
+    fn count(&mut self, task: usize, cycles_e6: u64) -> u64 {
         let noise = u64::from(self.faults.counter_noise_permille.min(1000));
         if noise == 0 || self.set != SensorSet::D7 {
             return cycles_e6 / 1_000_000;
         }
-        let permille = 1000 - noise + self.chance.below(2 * noise + 1);
+        let permille = 1000 - noise + self.chance[task].below(2 * noise + 1);
         (u128::from(cycles_e6) * u128::from(permille) / 1_000_000_000) as u64
     }
 
-    fn count_stalls(&mut self, cycles_e6: u64) -> u64 {
-        let counted = self.count(cycles_e6);
+    fn count_stalls(&mut self, task: usize, cycles_e6: u64) -> u64 {
+        let counted = self.count(task, cycles_e6);
         let error_permille = self.faults.stall_error_permille;
         if error_permille == 0 || self.set != SensorSet::D7 {
             return counted;
@@ -341,11 +343,11 @@ impl Sensors {
             return level;
         }
         let late = std::mem::replace(&mut self.detected[task], level);
-        if !self.chance.chance(false_permille) {
+        if !self.chance[task].chance(false_permille) {
             return late;
         }
         // Any wrong level, each as likely.
-        let other = self.chance.below(u64::from(self.levels.max(2)) - 1) as u8;
+        let other = self.chance[task].below(u64::from(self.levels.max(2)) - 1) as u8;
         other + u8::from(other >= late)
     }
 

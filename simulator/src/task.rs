@@ -97,6 +97,46 @@ pub(crate) enum Next {
     End,
 }
 
+/// An amount of work in rounds of bursts: where bursts begin follows from the amount alone, so that
+/// classes decide no draw.
+#[derive(Clone, Copy, Debug, Default)]
+struct Amount {
+    total: u64,
+    rounds: u64,
+    round: u64,
+    /// Cycles of the round that earlier bursts took.
+    taken: u64,
+}
+
+impl Amount {
+    fn new(total: u64, round_cycles: u64) -> Self {
+        let round_cycles = round_cycles.max(1);
+        let rounds = (total.saturating_add(round_cycles / 2) / round_cycles).max(1);
+        Self { total, rounds, round: 0, taken: 0 }
+    }
+
+    /// Cycles of the round.
+    fn length(&self) -> u64 {
+        let start = |round| scaled(self.total, round, self.rounds);
+        start(self.round + 1) - start(self.round)
+    }
+
+    /// Takes the cycles of the round up to a share of it.
+    fn burst(&mut self, until_ppm: u32) -> u64 {
+        let until = scaled(self.length(), until_ppm.into(), 1_000_000);
+        let cycles = until.saturating_sub(self.taken);
+        self.taken += cycles;
+        cycles
+    }
+
+    /// Goes on to the next round; `false`: there is none.
+    fn next(&mut self) -> bool {
+        self.round += 1;
+        self.taken = 0;
+        self.round < self.rounds
+    }
+}
+
 /// A thread during a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
@@ -127,9 +167,13 @@ pub(crate) struct Task {
     pub ruled_level: u8,
     program: Vec<Step>,
     position: usize,
+    /// The amount that bursts divide.
+    amount: Amount,
     loops: Vec<u64>,
     /// By timer of the thread: time of its last expiry.
     timers: Vec<u64>,
+    /// Number of the thread's random streams.
+    pub number: u64,
     stream: Stream,
 }
 
@@ -163,8 +207,10 @@ impl Task {
             ruled_level: ruled_level(thread, cpu),
             program: thread.program.clone(),
             position: 0,
+            amount: Amount::default(),
             loops: vec![0; thread.program.len()],
             timers: vec![thread.arrival_ns; timers(&thread.program)],
+            number: thread.stream,
             stream: Stream::new(seed, Purpose::Work, thread.stream),
         }
     }
@@ -180,11 +226,21 @@ impl Task {
                 }
                 Step::Compute(work) => {
                     let cycles = self.draw(work.ref_cycles);
-                    self.work_left = units(cycles, cpu.turbo.ref_khz);
-                    let own_level = cpu.level_demanded(work.class, work.rate_permille);
-                    self.phase = Phase { work, own_level };
+                    return self.compute(cpu, work, cycles);
+                }
+                Step::Amount { total, round_cycles } => {
+                    self.amount = Amount::new(self.draw(total), round_cycles);
                     self.position += 1;
-                    return Next::Compute;
+                    continue;
+                }
+                Step::Burst { work, until_ppm } => {
+                    let cycles = self.amount.burst(until_ppm);
+                    return self.compute(cpu, work, cycles);
+                }
+                Step::NextRound { to } => {
+                    let is_next = self.amount.next();
+                    self.position = if is_next { to as usize } else { self.position + 1 };
+                    continue;
                 }
                 _ => {}
             }
@@ -210,14 +266,30 @@ impl Task {
                     Next::Sleep { ns: after_ns, on: Some(cpu as usize) }
                 }
                 Step::Wait(i) => Next::Wait(i as usize),
-                Step::Compute(_) | Step::Loop { .. } => unreachable!("handled above"),
+                Step::Compute(_)
+                | Step::Loop { .. }
+                | Step::Amount { .. }
+                | Step::Burst { .. }
+                | Step::NextRound { .. } => unreachable!("handled above"),
             };
         }
     }
 
-    /// Whether the step after this one computes; looks past one loop.
+    fn compute(&mut self, cpu: &CpuModel, work: Work, cycles: u64) -> Next {
+        self.work_left = units(cycles, cpu.turbo.ref_khz);
+        let own_level = cpu.level_demanded(work.class, work.rate_permille);
+        self.phase = Phase { work, own_level };
+        self.position += 1;
+        Next::Compute
+    }
+
+    /// Whether the step after this one computes; looks past one loop or round.
     pub(crate) fn computes_next(&self) -> bool {
         let at = match self.program.get(self.position) {
+            Some(&Step::NextRound { to }) => {
+                let is_last = self.amount.round + 1 >= self.amount.rounds;
+                if is_last { self.position + 1 } else { to as usize }
+            }
             Some(&Step::Loop { to, times }) => {
                 let rounds = self.loops[self.position] + 1;
                 let again = times.is_none_or(|times| rounds < times);
@@ -225,7 +297,10 @@ impl Task {
             }
             _ => self.position,
         };
-        matches!(self.program.get(at), Some(Step::Compute(_)))
+        let is_compute = |step: &Step| {
+            matches!(step, Step::Compute(_) | Step::Amount { .. } | Step::Burst { .. })
+        };
+        self.program.get(at).is_some_and(is_compute)
     }
 
     fn follow_loop(&mut self, to: u32, times: Option<u64>) {
@@ -312,10 +387,32 @@ fn ruled_level(thread: &Thread, cpu: &CpuModel) -> u8 {
     thread
         .program
         .iter()
-        .filter_map(|step| match step {
-            Step::Compute(work) => Some(cpu.level_demanded(work.class, work.rate_permille)),
-            _ => None,
-        })
+        .filter_map(Step::work)
+        .map(|work| cpu.level_demanded(work.class, work.rate_permille))
         .max()
         .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bursts_take_all_of_an_amount_and_their_shares_of_each_round() {
+        for total in [0, 1, 999, 10_007, 2_500_000] {
+            let mut amount = Amount::new(total, 1000);
+            let (mut first, mut all, mut rounds) = (0, 0, 0);
+            loop {
+                let burst = amount.burst(300_000);
+                first += burst;
+                all += burst + amount.burst(1_000_000);
+                rounds += 1;
+                if !amount.next() {
+                    break;
+                }
+            }
+            assert_eq!((all, rounds), (total, ((total + 500) / 1000).max(1)));
+            assert!(first <= 3 * total / 10 && first + rounds >= 3 * total / 10, "{first}");
+        }
+    }
 }

@@ -55,7 +55,9 @@ pub(crate) fn sleeper(ref_cycles: u64, sleep_ns: u64, cpus: &[u32]) -> Thread {
 }
 
 /// The threads as one foreground application.
-pub(crate) fn workload(machine: Machine, threads: Vec<Thread>) -> Workload {
+pub(crate) fn workload(machine: Machine, mut threads: Vec<Thread>) -> Workload {
+    // Threads with one stream would have equal slices, and run in step.
+    (0..).zip(&mut threads).for_each(|(stream, thread)| thread.stream = stream);
     let application = Application {
         name: "application".to_owned(),
         role: Role::Foreground,

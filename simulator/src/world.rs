@@ -169,6 +169,11 @@ impl<'a> World<'a> {
         })
     }
 
+    /// Numbers of the random streams of all tasks.
+    pub(crate) fn stream_numbers(&self) -> Vec<u64> {
+        self.tasks.iter().map(|task| task.number).collect()
+    }
+
     pub(crate) fn set_timer(&mut self, timer: Timer, at_ns: u64) {
         self.timers.set(self.slots.slot(timer), at_ns);
     }

@@ -26,14 +26,12 @@ const CALIBRATED: &str = "parsec-x265";
 const DRAWS_MAX: usize = 100;
 const MARK: &str = "# Fitted parameter sets, written by `cargo xtask calibrate`: do not edit.";
 
-/// Unknown parameters, each with its least and greatest value. The ranges of the spreads surround
-/// values that keep the published numbers of CPUs busy (24.6 and 20.8 of 32, D 7.2); the rest is
-/// our choice.
-const UNKNOWN: [(&str, f64, f64); 7] = [
+/// Unknown parameters, each with its least and greatest value. The range of the spread surrounds
+/// the value that keeps the published number of CPUs busy (24.6 of 32, D 7.2); the rest is our
+/// choice.
+const UNKNOWN: [(&str, f64, f64); 5] = [
     ("x265_frame_us", 200.0, 800.0),
-    ("x265_spread_sse4", 33.0, 43.0),
-    ("x265_spread_avx2", 55.0, 76.0),
-    ("x265_spread_avx512", 33.0, 43.0),
+    ("x265_spread", 33.0, 43.0),
     ("x265_share_avx2", 0.4, 0.95),
     ("x265_share_512_light", 0.1, 0.3),
     ("x265_share_512_heavy", 0.5, 0.7),

@@ -24,8 +24,6 @@ enum Structure {
 }
 use Structure::{Bursts, Frames, Phases, Steady};
 
-/// How often a body is written out, so that the totals of mixed phases differ.
-const VARIANTS: u64 = 8;
 /// A round is at most so long, in us, so that a run sees several.
 const ROUND_US_MAX: u64 = 100_000;
 
@@ -95,7 +93,7 @@ impl Background {
             nice: nice(stream),
             stall_permille: stream.between(0, 500),
             working_set_kib: stream.octaves(16, 8),
-            phases: vec![forever(1, &body)],
+            phases: vec![forever(&body)],
         });
     }
 }
@@ -161,7 +159,7 @@ fn steady(stream: &mut Stream) -> Vec<String> {
     let wide = draw_wide(stream);
     let work_us = wide.round_us() * stream.between(1, 4);
     let body = wide.compute(work_us, stream.between(10, 50));
-    vec![offset(wide.round_us()), forever(VARIANTS, &[body])]
+    vec![offset(wide.round_us()), forever(&[body])]
 }
 
 /// Work of 0.5 to 32 ms, then a sleep.
@@ -169,7 +167,7 @@ fn bursts(stream: &mut Stream, duty_permille: u64) -> Vec<String> {
     let wide = draw_wide(stream);
     let work_us = stream.octaves(500, 6);
     let body = [wide.compute(work_us, stream.between(10, 50)), pause(work_us, duty_permille)];
-    vec![offset(work_us), forever(VARIANTS, &body)]
+    vec![offset(work_us), forever(&body)]
 }
 
 /// Frames of 0.5 to 16 ms, whose threads differ by up to 20 to 70 %.
@@ -177,7 +175,7 @@ fn frames(stream: &mut Stream) -> Vec<String> {
     let wide = draw_wide(stream);
     let frame_us = stream.octaves(500, 5);
     let body = [wide.compute(frame_us, stream.between(20, 70)), sync("barrier", "frame")];
-    vec![forever(VARIANTS, &body)]
+    vec![forever(&body)]
 }
 
 /// 5 to 80 ms wide, then 5 to 80 ms scalar, in pieces of 1 to 4 ms.
@@ -190,5 +188,5 @@ fn phased(stream: &mut Stream) -> Vec<String> {
         repeat(pieces(wide_us), &[wide(piece_us, &uneven)]),
         repeat(pieces(scalar_us), &[compute(piece_us, &uneven)]),
     ];
-    vec![offset(wide_us + scalar_us), forever(1, &body)]
+    vec![offset(wide_us + scalar_us), forever(&body)]
 }

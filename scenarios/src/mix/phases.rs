@@ -40,9 +40,9 @@ pub(super) fn repeat(times: u64, phases: &[String]) -> String {
     format!("{{ repeat = {{ times = {}, phases = [{}] }} }}", times.max(1), phases.join(", "))
 }
 
-/// An endless loop whose mixed phases have `variants` totals in turn.
-pub(super) fn forever(variants: u64, phases: &[String]) -> String {
-    format!("{{ forever = {{ variants = {variants}, phases = [{}] }} }}", phases.join(", "))
+/// An endless loop.
+pub(super) fn forever(phases: &[String]) -> String {
+    format!("{{ forever = [{}] }}", phases.join(", "))
 }
 
 pub(super) fn first(phases: &[String]) -> String {

@@ -150,7 +150,7 @@ impl Task {
 
 fn repeat(times: Option<f64>, phases: Vec<Phase>, place: &Place) -> Phase {
     let times = times.map(|times| Number::fixed(times, place.clone()));
-    Phase { place: place.clone(), kind: Kind::Repeat { times, variants: 1, phases } }
+    Phase { place: place.clone(), kind: Kind::Repeat { times, phases } }
 }
 
 /// A number of rounds; `None`: for ever.

@@ -15,7 +15,7 @@ use policy::{Deficit, Loss, Meter, Mode, NOBODY};
 
 use crate::config::{Compensation, Queues};
 use crate::outcome::PolicyEvent;
-use crate::random::{Purpose, Stream};
+use crate::random::{Purpose, Stream, of_tasks};
 use crate::recorder::tid;
 use crate::sched::{Charged, Pick, Placed, Scheduler, Wake};
 use crate::sensors::Observed;
@@ -75,7 +75,8 @@ pub(crate) struct Fair {
     load: Vec<usize>,
     /// By package: a bound on the virtual times of the tasks that run there ([`Fair::bound`]).
     latest: Vec<WinnerTree>,
-    draws: Stream,
+    /// By task: draws of the lengths of slices.
+    draws: Vec<Stream>,
     even: Option<Even>,
     /// Events since the last call that took them; `None` unless a history is kept.
     policy_events: Option<Vec<PolicyEvent>>,
@@ -130,7 +131,7 @@ impl Fair {
                 WinnerTree::new(world.topology.cpus_of_package(0).len());
                 world.topology.packages
             ],
-            draws: Stream::new(world.config.seed, Purpose::Slice, 0),
+            draws: of_tasks(world.config.seed, Purpose::Slice, &world.stream_numbers()),
             even,
             policy_events: world.config.history.then(Vec::new),
             kernel: (queues == Queues::PerLlc).then(|| Kernel::new(world, groups)),
@@ -253,7 +254,8 @@ impl Fair {
             kernel.begins(world, cpu, task, (group, self.waiting[group]));
             return Pick { task, slice_ns: None };
         }
-        let slice_ns = policy::slice_ns(SLICE_NS, SLICE_JITTER_PERMILLE, self.draws.next_u32());
+        let draw = self.draws[task].next_u32();
+        let slice_ns = policy::slice_ns(SLICE_NS, SLICE_JITTER_PERMILLE, draw);
         Pick { task, slice_ns: Some(slice_ns) }
     }
 

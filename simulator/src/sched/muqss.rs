@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use self::near::Shape;
 use crate::config::RqSharing;
-use crate::random::{Purpose, Stream};
+use crate::random::{Purpose, Stream, of_tasks};
 use crate::sched::{Charged, Pick, Placed, Scheduler, Wake};
 use crate::sensors::Observed;
 use crate::task::Stop;
@@ -72,7 +72,8 @@ pub(crate) struct Muqss {
     /// By CPU: the woken task for which its slice was preempted, a hint for the next pick.
     preempting: Vec<Option<usize>>,
     orders: u64,
-    draws: Stream,
+    /// By task: draws of the lengths of slices.
+    draws: Vec<Stream>,
 }
 
 impl Muqss {
@@ -105,7 +106,7 @@ impl Muqss {
             shape,
             preempting: vec![None; topology.cpus],
             orders: 0,
-            draws: Stream::new(world.config.seed, Purpose::Slice, 0),
+            draws: of_tasks(world.config.seed, Purpose::Slice, &world.stream_numbers()),
         }
     }
 
@@ -139,7 +140,7 @@ impl Muqss {
 
     /// `time_slice_expired`: slice and deadline are renewed together.
     fn refill(&mut self, task: usize, now_ns: u64) {
-        let draw = self.draws.next_u32();
+        let draw = self.draws[task].next_u32();
         let entity = &mut self.tasks[task];
         entity.left_ns = policy::slice_ns(SLICE_NS, SLICE_JITTER_PERMILLE, draw);
         entity.deadline_ns = now_ns + entity.relative_ns;

@@ -153,7 +153,8 @@ pub(crate) struct PerCpu<D> {
     hz: u64,
     tick_ns: u64,
     stamp: u64,
-    draws: Stream,
+    /// By CPU.
+    draws: Vec<Stream>,
 }
 
 impl<D: Discipline> PerCpu<D> {
@@ -208,7 +209,9 @@ impl<D: Discipline> PerCpu<D> {
             hz,
             tick_ns: NS_PER_S / hz,
             stamp: 0,
-            draws: Stream::new(world.config.seed, Purpose::Scheduler, 0),
+            draws: (0..cpus as u64)
+                .map(|cpu| Stream::new(world.config.seed, Purpose::Scheduler, cpu))
+                .collect(),
         }
     }
 }

@@ -21,7 +21,7 @@ impl<D: Discipline> PerCpu<D> {
             self.balance_sooner(cpu, level);
             let mut weight = 0;
             if self.era.newidle_by_success {
-                let draw = self.draws.next_u32();
+                let draw = self.draws[cpu].next_u32();
                 match self.paces[level][cpu].try_newidle(draw) {
                     Some(of_success) => weight = of_success,
                     None => continue,
