@@ -73,6 +73,33 @@ pub struct Args {
     output: output::Files,
 }
 
+/// Fails where a placebo of the same runs has an effect: then no claim tells anything of classes.
+fn check_placebo(
+    work: &Work,
+    file: &str,
+    options: &RunOptions,
+    choice: &Choice<'_>,
+    jobs: Option<u16>,
+) -> Result<()> {
+    let mut options = options.clone();
+    options.set.simulation.placebo = true;
+    let plan = Plan::new(work, file, &options, choice)?;
+    let bar = terminal::progress(plan.runs() as u64, "placebo");
+    let samples = with_jobs(jobs, || plan.run(work, &bar))?;
+    bar.finish_and_clear();
+    let comparison = report::compare(plan.setup(work), samples)?;
+    if let Some(run) = comparison.compared().find(|run| run.is_more_than_chance()) {
+        anyhow::bail!(
+            "under {} with {}, a placebo changes completions by {:.1} %: the control differs in \
+             more than classes",
+            run.scheduler,
+            run.background,
+            run.signed_slowdown_pct
+        );
+    }
+    Ok(())
+}
+
 /// Runs the verb.
 pub fn run(args: Args) -> Result<()> {
     let settings = &args.run.set;
@@ -103,6 +130,7 @@ pub fn run(args: Args) -> Result<()> {
         let judged = comparison.claims.iter().filter(|claim| claim.holds.is_some()).count();
         ensure!(judged > 0, "--check: no claim of the scenario is about what was run");
         ensure!(broken == 0, "{broken} of {judged} claims of the scenario do not hold");
+        check_placebo(&work, file, &args.run, &choice, args.jobs)?;
     }
     Ok(())
 }

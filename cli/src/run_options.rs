@@ -213,6 +213,7 @@ impl RunOptions {
             || set.steady_cores != 0
             || set.hold_us.is_some()
             || set.private_licenses
+            || set.placebo
             || set.smt_share != SMT_SHARE_PERMILLE
             || set.believed_smt_share != SMT_SHARE_PERMILLE
             || set.queues != QueueGroups::Global

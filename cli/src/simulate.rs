@@ -167,6 +167,7 @@ fn refuse_settings(set: &Settings) -> Result<()> {
     set.refuse(results::GROUP, "only `compare` writes that")?;
     for (key, is_given) in [
         ("private-licenses", set.simulation.private_licenses),
+        ("placebo", set.simulation.placebo),
         ("steady-cores", set.simulation.steady_cores > 0),
         ("hold-us", set.simulation.hold_us.is_some()),
     ] {

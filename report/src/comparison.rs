@@ -289,6 +289,17 @@ impl Run {
         }
     }
 
+    /// Whether the signed slowdown is further from 0 than twice its interval, which about one in
+    /// ten thousand runs is by chance; an interval needs three replicates.
+    #[must_use]
+    pub fn is_more_than_chance(&self) -> bool {
+        const INTERVALS: f64 = 2.0;
+        /// Ends of bursts fall on whole nanoseconds.
+        const ROUNDING_PCT: f64 = 0.01;
+        let half = self.signed_ci95_half_width_pct.filter(|_| self.replicates > 2);
+        half.is_some_and(|half| self.signed_slowdown_pct.abs() > INTERVALS * half + ROUNDING_PCT)
+    }
+
     /// The judged applications: those of the foreground.
     pub fn judged(&self) -> impl Iterator<Item = &Task> {
         self.tasks.iter().filter(|task| task.role == Role::Foreground)

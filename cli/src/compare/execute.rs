@@ -221,7 +221,9 @@ impl Plan {
 
     fn workload(&self, work: &Work, job: &Job) -> Result<Workload> {
         let machine = MachineDefaults::from(&self.cpu);
-        work.workload(job.case, job.replicate, &self.options.set.overrides(), &machine)
+        let is_placebo = self.options.set.simulation.placebo;
+        let overrides = self.options.set.overrides();
+        work.workload(job.case, job.replicate, &overrides, &machine, is_placebo)
     }
 
     fn config(&self, work: &Work, job: &Job) -> Config {
@@ -279,6 +281,7 @@ impl Plan {
                 parameters.extend(used_parameters(scenario, self.replicates));
                 is_fitted = !scenario.fits.is_empty();
                 calibrated_on.clone_from(&scenario.calibrated_on);
+                notes.extend(scenario.unlike_control().map(unlike_control));
                 if !self.differs_from_published {
                     claims.extend(scenario.claims.iter().cloned());
                 }
@@ -305,6 +308,9 @@ impl Plan {
         if let Some(hold_us) = set.hold_us {
             parameters.push(("licenses held".into(), format!("{hold_us} us")));
         }
+        if set.placebo {
+            parameters.push(("classes".into(), "the control's (placebo)".into()));
+        }
         if set.private_licenses {
             parameters.push(("licenses".into(), "private".into()));
         }
@@ -327,6 +333,14 @@ impl Plan {
             claims,
         }
     }
+}
+
+/// The note on a background whose control is not its own by construction.
+fn unlike_control(background: &str) -> String {
+    format!(
+        "The applications beside {background} are written apart from the control's, and may differ \
+         in more than classes: --set placebo=true shows by how much."
+    )
 }
 
 /// Parameters as the runs used them: a range where fitted sets differ.

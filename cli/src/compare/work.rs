@@ -105,19 +105,26 @@ impl Work {
         }
     }
 
-    /// The workload of a case in a replicate.
+    /// The workload of a case in a replicate, or its placebo.
     pub fn workload(
         &self,
         case: Case,
         replicate: u32,
         overrides: &BTreeMap<String, f64>,
         machine: &MachineDefaults,
+        is_placebo: bool,
     ) -> Result<Workload> {
+        let is_control = self.background(case.background).1;
         match self {
             Self::Scenario(scenario) => {
-                Ok(scenario.workload(case, Some(replicate as usize), overrides, machine)?)
+                let fit = Some(replicate as usize);
+                Ok(if is_placebo && !is_control {
+                    scenario.placebo(case, fit, overrides, machine)?
+                } else {
+                    scenario.workload(case, fit, overrides, machine)?
+                })
             }
-            Self::Recording(recording) if case.background == 0 => Ok(recording.control.clone()),
+            Self::Recording(recording) if is_control || is_placebo => Ok(recording.control.clone()),
             Self::Recording(recording) => Ok(recording.workload.clone()),
         }
     }

@@ -76,6 +76,8 @@ struct VariantOfStudy {
     #[serde(default)]
     works: Vec<String>,
     replicates: Option<u32>,
+    /// Instead of those of the works.
+    goals: Option<Goals>,
 }
 
 impl Study {
@@ -137,7 +139,11 @@ impl Study {
 
     fn goals(&self) -> impl Iterator<Item = (&str, &Goals)> {
         let works = self.work.iter().map(|work| (work.name.as_str(), &work.goals));
-        works.chain(self.mixes.iter().map(|mixes| (MIXES, &mixes.goals)))
+        let variants = self
+            .variant
+            .iter()
+            .filter_map(|variant| Some((variant.name.as_str(), variant.goals.as_ref()?)));
+        works.chain(self.mixes.iter().map(|mixes| (MIXES, &mixes.goals))).chain(variants)
     }
 
     /// How many random mixes; `None` where the study has none.
@@ -181,6 +187,7 @@ impl Study {
             Some(_) => self.schedulers.iter().filter(is_shown).cloned().collect(),
             None => self.schedulers.iter().chain(&self.ablations).cloned().collect(),
         };
+        let goals = variant.and_then(|variant| variant.goals.as_ref()).unwrap_or(goals);
         let variant = variant.map(|variant| Variant {
             name: variant.name.clone(),
             flags: variant.flags.clone(),

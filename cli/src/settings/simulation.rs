@@ -48,6 +48,11 @@ pub struct Simulation {
     #[arg(long, default_value_t = false, action = ArgAction::Set, value_name = "BOOL")]
     pub private_licenses: bool,
 
+    /// The classes of each background are those of the control, so that nothing but chance is left:
+    /// every slowdown must be 0 within its interval, else the control differs in more than classes
+    #[arg(long, default_value_t = false, action = ArgAction::Set, value_name = "BOOL")]
+    pub placebo: bool,
+
     /// Throughput a compute-bound thread keeps beside another, in permille of what it has alone
     #[arg(
         long,

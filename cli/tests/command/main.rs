@@ -12,6 +12,7 @@ mod golden;
 mod harness;
 mod mixes;
 mod pipes;
+mod placebo;
 #[cfg(feature = "record")]
 mod recorder;
 mod recording;
