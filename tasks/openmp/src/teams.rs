@@ -68,7 +68,7 @@ thread_local! {
 }
 
 /// How many teams the next league has, and how many threads each has at most, where the program
-/// asked for `teams` and `threads`. More than one team is of no use where they run one after another.
+/// asked for `teams` and `threads`. More than one team is of no use where teams run in turn.
 fn league_of(teams: u32, threads: u32) -> (u32, u32) {
     let other = |asked: u32, said: c_int| if asked > 0 { asked } else { said as u32 };
     let threads = other(threads, omp_get_teams_thread_limit());

@@ -17,9 +17,9 @@
 //! - *How does a thread wait?* With a [`Pause`] between two looks at a condition, for as long as
 //!   [`Patience`] says, and then asleep in a [`Parker`]. [`comes_soon`] keeps the CPU meanwhile.
 //! - *What is the process, and the machine?* [`forks`] counts the calls of `fork(2)` that led here,
-//!   [`parallelism`] is the number of CPUs, [`register_barriers`] prepares membarrier(2), [`tell`] and [`tell_unknown`] report to the
-//!   user, [`Sysfs`] reads the [`Part`]s of the machine, and [`lock_std`] locks a mutex such that
-//!   ThreadSanitizer sees the order.
+//!   [`parallelism`] is the number of CPUs, [`register_barriers`] prepares membarrier(2),
+//!   [`tell`] and [`tell_unknown`] report to the user, [`Sysfs`] reads the [`Part`]s of the
+//!   machine, and [`lock_std`] locks a mutex such that ThreadSanitizer sees the order.
 //! - [`own_tasks`]: runtimes whose tasks are all the sister crate's, for `c`.
 //! - [`recording`]: the content of a [`Watch`], and names of functions, for `observe`.
 //! - `virtual_workers`, only with `--cfg evenkeel_model`: workers on virtual CPUs, for `model`.

@@ -211,8 +211,8 @@ unsafe fn find(lists: *mut usize, thread: u32, place: usize) -> Option<(usize, O
     }
 }
 
-/// Replaces the addresses of `number` variables, or of other threads' parts of them, by those of the
-/// running thread's parts. Behind all of them it writes the addresses of the first `originals`
+/// Replaces the addresses of `number` variables, or of other threads' parts of them, by those of
+/// the running thread's parts. Behind all of them it writes the addresses of the first `originals`
 /// variables themselves.
 ///
 /// # Safety
