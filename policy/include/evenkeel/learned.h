@@ -36,8 +36,7 @@ struct ek_learned {
 static inline void ek_learn_for(struct ek_learned *learned, u32 level, u64 for_ns, u64 now_ns)
 {
 	if (level > 0 && level < EK_LEVELS_MAX)
-		learned->until_ns[level] =
-			ek_max(learned->until_ns[level], ek_add(now_ns, for_ns));
+		learned->until_ns[level] = ek_max(learned->until_ns[level], ek_add(now_ns, for_ns));
 }
 
 /* Rare evidence that the task demanded a level; 0 is none. */

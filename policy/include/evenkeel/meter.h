@@ -23,8 +23,8 @@ enum ek_meter {
 };
 
 /* The charge of a slice; its whole time where counters are missing or the measure is unknown. */
-static inline u64 ek_meter_ns(u32 meter, const struct ek_turbo *turbo,
-			      const struct ek_slice *slice, u32 own_level, struct ek_lost *lost)
+static inline u64 ek_meter_ns(u32 meter, const struct ek_turbo *turbo, const struct ek_slice *slice,
+			      u32 own_level, struct ek_lost *lost)
 {
 	u32 share_q30;
 

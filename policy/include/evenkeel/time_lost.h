@@ -44,8 +44,7 @@ static inline void ek_time_lost(const struct ek_turbo *turbo, const struct ek_sl
 	u32 levels = turbo->levels;
 
 	lost->lost_ns = 0;
-	lost->actual_hz =
-		ek_actual_frequency_hz(turbo->ref_khz, slice->cycles, slice->ref_cycles);
+	lost->actual_hz = ek_actual_frequency_hz(turbo->ref_khz, slice->cycles, slice->ref_cycles);
 	lost->ideal_hz = lost->actual_hz;
 	lost->at.slow = 0;
 	lost->at.factor_q30 = 0;
@@ -61,8 +60,7 @@ static inline void ek_time_lost(const struct ek_turbo *turbo, const struct ek_sl
 
 	u32 stall_q30 = ek_stall_share_q30(slice->stall_cycles, slice->cycles);
 
-	lost->lost_ns =
-		ek_time_lost_ns(slice->time_ns, stall_q30, lost->actual_hz, lost->ideal_hz);
+	lost->lost_ns = ek_time_lost_ns(slice->time_ns, stall_q30, lost->actual_hz, lost->ideal_hz);
 }
 
 _Static_assert(sizeof(struct ek_lost) == 32 + 4 * EK_LEVELS_MAX, "Rust reads this struct");

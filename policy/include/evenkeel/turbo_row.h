@@ -59,8 +59,7 @@ static inline void ek_turbo_row(const struct ek_turbo *turbo, const struct ek_sh
 	at->slow = slow < rows ? slow : rows - 1;
 	at->factor_q30 = 0;
 	if (slow > from && slow < rows)
-		at->factor_q30 =
-			ek_share_q30(ek_sub(actual_hz, slow_hz), ek_sub(fast_hz, slow_hz));
+		at->factor_q30 = ek_share_q30(ek_sub(actual_hz, slow_hz), ek_sub(fast_hz, slow_hz));
 }
 
 _Static_assert(sizeof(struct ek_turbo_row) == 8, "Rust reads this struct");

@@ -22,6 +22,8 @@
 /* Nice values outside -20..19 are read as the nearest inside. */
 static inline u32 ek_weight(s32 nice)
 {
+	/* Five a line, as kernel/sched/core.c has them. */
+	/* clang-format off */
 	static const u32 weights[40] = {
 		88761, 71755, 56483, 46273, 36291,
 		29154, 23254, 18705, 14949, 11916,
@@ -32,6 +34,7 @@ static inline u32 ek_weight(s32 nice)
 		110, 87, 70, 56, 45,
 		36, 29, 23, 18, 15,
 	};
+	/* clang-format on */
 
 	if (nice < -20)
 		nice = -20;

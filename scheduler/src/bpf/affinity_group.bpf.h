@@ -76,8 +76,9 @@ static void note_group_used(struct ek_group *group, u64 now_ns)
 /* Whether no task waits in the DSQs of a group of a cache. */
 static bool group_is_empty(u32 cache, u32 number)
 {
-	for (u32 class = 0; class < EK_LEVELS_MAX && class < config.classes; class++) {
-		if (!dsq_is_empty(dsq_of(cache, class, number)))
+	for (u32 task_class = 0; task_class < EK_LEVELS_MAX && task_class < config.classes;
+	     task_class++) {
+		if (!dsq_is_empty(dsq_of(cache, task_class, number)))
 			return false;
 	}
 	return true;

@@ -13,9 +13,9 @@
 #include "push_chain.bpf.h"
 
 /* Bits of these groups in whose DSQs of a class tasks may wait. */
-static u32 groups_here(const struct ek_cpu *cpu, const struct ek_cache *cache, u32 class)
+static u32 groups_here(const struct ek_cpu *cpu, const struct ek_cache *cache, u32 task_class)
 {
-	return groups_allowed(cpu) & groups_of(cache, class);
+	return groups_allowed(cpu) & groups_of(cache, task_class);
 }
 
 /* The head of a CPU's pinned tasks on the CPU clock, with the price of its level. */
@@ -91,10 +91,10 @@ __noinline bool ek_has_head(u32 index, u64 dsq)
 }
 
 /* Notes the head of a DSQ if that task goes before the least head noted so far. */
-static void note_head(u32 index, struct ek_cpu *cpu, u32 class, u32 group)
+static void note_head(u32 index, struct ek_cpu *cpu, u32 task_class, u32 group)
 {
-	u64 dsq = dsq_of(cpu->cache, class, group);
-	u64 head_ns = ek_add(ek_head_ns(index, group, dsq), price_ns(cpu, class));
+	u64 dsq = dsq_of(cpu->cache, task_class, group);
+	u64 head_ns = ek_add(ek_head_ns(index, group, dsq), price_ns(cpu, task_class));
 
 	if (head_ns >= cpu->least_ns)
 		return;
@@ -105,20 +105,20 @@ static void note_head(u32 index, struct ek_cpu *cpu, u32 class, u32 group)
 }
 
 /* Notes the least of the heads of a class, if that one goes first so far. */
-__noinline int ek_note_heads(u32 index, u32 class)
+__noinline int ek_note_heads(u32 index, u32 task_class)
 {
 	struct ek_cpu *cpu = cpu_of(index);
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
-	u32 groups = cache ? groups_here(cpu, cache, class) : 0;
+	u32 groups = cache ? groups_here(cpu, cache, task_class) : 0;
 	int group;
 
 	if (groups & 1U << EK_GROUP_WHOLE)
-		note_head(index, cpu, class, EK_GROUP_WHOLE);
+		note_head(index, cpu, task_class, EK_GROUP_WHOLE);
 	if (groups >> EK_GROUP_SETS == 0)
 		return 0;
 	bpf_for(group, EK_GROUP_SETS, EK_GROUPS) {
 		if (groups >> group & 1)
-			note_head(index, cpu, class, group);
+			note_head(index, cpu, task_class, group);
 	}
 	return 0;
 }
@@ -132,9 +132,10 @@ static u64 least_of(u32 index, struct ek_cpu *cpu, const struct ek_cache *cache,
 {
 	cpu->least_dsq = dsq_of(cpu->cache, 0, EK_GROUP_WHOLE);
 	cpu->least_ns = VTIME_MAX;
-	for (u32 class = 0; class < EK_LEVELS_MAX && class < cache->classes && class < below;
-	     class ++)
-		ek_note_heads(index, class);
+	for (u32 task_class = 0;
+	     task_class < EK_LEVELS_MAX && task_class < cache->classes && task_class < below;
+	     task_class++)
+		ek_note_heads(index, task_class);
 	*least_ns = cpu->least_ns;
 	return cpu->least_dsq;
 }
@@ -149,14 +150,14 @@ static u64 least_of_heads(struct ek_cpu *cpu, u64 least_ns, u64 head_ns)
 }
 
 /* Dispatches any task of a class of a cache that may run here. */
-__noinline bool ek_dispatch_any(u32 index, u32 class)
+__noinline bool ek_dispatch_any(u32 index, u32 task_class)
 {
 	const struct ek_cache *cache = cache_of(index);
-	u32 groups = cache ? groups_of(cache, class) : 0;
+	u32 groups = cache ? groups_of(cache, task_class) : 0;
 	int group;
 
 	bpf_for(group, 0, EK_GROUPS) {
-		if ((groups >> group & 1) && dispatch_from(dsq_of(index, class, group)))
+		if ((groups >> group & 1) && dispatch_from(dsq_of(index, task_class, group)))
 			return true;
 	}
 	return false;
@@ -167,8 +168,9 @@ static bool dispatch_any(u32 index)
 {
 	struct ek_cache *cache = cache_of(index);
 
-	for (u32 class = 0; cache && class < EK_LEVELS_MAX && class < cache->classes; class ++) {
-		if (ek_dispatch_any(index, class))
+	for (u32 task_class = 0; cache && task_class < EK_LEVELS_MAX && task_class < cache->classes;
+	     task_class++) {
+		if (ek_dispatch_any(index, task_class))
 			return true;
 	}
 	return false;

@@ -13,11 +13,11 @@
 #define US_NS 1000
 
 /* A format and at most twelve values of 64 bits; the kernel wants both in writable memory. */
-#define dump(text, ...)                                                                        \
-	({                                                                                     \
-		static char format[] = text;                                                   \
-		u64 values[] = {__VA_ARGS__};                                                  \
-		scx_bpf_dump_bstr(format, values, sizeof(values));                             \
+#define dump(text, ...) \
+	({ \
+		static char format[] = text; \
+		u64 values[] = {__VA_ARGS__}; \
+		scx_bpf_dump_bstr(format, values, sizeof(values)); \
 	})
 
 static u64 ago_us(u64 then_ns)
@@ -31,8 +31,9 @@ static void dump_group(u32 cache, u32 number, const struct ek_group *group)
 
 	if (!group->used_ns)
 		return;
-	for (u32 class = 0; class < EK_LEVELS_MAX && class < config.classes; class++) {
-		s32 tasks = scx_bpf_dsq_nr_queued(dsq_of(cache, class, number));
+	for (u32 task_class = 0; task_class < EK_LEVELS_MAX && task_class < config.classes;
+	     task_class++) {
+		s32 tasks = scx_bpf_dsq_nr_queued(dsq_of(cache, task_class, number));
 
 		queued += tasks > 0 ? tasks : 0;
 	}

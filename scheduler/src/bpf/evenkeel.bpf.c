@@ -184,11 +184,11 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 		cpu->has_pinned = true;
 		dsq = DSQ_CPU | index;
 	} else {
-		u32 class = class_of(p, now_ns);
+		u32 task_class = class_of(p, now_ns);
 
 		count(EK_ENQUEUED);
-		mark_dsq(cache, class, number);
-		dsq = dsq_of(cpu->cache, class, number);
+		mark_dsq(cache, task_class, number);
+		dsq = dsq_of(cpu->cache, task_class, number);
 	}
 	scx_bpf_dsq_insert_vtime(p, dsq, slice_ns(weight, cpu->cache, cache, now_ns),
 				 p->scx.dsq_vtime, enq_flags);
@@ -482,9 +482,10 @@ static void reset_core(u32 index)
 /* Creates the DSQs of a cache. */
 __noinline int ek_create_dsqs(u32 cache)
 {
-	for (u32 class = 0; class < EK_LEVELS_MAX && class < config.classes; class++) {
+	for (u32 task_class = 0; task_class < EK_LEVELS_MAX && task_class < config.classes;
+	     task_class++) {
 		for (u32 group = 0; group < EK_GROUPS; group++) {
-			int error = scx_bpf_create_dsq(dsq_of(cache, class, group), -1);
+			int error = scx_bpf_create_dsq(dsq_of(cache, task_class, group), -1);
 
 			if (error)
 				return error;

@@ -47,9 +47,9 @@ __noinline int ek_end_forced_idle(u32 index, u64 now_ns)
 		if (!other)
 			break;
 		if (other->weight > 0)
-			__sync_fetch_and_add(&other->siblings_idle_ns,
-					     ek_sub(now_ns,
-						    ek_max(from_ns, other->slice_start_ns)));
+			__sync_fetch_and_add(
+				&other->siblings_idle_ns,
+				ek_sub(now_ns, ek_max(from_ns, other->slice_start_ns)));
 		sibling = other->next_sibling;
 	}
 	bill_refused(cpu->refused, index, cpu->refused_exec_ns, ek_sub(now_ns, from_ns));

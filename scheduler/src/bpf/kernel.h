@@ -137,7 +137,7 @@ struct fpu {
  * arch/x86/include/asm/processor.h, Linux 6.16 to 7.3). Those of a running task are
  * from its last switch-out.
  */
-#define saved_registers(task)                                                                  \
+#define saved_registers(task) \
 	bpf_core_cast((const char *)(task) + bpf_core_type_size(struct task_struct), struct fpu)
 
 /* include/linux/sched.h, include/linux/sched/prio.h */

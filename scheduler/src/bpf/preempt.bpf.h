@@ -35,8 +35,8 @@ static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at
 			u64 ran_ns = ek_sub(now_ns, cpu->on_cpu_since_ns), rate_ns = 0;
 
 			if ((at_once && cpu->runs_least) || ek_preempt_immediate(ran_ns))
-				rate_ns = ek_preempt_rate_ns(index, number, vtime_ns, weight,
-							     now_ns);
+				rate_ns =
+					ek_preempt_rate_ns(index, number, vtime_ns, weight, now_ns);
 			if (rate_ns > least_ns) {
 				best = index;
 				least_ns = ek_rate_above_ns(rate_ns);

@@ -165,8 +165,7 @@ __noinline bool ek_start_push_chain(u32 index, u64 wanted_ns, u32 weight, u64 no
 }
 
 /* Sends a task that is part of a chain to the local DSQ of the next CPU; whether it is one. */
-static bool push(struct task_struct *p, struct ek_cpu *cpu, u32 weight, u64 enq_flags,
-		 u64 now_ns)
+static bool push(struct task_struct *p, struct ek_cpu *cpu, u32 weight, u64 enq_flags, u64 now_ns)
 {
 	struct ek_cache *cache = cache_of(cpu->cache);
 	u32 to = cpu->push_to - 1;

@@ -11,11 +11,11 @@
 
 const volatile struct ek_config config;
 /* A pointer to a field of the configuration; clang would read a constant 0 without the barrier. */
-#define configured(part)                                                                       \
-	({                                                                                     \
-		const void *at = (const void *)&config.part;                                   \
-		asm("" : "+r"(at));                                                            \
-		at;                                                                            \
+#define configured(part) \
+	({ \
+		const void *at = (const void *)&config.part; \
+		asm("" : "+r"(at)); \
+		at; \
 	})
 struct ek_end end;
 /* Counters that the loader gave up for other users of perf, as bits. */
@@ -30,7 +30,7 @@ u64 wide_anywhere_until_ns;
  * DSQ_CLASS and DSQ_GROUP; DSQ_CPU with a CPU has its pinned tasks, and DSQ_STARVED with
  * a cache its starved tasks.
  */
-#define DSQ_CLASS(class) ((u64)(class) << 16)
+#define DSQ_CLASS(task_class) ((u64)(task_class) << 16)
 #define DSQ_GROUP(group) ((u64)(group) << 24)
 #define DSQ_CPU (1ULL << 32)
 #define DSQ_STARVED (1ULL << 33)
@@ -261,9 +261,9 @@ static struct core *core_of(const struct ek_cpu *cpu)
 	return bpf_map_lookup_elem(&cores, &core);
 }
 
-static u64 dsq_of(u32 cache, u32 class, u32 group)
+static u64 dsq_of(u32 cache, u32 task_class, u32 group)
 {
-	return cache | DSQ_CLASS(class) | DSQ_GROUP(group);
+	return cache | DSQ_CLASS(task_class) | DSQ_GROUP(group);
 }
 
 static u32 class_of_dsq(u64 dsq)
@@ -282,18 +282,18 @@ static bool dsq_is_empty(u64 dsq)
 }
 
 /* Bits of the groups of a class in whose DSQs tasks may wait. */
-static u32 groups_of(const struct ek_cache *cache, u32 class)
+static u32 groups_of(const struct ek_cache *cache, u32 task_class)
 {
-	return class < EK_LEVELS_MAX ? cache->queues[class] : 0;
+	return task_class < EK_LEVELS_MAX ? cache->queues[task_class] : 0;
 }
 
 /* Marks the DSQ that a task is about to be enqueued in. */
-static void mark_dsq(struct ek_cache *cache, u32 class, u32 group)
+static void mark_dsq(struct ek_cache *cache, u32 task_class, u32 group)
 {
-	if (class >= cache->classes)
-		cache->classes = class + 1;
-	if (class < EK_LEVELS_MAX && !(cache->queues[class] >> group & 1))
-		__sync_fetch_and_or(&cache->queues[class], 1U << group);
+	if (task_class >= cache->classes)
+		cache->classes = task_class + 1;
+	if (task_class < EK_LEVELS_MAX && !(cache->queues[task_class] >> group & 1))
+		__sync_fetch_and_or(&cache->queues[task_class], 1U << group);
 }
 
 /* Whether only one DSQ of a cache may hold tasks, besides those of pinned and starved tasks. */
@@ -303,15 +303,15 @@ static bool has_one_dsq(const struct ek_cache *cache)
 }
 
 /* Tasks that wait in the DSQs of a class of a cache. */
-__noinline u32 ek_waiting(u32 index, u32 class)
+__noinline u32 ek_waiting(u32 index, u32 task_class)
 {
 	const struct ek_cache *cache = cache_of(index);
-	u32 groups = cache ? groups_of(cache, class) : 0, tasks = 0;
+	u32 groups = cache ? groups_of(cache, task_class) : 0, tasks = 0;
 	int group;
 
 	bpf_for(group, 0, EK_GROUPS) {
 		if (groups >> group & 1) {
-			s32 queued = scx_bpf_dsq_nr_queued(dsq_of(index, class, group));
+			s32 queued = scx_bpf_dsq_nr_queued(dsq_of(index, task_class, group));
 
 			tasks += queued > 0 ? queued : 0;
 		}
@@ -324,8 +324,9 @@ static u32 waiting(u32 index, const struct ek_cache *cache)
 {
 	u32 tasks = 0;
 
-	for (u32 class = 0; class < EK_LEVELS_MAX && class < cache->classes; class++)
-		tasks += ek_waiting(index, class);
+	for (u32 task_class = 0; task_class < EK_LEVELS_MAX && task_class < cache->classes;
+	     task_class++)
+		tasks += ek_waiting(index, task_class);
 	return tasks;
 }
 
