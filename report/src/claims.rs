@@ -157,7 +157,7 @@ pub(crate) fn judged(claim: &Claimed) -> Judged {
         (Some(_), None) => "no tolerance",
         (_, Some(true)) if claim.must_fail => "holds, but is false on purpose",
         (_, Some(false)) if claim.must_fail => "fails, as it must",
-        (_, Some(true)) if claim.known_miss.is_some() => "hit, but called a miss",
+        (_, Some(true)) if claim.known_miss.is_some() => "unexpected hit",
         (_, Some(false)) if claim.known_miss.is_some() => "known MISS",
         (_, Some(true)) => "hit",
         (_, Some(false)) => "MISS",
