@@ -5,9 +5,9 @@
  * `relative` refunds the victim and bills no task (the authors' earlier
  * scheduler, ATC'21). `isolation` also bills the refund to the last task that
  * used wide instructions on the core (dissertation 7.4.3), and refunds only
- * time that can be billed: virtual time charged is then CPU time minus the bills
- * still pending, to the nanosecond. No task pays itself, and bills that wait for
- * a task that does not run are bounded.
+ * time that can be billed: summed over tasks of nice 0, the virtual time charged
+ * is then the CPU time used less the bills not yet paid, to the nanosecond. No
+ * task pays itself, and bills that wait for a task that does not run are bounded.
  *
  * The host adds the bill to the culprit's pending bills, which are part of the
  * culprit's next charge.

@@ -5,8 +5,8 @@
  * For a task of level 0 on a core that holds no level, this costs a comparison of two
  * numbers, or two counter reads where the CPU has license counters.
  *
- * Functions without `static` are so for the verifier, which follows a global function
- * once, and not on every path to its calls.
+ * Functions are not static where the verifier should check them once, and not again on
+ * every path to their calls.
  */
 #ifndef EVENKEEL_COMPENSATE_BPF_H
 #define EVENKEEL_COMPENSATE_BPF_H

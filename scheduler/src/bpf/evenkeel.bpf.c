@@ -229,8 +229,8 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 	}
 	heads.prev_runnable = prev && (prev->scx.flags & SCX_TASK_QUEUED);
 	/*
-	 * A preemption that was requested before this task began does not end its slice: it is
-	 * starved, or pushed, and goes before its place in the order.
+	 * A preemption that was requested before this task began does not end its slice: the
+	 * task was dispatched early on purpose, since it is starved or was pushed by a chain.
 	 */
 	if (heads.prev_runnable && prev && !cpu->runs_least &&
 	    !ek_preempt_immediate(ek_sub(scx_bpf_now(), cpu->on_cpu_since_ns))) {

@@ -108,13 +108,13 @@ struct ek_decision {
 	u64 lost_ns;
 	u64 refund_ns;
 	u64 bill_ns;
-	/* Bills for the losses of victims that the task paid with this slice. */
+	/* All that the task paid with this slice: bills for losses, and `waited_ns`. */
 	u64 paid_ns;
 	u64 vtime_ns;
 	struct ek_slice slice;
 	u32 cpu;
 	u32 victim;
-	/* The task that is billed, or EK_NOBODY. */
+	/* The task that is billed, or EK_NOBODY; under `even` also set if all became a deficit. */
 	u32 culprit;
 	u32 weight;
 	u32 own_level;
@@ -335,7 +335,7 @@ struct ek_names {
 #define EK_NAME_UNRULED 0xfffffffeU
 #define EK_NAME_ASKED 0xffffffffU
 
-/* Counted events; each has a sentence in src/interface.rs. */
+/* Counted events; each has a sentence in src/counters.rs. */
 enum ek_counter {
 	EK_WOKE_IDLE,
 	EK_ENQUEUED,

@@ -41,9 +41,9 @@ static bool is_ahead(struct ek_cpu *cpu, u64 clock_ns, u32 weight, u64 now_ns)
 }
 
 /*
- * Whether a task that is being enqueued in a group may preempt the running task of a CPU,
- * and no preemption has been requested yet: one more than the rate of the running task's
- * group (rate_at_ns), or 0.
+ * Returns 0 if a task that is being enqueued in a group may not preempt the running task of
+ * a CPU, or a preemption has been requested already; else one more than the rate of the
+ * running task's group (rate_at_ns), so that a rate of 0 differs from "no".
  */
 __noinline u64 ek_preempt_rate_ns(u32 index, u32 number, u64 vtime_ns, u32 weight, u64 now_ns)
 {

@@ -81,8 +81,8 @@
 //!
 //! # Layers
 //!
-//! A module uses modules of its own line and of earlier lines, never of later ones; `cargo xtask
-//! tidy` refuses a cycle of more than two files.
+//! A module uses modules of its own line and of earlier lines, never of later ones. No cycle
+//! of more than two files is allowed.
 //!
 //! 1. `sync`, `notice`, `fork`, `hash`, `limits`, `symbols`, `topology`, `variables`: the machine,
 //!    the system and the program's environment.

@@ -8,7 +8,7 @@ use super::tree::Tree;
 use crate::queued::Queued;
 use crate::sync::{Ordering, fence, lock, spin_loop};
 
-/// Leaves of a level that one search looks at.
+/// Leaves of a level that one search looks at, if the level has more.
 const LOOKED_AT: usize = 32;
 /// A worker wakes one more worker for every two tasks that the search finds, up to two workers.
 const TASKS_TO_WAKE_FOR: usize = 2;
@@ -53,8 +53,9 @@ impl Tree {
         self.found(leaf);
     }
 
-    /// Steals once, as a worker that counts as busy. Mostly a task is found, and then no counter
-    /// needs to change: all workers of a node would wait for the counters' cache lines.
+    /// Makes one whole pass over nodes and leaves, while the worker still counts as busy. Mostly a
+    /// task is found, and then no counter needs to change: all workers of a node would wait for the
+    /// counters' cache lines.
     ///
     /// # Safety
     /// Only the leaf's worker may call this.
@@ -74,7 +75,8 @@ impl Tree {
     }
 
     /// Asks the nodes above, the nearest first; if the root has no task either, lowers the
-    /// threshold and takes from leaves that are now above it (N 4.1.2, 4.2).
+    /// threshold for all workers and takes from leaves that are now above it (N 4.1.2, 4.2). Each
+    /// call lowers the threshold once.
     ///
     /// # Safety
     /// Only the leaf's worker may call this.
@@ -277,7 +279,8 @@ impl Tree {
         let pulls = self.config.feed == Feed::Pull;
         let last = pulls && self.ends_to_look(at.parent);
         if last || !pulls {
-            // Pairs with `add`, `add_set` and `add_from_outside`.
+            // Pairs with `add`, `add_set`, `add_from_outside`, `add_urgent`, `try_steal_once`
+            // and `take_if`.
             self.barrier.heavy();
         } else {
             // A worker that still searches finds tasks that are added. Pairs with `wake_all`.

@@ -98,7 +98,7 @@ impl Tree {
     pub(crate) unsafe fn add(&self, leaf: &Leaf, task: *mut Queued) {
         // SAFETY: this thread is the leaf's worker, and the task is in no queue.
         let len = unsafe { leaf.local.push(task) };
-        // Pairs with `sleep`: either the sleeper sees the task, or we see that the tree is hungry.
+        // Pairs with `wait`: either the sleeper sees the task, or we see that the tree is hungry.
         self.barrier.light();
         if len > self.threshold.of_leaf() {
             // SAFETY: this thread is the leaf's worker.
@@ -186,7 +186,7 @@ impl Tree {
         self.sent.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the task is alive and in no other list.
         unsafe { self.leaf(any).inbox.push(task) };
-        // Pairs with `sleep`.
+        // Pairs with `wait`.
         self.barrier.heavy();
         self.wake_one();
     }
