@@ -26,5 +26,4 @@ pub use replay::{Repetition, ReplayError, ReplayOptions, ReplayReport, from_reco
 pub use scenario::{CPUS_MAX, Case, ForegroundMode, MachineDefaults, Run, Scenario, THREADS_MAX};
 pub use workload::{
     Application, Barrier, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload,
-    without_classes,
 };

@@ -172,7 +172,7 @@ impl Step {
         }
     }
 
-    /// The same, to change.
+    /// The work that the step runs, if any, for a caller that changes its classes.
     pub fn work_mut(&mut self) -> Option<&mut Work> {
         match self {
             Self::Compute(work) | Self::Burst { work, .. } => Some(work),
@@ -181,11 +181,8 @@ impl Step {
     }
 }
 
-/// What a program does without its classes: every piece of work is scalar, and an amount that
-/// bursts of several classes divide is one piece. Two programs that differ in classes alone are
-/// equal after this.
-#[must_use]
-pub fn without_classes(program: &[Step]) -> Vec<Step> {
+/// The steps of [`Workload::without_classes`].
+fn without_classes(program: &[Step]) -> Vec<Step> {
     let mut stripped = Vec::new();
     let mut position = Vec::with_capacity(program.len());
     let mut amount = None;
@@ -214,6 +211,17 @@ pub fn without_classes(program: &[Step]) -> Vec<Step> {
 }
 
 impl Workload {
+    /// The workload without its classes: all work is scalar, and an amount that bursts of several
+    /// classes divide is one piece. Two workloads that differ in classes alone become equal.
+    #[must_use]
+    pub fn without_classes(mut self) -> Self {
+        for thread in &mut self.threads {
+            thread.program = without_classes(&thread.program);
+        }
+        self.applications.iter_mut().for_each(|application| application.class = Class::Scalar);
+        self
+    }
+
     /// Threads that a fork of another thread starts.
     #[must_use]
     pub fn forked(&self) -> BTreeSet<u32> {

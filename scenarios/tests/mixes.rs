@@ -17,15 +17,6 @@ fn workload(scenario: &Scenario, case: Case) -> Workload {
     scenario.workload(case, Some(0), &BTreeMap::new(), &GOLD_6130).unwrap()
 }
 
-/// The same work, all scalar.
-fn without_classes(mut workload: Workload) -> Workload {
-    for thread in &mut workload.threads {
-        thread.program = scenarios::without_classes(&thread.program);
-    }
-    workload.applications.iter_mut().for_each(|one| one.class = Class::Scalar);
-    workload
-}
-
 #[test]
 fn backgrounds_of_a_mix_differ_in_their_classes_alone() {
     for seed in 1..=500 {
@@ -35,19 +26,19 @@ fn backgrounds_of_a_mix_differ_in_their_classes_alone() {
         for control in scenario.cases().into_iter().filter(|case| case.background == 0) {
             let beside = |background| workload(&scenario, Case { background, ..control });
             let sse4 = beside(0);
-            assert_eq!(sse4, without_classes(sse4.clone()), "mix {seed}");
+            assert_eq!(sse4, sse4.clone().without_classes(), "mix {seed}");
             for (background, class) in [(1, Class::Avx2Heavy), (2, Class::Avx512Heavy)] {
                 let avx = beside(background);
                 let is_culprit = |one: &&scenarios::Application| one.class == class;
                 let culprits = avx.applications.iter().filter(is_culprit);
                 assert!(culprits.clone().count() > 0, "mix {seed}");
                 assert!(culprits.clone().all(|one| one.role == Role::Background), "mix {seed}");
-                assert_eq!(sse4, without_classes(avx), "mix {seed}");
+                assert_eq!(sse4, avx.without_classes(), "mix {seed}");
                 let placebo = Case { background, ..control };
                 let placebo =
                     scenario.placebo(placebo, Some(0), &BTreeMap::new(), &GOLD_6130).unwrap();
                 assert!(placebo.applications.iter().all(|one| one.class == Class::Scalar));
-                assert_eq!(sse4, without_classes(placebo), "mix {seed}");
+                assert_eq!(sse4, placebo.without_classes(), "mix {seed}");
             }
         }
     }

@@ -217,15 +217,6 @@ fn muqss_is_claimed_about_with_the_run_queues_of_its_source() {
     assert_eq!(claim.figure.rq_sharing, "smt");
 }
 
-/// The same work, all of it scalar.
-fn without_classes(mut workload: Workload) -> Workload {
-    for thread in &mut workload.threads {
-        thread.program = scenarios::without_classes(&thread.program);
-    }
-    workload.applications.iter_mut().for_each(|one| one.class = Class::Scalar);
-    workload
-}
-
 #[test]
 fn a_control_differs_from_its_cases_in_classes_alone() {
     let none = BTreeMap::new();
@@ -239,10 +230,10 @@ fn a_control_differs_from_its_cases_in_classes_alone() {
             for fit in 0..scenario.fits.len().max(1) {
                 let build = |case| scenario.workload(case, Some(fit), &none, &machine).unwrap();
                 let placebo = scenario.placebo(case, Some(fit), &none, &machine).unwrap();
-                let expected = without_classes(build(beside));
+                let expected = build(beside).without_classes();
                 assert_ne!(build(case), build(beside), "{name}: nothing differs");
-                assert_eq!(without_classes(build(case)), expected, "{name}");
-                assert_eq!(without_classes(placebo), expected, "{name}");
+                assert_eq!(build(case).without_classes(), expected, "{name}");
+                assert_eq!(placebo.without_classes(), expected, "{name}");
             }
         }
     }
