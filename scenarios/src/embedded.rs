@@ -8,6 +8,7 @@ macro_rules! embedded {
 
 const FILES: &[(&str, &str, &str)] = embedded![
     "parsec-x265",
+    "parsec-x265-builds",
     "parsec-x265-two-cores",
     "parsec-synthetic",
     "parsec-synthetic-two-cores",

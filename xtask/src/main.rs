@@ -1,6 +1,5 @@
 //! Tasks of the project: `cargo xtask TASK`.
 
-mod calibrate;
 mod ci;
 mod command;
 mod r#gen;
@@ -25,8 +24,6 @@ enum Task {
     Tidy(tidy::Args),
     /// Write the generated files again, or check that they are up to date.
     Gen(r#gen::Args),
-    /// Fit x265 to the published baselines.
-    Calibrate(calibrate::Args),
     /// Prove the policy headers for all inputs.
     Prove(prove::Args),
     /// Run the kernel scheduler under a stock kernel, in a virtual machine.
@@ -48,7 +45,6 @@ fn main() -> ExitCode {
         Task::Ci(args) => ci::run(&args),
         Task::Tidy(args) => tidy::run(&args),
         Task::Gen(args) => r#gen::run(&args),
-        Task::Calibrate(args) => calibrate::run(&args),
         Task::Prove(args) => prove::run(&args).map(|_| ()),
         Task::Lab(args) => lab::run(&args),
         Task::Recordings(args) => recordings::run(&args),

@@ -127,7 +127,29 @@ fn published_figure_stands_beside_the_run_it_belongs_to() {
         .map(|run| &run["published"]["value"])
         .collect();
     assert_eq!(published, [&Value::from(2.5)]);
-    assert!(!list(&result, "calibrated_on").is_empty());
+    assert!(list(&result, "calibrated_on").is_empty());
+}
+
+/// The sleep of the encoder's threads is set by this figure alone.
+#[test]
+fn encoders_built_for_sse4_alone_keep_as_many_cpus_busy_as_published() {
+    let folder = Folder::new();
+    folder.write(
+        "alone.toml",
+        "schema = 1\nbase = 'parsec-x265-builds'\nname = 'alone'\ndescription = 'x265 alone'\n\
+         source = 'D 7.2'\n[[foreground]]\nname = 'sleeper'\nthreads = 1\n\
+         phases = [{ sleep = { us = 2e6 } }]\n",
+    );
+    let args = ["simulate", "alone.toml", "--background", "sse4", "--scheduler", "cfs"];
+    let text = folder.succeed(&[&args[..], &["--json", "-"]].concat());
+    let result: Value = serde_json::from_str(&text).unwrap();
+    let busy_ns: f64 = list(&result, "tasks")
+        .iter()
+        .filter(|task| task["application"] == "x265")
+        .map(|task| task["cpu_time_ns"].as_f64().unwrap())
+        .sum();
+    let busy = busy_ns / result["simulated_ns"].as_f64().unwrap();
+    assert!((busy - 24.6).abs() < 0.8, "{busy} CPUs busy, 24.6 published");
 }
 
 #[test]
