@@ -5,7 +5,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
 
 use evenkeel_runtime::Kind;
-use evenkeel_runtime::internal::{Access, Region, Worker};
+use evenkeel_runtime::internal::{Access, RangeAccess, Worker};
 
 use crate::error::{Error, Result, code};
 use crate::task::{CTask, Here};
@@ -21,11 +21,11 @@ pub struct CDependence {
     kind: c_int,
 }
 
-/// A task's declaration of one address, or of one region.
+/// A task's declaration of one address, or of one range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dependence {
     address: usize,
-    /// Length of a region; 0 for an address.
+    /// Length of a range; 0 for an address.
     bytes: usize,
     kind: Kind,
     pub is_weak: bool,
@@ -44,16 +44,16 @@ impl Dependence {
         Ok(Self { address: address.addr(), bytes: 0, kind: read, is_weak })
     }
 
-    fn read_region(address: *const c_void, bytes: usize, kind: c_int) -> Result<Self> {
+    fn read_range(address: *const c_void, bytes: usize, kind: c_int) -> Result<Self> {
         if kind & WEAK > 0 {
-            return Err(Error::Range("`kind`", kind as u64, "one without EKRT_WEAK, of a region"));
+            return Err(Error::Range("`kind`", kind as u64, "one without EKRT_WEAK, of a range"));
         }
         Ok(Self { bytes, ..Self::read(address, kind)? })
     }
 
-    /// The access to a region; none if the dependence declares an address.
-    pub(crate) fn region(&self) -> Option<Region> {
-        (self.bytes > 0).then(|| Region::new(self.address, self.bytes, self.kind))
+    /// The access to a range; none if the dependence declares an address.
+    pub(crate) fn range(&self) -> Option<RangeAccess> {
+        (self.bytes > 0).then(|| RangeAccess::new(self.address, self.bytes, self.kind))
     }
 
     /// One dependence in place of two on one address: different kinds become a write, and the
@@ -73,7 +73,7 @@ impl Dependence {
 
     /// An error unless a child of the running task may declare this.
     pub(crate) fn check(&self, here: &Here) -> Result<()> {
-        // Regions need no check: the parent keeps its own until its children have ended.
+        // Ranges need no check: the parent keeps its own until its children have ended.
         let is_covered = self.bytes > 0 || here.task().raw().covers(&self.access());
         if is_covered { Ok(()) } else { Err(Error::Access(self.address)) }
     }
@@ -202,7 +202,7 @@ pub extern "C" fn ekrt_depend_region(
 ) -> c_int {
     code(Here::get().and_then(|here| {
         let task = here.task().created(task)?;
-        let dependence = Dependence::read_region(address, bytes, kind)?;
+        let dependence = Dependence::read_range(address, bytes, kind)?;
         if bytes > 0 {
             // SAFETY: an unsubmitted task is alive, and only its creator uses the task.
             Plan::add(unsafe { &*task }, here.worker(), dependence);

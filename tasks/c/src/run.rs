@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr::{self, NonNull};
 
 use evenkeel_runtime::Resume;
-use evenkeel_runtime::internal::{OWN_KIND, Queued, Runner, Task, Worker};
+use evenkeel_runtime::internal::{NO_FUNCTION, Queued, Runner, Task, Worker};
 
 use crate::dependence::Plan;
 use crate::error::{Error, Result, code, keep};
@@ -36,17 +36,17 @@ unsafe fn child(
     place
 }
 
-/// The kind of a task, which is the address of the function that it runs.
+/// The address of the function that a task runs.
 ///
 /// # Safety
 /// `queued` is the head of a task of this library, whose code has not ended.
-pub(crate) unsafe fn kind_of(queued: *const Queued) -> usize {
+pub(crate) unsafe fn function_of(queued: *const Queued) -> usize {
     let task = queued.cast::<CTask>();
     // SAFETY: the task is alive, and a task that runs `first` has a `First` as arguments.
     unsafe {
         let is_run_by = |code: Code| ptr::fn_addr_eq((*task).code, code);
         if is_run_by(resume) {
-            return OWN_KIND;
+            return NO_FUNCTION;
         }
         let code = match is_run_by(first) {
             true => (*CTask::arguments(task.cast_mut()).cast::<First>()).0,

@@ -6,12 +6,12 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use evenkeel_runtime::internal::own_tasks::{has_threads, scope_called, telling_kinds};
+use evenkeel_runtime::internal::own_tasks::{has_threads, scope_called, with_function_of};
 use evenkeel_runtime::internal::tell_unknown;
 use evenkeel_runtime::{Config, Placement, Runtime, Topology};
 
 use crate::error::{Error, Result, code};
-use crate::run::{kind_of, run_first};
+use crate::run::{function_of, run_first};
 use crate::task::{Code, Here};
 
 /// More workers than any machine has: `ekrt_open` refuses a number that would take all memory.
@@ -111,8 +111,8 @@ fn build(options: Option<&Options>) -> Result<Runtime> {
     if let Some(watch) = evenkeel_observe::of_environment() {
         builder = builder.watch(&watch);
     }
-    // SAFETY: only this library creates tasks of this runtime, and `kind_of` knows them all.
-    let builder = unsafe { telling_kinds(builder, kind_of) };
+    // SAFETY: only this library creates tasks of this runtime, and `function_of` knows them all.
+    let builder = unsafe { with_function_of(builder, function_of) };
     builder.build().map_err(Error::System)
 }
 

@@ -3,11 +3,11 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use evenkeel_runtime::internal::{Access, Region, Uses};
+use evenkeel_runtime::internal::{Access, RangeAccess, Uses};
 
 use crate::dependence::{Dependence, Plan};
 use crate::error::{Result, code};
-use crate::run::kind_of;
+use crate::run::function_of;
 use crate::task::{CTask, Here};
 
 /// Submits a task that the running one has created.
@@ -32,7 +32,7 @@ pub(crate) fn submit(here: &Here, handle: *const CTask) -> Result<()> {
         }
         if dependences.is_empty() {
             let may_run = !(*task).is_deferred()
-                && worker.inlines(kind_of(task.cast()))
+                && worker.inlines(function_of(task.cast()))
                 && !((*task).is_wide() && worker.avoids_wide());
             if may_run {
                 worker.run_now(task.cast());
@@ -40,8 +40,8 @@ pub(crate) fn submit(here: &Here, handle: *const CTask) -> Result<()> {
                 worker.submit_free(task.cast());
             }
         } else {
-            if dependences.iter().any(|dependence| dependence.region().is_some()) {
-                submit_with_regions(here, task, dependences);
+            if dependences.iter().any(|dependence| dependence.range().is_some()) {
+                submit_with_ranges(here, task, dependences);
                 Plan::free(plan, worker);
                 return Ok(());
             }
@@ -57,19 +57,19 @@ pub(crate) fn submit(here: &Here, handle: *const CTask) -> Result<()> {
     Ok(())
 }
 
-/// Submits a task that uses regions, and perhaps addresses.
+/// Submits a task that uses ranges, and perhaps addresses.
 ///
 /// # Safety
 /// The running task created `task`, and this is its only submission.
-unsafe fn submit_with_regions(here: &Here, task: *mut CTask, dependences: &[Dependence]) {
-    let regions: Vec<Region> = dependences.iter().filter_map(Dependence::region).collect();
-    let plain = dependences.iter().filter(|dependence| dependence.region().is_none());
+unsafe fn submit_with_ranges(here: &Here, task: *mut CTask, dependences: &[Dependence]) {
+    let ranges: Vec<RangeAccess> = dependences.iter().filter_map(Dependence::range).collect();
+    let plain = dependences.iter().filter(|dependence| dependence.range().is_none());
     let accesses: Vec<Access> = plain.map(Dependence::access).collect();
-    let uses = Uses { accesses: &accesses, regions: &regions };
+    let uses = Uses { accesses: &accesses, ranges: &ranges };
     let creator = here.task();
     // SAFETY: the task is submitted once, by the worker that runs its creator.
     unsafe {
-        here.worker().submit_with_regions(task.cast(), creator.raw(), uses, creator.may_help());
+        here.worker().submit_with_ranges(task.cast(), creator.raw(), uses, creator.may_help());
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Costs {
     /// Time from the wake-up until the sleeper runs. Our choice; deep idle states take longer.
     pub woken_ps: u64,
     /// membarrier(2) without the interrupts. Our choice.
-    pub barrier_ps: u64,
+    pub membarrier_ps: u64,
     /// For each CPU that the call interrupts. Our choice.
     pub interrupt_each_ps: u64,
     /// Loss of the interrupted CPU. Our choice.
@@ -49,7 +49,7 @@ impl Default for Costs {
             call_ps: 300_000,
             wake_ps: 1_500_000,
             woken_ps: 5_000_000,
-            barrier_ps: 1_500_000,
+            membarrier_ps: 1_500_000,
             interrupt_each_ps: 50_000,
             interrupted_ps: 1_000_000,
         }

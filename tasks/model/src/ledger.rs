@@ -1,4 +1,4 @@
-//! The uses of virtual time: by kind, and by the line of code that waited.
+//! Where virtual time went: by use, and by the line of code that waited.
 
 use std::panic::Location;
 
@@ -22,25 +22,25 @@ pub enum Spent {
     /// Sleep, and the cost of waking other workers.
     Sleeping,
     /// membarrier(2), on either side.
-    Barriers,
+    Membarrier,
 }
 
-/// The number of kinds.
-pub const KINDS: usize = 8;
+/// The number of uses.
+pub const USES: usize = 8;
 
 /// Names in the order of [`Spent`].
-pub const NAMES: [&str; KINDS] =
+pub const NAMES: [&str; USES] =
     ["body", "code", "transfers", "queues", "locks", "spinning", "sleeping", "barriers"];
 
-/// Time by kind.
+/// Time by use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// In the order of [`Spent`].
-    pub spent_ps: [u64; KINDS],
+    pub spent_ps: [u64; USES],
 }
 
 impl Ledger {
-    /// Adds to one kind.
+    /// Adds to one use.
     pub(crate) fn spend(&mut self, on: Spent, time_ps: u64) {
         self.spent_ps[on as usize] += time_ps;
     }
@@ -48,8 +48,8 @@ impl Ledger {
     /// The time since an earlier state.
     #[must_use]
     pub(crate) fn since(&self, earlier: &Self) -> Self {
-        let kind = |n: usize| self.spent_ps[n].saturating_sub(earlier.spent_ps[n]);
-        Self { spent_ps: std::array::from_fn(kind) }
+        let of_use = |n: usize| self.spent_ps[n].saturating_sub(earlier.spent_ps[n]);
+        Self { spent_ps: std::array::from_fn(of_use) }
     }
 
     /// Both together.

@@ -17,6 +17,6 @@ mod run;
 mod tests;
 
 pub use cost::Costs;
-pub use ledger::{KINDS, Ledger, NAMES, Site, Spent};
+pub use ledger::{Ledger, NAMES, Site, Spent, USES};
 pub use program::{PROGRAMS, Program};
 pub use run::{Outcome, Setting, run};

@@ -60,7 +60,7 @@ pub(crate) struct Machine {
     /// The sleeping workers by address.
     sleepers: FxHashMap<usize, VecDeque<usize>>,
     /// When the kernel's lock around membarrier(2) is free.
-    barrier_free_ps: u64,
+    membarrier_free_ps: u64,
     pub(crate) sites: Sites,
 }
 
@@ -96,7 +96,7 @@ impl Machine {
             current: 0,
             lines: Lines::new(domains),
             sleepers: FxHashMap::default(),
-            barrier_free_ps: 0,
+            membarrier_free_ps: 0,
             sites: Sites::default(),
         }
     }
@@ -172,11 +172,11 @@ impl Inside {
     }
 
     /// Waits until no worker is further behind.
-    fn turn(&self) {
+    fn wait_for_turn(&self) {
         let machine = self.machine();
         let current = machine.current;
         let owed_ps = std::mem::take(&mut machine.me().owes_ps);
-        machine.me().spend(Spent::Barriers, owed_ps);
+        machine.me().spend(Spent::Membarrier, owed_ps);
         let (clock_ps, epoch) = (machine.me().clock_ps, machine.me().epoch);
         if machine.next.peek().is_some_and(|first| {
             first.0.0 < clock_ps || first.0.0 == clock_ps && first.0.1 < current
@@ -205,14 +205,14 @@ impl Inside {
         let left_ps = virt.drained_ps.saturating_sub(virt.clock_ps);
         if left_ps > 0 {
             virt.spend(Spent::Transfers, left_ps);
-            self.turn();
+            self.wait_for_turn();
         }
     }
 
     fn access(&self, address: usize, how: Use, at: &'static Location<'static>) {
         let code_ps = self.machine().costs.code_ps;
         self.machine().me().spend(Spent::Code, code_ps);
-        self.turn();
+        self.wait_for_turn();
         if how == Use::Change {
             self.drain();
         }
@@ -254,7 +254,7 @@ pub(crate) fn install() {
         sleep_for,
         wait_at,
         wake_at,
-        barrier_everywhere,
+        membarrier_everywhere,
         now_ps,
         cycles,
         stack_low,
@@ -273,7 +273,7 @@ fn access(address: usize, how: Use, at: &'static Location<'static>) {
 /// Waits for its own stores.
 fn fence() {
     if let Some(inside) = Inside::enter() {
-        inside.turn();
+        inside.wait_for_turn();
         inside.drain();
         let cost_ps = inside.machine().costs.atomic_ps;
         inside.machine().me().spend(Spent::Code, cost_ps);
@@ -311,7 +311,7 @@ fn wait_at(address: usize, at_most_ps: Option<u64>, is_so: &dyn Fn() -> bool) {
     let Some(inside) = Inside::enter() else { return };
     let call_ps = inside.machine().costs.call_ps;
     inside.machine().me().spend(Spent::Sleeping, call_ps);
-    inside.turn();
+    inside.wait_for_turn();
     if !is_so() {
         return;
     }
@@ -328,7 +328,7 @@ fn wait_at(address: usize, at_most_ps: Option<u64>, is_so: &dyn Fn() -> bool) {
 /// Wakes the first worker that sleeps at an address.
 fn wake_at(address: usize) {
     let Some(inside) = Inside::enter() else { return };
-    inside.turn();
+    inside.wait_for_turn();
     let machine = inside.machine();
     let Some(first) = machine.sleepers.get_mut(&address).and_then(VecDeque::pop_front) else {
         let call_ps = machine.costs.call_ps;
@@ -343,15 +343,15 @@ fn wake_at(address: usize) {
 /// Sleeps for a while.
 pub(crate) fn sleep_for(time_ps: u64) {
     let Some(inside) = Inside::enter() else { return };
-    inside.turn();
+    inside.wait_for_turn();
     let until_ps = inside.machine().me().clock_ps + time_ps;
     inside.sleep(Some(until_ps));
 }
 
 /// membarrier(2): one caller at a time interrupts every other worker that is not asleep.
-fn barrier_everywhere() {
+fn membarrier_everywhere() {
     let Some(inside) = Inside::enter() else { return };
-    inside.turn();
+    inside.wait_for_turn();
     inside.drain();
     let machine = inside.machine();
     let (current, costs) = (machine.current, machine.costs);
@@ -363,10 +363,10 @@ fn barrier_everywhere() {
         }
     }
     let now_ps = machine.me().clock_ps;
-    let begin_ps = now_ps.max(machine.barrier_free_ps);
-    let end_ps = begin_ps + costs.barrier_ps + others * costs.interrupt_each_ps;
-    machine.barrier_free_ps = end_ps;
-    machine.me().spend(Spent::Barriers, end_ps - now_ps);
+    let begin_ps = now_ps.max(machine.membarrier_free_ps);
+    let end_ps = begin_ps + costs.membarrier_ps + others * costs.interrupt_each_ps;
+    machine.membarrier_free_ps = end_ps;
+    machine.me().spend(Spent::Membarrier, end_ps - now_ps);
 }
 
 /// The worker's clock; 0 outside.

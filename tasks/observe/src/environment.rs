@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 use evenkeel_runtime::Watch;
 use evenkeel_runtime::internal::recording::{self, asks_for_recording, resolve_symbols_by};
-use evenkeel_runtime::internal::{forks, register_barriers, tell};
+use evenkeel_runtime::internal::{forks, register_membarrier, tell};
 
 use crate::WatchExt;
 use crate::symbols;
@@ -23,17 +23,17 @@ use crate::symbols;
 /// Bytes of a trace in memory: some 5 million tasks.
 const TRACE_BYTES: usize = 128 << 20;
 
-/// The results to write, and their places.
+/// The results to write, and where.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Wanted {
-    summary: Option<Place>,
-    trace: Option<Place>,
-    page: Option<Place>,
+    summary: Option<Output>,
+    trace: Option<Output>,
+    page: Option<Output>,
 }
 
 /// Where something is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
+enum Output {
     /// Standard error.
     Terminal,
     /// A file, whose name may have had `%p` for the process.
@@ -44,11 +44,11 @@ impl Wanted {
     fn read(lookup: impl Fn(&str) -> Option<OsString>, process: u32) -> Self {
         let file = |value: OsString| {
             let text = value.to_str().map(|text| text.replace("%p", &process.to_string()));
-            Place::File(text.map_or_else(|| value.into(), PathBuf::from))
+            Output::File(text.map_or_else(|| value.into(), PathBuf::from))
         };
         let given = |name: &str| lookup(name).filter(|value| asks_for_recording(value));
         let summary = given("EVENKEEL_SUMMARY").map(|value| match value.to_str() {
-            Some("1" | "true" | "-") => Place::Terminal,
+            Some("1" | "true" | "-") => Output::Terminal,
             _ => file(value),
         });
         let (trace, page) = (given("EVENKEEL_TRACE").map(file), given("EVENKEEL_PAGE").map(file));
@@ -59,11 +59,11 @@ impl Wanted {
         *self == Self::default()
     }
 
-    /// Warns now of places that cannot be written, not after the program has run for an hour.
+    /// Warns now of files that cannot be written, not after the program has run for an hour.
     fn tell_what_cannot_be_written(&self) {
-        let places = [&self.summary, &self.trace, &self.page];
-        for place in places.into_iter().flatten() {
-            if let Place::File(path) = place
+        let outputs = [&self.summary, &self.trace, &self.page];
+        for output in outputs.into_iter().flatten() {
+            if let Output::File(path) = output
                 && let Err(error) = may_appear(path)
             {
                 tell(&format!("{} cannot be written: {error}", path.display()));
@@ -73,14 +73,14 @@ impl Wanted {
 }
 
 /// The variables as they were at the first call.
-struct Ordered {
+struct Requested {
     wanted: Wanted,
     watch: Watch,
     /// Number of forks then: a forked process has another number, and writes nothing.
     forks: u32,
 }
 
-static ORDERED: OnceLock<Option<Ordered>> = OnceLock::new();
+static REQUESTED: OnceLock<Option<Requested>> = OnceLock::new();
 /// Whether all is written.
 static DONE: AtomicBool = AtomicBool::new(false);
 
@@ -99,7 +99,7 @@ static DONE: AtomicBool = AtomicBool::new(false);
 /// [`Builder::watch`]: evenkeel_runtime::Builder::watch
 /// [`Runtime::global`]: evenkeel_runtime::Runtime::global
 pub fn of_environment() -> Option<Watch> {
-    let ordered = ORDERED.get_or_init(|| {
+    let requested = REQUESTED.get_or_init(|| {
         // Also without a recording: the runtime compares the names of wide functions.
         resolve_symbols_by(|address| symbols::at(address).text);
         let wanted = Wanted::read(|name| std::env::var_os(name), std::process::id());
@@ -111,14 +111,14 @@ pub fn of_environment() -> Option<Watch> {
         let watch = if traces { Watch::with_trace(TRACE_BYTES) } else { Watch::new() };
         // Registers before this module starts a thread: a process with several threads gets no
         // barriers.
-        register_barriers();
+        register_membarrier();
         // SAFETY: the handler may be called at any time after this.
         unsafe { libc::atexit(at_exit) };
         watch_for_end();
         recording::record_global(&watch);
-        Some(Ordered { wanted, watch, forks: forks() })
+        Some(Requested { wanted, watch, forks: forks() })
     });
-    ordered.as_ref().map(|ordered| ordered.watch.clone())
+    requested.as_ref().map(|requested| requested.watch.clone())
 }
 
 extern "C" fn at_exit() {
@@ -127,7 +127,7 @@ extern "C" fn at_exit() {
 
 /// Writes everything, once.
 fn write_all() {
-    let Some(Some(Ordered { wanted, watch, forks: before })) = ORDERED.get() else { return };
+    let Some(Some(Requested { wanted, watch, forks: before })) = REQUESTED.get() else { return };
     // A program that only starts other programs, as `timeout` does, has the same environment but no
     // worker, and writes nothing.
     let has_worked = recording::has_lanes(watch);
@@ -141,16 +141,16 @@ fn write_all() {
 }
 
 /// Writes one result. A failure prints a message, and changes nothing else.
-fn write(place: Option<&Place>, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
-    let failed = match place {
+fn write(output: Option<&Output>, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+    let failed = match output {
         None => return,
-        Some(Place::Terminal) => {
+        Some(Output::Terminal) => {
             let mut text = Vec::new();
             // Standard error is closed, so the failure cannot be reported.
             let _ = content(&mut text).and_then(|()| io::stderr().write_all(&text));
             return;
         }
-        Some(Place::File(path)) => whole_file(path, content).err().map(|error| (path, error)),
+        Some(Output::File(path)) => whole_file(path, content).err().map(|error| (path, error)),
     };
     if let Some((path, error)) = failed {
         tell(&format!("writing {}: {error}", path.display()));
@@ -314,10 +314,10 @@ mod tests {
     #[test]
     fn a_summary_goes_to_the_terminal_or_to_a_file_with_the_process_in_its_name() {
         let summary = |value| wanted(&[("EVENKEEL_SUMMARY", value)]).summary;
-        assert_eq!(summary("1"), Some(Place::Terminal));
-        assert_eq!(summary("run-%p.txt"), Some(Place::File("run-42.txt".into())));
+        assert_eq!(summary("1"), Some(Output::Terminal));
+        assert_eq!(summary("run-%p.txt"), Some(Output::File("run-42.txt".into())));
         let page = wanted(&[("EVENKEEL_PAGE", "a.html")]);
-        assert_eq!((page.page, page.trace), (Some(Place::File("a.html".into())), None));
+        assert_eq!((page.page, page.trace), (Some(Output::File("a.html".into())), None));
     }
 
     #[test]

@@ -12,32 +12,32 @@ use crate::symbols;
 pub(crate) struct Name {
     pub(crate) text: String,
     /// File and line.
-    pub(crate) place: Option<(String, u32)>,
+    pub(crate) location: Option<(String, u32)>,
 }
 
 impl Name {
     /// The name of a function of a recording.
     pub(crate) fn of(function: &Function) -> Self {
-        let (text, place) = match function.name.clone() {
-            Some(recording::Name { text, place }) => (text, place),
+        let (text, location) = match function.name.clone() {
+            Some(recording::Name { text, location }) => (text, location),
             None => {
-                let symbols::Symbol { text, place } = symbols::at(function.address);
-                (text, place)
+                let symbols::Symbol { text, location } = symbols::at(function.address);
+                (text, location)
             }
         };
-        Self { text: plain(text), place }
+        Self { text: plain(text), location }
     }
 
     /// The file, without its folders.
     pub(crate) fn file(&self) -> Option<&str> {
-        let (file, _) = self.place.as_ref()?;
+        let (file, _) = self.location.as_ref()?;
         file.rsplit('/').next()
     }
 
     /// The part that distinguishes a function from the other ones of its file: clang names tasks
     /// after the function that creates them.
     pub(crate) fn short(&self) -> String {
-        match &self.place {
+        match &self.location {
             Some((_, line)) => format!("{}, line {line}", self.text),
             None => self.text.clone(),
         }
@@ -79,7 +79,7 @@ mod tests {
     fn a_function_is_called_what_its_way_in_says_and_else_what_its_symbol_is() {
         let address = somebody_knows_me as *const () as usize;
         let function = |name| Function { address, role: Role::Task, name, slot: 0 };
-        let said = recording::Name { text: "said".to_owned(), place: None };
+        let said = recording::Name { text: "said".to_owned(), location: None };
         assert_eq!(Name::of(&function(Some(said))).text, "said");
         let name = Name::of(&function(None));
         assert!(name.text.ends_with("somebody_knows_me"), "{name:?}");
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn tasks_of_one_function_are_told_apart_by_their_lines() {
-        let name = |place| Name { text: "main".to_owned(), place };
+        let name = |location| Name { text: "main".to_owned(), location };
         let known = name(Some(("/src/a/fib.c".to_owned(), 12)));
         assert_eq!(known.short(), "main, line 12");
         assert_eq!(known.title(), "main, line 12 of fib.c");

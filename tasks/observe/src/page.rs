@@ -77,11 +77,11 @@ fn parts(view: &View) -> Vec<(&'static str, String)> {
     }
     // A program of loops has nothing to queue.
     if view.task_sums().0 > 0 {
-        let title = match view.series.whole().level_max {
+        let title = match view.series.whole().threshold_max {
             0 => "Ready tasks over time",
             _ => "Threshold and ready tasks over time",
         };
-        parts.push((title, levels(view)));
+        parts.push((title, thresholds(view)));
     }
     parts.push(("What the scheduler did", steps(view)));
     parts
@@ -272,9 +272,9 @@ fn wide_tasks(view: &View) -> String {
         + &format!("<p class=\"soft\">{}</p>\n", wide::ABOUT)
 }
 
-fn levels(view: &View) -> String {
+fn thresholds(view: &View) -> String {
     let whole = view.series.whole();
-    let Some((level, ready)) = whole.means() else {
+    let Some((threshold, ready)) = whole.means() else {
         return "<p>It was over before anybody looked.</p>\n".to_owned();
     };
     let columns = view.wall_ticks.div_ceil(view.series.width_ticks).max(1) as usize;
@@ -291,9 +291,9 @@ fn levels(view: &View) -> String {
             drawing::scaled(&drawn, most)
         )
     };
-    let (threshold, always) = match whole.level_max {
+    let (threshold, always) = match whole.threshold_max {
         0 => (String::new(), ": 0 all the time"),
-        most => (curve("threshold", level, most, |bin| bin.level_max), ""),
+        most => (curve("threshold", threshold, most, |bin| bin.threshold_max), ""),
     };
     let tasks = curve("ready tasks", ready, whole.ready_max, |bin| bin.ready_max);
     let axis = axis(view.scale.ns(view.series.width_ticks) * columns as u64);

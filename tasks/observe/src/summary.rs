@@ -203,7 +203,7 @@ fn threshold(text: &mut String, view: &View) {
         return;
     }
     let whole = view.series.whole();
-    let Some((level, ready)) = whole.means() else { return };
+    let Some((threshold, ready)) = whole.means() else { return };
     let _ = writeln!(
         text,
         "ready tasks: {} in the mean, at most {}; seen {}",
@@ -211,15 +211,15 @@ fn threshold(text: &mut String, view: &View) {
         grouped(whole.ready_max),
         counted(whole.samples, "time"),
     );
-    if whole.level_max == 0 {
+    if whole.threshold_max == 0 {
         let _ = writeln!(text, "threshold, {THRESHOLD}: 0 all the time");
         return;
     }
     let _ = writeln!(
         text,
         "threshold, {THRESHOLD}: {} in the mean, at most {}",
-        decimal(level),
-        grouped(whole.level_max),
+        decimal(threshold),
+        grouped(whole.threshold_max),
     );
     let bins = &view.series.bins;
     let steps = bins.chunks(bins.len().div_ceil(STEPS)).map(|part| {

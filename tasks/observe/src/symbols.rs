@@ -9,7 +9,7 @@ use evenkeel_runtime::internal::recording::name_in_file;
 pub(crate) struct Symbol {
     pub(crate) text: String,
     /// File and line.
-    pub(crate) place: Option<(String, u32)>,
+    pub(crate) location: Option<(String, u32)>,
 }
 
 /// The symbol that covers an address; else the file around the address; else the number.
@@ -23,7 +23,7 @@ pub(crate) fn at(address: usize) -> Symbol {
             found.text = format!("{text:#}");
         }
         if let (Some(file), Some(line)) = (symbol.filename(), symbol.lineno()) {
-            found.place = Some((file.display().to_string(), line));
+            found.location = Some((file.display().to_string(), line));
         }
     });
     if found.text.is_empty() {
@@ -46,7 +46,7 @@ mod tests {
     fn a_function_is_told_by_its_symbol_and_an_address_without_one_by_its_number() {
         let symbol = at(somebody_knows_me as *const () as usize);
         assert!(symbol.text.ends_with("somebody_knows_me"), "{symbol:?}");
-        assert!(symbol.place.is_some_and(|(file, _)| file.ends_with("symbols.rs")));
+        assert!(symbol.location.is_some_and(|(file, _)| file.ends_with("symbols.rs")));
         assert_eq!(at(8).text, "0x8");
     }
 }

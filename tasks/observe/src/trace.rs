@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use evenkeel_runtime::internal::recording::{KIND_LOOKS, KIND_SLEEPS, KIND_WAITS, Slice, Slices};
+use evenkeel_runtime::internal::recording::{
+    ACTIVITY_LOOKS, ACTIVITY_SLEEPS, ACTIVITY_WAITS, Slice, Slices,
+};
 use prost::Message;
 
 use crate::names::Name;
@@ -121,7 +123,7 @@ pub(crate) fn write(slices: &Slices, out: impl Write) -> io::Result<()> {
     let mut writer = Writer { out, scale };
     writer.names(slices)?;
     writer.tracks(slices)?;
-    writer.levels(slices)?;
+    writer.thresholds(slices)?;
     let (mut leaving, mut arriving) = (BTreeMap::new(), BTreeMap::new());
     for (id, flow) in (1..).zip(&slices.flows) {
         leaving.entry(flow.from).or_insert_with(Vec::new).push(id);
@@ -162,15 +164,15 @@ impl<W: Write> Writer<W> {
 
     fn names(&mut self, slices: &Slices) -> io::Result<()> {
         let fixed = [
-            (KIND_WAITS, "waits for children"),
-            (KIND_LOOKS, "looks for tasks"),
-            (KIND_SLEEPS, "sleeps"),
+            (ACTIVITY_WAITS, "waits for children"),
+            (ACTIVITY_LOOKS, "looks for tasks"),
+            (ACTIVITY_SLEEPS, "sleeps"),
         ];
-        let fixed = fixed.map(|(kind, name)| (kind, name.to_owned()));
+        let fixed = fixed.map(|(activity, name)| (activity, name.to_owned()));
         let functions = slices.functions.iter().map(|function| Name::of(function).title());
         let all = (0..).zip(functions).chain(fixed);
-        let event_names = all.map(|(kind, name): (u32, String)| EventName {
-            iid: Some(u64::from(kind) + 1),
+        let event_names = all.map(|(activity, name): (u32, String)| EventName {
+            iid: Some(u64::from(activity) + 1),
             name: Some(name),
         });
         let interned_data = Some(InternedData { event_names: event_names.collect() });
@@ -213,9 +215,9 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    fn levels(&mut self, slices: &Slices) -> io::Result<()> {
-        for &(at, level, ready) in &slices.levels {
-            for (track, value) in [(THRESHOLD, level), (READY, ready)] {
+    fn thresholds(&mut self, slices: &Slices) -> io::Result<()> {
+        for &(at, threshold, ready) in &slices.thresholds {
+            for (track, value) in [(THRESHOLD, threshold), (READY, ready)] {
                 let event = TrackEvent {
                     r#type: Some(COUNTER),
                     track_uuid: Some(track),
@@ -237,7 +239,7 @@ impl<W: Write> Writer<W> {
     ) -> io::Result<()> {
         let event = TrackEvent {
             r#type: Some(BEGIN),
-            name_iid: Some(u64::from(slice.kind) + 1),
+            name_iid: Some(u64::from(slice.activity) + 1),
             track_uuid: Some(track),
             counter_value: None,
             flow_ids,

@@ -11,26 +11,26 @@ pub struct Ident {
     flags: i32,
     _more: [i32; 2],
     /// `;file;function;line;column;;`, or null.
-    place: *const c_char,
+    location: *const c_char,
 }
 
-/// The flags of a place, which name the construct; 0 for the null pointer.
+/// The flags of a location, which name the construct; 0 for the null pointer.
 ///
 /// # Safety
-/// `place` is null, or points to clang's constant.
-pub(crate) unsafe fn flags(place: *const Ident) -> i32 {
-    // SAFETY: `place` is null, or points to clang's constant.
-    unsafe { place.as_ref() }.map_or(0, |place| place.flags)
+/// `location` is null, or points to clang's constant.
+pub(crate) unsafe fn flags(location: *const Ident) -> i32 {
+    // SAFETY: `location` is null, or points to clang's constant.
+    unsafe { location.as_ref() }.map_or(0, |location| location.flags)
 }
 
-/// The function, the file and the line of a place, if clang was asked to keep them (`-g`).
+/// The function, the file and the line of a location, if clang was asked to keep them (`-g`).
 ///
 /// # Safety
-/// `place` is null, or points to clang's constant.
-pub(crate) unsafe fn called(place: *const Ident) -> Option<Called> {
-    // SAFETY: `place` is null or points to clang's constant, whose text is null or a C string.
+/// `location` is null, or points to clang's constant.
+pub(crate) unsafe fn called(location: *const Ident) -> Option<Called> {
+    // SAFETY: `location` is null or points to clang's constant, whose text is null or a C string.
     let text = unsafe {
-        let text = place.as_ref()?.place;
+        let text = location.as_ref()?.location;
         if text.is_null() {
             return None;
         }
@@ -52,8 +52,8 @@ mod tests {
 
     #[test]
     fn clang_says_where_a_call_is_if_it_knows() {
-        let place = Some(("a/b.c".to_owned(), 12));
-        assert_eq!(parse(";a/b.c;fib;12;9;;"), Some(("fib".to_owned(), place)));
+        let location = Some(("a/b.c".to_owned(), 12));
+        assert_eq!(parse(";a/b.c;fib;12;9;;"), Some(("fib".to_owned(), location)));
         for nowhere in [";unknown;unknown;0;0;;", "", ";;"] {
             assert_eq!(parse(nowhere), None);
         }

@@ -104,17 +104,17 @@ fn end_region(thread: &Thread) {
 ///
 /// # Safety
 /// Each thread of the region may run `job`.
-pub(crate) unsafe fn fork(wanted: Wanted, job: Job) {
+pub(crate) unsafe fn run_region(wanted: Wanted, job: Job) {
     let size = threads_for(current_thread(), wanted.threads);
     // SAFETY: each thread of the region may run `job`.
-    unsafe { fork_as(size, wanted.bind, job) };
+    unsafe { run_region_of(size, wanted.bind, job) };
 }
 
 /// Runs a region of `size` threads, which [`threads_for`] has granted.
 ///
 /// # Safety
 /// Each thread of the region may run `job`.
-unsafe fn fork_as(size: u32, bind: Option<Bind>, job: Job) {
+unsafe fn run_region_of(size: u32, bind: Option<Bind>, job: Job) {
     let registered = registered();
     // SAFETY: each thread may run `job` until the region ends below.
     unsafe {
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn GOMP_parallel(
 ) {
     let job = Job::of_gomp(function, data, ptr::null(), None);
     // SAFETY: `function` may be called with `data` in any thread.
-    unsafe { fork(Wanted::of_gomp(threads, flags), job) };
+    unsafe { run_region(Wanted::of_gomp(threads, flags), job) };
 }
 
 /// gcc: runs a region whose implicit tasks are in a group, which `begin` makes for the number of
@@ -148,7 +148,7 @@ pub unsafe extern "C" fn GOMP_parallel(
 ///
 /// # Safety
 /// `function` may be called with `data` in any thread.
-pub(crate) unsafe fn fork_reducing(
+pub(crate) unsafe fn run_reducing_region(
     function: Function,
     data: *mut c_void,
     wanted: Wanted,
@@ -158,7 +158,9 @@ pub(crate) unsafe fn fork_reducing(
     let group = begin(size);
     // SAFETY: `function` may be called with `data` in any thread; the group lives until the region
     // has ended.
-    unsafe { fork_as(size, wanted.bind, Job::of_gomp(function, data, &raw const group, None)) };
+    unsafe {
+        run_region_of(size, wanted.bind, Job::of_gomp(function, data, &raw const group, None))
+    };
     size
 }
 
@@ -166,14 +168,14 @@ pub(crate) unsafe fn fork_reducing(
 ///
 /// # Safety
 /// `function` may be called with `data` in any thread.
-pub(crate) unsafe fn fork_combined(
+pub(crate) unsafe fn run_loop_region(
     function: Function,
     data: *mut c_void,
     wanted: Wanted,
     combined: CombinedLoop,
 ) {
     // SAFETY: `function` may be called with `data` in any thread.
-    unsafe { fork(wanted, Job::of_gomp(function, data, ptr::null(), Some(combined))) };
+    unsafe { run_region(wanted, Job::of_gomp(function, data, ptr::null(), Some(combined))) };
 }
 
 /// gcc, before 4.9: begins a region, whose first part the program runs itself.
@@ -240,7 +242,7 @@ unsafe extern "C" fn evenkeel_omp_fork_call(
     // SAFETY: `argv` has `argc` arguments, which the microtask takes.
     member().worker().calls_function(function, false, || unsafe { called(place) });
     // SAFETY: `argv` has `argc` arguments, which the microtask takes.
-    unsafe { fork(wanted, Job::of_kmp(microtask, argc, argv)) };
+    unsafe { run_region(wanted, Job::of_kmp(microtask, argc, argv)) };
 }
 
 /// clang: the `num_threads` clause of the next region.
@@ -342,7 +344,7 @@ pub unsafe extern "C" fn __kmpc_fork_call_if(
     }
     let job = Job::of_kmp(microtask, (!argument.is_null()).into(), &raw const argument);
     // SAFETY: the microtask takes `argument`, or no argument if that is null.
-    unsafe { fork(wanted, job) };
+    unsafe { run_region(wanted, job) };
 }
 
 /// Waits for all threads of the region.

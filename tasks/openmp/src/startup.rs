@@ -1,6 +1,6 @@
 //! The work at load time.
 
-use evenkeel_runtime::internal::register_barriers;
+use evenkeel_runtime::internal::register_membarrier;
 
 use crate::environment::{Bind, Show, display};
 use crate::icv::{self, Icvs};
@@ -11,7 +11,7 @@ use crate::unsupported::say;
 /// Reads the environment when the library is loaded, as libgomp does: a program may change
 /// variables later, and a mistake shows even if no region is parallel.
 extern "C" fn begin() {
-    register_barriers();
+    register_membarrier();
     if settings().proc_bind.first().is_some_and(|&bind| bind != Bind::False) {
         processors::unbind();
     }

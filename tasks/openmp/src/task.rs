@@ -171,7 +171,7 @@ impl OmpTask {
                 depend::wait_without_ompt(member, dependences.all);
                 worker.run_now(task);
             } else if when == When::Any
-                && member.should_inline((*this).code.get().kind(), dependences.all)
+                && member.should_inline((*this).code.get().function(), dependences.all)
             {
                 worker.run_now(task);
             } else if dependences.all.is_empty() {

@@ -63,7 +63,7 @@ impl Team {
                 machine(),
                 size as usize,
                 settings().rules,
-                OmpTask::kind_of,
+                OmpTask::function_of,
                 oversubscribed().is_some(),
                 (watch(), placement()),
             ),

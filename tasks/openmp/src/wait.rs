@@ -1,7 +1,7 @@
 //! How a thread waits for another that is to come soon.
 
 pub(crate) mod oversubscription;
-pub(crate) mod turns;
+pub(crate) mod yielding;
 
 use std::time::Duration;
 

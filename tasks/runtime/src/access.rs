@@ -14,14 +14,14 @@
 //!
 //! The children of a task that accesses the same address form a chain *inside* that access: the
 //! chain begins when the access is allowed, and the access ends when its task's code and this chain
-//! have ended (OmpSs-2's nested domains and early release). An access may be *weak*: then the task
+//! have ended (OmpSs-2: nested dependences, early release). An access may be *weak*: then the task
 //! itself does not touch the data, and need not wait; only its children do.
 
 mod flow;
 mod link;
 #[cfg(all(test, loom))]
 mod loom_tests;
-mod regions;
+mod ranges;
 mod table;
 mod turns;
 
@@ -34,7 +34,7 @@ use link::{
     FAR, FarLink, GOES_ON_INSIDE, IS_ALLOWED, LINKED, Link, PART, Step, WEAK, bits_of_kind,
     kind_of, next_of, overlap,
 };
-pub use regions::Region;
+pub use ranges::RangeAccess;
 pub(crate) use table::Table;
 pub(crate) use turns::{Among, Turns};
 
@@ -92,12 +92,12 @@ impl Access {
         Self { address, says: bits_of_kind(kind) | WEAK }
     }
 
-    /// An access to a part of a region.
+    /// An access to a part of a range.
     pub(crate) fn part(address: usize, kind: Kind) -> Self {
         Self { address, says: bits_of_kind(kind) | PART }
     }
 
-    /// An access to a part of a region that was cut. No task has this access, which only passes
+    /// An access to a part of a range that was cut. No task has this access, which only passes
     /// tokens on.
     fn cut(address: usize, kind: Kind) -> Self {
         Self { address, says: bits_of_kind(kind) | PART | WEAK }
@@ -132,13 +132,13 @@ impl Access {
     }
 }
 
-/// The accesses of a task: addresses, and regions. No data are declared in both ways.
+/// The accesses of a task: addresses, and ranges. No data are declared in both ways.
 #[derive(Clone, Copy, Debug)]
 pub struct Uses<'a> {
     /// Addresses.
     pub accesses: &'a [Access],
     /// Parts of memory.
-    pub regions: &'a [Region],
+    pub ranges: &'a [RangeAccess],
 }
 
 /// The accesses of one task, in its block: their counters, then a [`Link`] for each, and then a
@@ -257,7 +257,7 @@ impl Accesses {
     ///
     /// # Safety
     /// The block at `place` has `bytes` bytes, room enough for them.
-    unsafe fn write_fork(place: *mut Self, all: &[Access], bytes: usize) {
+    unsafe fn write_split(place: *mut Self, all: &[Access], bytes: usize) {
         // SAFETY: the block has room for them.
         unsafe {
             Self::write(place, ptr::null(), all.iter().copied(), all.len(), bytes);
@@ -304,14 +304,16 @@ impl Accesses {
     }
 
     /// The accesses with their addresses.
-    fn places(&self) -> impl DoubleEndedIterator<Item = (&Link, usize)> + ExactSizeIterator {
+    fn addresses_of_links(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (&Link, usize)> + ExactSizeIterator {
         self.all().zip(self.cold()).map(|(link, cold)| (link, cold.address))
     }
 
     /// The access to an address, if the task has one.
     fn to(&self, address: usize) -> Option<&Link> {
         let is_it = |(link, at): &(&Link, usize)| *at == address && !link.is(PART);
-        self.places().find(is_it).map(|(link, _)| link)
+        self.addresses_of_links().find(is_it).map(|(link, _)| link)
     }
 
     /// Whether the task leaves some data of these accesses to its children.
@@ -337,7 +339,7 @@ impl Accesses {
         self.to(access.address).is_none_or(covers)
     }
 
-    /// Adds the accesses to the chains of the parent's table. Regions come last: the table has
+    /// Adds the accesses to the chains of the parent's table. Ranges come last: the table has
     /// planned their parts. Returns whether the task may run at once; otherwise [`Then::ready`]
     /// reports the task some time later. `around` are the parent's own accesses, where the chains
     /// of its children lie inside them.
@@ -355,7 +357,7 @@ impl Accesses {
             table.fetch(self.cold().iter().map(|cold| cold.address));
         }
         let plain = self.number as usize - table.pieces();
-        for (link, address) in self.places().take(plain) {
+        for (link, address) in self.addresses_of_links().take(plain) {
             // SAFETY: accesses in the table are held until they are replaced here.
             let is_allowed = unsafe {
                 match table.replace(address, link, then) {
@@ -398,7 +400,7 @@ impl Accesses {
 
     /// The task's code has ended, and the chains inside that go on are marked. Returns how many
     /// accesses no other access can reach any more; the caller releases them, and the task too once
-    /// it is complete. If the task is complete, its parts of regions end as well.
+    /// it is complete. If the task is complete, its parts of ranges end as well.
     ///
     /// # Safety
     /// The task has run, and this is called once.
@@ -408,12 +410,12 @@ impl Accesses {
         unsafe { self.end_some(ends, then) }
     }
 
-    /// Ends the parts of regions when the task's descendants have ended, which had not in `end`.
+    /// Ends the parts of ranges when the task's descendants have ended, which had not in `end`.
     ///
     /// # Safety
     /// Called once, after `end` was called with `is_complete` false.
     pub(crate) unsafe fn end_late(&self, then: &impl Then) -> u32 {
-        // SAFETY: the task has run, and its parts of regions end here for the first time.
+        // SAFETY: the task has run, and its parts of ranges end here for the first time.
         unsafe { self.end_some(|link| link.is(PART), then) }
     }
 
@@ -453,7 +455,7 @@ impl Accesses {
         let (task, bytes) = (self.task, self.bytes as usize);
         if self.let_go(number) {
             if task.is_null() {
-                // SAFETY: `self` is the block of a fork, which these accesses alone held.
+                // SAFETY: `self` is the block of a split, which these accesses alone held.
                 return unsafe { then.free_block(NonNull::from(self).cast(), bytes) };
             }
             then.free(task);

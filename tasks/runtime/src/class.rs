@@ -9,7 +9,6 @@ mod environment;
 mod learned;
 #[cfg(all(test, loom))]
 mod loom_tests;
-mod place;
 mod placement;
 mod queue;
 mod registers;
@@ -17,8 +16,9 @@ mod set_file;
 mod sleepers;
 #[cfg(all(test, not(any(loom, evenkeel_model))))]
 mod tests;
+mod wide_tasks;
 
-pub(crate) use place::Places;
-pub use place::Why;
 pub use placement::{Placement, WideCpus};
 pub(crate) use registers::Registers;
+pub use wide_tasks::Why;
+pub(crate) use wide_tasks::WideTasks;

@@ -119,8 +119,8 @@ impl TreeConfig {
 fn static_level(word: &str) -> Option<usize> {
     let digits = word.strip_prefix("static")?;
     let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-    let level = digits.parse().ok().filter(|_| is_number)?;
-    (1..=STATIC_MAX).contains(&level).then_some(level)
+    let threshold = digits.parse().ok().filter(|_| is_number)?;
+    (1..=STATIC_MAX).contains(&threshold).then_some(threshold)
 }
 
 impl Form {
@@ -204,8 +204,9 @@ mod tests {
     }
     #[test]
     fn the_numbers_of_a_static_threshold_are_told_and_the_last_is_one() {
-        let tree =
-            |level| SchedulerConfig::Tree(TreeConfig { limit: Limit::Static(level), ..ours() });
+        let tree = |threshold| {
+            SchedulerConfig::Tree(TreeConfig { limit: Limit::Static(threshold), ..ours() })
+        };
         assert_eq!(read("tree-static1").scheduler, tree(1));
         assert_eq!(read("tree-static65536").scheduler, tree(STATIC_MAX));
         let error = "tree-static0".parse::<Config>().unwrap_err().to_string();

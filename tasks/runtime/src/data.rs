@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ptr;
 
-use crate::access::{Access, Kind, Region, Room, Uses};
+use crate::access::{Access, Kind, RangeAccess, Room, Uses};
 use crate::memory::ALIGNMENT;
 use crate::queued::{Queued, Runner};
 use crate::scope::Scope;
@@ -127,9 +127,9 @@ pub trait Argument: for<'task> Lends<'task> + Send {
     #[doc(hidden)]
     fn access(&self) -> Access;
 
-    /// The region, where the argument is a part of data.
+    /// The range, where the argument is a part of data.
     #[doc(hidden)]
-    fn region(&self) -> Option<Region> {
+    fn range(&self) -> Option<RangeAccess> {
         None
     }
 }
@@ -388,34 +388,34 @@ const fn parts(all: &[bool]) -> bool {
     false
 }
 
-/// The accesses and regions of a task that has a region.
+/// The accesses and ranges of a task that has a range.
 struct Parts<const N: usize> {
     accesses: Vec<Access>,
-    regions: [Region; N],
-    /// As many of the regions are set.
+    ranges: [RangeAccess; N],
+    /// As many of the ranges are set.
     number: usize,
 }
 
 impl<const N: usize> Parts<N> {
-    /// For each argument its region, or else its address.
-    fn of(all: [Option<Region>; N], addresses: &[Access; N]) -> Self {
-        let mut regions = [Region::new(0, 0, Kind::Read); N];
+    /// For each argument its range, or else its address.
+    fn of(all: [Option<RangeAccess>; N], addresses: &[Access; N]) -> Self {
+        let mut ranges = [RangeAccess::new(0, 0, Kind::Read); N];
         let mut number = 0;
-        for region in all.iter().flatten() {
-            regions[number] = *region;
+        for range in all.iter().flatten() {
+            ranges[number] = *range;
             number += 1;
         }
-        let plain = addresses.iter().zip(&all).filter(|(_, region)| region.is_none());
-        Self { accesses: plain.map(|(access, _)| *access).collect(), regions, number }
+        let plain = addresses.iter().zip(&all).filter(|(_, range)| range.is_none());
+        Self { accesses: plain.map(|(access, _)| *access).collect(), ranges, number }
     }
 
-    /// The uses of a task: with regions, or of addresses alone.
+    /// The uses of a task: with ranges, or of addresses alone.
     fn uses_of<'a>(parts: &'a Option<Self>, addresses: &'a [Access; N]) -> Uses<'a> {
-        parts.as_ref().map_or(Uses { accesses: addresses, regions: &[] }, Self::uses)
+        parts.as_ref().map_or(Uses { accesses: addresses, ranges: &[] }, Self::uses)
     }
 
     fn uses(&self) -> Uses<'_> {
-        Uses { accesses: &self.accesses, regions: &self.regions[..self.number] }
+        Uses { accesses: &self.accesses, ranges: &self.ranges[..self.number] }
     }
 }
 
@@ -483,7 +483,7 @@ macro_rules! spawns {
                 let ($($a,)*) = &self.arguments;
                 let list: [Access; $n] = [$($a.access(),)*];
                 let parts: Option<Parts<$n>> = const { parts(&[$($A::IS_PART),*]) }
-                    .then(|| Parts::of([$($a.region(),)*], &list));
+                    .then(|| Parts::of([$($a.range(),)*], &list));
                 let uses = Parts::uses_of(&parts, &list);
                 self.scope.assert_uses_usable(uses);
                 let _taken = self.scope.wait_for_data(uses);
@@ -516,26 +516,26 @@ macro_rules! spawns {
                 }
                 let ($($a,)*) = &self.arguments;
                 let list: [Access; $n] = [$($a.access(),)*];
-                let kind = run::<$($A,)* F> as *const () as usize;
+                let function = run::<$($A,)* F> as *const () as usize;
                 let parts: Option<Parts<$n>> = const { parts(&[$($A::IS_PART),*]) }
-                    .then(|| Parts::of([$($a.region(),)*], &list));
+                    .then(|| Parts::of([$($a.range(),)*], &list));
                 let worker = self.scope.worker();
                 let may_inline = may_inline && !(self.is_wide && worker.avoids_wide());
-                let regions = parts.as_ref().map(Parts::uses);
-                if self.scope.runs_now(kind, &list, regions, may_inline) {
+                let ranges = parts.as_ref().map(Parts::uses);
+                if self.scope.runs_now(function, &list, ranges, may_inline) {
                     // SAFETY: no other task has the data until the body has ended.
                     let body = || body(self.scope, $(unsafe { $a.give() },)*);
                     if self.is_wide {
                         worker.instrument.declares_wide();
                     }
-                    return worker.run_inline::<N>(kind, || self.scope.run_here(body));
+                    return worker.run_inline::<N>(function, || self.scope.run_here(body));
                 }
                 if self.scope.is_final() {
                     let _taken = self.scope.wait_for_data(Parts::uses_of(&parts, &list));
                     // SAFETY: no other task has the data until this has ended.
                     return self.scope.run_final(|s| body(s, $(unsafe { $a.give() },)*));
                 }
-                worker.instrument.creates::<N>(kind);
+                worker.instrument.creates::<N>(function);
                 let parent = self.scope.creates();
                 let bytes = size_of::<Block<($($A,)*), F, $n>>();
                 const { assert!(align_of::<Block<($($A,)*), F, $n>>() <= ALIGNMENT) };
@@ -554,7 +554,7 @@ macro_rules! spawns {
                     (*block).task.set_wide(is_wide);
                     let (task, orderer) = (&raw mut (*block).task, self.scope.orderer());
                     if let Some(parts) = parts {
-                        return worker.spawn_with_regions(task, orderer, parts.uses());
+                        return worker.spawn_with_ranges(task, orderer, parts.uses());
                     }
                     let place = (&raw mut (*block).room).cast();
                     worker.submit_after(task, orderer, place, &list);

@@ -20,7 +20,7 @@ use crate::wait::{Reason, Waiting};
 struct Wait {
     at: *const Waiting,
     reason: Reason,
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
 }
 
 // SAFETY: the address is only compared.
@@ -37,15 +37,15 @@ impl Waits {
 
     /// A task waits from here on.
     pub(crate) fn add(&self, waiting: &Waiting) {
-        let (reason, place) = waiting.why();
-        self.all().push(Wait { at: waiting, reason, place });
+        let (reason, location) = waiting.why();
+        self.all().push(Wait { at: waiting, reason, location });
     }
 
     /// The task goes on.
     pub(crate) fn remove(&self, waiting: &Waiting) {
         let mut all = self.all();
-        if let Some(place) = all.iter().rposition(|wait| std::ptr::eq(wait.at, waiting)) {
-            all.swap_remove(place);
+        if let Some(location) = all.iter().rposition(|wait| std::ptr::eq(wait.at, waiting)) {
+            all.swap_remove(location);
         }
     }
 
@@ -55,8 +55,8 @@ impl Waits {
 
     /// A line for each task that waits.
     fn write(&self, text: &mut String) {
-        for Wait { reason, place, .. } in self.all().iter() {
-            let _ = writeln!(text, "  at {place} somebody waits {reason}");
+        for Wait { reason, location, .. } in self.all().iter() {
+            let _ = writeln!(text, "  at {location} somebody waits {reason}");
         }
     }
 }

@@ -120,7 +120,7 @@ impl Worker {
                 let task = Task::child(parent, bytes, open);
                 let resume = Cell::new(Some(resume));
                 gate.write(Gate { task, resume, event: &raw const taken });
-                self.queue_with_regions(gate.cast(), orderer, uses);
+                self.queue_with_ranges(gate.cast(), orderer, uses);
             }
         });
         taken.take().expect("who opens the gate says how to close it")

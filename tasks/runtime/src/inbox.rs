@@ -44,7 +44,7 @@ impl<T: Linked> Inbox<T> {
         }
     }
 
-    /// Takes everything: a chain, the latest first, or null.
+    /// Takes everything: a list, the latest first, or null.
     pub(crate) fn take_all(&self) -> *mut T {
         if self.is_empty() {
             return ptr::null_mut();

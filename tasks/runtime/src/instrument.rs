@@ -7,7 +7,7 @@
 //! `evenkeel-observe` writes them as text, trace or page.
 
 mod clock;
-mod kinds;
+mod functions;
 mod lane;
 mod open;
 mod recorder;
@@ -24,18 +24,18 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 pub use clock::Moment;
-pub use kinds::{Function, Name, Role};
+pub use functions::{Function, Name, Role};
 pub(crate) use open::{OpenSlice, What};
 pub(crate) use recorder::{Counts, Recorder};
 pub use series::{Bin, Series};
-pub use slices::{Flow, LaneSlices, Place, Slice, Slices};
+pub use slices::{Flow, LaneSlices, Slice, SliceIndex, Slices};
 pub use snapshot::{FunctionCounts, LaneTimes, Snapshot};
 pub use strip::{
     SLOT_CODE, SLOT_LOOKS, SLOT_OTHERS, SLOT_OUTSIDE, SLOT_RUNTIME, SLOT_SLEEPS, SLOT_TASKS, SLOTS,
     Slots, Strip,
 };
 pub use tally::Lengths;
-pub use tape::{KIND_LOOKS, KIND_SLEEPS, KIND_WAITS};
+pub use tape::{ACTIVITY_LOOKS, ACTIVITY_SLEEPS, ACTIVITY_WAITS};
 pub(crate) use thread::ThreadInstrument;
 
 /// The recording of the global runtime.

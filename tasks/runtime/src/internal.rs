@@ -10,14 +10,14 @@
 //!   [`current_worker`] is that of the calling thread. [`Called`] is the name of code for the
 //!   instrumentation.
 //! - *What is a task?* A block that the sister crate lays out and that begins with a [`Task`]. Its
-//!   head, [`Queued`], names the function that a worker calls with a [`Runner`]. A [`KindOf`]
-//!   returns the kind of a task: the address of the program's function, or [`OWN_KIND`].
+//!   head, [`Queued`], names the function that a worker calls with a [`Runner`]. A [`FunctionOf`]
+//!   returns the address of the program's function that a task runs, or [`NO_FUNCTION`].
 //! - *In which order do tasks run?* Each declares [`Uses`]: an [`Access`] for an address, a
-//!   [`Region`] for a part of memory. [`Until`] is the condition that a task waits for.
+//!   [`RangeAccess`] for a range of memory. [`Until`] is the condition that a task waits for.
 //! - *How does a thread wait?* With a [`Pause`] between two looks at a condition, for as long as
 //!   [`Patience`] says, and then asleep in a [`Parker`]. [`comes_soon`] keeps the CPU meanwhile.
 //! - *What is the process, and the machine?* [`forks`] counts the calls of `fork(2)` that led here,
-//!   [`parallelism`] is the number of CPUs, [`register_barriers`] prepares membarrier(2),
+//!   [`parallelism`] is the number of CPUs, [`register_membarrier`] prepares membarrier(2),
 //!   [`tell`] and [`tell_unknown`] report to the user, [`Sysfs`] reads the [`Part`]s of the
 //!   machine, and [`lock_std`] locks a mutex such that ThreadSanitizer sees the order.
 //! - [`own_tasks`]: runtimes whose tasks are all the sister crate's, for `c`.
@@ -32,7 +32,7 @@ pub mod virtual_workers;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-pub use crate::access::{Access, Region, Uses};
+pub use crate::access::{Access, RangeAccess, Uses};
 pub use crate::children::Until;
 use crate::class::Placement;
 use crate::config::Config;
@@ -41,9 +41,9 @@ use crate::instrument::Watch;
 pub use crate::limits::parallelism;
 pub use crate::notice::tell;
 pub use crate::parker::Parker;
-pub use crate::queued::{KindOf, OWN_KIND, Queued, Runner};
+pub use crate::queued::{FunctionOf, NO_FUNCTION, Queued, Runner};
 use crate::shared::{Options, Shared};
-pub use crate::sync::{lock_std, register_barriers};
+pub use crate::sync::{lock_std, register_membarrier};
 pub use crate::task::Task;
 use crate::topology::Topology;
 pub use crate::topology::{Part, Sysfs};
@@ -63,20 +63,24 @@ pub struct Team {
 
 impl Team {
     /// A team of `workers` workers on a machine; `beside` has the recording and the placement of
-    /// wide tasks, if any. Tasks of one kind take about the same time. `is_crowded` says that the
+    /// wide tasks, if any. Tasks of one function take similar times. `is_crowded` says that the
     /// process has more runnable threads than CPUs, so that workers sleep often.
     #[must_use]
     pub fn new(
         machine: &Topology,
         workers: usize,
         config: Config,
-        kind_of: KindOf,
+        function_of: FunctionOf,
         is_crowded: bool,
         beside: (Option<&Watch>, Option<&Placement>),
     ) -> Self {
         // The sister crate has events of its own.
-        let options =
-            Options { kind_of: Some(kind_of), knows_events: false, is_closed: false, is_crowded };
+        let options = Options {
+            function_of: Some(function_of),
+            knows_events: false,
+            is_closed: false,
+            is_crowded,
+        };
         Self { shared: Shared::new(machine, config, (workers, 0), options, beside) }
     }
 

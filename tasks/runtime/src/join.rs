@@ -31,7 +31,7 @@ pub(crate) fn join_on<A, B, RA, RB>(
     worker: &Worker,
     a: A,
     b: B,
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
 ) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -42,10 +42,10 @@ where
     if worker.has_enough() {
         return (a(), b());
     }
-    let kind = kind::<B, RB>();
-    if worker.are_fine(kind) {
+    let function = function::<B, RB>();
+    if worker.are_fine(function) {
         let (first, mut second) = (a(), None);
-        worker.run_sampled(kind, || second = Some(b()));
+        worker.run_sampled(function, || second = Some(b()));
         return (first, second.expect("it was run"));
     }
     let second = Second {
@@ -69,7 +69,7 @@ where
     }
     second.done.create();
     if !worker.comes_soon(|| second.done.unfinished() == 0) {
-        let waiting = Waiting::at(worker.leaf, Reason::Join, place);
+        let waiting = Waiting::at(worker.leaf, Reason::Join, location);
         second.joiner.set(&waiting);
         if second.done.wait(Until::Children(0)) {
             worker.block(&waiting);
@@ -88,8 +88,8 @@ where
     }
 }
 
-/// The kind of a second function.
-fn kind<B: FnOnce() -> RB, RB>() -> usize {
+/// The address that stands for the second function of a join.
+fn function<B: FnOnce() -> RB, RB>() -> usize {
     run_second::<B, RB> as *const () as usize
 }
 
@@ -101,7 +101,7 @@ unsafe fn run_second<B: FnOnce() -> RB, RB>(queued: *mut Queued, runner: Runner<
         let worker = Worker::of(runner);
         let body = ManuallyDrop::take(&mut *(*second).body.get());
         let around = worker.current.replace(ptr::null());
-        worker.instrument.is_called::<B>(kind::<B, RB>());
+        worker.instrument.is_called::<B>(function::<B, RB>());
         let result = catch_unwind(AssertUnwindSafe(body));
         worker.current.set(around);
         *(*second).result.get() = Some(result);
@@ -125,13 +125,13 @@ impl Runtime {
         RA: Send,
         RB: Send,
     {
-        let place = Location::caller();
+        let location = Location::caller();
         self.as_worker(|worker| {
             let slice = OpenSlice::new();
             let key = Self::join::<A, B, RA, RB> as *const () as usize;
-            worker.instrument.scopes::<A>(key, place);
+            worker.instrument.scopes::<A>(key, location);
             let _ends = worker.instrument.begin(&slice, What::Code, key);
-            join_on(worker, a, b, place)
+            join_on(worker, a, b, location)
         })
     }
 }
@@ -176,8 +176,8 @@ mod tests {
 
     use super::*;
 
-    fn kind_of<B: FnOnce() -> RB, RB>(_: &B) -> usize {
-        kind::<B, RB>()
+    fn function_of<B: FnOnce() -> RB, RB>(_: &B) -> usize {
+        function::<B, RB>()
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
                 // Meanwhile the other worker has time to come.
                 join(|| nap(1), side(ms)).1 != here
             };
-            worker.shared.grains.took(kind_of(&side(0)), 100, false);
+            worker.shared.grains.took(function_of(&side(0)), 100, false);
             assert!((0..12).filter(|_| is_given_away(0)).count() < 6);
             assert!((0..200).any(|_| is_given_away(1)));
         });

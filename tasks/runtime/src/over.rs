@@ -89,7 +89,7 @@ impl<D: Divide> Over<D> {
         step: impl Fn(R, D::Item) -> R + Sync,
         combine: impl Fn(R, R) -> R + Sync,
     ) -> R {
-        let body = Body { zero, step, combine, grain: self.grain, place: Location::caller() };
+        let body = Body { zero, step, combine, grain: self.grain, location: Location::caller() };
         let run = |worker: &Worker| {
             let workers = worker.shared.present.load(Ordering::Relaxed).max(1);
             let piece = if grain::KNOWN { 0 } else { self.items.len() / workers / PIECES };
@@ -111,7 +111,7 @@ struct Body<Z, S, C> {
     /// The fewest iterations that are moved.
     grain: usize,
     /// The line of the program that runs the loop.
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
 }
 
 impl<R, Z, S, C> Body<Z, S, C>
@@ -148,7 +148,7 @@ where
             // SAFETY: the worker of this thread is alive.
             self.run(unsafe { worker.as_ref() }, items, piece)
         };
-        let (low, high) = join_on(worker, || go_on(low), || go_on(high), self.place);
+        let (low, high) = join_on(worker, || go_on(low), || go_on(high), self.location);
         (self.combine)((self.combine)(sum, low), high)
     }
 

@@ -3,7 +3,7 @@
 use std::ops::{Bound, Range, RangeBounds};
 use std::ptr;
 
-use crate::access::{Access, Kind, Region};
+use crate::access::{Access, Kind, RangeAccess};
 use crate::data::{Argument, Data, Lends, TaskBuilder};
 
 impl<T> Data<[T]> {
@@ -66,8 +66,8 @@ impl<T> Part<T> {
         Self { first, elements: end - start }
     }
 
-    fn region(&self, kind: Kind) -> Region {
-        Region::new(self.first.addr(), self.elements * size_of::<T>(), kind)
+    fn range(&self, kind: Kind) -> RangeAccess {
+        RangeAccess::new(self.first.addr(), self.elements * size_of::<T>(), kind)
     }
 }
 
@@ -96,8 +96,8 @@ macro_rules! parts {
                 Access::new(self.0.first.addr(), Kind::$kind)
             }
 
-            fn region(&self) -> Option<Region> {
-                Some(self.0.region(Kind::$kind))
+            fn range(&self) -> Option<RangeAccess> {
+                Some(self.0.range(Kind::$kind))
             }
         }
     )*};

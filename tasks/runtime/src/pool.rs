@@ -12,8 +12,8 @@ use crate::config::Config;
 use crate::fork::forks;
 use crate::instrument::Watch;
 use crate::limits::{no_thread, too_many};
-use crate::queued::KindOf;
-use crate::shared::{Options, Order, Shared};
+use crate::queued::FunctionOf;
+use crate::shared::{Options, Shared, WorkerMode};
 use crate::slots::SLOTS_MORE;
 use crate::sync::lock_std;
 use crate::sync::{AtomicU32, Ordering};
@@ -42,7 +42,7 @@ pub struct Builder {
     topology: Option<Topology>,
     config: Config,
     is_closed: bool,
-    pub(crate) kind_of: Option<KindOf>,
+    pub(crate) function_of: Option<FunctionOf>,
     watch: Option<Watch>,
     placement: Option<Placement>,
 }
@@ -106,8 +106,8 @@ impl Builder {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         }
         let slots = (workers, SLOTS_MORE);
-        let (kind_of, is_closed) = (self.kind_of, self.is_closed);
-        let options = Options { kind_of, is_closed, ..Options::default() };
+        let (function_of, is_closed) = (self.function_of, self.is_closed);
+        let options = Options { function_of, is_closed, ..Options::default() };
         let beside = (self.watch.as_ref(), self.placement.as_ref());
         let shared = Shared::new(&machine, self.config, slots, options, beside);
         if let Some(error) = too_many(workers) {
@@ -237,15 +237,16 @@ impl Runtime {
     pub fn set_working(&self, worker: usize, works: bool) {
         let workers = self.workers();
         assert!((1..workers).contains(&worker), "worker {worker} of {workers}; 0 always works");
-        self.shared().set_order(worker, if works { Order::Work } else { Order::Rest });
+        self.shared().set_mode(worker, if works { WorkerMode::Work } else { WorkerMode::Rest });
     }
 
     /// Workers that run tasks and do not rest, counting the thread that calls a scope.
     #[must_use]
     pub fn working(&self) -> usize {
-        let rests =
-            |order: &&CachePadded<AtomicU32>| order.load(Ordering::Relaxed) == Order::Rest as u32;
-        self.workers() - self.shared().orders.iter().filter(rests).count()
+        let rests = |mode: &&CachePadded<AtomicU32>| {
+            mode.load(Ordering::Relaxed) == WorkerMode::Rest as u32
+        };
+        self.workers() - self.shared().modes.iter().filter(rests).count()
     }
 }
 
@@ -256,7 +257,7 @@ impl Drop for Runtime {
             return;
         }
         for leaf in 1..self.workers() {
-            self.shared.set_order(leaf, Order::Stop);
+            self.shared.set_mode(leaf, WorkerMode::Stop);
         }
         for thread in self.threads.drain(..) {
             // The panic hook has reported a worker's panic; nothing can be done here.

@@ -35,18 +35,17 @@ impl<'a> Runner<'a> {
 /// Runs queued work, and frees the memory of its head.
 pub type Run = unsafe fn(*mut Queued, Runner<'_>);
 
-/// Returns the kind of work that is queued, or is about to be run: the address of the program's
-/// function, or [`OWN_KIND`].
-pub type KindOf = unsafe fn(*const Queued) -> usize;
+/// Returns the address of the program's function that queued work runs, or [`NO_FUNCTION`].
+pub type FunctionOf = unsafe fn(*const Queued) -> usize;
 
-/// The kind of work that runs none of the program's code. Instrumentation does not count such work.
-pub const OWN_KIND: usize = 1;
+/// Stands for work that runs none of the program's code. Instrumentation does not count such work.
+pub const NO_FUNCTION: usize = 1;
 
 /// The head of queued work.
 #[repr(C)]
 pub struct Queued {
     pub(crate) run: Run,
-    /// The next of a chain that is on its way from one worker to another.
+    /// The next of a list that is on its way from one worker to another.
     pub(crate) next: Cell<*mut Queued>,
     /// The task that created this one; null where the work is not a task. No queue reads this
     /// field.
@@ -61,13 +60,13 @@ pub struct Queued {
 }
 
 impl Queued {
-    /// Work of priority 0 that is no task, in no chain.
+    /// Work of priority 0 that is no task, in no list.
     #[inline(always)]
     pub(crate) fn new(run: Run) -> Self {
         Self::of_task(run, ptr::null(), 0, 0)
     }
 
-    /// The head of a task of priority 0, in no chain.
+    /// The head of a task of priority 0, in no list.
     #[inline(always)]
     pub(crate) fn of_task(run: Run, parent: *const (), bytes: u32, depth: u16) -> Self {
         let next = Cell::new(ptr::null_mut());

@@ -30,7 +30,7 @@ pub(crate) use threshold::Threshold;
 use tree::Tree;
 
 use crate::queued::Queued;
-use crate::sync::{Barrier, Ordering};
+use crate::sync::{AsymmetricFence, Ordering};
 use crate::topology::Topology;
 
 /// Keeps the ready tasks of all workers of a runtime.
@@ -47,10 +47,10 @@ impl Scheduler {
         machine: &Topology,
         config: SchedulerConfig,
         full: usize,
-        barrier: Barrier,
+        fence: AsymmetricFence,
     ) -> Self {
         match config {
-            SchedulerConfig::Tree(config) => Self::Tree(Tree::new(machine, config, full, barrier)),
+            SchedulerConfig::Tree(config) => Self::Tree(Tree::new(machine, config, full, fence)),
             SchedulerConfig::Central(form) => {
                 Self::Central(Central::new(machine.cpus(), form, full))
             }
@@ -85,11 +85,11 @@ impl Scheduler {
     /// # Safety
     /// The caller is the leaf's worker; the task is alive, in no queue, and may run on any worker.
     #[inline]
-    pub(crate) unsafe fn add_in_turn(&self, leaf: &Leaf, task: *mut Queued) {
+    pub(crate) unsafe fn add_by_priority(&self, leaf: &Leaf, task: *mut Queued) {
         // SAFETY: this thread is the leaf's worker, and the task is in no queue.
         unsafe {
             match self {
-                Self::Tree(tree) => tree.add_in_turn(leaf, task),
+                Self::Tree(tree) => tree.add_by_priority(leaf, task),
                 Self::Central(central) => central.add(task),
             }
         }
@@ -104,7 +104,7 @@ impl Scheduler {
         // SAFETY: this thread is the leaf's worker, and the task is in no queue.
         unsafe {
             match self {
-                Self::Tree(tree) => tree.add_in_turn(leaf, task),
+                Self::Tree(tree) => tree.add_by_priority(leaf, task),
                 Self::Central(central) => central.add_successor(leaf, task),
             }
         }
@@ -124,9 +124,9 @@ impl Scheduler {
     }
 
     /// The threshold, 0 where the scheduler has none, and the number of tasks in queues.
-    pub(crate) fn level_and_queued(&self) -> (usize, usize) {
+    pub(crate) fn threshold_and_queued(&self) -> (usize, usize) {
         match self {
-            Self::Tree(tree) => tree.level_and_queued(),
+            Self::Tree(tree) => tree.threshold_and_queued(),
             Self::Central(central) => (0, central.queued()),
         }
     }

@@ -7,7 +7,7 @@ use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::ptr;
 
-use crate::access::{Access, Region, Uses};
+use crate::access::{Access, RangeAccess, Uses};
 use crate::children::Until;
 use crate::event::Event;
 use crate::instrument::{Name, OpenSlice, Role, What};
@@ -78,12 +78,12 @@ impl<'scope> Scope<'scope> {
         F: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
         let worker = self.worker();
-        let kind = run::<F> as *const () as usize;
-        if worker.inlines(kind) || self.is_final {
+        let function = run::<F> as *const () as usize;
+        if worker.inlines(function) || self.is_final {
             let scope = Scope { may_pause: false, ..*self };
-            return worker.run_inline::<F>(kind, || self.run_here(|| body(&scope)));
+            return worker.run_inline::<F>(function, || self.run_here(|| body(&scope)));
         }
-        worker.instrument.creates::<F>(kind);
+        worker.instrument.creates::<F>(function);
         let parent = self.creates();
         let bytes = size_of::<Block<F>>();
         const { assert!(align_of::<Block<F>>() <= crate::memory::ALIGNMENT) };
@@ -201,32 +201,32 @@ impl<'scope> Scope<'scope> {
     #[track_caller]
     pub(crate) fn assert_usable(&self, accesses: &[Access]) {
         Access::assert_distinct(accesses);
-        if let Some(domain) = self.orderer().domain() {
-            domain.assert_covers(accesses);
+        if let Some(held) = self.orderer().held_accesses() {
+            held.assert_covers(accesses);
         }
         let elsewhere = self.worker().is_used_elsewhere(self.orderer, accesses);
         assert!(!elsewhere, "{ELSEWHERE}");
     }
 
-    /// Checks the regions of a new task.
+    /// Checks the ranges of a new task.
     ///
     /// # Panics
-    /// A new task uses a region twice, or tasks of another scope use the region.
+    /// A new task uses a range twice, or tasks of another scope use the range.
     #[track_caller]
-    pub(crate) fn assert_regions_usable(&self, regions: &[Region]) {
-        Region::assert_distinct(regions);
-        let elsewhere = self.worker().are_used_elsewhere(self.orderer, regions);
+    pub(crate) fn assert_ranges_usable(&self, ranges: &[RangeAccess]) {
+        RangeAccess::assert_distinct(ranges);
+        let elsewhere = self.worker().are_used_elsewhere(self.orderer, ranges);
         assert!(!elsewhere, "{ELSEWHERE}");
     }
 
-    /// Checks the addresses and regions of a new task.
+    /// Checks the addresses and ranges of a new task.
     ///
     /// # Panics
     /// A new task uses data twice, or tasks of another scope use the data.
     #[track_caller]
     pub(crate) fn assert_uses_usable(&self, uses: Uses<'_>) {
         self.assert_usable(uses.accesses);
-        self.assert_regions_usable(uses.regions);
+        self.assert_ranges_usable(uses.ranges);
     }
 
     /// Whether a new task that uses data is inlined.
@@ -234,14 +234,14 @@ impl<'scope> Scope<'scope> {
     /// # Panics
     /// As of `assert_usable`.
     #[track_caller]
-    pub(crate) fn inlines(&self, kind: usize, accesses: &[Access]) -> bool {
+    pub(crate) fn inlines(&self, function: usize, accesses: &[Access]) -> bool {
         self.assert_usable(accesses);
         let worker = self.worker();
-        worker.inlines(kind)
-            && worker.is_free(kind, self.task_of(), self.orderer(), accesses, Stack::Other)
+        worker.inlines(function)
+            && worker.is_free(function, self.task_of(), self.orderer(), accesses, Stack::Other)
     }
 
-    /// Whether a new task with these accesses, or with regions, is inlined, if it may be.
+    /// Whether a new task with these accesses, or with ranges, is inlined, if it may be.
     ///
     /// # Panics
     /// The panics of `assert_usable`.
@@ -249,14 +249,14 @@ impl<'scope> Scope<'scope> {
     #[track_caller]
     pub(crate) fn runs_now(
         &self,
-        kind: usize,
+        function: usize,
         accesses: &[Access],
-        regions: Option<Uses<'_>>,
+        ranges: Option<Uses<'_>>,
         may: bool,
     ) -> bool {
-        match regions {
-            Some(uses) => self.inlines_parts(kind, uses) && may,
-            None if may => self.inlines(kind, accesses),
+        match ranges {
+            Some(uses) => self.inlines_parts(function, uses) && may,
+            None if may => self.inlines(function, accesses),
             None => self.runs_later(accesses),
         }
     }
@@ -271,13 +271,13 @@ impl<'scope> Scope<'scope> {
         false
     }
 
-    /// Whether a new task that uses regions is inlined. Tasks in its way are not run for that.
+    /// Whether a new task that uses ranges is inlined. Tasks in its way are not run for that.
     #[track_caller]
-    pub(crate) fn inlines_parts(&self, kind: usize, uses: Uses<'_>) -> bool {
+    pub(crate) fn inlines_parts(&self, function: usize, uses: Uses<'_>) -> bool {
         self.assert_uses_usable(uses);
         let worker = self.worker();
         // SAFETY: this worker runs the code of the orderer.
-        worker.inlines(kind) && unsafe { worker.may_use(self.orderer(), uses) }
+        worker.inlines(function) && unsafe { worker.may_use(self.orderer(), uses) }
     }
 
     /// Waits until a task that uses this could run, and keeps other tasks from the data until the
@@ -352,14 +352,14 @@ where
 pub(crate) fn scope_on<'scope, R, F>(
     worker: &Worker,
     body: F,
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
 ) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R,
 {
     let key = scope_on::<R, F> as *const () as usize;
-    worker.instrument.scopes::<F>(key, place);
-    scope_of(worker, body, key, place)
+    worker.instrument.scopes::<F>(key, location);
+    scope_of(worker, body, key, location)
 }
 
 /// [`Runtime::scope`] with a name for the instrumentation.
@@ -369,11 +369,11 @@ where
     F: FnOnce(&Scope<'scope>) -> R,
 {
     let key = scope_called::<R, F> as *const () as usize;
-    let place = Location::caller();
+    let location = Location::caller();
     runtime.as_worker(|worker| {
-        let called = || Some(Name { text: name.to_owned(), place: None });
+        let called = || Some(Name { text: name.to_owned(), location: None });
         worker.instrument.calls(key, Role::Code, called);
-        scope_of(worker, body, key, place)
+        scope_of(worker, body, key, location)
     })
 }
 
@@ -382,14 +382,14 @@ fn scope_of<'scope, R, F>(
     worker: &Worker,
     body: F,
     key: usize,
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
 ) -> R
 where
     F: FnOnce(&Scope<'scope>) -> R,
 {
     let slice = OpenSlice::new();
     let _ends = worker.instrument.begin(&slice, What::Code, key);
-    scope_around(worker, place, |root, events| {
+    scope_around(worker, location, |root, events| {
         // SAFETY: the root's code runs here, until the scope ends.
         body(&Scope { part: events, ..unsafe { Scope::of(root, worker, true) } })
     })
@@ -399,7 +399,7 @@ where
 /// root's own code, which a second root counts.
 fn scope_around<R>(
     worker: &Worker,
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
     body: impl FnOnce(&Task, &Task) -> R,
 ) -> R {
     let around = worker.current.get();
@@ -407,8 +407,8 @@ fn scope_around<R>(
     let events = Task::root(around);
     worker.current.set(&root.task);
     let result = catch_unwind(AssertUnwindSafe(|| body(&root.task, &events)));
-    worker.wait_for_children_at(&root.task, Until::Descendants, place);
-    worker.wait_for_children_at(&events, Until::Children(0), place);
+    worker.wait_for_children_at(&root.task, Until::Descendants, location);
+    worker.wait_for_children_at(&events, Until::Children(0), location);
     worker.close_table(&root.task);
     worker.current.set(around);
     let first = root.panics.take();
@@ -432,8 +432,8 @@ impl Runtime {
     /// With the first panic of the body or of a task, after all of them have ended.
     #[track_caller]
     pub fn scope<'scope, R>(&self, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
-        let place = Location::caller();
-        self.as_worker(|worker| scope_on(worker, body, place))
+        let location = Location::caller();
+        self.as_worker(|worker| scope_on(worker, body, location))
     }
 }
 

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use crossbeam_utils::CachePadded;
 
 use crate::access::Turns;
-use crate::class::{Placement, Places};
+use crate::class::{Placement, WideTasks};
 use crate::config::Config;
 use crate::deadlock::Waits;
 use crate::grain::{FORGET, Grains};
 use crate::inbox::Inbox;
 use crate::instrument::{Counts, Recorder, Watch};
 use crate::memory::Depot;
-use crate::queued::KindOf;
+use crate::queued::FunctionOf;
 use crate::scheduler::Scheduler;
 use crate::slots::ExternalSlots;
-use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Barrier, Ordering};
+use crate::sync::{AsymmetricFence, AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use crate::topology::Topology;
 use crate::wait::Waiting;
 
@@ -31,10 +31,10 @@ const CUTOFF: usize = 16;
 /// in every branch below: k missing tasks in depth d cost d^k / k! queued joins.
 const ENOUGH: usize = 2;
 
-/// The order to a worker.
+/// Whether a worker works, rests or ends; other threads set this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Order {
+pub(crate) enum WorkerMode {
     /// Run tasks.
     Work,
     /// Run no tasks; stacks that are resumed go on, since no other thread can run them.
@@ -46,8 +46,9 @@ pub(crate) enum Order {
 /// Properties of its tasks that the creator of a runtime declares.
 #[derive(Clone, Copy)]
 pub(crate) struct Options {
-    /// Returns the kind of a task, where the address of its code is not the kind.
-    pub(crate) kind_of: Option<KindOf>,
+    /// Returns the function that a task runs, where the `run` of the task is a function of the
+    /// library above.
+    pub(crate) function_of: Option<FunctionOf>,
     /// Whether only an [`Event`](crate::Event) or a [`Resume`](crate::Resume) lets tasks go on that
     /// wait for no other task. Else deadlocks are not looked for.
     pub(crate) knows_events: bool,
@@ -59,7 +60,7 @@ pub(crate) struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { kind_of: None, knows_events: true, is_closed: false, is_crowded: false }
+        Self { function_of: None, knows_events: true, is_closed: false, is_crowded: false }
     }
 }
 
@@ -73,8 +74,8 @@ pub(crate) struct Shared {
     domains: Vec<usize>,
     /// Waiting tasks that may go on, by leaf.
     resume: Vec<CachePadded<Inbox<Waiting>>>,
-    /// The order to each worker, by leaf: an [`Order`].
-    pub(crate) orders: Vec<CachePadded<AtomicU32>>,
+    /// The mode of each worker, by leaf: a [`WorkerMode`].
+    pub(crate) modes: Vec<CachePadded<AtomicU32>>,
     /// Workers that may run tasks.
     pub(crate) present: AtomicUsize,
     /// Workers that rest.
@@ -92,7 +93,7 @@ pub(crate) struct Shared {
     /// The recording, if the runtime is watched.
     pub(crate) watch: Option<Arc<Recorder>>,
     /// Where wide tasks run, if the program has chosen.
-    pub(crate) places: Option<Places>,
+    pub(crate) wide_tasks: Option<WideTasks>,
 }
 
 impl Shared {
@@ -109,13 +110,18 @@ impl Shared {
         let sleeping = if options.is_crowded { usize::MAX } else { leaves };
         let full = if config.cutoff { CUTOFF * (workers - 1) } else { usize::MAX };
         let shared = Arc::new(Self {
-            scheduler: Scheduler::new(&machine, config.scheduler, full, Barrier::between(sleeping)),
+            scheduler: Scheduler::new(
+                &machine,
+                config.scheduler,
+                full,
+                AsymmetricFence::between(sleeping),
+            ),
             config,
             enough: if config.cutoff { ENOUGH } else { usize::MAX },
             depots: (0..machine.domains()).map(|_| Depot::new()).collect(),
             domains: (0..leaves).map(|leaf| machine.domain_of(leaf)).collect(),
             resume: (0..leaves).map(|_| CachePadded::new(Inbox::new())).collect(),
-            orders: (0..leaves).map(|_| AtomicU32::new(Order::Work as u32).into()).collect(),
+            modes: (0..leaves).map(|_| AtomicU32::new(WorkerMode::Work as u32).into()).collect(),
             present: AtomicUsize::new(0),
             resting: AtomicUsize::new(0),
             looks_for_deadlock: AtomicBool::new(false),
@@ -129,7 +135,7 @@ impl Shared {
                 config.memory,
             ),
             watch: watch.map(Watch::recorder),
-            places: placement.map(|placement| Places::new(placement.clone(), leaves)),
+            wide_tasks: placement.map(|placement| WideTasks::new(placement.clone(), leaves)),
         });
         if let Some(recorder) = &shared.watch {
             let watched = Arc::downgrade(&shared);
@@ -142,7 +148,7 @@ impl Shared {
         Counts {
             steps: self.scheduler.steps(),
             task_bytes: self.task_memory_bytes(),
-            wide_places: self.places.as_ref().map(Places::in_words),
+            wide_places: self.wide_tasks.as_ref().map(WideTasks::in_words),
         }
     }
 
@@ -197,10 +203,10 @@ impl Shared {
         self.waits.iter().any(|waits| !waits.is_empty())
     }
 
-    /// Gives an order to a worker, and wakes the worker.
-    pub(crate) fn set_order(&self, leaf: usize, order: Order) {
+    /// Sets the mode of a worker, and wakes the worker.
+    pub(crate) fn set_mode(&self, leaf: usize, mode: WorkerMode) {
         // Ordered before `unpark`, and so seen by the worker that wakes.
-        self.orders[leaf].store(order as u32, Ordering::SeqCst);
+        self.modes[leaf].store(mode as u32, Ordering::SeqCst);
         self.scheduler.leaf(leaf).parker.unpark();
     }
 }

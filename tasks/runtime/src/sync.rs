@@ -3,12 +3,12 @@
 //! All state that several workers touch uses these names, so that loom can run every order of its
 //! steps, and the model can charge each of them.
 
-mod barrier;
+mod asymmetric_fence;
 #[cfg(evenkeel_model)]
 pub(crate) mod charged;
 
-pub(crate) use barrier::Barrier;
-pub use barrier::register_barriers;
+pub(crate) use asymmetric_fence::AsymmetricFence;
+pub use asymmetric_fence::register_membarrier;
 #[cfg(evenkeel_model)]
 pub(crate) use charged::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Condvar, Instant, Mutex,

@@ -116,7 +116,7 @@ impl Task {
     /// the data at all.
     #[must_use]
     pub fn covers(&self, access: &Access) -> bool {
-        self.domain().is_none_or(|domain| domain.covers(access))
+        self.held_accesses().is_none_or(|held| held.covers(access))
     }
 
     /// The task that created this one.
@@ -235,7 +235,7 @@ impl Task {
 
     /// The task's accesses, if the chains of its children lie inside them: accesses of a shallow
     /// task end with its code.
-    pub(crate) fn domain(&self) -> Option<&Accesses> {
+    pub(crate) fn held_accesses(&self) -> Option<&Accesses> {
         // SAFETY: the accesses are in the task's block, or hold the block.
         unsafe { self.accesses.get().as_ref() }.filter(|_| !self.is_shallow())
     }

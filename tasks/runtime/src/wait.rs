@@ -58,7 +58,7 @@ pub(crate) struct Waiting {
     fibre: Cell<Option<Fibre>>,
     goes_on: Cell<bool>,
     reason: Reason,
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
 }
 
 impl Waiting {
@@ -68,9 +68,9 @@ impl Waiting {
     }
 
     /// A task that waits at a line of the program which the caller knows.
-    pub(crate) fn at(leaf: usize, reason: Reason, place: &'static Location<'static>) -> Self {
+    pub(crate) fn at(leaf: usize, reason: Reason, location: &'static Location<'static>) -> Self {
         let (next, fibre) = (Cell::new(std::ptr::null_mut()), Cell::new(None));
-        Self { next, leaf, fibre, goes_on: Cell::new(false), reason, place }
+        Self { next, leaf, fibre, goes_on: Cell::new(false), reason, location }
     }
 
     /// Makes the task's link point here, so that the last of its children finds this `Waiting`.
@@ -85,7 +85,7 @@ impl Waiting {
 
     /// Why the task waits, and where in the program.
     pub(crate) fn why(&self) -> (Reason, &'static Location<'static>) {
-        (self.reason, self.place)
+        (self.reason, self.location)
     }
 
     /// Keeps the stack, which was left just now.

@@ -2,13 +2,13 @@
 
 mod create;
 mod finish;
+mod functions;
 mod gate;
 mod held;
 mod help;
-mod kinds;
 mod last;
 mod pause;
-mod regions;
+mod ranges;
 mod rest;
 mod stacks;
 mod team;
@@ -95,13 +95,13 @@ pub struct Worker {
     /// Creators whose code stands still so.
     helped: Cell<u32>,
     /// A mask: a task whose number has one of these bits runs without being timed. Where wide tasks
-    /// are kept apart the mask is 0, since sampling a pattern of two kinds would see one of them.
+    /// are kept apart the mask is 0, since regular samples could all be of one function.
     untimed: u32,
     /// How long the worker searches for tasks before it parks.
     patience: Cell<Patience>,
     /// Whether wide tasks have a queue of their own.
     separates_wide: bool,
-    place: wide::Place,
+    last_cpu: wide::LastCpu,
     /// Records the worker's times, where the runtime has instrumentation.
     pub(crate) instrument: ThreadInstrument,
 }
@@ -110,7 +110,7 @@ impl Worker {
     pub(crate) fn new(shared: Arc<Shared>, leaf: usize) -> Self {
         shared.present.fetch_add(1, Ordering::Relaxed);
         let instrument = ThreadInstrument::of_thread(shared.watch.as_ref());
-        let separates_wide = shared.places.is_some();
+        let separates_wide = shared.wide_tasks.is_some();
         Self {
             leaf,
             chunks: Chunks::new(shared.config.memory),
@@ -134,7 +134,7 @@ impl Worker {
             helped: Cell::new(0),
             patience: Cell::new(PATIENCE),
             separates_wide,
-            place: wide::Place::default(),
+            last_cpu: wide::LastCpu::default(),
             untimed: if instrument.is_on() || separates_wide { 0 } else { SAMPLE - 1 },
             instrument,
         }
@@ -238,7 +238,7 @@ impl Worker {
     /// # Safety
     /// The task is alive, in no queue, and may run on any worker.
     #[inline]
-    pub(crate) unsafe fn add_in_turn(&self, task: *mut Queued) {
+    pub(crate) unsafe fn add_by_priority(&self, task: *mut Queued) {
         #[cfg(evenkeel_model)]
         crate::sync::writes(task);
         if self.separates_wide {
@@ -246,7 +246,7 @@ impl Worker {
             return unsafe { self.add_separated(task) };
         }
         // SAFETY: this thread is the leaf's worker, and the task is in no queue.
-        unsafe { self.scheduler().add_in_turn(self.at(), task) }
+        unsafe { self.scheduler().add_by_priority(self.at(), task) }
     }
 
     /// Takes back the task that was added last, if this worker would run it next.
@@ -257,7 +257,7 @@ impl Worker {
             return true;
         }
         // SAFETY: `next` was taken from a queue, and so is in none.
-        unsafe { self.add_in_turn(next) };
+        unsafe { self.add_by_priority(next) };
         false
     }
 
@@ -309,15 +309,15 @@ impl Worker {
     unsafe fn run_timed(&self, task: *mut Queued) {
         // SAFETY: a task that was not run is alive.
         unsafe {
-            let (ran, kind, begin) = (self.ran.get(), self.kind_of(task), grain::cycles());
+            let (ran, function, begin) = (self.ran.get(), self.function_of(task), grain::cycles());
             match self.separates_wide {
-                true => self.run_learning(kind, || ((*task).run)(task, self.runner())),
+                true => self.run_learning(function, || ((*task).run)(task, self.runner())),
                 false => ((*task).run)(task, self.runner()),
             }
             let cycles = grain::cycles() - begin;
             if !self.has_missed_turn(ran) {
                 let forgets = ran.is_multiple_of(SAMPLE) && self.forgets(ran / SAMPLE);
-                self.shared.grains.took(kind, cycles, forgets);
+                self.shared.grains.took(function, cycles, forgets);
             }
         }
     }
@@ -331,10 +331,10 @@ impl Worker {
         let slice = OpenSlice::new();
         // SAFETY: a task that was not run is alive.
         unsafe {
-            let kind = self.kind_of(task);
-            let ends = self.instrument.begin_task(&slice, kind, task.addr());
+            let function = self.function_of(task);
+            let ends = self.instrument.begin_task(&slice, function, task.addr());
             if self.separates_wide {
-                self.tells_whether_wide(Task::is_declared_wide(&*task), kind);
+                self.tells_whether_wide(Task::is_declared_wide(&*task), function);
             }
             match self.separates_wide || self.ran.get().is_multiple_of(SAMPLE) {
                 true => self.run_timed(task),
@@ -342,7 +342,7 @@ impl Worker {
             }
             drop(ends);
         }
-        self.instrument.sample(|| self.scheduler().level_and_queued());
+        self.instrument.sample(|| self.scheduler().threshold_and_queued());
     }
 
     /// The life of a worker's thread.
@@ -410,7 +410,7 @@ impl Worker {
         scheduler.looks(self.leaf);
         loop {
             let mut pause = Pause::new(patience);
-            self.takes_place();
+            self.starts_searching();
             loop {
                 if stop() {
                     scheduler.gives_up(self.leaf);
@@ -428,7 +428,7 @@ impl Worker {
             scheduler.falls_asleep(self.at());
             let is_last = scheduler.count_asleep() == self.shared.present.load(Ordering::Relaxed);
             let found = if is_last { self.is_last(stop) } else { None };
-            self.instrument.sample(|| scheduler.level_and_queued());
+            self.instrument.sample(|| scheduler.threshold_and_queued());
             let given = found.or_else(|| self.asleep(|| self.sleep(stop)));
             scheduler.wakes_up(self.at());
             if given.is_some() {
@@ -441,7 +441,7 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.leaves_place();
+        self.stops_searching();
         self.shared.present.fetch_sub(1, Ordering::Relaxed);
         self.notify();
     }

@@ -5,7 +5,7 @@ use std::ffi::{c_long, c_uint, c_void};
 use super::{runtime, sections};
 use crate::iterations::Span;
 use crate::ompt::{self, At, Wait, Work};
-use crate::parallel::{Wanted, fork_combined, start_combined};
+use crate::parallel::{Wanted, run_loop_region, start_combined};
 use crate::region::Member;
 use crate::region::job::{CombinedLoop, Function};
 use crate::region::work::{LoopOptions, LoopSchedule};
@@ -40,7 +40,7 @@ macro_rules! regions {
         ) {
             let combined = loop_of(start, end, step, chunked($how, chunk));
             // SAFETY: `function` may be called with `data` in any thread.
-            unsafe { fork_combined(function, data, Wanted::of_gomp(threads, flags), combined) };
+            unsafe { run_loop_region(function, data, Wanted::of_gomp(threads, flags), combined) };
         }
     )*};
 }
@@ -64,7 +64,7 @@ macro_rules! runtime_regions {
         ) {
             let combined = loop_of(start, end, step, runtime());
             // SAFETY: `function` may be called with `data` in any thread.
-            unsafe { fork_combined(function, data, Wanted::of_gomp(threads, flags), combined) };
+            unsafe { run_loop_region(function, data, Wanted::of_gomp(threads, flags), combined) };
         }
     )*};
 }
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn GOMP_parallel_sections(
 ) {
     // SAFETY: `function` may be called with `data` in any thread.
     unsafe {
-        fork_combined(function, data, Wanted::of_gomp(threads, flags), sections::combined(number))
+        run_loop_region(function, data, Wanted::of_gomp(threads, flags), sections::combined(number))
     };
 }
 

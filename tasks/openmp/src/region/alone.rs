@@ -39,7 +39,7 @@ impl Own {
             machine(),
             1,
             Config::default(),
-            OmpTask::kind_of,
+            OmpTask::function_of,
             false,
             (watch(), None),
         ));

@@ -9,7 +9,7 @@ use super::pooled_team::PooledTeam;
 use crate::settings::patience;
 use crate::team::Team;
 use crate::wait::oversubscription::{Awake, oversubscribed};
-use crate::wait::turns::Turns;
+use crate::wait::yielding::Yielding;
 
 /// A thread that shares its CPU with another of its team sleeps after its first region, and again
 /// after this many regions: the kernel gives a woken thread an idle CPU, and moves no thread that
@@ -25,7 +25,7 @@ pub(super) struct Mailbox {
     team: AtomicPtr<PooledTeam>,
     awake: Awake,
     parker: Parker,
-    turns: Turns,
+    yielding: Yielding,
 }
 
 impl Mailbox {
@@ -37,7 +37,7 @@ impl Mailbox {
             team: AtomicPtr::new(ptr::null_mut()),
             awake: Awake::new(counts),
             parker: Parker::new(),
-            turns: Turns::default(),
+            yielding: Yielding::default(),
         }
     }
 
@@ -76,12 +76,12 @@ impl Mailbox {
         let team = || self.team().map(|team| &team.team);
         let sharing = || team().filter(|team| team.yields_to_itself(number)).map(Team::size);
         if let Some(threads) = oversubscribed() {
-            self.turns.wait(threads, is_called, || self.sleep_until(is_called));
+            self.yielding.wait(threads, is_called, || self.sleep_until(is_called));
         } else if let Some(size) = sharing() {
             if *known % SHARED == 1 {
                 self.sleep_until(is_called);
             } else {
-                self.turns.wait(size, is_called, || self.sleep_until(is_called));
+                self.yielding.wait(size, is_called, || self.sleep_until(is_called));
             }
         } else {
             let mut pause = Pause::new(patience());

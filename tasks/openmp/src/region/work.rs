@@ -152,13 +152,13 @@ impl Work {
         {
             self.wait_for_turn(share, gives_up);
             // Pairs with the load of `wait_for_turn`.
-            share.turn.store(self.end.get(), Ordering::Release);
+            share.next_ordered.store(self.end.get(), Ordering::Release);
         }
     }
 
     fn wait_for_turn(&self, share: &Share, gives_up: impl Fn() -> bool) {
         let begin = self.begin.get();
-        wait::until(|| share.turn.load(Ordering::Acquire) == begin || gives_up());
+        wait::until(|| share.next_ordered.load(Ordering::Acquire) == begin || gives_up());
     }
 }
 

@@ -66,16 +66,16 @@ const KMP_ALL_KIND: u8 = 0x80;
 /// `in` in [`KmpDependence::kind`].
 const KMP_IN: u8 = 1;
 /// `mutexinoutset`.
-const KMP_TURN: u8 = 4;
+const KMP_MUTEXINOUTSET: u8 = 4;
 /// `inoutset`.
-const KMP_SET: u8 = 8;
+const KMP_INOUTSET: u8 = 8;
 
 /// How gcc's programs name kinds, in `depobj`s: `GOMP_DEPEND_IN`.
 const GOMP_IN: usize = 1;
 /// `GOMP_DEPEND_MUTEXINOUTSET`.
-const GOMP_TURN: usize = 4;
+const GOMP_MUTEXINOUTSET: usize = 4;
 /// `GOMP_DEPEND_INOUTSET`.
-const GOMP_SET: usize = 5;
+const GOMP_INOUTSET: usize = 5;
 
 /// The dependences of a child of the running task, from clang's lists.
 ///
@@ -107,8 +107,8 @@ unsafe fn read_kmp(all: &mut List, first: *const KmpDependence, number: i32) {
     all.extend(said.iter().map(|one| match (one.address, one.kind) {
         (KMP_ALL, _) | (_, KMP_ALL_KIND) => Access::new(ALL, Kind::Write),
         (address, KMP_IN) => Access::new(address, Kind::Read),
-        (address, KMP_SET) => Access::new(address, Kind::Concurrent),
-        (address, KMP_TURN) => Access::new(address, Kind::Commutative),
+        (address, KMP_INOUTSET) => Access::new(address, Kind::Concurrent),
+        (address, KMP_MUTEXINOUTSET) => Access::new(address, Kind::Commutative),
         (address, _) => Access::new(address, Kind::Write),
     }));
 }
@@ -141,8 +141,8 @@ unsafe fn read_gomp(list: *const *mut c_void) -> List {
         // No address at all: the list is short.
         return List::new();
     }
-    let (all, writers, turns, readers) = (at(1), at(2), at(3), at(4));
-    let kinds = [(writers, Kind::Write), (turns, Kind::Commutative), (readers, Kind::Read)];
+    let (all, writers, mutexes, readers) = (at(1), at(2), at(3), at(4));
+    let kinds = [(writers, Kind::Write), (mutexes, Kind::Commutative), (readers, Kind::Read)];
     let kinds = kinds.into_iter().flat_map(|(number, kind)| std::iter::repeat_n(kind, number));
     let mut found: List = (5..).zip(kinds).map(new).collect();
     for object in (found.len()..all).map(|n| at(n + 5)) {
@@ -177,8 +177,8 @@ unsafe fn read_object(object: *const [usize; 2]) -> Access {
     let [address, kind] = unsafe { *object };
     let kind = match kind {
         GOMP_IN => Kind::Read,
-        GOMP_SET => Kind::Concurrent,
-        GOMP_TURN => Kind::Commutative,
+        GOMP_INOUTSET => Kind::Concurrent,
+        GOMP_MUTEXINOUTSET => Kind::Commutative,
         _ => Kind::Write,
     };
     Access::new(address, kind)

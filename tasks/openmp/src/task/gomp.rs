@@ -65,16 +65,16 @@ pub unsafe extern "C" fn GOMP_task(
     priority: c_int,
     detach: *mut *mut Event,
 ) {
-    let kind = function as usize;
+    let address = function as usize;
     if flags & (DEPEND | DETACH | FINAL) == 0
         && fits(copy, size, alignment)
         && !is_used()
         && !ompt::is_on()
         && let Some(member) = known_member()
-        && member.worker().should_inline(kind)
+        && member.worker().should_inline(address)
     {
         // SAFETY: `function` takes `data` or the copy that [`fits`].
-        return member.run_inlined(kind, move || unsafe { call(function, data, copy) });
+        return member.run_inlined(address, move || unsafe { call(function, data, copy) });
     }
     let args = TaskArgs {
         function,
@@ -157,11 +157,11 @@ impl TaskArgs {
         let mut when = When::deferred(self.is_deferred);
         let fits = fits(self.copy, self.size, self.alignment);
         if self.flags & (DETACH | FINAL) == 0 && fits && !ompt::is_on() {
-            let kind = self.function as usize;
-            if member.inlines(kind, &dependences, self.may_wait(member)) {
+            let address = self.function as usize;
+            if member.inlines(address, &dependences, self.may_wait(member)) {
                 let Self { function, data, copy, .. } = *self;
                 // SAFETY: `function` takes `data` or the copy that [`fits`].
-                return member.run_inlined(kind, move || unsafe { call(function, data, copy) });
+                return member.run_inlined(address, move || unsafe { call(function, data, copy) });
             }
             when = When::Later;
         }

@@ -8,7 +8,7 @@ use std::mem::{MaybeUninit, offset_of};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use evenkeel_runtime::internal::{OWN_KIND, Queued, Task, Team};
+use evenkeel_runtime::internal::{NO_FUNCTION, Queued, Task, Team};
 
 use super::event::Event;
 use super::kmp_task::KmpTask;
@@ -33,17 +33,17 @@ pub(crate) enum Code {
 }
 
 impl Code {
-    /// A number that is equal for tasks that run the same function of the program.
+    /// The address of the function of the program that the task runs.
     ///
     /// # Safety
     /// A task of clang's is whole.
-    pub(super) unsafe fn kind(self) -> usize {
+    pub(super) unsafe fn function(self) -> usize {
         match self {
             // SAFETY: the task is whole.
-            Self::Kmp(variables) => unsafe { KmpTask::kind(variables) },
+            Self::Kmp(variables) => unsafe { KmpTask::function(variables) },
             Self::Gomp(function, _) => function as usize,
             Self::Elsewhere | Self::Blank { .. } | Self::MakesTasks(..) | Self::SetsFlag(_) => {
-                OWN_KIND
+                NO_FUNCTION
             }
         }
     }
@@ -147,9 +147,9 @@ impl OmpTask {
     ///
     /// # Safety
     /// The queued task is alive, and whole.
-    pub(crate) unsafe fn kind_of(queued: *const Queued) -> usize {
+    pub(crate) unsafe fn function_of(queued: *const Queued) -> usize {
         // SAFETY: every task that this library queues is an `OmpTask`, and this one is whole.
-        unsafe { (*queued.cast::<Self>()).code.get().kind() }
+        unsafe { (*queued.cast::<Self>()).code.get().function() }
     }
 
     /// The part of the task that the runtime knows.

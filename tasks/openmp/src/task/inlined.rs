@@ -19,11 +19,13 @@ impl Member {
         self.inlined.get() > 0
     }
 
-    /// Whether a new task of this kind, which is ordered by these, is to be run now.
+    /// Whether to inline a new task of this function, which these dependences order.
     #[inline(always)]
-    pub(super) fn should_inline(&self, kind: usize, dependences: &[Access]) -> bool {
-        self.worker().inlines(kind)
-            && (dependences.is_empty() || self.runs_inlined() || self.is_free(kind, dependences))
+    pub(super) fn should_inline(&self, function: usize, dependences: &[Access]) -> bool {
+        self.worker().inlines(function)
+            && (dependences.is_empty()
+                || self.runs_inlined()
+                || self.is_free(function, dependences))
     }
 
     /// Whether tasks that are created here may run after their creator has gone on.
@@ -34,28 +36,30 @@ impl Member {
 
     /// Whether a new task is inlined: because the scheduler prefers that, or because the creator
     /// has to wait, which then waits for the task's dependences.
-    pub(super) fn inlines(&self, kind: usize, dependences: &[Access], may_wait: bool) -> bool {
+    pub(super) fn inlines(&self, function: usize, dependences: &[Access], may_wait: bool) -> bool {
         if may_wait {
-            return self.should_inline(kind, dependences);
+            return self.should_inline(function, dependences);
         }
         depend::wait_without_ompt(self, dependences);
         true
     }
 
-    fn is_free(&self, kind: usize, dependences: &[Access]) -> bool {
+    fn is_free(&self, function: usize, dependences: &[Access]) -> bool {
         let creator = self.task_with_header();
         // SAFETY: this worker runs the creator's code, and the task that counts the creator's
         // children is alive.
-        unsafe { self.worker().is_free_here(kind, &*creator.counts(), creator.raw(), dependences) }
+        unsafe {
+            self.worker().is_free_here(function, &*creator.counts(), creator.raw(), dependences)
+        }
     }
 
     /// Runs the code of a new task that [may run now](Self::should_inline).
     #[inline(always)]
-    pub(super) fn run_inlined(&self, kind: usize, code: impl FnOnce()) {
+    pub(super) fn run_inlined(&self, function: usize, code: impl FnOnce()) {
         let inlined = &self.inlined;
         let inside = inlined.get() + 1;
         inlined.set(inside);
-        self.worker().run_inside(kind, code);
+        self.worker().run_inside(function, code);
         if inlined.get() == inside {
             return inlined.set(inside - 1);
         }

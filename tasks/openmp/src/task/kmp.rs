@@ -141,10 +141,11 @@ pub(super) unsafe fn make(member: &Member, variables: *mut KmpTask) {
 /// added yet, and is not used after this call.
 unsafe fn run_blank(member: &Member, variables: *mut KmpTask, dependences: &[Access]) -> bool {
     // SAFETY: the program has filled the task, which was not added yet.
-    let (Some(bytes), kind) = (unsafe { (blank(variables), KmpTask::kind(variables)) }) else {
+    let (Some(bytes), function) = (unsafe { (blank(variables), KmpTask::function(variables)) })
+    else {
         return false;
     };
-    let runs = !is_used() && member.inlines(kind, dependences, member.defers());
+    let runs = !is_used() && member.inlines(function, dependences, member.defers());
     if runs {
         // SAFETY: the program has filled the task, which was not added yet; the block came from
         // this team.
@@ -164,7 +165,7 @@ unsafe fn run_like_call(member: &Member, variables: *mut KmpTask, bytes: u32) {
     unsafe {
         let task = around(variables);
         let destroys = (&raw const (*task).destroys).read().get();
-        member.run_inlined(KmpTask::kind(variables), move || {
+        member.run_inlined(KmpTask::function(variables), move || {
             let thread = Thread::in_region().number;
             KmpTask::call::<false>(variables, thread);
             if destroys {
@@ -205,7 +206,7 @@ pub unsafe extern "C" fn __kmpc_omp_task(_: *mut Ident, _: i32, task: *mut KmpTa
     unsafe {
         if let Some(bytes) = blank(task)
             && !is_used()
-            && member.worker().should_inline(KmpTask::kind(task))
+            && member.worker().should_inline(KmpTask::function(task))
         {
             run_like_call(member, task, bytes);
             return 0;

@@ -73,11 +73,11 @@ impl KmpTask {
         }
     }
 
-    /// A number that is equal for tasks of the same code.
+    /// The address of the function that the task runs.
     ///
     /// # Safety
     /// The program has made the task.
-    pub(super) unsafe fn kind(this: *mut Self) -> usize {
+    pub(super) unsafe fn function(this: *mut Self) -> usize {
         // SAFETY: the program has made the task, so its fields are written.
         address(unsafe { (*this).routine })
     }

@@ -12,7 +12,7 @@ use std::ptr;
 use super::header::Group;
 use crate::flag::Flag;
 use crate::ompt::{self, Wait};
-use crate::parallel::{Wanted, fork_reducing};
+use crate::parallel::{Wanted, run_reducing_region};
 use crate::region::Member;
 use crate::region::job::Function;
 use crate::registration::member;
@@ -296,6 +296,6 @@ pub unsafe extern "C" fn GOMP_parallel_reductions(
             give(lists, size, ptr::null_mut(), None);
             Group::of_region(lists)
         };
-        fork_reducing(function, data, Wanted::of_gomp(threads, flags), begin)
+        run_reducing_region(function, data, Wanted::of_gomp(threads, flags), begin)
     }
 }

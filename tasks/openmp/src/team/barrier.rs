@@ -8,7 +8,7 @@ use evenkeel_runtime::internal::{Patience, Worker, comes_soon};
 use super::Team;
 use crate::settings::patience;
 use crate::wait::oversubscription::oversubscribed;
-use crate::wait::turns::Turns;
+use crate::wait::yielding::Yielding;
 
 /// The time for which a thread only waits for the other threads, before it looks for tasks: to mark
 /// the barrier for that costs more than a barrier at which no thread is late.
@@ -26,7 +26,7 @@ pub(crate) struct Barrier {
     arrived: AtomicU32,
     /// Barriers that all have come to, times [`ONE`], and perhaps [`AWAY`].
     passed: AtomicU32,
-    turns: Turns,
+    yielding: Yielding,
 }
 
 impl Barrier {
@@ -72,7 +72,7 @@ impl Barrier {
         };
         let shares_cpu = || team.yields_to_itself(number).then_some(size);
         if let Some(threads) = oversubscribed().or_else(shares_cpu) {
-            self.turns.wait(threads, is_over, run_tasks);
+            self.yielding.wait(threads, is_over, run_tasks);
         } else if !comes_soon(SOON, is_over) {
             run_tasks();
         }

@@ -66,7 +66,7 @@ pub(crate) struct Share {
     /// Iterations that were given out; in the end more than the loop has.
     pub next: AtomicU64,
     /// Iterations whose `ordered` regions have passed.
-    pub turn: AtomicU64,
+    pub next_ordered: AtomicU64,
     /// How often all threads have left this share.
     rounds: AtomicU64,
     left: AtomicU32,
@@ -91,7 +91,7 @@ impl Share {
         unsafe { libc::free(self.zeros.take()) };
         self.reductions.take();
         self.next.store(0, Ordering::Relaxed);
-        self.turn.store(0, Ordering::Relaxed);
+        self.next_ordered.store(0, Ordering::Relaxed);
         self.left.store(0, Ordering::Relaxed);
         let rounds = self.rounds.load(Ordering::Relaxed);
         // Pairs with `Ring::meet`.

@@ -2,8 +2,8 @@
 
 use super::Then;
 use super::link::{
-    ALLOWED, ALONE, ARRIVED, BOTH, CHILD, ENDED, FORK, IS_ALLOWED, LAST_INSIDE, LINKED, Link,
-    PASSED, SHARES, Step, WEAK, next_of,
+    ALLOWED, ALONE, ARRIVED, BOTH, CHILD, ENDED, IS_ALLOWED, LAST_INSIDE, LINKED, Link, PASSED,
+    SHARES, SPLIT, Step, WEAK, next_of,
 };
 
 /// Tokens that are on their way.
@@ -26,7 +26,7 @@ impl Flow {
                 match step {
                     Step::Give(access, tokens) => self.give(access, tokens, then),
                     Step::GiveTwo(low, tokens) => {
-                        // Once the first access has its tokens, the fork and the access may be
+                        // Once the first access has its tokens, the split and the access may be
                         // gone.
                         self.steps.push(Step::Give((*low).cold().child.get(), tokens));
                         self.give(low, tokens, then);
@@ -74,14 +74,14 @@ impl Flow {
                     if now & (LINKED | SHARES) != LINKED | SHARES {
                         break;
                     }
-                    if now & FORK != 0 {
+                    if now & SPLIT != 0 {
                         self.steps.push(Step::Arrive(access));
                         self.steps.push(Step::GiveTwo(next_of(now), ALLOWED));
                         return;
                     }
                     (next, tokens) = (next_of(now), ALLOWED);
                 } else if before & ALONE == 0 && now & (PASSED | LINKED) == PASSED | LINKED {
-                    if now & (LAST_INSIDE | FORK) != 0 {
+                    if now & (LAST_INSIDE | SPLIT) != 0 {
                         self.leave(access, then);
                         break;
                     }

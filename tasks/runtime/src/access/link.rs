@@ -30,11 +30,11 @@ pub(super) const CHILD: u64 = 1 << 7;
 /// The thread that allowed the access has passed the token to the next one. A weak access passes
 /// nothing on before that; any other access cannot anyway, since its task has not run before.
 pub(super) const ARRIVED: u64 = 1 << 8;
-/// Two accesses follow: the next one, and the `child`. See [`super::regions`].
-pub(super) const FORK: u64 = 1 << 9;
+/// Two accesses follow: the next one, and the `child`. See [`super::ranges`].
+pub(super) const SPLIT: u64 = 1 << 9;
 /// Only its task's children touch the data.
 pub(super) const WEAK: u64 = 1 << 10;
-/// An access to a part of a region: ends when all descendants of the task have, and holds no chain.
+/// An access to a part of a range: ends when all descendants of the task have, and holds no chain.
 pub(super) const PART: u64 = 1 << 11;
 /// A chain inside the access goes on after the task's code; known when the code has ended.
 pub(super) const GOES_ON_INSIDE: u64 = 1 << 12;
@@ -71,9 +71,9 @@ pub(super) struct FarLink {
 pub(super) enum Step {
     /// Gives tokens to the access, unless the pointer is null.
     Give(*const Link, u64),
-    /// Gives tokens to both accesses that follow a fork.
+    /// Gives tokens to both accesses that follow a split.
     GiveTwo(*const Link, u64),
-    /// Both successors of the fork have the token: the access has arrived.
+    /// Both successors of the split have the token: the access has arrived.
     Arrive(*const Link),
     /// The chain inside the access has ended after the code of the task.
     End(*const Link),
@@ -230,9 +230,9 @@ impl Link {
     /// The step that passes the tokens of a complete access on.
     pub(super) fn passes(&self) -> Step {
         let next = self.next();
-        match self.0.load(Ordering::Relaxed) & (LAST_INSIDE | FORK) {
+        match self.0.load(Ordering::Relaxed) & (LAST_INSIDE | SPLIT) {
             0 => Step::Give(next, BOTH),
-            FORK => Step::GiveTwo(next, BOTH),
+            SPLIT => Step::GiveTwo(next, BOTH),
             _ => Step::End(next),
         }
     }

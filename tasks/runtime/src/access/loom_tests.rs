@@ -4,7 +4,7 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use super::{Access, Accesses, Kind, Region, Room, Table, Then};
+use super::{Access, Accesses, Kind, RangeAccess, Room, Table, Then};
 use crate::queued::Queued;
 use crate::sync::{AtomicUsize, Mutex, Ordering, lock, yield_now};
 
@@ -56,8 +56,8 @@ struct Seen {
     /// Have ended, in this order: by their rank.
     ended: Mutex<Vec<usize>>,
     freed: AtomicUsize,
-    /// Blocks of forks that are not free.
-    forks: AtomicUsize,
+    /// Blocks of splits that are not free.
+    splits: AtomicUsize,
     blocks: Mutex<Vec<*mut Block>>,
 }
 
@@ -83,20 +83,20 @@ impl Then for Seen {
     }
 
     fn block(&self, bytes: usize) -> NonNull<u8> {
-        self.forks.fetch_add(1, Ordering::Relaxed);
+        self.splits.fetch_add(1, Ordering::Relaxed);
         // SAFETY: no block is empty.
         NonNull::new(unsafe { alloc(layout(bytes)) }).expect("memory for a test")
     }
 
     unsafe fn free_block(&self, block: NonNull<u8>, bytes: usize) {
-        self.forks.fetch_sub(1, Ordering::Relaxed);
+        self.splits.fetch_sub(1, Ordering::Relaxed);
         // SAFETY: `block` allocated the block with as many bytes.
         unsafe { dealloc(block.as_ptr(), layout(bytes)) };
     }
 }
 
 fn layout(bytes: usize) -> Layout {
-    Layout::from_size_align(bytes, 64).expect("a fork is small")
+    Layout::from_size_align(bytes, 64).expect("a split is small")
 }
 
 impl Seen {
@@ -109,7 +109,7 @@ impl Seen {
         let Plan { kind, is_weak, .. } = plan;
         let accesses: Vec<Access> = match plan.part {
             Some((start, end)) => {
-                table.plan(&[Region::new(start, end - start, kind)], self).collect()
+                table.plan(&[RangeAccess::new(start, end - start, kind)], self).collect()
             }
             None if is_weak => vec![Access::weak(8, kind)],
             None => vec![Access::new(8, kind)],
@@ -208,7 +208,7 @@ fn orders_hold(
             ready: Mutex::new(Vec::new()),
             ended: Mutex::new(Vec::new()),
             freed: AtomicUsize::new(0),
-            forks: AtomicUsize::new(0),
+            splits: AtomicUsize::new(0),
             blocks: Mutex::new(Vec::new()),
         });
         let leaves: usize = plans.iter().map(|plan| plan.inside.len().max(1)).sum();
@@ -238,7 +238,7 @@ fn orders_hold(
         }
         let all = lock(&seen.blocks).len();
         assert_eq!((ended.len(), seen.freed.load(Ordering::Relaxed)), (leaves, all));
-        assert_eq!(seen.forks.load(Ordering::Relaxed), 0);
+        assert_eq!(seen.splits.load(Ordering::Relaxed), 0);
     });
 }
 

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxBuildHasher;
 
-use super::regions::{Piece, Region, Regions};
+use super::ranges::{Piece, RangeAccess, Ranges};
 use super::{Access, Accesses, Link, Then};
 use crate::sync::prefetch;
 
@@ -16,12 +16,12 @@ use crate::sync::prefetch;
 /// use, and the cost of an access does not depend on how many came before.
 pub(crate) struct Table {
     last: HashMap<usize, *const Link, FxBuildHasher>,
-    regions: Regions,
+    ranges: Ranges,
 }
 
 impl Table {
     pub(crate) fn new() -> Self {
-        Self { last: HashMap::default(), regions: Regions::default() }
+        Self { last: HashMap::default(), ranges: Ranges::default() }
     }
 
     /// The last access to an address.
@@ -50,31 +50,31 @@ impl Table {
             .any(|access| self.last(access.address).is_some_and(|last| !last.has_passed()))
     }
 
-    /// Whether a task has part of these regions, or will.
-    pub(crate) fn uses_regions(&self, regions: &[Region]) -> bool {
-        regions.iter().any(|region| self.regions.uses(region))
+    /// Whether a task has part of these ranges, or will.
+    pub(crate) fn uses_ranges(&self, ranges: &[RangeAccess]) -> bool {
+        ranges.iter().any(|range| self.ranges.uses(range))
     }
 
-    /// Whether a task with these regions could run and end now.
-    pub(crate) fn are_regions_free(&self, regions: &[Region]) -> bool {
-        regions.iter().all(|region| self.regions.is_free(region))
+    /// Whether a task with these ranges could run and end now.
+    pub(crate) fn are_ranges_free(&self, ranges: &[RangeAccess]) -> bool {
+        ranges.iter().all(|range| self.ranges.is_free(range))
     }
 
-    /// Finds the accesses that the next task has to follow in these regions. Returns the parts of
-    /// regions that the task accesses, which must come after its other accesses.
+    /// Finds the accesses that the next task has to follow in these ranges. Returns the parts of
+    /// ranges that the task accesses, which must come after its other accesses.
     pub(crate) fn plan(
         &mut self,
-        regions: &[Region],
+        ranges: &[RangeAccess],
         then: &impl Then,
     ) -> impl ExactSizeIterator<Item = Access> {
-        self.regions.plan(regions, then);
-        let part = |piece: &Piece| Access::part(piece.region.start, piece.region.kind);
-        self.regions.pieces.iter().map(part)
+        self.ranges.plan(ranges, then);
+        let part = |piece: &Piece| Access::part(piece.range.start, piece.range.kind);
+        self.ranges.pieces.iter().map(part)
     }
 
     /// How many parts were planned and not yet added.
     pub(super) fn pieces(&self) -> usize {
-        self.regions.pieces.len()
+        self.ranges.pieces.len()
     }
 
     /// Adds the access to the last of the planned parts. Returns whether the access is allowed.
@@ -82,9 +82,9 @@ impl Table {
     /// # Safety
     /// Only the parent's worker may call this.
     pub(super) unsafe fn add_piece(&mut self, link: &Link, then: &impl Then) -> bool {
-        let piece = self.regions.pieces.pop().expect("a part that was planned");
+        let piece = self.ranges.pieces.pop().expect("a part that was planned");
         // SAFETY: this is the parent's worker.
-        unsafe { self.regions.add(piece, link, then) }
+        unsafe { self.ranges.add(piece, link, then) }
     }
 
     /// Puts an access into the place of the last one to its address, and returns that.
@@ -132,6 +132,6 @@ impl Table {
             // SAFETY: the table held the access until now, and each is the last of its chain.
             unsafe { (*access).close(outer, then) };
         }
-        self.regions.close(then);
+        self.ranges.close(then);
     }
 }

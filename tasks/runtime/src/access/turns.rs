@@ -25,22 +25,22 @@ const LISTS: usize = 64;
 pub(crate) type Among = *const ();
 
 /// Where a task takes turns: an address of data, and among which tasks.
-type Place = (usize, Among);
+type Key = (usize, Among);
 
-/// Places at which a task has its turn, and the waiting tasks with their places.
+/// Keys at which a task has its turn, and the waiting tasks with their keys.
 #[derive(Default)]
 struct List {
-    taken: Vec<Place>,
-    waiting: VecDeque<(Place, *const Queued)>,
+    taken: Vec<Key>,
+    waiting: VecDeque<(Key, *const Queued)>,
 }
 
 impl List {
-    /// The task that may try next at a place, if the place is free.
-    fn next(&mut self, place: Place) -> Option<*const Queued> {
-        if self.taken.contains(&place) {
+    /// The task that may try next at a key, if the key is free.
+    fn next(&mut self, key: Key) -> Option<*const Queued> {
+        if self.taken.contains(&key) {
             return None;
         }
-        let next = self.waiting.iter().position(|&(waited, _)| waited == place)?;
+        let next = self.waiting.iter().position(|&(waited, _)| waited == key)?;
         self.waiting.remove(next).map(|(_, task)| task)
     }
 }
@@ -60,11 +60,11 @@ impl Turns {
         Self { lists: (0..LISTS).map(|_| CachePadded::default()).collect() }
     }
 
-    fn list(&self, (address, _): Place) -> &Mutex<List> {
-        &self.lists[hash::place::<LISTS>(address)]
+    fn list(&self, (address, _): Key) -> &Mutex<List> {
+        &self.lists[hash::slot::<LISTS>(address)]
     }
 
-    /// Takes a task's turn at all its places. If the task has to wait, `woken` gets the tasks that
+    /// Takes a task's turn at all its keys. If the task has to wait, `woken` gets the tasks that
     /// may go on because of that, and a later `give` returns the waiting task.
     pub(crate) fn take(
         &self,
@@ -72,25 +72,25 @@ impl Turns {
         among: Among,
         mut woken: impl FnMut(*const Queued),
     ) -> bool {
-        for (number, place) in places(accesses, among).enumerate() {
-            let mut list = lock(self.list(place));
-            if !list.taken.contains(&place) {
-                list.taken.push(place);
+        for (number, key) in keys(accesses, among).enumerate() {
+            let mut list = lock(self.list(key));
+            if !list.taken.contains(&key) {
+                list.taken.push(key);
                 continue;
             }
             // Before another thread can wake the task, its other turns must be given back. The task
-            // may have been the one woken for a later place that is free: then the next task of
-            // that place must be woken.
+            // may have been the one woken for a later key that is free: then the next task of
+            // that key must be woken.
             drop(list);
-            for other in places(accesses, among).take(number) {
+            for other in keys(accesses, among).take(number) {
                 self.give(other).into_iter().for_each(&mut woken);
             }
-            for other in places(accesses, among).skip(number + 1) {
+            for other in keys(accesses, among).skip(number + 1) {
                 lock(self.list(other)).next(other).into_iter().for_each(&mut woken);
             }
-            let mut list = lock(self.list(place));
-            if list.taken.contains(&place) {
-                list.waiting.push_back((place, accesses.task));
+            let mut list = lock(self.list(key));
+            if list.taken.contains(&key) {
+                list.waiting.push_back((key, accesses.task));
                 return false;
             }
             drop(list);
@@ -106,19 +106,19 @@ impl Turns {
         among: Among,
         woken: impl FnMut(*const Queued),
     ) {
-        places(accesses, among).filter_map(|place| self.give(place)).for_each(woken);
+        keys(accesses, among).filter_map(|key| self.give(key)).for_each(woken);
     }
 
-    fn give(&self, place: Place) -> Option<*const Queued> {
-        let mut list = lock(self.list(place));
-        list.taken.retain(|&taken| taken != place);
-        list.next(place)
+    fn give(&self, key: Key) -> Option<*const Queued> {
+        let mut list = lock(self.list(key));
+        list.taken.retain(|&taken| taken != key);
+        list.next(key)
     }
 }
 
 /// Where a task takes turns.
-fn places(accesses: &Accesses, among: Among) -> impl Iterator<Item = Place> {
-    let turns = accesses.places().filter(|(link, _)| link.takes_turns());
+fn keys(accesses: &Accesses, among: Among) -> impl Iterator<Item = Key> {
+    let turns = accesses.addresses_of_links().filter(|(link, _)| link.takes_turns());
     turns.map(move |(_, address)| (address, among))
 }
 
@@ -136,9 +136,9 @@ mod tests {
     fn task(addresses: &[usize]) -> (Box<Queued>, Box<Room<2>>) {
         let (task, mut room) = (Box::new(Queued::new(never)), Box::new(Room::EMPTY));
         let all = addresses.iter().map(|&address| Access::new(address, Kind::Commutative));
-        let place = (&raw mut *room).cast();
+        let key = (&raw mut *room).cast();
         // SAFETY: the block has room for two accesses.
-        unsafe { Accesses::write(place, &raw const *task, all, addresses.len(), 0) };
+        unsafe { Accesses::write(key, &raw const *task, all, addresses.len(), 0) };
         (task, room)
     }
 

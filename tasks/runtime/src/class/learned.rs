@@ -7,8 +7,8 @@
 use crate::hash;
 use crate::sync::{AtomicU64, Ordering};
 
-/// Places for functions; of two functions with the same place, each forgets the other.
-const KINDS: usize = 256;
+/// Slots of the table; of two functions with the same slot, each forgets the other.
+const SLOTS: usize = 256;
 const SCORE_BITS: u32 = 8;
 const UP: u64 = 4;
 const SCORE_MAX: u64 = 15;
@@ -21,34 +21,34 @@ const IS_WIDE: u64 = 1 << 7;
 
 /// The scores of functions. Each word has an address, the verdict, and the score.
 pub(super) struct Learned {
-    kinds: Box<[AtomicU64]>,
+    slots: Box<[AtomicU64]>,
 }
 
 impl Learned {
     pub(super) fn new() -> Self {
-        Self { kinds: (0..KINDS).map(|_| AtomicU64::new(0)).collect() }
+        Self { slots: (0..SLOTS).map(|_| AtomicU64::new(0)).collect() }
     }
 
-    fn place(&self, kind: usize) -> &AtomicU64 {
-        &self.kinds[hash::place::<KINDS>(kind)]
+    fn slot(&self, function: usize) -> &AtomicU64 {
+        &self.slots[hash::slot::<SLOTS>(function)]
     }
 
     /// Whether tasks of this function count as wide.
     #[inline]
-    pub(super) fn are_wide(&self, kind: usize) -> bool {
-        let word = self.place(kind).load(Ordering::Relaxed);
-        word >> SCORE_BITS == tag(kind) && word & IS_WIDE != 0
+    pub(super) fn are_wide(&self, function: usize) -> bool {
+        let word = self.slot(function).load(Ordering::Relaxed);
+        word >> SCORE_BITS == tag(function) && word & IS_WIDE != 0
     }
 
     /// Records whether a task of this function used wide registers. Of two records at the same
     /// time, one may be lost.
-    pub(super) fn saw(&self, kind: usize, was_wide: bool) {
-        let place = self.place(kind);
-        let word = place.load(Ordering::Relaxed);
-        let known = if word >> SCORE_BITS == tag(kind) { word & 0xff } else { 0 };
+    pub(super) fn saw(&self, function: usize, was_wide: bool) {
+        let slot = self.slot(function);
+        let word = slot.load(Ordering::Relaxed);
+        let known = if word >> SCORE_BITS == tag(function) { word & 0xff } else { 0 };
         let new = after(known, was_wide);
-        if new != known || word >> SCORE_BITS != tag(kind) {
-            place.store(tag(kind) << SCORE_BITS | new, Ordering::Relaxed);
+        if new != known || word >> SCORE_BITS != tag(function) {
+            slot.store(tag(function) << SCORE_BITS | new, Ordering::Relaxed);
         }
     }
 }
@@ -64,20 +64,20 @@ fn after(known: u64, was_wide: bool) -> u64 {
     score | if is_wide { IS_WIDE } else { 0 }
 }
 
-fn tag(kind: usize) -> u64 {
-    kind as u64 & (u64::MAX >> SCORE_BITS)
+fn tag(function: usize) -> u64 {
+    function as u64 & (u64::MAX >> SCORE_BITS)
 }
 
 #[cfg(all(test, not(any(loom, evenkeel_model))))]
 mod tests {
     use super::*;
 
-    const KIND: usize = 0x5555_5555_0000;
+    const FUNCTION: usize = 0x5555_5555_0000;
 
     fn after_all(seen: &[bool]) -> bool {
         let learned = Learned::new();
-        seen.iter().for_each(|&was_wide| learned.saw(KIND, was_wide));
-        learned.are_wide(KIND)
+        seen.iter().for_each(|&was_wide| learned.saw(FUNCTION, was_wide));
+        learned.are_wide(FUNCTION)
     }
 
     #[test]
@@ -85,7 +85,7 @@ mod tests {
         assert!(!after_all(&[]));
         assert!(!after_all(&[true]));
         assert!(after_all(&[true, true]));
-        assert!(!Learned::new().are_wide(KIND + 64));
+        assert!(!Learned::new().are_wide(FUNCTION + 64));
     }
 
     #[test]

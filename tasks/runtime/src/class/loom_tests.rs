@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use self::Does::{GoesAway, Looks, LooksForOne};
-use super::{Placement, Places, WideCpus};
+use super::{Placement, WideCpus, WideTasks};
 use crate::queued::{Queued, Runner};
 use crate::scheduler::{Form, Order, Scheduler, SchedulerConfig};
-use crate::sync::{AtomicUsize, Barrier, Ordering, yield_now};
+use crate::sync::{AsymmetricFence, AtomicUsize, Ordering, yield_now};
 use crate::topology::CpuList;
 
 /// So long that only a worker that prefers wide tasks takes one, unless none does.
@@ -23,7 +23,7 @@ fn task() -> *mut Queued {
 
 /// State that the workers share; the worker of a leaf runs on the CPU with its number.
 struct Shared {
-    places: Places,
+    wide_tasks: WideTasks,
     scheduler: Scheduler,
     had: AtomicUsize,
     wanted: usize,
@@ -35,8 +35,8 @@ impl Shared {
         let placement = Placement { wait: LONG, ..Placement::on(cpus) };
         let machine = leaves.to_string().parse().unwrap();
         Arc::new(Self {
-            places: Places::new(placement, leaves),
-            scheduler: Scheduler::new(&machine, config, 4, Barrier::between(1)),
+            wide_tasks: WideTasks::new(placement, leaves),
+            scheduler: Scheduler::new(&machine, config, 4, AsymmetricFence::between(1)),
             had: AtomicUsize::new(0),
             wanted,
         })
@@ -48,22 +48,24 @@ impl Shared {
 
     fn add(&self) {
         // SAFETY: the task is new.
-        unsafe { self.places.add(task(), &self.scheduler) };
+        unsafe { self.wide_tasks.add(task(), &self.scheduler) };
     }
 
     /// Looks for tasks on a leaf as a worker does, until `most` were taken here, or all anywhere.
     fn have(&self, leaf: usize, most: usize) {
-        let Self { places, scheduler, .. } = self;
+        let Self { wide_tasks, scheduler, .. } = self;
         let any = |_: *mut Queued| true;
         let mut had = 0;
         scheduler.looks(leaf);
         while had < most && !self.is_done() {
-            places.refresh(leaf, leaf);
+            wide_tasks.refresh(leaf, leaf);
             // SAFETY: this thread is the leaf's worker.
             let ordinary =
                 unsafe { scheduler.take(scheduler.leaf(leaf)).or_else(|| scheduler.seek(leaf)) };
             assert!(ordinary.is_none());
-            if let Some(task) = places.take_first(leaf, any).or_else(|| places.take_last(any)) {
+            if let Some(task) =
+                wide_tasks.take_first(leaf, any).or_else(|| wide_tasks.take_last(any))
+            {
                 // SAFETY: the address came from `task`, and no other thread has the task.
                 drop(unsafe { Box::from_raw(task) });
                 had += 1;
@@ -71,12 +73,12 @@ impl Shared {
                 continue;
             }
             // SAFETY: this thread is the leaf's worker.
-            let given = unsafe { places.sleep(leaf, scheduler, || self.is_done()) };
+            let given = unsafe { wide_tasks.sleep(leaf, scheduler, || self.is_done()) };
             assert!(given.is_none());
             yield_now();
         }
         scheduler.gives_up(leaf);
-        places.goes_on(scheduler);
+        wide_tasks.goes_on(scheduler);
         if self.is_done() {
             scheduler.wake_all();
         }
@@ -84,13 +86,13 @@ impl Shared {
 
     /// Falls asleep as a worker that other work keeps from searching.
     fn go_away(&self, leaf: usize) {
-        self.places.refresh(leaf, leaf);
+        self.wide_tasks.refresh(leaf, leaf);
         self.scheduler.looks(leaf);
         // SAFETY: this thread is the leaf's worker.
-        let given = unsafe { self.places.sleep(leaf, &self.scheduler, || true) };
+        let given = unsafe { self.wide_tasks.sleep(leaf, &self.scheduler, || true) };
         assert!(given.is_none());
         self.scheduler.gives_up(leaf);
-        self.places.goes_on(&self.scheduler);
+        self.wide_tasks.goes_on(&self.scheduler);
     }
 }
 
@@ -131,7 +133,7 @@ fn explore(
         let others: Vec<_> = others.iter().map(begin).collect();
         does(&shared);
         others.into_iter().for_each(|other| other.join().unwrap());
-        assert!(shared.is_done() && !shared.places.has_any());
+        assert!(shared.is_done() && !shared.wide_tasks.has_any());
     });
 }
 
@@ -165,7 +167,7 @@ fn a_set_of_cpus_that_changes_meanwhile_loses_no_wide_task() {
     let changes = |shared: &Shared| {
         // Other workers may be anywhere by now.
         yield_now();
-        shared.places.are_now(CpuList::from_iter([2]));
+        shared.wide_tasks.are_now(CpuList::from_iter([2]));
         shared.add();
     };
     explore(|| Shared::new(3, CENTRAL, "1-2", 1), &[(1, Looks), (2, Looks)], changes, 2);

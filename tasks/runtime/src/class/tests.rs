@@ -22,16 +22,16 @@ fn runtime(workers: usize, prefer: &[usize], wait: Duration) -> Runtime {
 
 /// Waits until `workers` workers have said that they prefer wide tasks.
 fn are_ready(runtime: &Runtime, workers: usize) {
-    let places = runtime.shared().places.as_ref().unwrap();
-    while places.sleepers().preferring() < workers {
+    let wide_tasks = runtime.shared().wide_tasks.as_ref().unwrap();
+    while wide_tasks.sleepers().preferring() < workers {
         std::thread::yield_now();
     }
 }
 
 /// Waits until `workers` such workers sleep.
 fn are_asleep(runtime: &Runtime, workers: usize) {
-    let places = runtime.shared().places.as_ref().unwrap();
-    while places.sleepers().asleep() < workers {
+    let wide_tasks = runtime.shared().wide_tasks.as_ref().unwrap();
+    while wide_tasks.sleepers().asleep() < workers {
         std::thread::yield_now();
     }
 }
@@ -204,14 +204,14 @@ fn a_worker_that_the_kernel_moves_knows_it_at_its_next_task() {
     let &[here, there, ..] = cpus.as_slice() else { return };
     let placement = Placement::on(WideCpus::Cpus(CpuList::from_iter([there])));
     let runtime = Runtime::builder().workers(1).placement(placement).build().unwrap();
-    let places = runtime.shared().places.as_ref().unwrap();
+    let wide_tasks = runtime.shared().wide_tasks.as_ref().unwrap();
     let moves = || {
         runtime.scope(|s| {
             [here, there, here, there].map(|cpu| {
                 go_to(cpu);
                 s.task().wide().spawn(|| ());
                 s.wait();
-                places.sleepers().preferring()
+                wide_tasks.sleepers().preferring()
             })
         })
     };
@@ -224,25 +224,25 @@ fn a_worker_that_the_kernel_moves_knows_it_at_its_next_task() {
 fn a_function_that_was_learned_is_placed_without_being_declared() {
     let runtime = runtime(3, &[2], LONG);
     are_ready(&runtime, 1);
-    let places = runtime.shared().places.as_ref().unwrap();
+    let wide_tasks = runtime.shared().wide_tasks.as_ref().unwrap();
     let leaves = Mutex::new(Vec::new());
-    let kinds = AtomicUsize::new(0);
+    let functions = AtomicUsize::new(0);
     let spawn = |times: usize| {
         runtime.scope(|s| {
             for _ in 0..times {
                 s.spawn(|s| {
                     // SAFETY: the task runs.
-                    let kind = unsafe { s.worker().kind_of(&raw const s.task_of().queued) };
-                    kinds.store(kind, Ordering::Relaxed);
+                    let function = unsafe { s.worker().function_of(&raw const s.task_of().queued) };
+                    functions.store(function, Ordering::Relaxed);
                     lock_std(&leaves).push(leaf());
                 });
             }
         });
     };
     spawn(1);
-    (0..3).for_each(|_| places.saw(kinds.load(Ordering::Relaxed), true));
+    (0..3).for_each(|_| wide_tasks.saw(functions.load(Ordering::Relaxed), true));
     lock_std(&leaves).clear();
-    // These use no wide registers: after some more, the kind would count as scalar again.
+    // These use no wide registers: after some more, the function would count as scalar again.
     spawn(8);
     assert_eq!(leaves.into_inner().unwrap(), [2; 8]);
 }
@@ -280,7 +280,7 @@ proptest! {
 fn the_cpus_of_a_file_count_from_the_first_task_on() {
     let path = std::env::temp_dir().join(format!("evenkeel-first-{}", std::process::id()));
     std::fs::write(&path, "3\n").unwrap();
-    let places = Places::new(Placement::on(WideCpus::File(path.clone())), 2);
-    assert!(places.has(0, 3) && !places.has(0, 2));
+    let wide_tasks = WideTasks::new(Placement::on(WideCpus::File(path.clone())), 2);
+    assert!(wide_tasks.has(0, 3) && !wide_tasks.has(0, 2));
     std::fs::remove_file(path).unwrap();
 }

@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use super::clock::ticks;
-use super::kinds::{Name, Role};
+use super::functions::{Name, Role};
 use super::open::{Open, What};
 use super::recorder::{PULSE, Recorder};
 use super::strip::{SLOT_LOOKS, SLOT_OUTSIDE, SLOT_RUNTIME, SLOT_SLEEPS, SLOTS, Slots, Strip};
 use super::tally::{Count, Tally};
 use super::tape::{Happened, Tape};
 use crate::class::Why;
-use crate::queued::OWN_KIND;
+use crate::queued::NO_FUNCTION;
 use crate::sync::lock_std;
 
 /// Places of the cache of recently run functions.
@@ -268,20 +268,20 @@ impl Lane {
 
     #[cold]
     fn find_tally(&self, key: usize, role: Role) -> *const Tally {
-        let (kind, slot) = self.recorder().kinds.number(key, role);
+        let (function, slot) = self.recorder().functions.number(key, role);
         let mut tallies = lock_std(&self.tallies);
-        let known = tallies.iter().find(|tally| tally.kind == kind);
+        let known = tallies.iter().find(|tally| tally.function == function);
         if let Some(known) = known {
             return Arc::as_ptr(known);
         }
-        tallies.push(Arc::new(Tally::new(kind, slot)));
+        tallies.push(Arc::new(Tally::new(function, slot)));
         Arc::as_ptr(&tallies[tallies.len() - 1])
     }
 
     /// Names a function, unless the function has a name.
     pub(super) fn name(&self, tally: &Tally, name: impl FnOnce() -> Name) {
         if !tally.is_named.replace(true) {
-            self.recorder().kinds.name(tally.kind, name);
+            self.recorder().functions.name(tally.function, name);
         }
     }
 
@@ -318,7 +318,7 @@ impl Lane {
             .is_inlined
             .set(frame.is_inlined.get() || is_task && self.next_is_inlined.replace(false));
         match frame.what {
-            What::Task if frame.key == OWN_KIND => {}
+            What::Task if frame.key == NO_FUNCTION => {}
             What::Task => frame.tally.set(self.tally(frame.key, Role::Task)),
             What::Code => frame.tally.set(self.tally(frame.key, Role::Code)),
             _ => {}
@@ -335,7 +335,10 @@ impl Lane {
     fn write_begin(&self, frame: &Open, now: u64) {
         if self.recorder().traces && !frame.is_written.replace(true) {
             let at = self.since_begin(frame.begun.get());
-            self.write(Happened::Begin { at, kind: frame.kind(), task: frame.task as u64 }, now);
+            self.write(
+                Happened::Begin { at, activity: frame.activity(), task: frame.task as u64 },
+                now,
+            );
         }
     }
 
@@ -362,7 +365,10 @@ impl Lane {
             return self.write(Happened::End { at: self.since_begin(now) }, now);
         }
         let (at, ticks) = (self.since_begin(frame.begun.get()), now - frame.begun.get());
-        self.write(Happened::Slice { at, ticks, kind: frame.kind(), task: frame.task as u64 }, now);
+        self.write(
+            Happened::Slice { at, ticks, activity: frame.activity(), task: frame.task as u64 },
+            now,
+        );
     }
 
     /// The worker leaves the running stack: its tasks stop. Returns the innermost frame.
@@ -434,7 +440,7 @@ impl Lane {
         if !tally.is_named.replace(true)
             && let Some(name) = name()
         {
-            self.recorder().kinds.name(tally.kind, || name);
+            self.recorder().functions.name(tally.function, || name);
         }
     }
 
@@ -455,12 +461,12 @@ impl Lane {
     pub(super) fn sample(&self, read: impl FnOnce() -> (usize, usize)) {
         let now = self.last.get();
         if self.recorder().wants_sample(now) {
-            let (level, ready) = read();
-            self.recorder().sampled(self.since_begin(now), level, ready);
+            let (threshold, ready) = read();
+            self.recorder().sampled(self.since_begin(now), threshold, ready);
             let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
-            let (at, level, ready) = (self.since_begin(now), narrow(level), narrow(ready));
+            let (at, threshold, ready) = (self.since_begin(now), narrow(threshold), narrow(ready));
             if self.recorder().traces {
-                self.write(Happened::Level { at, level, ready }, now);
+                self.write(Happened::Threshold { at, threshold, ready }, now);
             }
         }
     }
@@ -478,7 +484,7 @@ const IS_WRITTEN: u64 = 1 << 63;
 
 fn doing(frame: &Open) -> u64 {
     let written = if frame.is_written.get() { IS_WRITTEN } else { 0 };
-    written | u64::from(frame.kind()) << SLOT_BITS | frame.slot() as u64
+    written | u64::from(frame.activity()) << SLOT_BITS | frame.slot() as u64
 }
 
 fn thread_number() -> u32 {

@@ -6,7 +6,7 @@ use std::ptr;
 
 use super::strip::{SLOT_LOOKS, SLOT_OTHERS, SLOT_SLEEPS};
 use super::tally::Tally;
-use super::tape::{KIND_LOOKS, KIND_SLEEPS, KIND_WAITS};
+use super::tape::{ACTIVITY_LOOKS, ACTIVITY_SLEEPS, ACTIVITY_WAITS};
 use crate::class::Why;
 
 /// The kind of a slice.
@@ -72,12 +72,12 @@ impl Open {
         }
     }
 
-    pub(super) fn kind(&self) -> u32 {
+    pub(super) fn activity(&self) -> u32 {
         match self.what {
-            What::Waits => KIND_WAITS,
-            What::Looks => KIND_LOOKS,
-            What::Sleeps => KIND_SLEEPS,
-            What::Task | What::Code => self.tally().map_or(0, |tally| tally.kind),
+            What::Waits => ACTIVITY_WAITS,
+            What::Looks => ACTIVITY_LOOKS,
+            What::Sleeps => ACTIVITY_SLEEPS,
+            What::Task | What::Code => self.tally().map_or(0, |tally| tally.function),
         }
     }
 }

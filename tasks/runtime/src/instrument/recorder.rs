@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::clock::Moment;
-use super::kinds::Kinds;
+use super::functions::Functions;
 use super::lane::Lane;
 use super::series::Series;
 use super::tape::{Budget, Happened, Tape};
@@ -33,7 +33,7 @@ pub(crate) struct Recorder {
     pub(super) begin: Moment,
     /// Whether every slice is kept, and not numbers alone.
     pub(super) traces: bool,
-    pub(super) kinds: Kinds,
+    pub(super) functions: Functions,
     pub(super) budget: Budget,
     lanes: Mutex<Vec<Arc<Lane>>>,
     sampled_at: AtomicU64,
@@ -54,7 +54,7 @@ impl Recorder {
         Self {
             begin,
             traces: trace_bytes > 0,
-            kinds: Kinds::new(),
+            functions: Functions::new(),
             budget: Budget::new(trace_bytes),
             lanes: Mutex::new(Vec::new()),
             sampled_at: AtomicU64::new(begin.ticks),
@@ -103,8 +103,8 @@ impl Recorder {
                 .is_ok()
     }
 
-    pub(super) fn sampled(&self, at: u64, level: usize, ready: usize) {
-        self.series().add(at, level as u64, ready as u64);
+    pub(super) fn sampled(&self, at: u64, threshold: usize, ready: usize) {
+        self.series().add(at, threshold as u64, ready as u64);
     }
 
     pub(super) fn series(&self) -> MutexGuard<'_, Series> {

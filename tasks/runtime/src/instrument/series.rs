@@ -10,10 +10,10 @@ const WIDTH_FIRST: u64 = 1 << 17;
 pub struct Bin {
     /// Their number.
     pub samples: u64,
-    level_sum: u64,
+    threshold_sum: u64,
     ready_sum: u64,
     /// The highest threshold.
-    pub level_max: u64,
+    pub threshold_max: u64,
     /// The most ready tasks.
     pub ready_max: u64,
 }
@@ -22,9 +22,9 @@ impl Bin {
     fn and(self, other: Self) -> Self {
         Self {
             samples: self.samples + other.samples,
-            level_sum: self.level_sum + other.level_sum,
+            threshold_sum: self.threshold_sum + other.threshold_sum,
             ready_sum: self.ready_sum + other.ready_sum,
-            level_max: self.level_max.max(other.level_max),
+            threshold_max: self.threshold_max.max(other.threshold_max),
             ready_max: self.ready_max.max(other.ready_max),
         }
     }
@@ -34,7 +34,7 @@ impl Bin {
     pub fn means(&self) -> Option<(f64, f64)> {
         let samples = self.samples as f64;
         (self.samples > 0)
-            .then(|| (self.level_sum as f64 / samples, self.ready_sum as f64 / samples))
+            .then(|| (self.threshold_sum as f64 / samples, self.ready_sum as f64 / samples))
     }
 }
 
@@ -53,7 +53,7 @@ impl Series {
     }
 
     /// Adds a sample at a time since the begin.
-    pub(super) fn add(&mut self, at: u64, level: u64, ready: u64) {
+    pub(super) fn add(&mut self, at: u64, threshold: u64, ready: u64) {
         while at / self.width_ticks >= BINS as u64 {
             self.width_ticks *= 2;
             let one = |pair: &[Bin]| pair.iter().fold(Bin::default(), |sum, &bin| sum.and(bin));
@@ -65,9 +65,9 @@ impl Series {
         }
         let seen = Bin {
             samples: 1,
-            level_sum: level,
+            threshold_sum: threshold,
             ready_sum: ready,
-            level_max: level,
+            threshold_max: threshold,
             ready_max: ready,
         };
         self.bins[bin] = self.bins[bin].and(seen);
@@ -90,7 +90,7 @@ mod tests {
         (0..100).for_each(|n| series.add(n * WIDTH_FIRST, n % 2, 10));
         series.add(WIDTH_FIRST * 100_000, 64, 0);
         let whole = series.whole();
-        assert_eq!((whole.samples, whole.level_max, whole.ready_max), (101, 64, 10));
+        assert_eq!((whole.samples, whole.threshold_max, whole.ready_max), (101, 64, 10));
         assert_eq!(whole.means(), Some(((50.0 + 64.0) / 101.0, 1000.0 / 101.0)));
         assert!(series.bins.len() <= BINS);
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::clock::Moment;
-use super::kinds::Function;
+use super::functions::Function;
 use super::lane::Lane;
 use super::recorder::Recorder;
 use super::tape::Happened;
@@ -16,23 +16,23 @@ pub struct Slice {
     pub begin: u64,
     /// When the slice ended.
     pub end: u64,
-    /// The number of its function, or one of the numbers above those, such as
-    /// [`KIND_LOOKS`](super::KIND_LOOKS).
-    pub kind: u32,
+    /// The activity of the thread: the number of a function, or a number above those, such as
+    /// [`ACTIVITY_LOOKS`](super::ACTIVITY_LOOKS).
+    pub activity: u32,
     /// The address of the task; 0 where the slice is no task's.
     pub task: u64,
 }
 
-/// The place of a slice in [`Slices`]: its thread, and its number there.
-pub type Place = (usize, usize);
+/// The index of a slice in [`Slices`]: that of its thread, and that of the slice in the thread.
+pub type SliceIndex = (usize, usize);
 
 /// A task let another run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
     /// The slice that ended.
-    pub from: Place,
+    pub from: SliceIndex,
     /// The slice that could begin.
-    pub to: Place,
+    pub to: SliceIndex,
 }
 
 /// The slices of one thread.
@@ -58,7 +58,7 @@ pub struct Slices {
     /// Which task let which run.
     pub flows: Vec<Flow>,
     /// When, the threshold, and the ready tasks; by time.
-    pub levels: Vec<(u64, u32, u32)>,
+    pub thresholds: Vec<(u64, u32, u32)>,
     /// Functions by their numbers, those of all slices among them.
     pub functions: Vec<Function>,
 }
@@ -71,19 +71,19 @@ impl Slices {
         let lanes = recorder.lanes();
         let ended = lanes.iter().map(|lane| lane.tape.ended_at.get()).filter(|&at| at > 0).min();
         let last = ended.unwrap_or(u64::MAX).min(now);
-        let (mut by_lane, mut released, mut levels) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut by_lane, mut released, mut thresholds) = (Vec::new(), Vec::new(), Vec::new());
         for (number, lane) in lanes.iter().enumerate() {
             let mut one = OneLane::default();
             lane.tape.read(|happened| match happened {
                 Happened::Released { at, task } if at <= last => released.push((at, number, task)),
-                Happened::Level { at, level, ready } if at <= last => {
-                    levels.push((at, level, ready));
+                Happened::Threshold { at, threshold, ready } if at <= last => {
+                    thresholds.push((at, threshold, ready));
                 }
                 other => one.add(other),
             });
             by_lane.push(one.finish(last, lane.is_doing()));
         }
-        levels.sort_unstable();
+        thresholds.sort_unstable();
         let flows = flows(&by_lane, &released);
         let lane = |(lane, slices): (&Arc<Lane>, _)| {
             let (name, thread) = (lane.name.clone(), lane.thread);
@@ -91,8 +91,8 @@ impl Slices {
         };
         let lanes = lanes.iter().zip(by_lane).map(lane).collect();
         // Read after the tapes: a function has its number before the first of its slices.
-        let functions = recorder.kinds.all();
-        Self { begin, end, lanes, flows, levels, functions }
+        let functions = recorder.functions.all();
+        Self { begin, end, lanes, flows, thresholds, functions }
     }
 }
 
@@ -100,33 +100,33 @@ impl Slices {
 #[derive(Default)]
 struct OneLane {
     slices: Vec<Slice>,
-    /// Places of the slices that have not ended.
+    /// Indices of the slices that have not ended.
     open: Vec<usize>,
 }
 
 impl OneLane {
     fn add(&mut self, happened: Happened) {
         match happened {
-            Happened::Slice { at, ticks, kind, task } => {
-                self.slices.push(Slice { begin: at, end: at + ticks, kind, task });
+            Happened::Slice { at, ticks, activity, task } => {
+                self.slices.push(Slice { begin: at, end: at + ticks, activity, task });
             }
-            Happened::Begin { at, kind, task } => {
+            Happened::Begin { at, activity, task } => {
                 self.open.push(self.slices.len());
-                self.slices.push(Slice { begin: at, end: u64::MAX, kind, task });
+                self.slices.push(Slice { begin: at, end: u64::MAX, activity, task });
             }
             Happened::End { at } => {
                 if let Some(open) = self.open.pop() {
                     self.slices[open].end = at;
                 }
             }
-            Happened::Released { .. } | Happened::Level { .. } => {}
+            Happened::Released { .. } | Happened::Threshold { .. } => {}
         }
     }
 
     /// Ends all open slices.
     fn finish(mut self, last: u64, doing: Option<(u64, u32)>) -> Vec<Slice> {
-        if let Some((begin, kind)) = doing {
-            self.slices.push(Slice { begin, end: u64::MAX, kind, task: 0 });
+        if let Some((begin, activity)) = doing {
+            self.slices.push(Slice { begin, end: u64::MAX, activity, task: 0 });
         }
         self.slices.retain(|slice| slice.begin < last);
         self.slices.iter_mut().for_each(|slice| slice.end = slice.end.min(last));
@@ -145,7 +145,7 @@ fn around(slices: &[Slice], at: u64) -> Option<usize> {
 /// From each release to the next slice of that task: no other task has its address before that
 /// slice.
 fn flows(by_lane: &[Vec<Slice>], released: &[(u64, usize, u64)]) -> Vec<Flow> {
-    let mut begins: HashMap<u64, Vec<(u64, Place)>> = HashMap::new();
+    let mut begins: HashMap<u64, Vec<(u64, SliceIndex)>> = HashMap::new();
     for (lane, slices) in by_lane.iter().enumerate() {
         for (number, slice) in slices.iter().enumerate().filter(|(_, slice)| slice.task != 0) {
             begins.entry(slice.task).or_default().push((slice.begin, (lane, number)));
@@ -165,16 +165,16 @@ mod tests {
     use super::*;
 
     fn slice(begin: u64, end: u64, task: u64) -> Slice {
-        Slice { begin, end, kind: 1, task }
+        Slice { begin, end, activity: 1, task }
     }
 
     #[test]
     fn what_is_open_ends_with_the_recording_and_what_is_later_is_left_out() {
         let mut lane = OneLane::default();
         for happened in [
-            Happened::Begin { at: 1, kind: 1, task: 7 },
-            Happened::Slice { at: 3, ticks: 2, kind: 1, task: 8 },
-            Happened::Slice { at: 11, ticks: 2, kind: 1, task: 9 },
+            Happened::Begin { at: 1, activity: 1, task: 7 },
+            Happened::Slice { at: 3, ticks: 2, activity: 1, task: 8 },
+            Happened::Slice { at: 11, ticks: 2, activity: 1, task: 9 },
         ] {
             lane.add(happened);
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::clock::Moment;
-use super::kinds::Function;
+use super::functions::Function;
 use super::recorder::Recorder;
 use super::series::Series;
 use super::strip::{Slots, Strip};
@@ -114,12 +114,12 @@ fn functions(recorder: &Recorder) -> Vec<FunctionCounts> {
     let tallies = recorder.lanes().into_iter().flat_map(|lane| lane.tallies());
     let tallies: Vec<_> = tallies.collect();
     // Read after the tallies: a function has its number before its first tally.
-    let all = recorder.kinds.all();
+    let all = recorder.functions.all();
     let mut sums: BTreeMap<u32, FunctionCounts> = BTreeMap::new();
     for tally in tallies {
         let sum = sums
-            .entry(tally.kind)
-            .or_insert_with(|| FunctionCounts::none(all[tally.kind as usize].clone()));
+            .entry(tally.function)
+            .or_insert_with(|| FunctionCounts::none(all[tally.function as usize].clone()));
         sum.runs += tally.runs.get();
         sum.inlined += tally.inlined.get();
         sum.ticks += tally.ticks.get();
@@ -146,8 +146,9 @@ mod tests {
             .functions
             .iter()
             .map(|counts| {
-                let place = counts.function.name.as_ref().and_then(|name| name.place.as_ref());
-                (counts.runs, place.is_some_and(|(file, _)| file.ends_with("snapshot.rs")))
+                let location =
+                    counts.function.name.as_ref().and_then(|name| name.location.as_ref());
+                (counts.runs, location.is_some_and(|(file, _)| file.ends_with("snapshot.rs")))
             })
             .collect();
         assert!(runs.contains(&(100, true)) && runs.contains(&(1, true)), "{runs:?}");

@@ -41,8 +41,8 @@ impl Count {
 
 /// Counts of one function on one thread.
 pub(super) struct Tally {
-    /// The number of the function among all: see [`super::kinds`].
-    pub(super) kind: u32,
+    /// The number of the function among all: see [`super::functions`].
+    pub(super) function: u32,
     /// Where its time goes in a [`super::strip::Strip`].
     pub(super) slot: usize,
     /// Whether the function has been given a name.
@@ -68,9 +68,9 @@ unsafe impl Sync for Tally {}
 unsafe impl Send for Tally {}
 
 impl Tally {
-    pub(super) fn new(kind: u32, slot: usize) -> Self {
+    pub(super) fn new(function: u32, slot: usize) -> Self {
         Self {
-            kind,
+            function,
             slot,
             is_named: std::cell::Cell::new(false),
             runs: Count::none(),

@@ -15,45 +15,45 @@ use crate::sync::lock_std;
 /// Words of a piece of tape.
 const WORDS: usize = 8192;
 const BYTES: i64 = (WORDS * size_of::<u64>()) as i64;
-/// Bits of a first word with the kind of event; the rest is the time.
+/// Bits of a first word with the type of event; the rest is the time.
 const TAG_BITS: u32 = 3;
-/// Bits of a second word that are a function's number; the rest is a length.
-const KIND_BITS: u32 = 12;
-/// The numbers above those of functions.
-pub const KIND_WAITS: u32 = 4001;
-/// The number of a search, above those of functions.
-pub const KIND_LOOKS: u32 = 4002;
-/// The number of sleep, above those of functions.
-pub const KIND_SLEEPS: u32 = 4003;
+/// Bits of a second word that are the number of a slice's activity; the rest is a length.
+const ACTIVITY_BITS: u32 = 12;
+/// The activity of a wait. Numbers below it are those of functions.
+pub const ACTIVITY_WAITS: u32 = 4001;
+/// The activity of a search for tasks.
+pub const ACTIVITY_LOOKS: u32 = 4002;
+/// The activity of sleep.
+pub const ACTIVITY_SLEEPS: u32 = 4003;
 
 /// Something that happened. Times are in ticks since the begin of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Happened {
     /// A slice, with no other slice inside.
-    Slice { at: u64, ticks: u64, kind: u32, task: u64 },
+    Slice { at: u64, ticks: u64, activity: u32, task: u64 },
     /// A slice began inside which other slices run.
-    Begin { at: u64, kind: u32, task: u64 },
+    Begin { at: u64, activity: u32, task: u64 },
     /// The innermost of these slices ended.
     End { at: u64 },
     /// Another task's end made a task ready.
     Released { at: u64, task: u64 },
     /// The threshold, and how many tasks were ready.
-    Level { at: u64, level: u32, ready: u32 },
+    Threshold { at: u64, threshold: u32, ready: u32 },
 }
 
 impl Happened {
     fn words(self) -> ([u64; 3], usize) {
         let first = |at: u64, tag: u64| at << TAG_BITS | tag;
         match self {
-            Self::Slice { at, ticks, kind, task } => {
-                let ticks = ticks.min(u64::MAX >> KIND_BITS);
-                ([first(at, 0), ticks << KIND_BITS | u64::from(kind), task], 3)
+            Self::Slice { at, ticks, activity, task } => {
+                let ticks = ticks.min(u64::MAX >> ACTIVITY_BITS);
+                ([first(at, 0), ticks << ACTIVITY_BITS | u64::from(activity), task], 3)
             }
-            Self::Begin { at, kind, task } => ([first(at, 1), kind.into(), task], 3),
+            Self::Begin { at, activity, task } => ([first(at, 1), activity.into(), task], 3),
             Self::End { at } => ([first(at, 2), 0, 0], 1),
             Self::Released { at, task } => ([first(at, 3), task, 0], 2),
-            Self::Level { at, level, ready } => {
-                ([first(at, 4), u64::from(level) << 32 | u64::from(ready), 0], 2)
+            Self::Threshold { at, threshold, ready } => {
+                ([first(at, 4), u64::from(threshold) << 32 | u64::from(ready), 0], 2)
             }
         }
     }
@@ -65,15 +65,15 @@ impl Happened {
         Some(match words[0] & ((1 << TAG_BITS) - 1) {
             0 => {
                 let (both, task) = (word(1)?, word(2)?);
-                let kind = (both & ((1 << KIND_BITS) - 1)) as u32;
-                (Self::Slice { at, ticks: both >> KIND_BITS, kind, task }, 3)
+                let activity = (both & ((1 << ACTIVITY_BITS) - 1)) as u32;
+                (Self::Slice { at, ticks: both >> ACTIVITY_BITS, activity, task }, 3)
             }
-            1 => (Self::Begin { at, kind: word(1)? as u32, task: word(2)? }, 3),
+            1 => (Self::Begin { at, activity: word(1)? as u32, task: word(2)? }, 3),
             2 => (Self::End { at }, 1),
             3 => (Self::Released { at, task: word(1)? }, 2),
             _ => {
                 let both = word(1)?;
-                (Self::Level { at, level: (both >> 32) as u32, ready: both as u32 }, 2)
+                (Self::Threshold { at, threshold: (both >> 32) as u32, ready: both as u32 }, 2)
             }
         })
     }
@@ -198,10 +198,10 @@ mod tests {
     fn what_is_read_is_what_was_written() {
         let (tape, budget) = (Tape::new(), Budget::new(1 << 20));
         let written = [
-            Happened::Begin { at: 1, kind: 7, task: u64::MAX },
-            Happened::Slice { at: 2, ticks: 1 << 40, kind: KIND_SLEEPS, task: 0 },
+            Happened::Begin { at: 1, activity: 7, task: u64::MAX },
+            Happened::Slice { at: 2, ticks: 1 << 40, activity: ACTIVITY_SLEEPS, task: 0 },
             Happened::Released { at: 3, task: 9 },
-            Happened::Level { at: 4, level: u32::MAX, ready: 5 },
+            Happened::Threshold { at: 4, threshold: u32::MAX, ready: 5 },
             Happened::End { at: 1 << 60 },
         ];
         let many: Vec<Happened> = written.into_iter().cycle().take(50_000).collect();

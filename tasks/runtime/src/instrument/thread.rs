@@ -4,7 +4,7 @@ use std::panic::Location;
 use std::ptr;
 use std::sync::Arc;
 
-use super::kinds::{Name, Role};
+use super::functions::{Name, Role};
 use super::lane::Lane;
 use super::open::{Open, OpenSlice, What};
 use super::recorder::Recorder;
@@ -121,9 +121,9 @@ impl ThreadInstrument {
 
     /// Code of this type, at this line of the program, is about to create tasks.
     #[inline(always)]
-    pub(crate) fn scopes<F>(&self, key: usize, place: &'static Location<'static>) {
+    pub(crate) fn scopes<F>(&self, key: usize, location: &'static Location<'static>) {
         if let Some(lane) = self.lane() {
-            name::<F>(lane, Role::Code, key, Some(place));
+            name::<F>(lane, Role::Code, key, Some(location));
         }
     }
 
@@ -221,10 +221,10 @@ fn begin<'a>(
 }
 
 #[cold]
-fn name<F>(lane: &Lane, role: Role, key: usize, place: Option<&'static Location<'static>>) {
+fn name<F>(lane: &Lane, role: Role, key: usize, location: Option<&'static Location<'static>>) {
     let tally = lane.tally(key, role);
     lane.name(tally, || Name {
         text: std::any::type_name::<F>().to_owned(),
-        place: place.map(|place| (place.file().to_owned(), place.line())),
+        location: location.map(|location| (location.file().to_owned(), location.line())),
     });
 }

@@ -1,20 +1,20 @@
 //! A [`Runtime`] whose tasks are all the sister crate's.
 //!
-//! [`telling_kinds`] prepares its builder, [`scope_called`] runs code that creates such tasks, and
+//! [`with_function_of`] prepares its builder, [`scope_called`] runs code that creates such tasks,
 //! [`has_threads`] says whether the runtime can run them in this process.
 
 use crate::pool::{Builder, Runtime};
-use crate::queued::KindOf;
+use crate::queued::FunctionOf;
 use crate::scope::Scope;
 
-/// A builder of a runtime whose tasks' kinds `kind_of` returns.
+/// A builder of a runtime in which `function_of` returns the function that a task runs.
 ///
 /// # Safety
-/// The caller creates all tasks of the runtime, and `kind_of` may be called for each that is whole
+/// The caller creates all tasks of the runtime, and `function_of` may be called for each whole one
 /// and whose code has not ended.
 #[must_use]
-pub unsafe fn telling_kinds(mut builder: Builder, kind_of: KindOf) -> Builder {
-    builder.kind_of = Some(kind_of);
+pub unsafe fn with_function_of(mut builder: Builder, function_of: FunctionOf) -> Builder {
+    builder.function_of = Some(function_of);
     builder
 }
 

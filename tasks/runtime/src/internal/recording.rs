@@ -11,10 +11,10 @@
 
 pub use crate::class::Why;
 pub use crate::instrument::{
-    Bin, Flow, Function, FunctionCounts, KIND_LOOKS, KIND_SLEEPS, KIND_WAITS, LaneSlices,
-    LaneTimes, Lengths, Moment, Name, Place, Role, SLOT_CODE, SLOT_LOOKS, SLOT_OTHERS,
-    SLOT_OUTSIDE, SLOT_RUNTIME, SLOT_SLEEPS, SLOT_TASKS, SLOTS, Series, Slice, Slices, Slots,
-    Snapshot, Strip,
+    ACTIVITY_LOOKS, ACTIVITY_SLEEPS, ACTIVITY_WAITS, Bin, Flow, Function, FunctionCounts,
+    LaneSlices, LaneTimes, Lengths, Moment, Name, Role, SLOT_CODE, SLOT_LOOKS, SLOT_OTHERS,
+    SLOT_OUTSIDE, SLOT_RUNTIME, SLOT_SLEEPS, SLOT_TASKS, SLOTS, Series, Slice, SliceIndex, Slices,
+    Slots, Snapshot, Strip,
 };
 pub use crate::scheduler::StepsSum;
 pub use crate::symbols::{name_in_file, resolve_symbols_by};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::config::Config;
 use crate::scope::{Scope, scope_on};
-use crate::shared::{Options, Order, Shared};
+use crate::shared::{Options, Shared, WorkerMode};
 pub use crate::sync::charged::{Steps, Use, install};
 use crate::topology::Topology;
 use crate::worker::Worker;
@@ -46,11 +46,11 @@ impl Workers {
 
     /// Ends [`work`] on every worker: no task is left.
     pub fn stop(&self) {
-        for order in &self.shared.orders {
-            order.store(Order::Stop as u32, crate::sync::Ordering::SeqCst);
+        for mode in &self.shared.modes {
+            mode.store(WorkerMode::Stop as u32, crate::sync::Ordering::SeqCst);
         }
         let scheduler = &self.shared.scheduler;
-        (0..self.shared.orders.len()).for_each(|leaf| scheduler.leaf(leaf).parker.unpark());
+        (0..self.shared.modes.len()).for_each(|leaf| scheduler.leaf(leaf).parker.unpark());
     }
 }
 

@@ -77,7 +77,7 @@ impl Central {
         let mut state = lock(&self.state);
         let waiting = state.waiting.pop();
         let gift = if waiting.is_some() && self.form.has_slots() {
-            // SAFETY: the caller has the task; a chain of one.
+            // SAFETY: the caller has the task; a list of one.
             unsafe { (*task).next.set(ptr::null_mut()) };
             task
         } else {

@@ -16,14 +16,14 @@ use crate::sync::{AtomicPtr, AtomicUsize, Ordering, spin_loop, yield_now};
 pub(super) const LOOK: *mut Queued = ptr::without_provenance_mut(1);
 /// Looks into the polling slot before the CPU becomes idle (N 4.1.2): about 20 us.
 pub(super) const POLLS: u32 = if cfg!(loom) { 0 } else { 1000 };
-/// Steps of waiting for a chain that another thread is storing, before the CPU is yielded.
+/// Steps of waiting for a list that another thread is storing, before the CPU is yielded.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
 
 /// The way in of one CPU.
 pub(crate) struct Leaf {
     pub(super) local: Local,
     pub(super) parent: usize,
-    /// Where a worker that waits is given a chain of tasks, or [`LOOK`].
+    /// Where a worker that waits is given a list of tasks, or [`LOOK`].
     slot: AtomicPtr<Queued>,
     /// Tasks of other threads, for the first worker that takes them.
     pub(super) inbox: Inbox<Queued>,
@@ -35,7 +35,7 @@ pub(crate) struct Leaf {
     /// See [`super::threshold::Threshold::is_full`]. Used by the worker alone.
     pub(super) was_full: Cell<bool>,
     /// Which of its neighbours is asked first. Used by the worker alone.
-    pub(super) turn: Cell<usize>,
+    pub(super) next_victim: Cell<usize>,
     pub(super) steps: Steps,
 }
 
@@ -51,7 +51,7 @@ impl Leaf {
             parker: Parker::new(),
             moved: UnsafeCell::new(Vec::new()),
             was_full: Cell::new(false),
-            turn: Cell::new(number),
+            next_victim: Cell::new(number),
             steps: Steps::default(),
         }
     }
@@ -68,24 +68,24 @@ impl Leaf {
         self.local.len() >= enough && threshold.of_leaf() > 0
     }
 
-    /// Gives a chain, or [`LOOK`], to the leaf's worker, which waits and was claimed for that.
-    pub(super) fn give(&self, chain: *mut Queued) {
-        // Pairs with `given`: the worker sees the whole chain.
-        self.slot.store(chain, Ordering::Release);
+    /// Gives a list, or [`LOOK`], to the leaf's worker, which waits and was claimed for that.
+    pub(super) fn give(&self, list: *mut Queued) {
+        // Pairs with `given`: the worker sees the whole list.
+        self.slot.store(list, Ordering::Release);
         self.parker.unpark();
     }
 
-    /// The chain that was put into the polling slot, if any.
+    /// The list that was put into the polling slot, if any.
     pub(super) fn given(&self) -> Option<*mut Queued> {
         if self.slot.load(Ordering::Relaxed).is_null() {
             return None;
         }
         // Pairs with `give`.
-        let chain = self.slot.swap(ptr::null_mut(), Ordering::Acquire);
-        (!chain.is_null()).then_some(chain)
+        let list = self.slot.swap(ptr::null_mut(), Ordering::Acquire);
+        (!list.is_null()).then_some(list)
     }
 
-    /// Waits for the chain that the claiming worker is about to give.
+    /// Waits for the list that the claiming worker is about to give.
     pub(super) fn await_gift(&self) {
         let mut spins = 0;
         while self.slot.load(Ordering::Relaxed).is_null() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Feed, Form, Order, Scheduler, SchedulerConfig, TreeConfig};
 use crate::queued::{Queued, Runner};
-use crate::sync::{AtomicUsize, Barrier, Ordering, yield_now};
+use crate::sync::{AsymmetricFence, AtomicUsize, Ordering, yield_now};
 
 unsafe fn never(_: *mut Queued, _: Runner<'_>) {
     unreachable!("these tasks are only passed on");
@@ -15,7 +15,7 @@ fn task() -> *mut Queued {
 }
 
 fn ready(cpus: &str, config: SchedulerConfig) -> Arc<Scheduler> {
-    Arc::new(Scheduler::new(&cpus.parse().unwrap(), config, 4, Barrier::between(1)))
+    Arc::new(Scheduler::new(&cpus.parse().unwrap(), config, 4, AsymmetricFence::between(1)))
 }
 
 /// The forms that differ in how a worker waits and is given a task.

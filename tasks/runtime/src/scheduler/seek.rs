@@ -31,7 +31,7 @@ impl Tree {
             return;
         }
         // Pairs with `add`: an adder whose task we do not see here sees that the tree is hungry.
-        self.barrier.heavy();
+        self.fence.heavy();
         if self.has_any(leaf) {
             self.wake_one();
         }
@@ -67,7 +67,7 @@ impl Tree {
         let found = unsafe { self.seek(leaf) }?;
         self.wake_for(leaf);
         // Pairs with `wait`, as in `add`: a worker that fell asleep meanwhile did not see the set.
-        self.barrier.light();
+        self.fence.light();
         if self.threshold.is_hungry() && self.leaf(leaf).local.len() > 0 {
             self.wake_one();
         }
@@ -125,7 +125,7 @@ impl Tree {
                 if wanted(one) {
                     return Some(one);
                 }
-                self.add_in_turn(at, one);
+                self.add_by_priority(at, one);
             }
         }
         if let Some(one) = self.urgent.one_if(&wanted) {
@@ -143,7 +143,7 @@ impl Tree {
             // While we looked at the only task of a queue, the queue seemed empty, and its worker
             // may have gone to sleep. Pairs with `wait`: the worker sees the task again, or we see
             // that the tree is hungry.
-            self.barrier.light();
+            self.fence.light();
             if self.threshold.is_hungry() && self.has_any(leaf) {
                 self.wake_one();
             }
@@ -153,7 +153,7 @@ impl Tree {
 
     /// Moves a set of a node's queue to `moved`; returns whether the queue had any task.
     fn ask(&self, node: &Node, moved: &mut Vec<*mut Queued>) -> bool {
-        let most = self.threshold.level().max(1);
+        let most = self.threshold.value().max(1);
         let take = |queue: &mut Ring| queue.set(self.batch(queue.len()).min(most), moved);
         node.has_queued() && node.with_free_queue(take).is_some_and(|taken| taken > 0)
     }
@@ -177,20 +177,20 @@ impl Tree {
     /// come first; of each level at most `LOOKED_AT` leaves, and the next search begins with the
     /// following ones: a look at a queue takes the cache line from its owner.
     fn pull(&self, leaf: usize, moved: &mut Vec<*mut Queued>) {
-        let level = self.threshold.level();
+        let threshold = self.threshold.value();
         let mut seen = leaf..leaf + 1;
-        let turn = self.leaf(leaf).turn.get();
-        self.leaf(leaf).turn.set(turn.wrapping_add(LOOKED_AT));
+        let first = self.leaf(leaf).next_victim.get();
+        self.leaf(leaf).next_victim.set(first.wrapping_add(LOOKED_AT));
         let has_inboxes = self.sent.load(Ordering::Relaxed) > 0;
         for node in self.from(self.leaf(leaf).parent) {
             let around = node.leaves.clone();
-            let turned = turn % around.len();
-            let order = (around.start + turned..around.end).chain(around.clone().take(turned));
+            let skipped = first % around.len();
+            let order = (around.start + skipped..around.end).chain(around.clone().take(skipped));
             for victim in order.filter(|victim| !seen.contains(victim)).take(LOOKED_AT) {
                 let at = self.leaf(victim);
                 let len = at.local.len();
-                if len > level && (len > 1 || self.has_waited(victim)) {
-                    at.local.set_unless_taken(self.half(len).min(len - level), moved);
+                if len > threshold && (len > 1 || self.has_waited(victim)) {
+                    at.local.set_unless_taken(self.half(len).min(len - threshold), moved);
                 }
                 if has_inboxes {
                     self.empty_inbox(at, moved);
@@ -222,26 +222,26 @@ impl Tree {
         while !next.is_null() {
             self.sent.fetch_sub(1, Ordering::Relaxed);
             moved.push(next);
-            // SAFETY: a chain that was taken belongs to this worker; its tasks are alive.
+            // SAFETY: a list that was taken belongs to this worker; its tasks are alive.
             next = unsafe { (*next).next.get() };
         }
     }
 
     /// Queues above a threshold that fell send the excess up (N 4.2.2).
     fn rebalance(&self, moved: &mut Vec<*mut Queued>) {
-        let level = self.threshold.level();
+        let threshold = self.threshold.value();
         for leaf in &self.leaves {
-            let over = leaf.local.len().saturating_sub(level);
+            let over = leaf.local.len().saturating_sub(threshold);
             if leaf.local.set(over, moved) > 0 {
                 self.add_set(leaf.parent, moved);
             }
         }
         for node in self.nodes.iter().skip(1).rev() {
-            let over = node.queued.load(Ordering::Relaxed).saturating_sub(level);
+            let over = node.queued.load(Ordering::Relaxed).saturating_sub(threshold);
             if over == 0 {
                 continue;
             }
-            node.with_queue(|queue| queue.set(queue.len().saturating_sub(level), moved));
+            node.with_queue(|queue| queue.set(queue.len().saturating_sub(threshold), moved));
             self.add_set(node.parent.unwrap_or(0), moved);
         }
     }
@@ -281,7 +281,7 @@ impl Tree {
         if last || !pulls {
             // Pairs with `add`, `add_set`, `add_from_outside`, `add_urgent`, `try_steal_once`
             // and `take_if`.
-            self.barrier.heavy();
+            self.fence.heavy();
         } else {
             // A worker that still searches finds tasks that are added. Pairs with `wake_all`.
             fence(Ordering::SeqCst);
@@ -289,10 +289,10 @@ impl Tree {
         let mut stops = if pulls { last && self.has_any(leaf) } else { self.has_above(leaf) };
         let mut polls = if pulls { 0 } else { POLLS };
         loop {
-            if let Some(chain) = at.given() {
+            if let Some(list) = at.given() {
                 at.steps.gifts.add(1);
-                // SAFETY: this thread is the leaf's worker, and the chain was given to this leaf.
-                return unsafe { self.take_chain(at, chain) };
+                // SAFETY: this thread is the leaf's worker, and the list was given to this leaf.
+                return unsafe { self.take_list(at, list) };
             }
             if stops || stop() {
                 if self.withdraw(leaf) {

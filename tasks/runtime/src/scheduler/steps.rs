@@ -15,7 +15,7 @@ pub(crate) struct Steps {
     pub(super) fetches: Step,
     /// Sets taken from another leaf.
     pub(super) pulls: Step,
-    /// Tasks that were in sets of either kind.
+    /// Tasks in all of these sets.
     pub(super) moved: Step,
     /// The waiting worker was given tasks, or was notified to look.
     pub(super) gifts: Step,
@@ -53,7 +53,7 @@ pub struct StepsSum {
     pub fetches: u64,
     /// Sets taken from another leaf.
     pub pulls: u64,
-    /// Tasks that were in sets of either kind.
+    /// Tasks in all of these sets.
     pub moved: u64,
     /// A waiting worker was given tasks, or was notified to look.
     pub gifts: u64,

@@ -13,44 +13,44 @@ const FIRST: usize = 2;
 /// full, if those are fewer.
 const LEFT: usize = 2;
 
-/// The least value of the highest level, however soon queues are full.
-const LEVEL_MAX_LEAST: usize = 32;
+/// The lower bound of `value_max`, however soon queues are full.
+const VALUE_MAX_LEAST: usize = 32;
 
 /// The threshold of all queues of a tree, and the workers that want something to run.
 ///
-/// A task that is added looks at `hungry` and `level`, which change seldom.
+/// A task that is added looks at `hungry` and `value`, which change seldom.
 pub(crate) struct Threshold {
     /// Whether workers sleep and none looks for tasks: the next task wakes one.
     hungry: AtomicBool,
     /// Tasks that a queue holds before overflowing.
-    level: AtomicUsize,
+    value: AtomicUsize,
     limit: Limit,
-    /// Tasks that a leaf keeps where other workers find them, however low the level is.
+    /// Tasks that a leaf keeps where other workers find them, however low the value is.
     kept: usize,
     /// How many tasks make a queue full.
     full: usize,
     /// A queue that was full stays so with this many tasks.
     still_full: usize,
-    /// The highest level.
-    level_max: usize,
-    /// How often the level rose. Written with the level, under the root's lock.
+    /// The upper bound of `value`.
+    value_max: usize,
+    /// How often the value rose. Written with the value, under the root's lock.
     rises: std::sync::atomic::AtomicU64,
 }
 
 impl Threshold {
     pub(crate) fn new(limit: Limit, kept: usize, full: usize) -> Self {
-        let level = match limit {
-            Limit::Static(level) => level,
+        let value = match limit {
+            Limit::Static(value) => value,
             Limit::Dynamic => 0,
         };
         Self {
             hungry: AtomicBool::new(false),
-            level: AtomicUsize::new(level),
+            value: AtomicUsize::new(value),
             limit,
             kept,
             full,
             still_full: full.min(LEFT),
-            level_max: full.max(LEVEL_MAX_LEAST),
+            value_max: full.max(VALUE_MAX_LEAST),
             rises: std::sync::atomic::AtomicU64::new(0),
         }
     }
@@ -58,7 +58,7 @@ impl Threshold {
     /// How many tasks the queue of a leaf may hold now.
     #[inline]
     pub(crate) fn of_leaf(&self) -> usize {
-        if self.is_hungry() { 0 } else { self.level().max(self.kept) }
+        if self.is_hungry() { 0 } else { self.value().max(self.kept) }
     }
 
     /// Whether workers sleep and none looks for tasks.
@@ -69,14 +69,14 @@ impl Threshold {
 
     /// How many tasks any queue may hold, whether workers sleep or not.
     #[inline]
-    pub(crate) fn level(&self) -> usize {
-        self.level.load(Ordering::Relaxed)
+    pub(crate) fn value(&self) -> usize {
+        self.value.load(Ordering::Relaxed)
     }
 
     /// Whether a creator whose queue has `len` tasks may inline the next one: its queue is full,
     /// and so are all other queues, or the root would not have overflowed up to here. A queue that
     /// `was` full counts as full until nearly empty: the youngest tasks are taken first and mostly
-    /// have few children; those would fill the free places, while the tasks with many children lie
+    /// have few children; those would fill the free slots, while the tasks with many children lie
     /// below.
     #[inline]
     pub(crate) fn is_full(&self, len: usize, was: &Cell<bool>) -> bool {
@@ -89,24 +89,24 @@ impl Threshold {
     /// The root overflowed. Two overflows at once may count as one.
     pub(crate) fn rise(&self) {
         if self.limit == Limit::Dynamic {
-            let level = self.level().saturating_mul(2).max(FIRST).min(self.level_max);
-            self.level.store(level, Ordering::Relaxed);
+            let value = self.value().saturating_mul(2).max(FIRST).min(self.value_max);
+            self.value.store(value, Ordering::Relaxed);
             self.rises.store(self.rises() + 1, std::sync::atomic::Ordering::Relaxed);
         }
     }
 
-    /// How often the level rose.
+    /// How often the value rose.
     pub(crate) fn rises(&self) -> u64 {
         self.rises.load(std::sync::atomic::Ordering::Relaxed)
     }
 
-    /// The root was asked and had nothing. Returns whether the level fell.
+    /// The root was asked and had nothing. Returns whether the value fell.
     pub(crate) fn fall(&self) -> bool {
-        let level = self.level();
-        if self.limit != Limit::Dynamic || level == 0 {
+        let value = self.value();
+        if self.limit != Limit::Dynamic || value == 0 {
             return false;
         }
-        self.level.store(level / 2, Ordering::Relaxed);
+        self.value.store(value / 2, Ordering::Relaxed);
         true
     }
 

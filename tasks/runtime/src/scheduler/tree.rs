@@ -14,7 +14,7 @@ use super::threshold::Threshold;
 use super::urgent::Urgent;
 use super::{Batch, Feed, StepsSum, TreeConfig};
 use crate::queued::Queued;
-use crate::sync::{AtomicUsize, Barrier, Ordering, lock, try_lock};
+use crate::sync::{AsymmetricFence, AtomicUsize, Ordering, lock, try_lock};
 use crate::topology::Topology;
 
 /// The most tasks that one reply or one overflow moves.
@@ -30,7 +30,7 @@ pub(crate) struct Tree {
     pub(super) nodes: Box<[CachePadded<Node>]>,
     pub(super) threshold: CachePadded<Threshold>,
     pub(super) config: TreeConfig,
-    pub(super) barrier: Barrier,
+    pub(super) fence: AsymmetricFence,
     /// The leaf of the next task from a thread that is no worker: each in turn, instead of a random
     /// one.
     outside: CachePadded<AtomicUsize>,
@@ -51,7 +51,7 @@ impl Tree {
         machine: &Topology,
         config: TreeConfig,
         full: usize,
-        barrier: Barrier,
+        fence: AsymmetricFence,
     ) -> Self {
         let mut nodes: Vec<Node> = Vec::new();
         let mut wider: Vec<usize> = Vec::new();
@@ -78,7 +78,7 @@ impl Tree {
             nodes: nodes.into_iter().map(CachePadded::new).collect(),
             threshold: CachePadded::new(Threshold::new(config.limit, kept, full)),
             config,
-            barrier,
+            fence,
             outside: CachePadded::new(AtomicUsize::new(0)),
             sent: CachePadded::new(AtomicUsize::new(0)),
             urgent: CachePadded::new(Urgent::new()),
@@ -99,7 +99,7 @@ impl Tree {
         // SAFETY: this thread is the leaf's worker, and the task is in no queue.
         let len = unsafe { leaf.local.push(task) };
         // Pairs with `wait`: either the sleeper sees the task, or we see that the tree is hungry.
-        self.barrier.light();
+        self.fence.light();
         if len > self.threshold.of_leaf() {
             // SAFETY: this thread is the leaf's worker.
             unsafe { self.overflow(leaf, len) };
@@ -111,7 +111,7 @@ impl Tree {
     /// # Safety
     /// The caller is the leaf's worker; the task is alive, in no queue, and may run on any worker.
     #[inline]
-    pub(crate) unsafe fn add_in_turn(&self, leaf: &Leaf, task: *mut Queued) {
+    pub(crate) unsafe fn add_by_priority(&self, leaf: &Leaf, task: *mut Queued) {
         // SAFETY: the task is alive and in no queue, and this thread is the leaf's worker.
         unsafe {
             match (*task).priority {
@@ -128,17 +128,17 @@ impl Tree {
         // SAFETY: the task is alive and in no queue.
         unsafe { self.urgent.add(task) };
         // Pairs with `wait`, as in `add`.
-        self.barrier.light();
+        self.fence.light();
         if self.threshold.is_hungry() {
             self.wake_one();
         }
     }
 
     /// The threshold, and about how many tasks lie in queues, which are not locked for the count.
-    pub(crate) fn level_and_queued(&self) -> (usize, usize) {
+    pub(crate) fn threshold_and_queued(&self) -> (usize, usize) {
         let at_leaves: usize = self.leaves.iter().map(|leaf| leaf.local.len()).sum();
         let above = self.nodes.iter().map(|node| node.queued.load(Ordering::Relaxed));
-        (self.threshold.level(), at_leaves + above.sum::<usize>())
+        (self.threshold.value(), at_leaves + above.sum::<usize>())
     }
 
     /// Tasks in the queues above a leaf.
@@ -187,7 +187,7 @@ impl Tree {
         // SAFETY: the task is alive and in no other list.
         unsafe { self.leaf(any).inbox.push(task) };
         // Pairs with `wait`.
-        self.barrier.heavy();
+        self.fence.heavy();
         self.wake_one();
     }
 
@@ -221,12 +221,12 @@ impl Tree {
         unsafe { self.keep(leaf, moved) }
     }
 
-    /// Puts a chain into the leaf's queue and takes a task from it.
-    pub(super) unsafe fn take_chain(&self, leaf: &Leaf, chain: *mut Queued) -> Option<*mut Queued> {
-        let mut next = chain;
+    /// Puts a list into the leaf's queue and takes a task from it.
+    pub(super) unsafe fn take_list(&self, leaf: &Leaf, list: *mut Queued) -> Option<*mut Queued> {
+        let mut next = list;
         while !next.is_null() && next != LOOK {
             let task = next;
-            // SAFETY: a chain was given to this worker alone; its tasks are alive.
+            // SAFETY: a list was given to this worker alone; its tasks are alive.
             unsafe {
                 next = (*task).next.get();
                 leaf.local.push(task);
@@ -257,7 +257,7 @@ impl Tree {
     pub(super) fn half(&self, len: usize) -> usize {
         match self.config.batch {
             Batch::HalfQueue => len.div_ceil(2),
-            Batch::HalfThreshold => (self.threshold.level() / 2).max(1),
+            Batch::HalfThreshold => (self.threshold.value() / 2).max(1),
         }
     }
 
@@ -278,7 +278,7 @@ impl Tree {
             let at = &self.nodes[node];
             next = at.with_queue(|queue| {
                 queue.add(set.drain(..));
-                if queue.len() <= self.threshold.level() {
+                if queue.len() <= self.threshold.value() {
                     return None;
                 }
                 match at.parent {
@@ -289,7 +289,7 @@ impl Tree {
             });
         }
         // A leaf that began to wait meanwhile has not seen these tasks, or we see the leaf now.
-        self.barrier.light();
+        self.fence.light();
         if self.nodes[0].idle.is_some() {
             self.wake_one();
         }
@@ -379,12 +379,12 @@ impl Tree {
 
     /// Gives a set, which may be empty, to a leaf that was claimed.
     pub(super) fn hand(&self, leaf: usize, set: &mut Vec<*mut Queued>) {
-        let mut chain = LOOK;
+        let mut list = LOOK;
         for task in set.drain(..).rev() {
             // SAFETY: the tasks of `set` are alive, and belong to this worker until they are given.
-            unsafe { (*task).next.set(if chain == LOOK { ptr::null_mut() } else { chain }) };
-            chain = task;
+            unsafe { (*task).next.set(if list == LOOK { ptr::null_mut() } else { list }) };
+            list = task;
         }
-        self.leaf(leaf).give(chain);
+        self.leaf(leaf).give(list);
     }
 }

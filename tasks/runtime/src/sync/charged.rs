@@ -43,7 +43,7 @@ pub struct Steps {
     /// Wakes the first worker that sleeps at an address.
     pub wake_at: fn(usize),
     /// membarrier(2).
-    pub barrier_everywhere: fn(),
+    pub membarrier_everywhere: fn(),
     /// The worker's clock.
     pub now_ps: fn() -> u64,
     /// The time stamp counter.
@@ -232,7 +232,7 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
 
 pub(crate) fn membarrier() -> bool {
     if let Some(steps) = steps() {
-        (steps.barrier_everywhere)();
+        (steps.membarrier_everywhere)();
     }
     true
 }

@@ -42,40 +42,40 @@ impl Worker {
     /// Inlines a new task, which instrumentation names after a type.
     #[inline]
     #[track_caller]
-    pub(crate) fn run_inline<N>(&self, kind: usize, body: impl FnOnce()) {
+    pub(crate) fn run_inline<N>(&self, function: usize, body: impl FnOnce()) {
         if self.instrument.is_on() {
-            self.instrument.creates::<N>(kind);
+            self.instrument.creates::<N>(function);
         }
-        self.run_inside(kind, body);
+        self.run_inside(function, body);
     }
 
-    /// Inlines a new task, which instrumentation names after its kind.
+    /// Inlines a new task, which instrumentation names by its function.
     #[inline(always)]
-    pub fn run_inside(&self, kind: usize, body: impl FnOnce()) {
+    pub fn run_inside(&self, function: usize, body: impl FnOnce()) {
         if self.instrument.is_on() {
-            return self.run_inline_instrumented(kind, body);
+            return self.run_inline_instrumented(function, body);
         }
-        self.run_sampled(kind, body);
+        self.run_sampled(function, body);
     }
 
     /// Inlines a new task without recording its slice.
     #[inline(always)]
-    pub(crate) fn run_sampled(&self, kind: usize, body: impl FnOnce()) {
+    pub(crate) fn run_sampled(&self, function: usize, body: impl FnOnce()) {
         self.ran.set(self.ran.get().wrapping_add(1));
         if !self.ran.get().is_multiple_of(SAMPLE_INLINED) || self.all_are_busy() {
             return body();
         }
-        self.run_inline_timed(kind, body);
+        self.run_inline_timed(function, body);
     }
 
     /// An idle worker could have run the task: measures whether the task is still too short for
     /// that.
     #[inline(never)]
-    fn run_inline_timed(&self, kind: usize, body: impl FnOnce()) {
+    fn run_inline_timed(&self, function: usize, body: impl FnOnce()) {
         let begin = grain::cycles();
         body();
         let forgets = self.forgets(self.ran.get() / SAMPLE_INLINED);
-        self.shared.grains.took(kind, grain::cycles() - begin, forgets);
+        self.shared.grains.took(function, grain::cycles() - begin, forgets);
     }
 
     /// Whether this sample may forget the lengths of earlier ones. The more workers, the fewer
@@ -86,22 +86,22 @@ impl Worker {
 
     #[cold]
     #[inline(never)]
-    fn run_inline_instrumented(&self, kind: usize, body: impl FnOnce()) {
+    fn run_inline_instrumented(&self, function: usize, body: impl FnOnce()) {
         let slice = OpenSlice::new();
-        let _ends = self.instrument.begin_inlined(&slice, kind);
+        let _ends = self.instrument.begin_inlined(&slice, function);
         if self.separates_wide {
-            self.tells_whether_wide(self.instrument.was_declared_wide(), kind);
+            self.tells_whether_wide(self.instrument.was_declared_wide(), function);
         }
-        self.run_inline_timed(kind, body);
+        self.run_inline_timed(function, body);
     }
 
-    /// Whether a new task of this kind, with these accesses, could be inlined. If tasks of the kind
-    /// are short and earlier ones are in the way, the creator runs these: they are short, too, and
-    /// later tasks will be free.
+    /// Whether a new task of this function, with these accesses, could be inlined. If tasks of the
+    /// function are short and wait for earlier tasks, the creator runs the earlier ones, which are
+    /// short too; later tasks then find their data free.
     #[inline]
     pub(crate) fn is_free(
         &self,
-        kind: usize,
+        function: usize,
         parent: &Task,
         orderer: &Task,
         accesses: &[Access],
@@ -109,14 +109,14 @@ impl Worker {
     ) -> bool {
         // SAFETY: the orderer's code is on this stack, and only this worker uses its table.
         let table = unsafe { self.table_of(orderer) };
-        if Accesses::are_free(accesses, table, orderer.domain()) {
+        if Accesses::are_free(accesses, table, orderer.held_accesses()) {
             return true;
         }
-        if !self.are_fine(kind) || parent.children.unfinished() > WINDOW_BUSY {
+        if !self.are_fine(function) || parent.children.unfinished() > WINDOW_BUSY {
             return false;
         }
         self.help(parent, Help { keep: 0, seeks: false, on });
-        Accesses::are_free(accesses, table, orderer.domain())
+        Accesses::are_free(accesses, table, orderer.held_accesses())
     }
 
     /// `Worker::is_free` for a creator that runs tasks on its own stack.
@@ -125,12 +125,12 @@ impl Worker {
     /// This worker runs the code of `orderer`, of which `parent` counts the children.
     pub unsafe fn is_free_here(
         &self,
-        kind: usize,
+        function: usize,
         parent: &Task,
         orderer: &Task,
         accesses: &[Access],
     ) -> bool {
-        self.is_free(kind, parent, orderer, accesses, Stack::Own)
+        self.is_free(function, parent, orderer, accesses, Stack::Own)
     }
 
     /// Adds a new task with accesses, which runs when all tasks of the same `orderer` that conflict
@@ -251,9 +251,9 @@ impl Worker {
                 (*place).in_turn.set(Some((*task).queued.run));
                 (*task).queued.run = run_in_turn;
             }
-            let is_ready = (*place).add_to(self.table_of(orderer), orderer.domain(), self);
+            let is_ready = (*place).add_to(self.table_of(orderer), orderer.held_accesses(), self);
             if is_ready {
-                self.add_in_turn(task.cast());
+                self.add_by_priority(task.cast());
             }
             is_ready
         }
@@ -275,8 +275,12 @@ impl Worker {
     /// This worker runs the code of `orderer`.
     pub unsafe fn are_free(&self, orderer: &Task, accesses: &[Access]) -> bool {
         // SAFETY: this worker runs the code of `orderer`, and so alone uses its table.
-        orderer.table.get().is_null() && orderer.domain().is_none()
-            || Accesses::are_free(accesses, unsafe { self.table_of(orderer) }, orderer.domain())
+        orderer.table.get().is_null() && orderer.held_accesses().is_none()
+            || Accesses::are_free(
+                accesses,
+                unsafe { self.table_of(orderer) },
+                orderer.held_accesses(),
+            )
     }
 
     /// Keeps a creator from outrunning the workers: with too many unfinished children, the creator
@@ -369,7 +373,8 @@ impl Worker {
             while let Some(task) = at.as_ref() {
                 let table = task.table.get();
                 if !ptr::eq(task, parent)
-                    && (!table.is_null() && uses(&*table) || task.domain().is_some_and(&leave))
+                    && (!table.is_null() && uses(&*table)
+                        || task.held_accesses().is_some_and(&leave))
                 {
                     return true;
                 }

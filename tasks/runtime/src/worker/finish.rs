@@ -148,7 +148,7 @@ impl Worker {
         // SAFETY: the address came from `Box::into_raw` in `table_of`, and no task has the table
         // any more.
         let mut table = unsafe { Box::from_raw(table.as_ptr()) };
-        table.close(task.domain(), self);
+        table.close(task.held_accesses(), self);
         self.tables.borrow_mut().push(table);
     }
 

@@ -13,7 +13,7 @@ pub(super) struct Gate {
     threshold: Option<NonNull<Threshold>>,
     /// Idle workers near this one.
     idle_workers: NonNull<IdleWorkers>,
-    /// How long tasks take, by kind; none where the length does not count.
+    /// How long tasks take, by function; none where the length does not count.
     grains: Option<NonNull<Grains>>,
     /// With as many tasks to steal, a join adds no more.
     enough: usize,
@@ -32,21 +32,21 @@ impl Gate {
 }
 
 impl Worker {
-    /// Whether the creator inlines a new task of this kind: its queue is full and no worker near is
-    /// idle, or tasks of the kind are too short to be moved. A kind is the address of the code.
+    /// Whether the creator inlines a new task of this function: its queue is full and no worker
+    /// near is idle, or tasks of the function are too short to be moved.
     #[inline(always)]
-    pub fn inlines(&self, kind: usize) -> bool {
+    pub fn inlines(&self, function: usize) -> bool {
         let is_full = self.is_full().unwrap_or_else(|| self.scheduler().is_full(self.at()));
-        let runs = is_full && self.all_are_busy() || self.are_fine(kind);
-        let runs = if self.separates_wide { self.inlines_separated(runs, kind) } else { runs };
+        let runs = is_full && self.all_are_busy() || self.are_fine(function);
+        let runs = if self.separates_wide { self.inlines_separated(runs, function) } else { runs };
         runs && !self.is_low()
     }
 
     /// The quick half of [`Worker::inlines`], without a call: `false` only means "ask there".
     #[inline(always)]
-    pub fn should_inline(&self, kind: usize) -> bool {
+    pub fn should_inline(&self, function: usize) -> bool {
         let is_full = self.is_full().unwrap_or(false);
-        (is_full && self.all_are_busy() || self.are_fine(kind))
+        (is_full && self.all_are_busy() || self.are_fine(function))
             && !self.is_low()
             && !self.separates_wide
     }
@@ -66,11 +66,11 @@ impl Worker {
         unsafe { self.gate.idle_workers.as_ref() }.is_zero()
     }
 
-    /// Whether tasks of this kind are too short to be moved.
+    /// Whether tasks of this function are too short to be moved.
     #[inline(always)]
-    pub(crate) fn are_fine(&self, kind: usize) -> bool {
+    pub(crate) fn are_fine(&self, function: usize) -> bool {
         // SAFETY: `shared` owns the grains, and lives as long as the worker.
-        self.gate.grains.is_some_and(|grains| unsafe { grains.as_ref() }.are_fine(kind))
+        self.gate.grains.is_some_and(|grains| unsafe { grains.as_ref() }.are_fine(function))
     }
 
     /// Whether other workers find enough tasks here, so that a join need not add one.

@@ -47,7 +47,7 @@ impl Worker {
             while is_there() && (*parent).children.unfinished() > how.keep {
                 let Some(next) = self.take().or_else(others) else { return };
                 if !ptr::eq(Task::parent_of(&*next), parent) || self.is_low() {
-                    return self.add_in_turn(next);
+                    return self.add_by_priority(next);
                 }
                 self.run(next);
                 if is_there() {

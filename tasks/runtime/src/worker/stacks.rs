@@ -40,7 +40,7 @@ impl Worker {
         &self,
         task: &Task,
         until: Until,
-        place: &'static Location<'static>,
+        location: &'static Location<'static>,
     ) {
         self.settle(task);
         if task.children.have_reached(until) {
@@ -65,7 +65,7 @@ impl Worker {
                 }
             }
         }
-        let waiting = Waiting::at(self.leaf, Reason::Tasks, place);
+        let waiting = Waiting::at(self.leaf, Reason::Tasks, location);
         waiting.is_of(task);
         if task.children.wait(until) {
             self.block(&waiting);
@@ -105,7 +105,7 @@ impl Worker {
                 self.run(next);
                 return Next::Child;
             }
-            self.add_in_turn(next);
+            self.add_by_priority(next);
             Next::Other
         }
     }

@@ -87,7 +87,7 @@ impl Worker {
     #[inline]
     pub unsafe fn submit_free(&self, task: *mut Task) {
         // SAFETY: the task is whole, and in no queue.
-        unsafe { self.add_in_turn(task.cast()) };
+        unsafe { self.add_by_priority(task.cast()) };
     }
 
     /// The code of a task that was run here has ended.
@@ -121,7 +121,7 @@ impl Worker {
     ) {
         let role = if is_task { Role::Task } else { Role::Code };
         self.instrument
-            .calls(function, role, || called().map(|(text, place)| Name { text, place }));
+            .calls(function, role, || called().map(|(text, location)| Name { text, location }));
     }
 
     /// Runs code that creates tasks, of this function, as a worker that was outside before.

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::Worker;
-use crate::class::Places;
+use crate::class::WideTasks;
 use crate::queued::Queued;
 use crate::task::Task;
 
@@ -16,7 +16,7 @@ const CROWD: usize = 4096;
 
 /// The CPU of a worker, as far as the worker knows.
 #[derive(Default)]
-pub(super) struct Place {
+pub(super) struct LastCpu {
     /// Its CPU at the last look, and the number of the set of CPUs at that time.
     at: Cell<Option<(usize, u32)>>,
     looks: Cell<u32>,
@@ -29,8 +29,8 @@ fn cpu() -> usize {
 }
 
 impl Worker {
-    fn places(&self) -> Option<&Places> {
-        self.shared.places.as_ref()
+    fn wide_tasks(&self) -> Option<&WideTasks> {
+        self.shared.wide_tasks.as_ref()
     }
 
     /// Adds a task to those of its class.
@@ -43,12 +43,13 @@ impl Worker {
         // SAFETY: the task is alive and in no queue; this thread is the leaf's worker.
         unsafe {
             let is_task = !Task::parent_of(&*task).is_null();
-            let is_wide = |places: &&Places| {
-                is_task && places.is_wide(Task::is_declared_wide(&*task), self.kind_of(task))
+            let is_wide = |wide_tasks: &&WideTasks| {
+                is_task
+                    && wide_tasks.is_wide(Task::is_declared_wide(&*task), self.function_of(task))
             };
-            match self.places().filter(is_wide) {
-                Some(places) => places.add(task, self.scheduler()),
-                None => self.scheduler().add_in_turn(self.at(), task),
+            match self.wide_tasks().filter(is_wide) {
+                Some(wide_tasks) => wide_tasks.add(task, self.scheduler()),
+                None => self.scheduler().add_by_priority(self.at(), task),
             }
         }
     }
@@ -62,9 +63,9 @@ impl Worker {
 
     /// Takes a wide task that is wanted, if this worker may.
     pub(super) fn take_wide_if(&self, wanted: impl Fn(*mut Queued) -> bool) -> Option<*mut Queued> {
-        let places = self.places()?;
+        let wide_tasks = self.wide_tasks()?;
         self.look_where();
-        places.take_first(self.leaf, wanted)
+        wide_tasks.take_first(self.leaf, wanted)
     }
 
     /// Takes a wide task that has waited too long, on any CPU: the worker has found no other task.
@@ -72,20 +73,20 @@ impl Worker {
         &self,
         wanted: impl Fn(*mut Queued) -> bool,
     ) -> Option<*mut Queued> {
-        self.places()?.take_last(wanted)
+        self.wide_tasks()?.take_last(wanted)
     }
 
     /// Whether a wide task is ready.
     pub(crate) fn has_wide(&self) -> bool {
-        self.places().is_some_and(Places::has_any)
+        self.wide_tasks().is_some_and(WideTasks::has_any)
     }
 
     /// Sleeps until the worker is given a task, `stop` holds, or a wide task is ready.
     pub(super) fn sleep(&self, stop: &impl Fn() -> bool) -> Option<*mut Queued> {
         // SAFETY: this thread is the leaf's worker.
         unsafe {
-            match self.places() {
-                Some(places) => places.sleep(self.leaf, self.scheduler(), stop),
+            match self.wide_tasks() {
+                Some(wide_tasks) => wide_tasks.sleep(self.leaf, self.scheduler(), stop),
                 None => self.scheduler().wait(self.leaf, stop),
             }
         }
@@ -93,49 +94,49 @@ impl Worker {
 
     /// Ends the search for tasks: another worker is woken for wide ones that are left.
     pub(super) fn leaves_wide_ones(&self) {
-        if let Some(places) = self.places() {
-            places.goes_on(self.scheduler());
+        if let Some(wide_tasks) = self.wide_tasks() {
+            wide_tasks.goes_on(self.scheduler());
         }
     }
 
     /// Takes no tasks for a while, and so prefers none.
-    pub(super) fn leaves_place(&self) {
-        if let Some(places) = self.places() {
-            self.place.at.set(None);
-            places.leaves(self.leaf);
+    pub(super) fn stops_searching(&self) {
+        if let Some(wide_tasks) = self.wide_tasks() {
+            self.last_cpu.at.set(None);
+            wide_tasks.leaves(self.leaf);
         }
     }
 
     /// Searches for tasks from here on: its CPU counts.
-    pub(super) fn takes_place(&self) {
-        if let Some(places) = self.places() {
-            places.poll();
-            self.place.at.set(None);
+    pub(super) fn starts_searching(&self) {
+        if let Some(wide_tasks) = self.wide_tasks() {
+            wide_tasks.poll();
+            self.last_cpu.at.set(None);
             self.look_where();
         }
     }
 
     /// Asks for the CPU of this thread: the kernel migrates threads, and the set may change.
     fn look_where(&self) {
-        let Some(places) = self.places() else { return };
-        self.place.looks.set(self.place.looks.get().wrapping_add(1));
-        if self.place.looks.get().is_multiple_of(POLL_EACH) {
-            places.poll();
+        let Some(wide_tasks) = self.wide_tasks() else { return };
+        self.last_cpu.looks.set(self.last_cpu.looks.get().wrapping_add(1));
+        if self.last_cpu.looks.get().is_multiple_of(POLL_EACH) {
+            wide_tasks.poll();
         }
         let cpu = cpu();
-        let at = Some((cpu, places.changes()));
-        if self.place.at.replace(at) != at {
-            places.refresh(self.leaf, cpu);
+        let at = Some((cpu, wide_tasks.changes()));
+        if self.last_cpu.at.replace(at) != at {
+            wide_tasks.refresh(self.leaf, cpu);
         }
     }
 
     /// Records why the task that begins is wide, if so, and whether its CPU is in the set.
     #[cold]
     pub(super) fn tells_whether_wide(&self, is_declared: bool, function: usize) {
-        let why = |places: &Places| {
-            Some((places.why_wide(is_declared, function)?, places.has(self.leaf, cpu())))
+        let why = |wide_tasks: &WideTasks| {
+            Some((wide_tasks.why_wide(is_declared, function)?, wide_tasks.has(self.leaf, cpu())))
         };
-        if let Some((why, is_there)) = self.places().and_then(why) {
+        if let Some((why, is_there)) = self.wide_tasks().and_then(why) {
             self.instrument.is_wide(why, is_there);
         }
     }
@@ -143,7 +144,8 @@ impl Worker {
     /// Whether a creator on this worker should queue a wide task instead of inlining.
     pub fn avoids_wide(&self) -> bool {
         self.look_where();
-        self.places().is_some_and(|places| !places.may_take(self.leaf)) && !self.has_crowd(true)
+        self.wide_tasks().is_some_and(|wide_tasks| !wide_tasks.may_take(self.leaf))
+            && !self.has_crowd(true)
     }
 
     /// Whether a creator inlines a new task, where `runs` says so without regard to wide tasks. A
@@ -151,11 +153,11 @@ impl Worker {
     /// not while wide ones wait for this worker; any task is where too many wait.
     #[cold]
     pub(super) fn inlines_separated(&self, runs: bool, function: usize) -> bool {
-        let Some(places) = self.places() else { return runs };
-        let is_wide = places.are_wide(function);
+        let Some(wide_tasks) = self.wide_tasks() else { return runs };
+        let is_wide = wide_tasks.are_wide(function);
         let is_placed = || match is_wide {
             true => !self.avoids_wide(),
-            false => self.are_fine(function) || !places.has_any() || self.avoids_wide(),
+            false => self.are_fine(function) || !wide_tasks.has_any() || self.avoids_wide(),
         };
         runs && is_placed() || self.has_crowd(is_wide)
     }
@@ -163,23 +165,23 @@ impl Worker {
     /// Whether enough tasks are ready for a creator to run its next ones, or its next wide ones,
     /// inline on any CPU.
     fn has_crowd(&self, of_wide: bool) -> bool {
-        let wide = self.places().map_or(0, Places::len);
+        let wide = self.wide_tasks().map_or(0, WideTasks::len);
         let others = || if of_wide { 0 } else { self.scheduler().queued_above(self.at()) };
         self.shared.config.cutoff && wide + others() >= CROWD
     }
 
     /// Runs a task of a function, and learns from the registers whether the function is wide.
     pub(super) fn run_learning(&self, function: usize, run: impl FnOnce()) {
-        let registers = self.places().and_then(|places| places.registers);
+        let registers = self.wide_tasks().and_then(|wide_tasks| wide_tasks.registers);
         let ran = self.ran.get();
         if let Some(registers) = registers {
             registers.clear();
         }
         run();
-        if let (Some(places), Some(registers)) = (self.places(), registers) {
+        if let (Some(wide_tasks), Some(registers)) = (self.wide_tasks(), registers) {
             // If another task ran meanwhile, the registers may be that task's.
             if self.ran.get() == ran {
-                places.saw(function, registers.are_used());
+                wide_tasks.saw(function, registers.are_used());
             }
             registers.clear();
         }

@@ -66,18 +66,18 @@ mod kernel {
 
 /// Registers the process for heavy barriers while the process has one thread; later the kernel
 /// would delay the call, and the barriers that are made later are fences instead.
-pub fn register_barriers() {
+pub fn register_membarrier() {
     #[cfg(not(any(loom, evenkeel_model)))]
     kernel::is_registered();
 }
 
 /// Which of the two this process uses.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Barrier {
+pub(crate) struct AsymmetricFence {
     asymmetric: bool,
 }
 
-impl Barrier {
+impl AsymmetricFence {
     /// Between `threads` threads.
     #[cfg(not(loom))]
     pub(crate) fn between(threads: usize) -> Self {

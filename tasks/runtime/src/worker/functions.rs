@@ -1,28 +1,28 @@
-//! Kinds: all tasks that run the same function of the program.
+//! Which function of the program a task runs.
 //!
-//! The length of a task, whether it is wide, and its name are learned by kind.
+//! The runtime learns by function how long tasks are, and whether they are wide.
 
 use std::ptr;
 
 use super::Worker;
 use super::create::run_in_turn;
 use super::finish::finish_queued;
-use crate::queued::{OWN_KIND, Queued, Run};
+use crate::queued::{NO_FUNCTION, Queued, Run};
 use crate::task::Task;
 
 impl Worker {
-    /// The kind of queued work: the sister crate's answer, or else the address of the code.
+    /// The function that queued work runs: the answer of the library above, or the work's `run`.
     ///
     /// # Safety
     /// The work is alive and whole, and this worker has taken it.
-    pub(crate) unsafe fn kind_of(&self, task: *const Queued) -> usize {
+    pub(crate) unsafe fn function_of(&self, task: *const Queued) -> usize {
         // SAFETY: the work is alive and whole; work that takes turns is a task with accesses.
         unsafe {
             let is_run_by = |run: Run| ptr::fn_addr_eq((*task).run, run);
             if is_run_by(finish_queued) {
-                return OWN_KIND;
+                return NO_FUNCTION;
             }
-            if let Some(tells) = self.shared.options.kind_of {
+            if let Some(tells) = self.shared.options.function_of {
                 return tells(task);
             }
             let in_turn = || (*(*task.cast::<Task>()).accesses.get()).in_turn.get();

@@ -1,30 +1,30 @@
-//! Regions: accesses to data of which other tasks access only a part, or more.
+//! Ranges: accesses to data of which other tasks access only a part, or more.
 //!
 //! Beside its addresses, the [`Table`](super::Table) has parts of memory that do not overlap, each
-//! with the last access to the part. A region that is a part already is followed as an address is:
-//! one look into a hash table. A region that begins or ends inside a part *cuts* that part: a
-//! [`Fork`] follows the last access, and passes its tokens on to two accesses, one for each half,
-//! which are the last ones then. A task has an access for each part of its region and each gap
-//! between them. Accesses that have ended are forgotten where a region meets them, and their parts
+//! with the last access to the part. A range that is a part already is followed as an address is:
+//! one look into a hash table. A range that begins or ends inside a part *cuts* that part: a
+//! [`Split`] follows the last access, and passes its tokens on to two accesses, one for each half,
+//! which are the last ones then. A task has an access for each part of its range and each gap
+//! between them. Accesses that have ended are forgotten where a range meets them, and their parts
 //! are one again.
 
 use std::collections::{BTreeSet, HashMap};
 
 use rustc_hash::FxBuildHasher;
 
-use super::link::{ALLOWED, ENDED, FORK, IS_ALLOWED, LINKED, Link, PASSED, SHARES, bits_of_kind};
+use super::link::{ALLOWED, ENDED, IS_ALLOWED, LINKED, Link, PASSED, SHARES, SPLIT, bits_of_kind};
 use super::{Access, Accesses, Flow, Kind, Room, Step, Then};
 
-/// A part of memory, and how a task uses it.
+/// A range of memory, and how a task uses the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Region {
+pub struct RangeAccess {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) kind: Kind,
 }
 
-impl Region {
-    /// `bytes` bytes from an address on. Tasks cannot take turns with regions: commutative ones
+impl RangeAccess {
+    /// `bytes` bytes from an address on. Tasks cannot take turns with ranges: commutative ones
     /// write.
     #[must_use]
     pub fn new(address: usize, bytes: usize, kind: Kind) -> Self {
@@ -33,7 +33,7 @@ impl Region {
     }
 
     /// # Panics
-    /// Two regions overlap, and conflict: their task would wait for itself.
+    /// Two ranges overlap, and conflict: their task would wait for itself.
     #[track_caller]
     pub(crate) fn assert_distinct(all: &[Self]) {
         for (number, one) in all.iter().enumerate() {
@@ -70,62 +70,62 @@ struct Part {
     last: *const Link,
 }
 
-/// An access of a task to one region: to a part, or to a gap.
+/// An access of a task to one range: to a part, or to a gap.
 #[derive(Clone, Copy)]
 pub(crate) struct Piece {
-    pub(crate) region: Region,
+    pub(crate) range: RangeAccess,
     /// The access that the piece follows; null in a gap.
     after: *const Link,
 }
 
 /// Parts of memory, and the last access to each.
 #[derive(Default)]
-pub(super) struct Regions {
+pub(super) struct Ranges {
     /// By their starts.
     parts: HashMap<usize, Part, FxBuildHasher>,
     /// The keys of `parts` in order.
     starts: BTreeSet<usize>,
     /// Pieces of the task that is being created.
     pub(super) pieces: Vec<Piece>,
-    /// Starts of the parts inside a region that is no part.
+    /// Starts of the parts inside a range that is no part.
     inside: Vec<usize>,
-    /// Regions of a task that overlapped.
-    disjoint: Vec<Region>,
+    /// Ranges of a task that overlapped.
+    disjoint: Vec<RangeAccess>,
 }
 
-impl Regions {
-    /// Finds the accesses that a task with these regions has to follow.
-    pub(super) fn plan(&mut self, regions: &[Region], then: &impl Then) {
+impl Ranges {
+    /// Finds the accesses that a task with these ranges has to follow.
+    pub(super) fn plan(&mut self, ranges: &[RangeAccess], then: &impl Then) {
         self.pieces.clear();
-        if self.parts.len() + 2 * regions.len() > self.parts.capacity() {
-            self.sweep(2 * regions.len(), then);
+        if self.parts.len() + 2 * ranges.len() > self.parts.capacity() {
+            self.sweep(2 * ranges.len(), then);
         }
-        match *regions {
-            [region] => self.plan_one(region, then),
+        match *ranges {
+            [range] => self.plan_one(range, then),
             _ => {
                 let mut disjoint = std::mem::take(&mut self.disjoint);
-                Region::disjoint(regions, &mut disjoint);
-                disjoint.drain(..).for_each(|region| self.plan_one(region, then));
+                RangeAccess::disjoint(ranges, &mut disjoint);
+                disjoint.drain(..).for_each(|range| self.plan_one(range, then));
                 self.disjoint = disjoint;
             }
         }
     }
 
-    fn plan_one(&mut self, region: Region, then: &impl Then) {
-        if let Some(part) = self.parts.get(&region.start)
-            && part.end == region.end
+    fn plan_one(&mut self, range: RangeAccess, then: &impl Then) {
+        if let Some(part) = self.parts.get(&range.start)
+            && part.end == range.end
         {
-            self.pieces.push(Piece { region, after: part.last });
+            self.pieces.push(Piece { range, after: part.last });
             return;
         }
-        if region.start == region.end {
+        if range.start == range.end {
             return;
         }
-        self.cut(region.start, then);
-        self.cut(region.end, then);
+        self.cut(range.start, then);
+        self.cut(range.end, then);
         let mut inside = std::mem::take(&mut self.inside);
-        inside.extend(self.starts.range(region.start..region.end));
-        let mut at = region.start;
+        inside.extend(self.starts.range(range.start..range.end));
+        let mut at = range.start;
         for start in inside.drain(..) {
             let Part { end, last } = self.parts[&start];
             // SAFETY: the table holds its accesses, so `last` is alive.
@@ -133,19 +133,19 @@ impl Regions {
                 self.forget(start, then);
                 continue;
             }
-            self.plan_gap(at, start, region.kind);
-            let region = Region { start, end, kind: region.kind };
-            self.pieces.push(Piece { region, after: last });
+            self.plan_gap(at, start, range.kind);
+            let range = RangeAccess { start, end, kind: range.kind };
+            self.pieces.push(Piece { range, after: last });
             at = end;
         }
-        self.plan_gap(at, region.end, region.kind);
+        self.plan_gap(at, range.end, range.kind);
         self.inside = inside;
     }
 
     fn plan_gap(&mut self, start: usize, end: usize, kind: Kind) {
         if start < end {
-            let region = Region { start, end, kind };
-            self.pieces.push(Piece { region, after: std::ptr::null() });
+            let range = RangeAccess { start, end, kind };
+            self.pieces.push(Piece { range, after: std::ptr::null() });
         }
     }
 
@@ -158,8 +158,8 @@ impl Regions {
         }
         // SAFETY: the table holds its accesses, so `last` is alive; only this worker adds
         // successors.
-        let Some([low, high]) = (unsafe { fork(&*last, [start, at], then) }) else {
-            // `fork` has released `last`, which had passed everything on.
+        let Some([low, high]) = (unsafe { split(&*last, [start, at], then) }) else {
+            // `split` has released `last`, which had passed everything on.
             self.parts.remove(&start);
             self.starts.remove(&start);
             return;
@@ -188,7 +188,7 @@ impl Regions {
     /// # Safety
     /// Only the parent's worker may call this.
     pub(super) unsafe fn add(&mut self, piece: Piece, link: &Link, then: &impl Then) -> bool {
-        let Piece { region: Region { start, end, .. }, after } = piece;
+        let Piece { range: RangeAccess { start, end, .. }, after } = piece;
         self.put(start, end, link);
         // SAFETY: `after` was the last access until now, and is held; this is the parent's worker.
         unsafe {
@@ -199,26 +199,26 @@ impl Regions {
         }
     }
 
-    /// Accesses that a region meets.
-    fn across(&self, region: &Region) -> impl Iterator<Item = &Link> {
-        let exact = self.parts.get(&region.start).filter(|part| part.end == region.end);
-        let before = self.starts.range(..region.start).next_back();
-        let others = before.into_iter().chain(self.starts.range(region.start..region.end));
+    /// Accesses that a range meets.
+    fn across(&self, range: &RangeAccess) -> impl Iterator<Item = &Link> {
+        let exact = self.parts.get(&range.start).filter(|part| part.end == range.end);
+        let before = self.starts.range(..range.start).next_back();
+        let others = before.into_iter().chain(self.starts.range(range.start..range.end));
         let others = others.map(|start| &self.parts[start]);
-        let start = region.start;
+        let start = range.start;
         let others = others.filter(move |part| exact.is_none() && part.end > start);
         // SAFETY: the table holds its accesses, so `last` is alive.
         exact.into_iter().chain(others).map(|part| unsafe { &*part.last })
     }
 
-    /// Whether a task with this region could run and end now.
-    pub(super) fn is_free(&self, region: &Region) -> bool {
-        self.across(region).all(|last| last.lets_run(bits_of_kind(region.kind)))
+    /// Whether a task with this range could run and end now.
+    pub(super) fn is_free(&self, range: &RangeAccess) -> bool {
+        self.across(range).all(|last| last.lets_run(bits_of_kind(range.kind)))
     }
 
-    /// Whether a task uses part of the region, or will.
-    pub(super) fn uses(&self, region: &Region) -> bool {
-        self.across(region).any(|last| !last.has_passed())
+    /// Whether a task uses part of the range, or will.
+    pub(super) fn uses(&self, range: &RangeAccess) -> bool {
+        self.across(range).any(|last| !last.has_passed())
     }
 
     /// Releases accesses that have ended; makes room for `more` parts if few had.
@@ -256,20 +256,20 @@ impl Regions {
 
 /// Cuts a part in two, in a block of its own: the first access follows the last one of the part, as
 /// a weak access that has ended, and passes everything on to the two other accesses at once.
-type Fork = Room<3>;
+type Split = Room<3>;
 
 /// Lets the two parts that begin at `starts` follow the last access to both. Returns their last
 /// accesses; releases `last` instead if no task waits for that access any more.
 ///
 /// # Safety
 /// Only the parent's worker may call this; `last` is held, and was the last.
-unsafe fn fork(last: &Link, starts: [usize; 2], then: &impl Then) -> Option<[*const Link; 2]> {
+unsafe fn split(last: &Link, starts: [usize; 2], then: &impl Then) -> Option<[*const Link; 2]> {
     if last.has_passed() {
         // SAFETY: only the table held `last`, whose task has ended.
         unsafe { last.die(then) };
         return None;
     }
-    let bytes = size_of::<Fork>();
+    let bytes = size_of::<Split>();
     let place = then.block(bytes).cast::<Accesses>();
     let kind = last.kind();
     let shares = if kind.shares() { SHARES } else { 0 };
@@ -277,11 +277,11 @@ unsafe fn fork(last: &Link, starts: [usize; 2], then: &impl Then) -> Option<[*co
     // SAFETY: the block is large enough, aligned and ours. No other worker adds a successor of
     // `last`.
     unsafe {
-        Accesses::write_fork(place.as_ptr(), &all, bytes);
-        let fork = place.as_ref();
-        let [begin, low, high] = [0, 1, 2].map(|number| fork.link(number));
+        Accesses::write_split(place.as_ptr(), &all, bytes);
+        let split = place.as_ref();
+        let [begin, low, high] = [0, 1, 2].map(|number| split.link(number));
         [begin, low, high].iter().for_each(|link| link.begins_with(ENDED));
-        begin.begins_with(LINKED | FORK | shares);
+        begin.begins_with(LINKED | SPLIT | shares);
         begin.begins_before(low);
         low.cold().child.set(high);
         // Pairs with `reaches` and `give`, as in `follow`.
@@ -304,27 +304,27 @@ unsafe fn fork(last: &Link, starts: [usize; 2], then: &impl Then) -> Option<[*co
 mod tests {
     use super::*;
 
-    fn region(start: usize, end: usize, kind: Kind) -> Region {
-        Region { start, end, kind }
+    fn range(start: usize, end: usize, kind: Kind) -> RangeAccess {
+        RangeAccess { start, end, kind }
     }
 
-    fn disjoint(all: &[Region]) -> Vec<Region> {
+    fn disjoint(all: &[RangeAccess]) -> Vec<RangeAccess> {
         let mut disjoint = Vec::new();
-        Region::disjoint(all, &mut disjoint);
+        RangeAccess::disjoint(all, &mut disjoint);
         disjoint
     }
 
     #[test]
     fn who_says_two_things_of_a_part_writes_it() {
-        let all = [region(0, 8, Kind::Read), region(4, 12, Kind::Concurrent)];
+        let all = [range(0, 8, Kind::Read), range(4, 12, Kind::Concurrent)];
         let expected =
-            [region(0, 4, Kind::Read), region(4, 8, Kind::Write), region(8, 12, Kind::Concurrent)];
+            [range(0, 4, Kind::Read), range(4, 8, Kind::Write), range(8, 12, Kind::Concurrent)];
         assert_eq!(disjoint(&all), expected);
     }
 
     #[test]
     fn neighbours_of_a_kind_are_one_and_empty_ones_none() {
-        let all = [region(4, 8, Kind::Read), region(0, 4, Kind::Read), region(20, 20, Kind::Read)];
-        assert_eq!(disjoint(&all), [region(0, 8, Kind::Read)]);
+        let all = [range(4, 8, Kind::Read), range(0, 4, Kind::Read), range(20, 20, Kind::Read)];
+        assert_eq!(disjoint(&all), [range(0, 8, Kind::Read)]);
     }
 }

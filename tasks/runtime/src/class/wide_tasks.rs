@@ -21,7 +21,7 @@ pub use why::Why;
 const POLL: Duration = Duration::from_millis(10);
 
 /// Everything about wide tasks of one runtime.
-pub(crate) struct Places {
+pub(crate) struct WideTasks {
     queue: WideQueue,
     learned: Learned,
     pub(crate) registers: Option<Registers>,
@@ -41,14 +41,14 @@ enum Cpus {
     Workers(Vec<usize>),
 }
 
-impl Places {
+impl WideTasks {
     pub(crate) fn new(placement: Placement, leaves: usize) -> Self {
         let (cpus, file) = match placement.cpus {
             WideCpus::Cpus(list) => (Cpus::Are(list), None),
             WideCpus::File(path) => (Cpus::Are(CpuList::default()), Some(SetFile::new(path))),
             WideCpus::Workers(workers) => (Cpus::Workers(workers), None),
         };
-        let places = Self {
+        let wide_tasks = Self {
             queue: WideQueue::new(),
             learned: Learned::new(),
             registers: Registers::of_machine(),
@@ -61,8 +61,8 @@ impl Places {
             named: RwLock::new(HashMap::new()),
         };
         // The first tasks may all run before a worker looks for one and reads the file.
-        places.poll();
-        places
+        wide_tasks.poll();
+        wide_tasks
     }
 
     /// Whether a task of a function is wide.

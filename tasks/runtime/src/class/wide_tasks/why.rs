@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::PoisonError;
 
-use super::{Cpus, Places};
+use super::{Cpus, WideTasks};
 use crate::sync::lock_std;
 
 /// Why a task counts as wide.
@@ -17,7 +17,7 @@ pub enum Why {
     Learned = 4,
 }
 
-impl Places {
+impl WideTasks {
     /// Why a task of a function counts as wide, if so.
     pub(crate) fn why_wide(&self, is_declared: bool, function: usize) -> Option<Why> {
         if is_declared {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Tasks with overlapping regions have the result of the same functions called in order. */
+/* Tasks with overlapping ranges have the result of the same functions called in order. */
 #include "check.h"
 
 #include <string.h>

@@ -11,7 +11,7 @@ use super::strip::{SLOT_CODE, SLOT_OTHERS, SLOT_TASKS};
 use crate::sync::lock_std;
 
 /// Functions with a number of their own; all later ones share a number.
-const KINDS_MAX: usize = 4000;
+const FUNCTIONS_MAX: usize = 4000;
 /// The shared number.
 const OTHERS: u32 = 0;
 
@@ -30,7 +30,7 @@ pub struct Name {
     /// The type of a closure, or a function of the source.
     pub text: String,
     /// File and line.
-    pub place: Option<(String, u32)>,
+    pub location: Option<(String, u32)>,
 }
 
 /// A function.
@@ -54,11 +54,11 @@ struct Known {
 }
 
 /// All functions that were seen, in the order of their first run.
-pub(super) struct Kinds(Mutex<Known>);
+pub(super) struct Functions(Mutex<Known>);
 
-impl Kinds {
+impl Functions {
     pub(super) fn new() -> Self {
-        let name = Some(Name { text: "others".to_owned(), place: None });
+        let name = Some(Name { text: "others".to_owned(), location: None });
         let others = Function { address: 0, role: Role::Task, name, slot: SLOT_OTHERS };
         Self(Mutex::new(Known { all: vec![others], ..Known::default() }))
     }
@@ -72,7 +72,7 @@ impl Kinds {
         let mut known = self.known();
         let found = known.by_key.get(&(key, role == Role::Task)).copied();
         let number = found.unwrap_or_else(|| {
-            if known.all.len() == KINDS_MAX {
+            if known.all.len() == FUNCTIONS_MAX {
                 return OTHERS;
             }
             let slot = match role {
@@ -91,9 +91,9 @@ impl Kinds {
     /// Names a function, unless the function has a name.
     pub(super) fn name(&self, number: u32, name: impl FnOnce() -> Name) {
         let mut known = self.known();
-        let kind = &mut known.all[number as usize];
-        if kind.name.is_none() {
-            kind.name = Some(name());
+        let function = &mut known.all[number as usize];
+        if function.name.is_none() {
+            function.name = Some(name());
         }
     }
 
@@ -109,30 +109,30 @@ mod tests {
 
     #[test]
     fn a_function_is_called_what_the_first_creating_call_says() {
-        let kinds = Kinds::new();
-        let (said, _) = kinds.number(1, Role::Task);
-        kinds.name(said, || Name { text: "said".to_owned(), place: None });
-        kinds.name(said, || unreachable!("it has a name"));
-        kinds.number(2, Role::Task);
-        let all = kinds.all();
+        let functions = Functions::new();
+        let (said, _) = functions.number(1, Role::Task);
+        functions.name(said, || Name { text: "said".to_owned(), location: None });
+        functions.name(said, || unreachable!("it has a name"));
+        functions.number(2, Role::Task);
+        let all = functions.all();
         assert_eq!(all[1].name.as_ref().map(|name| name.text.as_str()), Some("said"));
         assert_eq!((all[2].address, &all[2].name), (2, &None));
     }
 
     #[test]
     fn the_same_code_as_a_task_and_around_tasks_is_two() {
-        let kinds = Kinds::new();
-        let (task, slot) = kinds.number(1, Role::Task);
-        let (code, other) = kinds.number(1, Role::Code);
+        let functions = Functions::new();
+        let (task, slot) = functions.number(1, Role::Task);
+        let (code, other) = functions.number(1, Role::Code);
         assert!(task != code && slot != other);
-        assert_eq!(kinds.number(1, Role::Task), (task, slot));
+        assert_eq!(functions.number(1, Role::Task), (task, slot));
     }
 
     #[test]
     fn too_many_functions_are_counted_as_one() {
-        let kinds = Kinds::new();
-        let last = (1..=KINDS_MAX).map(|key| kinds.number(key, Role::Task).0).last();
+        let functions = Functions::new();
+        let last = (1..=FUNCTIONS_MAX).map(|key| functions.number(key, Role::Task).0).last();
         assert_eq!(last, Some(OTHERS));
-        assert_eq!(kinds.number(1, Role::Task).0, 1);
+        assert_eq!(functions.number(1, Role::Task).0, 1);
     }
 }

@@ -1,7 +1,7 @@
-//! Creating tasks that access regions.
+//! Creating tasks that access ranges.
 
 use super::Worker;
-use crate::access::{Accesses, Region, Uses};
+use crate::access::{Accesses, RangeAccess, Uses};
 use crate::task::Task;
 use crate::wait::Stack;
 
@@ -11,7 +11,7 @@ impl Worker {
     ///
     /// # Safety
     /// The task is alive, in no queue, and may run on any worker.
-    pub unsafe fn submit_with_regions(
+    pub unsafe fn submit_with_ranges(
         &self,
         task: *mut Task,
         orderer: &Task,
@@ -21,7 +21,7 @@ impl Worker {
         // SAFETY: the task is whole; the parent is alive, though the task may be gone afterwards.
         unsafe {
             let parent = (*task).parent();
-            if !self.queue_with_regions(task, orderer, uses) && helps {
+            if !self.queue_with_ranges(task, orderer, uses) && helps {
                 self.keep_window(&*parent, Stack::Own);
             }
         }
@@ -32,16 +32,11 @@ impl Worker {
     ///
     /// # Safety
     /// The task is alive, in no queue, and may run on any worker.
-    pub(crate) unsafe fn spawn_with_regions(
-        &self,
-        task: *mut Task,
-        orderer: &Task,
-        uses: Uses<'_>,
-    ) {
+    pub(crate) unsafe fn spawn_with_ranges(&self, task: *mut Task, orderer: &Task, uses: Uses<'_>) {
         // SAFETY: the task is whole, and its parent runs on this worker.
         unsafe {
             let parent = (*task).parent();
-            if !self.queue_with_regions(task, orderer, uses) {
+            if !self.queue_with_ranges(task, orderer, uses) {
                 self.keep_window(&*parent, Stack::Other);
             }
         }
@@ -52,7 +47,7 @@ impl Worker {
     ///
     /// # Safety
     /// The task is alive, in no queue, and may run on any worker.
-    pub(crate) unsafe fn queue_with_regions(
+    pub(crate) unsafe fn queue_with_ranges(
         &self,
         task: *mut Task,
         orderer: &Task,
@@ -61,26 +56,26 @@ impl Worker {
         // SAFETY: the task is whole, and only this worker runs the code of `orderer`.
         unsafe {
             let accesses = uses.accesses.iter().copied();
-            let parts = self.table_of(orderer).plan(uses.regions, self);
+            let parts = self.table_of(orderer).plan(uses.ranges, self);
             let number = accesses.len() + parts.len();
             let place = self.write_accesses(task, number, accesses.chain(parts));
             self.submit(task, place, orderer)
         }
     }
 
-    /// Whether children of another task whose code is on this stack use part of these regions.
-    pub(crate) fn are_used_elsewhere(&self, parent: *const Task, regions: &[Region]) -> bool {
-        self.is_elsewhere(parent, |table| table.uses_regions(regions), |_| false)
+    /// Whether children of another task whose code is on this stack use part of these ranges.
+    pub(crate) fn are_used_elsewhere(&self, parent: *const Task, ranges: &[RangeAccess]) -> bool {
+        self.is_elsewhere(parent, |table| table.uses_ranges(ranges), |_| false)
     }
 
-    /// Whether a task with these accesses and regions could run and end now.
+    /// Whether a task with these accesses and ranges could run and end now.
     ///
     /// # Safety
     /// This worker runs the code of `orderer`.
     pub unsafe fn may_use(&self, orderer: &Task, uses: Uses<'_>) -> bool {
         // SAFETY: this worker runs the code of `orderer`, and so alone uses its table.
         let table = unsafe { self.table_of(orderer) };
-        Accesses::are_free(uses.accesses, table, orderer.domain())
-            && table.are_regions_free(uses.regions)
+        Accesses::are_free(uses.accesses, table, orderer.held_accesses())
+            && table.are_ranges_free(uses.ranges)
     }
 }

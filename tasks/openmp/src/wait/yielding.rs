@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 /// A waiting thread yields its CPU this often for each thread of the team, before it sleeps: the
 /// other threads come when they run, and to sleep and be woken takes longer.
-const TURNS: u32 = 2;
+const YIELDS: u32 = 2;
 /// A wait that takes longer than this for each thread of the team was a wait for another program or
 /// for long work.
 const QUICK: Duration = Duration::from_micros(20);
@@ -22,12 +22,12 @@ const SLEEPS_MAX: u32 = 1 << 12;
 /// It counts waits and no time: a wait that sleeps at once needs no clock, and a limit in time of
 /// twenty times the long wait was as fast.
 #[derive(Default)]
-pub(crate) struct Turns {
+pub(crate) struct Yielding {
     /// The number of next waits that sleep at once.
     sleeps: AtomicU32,
 }
 
-impl Turns {
+impl Yielding {
     /// Waits until `holds`, which another of the team's `threads` threads brings about. A thread
     /// that has waited for long ends its wait by `sleep`.
     pub(crate) fn wait(&self, threads: u32, holds: impl Fn() -> bool, sleep: impl FnOnce()) {
@@ -38,7 +38,7 @@ impl Turns {
             return sleep();
         }
         let (begin, quick) = (Instant::now(), QUICK * threads);
-        let has_ended = (0..TURNS * threads).any(|_| {
+        let has_ended = (0..YIELDS * threads).any(|_| {
             std::thread::yield_now();
             holds() || begin.elapsed() > quick
         });
@@ -61,17 +61,17 @@ mod tests {
     use super::*;
 
     /// Whether a wait for something that holds at the first look sleeps.
-    fn sleeps(turns: &Turns) -> bool {
+    fn sleeps(yielding: &Yielding) -> bool {
         let slept = Cell::new(false);
-        turns.wait(1, || true, || slept.set(true));
+        yielding.wait(1, || true, || slept.set(true));
         slept.get()
     }
 
     #[test]
     fn waits_after_a_long_one_sleep_at_once_and_the_last_of_them_ends_that() {
-        let turns = Turns::default();
-        turns.wait(1, || false, || std::thread::sleep(SLEEP * SLEEPS_MAX * 2));
-        let slept = (0..2 * SLEEPS_MAX).take_while(|_| sleeps(&turns)).count();
+        let yielding = Yielding::default();
+        yielding.wait(1, || false, || std::thread::sleep(SLEEP * SLEEPS_MAX * 2));
+        let slept = (0..2 * SLEEPS_MAX).take_while(|_| sleeps(&yielding)).count();
         assert_eq!(slept, SLEEPS_MAX as usize);
     }
 }
