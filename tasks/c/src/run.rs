@@ -14,7 +14,8 @@ use crate::task::{CTask, Code, DEFERRED, Here, WIDE};
 /// `EKRT_ARGUMENTS_MAX`.
 const ARGUMENTS_MAX: usize = 1 << 24;
 
-/// Creates a child of a task, with `bytes` bytes for arguments behind, in no list.
+/// Creates a child of a task, with `bytes` bytes for arguments behind the header. No list has the
+/// child yet.
 ///
 /// # Safety
 /// The parent is alive.
@@ -69,7 +70,7 @@ fn forget_created(task: &CTask, worker: &Worker) {
     }
 }
 
-/// Calls the program. An exception that leaves the call ends the process.
+/// Calls a function of the program. An exception that leaves the call ends the process.
 pub(crate) fn call(code: impl FnOnce()) {
     struct Boundary;
     impl Drop for Boundary {

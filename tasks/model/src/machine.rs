@@ -1,8 +1,8 @@
-//! The virtual machine: workers with clocks, of which always the furthest one behind runs.
+//! The virtual machine: each worker has a clock, and the worker whose clock is lowest runs.
 //!
-//! A worker gives way before each step that other workers may see, unless its clock is the lowest
-//! (among equals the lowest number). So steps happen in the order of virtual time, and a run is a
-//! function of its inputs.
+//! A worker suspends itself before each step that other workers may observe, unless its clock is
+//! the lowest (among equals, its number). So steps happen in the order of virtual time, and a run
+//! is a function of its inputs.
 
 use std::cell::Cell;
 use std::cmp::Reverse;
@@ -38,7 +38,8 @@ pub(crate) struct Virtual {
     drained_ps: u64,
     /// Cost of interrupts that the worker has not spent yet.
     owes_ps: u64,
-    /// Changes when the worker falls asleep or wakes, so that a wake-up that is overtaken is known.
+    /// Changes when the worker falls asleep or wakes: an entry of `next` with an older epoch is
+    /// ignored.
     epoch: u32,
     pub(crate) is_asleep: bool,
     pub(crate) ledger: Ledger,

@@ -109,8 +109,8 @@ pub fn of_environment() -> Option<Watch> {
         wanted.tell_what_cannot_be_written();
         let traces = wanted.trace.is_some();
         let watch = if traces { Watch::with_trace(TRACE_BYTES) } else { Watch::new() };
-        // Registers before this module starts a thread: a process with several threads gets no
-        // barriers.
+        // Registers before this module starts a thread: a process that has several threads by then
+        // uses full fences instead of membarrier(2).
         register_membarrier();
         // SAFETY: the handler may be called at any time after this.
         unsafe { libc::atexit(at_exit) };
@@ -210,7 +210,7 @@ fn whole_file(
 
 /// Signals that end a process, and that a handler may catch.
 const ENDS: [libc::c_int; 2] = [libc::SIGTERM, libc::SIGINT];
-/// Where a signal's handler says which was sent.
+/// The pipe into which the handler of a signal writes the number of the signal.
 static TOLD: AtomicI32 = AtomicI32::new(-1);
 /// The process that set the handler: a child process has the same handler and the same pipe.
 static OWNER: AtomicI32 = AtomicI32::new(0);
@@ -241,7 +241,8 @@ fn is_left(signal: libc::c_int) -> bool {
     }
 }
 
-/// Has signals write everything before they end the process, unless the program handles them.
+/// Installs a handler for each of the signals that the program does not handle: everything is
+/// written before the signal ends the process.
 fn watch_for_end() {
     let left: Vec<libc::c_int> = ENDS.into_iter().filter(|&signal| is_left(signal)).collect();
     if left.is_empty() {

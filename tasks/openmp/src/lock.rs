@@ -1,8 +1,8 @@
 //! Locks.
 //!
-//! The headers promise a program little room: 4 bytes for a lock (gcc; clang has 8), 8 for a nest
-//! lock (clang, and gcc before OpenMP 3.0; gcc has 16 now). So a lock is one word of the kind that
-//! a kernel can wait for, and a nest lock is two: every version of a function is the same code.
+//! The `omp.h` headers give a lock few bytes: 4 for a lock (gcc; clang has 8), 8 for a nest lock
+//! (clang, and gcc before OpenMP 3.0; gcc has 16 now). So a lock is one word of a futex, and a nest
+//! lock is two words: every version of a function is the same code.
 
 mod kmp;
 mod word;
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn omp_test_lock(lock: *const Lock) -> c_int {
     (mutexes::taken_so(Mutex::Lock, lock, how) == Nest::First).into()
 }
 
-/// Lets go of a lock.
+/// Releases a lock.
 ///
 /// # Safety
 /// The program has initialised the lock.
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn omp_test_nest_lock(lock: *const NestLock) -> c_int {
     depth as c_int
 }
 
-/// Undoes one taking of a nest lock; the last one lets go.
+/// Undoes one acquisition of a nest lock; the last call releases the lock.
 ///
 /// # Safety
 /// The program has initialised the lock, and the running task owns the lock.

@@ -56,14 +56,14 @@ pub(crate) struct Region {
     /// Threads that work for a region of this group beside the primary thread; counted only under a
     /// thread limit.
     pub busy: AtomicU32,
-    /// Those of this region, of all of them.
+    /// The threads of this region that `busy` of the group counts.
     pub counted: Cell<u32>,
     /// The league of teams around.
     pub league: Cell<League>,
     /// Whether `cancel parallel` was met.
     pub is_cancelled: AtomicBool,
-    /// Whether the loop or the sections were cancelled that its threads are in. Until the next
-    /// barrier they are in no other.
+    /// Whether the loop or the sections that the threads execute were cancelled. The threads
+    /// execute no other ones before the next barrier.
     pub is_work_cancelled: AtomicBool,
     /// The record for a tool; null without one.
     pub tool: Cell<*const RegionRecord>,
@@ -74,7 +74,7 @@ pub(crate) struct Region {
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// A region in another, begun by the thread that has this part of that.
+    /// A region that the thread of `around` begins inside its innermost region.
     pub(crate) fn inside(around: &Member, size: u32, team: *const Team) -> Self {
         let outer = around.region();
         Self {
@@ -96,14 +96,14 @@ impl Region {
         }
     }
 
-    /// Where its threads are counted.
+    /// The region that counts the threads of this one.
     pub(crate) fn group(&self) -> &Self {
         // SAFETY: the group's region is around this one, and ends later.
         unsafe { self.group.as_ref() }.unwrap_or(self)
     }
 
-    /// Lets as many threads as are wanted begin a region here, or fewer, so that no more than
-    /// `limit` work for the group. Returns how many, the caller counted.
+    /// Counts up to `wanted` threads for a new region inside this one, so that at most `limit`
+    /// threads work for the group. Returns the number of threads, the caller included.
     pub(crate) fn grant(&self, wanted: u32, limit: u32) -> u32 {
         let busy = &self.group().busy;
         let granted = |busy: u32| wanted.min(limit.saturating_sub(busy)).max(1);
@@ -118,7 +118,8 @@ impl Region {
         unsafe { self.around.as_ref() }.map_or_else(Partition::whole, |around| around.partition)
     }
 
-    /// All threads have come to a barrier: the loop before the barrier has ended, cancelled or not.
+    /// All threads have arrived at a barrier, so the loop before the barrier has ended, cancelled
+    /// or not.
     fn end_work(&self) {
         if self.is_work_cancelled.load(Ordering::Relaxed) {
             self.is_work_cancelled.store(false, Ordering::Relaxed);

@@ -49,7 +49,8 @@ pub(crate) struct Children {
     pending: AtomicI64,
     /// Children created less those finished by the task's own worker. Used by that worker alone.
     unsettled: Cell<i32>,
-    /// Keeps the header without holes: a copy with holes waits for its own stores.
+    /// Written, so that the header has no gap: where a copy reads a gap, the CPU cannot forward the
+    /// stores before the copy and waits.
     _whole: u32,
 }
 
@@ -115,7 +116,7 @@ impl Children {
         !happened
     }
 
-    /// For the resumed task: takes the announcement back.
+    /// For the resumed task: clears the flag that `wait` set.
     pub(crate) fn woke(&self, until: Until) {
         let flag = if until == Until::Descendants { WAITED_DEEP } else { WAITED };
         self.pending.fetch_sub(flag, Ordering::Relaxed);

@@ -89,7 +89,7 @@
 //! 2. `memory`, `inbox`, `parker`, `queued`: blocks, lists and sleep, and the head of queued work,
 //!    which knows neither task nor worker.
 //! 3. `scheduler`: the scheduler, which keeps queued work, and runs none.
-//! 4. `class`, `grain`: properties of kinds of tasks.
+//! 4. `class`, `grain`: what the runtime learns of a task by its function.
 //! 5. `instrument`: instrumentation.
 //! 6. `children`, `access`, `task`: counts of children, dependences, and the task with both.
 //! 7. `wait`, `panics`, `deadlock`: the waiting tasks, their stacks, and whether they wait for

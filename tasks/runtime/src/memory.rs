@@ -193,7 +193,8 @@ fn from_system(bytes: usize) -> NonNull<u8> {
 
 /// The memory of a NUMA domain.
 ///
-/// Its pages come to be where a worker first writes to them, and so are near the domain's CPUs.
+/// The kernel places a page in the domain of the CPU that first writes to the page, which is a CPU
+/// of this domain.
 pub(crate) struct Depot {
     /// Full magazines, linked, a list a size.
     full: [CachePadded<Mutex<Link>>; SIZES],

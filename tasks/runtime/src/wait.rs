@@ -20,9 +20,10 @@ use crate::inbox::Linked;
 use crate::task::Task;
 use shadow::Shadow;
 
-/// Bytes of a fibre's stack; pages come to be as they are used.
+/// Bytes of a fibre's stack; the kernel provides pages as they are used.
 const STACK: usize = 1 << 20;
-/// A stack is low when only one part of this many is left: that part is for tasks that do not wait.
+/// The last part of a stack, one of this many, is for tasks that do not wait. A stack of which only
+/// that part is left is *low*.
 const RESERVE: usize = 4;
 
 /// Why a task waits.

@@ -41,7 +41,8 @@ const PATIENCE: Patience = Patience::of(Duration::from_micros(20));
 /// The worker parks without searching again.
 const NONE: Patience = Patience::of(Duration::ZERO);
 
-/// How long a worker that waits for other workers' tasks sleeps between two looks, at first.
+/// The first sleep of a worker that waits for tasks which other workers run. After each sleep the
+/// worker checks whether its wait is over.
 const PAUSE_MIN: Duration = Duration::from_micros(20);
 /// The longest such sleep; each is twice as long as the one before.
 const PAUSE_MAX: Duration = Duration::from_millis(1);
@@ -88,11 +89,11 @@ pub struct Worker {
     left: Cell<usize>,
     /// Waiting tasks that may go on, taken from the resume list.
     resumed: Cell<*mut Waiting>,
-    /// The address below which the stack that runs is low.
+    /// Below this address the running stack is low: see [`crate::wait`].
     low: Cell<usize>,
     /// The creator whose children this stack runs, while its own code stands still on another one.
     helps: Cell<*const Task>,
-    /// Creators whose code stands still so.
+    /// Creators whose code stands still while another stack runs their children.
     helped: Cell<u32>,
     /// A mask: a task whose number has one of these bits runs without being timed. Where wide tasks
     /// are kept apart the mask is 0, since regular samples could all be of one function.

@@ -41,8 +41,8 @@ impl Mailbox {
         }
     }
 
-    /// Calls the thread into a region of the team, the `begun`-th of the pool, if it looks here. A
-    /// sleeping thread needs [`Mailbox::wake`] behind a fence.
+    /// Gives the thread a region of the team, the `begun`-th region of the pool. A sleeping thread
+    /// also needs [`Mailbox::wake`], after a fence.
     pub(super) fn send(&self, team: *const PooledTeam, begun: u64) {
         // Pairs with `team`.
         self.team.store(team.cast_mut(), Ordering::Release);
@@ -59,8 +59,8 @@ impl Mailbox {
 
     fn sleep_until(&self, is_called: impl Fn() -> bool) {
         self.awake.sleeps();
-        // Pairs with that of `thread_pool::call`: this thread sees what was sent, or the caller
-        // sees that this thread sleeps.
+        // Pairs with the fence of `thread_pool::call`: this thread sees what was sent, or the
+        // caller sees that this thread sleeps.
         fence(Ordering::SeqCst);
         while !is_called() {
             self.parker.park();

@@ -51,7 +51,7 @@ fn call(threads: &[PooledThread], team: *const PooledTeam, begun: u64) {
 }
 
 impl ThreadPool {
-    /// A pool without threads, whose threads are registered by `register`.
+    /// A pool without threads. `register` registers each thread that the pool starts.
     pub(crate) fn new(register: fn() -> &'static Thread) -> Self {
         let (threads, teams) = (Vec::new(), Vec::new());
         Self { register, threads, teams, begun: 0, shown: Cell::new(None) }
@@ -61,7 +61,8 @@ impl ThreadPool {
     fn team(&mut self, size: u32, around: i32, binding: Option<Binding>) -> &PooledTeam {
         while self.threads.len() + 1 < size as usize {
             let number = self.threads.len() as u32 + 1;
-            // The caller, too, wants a CPU as long as the first of its pool does.
+            // The caller is counted with the first thread of its pool: both want a CPU for the same
+            // time.
             let counts = if number == 1 && around == 0 { 2 } else { 1 };
             let thread = start(number, counts, self.register);
             if let Some(binding) = binding {

@@ -1,5 +1,4 @@
-//! Inlined tasks: their creator runs them like calls, and they get a header only if their code
-//! needs one.
+//! Inlined tasks, which their creator runs like calls.
 //!
 //! The creator runs a task's code like a call where no other thread needs work. The task gets a
 //! header only if its code needs one (for a queued child, a group or a wait), together with the

@@ -10,8 +10,8 @@ use crate::settings::patience;
 use crate::wait::oversubscription::oversubscribed;
 use crate::wait::yielding::Yielding;
 
-/// The time for which a thread only waits for the other threads, before it looks for tasks: to mark
-/// the barrier for that costs more than a barrier at which no thread is late.
+/// A thread polls the barrier for this time before it marks the barrier and looks for tasks: the
+/// mark costs more than a whole barrier at which no thread is late.
 const SOON: Duration = Duration::from_micros(2);
 /// A bit in the count of passed barriers: a thread looks for tasks meanwhile, and may sleep.
 const AWAY: u32 = 1;
@@ -44,8 +44,8 @@ impl Barrier {
         gives_up: impl Fn() -> bool,
     ) {
         let size = team.size();
-        // Read before this thread counts: the last one may already be at the next barrier after
-        // that.
+        // Read before this thread is counted: afterwards the last thread may already be at the next
+        // barrier.
         let passed = self.passed.load(Ordering::Relaxed) & !AWAY;
         // Pairs with itself: the last thread sees all writes of the other threads before they came.
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == size {
@@ -78,7 +78,8 @@ impl Barrier {
         }
     }
 
-    /// Clears the count: the threads went on without the rest.
+    /// Clears the count of arrivals: threads of a cancelled region have passed without the other
+    /// threads.
     pub(crate) fn reset(&self) {
         self.arrived.store(0, Ordering::Relaxed);
     }

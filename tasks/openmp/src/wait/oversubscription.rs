@@ -1,5 +1,5 @@
-//! The number of threads of this process's teams that want a CPU: if these are more than the CPUs,
-//! they wait by taking turns.
+//! The number of threads of this process's teams that want a CPU. If that number is above the
+//! number of CPUs, waiting threads yield.
 //!
 //! A thread of a pool counts from its start or wake-up until it sleeps at its mailbox, between
 //! regions. The thread that owns a pool counts as long as the first of the pool does, unless it is
@@ -19,7 +19,7 @@ pub(crate) fn oversubscribed() -> Option<u32> {
     (awake > processors::at_once()).then_some(awake)
 }
 
-/// In a child of fork(2): none of the threads is there.
+/// In a child of fork(2), which has none of the threads.
 pub(crate) fn forget_awake() {
     AWAKE.store(0, Ordering::Relaxed);
 }

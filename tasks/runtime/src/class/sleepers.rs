@@ -60,8 +60,8 @@ impl Sleepers {
         self.leaves[leaf].sleeps.swap(false, Ordering::Acquire);
     }
 
-    /// Wakes a worker that sleeps and may take a task; or else any sleeper, if one is to keep
-    /// watch. The task is in the queue.
+    /// Wakes a worker that sleeps and may take a task; or else, with `watch`, any sleeper, which
+    /// stays awake until a worker takes the task. The task is in the queue.
     pub(super) fn wake(&self, scheduler: &Scheduler, watch: bool) {
         // Pairs with `sleeps`.
         fence(Ordering::SeqCst);

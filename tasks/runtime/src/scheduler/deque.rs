@@ -19,7 +19,7 @@ use crate::sync::{AtomicPtr, AtomicUsize, Mutex, MutexGuard, Ordering, fence, lo
 /// Slots at the start: more than a threshold usually is.
 const CAPACITY_MIN: usize = 256;
 
-/// Up to this number, tasks are taken one by one, and the places between them are filled again.
+/// Up to this number, a thief takes every second task, and the other tasks move together.
 const SHARED_MAX: usize = 16;
 
 /// Slots, addressed by position modulo their number.

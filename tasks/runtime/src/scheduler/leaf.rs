@@ -1,4 +1,4 @@
-//! The way in of one CPU, whichever the scheduler.
+//! The leaf of one worker, under either scheduler.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ptr;
@@ -19,7 +19,7 @@ pub(super) const POLLS: u32 = if cfg!(loom) { 0 } else { 1000 };
 /// Steps of waiting for a list that another thread is storing, before the CPU is yielded.
 const SPINS: u32 = if cfg!(loom) { 0 } else { 64 };
 
-/// The way in of one CPU.
+/// A leaf: the queue, inbox, polling slot and parker of one worker.
 pub(crate) struct Leaf {
     pub(super) local: Local,
     pub(super) parent: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Leaf {
     pub(super) moved: UnsafeCell<Vec<*mut Queued>>,
     /// See [`super::threshold::Threshold::is_full`]. Used by the worker alone.
     pub(super) was_full: Cell<bool>,
-    /// Which of its neighbours is asked first. Used by the worker alone.
+    /// Where among the other leaves the next search begins. Used by the worker alone.
     pub(super) next_victim: Cell<usize>,
     pub(super) steps: Steps,
 }

@@ -1,4 +1,4 @@
-//! The queues, by the order they are emptied in (N 4.1.4).
+//! The queues of leaves and nodes, under the LIFO and the FIFO policy (N 4.1.4).
 
 use std::collections::VecDeque;
 

@@ -31,7 +31,7 @@ pub(crate) struct Node {
 pub(crate) struct IdleWorkers {
     /// All of them. Creators read this counter.
     pub(crate) any: AtomicUsize,
-    /// Those that have looked for long enough.
+    /// Those that have ended their search and wait.
     pub(crate) asleep: AtomicUsize,
 }
 
@@ -45,20 +45,20 @@ impl IdleWorkers {
 
 /// Whether any member is present below a node.
 ///
-/// Only the first member that comes and the last that leaves tell the node above: a counter that
-/// all workers of a large machine change would cost each of them a fight for its line. (A non-zero
-/// indicator: Ellen, Lev, Luchangco, Moir, PODC 2007.)
+/// Only the first member that joins and the last that leaves change the node above: one counter for
+/// a large machine would be a cache line that all workers write. (A non-zero indicator: Ellen, Lev,
+/// Luchangco, Moir, PODC 2007.)
 #[derive(Default)]
 pub(crate) struct Presence(AtomicUsize);
 
 impl Presence {
-    /// Whether a member is present; or was, and is about to have left.
+    /// Whether a member is present. Still true while the last member leaves.
     pub(crate) fn is_some(&self) -> bool {
         // Pairs with `joins`: the reader sees all writes that a member made before joining.
         self.0.load(Ordering::Acquire) > 0
     }
 
-    /// Adds a member if one is present already: then the nodes above know.
+    /// Adds a member if one is present already: then the nodes above have counted this node.
     pub(crate) fn joins(&self) -> bool {
         let mut there = self.0.load(Ordering::Relaxed);
         while there > 0 {
@@ -71,12 +71,12 @@ impl Presence {
         false
     }
 
-    /// Adds a member if none is present: the caller has told the nodes above.
+    /// Adds a member if none is present: the caller has changed the nodes above.
     pub(crate) fn begins(&self) -> bool {
         self.0.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 
-    /// Adds a member. Returns whether this one is the first, which must tell the nodes above.
+    /// Adds a member. Returns whether this one is the first, which must change the nodes above.
     pub(crate) fn arrives(&self) -> bool {
         self.0.fetch_add(1, Ordering::AcqRel) == 0
     }
@@ -90,8 +90,7 @@ impl Presence {
 /// State under the lock of a node.
 pub(crate) struct State {
     pub(crate) queue: Ring,
-    /// Its own leaves that wait to be given something, the latest last. Empty where nodes are
-    /// below.
+    /// Leaves right below that wait for a task, the latest last; empty in a node above other nodes.
     pub(crate) idle: Vec<usize>,
 }
 

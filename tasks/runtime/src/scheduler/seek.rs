@@ -54,8 +54,8 @@ impl Tree {
     }
 
     /// Makes one whole pass over nodes and leaves, while the worker still counts as busy. Mostly a
-    /// task is found, and then no counter needs to change: all workers of a node would wait for the
-    /// counters' cache lines.
+    /// task is found, and no counter of a node changes: workers that change one wait for its cache
+    /// line.
     ///
     /// # Safety
     /// Only the leaf's worker may call this.
@@ -227,7 +227,7 @@ impl Tree {
         }
     }
 
-    /// Queues above a threshold that fell send the excess up (N 4.2.2).
+    /// The threshold fell: queues over the threshold move the excess to the node above (N 4.2.2).
     fn rebalance(&self, moved: &mut Vec<*mut Queued>) {
         let threshold = self.threshold.value();
         for leaf in &self.leaves {
@@ -327,7 +327,7 @@ impl Tree {
         true
     }
 
-    /// Sends the tasks of all leaves to the root, where every worker finds the one that it wants.
+    /// Moves the tasks of all leaves to the root, where each waiting worker finds its descendants.
     ///
     /// # Safety
     /// Only the leaf's worker may call this.
@@ -350,7 +350,7 @@ impl Tree {
         }
     }
 
-    /// Sends all tasks of the leaf up, as its CPU is taken away (N 4.1.5).
+    /// Moves all tasks of the leaf to the node above, since its worker is to rest (N 4.1.5).
     ///
     /// # Safety
     /// Only the leaf's worker may call this.

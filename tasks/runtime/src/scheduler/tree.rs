@@ -2,7 +2,7 @@
 //!
 //! Each CPU has a leaf, each cache and NUMA domain a node, and the machine the root. Tasks go up
 //! from a queue over the threshold, and down to a worker without tasks. The steps are N's;
-//! [`Feed::Pull`] is ours, and so is that a leaf's queue belongs to its worker.
+//! Ours are [`Feed::Pull`] and the rule that a leaf's queue belongs to its worker.
 
 use std::ptr;
 
@@ -19,8 +19,8 @@ use crate::topology::Topology;
 
 /// The most tasks that one reply or one overflow moves.
 const BATCH_MAX: usize = 4096;
-/// Tasks that a leaf keeps while a worker searches, which finds them in the leaf: sending each up
-/// would take a lock for each task.
+/// While a worker searches, a leaf keeps this many tasks, where the searcher finds them: moving
+/// each task up would take a lock for each.
 const KEPT: usize = 16;
 
 /// A tree of queues of ready tasks.
@@ -31,8 +31,7 @@ pub(crate) struct Tree {
     pub(super) threshold: CachePadded<Threshold>,
     pub(super) config: TreeConfig,
     pub(super) fence: AsymmetricFence,
-    /// The leaf of the next task from a thread that is no worker: each in turn, instead of a random
-    /// one.
+    /// The leaf of the next task from a thread that is no worker: in cyclic order, not at random.
     outside: CachePadded<AtomicUsize>,
     /// Tasks in inboxes.
     pub(super) sent: CachePadded<AtomicUsize>,

@@ -1,4 +1,4 @@
-//! Whether a creator inlines its next task: a question that precedes every task.
+//! Whether a creator inlines its next task. Each creation of a task asks this.
 
 use std::ptr::NonNull;
 
@@ -15,7 +15,7 @@ pub(super) struct Gate {
     idle_workers: NonNull<IdleWorkers>,
     /// How long tasks take, by function; none where the length does not count.
     grains: Option<NonNull<Grains>>,
-    /// With as many tasks to steal, a join adds no more.
+    /// A join queues no task if this many can be stolen from its queue already.
     enough: usize,
 }
 
@@ -42,7 +42,8 @@ impl Worker {
         runs && !self.is_low()
     }
 
-    /// The quick half of [`Worker::inlines`], without a call: `false` only means "ask there".
+    /// The part of [`Worker::inlines`] that needs no call. Where this is `false`, `inlines` may
+    /// still be `true`.
     #[inline(always)]
     pub fn should_inline(&self, function: usize) -> bool {
         let is_full = self.is_full().unwrap_or(false);

@@ -6,7 +6,8 @@ use super::Worker;
 use crate::task::Task;
 use crate::wait::{Go, Help, Leaver, Stack};
 
-/// Stacks that stand still at the same time, while other stacks run children of their tasks.
+/// The most creators of one worker that stand still at the same time, while fibres run their
+/// children.
 const HELPED_MAX: u32 = 16;
 
 impl Worker {
@@ -29,11 +30,11 @@ impl Worker {
         self.ran.get() != before
     }
 
-    /// Runs children of a task on a fibre that the creator went to.
+    /// Runs children of a task on a fibre to which the worker switched from the creator's stack.
     pub(crate) fn help_on_fibre(&self, leaver: &Leaver, parent: *const Task, how: Help) {
         self.leaver.set(leaver);
         self.helps.set(parent);
-        // The worker that comes back to a fibre that was left sets `helps` to another value.
+        // When the worker comes back to a fibre that it has left, it sets `helps` to another value.
         let is_around = || ptr::eq(self.helps.get(), parent);
         self.run_children(parent, how, &is_around);
     }
