@@ -186,14 +186,14 @@ enum ekrt_kind {
 int ekrt_depend(struct ekrt_task *task, const void *address, int kind);
 
 /*
- * Declares how a task uses the `bytes` bytes that begin at an address. Regions may overlap in any
- * way: tasks whose regions have a byte in common are ordered if one of them writes that byte.
- * Declare the same data always by regions or always by addresses. A region costs as much as an
- * address where tasks declare identical regions, and one more step for each part of the region
- * that other tasks declared separately.
+ * Declares how a task uses a range: the `bytes` bytes that begin at an address (OmpSs-2 calls a
+ * range a region). Ranges may overlap in any way: tasks whose ranges have a byte in common are
+ * ordered if one of them writes that byte. Declare the same data always by ranges or always by
+ * addresses. A range costs as much as an address where tasks declare identical ranges, and one
+ * more step for each part of the range that other tasks declared separately.
  *
- * A task keeps its regions until all its descendants have ended. EKRT_COMMUTATIVE acts as
- * EKRT_INOUT here, and EKRT_WEAK fails with EKRT_ERANGE. A region of 0 bytes has no effect.
+ * A task keeps its ranges until all its descendants have ended. EKRT_COMMUTATIVE acts as
+ * EKRT_INOUT here, and EKRT_WEAK fails with EKRT_ERANGE. A range of 0 bytes has no effect.
  */
 int ekrt_depend_region(struct ekrt_task *task, const void *address, size_t bytes, int kind);
 

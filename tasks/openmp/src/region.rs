@@ -232,8 +232,8 @@ impl Member {
         unsafe { &*self.worker().current_task().cast::<OmpTask>() }
     }
 
-    /// Its worker, and the tree of that.
-    fn place(&self) -> (*const internal::Team, *const Worker) {
+    /// The tree with the tasks of its worker, and the worker.
+    fn tree_and_worker(&self) -> (*const internal::Team, *const Worker) {
         (self.tree, self.worker)
     }
 

@@ -44,8 +44,8 @@ impl Waits {
     /// The task goes on.
     pub(crate) fn remove(&self, waiting: &Waiting) {
         let mut all = self.all();
-        if let Some(location) = all.iter().rposition(|wait| std::ptr::eq(wait.at, waiting)) {
-            all.swap_remove(location);
+        if let Some(index) = all.iter().rposition(|wait| std::ptr::eq(wait.at, waiting)) {
+            all.swap_remove(index);
         }
     }
 

@@ -50,7 +50,7 @@ impl Own {
         Self { worker, tree }
     }
 
-    fn place(&self) -> (*const internal::Team, *const Worker) {
+    fn tree_and_worker(&self) -> (*const internal::Team, *const Worker) {
         (&raw const *self.tree, &raw const *self.worker)
     }
 }
@@ -60,7 +60,9 @@ impl Alone {
     fn enter(region: Region, icvs: &'static Icvs, own: Option<Own>) {
         let around = here().member.get().cast::<Member>();
         // SAFETY: `around` is null in the initial region alone, which has a worker of its own.
-        let place = own.as_ref().map_or_else(|| unsafe { (*around).place() }, Own::place);
+        let tree_and_worker = own
+            .as_ref()
+            .map_or_else(|| unsafe { (*around).tree_and_worker() }, Own::tree_and_worker);
         let alone = Box::into_raw(Box::<Self>::new_uninit()).cast::<Self>();
         let partition = region.partition_around();
         // SAFETY: the box is new, and stays until `leave` with its worker and its tree, or longer
@@ -70,7 +72,7 @@ impl Alone {
             region_place.write(region);
             (&raw mut (*alone).own).write(own);
             let member = &raw mut (*alone).member;
-            member.write(Member::new(region_place, 0, place, icvs, partition, 0));
+            member.write(Member::new(region_place, 0, tree_and_worker, icvs, partition, 0));
             (*member).enter();
         }
     }
